@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static long fail_after = -1;
+static atomic_ulong n_allocations;
+
+static bool
+may_allocate(void)
+{
+    atomic_fetch_add_explicit(&n_allocations, 1, memory_order_relaxed);
+    if (fail_after < 0)
+        return true;
+    if (fail_after == 0)
+        return false;
+    fail_after--;
+    return true;
+}
+
+void
+udpai_alloc_fail_after(long n_before_failure)
+{
+    fail_after = n_before_failure;
+}
+
+unsigned long
+udpai_alloc_count(void)
+{
+    return atomic_load_explicit(&n_allocations, memory_order_relaxed);
+}
+
+void *
+udpai_alloc(size_t size)
+{
+    return may_allocate() ? calloc(1, size ? size : 1) : NULL;
+}
+
+void *
+udpai_alloc_array(size_t count, size_t size)
+{
+    return may_allocate() ? calloc(count ? count : 1, size ? size : 1) : NULL;
+}
+
+void *
+udpai_realloc_array(void *memory, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes) || !may_allocate())
+        return NULL;
+    return realloc(memory, bytes ? bytes : 1);
+}
+
+void
+udpai_free(void *memory)
+{
+    free(memory);
+}
+
+void *
+udpai_memdup(const void *data, size_t size)
+{
+    void *copy = may_allocate() ? malloc(size ? size : 1) : NULL;
+    if (copy && size)
+        memcpy(copy, data, size);
+    return copy;
+}
+
+char *
+udpai_strndup(const char *text, size_t len)
+{
+    char *copy = may_allocate() ? malloc(len + 1) : NULL;
+    if (copy) {
+        if (len)
+            memcpy(copy, text, len);
+        copy[len] = '\0';
+    }
+    return copy;
+}
+
+char *
+udpai_strdup(const char *text)
+{
+    return udpai_strndup(text, strlen(text));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define LINE_MAX_BYTES 2048
+#define LIMIT_BURST 10
+#define LIMIT_INTERVAL_MS 10000
+
+static struct {
+    udpa_log_level threshold;
+    udpa_log_fn sink;
+    void *userdata;
+} log_to = {.threshold = UDPA_LOG_SILENT};
+
+void
+udpa_log_set_sink(udpa_log_level threshold, udpa_log_fn sink, void *userdata)
+{
+    log_to.threshold = sink ? threshold : UDPA_LOG_SILENT;
+    log_to.sink = sink;
+    log_to.userdata = userdata;
+}
+
+const char *
+udpa_log_level_name(udpa_log_level level)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error", "silent"};
+    return (unsigned)level < sizeof(names) / sizeof(names[0]) ? names[level] : "?";
+}
+
+int
+udpai_log_enabled(udpa_log_level level)
+{
+    return level >= log_to.threshold;
+}
+
+void
+udpai_log_write(udpa_log_level level, const char *component, const char *format, ...)
+{
+    char line[LINE_MAX_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    for (char *c = line; *c; c++) /* a peer's text must not forge further lines */
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+    if (log_to.sink)
+        log_to.sink(level, component, line, log_to.userdata);
+}
+
+int
+udpai_log_allow(udpai_log_limit *limit, uint64_t now_ms, unsigned *ret_n_suppressed)
+{
+    *ret_n_suppressed = 0;
+    if (now_ms - limit->window_start_ms >= LIMIT_INTERVAL_MS) {
+        limit->window_start_ms = now_ms;
+        limit->n_in_window = 0;
+    }
+    if (limit->n_in_window >= LIMIT_BURST) {
+        limit->n_suppressed++;
+        return 0;
+    }
+    limit->n_in_window++;
+    *ret_n_suppressed = limit->n_suppressed;
+    limit->n_suppressed = 0;
+    return 1;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Log lines of ours. Never a key, never a resource's body. Lines that a peer can provoke go through
+ * udpai_log_limited(). */
+#ifndef UDPAI_LOG_H
+#define UDPAI_LOG_H
+
+#include <stdint.h>
+
+#include <udpa/log.h>
+
+#define udpai_log(level, component, ...)                                                           \
+    (udpai_log_enabled(level) ? udpai_log_write((level), (component), __VA_ARGS__) : (void)0)
+
+int udpai_log_enabled(udpa_log_level level);
+void udpai_log_write(udpa_log_level level, const char *component, const char *format, ...)
+    UDPA_PRINTF(3, 4);
+
+/* At most `burst` lines per `interval_ms`; how many were left out is said by the next line. */
+typedef struct udpai_log_limit {
+    uint64_t window_start_ms;
+    unsigned n_in_window, n_suppressed;
+} udpai_log_limit;
+
+/* May a line be written at @p now_ms? Counts it either way. */
+int udpai_log_allow(udpai_log_limit *limit, uint64_t now_ms, unsigned *ret_n_suppressed);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hash map from a string (any bytes) to a pointer whose object holds its own key.
+ *
+ * Open addressing with linear probing; 16 bytes a slot, at most 3/4 full. The map never owns what
+ * it points at. Iteration order is that of the table: deterministic for one sequence of calls, as
+ * the simulation needs, and no secret is kept from peers by a random seed: a peer that chooses
+ * colliding names pays for it with a limit on names, and XXH3 with a per-process seed (set by
+ * udpai_map_set_seed() in programs) keeps it from knowing which names collide. */
+#ifndef UDPAI_MAP_H
+#define UDPAI_MAP_H
+
+#include "base/util.h"
+
+typedef udpai_str (*udpai_map_key_fn)(const void *item);
+
+typedef struct udpai_map_slot {
+    uint64_t hash;
+    void *item; /* NULL: free */
+} udpai_map_slot;
+
+typedef struct udpai_map {
+    udpai_map_slot *slots;
+    size_t capacity; /* 0 or a power of two */
+    size_t n;
+    udpai_map_key_fn key;
+} udpai_map;
+
+/* Allocates nothing. */
+void udpai_map_init(udpai_map *map, udpai_map_key_fn key);
+/* Frees the table, not the items; the map is empty then and can be used again. */
+void udpai_map_done(udpai_map *map);
+
+void *udpai_map_get(const udpai_map *map, udpai_str key);
+/* Adds an item whose key is not in the map yet; false without memory. */
+bool udpai_map_add(udpai_map *map, void *item);
+/* Removes the item with this key and returns it, or NULL. */
+void *udpai_map_remove(udpai_map *map, udpai_str key);
+
+/* The next item at or after *position, which is moved past it; NULL at the end. Begin with 0:
+ * `size_t at = 0; while ((item = udpai_map_next(&map, &at)))`. The body must neither add nor
+ * remove, but may free the item if the map is then thrown away whole. */
+void *udpai_map_next(const udpai_map *map, size_t *position);
+
+/* The hash all maps use; 64 bits. */
+uint64_t udpai_hash(udpai_str key);
+/* Once, before the first map: makes hashes unpredictable to peers. */
+void udpai_map_set_seed(uint64_t seed);
+
+#endif

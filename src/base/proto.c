@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/proto.h"
+
+#define FIELD_NUMBER_MAX ((1u << 29) - 1)
+
+static bool
+read_varint(udpai_proto_reader *reader, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && reader->at < reader->end; shift += 7) {
+        uint8_t byte = *reader->at++;
+        if (shift == 63 && byte > 1)
+            return false; /* more than 64 bits */
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) {
+            *ret_value = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+read_fixed(udpai_proto_reader *reader, size_t size, uint64_t *ret_value)
+{
+    if ((size_t)(reader->end - reader->at) < size)
+        return false;
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++)
+        value |= (uint64_t)reader->at[i] << (8 * i);
+    reader->at += size;
+    *ret_value = value;
+    return true;
+}
+
+static bool
+read_bytes(udpai_proto_reader *reader, udpai_str *ret_bytes)
+{
+    uint64_t len;
+    if (!read_varint(reader, &len) || len > (uint64_t)(reader->end - reader->at))
+        return false;
+    *ret_bytes = (udpai_str){(const char *)reader->at, (size_t)len};
+    reader->at += len;
+    return true;
+}
+
+static bool
+read_value(udpai_proto_reader *reader, udpai_proto_field *field)
+{
+    switch (field->type) {
+    case UDPAI_WIRE_VARINT:
+        return read_varint(reader, &field->value);
+    case UDPAI_WIRE_FIXED64:
+        return read_fixed(reader, 8, &field->value);
+    case UDPAI_WIRE_FIXED32:
+        return read_fixed(reader, 4, &field->value);
+    case UDPAI_WIRE_BYTES:
+        return read_bytes(reader, &field->bytes);
+    case UDPAI_WIRE_GROUP_START:
+    case UDPAI_WIRE_GROUP_END:
+        break;
+    }
+    return false;
+}
+
+bool
+udpai_proto_next(udpai_proto_reader *reader, udpai_proto_field *ret_field)
+{
+    if (reader->failed || reader->at == reader->end)
+        return false;
+    uint64_t tag;
+    udpai_proto_field field = {0};
+    if (read_varint(reader, &tag) && tag >> 3 >= 1 && tag >> 3 <= FIELD_NUMBER_MAX) {
+        field.number = (uint32_t)(tag >> 3);
+        field.type = (udpai_wire_type)(tag & 7);
+        if (read_value(reader, &field)) {
+            *ret_field = field;
+            return true;
+        }
+    }
+    reader->failed = true;
+    return false;
+}
+
+size_t
+udpai_varint_size(uint64_t value)
+{
+    return (size_t)(63 - __builtin_clzll(value | 1)) / 7 + 1;
+}
+
+size_t
+udpai_proto_tag_size(uint32_t number)
+{
+    return udpai_varint_size((uint64_t)number << 3);
+}
+
+size_t
+udpai_proto_bytes_size(uint32_t number, size_t len)
+{
+    return udpai_proto_tag_size(number) + udpai_varint_size(len) + len;
+}
+
+size_t
+udpai_proto_varint_size(uint32_t number, uint64_t value)
+{
+    return udpai_proto_tag_size(number) + udpai_varint_size(value);
+}
+
+uint8_t *
+udpai_varint_put(uint8_t *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static uint8_t *
+put_tag(uint8_t *at, uint32_t number, udpai_wire_type type)
+{
+    return udpai_varint_put(at, (uint64_t)number << 3 | type);
+}
+
+uint8_t *
+udpai_proto_bytes_head_put(uint8_t *at, uint32_t number, size_t len)
+{
+    return udpai_varint_put(put_tag(at, number, UDPAI_WIRE_BYTES), len);
+}
+
+uint8_t *
+udpai_proto_bytes_put(uint8_t *at, uint32_t number, udpai_str bytes)
+{
+    at = udpai_proto_bytes_head_put(at, number, bytes.len);
+    if (bytes.len)
+        memcpy(at, bytes.data, bytes.len);
+    return at + bytes.len;
+}
+
+uint8_t *
+udpai_proto_varint_put(uint8_t *at, uint32_t number, uint64_t value)
+{
+    return udpai_varint_put(put_tag(at, number, UDPAI_WIRE_VARINT), value);
+}
+
+uint8_t *
+udpai_proto_fixed64_put(uint8_t *at, uint32_t number, uint64_t value)
+{
+    at = put_tag(at, number, UDPAI_WIRE_FIXED64);
+    for (int i = 0; i < 8; i++)
+        *at++ = (uint8_t)(value >> (8 * i));
+    return at;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+
+/* Length of the sequence that a lead byte begins, and the bounds of its second byte, which is what
+ * excludes overlong forms, surrogates and what lies above U+10FFFF. 0: no lead byte. */
+static size_t
+sequence(unsigned char lead, unsigned char *ret_low, unsigned char *ret_high)
+{
+    *ret_low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    *ret_high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (lead >= 0xc2 && lead <= 0xdf)
+        return 2;
+    if (lead >= 0xe0 && lead <= 0xef)
+        return 3;
+    if (lead >= 0xf0 && lead <= 0xf4)
+        return 4;
+    return 0;
+}
+
+static bool
+multibyte_valid(const unsigned char *bytes, size_t left, size_t *ret_len)
+{
+    unsigned char low, high;
+    size_t len = sequence(bytes[0], &low, &high);
+    if (len == 0 || len > left || bytes[1] < low || bytes[1] > high)
+        return false;
+    for (size_t i = 2; i < len; i++)
+        if ((bytes[i] & 0xc0) != 0x80)
+            return false;
+    *ret_len = len;
+    return true;
+}
+
+bool
+udpai_utf8_valid(udpai_str text)
+{
+    const unsigned char *bytes = (const unsigned char *)text.data;
+    size_t at = 0;
+    while (at < text.len) {
+        size_t len = 1;
+        if (bytes[at] == 0)
+            return false;
+        if (bytes[at] >= 0x80 && !multibyte_valid(bytes + at, text.len - at, &len))
+            return false;
+        at += len;
+    }
+    return true;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small things that every file may use: ownership helpers, string views. Depends on libc alone. */
+#ifndef UDPAI_UTIL_H
+#define UDPAI_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <udpa/macros.h>
+
+#define UDPAI_ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))
+
+#define UDPAI_CONTAINER_OF(pointer, type, member)                                                  \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+/* Moves ownership out of a variable: `*ret_x = UDPAI_TAKE(x);` */
+#define UDPAI_TAKE(pointer)                                                                        \
+    ({                                                                                             \
+        __typeof__(pointer) *udpai_taken_ = &(pointer);                                            \
+        __typeof__(pointer) udpai_value_ = *udpai_taken_;                                          \
+        *udpai_taken_ = NULL;                                                                      \
+        udpai_value_;                                                                              \
+    })
+
+/* A view of characters that somebody else owns; not NUL-terminated. */
+typedef struct udpai_str {
+    const char *data;
+    size_t len;
+} udpai_str;
+
+#define UDPAI_STR(literal) ((udpai_str){(literal), sizeof(literal) - 1})
+
+static inline udpai_str
+udpai_str_from(const char *text)
+{
+    return (udpai_str){text, text ? strlen(text) : 0};
+}
+
+static inline bool
+udpai_str_eq(udpai_str a, udpai_str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static inline bool
+udpai_str_starts(udpai_str text, udpai_str prefix)
+{
+    return text.len >= prefix.len &&
+           (prefix.len == 0 || memcmp(text.data, prefix.data, prefix.len) == 0);
+}
+
+static inline int
+udpai_str_cmp(udpai_str a, udpai_str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int order = n ? memcmp(a.data, b.data, n) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static inline size_t
+udpai_min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t
+udpai_max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two hashes that travel; both are defined in docs/design/wire.md. */
+#ifndef UDPAI_DIGEST_H
+#define UDPAI_DIGEST_H
+
+#include "base/util.h"
+
+#define UDPAI_CONTENT_HASH_HEX 32
+
+typedef struct udpai_content_hash {
+    uint64_t high, low;
+} udpai_content_hash;
+
+/* XXH64, seed 0, over authority, a zero byte, and the received bytes of the Any. */
+uint64_t udpai_digest(udpai_str authority, udpai_str any);
+/* XXH3-128 over type URL, a zero byte, and the Any's value. */
+udpai_content_hash udpai_content_hash_of(udpai_str type_url, udpai_str value);
+/* 32 lower-case hex digits, without NUL. */
+void udpai_content_hash_hex(udpai_content_hash hash, char hex[UDPAI_CONTENT_HASH_HEX]);
+
+/* Order-independent sum of (name, content) pairs: what is added can be taken away again. */
+typedef struct udpai_set_hash {
+    uint64_t high, low;
+} udpai_set_hash;
+
+void udpai_set_hash_add(udpai_set_hash *set, udpai_str name, udpai_content_hash content);
+void udpai_set_hash_subtract(udpai_set_hash *set, udpai_str name, udpai_content_hash content);
+
+#endif

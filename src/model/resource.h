@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resources from the inside: an immutable value around the bytes of the Any that arrived.
+ *
+ * What is said of a resource (its name, origin, way) and what it is (the Any) are two objects, so
+ * that a refresh, which changes the former only, copies no payload. */
+#ifndef UDPAI_RESOURCE_H
+#define UDPAI_RESOURCE_H
+
+#include <udpa/resource.h>
+
+#include "base/bytes.h"
+#include "base/util.h"
+#include "model/digest.h"
+
+#define UDPAI_HOPS_MAX 16
+#define UDPAI_ALIASES_MAX 256
+#define UDPAI_VERSION_MAX 512
+#define UDPAI_AUTHORITY_MAX 512
+#define UDPAI_TYPE_URL_MAX 512
+/* Ten years; what is longer is a mistake, and would not fit the clocks' arithmetic for ever. */
+#define UDPAI_TTL_MAX_MS ((uint64_t)10 * 365 * 24 * 3600 * 1000)
+
+typedef struct udpai_hop {
+    udpai_str node_id;
+    udpai_str authority; /* of whom the node took it; empty for a file */
+    int64_t time_us;     /* since 1970 */
+} udpai_hop;
+
+typedef struct udpai_signature {
+    uint32_t algorithm; /* 0: none */
+    udpai_str key_id;
+    int64_t not_before_us, not_after_us;
+    udpai_str value;
+} udpai_signature;
+
+/* Everything a resource is made of; all borrowed. */
+typedef struct udpai_resource_parts {
+    udpai_str name;
+    udpai_str version;   /* empty: the content hash */
+    udpai_str authority; /* empty: nobody yet */
+    udpa_bytes *any;     /* google.protobuf.Any as it arrived; a reference is taken */
+    udpa_bytes *type;    /* the type URL with a NUL, to be shared by resources; NULL: made */
+    uint64_t generation; /* 0: none yet */
+    uint64_t ttl_ms;     /* 0: none */
+    bool lazy, do_not_cache;
+    udpai_signature signature;
+    const udpai_hop *hops;
+    size_t n_hops;
+    const udpai_str *aliases;
+    size_t n_aliases;
+} udpai_resource_parts;
+
+/* Checks nothing but that the Any parses: names and sizes are the caller's to check
+ * (udpai_resource_parts_check()). */
+udpa_err udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *parts);
+
+/* Is this a resource that may exist? Every rule about names, sizes, UTF-8 and counts. */
+udpa_err udpai_resource_parts_check(const udpai_resource_parts *parts, udpa_error **ret_error);
+
+/* The parts of an existing resource, borrowed from it: change some and make another. The arrays are
+ * written to the caller's room. */
+typedef struct udpai_resource_room {
+    udpai_hop hops[UDPAI_HOPS_MAX + 1];
+    udpai_str aliases[UDPAI_ALIASES_MAX];
+} udpai_resource_room;
+
+udpai_resource_parts udpai_resource_parts_of(const udpa_resource *resource,
+                                             udpai_resource_room *room);
+
+/* Makes the bytes of an Any. */
+udpa_bytes *udpai_any_make(udpai_str type_url, udpai_str value);
+/* Finds type URL and value in an Any; false if it is malformed, or has a field twice. */
+bool udpai_any_parse(udpai_str any, udpai_str *ret_type_url, udpai_str *ret_value);
+
+udpai_str udpai_resource_name(const udpa_resource *resource);
+udpai_str udpai_resource_type_url(const udpa_resource *resource);
+udpai_str udpai_resource_version(const udpa_resource *resource);
+udpai_str udpai_resource_authority(const udpa_resource *resource);
+udpa_bytes *udpai_resource_type(const udpa_resource *resource); /* borrowed; see parts.type */
+udpai_str udpai_resource_value(const udpa_resource *resource);
+udpa_bytes *udpai_resource_any(const udpa_resource *resource); /* borrowed */
+uint64_t udpai_resource_digest(const udpa_resource *resource);
+udpai_content_hash udpai_resource_content_hash(const udpa_resource *resource);
+bool udpai_resource_is_lazy(const udpa_resource *resource);
+bool udpai_resource_do_not_cache(const udpa_resource *resource);
+const udpai_signature *udpai_resource_signature(const udpa_resource *resource); /* NULL: none */
+udpai_str udpai_resource_alias(const udpa_resource *resource, size_t index);
+udpai_hop udpai_resource_hop(const udpa_resource *resource, size_t index);
+/* Does the way of the resource pass this node? */
+bool udpai_resource_passed(const udpa_resource *resource, udpai_str node_id);
+
+/* Same version and same Any bytes: for subscribers, no update. */
+bool udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b);
+/* Same in what a refresh carries: generation, signature, hops. */
+bool udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b);
+/* Bytes of memory it holds, payload included; what limits count. */
+size_t udpai_resource_footprint(const udpa_resource *resource);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a resource must look like, and making one from parts or from a caller's spec. */
+#include "model/resource.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/proto.h"
+#include "base/utf8.h"
+#include "model/name.h"
+
+#define SHOWN(text) (int)udpai_min_size((text).len, 200), (text).data
+
+enum {
+    ANY_TYPE_URL = 1,
+    ANY_VALUE = 2
+};
+
+udpa_bytes *
+udpai_any_make(udpai_str type_url, udpai_str value)
+{
+    size_t size = udpai_proto_bytes_size(ANY_TYPE_URL, type_url.len);
+    if (value.len)
+        size += udpai_proto_bytes_size(ANY_VALUE, value.len);
+    uint8_t *at;
+    udpa_bytes *any = udpai_bytes_make(size, &at);
+    if (any) {
+        at = udpai_proto_bytes_put(at, ANY_TYPE_URL, type_url);
+        if (value.len)
+            udpai_proto_bytes_put(at, ANY_VALUE, value);
+    }
+    return any;
+}
+
+bool
+udpai_any_parse(udpai_str any, udpai_str *ret_type_url, udpai_str *ret_value)
+{
+    udpai_str found[ANY_VALUE + 1] = {{0}};
+    bool seen[ANY_VALUE + 1] = {false};
+    udpai_proto_reader reader = udpai_proto_read(any);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field)) {
+        if (field.number != ANY_TYPE_URL && field.number != ANY_VALUE)
+            continue; /* kept with the bytes, meaningless to us */
+        if (field.type != UDPAI_WIRE_BYTES || seen[field.number])
+            return false;
+        seen[field.number] = true;
+        found[field.number] = field.bytes;
+    }
+    *ret_type_url = found[ANY_TYPE_URL];
+    *ret_value = found[ANY_VALUE];
+    return !reader.failed;
+}
+
+static udpa_err
+check_text(const char *what, udpai_str text, size_t max, udpa_error **ret_error)
+{
+    if (text.len > max)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s of %zu bytes is longer than %zu", what,
+                          text.len, max);
+    if (!udpai_utf8_valid(text))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s is not UTF-8 text without zero bytes",
+                          what);
+    return UDPA_OK;
+}
+
+static udpa_err
+check_any(const udpai_resource_parts *parts, udpa_error **ret_error)
+{
+    udpai_str type_url, value;
+    if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value))
+        return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "resource '%.*s': malformed Any",
+                          SHOWN(parts->name));
+    const char *slash = type_url.len ? memrchr(type_url.data, '/', type_url.len) : NULL;
+    if (!slash || slash + 1 == type_url.data + type_url.len)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "resource '%.*s': type URL '%.*s' must be <prefix>/<message type>, such "
+                          "as type.googleapis.com/envoy.config.cluster.v3.Cluster",
+                          SHOWN(parts->name), SHOWN(type_url));
+    return check_text("type URL", type_url, UDPAI_TYPE_URL_MAX, ret_error);
+}
+
+static udpa_err
+check_counts(const udpai_resource_parts *parts, udpa_error **ret_error)
+{
+    if (parts->n_hops > UDPAI_HOPS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "resource '%.*s' passed %zu nodes, more than %d: is there a loop?",
+                          SHOWN(parts->name), parts->n_hops, UDPAI_HOPS_MAX);
+    if (parts->n_aliases > UDPAI_ALIASES_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "resource '%.*s' has %zu aliases, more than %d", SHOWN(parts->name),
+                          parts->n_aliases, UDPAI_ALIASES_MAX);
+    if (parts->ttl_ms > UDPAI_TTL_MAX_MS)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "resource '%.*s': a ttl above ten years",
+                          SHOWN(parts->name));
+    return UDPA_OK;
+}
+
+static udpa_err
+check_lists(const udpai_resource_parts *parts, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < parts->n_hops && err == UDPA_OK; i++) {
+        err =
+            check_text("node id of a hop", parts->hops[i].node_id, UDPAI_AUTHORITY_MAX, ret_error);
+        if (err == UDPA_OK)
+            err = check_text("authority of a hop", parts->hops[i].authority, UDPAI_AUTHORITY_MAX,
+                             ret_error);
+    }
+    for (size_t i = 0; i < parts->n_aliases && err == UDPA_OK; i++)
+        err = udpai_alias_check(parts->aliases[i], parts->name, ret_error);
+    return err;
+}
+
+udpa_err
+udpai_resource_parts_check(const udpai_resource_parts *parts, udpa_error **ret_error)
+{
+    udpa_err err = udpai_name_check(parts->name, ret_error);
+    if (err == UDPA_OK)
+        err = check_any(parts, ret_error);
+    if (err == UDPA_OK)
+        err = check_text("version", parts->version, UDPAI_VERSION_MAX, ret_error);
+    if (err == UDPA_OK)
+        err = check_text("authority", parts->authority, UDPAI_AUTHORITY_MAX, ret_error);
+    if (err == UDPA_OK)
+        err = check_text("key id", parts->signature.key_id, UDPAI_AUTHORITY_MAX, ret_error);
+    if (err == UDPA_OK)
+        err = check_counts(parts, ret_error);
+    if (err == UDPA_OK)
+        err = check_lists(parts, ret_error);
+    return err;
+}
+
+static udpa_err
+check_and_make(udpa_resource **ret_resource,
+               const udpai_resource_parts *parts,
+               udpa_error **ret_error)
+{
+    udpa_err err = udpai_resource_parts_check(parts, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error, udpai_resource_make(ret_resource, parts));
+    return err;
+}
+
+udpa_err
+udpa_resource_new(udpa_resource **ret_resource,
+                  const udpa_resource_spec *spec,
+                  udpa_error **ret_error)
+{
+    if (ret_error)
+        *ret_error = NULL;
+    if (!ret_resource || !spec || spec->struct_size != sizeof(*spec) || !spec->name ||
+        !spec->type_url || (!spec->payload && spec->payload_size) ||
+        (!spec->aliases && spec->n_aliases) || spec->n_aliases > UDPAI_ALIASES_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "a resource needs a name, a type URL and a payload");
+    udpai_str aliases[UDPAI_ALIASES_MAX];
+    for (size_t i = 0; i < spec->n_aliases; i++)
+        aliases[i] = udpai_str_from(spec->aliases[i]);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any = udpai_any_make(udpai_str_from(spec->type_url),
+                                     (udpai_str){spec->payload, spec->payload_size});
+    if (!any)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    const udpai_resource_parts parts = {
+        .name = udpai_str_from(spec->name),
+        .version = udpai_str_from(spec->version),
+        .authority = udpai_str_from(spec->authority),
+        .any = any,
+        .ttl_ms = spec->ttl_ms,
+        .lazy = spec->lazy != 0,
+        .do_not_cache = spec->do_not_cache != 0,
+        .aliases = aliases,
+        .n_aliases = spec->n_aliases,
+    };
+    return check_and_make(ret_resource, &parts, ret_error);
+}
