@@ -79,7 +79,8 @@ UDPA_API udpa_err udpa_err_from_grpc(int grpc_status);
  * @param code   must not be UDPA_OK.
  * @param cause  another error that led to this one, or NULL; borrowed, its text is copied.
  * @param format printf format of one sentence without a final full stop: what, where, why.
- * @return a new reference; NULL without memory.
+ *               Bytes in it that are not UTF-8 become '?': a message travels in receipts.
+ * @return a new reference, never NULL: without memory for the words, an error with the code alone.
  * @thread any   @since 0.1
  */
 UDPA_API UDPA_MUST_USE udpa_error *

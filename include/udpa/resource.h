@@ -55,7 +55,8 @@ typedef struct udpa_resource_spec {
  *                     failure.
  * @param spec         borrowed; everything in it is copied.
  * @param ret_error    [out] what is wrong with it; may be NULL.
- * @return UDPA_OK; UDPA_ERR_INVAL a name, alias, type URL or text that may not be; UDPA_ERR_NOMEM.
+ * @return UDPA_OK; UDPA_ERR_INVAL a name, alias, type URL or text that may not be; UDPA_ERR_LIMIT
+ *         more than 256 aliases or 2 GiB; UDPA_ERR_NOMEM.
  * @thread any   @since 0.1
  */
 UDPA_API UDPA_MUST_USE udpa_err udpa_resource_new(udpa_resource **ret_resource,

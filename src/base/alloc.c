@@ -70,7 +70,7 @@ udpai_memdup(const void *data, size_t size)
 char *
 udpai_strndup(const char *text, size_t len)
 {
-    char *copy = may_allocate() ? malloc(len + 1) : NULL;
+    char *copy = len < SIZE_MAX && may_allocate() ? malloc(len + 1) : NULL;
     if (copy) {
         if (len)
             memcpy(copy, text, len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory. All of the project's own allocations go through here, so that a test can make any one of
- * them fail (tests/unit/harness: out-of-memory torture). */
+ * them fail (tests/harness/oom.h). */
 #ifndef UDPAI_ALLOC_H
 #define UDPAI_ALLOC_H
 

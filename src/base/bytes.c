@@ -67,3 +67,16 @@ udpa_bytes_size(const udpa_bytes *bytes)
 {
     return bytes->size;
 }
+
+udpa_bytes *
+udpai_bytes_cstring(udpai_str text)
+{
+    uint8_t *room;
+    udpa_bytes *bytes = udpai_bytes_make(text.len + 1, &room);
+    if (bytes) {
+        if (text.len)
+            memcpy(room, text.data, text.len);
+        room[text.len] = '\0';
+    }
+    return bytes;
+}

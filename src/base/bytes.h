@@ -11,6 +11,9 @@
  * without memory. */
 udpa_bytes *udpai_bytes_make(size_t size, uint8_t **ret_room);
 
+/* A copy of the text with a NUL behind it, which counts in the size; NULL without memory. */
+udpa_bytes *udpai_bytes_cstring(udpai_str text);
+
 static inline udpai_str
 udpai_bytes_view(const udpa_bytes *bytes)
 {

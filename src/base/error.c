@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A failure must stay a failure when there is no memory to describe it: then a static object with
+ * the text of its code stands in, so whoever keeps "an error or NULL" never takes it for success.
+ */
 #include "base/error.h"
 
 #include <stdarg.h>
@@ -6,11 +9,12 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 
 struct udpa_error {
-    atomic_uint refs;
+    atomic_uint refs; /* 0: static, never freed */
     udpa_err code;
-    char message[]; /* causes included */
+    const char *message; /* causes included; of a counted error, what lies behind the object */
 };
 
 struct err_info {
@@ -26,11 +30,32 @@ static const struct err_info infos[] = {
 #undef INFO
 };
 
+static udpa_error bare_errors[] = {
+#define BARE(name, value, grpc, text) {0, UDPA_ERR_##name, text},
+    UDPA_ERR_MAP(BARE)
+#undef BARE
+};
+
+/* Where a code stands in the tables; their length for what is no code. */
+static size_t
+index_of(udpa_err code)
+{
+    size_t index = (size_t)(-(int64_t)code);
+    return udpai_min_size(index, UDPAI_ARRAY_LEN(infos));
+}
+
 static const struct err_info *
 info_of(udpa_err code)
 {
-    size_t index = (size_t)(-(long)code);
+    size_t index = index_of(code);
     return index < UDPAI_ARRAY_LEN(infos) ? &infos[index] : NULL;
+}
+
+static udpa_error *
+bare_error(udpa_err code)
+{
+    size_t index = index_of(code);
+    return &bare_errors[index < UDPAI_ARRAY_LEN(bare_errors) ? index : index_of(UDPA_ERR_UNKNOWN)];
 }
 
 const char *
@@ -71,6 +96,10 @@ udpa_err_from_grpc(int grpc_status)
 
 static udpa_error *
 error_format(udpa_err code, const udpa_error *cause, const char *format, va_list arguments)
+    UDPA_PRINTF(3, 0);
+
+static udpa_error *
+error_format(udpa_err code, const udpa_error *cause, const char *format, va_list arguments)
 {
     va_list again;
     va_copy(again, arguments);
@@ -79,15 +108,18 @@ error_format(udpa_err code, const udpa_error *cause, const char *format, va_list
     size_t room = len + 1 + (cause ? strlen(cause->message) + 2 : 0);
     udpa_error *error = udpai_alloc(sizeof(*error) + room);
     if (error) {
+        char *message = (char *)(error + 1);
         atomic_init(&error->refs, 1);
         error->code = code;
+        error->message = message;
         if (own > 0)
-            vsnprintf(error->message, len + 1, format, again);
+            vsnprintf(message, len + 1, format, again);
         if (cause)
-            snprintf(error->message + len, room - len, ": %s", cause->message);
+            snprintf(message + len, room - len, ": %s", cause->message);
+        udpai_utf8_mend(message); /* it may quote a peer, and travels as a string */
     }
     va_end(again);
-    return error;
+    return error ? error : bare_error(code);
 }
 
 udpa_error *
@@ -100,10 +132,16 @@ udpa_error_new(udpa_err code, const udpa_error *cause, const char *format, ...)
     return error;
 }
 
+static bool
+is_counted(const udpa_error *error)
+{
+    return error && atomic_load_explicit(&error->refs, memory_order_relaxed) != 0;
+}
+
 udpa_error *
 udpa_error_ref(udpa_error *error)
 {
-    if (error)
+    if (is_counted(error))
         atomic_fetch_add_explicit(&error->refs, 1, memory_order_relaxed);
     return error;
 }
@@ -111,7 +149,7 @@ udpa_error_ref(udpa_error *error)
 udpa_error *
 udpa_error_unref(udpa_error *error)
 {
-    if (error && atomic_fetch_sub_explicit(&error->refs, 1, memory_order_acq_rel) == 1)
+    if (is_counted(error) && atomic_fetch_sub_explicit(&error->refs, 1, memory_order_acq_rel) == 1)
         udpai_free(error);
     return NULL;
 }

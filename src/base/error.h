@@ -5,8 +5,8 @@
 
 #include <udpa/error.h>
 
-/* Stores a new error object at @p ret_error if that is not NULL, and returns @p code; so that
- * `return udpai_fail(ret_error, UDPA_ERR_INVAL, "…", …);` is all a failure needs. */
+/* Stores a new error object, never NULL, at @p ret_error if that is not NULL, and returns @p code;
+ * so that `return udpai_fail(ret_error, UDPA_ERR_INVAL, "…", …);` is all a failure needs. */
 udpa_err udpai_fail(udpa_error **ret_error, udpa_err code, const char *format, ...)
     UDPA_PRINTF(3, 4);
 

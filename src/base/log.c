@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 #define LINE_MAX_BYTES 2048
 #define LIMIT_BURST 10
 #define LIMIT_INTERVAL_MS 10000
@@ -43,6 +45,7 @@ udpai_log_write(udpa_log_level level, const char *component, const char *format,
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
+    udpai_utf8_mend(line);        /* the cut may fall into a character */
     for (char *c = line; *c; c++) /* a peer's text must not forge further lines */
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = ' ';

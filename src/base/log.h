@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Log lines of ours. Never a key, never a resource's body. Lines that a peer can provoke go through
- * udpai_log_limited(). */
+ * udpai_log_allow(). */
 #ifndef UDPAI_LOG_H
 #define UDPAI_LOG_H
 

@@ -82,71 +82,88 @@ udpai_proto_next(udpai_proto_reader *reader, udpai_proto_field *ret_field)
     return false;
 }
 
-size_t
-udpai_varint_size(uint64_t value)
+static size_t
+varint_size(uint64_t value)
 {
     return (size_t)(63 - __builtin_clzll(value | 1)) / 7 + 1;
 }
 
-size_t
-udpai_proto_tag_size(uint32_t number)
+static void
+put_varint(udpai_proto_writer *writer, uint64_t value)
 {
-    return udpai_varint_size((uint64_t)number << 3);
+    if (!writer->at) {
+        writer->size += varint_size(value);
+        return;
+    }
+    uint8_t *start = writer->at;
+    for (; value >= 0x80; value >>= 7)
+        *writer->at++ = (uint8_t)(value | 0x80);
+    *writer->at++ = (uint8_t)value;
+    writer->size += (size_t)(writer->at - start);
+}
+
+static void
+put_tag(udpai_proto_writer *writer, uint32_t number, udpai_wire_type type)
+{
+    put_varint(writer, (uint64_t)number << 3 | type);
+}
+
+void
+udpai_proto_put_varint(udpai_proto_writer *writer, uint32_t number, uint64_t value)
+{
+    put_tag(writer, number, UDPAI_WIRE_VARINT);
+    put_varint(writer, value);
+}
+
+void
+udpai_proto_put_fixed64(udpai_proto_writer *writer, uint32_t number, uint64_t value)
+{
+    put_tag(writer, number, UDPAI_WIRE_FIXED64);
+    for (int i = 0; writer->at && i < 8; i++)
+        *writer->at++ = (uint8_t)(value >> (8 * i));
+    writer->size += 8;
+}
+
+void
+udpai_proto_put_head(udpai_proto_writer *writer, uint32_t number, size_t len)
+{
+    put_tag(writer, number, UDPAI_WIRE_BYTES);
+    put_varint(writer, len);
+}
+
+void
+udpai_proto_put_raw(udpai_proto_writer *writer, udpai_str bytes)
+{
+    if (writer->at && bytes.len) {
+        memcpy(writer->at, bytes.data, bytes.len);
+        writer->at += bytes.len;
+    }
+    writer->size += bytes.len;
+}
+
+void
+udpai_proto_put_bytes(udpai_proto_writer *writer, uint32_t number, udpai_str bytes)
+{
+    udpai_proto_put_head(writer, number, bytes.len);
+    udpai_proto_put_raw(writer, bytes);
+}
+
+void
+udpai_proto_put_varint_opt(udpai_proto_writer *writer, uint32_t number, uint64_t value)
+{
+    if (value)
+        udpai_proto_put_varint(writer, number, value);
+}
+
+void
+udpai_proto_put_bytes_opt(udpai_proto_writer *writer, uint32_t number, udpai_str bytes)
+{
+    if (bytes.len)
+        udpai_proto_put_bytes(writer, number, bytes);
 }
 
 size_t
 udpai_proto_bytes_size(uint32_t number, size_t len)
 {
-    return udpai_proto_tag_size(number) + udpai_varint_size(len) + len;
-}
-
-size_t
-udpai_proto_varint_size(uint32_t number, uint64_t value)
-{
-    return udpai_proto_tag_size(number) + udpai_varint_size(value);
-}
-
-uint8_t *
-udpai_varint_put(uint8_t *at, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (uint8_t)(value | 0x80);
-    *at++ = (uint8_t)value;
-    return at;
-}
-
-static uint8_t *
-put_tag(uint8_t *at, uint32_t number, udpai_wire_type type)
-{
-    return udpai_varint_put(at, (uint64_t)number << 3 | type);
-}
-
-uint8_t *
-udpai_proto_bytes_head_put(uint8_t *at, uint32_t number, size_t len)
-{
-    return udpai_varint_put(put_tag(at, number, UDPAI_WIRE_BYTES), len);
-}
-
-uint8_t *
-udpai_proto_bytes_put(uint8_t *at, uint32_t number, udpai_str bytes)
-{
-    at = udpai_proto_bytes_head_put(at, number, bytes.len);
-    if (bytes.len)
-        memcpy(at, bytes.data, bytes.len);
-    return at + bytes.len;
-}
-
-uint8_t *
-udpai_proto_varint_put(uint8_t *at, uint32_t number, uint64_t value)
-{
-    return udpai_varint_put(put_tag(at, number, UDPAI_WIRE_VARINT), value);
-}
-
-uint8_t *
-udpai_proto_fixed64_put(uint8_t *at, uint32_t number, uint64_t value)
-{
-    at = put_tag(at, number, UDPAI_WIRE_FIXED64);
-    for (int i = 0; i < 8; i++)
-        *at++ = (uint8_t)(value >> (8 * i));
-    return at;
+    return varint_size((uint64_t)number << 3) + varint_size(len) + len;
 }

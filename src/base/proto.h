@@ -30,26 +30,34 @@ typedef struct udpai_proto_reader {
 static inline udpai_proto_reader
 udpai_proto_read(udpai_str message)
 {
-    const uint8_t *start = (const uint8_t *)message.data;
+    const uint8_t *start = (const uint8_t *)(message.data ? message.data : "");
     return (udpai_proto_reader){start, start + message.len, false};
 }
 
 /* The next field; false at the end and at what is malformed (then reader->failed). */
 bool udpai_proto_next(udpai_proto_reader *reader, udpai_proto_field *ret_field);
 
-/* Sizes and writing. Writers return the position behind what they wrote; the caller has made sure
- * that there is room. */
-size_t udpai_varint_size(uint64_t value);
-size_t udpai_proto_tag_size(uint32_t number);
-/* A length-delimited field of len bytes, tag and length included. */
-size_t udpai_proto_bytes_size(uint32_t number, size_t len);
-size_t udpai_proto_varint_size(uint32_t number, uint64_t value);
+/* Writes fields one behind the other; without a place to write to (at == NULL) it only counts. So
+ * one function both sizes a message and writes it: run it once to count, make room, run it again.
+ */
+typedef struct udpai_proto_writer {
+    uint8_t *at;
+    size_t size; /* bytes written or counted */
+} udpai_proto_writer;
 
-uint8_t *udpai_varint_put(uint8_t *at, uint64_t value);
-/* Tag and length of a length-delimited field whose contents follow. */
-uint8_t *udpai_proto_bytes_head_put(uint8_t *at, uint32_t number, size_t len);
-uint8_t *udpai_proto_bytes_put(uint8_t *at, uint32_t number, udpai_str bytes);
-uint8_t *udpai_proto_varint_put(uint8_t *at, uint32_t number, uint64_t value);
-uint8_t *udpai_proto_fixed64_put(uint8_t *at, uint32_t number, uint64_t value);
+void udpai_proto_put_varint(udpai_proto_writer *writer, uint32_t number, uint64_t value);
+void udpai_proto_put_fixed64(udpai_proto_writer *writer, uint32_t number, uint64_t value);
+void udpai_proto_put_bytes(udpai_proto_writer *writer, uint32_t number, udpai_str bytes);
+/* Tag and length of a length-delimited field; its contents are put next. */
+void udpai_proto_put_head(udpai_proto_writer *writer, uint32_t number, size_t len);
+/* Bytes as they are: fields that were written before. */
+void udpai_proto_put_raw(udpai_proto_writer *writer, udpai_str bytes);
+
+/* The same, but nothing for what proto3 leaves out: zero, empty. */
+void udpai_proto_put_varint_opt(udpai_proto_writer *writer, uint32_t number, uint64_t value);
+void udpai_proto_put_bytes_opt(udpai_proto_writer *writer, uint32_t number, udpai_str bytes);
+
+/* Size of a length-delimited field of len bytes, tag and length included. */
+size_t udpai_proto_bytes_size(uint32_t number, size_t len);
 
 #endif

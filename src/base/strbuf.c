@@ -72,7 +72,9 @@ udpai_strbuf_printf(udpai_strbuf *buffer, const char *format, ...)
     va_start(arguments, format);
     va_copy(again, arguments);
     int len = vsnprintf(NULL, 0, format, arguments);
-    if (len >= 0 && reserve(buffer, (size_t)len)) {
+    if (len < 0) {
+        buffer->failed = true;
+    } else if (reserve(buffer, (size_t)len)) {
         vsnprintf(buffer->data + buffer->len, (size_t)len + 1, format, again);
         buffer->len += (size_t)len;
     }

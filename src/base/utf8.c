@@ -46,3 +46,15 @@ udpai_utf8_valid(udpai_str text)
     }
     return true;
 }
+
+void
+udpai_utf8_mend(char *text)
+{
+    size_t left = strlen(text), len;
+    for (; left; text += len, left -= len) {
+        len = 1;
+        if ((unsigned char)*text >= 0x80 &&
+            !multibyte_valid((const unsigned char *)text, left, &len))
+            *text = '?';
+    }
+}

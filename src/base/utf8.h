@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What text from peers must pass before it is kept, and what our own words about it must pass
+ * before they travel: protobuf-c checks no strings, and other implementations end a stream over
+ * one. */
 #ifndef UDPAI_UTF8_H
 #define UDPAI_UTF8_H
 
@@ -6,5 +9,7 @@
 
 /* Is it well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms) without a zero byte? */
 bool udpai_utf8_valid(udpai_str text);
+/* Makes any text valid, in place: '?' for each byte that belongs to no well-formed sequence. */
+void udpai_utf8_mend(char *text);
 
 #endif

@@ -4,15 +4,59 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+/* These two are not inlined: the compiler would follow a constant of one byte through all of the
+ * hash and warn of reads behind it that never happen. */
+static __attribute__((noinline)) void
+feed_64(XXH64_state_t *state, udpai_str bytes)
+{
+    if (bytes.len)
+        XXH64_update(state, bytes.data, bytes.len);
+}
+
+static __attribute__((noinline)) void
+feed_128(XXH3_state_t *state, udpai_str bytes)
+{
+    if (bytes.len)
+        XXH3_128bits_update(state, bytes.data, bytes.len);
+}
+
 uint64_t
 udpai_digest(udpai_str authority, udpai_str any)
 {
     XXH64_state_t state;
     XXH64_reset(&state, 0);
-    XXH64_update(&state, authority.data ? authority.data : "", authority.len);
-    XXH64_update(&state, "", 1);
-    XXH64_update(&state, any.data ? any.data : "", any.len);
+    feed_64(&state, authority);
+    feed_64(&state, UDPAI_STR("\0"));
+    feed_64(&state, any);
     return XXH64_digest(&state);
+}
+
+_Static_assert(sizeof(XXH64_state_t) <= sizeof(((udpai_way_digest *)0)->state),
+               "the state of XXH64 has grown");
+
+void
+udpai_way_digest_begin(udpai_way_digest *digest, uint64_t generation)
+{
+    unsigned char bytes[8];
+    for (int i = 7; i >= 0; i--, generation >>= 8)
+        bytes[i] = (unsigned char)generation;
+    XXH64_state_t *state = (XXH64_state_t *)(void *)digest->state;
+    XXH64_reset(state, 0);
+    XXH64_update(state, bytes, sizeof(bytes));
+}
+
+void
+udpai_way_digest_add(udpai_way_digest *digest, udpai_str node_id)
+{
+    XXH64_state_t *state = (XXH64_state_t *)(void *)digest->state;
+    XXH64_update(state, node_id.data ? node_id.data : "", node_id.len);
+    XXH64_update(state, "", 1);
+}
+
+uint64_t
+udpai_way_digest_end(const udpai_way_digest *digest)
+{
+    return XXH64_digest((const XXH64_state_t *)(const void *)digest->state);
 }
 
 udpai_content_hash
@@ -21,9 +65,9 @@ udpai_content_hash_of(udpai_str type_url, udpai_str value)
     XXH3_state_t state;
     XXH3_INITSTATE(&state);
     XXH3_128bits_reset(&state);
-    XXH3_128bits_update(&state, type_url.data ? type_url.data : "", type_url.len);
-    XXH3_128bits_update(&state, "", 1);
-    XXH3_128bits_update(&state, value.data ? value.data : "", value.len);
+    feed_128(&state, type_url);
+    feed_128(&state, UDPAI_STR("\0"));
+    feed_128(&state, value);
     XXH128_hash_t hash = XXH3_128bits_digest(&state);
     return (udpai_content_hash){hash.high64, hash.low64};
 }

@@ -13,6 +13,16 @@ typedef struct udpai_content_hash {
 
 /* XXH64, seed 0, over authority, a zero byte, and the received bytes of the Any. */
 uint64_t udpai_digest(udpai_str authority, udpai_str any);
+
+/* XXH64, seed 0, over a generation and the node ids passed; see Subscribe.initial_ways. */
+typedef struct udpai_way_digest {
+    _Alignas(8) unsigned char state[128];
+} udpai_way_digest;
+
+void udpai_way_digest_begin(udpai_way_digest *digest, uint64_t generation);
+void udpai_way_digest_add(udpai_way_digest *digest, udpai_str node_id);
+uint64_t udpai_way_digest_end(const udpai_way_digest *digest);
+
 /* XXH3-128 over type URL, a zero byte, and the Any's value. */
 udpai_content_hash udpai_content_hash_of(udpai_str type_url, udpai_str value);
 /* 32 lower-case hex digits, without NUL. */

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/util.h"
 
-#define UDPAI_NAME_MAX 1024
+#define UDPAI_NAME_MAX 1024 /* as UDPA_NAME_MAX */
 
 /* Is it a full name? Says why not. */
 udpa_err udpai_name_check(udpai_str name, udpa_error **ret_error);

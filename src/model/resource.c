@@ -113,21 +113,6 @@ put_texts(udpa_resource *resource, const udpai_resource_parts *parts)
         put_signature(resource, &at, &parts->signature);
 }
 
-static udpa_bytes *
-type_for(const udpai_resource_parts *parts, udpai_str type_url)
-{
-    if (parts->type)
-        return udpa_bytes_ref(parts->type);
-    uint8_t *room;
-    udpa_bytes *type = udpai_bytes_make(type_url.len + 1, &room);
-    if (type) {
-        if (type_url.len)
-            memcpy(room, type_url.data, type_url.len);
-        room[type_url.len] = '\0';
-    }
-    return type;
-}
-
 static udpa_resource *
 allocate(const udpai_resource_parts *parts)
 {
@@ -154,7 +139,7 @@ udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *pa
     if (!udpai_any_parse(any, &type_url, &value))
         return UDPA_ERR_MALFORMED;
     udpa_resource *resource = allocate(parts);
-    udpa_bytes *type = type_for(parts, type_url);
+    udpa_bytes *type = parts->type ? udpa_bytes_ref(parts->type) : udpai_bytes_cstring(type_url);
     if (!resource || !type) {
         udpai_free(resource);
         udpa_bytes_unref(type);
@@ -318,6 +303,16 @@ udpai_resource_passed(const udpa_resource *resource, udpai_str node_id)
     return false;
 }
 
+uint64_t
+udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops)
+{
+    udpai_way_digest digest;
+    udpai_way_digest_begin(&digest, resource->generation);
+    for (size_t i = 0; i < n_hops && i < resource->n_hops; i++)
+        udpai_way_digest_add(&digest, text_of(resource, resource->hops[i].node_id));
+    return udpai_way_digest_end(&digest);
+}
+
 bool
 udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b)
 {
@@ -330,8 +325,12 @@ same_signature(const udpa_resource *a, const udpa_resource *b)
 {
     if (a->has_signature != b->has_signature)
         return false;
-    return !a->has_signature || (udpai_str_eq(signature_of(a)->key_id, signature_of(b)->key_id) &&
-                                 udpai_str_eq(signature_of(a)->value, signature_of(b)->value));
+    if (!a->has_signature)
+        return true;
+    const udpai_signature *x = signature_of(a), *y = signature_of(b);
+    return x->algorithm == y->algorithm && x->not_before_us == y->not_before_us &&
+           x->not_after_us == y->not_after_us && udpai_str_eq(x->key_id, y->key_id) &&
+           udpai_str_eq(x->value, y->value);
 }
 
 bool

@@ -17,6 +17,7 @@
 #define UDPAI_VERSION_MAX 512
 #define UDPAI_AUTHORITY_MAX 512
 #define UDPAI_TYPE_URL_MAX 512
+#define UDPAI_ANY_MAX ((size_t)INT32_MAX) /* no protobuf message may be longer */
 /* Ten years; what is longer is a mistake, and would not fit the clocks' arithmetic for ever. */
 #define UDPAI_TTL_MAX_MS ((uint64_t)10 * 365 * 24 * 3600 * 1000)
 
@@ -54,7 +55,8 @@ typedef struct udpai_resource_parts {
  * (udpai_resource_parts_check()). */
 udpa_err udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *parts);
 
-/* Is this a resource that may exist? Every rule about names, sizes, UTF-8 and counts. */
+/* Is this a resource that may exist? Every rule about names, sizes, UTF-8 and counts. Without an
+ * Any (no bytes at all) it is a refresh, and the rest is checked. */
 udpa_err udpai_resource_parts_check(const udpai_resource_parts *parts, udpa_error **ret_error);
 
 /* The parts of an existing resource, borrowed from it: change some and make another. The arrays are
@@ -88,6 +90,10 @@ udpai_str udpai_resource_alias(const udpa_resource *resource, size_t index);
 udpai_hop udpai_resource_hop(const udpa_resource *resource, size_t index);
 /* Does the way of the resource pass this node? */
 bool udpai_resource_passed(const udpa_resource *resource, udpai_str node_id);
+
+/* XXH64 over the generation and the node ids of the first n_hops hops; see Subscribe.initial_ways.
+ */
+uint64_t udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops);
 
 /* Same version and same Any bytes: for subscribers, no update. */
 bool udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b);

@@ -15,18 +15,23 @@ enum {
     ANY_VALUE = 2
 };
 
+static void
+put_any(udpai_proto_writer *writer, udpai_str type_url, udpai_str value)
+{
+    udpai_proto_put_bytes_opt(writer, ANY_TYPE_URL, type_url);
+    udpai_proto_put_bytes_opt(writer, ANY_VALUE, value);
+}
+
 udpa_bytes *
 udpai_any_make(udpai_str type_url, udpai_str value)
 {
-    size_t size = udpai_proto_bytes_size(ANY_TYPE_URL, type_url.len);
-    if (value.len)
-        size += udpai_proto_bytes_size(ANY_VALUE, value.len);
-    uint8_t *at;
-    udpa_bytes *any = udpai_bytes_make(size, &at);
+    udpai_proto_writer writer = {0};
+    put_any(&writer, type_url, value);
+    uint8_t *room;
+    udpa_bytes *any = udpai_bytes_make(writer.size, &room);
     if (any) {
-        at = udpai_proto_bytes_put(at, ANY_TYPE_URL, type_url);
-        if (value.len)
-            udpai_proto_bytes_put(at, ANY_VALUE, value);
+        writer = (udpai_proto_writer){room, 0};
+        put_any(&writer, type_url, value);
     }
     return any;
 }
@@ -67,6 +72,11 @@ static udpa_err
 check_any(const udpai_resource_parts *parts, udpa_error **ret_error)
 {
     udpai_str type_url, value;
+    if (udpa_bytes_size(parts->any) == 0)
+        return UDPA_OK; /* a refresh */
+    if (udpa_bytes_size(parts->any) > UDPAI_ANY_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "resource '%.*s' is larger than 2 GiB",
+                          SHOWN(parts->name));
     if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value))
         return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "resource '%.*s': malformed Any",
                           SHOWN(parts->name));
@@ -142,6 +152,29 @@ check_and_make(udpa_resource **ret_resource,
     return err;
 }
 
+/* What must hold before anything in a spec is read or copied. */
+static udpa_err
+check_spec(const udpa_resource_spec *spec, udpa_error **ret_error)
+{
+    if (!spec || spec->struct_size != sizeof(*spec))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "a udpa_resource_spec must begin as UDPA_RESOURCE_SPEC_INIT");
+    if (!spec->name || !spec->type_url || !*spec->type_url)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "a resource needs a name and a type URL");
+    if ((!spec->payload && spec->payload_size) || (!spec->aliases && spec->n_aliases))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "resource '%.200s': a payload or aliases are counted but not given",
+                          spec->name);
+    if (spec->n_aliases > UDPAI_ALIASES_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "resource '%.200s' has %zu aliases, more than %d", spec->name,
+                          spec->n_aliases, UDPAI_ALIASES_MAX);
+    if (spec->payload_size > UDPAI_ANY_MAX - 2 * UDPAI_TYPE_URL_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "resource '%.200s' is larger than 2 GiB",
+                          spec->name);
+    return UDPA_OK;
+}
+
 udpa_err
 udpa_resource_new(udpa_resource **ret_resource,
                   const udpa_resource_spec *spec,
@@ -149,11 +182,11 @@ udpa_resource_new(udpa_resource **ret_resource,
 {
     if (ret_error)
         *ret_error = NULL;
-    if (!ret_resource || !spec || spec->struct_size != sizeof(*spec) || !spec->name ||
-        !spec->type_url || (!spec->payload && spec->payload_size) ||
-        (!spec->aliases && spec->n_aliases) || spec->n_aliases > UDPAI_ALIASES_MAX)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "a resource needs a name, a type URL and a payload");
+    if (!ret_resource)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "there is no place to store the resource");
+    udpa_err err = check_spec(spec, ret_error);
+    if (err != UDPA_OK)
+        return err;
     udpai_str aliases[UDPAI_ALIASES_MAX];
     for (size_t i = 0; i < spec->n_aliases; i++)
         aliases[i] = udpai_str_from(spec->aliases[i]);

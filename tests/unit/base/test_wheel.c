@@ -108,8 +108,8 @@ static void
 far_timers_fire_at_their_exact_time(void **state)
 {
     (void)state;
-    static const uint64_t times[] = {1,      63,      64,      65,        4095,       4096,
-                                     262143, 262144,  1u << 20, 16777216, 1073741824, 1ull << 40};
+    static const uint64_t times[] = {1,      63,     64,       65,       4095,       4096,
+                                     262143, 262144, 1u << 20, 16777216, 1073741824, 1ull << 40};
     udpai_wheel wheel;
     struct probe probes[UDPAI_ARRAY_LEN(times)];
     udpai_wheel_init(&wheel, 0);
@@ -129,7 +129,11 @@ static void
 random_walk_matches_the_list(void **state)
 {
     (void)state;
-    enum { N = 500, STEPS = 20000 };
+
+    enum {
+        N = 500,
+        STEPS = 20000
+    };
     static struct probe probes[N];
     udpai_wheel wheel;
     uint64_t now = 123456;

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# A doorway: every target is a script or a call of meson. The build itself is meson's.
+
+.PHONY: build run demo test lint sim fuzz bench soak full clean
+
+build: # build/udpad, build/udpactl and libudpa, for use
+	.ci/build
+
+run: build # a node on loopback, with its data in ./udpa-data
+	build/udpad
+
+demo: build # a small federation that fails over, told step by step
+	docs/demo/run
+
+test: # everything, with sanitizers
+	.ci/test
+
+lint: # the rules of CONTRIBUTING.md
+	.ci/test --suite lint
+
+sim: # a federation on a virtual clock, with many seeds
+	tests/sim/run
+
+fuzz: # each fuzz target for a minute; FUZZ_SECONDS changes that
+	tests/fuzz/run $(or $(FUZZ_SECONDS),60)
+
+bench: build # figures
+	tests/bench/run
+
+soak: build # figures over hours: memory must stay flat
+	tests/bench/run soak
+
+full: # before a release: all compilers and sanitizers, long simulation, long fuzzing
+	.ci/full
+
+clean:
+	rm -rf build build-asan build-fuzz build-full-*

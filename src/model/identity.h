@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who a peer is: the names its certificate gives it, or, without TLS, the name it gave itself. A
+ * value; what the names may do is decided elsewhere. */
+#ifndef UDPAI_IDENTITY_H
+#define UDPAI_IDENTITY_H
+
+#include "base/error.h"
+#include "base/util.h"
+
+/* Immutable; counted atomically. */
+typedef struct udpai_identity udpai_identity;
+
+typedef struct udpai_identity_parts {
+    udpai_str common_name; /* empty: none */
+    const udpai_str *uris; /* SPIFFE IDs and other URIs, in the order of the certificate */
+    size_t n_uris;
+    const udpai_str *dns_names;
+    size_t n_dns_names;
+    bool authenticated; /* a certificate proves it; otherwise it is what the peer says */
+} udpai_identity_parts;
+
+/* Copies everything. */
+udpa_err udpai_identity_new(udpai_identity **ret_identity, const udpai_identity_parts *parts);
+udpai_identity *udpai_identity_ref(udpai_identity *identity);
+udpai_identity *udpai_identity_unref(udpai_identity *identity);
+UDPA_DEFINE_CLEANUP(udpai_identity, udpai_identity_unref)
+
+/* Views owned by @p identity, each followed by a NUL. */
+const udpai_identity_parts *udpai_identity_parts_of(const udpai_identity *identity);
+
+/* The one name that stands for the peer: its common name, else its first URI, else its first DNS
+ * name, else empty. A NULL identity has no name. */
+udpai_str udpai_identity_name(const udpai_identity *identity);
+
+/* Is @p text one of its names, byte for byte? Nobody is called by an empty text. */
+bool udpai_identity_matches(const udpai_identity *identity, udpai_str text);
+
+#endif

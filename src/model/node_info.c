@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/node_info.h"
+
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+
+struct udpai_node_info {
+    atomic_uint refs;
+    udpai_node_parts parts;
+    _Alignas(udpai_str) char text[]; /* the feature table, then all text, each piece with a NUL */
+};
+
+/* The plain texts of a Node, so that copying them is one loop. */
+static udpai_str *
+text_field(udpai_node_parts *parts, size_t index)
+{
+    udpai_str *const fields[] = {
+        &parts->id,       &parts->cluster,         &parts->region,   &parts->zone,
+        &parts->sub_zone, &parts->user_agent_name, &parts->metadata, &parts->user_agent_version,
+    };
+    return index < UDPAI_ARRAY_LEN(fields) ? fields[index] : NULL;
+}
+
+static udpai_str
+put(char **at, udpai_str text)
+{
+    udpai_str copy = {*at, text.len};
+    if (text.len)
+        memcpy(*at, text.data, text.len);
+    *at += text.len + 1;
+    return copy;
+}
+
+udpa_err
+udpai_node_info_new(udpai_node_info **ret_info, const udpai_node_parts *parts)
+{
+    udpai_node_parts copy = *parts;
+    size_t size = sizeof(udpai_node_info) + parts->n_features * sizeof(udpai_str);
+    udpai_str *field;
+    for (size_t i = 0; (field = text_field(&copy, i)); i++)
+        size += field->len + 1;
+    for (size_t i = 0; i < parts->n_features; i++)
+        size += parts->features[i].len + 1;
+    udpai_node_info *info = udpai_alloc(size);
+    if (!info)
+        return UDPA_ERR_NOMEM;
+    atomic_init(&info->refs, 1);
+    udpai_str *features = (udpai_str *)(void *)info->text;
+    char *at = (char *)(features + parts->n_features);
+    for (size_t i = 0; (field = text_field(&copy, i)); i++)
+        *field = put(&at, *field);
+    for (size_t i = 0; i < parts->n_features; i++)
+        features[i] = put(&at, parts->features[i]);
+    copy.features = features;
+    info->parts = copy;
+    *ret_info = info;
+    return UDPA_OK;
+}
+
+udpai_node_info *
+udpai_node_info_ref(udpai_node_info *info)
+{
+    if (info)
+        atomic_fetch_add_explicit(&info->refs, 1, memory_order_relaxed);
+    return info;
+}
+
+udpai_node_info *
+udpai_node_info_unref(udpai_node_info *info)
+{
+    if (info && atomic_fetch_sub_explicit(&info->refs, 1, memory_order_acq_rel) == 1)
+        udpai_free(info);
+    return NULL;
+}
+
+const udpai_node_parts *
+udpai_node_info_parts(const udpai_node_info *info)
+{
+    return &info->parts;
+}
+
+bool
+udpai_node_info_has_feature(const udpai_node_info *info, const char *feature)
+{
+    udpai_str wanted = udpai_str_from(feature);
+    for (size_t i = 0; i < info->parts.n_features; i++)
+        if (udpai_str_eq(info->parts.features[i], wanted))
+            return true;
+    return false;
+}

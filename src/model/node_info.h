@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an endpoint says of itself when it connects: the public Node message, as a value. */
+#ifndef UDPAI_NODE_INFO_H
+#define UDPAI_NODE_INFO_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+/* Features announced in Node.client_features. */
+#define UDPAI_FEATURE_EXTENSIONS "udpa.ext.v1" /* the peer knows our extensions */
+#define UDPAI_FEATURE_NODE "udpa.node.v1"      /* the peer is a management node */
+
+/* Immutable; counted atomically. */
+typedef struct udpai_node_info udpai_node_info;
+
+typedef struct udpai_node_parts {
+    udpai_str id, cluster, region, zone, sub_zone, user_agent_name, user_agent_version;
+    const udpai_str *features;
+    size_t n_features;
+    udpai_str metadata; /* serialised Struct */
+} udpai_node_parts;
+
+/* Copies everything. */
+udpa_err udpai_node_info_new(udpai_node_info **ret_info, const udpai_node_parts *parts);
+udpai_node_info *udpai_node_info_ref(udpai_node_info *info);
+udpai_node_info *udpai_node_info_unref(udpai_node_info *info);
+UDPA_DEFINE_CLEANUP(udpai_node_info, udpai_node_info_unref)
+
+/* Views owned by @p info. */
+const udpai_node_parts *udpai_node_info_parts(const udpai_node_info *info);
+bool udpai_node_info_has_feature(const udpai_node_info *info, const char *feature);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/publication.h"
+
+#include "base/alloc.h"
+
+udpai_publication *
+udpai_publication_new(void)
+{
+    return udpai_alloc(sizeof(udpai_publication));
+}
+
+udpai_publication *
+udpai_publication_free(udpai_publication *publication)
+{
+    if (!publication)
+        return NULL;
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        udpa_resource_unref(publication->entries.items[i].resource);
+        udpa_error_unref(publication->entries.items[i].error);
+    }
+    for (size_t i = 0; i < publication->removals.n; i++) {
+        udpai_free((char *)publication->removals.items[i].name.data);
+        udpa_error_unref(publication->removals.items[i].error);
+    }
+    udpai_vector_done(&publication->entries);
+    udpai_vector_done(&publication->removals);
+    udpai_free((char *)publication->type_url.data);
+    udpai_free((char *)publication->name_space.data);
+    udpai_free((char *)publication->nonce.data);
+    udpai_free(publication);
+    return NULL;
+}
+
+udpa_err
+udpai_publication_set(udpai_str *field, udpai_str text)
+{
+    char *copy = udpai_strndup(text.data, text.len);
+    if (!copy)
+        return UDPA_ERR_NOMEM;
+    udpai_free((char *)field->data);
+    *field = (udpai_str){copy, text.len};
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_publication_add(udpai_publication *publication, udpa_resource *resource, bool is_refresh)
+{
+    udpai_publication_entry entry = {udpa_resource_ref(resource), is_refresh, NULL};
+    if (udpai_vector_push(&publication->entries, entry))
+        return UDPA_OK;
+    udpa_resource_unref(resource);
+    return UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_publication_remove(udpai_publication *publication, udpai_str name)
+{
+    char *copy = udpai_strndup(name.data, name.len);
+    if (copy &&
+        udpai_vector_push(&publication->removals, ((udpai_removal){{copy, name.len}, NULL})))
+        return UDPA_OK;
+    udpai_free(copy);
+    return UDPA_ERR_NOMEM;
+}
+
+void
+udpai_publication_refuse(udpa_error **entry_error, udpa_error *error)
+{
+    if (*entry_error)
+        udpa_error_unref(error);
+    else
+        *entry_error = error;
+}
+
+bool
+udpai_publication_has_errors(const udpai_publication *publication)
+{
+    for (size_t i = 0; i < publication->entries.n; i++)
+        if (publication->entries.items[i].error)
+            return true;
+    for (size_t i = 0; i < publication->removals.n; i++)
+        if (publication->removals.items[i].error)
+            return true;
+    return false;
+}

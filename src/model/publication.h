@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one endpoint publishes to another in one message, as a value that may cross threads.
+ *
+ * The errors of its entries are filled in as it is judged: by the session that received it, then by
+ * the node that applies it. Whoever holds the only reference may change it. */
+#ifndef UDPAI_PUBLICATION_H
+#define UDPAI_PUBLICATION_H
+
+#include "base/error.h"
+#include "base/vector.h"
+#include "model/resource.h"
+
+typedef struct udpai_publication_entry {
+    /* In a refresh the Any is empty, or has a type URL only: the rest says what is refreshed. */
+    udpa_resource *resource;
+    bool is_refresh;
+    /* NULL: applied, or not judged yet. */
+    udpa_error *error;
+} udpai_publication_entry;
+
+typedef struct udpai_removal {
+    udpai_str name; /* owned */
+    udpa_error *error;
+} udpai_removal;
+
+typedef struct udpai_publication {
+    bool state_of_the_world;
+    bool complete;
+    bool receipt_required;
+    udpai_str type_url;   /* scope; owned; empty: not given */
+    udpai_str name_space; /* scope; owned */
+    udpai_str nonce;      /* owned */
+    UDPAI_VECTOR(udpai_publication_entry) entries;
+    UDPAI_VECTOR(udpai_removal) removals;
+    size_t size_bytes; /* of the message it came in */
+} udpai_publication;
+
+udpai_publication *udpai_publication_new(void);
+udpai_publication *udpai_publication_free(udpai_publication *publication);
+UDPA_DEFINE_CLEANUP(udpai_publication, udpai_publication_free)
+
+/* Copies the text to an owned field. */
+udpa_err udpai_publication_set(udpai_str *field, udpai_str text);
+/* Takes a reference to the resource. */
+udpa_err
+udpai_publication_add(udpai_publication *publication, udpa_resource *resource, bool is_refresh);
+udpa_err udpai_publication_remove(udpai_publication *publication, udpai_str name);
+
+/* Consumes @p error; an entry keeps its first one. */
+void udpai_publication_refuse(udpa_error **entry_error, udpa_error *error);
+/* Is anything refused? */
+bool udpai_publication_has_errors(const udpai_publication *publication);
+
+#endif

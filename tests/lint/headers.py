@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every header compiles alone, and twice: public ones in strict C99 and C++11 without any path of ours
+but include/, the others as the sources do."""
+import concurrent.futures
+import os
+import pathlib
+import shlex
+import subprocess
+
+import lint
+
+WARNINGS = ['-Wall', '-Wextra', '-Werror', '-fsyntax-only']
+C99 = ['-x', 'c', '-std=c99', '-pedantic-errors', '-Wstrict-prototypes', *WARNINGS]
+CXX11 = ['-x', 'c++', '-std=c++11', '-pedantic-errors', *WARNINGS]
+OURS_C = ['-x', 'c', '-std=gnu11', '-D_GNU_SOURCE', *WARNINGS]
+OURS_CXX = ['-x', 'c++', '-std=gnu++17', '-D_GNU_SOURCE', *WARNINGS]
+PACKAGES = 'grpc libprotobuf-c protobuf libuv openssl libsqlite3 libfyaml libxxhash'.split()
+
+
+def flags_of_packages():
+    """Where the headers of our dependencies are; a package that is missing has none."""
+    flags = []
+    for package in PACKAGES:
+        found = subprocess.run(['pkg-config', '--cflags', package], capture_output=True, text=True,
+                               check=False)
+        flags += shlex.split(found.stdout)
+    return [flag.replace('-I', '-isystem', 1) for flag in flags]
+
+
+def jobs(root, arguments):
+    """(header, language, command) of each compilation."""
+    cc, cxx = shlex.split(arguments.cc), shlex.split(arguments.cxx)
+    build = [arguments.build] if arguments.build else []
+    public = ['-I', root / 'include', *[flag for at in build for flag in ('-I', at / 'include')]]
+    private = [flag for at in [root, root / 'src', *[b / 'src' for b in build],
+                               *[b / 'proto' for b in build]] for flag in ('-I', at)]
+    packages = flags_of_packages()
+    for path in lint.code(root, lint.HEADER_SUFFIXES):
+        if path.startswith('include/'):
+            name = f'<{path[len("include/"):]}>'
+            yield path, 'C99', name, [*cc, *C99, *public]
+            yield path, 'C++11', name, [*cxx, *CXX11, *public]
+        elif path.endswith('.hh'):
+            yield path, 'C++17', f'"{path}"', [*cxx, *OURS_CXX, *public, *private, *packages]
+        elif path.startswith(('src/', 'certs/', 'federation/')):
+            yield path, 'gnu11', f'"{path}"', [*cc, *OURS_C, *public, *private, *packages]
+
+
+def compile_alone(job):
+    path, language, name, command = job
+    # The declaration is there for headers of macros alone: ISO C wants one.
+    done = subprocess.run([*map(str, command), '-'], capture_output=True, text=True, check=False,
+                          input=f'#include {name}\n#include {name}\nextern int declaration;\n')
+    if done.returncode == 0:
+        return None
+    return f'{path}: does not compile alone as {language}:\n{done.stderr.rstrip()}'
+
+
+def check(root, arguments):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [finding for finding in pool.map(compile_alone, jobs(root, arguments)) if finding]
+
+
+OPTIONS = [
+    ('--cc', {'default': 'cc', 'help': 'C compiler'}),
+    ('--cxx', {'default': 'c++', 'help': 'C++ compiler'}),
+    ('--build', {'type': pathlib.Path, 'help': 'build directory, for generated headers'}),
+]
+
+
+class Arguments:
+    cc, cxx, build = 'cc', 'c++', None
+
+
+def guarded(text):
+    guard = f'GUARD_{abs(hash(text))}'
+    return f'#ifndef {guard}\n#define {guard}\n{text}#endif\n'
+
+
+def self_test():
+    good = {
+        'include/udpa/a.h': guarded('#include <stddef.h>\nsize_t udpa_a(void);\n'),
+        'src/base/x.h': guarded('#include <udpa/a.h>\nstatic inline int\nx(void)\n{\n'
+                                '    return ({ (int)udpa_a(); });\n}\n'),
+        'src/base/y.hh': guarded('#include <string>\nstd::string y();\n'),
+        'tests/broken.h': 'broken',
+    }
+    with lint.tree(good) as root:
+        lint.expect(check(root, Arguments))
+    bad = {
+        'include/udpa/a.h': guarded('size_t udpa_a(void);\n'),             # not alone
+        'include/udpa/b.h': guarded('int udpa_b(int class);\n'),           # not C++
+        'include/udpa/c.h': guarded('typeof(int) udpa_c(void);\n'),        # GNU, and not C++11
+        'include/udpa/d.h': guarded('#include "base/x.h"\n'),              # a path of ours
+        'src/base/x.h': 'struct x {\n    int y;\n};\n',                    # no guard
+        'src/base/y.hh': guarded('std::string y();\n'),
+    }
+    with lint.tree(bad) as root:
+        lint.expect(check(root, Arguments), 'a.h: .*C99', r'a.h: .*C\+\+11', r'b.h: .*C\+\+11',
+                    'c.h: .*C99', r'c.h: .*C\+\+11', 'd.h: .*C99', r'd.h: .*C\+\+11',
+                    'x.h: .*gnu11', r'y.hh: .*C\+\+17')
+
+
+if __name__ == '__main__':
+    lint.main(__doc__, check, self_test, OPTIONS)

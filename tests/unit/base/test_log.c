@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Log lines: thresholds, one line each, nothing a peer can forge, and the limit that keeps a peer
+ * from filling the log. */
+#include "base/log.h"
+
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "tests/harness/test.h"
+
+static struct {
+    unsigned n;
+    udpa_log_level level;
+    char component[32];
+    char message[4096];
+} seen;
+
+static void
+remember(udpa_log_level level, const char *component, const char *message, void *userdata)
+{
+    assert_ptr_equal(userdata, &seen);
+    seen.n++;
+    seen.level = level;
+    snprintf(seen.component, sizeof(seen.component), "%s", component);
+    snprintf(seen.message, sizeof(seen.message), "%s", message);
+}
+
+static int
+silence(void **state)
+{
+    (void)state;
+    udpa_log_set_sink(UDPA_LOG_DEBUG, NULL, NULL);
+    memset(&seen, 0, sizeof(seen));
+    return 0;
+}
+
+static void
+without_a_sink_nothing_is_said(void **state)
+{
+    (void)state;
+    assert_false(udpai_log_enabled(UDPA_LOG_ERROR));
+    udpai_log(UDPA_LOG_ERROR, "test", "not heard");
+    udpai_log_write(UDPA_LOG_ERROR, "test", "not heard either");
+    assert_int_equal(seen.n, 0);
+}
+
+static void
+sink_hears_level_component_and_words(void **state)
+{
+    (void)state;
+    udpa_log_set_sink(UDPA_LOG_DEBUG, remember, &seen);
+    udpai_log(UDPA_LOG_WARNING, "session", "%d of %s", 3, "four");
+    assert_int_equal(seen.n, 1);
+    assert_int_equal(seen.level, UDPA_LOG_WARNING);
+    assert_string_equal(seen.component, "session");
+    assert_string_equal(seen.message, "3 of four");
+}
+
+static int n_evaluated;
+
+static int
+evaluated(void)
+{
+    return ++n_evaluated;
+}
+
+static void
+lines_below_the_threshold_are_not_made(void **state)
+{
+    (void)state;
+    udpa_log_set_sink(UDPA_LOG_WARNING, remember, &seen);
+    udpai_log(UDPA_LOG_INFO, "test", "%d", evaluated());
+    assert_int_equal(n_evaluated, 0);
+    assert_false(udpai_log_enabled(UDPA_LOG_DEBUG));
+    assert_false(udpai_log_enabled(UDPA_LOG_INFO));
+    assert_true(udpai_log_enabled(UDPA_LOG_WARNING));
+    assert_true(udpai_log_enabled(UDPA_LOG_ERROR));
+    udpai_log(UDPA_LOG_ERROR, "test", "%d", evaluated());
+    assert_int_equal(n_evaluated, 1);
+    assert_int_equal(seen.n, 1);
+    udpa_log_set_sink(UDPA_LOG_SILENT, remember, &seen);
+    assert_false(udpai_log_enabled(UDPA_LOG_ERROR));
+}
+
+static void
+text_cannot_forge_a_line(void **state)
+{
+    (void)state;
+    udpa_log_set_sink(UDPA_LOG_DEBUG, remember, &seen);
+    udpai_log(UDPA_LOG_INFO, "test", "a%cb\r\nc\td\x1b[2J\x7f", '\n');
+    assert_string_equal(seen.message, "a b  c d [2J ");
+    udpai_log(UDPA_LOG_INFO, "test", "\u00e9\xff");
+    assert_string_equal(seen.message, "\u00e9?");
+}
+
+static void
+long_lines_are_cut_between_characters(void **state)
+{
+    (void)state;
+    char text[6001];
+    for (size_t i = 0; i < 6000; i += 3)
+        memcpy(text + i, "\u20ac", 3);
+    text[6000] = '\0';
+    udpa_log_set_sink(UDPA_LOG_DEBUG, remember, &seen);
+    for (size_t skip = 0; skip < 3; skip++) {
+        udpai_log(UDPA_LOG_INFO, "test", "%.*s%s", (int)skip, "xx", text);
+        assert_int_equal(strlen(seen.message), 2047);
+        assert_true(udpai_utf8_valid(udpai_str_from(seen.message)));
+    }
+}
+
+static void
+levels_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(udpa_log_level_name(UDPA_LOG_DEBUG), "debug");
+    assert_string_equal(udpa_log_level_name(UDPA_LOG_INFO), "info");
+    assert_string_equal(udpa_log_level_name(UDPA_LOG_WARNING), "warning");
+    assert_string_equal(udpa_log_level_name(UDPA_LOG_ERROR), "error");
+    assert_string_equal(udpa_log_level_name(UDPA_LOG_SILENT), "silent");
+    assert_string_equal(udpa_log_level_name((udpa_log_level)5), "?");
+    assert_string_equal(udpa_log_level_name((udpa_log_level)-1), "?");
+}
+
+/* How many of n lines at one moment are allowed. */
+static unsigned
+allowed_of(udpai_log_limit *limit, unsigned n, uint64_t now_ms)
+{
+    unsigned allowed = 0, suppressed;
+    for (unsigned i = 0; i < n; i++)
+        allowed += udpai_log_allow(limit, now_ms, &suppressed) != 0;
+    return allowed;
+}
+
+static void
+limit_lets_a_burst_through_and_counts_the_rest(void **state)
+{
+    (void)state;
+    udpai_log_limit limit = {0};
+    unsigned suppressed = 99;
+    assert_int_equal(allowed_of(&limit, 25, 50000), 10);
+    assert_int_equal(udpai_log_allow(&limit, 59999, &suppressed), 0);
+    assert_int_equal(suppressed, 0);
+    assert_int_equal(udpai_log_allow(&limit, 60000, &suppressed), 1);
+    assert_int_equal(suppressed, 16);
+    assert_int_equal(udpai_log_allow(&limit, 60000, &suppressed), 1);
+    assert_int_equal(suppressed, 0);
+    assert_int_equal(allowed_of(&limit, 25, 60001), 8);
+}
+
+static void
+limit_works_from_the_first_millisecond(void **state)
+{
+    (void)state;
+    udpai_log_limit limit = {0};
+    assert_int_equal(allowed_of(&limit, 11, 0), 10);
+    assert_int_equal(allowed_of(&limit, 11, 10000), 10);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(without_a_sink_nothing_is_said, silence),
+        cmocka_unit_test_setup(sink_hears_level_component_and_words, silence),
+        cmocka_unit_test_setup(lines_below_the_threshold_are_not_made, silence),
+        cmocka_unit_test_setup(text_cannot_forge_a_line, silence),
+        cmocka_unit_test_setup(long_lines_are_cut_between_characters, silence),
+        cmocka_unit_test(levels_have_names),
+        cmocka_unit_test(limit_lets_a_burst_through_and_counts_the_rest),
+        cmocka_unit_test(limit_works_from_the_first_millisecond),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

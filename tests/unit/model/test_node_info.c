@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an endpoint says of itself: copied whole, kept as long as somebody holds it. */
+#include "model/node_info.h"
+
+#include "tests/harness/oom.h"
+#include "tests/harness/test.h"
+
+static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_EXTENSIONS), UDPAI_STR("x")};
+
+static udpai_node_parts
+full_parts(void)
+{
+    return (udpai_node_parts){
+        .id = UDPAI_STR("node-1"),
+        .cluster = UDPAI_STR("edge"),
+        .region = UDPAI_STR("eu"),
+        .zone = UDPAI_STR("eu-1"),
+        .sub_zone = UDPAI_STR("rack 7"),
+        .user_agent_name = UDPAI_STR("agent"),
+        .user_agent_version = UDPAI_STR("1.2"),
+        .features = features,
+        .n_features = 2,
+        .metadata = UDPAI_STR("\x0a\0\x01"),
+    };
+}
+
+static void
+everything_comes_out(void **state)
+{
+    (void)state;
+    const udpai_node_parts given = full_parts();
+    udpai_node_info *info = NULL;
+    assert_ok(udpai_node_info_new(&info, &given));
+    const udpai_node_parts *parts = udpai_node_info_parts(info);
+    assert_ptr_not_equal(parts->id.data, given.id.data);
+    assert_str(parts->id, "node-1");
+    assert_str(parts->cluster, "edge");
+    assert_str(parts->region, "eu");
+    assert_str(parts->zone, "eu-1");
+    assert_str(parts->sub_zone, "rack 7");
+    assert_str(parts->user_agent_name, "agent");
+    assert_str(parts->user_agent_version, "1.2");
+    assert_true(udpai_str_eq(parts->metadata, UDPAI_STR("\x0a\0\x01")));
+    assert_int_equal(parts->n_features, 2);
+    assert_str(parts->features[1], "x");
+    assert_string_equal(parts->id.data, "node-1"); /* a NUL behind each text */
+    udpai_node_info_unref(info);
+}
+
+static void
+nothing_said_is_empty(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+    assert_ok(udpai_node_info_new(&info, &(udpai_node_parts){.n_features = 0}));
+    assert_int_equal(udpai_node_info_parts(info)->id.len, 0);
+    assert_string_equal(udpai_node_info_parts(info)->id.data, "");
+    assert_false(udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE));
+}
+
+static void
+features_are_found_whole(void **state)
+{
+    (void)state;
+    const udpai_node_parts given = full_parts();
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+    assert_ok(udpai_node_info_new(&info, &given));
+    assert_true(udpai_node_info_has_feature(info, UDPAI_FEATURE_EXTENSIONS));
+    assert_true(udpai_node_info_has_feature(info, "x"));
+    assert_false(udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE));
+    assert_false(udpai_node_info_has_feature(info, "udpa.ext"));
+    assert_false(udpai_node_info_has_feature(info, ""));
+}
+
+static void
+references_keep_it_alive(void **state)
+{
+    (void)state;
+    const udpai_node_parts given = full_parts();
+    udpai_node_info *info = NULL;
+    assert_ok(udpai_node_info_new(&info, &given));
+    udpai_node_info *second = udpai_node_info_ref(info);
+    assert_ptr_equal(second, info);
+    assert_null(udpai_node_info_unref(info));
+    assert_str(udpai_node_info_parts(second)->cluster, "edge");
+    assert_null(udpai_node_info_unref(second));
+    assert_null(udpai_node_info_ref(NULL));
+    assert_null(udpai_node_info_unref(NULL));
+}
+
+static udpa_err
+new_and_drop(void *context)
+{
+    udpai_node_info *info = NULL;
+    udpa_err err = udpai_node_info_new(&info, context);
+    udpai_node_info_unref(info);
+    return err;
+}
+
+static void
+lack_of_memory_is_reported(void **state)
+{
+    (void)state;
+    udpai_node_parts parts = full_parts();
+    assert_int_equal(oom_torture(new_and_drop, &parts), 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_comes_out),       cmocka_unit_test(nothing_said_is_empty),
+        cmocka_unit_test(features_are_found_whole),   cmocka_unit_test(references_keep_it_alive),
+        cmocka_unit_test(lack_of_memory_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
