@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what is dirty to what is told: the effective contribution of each entry is chosen anew and
+ * held against what was told last. */
+#include "store/store_internal.h"
+
+/* Must whoever holds the old one be sent all of the new one? A refresh cannot say that a ttl is
+ * gone, nor anything of aliases. */
+static bool
+needs_payload(const udpai_store_entry *entry, const udpa_resource *now, uint64_t deadline_ms)
+{
+    const udpa_resource *told = entry->told;
+    if (!udpai_resource_same_payload(told, now) ||
+        !udpai_str_eq(udpai_resource_authority(told), udpai_resource_authority(now)))
+        return true;
+    if (entry->told_deadline_ms && !deadline_ms)
+        return true;
+    if (udpai_resource_is_lazy(told) != udpai_resource_is_lazy(now) ||
+        udpai_resource_do_not_cache(told) != udpai_resource_do_not_cache(now) ||
+        udpa_resource_n_aliases(told) != udpa_resource_n_aliases(now))
+        return true;
+    for (size_t i = 0; i < udpa_resource_n_aliases(now); i++)
+        if (!udpai_str_eq(udpai_resource_alias(told, i), udpai_resource_alias(now, i)))
+            return true;
+    return false;
+}
+
+static bool
+same_node(const udpa_bytes *a, const udpa_bytes *b)
+{
+    return a == b || (a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b)));
+}
+
+/* False: nothing to tell. */
+static bool
+describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *change)
+{
+    if (!now) {
+        *change = (udpai_change){UDPAI_CHANGE_REMOVE, entry->told, 0, NULL};
+        return entry->told != NULL;
+    }
+    uint64_t deadline_ms = udpai_timer_is_set(&now->expiry) ? now->expiry.due_ms : 0;
+    *change = (udpai_change){UDPAI_CHANGE_SET, now->resource, deadline_ms, now->origin->node_id};
+    if (!entry->told || needs_payload(entry, now->resource, deadline_ms))
+        return true;
+    change->kind = UDPAI_CHANGE_REFRESH;
+    return deadline_ms != entry->told_deadline_ms ||
+           !udpai_resource_same_origin_info(entry->told, now->resource) ||
+           !same_node(entry->told_node, now->origin->node_id);
+}
+
+static void
+note_told(udpai_store_entry *entry, const udpai_change *change)
+{
+    bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    if (is_gone || !entry->told)
+        entry->type->n_effective += is_gone ? (size_t)-1 : 1;
+    udpa_resource *resource = is_gone ? NULL : udpa_resource_ref(change->resource);
+    udpa_bytes *node = udpa_bytes_ref(change->from_node);
+    udpa_resource_unref(entry->told);
+    udpa_bytes_unref(entry->told_node);
+    entry->told = resource;
+    entry->told_node = node;
+    entry->told_deadline_ms = change->deadline_ms;
+}
+
+/* A source that has not spoken yet may have it. */
+static bool
+must_stay(const udpai_store_entry *entry)
+{
+    const udpai_store *store = entry->type->store;
+    return store->certain &&
+           !store->certain(store->certain_userdata, udpai_store_type_url(entry->type),
+                           udpai_store_entry_name(entry));
+}
+
+static udpa_err
+tell(udpai_store_entry *entry, udpai_change_set *set)
+{
+    udpai_change change;
+    udpai_stored *now = udpai_store_select(entry);
+    udpai_list_remove(&entry->dirty);
+    if (!now && entry->told && must_stay(entry)) {
+        entry->effective = NULL;
+        udpai_list_append(&entry->type->store->held_back, &entry->dirty);
+        return UDPA_OK;
+    }
+    if (describe(entry, now, &change)) {
+        udpa_err err = udpai_change_set_add(set, &change);
+        if (err != UDPA_OK) {
+            udpai_list_prepend(&entry->type->store->dirty, &entry->dirty);
+            return err;
+        }
+        note_told(entry, &change);
+    }
+    entry->effective = now;
+    return UDPA_OK;
+}
+
+void
+udpai_store_recheck_removals(udpai_store *store)
+{
+    udpai_list_splice(&store->dirty, &store->held_back);
+}
+
+bool
+udpai_store_has_changes(const udpai_store *store)
+{
+    return !udpai_list_empty(&store->dirty);
+}
+
+/* Without memory the entries that were not told stay dirty: the next call tells them. */
+udpa_err
+udpai_store_take_changes(udpai_store *store, udpai_change_set **ret_set)
+{
+    *ret_set = NULL;
+    if (udpai_list_empty(&store->dirty))
+        return UDPA_OK;
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
+    udpa_err err = set ? UDPA_OK : UDPA_ERR_NOMEM;
+    while (err == UDPA_OK && !udpai_list_empty(&store->dirty)) {
+        udpai_store_entry *entry = UDPAI_LIST_ENTRY(store->dirty.next, udpai_store_entry, dirty);
+        err = tell(entry, set);
+        if (err == UDPA_OK && !udpai_list_linked(&entry->dirty))
+            udpai_store_release_entry(store, entry);
+    }
+    if (set && udpai_change_set_size(set))
+        *ret_set = UDPAI_TAKE(set);
+    return *ret_set ? UDPA_OK : err;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of the contributions of a name is effective. A function of the contributions and of what is
+ * effective now; time plays no part, so that every replica comes to the same result. */
+#include "store/store_internal.h"
+
+/* Was it taken from its own authority by the first node on its way? Then that node's stamps are the
+ * only ones this authority's resources get there, and may be compared wherever they arrive. */
+static bool
+is_first_hand(const udpa_resource *resource)
+{
+    if (udpa_resource_n_hops(resource) == 0)
+        return false;
+    udpai_str taken_from = udpai_resource_hop(resource, 0).authority;
+    return taken_from.len && udpai_str_eq(taken_from, udpai_resource_authority(resource));
+}
+
+static udpai_str
+stamping_node(const udpa_resource *resource)
+{
+    return udpa_resource_n_hops(resource) ? udpai_resource_hop(resource, 0).node_id
+                                          : (udpai_str){0};
+}
+
+static bool
+compares_everywhere(const udpa_resource *resource)
+{
+    return udpai_resource_signature(resource) != NULL || is_first_hand(resource);
+}
+
+bool
+udpai_store_comparable(const udpa_resource *a, const udpa_resource *b)
+{
+    if (!udpai_str_eq(udpai_resource_authority(a), udpai_resource_authority(b)))
+        return false;
+    if (compares_everywhere(a) != compares_everywhere(b))
+        return false;
+    return compares_everywhere(a) || udpai_str_eq(stamping_node(a), stamping_node(b));
+}
+
+static int
+compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+compare_ranks(const udpai_origin *a, const udpai_origin *b)
+{
+    int order = compare_numbers(a->rank, b->rank);
+    return order ? order : compare_numbers(a->order, b->order);
+}
+
+static int
+compare_origins(const udpai_origin *a, const udpai_origin *b)
+{
+    int order = compare_ranks(a, b);
+    return order ? order : udpai_str_cmp(udpai_origin_key(a), udpai_origin_key(b));
+}
+
+/* Two contributions of one authority whose generations compare. */
+static int
+compare_within_class(const udpai_stored *a, const udpai_stored *b)
+{
+    int order = compare_numbers(udpa_resource_generation(b->resource),
+                                udpa_resource_generation(a->resource));
+    if (order == 0)
+        order =
+            compare_numbers(udpa_resource_n_hops(a->resource), udpa_resource_n_hops(b->resource));
+    return order ? order : compare_origins(a->origin, b->origin);
+}
+
+bool
+udpai_store_is_superseded(const udpai_stored *stored)
+{
+    const udpai_store_entry *entry = stored->entry;
+    for (size_t i = 0; i < entry->floors.n; i++) {
+        const udpai_floor *floor = entry->floors.items[i];
+        if (floor->generation > udpa_resource_generation(stored->resource) &&
+            udpai_store_comparable(floor->seen, stored->resource))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_eligible(const udpai_stored *stored)
+{
+    return udpai_origin_is_eligible(stored->origin, udpai_store_type_url(stored->entry->type)) &&
+           !udpai_store_is_superseded(stored);
+}
+
+/* What is effective stays, though its origin no longer counts, as long as whoever counts for the
+ * same authority only has something older: a generation never goes back. */
+static bool
+may_stay(const udpai_stored *current, const udpai_stored *candidate)
+{
+    return udpai_store_comparable(current->resource, candidate->resource) &&
+           udpa_resource_generation(current->resource) >
+               udpa_resource_generation(candidate->resource) &&
+           !udpai_store_is_superseded(current);
+}
+
+typedef bool (*belongs_fn)(const udpa_resource *a, const udpa_resource *b);
+
+static bool
+same_authority(const udpa_resource *a, const udpa_resource *b)
+{
+    return udpai_str_eq(udpai_resource_authority(a), udpai_resource_authority(b));
+}
+
+/* The best of the eligible contributions that belong with this one, by an order. */
+static udpai_stored *
+best_of(const udpai_store_entry *entry,
+        udpai_stored *member,
+        belongs_fn belongs,
+        int (*compare)(const udpai_stored *a, const udpai_stored *b))
+{
+    udpai_stored *best = member;
+    for (size_t i = 0; i < entry->contributions.n; i++) {
+        udpai_stored *other = entry->contributions.items[i];
+        if (belongs(member->resource, other->resource) && is_eligible(other) &&
+            compare(other, best) < 0)
+            best = other;
+    }
+    return best;
+}
+
+static int
+compare_by_origin(const udpai_stored *a, const udpai_stored *b)
+{
+    return compare_origins(a->origin, b->origin);
+}
+
+/* An authority stands where the best of those stands that bring its word, whoever brings the
+ * newest; so does a class of generations that compare, within its authority. */
+static int
+compare_classes(const udpai_store_entry *entry, udpai_stored *a, udpai_stored *b)
+{
+    if (same_authority(a->resource, b->resource))
+        return compare_by_origin(best_of(entry, a, udpai_store_comparable, compare_by_origin),
+                                 best_of(entry, b, udpai_store_comparable, compare_by_origin));
+    int order = compare_ranks(best_of(entry, a, same_authority, compare_by_origin)->origin,
+                              best_of(entry, b, same_authority, compare_by_origin)->origin);
+    return order ? order
+                 : udpai_str_cmp(udpai_resource_authority(a->resource),
+                                 udpai_resource_authority(b->resource));
+}
+
+/* Generations decide within a class, then classes and authorities are compared as a whole, so that
+ * the result does not depend on the order in which contributions are looked at. */
+udpai_stored *
+udpai_store_select(const udpai_store_entry *entry)
+{
+    udpai_stored *best = NULL;
+    for (size_t i = 0; i < entry->contributions.n; i++) {
+        udpai_stored *member = entry->contributions.items[i];
+        if (!is_eligible(member))
+            continue;
+        udpai_stored *candidate =
+            best_of(entry, member, udpai_store_comparable, compare_within_class);
+        if (!best || (candidate != best && compare_classes(entry, candidate, best) < 0))
+            best = candidate;
+    }
+    udpai_stored *current = entry->effective;
+    return best && current && current != best && may_stay(current, best) ? current : best;
+}
+
+int
+udpai_store_compare(const udpai_stored *a, const udpai_stored *b)
+{
+    if (udpai_store_comparable(a->resource, b->resource))
+        return compare_within_class(a, b);
+    return compare_classes(a->entry, (udpai_stored *)(uintptr_t)a, (udpai_stored *)(uintptr_t)b);
+}

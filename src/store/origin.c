@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store_internal.h"
+
+udpai_origin *
+udpai_store_find_origin(udpai_store *store, udpai_str key)
+{
+    return udpai_map_get(&store->origins, key);
+}
+
+udpai_origin *
+udpai_store_origin(udpai_store *store, udpai_str key)
+{
+    udpai_origin *origin = udpai_store_find_origin(store, key);
+    if (origin)
+        return origin;
+    origin = udpai_alloc(sizeof(*origin));
+    if (!origin)
+        return NULL;
+    origin->rank = UDPAI_ORIGIN_PUBLISHER;
+    udpai_list_init(&origin->contributions);
+    if (udpa_bytes_new(&origin->key, key.data, key.len) == UDPA_OK) {
+        if (udpai_map_add(&store->origins, origin))
+            return origin;
+        udpa_bytes_unref(origin->key);
+    }
+    udpai_free(origin);
+    return NULL;
+}
+
+udpai_str
+udpai_origin_key(const udpai_origin *origin)
+{
+    return udpai_bytes_view(origin->key);
+}
+
+udpai_origin_class
+udpai_origin_rank(const udpai_origin *origin)
+{
+    return origin->rank;
+}
+
+size_t
+udpai_origin_n_contributions(const udpai_origin *origin)
+{
+    return origin->n_contributions;
+}
+
+void
+udpai_origin_set_durable(udpai_origin *origin, bool durable)
+{
+    origin->durable = durable;
+}
+
+/* Everything the origin contributes to must be looked at again. */
+static void
+mark_contributions_dirty(udpai_store *store, udpai_origin *origin, udpai_str type_url)
+{
+    UDPAI_LIST_FOREACH (node, &origin->contributions) {
+        udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
+        if (type_url.len == 0 || udpai_str_eq(udpai_store_type_url(stored->entry->type), type_url))
+            udpai_store_mark_dirty(store, stored->entry);
+    }
+}
+
+void
+udpai_origin_set_rank(udpai_store *store,
+                      udpai_origin *origin,
+                      udpai_origin_class rank,
+                      unsigned order)
+{
+    if (origin->rank == rank && origin->order == order)
+        return;
+    origin->rank = rank;
+    origin->order = order;
+    mark_contributions_dirty(store, origin, (udpai_str){0});
+}
+
+void
+udpai_origin_set_node(udpai_store *store, udpai_origin *origin, udpa_bytes *node_id)
+{
+    bool same = node_id == origin->node_id ||
+                (node_id && origin->node_id &&
+                 udpai_str_eq(udpai_bytes_view(node_id), udpai_bytes_view(origin->node_id)));
+    if (same)
+        return;
+    udpa_bytes_unref(origin->node_id);
+    origin->node_id = udpa_bytes_ref(node_id);
+    mark_contributions_dirty(store, origin, (udpai_str){0});
+}
+
+static udpai_eligibility *
+find_eligibility(const udpai_origin *origin, udpai_str type_url)
+{
+    for (size_t i = 0; i < origin->eligibilities.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(origin->eligibilities.items[i].type), type_url))
+            return &origin->eligibilities.items[i];
+    return NULL;
+}
+
+bool
+udpai_origin_is_eligible(const udpai_origin *origin, udpai_str type_url)
+{
+    const udpai_eligibility *said = find_eligibility(origin, type_url);
+    return said ? said->eligible : origin->rank != UDPAI_ORIGIN_SOURCE;
+}
+
+udpa_err
+udpai_origin_set_eligible(udpai_store *store,
+                          udpai_origin *origin,
+                          udpai_str type_url,
+                          bool eligible)
+{
+    udpai_eligibility *said = find_eligibility(origin, type_url);
+    if (!said) {
+        udpai_eligibility fresh = {NULL, !eligible};
+        udpa_err err = udpa_bytes_new(&fresh.type, type_url.data, type_url.len);
+        if (err != UDPA_OK)
+            return err;
+        if (!udpai_vector_push(&origin->eligibilities, fresh)) {
+            udpa_bytes_unref(fresh.type);
+            return UDPA_ERR_NOMEM;
+        }
+        said = &origin->eligibilities.items[origin->eligibilities.n - 1];
+    }
+    if (said->eligible != eligible) {
+        said->eligible = eligible;
+        mark_contributions_dirty(store, origin, type_url);
+    }
+    return UDPA_OK;
+}

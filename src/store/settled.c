@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/settled.h"
+
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "model/name.h"
+
+struct udpai_settled {
+    atomic_uint refs;
+    udpai_settled_facts facts;
+    _Alignas(udpai_unsettled) char room[]; /* the tables, then the text */
+};
+
+/* Copies into room, or only counts it while there is none. */
+struct copier {
+    char *at;
+    size_t size;
+};
+
+static udpai_str
+copy_text(struct copier *copier, udpai_str text)
+{
+    udpai_str copy = {copier->at, text.len};
+    if (copier->at && text.len) {
+        memcpy(copier->at, text.data, text.len);
+        copier->at += text.len;
+    }
+    copier->size += text.len;
+    return copy;
+}
+
+static void *
+take_table(struct copier *copier, size_t size)
+{
+    void *table = copier->at;
+    if (copier->at)
+        copier->at += size;
+    copier->size += size;
+    return table;
+}
+
+static const udpai_str *
+copy_texts(struct copier *text, udpai_str *table, const udpai_str *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        udpai_str copy = copy_text(text, from[i]);
+        if (table)
+            table[i] = copy;
+    }
+    return table;
+}
+
+/* Tables first, so that they are aligned: they have a copier of their own. */
+static udpai_settled_facts
+copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts *facts)
+{
+    udpai_settled_facts copy = *facts;
+    udpai_unsettled *missing = take_table(tables, facts->n_missing * sizeof(*missing));
+    for (size_t i = 0; i < facts->n_missing; i++) {
+        const udpai_unsettled *from = &facts->missing[i];
+        udpai_str *answered = take_table(tables, from->n_answered * sizeof(*answered));
+        const udpai_unsettled entry = {
+            .type_url = copy_text(text, from->type_url),
+            .prefix = copy_text(text, from->prefix),
+            .source = copy_text(text, from->source),
+            .peer_node = copy_text(text, from->peer_node),
+            .may_wait_for_us = from->may_wait_for_us,
+            .answered = copy_texts(text, answered, from->answered, from->n_answered),
+            .n_answered = from->n_answered,
+        };
+        if (missing)
+            missing[i] = entry;
+    }
+    udpai_str *types = take_table(tables, facts->n_known_types * sizeof(*types));
+    copy.missing = missing;
+    copy.known_types = copy_texts(text, types, facts->known_types, facts->n_known_types);
+    return copy;
+}
+
+udpai_settled *
+udpai_settled_new(const udpai_settled_facts *facts)
+{
+    struct copier tables = {0}, text = {0};
+    copy_facts(&tables, &text, facts);
+    udpai_settled *settled = udpai_alloc(sizeof(*settled) + tables.size + text.size);
+    if (!settled)
+        return NULL;
+    atomic_init(&settled->refs, 1);
+    text = (struct copier){settled->room + tables.size, 0};
+    tables = (struct copier){settled->room, 0};
+    settled->facts = copy_facts(&tables, &text, facts);
+    return settled;
+}
+
+udpai_settled *
+udpai_settled_ref(udpai_settled *settled)
+{
+    if (settled)
+        atomic_fetch_add_explicit(&settled->refs, 1, memory_order_relaxed);
+    return settled;
+}
+
+udpai_settled *
+udpai_settled_unref(udpai_settled *settled)
+{
+    if (settled && atomic_fetch_sub_explicit(&settled->refs, 1, memory_order_acq_rel) == 1)
+        udpai_free(settled);
+    return NULL;
+}
+
+static bool
+is_answered(const udpai_unsettled *missing, udpai_str scope)
+{
+    for (size_t i = 0; i < missing->n_answered; i++)
+        if (udpai_prefix_covers(missing->answered[i], scope))
+            return true;
+    return false;
+}
+
+static bool
+concerns(const udpai_unsettled *missing, udpai_str type_url, udpai_str scope)
+{
+    return (missing->type_url.len == 0 || udpai_str_eq(missing->type_url, type_url)) &&
+           (udpai_prefix_covers(missing->prefix, scope) ||
+            udpai_prefix_covers(scope, missing->prefix)) &&
+           !is_answered(missing, scope);
+}
+
+static bool
+is_known_type(const udpai_settled_facts *facts, udpai_str type_url)
+{
+    for (size_t i = 0; i < facts->n_known_types; i++)
+        if (udpai_str_eq(facts->known_types[i], type_url))
+            return true;
+    return !facts->only_known_types;
+}
+
+udpai_settled_state
+udpai_settled_query(const udpai_settled *settled,
+                    udpai_str type_url,
+                    udpai_str name_or_prefix,
+                    udpai_str except_node)
+{
+    if (!settled || !is_known_type(&settled->facts, type_url))
+        return UDPAI_UNSETTLED;
+    udpai_settled_state state = UDPAI_SETTLED;
+    for (size_t i = 0; i < settled->facts.n_missing; i++) {
+        const udpai_unsettled *missing = &settled->facts.missing[i];
+        if (!concerns(missing, type_url, name_or_prefix))
+            continue;
+        if (except_node.len && udpai_str_eq(missing->peer_node, except_node))
+            continue;
+        if (!missing->may_wait_for_us)
+            return UDPAI_UNSETTLED;
+        state = UDPAI_SETTLED_AFTER_WAIT;
+    }
+    return state;
+}
+
+const udpai_settled_facts *
+udpai_settled_facts_of(const udpai_settled *settled)
+{
+    return &settled->facts;
+}
+
+static bool
+same_texts(const udpai_str *a, size_t n_a, const udpai_str *b, size_t n_b)
+{
+    if (n_a != n_b)
+        return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (!udpai_str_eq(a[i], b[i]))
+            return false;
+    return true;
+}
+
+static bool
+same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
+{
+    return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
+           udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
+           a->may_wait_for_us == b->may_wait_for_us &&
+           same_texts(a->answered, a->n_answered, b->answered, b->n_answered);
+}
+
+bool
+udpai_settled_equal(const udpai_settled *one, const udpai_settled *other)
+{
+    if (!one || !other)
+        return one == other;
+    const udpai_settled_facts *a = &one->facts, *b = &other->facts;
+    if (a->n_missing != b->n_missing || a->only_known_types != b->only_known_types)
+        return false;
+    for (size_t i = 0; i < a->n_missing; i++)
+        if (!same_missing(&a->missing[i], &b->missing[i]))
+            return false;
+    return same_texts(a->known_types, a->n_known_types, b->known_types, b->n_known_types);
+}

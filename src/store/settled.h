@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is not known yet. Before a (type, namespace) is settled nothing negative is said about it:
+ * no removal of a name that somebody asked for, no "complete", no state of the world. The rules are
+ * in docs/design/federation.md. A value: made whole by the federation, never changed, counted
+ * atomically. */
+#ifndef UDPAI_SETTLED_H
+#define UDPAI_SETTLED_H
+
+#include "base/error.h"
+#include "base/util.h"
+
+/* A source that has not said yet all it has. */
+typedef struct udpai_unsettled {
+    udpai_str type_url;  /* empty: any type */
+    udpai_str prefix;    /* the namespace it may own */
+    udpai_str source;    /* its name, for messages */
+    udpai_str peer_node; /* the id of the node behind it; empty: not known */
+    /* It is active and knows our extensions: it may itself be waiting for us, and then a bounded
+     * wait must do. */
+    bool may_wait_for_us;
+    /* What it has answered all the same: names, or prefixes of which it has said all. */
+    const udpai_str *answered;
+    size_t n_answered;
+} udpai_unsettled;
+
+typedef struct udpai_settled_facts {
+    const udpai_unsettled *missing;
+    size_t n_missing;
+    /* Set if other types than these may have sources that nobody has thought of yet: then nothing
+     * is settled of them. */
+    bool only_known_types;
+    const udpai_str *known_types;
+    size_t n_known_types;
+} udpai_settled_facts;
+
+typedef struct udpai_settled udpai_settled;
+
+typedef enum udpai_settled_state {
+    UDPAI_SETTLED,
+    UDPAI_SETTLED_AFTER_WAIT, /* only sources that may be waiting for us are missing */
+    UDPAI_UNSETTLED,
+} udpai_settled_state;
+
+/* Copies everything; NULL without memory. */
+udpai_settled *udpai_settled_new(const udpai_settled_facts *facts);
+udpai_settled *udpai_settled_ref(udpai_settled *settled);
+udpai_settled *udpai_settled_unref(udpai_settled *settled);
+UDPA_DEFINE_CLEANUP(udpai_settled, udpai_settled_unref)
+
+/* Is everything known of this name, or of all below this prefix, that does not come from the node
+ * `except_node`? A NULL snapshot has everything unsettled. */
+udpai_settled_state udpai_settled_query(const udpai_settled *settled,
+                                        udpai_str type_url,
+                                        udpai_str name_or_prefix,
+                                        udpai_str except_node);
+
+const udpai_settled_facts *udpai_settled_facts_of(const udpai_settled *settled);
+bool udpai_settled_equal(const udpai_settled *a, const udpai_settled *b);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store_internal.h"
+
+#include "base/error.h"
+#include "model/name.h"
+
+static udpai_str
+type_key(const void *item)
+{
+    return udpai_store_type_url(item);
+}
+
+static udpai_str
+origin_key(const void *item)
+{
+    return udpai_origin_key(item);
+}
+
+static udpai_str
+namespace_key(const void *item)
+{
+    return udpai_bytes_view(((const udpai_namespace_use *)item)->name);
+}
+
+udpa_err
+udpai_store_new(udpai_store **ret_store, udpai_wheel *wheel, const udpai_store_options *options)
+{
+    udpai_store *store = udpai_alloc(sizeof(*store));
+    if (!store)
+        return UDPA_ERR_NOMEM;
+    store->wheel = wheel;
+    store->options = *options;
+    udpai_map_init(&store->types, type_key);
+    udpai_map_init(&store->origins, origin_key);
+    udpai_map_init(&store->namespaces, namespace_key);
+    udpai_list_init(&store->dirty);
+    udpai_list_init(&store->held_back);
+    udpai_list_init(&store->floors);
+    *ret_store = store;
+    return UDPA_OK;
+}
+
+void
+udpai_store_set_options(udpai_store *store, const udpai_store_options *options)
+{
+    store->options = *options;
+}
+
+void
+udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void *userdata)
+{
+    store->certain = certain;
+    store->certain_userdata = userdata;
+}
+
+/* ---- what a namespace holds ---- */
+
+static void
+release_use(udpai_store *store, udpai_str name, size_t bytes)
+{
+    udpai_str name_space = udpai_name_namespace(name);
+    udpai_namespace_use *use = udpai_map_get(&store->namespaces, name_space);
+    if (!use)
+        return;
+    use->bytes -= bytes;
+    if (--use->n == 0) {
+        udpai_map_remove(&store->namespaces, name_space);
+        udpa_bytes_unref(use->name);
+        udpai_free(use);
+    }
+}
+
+static udpai_namespace_use *
+use_of(udpai_store *store, udpai_str name_space)
+{
+    udpai_namespace_use *use = udpai_map_get(&store->namespaces, name_space);
+    if (use)
+        return use;
+    use = udpai_alloc(sizeof(*use));
+    if (use && udpa_bytes_new(&use->name, name_space.data, name_space.len) == UDPA_OK) {
+        if (udpai_map_add(&store->namespaces, use))
+            return use;
+        udpa_bytes_unref(use->name);
+    }
+    udpai_free(use);
+    return NULL;
+}
+
+/* Counts `resource` in and `old` out, if the namespace has room for the difference. */
+static udpa_err
+account(udpai_store *store,
+        const udpa_resource *resource,
+        const udpa_resource *old,
+        udpa_error **ret_error)
+{
+    udpai_str name_space = udpai_name_namespace(udpai_resource_name(resource));
+    udpai_namespace_use *use = use_of(store, name_space);
+    if (!use)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    size_t n = use->n + (old ? 0 : 1);
+    uint64_t bytes =
+        use->bytes + udpai_resource_footprint(resource) - (old ? udpai_resource_footprint(old) : 0);
+    bool grows = n > use->n || bytes > use->bytes;
+    if (grows && (n > store->options.max_resources_per_namespace ||
+                  bytes > store->options.max_bytes_per_namespace))
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "namespace '%.*s' is full: %zu resources of %zu, %llu bytes of %llu",
+                          (int)name_space.len, name_space.data, use->n,
+                          store->options.max_resources_per_namespace,
+                          (unsigned long long)use->bytes,
+                          (unsigned long long)store->options.max_bytes_per_namespace);
+    use->n = n;
+    use->bytes = bytes;
+    return UDPA_OK;
+}
+
+/* An account that was opened for a resource which then was not put. */
+static void
+close_empty_account(udpai_store *store, udpai_str name)
+{
+    udpai_namespace_use *use = udpai_map_get(&store->namespaces, udpai_name_namespace(name));
+    if (use && use->n == 0) {
+        use->n = 1;
+        release_use(store, name, 0);
+    }
+}
+
+/* ---- what must be kept ---- */
+
+static void
+add_durable(udpai_store *store, const udpai_durable_op *op)
+{
+    if (store->loading)
+        return;
+    if (!store->durable)
+        store->durable = udpai_durable_batch_new();
+    if (!store->durable || udpai_durable_batch_add(store->durable, op) != UDPA_OK)
+        store->durable_incomplete = true;
+}
+
+static void
+unkeep(udpai_store *store, const udpai_stored *stored)
+{
+    if (stored->origin->durable)
+        add_durable(store, &(udpai_durable_op){
+                               .kind = UDPAI_DURABLE_DELETE,
+                               .origin = stored->origin->key,
+                               .type = stored->entry->type->url,
+                               .name = stored->entry->name_holder,
+                           });
+}
+
+static void
+keep(udpai_store *store, const udpai_stored *stored)
+{
+    if (udpai_resource_do_not_cache(stored->resource)) {
+        unkeep(store, stored); /* it may have been kept before it said so */
+        return;
+    }
+    bool expires = udpai_timer_is_set(&stored->expiry);
+    if (stored->origin->durable)
+        add_durable(store, &(udpai_durable_op){
+                               .kind = UDPAI_DURABLE_PUT,
+                               .origin = stored->origin->key,
+                               .resource = stored->resource,
+                               .deadline_ms = expires ? stored->expiry.due_ms : 0,
+                           });
+}
+
+udpa_err
+udpai_store_mark(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str prefix)
+{
+    if (!origin->durable)
+        return UDPA_OK;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(type_url), *scope = NULL;
+    if (!type || udpa_bytes_new(&scope, prefix.data, prefix.len) != UDPA_OK)
+        return UDPA_ERR_NOMEM;
+    add_durable(store, &(udpai_durable_op){
+                           .kind = UDPAI_DURABLE_MARK,
+                           .origin = origin->key,
+                           .type = type,
+                           .name = scope,
+                       });
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_store_take_durable(udpai_store *store, udpai_durable_batch **ret_batch)
+{
+    udpa_err err = store->durable_incomplete ? UDPA_ERR_NOMEM : UDPA_OK;
+    store->durable_incomplete = false;
+    *ret_batch = UDPAI_TAKE(store->durable);
+    return err;
+}
+
+void
+udpai_store_set_loading(udpai_store *store, bool loading)
+{
+    store->loading = loading;
+}
+
+/* ---- contributions ---- */
+
+static void
+take_out(udpai_store *store, udpai_stored *stored)
+{
+    udpai_store_entry *entry = stored->entry;
+    for (size_t i = 0; i < entry->contributions.n; i++)
+        if (entry->contributions.items[i] == stored)
+            udpai_vector_remove_unordered(&entry->contributions, i);
+    if (entry->effective == stored)
+        entry->effective = NULL;
+    udpai_store_mark_dirty(store, entry);
+    udpai_list_remove(&stored->in_origin);
+    udpai_timer_cancel(&stored->expiry);
+    stored->origin->n_contributions--;
+    store->n_contributions--;
+    release_use(store, udpai_store_entry_name(entry), udpai_resource_footprint(stored->resource));
+    udpa_resource_unref(stored->resource);
+    udpai_free(stored);
+}
+
+static void
+remove_stored(udpai_store *store, udpai_stored *stored)
+{
+    unkeep(store, stored);
+    udpai_store_remember(store, stored->entry, stored->resource);
+    take_out(store, stored);
+}
+
+static void
+on_expiry(udpai_timer *timer)
+{
+    udpai_stored *stored = UDPAI_CONTAINER_OF(timer, udpai_stored, expiry);
+    remove_stored(stored->entry->type->store, stored);
+}
+
+static void
+set_deadline(udpai_store *store, udpai_stored *stored, uint64_t deadline_ms)
+{
+    if (deadline_ms)
+        udpai_timer_set(store->wheel, &stored->expiry, deadline_ms);
+    else
+        udpai_timer_cancel(&stored->expiry);
+}
+
+static udpai_stored *
+add_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry)
+{
+    udpai_stored *stored = udpai_alloc(sizeof(*stored));
+    if (!stored || !udpai_vector_push(&entry->contributions, stored)) {
+        udpai_free(stored);
+        return NULL;
+    }
+    stored->entry = entry;
+    stored->origin = origin;
+    udpai_timer_init(&stored->expiry, on_expiry);
+    udpai_list_init(&stored->in_origin);
+    udpai_list_append(&origin->contributions, &stored->in_origin);
+    origin->n_contributions++;
+    store->n_contributions++;
+    return stored;
+}
+
+/* What the origin said before may be the highest generation that anybody said: if what it says now
+ * is not its successor, it is remembered like what has gone. */
+static void
+replace_resource(udpai_store *store, udpai_stored *stored, udpa_resource *resource)
+{
+    udpa_resource *before = stored->resource;
+    stored->resource = udpa_resource_ref(resource);
+    if (before && (!udpai_store_comparable(before, resource) ||
+                   udpa_resource_generation(before) > udpa_resource_generation(resource)))
+        udpai_store_remember(store, stored->entry, before);
+    udpa_resource_unref(before);
+}
+
+udpa_err
+udpai_store_put(udpai_store *store,
+                udpai_origin *origin,
+                udpa_resource *resource,
+                uint64_t deadline_ms,
+                udpa_error **ret_error)
+{
+    udpai_store_entry *entry = udpai_store_make_entry(store, resource);
+    if (!entry)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
+    udpa_err err = account(store, resource, stored ? stored->resource : NULL, ret_error);
+    if (err == UDPA_OK && !stored && !(stored = add_stored(store, origin, entry))) {
+        release_use(store, udpai_resource_name(resource), udpai_resource_footprint(resource));
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    if (err != UDPA_OK) {
+        close_empty_account(store, udpai_resource_name(resource));
+        udpai_store_mark_dirty(store, entry); /* so that it is freed if it is of no use */
+        return err;
+    }
+    replace_resource(store, stored, resource);
+    set_deadline(store, stored, deadline_ms);
+    keep(store, stored);
+    udpai_store_mark_dirty(store, entry);
+    return UDPA_OK;
+}
+
+void
+udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name)
+{
+    udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
+    udpai_stored *stored = entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
+    if (stored)
+        remove_stored(store, stored);
+}
+
+static bool
+is_in_scope(const udpai_stored *stored, udpai_str type_url, udpai_str prefix)
+{
+    return (type_url.len == 0 ||
+            udpai_str_eq(udpai_store_type_url(stored->entry->type), type_url)) &&
+           udpai_prefix_covers(prefix, udpai_store_entry_name(stored->entry));
+}
+
+void
+udpai_store_withdraw_all(udpai_store *store,
+                         udpai_origin *origin,
+                         udpai_str type_url,
+                         udpai_str prefix,
+                         udpai_store_keep_fn keep_fn,
+                         void *userdata)
+{
+    UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions) {
+        udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
+        if (is_in_scope(stored, type_url, prefix) &&
+            !(keep_fn && keep_fn(userdata, stored->resource)))
+            remove_stored(store, stored);
+    }
+}
+
+/* ---- taking it down ---- */
+
+static void
+free_origin(udpai_store *store, udpai_origin *origin)
+{
+    UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions)
+        take_out(store, UDPAI_LIST_ENTRY(node, udpai_stored, in_origin));
+    for (size_t i = 0; i < origin->eligibilities.n; i++)
+        udpa_bytes_unref(origin->eligibilities.items[i].type);
+    udpai_vector_done(&origin->eligibilities);
+    udpa_bytes_unref(origin->node_id);
+    udpa_bytes_unref(origin->key);
+    udpai_free(origin);
+}
+
+udpai_store *
+udpai_store_free(udpai_store *store)
+{
+    if (!store)
+        return NULL;
+    size_t at = 0;
+    udpai_origin *origin;
+    while ((origin = udpai_map_next(&store->origins, &at)))
+        free_origin(store, origin);
+    while (!udpai_list_empty(&store->floors)) {
+        udpai_floor *floor = UDPAI_LIST_ENTRY(store->floors.next, udpai_floor, in_store);
+        udpai_store_mark_dirty(store, floor->entry);
+        udpai_store_forget(store, floor);
+    }
+    udpai_store_recheck_removals(store);
+    UDPAI_LIST_FOREACH_SAFE (node, &store->dirty) {
+        udpai_store_entry *entry = UDPAI_LIST_ENTRY(node, udpai_store_entry, dirty);
+        entry->told = udpa_resource_unref(entry->told);
+        udpai_store_release_entry(store, entry);
+    }
+    udpai_map_done(&store->types);
+    udpai_map_done(&store->origins);
+    udpai_map_done(&store->namespaces);
+    udpai_durable_batch_free(store->durable);
+    udpai_free(store);
+    return NULL;
+}

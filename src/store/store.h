@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contributions in, effective resources out.
+ *
+ * Every (type, name) holds at most one contribution of each origin. Which one is effective follows
+ * from all of them, never from when they came (docs/design/store.md):
+ *   - between authorities, the precedence of the origins decides: files, publishers, sources in the
+ *     order of their provider;
+ *   - within an authority, the highest generation, where generations can be compared; else the
+ * order of the origins;
+ *   - only eligible contributions count; what is effective gives way only to something at least as
+ *     new.
+ * Owned by one thread; has no clock but the wheel it is given. */
+#ifndef UDPAI_STORE_H
+#define UDPAI_STORE_H
+
+#include "base/wheel.h"
+#include "model/resource.h"
+#include "store/change_set.h"
+#include "store/durable.h"
+
+typedef struct udpai_store udpai_store;
+typedef struct udpai_origin udpai_origin;
+
+/* Between authorities the lower class wins, then the lower order. */
+typedef enum udpai_origin_class {
+    UDPAI_ORIGIN_NODE,      /* the node itself: what it says of itself */
+    UDPAI_ORIGIN_FILES,     /* directories of the node's own configuration */
+    UDPAI_ORIGIN_PUBLISHER, /* peers that nobody asked */
+    UDPAI_ORIGIN_SOURCE,    /* ConfigSources of providers */
+} udpai_origin_class;
+
+typedef struct udpai_store_options {
+    /* The highest generation of a name is remembered for so long after its removal. */
+    uint64_t remember_ms;
+    /* How many such memories at most; the oldest go first. */
+    size_t remember_max;
+    /* Contributions, and bytes of them, in one namespace (the part before the '/'). */
+    size_t max_resources_per_namespace;
+    uint64_t max_bytes_per_namespace;
+} udpai_store_options;
+
+udpa_err
+udpai_store_new(udpai_store **ret_store, udpai_wheel *wheel, const udpai_store_options *options);
+udpai_store *udpai_store_free(udpai_store *store);
+UDPA_DEFINE_CLEANUP(udpai_store, udpai_store_free)
+/* What may change at run time. */
+void udpai_store_set_options(udpai_store *store, const udpai_store_options *options);
+
+/* May it be told that there is no resource of this name any more? Until it may, the last one stays.
+ * Without such a function: always. */
+typedef bool (*udpai_store_certain_fn)(void *userdata, udpai_str type_url, udpai_str name);
+void udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void *userdata);
+/* The answers of that function may have changed. */
+void udpai_store_recheck_removals(udpai_store *store);
+
+/* ---- origins ---- */
+
+/* Finds the origin of this key, or makes it; NULL without memory. Owned by the store. */
+udpai_origin *udpai_store_origin(udpai_store *store, udpai_str key);
+/* Finds it, or NULL. */
+udpai_origin *udpai_store_find_origin(udpai_store *store, udpai_str key);
+udpai_str udpai_origin_key(const udpai_origin *origin);
+/* Where the origin stands; recomputes what it contributes to. */
+void udpai_origin_set_rank(udpai_store *store,
+                           udpai_origin *origin,
+                           udpai_origin_class rank,
+                           unsigned order);
+udpai_origin_class udpai_origin_rank(const udpai_origin *origin);
+/* The id of the node behind the origin, for split horizon; NULL: none. A reference is taken. */
+void udpai_origin_set_node(udpai_store *store, udpai_origin *origin, udpa_bytes *node_id);
+/* Are its contributions kept by the durable engine? False from the beginning. */
+void udpai_origin_set_durable(udpai_origin *origin, bool durable);
+/* Do its contributions of this type count? Without a word, those of a source do not, all others do.
+ * The whole of them flips in one change set. */
+udpa_err udpai_origin_set_eligible(udpai_store *store,
+                                   udpai_origin *origin,
+                                   udpai_str type_url,
+                                   bool eligible);
+bool udpai_origin_is_eligible(const udpai_origin *origin, udpai_str type_url);
+/* How many contributions it has. */
+size_t udpai_origin_n_contributions(const udpai_origin *origin);
+
+/* ---- contributions ---- */
+
+typedef struct udpai_contribution {
+    udpai_origin *origin;
+    udpa_resource *resource;
+    uint64_t deadline_ms; /* by the wheel; 0: never */
+    bool eligible;        /* its origin's word for the type */
+    bool superseded;      /* a higher generation of its authority was seen */
+    bool effective;
+} udpai_contribution;
+
+/* Adds or replaces the origin's contribution of the resource's type and name.
+ * UDPA_ERR_LIMIT: the namespace is full, and ret_error says how full. */
+udpa_err udpai_store_put(udpai_store *store,
+                         udpai_origin *origin,
+                         udpa_resource *resource,
+                         uint64_t deadline_ms,
+                         udpa_error **ret_error);
+/* Takes one away; nothing happens if it is not there. */
+void
+udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name);
+/* Takes away what the origin has of this type (empty: any) below this prefix, except what `keep`
+ * says (NULL: nothing) is to stay. */
+typedef bool (*udpai_store_keep_fn)(void *userdata, const udpa_resource *resource);
+void udpai_store_withdraw_all(udpai_store *store,
+                              udpai_origin *origin,
+                              udpai_str type_url,
+                              udpai_str prefix,
+                              udpai_store_keep_fn keep,
+                              void *userdata);
+/* The origin's contribution; false: none. */
+bool udpai_store_get(const udpai_store *store,
+                     const udpai_origin *origin,
+                     udpai_str type_url,
+                     udpai_str name,
+                     udpai_contribution *ret_contribution);
+/* Calls back for the origin's contributions of this type (empty: any), until false is returned. The
+ * callback must not change the store. */
+typedef bool (*udpai_store_visit_fn)(void *userdata, const udpai_contribution *contribution);
+void udpai_store_visit_origin(const udpai_store *store,
+                              const udpai_origin *origin,
+                              udpai_str type_url,
+                              udpai_store_visit_fn visit,
+                              void *userdata);
+/* All contributions of one name, best first. */
+void udpai_store_visit_name(const udpai_store *store,
+                            udpai_str type_url,
+                            udpai_str name,
+                            udpai_store_visit_fn visit,
+                            void *userdata);
+/* All effective contributions of a type (empty: any) below a prefix. */
+void udpai_store_visit_effective(const udpai_store *store,
+                                 udpai_str type_url,
+                                 udpai_str prefix,
+                                 udpai_store_visit_fn visit,
+                                 void *userdata);
+/* The highest generation ever seen of the name, as far as it is remembered; 0: none. */
+uint64_t
+udpai_store_highest_generation(const udpai_store *store, udpai_str type_url, udpai_str name);
+
+/* ---- results ---- */
+
+/* What has changed since the last call, as one change set; NULL: nothing. Calls may be as far apart
+ * as the receiver is slow: changes of one resource become one. */
+udpa_err udpai_store_take_changes(udpai_store *store, udpai_change_set **ret_set);
+bool udpai_store_has_changes(const udpai_store *store);
+/* What must be kept, since the last call; NULL: nothing. UDPA_ERR_NOMEM: some of it could not be
+ * noted, and must not be called safe. */
+udpa_err udpai_store_take_durable(udpai_store *store, udpai_durable_batch **ret_batch);
+/* Says that the origin has said all of (type, prefix), for the durable engine. */
+udpa_err
+udpai_store_mark(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str prefix);
+/* While loading what the durable engine kept, nothing is handed to it again. */
+void udpai_store_set_loading(udpai_store *store, bool loading);
+
+size_t udpai_store_n_contributions(const udpai_store *store);
+/* Names and numbers of effective resources of each type; until false is returned. */
+typedef bool (*udpai_store_type_fn)(void *userdata, udpai_str type_url, size_t n_effective);
+void udpai_store_visit_types(const udpai_store *store, udpai_store_type_fn visit, void *userdata);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store's inside, for the files of this folder. */
+#ifndef UDPAI_STORE_INTERNAL_H
+#define UDPAI_STORE_INTERNAL_H
+
+#include "base/map.h"
+#include "store/store.h"
+
+typedef struct udpai_store_type udpai_store_type;
+typedef struct udpai_store_entry udpai_store_entry;
+typedef struct udpai_stored udpai_stored;
+
+/* One origin's contribution to one entry. */
+struct udpai_stored {
+    udpai_list in_origin;
+    udpai_store_entry *entry;
+    udpai_origin *origin;
+    udpa_resource *resource;
+    udpai_timer expiry; /* set if it has a ttl; due_ms is its deadline */
+};
+
+/* The highest generation seen of an authority, kept while a contribution that had it is gone. */
+typedef struct udpai_floor {
+    udpai_list in_store; /* oldest first */
+    udpai_store_entry *entry;
+    udpai_timer expiry;
+    uint64_t generation;
+    udpa_resource *seen; /* who had it, without the payload: it tells what compares with it */
+} udpai_floor;
+
+struct udpai_store_entry {
+    udpai_store_type *type;
+    udpa_bytes *name_holder; /* the name, so that it outlives contributions */
+    UDPAI_VECTOR(udpai_stored *) contributions;
+    UDPAI_VECTOR(udpai_floor *) floors;
+    udpai_list dirty; /* in one of the store's lists while it must be looked at again */
+    /* What was last told in a change set. */
+    udpa_resource *told;
+    udpa_bytes *told_node;
+    uint64_t told_deadline_ms;
+    udpai_stored *effective; /* NULL: none */
+};
+
+struct udpai_store_type {
+    udpai_store *store;
+    udpa_bytes *url; /* with a NUL */
+    udpai_map entries;
+    size_t n_effective;
+};
+
+/* Whether the contributions of an origin count, by type; only what differs from the default. */
+typedef struct udpai_eligibility {
+    udpa_bytes *type;
+    bool eligible;
+} udpai_eligibility;
+
+struct udpai_origin {
+    udpa_bytes *key;
+    udpai_origin_class rank;
+    unsigned order;
+    bool durable;
+    udpa_bytes *node_id;
+    UDPAI_VECTOR(udpai_eligibility) eligibilities;
+    udpai_list contributions;
+    size_t n_contributions;
+};
+
+typedef struct udpai_namespace_use {
+    udpa_bytes *name;
+    size_t n;
+    uint64_t bytes;
+} udpai_namespace_use;
+
+struct udpai_store {
+    udpai_wheel *wheel;
+    udpai_store_options options;
+    udpai_map types;
+    udpai_map origins;
+    udpai_map namespaces;
+    udpai_list dirty;
+    udpai_list held_back; /* entries whose removal is not certain; by their `dirty` node */
+    udpai_list floors;
+    udpai_store_certain_fn certain;
+    void *certain_userdata;
+    size_t n_floors;
+    size_t n_contributions;
+    udpai_durable_batch *durable;
+    bool durable_incomplete; /* something did not get into the batch */
+    bool loading;
+};
+
+static inline udpai_str
+udpai_store_entry_name(const udpai_store_entry *entry)
+{
+    return udpai_bytes_view(entry->name_holder);
+}
+
+static inline udpai_str
+udpai_store_type_url(const udpai_store_type *type)
+{
+    return (udpai_str){udpa_bytes_data(type->url), udpa_bytes_size(type->url) - 1};
+}
+
+/* entry.c: finding and making; an entry that nothing needs any more is freed by release(). */
+udpai_store_type *udpai_store_find_type(const udpai_store *store, udpai_str type_url);
+udpai_store_entry *
+udpai_store_find_entry(const udpai_store *store, udpai_str type_url, udpai_str name);
+udpai_store_entry *udpai_store_make_entry(udpai_store *store, const udpa_resource *resource);
+void udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry);
+void udpai_store_mark_dirty(udpai_store *store, udpai_store_entry *entry);
+udpai_stored *udpai_store_entry_of_origin(const udpai_store_entry *entry,
+                                          const udpai_origin *origin);
+
+/* effective.c: which contribution counts. */
+udpai_stored *udpai_store_select(const udpai_store_entry *entry);
+bool udpai_store_is_superseded(const udpai_stored *stored);
+/* Can the generations of two resources of one authority be compared? */
+bool udpai_store_comparable(const udpa_resource *a, const udpa_resource *b);
+/* Order of preference among contributions of one entry; below zero: a before b. */
+int udpai_store_compare(const udpai_stored *a, const udpai_stored *b);
+
+/* floor.c */
+void udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone);
+void udpai_store_forget(udpai_store *store, udpai_floor *floor);
+
+#endif

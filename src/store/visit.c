@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking into the store. */
+#include "store/store_internal.h"
+
+#include <stdlib.h>
+
+#include "model/name.h"
+
+static udpai_contribution
+describe(const udpai_stored *stored)
+{
+    return (udpai_contribution){
+        .origin = stored->origin,
+        .resource = stored->resource,
+        .deadline_ms = udpai_timer_is_set(&stored->expiry) ? stored->expiry.due_ms : 0,
+        .eligible =
+            udpai_origin_is_eligible(stored->origin, udpai_store_type_url(stored->entry->type)),
+        .superseded = udpai_store_is_superseded(stored),
+        .effective = stored->entry->effective == stored,
+    };
+}
+
+bool
+udpai_store_get(const udpai_store *store,
+                const udpai_origin *origin,
+                udpai_str type_url,
+                udpai_str name,
+                udpai_contribution *ret_contribution)
+{
+    udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
+    udpai_stored *stored = entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
+    if (stored)
+        *ret_contribution = describe(stored);
+    return stored != NULL;
+}
+
+void
+udpai_store_visit_origin(const udpai_store *store,
+                         const udpai_origin *origin,
+                         udpai_str type_url,
+                         udpai_store_visit_fn visit,
+                         void *userdata)
+{
+    (void)store;
+    UDPAI_LIST_FOREACH (node, &origin->contributions) {
+        const udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
+        if (type_url.len && !udpai_str_eq(udpai_store_type_url(stored->entry->type), type_url))
+            continue;
+        udpai_contribution contribution = describe(stored);
+        if (!visit(userdata, &contribution))
+            return;
+    }
+}
+
+static int
+compare_stored(const void *a, const void *b)
+{
+    const udpai_stored *x = *(udpai_stored *const *)a, *y = *(udpai_stored *const *)b;
+    bool x_counts = x->entry->effective == x, y_counts = y->entry->effective == y;
+    return x_counts != y_counts ? y_counts - x_counts : udpai_store_compare(x, y);
+}
+
+void
+udpai_store_visit_name(const udpai_store *store,
+                       udpai_str type_url,
+                       udpai_str name,
+                       udpai_store_visit_fn visit,
+                       void *userdata)
+{
+    udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
+    if (!entry || entry->contributions.n == 0)
+        return;
+    qsort(entry->contributions.items, entry->contributions.n, sizeof(udpai_stored *),
+          compare_stored);
+    for (size_t i = 0; i < entry->contributions.n; i++) {
+        udpai_contribution contribution = describe(entry->contributions.items[i]);
+        if (!visit(userdata, &contribution))
+            return;
+    }
+}
+
+static bool
+visit_type(const udpai_store_type *type,
+           udpai_str prefix,
+           udpai_store_visit_fn visit,
+           void *userdata)
+{
+    size_t at = 0;
+    const udpai_store_entry *entry;
+    while ((entry = udpai_map_next(&type->entries, &at))) {
+        if (!entry->effective || !udpai_prefix_covers(prefix, udpai_store_entry_name(entry)))
+            continue;
+        udpai_contribution contribution = describe(entry->effective);
+        if (!visit(userdata, &contribution))
+            return false;
+    }
+    return true;
+}
+
+void
+udpai_store_visit_effective(const udpai_store *store,
+                            udpai_str type_url,
+                            udpai_str prefix,
+                            udpai_store_visit_fn visit,
+                            void *userdata)
+{
+    size_t at = 0;
+    const udpai_store_type *type;
+    while ((type = udpai_map_next(&store->types, &at))) {
+        if (type_url.len && !udpai_str_eq(udpai_store_type_url(type), type_url))
+            continue;
+        if (!visit_type(type, prefix, visit, userdata))
+            return;
+    }
+}
+
+uint64_t
+udpai_store_highest_generation(const udpai_store *store, udpai_str type_url, udpai_str name)
+{
+    const udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
+    uint64_t highest = 0;
+    for (size_t i = 0; entry && i < entry->contributions.n; i++) {
+        uint64_t generation = udpa_resource_generation(entry->contributions.items[i]->resource);
+        highest = generation > highest ? generation : highest;
+    }
+    for (size_t i = 0; entry && i < entry->floors.n; i++)
+        if (entry->floors.items[i]->generation > highest)
+            highest = entry->floors.items[i]->generation;
+    return highest;
+}
+
+size_t
+udpai_store_n_contributions(const udpai_store *store)
+{
+    return store->n_contributions;
+}
+
+void
+udpai_store_visit_types(const udpai_store *store, udpai_store_type_fn visit, void *userdata)
+{
+    size_t at = 0;
+    const udpai_store_type *type;
+    while ((type = udpai_map_next(&store->types, &at)))
+        if (!visit(userdata, udpai_store_type_url(type), type->n_effective))
+            return;
+}

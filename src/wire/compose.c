@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/compose.h"
+
+enum { /* field numbers of UdpaMessage and below */
+    MESSAGE_SUBSCRIBE = 1,
+    MESSAGE_UNSUBSCRIBE = 2,
+    MESSAGE_PUBLISH = 3,
+    MESSAGE_RECEIPT = 4,
+    MESSAGE_SUBSCRIPTION_ERROR = 5,
+    PUBLISH_DELTA = 2,
+    DELTA_RESOURCES = 1,
+    DELTA_REMOVED = 2,
+    DELTA_RECEIPT_REQUIRED = 4,
+    DELTA_TYPE_URL = 5,
+    DELTA_COMPLETE = 6,
+    DELTA_NAMESPACE = 7,
+};
+
+typedef void (*put_fn)(udpai_proto_writer *writer, const void *what);
+
+/* Counts, makes room, writes: a message that is one field of UdpaMessage. */
+static udpa_bytes *
+compose_field(uint32_t number, put_fn put, const void *what)
+{
+    udpai_proto_writer inner = {0};
+    put(&inner, what);
+    uint8_t *room;
+    udpa_bytes *bytes = udpai_bytes_make(udpai_proto_bytes_size(number, inner.size), &room);
+    if (bytes) {
+        udpai_proto_writer writer = {room, 0};
+        udpai_proto_put_head(&writer, number, inner.size);
+        put(&writer, what);
+    }
+    return bytes;
+}
+
+void
+udpai_nonce_format(uint64_t counter, char nonce[UDPAI_NONCE_LEN])
+{
+    for (int i = UDPAI_NONCE_LEN - 1; i >= 0; i--, counter >>= 4)
+        nonce[i] = "0123456789abcdef"[counter & 15];
+}
+
+bool
+udpai_nonce_parse(udpai_str nonce, uint64_t *ret_counter)
+{
+    uint64_t counter = 0;
+    if (nonce.len != UDPAI_NONCE_LEN)
+        return false;
+    for (size_t i = 0; i < nonce.len; i++) {
+        const char *digit = memchr("0123456789abcdef", nonce.data[i], 16);
+        if (!digit)
+            return false;
+        counter =
+            counter << 4 | (uint64_t)(strchr("0123456789abcdef", *digit) - "0123456789abcdef");
+    }
+    *ret_counter = counter;
+    return true;
+}
+
+void
+udpai_nonce_tail(uint64_t counter, uint32_t field, uint8_t tail[UDPAI_NONCE_TAIL_LEN])
+{
+    tail[0] = (uint8_t)(field << 3 | UDPAI_WIRE_BYTES);
+    tail[1] = UDPAI_NONCE_LEN;
+    udpai_nonce_format(counter, (char *)tail + 2);
+}
+
+static void
+put_delta(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_publish_plan *plan = what;
+    for (size_t i = 0; i < plan->n_items; i++)
+        udpai_entry_put_field(writer, DELTA_RESOURCES, plan->items[i].resource,
+                              plan->items[i].form);
+    for (size_t i = 0; i < plan->n_removed; i++)
+        udpai_proto_put_bytes(writer, DELTA_REMOVED, plan->removed[i]);
+    udpai_proto_put_varint_opt(writer, DELTA_RECEIPT_REQUIRED, plan->receipt_required);
+    udpai_proto_put_bytes_opt(writer, DELTA_TYPE_URL, plan->type_url);
+    udpai_proto_put_varint_opt(writer, DELTA_COMPLETE, plan->complete);
+    udpai_proto_put_bytes_opt(writer, DELTA_NAMESPACE, plan->name_space);
+}
+
+/* The lengths of all that encloses the delta count the tail that is still to come. */
+static void
+put_publish_up_to_nonce(udpai_proto_writer *writer, const udpai_publish_plan *plan, size_t delta)
+{
+    size_t with_nonce = delta + UDPAI_NONCE_TAIL_LEN;
+    udpai_proto_put_head(writer, MESSAGE_PUBLISH,
+                         udpai_proto_bytes_size(PUBLISH_DELTA, with_nonce));
+    udpai_proto_put_head(writer, PUBLISH_DELTA, with_nonce);
+    put_delta(writer, plan);
+}
+
+static udpa_bytes *
+compose_publish(const udpai_publish_plan *plan, size_t room_behind, uint8_t **ret_end)
+{
+    udpai_proto_writer delta = {0}, whole = {0};
+    put_delta(&delta, plan);
+    put_publish_up_to_nonce(&whole, plan, delta.size);
+    uint8_t *room;
+    udpa_bytes *bytes = udpai_bytes_make(whole.size + room_behind, &room);
+    if (bytes) {
+        whole = (udpai_proto_writer){room, 0};
+        put_publish_up_to_nonce(&whole, plan, delta.size);
+        *ret_end = whole.at;
+    }
+    return bytes;
+}
+
+udpa_bytes *
+udpai_publish_compose(const udpai_publish_plan *plan)
+{
+    uint8_t *end;
+    return compose_publish(plan, 0, &end);
+}
+
+udpa_bytes *
+udpai_publish_compose_whole(const udpai_publish_plan *plan, uint64_t nonce)
+{
+    uint8_t *end;
+    udpa_bytes *bytes = compose_publish(plan, UDPAI_NONCE_TAIL_LEN, &end);
+    if (bytes)
+        udpai_nonce_tail(nonce, UDPAI_PUBLISH_NONCE_FIELD, end);
+    return bytes;
+}
+
+size_t
+udpai_publish_item_size(const udpai_publish_item *item)
+{
+    udpai_proto_writer writer = {0};
+    udpai_entry_put_field(&writer, DELTA_RESOURCES, item->resource, item->form);
+    return writer.size;
+}
+
+static void
+put_version_entry(udpai_proto_writer *writer, const udpai_held_version *held)
+{
+    udpai_proto_put_bytes(writer, 1, held->name);
+    udpai_proto_put_bytes(writer, 2, held->version);
+}
+
+static void
+put_digest_entry(udpai_proto_writer *writer, const udpai_held_digest *held)
+{
+    udpai_proto_put_bytes(writer, 1, held->name);
+    udpai_proto_put_fixed64(writer, 2, held->digest);
+}
+
+static void
+put_digests(udpai_proto_writer *writer, uint32_t number, const udpai_held_digest *held, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        udpai_proto_writer size = {0};
+        put_digest_entry(&size, &held[i]);
+        udpai_proto_put_head(writer, number, size.size);
+        put_digest_entry(writer, &held[i]);
+    }
+}
+
+static void
+put_held(udpai_proto_writer *writer, const udpai_subscription_message *subscription)
+{
+    for (size_t i = 0; i < subscription->n_versions; i++) {
+        udpai_proto_writer size = {0};
+        put_version_entry(&size, &subscription->versions[i]);
+        udpai_proto_put_head(writer, 3, size.size);
+        put_version_entry(writer, &subscription->versions[i]);
+    }
+    put_digests(writer, 5, subscription->digests, subscription->n_digests);
+    put_digests(writer, 6, subscription->ways, subscription->n_ways);
+}
+
+static void
+put_names(udpai_proto_writer *writer, uint32_t number, const udpai_subscription_message *message)
+{
+    for (size_t i = 0; i < message->n_names; i++)
+        udpai_proto_put_bytes(writer, number, message->names[i]);
+}
+
+static void
+put_subscribe(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_subscription_message *subscription = what;
+    udpai_proto_put_bytes_opt(writer, 1, subscription->type_url);
+    put_names(writer, 2, subscription);
+    put_held(writer, subscription);
+    udpai_proto_put_bytes_opt(writer, 4, subscription->name_space);
+}
+
+static void
+put_unsubscribe(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_subscription_message *subscription = what;
+    udpai_proto_put_bytes_opt(writer, 1, subscription->type_url);
+    put_names(writer, 2, subscription);
+    udpai_proto_put_bytes_opt(writer, 3, subscription->name_space);
+}
+
+/* google.rpc.Status as a field. */
+static void
+put_status(udpai_proto_writer *writer, uint32_t number, int32_t code, udpai_str text)
+{
+    udpai_proto_writer size = {0};
+    udpai_proto_put_varint_opt(&size, 1, (uint64_t)(int64_t)code);
+    udpai_proto_put_bytes_opt(&size, 2, text);
+    udpai_proto_put_head(writer, number, size.size);
+    udpai_proto_put_varint_opt(writer, 1, (uint64_t)(int64_t)code);
+    udpai_proto_put_bytes_opt(writer, 2, text);
+}
+
+static void
+put_subscription_error(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_subscription_message *error = what;
+    udpai_proto_put_bytes_opt(writer, 1, error->type_url);
+    udpai_proto_put_bytes_opt(writer, 2, error->name_space);
+    put_names(writer, 3, error);
+    put_status(writer, 4, error->status_code, error->status_text);
+}
+
+static void
+put_error(udpai_proto_writer *writer, const udpa_error *error)
+{
+    if (error)
+        put_status(writer, 2, udpa_err_to_grpc(udpa_error_code(error)),
+                   udpai_str_from(udpa_error_message(error)));
+    else
+        put_status(writer, 2, 0, (udpai_str){0});
+}
+
+static void
+put_receipt(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_publication *judged = what;
+    udpai_proto_put_bytes_opt(writer, 1, judged->nonce);
+    if (!udpai_publication_has_errors(judged))
+        return;
+    for (size_t i = 0; i < judged->entries.n; i++)
+        put_error(writer, judged->entries.items[i].error);
+    for (size_t i = 0; i < judged->removals.n; i++)
+        if (judged->removals.items[i].error)
+            put_error(writer, judged->removals.items[i].error);
+}
+
+udpa_bytes *
+udpai_subscribe_compose(const udpai_subscription_message *subscription)
+{
+    return compose_field(MESSAGE_SUBSCRIBE, put_subscribe, subscription);
+}
+
+udpa_bytes *
+udpai_unsubscribe_compose(const udpai_subscription_message *subscription)
+{
+    return compose_field(MESSAGE_UNSUBSCRIBE, put_unsubscribe, subscription);
+}
+
+udpa_bytes *
+udpai_subscription_error_compose(const udpai_subscription_message *subscription)
+{
+    return compose_field(MESSAGE_SUBSCRIPTION_ERROR, put_subscription_error, subscription);
+}
+
+udpa_bytes *
+udpai_receipt_compose(const udpai_publication *judged)
+{
+    return compose_field(MESSAGE_RECEIPT, put_receipt, judged);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/message.h"
+
+#include "base/alloc.h"
+#include "wire/resource_decode.h"
+
+typedef Udpa__Service__Discovery__V1__UdpaMessage udpa_message;
+typedef Udpa__Service__Discovery__V1__Resource resource_message;
+
+void
+udpai_decoder_init(udpai_decoder *decoder)
+{
+    memset(decoder, 0, sizeof(*decoder));
+    udpai_arena_init(&decoder->arena);
+}
+
+void
+udpai_decoder_done(udpai_decoder *decoder)
+{
+    udpai_arena_done(&decoder->arena);
+    udpai_vector_done(&decoder->anys);
+    decoder->last_type = udpa_bytes_unref(decoder->last_type);
+}
+
+/* Scans, then unpacks into the arena, which the next call resets. */
+static udpa_err
+unpack(udpai_decoder *decoder,
+       const ProtobufCMessageDescriptor *type,
+       udpai_str bytes,
+       void *ret_message,
+       udpa_error **ret_error)
+{
+    udpai_arena_reset(&decoder->arena);
+    decoder->anys.n = 0;
+    udpa_err err = udpai_scan(type, bytes, &decoder->anys, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    void *message = protobuf_c_message_unpack(type, &decoder->arena.allocator, bytes.len,
+                                              (const uint8_t *)bytes.data);
+    if (!message)
+        return udpai_fail(ret_error, UDPA_ERR_NOMEM, "cannot unpack %s: out of memory", type->name);
+    *(void **)ret_message = message;
+    return UDPA_OK;
+}
+
+static const udpai_str *
+views_of(udpai_decoder *decoder, char **texts, size_t n)
+{
+    udpai_str *views = udpai_arena_alloc(&decoder->arena, n * sizeof(*views));
+    for (size_t i = 0; views && i < n; i++)
+        views[i] = udpai_str_from(texts[i]);
+    return views;
+}
+
+static bool
+read_names(udpai_decoder *decoder, char **names, size_t n, udpai_subscription_message *subscription)
+{
+    subscription->names = views_of(decoder, names, n);
+    subscription->n_names = n;
+    return subscription->names != NULL;
+}
+
+static bool
+read_subscribe(udpai_decoder *decoder,
+               const Udpa__Service__Discovery__V1__Subscribe *subscribe,
+               udpai_subscription_message *ret)
+{
+    ret->type_url = udpai_str_from(subscribe->type_url);
+    ret->name_space = udpai_str_from(subscribe->namespace_);
+    ret->n_versions = subscribe->n_initial_resource_versions;
+    ret->n_digests = subscribe->n_initial_digests;
+    udpai_held_version *versions =
+        udpai_arena_alloc(&decoder->arena, ret->n_versions * sizeof(*versions));
+    ret->n_ways = subscribe->n_initial_ways;
+    udpai_held_digest *digests =
+        udpai_arena_alloc(&decoder->arena, ret->n_digests * sizeof(*digests));
+    udpai_held_digest *ways = udpai_arena_alloc(&decoder->arena, ret->n_ways * sizeof(*ways));
+    if (!versions || !digests || !ways)
+        return false;
+    for (size_t i = 0; i < ret->n_versions; i++)
+        versions[i] = (udpai_held_version){
+            udpai_str_from(subscribe->initial_resource_versions[i]->key),
+            udpai_str_from(subscribe->initial_resource_versions[i]->value),
+        };
+    for (size_t i = 0; i < ret->n_digests; i++)
+        digests[i] = (udpai_held_digest){udpai_str_from(subscribe->initial_digests[i]->key),
+                                         subscribe->initial_digests[i]->value};
+    ret->versions = versions;
+    for (size_t i = 0; i < ret->n_ways; i++)
+        ways[i] = (udpai_held_digest){udpai_str_from(subscribe->initial_ways[i]->key),
+                                      subscribe->initial_ways[i]->value};
+    ret->digests = digests;
+    ret->ways = ways;
+    return read_names(decoder, subscribe->resource_names, subscribe->n_resource_names, ret);
+}
+
+static bool
+read_unsubscribe(udpai_decoder *decoder,
+                 const Udpa__Service__Discovery__V1__Unsubscribe *unsubscribe,
+                 udpai_subscription_message *ret)
+{
+    ret->type_url = udpai_str_from(unsubscribe->type_url);
+    ret->name_space = udpai_str_from(unsubscribe->namespace_);
+    return read_names(decoder, unsubscribe->resource_names, unsubscribe->n_resource_names, ret);
+}
+
+static bool
+read_subscription_error(udpai_decoder *decoder,
+                        const Udpa__Service__Discovery__V1__SubscriptionError *error,
+                        udpai_subscription_message *ret)
+{
+    ret->type_url = udpai_str_from(error->type_url);
+    ret->name_space = udpai_str_from(error->namespace_);
+    if (error->status) {
+        ret->status_code = error->status->code;
+        ret->status_text = udpai_str_from(error->status->message);
+    }
+    return read_names(decoder, error->resource_names, error->n_resource_names, ret);
+}
+
+static bool
+read_receipt(udpai_decoder *decoder,
+             const Udpa__Service__Discovery__V1__Receipt *receipt,
+             udpai_receipt_message *ret)
+{
+    udpai_status_message *statuses =
+        udpai_arena_alloc(&decoder->arena, receipt->n_error_detail * sizeof(*statuses));
+    if (!statuses)
+        return false;
+    for (size_t i = 0; i < receipt->n_error_detail; i++)
+        statuses[i] = (udpai_status_message){receipt->error_detail[i]->code,
+                                             udpai_str_from(receipt->error_detail[i]->message)};
+    *ret =
+        (udpai_receipt_message){udpai_str_from(receipt->nonce), statuses, receipt->n_error_detail};
+    return true;
+}
+
+/* A refresh names what the receiver holds already: it has no Any, or, from a peer that knows just
+ * the public protocol, one without a value beside a ttl. */
+static bool
+is_refresh(const resource_message *message, udpai_str any, bool extended)
+{
+    return any.len == 0 || (!extended && message->ttl && message->resource->value.len == 0);
+}
+
+static udpa_err
+add_entry(udpai_decoder *decoder,
+          udpai_publication *publication,
+          const resource_message *message,
+          udpai_str any,
+          bool extended)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    udpa_error *error = NULL;
+    udpa_err err = udpai_resource_from_message(decoder, message, any, &resource, &error);
+    if (!resource) {
+        udpa_error_unref(error);
+        return err;
+    }
+    err = udpai_publication_add(publication, resource, is_refresh(message, any, extended));
+    if (err != UDPA_OK)
+        udpa_error_unref(error);
+    else if (error)
+        udpai_publication_refuse(&publication->entries.items[publication->entries.n - 1].error,
+                                 error);
+    return err;
+}
+
+/* What both kinds of publish have in common, so that they are read by one function. */
+struct publish_view {
+    resource_message **resources;
+    size_t n_resources;
+    char **removed;
+    size_t n_removed;
+    const char *nonce, *type_url, *name_space;
+    bool state_of_the_world, complete, receipt_required;
+};
+
+static bool
+view_publish(const Udpa__Service__Discovery__V1__Publish *publish, struct publish_view *view)
+{
+    memset(view, 0, sizeof(*view));
+    if (publish->kind_case == UDPA__SERVICE__DISCOVERY__V1__PUBLISH__KIND_DELTA) {
+        const Udpa__Service__Discovery__V1__DeltaPublish *delta = publish->delta;
+        *view = (struct publish_view){
+            delta->resources,
+            delta->n_resources,
+            delta->removed_resources,
+            delta->n_removed_resources,
+            delta->nonce,
+            delta->type_url,
+            delta->namespace_,
+            false,
+            delta->complete,
+            delta->receipt_required,
+        };
+        return true;
+    }
+    if (publish->kind_case == UDPA__SERVICE__DISCOVERY__V1__PUBLISH__KIND_STATE_OF_THE_WORLD) {
+        const Udpa__Service__Discovery__V1__StateOfTheWorldPublish *state =
+            publish->state_of_the_world;
+        *view = (struct publish_view){
+            state->resources, state->n_resources, NULL, 0,     state->nonce,
+            state->type_url,  state->namespace_,  true, false, state->receipt_required,
+        };
+        return true;
+    }
+    return false;
+}
+
+static udpa_err
+fill_publication(udpai_decoder *decoder,
+                 udpai_publication *publication,
+                 const struct publish_view *view,
+                 bool extended)
+{
+    publication->state_of_the_world = view->state_of_the_world;
+    publication->complete = view->complete;
+    publication->receipt_required = view->receipt_required;
+    udpa_err err = udpai_publication_set(&publication->nonce, udpai_str_from(view->nonce));
+    if (err == UDPA_OK)
+        err = udpai_publication_set(&publication->type_url, udpai_str_from(view->type_url));
+    if (err == UDPA_OK)
+        err = udpai_publication_set(&publication->name_space, udpai_str_from(view->name_space));
+    for (size_t i = 0; i < view->n_removed && err == UDPA_OK; i++)
+        err = udpai_publication_remove(publication, udpai_str_from(view->removed[i]));
+    size_t next_any = 0; /* the scan met them in the order of the resources, at most one in each */
+    for (size_t i = 0; i < view->n_resources && err == UDPA_OK; i++) {
+        udpai_str any = {0};
+        if (view->resources[i]->resource && next_any < decoder->anys.n)
+            any = decoder->anys.items[next_any++];
+        err = add_entry(decoder, publication, view->resources[i], any, extended);
+    }
+    return err;
+}
+
+static udpa_err
+read_publish(udpai_decoder *decoder,
+             const Udpa__Service__Discovery__V1__Publish *publish,
+             bool extended,
+             udpai_message *message)
+{
+    struct publish_view view;
+    if (!view_publish(publish, &view)) {
+        message->kind = UDPAI_MESSAGE_NONE;
+        return UDPA_OK;
+    }
+    message->publication = udpai_publication_new();
+    return message->publication ? fill_publication(decoder, message->publication, &view, extended)
+                                : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+read_kind(udpai_decoder *decoder, const udpa_message *from, bool extended, udpai_message *to)
+{
+    bool made = true;
+    switch (from->message_case) {
+    case UDPA__SERVICE__DISCOVERY__V1__UDPA_MESSAGE__MESSAGE_SUBSCRIBE:
+        to->kind = UDPAI_MESSAGE_SUBSCRIBE;
+        made = read_subscribe(decoder, from->subscribe, &to->subscription);
+        break;
+    case UDPA__SERVICE__DISCOVERY__V1__UDPA_MESSAGE__MESSAGE_UNSUBSCRIBE:
+        to->kind = UDPAI_MESSAGE_UNSUBSCRIBE;
+        made = read_unsubscribe(decoder, from->unsubscribe, &to->subscription);
+        break;
+    case UDPA__SERVICE__DISCOVERY__V1__UDPA_MESSAGE__MESSAGE_PUBLISH:
+        to->kind = UDPAI_MESSAGE_PUBLISH;
+        return read_publish(decoder, from->publish, extended, to);
+    case UDPA__SERVICE__DISCOVERY__V1__UDPA_MESSAGE__MESSAGE_RECEIPT:
+        to->kind = UDPAI_MESSAGE_RECEIPT;
+        made = read_receipt(decoder, from->receipt, &to->receipt);
+        break;
+    case UDPA__SERVICE__DISCOVERY__V1__UDPA_MESSAGE__MESSAGE_SUBSCRIPTION_ERROR:
+        to->kind = UDPAI_MESSAGE_SUBSCRIPTION_ERROR;
+        made = read_subscription_error(decoder, from->subscription_error, &to->subscription);
+        break;
+    default:
+        break;
+    }
+    return made ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_message_decode(udpai_decoder *decoder,
+                     udpai_str bytes,
+                     bool extended,
+                     udpai_message *ret_message,
+                     udpa_error **ret_error)
+{
+    udpa_message *unpacked;
+    udpa_err err = unpack(decoder, &udpa__service__discovery__v1__udpa_message__descriptor, bytes,
+                          &unpacked, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_message message = {0};
+    err = read_kind(decoder, unpacked, extended, &message);
+    if (err != UDPA_OK) {
+        udpai_message_done(&message);
+        return udpai_fail(ret_error, err, "cannot take in a message of %zu bytes: %s", bytes.len,
+                          udpa_err_text(err));
+    }
+    if (message.publication)
+        message.publication->size_bytes = bytes.len;
+    *ret_message = message;
+    return UDPA_OK;
+}
+
+void
+udpai_message_done(udpai_message *message)
+{
+    message->publication = udpai_publication_free(message->publication);
+}
+
+udpa_err
+udpai_resource_decode(udpai_decoder *decoder,
+                      udpai_str bytes,
+                      udpa_resource **ret_resource,
+                      udpa_error **ret_error)
+{
+    resource_message *unpacked;
+    udpa_err err = unpack(decoder, &udpa__service__discovery__v1__resource__descriptor, bytes,
+                          &unpacked, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (!unpacked->resource)
+        return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "resource '%.200s' has no payload",
+                          unpacked->name);
+    udpa_resource *resource = NULL;
+    err = udpai_resource_from_message(decoder, unpacked, decoder->anys.items[0], &resource,
+                                      ret_error);
+    if (err != UDPA_OK) {
+        udpa_resource_unref(resource);
+        return udpai_fail_code(ret_error, err);
+    }
+    *ret_resource = resource;
+    return UDPA_OK;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* UdpaMessage: bytes from a peer to values. Every message is scanned before it is unpacked. */
+#ifndef UDPAI_MESSAGE_H
+#define UDPAI_MESSAGE_H
+
+#include "model/node_info.h"
+#include "model/publication.h"
+#include "wire/arena.h"
+#include "wire/scan.h"
+
+#define UDPAI_TYPE_NODE "type.googleapis.com/envoy.config.core.v3.Node"
+
+typedef enum udpai_message_kind {
+    UDPAI_MESSAGE_NONE = 0, /* empty, or a kind that is not known: to be ignored */
+    UDPAI_MESSAGE_SUBSCRIBE,
+    UDPAI_MESSAGE_UNSUBSCRIBE,
+    UDPAI_MESSAGE_PUBLISH,
+    UDPAI_MESSAGE_RECEIPT,
+    UDPAI_MESSAGE_SUBSCRIPTION_ERROR,
+    UDPAI_MESSAGE_KINDS,
+} udpai_message_kind;
+
+/* What a subscriber says it holds. */
+typedef struct udpai_held_version {
+    udpai_str name, version;
+} udpai_held_version;
+
+typedef struct udpai_held_digest {
+    udpai_str name;
+    uint64_t digest;
+} udpai_held_digest;
+
+/* Subscribe, Unsubscribe and SubscriptionError share most fields. */
+typedef struct udpai_subscription_message {
+    udpai_str type_url, name_space;
+    const udpai_str *names;
+    size_t n_names;
+    const udpai_held_version *versions;
+    size_t n_versions;
+    const udpai_held_digest *digests;
+    size_t n_digests;
+    const udpai_held_digest *ways; /* initial_ways */
+    size_t n_ways;
+    int32_t status_code; /* of a SubscriptionError, with the text */
+    udpai_str status_text;
+} udpai_subscription_message;
+
+typedef struct udpai_status_message {
+    int32_t code; /* google.rpc.Code; 0: applied */
+    udpai_str text;
+} udpai_status_message;
+
+typedef struct udpai_receipt_message {
+    udpai_str nonce;
+    const udpai_status_message *statuses;
+    size_t n_statuses;
+} udpai_receipt_message;
+
+typedef struct udpai_message {
+    udpai_message_kind kind;
+    udpai_subscription_message subscription;
+    udpai_receipt_message receipt;
+    udpai_publication *publication; /* owned by the message until taken */
+} udpai_message;
+
+/* Working memory of a decoder; one per thread that decodes. */
+typedef struct udpai_decoder {
+    udpai_arena arena;
+    udpai_spans anys;
+    udpa_bytes *last_type; /* so that resources of one type share its text */
+} udpai_decoder;
+
+void udpai_decoder_init(udpai_decoder *decoder);
+void udpai_decoder_done(udpai_decoder *decoder);
+
+/* Decodes one message. Views in *ret_message are valid until the next call with this decoder, and
+ * as long as @p bytes; a publication is a value of its own.
+ *
+ * Resources that may not be (bad names, sizes) do not fail the message: their entries carry the
+ * error. What fails it is malformed protobuf or a limit. @p extended: the peer announced our
+ * extensions, so that an Any without a value is a payload, not a refresh.
+ * To be followed by udpai_message_done(). */
+udpa_err udpai_message_decode(udpai_decoder *decoder,
+                              udpai_str bytes,
+                              bool extended,
+                              udpai_message *ret_message,
+                              udpa_error **ret_error);
+void udpai_message_done(udpai_message *message);
+
+/* One stored or sent Resource message by itself. */
+udpa_err udpai_resource_decode(udpai_decoder *decoder,
+                               udpai_str bytes,
+                               udpa_resource **ret_resource,
+                               udpa_error **ret_error);
+
+/* The Node in the payload of a resource. */
+udpa_err udpai_node_info_decode(udpai_decoder *decoder,
+                                udpai_str bytes,
+                                udpai_node_info **ret_info,
+                                udpa_error **ret_error);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/resource_decode.h"
+
+#include "base/alloc.h"
+#include "google/protobuf/any.pb-c.h"
+
+typedef Udpa__Service__Discovery__V1__Resource resource_message;
+
+/* Milliseconds, rounded up, so that what lives for a microsecond does not live for ever. */
+static bool
+duration_to_ms(const Google__Protobuf__Duration *duration, uint64_t *ret_ms)
+{
+    if (duration->seconds < 0 || duration->nanos < 0 || duration->nanos > 999999999 ||
+        (uint64_t)duration->seconds > UDPAI_TTL_MAX_MS / 1000)
+        return false;
+    *ret_ms = (uint64_t)duration->seconds * 1000 + ((uint64_t)duration->nanos + 999999) / 1000000;
+    return *ret_ms > 0;
+}
+
+static int64_t
+timestamp_to_us(const Google__Protobuf__Timestamp *time)
+{
+    const int64_t limit = INT64_MAX / 1000000 - 1;
+    if (!time || time->seconds > limit || time->seconds < -limit)
+        return 0;
+    return time->seconds * 1000000 + time->nanos / 1000;
+}
+
+static udpa_err
+read_hops(const resource_message *message, udpai_resource_parts *parts, udpai_hop *hops)
+{
+    if (message->n_hops > UDPAI_HOPS_MAX)
+        return UDPA_ERR_LIMIT;
+    for (size_t i = 0; i < message->n_hops; i++)
+        hops[i] = (udpai_hop){
+            .node_id = udpai_str_from(message->hops[i]->node_id),
+            .authority = udpai_str_from(message->hops[i]->authority),
+            .time_us = timestamp_to_us(message->hops[i]->time),
+        };
+    parts->hops = hops;
+    parts->n_hops = message->n_hops;
+    return UDPA_OK;
+}
+
+static void
+read_provenance(const Udpa__Service__Discovery__V1__Provenance *origin, udpai_resource_parts *parts)
+{
+    if (!origin)
+        return;
+    parts->authority = udpai_str_from(origin->authority);
+    parts->generation = origin->generation;
+    if (origin->signature)
+        parts->signature = (udpai_signature){
+            .algorithm = (uint32_t)origin->signature->algorithm,
+            .key_id = udpai_str_from(origin->signature->key_id),
+            .not_before_us = timestamp_to_us(origin->signature->not_before),
+            .not_after_us = timestamp_to_us(origin->signature->not_after),
+            .value = {(const char *)origin->signature->value.data, origin->signature->value.len},
+        };
+}
+
+/* Resources of a publish mostly have one type: its text is shared with the one before. */
+static void
+share_type(udpai_decoder *decoder, udpai_resource_parts *parts)
+{
+    udpai_str type_url, value;
+    if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value))
+        return;
+    if (!decoder->last_type || udpa_bytes_size(decoder->last_type) != type_url.len + 1 ||
+        memcmp(udpa_bytes_data(decoder->last_type), type_url.data ? type_url.data : "",
+               type_url.len) != 0) {
+        udpa_bytes *type = udpai_bytes_cstring(type_url);
+        if (!type)
+            return;
+        udpa_bytes_unref(decoder->last_type);
+        decoder->last_type = type;
+    }
+    parts->type = decoder->last_type;
+}
+
+/* Everything but the Any, the hops and the aliases. */
+static udpa_err
+read_plain_parts(const resource_message *message,
+                 udpai_resource_parts *parts,
+                 udpa_error **ret_error)
+{
+    parts->name = udpai_str_from(message->name);
+    parts->version = udpai_str_from(message->version);
+    parts->lazy = message->delivery == UDPA__SERVICE__DISCOVERY__V1__DELIVERY__LAZY;
+    parts->do_not_cache = message->do_not_cache;
+    read_provenance(message->origin_info, parts);
+    if (message->ttl && !duration_to_ms(message->ttl, &parts->ttl_ms))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "resource '%.200s': a ttl must be above zero and below ten years",
+                          message->name);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_resource_from_message(udpai_decoder *decoder,
+                            const resource_message *message,
+                            udpai_str any,
+                            udpa_resource **ret_resource,
+                            udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
+    udpai_hop hops[UDPAI_HOPS_MAX];
+    udpai_str aliases[UDPAI_ALIASES_MAX];
+    udpai_resource_parts parts = {0};
+    udpa_err err = read_plain_parts(message, &parts, ret_error);
+    udpa_err made = udpa_bytes_new(&bytes, any.data, any.len);
+    if (made != UDPA_OK)
+        return made;
+    parts.any = bytes;
+    share_type(decoder, &parts);
+    if (err == UDPA_OK && read_hops(message, &parts, hops) != UDPA_OK)
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL,
+                         "resource '%.200s' passed %zu nodes, more than %d: is there a loop?",
+                         message->name, message->n_hops, UDPAI_HOPS_MAX);
+    if (err == UDPA_OK && message->n_aliases > UDPAI_ALIASES_MAX)
+        err =
+            udpai_fail(ret_error, UDPA_ERR_LIMIT, "resource '%.200s' has %zu aliases, more than %d",
+                       message->name, message->n_aliases, UDPAI_ALIASES_MAX);
+    parts.n_aliases = udpai_min_size(message->n_aliases, UDPAI_ALIASES_MAX);
+    for (size_t i = 0; i < parts.n_aliases; i++)
+        aliases[i] = udpai_str_from(message->aliases[i]);
+    parts.aliases = aliases;
+    if (err == UDPA_OK)
+        err = udpai_resource_parts_check(&parts, ret_error);
+    made = udpai_resource_make(ret_resource, &parts);
+    return made != UDPA_OK ? made : err;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The check that every message from a peer passes before protobuf-c sees it. protobuf-c recurses as
+ * deep as a message nests, checks no UTF-8 and cuts strings at a zero byte; after this scan none of
+ * that matters. It does not recurse and allocates only the list of spans it returns. */
+#ifndef UDPAI_SCAN_H
+#define UDPAI_SCAN_H
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "base/error.h"
+#include "base/vector.h"
+
+#define UDPAI_SCAN_DEPTH_MAX 64
+
+typedef UDPAI_VECTOR(udpai_str) udpai_spans;
+
+/* Checks a message of this type against what protobuf-c will unpack: field types, UTF-8 without
+ * zero bytes in every string, depth, number of fields (65,536 and one more for every 16 bytes); no
+ * groups; no singular message or oneof given twice, which protobuf would merge. What the type does
+ * not know is skipped.
+ *
+ * Appends to @p ret_anys the bytes of every google.protobuf.Any met, in order, as views into
+ * @p message; these are the bytes that are kept, since a packed copy need not be the same. NULL:
+ * not wanted. */
+udpa_err udpai_scan(const ProtobufCMessageDescriptor *type,
+                    udpai_str message,
+                    udpai_spans *ret_anys,
+                    udpa_error **ret_error);
+
+#endif
