@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fanout/body.h"
+
+#include "base/alloc.h"
+
+udpai_body *
+udpai_body_new(void)
+{
+    udpai_body *body = udpai_alloc(sizeof(*body));
+    if (body) {
+        body->refs = 1;
+        udpai_list_init(&body->in_view);
+        udpai_list_init(&body->in_recent);
+    }
+    return body;
+}
+
+udpai_body *
+udpai_body_ref(udpai_body *body)
+{
+    if (body)
+        body->refs++;
+    return body;
+}
+
+udpai_body *
+udpai_body_unref(udpai_body *body)
+{
+    if (!body || --body->refs)
+        return NULL;
+    for (size_t i = 0; i < body->parts.n; i++)
+        udpa_bytes_unref(body->parts.items[i]);
+    for (size_t i = 0; i < body->resources.n; i++)
+        udpa_resource_unref(body->resources.items[i]);
+    for (size_t i = 0; i < body->removed.n; i++)
+        udpa_bytes_unref(body->removed.items[i]);
+    udpai_vector_done(&body->parts);
+    udpai_vector_done(&body->resources);
+    udpai_vector_done(&body->removed);
+    udpai_free((char *)body->version.data);
+    udpai_free(body);
+    return NULL;
+}
+
+bool
+udpai_body_add_part(udpai_body *body, udpa_bytes *part)
+{
+    if (!part || !udpai_vector_push(&body->parts, part)) {
+        udpa_bytes_unref(part);
+        return false;
+    }
+    body->size_bytes += udpa_bytes_size(part);
+    return true;
+}

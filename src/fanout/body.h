@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A composed response, shared by all streams that are sent the same, and the renderer that composes
+ * it. A renderer belongs to one form of one protocol; what it makes of the same resources is the
+ * same for every stream, but for the nonce, which each stream appends. */
+#ifndef UDPAI_BODY_H
+#define UDPAI_BODY_H
+
+#include "base/list.h"
+#include "base/vector.h"
+#include "model/resource.h"
+
+typedef struct udpai_subscription udpai_subscription;
+
+/* A resource to be sent. */
+typedef struct udpai_send_item {
+    udpa_resource *resource;
+    uint64_t ttl_ms; /* what is left; 0: none */
+    bool refresh;    /* the receiver holds the payload */
+} udpai_send_item;
+
+/* Counted; stream thread only. */
+typedef struct udpai_body {
+    unsigned refs;
+    /* What goes over the wire, one behind the other, before the nonce. NULL: nothing need be sent.
+     */
+    UDPAI_VECTOR(udpa_bytes *) parts;
+    size_t size_bytes;
+    /* What it holds, in order, so that receipts can name it. References. */
+    UDPAI_VECTOR(udpa_resource *) resources;
+    UDPAI_VECTOR(udpa_bytes *) removed; /* names */
+    size_t n_refreshes;                 /* of the resources */
+    udpai_str version;                  /* of a state, for protocols that have one; owned */
+    /* Where it lies in its view: everything after `from`, up to `to`. */
+    const void *renderer;
+    uint64_t from, limit, to;
+    bool has_ttl;
+    uint64_t composed_ms;
+    /* While the fan-out keeps it for others. */
+    struct udpai_view *view;
+    udpai_list in_view, in_recent;
+} udpai_body;
+
+udpai_body *udpai_body_new(void); /* NULL without memory */
+udpai_body *udpai_body_ref(udpai_body *body);
+udpai_body *udpai_body_unref(udpai_body *body);
+UDPA_DEFINE_CLEANUP(udpai_body, udpai_body_unref)
+/* Consumes the reference to @p part; false without memory. */
+bool udpai_body_add_part(udpai_body *body, udpa_bytes *part);
+
+/* What a renderer is asked to compose. */
+typedef struct udpai_render {
+    const udpai_subscription *subscription;
+    udpai_str type_url;
+    const udpai_send_item *items;
+    size_t n_items;
+    const udpai_str *removed;
+    size_t n_removed;
+    /* Of a COMPLETE: what it answers. */
+    bool complete;
+    udpai_str scope;
+    /* Of a STATE, and of grouped additions: the sum over all that the subscriber is shown. */
+    bool is_state;
+    udpai_set_hash state_hash;
+} udpai_render;
+
+typedef struct udpai_renderer {
+    /* Bytes that an item adds to a response; 0: this protocol has nothing to say of it. */
+    size_t (*item_size)(const struct udpai_renderer *renderer, const udpai_send_item *item);
+    /* The version that this protocol shows of a resource: a view of the resource, or of `room`. */
+    udpai_str (*version)(const struct udpai_renderer *renderer,
+                         const udpa_resource *resource,
+                         char room[UDPAI_CONTENT_HASH_HEX]);
+    /* Fills body->parts, and body->version if there is one. */
+    udpa_err (*compose)(const struct udpai_renderer *renderer,
+                        const udpai_render *what,
+                        udpai_body *body);
+} udpai_renderer;
+
+#endif

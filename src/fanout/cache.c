@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Composed bodies, kept while others may want the same: found by (view, renderer, from, limit), let
+ * go in order of their last use above a bound of bytes. */
+#include "fanout/fanout_internal.h"
+
+#define BODIES_OF_A_VIEW 32
+
+static void
+drop(udpai_fanout *fanout, udpai_body *body)
+{
+    udpai_list_remove(&body->in_view);
+    udpai_list_remove(&body->in_recent);
+    fanout->body_bytes -= body->size_bytes;
+    body->view->n_bodies--;
+    udpai_body_unref(body);
+}
+
+/* What is left of a ttl is in the bytes, so such a body serves its own moment only. */
+static bool
+is_usable(const udpai_body *body, const udpai_fanout *fanout)
+{
+    return !body->has_ttl || body->composed_ms == fanout->wheel->now_ms;
+}
+
+udpai_body *
+udpai_view_find_body(udpai_view *view,
+                     const udpai_renderer *renderer,
+                     uint64_t from,
+                     uint64_t limit)
+{
+    udpai_fanout *fanout = view->topic->fanout;
+    UDPAI_LIST_FOREACH (node, &view->bodies) {
+        udpai_body *body = UDPAI_LIST_ENTRY(node, udpai_body, in_view);
+        if (body->renderer == renderer && body->from == from && body->limit == limit &&
+            is_usable(body, fanout)) {
+            udpai_list_remove(&body->in_recent);
+            udpai_list_prepend(&fanout->recent_bodies, &body->in_recent);
+            return udpai_body_ref(body);
+        }
+    }
+    return NULL;
+}
+
+void
+udpai_view_keep_body(udpai_view *view, udpai_body *body)
+{
+    udpai_fanout *fanout = view->topic->fanout;
+    udpai_body_ref(body);
+    body->view = view;
+    body->composed_ms = fanout->wheel->now_ms;
+    udpai_list_prepend(&view->bodies, &body->in_view);
+    udpai_list_prepend(&fanout->recent_bodies, &body->in_recent);
+    fanout->body_bytes += body->size_bytes;
+    if (++view->n_bodies > BODIES_OF_A_VIEW)
+        drop(fanout, UDPAI_LIST_ENTRY(view->bodies.prev, udpai_body, in_view));
+    while (fanout->body_bytes > fanout->options.body_cache_bytes)
+        drop(fanout, UDPAI_LIST_ENTRY(fanout->recent_bodies.prev, udpai_body, in_recent));
+}
+
+void
+udpai_view_drop_bodies(udpai_view *view)
+{
+    UDPAI_LIST_FOREACH_SAFE (node, &view->bodies)
+        drop(view->topic->fanout, UDPAI_LIST_ENTRY(node, udpai_body, in_view));
+}

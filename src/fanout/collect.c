@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes into the next response, and what counts as sent once it is made. */
+#include "fanout/fanout_internal.h"
+
+/* Bodies of removals lie in the same cache as those of additions. */
+#define REMOVALS_BIT ((uint64_t)1 << 63)
+
+/* ---- what is pending ---- */
+
+static bool
+has_window(const udpai_cursor *cursor)
+{
+    return cursor->window_to > cursor->low;
+}
+
+static bool
+in_window(const udpai_cursor *cursor, uint64_t seq)
+{
+    return seq > cursor->window_from && seq <= cursor->window_to;
+}
+
+static uint64_t
+pending_in_view(const udpai_subscription *subscription)
+{
+    const udpai_cursor *cursor = &subscription->cursor;
+    if (!subscription->view)
+        return UDPAI_NOTHING;
+    const udpai_item *item = udpai_log_first_after(&subscription->view->live, cursor->low);
+    if (item && in_window(cursor, item->seq))
+        item = udpai_log_first_after(&subscription->view->live, cursor->window_to);
+    return item ? item->seq : UDPAI_NOTHING;
+}
+
+static uint64_t
+first_owed(const udpai_list *list)
+{
+    return udpai_list_empty(list) ? UDPAI_NOTHING
+                                  : UDPAI_LIST_ENTRY(list->next, udpai_owed, node)->mark_seq;
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A state says of all that it does not hold that it is not there: it must be certain. */
+static bool
+state_is_settled(udpai_subscription *subscription)
+{
+    for (size_t i = 0; i < subscription->prefixes.n; i++)
+        if (!udpai_subscription_is_settled(subscription,
+                                           udpai_bytes_view(subscription->prefixes.items[i]),
+                                           subscription->asked_ms))
+            return false;
+    return udpai_list_empty(&subscription->unanswered);
+}
+
+uint64_t
+udpai_pending(udpai_subscription *subscription)
+{
+    uint64_t pending = least(pending_in_view(subscription), first_owed(&subscription->additions));
+    if (subscription->mode != UDPAI_MODE_STATE)
+        return pending;
+    pending = least(pending, subscription->state_due_seq);
+    return pending != UDPAI_NOTHING && state_is_settled(subscription) ? pending : UDPAI_NOTHING;
+}
+
+static uint64_t
+first_tombstone(const udpai_subscription *subscription)
+{
+    const udpai_item *item = subscription->view
+                                 ? udpai_log_first_after(&subscription->view->tombstones,
+                                                         subscription->cursor.tombstones)
+                                 : NULL;
+    return item ? item->seq : UDPAI_NOTHING;
+}
+
+uint64_t
+udpai_pending_removal(udpai_subscription *subscription)
+{
+    uint64_t pending = first_tombstone(subscription);
+    switch (subscription->mode) {
+    case UDPAI_MODE_GROUPED:
+        break;
+    case UDPAI_MODE_DELTA:
+        return least(pending, first_owed(&subscription->removals));
+    case UDPAI_MODE_STATE:
+        pending = least(pending, subscription->state_removal_seq);
+        if (pending != UDPAI_NOTHING && state_is_settled(subscription))
+            return pending;
+        break;
+    }
+    return UDPAI_NOTHING;
+}
+
+/* ---- additions ---- */
+
+static bool
+holds_payload(const udpai_cursor *cursor, const udpai_item *item)
+{
+    return item->payload_seq <= cursor->low || in_window(cursor, item->payload_seq);
+}
+
+static bool
+add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
+{
+    udpai_subscription *subscription = collection->subscription;
+    udpai_held_state held = udpai_held_match(subscription, item->resource);
+    if (held == UDPAI_HELD_ALL)
+        return true;
+    bool refresh = held == UDPAI_HELD_PAYLOAD || holds_payload(&subscription->cursor, item);
+    return udpai_collection_add(collection, item, item->resource, refresh, ret_err);
+}
+
+/* From the old end on; returns how far it came. */
+static uint64_t
+collect_oldest(udpai_collection *collection, uint64_t limit, udpa_err *ret_err)
+{
+    const udpai_cursor *cursor = &collection->subscription->cursor;
+    const udpai_log *log = &collection->subscription->view->live;
+    uint64_t reached = cursor->low;
+    for (size_t i = udpai_log_after(log, cursor->low); i < log->n; i++) {
+        const udpai_log_slot *slot = &log->slots[i];
+        if (slot->seq > limit)
+            break;
+        if (slot->item && !in_window(cursor, slot->seq) &&
+            !add_from_view(collection, slot->item, ret_err))
+            return reached;
+        reached = slot->seq;
+    }
+    return limit;
+}
+
+/* From the newest end back; returns behind what it came to a stop. */
+static uint64_t
+collect_newest(udpai_collection *collection, uint64_t limit, udpa_err *ret_err)
+{
+    const udpai_cursor *cursor = &collection->subscription->cursor;
+    const udpai_log *log = &collection->subscription->view->live;
+    uint64_t start = cursor->window_to > cursor->low ? cursor->window_to : cursor->low;
+    for (size_t i = udpai_log_after(log, limit); i-- > 0;) {
+        const udpai_log_slot *slot = &log->slots[i];
+        if (slot->seq <= start)
+            break;
+        if (slot->item && !add_from_view(collection, slot->item, ret_err))
+            return slot->seq;
+    }
+    return start;
+}
+
+static void
+advance_oldest(udpai_cursor *cursor, uint64_t reached, uint64_t limit)
+{
+    cursor->newest_turn = reached < limit;
+    cursor->low = reached;
+    if (has_window(cursor) && reached >= cursor->window_from)
+        cursor->low = reached > cursor->window_to ? reached : cursor->window_to;
+    if (!has_window(cursor))
+        cursor->window_from = cursor->window_to = 0;
+}
+
+static void
+advance_newest(udpai_cursor *cursor, uint64_t stopped, uint64_t limit)
+{
+    bool extends_window = has_window(cursor) && stopped == cursor->window_to;
+    cursor->newest_turn = false;
+    if (stopped == cursor->low) { /* everything there was */
+        cursor->low = limit;
+        cursor->window_from = cursor->window_to = 0;
+        return;
+    }
+    /* What was sent between the old window and where this one begins may go out once more; what is
+     * never forgotten is what was not sent. */
+    if (!extends_window)
+        cursor->window_from = stopped;
+    cursor->window_to = limit;
+}
+
+static void
+note_range(udpai_body *body, uint64_t from, uint64_t limit, uint64_t to)
+{
+    body->from = from;
+    body->limit = limit;
+    body->to = to;
+}
+
+/* Is what it gets the same as what others at this place get? */
+static bool
+is_shareable(const udpai_subscription *subscription)
+{
+    return subscription->held.n == 0 && !has_window(&subscription->cursor) &&
+           !subscription->cursor.newest_turn && subscription->mode == UDPAI_MODE_DELTA;
+}
+
+static udpa_err
+render_additions(udpai_collection *collection, udpai_body **ret_body)
+{
+    if (collection->items.n == 0)
+        return UDPA_OK;
+    udpai_render what = {0};
+    if (collection->subscription->mode == UDPAI_MODE_GROUPED)
+        what.state_hash = udpai_subscription_set_hash(collection->subscription);
+    return udpai_collection_render(collection, &what, ret_body);
+}
+
+static udpa_err
+collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body)
+{
+    udpai_cursor *cursor = &subscription->cursor;
+    const udpai_renderer *renderer = subscription->subscriber->renderer;
+    bool shareable = is_shareable(subscription), newest = cursor->newest_turn;
+    uint64_t from = cursor->low;
+    if (shareable) {
+        udpai_body *body = udpai_view_find_body(subscription->view, renderer, from, limit);
+        if (body) {
+            advance_oldest(cursor, body->to, limit);
+            *ret_body = body;
+            return UDPA_OK;
+        }
+    }
+    udpai_collection collection;
+    udpai_collection_init(&collection, subscription);
+    udpa_err err = UDPA_OK;
+    uint64_t reached = newest ? collect_newest(&collection, limit, &err)
+                              : collect_oldest(&collection, limit, &err);
+    if (err == UDPA_OK)
+        err = render_additions(&collection, ret_body);
+    if (err == UDPA_OK && newest)
+        advance_newest(cursor, reached, limit);
+    else if (err == UDPA_OK)
+        advance_oldest(cursor, reached, limit);
+    if (err == UDPA_OK && *ret_body && shareable) {
+        note_range(*ret_body, from, limit, reached);
+        udpai_view_keep_body(subscription->view, *ret_body);
+    }
+    udpai_collection_done(&collection);
+    return err;
+}
+
+/* False: the response is full. */
+static bool
+add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
+{
+    udpai_subscription *subscription = collection->subscription;
+    const udpai_subscriber *subscriber = subscription->subscriber;
+    udpai_name_sub *sub = owed->is_extra ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
+    udpai_item *item = sub ? sub->target : owed->item;
+    bool shown = item && udpai_shown(item, subscriber->except_node, subscriber->visibility);
+    udpai_held_state held = shown ? udpai_held_match(subscription, item->resource) : UDPAI_HELD_ALL;
+    if (held != UDPAI_HELD_ALL) {
+        bool refresh =
+            held == UDPAI_HELD_PAYLOAD || (sub && sub->sent_payload_seq == item->payload_seq);
+        if (!udpai_collection_add(collection, item, item->resource, refresh, ret_err))
+            return false;
+    }
+    if (shown && sub) {
+        sub->sent_seq = item->seq;
+        sub->sent_payload_seq = item->payload_seq;
+    }
+    udpai_owed_done(owed);
+    return true;
+}
+
+static udpa_err
+collect_owed(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body)
+{
+    udpai_collection collection;
+    udpai_collection_init(&collection, subscription);
+    udpa_err err = UDPA_OK;
+    while (first_owed(&subscription->additions) <= limit &&
+           !udpai_list_empty(&subscription->additions)) {
+        udpai_owed *owed = UDPAI_LIST_ENTRY(subscription->additions.next, udpai_owed, node);
+        if (!add_owed(&collection, owed, &err))
+            break;
+    }
+    if (err == UDPA_OK)
+        err = render_additions(&collection, ret_body);
+    udpai_collection_done(&collection);
+    return err;
+}
+
+udpa_err
+udpai_collect_additions(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body)
+{
+    *ret_body = NULL;
+    if (subscription->mode == UDPAI_MODE_STATE)
+        return udpai_collect_state(subscription, true, ret_body);
+    if (first_owed(&subscription->additions) < pending_in_view(subscription))
+        return collect_owed(subscription, limit, ret_body);
+    return collect_from_view(subscription, limit, ret_body);
+}
+
+/* ---- removals ---- */
+
+/* What it gets by name it does not lose with the wildcard. */
+static bool
+keeps_it(const udpai_subscription *subscription, const udpai_item *item)
+{
+    const udpai_name_sub *sub = udpai_map_get(&subscription->names, udpai_item_name(item));
+    if (sub && sub->target)
+        return true;
+    const udpai_membership *member =
+        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
+    return member && !member->is_tombstone;
+}
+
+static uint64_t
+collect_tombstones(udpai_collection *collection, uint64_t limit, udpa_err *ret_err)
+{
+    udpai_subscription *subscription = collection->subscription;
+    const udpai_log *log = &subscription->view->tombstones;
+    uint64_t reached = subscription->cursor.tombstones;
+    for (size_t i = udpai_log_after(log, reached); i < log->n && log->slots[i].seq <= limit; i++) {
+        udpai_item *item = log->slots[i].item;
+        if (item && !keeps_it(subscription, item) &&
+            !udpai_collection_remove(collection, item, ret_err))
+            return reached;
+        reached = log->slots[i].seq;
+    }
+    return limit;
+}
+
+static void
+collect_owed_removals(udpai_collection *collection, uint64_t limit, udpa_err *ret_err)
+{
+    udpai_subscription *subscription = collection->subscription;
+    while (!udpai_list_empty(&subscription->removals)) {
+        udpai_owed *owed = UDPAI_LIST_ENTRY(subscription->removals.next, udpai_owed, node);
+        if (owed->mark_seq > limit)
+            return;
+        if (!keeps_it(subscription, owed->item) &&
+            !udpai_collection_remove(collection, owed->item, ret_err))
+            return;
+        udpai_owed_done(owed);
+    }
+}
+
+udpa_err
+udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body)
+{
+    *ret_body = NULL;
+    if (subscription->mode == UDPAI_MODE_STATE)
+        return udpai_collect_state(subscription, false, ret_body);
+    udpai_view *view = subscription->view;
+    uint64_t from = subscription->cursor.tombstones | REMOVALS_BIT;
+    bool shareable =
+        view && subscription->names.n == 0 && udpai_list_empty(&subscription->removals);
+    if (shareable) {
+        *ret_body = udpai_view_find_body(view, subscription->subscriber->renderer, from, limit);
+        if (*ret_body) {
+            subscription->cursor.tombstones = (*ret_body)->to;
+            return UDPA_OK;
+        }
+    }
+    udpai_collection collection;
+    udpai_collection_init(&collection, subscription);
+    udpa_err err = UDPA_OK;
+    uint64_t reached = view ? collect_tombstones(&collection, limit, &err) : 0;
+    if (err == UDPA_OK && !collection.is_full)
+        collect_owed_removals(&collection, limit, &err);
+    udpai_render what = {0};
+    if (err == UDPA_OK && collection.removed.n)
+        err = udpai_collection_render(&collection, &what, ret_body);
+    if (err == UDPA_OK && view)
+        subscription->cursor.tombstones = reached;
+    if (err == UDPA_OK && *ret_body && shareable) {
+        note_range(*ret_body, from, limit, reached);
+        udpai_view_keep_body(view, *ret_body);
+    }
+    udpai_collection_done(&collection);
+    return err;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream side's mirror of all effective resources, and what each subscriber must still be sent.
+ *
+ * A wildcard subscription is a cursor in a view that all who select the same share; a subscription
+ * by name hangs on the name. There is no queue per subscriber: what it must be sent is found when
+ * it can be sent (docs/design/fanout.md). Owned by the stream thread; no clock but the wheel. */
+#ifndef UDPAI_FANOUT_H
+#define UDPAI_FANOUT_H
+
+#include "base/wheel.h"
+#include "fanout/body.h"
+#include "store/change_set.h"
+#include "store/settled.h"
+
+typedef struct udpai_fanout udpai_fanout;
+typedef struct udpai_subscriber udpai_subscriber;
+typedef struct udpai_subscription udpai_subscription;
+
+typedef struct udpai_fanout_options {
+    uint64_t cycle_timeout_ms; /* see docs/design/federation.md */
+    uint64_t view_linger_ms;   /* an unused view is kept so long */
+    size_t tombstones_min;     /* a view keeps so many removals, or as many as it has resources */
+    size_t max_views;
+    size_t max_names; /* of one subscriber */
+    size_t body_cache_bytes;
+    size_t response_bytes; /* a response is closed at this size; one larger resource goes alone */
+} udpai_fanout_options;
+
+/* Somebody subscribed to a name that nobody subscribed to before, or the last one left. An empty
+ * name with a prefix is the wildcard of that prefix. */
+typedef void (*udpai_interest_fn)(
+    void *userdata, udpai_str type_url, udpai_str name, udpai_str prefix, bool wanted);
+
+udpa_err udpai_fanout_new(udpai_fanout **ret_fanout,
+                          udpai_wheel *wheel,
+                          const udpai_fanout_options *options);
+udpai_fanout *udpai_fanout_free(udpai_fanout *fanout);
+UDPA_DEFINE_CLEANUP(udpai_fanout, udpai_fanout_free)
+void udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata);
+/* May subscribers of this visibility be shown the resource? Without one: all may. */
+typedef bool (*udpai_may_see_fn)(void *userdata,
+                                 uint64_t visibility,
+                                 const udpa_resource *resource);
+void udpai_fanout_set_may_see(udpai_fanout *fanout, udpai_may_see_fn may_see, void *userdata);
+
+/* Applies a change set whole, then wakes whom it concerns. On UDPA_ERR_NOMEM nothing is lost but
+ * the mirror is behind: the caller must end all sessions. */
+udpa_err udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes);
+/* Takes over the reference. */
+void udpai_fanout_set_settled(udpai_fanout *fanout, udpai_settled *settled);
+
+size_t udpai_fanout_n_resources(const udpai_fanout *fanout);
+size_t udpai_fanout_n_views(const udpai_fanout *fanout);
+
+/* ---- subscribers ---- */
+
+typedef struct udpai_subscriber_ops {
+    /* Something may have to be sent: call udpai_subscriber_next() before long. Called once, then
+     * not again until next() has found nothing. */
+    void (*wake)(udpai_subscriber *subscriber);
+} udpai_subscriber_ops;
+
+/* How a subscriber takes the types it subscribes to. */
+typedef enum udpai_delivery_mode {
+    UDPAI_MODE_DELTA,   /* additions and removals */
+    UDPAI_MODE_STATE,   /* everything each time (SotW LDS, CDS) */
+    UDPAI_MODE_GROUPED, /* additions; removals cannot be said (other SotW types) */
+} udpai_delivery_mode;
+
+struct udpai_subscriber {
+    udpai_fanout *fanout;
+    const udpai_subscriber_ops *ops;
+    const udpai_renderer *renderer;
+    udpa_bytes *except_node; /* split horizon: not what came from this node; NULL: everything */
+    uint64_t visibility;     /* subscribers of one number see the same */
+    UDPAI_VECTOR(udpai_subscription *) subscriptions; /* by rank */
+    size_t n_names;
+    /* The scheduler's place. */
+    size_t turn;
+    uint64_t round_limit;
+    bool woken;
+};
+
+void udpai_subscriber_init(udpai_subscriber *subscriber,
+                           udpai_fanout *fanout,
+                           const udpai_subscriber_ops *ops,
+                           const udpai_renderer *renderer);
+void udpai_subscriber_done(udpai_subscriber *subscriber);
+/* Nothing that came from this node is offered any more. */
+udpa_err udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id);
+
+/* The subscriber's subscription to a type; NULL if it has none. */
+udpai_subscription *udpai_subscriber_find(const udpai_subscriber *subscriber, udpai_str type_url);
+/* Finds or makes it. NULL without memory. */
+udpai_subscription *
+udpai_subscriber_get(udpai_subscriber *subscriber, udpai_str type_url, udpai_delivery_mode mode);
+
+/* What the subscriber says it still holds, from an earlier stream: what is equal is not sent, what
+ * is no longer there is told once that is certain. Before subscribing. */
+udpa_err udpai_subscription_hold_version(udpai_subscription *subscription,
+                                         udpai_str name,
+                                         udpai_str version);
+udpa_err
+udpai_subscription_hold_digest(udpai_subscription *subscription, udpai_str name, uint64_t digest);
+
+/* Beside one of these: the way by which what it holds has come. */
+udpa_err
+udpai_subscription_hold_way(udpai_subscription *subscription, udpai_str name, uint64_t way);
+
+/* Adds the wildcard of a prefix. What it covers is sent, again if need be. */
+udpa_err udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix);
+/* Takes it away: of exactly this prefix, or all. */
+udpa_err udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str prefix);
+udpa_err udpai_unsubscribe_all_wildcards(udpai_subscription *subscription);
+bool udpai_subscription_has_wildcard(const udpai_subscription *subscription);
+/* Adds a name or alias. It is sent, again if need be; or, if it is certain that there is none, told
+ * to be missing. UDPA_ERR_LIMIT: too many names. */
+udpa_err udpai_subscribe_name(udpai_subscription *subscription, udpai_str name);
+/* Takes it away. With `tell`, and a wildcard that might hold it: its present state is sent. */
+void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell);
+bool udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name);
+/* Calls back for every name; the callback must not subscribe or unsubscribe. */
+typedef void (*udpai_name_fn)(void *userdata, udpai_str name);
+void udpai_subscription_visit_names(const udpai_subscription *subscription,
+                                    udpai_name_fn visit,
+                                    void *userdata);
+/* Sends a resource again if the subscriber has it, though it has not changed. */
+void udpai_subscription_resend(udpai_subscription *subscription, udpai_str name);
+/* In UDPAI_MODE_STATE: sends the state again, though nothing has changed. */
+void udpai_subscription_resend_state(udpai_subscription *subscription);
+/* Asks for one delivery of kind COMPLETE, after all that was subscribed up to now, once everything
+ * below `scope` is settled; names: those of them. */
+udpa_err udpai_subscription_await_complete(udpai_subscription *subscription,
+                                           udpai_str prefix,
+                                           const udpai_str *names,
+                                           size_t n_names);
+
+/* ---- what to send ---- */
+
+typedef enum udpai_delivery_kind {
+    UDPAI_DELIVERY_NONE = 0,
+    UDPAI_DELIVERY_ADDITIONS,
+    UDPAI_DELIVERY_REMOVALS,
+    UDPAI_DELIVERY_STATE,
+    UDPAI_DELIVERY_COMPLETE,
+} udpai_delivery_kind;
+
+typedef struct udpai_delivery {
+    udpai_delivery_kind kind;
+    udpai_subscription *subscription;
+    udpai_body *body; /* composed by the renderer; a reference, the caller's */
+} udpai_delivery;
+
+/* The next thing to send, in the right order, or kind NONE. It counts as sent from here on.
+ * UDPA_ERR_ABORTED: the subscriber is too far behind and must begin anew. */
+udpa_err udpai_subscriber_next(udpai_subscriber *subscriber, udpai_delivery *ret_delivery);
+/* Has the subscriber been sent all there is? */
+bool udpai_subscriber_in_sync(const udpai_subscriber *subscriber);
+
+/* ---- for status, and for sessions ---- */
+
+udpai_str udpai_subscription_type_url(const udpai_subscription *subscription);
+udpai_delivery_mode udpai_subscription_mode(const udpai_subscription *subscription);
+udpai_subscriber *udpai_subscription_subscriber(const udpai_subscription *subscription);
+size_t udpai_subscription_n_names(const udpai_subscription *subscription);
+size_t udpai_subscription_n_prefixes(const udpai_subscription *subscription);
+udpai_str udpai_subscription_prefix(const udpai_subscription *subscription, size_t index);
+/* The sum over (name, content) of what the subscriber is shown now. */
+udpai_set_hash udpai_subscription_set_hash(const udpai_subscription *subscription);
+/* What the subscriber has under this name through the subscription; false: nothing. */
+bool udpai_subscription_shows(const udpai_subscription *subscription,
+                              udpai_str name,
+                              udpai_send_item *ret_item);
+/* A slot for the session that subscribes. */
+void udpai_subscription_set_userdata(udpai_subscription *subscription, void *userdata);
+void *udpai_subscription_userdata(const udpai_subscription *subscription);
+
+/* The order in which types are sent: CDS 0, EDS 1, LDS 2, RDS 3, …; unknown ones last. */
+unsigned udpai_type_rank(udpai_str type_url);
+
+#endif

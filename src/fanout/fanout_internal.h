@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fan-out's inside, for the files of this folder. */
+#ifndef UDPAI_FANOUT_INTERNAL_H
+#define UDPAI_FANOUT_INTERNAL_H
+
+#include "base/map.h"
+#include "fanout/fanout.h"
+
+typedef struct udpai_topic udpai_topic;
+typedef struct udpai_item udpai_item;
+typedef struct udpai_view udpai_view;
+typedef struct udpai_name_sub udpai_name_sub;
+typedef struct udpai_owed udpai_owed;
+
+/* ---- log.c: what a view holds, in order of change ---- */
+
+typedef struct udpai_log_slot {
+    uint64_t seq;
+    udpai_item *item; /* NULL: a hole, its item has moved to the end or gone */
+} udpai_log_slot;
+
+/* Sorted by seq. An item that changes moves to the end; holes are closed once they are the half. */
+typedef struct udpai_log {
+    udpai_log_slot *slots;
+    size_t n, capacity;
+    size_t n_live;
+    size_t first; /* no item stands before it */
+} udpai_log;
+
+/* Makes sure that one append succeeds. `moved` is told where items went. */
+typedef void (*udpai_log_moved_fn)(void *userdata, udpai_item *item, size_t slot);
+bool udpai_log_reserve(udpai_log *log, udpai_log_moved_fn moved, void *userdata);
+/* Returns the slot. Room was reserved. */
+size_t udpai_log_append(udpai_log *log, uint64_t seq, udpai_item *item);
+void udpai_log_clear_slot(udpai_log *log, size_t slot);
+/* The first slot at or after which seq > after; skips no holes. */
+size_t udpai_log_after(const udpai_log *log, uint64_t after);
+/* The first item with seq > after; NULL if there is none. */
+udpai_item *udpai_log_first_after(const udpai_log *log, uint64_t after);
+/* The slot of the oldest item; the log must not be empty. */
+size_t udpai_log_oldest(udpai_log *log);
+void udpai_log_done(udpai_log *log);
+
+/* ---- topic.c ---- */
+
+/* Where an item is in a view: in its log of live items, or of tombstones. */
+typedef struct udpai_membership {
+    udpai_view *view;
+    uint32_t slot;
+    bool is_tombstone;
+} udpai_membership;
+
+struct udpai_item {
+    udpai_topic *topic;
+    udpa_resource *resource; /* NULL: not there */
+    udpa_resource *last;     /* after a removal, while views of states need it */
+    udpa_bytes *from_node;
+    uint64_t seq;         /* of its last change */
+    uint64_t payload_seq; /* of the last that needs the payload */
+    uint64_t deadline_ms;
+    udpai_membership *memberships;
+    uint16_t n_memberships, memberships_capacity;
+    uint32_t n_owed;       /* extras of subscriptions that point here */
+    uint64_t stamp;        /* to meet it once in one pass */
+    udpai_list name_subs;  /* who asked for exactly this name */
+    udpai_list alias_subs; /* whose other name leads here */
+    uint32_t name_len;
+    char name[];
+};
+
+/* Who has this alias. */
+typedef struct udpai_alias {
+    UDPAI_VECTOR(udpai_item *) items;
+    uint32_t name_len;
+    char name[];
+} udpai_alias;
+
+typedef struct udpai_wildcard_use {
+    udpa_bytes *prefix;
+    size_t n;
+} udpai_wildcard_use;
+
+struct udpai_topic {
+    udpai_fanout *fanout;
+    udpa_bytes *url;
+    unsigned rank;
+    udpai_map items;
+    udpai_map aliases; /* exact ones and patterns */
+    size_t n_patterns;
+    size_t n_live;
+    udpai_list indirect; /* name subs whose own name has no resource */
+    udpai_map prefixes;  /* udpai_view_prefix: which views a name may belong to */
+    udpai_list views;
+    size_t n_subscriptions;
+    size_t n_state_subscriptions;
+    UDPAI_VECTOR(udpai_wildcard_use) wildcards; /* how many subscriptions have each */
+};
+
+struct udpai_fanout {
+    udpai_wheel *wheel;
+    udpai_fanout_options options;
+    udpai_map topics;
+    uint64_t seq; /* of the last change, over all topics */
+    uint64_t stamp;
+    udpai_settled *settled;
+    udpai_interest_fn interest;
+    void *interest_userdata;
+    udpai_may_see_fn may_see;
+    void *may_see_userdata;
+    udpai_list dirty_views;   /* during an apply */
+    udpai_list waiting;       /* subscriptions that wait for settled */
+    udpai_list recent_bodies; /* the last used first */
+    size_t body_bytes;
+    size_t n_resources, n_views;
+};
+
+udpai_topic *udpai_topic_find(const udpai_fanout *fanout, udpai_str type_url);
+udpai_topic *udpai_topic_get(udpai_fanout *fanout, udpai_str type_url);
+void udpai_topic_release(udpai_topic *topic);
+udpai_str udpai_topic_url(const udpai_topic *topic);
+udpai_item *udpai_item_find(const udpai_topic *topic, udpai_str name);
+udpai_item *udpai_item_get(udpai_topic *topic, udpai_str name);
+/* Frees it if nothing refers to it any more. */
+void udpai_item_release(udpai_item *item);
+
+static inline udpai_str
+udpai_item_name(const udpai_item *item)
+{
+    return (udpai_str){item->name, item->name_len};
+}
+
+/* Milliseconds, at least 1; 0: it does not expire. */
+uint64_t udpai_item_ttl_left(const udpai_item *item);
+
+/* ---- alias.c ---- */
+
+/* Keeps the index in step with a change of an item's resource, and has those look again who asked
+ * for an alias that came or went. */
+udpa_err
+udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_resource *now);
+/* The item that a name leads to by alias, for this subscriber; NULL: none. */
+udpai_item *
+udpai_alias_resolve(const udpai_topic *topic, const udpai_subscriber *subscriber, udpai_str name);
+void udpai_alias_free_all(udpai_topic *topic);
+
+/* ---- view.c ---- */
+
+/* One prefix, and the views that have it. */
+typedef struct udpai_view_prefix {
+    UDPAI_VECTOR(udpai_view *) views;
+    uint32_t len;
+    char text[];
+} udpai_view_prefix;
+
+struct udpai_view {
+    udpai_topic *topic;
+    udpai_list in_topic;
+    UDPAI_VECTOR(udpai_view_prefix *) prefixes;
+    udpa_bytes *except_node;
+    uint64_t visibility;
+    udpai_log live, tombstones;
+    uint64_t tombstone_horizon; /* seq of the last tombstone that was dropped */
+    udpai_set_hash set_hash;
+    uint64_t changed_seq;
+    udpai_list subscriptions;
+    udpai_list dirty;  /* in fanout->dirty_views */
+    udpai_list bodies; /* composed ones, the newest first */
+    size_t n_bodies;
+    uint64_t stamp;
+    udpai_timer linger;
+};
+
+/* Finds or makes the view of this selection, with everything it selects; NULL without memory, or
+ * above the limit of views. Prefixes are a minimal cover. */
+udpai_view *udpai_view_get(udpai_topic *topic,
+                           const udpai_subscriber *subscriber,
+                           const udpai_str *prefixes,
+                           size_t n_prefixes);
+/* The last subscription has left. */
+void udpai_view_idle(udpai_view *view);
+void udpai_view_free(udpai_view *view);
+bool udpai_view_covers(const udpai_view *view, udpai_str name);
+/* After a change of item->resource from `before`: puts the item where it belongs in every view. */
+udpa_err udpai_views_update(udpai_item *item, const udpa_resource *before);
+udpai_membership *udpai_item_membership(const udpai_item *item, const udpai_view *view);
+/* Is there a resource, and may a subscriber like this be shown it? */
+bool udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t visibility);
+
+/* ---- cache.c: composed bodies that others may want too ---- */
+
+udpai_body *udpai_view_find_body(udpai_view *view,
+                                 const udpai_renderer *renderer,
+                                 uint64_t from,
+                                 uint64_t limit);
+void udpai_view_keep_body(udpai_view *view, udpai_body *body);
+void udpai_view_drop_bodies(udpai_view *view);
+
+/* ---- subscription.c ---- */
+
+/* Something a subscription must be sent besides what its cursor says. */
+struct udpai_owed {
+    udpai_list node;
+    udpai_item *item;
+    uint64_t mark_seq; /* the fan-out's seq when it was marked; lists are in this order */
+    bool is_extra;     /* allocated by itself, not part of a name sub */
+};
+
+typedef enum udpai_name_state {
+    UDPAI_NAME_PRESENT, /* what there is was sent, or is owed */
+    UDPAI_NAME_WAITING, /* there is nothing, but that is not certain yet */
+    UDPAI_NAME_MISSING, /* told, or owed, that there is nothing */
+} udpai_name_state;
+
+struct udpai_name_sub {
+    udpai_owed owed; /* first; an addition, or a removal if the state is MISSING */
+    udpai_list in_item, in_target, in_indirect;
+    udpai_subscription *subscription;
+    udpai_item *asked;                   /* of the name that was asked for; same as owed.item */
+    udpai_item *target;                  /* what it leads to; NULL: nothing */
+    uint64_t sent_seq, sent_payload_seq; /* 0: the subscriber holds nothing */
+    udpai_name_state state;
+    bool shows_last; /* MODE_STATE: the state still holds what has gone */
+};
+
+/* What the subscriber said it holds. */
+typedef struct udpai_held {
+    udpa_bytes *version; /* NULL: none was given */
+    uint64_t digest, way;
+    bool has_digest, has_way;
+    uint32_t name_len;
+    char name[];
+} udpai_held;
+
+typedef struct udpai_await {
+    udpai_list node;
+    udpa_bytes *prefix;
+    UDPAI_VECTOR(udpa_bytes *) names; /* none: the wildcard of the prefix */
+    uint64_t asked_ms;
+    uint64_t target_seq;
+    bool is_settled;
+} udpai_await;
+
+/* The cursor: everything up to `low` was sent, and of what comes after, (window_from, window_to].
+ */
+typedef struct udpai_cursor {
+    uint64_t low;
+    uint64_t window_from, window_to;
+    uint64_t tombstones;
+    bool newest_turn; /* the last response was cut short: the newest go next */
+} udpai_cursor;
+
+struct udpai_subscription {
+    udpai_subscriber *subscriber;
+    udpai_topic *topic;
+    udpai_delivery_mode mode;
+    void *userdata;
+    UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards asked for */
+    udpai_view *view;                    /* NULL: no wildcard */
+    udpai_list in_view;
+    udpai_cursor cursor;
+    udpai_map names;                            /* of udpai_name_sub */
+    udpai_list additions, removals, unanswered; /* of udpai_owed */
+    udpai_map held;
+    bool held_unchecked; /* what is left of it must be looked through */
+    udpai_list awaits;
+    udpai_list in_waiting; /* fanout->waiting: something here waits for settled */
+    udpai_timer cycle;     /* the end of a bounded wait */
+    uint64_t asked_ms;     /* when it subscribed last */
+    uint64_t state_due_seq, state_removal_seq; /* MODE_STATE; UINT64_MAX: not due */
+    unsigned n_deferred; /* rounds in which it had something to send and might not */
+};
+
+#define UDPAI_NOTHING UINT64_MAX
+
+void udpai_subscription_wake(udpai_subscription *subscription);
+/* Puts it at the end of one of the lists. */
+void udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed);
+udpa_err udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item);
+/* Takes it off its list; frees it if it is an extra. */
+void udpai_owed_done(udpai_owed *owed);
+/* Is all known of what lies at or below `scope`? If not, the subscription is told when it is. */
+bool
+udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms);
+/* What was uncertain may be certain now. */
+void udpai_subscription_recheck(udpai_subscription *subscription);
+void udpai_await_free(udpai_await *await);
+bool udpai_subscription_covers(const udpai_subscription *subscription, udpai_str name);
+
+/* ---- wildcard.c ---- */
+
+/* The subscriber's selection has changed: what it asked for, or what it may see. `tell`: it is told
+ * of what it does not see any more. */
+udpa_err udpai_subscription_reselect(udpai_subscription *subscription, bool tell);
+void udpai_subscription_leave_view(udpai_subscription *subscription);
+
+/* ---- held.c ---- */
+
+typedef enum udpai_held_state {
+    UDPAI_HELD_NOT,     /* it holds nothing, or something else */
+    UDPAI_HELD_PAYLOAD, /* it holds the payload, which has come another way since */
+    UDPAI_HELD_ALL,
+} udpai_held_state;
+
+/* What does the subscriber say it holds of this? The note is used up by the answer. */
+udpai_held_state udpai_held_match(udpai_subscription *subscription, const udpa_resource *resource);
+void udpai_held_drop_all(udpai_subscription *subscription);
+/* Owes removals for what the subscriber holds and what is certainly not there. */
+udpa_err udpai_held_check(udpai_subscription *subscription);
+
+/* ---- names.c ---- */
+
+/* Looks again at what a name leads to, and marks what is owed. `again`: even if it was sent. */
+void udpai_name_sub_update(udpai_name_sub *sub, bool again);
+void udpai_name_subs_free(udpai_subscription *subscription);
+void udpai_name_subs_update(udpai_subscription *subscription);
+/* Counts users of a name or wildcard, and tells the owner of the fan-out of first and last. */
+void udpai_interest_name(udpai_item *item, bool wanted);
+void udpai_interest_wildcard(udpai_topic *topic, udpai_str prefix, bool wanted);
+
+/* ---- collect.c: filling one response ---- */
+
+/* Where the first addition stands, or UDPAI_NOTHING. */
+uint64_t udpai_pending(udpai_subscription *subscription);
+/* The same for removals. */
+uint64_t udpai_pending_removal(udpai_subscription *subscription);
+/* Each composes one response and counts its contents as sent. *ret_body NULL: there was nothing to
+ * say after all. */
+udpa_err
+udpai_collect_additions(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body);
+udpa_err
+udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body);
+/* `with_removed`: what is to be removed is in it still. */
+udpa_err
+udpai_collect_state(udpai_subscription *subscription, bool with_removed, udpai_body **ret_body);
+udpa_err
+udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_body **ret_body);
+
+/* ---- render.c: from what was collected to a body ---- */
+
+typedef struct udpai_collection {
+    udpai_subscription *subscription;
+    UDPAI_VECTOR(udpai_send_item) items;
+    UDPAI_VECTOR(udpai_str) removed;
+    UDPAI_VECTOR(udpai_item *) pinned; /* whose names `removed` shows */
+    size_t bytes;
+    bool is_whole; /* never full: a state goes out in one piece */
+    bool is_full, has_ttl;
+    uint64_t stamp;
+} udpai_collection;
+
+void udpai_collection_init(udpai_collection *collection, udpai_subscription *subscription);
+void udpai_collection_done(udpai_collection *collection);
+/* Adds an item, unless it is there already or the protocol has nothing to say of it. false: the
+ * response is full, and the item is not in it; or there is no memory (*ret_err). */
+bool udpai_collection_add(udpai_collection *collection,
+                          udpai_item *item,
+                          udpa_resource *resource,
+                          bool refresh,
+                          udpa_err *ret_err);
+bool udpai_collection_remove(udpai_collection *collection, udpai_item *item, udpa_err *ret_err);
+udpa_err udpai_collection_render(const udpai_collection *collection,
+                                 udpai_render *what,
+                                 udpai_body **ret_body);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Subscriptions by name: each hangs on the item of its name, and on the item that an alias leads
+ * to. */
+#include "fanout/fanout_internal.h"
+
+static udpai_name_sub *
+find_sub(const udpai_subscription *subscription, udpai_str name)
+{
+    return udpai_map_get(&subscription->names, name);
+}
+
+/* ---- interest ---- */
+
+void
+udpai_interest_name(udpai_item *item, bool wanted)
+{
+    udpai_fanout *fanout = item->topic->fanout;
+    if (fanout->interest)
+        fanout->interest(fanout->interest_userdata, udpai_topic_url(item->topic),
+                         udpai_item_name(item), (udpai_str){0}, wanted);
+}
+
+static udpai_wildcard_use *
+find_use(udpai_topic *topic, udpai_str prefix)
+{
+    for (size_t i = 0; i < topic->wildcards.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(topic->wildcards.items[i].prefix), prefix))
+            return &topic->wildcards.items[i];
+    return NULL;
+}
+
+/* Without memory for a use that nobody counts yet, the wish is not passed on; what is here is
+ * served all the same. */
+void
+udpai_interest_wildcard(udpai_topic *topic, udpai_str prefix, bool wanted)
+{
+    udpai_fanout *fanout = topic->fanout;
+    udpai_wildcard_use *use = find_use(topic, prefix), fresh = {0};
+    if (!use && wanted && udpa_bytes_new(&fresh.prefix, prefix.data, prefix.len) == UDPA_OK) {
+        if (udpai_vector_push(&topic->wildcards, fresh))
+            use = &topic->wildcards.items[topic->wildcards.n - 1];
+        else
+            udpa_bytes_unref(fresh.prefix);
+    }
+    if (!use)
+        return;
+    use->n += wanted ? 1 : (size_t)-1;
+    bool told = wanted ? use->n == 1 : use->n == 0;
+    if (told && fanout->interest)
+        fanout->interest(fanout->interest_userdata, udpai_topic_url(topic), (udpai_str){0}, prefix,
+                         wanted);
+    if (use->n == 0) {
+        udpa_bytes_unref(use->prefix);
+        udpai_vector_remove_unordered(&topic->wildcards, (size_t)(use - topic->wildcards.items));
+    }
+}
+
+/* ---- what a name leads to ---- */
+
+static udpai_item *
+resolve(const udpai_name_sub *sub)
+{
+    const udpai_subscriber *subscriber = sub->subscription->subscriber;
+    if (udpai_shown(sub->asked, subscriber->except_node, subscriber->visibility))
+        return sub->asked;
+    return udpai_alias_resolve(sub->subscription->topic, subscriber, udpai_item_name(sub->asked));
+}
+
+static void
+set_target(udpai_name_sub *sub, udpai_item *target)
+{
+    udpai_item *old = sub->target;
+    bool is_direct = target == sub->asked;
+    if (is_direct)
+        udpai_list_remove(&sub->in_indirect);
+    else if (!udpai_list_linked(&sub->in_indirect))
+        udpai_list_append(&sub->subscription->topic->indirect, &sub->in_indirect);
+    if (target == old)
+        return;
+    udpai_list_remove(&sub->in_target);
+    sub->target = target;
+    sub->sent_seq = sub->sent_payload_seq = 0;
+    if (target && !is_direct)
+        udpai_list_append(&target->alias_subs, &sub->in_target);
+    if (old && old != sub->asked)
+        udpai_item_release(old);
+}
+
+/* Does the wildcard that the subscriber also has bring the item anyway? */
+static bool
+comes_by_view(const udpai_name_sub *sub, const udpai_item *item)
+{
+    return sub->subscription->view && udpai_item_membership(item, sub->subscription->view);
+}
+
+static void
+has_come(udpai_name_sub *sub, bool again)
+{
+    udpai_subscription *subscription = sub->subscription;
+    bool was_missing = sub->state != UDPAI_NAME_PRESENT;
+    sub->state = UDPAI_NAME_PRESENT;
+    sub->shows_last = false;
+    if (was_missing) /* a removal that was not sent yet is void */
+        udpai_list_remove(&sub->owed.node);
+    if (again)
+        sub->sent_seq = sub->sent_payload_seq = 0;
+    else if (comes_by_view(sub, sub->target))
+        return;
+    if (sub->sent_seq != sub->target->seq)
+        udpai_owe(subscription, &subscription->additions, &sub->owed);
+}
+
+/* A resource that is there but may not be shown is certainly not to be seen; one that is not there
+ * may yet come. */
+static bool
+is_certain(udpai_name_sub *sub)
+{
+    return sub->asked->resource ||
+           udpai_subscription_is_settled(sub->subscription, udpai_item_name(sub->asked),
+                                         sub->subscription->asked_ms);
+}
+
+static void
+has_gone(udpai_name_sub *sub, bool again)
+{
+    udpai_subscription *subscription = sub->subscription;
+    if (sub->state == UDPAI_NAME_MISSING && !again)
+        return;
+    bool was_shown = sub->state == UDPAI_NAME_PRESENT && sub->sent_payload_seq;
+    sub->sent_seq = sub->sent_payload_seq = 0;
+    udpai_list_remove(&sub->owed.node);
+    if (!is_certain(sub)) {
+        sub->state = UDPAI_NAME_WAITING;
+        udpai_list_append(&subscription->unanswered, &sub->owed.node);
+        return;
+    }
+    sub->state = UDPAI_NAME_MISSING;
+    sub->shows_last = was_shown;
+    if (again || !comes_by_view(sub, sub->asked))
+        udpai_owe(subscription, &subscription->removals, &sub->owed);
+}
+
+void
+udpai_name_sub_update(udpai_name_sub *sub, bool again)
+{
+    set_target(sub, resolve(sub));
+    if (sub->target)
+        has_come(sub, again);
+    else
+        has_gone(sub, again);
+}
+
+/* ---- coming and going ---- */
+
+static udpai_name_sub *
+new_sub(udpai_subscription *subscription, udpai_str name)
+{
+    udpai_name_sub *sub = udpai_alloc(sizeof(*sub));
+    udpai_item *item = sub ? udpai_item_get(subscription->topic, name) : NULL;
+    if (!item) {
+        udpai_free(sub);
+        return NULL;
+    }
+    sub->subscription = subscription;
+    sub->asked = sub->owed.item = item;
+    sub->state = UDPAI_NAME_PRESENT;
+    udpai_list_init(&sub->owed.node);
+    udpai_list_init(&sub->in_item);
+    udpai_list_init(&sub->in_target);
+    udpai_list_init(&sub->in_indirect);
+    if (!udpai_map_add(&subscription->names, sub)) {
+        udpai_free(sub);
+        udpai_item_release(item);
+        return NULL;
+    }
+    subscription->subscriber->n_names++;
+    bool is_first = udpai_list_empty(&item->name_subs);
+    udpai_list_append(&item->name_subs, &sub->in_item);
+    if (is_first)
+        udpai_interest_name(item, true);
+    return sub;
+}
+
+static void
+free_sub(udpai_name_sub *sub)
+{
+    udpai_item *item = sub->asked;
+    set_target(sub, sub->asked);
+    udpai_list_remove(&sub->owed.node);
+    udpai_list_remove(&sub->in_item);
+    sub->subscription->subscriber->n_names--;
+    udpai_free(sub);
+    if (udpai_list_empty(&item->name_subs))
+        udpai_interest_name(item, false);
+    udpai_item_release(item);
+}
+
+udpa_err
+udpai_subscribe_name(udpai_subscription *subscription, udpai_str name)
+{
+    udpai_subscriber *subscriber = subscription->subscriber;
+    udpai_name_sub *sub = find_sub(subscription, name);
+    subscription->asked_ms = subscriber->fanout->wheel->now_ms;
+    if (!sub) {
+        if (subscriber->n_names >= subscriber->fanout->options.max_names)
+            return UDPA_ERR_LIMIT;
+        sub = new_sub(subscription, name);
+        if (!sub)
+            return UDPA_ERR_NOMEM;
+    }
+    udpai_name_sub_update(sub, true);
+    return UDPA_OK;
+}
+
+void
+udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell)
+{
+    udpai_name_sub *sub = udpai_map_remove(&subscription->names, name);
+    if (!sub)
+        return;
+    udpai_item *item = sub->asked;
+    item->n_owed++; /* it may be needed below */
+    free_sub(sub);
+    if (tell && subscription->view) {
+        const udpai_membership *member = udpai_item_membership(item, subscription->view);
+        bool is_live = member && !member->is_tombstone;
+        /* Without memory the subscriber keeps what it has, which is no worse than before. */
+        (void)udpai_owe_extra(subscription,
+                              is_live ? &subscription->additions : &subscription->removals, item);
+    }
+    item->n_owed--;
+    udpai_item_release(item);
+    if (subscription->mode == UDPAI_MODE_STATE)
+        udpai_subscription_wake(subscription);
+}
+
+bool
+udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name)
+{
+    return find_sub(subscription, name) != NULL;
+}
+
+size_t
+udpai_subscription_n_names(const udpai_subscription *subscription)
+{
+    return subscription->names.n;
+}
+
+void
+udpai_subscription_visit_names(const udpai_subscription *subscription,
+                               udpai_name_fn visit,
+                               void *userdata)
+{
+    size_t at = 0;
+    const udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &at)))
+        visit(userdata, udpai_item_name(sub->asked));
+}
+
+void
+udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
+{
+    udpai_name_sub *sub = find_sub(subscription, name);
+    if (sub) {
+        if (sub->target)
+            udpai_name_sub_update(sub, true);
+        return;
+    }
+    udpai_item *item = udpai_item_find(subscription->topic, name);
+    const udpai_membership *member =
+        item && subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
+    if (member && !member->is_tombstone)
+        (void)udpai_owe_extra(subscription, &subscription->additions, item);
+}
+
+void
+udpai_name_subs_update(udpai_subscription *subscription)
+{
+    size_t at = 0;
+    udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &at)))
+        udpai_name_sub_update(sub, false);
+}
+
+void
+udpai_name_subs_free(udpai_subscription *subscription)
+{
+    size_t at = 0;
+    udpai_name_sub *sub;
+    udpai_map names = subscription->names;
+    subscription->names = (udpai_map){.key = names.key};
+    while ((sub = udpai_map_next(&names, &at)))
+        free_sub(sub);
+    udpai_map_done(&names);
+}

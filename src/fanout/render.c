@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One response in the making: items are collected until it is full, then the renderer composes. */
+#include "fanout/fanout_internal.h"
+
+void
+udpai_collection_init(udpai_collection *collection, udpai_subscription *subscription)
+{
+    memset(collection, 0, sizeof(*collection));
+    collection->subscription = subscription;
+    collection->stamp = ++subscription->topic->fanout->stamp;
+}
+
+void
+udpai_collection_done(udpai_collection *collection)
+{
+    for (size_t i = 0; i < collection->pinned.n; i++) {
+        collection->pinned.items[i]->n_owed--;
+        udpai_item_release(collection->pinned.items[i]);
+    }
+    udpai_vector_done(&collection->items);
+    udpai_vector_done(&collection->removed);
+    udpai_vector_done(&collection->pinned);
+}
+
+uint64_t
+udpai_item_ttl_left(const udpai_item *item)
+{
+    uint64_t now = item->topic->fanout->wheel->now_ms;
+    if (!item->deadline_ms || !item->resource)
+        return 0;
+    return item->deadline_ms > now ? item->deadline_ms - now : 1;
+}
+
+bool
+udpai_collection_add(udpai_collection *collection,
+                     udpai_item *item,
+                     udpa_resource *resource,
+                     bool refresh,
+                     udpa_err *ret_err)
+{
+    if (item->stamp == collection->stamp)
+        return true;
+    const udpai_renderer *renderer = collection->subscription->subscriber->renderer;
+    const udpai_send_item send = {resource, udpai_item_ttl_left(item), refresh};
+    size_t bytes = renderer->item_size(renderer, &send);
+    if (bytes == 0)
+        return true;
+    if (collection->items.n && !collection->is_whole &&
+        collection->bytes + bytes > item->topic->fanout->options.response_bytes) {
+        collection->is_full = true;
+        return false;
+    }
+    if (!udpai_vector_push(&collection->items, send)) {
+        *ret_err = UDPA_ERR_NOMEM;
+        return false;
+    }
+    item->stamp = collection->stamp;
+    collection->bytes += bytes;
+    collection->has_ttl |= send.ttl_ms != 0;
+    return true;
+}
+
+bool
+udpai_collection_remove(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
+{
+    if (item->stamp == collection->stamp)
+        return true;
+    size_t bytes = item->name_len + 4;
+    if (collection->removed.n &&
+        collection->bytes + bytes > item->topic->fanout->options.response_bytes) {
+        collection->is_full = true;
+        return false;
+    }
+    if (!udpai_vector_reserve(&collection->pinned, 1) ||
+        !udpai_vector_push(&collection->removed, udpai_item_name(item))) {
+        *ret_err = UDPA_ERR_NOMEM;
+        return false;
+    }
+    collection->pinned.items[collection->pinned.n++] = item;
+    item->n_owed++;
+    item->stamp = collection->stamp;
+    collection->bytes += bytes;
+    return true;
+}
+
+/* Notes what the body holds. */
+static udpa_err
+list_contents(const udpai_collection *collection, udpai_body *body)
+{
+    if (!udpai_vector_reserve(&body->resources, collection->items.n) ||
+        !udpai_vector_reserve(&body->removed, collection->removed.n))
+        return UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < collection->items.n; i++) {
+        body->resources.items[body->resources.n++] =
+            udpa_resource_ref(collection->items.items[i].resource);
+        body->n_refreshes += collection->items.items[i].refresh;
+    }
+    for (size_t i = 0; i < collection->removed.n; i++) {
+        udpa_bytes *name = NULL;
+        udpai_str text = collection->removed.items[i];
+        udpa_err err = udpa_bytes_new(&name, text.data, text.len);
+        if (err != UDPA_OK)
+            return err;
+        body->removed.items[body->removed.n++] = name;
+    }
+    body->has_ttl = collection->has_ttl;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_collection_render(const udpai_collection *collection,
+                        udpai_render *what,
+                        udpai_body **ret_body)
+{
+    const udpai_renderer *renderer = collection->subscription->subscriber->renderer;
+    UDPA_AUTO(udpai_body_unref) udpai_body *body = udpai_body_new();
+    if (!body)
+        return UDPA_ERR_NOMEM;
+    what->subscription = collection->subscription;
+    what->type_url = udpai_topic_url(collection->subscription->topic);
+    what->items = collection->items.items;
+    what->n_items = collection->items.n;
+    what->removed = collection->removed.items;
+    what->n_removed = collection->removed.n;
+    body->renderer = renderer;
+    udpa_err err = list_contents(collection, body);
+    if (err == UDPA_OK)
+        err = renderer->compose(renderer, what, body);
+    if (err == UDPA_OK)
+        *ret_body = UDPAI_TAKE(body);
+    return err;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a subscriber is sent next, over all its types: make before break, and nobody starves.
+ *
+ * In rounds. A round first sends additions, types in order of their rank; a type never runs ahead
+ * of those before it: it sends changes up to where all of them have come. Then removals, in the
+ * reverse order, up to where all types have come. Then what is complete. A change set lies wholly
+ * before or wholly behind any such place, so what refers to something arrives after it, and what is
+ * replaced goes after what replaces it.
+ *
+ * A resource that changes all the time is always at the end; so that it does not wait for ever for
+ * others before it, a type that had to wait for two rounds goes as far as there is. */
+#include "fanout/fanout_internal.h"
+
+#define PATIENCE 2
+#define ROUNDS_MAX (PATIENCE + 3)
+
+static uint64_t
+come_to(udpai_subscription *subscription)
+{
+    uint64_t pending = udpai_pending(subscription);
+    return pending == UDPAI_NOTHING ? subscription->topic->fanout->seq : pending - 1;
+}
+
+/* How far the types before this one have come. */
+static uint64_t
+limit_for(udpai_subscriber *subscriber, size_t index)
+{
+    uint64_t limit = subscriber->fanout->seq;
+    for (size_t i = 0; i < index; i++) {
+        uint64_t reached = come_to(subscriber->subscriptions.items[i]);
+        limit = reached < limit ? reached : limit;
+    }
+    return limit;
+}
+
+static bool
+is_too_far_behind(const udpai_subscription *subscription)
+{
+    return subscription->mode == UDPAI_MODE_DELTA && subscription->view &&
+           subscription->cursor.tombstones < subscription->view->tombstone_horizon;
+}
+
+static udpa_err
+give(udpai_delivery *delivery,
+     udpai_delivery_kind kind,
+     udpai_subscription *subscription,
+     udpai_body *body)
+{
+    if (body)
+        *delivery = (udpai_delivery){kind, subscription, body};
+    return UDPA_OK;
+}
+
+static udpa_err
+additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delivery)
+{
+    udpai_subscription *subscription = subscriber->subscriptions.items[index];
+    uint64_t head = subscriber->fanout->seq, pending;
+    while (!delivery->body && (pending = udpai_pending(subscription)) <= subscriber->round_limit) {
+        uint64_t limit = subscription->n_deferred >= PATIENCE ? head : limit_for(subscriber, index);
+        bool whole = subscription->mode == UDPAI_MODE_STATE; /* cannot stop half-way */
+        if (pending > limit || (whole && limit < head)) {
+            subscription->n_deferred++;
+            break;
+        }
+        udpai_body *body = NULL;
+        udpa_err err = udpai_collect_additions(subscription, limit, &body);
+        if (err != UDPA_OK)
+            return err;
+        subscription->n_deferred = 0;
+        give(delivery, whole ? UDPAI_DELIVERY_STATE : UDPAI_DELIVERY_ADDITIONS, subscription, body);
+    }
+    return UDPA_OK;
+}
+
+static udpa_err
+removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delivery)
+{
+    udpai_subscription *subscription = subscriber->subscriptions.items[index];
+    if (subscription->held_unchecked && udpai_pending(subscription) == UDPAI_NOTHING) {
+        udpa_err err = udpai_held_check(subscription);
+        if (err != UDPA_OK)
+            return err;
+    }
+    uint64_t limit = limit_for(subscriber, subscriber->subscriptions.n);
+    while (!delivery->body && udpai_pending_removal(subscription) <= limit) {
+        udpai_body *body = NULL;
+        udpa_err err = udpai_collect_removals(subscription, limit, &body);
+        if (err != UDPA_OK)
+            return err;
+        give(delivery,
+             subscription->mode == UDPAI_MODE_STATE ? UDPAI_DELIVERY_STATE
+                                                    : UDPAI_DELIVERY_REMOVALS,
+             subscription, body);
+    }
+    return UDPA_OK;
+}
+
+static bool
+await_is_settled(udpai_subscription *subscription, udpai_await *await)
+{
+    if (await->names.n == 0)
+        return udpai_subscription_is_settled(subscription, udpai_bytes_view(await->prefix),
+                                             await->asked_ms);
+    for (size_t i = 0; i < await->names.n; i++)
+        if (!udpai_subscription_is_settled(subscription, udpai_bytes_view(await->names.items[i]),
+                                           await->asked_ms))
+            return false;
+    return true;
+}
+
+/* Has everything that there was when it was settled been sent? */
+static bool
+await_is_ready(udpai_subscription *subscription, udpai_await *await)
+{
+    if (!await->is_settled) {
+        if (!await_is_settled(subscription, await))
+            return false;
+        await->is_settled = true;
+        await->target_seq = subscription->topic->fanout->seq;
+    }
+    return !subscription->held_unchecked && udpai_pending(subscription) > await->target_seq &&
+           udpai_pending_removal(subscription) > await->target_seq;
+}
+
+static udpa_err
+complete_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delivery)
+{
+    udpai_subscription *subscription = subscriber->subscriptions.items[index];
+    if (udpai_list_empty(&subscription->awaits))
+        return UDPA_OK;
+    udpai_await *await = UDPAI_LIST_ENTRY(subscription->awaits.next, udpai_await, node);
+    if (!await_is_ready(subscription, await))
+        return UDPA_OK;
+    udpai_body *body = NULL;
+    udpa_err err = udpai_collect_complete(subscription, udpai_bytes_view(await->prefix), &body);
+    if (err != UDPA_OK)
+        return err;
+    udpai_list_remove(&await->node);
+    udpai_await_free(await);
+    return give(delivery, UDPAI_DELIVERY_COMPLETE, subscription, body);
+}
+
+/* One step of the round: the turn says whose it is, and for what. */
+static udpa_err
+take_turn(udpai_subscriber *subscriber, udpai_delivery *delivery)
+{
+    size_t n = subscriber->subscriptions.n, turn = subscriber->turn;
+    if (turn < n)
+        return additions_turn(subscriber, turn, delivery);
+    if (turn < 2 * n)
+        return removals_turn(subscriber, 2 * n - 1 - turn, delivery);
+    return complete_turn(subscriber, turn - 2 * n, delivery);
+}
+
+static udpa_err
+play_round(udpai_subscriber *subscriber, udpai_delivery *delivery)
+{
+    if (subscriber->turn == 0)
+        subscriber->round_limit = subscriber->fanout->seq;
+    while (subscriber->turn < 3 * subscriber->subscriptions.n) {
+        udpa_err err = take_turn(subscriber, delivery);
+        if (err != UDPA_OK || delivery->body)
+            return err;
+        subscriber->turn++;
+    }
+    subscriber->turn = 0;
+    return UDPA_OK;
+}
+
+static bool
+has_pending(udpai_subscriber *subscriber)
+{
+    for (size_t i = 0; i < subscriber->subscriptions.n; i++) {
+        udpai_subscription *subscription = subscriber->subscriptions.items[i];
+        if (udpai_pending(subscription) != UDPAI_NOTHING ||
+            udpai_pending_removal(subscription) != UDPAI_NOTHING || subscription->held_unchecked)
+            return true;
+    }
+    return false;
+}
+
+udpa_err
+udpai_subscriber_next(udpai_subscriber *subscriber, udpai_delivery *ret_delivery)
+{
+    udpai_delivery delivery = {0};
+    for (size_t i = 0; i < subscriber->subscriptions.n; i++)
+        if (is_too_far_behind(subscriber->subscriptions.items[i]))
+            return UDPA_ERR_ABORTED;
+    /* The first round may be the rest of one; after it, one must find something, or there is
+     * nothing: what had to wait loses its patience within the bound. */
+    bool is_rest = subscriber->turn != 0;
+    for (unsigned round = 0; round < ROUNDS_MAX && !delivery.body; round++) {
+        udpa_err err = play_round(subscriber, &delivery);
+        if (err != UDPA_OK)
+            return err;
+        if (!delivery.body && !is_rest && !has_pending(subscriber))
+            break;
+        is_rest = false;
+    }
+    subscriber->woken = delivery.body != NULL;
+    *ret_delivery = delivery;
+    return UDPA_OK;
+}
+
+bool
+udpai_subscriber_in_sync(const udpai_subscriber *subscriber)
+{
+    return !has_pending((udpai_subscriber *)(uintptr_t)subscriber);
+}

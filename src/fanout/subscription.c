@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A subscriber and its subscriptions, one for each type. */
+#include "fanout/fanout_internal.h"
+
+#include "model/name.h"
+
+static udpai_str
+name_sub_key(const void *item)
+{
+    return udpai_item_name(((const udpai_name_sub *)item)->asked);
+}
+
+static udpai_str
+held_key(const void *item)
+{
+    const udpai_held *held = item;
+    return (udpai_str){held->name, held->name_len};
+}
+
+/* ---- subscribers ---- */
+
+void
+udpai_subscriber_init(udpai_subscriber *subscriber,
+                      udpai_fanout *fanout,
+                      const udpai_subscriber_ops *ops,
+                      const udpai_renderer *renderer)
+{
+    memset(subscriber, 0, sizeof(*subscriber));
+    subscriber->fanout = fanout;
+    subscriber->ops = ops;
+    subscriber->renderer = renderer;
+}
+
+static void
+free_awaits(udpai_subscription *subscription)
+{
+    udpai_list *node;
+    while ((node = udpai_list_pop(&subscription->awaits)))
+        udpai_await_free(UDPAI_LIST_ENTRY(node, udpai_await, node));
+}
+
+static void
+drop_owed(udpai_list *list)
+{
+    while (!udpai_list_empty(list))
+        udpai_owed_done(UDPAI_LIST_ENTRY(list->next, udpai_owed, node));
+}
+
+static void
+free_subscription(udpai_subscription *subscription)
+{
+    udpai_topic *topic = subscription->topic;
+    udpai_name_subs_free(subscription);
+    drop_owed(&subscription->additions);
+    drop_owed(&subscription->removals);
+    drop_owed(&subscription->unanswered);
+    for (size_t i = 0; i < subscription->prefixes.n; i++) {
+        udpa_bytes *prefix = subscription->prefixes.items[i];
+        udpai_interest_wildcard(topic, udpai_bytes_view(prefix), false);
+        udpa_bytes_unref(prefix);
+    }
+    udpai_vector_done(&subscription->prefixes);
+    udpai_subscription_leave_view(subscription);
+    udpai_held_drop_all(subscription);
+    free_awaits(subscription);
+    udpai_list_remove(&subscription->in_waiting);
+    udpai_timer_cancel(&subscription->cycle);
+    topic->n_state_subscriptions -= subscription->mode == UDPAI_MODE_STATE;
+    topic->n_subscriptions--;
+    udpai_free(subscription);
+    udpai_topic_release(topic);
+}
+
+void
+udpai_subscriber_done(udpai_subscriber *subscriber)
+{
+    for (size_t i = 0; i < subscriber->subscriptions.n; i++)
+        free_subscription(subscriber->subscriptions.items[i]);
+    udpai_vector_done(&subscriber->subscriptions);
+    subscriber->except_node = udpa_bytes_unref(subscriber->except_node);
+}
+
+udpa_err
+udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id)
+{
+    if (subscriber->except_node && udpai_str_eq(udpai_bytes_view(subscriber->except_node), node_id))
+        return UDPA_OK;
+    udpa_bytes *except = NULL;
+    udpa_err err = udpa_bytes_new(&except, node_id.data, node_id.len);
+    if (err != UDPA_OK)
+        return err;
+    udpa_bytes_unref(subscriber->except_node);
+    subscriber->except_node = except;
+    for (size_t i = 0; i < subscriber->subscriptions.n && err == UDPA_OK; i++) {
+        err = udpai_subscription_reselect(subscriber->subscriptions.items[i], true);
+        udpai_name_subs_update(subscriber->subscriptions.items[i]);
+    }
+    return err;
+}
+
+/* ---- subscriptions ---- */
+
+udpai_subscription *
+udpai_subscriber_find(const udpai_subscriber *subscriber, udpai_str type_url)
+{
+    for (size_t i = 0; i < subscriber->subscriptions.n; i++)
+        if (udpai_str_eq(udpai_topic_url(subscriber->subscriptions.items[i]->topic), type_url))
+            return subscriber->subscriptions.items[i];
+    return NULL;
+}
+
+static void
+on_cycle_end(udpai_timer *timer)
+{
+    udpai_subscription_recheck(UDPAI_CONTAINER_OF(timer, udpai_subscription, cycle));
+}
+
+static udpai_subscription *
+new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_delivery_mode mode)
+{
+    udpai_subscription *subscription = udpai_alloc(sizeof(*subscription));
+    if (!subscription)
+        return NULL;
+    subscription->subscriber = subscriber;
+    subscription->topic = topic;
+    subscription->mode = mode;
+    subscription->state_due_seq = subscription->state_removal_seq = UDPAI_NOTHING;
+    subscription->asked_ms = subscriber->fanout->wheel->now_ms;
+    udpai_list_init(&subscription->in_view);
+    udpai_list_init(&subscription->additions);
+    udpai_list_init(&subscription->removals);
+    udpai_list_init(&subscription->unanswered);
+    udpai_list_init(&subscription->awaits);
+    udpai_list_init(&subscription->in_waiting);
+    udpai_map_init(&subscription->names, name_sub_key);
+    udpai_map_init(&subscription->held, held_key);
+    udpai_timer_init(&subscription->cycle, on_cycle_end);
+    return subscription;
+}
+
+/* Types are sent in order of rank; of one rank, in the order in which they were asked for. */
+static void
+insert_by_rank(udpai_subscriber *subscriber, udpai_subscription *subscription)
+{
+    size_t at = subscriber->subscriptions.n++;
+    udpai_subscription **all = subscriber->subscriptions.items;
+    for (; at > 0 && all[at - 1]->topic->rank > subscription->topic->rank; at--)
+        all[at] = all[at - 1];
+    all[at] = subscription;
+    subscriber->turn = 0;
+}
+
+udpai_subscription *
+udpai_subscriber_get(udpai_subscriber *subscriber, udpai_str type_url, udpai_delivery_mode mode)
+{
+    udpai_subscription *subscription = udpai_subscriber_find(subscriber, type_url);
+    if (subscription)
+        return subscription;
+    udpai_topic *topic = udpai_topic_get(subscriber->fanout, type_url);
+    if (!topic)
+        return NULL;
+    if (udpai_vector_reserve(&subscriber->subscriptions, 1))
+        subscription = new_subscription(subscriber, topic, mode);
+    if (!subscription) {
+        udpai_topic_release(topic);
+        return NULL;
+    }
+    topic->n_subscriptions++;
+    topic->n_state_subscriptions += mode == UDPAI_MODE_STATE;
+    insert_by_rank(subscriber, subscription);
+    return subscription;
+}
+
+void
+udpai_subscription_wake(udpai_subscription *subscription)
+{
+    udpai_subscriber *subscriber = subscription->subscriber;
+    if (subscriber->woken)
+        return;
+    subscriber->woken = true;
+    subscriber->ops->wake(subscriber);
+}
+
+/* ---- what is owed ---- */
+
+void
+udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed)
+{
+    uint64_t now = subscription->topic->fanout->seq;
+    owed->mark_seq = now;
+    udpai_list_remove(&owed->node);
+    if (subscription->mode == UDPAI_MODE_STATE) {
+        uint64_t *due = list == &subscription->removals ? &subscription->state_removal_seq
+                                                        : &subscription->state_due_seq;
+        if (*due == UDPAI_NOTHING)
+            *due = now;
+    } else if (subscription->mode == UDPAI_MODE_DELTA || list != &subscription->removals) {
+        udpai_list_append(list, &owed->node);
+    }
+    udpai_subscription_wake(subscription);
+}
+
+udpa_err
+udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item)
+{
+    udpai_owed *owed = udpai_alloc(sizeof(*owed));
+    if (!owed)
+        return UDPA_ERR_NOMEM;
+    udpai_list_init(&owed->node);
+    owed->item = item;
+    owed->is_extra = true;
+    item->n_owed++;
+    udpai_owe(subscription, list, owed);
+    if (!udpai_list_linked(&owed->node))
+        udpai_owed_done(owed);
+    return UDPA_OK;
+}
+
+void
+udpai_owed_done(udpai_owed *owed)
+{
+    udpai_list_remove(&owed->node);
+    if (!owed->is_extra)
+        return;
+    udpai_item *item = owed->item;
+    udpai_free(owed);
+    item->n_owed--;
+    udpai_item_release(item);
+}
+
+void
+udpai_subscription_resend_state(udpai_subscription *subscription)
+{
+    subscription->state_due_seq = subscription->topic->fanout->seq;
+    udpai_subscription_wake(subscription);
+}
+
+/* ---- settled ---- */
+
+static void
+wait_for_settled(udpai_subscription *subscription)
+{
+    if (!udpai_list_linked(&subscription->in_waiting))
+        udpai_list_append(&subscription->topic->fanout->waiting, &subscription->in_waiting);
+}
+
+bool
+udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms)
+{
+    const udpai_subscriber *subscriber = subscription->subscriber;
+    const udpai_fanout *fanout = subscriber->fanout;
+    udpai_str except =
+        subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
+    udpai_settled_state state =
+        udpai_settled_query(fanout->settled, udpai_topic_url(subscription->topic), scope, except);
+    if (state == UDPAI_SETTLED)
+        return true;
+    uint64_t end_ms = asked_ms + fanout->options.cycle_timeout_ms;
+    if (state == UDPAI_SETTLED_AFTER_WAIT && fanout->wheel->now_ms >= end_ms)
+        return true;
+    if (state == UDPAI_SETTLED_AFTER_WAIT && !udpai_timer_is_set(&subscription->cycle))
+        udpai_timer_set(fanout->wheel, &subscription->cycle, end_ms);
+    wait_for_settled(subscription);
+    return false;
+}
+
+/* What is still uncertain goes back to the list that it came from. */
+static void
+answer_waiting_names(udpai_subscription *subscription)
+{
+    udpai_list waiting;
+    udpai_list_init(&waiting);
+    udpai_list_splice(&waiting, &subscription->unanswered);
+    udpai_list *node;
+    while ((node = udpai_list_pop(&waiting))) {
+        udpai_owed *owed = UDPAI_LIST_ENTRY(node, udpai_owed, node);
+        udpai_name_sub_update(UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed), false);
+    }
+}
+
+void
+udpai_subscription_recheck(udpai_subscription *subscription)
+{
+    udpai_list_remove(&subscription->in_waiting);
+    answer_waiting_names(subscription);
+    subscription->held_unchecked = subscription->held.n > 0;
+    udpai_subscription_wake(subscription);
+}
+
+/* ---- complete ---- */
+
+void
+udpai_await_free(udpai_await *await)
+{
+    for (size_t i = 0; i < await->names.n; i++)
+        udpa_bytes_unref(await->names.items[i]);
+    udpai_vector_done(&await->names);
+    udpa_bytes_unref(await->prefix);
+    udpai_free(await);
+}
+
+static bool
+add_await_name(udpai_await *await, udpai_str name)
+{
+    udpa_bytes *copy = NULL;
+    if (udpa_bytes_new(&copy, name.data, name.len) != UDPA_OK)
+        return false;
+    if (udpai_vector_push(&await->names, copy))
+        return true;
+    udpa_bytes_unref(copy);
+    return false;
+}
+
+udpa_err
+udpai_subscription_await_complete(udpai_subscription *subscription,
+                                  udpai_str prefix,
+                                  const udpai_str *names,
+                                  size_t n_names)
+{
+    udpai_await *await = udpai_alloc(sizeof(*await));
+    if (!await)
+        return UDPA_ERR_NOMEM;
+    await->asked_ms = subscription->topic->fanout->wheel->now_ms;
+    udpai_list_init(&await->node);
+    udpa_err err = udpa_bytes_new(&await->prefix, prefix.data, prefix.len);
+    for (size_t i = 0; i < n_names && err == UDPA_OK; i++)
+        err = add_await_name(await, names[i]) ? UDPA_OK : UDPA_ERR_NOMEM;
+    if (err != UDPA_OK) {
+        udpai_await_free(await);
+        return err;
+    }
+    udpai_list_append(&subscription->awaits, &await->node);
+    udpai_subscription_wake(subscription);
+    return UDPA_OK;
+}
+
+/* ---- looking ---- */
+
+udpai_str
+udpai_subscription_type_url(const udpai_subscription *subscription)
+{
+    return udpai_topic_url(subscription->topic);
+}
+
+udpai_subscriber *
+udpai_subscription_subscriber(const udpai_subscription *subscription)
+{
+    return subscription->subscriber;
+}
+
+udpai_delivery_mode
+udpai_subscription_mode(const udpai_subscription *subscription)
+{
+    return subscription->mode;
+}
+
+void
+udpai_subscription_set_userdata(udpai_subscription *subscription, void *userdata)
+{
+    subscription->userdata = userdata;
+}
+
+void *
+udpai_subscription_userdata(const udpai_subscription *subscription)
+{
+    return subscription->userdata;
+}
+
+/* The state of what a name leads to counts under the name of the resource. */
+udpai_set_hash
+udpai_subscription_set_hash(const udpai_subscription *subscription)
+{
+    udpai_set_hash hash = subscription->view ? subscription->view->set_hash : (udpai_set_hash){0};
+    size_t at = 0;
+    const udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &at))) {
+        const udpai_item *item = sub->target;
+        if (!item || !item->resource)
+            continue;
+        const udpai_membership *member =
+            subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
+        if (!member || member->is_tombstone)
+            udpai_set_hash_add(&hash, udpai_item_name(item),
+                               udpai_resource_content_hash(item->resource));
+    }
+    return hash;
+}
+
+bool
+udpai_subscription_shows(const udpai_subscription *subscription,
+                         udpai_str name,
+                         udpai_send_item *ret_item)
+{
+    const udpai_subscriber *subscriber = subscription->subscriber;
+    const udpai_item *item = udpai_item_find(subscription->topic, name);
+    if (!item || !udpai_shown(item, subscriber->except_node, subscriber->visibility))
+        return false;
+    bool has = (subscription->view && udpai_item_membership(item, subscription->view)) ||
+               udpai_subscription_has_name(subscription, name);
+    if (has)
+        *ret_item = (udpai_send_item){item->resource, udpai_item_ttl_left(item), false};
+    return has;
+}

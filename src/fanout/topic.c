@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Topics and their items: the mirror itself, and how a change set gets into it. */
+#include "fanout/fanout_internal.h"
+
+static udpai_str
+item_key(const void *item)
+{
+    return udpai_item_name(item);
+}
+
+static udpai_str
+alias_key(const void *item)
+{
+    const udpai_alias *alias = item;
+    return (udpai_str){alias->name, alias->name_len};
+}
+
+static udpai_str
+prefix_key(const void *item)
+{
+    const udpai_view_prefix *prefix = item;
+    return (udpai_str){prefix->text, prefix->len};
+}
+
+udpai_str
+udpai_topic_url(const udpai_topic *topic)
+{
+    return (udpai_str){udpa_bytes_data(topic->url), udpa_bytes_size(topic->url) - 1};
+}
+
+unsigned
+udpai_type_rank(udpai_str type_url)
+{
+    static const char *const order[] = {
+        "envoy.config.cluster.v3.Cluster",
+        "envoy.config.endpoint.v3.ClusterLoadAssignment",
+        "envoy.config.endpoint.v3.LbEndpoint",
+        "envoy.extensions.transport_sockets.tls.v3.Secret",
+        "envoy.config.core.v3.TypedExtensionConfig",
+        "envoy.config.listener.v3.Listener",
+        "envoy.config.route.v3.ScopedRouteConfiguration",
+        "envoy.config.route.v3.RouteConfiguration",
+        "envoy.config.route.v3.VirtualHost",
+        "envoy.service.runtime.v3.Runtime",
+    };
+    const char *slash = type_url.len ? memrchr(type_url.data, '/', type_url.len) : NULL;
+    size_t skip = slash ? (size_t)(slash - type_url.data) + 1 : 0;
+    udpai_str name = {type_url.data + skip, type_url.len - skip};
+    unsigned rank = 0;
+    while (rank < UDPAI_ARRAY_LEN(order) && !udpai_str_eq(name, udpai_str_from(order[rank])))
+        rank++;
+    return rank;
+}
+
+udpai_topic *
+udpai_topic_find(const udpai_fanout *fanout, udpai_str type_url)
+{
+    return udpai_map_get(&fanout->topics, type_url);
+}
+
+udpai_topic *
+udpai_topic_get(udpai_fanout *fanout, udpai_str type_url)
+{
+    udpai_topic *topic = udpai_topic_find(fanout, type_url);
+    if (topic)
+        return topic;
+    topic = udpai_alloc(sizeof(*topic));
+    if (!topic)
+        return NULL;
+    topic->fanout = fanout;
+    topic->url = udpai_bytes_cstring(type_url);
+    topic->rank = udpai_type_rank(type_url);
+    udpai_map_init(&topic->items, item_key);
+    udpai_map_init(&topic->aliases, alias_key);
+    udpai_map_init(&topic->prefixes, prefix_key);
+    udpai_list_init(&topic->indirect);
+    udpai_list_init(&topic->views);
+    if (topic->url && udpai_map_add(&fanout->topics, topic))
+        return topic;
+    udpa_bytes_unref(topic->url);
+    udpai_free(topic);
+    return NULL;
+}
+
+void
+udpai_topic_release(udpai_topic *topic)
+{
+    if (topic->items.n || topic->n_subscriptions || !udpai_list_empty(&topic->views))
+        return;
+    udpai_map_remove(&topic->fanout->topics, udpai_topic_url(topic));
+    udpai_alias_free_all(topic);
+    udpai_map_done(&topic->items);
+    udpai_map_done(&topic->prefixes);
+    udpai_vector_done(&topic->wildcards);
+    udpa_bytes_unref(topic->url);
+    udpai_free(topic);
+}
+
+udpai_item *
+udpai_item_find(const udpai_topic *topic, udpai_str name)
+{
+    return udpai_map_get(&topic->items, name);
+}
+
+udpai_item *
+udpai_item_get(udpai_topic *topic, udpai_str name)
+{
+    udpai_item *item = udpai_item_find(topic, name);
+    if (item)
+        return item;
+    item = udpai_alloc(sizeof(*item) + name.len);
+    if (!item)
+        return NULL;
+    item->topic = topic;
+    item->name_len = (uint32_t)name.len;
+    if (name.len)
+        memcpy(item->name, name.data, name.len);
+    udpai_list_init(&item->name_subs);
+    udpai_list_init(&item->alias_subs);
+    if (!udpai_map_add(&topic->items, item)) {
+        udpai_free(item);
+        return NULL;
+    }
+    return item;
+}
+
+void
+udpai_item_release(udpai_item *item)
+{
+    if (item->resource || item->n_memberships || item->n_owed ||
+        !udpai_list_empty(&item->name_subs) || !udpai_list_empty(&item->alias_subs))
+        return;
+    udpai_topic *topic = item->topic;
+    udpai_map_remove(&topic->items, udpai_item_name(item));
+    udpa_resource_unref(item->last);
+    udpa_bytes_unref(item->from_node);
+    udpai_free(item->memberships);
+    udpai_free(item);
+    udpai_topic_release(topic);
+}
+
+/* Whoever subscribed to the name, or reaches the item by another one, looks again. A name sub may
+ * move to another item's list while it does, so the lists are taken apart first. */
+static void
+update_name_subs(udpai_item *item)
+{
+    udpai_list subs;
+    udpai_list_init(&subs);
+    udpai_list_splice(&subs, &item->alias_subs);
+    udpai_list *node;
+    while ((node = udpai_list_pop(&subs))) {
+        udpai_list_append(&item->alias_subs, node);
+        udpai_name_sub_update(UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target), false);
+    }
+    UDPAI_LIST_FOREACH_SAFE (own, &item->name_subs)
+        udpai_name_sub_update(UDPAI_LIST_ENTRY(own, udpai_name_sub, in_item), false);
+}
+
+static void
+count_change(udpai_item *item, const udpa_resource *before)
+{
+    if (!before && item->resource) {
+        item->topic->n_live++;
+        item->topic->fanout->n_resources++;
+    } else if (before && !item->resource) {
+        item->topic->n_live--;
+        item->topic->fanout->n_resources--;
+    }
+}
+
+static void
+set_item(udpai_item *item, const udpai_change *change)
+{
+    udpai_fanout *fanout = item->topic->fanout;
+    bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    item->seq = ++fanout->seq;
+    if (change->kind != UDPAI_CHANGE_REFRESH || !item->resource)
+        item->payload_seq = item->seq;
+    item->resource = is_gone ? NULL : udpa_resource_ref(change->resource);
+    item->deadline_ms = change->deadline_ms;
+    udpa_bytes *node = udpa_bytes_ref(change->from_node);
+    udpa_bytes_unref(item->from_node);
+    item->from_node = node;
+}
+
+static udpa_err
+apply_change(udpai_fanout *fanout, const udpai_change *change)
+{
+    udpai_topic *topic = udpai_topic_get(fanout, udpai_resource_type_url(change->resource));
+    if (!topic)
+        return UDPA_ERR_NOMEM;
+    udpai_item *item = udpai_item_get(topic, udpai_resource_name(change->resource));
+    if (!item) {
+        udpai_topic_release(topic);
+        return UDPA_ERR_NOMEM;
+    }
+    udpa_resource *before = item->resource;
+    if (!before && change->kind == UDPAI_CHANGE_REMOVE) {
+        udpai_item_release(item);
+        return UDPA_OK;
+    }
+    item->n_owed++; /* it must not go while we are at it */
+    set_item(item, change);
+    udpa_resource_unref(item->last);
+    item->last = !item->resource && topic->n_state_subscriptions ? udpa_resource_ref(before) : NULL;
+    count_change(item, before);
+    udpa_err err = udpai_alias_update(item, before, item->resource);
+    if (err == UDPA_OK)
+        err = udpai_views_update(item, before);
+    update_name_subs(item);
+    udpa_resource_unref(before);
+    item->n_owed--;
+    udpai_item_release(item);
+    return err;
+}
+
+static void
+wake_view(udpai_view *view)
+{
+    UDPAI_LIST_FOREACH (node, &view->subscriptions)
+        udpai_subscription_wake(UDPAI_LIST_ENTRY(node, udpai_subscription, in_view));
+}
+
+udpa_err
+udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes)
+{
+    udpa_err err = UDPA_OK;
+    /* Additions get the lower numbers, so that a subscriber who has been sent all of them may be
+     * told of the removals that belong to them. */
+    for (size_t i = 0; i < udpai_change_set_size(changes) && err == UDPA_OK; i++)
+        if (udpai_change_set_at(changes, i)->kind != UDPAI_CHANGE_REMOVE)
+            err = apply_change(fanout, udpai_change_set_at(changes, i));
+    for (size_t i = 0; i < udpai_change_set_size(changes) && err == UDPA_OK; i++)
+        if (udpai_change_set_at(changes, i)->kind == UDPAI_CHANGE_REMOVE)
+            err = apply_change(fanout, udpai_change_set_at(changes, i));
+    udpai_list *node;
+    while ((node = udpai_list_pop(&fanout->dirty_views)))
+        wake_view(UDPAI_LIST_ENTRY(node, udpai_view, dirty));
+    return err;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views: what a selection of a topic holds, in order of change, for all who select the same. */
+#include "fanout/fanout_internal.h"
+
+#include <stdlib.h>
+
+#include "model/name.h"
+
+bool
+udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t visibility)
+{
+    const udpai_fanout *fanout = item->topic->fanout;
+    if (!item->resource)
+        return false;
+    if (except_node && item->from_node &&
+        udpai_str_eq(udpai_bytes_view(except_node), udpai_bytes_view(item->from_node)))
+        return false;
+    return !fanout->may_see ||
+           fanout->may_see(fanout->may_see_userdata, visibility, item->resource);
+}
+
+/* Lazy resources come by name, not by wildcard. */
+static bool
+selects(const udpai_view *view, const udpai_item *item)
+{
+    return udpai_shown(item, view->except_node, view->visibility) &&
+           !udpai_resource_is_lazy(item->resource);
+}
+
+bool
+udpai_view_covers(const udpai_view *view, udpai_str name)
+{
+    for (size_t i = 0; i < view->prefixes.n; i++) {
+        const udpai_view_prefix *prefix = view->prefixes.items[i];
+        if (udpai_prefix_covers((udpai_str){prefix->text, prefix->len}, name))
+            return true;
+    }
+    return false;
+}
+
+/* ---- memberships ---- */
+
+udpai_membership *
+udpai_item_membership(const udpai_item *item, const udpai_view *view)
+{
+    for (size_t i = 0; i < item->n_memberships; i++)
+        if (item->memberships[i].view == view)
+            return &item->memberships[i];
+    return NULL;
+}
+
+static udpai_membership *
+add_membership(udpai_item *item, udpai_view *view)
+{
+    if (item->n_memberships == item->memberships_capacity) {
+        size_t grown = item->memberships_capacity ? (size_t)item->memberships_capacity * 2 : 1;
+        if (grown > UINT16_MAX)
+            return NULL;
+        udpai_membership *bigger = udpai_realloc_array(item->memberships, grown, sizeof(*bigger));
+        if (!bigger)
+            return NULL;
+        item->memberships = bigger;
+        item->memberships_capacity = (uint16_t)grown;
+    }
+    udpai_membership *membership = &item->memberships[item->n_memberships++];
+    *membership = (udpai_membership){.view = view};
+    return membership;
+}
+
+static void
+drop_membership(udpai_item *item, udpai_membership *membership)
+{
+    *membership = item->memberships[--item->n_memberships];
+}
+
+static void
+on_moved(void *userdata, udpai_item *item, size_t slot)
+{
+    udpai_item_membership(item, userdata)->slot = (uint32_t)slot;
+}
+
+static udpai_log *
+log_of(udpai_view *view, const udpai_membership *membership)
+{
+    return membership->is_tombstone ? &view->tombstones : &view->live;
+}
+
+static void
+hash_content(udpai_view *view, const udpai_item *item, const udpa_resource *resource, bool add)
+{
+    udpai_content_hash content = udpai_resource_content_hash(resource);
+    if (add)
+        udpai_set_hash_add(&view->set_hash, udpai_item_name(item), content);
+    else
+        udpai_set_hash_subtract(&view->set_hash, udpai_item_name(item), content);
+}
+
+static void
+view_changed(udpai_view *view)
+{
+    view->changed_seq = view->topic->fanout->seq;
+    if (!udpai_list_linked(&view->dirty))
+        udpai_list_append(&view->topic->fanout->dirty_views, &view->dirty);
+}
+
+/* ---- tombstones ---- */
+
+/* A removal that everybody is past is worth nothing; one that somebody is not past is dropped only
+ * above the bound, and then who is behind it must begin anew. */
+static void
+drop_oldest_tombstone(udpai_view *view)
+{
+    size_t slot = udpai_log_oldest(&view->tombstones);
+    udpai_item *item = view->tombstones.slots[slot].item;
+    view->tombstone_horizon = view->tombstones.slots[slot].seq;
+    udpai_log_clear_slot(&view->tombstones, slot);
+    drop_membership(item, udpai_item_membership(item, view));
+    udpai_item_release(item);
+}
+
+static void
+bound_tombstones(udpai_view *view)
+{
+    size_t bound = udpai_max_size(view->topic->fanout->options.tombstones_min, view->live.n_live);
+    while (view->tombstones.n_live > bound)
+        drop_oldest_tombstone(view);
+}
+
+/* ---- changes ---- */
+
+/* Puts the item at the end of one of the two logs. */
+static void
+place(udpai_view *view, udpai_item *item, udpai_membership *membership, bool is_tombstone)
+{
+    membership->is_tombstone = is_tombstone;
+    membership->slot = (uint32_t)udpai_log_append(log_of(view, membership), item->seq, item);
+}
+
+static udpa_err
+reserve_both(udpai_view *view)
+{
+    return udpai_log_reserve(&view->live, on_moved, view) &&
+                   udpai_log_reserve(&view->tombstones, on_moved, view)
+               ? UDPA_OK
+               : UDPA_ERR_NOMEM;
+}
+
+/* An item that the view holds, alive or as a tombstone, has changed. `before`: what it was, for the
+ * hash; the view may have held it only if it was alive there. */
+static udpa_err
+update_member(udpai_view *view,
+              udpai_item *item,
+              udpai_membership *membership,
+              const udpa_resource *before)
+{
+    bool was_live = !membership->is_tombstone, is_live = selects(view, item);
+    if (!was_live && !is_live)
+        return UDPA_OK;
+    udpa_err err = reserve_both(view);
+    if (err != UDPA_OK)
+        return err;
+    if (was_live && before)
+        hash_content(view, item, before, false);
+    udpai_log_clear_slot(log_of(view, membership), membership->slot);
+    place(view, item, membership, !is_live);
+    if (is_live)
+        hash_content(view, item, item->resource, true);
+    view_changed(view);
+    bound_tombstones(view);
+    return UDPA_OK;
+}
+
+static udpa_err
+add_member(udpai_view *view, udpai_item *item)
+{
+    if (!selects(view, item))
+        return UDPA_OK;
+    udpa_err err = reserve_both(view);
+    udpai_membership *membership = err == UDPA_OK ? add_membership(item, view) : NULL;
+    if (!membership)
+        return UDPA_ERR_NOMEM;
+    place(view, item, membership, false);
+    hash_content(view, item, item->resource, true);
+    view_changed(view);
+    return UDPA_OK;
+}
+
+static udpa_err
+add_to_new_views(udpai_item *item, uint64_t stamp)
+{
+    size_t at = 0;
+    udpai_str prefix_text;
+    udpa_err err = UDPA_OK;
+    while (udpai_name_next_prefix(udpai_item_name(item), &at, &prefix_text)) {
+        udpai_view_prefix *prefix = udpai_map_get(&item->topic->prefixes, prefix_text);
+        for (size_t i = 0; prefix && i < prefix->views.n && err == UDPA_OK; i++)
+            if (prefix->views.items[i]->stamp != stamp)
+                err = add_member(prefix->views.items[i], item);
+    }
+    return err;
+}
+
+udpa_err
+udpai_views_update(udpai_item *item, const udpa_resource *before)
+{
+    uint64_t stamp = ++item->topic->fanout->stamp;
+    udpa_err err = UDPA_OK;
+    /* Backwards: bounding the tombstones may drop this very membership. */
+    for (size_t i = item->n_memberships; i-- > 0 && err == UDPA_OK;) {
+        udpai_view *view = item->memberships[i].view;
+        view->stamp = stamp;
+        err = update_member(view, item, &item->memberships[i], before);
+    }
+    return err == UDPA_OK && item->resource ? add_to_new_views(item, stamp) : err;
+}
+
+/* ---- finding and making ---- */
+
+static bool
+same_selection(const udpai_view *view,
+               const udpai_subscriber *subscriber,
+               const udpai_str *prefixes,
+               size_t n_prefixes)
+{
+    if (view->prefixes.n != n_prefixes || view->visibility != subscriber->visibility)
+        return false;
+    const udpa_bytes *a = view->except_node, *b = subscriber->except_node;
+    if (a != b && (!a || !b || !udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b))))
+        return false;
+    for (size_t i = 0; i < n_prefixes; i++) {
+        const udpai_view_prefix *own = view->prefixes.items[i];
+        if (!udpai_str_eq((udpai_str){own->text, own->len}, prefixes[i]))
+            return false;
+    }
+    return true;
+}
+
+static udpai_view *
+find_view(udpai_topic *topic,
+          const udpai_subscriber *subscriber,
+          const udpai_str *prefixes,
+          size_t n_prefixes)
+{
+    const udpai_view_prefix *first = udpai_map_get(&topic->prefixes, prefixes[0]);
+    for (size_t i = 0; first && i < first->views.n; i++)
+        if (same_selection(first->views.items[i], subscriber, prefixes, n_prefixes))
+            return first->views.items[i];
+    return NULL;
+}
+
+static void
+drop_prefix_if_unused(udpai_topic *topic, udpai_view_prefix *prefix)
+{
+    if (prefix->views.n)
+        return;
+    udpai_map_remove(&topic->prefixes, (udpai_str){prefix->text, prefix->len});
+    udpai_vector_done(&prefix->views);
+    udpai_free(prefix);
+}
+
+static udpai_view_prefix *
+get_prefix(udpai_topic *topic, udpai_str text)
+{
+    udpai_view_prefix *prefix = udpai_map_get(&topic->prefixes, text);
+    if (prefix)
+        return prefix;
+    prefix = udpai_alloc(sizeof(*prefix) + text.len);
+    if (!prefix)
+        return NULL;
+    prefix->len = (uint32_t)text.len;
+    if (text.len)
+        memcpy(prefix->text, text.data, text.len);
+    if (udpai_map_add(&topic->prefixes, prefix))
+        return prefix;
+    udpai_free(prefix);
+    return NULL;
+}
+
+static bool
+attach_prefix(udpai_view *view, udpai_str text)
+{
+    udpai_view_prefix *prefix = get_prefix(view->topic, text);
+    if (!prefix)
+        return false;
+    if (udpai_vector_push(&prefix->views, view)) {
+        if (udpai_vector_push(&view->prefixes, prefix))
+            return true;
+        prefix->views.n--;
+    }
+    drop_prefix_if_unused(view->topic, prefix);
+    return false;
+}
+
+static int
+compare_seq(const void *a, const void *b)
+{
+    const udpai_item *x = *(udpai_item *const *)a, *y = *(udpai_item *const *)b;
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* Everything the view selects, in order of its last change. */
+static bool
+fill(udpai_view *view)
+{
+    UDPAI_VECTOR(udpai_item *) found = {0};
+    size_t at = 0;
+    udpai_item *item;
+    bool made = true;
+    while (made && (item = udpai_map_next(&view->topic->items, &at)))
+        if (selects(view, item) && udpai_view_covers(view, udpai_item_name(item)))
+            made = udpai_vector_push(&found, item);
+    if (found.n > 1)
+        qsort(found.items, found.n, sizeof(udpai_item *), compare_seq);
+    for (size_t i = 0; made && i < found.n; i++)
+        made = add_member(view, found.items[i]) == UDPA_OK;
+    udpai_vector_done(&found);
+    udpai_list_remove(&view->dirty); /* nobody is there yet to be woken */
+    return made;
+}
+
+static void
+on_linger_end(udpai_timer *timer)
+{
+    udpai_view_free(UDPAI_CONTAINER_OF(timer, udpai_view, linger));
+}
+
+static udpai_view *
+new_view(udpai_topic *topic, const udpai_subscriber *subscriber)
+{
+    udpai_view *view = udpai_alloc(sizeof(*view));
+    if (!view)
+        return NULL;
+    view->topic = topic;
+    view->except_node = udpa_bytes_ref(subscriber->except_node);
+    view->visibility = subscriber->visibility;
+    view->tombstone_horizon = topic->fanout->seq;
+    udpai_list_init(&view->in_topic);
+    udpai_list_init(&view->subscriptions);
+    udpai_list_init(&view->dirty);
+    udpai_list_init(&view->bodies);
+    udpai_timer_init(&view->linger, on_linger_end);
+    udpai_list_append(&topic->views, &view->in_topic);
+    topic->fanout->n_views++;
+    return view;
+}
+
+udpai_view *
+udpai_view_get(udpai_topic *topic,
+               const udpai_subscriber *subscriber,
+               const udpai_str *prefixes,
+               size_t n_prefixes)
+{
+    udpai_view *view = find_view(topic, subscriber, prefixes, n_prefixes);
+    if (view) {
+        udpai_timer_cancel(&view->linger);
+        return view;
+    }
+    if (topic->fanout->n_views >= topic->fanout->options.max_views)
+        return NULL;
+    view = new_view(topic, subscriber);
+    bool made = view != NULL;
+    for (size_t i = 0; made && i < n_prefixes; i++)
+        made = attach_prefix(view, prefixes[i]);
+    if (made && fill(view))
+        return view;
+    if (view)
+        udpai_view_free(view);
+    return NULL;
+}
+
+void
+udpai_view_idle(udpai_view *view)
+{
+    udpai_fanout *fanout = view->topic->fanout;
+    udpai_timer_set(fanout->wheel, &view->linger,
+                    fanout->wheel->now_ms + fanout->options.view_linger_ms);
+}
+
+static void
+drop_all_members(udpai_view *view, udpai_log *log)
+{
+    for (size_t i = 0; i < log->n; i++) {
+        udpai_item *item = log->slots[i].item;
+        if (!item)
+            continue;
+        drop_membership(item, udpai_item_membership(item, view));
+        udpai_item_release(item);
+    }
+    udpai_log_done(log);
+}
+
+void
+udpai_view_free(udpai_view *view)
+{
+    udpai_topic *topic = view->topic;
+    topic->n_subscriptions++; /* releasing items must not take the topic away below us */
+    drop_all_members(view, &view->live);
+    drop_all_members(view, &view->tombstones);
+    for (size_t i = 0; i < view->prefixes.n; i++) {
+        udpai_view_prefix *prefix = view->prefixes.items[i];
+        for (size_t k = 0; k < prefix->views.n; k++)
+            if (prefix->views.items[k] == view)
+                udpai_vector_remove_unordered(&prefix->views, k);
+        drop_prefix_if_unused(topic, prefix);
+    }
+    udpai_view_drop_bodies(view);
+    udpai_vector_done(&view->prefixes);
+    udpai_timer_cancel(&view->linger);
+    udpai_list_remove(&view->in_topic);
+    udpai_list_remove(&view->dirty);
+    udpa_bytes_unref(view->except_node);
+    udpai_free(view);
+    topic->fanout->n_views--;
+    topic->n_subscriptions--;
+    udpai_topic_release(topic);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wildcards: which view a subscription has, and moving it to another without losing or repeating
+ * anything. */
+#include "fanout/fanout_internal.h"
+
+#include "model/name.h"
+
+static bool
+was_sent(const udpai_cursor *cursor, uint64_t seq)
+{
+    return seq <= cursor->low || (seq > cursor->window_from && seq <= cursor->window_to);
+}
+
+/* Has the subscriber been sent the item through this view, and not yet its removal? */
+static bool
+has_through(const udpai_view *view, const udpai_cursor *cursor, const udpai_item *item)
+{
+    const udpai_membership *member = view ? udpai_item_membership(item, view) : NULL;
+    if (!member)
+        return false;
+    return member->is_tombstone ? item->seq > cursor->tombstones : was_sent(cursor, item->seq);
+}
+
+void
+udpai_subscription_leave_view(udpai_subscription *subscription)
+{
+    udpai_view *view = subscription->view;
+    if (!view)
+        return;
+    udpai_list_remove(&subscription->in_view);
+    subscription->view = NULL;
+    if (udpai_list_empty(&view->subscriptions))
+        udpai_view_idle(view);
+}
+
+static void
+enter_view(udpai_subscription *subscription, udpai_view *view)
+{
+    udpai_list_append(&view->subscriptions, &subscription->in_view);
+    subscription->view = view;
+    uint64_t now = subscription->topic->fanout->seq;
+    subscription->cursor = (udpai_cursor){.low = now, .tombstones = now};
+}
+
+/* What the new view has and the subscriber was not sent through the old one. */
+static udpa_err
+owe_what_is_new(udpai_subscription *subscription,
+                const udpai_view *old,
+                const udpai_cursor *cursor,
+                const udpai_view *view)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < view->live.n && err == UDPA_OK; i++) {
+        udpai_item *item = view->live.slots[i].item;
+        const udpai_membership *before = item && old ? udpai_item_membership(item, old) : NULL;
+        bool has = before && !before->is_tombstone && was_sent(cursor, item->seq);
+        if (item && !has)
+            err = udpai_owe_extra(subscription, &subscription->additions, item);
+    }
+    return err;
+}
+
+static udpa_err
+owe_removals_of(udpai_subscription *subscription,
+                const udpai_log *log,
+                const udpai_view *old,
+                const udpai_cursor *cursor,
+                const udpai_view *view)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < log->n && err == UDPA_OK; i++) {
+        udpai_item *item = log->slots[i].item;
+        if (!item || !has_through(old, cursor, item))
+            continue;
+        const udpai_membership *now = view ? udpai_item_membership(item, view) : NULL;
+        if ((!now || now->is_tombstone) &&
+            !udpai_subscription_has_name(subscription, udpai_item_name(item)))
+            err = udpai_owe_extra(subscription, &subscription->removals, item);
+    }
+    return err;
+}
+
+static udpa_err
+move_to(udpai_subscription *subscription, udpai_view *view, bool tell)
+{
+    udpai_view *old = subscription->view;
+    udpai_cursor cursor = subscription->cursor;
+    udpa_err err = UDPA_OK;
+    udpai_list_remove(&subscription->in_view);
+    subscription->view = NULL;
+    if (view)
+        enter_view(subscription, view);
+    if (view && !old)
+        subscription->cursor.low = 0; /* all of it, page by page */
+    else if (view)
+        err = owe_what_is_new(subscription, old, &cursor, view);
+    if (err == UDPA_OK && old && tell) {
+        err = owe_removals_of(subscription, &old->live, old, &cursor, view);
+        if (err == UDPA_OK)
+            err = owe_removals_of(subscription, &old->tombstones, old, &cursor, view);
+    }
+    if (old && udpai_list_empty(&old->subscriptions))
+        udpai_view_idle(old);
+    return err;
+}
+
+udpa_err
+udpai_subscription_reselect(udpai_subscription *subscription, bool tell)
+{
+    size_t n = subscription->prefixes.n;
+    udpai_view *view = NULL;
+    if (n) {
+        UDPAI_AUTO_FREE udpai_str *prefixes = udpai_alloc_array(n, sizeof(*prefixes));
+        if (!prefixes)
+            return UDPA_ERR_NOMEM;
+        for (size_t i = 0; i < n; i++)
+            prefixes[i] = udpai_bytes_view(subscription->prefixes.items[i]);
+        n = udpai_prefix_minimal_cover(prefixes, n);
+        view = udpai_view_get(subscription->topic, subscription->subscriber, prefixes, n);
+        if (!view)
+            return UDPA_ERR_LIMIT;
+    }
+    if (view == subscription->view)
+        return UDPA_OK;
+    udpa_err err = move_to(subscription, view, tell);
+    if (subscription->mode == UDPAI_MODE_STATE)
+        udpai_subscription_resend_state(subscription);
+    udpai_subscription_wake(subscription);
+    return err;
+}
+
+static size_t
+find_prefix(const udpai_subscription *subscription, udpai_str prefix)
+{
+    size_t i = 0;
+    while (i < subscription->prefixes.n &&
+           !udpai_str_eq(udpai_bytes_view(subscription->prefixes.items[i]), prefix))
+        i++;
+    return i;
+}
+
+/* Asked for again: everything below the prefix goes out again. */
+static udpa_err
+send_again(udpai_subscription *subscription, udpai_str prefix)
+{
+    udpai_view *view = subscription->view;
+    udpa_err err = UDPA_OK;
+    if (subscription->mode == UDPAI_MODE_STATE) {
+        udpai_subscription_resend_state(subscription);
+        return UDPA_OK;
+    }
+    if (subscription->prefixes.n == 1) {
+        subscription->cursor.low = 0;
+        subscription->cursor.window_from = subscription->cursor.window_to = 0;
+    } else {
+        for (size_t i = 0; i < view->live.n && err == UDPA_OK; i++) {
+            udpai_item *item = view->live.slots[i].item;
+            if (item && udpai_prefix_covers(prefix, udpai_item_name(item)))
+                err = udpai_owe_extra(subscription, &subscription->additions, item);
+        }
+    }
+    udpai_subscription_wake(subscription);
+    return err;
+}
+
+udpa_err
+udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix)
+{
+    subscription->asked_ms = subscription->topic->fanout->wheel->now_ms;
+    if (find_prefix(subscription, prefix) < subscription->prefixes.n)
+        return send_again(subscription, prefix);
+    udpa_bytes *copy = NULL;
+    udpa_err err = udpa_bytes_new(&copy, prefix.data, prefix.len);
+    if (err != UDPA_OK)
+        return err;
+    if (!udpai_vector_push(&subscription->prefixes, copy)) {
+        udpa_bytes_unref(copy);
+        return UDPA_ERR_NOMEM;
+    }
+    udpai_view *before = subscription->view;
+    err = udpai_subscription_reselect(subscription, false);
+    if (err != UDPA_OK) {
+        subscription->prefixes.n--;
+        udpa_bytes_unref(copy);
+        return err;
+    }
+    udpai_interest_wildcard(subscription->topic, prefix, true);
+    /* A wider wildcard holds it already: asked for again, in effect. */
+    return before && before == subscription->view ? send_again(subscription, prefix) : UDPA_OK;
+}
+
+static void
+forget_prefix(udpai_subscription *subscription, size_t index)
+{
+    udpa_bytes *prefix = subscription->prefixes.items[index];
+    udpai_interest_wildcard(subscription->topic, udpai_bytes_view(prefix), false);
+    udpa_bytes_unref(prefix);
+    udpai_vector_remove_unordered(&subscription->prefixes, index);
+}
+
+udpa_err
+udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str prefix)
+{
+    size_t index = find_prefix(subscription, prefix);
+    if (index == subscription->prefixes.n)
+        return UDPA_OK;
+    forget_prefix(subscription, index);
+    return udpai_subscription_reselect(subscription, false);
+}
+
+udpa_err
+udpai_unsubscribe_all_wildcards(udpai_subscription *subscription)
+{
+    while (subscription->prefixes.n)
+        forget_prefix(subscription, subscription->prefixes.n - 1);
+    return udpai_subscription_reselect(subscription, false);
+}
+
+bool
+udpai_subscription_has_wildcard(const udpai_subscription *subscription)
+{
+    return subscription->prefixes.n > 0;
+}
+
+bool
+udpai_subscription_covers(const udpai_subscription *subscription, udpai_str name)
+{
+    for (size_t i = 0; i < subscription->prefixes.n; i++)
+        if (udpai_prefix_covers(udpai_bytes_view(subscription->prefixes.items[i]), name))
+            return true;
+    return false;
+}
+
+size_t
+udpai_subscription_n_prefixes(const udpai_subscription *subscription)
+{
+    return subscription->prefixes.n;
+}
+
+udpai_str
+udpai_subscription_prefix(const udpai_subscription *subscription, size_t index)
+{
+    return udpai_bytes_view(subscription->prefixes.items[index]);
+}

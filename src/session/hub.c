@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/hub.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/map.h"
+
+struct udpai_hub {
+    udpai_wheel *wheel;
+    udpai_hub_options options;
+    udpai_hub_env env;
+    udpai_fanout *fanout;
+    udpai_decoder decoder;
+    udpai_map sessions; /* by id */
+    udpai_list ready;
+    uint64_t last_id;
+};
+
+static udpai_str
+session_key(const void *item)
+{
+    const udpai_session *session = item;
+    return (udpai_str){(const char *)&session->id, sizeof(session->id)};
+}
+
+static udpai_session *
+find_session(udpai_hub *hub, uint64_t id)
+{
+    return udpai_map_get(&hub->sessions, (udpai_str){(const char *)&id, sizeof(id)});
+}
+
+static void
+on_interest(void *userdata, udpai_str type_url, udpai_str name, udpai_str prefix, bool wanted)
+{
+    udpai_hub *hub = userdata;
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_INTEREST);
+    const udpai_subscription_message message = {
+        .type_url = type_url,
+        .name_space = prefix,
+        .names = &name,
+        .n_names = 1,
+    };
+    if (report)
+        report->subscription = udpai_subscription_message_copy(&message);
+    if (!report || !report->subscription) {
+        udpai_log(UDPA_LOG_ERROR, "session", "out of memory: a subscription is not passed on");
+        udpai_report_free(report);
+        return;
+    }
+    report->wanted = wanted;
+    udpai_hub_report(hub, report);
+}
+
+udpa_err
+udpai_hub_new(udpai_hub **ret_hub,
+              udpai_wheel *wheel,
+              const udpai_hub_options *options,
+              const udpai_hub_env *env)
+{
+    udpai_hub *hub = udpai_alloc(sizeof(*hub));
+    if (!hub)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_fanout_new(&hub->fanout, wheel, &options->fanout);
+    if (err != UDPA_OK) {
+        udpai_free(hub);
+        return err;
+    }
+    hub->wheel = wheel;
+    hub->options = *options;
+    hub->env = *env;
+    udpai_node_info_ref(hub->options.info);
+    udpai_decoder_init(&hub->decoder);
+    udpai_map_init(&hub->sessions, session_key);
+    udpai_list_init(&hub->ready);
+    udpai_fanout_set_interest(hub->fanout, on_interest, hub);
+    *ret_hub = hub;
+    return UDPA_OK;
+}
+
+udpai_hub *
+udpai_hub_free(udpai_hub *hub)
+{
+    if (!hub)
+        return NULL;
+    udpai_map_done(&hub->sessions);
+    udpai_fanout_free(hub->fanout);
+    udpai_decoder_done(&hub->decoder);
+    udpai_node_info_unref(hub->options.info);
+    udpai_free(hub);
+    return NULL;
+}
+
+size_t
+udpai_hub_n_sessions(const udpai_hub *hub)
+{
+    return hub->sessions.n;
+}
+
+udpai_fanout *
+udpai_hub_fanout(udpai_hub *hub)
+{
+    return hub->fanout;
+}
+
+udpai_wheel *
+udpai_hub_wheel(udpai_hub *hub)
+{
+    return hub->wheel;
+}
+
+udpai_decoder *
+udpai_hub_decoder(udpai_hub *hub)
+{
+    return &hub->decoder;
+}
+
+const udpai_hub_options *
+udpai_hub_settings(const udpai_hub *hub)
+{
+    return &hub->options;
+}
+
+void
+udpai_hub_report(udpai_hub *hub, udpai_report *report)
+{
+    hub->env.report(hub->env.userdata, report);
+}
+
+/* ---- orders ---- */
+
+static void
+apply_changes(udpai_hub *hub, udpai_order *order)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_APPLIED);
+    if (udpai_fanout_apply(hub->fanout, order->changes) != UDPA_OK || !report)
+        udpai_hub_finish_all(hub, UDPA_ERR_NOMEM, "the node is out of memory");
+    if (report)
+        udpai_hub_report(hub, report);
+}
+
+/* Whoever waits for the answer must not wait for ever: what could not be described is left out. */
+static void
+describe_all(udpai_hub *hub, udpai_order *order)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_STATUS);
+    if (!report)
+        return;
+    report->ticket = order->ticket;
+    size_t at = 0;
+    const udpai_session *session;
+    while ((session = udpai_map_next(&hub->sessions, &at))) {
+        udpa_bytes *status = session->ops->describe(session);
+        if (status && !udpai_vector_push(&report->statuses, status))
+            udpa_bytes_unref(status);
+    }
+    udpai_hub_report(hub, report);
+}
+
+static void
+hang_up(udpai_hub *hub, udpai_order *order)
+{
+    udpai_session *session = find_session(hub, order->session);
+    if (session)
+        udpai_session_finish(session, UDPAI_TAKE(order->error));
+    else if (order->link)
+        hub->env.stop_dialling(hub->env.userdata, order->link);
+}
+
+/* An order for a session that has ended meanwhile is of no use; its end was reported. */
+static void
+pass_on(udpai_hub *hub, udpai_order *order)
+{
+    udpai_session *session = find_session(hub, order->session);
+    if (session && !session->is_finishing)
+        session->ops->order(session, order);
+}
+
+void
+udpai_hub_order(udpai_hub *hub, udpai_order *order)
+{
+    switch (order->kind) {
+    case UDPAI_ORDER_CHANGES:
+        apply_changes(hub, order);
+        break;
+    case UDPAI_ORDER_SETTLED:
+        udpai_fanout_set_settled(hub->fanout, UDPAI_TAKE(order->settled));
+        break;
+    case UDPAI_ORDER_DIAL:
+        hub->env.dial(hub->env.userdata, order);
+        return; /* the order is the transport's now */
+    case UDPAI_ORDER_HANG_UP:
+        hang_up(hub, order);
+        break;
+    case UDPAI_ORDER_STATUS:
+        describe_all(hub, order);
+        break;
+    default:
+        pass_on(hub, order);
+        break;
+    }
+    udpai_order_free(order);
+}
+
+/* ---- sessions ---- */
+
+udpa_err
+udpai_session_init(udpai_session *session,
+                   udpai_hub *hub,
+                   const udpai_session_ops *ops,
+                   const udpai_stream_info *info)
+{
+    session->hub = hub;
+    session->ops = ops;
+    session->info = *info;
+    session->id = ++hub->last_id;
+    session->since_us = hub->env.wall_us(hub->env.userdata);
+    udpai_list_init(&session->in_ready);
+    if (!udpai_map_add(&hub->sessions, session))
+        return UDPA_ERR_NOMEM;
+    udpai_identity_ref(session->info.identity);
+    udpa_bytes_ref(session->info.address);
+    return UDPA_OK;
+}
+
+void
+udpai_session_ready(udpai_session *session)
+{
+    if (session->is_writing || session->is_finishing || udpai_list_linked(&session->in_ready))
+        return;
+    udpai_hub *hub = session->hub;
+    bool was_idle = udpai_list_empty(&hub->ready);
+    udpai_list_append(&hub->ready, &session->in_ready);
+    if (was_idle && hub->env.wake)
+        hub->env.wake(hub->env.userdata);
+}
+
+void
+udpai_session_finish(udpai_session *session, udpa_error *status)
+{
+    if (!session->is_finishing) {
+        session->is_finishing = true;
+        udpai_list_remove(&session->in_ready);
+        session->info.ops->finish(session->info.stream, status);
+    }
+    udpa_error_unref(status);
+}
+
+void
+udpai_session_pause(udpai_session *session, bool pause)
+{
+    if (session->is_paused == pause || session->is_finishing)
+        return;
+    session->is_paused = pause;
+    session->info.ops->set_reading(session->info.stream, !pause);
+}
+
+static void
+finish_with(udpai_session *session, udpa_err err, udpa_error *error)
+{
+    if (!error)
+        error = udpa_error_new(err, NULL, "%s", udpa_err_text(err));
+    udpai_session_finish(session, error);
+}
+
+void
+udpai_session_receive(udpai_session *session, udpai_str message)
+{
+    if (session->is_finishing)
+        return;
+    udpa_error *error = NULL;
+    udpa_err err = session->ops->receive(session, message, &error);
+    if (err != UDPA_OK)
+        finish_with(session, err, error);
+}
+
+void
+udpai_session_written(udpai_session *session)
+{
+    session->is_writing = false;
+    udpai_session_ready(session);
+}
+
+void
+udpai_session_closed(udpai_session *session, const udpa_error *why)
+{
+    (void)why;
+    udpai_list_remove(&session->in_ready);
+    udpai_map_remove(&session->hub->sessions, session_key(session));
+    udpai_identity *identity = session->info.identity;
+    udpa_bytes *address = session->info.address;
+    session->ops->free(session);
+    udpai_identity_unref(identity);
+    udpa_bytes_unref(address);
+}
+
+static void
+write_one(udpai_session *session)
+{
+    udpai_outgoing out = {0};
+    udpa_error *error = NULL;
+    bool any = false;
+    udpa_err err = session->ops->next(session, &out, &any, &error);
+    if (err != UDPA_OK) {
+        finish_with(session, err, error);
+    } else if (any && !session->is_finishing) {
+        session->is_writing = true;
+        session->info.ops->write(session->info.stream, &out);
+    }
+}
+
+void
+udpai_hub_run(udpai_hub *hub)
+{
+    udpai_list ready;
+    udpai_list_init(&ready);
+    udpai_list_splice(&ready, &hub->ready);
+    udpai_list *node;
+    while ((node = udpai_list_pop(&ready)))
+        write_one(UDPAI_LIST_ENTRY(node, udpai_session, in_ready));
+}
+
+void
+udpai_hub_finish_all(udpai_hub *hub, udpa_err code, const char *why)
+{
+    size_t at = 0;
+    udpai_session *session;
+    while ((session = udpai_map_next(&hub->sessions, &at)))
+        udpai_session_finish(session, udpa_error_new(code, NULL, "%s", why));
+}

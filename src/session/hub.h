@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream side of a node: the fan-out and every session, as one object without threads or I/O.
+ *
+ * The transport brings streams and their bytes; the loop side sends orders and is sent reports.
+ * What a session of some protocol does is behind udpai_session_ops; the hub knows none by name. */
+#ifndef UDPAI_HUB_H
+#define UDPAI_HUB_H
+
+#include "fanout/fanout.h"
+#include "session/messages.h"
+
+typedef struct udpai_hub udpai_hub;
+typedef struct udpai_session udpai_session;
+typedef struct udpai_stream udpai_stream; /* the transport's end of a stream */
+
+/* A message that goes out: parts, one behind the other, then a small tail. Borrowed for the call.
+ */
+typedef struct udpai_outgoing {
+    udpa_bytes *const *parts;
+    size_t n_parts;
+    uint8_t tail[24];
+    size_t tail_len;
+} udpai_outgoing;
+
+/* What the hub asks of a transport. None of these may call back before it returns. */
+typedef struct udpai_stream_ops {
+    /* Write one message; answered by udpai_session_written(). One at a time. */
+    void (*write)(udpai_stream *stream, const udpai_outgoing *message);
+    /* Read no more, or read again. */
+    void (*set_reading)(udpai_stream *stream, bool reading);
+    /* End the stream with this status (NULL: OK); answered by udpai_session_closed(). */
+    void (*finish)(udpai_stream *stream, const udpa_error *status);
+} udpai_stream_ops;
+
+/* What a transport knows of a new stream. */
+typedef struct udpai_stream_info {
+    udpai_stream *stream;
+    const udpai_stream_ops *ops;
+    udpai_identity *identity; /* NULL: none was presented; a reference is taken */
+    udpa_bytes *address;      /* of the peer, for people; a reference is taken */
+    uint64_t link;            /* not 0: we dialled, for this link */
+    bool is_source;           /* and the peer serves a ConfigSource */
+} udpai_stream_info;
+
+/* A protocol. */
+typedef struct udpai_session_ops {
+    const char *name; /* "udpa", … */
+    /* A message has come; borrowed. An error ends the stream with that status. */
+    udpa_err (*receive)(udpai_session *session, udpai_str message, udpa_error **ret_error);
+    /* The next message to write; *ret_any false: nothing. What `out` borrows must live until the
+     * next call. An error ends the stream. */
+    udpa_err (*next)(udpai_session *session,
+                     udpai_outgoing *out,
+                     bool *ret_any,
+                     udpa_error **ret_error);
+    /* An order that concerns this session. */
+    void (*order)(udpai_session *session, udpai_order *order);
+    /* Serialised udpa.status.v1.SessionStatus; NULL without memory. */
+    udpa_bytes *(*describe)(const udpai_session *session);
+    void (*free)(udpai_session *session);
+} udpai_session_ops;
+
+/* The part that sessions of all protocols have; the first member of each. */
+struct udpai_session {
+    udpai_hub *hub;
+    const udpai_session_ops *ops;
+    udpai_stream_info info;
+    uint64_t id;
+    int64_t since_us;
+    udpai_list in_ready;
+    bool is_writing, is_finishing, is_paused;
+};
+
+typedef struct udpai_hub_options {
+    udpai_fanout_options fanout;
+    udpai_node_info *info; /* who we are; a reference is taken */
+    /* What a session may hand up before it stops reading. */
+    size_t max_unjudged;
+    size_t max_unjudged_bytes;
+} udpai_hub_options;
+
+/* The hub's surroundings. */
+typedef struct udpai_hub_env {
+    /* Takes the report; may not call back. */
+    void (*report)(void *userdata, udpai_report *report);
+    /* Begins to dial (takes the order), or gives up dialling a link. */
+    void (*dial)(void *userdata, udpai_order *order);
+    void (*stop_dialling)(void *userdata, uint64_t link);
+    /* There is something to run: call udpai_hub_run() before long. May be NULL if the owner calls
+     * it after every call into the hub. */
+    void (*wake)(void *userdata);
+    /* Microseconds since 1970. */
+    int64_t (*wall_us)(void *userdata);
+    void *userdata;
+} udpai_hub_env;
+
+udpa_err udpai_hub_new(udpai_hub **ret_hub,
+                       udpai_wheel *wheel,
+                       const udpai_hub_options *options,
+                       const udpai_hub_env *env);
+/* Every session must have been closed. */
+udpai_hub *udpai_hub_free(udpai_hub *hub);
+UDPA_DEFINE_CLEANUP(udpai_hub, udpai_hub_free)
+
+/* Carries out an order, and frees it. */
+void udpai_hub_order(udpai_hub *hub, udpai_order *order);
+/* Has every session that can write, and has something to write, write one message. */
+void udpai_hub_run(udpai_hub *hub);
+/* Ends every session, for a shutdown or because the mirror is broken. */
+void udpai_hub_finish_all(udpai_hub *hub, udpa_err code, const char *why);
+
+size_t udpai_hub_n_sessions(const udpai_hub *hub);
+udpai_fanout *udpai_hub_fanout(udpai_hub *hub);
+udpai_wheel *udpai_hub_wheel(udpai_hub *hub);
+udpai_decoder *udpai_hub_decoder(udpai_hub *hub);
+const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);
+void udpai_hub_report(udpai_hub *hub, udpai_report *report);
+
+/* ---- for protocols ---- */
+
+/* Fills the common part and makes the session known to the hub. */
+udpa_err udpai_session_init(udpai_session *session,
+                            udpai_hub *hub,
+                            const udpai_session_ops *ops,
+                            const udpai_stream_info *info);
+/* It may have something to write. */
+void udpai_session_ready(udpai_session *session);
+/* Ends the stream; consumes the error (NULL: OK). Nothing is written or received any more. */
+void udpai_session_finish(udpai_session *session, udpa_error *status);
+void udpai_session_pause(udpai_session *session, bool pause);
+
+/* ---- for transports ---- */
+
+/* A message has come. */
+void udpai_session_receive(udpai_session *session, udpai_str message);
+/* The last message was written; false: the stream is broken, and will be closed. */
+void udpai_session_written(udpai_session *session);
+/* The stream has ended, in whatever way; frees the session. @p why: NULL for a normal end. */
+void udpai_session_closed(udpai_session *session, const udpa_error *why);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/messages.h"
+
+#include "base/alloc.h"
+
+/* ---- copying a subscription ---- */
+
+static size_t
+text_size(const udpai_subscription_message *message)
+{
+    size_t size = message->type_url.len + message->name_space.len + message->status_text.len;
+    for (size_t i = 0; i < message->n_names; i++)
+        size += message->names[i].len;
+    for (size_t i = 0; i < message->n_versions; i++)
+        size += message->versions[i].name.len + message->versions[i].version.len;
+    for (size_t i = 0; i < message->n_digests; i++)
+        size += message->digests[i].name.len;
+    for (size_t i = 0; i < message->n_ways; i++)
+        size += message->ways[i].name.len;
+    return size;
+}
+
+static udpai_str
+put(char **at, udpai_str text)
+{
+    udpai_str copy = {*at, text.len};
+    if (text.len)
+        memcpy(*at, text.data, text.len);
+    *at += text.len;
+    return copy;
+}
+
+/* The tables stand behind the message, then the text. */
+udpai_subscription_message *
+udpai_subscription_message_copy(const udpai_subscription_message *message)
+{
+    size_t tables = message->n_names * sizeof(udpai_str) +
+                    message->n_versions * sizeof(udpai_held_version) +
+                    (message->n_digests + message->n_ways) * sizeof(udpai_held_digest);
+    udpai_subscription_message *copy = udpai_alloc(sizeof(*copy) + tables + text_size(message));
+    if (!copy)
+        return NULL;
+    *copy = *message;
+    udpai_str *names = (udpai_str *)(copy + 1);
+    udpai_held_version *versions = (udpai_held_version *)(names + message->n_names);
+    udpai_held_digest *digests = (udpai_held_digest *)(versions + message->n_versions);
+    udpai_held_digest *ways = digests + message->n_digests;
+    char *at = (char *)(ways + message->n_ways);
+    copy->type_url = put(&at, message->type_url);
+    copy->name_space = put(&at, message->name_space);
+    copy->status_text = put(&at, message->status_text);
+    for (size_t i = 0; i < message->n_names; i++)
+        names[i] = put(&at, message->names[i]);
+    for (size_t i = 0; i < message->n_versions; i++)
+        versions[i] = (udpai_held_version){put(&at, message->versions[i].name),
+                                           put(&at, message->versions[i].version)};
+    for (size_t i = 0; i < message->n_digests; i++)
+        digests[i] =
+            (udpai_held_digest){put(&at, message->digests[i].name), message->digests[i].digest};
+    copy->names = names;
+    copy->versions = versions;
+    for (size_t i = 0; i < message->n_ways; i++)
+        ways[i] = (udpai_held_digest){put(&at, message->ways[i].name), message->ways[i].digest};
+    copy->digests = digests;
+    copy->ways = ways;
+    return copy;
+}
+
+/* ---- orders ---- */
+
+udpai_order *
+udpai_order_new(udpai_order_kind kind)
+{
+    udpai_order *order = udpai_alloc(sizeof(*order));
+    if (order) {
+        order->kind = kind;
+        udpai_list_init(&order->node);
+    }
+    return order;
+}
+
+udpai_order *
+udpai_order_free(udpai_order *order)
+{
+    if (!order)
+        return NULL;
+    udpai_change_set_unref(order->changes);
+    udpai_settled_unref(order->settled);
+    if (order->target)
+        order->release_target(order->target);
+    udpa_error_unref(order->error);
+    udpai_free(order->subscription);
+    udpai_publication_free(order->publication);
+    udpai_free(order);
+    return NULL;
+}
+
+/* ---- reports ---- */
+
+udpai_report *
+udpai_report_new(udpai_report_kind kind)
+{
+    udpai_report *report = udpai_alloc(sizeof(*report));
+    if (report) {
+        report->kind = kind;
+        udpai_list_init(&report->node);
+    }
+    return report;
+}
+
+udpai_report *
+udpai_report_free(udpai_report *report)
+{
+    if (!report)
+        return NULL;
+    udpai_identity_unref(report->identity);
+    udpa_bytes_unref(report->address);
+    udpai_node_info_unref(report->info);
+    udpai_publication_free(report->publication);
+    udpai_free(report->subscription);
+    udpa_error_unref(report->error);
+    for (size_t i = 0; i < report->statuses.n; i++)
+        udpa_bytes_unref(report->statuses.items[i]);
+    udpai_vector_done(&report->statuses);
+    udpai_free(report);
+    return NULL;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two halves of a node say to each other: the loop side (store, federation) gives orders,
+ * the stream side (fan-out, sessions) reports. Everything in them is a value, or owned by whoever
+ * holds the message; so they may cross threads (docs/design/threads.md). */
+#ifndef UDPAI_MESSAGES_H
+#define UDPAI_MESSAGES_H
+
+#include "base/list.h"
+#include "model/identity.h"
+#include "model/node_info.h"
+#include "model/publication.h"
+#include "store/change_set.h"
+#include "store/settled.h"
+#include "wire/message.h"
+
+/* ---- a subscription as a message that owns its text ---- */
+
+/* A deep copy in one piece, to be freed with udpai_free(); NULL without memory. */
+udpai_subscription_message *
+udpai_subscription_message_copy(const udpai_subscription_message *message);
+
+/* ---- orders: loop side to stream side ---- */
+
+typedef enum udpai_order_kind {
+    UDPAI_ORDER_CHANGES,     /* apply; answered by UDPAI_REPORT_APPLIED */
+    UDPAI_ORDER_SETTLED,     /* take over what is settled now */
+    UDPAI_ORDER_DIAL,        /* open a stream for a link; for the transport */
+    UDPAI_ORDER_HANG_UP,     /* end a session, or the attempt to open one */
+    UDPAI_ORDER_ATTACH,      /* an accepted session serves a ConfigSource from now on */
+    UDPAI_ORDER_SUBSCRIBE,   /* send a Subscribe */
+    UDPAI_ORDER_UNSUBSCRIBE, /* send an Unsubscribe */
+    UDPAI_ORDER_JUDGED,      /* a publication was applied: send the receipt, take in more */
+    UDPAI_ORDER_PUBLISH,     /* publish what nobody need have asked for */
+    UDPAI_ORDER_STATUS,      /* describe all sessions */
+    UDPAI_ORDER_KINDS,
+} udpai_order_kind;
+
+typedef struct udpai_order {
+    udpai_list node;
+    udpai_order_kind kind;
+    uint64_t session; /* 0: none */
+    uint64_t link;    /* 0: none */
+    udpai_change_set *changes;
+    udpai_settled *settled;
+    void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
+    bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
+    udpa_error *error; /* HANG_UP: why; NULL: in peace */
+    udpai_subscription_message *subscription;
+    udpai_publication *publication;
+    uint64_t ticket; /* PUBLISH: comes back with the receipt */
+    void (*release_target)(void *target);
+} udpai_order;
+
+udpai_order *udpai_order_new(udpai_order_kind kind); /* NULL without memory */
+udpai_order *udpai_order_free(udpai_order *order);   /* with all it holds */
+UDPA_DEFINE_CLEANUP(udpai_order, udpai_order_free)
+
+/* ---- reports: stream side to loop side ---- */
+
+typedef enum udpai_report_kind {
+    UDPAI_REPORT_APPLIED,            /* a change set is in the mirror */
+    UDPAI_REPORT_OPENED,             /* a UDPA session has begun */
+    UDPAI_REPORT_ALIVE,              /* its peer has sent its first valid message */
+    UDPAI_REPORT_NODE,               /* its peer has said who it is */
+    UDPAI_REPORT_PUBLICATION,        /* its peer has published; to be JUDGED */
+    UDPAI_REPORT_SUBSCRIPTION_ERROR, /* its peer refuses a subscription of ours */
+    UDPAI_REPORT_RECEIPT,            /* of a PUBLISH */
+    UDPAI_REPORT_CLOSED,             /* the session, or the attempt to open one, has ended */
+    UDPAI_REPORT_INTEREST,           /* somebody subscribes, or nobody any more */
+    UDPAI_REPORT_STATUS,             /* the answer to STATUS */
+    UDPAI_REPORT_KINDS,
+} udpai_report_kind;
+
+typedef struct udpai_report {
+    udpai_list node;
+    udpai_report_kind kind;
+    uint64_t session, link;
+    udpai_identity *identity;                 /* OPENED; NULL: none was presented */
+    udpa_bytes *address;                      /* OPENED: the peer's, for people */
+    udpai_node_info *info;                    /* NODE */
+    bool is_extended;                         /* NODE: both sides know our extensions */
+    udpai_publication *publication;           /* PUBLICATION, RECEIPT: judged by the peer */
+    udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST */
+    bool wanted;                              /* INTEREST */
+    udpa_error *error;                        /* CLOSED: why */
+    uint64_t ticket;
+    UDPAI_VECTOR(udpa_bytes *) statuses; /* STATUS: serialised udpa.status.v1.SessionStatus */
+} udpai_report;
+
+udpai_report *udpai_report_new(udpai_report_kind kind); /* NULL without memory */
+udpai_report *udpai_report_free(udpai_report *report);  /* with all it holds */
+UDPA_DEFINE_CLEANUP(udpai_report, udpai_report_free)
+
+#endif

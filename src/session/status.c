@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/status.h"
+
+#include <stdio.h>
+
+#include "wire/entry.h"
+
+udpa_bytes *
+udpai_status_encode(udpai_status_fn put, const void *what)
+{
+    udpai_proto_writer writer = {0};
+    put(&writer, what);
+    uint8_t *room;
+    udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
+    if (bytes) {
+        writer = (udpai_proto_writer){room, 0};
+        put(&writer, what);
+    }
+    return bytes;
+}
+
+void
+udpai_status_put_session(udpai_proto_writer *writer,
+                         const udpai_session *session,
+                         const udpai_node_info *peer,
+                         uint64_t n_received)
+{
+    char id[24];
+    snprintf(id, sizeof(id), "%llu", (unsigned long long)session->id);
+    udpai_proto_put_bytes(writer, 1, udpai_str_from(id));
+    udpai_proto_put_bytes(writer, 2, udpai_str_from(session->ops->name));
+    if (session->info.address)
+        udpai_proto_put_bytes_opt(writer, 3, udpai_bytes_view(session->info.address));
+    udpai_proto_put_bytes_opt(writer, 4, udpai_identity_name(session->info.identity));
+    if (peer)
+        udpai_proto_put_bytes_opt(writer, 5, udpai_node_info_parts(peer)->id);
+    udpai_timestamp_put(writer, 7, session->since_us);
+    udpai_proto_put_varint_opt(writer, 9, n_received);
+}
+
+static void
+put_refused(udpai_proto_writer *writer, const udpai_publication_entry *refused)
+{
+    udpai_proto_put_bytes_opt(writer, 1, udpai_resource_name(refused->resource));
+    udpai_proto_put_bytes_opt(writer, 2, udpai_resource_version(refused->resource));
+    udpai_proto_put_varint_opt(writer, 3,
+                               (uint64_t)udpa_err_to_grpc(udpa_error_code(refused->error)));
+    udpai_proto_put_bytes_opt(writer, 4, udpai_str_from(udpa_error_message(refused->error)));
+}
+
+static void
+put_fields(udpai_proto_writer *writer,
+           const udpai_subscription *subscription,
+           const udpai_subscription_facts *facts)
+{
+    udpai_proto_put_bytes(writer, 1, udpai_subscription_type_url(subscription));
+    for (size_t i = 0; i < udpai_subscription_n_prefixes(subscription); i++)
+        udpai_proto_put_bytes(writer, 2, udpai_subscription_prefix(subscription, i));
+    udpai_proto_put_varint_opt(writer, 3, udpai_subscription_n_names(subscription));
+    udpai_proto_put_varint_opt(writer, 4, facts->n_resources);
+    udpai_proto_put_varint_opt(writer, 5, facts->n_removals);
+    udpai_proto_put_varint_opt(writer, 6, facts->n_acknowledged);
+    udpai_proto_put_varint_opt(writer, 7, facts->n_refused);
+    udpai_proto_put_bytes_opt(writer, 8, facts->version_sent);
+    udpai_proto_put_bytes_opt(writer, 9, facts->version_acknowledged);
+    if (facts->last_error)
+        udpai_proto_put_bytes(writer, 10, udpai_str_from(udpa_error_message(facts->last_error)));
+    for (size_t i = 0; i < facts->n_kept; i++) {
+        udpai_proto_writer size = {0};
+        put_refused(&size, &facts->refused[i]);
+        udpai_proto_put_head(writer, 11, size.size);
+        put_refused(writer, &facts->refused[i]);
+    }
+    udpai_proto_put_varint_opt(
+        writer, 12, udpai_subscriber_in_sync(udpai_subscription_subscriber(subscription)));
+}
+
+void
+udpai_status_put_subscription(udpai_proto_writer *writer,
+                              const udpai_subscription *subscription,
+                              const udpai_subscription_facts *facts)
+{
+    udpai_proto_writer size = {0};
+    put_fields(&size, subscription, facts);
+    udpai_proto_put_head(writer, 8, size.size);
+    put_fields(writer, subscription, facts);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pieces of udpa.status.v1 that sessions of all protocols write. */
+#ifndef UDPAI_STATUS_H
+#define UDPAI_STATUS_H
+
+#include "base/proto.h"
+#include "session/hub.h"
+
+/* What a session knows of a subscription beside what the fan-out knows. */
+typedef struct udpai_subscription_facts {
+    uint64_t n_resources, n_removals, n_acknowledged, n_refused;
+    udpai_str version_sent, version_acknowledged;
+    const udpa_error *last_error;
+    const udpai_publication_entry *refused; /* the last ones */
+    size_t n_kept;
+} udpai_subscription_facts;
+
+typedef void (*udpai_status_fn)(udpai_proto_writer *writer, const void *what);
+
+/* Counts, makes room, writes; NULL without memory. */
+udpa_bytes *udpai_status_encode(udpai_status_fn put, const void *what);
+/* The fields of a SessionStatus but its subscriptions. */
+void udpai_status_put_session(udpai_proto_writer *writer,
+                              const udpai_session *session,
+                              const udpai_node_info *peer,
+                              uint64_t n_received);
+/* One subscription as a field of it. */
+void udpai_status_put_subscription(udpai_proto_writer *writer,
+                                   const udpai_subscription *subscription,
+                                   const udpai_subscription_facts *facts);
+
+#endif

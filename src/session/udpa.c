@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of a session: Node first, then whatever comes. */
+#include "session/udpa_internal.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+static const udpai_session_ops udpa_ops;
+
+static void
+on_wake(udpai_subscriber *subscriber)
+{
+    udpai_session_ready(&UDPAI_CONTAINER_OF(subscriber, udpai_udpa, subscriber)->session);
+}
+
+static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
+
+static udpai_str
+asked_key(const void *item)
+{
+    udpa_bytes *type = ((const udpai_asked *)item)->type;
+    return udpai_bytes_view(type);
+}
+
+udpa_err
+udpai_udpa_send(udpai_udpa *udpa, udpa_bytes *message)
+{
+    udpai_control *control = message ? udpai_alloc(sizeof(*control)) : NULL;
+    if (!control || udpa->n_controls >= UDPAI_CONTROLS_MAX) {
+        udpa_err err = control ? UDPA_ERR_LIMIT : UDPA_ERR_NOMEM;
+        udpa_bytes_unref(message);
+        udpai_free(control);
+        udpai_session_finish(&udpa->session, udpa_error_new(err, NULL, "cannot queue a message: %s",
+                                                            udpa_err_text(err)));
+        return err;
+    }
+    control->message = message;
+    udpai_list_init(&control->node);
+    udpai_list_append(&udpa->controls, &control->node);
+    udpa->n_controls++;
+    udpai_session_ready(&udpa->session);
+    return UDPA_OK;
+}
+
+static udpa_err
+report_opened(udpai_udpa *udpa)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_OPENED);
+    if (!report)
+        return UDPA_ERR_NOMEM;
+    report->session = udpa->session.id;
+    report->link = udpa->session.info.link;
+    report->identity = udpai_identity_ref(udpa->session.info.identity);
+    report->address = udpa_bytes_ref(udpa->session.info.address);
+    udpai_hub_report(udpa->session.hub, report);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
+{
+    udpai_udpa *udpa = udpai_alloc(sizeof(*udpa));
+    if (!udpa)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_session_init(&udpa->session, hub, &udpa_ops, info);
+    if (err != UDPA_OK) {
+        udpai_free(udpa);
+        return err;
+    }
+    udpai_subscriber_init(&udpa->subscriber, udpai_hub_fanout(hub), &subscriber_ops, NULL);
+    udpai_list_init(&udpa->controls);
+    udpai_list_init(&udpa->in_flight);
+    udpai_map_init(&udpa->asked, asked_key);
+    udpa->is_source = info->is_source;
+    udpai_udpa_choose_renderer(udpa);
+    *ret_session = &udpa->session;
+    err = report_opened(udpa);
+    if (err == UDPA_OK)
+        err = udpai_udpa_send(udpa, udpai_node_compose(udpai_hub_settings(hub)->info));
+    if (err != UDPA_OK)
+        udpai_session_finish(&udpa->session, NULL);
+    return UDPA_OK;
+}
+
+static void
+udpa_free(udpai_session *session)
+{
+    udpai_udpa *udpa = udpai_udpa_of(session);
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_CLOSED);
+    if (report) {
+        report->session = session->id;
+        report->link = session->info.link;
+        udpai_hub_report(session->hub, report);
+    }
+    udpai_list *node;
+    while ((node = udpai_list_pop(&udpa->controls))) {
+        udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);
+        udpa_bytes_unref(control->message);
+        udpai_free(control);
+    }
+    udpai_udpa_free_served(udpa);
+    udpai_udpa_free_asked(udpa);
+    udpai_subscriber_done(&udpa->subscriber);
+    udpai_body_unref(udpa->writing);
+    udpa_bytes_unref(udpa->writing_control);
+    udpai_node_info_unref(udpa->peer);
+    udpai_free(udpa);
+}
+
+/* ---- the peer's Node ---- */
+
+static udpa_resource *
+node_resource(const udpai_message *message)
+{
+    if (message->kind != UDPAI_MESSAGE_PUBLISH || message->publication->entries.n != 1)
+        return NULL;
+    udpa_resource *resource = message->publication->entries.items[0].resource;
+    return udpai_str_eq(udpai_resource_type_url(resource), UDPAI_STR(UDPAI_TYPE_NODE)) ? resource
+                                                                                       : NULL;
+}
+
+static udpa_err
+take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_error)
+{
+    udpai_node_info *info = NULL;
+    udpa_err err = udpai_node_info_decode(udpai_hub_decoder(udpa->session.hub),
+                                          udpai_resource_value(resource), &info, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_str id = udpai_node_info_parts(info)->id;
+    if (id.len == 0 || id.len > UDPAI_AUTHORITY_MAX) {
+        udpai_node_info_unref(info);
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "the peer's Node has no id, or one above %d bytes", UDPAI_AUTHORITY_MAX);
+    }
+    udpai_node_info_unref(udpa->peer);
+    udpa->peer = info;
+    udpa->is_extended = udpai_node_info_has_feature(info, UDPAI_FEATURE_EXTENSIONS) &&
+                        udpai_node_info_has_feature(udpai_hub_settings(udpa->session.hub)->info,
+                                                    UDPAI_FEATURE_EXTENSIONS);
+    udpai_udpa_choose_renderer(udpa);
+    if (udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE))
+        err = udpai_subscriber_set_except(&udpa->subscriber, id);
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_NODE);
+    if (!report || err != UDPA_OK) {
+        udpai_report_free(report);
+        return UDPA_ERR_NOMEM;
+    }
+    report->session = udpa->session.id;
+    report->link = udpa->session.info.link;
+    report->info = udpai_node_info_ref(info);
+    report->is_extended = udpa->is_extended;
+    udpai_hub_report(udpa->session.hub, report);
+    return UDPA_OK;
+}
+
+/* ---- messages ---- */
+
+static udpa_err
+report_alive(udpai_udpa *udpa)
+{
+    if (udpa->is_alive)
+        return UDPA_OK;
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_ALIVE);
+    if (!report)
+        return UDPA_ERR_NOMEM;
+    udpa->is_alive = true;
+    report->session = udpa->session.id;
+    report->link = udpa->session.info.link;
+    udpai_hub_report(udpa->session.hub, report);
+    return UDPA_OK;
+}
+
+static udpa_err
+report_subscription_error(udpai_udpa *udpa, const udpai_subscription_message *message)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_SUBSCRIPTION_ERROR);
+    udpai_subscription_message *copy = udpai_subscription_message_copy(message);
+    if (!report || !copy) {
+        udpai_report_free(report);
+        udpai_free(copy);
+        return UDPA_ERR_NOMEM;
+    }
+    report->session = udpa->session.id;
+    report->link = udpa->session.info.link;
+    report->subscription = copy;
+    udpai_hub_report(udpa->session.hub, report);
+    return UDPA_OK;
+}
+
+static udpa_err
+take_message(udpai_udpa *udpa, udpai_message *message, udpa_error **ret_error)
+{
+    switch (message->kind) {
+    case UDPAI_MESSAGE_SUBSCRIBE:
+        return udpai_udpa_on_subscribe(udpa, &message->subscription, ret_error);
+    case UDPAI_MESSAGE_UNSUBSCRIBE:
+        return udpai_udpa_on_unsubscribe(udpa, &message->subscription);
+    case UDPAI_MESSAGE_PUBLISH:
+        return udpai_udpa_on_publication(udpa, UDPAI_TAKE(message->publication));
+    case UDPAI_MESSAGE_RECEIPT:
+        udpai_udpa_on_receipt(udpa, &message->receipt);
+        return UDPA_OK;
+    case UDPAI_MESSAGE_SUBSCRIPTION_ERROR:
+        return report_subscription_error(udpa, &message->subscription);
+    case UDPAI_MESSAGE_NONE:
+    case UDPAI_MESSAGE_KINDS:
+        break;
+    }
+    return UDPA_OK;
+}
+
+static udpa_err
+udpa_receive(udpai_session *session, udpai_str bytes, udpa_error **ret_error)
+{
+    udpai_udpa *udpa = udpai_udpa_of(session);
+    udpai_message message = {0};
+    udpa_err err = udpai_message_decode(udpai_hub_decoder(session->hub), bytes, udpa->is_extended,
+                                        &message, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpa_resource *node = node_resource(&message);
+    if (node || udpa->peer || session->info.link)
+        err = report_alive(udpa);
+    if (err == UDPA_OK && node)
+        err = take_node(udpa, node, ret_error);
+    else if (err == UDPA_OK && !udpa->peer && session->info.link == 0)
+        err = udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                         "the side that dials must publish its envoy.config.core.v3.Node before "
+                         "anything else");
+    else if (err == UDPA_OK)
+        err = take_message(udpa, &message, ret_error);
+    udpai_message_done(&message);
+    return udpai_fail_code(ret_error, err);
+}
+
+static void
+udpa_order(udpai_session *session, udpai_order *order)
+{
+    udpai_udpa *udpa = udpai_udpa_of(session);
+    switch (order->kind) {
+    case UDPAI_ORDER_ATTACH:
+        udpa->is_source = order->is_source;
+        session->info.link = order->link;
+        break;
+    case UDPAI_ORDER_SUBSCRIBE:
+        udpai_udpa_ask(udpa, order->subscription);
+        break;
+    case UDPAI_ORDER_UNSUBSCRIBE:
+        udpai_udpa_unask(udpa, order->subscription);
+        break;
+    case UDPAI_ORDER_JUDGED:
+        udpai_udpa_judged(udpa, order->publication);
+        break;
+    case UDPAI_ORDER_PUBLISH:
+        (void)udpai_udpa_publish(udpa, order);
+        break;
+    default:
+        break;
+    }
+}
+
+static udpa_err
+udpa_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
+{
+    udpai_udpa *udpa = udpai_udpa_of(session);
+    udpa->writing = udpai_body_unref(udpa->writing);
+    udpa->writing_control = udpa_bytes_unref(udpa->writing_control);
+    udpai_list *node = udpai_list_pop(&udpa->controls);
+    if (!node)
+        return udpai_udpa_next_delivery(udpa, out, ret_any, ret_error);
+    udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);
+    udpa->n_controls--;
+    udpa->writing_control = control->message;
+    udpai_free(control);
+    out->parts = &udpa->writing_control;
+    out->n_parts = 1;
+    *ret_any = true;
+    return UDPA_OK;
+}
+
+static const udpai_session_ops udpa_ops = {
+    .name = "udpa",
+    .receive = udpa_receive,
+    .next = udpa_next,
+    .order = udpa_order,
+    .describe = udpai_udpa_describe,
+    .free = udpa_free,
+};

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The peer as a publisher: what we asked it for, what it publishes, and what we publish unasked. */
+#include "session/udpa_internal.h"
+
+#include "base/alloc.h"
+#include "model/name.h"
+
+static udpai_str
+name_key(const void *item)
+{
+    return udpai_bytes_view(item);
+}
+
+static udpai_asked *
+find_asked(const udpai_udpa *udpa, udpai_str type_url)
+{
+    return udpai_map_get(&udpa->asked, type_url);
+}
+
+static udpai_asked *
+get_asked(udpai_udpa *udpa, udpai_str type_url)
+{
+    udpai_asked *asked = find_asked(udpa, type_url);
+    if (asked)
+        return asked;
+    asked = udpai_alloc(sizeof(*asked));
+    if (!asked)
+        return NULL;
+    udpai_map_init(&asked->names, name_key);
+    if (udpa_bytes_new(&asked->type, type_url.data, type_url.len) == UDPA_OK) {
+        if (udpai_map_add(&udpa->asked, asked))
+            return asked;
+        udpa_bytes_unref(asked->type);
+    }
+    udpai_free(asked);
+    return NULL;
+}
+
+static void
+free_asked(udpai_asked *asked)
+{
+    for (size_t i = 0; i < asked->prefixes.n; i++)
+        udpa_bytes_unref(asked->prefixes.items[i]);
+    udpai_vector_done(&asked->prefixes);
+    size_t at = 0;
+    udpa_bytes *name;
+    while ((name = udpai_map_next(&asked->names, &at)))
+        udpa_bytes_unref(name);
+    udpai_map_done(&asked->names);
+    udpa_bytes_unref(asked->type);
+    udpai_free(asked);
+}
+
+void
+udpai_udpa_free_asked(udpai_udpa *udpa)
+{
+    size_t at = 0;
+    udpai_asked *asked;
+    while ((asked = udpai_map_next(&udpa->asked, &at)))
+        free_asked(asked);
+    udpai_map_done(&udpa->asked);
+}
+
+static size_t
+find_prefix(const udpai_asked *asked, udpai_str prefix)
+{
+    size_t i = 0;
+    while (i < asked->prefixes.n &&
+           !udpai_str_eq(udpai_bytes_view(asked->prefixes.items[i]), prefix))
+        i++;
+    return i;
+}
+
+static udpa_err
+note_prefix(udpai_asked *asked, udpai_str prefix)
+{
+    if (find_prefix(asked, prefix) < asked->prefixes.n)
+        return UDPA_OK;
+    udpa_bytes *copy = NULL;
+    udpa_err err = udpa_bytes_new(&copy, prefix.data, prefix.len);
+    if (err == UDPA_OK && !udpai_vector_push(&asked->prefixes, copy)) {
+        udpa_bytes_unref(copy);
+        err = UDPA_ERR_NOMEM;
+    }
+    return err;
+}
+
+static udpa_err
+note_name(udpai_asked *asked, udpai_str name)
+{
+    if (udpai_map_get(&asked->names, name))
+        return UDPA_OK;
+    udpa_bytes *copy = NULL;
+    udpa_err err = udpa_bytes_new(&copy, name.data, name.len);
+    if (err == UDPA_OK && !udpai_map_add(&asked->names, copy)) {
+        udpa_bytes_unref(copy);
+        err = UDPA_ERR_NOMEM;
+    }
+    return err;
+}
+
+void
+udpai_udpa_ask(udpai_udpa *udpa, const udpai_subscription_message *message)
+{
+    udpai_asked *asked = get_asked(udpa, message->type_url);
+    udpa_err err = asked ? UDPA_OK : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
+        err = udpai_name_is_wildcard(message->names[i]) ? note_prefix(asked, message->name_space)
+                                                        : note_name(asked, message->names[i]);
+    (void)udpai_udpa_send(udpa, err == UDPA_OK ? udpai_subscribe_compose(message) : NULL);
+}
+
+static void
+forget_prefixes(udpai_asked *asked, udpai_str prefix)
+{
+    for (size_t i = asked->prefixes.n; i-- > 0;) {
+        if (prefix.len && !udpai_str_eq(udpai_bytes_view(asked->prefixes.items[i]), prefix))
+            continue;
+        udpa_bytes_unref(asked->prefixes.items[i]);
+        udpai_vector_remove_unordered(&asked->prefixes, i);
+    }
+}
+
+void
+udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message)
+{
+    udpai_asked *asked = find_asked(udpa, message->type_url);
+    for (size_t i = 0; asked && i < message->n_names; i++) {
+        if (udpai_name_is_wildcard(message->names[i]))
+            forget_prefixes(asked, message->name_space);
+        else
+            udpa_bytes_unref(udpai_map_remove(&asked->names, message->names[i]));
+    }
+    (void)udpai_udpa_send(udpa, udpai_unsubscribe_compose(message));
+}
+
+/* ---- what the peer publishes ---- */
+
+/* An answer to an alias comes under the resource's own name. */
+static bool
+has_asked_alias(const udpai_asked *asked, const udpa_resource *resource)
+{
+    for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++) {
+        udpai_str alias = udpai_resource_alias(resource, i);
+        if (udpai_map_get(&asked->names, alias))
+            return true;
+        if (!udpai_alias_is_pattern(alias))
+            continue;
+        size_t at = 0;
+        const udpa_bytes *name;
+        while ((name = udpai_map_next(&asked->names, &at)))
+            if (udpai_alias_matches(alias, udpai_bytes_view(name)))
+                return true;
+    }
+    return false;
+}
+
+static bool
+has_asked(const udpai_asked *asked, const udpa_resource *resource)
+{
+    udpai_str name = udpai_resource_name(resource);
+    for (size_t i = 0; i < asked->prefixes.n; i++)
+        if (udpai_prefix_covers(udpai_bytes_view(asked->prefixes.items[i]), name))
+            return true;
+    return udpai_map_get(&asked->names, name) || has_asked_alias(asked, resource);
+}
+
+/* Of a source we take what we asked for, nothing else. A refresh without a type says nothing that
+ * was not said before. */
+static void
+refuse_unasked(udpai_udpa *udpa, udpai_publication *publication)
+{
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        udpai_publication_entry *entry = &publication->entries.items[i];
+        udpai_str type_url = udpai_resource_type_url(entry->resource);
+        if (type_url.len == 0)
+            type_url = publication->type_url;
+        if (entry->error || (entry->is_refresh && type_url.len == 0))
+            continue;
+        const udpai_asked *asked = find_asked(udpa, type_url);
+        if (asked && has_asked(asked, entry->resource))
+            continue;
+        udpai_publication_refuse(
+            &entry->error,
+            udpa_error_new(UDPA_ERR_DENIED, NULL, "not subscribed: '%s' of type '%.*s'",
+                           udpa_resource_name(entry->resource), (int)type_url.len, type_url.data));
+    }
+}
+
+static bool
+has_enough(const udpai_udpa *udpa)
+{
+    const udpai_hub_options *options = udpai_hub_settings(udpa->session.hub);
+    return udpa->n_unjudged >= options->max_unjudged ||
+           udpa->unjudged_bytes >= options->max_unjudged_bytes;
+}
+
+udpa_err
+udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_PUBLICATION);
+    if (!report) {
+        udpai_publication_free(publication);
+        return UDPA_ERR_NOMEM;
+    }
+    udpa->n_received += publication->entries.n;
+    if (udpa->is_source)
+        refuse_unasked(udpa, publication);
+    udpa->n_unjudged++;
+    udpa->unjudged_bytes += publication->size_bytes;
+    report->session = udpa->session.id;
+    report->link = udpa->session.info.link;
+    report->publication = publication;
+    udpai_hub_report(udpa->session.hub, report);
+    udpai_session_pause(&udpa->session, has_enough(udpa));
+    return UDPA_OK;
+}
+
+void
+udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication)
+{
+    udpa->n_unjudged--;
+    udpa->unjudged_bytes -= publication->size_bytes;
+    udpai_session_pause(&udpa->session, has_enough(udpa));
+    if (publication->receipt_required)
+        (void)udpai_udpa_send(udpa, udpai_receipt_compose(publication));
+}
+
+/* ---- what we publish unasked ---- */
+
+static udpa_bytes *
+compose_publication(udpai_udpa *udpa, const udpai_publication *publication)
+{
+    UDPAI_VECTOR(udpai_publish_item) items = {0};
+    UDPAI_VECTOR(udpai_str) removed = {0};
+    udpa_bytes *message = NULL;
+    if (udpai_vector_reserve(&items, publication->entries.n) &&
+        udpai_vector_reserve(&removed, publication->removals.n)) {
+        for (size_t i = 0; i < publication->entries.n; i++) {
+            const udpai_publication_entry *entry = &publication->entries.items[i];
+            items.items[items.n++] = (udpai_publish_item){
+                entry->resource,
+                {entry->is_refresh, udpa->is_extended, udpa_resource_ttl_ms(entry->resource)},
+            };
+        }
+        for (size_t i = 0; i < publication->removals.n; i++)
+            removed.items[removed.n++] = publication->removals.items[i].name;
+        const udpai_publish_plan plan = {
+            .items = items.items,
+            .n_items = items.n,
+            .removed = removed.items,
+            .n_removed = removed.n,
+            .receipt_required = publication->receipt_required,
+            .type_url = udpa->is_extended ? publication->type_url : (udpai_str){0},
+        };
+        message = udpai_publish_compose_whole(&plan, ++udpa->last_nonce);
+    }
+    udpai_vector_done(&items);
+    udpai_vector_done(&removed);
+    return message;
+}
+
+udpa_err
+udpai_udpa_publish(udpai_udpa *udpa, udpai_order *order)
+{
+    udpa_err err = udpai_udpa_send(udpa, compose_publication(udpa, order->publication));
+    if (err != UDPA_OK || !order->publication->receipt_required)
+        return err;
+    udpai_in_flight *flight = udpai_alloc(sizeof(*flight));
+    if (!flight) {
+        udpai_session_finish(&udpa->session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+        return UDPA_ERR_NOMEM;
+    }
+    flight->nonce = udpa->last_nonce;
+    flight->publication = UDPAI_TAKE(order->publication);
+    flight->ticket = order->ticket;
+    udpai_list_init(&flight->node);
+    udpai_list_append(&udpa->in_flight, &flight->node);
+    udpa->n_in_flight++;
+    return UDPA_OK;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The UDPA session's inside, for the files of this folder. */
+#ifndef UDPAI_UDPA_INTERNAL_H
+#define UDPAI_UDPA_INTERNAL_H
+
+#include "base/map.h"
+#include "session/udpa.h"
+#include "wire/compose.h"
+
+typedef struct udpai_udpa udpai_udpa;
+
+/* A control message that waits to be written: a Subscribe, a Receipt, … */
+typedef struct udpai_control {
+    udpai_list node;
+    udpa_bytes *message;
+} udpai_control;
+
+/* A publish that the peer has not receipted yet. */
+typedef struct udpai_in_flight {
+    udpai_list node;
+    uint64_t nonce;
+    udpai_subscription *subscription; /* NULL: of a PUBLISH order */
+    udpai_body *body;
+    udpai_publication *publication; /* of a PUBLISH order */
+    uint64_t ticket;
+} udpai_in_flight;
+
+/* What we asked the peer for, of one type: what it publishes must be within. */
+typedef struct udpai_asked {
+    udpa_bytes *type;
+    UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards */
+    udpai_map names;                     /* of udpa_bytes */
+} udpai_asked;
+
+/* What became of what the peer was sent, of one type; for status. */
+typedef struct udpai_sent {
+    uint64_t n_resources, n_removals, n_acknowledged, n_refused;
+    udpa_error *last_error;
+    UDPAI_VECTOR(udpai_publication_entry) refused; /* the last ones: resource and error */
+} udpai_sent;
+
+#define UDPAI_REFUSED_KEPT 16
+#define UDPAI_IN_FLIGHT_MAX 256
+#define UDPAI_CONTROLS_MAX 4096
+
+struct udpai_udpa {
+    udpai_session session;
+    udpai_subscriber subscriber;
+    udpai_node_info *peer; /* NULL until it has said who it is */
+    bool is_extended;      /* the peer knows our extensions */
+    bool is_source;        /* the peer serves a ConfigSource */
+    bool is_alive;         /* it has sent something valid */
+    udpai_list controls;
+    size_t n_controls;
+    udpai_list in_flight; /* oldest first */
+    size_t n_in_flight;
+    uint64_t last_nonce;
+    udpai_body *writing; /* what the last message borrows from */
+    udpa_bytes *writing_control;
+    udpai_map asked; /* of udpai_asked */
+    size_t n_unjudged, unjudged_bytes;
+    uint64_t n_received;
+};
+
+static inline udpai_udpa *
+udpai_udpa_of(udpai_session *session)
+{
+    return UDPAI_CONTAINER_OF(session, udpai_udpa, session);
+}
+
+/* udpa.c */
+/* Queues a control message; consumes it (NULL: out of memory). */
+udpa_err udpai_udpa_send(udpai_udpa *udpa, udpa_bytes *message);
+
+/* udpa_serve.c: the peer as a subscriber */
+udpa_err udpai_udpa_on_subscribe(udpai_udpa *udpa,
+                                 const udpai_subscription_message *message,
+                                 udpa_error **ret_error);
+udpa_err udpai_udpa_on_unsubscribe(udpai_udpa *udpa, const udpai_subscription_message *message);
+void udpai_udpa_on_receipt(udpai_udpa *udpa, const udpai_receipt_message *receipt);
+udpa_err udpai_udpa_next_delivery(udpai_udpa *udpa,
+                                  udpai_outgoing *out,
+                                  bool *ret_any,
+                                  udpa_error **ret_error);
+void udpai_udpa_choose_renderer(udpai_udpa *udpa);
+void udpai_udpa_free_served(udpai_udpa *udpa);
+/* The record of a type; made at first use, NULL without memory. */
+udpai_sent *udpai_udpa_sent(udpai_subscription *subscription);
+void udpai_in_flight_free(udpai_udpa *udpa, udpai_in_flight *flight);
+
+/* udpa_ask.c: the peer as a publisher */
+udpa_err udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication);
+void udpai_udpa_ask(udpai_udpa *udpa, const udpai_subscription_message *message);
+void udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message);
+void udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication);
+udpa_err udpai_udpa_publish(udpai_udpa *udpa, udpai_order *order);
+void udpai_udpa_free_asked(udpai_udpa *udpa);
+
+/* udpa_render.c */
+const udpai_renderer *udpai_udpa_renderer(bool extended, bool receipt);
+
+/* udpa_status.c */
+udpa_bytes *udpai_udpa_describe(const udpai_session *session);
+
+#endif

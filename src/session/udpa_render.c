@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the fan-out delivers, as DeltaPublish. Four forms: with or without our extensions, with or
+ * without the wish for a receipt. */
+#include "session/udpa_internal.h"
+
+#include "base/alloc.h"
+
+struct udpa_renderer {
+    udpai_renderer renderer;
+    bool extended, receipt;
+};
+
+static const struct udpa_renderer *
+own(const udpai_renderer *renderer)
+{
+    return UDPAI_CONTAINER_OF(renderer, const struct udpa_renderer, renderer);
+}
+
+static udpai_publish_item
+publish_item(const struct udpa_renderer *self, const udpai_send_item *item)
+{
+    return (udpai_publish_item){
+        item->resource,
+        {.refresh = item->refresh, .extended = self->extended, .ttl_ms = item->ttl_ms},
+    };
+}
+
+static size_t
+item_size(const udpai_renderer *renderer, const udpai_send_item *item)
+{
+    const struct udpa_renderer *self = own(renderer);
+    if (item->refresh && !self->extended && !item->ttl_ms)
+        return 0; /* what has changed, the peer does not know of */
+    udpai_publish_item publish = publish_item(self, item);
+    return udpai_publish_item_size(&publish);
+}
+
+static udpai_str
+version(const udpai_renderer *renderer,
+        const udpa_resource *resource,
+        char room[UDPAI_CONTENT_HASH_HEX])
+{
+    (void)renderer;
+    (void)room;
+    return udpai_resource_version(resource);
+}
+
+typedef UDPAI_VECTOR(udpai_publish_item) publish_items;
+
+/* A removal has no type for a peer without our extensions: it takes the name away in every type, so
+ * what the peer has under that name in other types goes out again behind it. */
+static bool
+add_namesakes(const struct udpa_renderer *self, const udpai_render *what, publish_items *items)
+{
+    const udpai_subscriber *subscriber = udpai_subscription_subscriber(what->subscription);
+    for (size_t i = 0; i < what->n_removed; i++) {
+        for (size_t k = 0; k < subscriber->subscriptions.n; k++) {
+            const udpai_subscription *other = subscriber->subscriptions.items[k];
+            udpai_send_item item;
+            if (other != what->subscription &&
+                udpai_subscription_shows(other, what->removed[i], &item) &&
+                !udpai_vector_push(items, publish_item(self, &item)))
+                return false;
+        }
+    }
+    return true;
+}
+
+static udpa_err
+compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
+{
+    const struct udpa_renderer *self = own(renderer);
+    publish_items items = {0};
+    bool made = udpai_vector_reserve(&items, what->n_items);
+    for (size_t i = 0; made && i < what->n_items; i++)
+        items.items[items.n++] = publish_item(self, &what->items[i]);
+    if (made && !self->extended && what->n_removed)
+        made = add_namesakes(self, what, &items);
+    const udpai_publish_plan plan = {
+        .items = items.items,
+        .n_items = items.n,
+        .removed = what->removed,
+        .n_removed = what->n_removed,
+        .receipt_required = self->receipt && !what->complete,
+        .type_url = self->extended ? what->type_url : (udpai_str){0},
+        .name_space = self->extended ? what->scope : (udpai_str){0},
+        .complete = what->complete,
+    };
+    made = made && udpai_body_add_part(body, udpai_publish_compose(&plan));
+    udpai_vector_done(&items);
+    return made ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+#define RENDERER(with_extensions, with_receipt)                                                    \
+    {                                                                                              \
+        .renderer = {.item_size = item_size, .version = version, .compose = compose},              \
+        .extended = (with_extensions), .receipt = (with_receipt),                                  \
+    }
+
+const udpai_renderer *
+udpai_udpa_renderer(bool extended, bool receipt)
+{
+    static const struct udpa_renderer renderers[] = {
+        RENDERER(false, false),
+        RENDERER(false, true),
+        RENDERER(true, false),
+        RENDERER(true, true),
+    };
+    return &renderers[extended * 2 + receipt].renderer;
+}

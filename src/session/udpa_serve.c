@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The peer as a subscriber: what it asks for, what it is sent, what it says of that. */
+#include "session/udpa_internal.h"
+
+#include "base/alloc.h"
+#include "model/name.h"
+
+#define TYPES_MAX 1024
+
+void
+udpai_udpa_choose_renderer(udpai_udpa *udpa)
+{
+    /* Management nodes judge what they take by rules of their own; endpoints say what they think.
+     */
+    bool is_node = udpa->peer && udpai_node_info_has_feature(udpa->peer, UDPAI_FEATURE_NODE);
+    udpa->subscriber.renderer = udpai_udpa_renderer(udpa->is_extended, !is_node);
+}
+
+udpai_sent *
+udpai_udpa_sent(udpai_subscription *subscription)
+{
+    udpai_sent *sent = udpai_subscription_userdata(subscription);
+    if (!sent) {
+        sent = udpai_alloc(sizeof(*sent));
+        udpai_subscription_set_userdata(subscription, sent);
+    }
+    return sent;
+}
+
+static void
+free_sent(udpai_sent *sent)
+{
+    if (!sent)
+        return;
+    for (size_t i = 0; i < sent->refused.n; i++) {
+        udpa_resource_unref(sent->refused.items[i].resource);
+        udpa_error_unref(sent->refused.items[i].error);
+    }
+    udpai_vector_done(&sent->refused);
+    udpa_error_unref(sent->last_error);
+    udpai_free(sent);
+}
+
+void
+udpai_in_flight_free(udpai_udpa *udpa, udpai_in_flight *flight)
+{
+    udpai_list_remove(&flight->node);
+    udpa->n_in_flight--;
+    udpai_body_unref(flight->body);
+    udpai_publication_free(flight->publication);
+    udpai_free(flight);
+}
+
+void
+udpai_udpa_free_served(udpai_udpa *udpa)
+{
+    while (!udpai_list_empty(&udpa->in_flight))
+        udpai_in_flight_free(udpa, UDPAI_LIST_ENTRY(udpa->in_flight.next, udpai_in_flight, node));
+    for (size_t i = 0; i < udpa->subscriber.subscriptions.n; i++)
+        free_sent(udpai_subscription_userdata(udpa->subscriber.subscriptions.items[i]));
+}
+
+/* ---- subscribing ---- */
+
+/* Tells the peer what of its Subscribe cannot be served. One that knows just the public protocol
+ * has no ear for it. */
+static udpa_err
+refuse(udpai_udpa *udpa,
+       const udpai_subscription_message *message,
+       const udpai_str *names,
+       size_t n_names,
+       const udpa_error *why)
+{
+    if (!udpa->is_extended)
+        return UDPA_OK;
+    const udpai_subscription_message error = {
+        .type_url = message->type_url,
+        .name_space = message->name_space,
+        .names = names,
+        .n_names = n_names,
+        .status_code = udpa_err_to_grpc(udpa_error_code(why)),
+        .status_text = udpai_str_from(udpa_error_message(why)),
+    };
+    return udpai_udpa_send(udpa, udpai_subscription_error_compose(&error));
+}
+
+static udpa_err
+check_scope(const udpai_udpa *udpa,
+            const udpai_subscription_message *message,
+            udpa_error **ret_error)
+{
+    if (message->type_url.len == 0 || message->type_url.len > UDPAI_TYPE_URL_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "a Subscribe needs a type URL of at most %d bytes", UDPAI_TYPE_URL_MAX);
+    if (udpa->subscriber.subscriptions.n >= TYPES_MAX &&
+        !udpai_subscriber_find(&udpa->subscriber, message->type_url))
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "a stream has at most %d types", TYPES_MAX);
+    return udpai_prefix_check(message->name_space, ret_error);
+}
+
+static udpa_err
+check_name(const udpai_subscription_message *message, udpai_str name, udpa_error **ret_error)
+{
+    udpa_err err = udpai_name_check(name, ret_error);
+    if (err == UDPA_OK && !udpai_prefix_covers(message->name_space, name))
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL,
+                         "name '%.*s' lies outside the Subscribe's namespace '%.*s'", (int)name.len,
+                         name.data, (int)message->name_space.len, message->name_space.data);
+    return err;
+}
+
+/* An error of the subscription, which the peer is told; or one of ours, which ends the session. */
+static bool
+is_ours(udpa_err err)
+{
+    return err == UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+subscribe_one(udpai_udpa *udpa,
+              udpai_subscription *subscription,
+              const udpai_subscription_message *message,
+              udpai_str name)
+{
+    udpa_error *error = NULL;
+    udpa_err err;
+    if (udpai_name_is_wildcard(name)) {
+        err = udpai_subscribe_wildcard(subscription, message->name_space);
+    } else {
+        err = check_name(message, name, &error);
+        if (err == UDPA_OK)
+            err = udpai_subscribe_name(subscription, name);
+    }
+    if (err == UDPA_OK || is_ours(err))
+        return err;
+    if (!error)
+        error = udpa_error_new(err, NULL, "too many subscriptions: %s", udpa_err_text(err));
+    err = refuse(udpa, message, &name, 1, error);
+    udpa_error_unref(error);
+    return err;
+}
+
+static udpa_err
+note_held(udpai_subscription *subscription, const udpai_subscription_message *message)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < message->n_versions && err == UDPA_OK; i++)
+        err = udpai_subscription_hold_version(subscription, message->versions[i].name,
+                                              message->versions[i].version);
+    for (size_t i = 0; i < message->n_digests && err == UDPA_OK; i++)
+        err = udpai_subscription_hold_digest(subscription, message->digests[i].name,
+                                             message->digests[i].digest);
+    for (size_t i = 0; i < message->n_ways && err == UDPA_OK; i++)
+        err = udpai_subscription_hold_way(subscription, message->ways[i].name,
+                                          message->ways[i].digest);
+    return err == UDPA_ERR_LIMIT ? UDPA_OK : err; /* what is not noted is sent again */
+}
+
+/* With the wildcard among the names, the answer is complete when all of the namespace is. */
+static udpa_err
+await_complete(udpai_udpa *udpa,
+               udpai_subscription *subscription,
+               const udpai_subscription_message *message)
+{
+    if (!udpa->is_extended)
+        return UDPA_OK;
+    size_t n_names = message->n_names;
+    for (size_t i = 0; i < message->n_names; i++)
+        if (udpai_name_is_wildcard(message->names[i]))
+            n_names = 0;
+    return udpai_subscription_await_complete(subscription, message->name_space, message->names,
+                                             n_names);
+}
+
+udpa_err
+udpai_udpa_on_subscribe(udpai_udpa *udpa,
+                        const udpai_subscription_message *message,
+                        udpa_error **ret_error)
+{
+    udpa_error *error = NULL;
+    if (check_scope(udpa, message, &error) != UDPA_OK) {
+        udpa_err err = refuse(udpa, message, message->names, message->n_names, error);
+        udpa_error_unref(error);
+        return udpai_fail_code(ret_error, err);
+    }
+    udpai_subscription *subscription =
+        udpai_subscriber_get(&udpa->subscriber, message->type_url, UDPAI_MODE_DELTA);
+    udpa_err err = subscription ? note_held(subscription, message) : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
+        err = subscribe_one(udpa, subscription, message, message->names[i]);
+    if (err == UDPA_OK)
+        err = await_complete(udpa, subscription, message);
+    return udpai_fail_code(ret_error, err);
+}
+
+udpa_err
+udpai_udpa_on_unsubscribe(udpai_udpa *udpa, const udpai_subscription_message *message)
+{
+    udpai_subscription *subscription = udpai_subscriber_find(&udpa->subscriber, message->type_url);
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; subscription && i < message->n_names && err == UDPA_OK; i++) {
+        if (!udpai_name_is_wildcard(message->names[i]))
+            udpai_unsubscribe_name(subscription, message->names[i], false);
+        else if (message->name_space.len)
+            err = udpai_unsubscribe_wildcard(subscription, message->name_space);
+        else
+            err = udpai_unsubscribe_all_wildcards(subscription);
+    }
+    return err;
+}
+
+/* ---- receipts ---- */
+
+static udpai_in_flight *
+find_in_flight(udpai_udpa *udpa, uint64_t nonce)
+{
+    UDPAI_LIST_FOREACH (node, &udpa->in_flight) {
+        udpai_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_in_flight, node);
+        if (flight->nonce == nonce)
+            return flight;
+    }
+    return NULL;
+}
+
+static udpa_error *
+error_of(const udpai_status_message *status)
+{
+    if (status->code == 0)
+        return NULL;
+    return udpa_error_new(udpa_err_from_grpc(status->code), NULL, "%.*s", (int)status->text.len,
+                          status->text.data);
+}
+
+static void
+note_refused(udpai_sent *sent, udpa_resource *resource, udpa_error *error)
+{
+    if (!error)
+        return;
+    udpa_error_unref(sent->last_error);
+    sent->last_error = udpa_error_ref(error);
+    if (sent->refused.n == UDPAI_REFUSED_KEPT) {
+        udpa_resource_unref(sent->refused.items[0].resource);
+        udpa_error_unref(sent->refused.items[0].error);
+        memmove(sent->refused.items, sent->refused.items + 1,
+                --sent->refused.n * sizeof(*sent->refused.items));
+    }
+    const udpai_publication_entry entry = {udpa_resource_ref(resource), false, error};
+    if (!udpai_vector_push(&sent->refused, entry)) {
+        udpa_resource_unref(resource);
+        udpa_error_unref(error);
+    }
+}
+
+static void
+note_receipt(const udpai_in_flight *flight, const udpai_receipt_message *receipt)
+{
+    udpai_sent *sent = udpai_udpa_sent(flight->subscription);
+    if (!sent)
+        return;
+    for (size_t i = 0; i < flight->body->resources.n; i++) {
+        bool refused = i < receipt->n_statuses && receipt->statuses[i].code != 0;
+        sent->n_acknowledged += !refused;
+        sent->n_refused += refused;
+        if (refused)
+            note_refused(sent, flight->body->resources.items[i], error_of(&receipt->statuses[i]));
+    }
+}
+
+/* What we published comes back with the peer's judgement in it. */
+static void
+report_receipt(udpai_udpa *udpa, udpai_in_flight *flight, const udpai_receipt_message *receipt)
+{
+    udpai_publication *publication = flight->publication;
+    size_t n = publication->entries.n;
+    for (size_t i = 0; i < n && i < receipt->n_statuses; i++)
+        udpai_publication_refuse(&publication->entries.items[i].error,
+                                 error_of(&receipt->statuses[i]));
+    for (size_t i = n; i < receipt->n_statuses && i - n < publication->removals.n; i++)
+        udpai_publication_refuse(&publication->removals.items[i - n].error,
+                                 error_of(&receipt->statuses[i]));
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_RECEIPT);
+    if (!report)
+        return;
+    report->session = udpa->session.id;
+    report->ticket = flight->ticket;
+    report->publication = UDPAI_TAKE(flight->publication);
+    udpai_hub_report(udpa->session.hub, report);
+}
+
+void
+udpai_udpa_on_receipt(udpai_udpa *udpa, const udpai_receipt_message *receipt)
+{
+    uint64_t nonce;
+    if (!udpai_nonce_parse(receipt->nonce, &nonce))
+        return;
+    udpai_in_flight *flight = find_in_flight(udpa, nonce);
+    if (!flight)
+        return;
+    if (flight->publication)
+        report_receipt(udpa, flight, receipt);
+    else
+        note_receipt(flight, receipt);
+    udpai_in_flight_free(udpa, flight);
+}
+
+/* ---- sending ---- */
+
+static void
+count_sent(udpai_udpa *udpa, const udpai_delivery *delivery)
+{
+    (void)udpa;
+    udpai_sent *sent = udpai_udpa_sent(delivery->subscription);
+    if (!sent)
+        return;
+    sent->n_resources += delivery->body->resources.n;
+    sent->n_removals += delivery->body->removed.n;
+}
+
+/* A receipt is expected for it; without memory, or beyond the bound, it will not be recognised. */
+static void
+note_in_flight(udpai_udpa *udpa, const udpai_delivery *delivery)
+{
+    if (udpa->subscriber.renderer != udpai_udpa_renderer(udpa->is_extended, true) ||
+        delivery->kind == UDPAI_DELIVERY_COMPLETE)
+        return;
+    udpai_in_flight *flight = udpai_alloc(sizeof(*flight));
+    if (!flight)
+        return;
+    flight->nonce = udpa->last_nonce;
+    flight->subscription = delivery->subscription;
+    flight->body = udpai_body_ref(delivery->body);
+    udpai_list_init(&flight->node);
+    udpai_list_append(&udpa->in_flight, &flight->node);
+    if (++udpa->n_in_flight > UDPAI_IN_FLIGHT_MAX)
+        udpai_in_flight_free(udpa, UDPAI_LIST_ENTRY(udpa->in_flight.next, udpai_in_flight, node));
+}
+
+udpa_err
+udpai_udpa_next_delivery(udpai_udpa *udpa,
+                         udpai_outgoing *out,
+                         bool *ret_any,
+                         udpa_error **ret_error)
+{
+    udpai_delivery delivery;
+    udpa_err err = udpai_subscriber_next(&udpa->subscriber, &delivery);
+    if (err == UDPA_ERR_ABORTED)
+        return udpai_fail(ret_error, err,
+                          "too far behind: more was removed than is remembered; subscribe again "
+                          "with what you hold");
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    if (!delivery.body)
+        return UDPA_OK;
+    udpa->writing = delivery.body;
+    out->parts = delivery.body->parts.items;
+    out->n_parts = delivery.body->parts.n;
+    udpai_nonce_tail(++udpa->last_nonce, UDPAI_PUBLISH_NONCE_FIELD, out->tail);
+    out->tail_len = UDPAI_NONCE_TAIL_LEN;
+    count_sent(udpa, &delivery);
+    note_in_flight(udpa, &delivery);
+    *ret_any = true;
+    return UDPA_OK;
+}

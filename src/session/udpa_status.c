@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session, described as udpa.status.v1.SessionStatus. */
+#include "session/udpa_internal.h"
+
+#include "session/status.h"
+
+static void
+put_subscriptions(udpai_proto_writer *writer, const udpai_udpa *udpa)
+{
+    for (size_t i = 0; i < udpa->subscriber.subscriptions.n; i++) {
+        const udpai_subscription *subscription = udpa->subscriber.subscriptions.items[i];
+        const udpai_sent *sent = udpai_subscription_userdata(subscription);
+        static const udpai_sent none;
+        if (!sent)
+            sent = &none;
+        const udpai_subscription_facts facts = {
+            .n_resources = sent->n_resources,
+            .n_removals = sent->n_removals,
+            .n_acknowledged = sent->n_acknowledged,
+            .n_refused = sent->n_refused,
+            .last_error = sent->last_error,
+            .refused = sent->refused.items,
+            .n_kept = sent->refused.n,
+        };
+        udpai_status_put_subscription(writer, subscription, &facts);
+    }
+}
+
+static void
+put(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_udpa *udpa = what;
+    udpai_status_put_session(writer, &udpa->session, udpa->peer, udpa->n_received);
+    put_subscriptions(writer, udpa);
+}
+
+udpa_bytes *
+udpai_udpa_describe(const udpai_session *session)
+{
+    return udpai_status_encode(put, UDPAI_CONTAINER_OF(session, const udpai_udpa, session));
+}
