@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resources that do not come by a stream: files, what was kept, and what the node says of itself.
+ */
+#include "federation/node_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+struct wanted {
+    udpa_resource *const *resources;
+    size_t n;
+};
+
+static int
+compare_resources(const udpa_resource *a, const udpa_resource *b)
+{
+    int order = udpai_str_cmp(udpai_resource_name(a), udpai_resource_name(b));
+    return order ? order : udpai_str_cmp(udpai_resource_type_url(a), udpai_resource_type_url(b));
+}
+
+static int
+compare_items(const void *a, const void *b)
+{
+    return compare_resources(*(udpa_resource *const *)a, *(udpa_resource *const *)b);
+}
+
+static bool
+is_wanted(void *userdata, const udpa_resource *resource)
+{
+    const struct wanted *wanted = userdata;
+    return wanted->n && bsearch(&resource, wanted->resources, wanted->n, sizeof(udpa_resource *),
+                                compare_items) != NULL;
+}
+
+/* Nothing is told of what has not changed. */
+static udpa_err
+put_if_changed(udpai_node *node,
+               udpai_origin *origin,
+               udpa_resource *resource,
+               udpai_str authority,
+               udpa_error **ret_error)
+{
+    udpai_contribution held;
+    bool same = udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
+                                udpai_resource_name(resource), &held) &&
+                udpai_resource_same_payload(held.resource, resource) &&
+                udpa_resource_n_aliases(held.resource) == udpa_resource_n_aliases(resource) &&
+                !udpa_resource_ttl_ms(resource);
+    if (same)
+        return UDPA_OK;
+    return udpai_intake_put(node, origin, resource, &(udpai_taking){.authority = authority},
+                            ret_error);
+}
+
+/* Makes the origin hold just these. */
+static udpa_err
+set_all(udpai_node *node,
+        udpai_origin *origin,
+        udpai_str type_url,
+        udpai_str authority,
+        const struct wanted *list,
+        udpa_error **ret_error)
+{
+    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_alloc_array(list->n, sizeof(*sorted));
+    if (!sorted)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (list->n)
+        memcpy(sorted, list->resources, list->n * sizeof(*sorted));
+    if (list->n > 1)
+        qsort(sorted, list->n, sizeof(*sorted), compare_items);
+    struct wanted wanted = {sorted, list->n};
+    udpai_store_withdraw_all(node->store, origin, type_url, (udpai_str){0}, is_wanted, &wanted);
+    udpa_err first = UDPA_OK;
+    for (size_t i = 0; i < list->n; i++) {
+        udpa_error **room = first == UDPA_OK ? ret_error : NULL;
+        udpa_err err = put_if_changed(node, origin, list->resources[i], authority, room);
+        first = first == UDPA_OK ? err : first;
+    }
+    return first;
+}
+
+static udpai_origin *
+directory_origin(udpai_node *node, udpai_str root)
+{
+    udpai_strbuf key = {0};
+    udpai_strbuf_puts(&key, "path:");
+    udpai_strbuf_str(&key, root);
+    udpai_origin *origin =
+        udpai_strbuf_failed(&key) ? NULL : udpai_store_origin(node->store, udpai_strbuf_view(&key));
+    udpai_strbuf_done(&key);
+    if (origin)
+        udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_FILES, 0);
+    return origin;
+}
+
+static void
+no_longer_expected(udpai_node *node, udpai_str root)
+{
+    for (size_t i = 0; i < node->expected_files.n; i++) {
+        if (!udpai_str_eq(udpai_bytes_view(node->expected_files.items[i]), root))
+            continue;
+        udpa_bytes_unref(node->expected_files.items[i]);
+        udpai_vector_remove_unordered(&node->expected_files, i);
+        udpai_node_touch(node);
+        return;
+    }
+}
+
+/* The directory of a ConfigSource has been read: it is active, and has said all. */
+static void
+source_was_read(udpai_source *source)
+{
+    UDPAI_LIST_FOREACH (at, &source->scopes)
+        UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->is_known = true;
+    udpai_source_alive(source);
+    udpai_node_touch(source->node);
+}
+
+udpa_err
+udpai_node_expect_files(udpai_node *node, udpai_str root)
+{
+    udpa_bytes *copy = NULL;
+    udpa_err err = udpa_bytes_new(&copy, root.data, root.len);
+    if (err == UDPA_OK && !udpai_vector_push(&node->expected_files, copy)) {
+        udpa_bytes_unref(copy);
+        err = UDPA_ERR_NOMEM;
+    }
+    udpai_node_touch(node);
+    return err;
+}
+
+udpa_err
+udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
+{
+    udpai_source *source =
+        directory->source.len ? udpai_map_get(&node->sources, directory->source) : NULL;
+    udpai_origin *origin = source ? source->origin : directory_origin(node, directory->root);
+    if (!origin)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpai_str authority =
+        directory->authority.len ? directory->authority : udpai_bytes_view(node->authority);
+    const struct wanted list = {directory->resources, directory->n_resources};
+    udpa_err err = set_all(node, origin, (udpai_str){0}, authority, &list, ret_error);
+    if (source)
+        source_was_read(source);
+    else
+        no_longer_expected(node, directory->root);
+    return err;
+}
+
+udpa_err
+udpai_node_set_own(udpai_node *node,
+                   udpai_str type_url,
+                   udpa_resource *const *resources,
+                   size_t n_resources)
+{
+    udpai_origin *origin = udpai_store_origin(node->store, UDPAI_STR("node"));
+    if (!origin)
+        return UDPA_ERR_NOMEM;
+    udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_NODE, 0);
+    const struct wanted list = {resources, n_resources};
+    return set_all(node, origin, type_url, udpai_bytes_view(node->authority), &list, NULL);
+}
+
+/* ---- what was kept ---- */
+
+static udpai_source *
+source_of_origin(const udpai_node *node, udpai_str key)
+{
+    udpai_str head = UDPAI_STR("source:");
+    if (!udpai_str_starts(key, head))
+        return NULL;
+    return udpai_map_get(&node->sources, (udpai_str){key.data + head.len, key.len - head.len});
+}
+
+static void
+restore_mark(const udpai_node *node, const udpai_durable_op *op)
+{
+    const udpai_source *source = source_of_origin(node, udpai_bytes_view(op->origin));
+    if (!source)
+        return;
+    udpai_str type = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (udpai_str_eq(udpai_bytes_view(scope->type), type) &&
+            udpai_str_eq(udpai_bytes_view(scope->prefix), udpai_bytes_view(op->name)))
+            scope->is_known = true;
+    }
+}
+
+/* What belongs to a ConfigSource that is configured no more is left out, and forgotten. */
+static udpa_err
+restore_contribution(udpai_node *node, const udpai_durable_op *op)
+{
+    udpai_str key = udpai_bytes_view(op->origin);
+    bool of_source = udpai_str_starts(key, UDPAI_STR("source:"));
+    if (of_source && !source_of_origin(node, key))
+        return UDPA_OK;
+    udpai_origin *origin = udpai_store_origin(node->store, key);
+    if (!origin)
+        return UDPA_ERR_NOMEM;
+    udpai_origin_set_durable(origin, true);
+    uint64_t deadline_ms = 0;
+    if (op->expires_us) {
+        int64_t left_us = op->expires_us - node->env.wall_us(node->env.userdata);
+        if (left_us <= 0)
+            return UDPA_OK;
+        deadline_ms = udpai_node_now(node) + (uint64_t)left_us / 1000 + 1;
+    }
+    return udpai_store_put(node->store, origin, op->resource, deadline_ms, NULL);
+}
+
+udpa_err
+udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
+{
+    udpa_err err = UDPA_OK;
+    udpai_store_set_loading(node->store, true);
+    if (op->kind == UDPAI_DURABLE_MARK)
+        restore_mark(node, op);
+    else if (op->kind == UDPAI_DURABLE_PUT)
+        err = restore_contribution(node, op);
+    udpai_store_set_loading(node->store, false);
+    udpai_node_touch(node);
+    return err;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Subscribers in the process: they are told of effective resources, may refuse them, and their
+ * refusals become receipts. */
+#include "federation/node_internal.h"
+
+#include "base/alloc.h"
+#include "model/name.h"
+
+/* ---- updates ---- */
+
+size_t
+udpai_local_update_size(const udpai_local_update *update)
+{
+    return update->changes.n;
+}
+
+const udpai_local_change *
+udpai_local_update_at(const udpai_local_update *update, size_t index)
+{
+    return &update->changes.items[index];
+}
+
+void
+udpai_local_update_refuse(udpai_local_update *update, size_t index, udpa_error *error)
+{
+    udpai_publication_refuse(&update->changes.items[index].error, error);
+}
+
+static void
+free_update(udpai_local_update *update)
+{
+    for (size_t i = 0; i < update->changes.n; i++) {
+        udpa_resource_unref(update->changes.items[i].resource);
+        udpa_error_unref(update->changes.items[i].error);
+    }
+    udpai_list_remove(&update->in_node);
+    udpai_vector_done(&update->changes);
+    udpai_vector_done(&update->judgements);
+    udpai_free(update);
+}
+
+static bool
+is_this(const udpai_publication_entry *entry, const udpa_resource *resource)
+{
+    const udpa_resource *published = entry->resource;
+    return udpai_str_eq(udpai_resource_name(published), udpai_resource_name(resource)) &&
+           udpai_str_eq(udpai_resource_type_url(published), udpai_resource_type_url(resource)) &&
+           udpai_str_eq(udpai_resource_version(published), udpai_resource_version(resource));
+}
+
+/* What the subscriber refuses, whoever published just that is told. */
+static void
+pass_refusal(udpai_judgement *judgement, const udpai_local_change *change)
+{
+    if (!change->error)
+        return;
+    udpai_publication *publication = judgement->publication;
+    for (size_t i = 0; i < publication->entries.n; i++)
+        if (is_this(&publication->entries.items[i], change->resource))
+            udpai_publication_refuse(&publication->entries.items[i].error,
+                                     udpa_error_ref(change->error));
+}
+
+static void
+pass_refusals(const udpai_local_update *update, udpai_judgement *judgement)
+{
+    for (size_t i = 0; i < update->changes.n; i++)
+        pass_refusal(judgement, &update->changes.items[i]);
+}
+
+/* The answer comes later: all publications whose effects it judges wait for it, for a time. */
+void
+udpai_local_update_defer(udpai_local_update *update)
+{
+    udpai_node *node = update->owner;
+    if (update->is_deferred)
+        return;
+    update->is_deferred = true;
+    udpai_list_append(&node->updates, &update->in_node);
+    UDPAI_LIST_FOREACH (at, &node->judgements) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
+        if (judgement->is_told || !udpai_vector_push(&update->judgements, judgement))
+            continue;
+        judgement->n_deferred++;
+        if (!udpai_timer_is_set(&judgement->deadline))
+            udpai_timer_set(node->wheel, &judgement->deadline,
+                            udpai_node_now(node) + node->timing.answer_timeout_ms);
+    }
+}
+
+void
+udpai_local_update_done(udpai_local_update *update)
+{
+    for (size_t i = 0; i < update->judgements.n; i++) {
+        udpai_judgement *judgement = update->judgements.items[i];
+        if (!judgement)
+            continue; /* it was answered without us */
+        pass_refusals(update, judgement);
+        judgement->n_deferred--;
+        udpai_judgement_check(judgement);
+    }
+    free_update(update);
+}
+
+/* A judgement goes: nobody may come back to it. */
+void
+udpai_local_updates_forget(udpai_node *node, const udpai_judgement *judgement)
+{
+    UDPAI_LIST_FOREACH (at, &node->updates) {
+        udpai_local_update *update = UDPAI_LIST_ENTRY(at, udpai_local_update, in_node);
+        for (size_t i = 0; i < update->judgements.n; i++)
+            if (update->judgements.items[i] == judgement)
+                update->judgements.items[i] = NULL;
+    }
+}
+
+/* ---- subscriptions ---- */
+
+static bool
+selects(const udpai_local_subscription *subscription, const udpa_resource *resource)
+{
+    if (!udpai_str_eq(udpai_bytes_view(subscription->type), udpai_resource_type_url(resource)))
+        return false;
+    udpai_str name = udpai_resource_name(resource);
+    if (subscription->names.n == 0)
+        return !udpai_resource_is_lazy(resource) &&
+               udpai_prefix_covers(udpai_bytes_view(subscription->prefix), name);
+    for (size_t i = 0; i < subscription->names.n; i++) {
+        udpai_str wanted = udpai_bytes_view(subscription->names.items[i]);
+        if (udpai_str_eq(wanted, name))
+            return true;
+        for (size_t k = 0; k < udpa_resource_n_aliases(resource); k++)
+            if (udpai_str_eq(udpai_resource_alias(resource, k), wanted) ||
+                udpai_alias_matches(udpai_resource_alias(resource, k), wanted))
+                return true;
+    }
+    return false;
+}
+
+static udpai_local_update *
+new_update(udpai_node *node)
+{
+    udpai_local_update *update = udpai_alloc(sizeof(*update));
+    if (update) {
+        update->owner = node;
+        udpai_list_init(&update->in_node);
+    }
+    return update;
+}
+
+static bool
+add_change(udpai_local_update *update, udpa_resource *resource, bool is_removed)
+{
+    const udpai_local_change change = {udpa_resource_ref(resource), is_removed, NULL};
+    if (udpai_vector_push(&update->changes, change))
+        return true;
+    udpa_resource_unref(resource);
+    return false;
+}
+
+static void
+give(udpai_local_subscription *subscription, udpai_local_update *update)
+{
+    udpai_node *node = subscription->owner;
+    if (update->changes.n)
+        subscription->ops.update(subscription->ops.userdata, update);
+    if (update->is_deferred)
+        return;
+    UDPAI_LIST_FOREACH (at, &node->judgements) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
+        if (!judgement->is_told)
+            pass_refusals(update, judgement);
+    }
+    free_update(update);
+}
+
+void
+udpai_locals_tell(udpai_node *node, const udpai_change_set *changes)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &node->locals) {
+        udpai_local_subscription *subscription =
+            UDPAI_LIST_ENTRY(at, udpai_local_subscription, node);
+        if (subscription->is_new)
+            continue; /* it will see all there is */
+        udpai_local_update *update = new_update(node);
+        for (size_t i = 0; update && i < udpai_change_set_size(changes); i++) {
+            const udpai_change *change = udpai_change_set_at(changes, i);
+            if (change->kind != UDPAI_CHANGE_REFRESH && selects(subscription, change->resource))
+                (void)add_change(update, change->resource, change->kind == UDPAI_CHANGE_REMOVE);
+        }
+        if (update)
+            give(subscription, update);
+    }
+}
+
+struct newcomer {
+    const udpai_local_subscription *subscription;
+    udpai_local_update *update;
+};
+
+static bool
+add_existing(void *userdata, const udpai_contribution *contribution)
+{
+    struct newcomer *newcomer = userdata;
+    return !selects(newcomer->subscription, contribution->resource) ||
+           add_change(newcomer->update, contribution->resource, false);
+}
+
+void
+udpai_locals_tell_new(udpai_node *node)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &node->locals) {
+        udpai_local_subscription *subscription =
+            UDPAI_LIST_ENTRY(at, udpai_local_subscription, node);
+        struct newcomer newcomer = {subscription, NULL};
+        if (!subscription->is_new || !(newcomer.update = new_update(node)))
+            continue;
+        subscription->is_new = false;
+        udpai_store_visit_effective(node->store, udpai_bytes_view(subscription->type),
+                                    (udpai_str){0}, add_existing, &newcomer);
+        give(subscription, newcomer.update);
+    }
+}
+
+static bool
+is_settled(const udpai_node *node, const udpai_local_subscription *subscription)
+{
+    udpai_str type = udpai_bytes_view(subscription->type), nobody = {0};
+    if (subscription->names.n == 0)
+        return udpai_settled_query(node->settled, type, udpai_bytes_view(subscription->prefix),
+                                   nobody) == UDPAI_SETTLED;
+    for (size_t i = 0; i < subscription->names.n; i++)
+        if (udpai_settled_query(node->settled, type, udpai_bytes_view(subscription->names.items[i]),
+                                nobody) != UDPAI_SETTLED)
+            return false;
+    return true;
+}
+
+void
+udpai_locals_tell_complete(udpai_node *node)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &node->locals) {
+        udpai_local_subscription *subscription =
+            UDPAI_LIST_ENTRY(at, udpai_local_subscription, node);
+        if (subscription->is_new || subscription->is_complete)
+            continue;
+        subscription->is_complete = is_settled(node, subscription);
+        if (subscription->is_complete && subscription->ops.complete)
+            subscription->ops.complete(subscription->ops.userdata);
+    }
+}
+
+/* ---- coming and going ---- */
+
+/* Tells the providers what the subscription wants, or no longer wants. */
+static void
+change_interest(udpai_node *node, const udpai_local_subscription *subscription, bool wanted)
+{
+    udpai_str type = udpai_bytes_view(subscription->type);
+    if (subscription->names.n == 0) {
+        char room[UDPA_NAME_MAX + 1] = "*";
+        udpai_str prefix = udpai_bytes_view(subscription->prefix);
+        memcpy(room + 1, prefix.data, prefix.len);
+        udpai_interest_change(node, type, (udpai_str){room, prefix.len + 1}, wanted);
+    }
+    for (size_t i = 0; i < subscription->names.n; i++)
+        udpai_interest_change(node, type, udpai_bytes_view(subscription->names.items[i]), wanted);
+}
+
+static void
+free_subscription(udpai_local_subscription *subscription)
+{
+    udpai_list_remove(&subscription->node);
+    for (size_t i = 0; i < subscription->names.n; i++)
+        udpa_bytes_unref(subscription->names.items[i]);
+    udpai_vector_done(&subscription->names);
+    udpa_bytes_unref(subscription->type);
+    udpa_bytes_unref(subscription->prefix);
+    udpai_free(subscription);
+}
+
+static udpa_err
+copy_selection(udpai_local_subscription *subscription, const udpai_selection *selection)
+{
+    udpai_str type = selection->type_url, prefix = selection->prefix;
+    udpa_err err = udpa_bytes_new(&subscription->type, type.data, type.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&subscription->prefix, prefix.data, prefix.len);
+    for (size_t i = 0; i < selection->n_names && err == UDPA_OK; i++) {
+        udpa_bytes *name = NULL;
+        err = udpa_bytes_new(&name, selection->names[i].data, selection->names[i].len);
+        if (err == UDPA_OK && !udpai_vector_push(&subscription->names, name)) {
+            udpa_bytes_unref(name);
+            err = UDPA_ERR_NOMEM;
+        }
+    }
+    return err;
+}
+
+udpa_err
+udpai_node_subscribe(udpai_node *node,
+                     const udpai_selection *selection,
+                     const udpai_local_ops *ops,
+                     udpai_local_subscription **ret_subscription)
+{
+    if (selection->prefix.len > UDPA_NAME_MAX || selection->type_url.len > UDPAI_TYPE_URL_MAX)
+        return UDPA_ERR_INVAL;
+    udpai_local_subscription *subscription = udpai_alloc(sizeof(*subscription));
+    if (!subscription)
+        return UDPA_ERR_NOMEM;
+    subscription->owner = node;
+    subscription->ops = *ops;
+    subscription->is_new = true;
+    udpai_list_init(&subscription->node);
+    udpa_err err = copy_selection(subscription, selection);
+    if (err != UDPA_OK) {
+        free_subscription(subscription);
+        return err;
+    }
+    udpai_list_append(&node->locals, &subscription->node);
+    change_interest(node, subscription, true);
+    *ret_subscription = subscription;
+    return UDPA_OK;
+}
+
+void
+udpai_node_unsubscribe(udpai_node *node, udpai_local_subscription *subscription)
+{
+    change_interest(node, subscription, false);
+    free_subscription(subscription);
+}
+
+void
+udpai_locals_free(udpai_node *node)
+{
+    while (!udpai_list_empty(&node->locals))
+        free_subscription(UDPAI_LIST_ENTRY(node->locals.next, udpai_local_subscription, node));
+    while (!udpai_list_empty(&node->updates))
+        free_update(UDPAI_LIST_ENTRY(node->updates.next, udpai_local_update, in_node));
+}

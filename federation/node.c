@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The node: what comes in goes to its room, and what follows is carried out once, in flush(). */
+#include "federation/node_internal.h"
+
+#include "base/alloc.h"
+
+static udpai_str
+source_key(const void *item)
+{
+    return udpai_bytes_view(((const udpai_source *)item)->name);
+}
+
+static udpai_str
+link_key(const void *item)
+{
+    const udpai_source *source = item;
+    return (udpai_str){(const char *)&source->link, sizeof(source->link)};
+}
+
+static udpai_str
+peer_key(const void *item)
+{
+    const udpai_peer *peer = item;
+    return (udpai_str){(const char *)&peer->session, sizeof(peer->session)};
+}
+
+static udpai_str
+interest_key(const void *item)
+{
+    const udpai_interest *interest = item;
+    return (udpai_str){interest->key, interest->len};
+}
+
+static udpa_err
+add_source(udpai_node *node,
+           const udpai_source_config *config,
+           bool serves_us,
+           udpa_error **ret_error)
+{
+    if (serves_us && udpai_map_get(&node->sources, config->name))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "two ConfigSources are named '%.*s'",
+                          (int)config->name.len, config->name.data);
+    udpai_source *source = NULL;
+    udpa_err err = udpai_source_new(node, config, serves_us, &source);
+    if (err == UDPA_OK && !udpai_map_add(&node->links, source)) {
+        udpai_source_free(source);
+        err = UDPA_ERR_NOMEM;
+    }
+    if (err == UDPA_OK && serves_us && !udpai_map_add(&node->sources, source))
+        err = UDPA_ERR_NOMEM;
+    return udpai_fail_code(ret_error, err);
+}
+
+static udpa_err
+add_sources(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < config->n_sources && err == UDPA_OK; i++)
+        err = add_source(node, &config->sources[i], true, ret_error);
+    for (size_t i = 0; i < config->n_dials && err == UDPA_OK; i++) {
+        const udpai_dial_config *dial = &config->dials[i];
+        const udpai_source_config as_source = {
+            .name = dial->name,
+            .kind = UDPAI_SOURCE_UDPA,
+            .target = dial->target,
+            .ref_target = dial->ref_target,
+            .release_target = dial->release_target,
+        };
+        err = add_source(node, &as_source, false, ret_error);
+    }
+    return err;
+}
+
+static void
+init_tables(udpai_node *node)
+{
+    udpai_map_init(&node->sources, source_key);
+    udpai_map_init(&node->links, link_key);
+    udpai_map_init(&node->peers, peer_key);
+    udpai_map_init(&node->interests, interest_key);
+    udpai_list_init(&node->judgements);
+    udpai_list_init(&node->published);
+    udpai_list_init(&node->locals);
+    udpai_list_init(&node->updates);
+}
+
+static bool
+is_certain(void *userdata, udpai_str type_url, udpai_str name)
+{
+    const udpai_node *node = userdata;
+    return udpai_settled_query(node->settled, type_url, name, (udpai_str){0}) == UDPAI_SETTLED;
+}
+
+udpa_err
+udpai_node_new(udpai_node **ret_node,
+               udpai_wheel *wheel,
+               const udpai_node_config *config,
+               const udpai_node_env *env,
+               udpa_error **ret_error)
+{
+    UDPA_AUTO(udpai_node_free) udpai_node *node = udpai_alloc(sizeof(*node));
+    if (!node)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    node->wheel = wheel;
+    node->env = *env;
+    node->timing = config->timing;
+    node->is_durable = config->is_durable;
+    node->max_changes_ahead = config->max_changes_ahead;
+    node->is_dirty = true;
+    init_tables(node);
+    udpa_err err = udpa_bytes_new(&node->id, config->id.data, config->id.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&node->authority, config->authority.data, config->authority.len);
+    if (err == UDPA_OK)
+        err = udpai_store_new(&node->store, wheel, &config->store);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    udpai_store_set_certain(node->store, is_certain, node);
+    err = add_sources(node, config, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_providers_new(node, config, ret_error);
+    if (err == UDPA_OK)
+        *ret_node = UDPAI_TAKE(node);
+    return err;
+}
+
+static void
+free_judgements_and_receipts(udpai_node *node)
+{
+    while (!udpai_list_empty(&node->judgements))
+        udpai_judgement_free(UDPAI_LIST_ENTRY(node->judgements.next, udpai_judgement, node));
+    udpai_list *at;
+    while ((at = udpai_list_pop(&node->published)))
+        udpai_free(UDPAI_LIST_ENTRY(at, udpai_published, node));
+}
+
+udpai_node *
+udpai_node_free(udpai_node *node)
+{
+    if (!node)
+        return NULL;
+    udpai_locals_free(node);
+    free_judgements_and_receipts(node);
+    udpai_peers_free(node);
+    udpai_interests_free(node);
+    udpai_providers_free(node);
+    size_t at = 0;
+    udpai_source *source;
+    while ((source = udpai_map_next(&node->links, &at)))
+        udpai_source_free(source);
+    udpai_map_done(&node->links);
+    udpai_map_done(&node->sources);
+    for (size_t i = 0; i < node->expected_files.n; i++)
+        udpa_bytes_unref(node->expected_files.items[i]);
+    udpai_vector_done(&node->expected_files);
+    udpai_store_free(node->store);
+    udpai_settled_unref(node->settled);
+    udpa_bytes_unref(node->id);
+    udpa_bytes_unref(node->authority);
+    udpai_free(node);
+    return NULL;
+}
+
+void
+udpai_node_start(udpai_node *node)
+{
+    node->is_started = true;
+    udpai_node_touch(node);
+}
+
+/* ---- reports ---- */
+
+static void
+take_publication(udpai_node *node, udpai_report *report)
+{
+    udpai_peer *peer = udpai_peer_find(node, report->session);
+    udpai_judgement *judgement = udpai_judgement_new(node, report->session, report->publication);
+    if (!judgement)
+        return; /* the session goes on waiting, which is what there is memory for */
+    report->publication = NULL;
+    if (peer)
+        udpai_intake(node, peer, judgement->publication);
+}
+
+static void
+take_subscription_error(udpai_node *node, const udpai_report *report)
+{
+    const udpai_subscription_message *error = report->subscription;
+    const udpai_peer *peer = udpai_peer_find(node, report->session);
+    udpai_str name = peer ? udpai_peer_name(peer) : (udpai_str){0};
+    udpai_log(UDPA_LOG_WARNING, "federation", "%.*s refuses a subscription of type %.*s: %.*s",
+              (int)name.len, name.data, (int)error->type_url.len, error->type_url.data,
+              (int)error->status_text.len, error->status_text.data);
+}
+
+static void
+take_interest(udpai_node *node, const udpai_report *report)
+{
+    const udpai_subscription_message *wish = report->subscription;
+    char room[UDPA_NAME_MAX + 1] = "*";
+    udpai_str text = wish->names[0];
+    if (text.len == 0) {
+        if (wish->name_space.len > UDPA_NAME_MAX)
+            return;
+        memcpy(room + 1, wish->name_space.data, wish->name_space.len);
+        text = (udpai_str){room, wish->name_space.len + 1};
+    }
+    udpai_interest_change(node, wish->type_url, text, report->wanted);
+}
+
+void
+udpai_node_report(udpai_node *node, udpai_report *report)
+{
+    udpai_peer *peer = udpai_peer_find(node, report->session);
+    switch (report->kind) {
+    case UDPAI_REPORT_APPLIED:
+        node->n_changes_ahead--;
+        break;
+    case UDPAI_REPORT_OPENED:
+        udpai_peer_opened(node, report);
+        break;
+    case UDPAI_REPORT_ALIVE:
+        if (peer && peer->source)
+            udpai_source_alive(peer->source);
+        break;
+    case UDPAI_REPORT_NODE:
+        udpai_peer_node(node, report);
+        break;
+    case UDPAI_REPORT_PUBLICATION:
+        take_publication(node, report);
+        break;
+    case UDPAI_REPORT_SUBSCRIPTION_ERROR:
+        take_subscription_error(node, report);
+        break;
+    case UDPAI_REPORT_RECEIPT:
+        udpai_publishing_receipt(node, report);
+        break;
+    case UDPAI_REPORT_CLOSED:
+        udpai_peer_closed(node, report);
+        break;
+    case UDPAI_REPORT_INTEREST:
+        take_interest(node, report);
+        break;
+    case UDPAI_REPORT_STATUS:
+    case UDPAI_REPORT_KINDS:
+        break;
+    }
+    udpai_report_free(report);
+}
+
+/* ---- flush ---- */
+
+static void
+evaluate(udpai_node *node)
+{
+    node->is_dirty = false;
+    udpai_providers_evaluate(node);
+    udpai_settled *settled = udpai_providers_settled(node);
+    if (!settled)
+        node->is_dirty = true; /* without memory: again with the next flush */
+    if (!settled || udpai_settled_equal(settled, node->settled)) {
+        udpai_settled_unref(settled);
+        return;
+    }
+    udpai_settled_unref(node->settled);
+    node->settled = settled;
+    node->is_settled_untold = true;
+    udpai_store_recheck_removals(node->store);
+}
+
+/* It speaks of what was told before it, so all of that goes first. */
+static void
+tell_settled(udpai_node *node)
+{
+    if (!node->is_settled_untold || udpai_store_has_changes(node->store))
+        return;
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_SETTLED);
+    if (!order)
+        return;
+    order->settled = udpai_settled_ref(node->settled);
+    node->is_settled_untold = false;
+    udpai_node_order(node, order);
+}
+
+/* While the stream side has enough before it, changes wait in the store, where those of one
+ * resource become one. */
+static void
+tell_changes(udpai_node *node)
+{
+    if (!udpai_store_has_changes(node->store) || node->n_changes_ahead >= node->max_changes_ahead)
+        return;
+    udpai_change_set *changes = NULL;
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
+    if (!order || udpai_store_take_changes(node->store, &changes) != UDPA_OK || !changes) {
+        udpai_order_free(order);
+        return;
+    }
+    order->changes = changes;
+    udpai_locals_tell(node, changes);
+    node->n_changes_ahead++;
+    udpai_node_order(node, order);
+}
+
+static void
+refuse_unsafe(udpai_judgement *judgement)
+{
+    udpai_publication *publication = judgement->publication;
+    publication->receipt_required = true;
+    for (size_t i = 0; i < publication->entries.n; i++)
+        udpai_publication_refuse(
+            &publication->entries.items[i].error,
+            udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                           "'%s' is served, but could not be kept: publish it again",
+                           udpa_resource_name(publication->entries.items[i].resource)));
+}
+
+/* Wall-clock times, which alone mean something after a restart. */
+static void
+set_expiry(const udpai_node *node, udpai_durable_batch *batch)
+{
+    int64_t wall = node->env.wall_us(node->env.userdata);
+    for (size_t i = 0; i < batch->ops.n; i++) {
+        udpai_durable_op *op = &batch->ops.items[i];
+        if (op->deadline_ms)
+            op->expires_us =
+                wall + ((int64_t)op->deadline_ms - (int64_t)udpai_node_now(node)) * 1000;
+    }
+}
+
+static void
+commit(udpai_node *node)
+{
+    udpai_durable_batch *batch = NULL;
+    udpa_err err = udpai_store_take_durable(node->store, &batch);
+    uint64_t ticket = 0;
+    if (batch && node->env.commit) {
+        set_expiry(node, batch);
+        ticket = ++node->last_ticket;
+        node->env.commit(node->env.userdata, batch, ticket);
+    } else {
+        udpai_durable_batch_free(batch);
+    }
+    UDPAI_LIST_FOREACH (at, &node->judgements) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
+        if (judgement->is_committed)
+            continue;
+        judgement->is_committed = true;
+        judgement->ticket = ticket;
+        if (err != UDPA_OK)
+            refuse_unsafe(judgement);
+    }
+}
+
+/* Publications whose effects everybody in the process has seen, and that need not be kept, or are.
+ */
+static void
+answer(udpai_node *node)
+{
+    if (udpai_store_has_changes(node->store) && !udpai_list_empty(&node->locals))
+        return;
+    UDPAI_LIST_FOREACH_SAFE (at, &node->judgements) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
+        judgement->is_told = true;
+        udpai_judgement_check(judgement);
+    }
+}
+
+void
+udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &node->judgements) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
+        if (judgement->ticket == 0 || judgement->ticket > ticket)
+            continue;
+        judgement->ticket = 0;
+        if (result != UDPA_OK)
+            refuse_unsafe(judgement);
+        udpai_judgement_check(judgement);
+    }
+}
+
+void
+udpai_node_flush(udpai_node *node)
+{
+    commit(node);
+    if (node->is_dirty)
+        evaluate(node);
+    tell_changes(node);
+    tell_settled(node);
+    udpai_locals_tell_new(node);
+    udpai_locals_tell_complete(node);
+    answer(node);
+}
+
+/* ---- looking ---- */
+
+udpai_store *
+udpai_node_store(udpai_node *node)
+{
+    return node->store;
+}
+
+const udpai_settled *
+udpai_node_settled(const udpai_node *node)
+{
+    return node->settled;
+}
+
+uint64_t
+udpai_node_n_loops(const udpai_node *node)
+{
+    return node->n_loops;
+}

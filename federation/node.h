@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop side of a node as a pure object: the store, where its contents come from, and who may be
+ * told that something is not there (docs/design/federation.md).
+ *
+ * Its surroundings hand in what has happened (reports of the stream side, files that were read,
+ * time) and carry out what it orders. It has no thread, no clock, no I/O. */
+#ifndef UDPAI_NODE_H
+#define UDPAI_NODE_H
+
+#include "session/messages.h"
+#include "store/store.h"
+
+typedef struct udpai_node udpai_node;
+
+/* ---- configuration: all borrowed, copied by the node ---- */
+
+typedef enum udpai_source_kind {
+    UDPAI_SOURCE_UDPA,        /* we dial */
+    UDPAI_SOURCE_UDPA_LISTEN, /* the peer dials us */
+    UDPAI_SOURCE_PATH,        /* a directory; somebody hands in its contents */
+} udpai_source_kind;
+
+typedef struct udpai_source_config {
+    udpai_str name;
+    udpai_source_kind kind;
+    udpai_str peer;    /* UDPA_LISTEN: the peer's name, or without TLS its node id */
+    udpai_str address; /* for people */
+    /* UDPA: how to reach it. A reference is taken with ref_target(); each DIAL order carries one.
+     */
+    void *target;
+    void *(*ref_target)(void *target);
+    void (*release_target)(void *target);
+} udpai_source_config;
+
+typedef enum udpai_continuation {
+    UDPAI_STOP_ON_SUCCESS,
+    UDPAI_STOP_ON_FAILURE,
+    UDPAI_CONTINUE,
+} udpai_continuation;
+
+typedef struct udpai_descriptor_config {
+    udpai_str source;
+    udpai_str prefix;
+    udpai_continuation continuation;
+    bool on_demand; /* by interest, not all of the prefix */
+} udpai_descriptor_config;
+
+typedef struct udpai_provider_config {
+    const udpai_str *types; /* full type URLs; none: every type that somebody here asks for */
+    size_t n_types;
+    const udpai_descriptor_config *descriptors;
+    size_t n_descriptors;
+} udpai_provider_config;
+
+/* An endpoint that we serve by dialling it. */
+typedef struct udpai_dial_config {
+    udpai_str name;
+    void *target;
+    void *(*ref_target)(void *target);
+    void (*release_target)(void *target);
+} udpai_dial_config;
+
+typedef struct udpai_node_timing {
+    uint64_t connect_grace_ms;
+    uint64_t sync_timeout_ms;
+    uint64_t hand_back_delay_ms;
+    uint64_t backoff_base_ms, backoff_max_ms;
+    uint64_t interest_linger_ms; /* what nobody here wants is still asked for so long */
+    uint64_t silence_ms;         /* a peer without our extensions is complete after so much of it */
+    uint64_t silence_max_ms;     /* or after so long in any case */
+    uint64_t
+        answer_timeout_ms; /* a subscriber in the process that deferred its answer has so long */
+} udpai_node_timing;
+
+typedef struct udpai_node_config {
+    udpai_str id;
+    udpai_str authority; /* of what is read from files */
+    udpai_node_timing timing;
+    udpai_store_options store;
+    const udpai_source_config *sources;
+    size_t n_sources;
+    const udpai_provider_config *providers;
+    size_t n_providers;
+    const udpai_dial_config *dials;
+    size_t n_dials;
+    bool is_durable;          /* an engine keeps contributions */
+    size_t max_changes_ahead; /* change sets that the stream side may have before it */
+} udpai_node_config;
+
+/* Decides who may publish what; open if there is none. An error refuses. */
+typedef udpa_err (*udpai_acl_publish_fn)(void *userdata,
+                                         const udpai_identity *identity,
+                                         const udpa_resource *resource,
+                                         udpa_error **ret_error);
+
+typedef struct udpai_node_env {
+    /* Takes the order. */
+    void (*order)(void *userdata, udpai_order *order);
+    /* Begins to commit; takes the batch; answered by udpai_node_committed(). NULL: nothing is kept.
+     */
+    void (*commit)(void *userdata, udpai_durable_batch *batch, uint64_t ticket);
+    /* Microseconds since 1970. */
+    int64_t (*wall_us)(void *userdata);
+    uint64_t (*random)(void *userdata);
+    /* What was published unasked has been judged, by its receipt, or because the stream ended (then
+     * `error`). Borrowed. NULL: nobody publishes. */
+    void (*published)(void *userdata,
+                      uint64_t ticket,
+                      const udpai_publication *publication,
+                      const udpa_error *error);
+    udpai_acl_publish_fn may_publish;
+    void *userdata;
+} udpai_node_env;
+
+udpa_err udpai_node_new(udpai_node **ret_node,
+                        udpai_wheel *wheel,
+                        const udpai_node_config *config,
+                        const udpai_node_env *env,
+                        udpa_error **ret_error);
+udpai_node *udpai_node_free(udpai_node *node);
+UDPA_DEFINE_CLEANUP(udpai_node, udpai_node_free)
+
+/* ---- starting ---- */
+
+/* Takes in what the durable engine kept; before udpai_node_start(). */
+udpa_err udpai_node_restore(udpai_node *node, const udpai_durable_op *op);
+/* Begins to connect. */
+void udpai_node_start(udpai_node *node);
+
+/* ---- what has happened ---- */
+
+/* A report of the stream side; frees it. */
+void udpai_node_report(udpai_node *node, udpai_report *report);
+/* A batch is safe, or could not be kept. */
+void udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result);
+/* Carries out what earlier calls have left to do: tells the stream side of changes, commits. To be
+ * called after every call above, and after the wheel was advanced; cheap when there is nothing. */
+void udpai_node_flush(udpai_node *node);
+
+/* The whole contents of a directory. */
+typedef struct udpai_directory {
+    udpai_str root;
+    udpai_str source;    /* the name of a PATH source; empty: a directory of the node itself */
+    udpai_str authority; /* empty: the node's */
+    udpa_resource *const *resources;
+    size_t n_resources;
+} udpai_directory;
+
+/* What the directory does not have any more is withdrawn. The first resource that cannot be taken
+ * is told; the others are. */
+udpa_err
+udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error);
+/* A directory of the node itself will come: nothing negative is said before it has. */
+udpa_err udpai_node_expect_files(udpai_node *node, udpai_str root);
+/* What the node says of itself; replaces what it said of this type before. */
+udpa_err udpai_node_set_own(udpai_node *node,
+                            udpai_str type_url,
+                            udpa_resource *const *resources,
+                            size_t n_resources);
+
+/* ---- publishing unasked, as endpoints do ---- */
+
+/* Publishes to the peer of this source, or of all sources (empty). Takes the publication. Returns a
+ * ticket that env.published() is called with for each; 0: there is no stream to publish on. */
+uint64_t udpai_node_publish(udpai_node *node, udpai_str source, udpai_publication *publication);
+
+/* ---- subscribing in the process ---- */
+
+typedef struct udpai_local_subscription udpai_local_subscription;
+
+/* A change of an effective resource. */
+typedef struct udpai_local_change {
+    udpa_resource *resource; /* of a removal: what it was last */
+    bool is_removed;
+    udpa_error *error; /* why the subscriber refuses it; owned by the update */
+} udpai_local_change;
+
+/* Changes that belong together, told to one subscription. The errors set in it become receipts. */
+typedef struct udpai_local_update udpai_local_update;
+
+size_t udpai_local_update_size(const udpai_local_update *update);
+const udpai_local_change *udpai_local_update_at(const udpai_local_update *update, size_t index);
+/* Consumes the error. */
+void udpai_local_update_refuse(udpai_local_update *update, size_t index, udpa_error *error);
+/* The answer takes longer than the call: done() is called later, once, with the update. */
+void udpai_local_update_defer(udpai_local_update *update);
+void udpai_local_update_done(udpai_local_update *update);
+
+typedef struct udpai_local_ops {
+    /* Borrowed, unless deferred. */
+    void (*update)(void *userdata, udpai_local_update *update);
+    /* All that the subscription selects is known now. Called once, and again after a time in which
+     * it was not. */
+    void (*complete)(void *userdata);
+    void *userdata;
+} udpai_local_ops;
+
+typedef struct udpai_selection {
+    udpai_str type_url;
+    udpai_str prefix;
+    const udpai_str *names; /* none: the wildcard of the prefix */
+    size_t n_names;
+} udpai_selection;
+
+/* What is there already comes with the next flush. */
+udpa_err udpai_node_subscribe(udpai_node *node,
+                              const udpai_selection *selection,
+                              const udpai_local_ops *ops,
+                              udpai_local_subscription **ret_subscription);
+void udpai_node_unsubscribe(udpai_node *node, udpai_local_subscription *subscription);
+
+/* ---- looking ---- */
+
+udpai_store *udpai_node_store(udpai_node *node);
+const udpai_settled *udpai_node_settled(const udpai_node *node);
+/* Loops met so far. */
+uint64_t udpai_node_n_loops(const udpai_node *node);
+/* Serialised udpa.status.v1.SourceStatus of each source; NodeStatus. */
+udpa_err udpai_node_visit_sources(const udpai_node *node,
+                                  void (*visit)(void *userdata, udpai_str name, udpa_bytes *status),
+                                  void *userdata);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* UDPA sessions as the loop side sees them: who is there, and which ConfigSource they serve. */
+#include "federation/node_internal.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+
+udpai_peer *
+udpai_peer_find(const udpai_node *node, uint64_t session)
+{
+    return session
+               ? udpai_map_get(&node->peers, (udpai_str){(const char *)&session, sizeof(session)})
+               : NULL;
+}
+
+udpai_str
+udpai_peer_name(const udpai_peer *peer)
+{
+    udpai_str name = udpai_identity_name(peer->identity);
+    if (name.len == 0 && peer->info)
+        name = udpai_node_info_parts(peer->info)->id;
+    return name;
+}
+
+static udpai_source *
+source_of_link(const udpai_node *node, uint64_t link)
+{
+    return udpai_map_get(&node->links, (udpai_str){(const char *)&link, sizeof(link)});
+}
+
+/* The ConfigSource that waits for this peer to dial us. */
+static udpai_source *
+source_that_listens(const udpai_node *node, const udpai_peer *peer)
+{
+    size_t at = 0;
+    udpai_source *source;
+    while ((source = udpai_map_next(&node->sources, &at))) {
+        if (source->kind != UDPAI_SOURCE_UDPA_LISTEN || source->session)
+            continue;
+        udpai_str wanted = udpai_bytes_view(source->peer_name);
+        bool is_it = peer->identity ? udpai_identity_matches(peer->identity, wanted)
+                                    : udpai_str_eq(udpai_peer_name(peer), wanted);
+        if (is_it)
+            return source;
+    }
+    return NULL;
+}
+
+static void
+attach(udpai_node *node, udpai_peer *peer, udpai_source *source)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_ATTACH);
+    if (!order)
+        return;
+    order->session = peer->session;
+    order->link = source->link;
+    order->is_source = true;
+    udpai_node_order(node, order);
+    udpai_source_opened(source, peer);
+    udpai_source_alive(source);
+}
+
+void
+udpai_peer_opened(udpai_node *node, udpai_report *report)
+{
+    udpai_peer *peer = udpai_alloc(sizeof(*peer));
+    if (!peer || (peer->session = report->session, !udpai_map_add(&node->peers, peer))) {
+        udpai_free(peer);
+        return; /* nothing it publishes can be judged; it stops reading before long */
+    }
+    peer->identity = UDPAI_TAKE(report->identity);
+    peer->address = UDPAI_TAKE(report->address);
+    udpai_source *source = report->link ? source_of_link(node, report->link) : NULL;
+    if (source)
+        udpai_source_opened(source, peer);
+}
+
+void
+udpai_peer_node(udpai_node *node, udpai_report *report)
+{
+    udpai_peer *peer = udpai_peer_find(node, report->session);
+    if (!peer)
+        return;
+    udpai_node_info_unref(peer->info);
+    peer->info = UDPAI_TAKE(report->info);
+    peer->is_extended = report->is_extended;
+    peer->is_node = udpai_node_info_has_feature(peer->info, UDPAI_FEATURE_NODE);
+    udpai_source *listening = peer->source ? NULL : source_that_listens(node, peer);
+    if (listening)
+        attach(node, peer, listening);
+    if (peer->source)
+        udpai_source_introduced(peer->source, peer);
+}
+
+/* What a peer publishes unasked is its own as long as it has the same name and node id, whatever
+ * the stream. */
+udpai_origin *
+udpai_peer_origin(udpai_node *node, udpai_peer *peer)
+{
+    if (peer->source && peer->source->serves_us)
+        return peer->source->origin;
+    if (peer->origin)
+        return peer->origin;
+    char key[2 * UDPAI_AUTHORITY_MAX + 16];
+    udpai_str name = udpai_identity_name(peer->identity), id = {0};
+    if (peer->info)
+        id = udpai_node_info_parts(peer->info)->id;
+    int len = snprintf(key, sizeof(key), "publisher:%.*s/%.*s",
+                       (int)udpai_min_size(name.len, UDPAI_AUTHORITY_MAX), name.data,
+                       (int)udpai_min_size(id.len, UDPAI_AUTHORITY_MAX), id.data);
+    peer->origin = udpai_store_origin(node->store, (udpai_str){key, (size_t)len});
+    if (peer->origin) {
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node_id = NULL;
+        udpai_origin_set_durable(peer->origin, node->is_durable);
+        if (peer->is_node && udpa_bytes_new(&node_id, id.data, id.len) == UDPA_OK)
+            udpai_origin_set_node(node->store, peer->origin, node_id);
+    }
+    return peer->origin;
+}
+
+static void
+free_peer(udpai_peer *peer)
+{
+    udpai_identity_unref(peer->identity);
+    udpa_bytes_unref(peer->address);
+    udpai_node_info_unref(peer->info);
+    udpai_free(peer);
+}
+
+void
+udpai_peer_closed(udpai_node *node, udpai_report *report)
+{
+    udpai_peer *peer = udpai_map_remove(
+        &node->peers, (udpai_str){(const char *)&report->session, sizeof(report->session)});
+    udpai_source *source = peer           ? peer->source
+                           : report->link ? source_of_link(node, report->link)
+                                          : NULL;
+    if (source)
+        udpai_source_closed(source, report->error);
+    udpai_publishing_ended(node, report->session, report->error);
+    if (peer)
+        free_peer(peer);
+}
+
+void
+udpai_peers_free(udpai_node *node)
+{
+    size_t at = 0;
+    udpai_peer *peer;
+    while ((peer = udpai_map_next(&node->peers, &at)))
+        free_peer(peer);
+    udpai_map_done(&node->peers);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ConfigSource's connection: dialling, backing off, being active. */
+#include "federation/node_internal.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+
+#define HELLO_MS 1000 /* how long a peer's Node is waited for before it counts as having none */
+
+void
+udpai_node_order(udpai_node *node, udpai_order *order)
+{
+    node->env.order(node->env.userdata, order);
+}
+
+bool
+udpai_source_is_active(const udpai_source *source)
+{
+    return source->state == UDPAI_SOURCE_ACTIVE;
+}
+
+static void
+set_state(udpai_source *source, udpai_source_state state)
+{
+    if (source->state == state)
+        return;
+    source->state = state;
+    source->since_us = source->node->env.wall_us(source->node->env.userdata);
+    udpai_node_touch(source->node);
+}
+
+/* ---- dialling ---- */
+
+static void
+dial(udpai_source *source)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_DIAL);
+    if (!order) { /* as if it had failed */
+        udpai_source_closed(source, NULL);
+        return;
+    }
+    order->link = source->link;
+    order->is_source = source->serves_us;
+    order->target = source->ref_target ? source->ref_target(source->target) : NULL;
+    order->release_target = source->release_target;
+    set_state(source, UDPAI_SOURCE_CONNECTING);
+    udpai_node_order(source->node, order);
+}
+
+static void
+on_retry(udpai_timer *timer)
+{
+    dial(UDPAI_CONTAINER_OF(timer, udpai_source, retry));
+}
+
+/* Doubles from base to max with the number of failures; the actual wait lies anywhere between half
+ * of it and all of it, so that those who lost one peer together do not come back together. */
+static uint64_t
+backoff_ms(const udpai_source *source)
+{
+    const udpai_node_timing *timing = &source->node->timing;
+    uint64_t wait = timing->backoff_base_ms;
+    for (unsigned i = 1; i < source->n_failures && wait < timing->backoff_max_ms; i++)
+        wait *= 2;
+    if (wait > timing->backoff_max_ms)
+        wait = timing->backoff_max_ms;
+    return wait / 2 + source->node->env.random(source->node->env.userdata) % (wait / 2 + 1);
+}
+
+static void
+wait_and_retry(udpai_source *source)
+{
+    set_state(source, UDPAI_SOURCE_WAITING);
+    udpai_timer_set(source->node->wheel, &source->retry,
+                    udpai_node_now(source->node) + backoff_ms(source));
+}
+
+static void
+hang_up(udpai_source *source)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
+    if (!order)
+        return;
+    order->session = source->session;
+    order->link = source->link;
+    udpai_node_order(source->node, order);
+}
+
+/* A source that no provider reaches is left alone; a peer that dials us stays as long as it likes.
+ */
+void
+udpai_source_reach(udpai_source *source, bool reached)
+{
+    if (source->is_reached == reached)
+        return;
+    source->is_reached = reached;
+    if (source->kind == UDPAI_SOURCE_PATH || !source->node->is_started)
+        return;
+    udpai_node *node = source->node;
+    if (reached && !source->is_decided)
+        udpai_timer_set(node->wheel, &source->grace,
+                        udpai_node_now(node) + node->timing.connect_grace_ms);
+    if (source->kind != UDPAI_SOURCE_UDPA)
+        return;
+    if (reached && source->state == UDPAI_SOURCE_IDLE) {
+        dial(source);
+    } else if (!reached && source->state == UDPAI_SOURCE_WAITING) {
+        udpai_timer_cancel(&source->retry);
+        set_state(source, UDPAI_SOURCE_IDLE);
+    } else if (!reached && source->state != UDPAI_SOURCE_IDLE) {
+        hang_up(source);
+    }
+}
+
+/* ---- deciding whether it counts ---- */
+
+static void
+on_grace_end(udpai_timer *timer)
+{
+    udpai_source *source = UDPAI_CONTAINER_OF(timer, udpai_source, grace);
+    source->is_decided = true;
+    udpai_node_touch(source->node);
+}
+
+bool
+udpai_source_has_said_all(const udpai_source *source)
+{
+    UDPAI_LIST_FOREACH (node, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(node, udpai_scope, in_source);
+        if (scope->wanted && !scope->on_demand && !scope->is_known)
+            return false;
+    }
+    return true;
+}
+
+static void
+on_sync_timeout(udpai_timer *timer)
+{
+    udpai_source *source = UDPAI_CONTAINER_OF(timer, udpai_source, sync);
+    if (udpai_source_has_said_all(source))
+        return;
+    source->is_hung = true;
+    udpai_log(
+        UDPA_LOG_WARNING, "federation",
+        "source %.*s is connected but has not sent all it has within %llu ms: the next source "
+        "of its providers counts until it has",
+        (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
+        (unsigned long long)source->node->timing.sync_timeout_ms);
+    udpai_node_touch(source->node);
+}
+
+static void
+on_hand_back(udpai_timer *timer)
+{
+    udpai_node_touch(UDPAI_CONTAINER_OF(timer, udpai_source, hand_back)->node);
+}
+
+/* ---- the stream ---- */
+
+static void
+sync_scopes(udpai_source *source)
+{
+    UDPAI_LIST_FOREACH (node, &source->scopes)
+        udpai_scope_sync(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
+}
+
+/* It was asked as one that has no Node, and has one after all: asked again, in its own words. */
+static void
+ask_anew(udpai_source *source)
+{
+    UDPAI_LIST_FOREACH (node, &source->scopes)
+        udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
+    sync_scopes(source);
+}
+
+static void
+may_ask_now(udpai_source *source)
+{
+    udpai_timer_cancel(&source->hello);
+    if (source->may_ask)
+        return;
+    source->may_ask = true;
+    sync_scopes(source);
+}
+
+static void
+on_hello_end(udpai_timer *timer)
+{
+    udpai_source *source = UDPAI_CONTAINER_OF(timer, udpai_source, hello);
+    source->asked_blindly = true;
+    may_ask_now(source);
+}
+
+void
+udpai_source_opened(udpai_source *source, udpai_peer *peer)
+{
+    udpai_node *node = source->node;
+    source->session = peer->session;
+    source->counters.n_connects++;
+    peer->source = source;
+    set_state(source, UDPAI_SOURCE_CONNECTED);
+    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected",
+              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
+    if (peer->info)
+        may_ask_now(source);
+    else
+        udpai_timer_set(node->wheel, &source->hello, udpai_node_now(node) + HELLO_MS);
+}
+
+/* Its Node has come: now it is known what it understands, and who it is. */
+void
+udpai_source_introduced(udpai_source *source, udpai_peer *peer)
+{
+    udpai_str id = udpai_node_info_parts(peer->info)->id;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node_id = NULL;
+    if (udpa_bytes_new(&node_id, id.data, id.len) == UDPA_OK && source->origin)
+        udpai_origin_set_node(source->node->store, source->origin, node_id);
+    if (source->may_ask && source->asked_blindly) {
+        source->asked_blindly = false;
+        ask_anew(source);
+    }
+    may_ask_now(source);
+    udpai_node_touch(source->node);
+}
+
+void
+udpai_source_alive(udpai_source *source)
+{
+    udpai_node *node = source->node;
+    if (source->state == UDPAI_SOURCE_ACTIVE)
+        return;
+    source->n_failures = 0;
+    source->is_decided = true;
+    source->active_since_ms = udpai_node_now(node);
+    udpai_timer_cancel(&source->grace);
+    udpai_timer_set(node->wheel, &source->sync,
+                    udpai_node_now(node) + node->timing.sync_timeout_ms);
+    udpai_timer_set(node->wheel, &source->hand_back,
+                    udpai_node_now(node) + node->timing.hand_back_delay_ms);
+    set_state(source, UDPAI_SOURCE_ACTIVE);
+}
+
+static void
+note_error(udpai_source *source, const udpa_error *error)
+{
+    udpa_error_unref(source->last_error);
+    source->last_error = udpa_error_ref((udpa_error *)(uintptr_t)error);
+    udpai_log(UDPA_LOG_WARNING, "federation", "source %.*s: %s", (int)udpa_bytes_size(source->name),
+              (const char *)udpa_bytes_data(source->name),
+              error ? udpa_error_message(error) : "the stream has ended");
+}
+
+/* A stream's end says nothing about resources: all that came by it stays. */
+void
+udpai_source_closed(udpai_source *source, udpa_error *error)
+{
+    note_error(source, error);
+    source->session = 0;
+    source->may_ask = source->asked_blindly = false;
+    source->n_failures++;
+    udpai_timer_cancel(&source->hello);
+    udpai_timer_cancel(&source->sync);
+    udpai_timer_cancel(&source->hand_back);
+    UDPAI_LIST_FOREACH (node, &source->scopes)
+        udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
+    if (source->kind == UDPAI_SOURCE_UDPA && source->is_reached)
+        wait_and_retry(source);
+    else
+        set_state(source, UDPAI_SOURCE_IDLE);
+    udpai_node_touch(source->node);
+}
+
+/* ---- making one ---- */
+
+static udpa_err
+copy_config(udpai_source *source, const udpai_source_config *config)
+{
+    udpa_err err = udpa_bytes_new(&source->name, config->name.data, config->name.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&source->peer_name, config->peer.data, config->peer.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&source->address, config->address.data, config->address.len);
+    source->kind = config->kind;
+    source->ref_target = config->ref_target;
+    source->release_target = config->release_target;
+    source->target = config->target ? config->ref_target(config->target) : NULL;
+    return err;
+}
+
+static udpa_err
+make_origin(udpai_source *source)
+{
+    char key[UDPAI_AUTHORITY_MAX + 8];
+    udpai_str name = udpai_bytes_view(source->name);
+    int len = snprintf(key, sizeof(key), "source:%.*s", (int)name.len, name.data);
+    if (len < 0 || (size_t)len >= sizeof(key))
+        return UDPA_ERR_LIMIT;
+    udpai_store *store = source->node->store;
+    source->origin = udpai_store_origin(store, (udpai_str){key, (size_t)len});
+    if (!source->origin)
+        return UDPA_ERR_NOMEM;
+    udpai_origin_set_rank(store, source->origin, UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin_set_durable(source->origin,
+                             source->node->is_durable && source->kind != UDPAI_SOURCE_PATH);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_source_new(udpai_node *node,
+                 const udpai_source_config *config,
+                 bool serves_us,
+                 udpai_source **ret_source)
+{
+    udpai_source *source = udpai_alloc(sizeof(*source));
+    if (!source)
+        return UDPA_ERR_NOMEM;
+    source->node = node;
+    source->serves_us = serves_us;
+    source->link = ++node->last_link;
+    source->since_us = node->env.wall_us(node->env.userdata);
+    udpai_list_init(&source->scopes);
+    udpai_timer_init(&source->retry, on_retry);
+    udpai_timer_init(&source->grace, on_grace_end);
+    udpai_timer_init(&source->hello, on_hello_end);
+    udpai_timer_init(&source->sync, on_sync_timeout);
+    udpai_timer_init(&source->hand_back, on_hand_back);
+    udpa_err err = copy_config(source, config);
+    if (err == UDPA_OK && serves_us)
+        err = make_origin(source);
+    if (err != UDPA_OK) {
+        udpai_source_free(source);
+        return err;
+    }
+    *ret_source = source;
+    return UDPA_OK;
+}
+
+void
+udpai_source_free(udpai_source *source)
+{
+    UDPAI_LIST_FOREACH_SAFE (node, &source->scopes)
+        udpai_scope_free(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
+    udpai_timer *const timers[] = {&source->retry, &source->grace, &source->hello, &source->sync,
+                                   &source->hand_back};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(timers); i++)
+        udpai_timer_cancel(timers[i]);
+    if (source->target)
+        source->release_target(source->target);
+    udpa_bytes_unref(source->name);
+    udpa_bytes_unref(source->peer_name);
+    udpa_bytes_unref(source->address);
+    udpa_error_unref(source->last_error);
+    udpai_free(source);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sources, described as udpa.status.v1.SourceStatus. */
+#include "federation/node_internal.h"
+
+#include "session/status.h"
+#include "wire/entry.h"
+
+/* The numbers of SourceStatus.State. */
+static uint64_t
+state_number(const udpai_source *source)
+{
+    switch (source->state) {
+    case UDPAI_SOURCE_WAITING:
+        return 1;
+    case UDPAI_SOURCE_CONNECTING:
+        return 2;
+    case UDPAI_SOURCE_CONNECTED:
+        return 3;
+    case UDPAI_SOURCE_ACTIVE:
+        return 4;
+    case UDPAI_SOURCE_IDLE:
+        break;
+    }
+    return 0;
+}
+
+static void
+put_scope(udpai_proto_writer *writer, const udpai_scope *scope)
+{
+    udpai_str type = udpai_bytes_view(scope->type);
+    udpai_proto_put_bytes(writer, 1, type);
+    udpai_proto_put_bytes_opt(writer, 2, udpai_bytes_view(scope->prefix));
+    udpai_proto_put_varint_opt(writer, 3, scope->is_complete);
+    udpai_proto_put_varint_opt(writer, 4, udpai_origin_is_eligible(scope->source->origin, type));
+}
+
+static void
+put_counters(udpai_proto_writer *writer, const udpai_source_counters *counters)
+{
+    udpai_proto_put_varint_opt(writer, 9, counters->n_resources);
+    udpai_proto_put_varint_opt(writer, 10, counters->n_refreshes);
+    udpai_proto_put_varint_opt(writer, 11, counters->n_removals);
+    udpai_proto_put_varint_opt(writer, 12, counters->n_refused);
+    udpai_proto_put_varint_opt(writer, 13, counters->n_connects);
+}
+
+static void
+put_source(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_source *source = what;
+    const udpai_peer *peer = udpai_peer_find(source->node, source->session);
+    udpai_proto_put_bytes_opt(writer, 1, udpai_bytes_view(source->name));
+    udpai_proto_put_bytes_opt(writer, 2, udpai_bytes_view(source->address));
+    udpai_proto_put_varint_opt(writer, 3, state_number(source));
+    udpai_timestamp_put(writer, 4, source->since_us);
+    if (peer && peer->info)
+        udpai_proto_put_bytes_opt(writer, 5, udpai_node_info_parts(peer->info)->id);
+    if (peer)
+        udpai_proto_put_bytes_opt(writer, 6, udpai_identity_name(peer->identity));
+    if (source->last_error)
+        udpai_proto_put_bytes_opt(writer, 7,
+                                  udpai_str_from(udpa_error_message(source->last_error)));
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        udpai_proto_writer size = {0};
+        put_scope(&size, scope);
+        udpai_proto_put_head(writer, 8, size.size);
+        put_scope(writer, scope);
+    }
+    put_counters(writer, &source->counters);
+}
+
+udpa_err
+udpai_node_visit_sources(const udpai_node *node,
+                         void (*visit)(void *userdata, udpai_str name, udpa_bytes *status),
+                         void *userdata)
+{
+    size_t at = 0;
+    const udpai_source *source;
+    while ((source = udpai_map_next(&node->links, &at))) {
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *status = udpai_status_encode(put_source, source);
+        if (!status)
+            return UDPA_ERR_NOMEM;
+        visit(userdata, udpai_bytes_view(source->name), status);
+    }
+    return UDPA_OK;
+}

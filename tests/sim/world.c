@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "network.h"
+
+const char *const sim_count_names[SIM_COUNTS] = {
+    "subscribes",
+    "unsubscribes",
+    "publishes",
+    "receipts",
+    "subscription errors",
+    "connects",
+    "dials failed",
+    "cuts",
+    "messages lost",
+    "crashes",
+    "crashes without state",
+    "restarts",
+    "partitions",
+    "slow links",
+    "pauses",
+    "commits",
+};
+
+/* ---- events ---- */
+
+struct sim_event {
+    uint64_t at_us, order;
+    sim_action_fn action;
+    void *userdata;
+};
+
+static bool
+is_before(const struct sim_event *a, const struct sim_event *b)
+{
+    return a->at_us != b->at_us ? a->at_us < b->at_us : a->order < b->order;
+}
+
+static void
+sift_up(sim_world *world, size_t at)
+{
+    struct sim_event **heap = world->events.items;
+    for (; at > 0 && is_before(heap[at], heap[(at - 1) / 2]); at = (at - 1) / 2) {
+        struct sim_event *above = heap[(at - 1) / 2];
+        heap[(at - 1) / 2] = heap[at];
+        heap[at] = above;
+    }
+}
+
+static void
+sift_down(sim_world *world, size_t at)
+{
+    struct sim_event **heap = world->events.items;
+    for (;;) {
+        size_t first = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++)
+            if (child < world->events.n && is_before(heap[child], heap[first]))
+                first = child;
+        if (first == at)
+            return;
+        struct sim_event *swap = heap[at];
+        heap[at] = heap[first];
+        heap[first] = swap;
+        at = first;
+    }
+}
+
+void
+sim_after(sim_world *world, uint64_t delay_us, sim_action_fn action, void *userdata)
+{
+    struct sim_event *event = udpai_alloc(sizeof(*event));
+    if (!event || !udpai_vector_push(&world->events, event))
+        abort();
+    *event = (struct sim_event){world->now_us + delay_us, world->n_events++, action, userdata};
+    sift_up(world, world->events.n - 1);
+}
+
+void
+sim_run_until(sim_world *world, uint64_t time_us)
+{
+    while (world->events.n && world->events.items[0]->at_us <= time_us) {
+        struct sim_event *event = world->events.items[0];
+        world->events.items[0] = world->events.items[--world->events.n];
+        sift_down(world, 0);
+        world->now_us = event->at_us;
+        event->action(world, event->userdata);
+        udpai_free(event);
+    }
+    world->now_us = time_us;
+}
+
+/* ---- events that belong to one life of a node ---- */
+
+struct life_event {
+    sim_node *node;
+    unsigned epoch;
+    void (*action)(sim_node *node);
+};
+
+static void
+run_life_event(sim_world *world, void *userdata)
+{
+    (void)world;
+    struct life_event *event = userdata;
+    if (event->node->is_up && event->node->epoch == event->epoch)
+        event->action(event->node);
+    udpai_free(event);
+}
+
+static void
+node_after(sim_node *node, uint64_t delay_us, void (*action)(sim_node *node))
+{
+    struct life_event *event = udpai_alloc(sizeof(*event));
+    if (!event)
+        abort();
+    *event = (struct life_event){node, node->epoch, action};
+    sim_after(node->world, delay_us, run_life_event, event);
+}
+
+/* A short time, mostly; now and then a long one, as when a thread is not scheduled. */
+static uint64_t
+hesitation_us(sim_world *world)
+{
+    return sim_once_in(&world->random, 50) ? sim_below(&world->random, 20000)
+                                           : sim_below(&world->random, 300);
+}
+
+/* ---- the two halves ---- */
+
+static void loop_tick(sim_node *node);
+static void hub_tick(sim_node *node);
+
+static void
+schedule_loop_tick(sim_node *node)
+{
+    uint64_t next_ms = udpai_wheel_next(&node->loop_wheel);
+    if (next_ms == UDPAI_WHEEL_NEVER)
+        return;
+    uint64_t at_us = next_ms * 1000 > node->world->now_us ? next_ms * 1000 : node->world->now_us;
+    if (at_us >= node->loop_tick_us && node->loop_tick_us > node->world->now_us)
+        return;
+    node->loop_tick_us = at_us;
+    node_after(node, at_us - node->world->now_us, loop_tick);
+}
+
+static void
+schedule_hub_tick(sim_node *node)
+{
+    uint64_t next_ms = udpai_wheel_next(&node->hub_wheel);
+    if (next_ms == UDPAI_WHEEL_NEVER)
+        return;
+    uint64_t at_us = next_ms * 1000 > node->world->now_us ? next_ms * 1000 : node->world->now_us;
+    if (at_us >= node->hub_tick_us && node->hub_tick_us > node->world->now_us)
+        return;
+    node->hub_tick_us = at_us;
+    node_after(node, at_us - node->world->now_us, hub_tick);
+}
+
+static void
+loop_begin(sim_node *node)
+{
+    udpai_wheel_advance(&node->loop_wheel, sim_ms(node->world));
+}
+
+static void
+loop_end(sim_node *node)
+{
+    udpai_node_flush(node->node);
+    schedule_loop_tick(node);
+}
+
+void
+sim_hub_begin(sim_node *node)
+{
+    udpai_wheel_advance(&node->hub_wheel, sim_ms(node->world));
+}
+
+void
+sim_hub_end(sim_node *node)
+{
+    udpai_hub_run(node->hub);
+    schedule_hub_tick(node);
+}
+
+static void
+loop_tick(sim_node *node)
+{
+    loop_begin(node);
+    loop_end(node);
+}
+
+static void
+hub_tick(sim_node *node)
+{
+    sim_hub_begin(node);
+    sim_hub_end(node);
+}
+
+void
+sim_touch(sim_node *node)
+{
+    if (node->is_up)
+        loop_tick(node);
+}
+
+/* ---- messages between the halves ---- */
+
+static void
+deliver_orders(sim_node *node)
+{
+    node->orders_due = false;
+    sim_hub_begin(node);
+    size_t n = node->n_orders;
+    if (sim_once_in(&node->world->random, 3))
+        n = 1 + sim_below(&node->world->random, n);
+    udpai_list *at;
+    while (n-- > 0 && (at = udpai_list_pop(&node->orders))) {
+        node->n_orders--;
+        udpai_hub_order(node->hub, UDPAI_LIST_ENTRY(at, udpai_order, node));
+    }
+    if (node->n_orders) {
+        node->orders_due = true;
+        node_after(node, hesitation_us(node->world), deliver_orders);
+    }
+    sim_hub_end(node);
+}
+
+static void
+deliver_reports(sim_node *node)
+{
+    node->reports_due = false;
+    loop_begin(node);
+    size_t n = node->n_reports;
+    if (sim_once_in(&node->world->random, 3))
+        n = 1 + sim_below(&node->world->random, n);
+    udpai_list *at;
+    while (n-- > 0 && (at = udpai_list_pop(&node->reports))) {
+        node->n_reports--;
+        udpai_node_report(node->node, UDPAI_LIST_ENTRY(at, udpai_report, node));
+    }
+    if (node->n_reports) {
+        node->reports_due = true;
+        node_after(node, hesitation_us(node->world), deliver_reports);
+    }
+    loop_end(node);
+}
+
+static void
+on_order(void *userdata, udpai_order *order)
+{
+    sim_node *node = userdata;
+    udpai_list_append(&node->orders, &order->node);
+    node->n_orders++;
+    node->most_orders = udpai_max_size(node->most_orders, node->n_orders);
+    if (!node->orders_due) {
+        node->orders_due = true;
+        node_after(node, hesitation_us(node->world), deliver_orders);
+    }
+}
+
+void
+sim_report(sim_node *node, udpai_report *report)
+{
+    udpai_list_append(&node->reports, &report->node);
+    node->n_reports++;
+    node->most_reports = udpai_max_size(node->most_reports, node->n_reports);
+    if (!node->reports_due) {
+        node->reports_due = true;
+        node_after(node, hesitation_us(node->world), deliver_reports);
+    }
+}
+
+static void
+on_report(void *userdata, udpai_report *report)
+{
+    sim_report(userdata, report);
+}
+
+static void
+run_hub(sim_node *node)
+{
+    node->hub_due = false;
+    hub_tick(node);
+}
+
+static void
+on_hub_wake(void *userdata)
+{
+    sim_node *node = userdata;
+    if (!node->hub_due) {
+        node->hub_due = true;
+        node_after(node, sim_below(&node->world->random, 100), run_hub);
+    }
+}
+
+/* ---- surroundings ---- */
+
+static int64_t
+wall_us(void *userdata)
+{
+    return 1700000000000000 + (int64_t)((sim_node *)userdata)->world->now_us;
+}
+
+static uint64_t
+random_number(void *userdata)
+{
+    return sim_next(&((sim_node *)userdata)->world->random);
+}
+
+static void
+on_published(void *userdata,
+             uint64_t ticket,
+             const udpai_publication *publication,
+             const udpa_error *error)
+{
+    sim_node *node = userdata;
+    if (node->published)
+        node->published(node, ticket, publication, error);
+}
+
+/* ---- the disk ---- */
+
+static bool
+same_bytes(const udpa_bytes *a, const udpa_bytes *b)
+{
+    return udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b));
+}
+
+static udpa_bytes *
+type_of(const udpai_durable_op *op)
+{
+    return op->kind == UDPAI_DURABLE_PUT ? udpai_resource_type(op->resource) : op->type;
+}
+
+static udpai_str
+name_of(const udpai_durable_op *op)
+{
+    return op->kind == UDPAI_DURABLE_PUT ? udpai_resource_name(op->resource)
+                                         : udpai_bytes_view(op->name);
+}
+
+static void
+release_op(udpai_durable_op *op)
+{
+    udpa_bytes_unref(op->origin);
+    udpa_resource_unref(op->resource);
+    udpa_bytes_unref(op->type);
+    udpa_bytes_unref(op->name);
+}
+
+static void
+forget_contribution(sim_node *node, const udpai_durable_op *op)
+{
+    for (size_t i = 0; i < node->kept.n; i++) {
+        udpai_durable_op *kept = &node->kept.items[i];
+        if (kept->kind == UDPAI_DURABLE_PUT && same_bytes(kept->origin, op->origin) &&
+            same_bytes(type_of(kept), type_of(op)) && udpai_str_eq(name_of(kept), name_of(op))) {
+            release_op(kept);
+            udpai_vector_remove_unordered(&node->kept, i);
+            return;
+        }
+    }
+}
+
+static void
+keep_op(sim_node *node, const udpai_durable_op *op)
+{
+    if (op->kind != UDPAI_DURABLE_MARK)
+        forget_contribution(node, op);
+    if (op->kind == UDPAI_DURABLE_DELETE)
+        return;
+    if (!udpai_vector_push(&node->kept, *op))
+        abort();
+    udpa_bytes_ref(op->origin);
+    udpa_resource_ref(op->resource);
+    udpa_bytes_ref(op->type);
+    udpa_bytes_ref(op->name);
+}
+
+struct commit {
+    sim_node *node;
+    unsigned epoch;
+    udpai_durable_batch *batch;
+    uint64_t ticket;
+};
+
+static void
+end_commit(sim_world *world, void *userdata)
+{
+    struct commit *commit = userdata;
+    sim_node *node = commit->node;
+    if (node->is_up && node->epoch == commit->epoch) {
+        for (size_t i = 0; i < commit->batch->ops.n; i++)
+            keep_op(node, &commit->batch->ops.items[i]);
+        world->counts[SIM_COMMITS]++;
+        loop_begin(node);
+        udpai_node_committed(node->node, commit->ticket, UDPA_OK);
+        loop_end(node);
+    }
+    udpai_durable_batch_free(commit->batch);
+    udpai_free(commit);
+}
+
+static uint64_t
+disk_time_us(sim_node *node)
+{
+    /* In order: a later batch is never done before an earlier one. */
+    uint64_t done = node->world->now_us + 100 + sim_below(&node->world->random, 3000);
+    if (done <= node->disk_busy_until_us)
+        done = node->disk_busy_until_us + 1;
+    node->disk_busy_until_us = done;
+    return done - node->world->now_us;
+}
+
+static void
+on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
+{
+    sim_node *node = userdata;
+    struct commit *commit = udpai_alloc(sizeof(*commit));
+    if (!commit)
+        abort();
+    *commit = (struct commit){node, node->epoch, batch, ticket};
+    sim_after(node->world, disk_time_us(node), end_commit, commit);
+}
+
+/* ---- life and death ---- */
+
+sim_node *
+sim_add_node(sim_world *world, const char *id)
+{
+    sim_node *node = udpai_alloc(sizeof(*node));
+    if (!node || world->nodes.n == SIM_NODES_MAX || !udpai_vector_push(&world->nodes, node))
+        abort();
+    node->world = world;
+    node->index = world->nodes.n - 1;
+    snprintf(node->id, sizeof(node->id), "%s", id);
+    udpai_list_init(&node->orders);
+    udpai_list_init(&node->reports);
+    udpai_list_init(&node->streams);
+    return node;
+}
+
+static udpai_node_info *
+make_info(const sim_node *node, const sim_node_plan *plan)
+{
+    udpai_str features[2] = {UDPAI_STR(UDPAI_FEATURE_EXTENSIONS), UDPAI_STR(UDPAI_FEATURE_NODE)};
+    size_t n = plan->knows_public_protocol_only ? 0 : plan->is_management ? 2 : 1;
+    const udpai_node_parts parts = {
+        .id = udpai_str_from(node->id),
+        .features = features,
+        .n_features = n,
+    };
+    udpai_node_info *info;
+    if (udpai_node_info_new(&info, &parts) != UDPA_OK)
+        abort();
+    return info;
+}
+
+static void
+make_halves(sim_node *node, const sim_node_plan *plan)
+{
+    udpai_wheel_init(&node->loop_wheel, sim_ms(node->world));
+    udpai_wheel_init(&node->hub_wheel, sim_ms(node->world));
+    const udpai_node_env node_env = {
+        .order = on_order,
+        .commit = plan->config.is_durable ? on_commit : NULL,
+        .wall_us = wall_us,
+        .random = random_number,
+        .published = on_published,
+        .userdata = node,
+    };
+    udpa_error *error = NULL;
+    if (udpai_node_new(&node->node, &node->loop_wheel, &plan->config, &node_env, &error)) {
+        fprintf(stderr, "cannot make node %s: %s\n", node->id, udpa_error_message(error));
+        abort();
+    }
+    const udpai_hub_options options = {
+        .fanout = {.cycle_timeout_ms = 20000,
+                   .view_linger_ms = 1000,
+                   .tombstones_min = 8,
+                   .max_views = 1000,
+                   .max_names = 1000,
+                   .body_cache_bytes = 1 << 20,
+                   .response_bytes = 2000},
+        .info = make_info(node, plan),
+        .max_unjudged = 4,
+        .max_unjudged_bytes = 1 << 20,
+    };
+    const udpai_hub_env hub_env = {
+        .report = on_report,
+        .dial = sim_on_dial,
+        .stop_dialling = sim_on_stop_dialling,
+        .wake = on_hub_wake,
+        .wall_us = wall_us,
+        .userdata = node,
+    };
+    if (udpai_hub_new(&node->hub, &node->hub_wheel, &options, &hub_env) != UDPA_OK)
+        abort();
+    udpai_node_info_unref(options.info);
+}
+
+void
+sim_start_node(sim_node *node)
+{
+    sim_node_plan plan = {0};
+    node->plan(node, &plan);
+    node->is_up = true;
+    node->loop_tick_us = node->hub_tick_us = 0;
+    make_halves(node, &plan);
+    for (size_t i = 0; i < node->kept.n; i++)
+        if (udpai_node_restore(node->node, &node->kept.items[i]) != UDPA_OK)
+            abort();
+    if (node->started)
+        node->started(node);
+    udpai_node_start(node->node);
+    loop_tick(node);
+}
+
+static void
+drop_messages(sim_node *node)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(&node->orders)))
+        udpai_order_free(UDPAI_LIST_ENTRY(at, udpai_order, node));
+    while ((at = udpai_list_pop(&node->reports)))
+        udpai_report_free(UDPAI_LIST_ENTRY(at, udpai_report, node));
+    node->n_orders = node->n_reports = 0;
+    node->orders_due = node->reports_due = node->hub_due = false;
+}
+
+void
+sim_crash_node(sim_node *node, bool keep_state)
+{
+    if (!node->is_up)
+        return;
+    if (node->stopped)
+        node->stopped(node);
+    sim_end_streams_of(node);
+    node->is_up = false;
+    node->epoch++;
+    node->hub = udpai_hub_free(node->hub);
+    node->node = udpai_node_free(node->node);
+    drop_messages(node);
+    node->disk_busy_until_us = 0;
+    if (!keep_state) {
+        for (size_t i = 0; i < node->kept.n; i++)
+            release_op(&node->kept.items[i]);
+        node->kept.n = 0;
+    }
+}
+
+void
+sim_world_init(sim_world *world, uint64_t seed)
+{
+    memset(world, 0, sizeof(*world));
+    world->random.state = seed;
+    world->now_us = 1000000;
+    world->partition_stride = SIM_NODES_MAX;
+    world->partitioned = udpai_alloc_array((size_t)SIM_NODES_MAX * SIM_NODES_MAX, sizeof(bool));
+    udpai_list_init(&world->streams);
+    if (!world->partitioned)
+        abort();
+}
+
+void
+sim_world_done(sim_world *world)
+{
+    for (size_t i = 0; i < world->nodes.n; i++)
+        sim_crash_node(world->nodes.items[i], false);
+    /* What is left of events only frees what it holds. */
+    while (world->events.n)
+        sim_run_until(world, world->events.items[0]->at_us);
+    for (size_t i = 0; i < world->nodes.n; i++) {
+        udpai_vector_done(&world->nodes.items[i]->kept);
+        udpai_free(world->nodes.items[i]);
+    }
+    udpai_vector_done(&world->nodes);
+    udpai_vector_done(&world->events);
+    udpai_free(world->partitioned);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A world of nodes in one process: a virtual clock, a network that delays, cuts and loses, machines
+ * that crash and come back. Each node is the real one, both halves of it; what is simulated is what
+ * lies around them. */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include "base/list.h"
+#include "base/vector.h"
+#include "federation/node.h"
+#include "random.h"
+#include "session/udpa.h"
+
+typedef struct sim_world sim_world;
+typedef struct sim_node sim_node;
+typedef struct sim_stream sim_stream;
+
+/* What happened how often; a run in which one stays zero has not tested what it claims to. */
+typedef enum sim_count {
+    SIM_SUBSCRIBES,
+    SIM_UNSUBSCRIBES,
+    SIM_PUBLISHES,
+    SIM_RECEIPTS,
+    SIM_SUBSCRIPTION_ERRORS,
+    SIM_CONNECTS,
+    SIM_DIALS_FAILED,
+    SIM_CUTS,
+    SIM_MESSAGES_LOST,
+    SIM_CRASHES,
+    SIM_CRASHES_WITHOUT_STATE,
+    SIM_RESTARTS,
+    SIM_PARTITIONS,
+    SIM_SLOW_LINKS,
+    SIM_PAUSES,
+    SIM_COMMITS,
+    SIM_COUNTS,
+} sim_count;
+
+extern const char *const sim_count_names[SIM_COUNTS];
+
+/* Fills in how a node is configured, each time it starts; the strings must outlive the call. */
+typedef struct sim_node_plan {
+    udpai_node_config config;
+    bool is_management;
+    bool knows_public_protocol_only;
+} sim_node_plan;
+
+typedef void (*sim_action_fn)(sim_world *world, void *userdata);
+
+struct sim_node {
+    sim_world *world;
+    size_t index;
+    char id[16];
+    void (*plan)(sim_node *self, sim_node_plan *plan);
+    void (*started)(sim_node *self); /* after each start: subscribe, publish */
+    void (*stopped)(sim_node *self); /* before each crash */
+    void (*published)(sim_node *self,
+                      uint64_t ticket,
+                      const udpai_publication *publication,
+                      const udpa_error *error);
+    void *userdata;
+    bool is_up;
+    unsigned epoch; /* grows with each crash: what was meant for an earlier life is void */
+    udpai_wheel loop_wheel, hub_wheel;
+    udpai_node *node;
+    udpai_hub *hub;
+    udpai_list orders, reports;
+    bool orders_due, reports_due, hub_due;
+    uint64_t loop_tick_us, hub_tick_us;
+    udpai_list streams;                  /* ends of streams */
+    UDPAI_VECTOR(udpai_durable_op) kept; /* what its disk holds */
+    uint64_t disk_busy_until_us;
+    size_t n_orders, n_reports;
+    size_t most_orders, most_reports;
+};
+
+struct sim_world {
+    sim_random random;
+    uint64_t now_us;
+    uint64_t n_events;
+    UDPAI_VECTOR(struct sim_event *) events; /* a heap */
+    UDPAI_VECTOR(sim_node *) nodes;
+    udpai_list streams;
+    bool *partitioned; /* [a * n + b] */
+    size_t partition_stride;
+    uint64_t slow_until_us;
+    uint64_t counts[SIM_COUNTS];
+    bool trace;
+};
+
+#define SIM_NODES_MAX 256
+
+void sim_world_init(sim_world *world, uint64_t seed);
+void sim_world_done(sim_world *world);
+
+/* A node that is not up yet. */
+sim_node *sim_add_node(sim_world *world, const char *id);
+void sim_start_node(sim_node *node);
+/* Everything in memory is lost; with keep_state its disk is not. */
+void sim_crash_node(sim_node *node, bool keep_state);
+/* How the others reach it: what a source's config needs. */
+void sim_target(sim_node *node, udpai_source_config *config);
+
+/* Runs the action at a time from now. */
+void sim_after(sim_world *world, uint64_t delay_us, sim_action_fn action, void *userdata);
+/* Runs until nothing is left to happen before this time. */
+void sim_run_until(sim_world *world, uint64_t time_us);
+
+/* Cuts one random stream; false: there is none. */
+bool sim_cut_something(sim_world *world);
+void sim_set_partition(sim_world *world, const sim_node *a, const sim_node *b, bool partitioned);
+/* After calls into the node from outside: has it carry out what follows. */
+void sim_touch(sim_node *node);
+
+static inline uint64_t
+sim_ms(const sim_world *world)
+{
+    return world->now_us / 1000;
+}
+
+#endif
