@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The embedded engine: contributions in an SQLite database, written by a thread of its own.
+ *
+ * Everything queued when the writer wakes is committed as one transaction and reported afterwards,
+ * ticket by ticket in the order of commit(); what was reported as UDPA_OK survives the process and
+ * the machine (WAL, synchronous=FULL). A batch that cannot be committed is reported as failed and
+ * changes nothing; later ones are tried all the same, so a full disk costs durability, never the
+ * node.
+ *
+ * commit() never waits. The queue has no limit of its own: while the disk is slower than the node
+ * it holds references to resources that the store mostly holds too. Who must bound it looks at
+ * udpai_sqlite_stats_of() and holds back publishers.
+ *
+ * The database can be read with the sqlite3 shell while the node runs; table contribution has a row
+ * for each contribution, whose `data` is a udpa.service.discovery.v1.Resource message. Payloads of
+ * secret types are encrypted there, or, without a key, not there at all. */
+#ifndef UDPAI_SQLITE_H
+#define UDPAI_SQLITE_H
+
+#include "storage/seal.h"
+#include "store/durable.h"
+
+/* Always a secret type. Types are compared by what follows their last '/', which is what a payload
+ * is, whatever prefix its producer gave it. */
+#define UDPAI_SQLITE_TYPE_SECRET                                                                   \
+    "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
+
+#define UDPAI_SQLITE_OPS_PER_COMMIT 16384
+#define UDPAI_SQLITE_BUSY_MS 5000
+
+/* All copied, except @p userdata. */
+typedef struct udpai_sqlite_options {
+    const char *directory;           /* made, with mode 0700, if its parent exists */
+    const uint8_t *secret_key;       /* UDPAI_SECRET_KEY_SIZE bytes; NULL: secrets are not kept */
+    const char *const *secret_types; /* type URLs, or message names */
+    size_t n_secret_types;
+    size_t max_ops_per_commit; /* of batches joined in one transaction; 0: the default above. A
+                                  single batch may be larger */
+    unsigned busy_ms; /* how long to wait for another program that writes; 0: the default above */
+    udpai_durable_done_fn done;
+    void *userdata;
+} udpai_sqlite_options;
+
+typedef struct udpai_sqlite_stats {
+    size_t n_queued;         /* batches not reported yet */
+    uint64_t n_committed;    /* batches */
+    uint64_t n_failed;       /* batches */
+    uint64_t n_transactions; /* that were committed */
+    uint64_t n_expired;      /* contributions that had expired when they were loaded */
+    uint64_t n_damaged;      /* rows that could not be loaded */
+    uint64_t n_unreadable;   /* secrets that could not be loaded for want of their key */
+} udpai_sqlite_stats;
+
+/* Opens or makes the database and begins the writer thread.
+ *
+ * UDPA_ERR_PRECONDITION: another process has the directory, or the database is of a newer version
+ * or not ours. UDPA_ERR_IO: it cannot be opened, or is damaged. The error says what to do.
+ *
+ * Of the engine's functions, load() is called before the first commit(), from the thread that
+ * opened it; commit() from one thread at a time; close() after the last commit(). `done` is called
+ * on the writer thread, and the last ones before close() returns; only where there is no memory to
+ * queue an empty batch, it is called within commit(). */
+udpa_err udpai_sqlite_open(udpai_durable_engine **ret_engine,
+                           const udpai_sqlite_options *options,
+                           udpa_error **ret_error);
+
+/* Any thread. */
+udpai_sqlite_stats udpai_sqlite_stats_of(udpai_durable_engine *engine);
+
+#endif

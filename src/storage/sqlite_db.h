@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The database file under the SQLite engine: its directory, lock, schema and statements. Used by
+ * one thread at a time. Private to the files sqlite*.c of this folder. */
+#ifndef UDPAI_SQLITE_DB_H
+#define UDPAI_SQLITE_DB_H
+
+#include <sqlite3.h>
+
+#include "storage/sqlite.h"
+
+#define UDPAI_SQLITE_LOG "storage"
+
+typedef enum udpai_sqlite_statement {
+    UDPAI_SQLITE_BEGIN,
+    UDPAI_SQLITE_COMMIT,
+    UDPAI_SQLITE_ROLLBACK,
+    UDPAI_SQLITE_PUT,
+    UDPAI_SQLITE_DELETE,
+    UDPAI_SQLITE_MARK,
+    UDPAI_SQLITE_FORGET_CONTRIBUTIONS,
+    UDPAI_SQLITE_FORGET_MARKS,
+    UDPAI_SQLITE_STATEMENTS,
+} udpai_sqlite_statement;
+
+typedef struct udpai_sqlite_db {
+    sqlite3 *handle;
+    sqlite3_stmt *statements[UDPAI_SQLITE_STATEMENTS];
+    char *directory, *path; /* of the database file */
+    int lock_fd;            /* -1: not locked */
+    udpai_sealer sealer;
+    UDPAI_VECTOR(char *) secret_messages; /* names of message types */
+} udpai_sqlite_db;
+
+/* A failed open leaves nothing to close. */
+udpa_err udpai_sqlite_db_open(udpai_sqlite_db *db,
+                              const udpai_sqlite_options *options,
+                              udpa_error **ret_error);
+/* Writes the log back into the database, closes and unlocks it. */
+void udpai_sqlite_db_close(udpai_sqlite_db *db);
+
+/* Reports what SQLite reported last on this handle, with what to do about it. */
+udpa_err udpai_sqlite_db_fail(udpai_sqlite_db *db, const char *what, udpa_error **ret_error);
+/* Runs SQL that gives no rows. */
+udpa_err udpai_sqlite_db_exec(udpai_sqlite_db *db, const char *sql, udpa_error **ret_error);
+udpa_err udpai_sqlite_db_prepare(udpai_sqlite_db *db,
+                                 const char *sql,
+                                 sqlite3_stmt **ret_statement,
+                                 udpa_error **ret_error);
+/* The single integer that a query gives. */
+udpa_err udpai_sqlite_db_number(udpai_sqlite_db *db,
+                                const char *sql,
+                                int64_t *ret_number,
+                                udpa_error **ret_error);
+
+/* Binds text; what is not UTF-8 is bound as a blob, so that the shell shows the one and no key is
+ * ever cut at a zero byte. Borrowed until the statement is reset. */
+int udpai_sqlite_bind_text(sqlite3_stmt *statement, int index, udpai_str text);
+/* Text or blob; borrowed until the next step. */
+udpai_str udpai_sqlite_column(sqlite3_stmt *statement, int index);
+
+bool udpai_sqlite_db_is_secret(const udpai_sqlite_db *db, udpai_str type_url);
+
+/* In sqlite_lock.c: makes the directory and takes its lock. */
+udpa_err udpai_sqlite_lock(const char *directory, int *ret_fd, udpa_error **ret_error);
+
+/* In sqlite_scrub.c: whatever became secret since it was written is encrypted, or deleted if there
+ * is no key, and its plain text wiped from the files. */
+udpa_err udpai_sqlite_scrub(udpai_sqlite_db *db, udpa_error **ret_error);
+
+/* In sqlite_write.c: the ops of a batch, within a transaction. */
+udpa_err
+udpai_sqlite_apply(udpai_sqlite_db *db, const udpai_durable_batch *batch, udpa_error **ret_error);
+/* Runs a statement that gives no rows, and makes it ready for its next use. */
+udpa_err
+udpai_sqlite_run(udpai_sqlite_db *db, udpai_sqlite_statement statement, udpa_error **ret_error);
+/* Detects damage that SQLite does not see. */
+int64_t udpai_sqlite_row_digest(const udpai_seal_place *place, udpai_str data);
+
+/* In sqlite_load.c. */
+udpa_err udpai_sqlite_load(udpai_sqlite_db *db,
+                           udpai_durable_load_fn fn,
+                           void *userdata,
+                           udpai_sqlite_stats *stats,
+                           udpa_error **ret_error);
+
+#endif

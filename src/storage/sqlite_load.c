@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was kept, read back at start. A row that cannot be read costs itself alone: it is logged,
+ * counted and left where it is, and whoever answers for the resource will send it again. */
+#include <time.h>
+
+#include "base/log.h"
+#include "storage/sqlite_db.h"
+#include "wire/message.h"
+
+/* Rows said one by one to be unreadable; more are counted. */
+#define SHOWN_MAX 10
+
+/* Columns of the query. */
+enum {
+    ORIGIN,
+    TYPE_URL,
+    NAME,
+    EXPIRES_US,
+    SECRET,
+    DIGEST,
+    DATA,
+};
+
+struct loader {
+    udpai_sqlite_db *db;
+    udpai_durable_load_fn fn;
+    void *userdata;
+    udpai_sqlite_stats *stats;
+    udpai_decoder decoder;
+    udpa_bytes *origin; /* of the row before: rows mostly come in runs of one origin */
+};
+
+static int64_t
+now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Expired rows are left out by the query, so a database that cannot be written loads all the same.
+ */
+static void
+delete_expired(struct loader *loader, int64_t now)
+{
+    sqlite3_stmt *statement;
+    udpa_error *error = NULL;
+    udpa_err err = udpai_sqlite_db_prepare(
+        loader->db, "DELETE FROM contribution WHERE expires_us <> 0 AND expires_us <= ?1",
+        &statement, &error);
+    if (err == UDPA_OK) {
+        if (sqlite3_bind_int64(statement, 1, now) != SQLITE_OK ||
+            sqlite3_step(statement) != SQLITE_DONE)
+            err = udpai_sqlite_db_fail(loader->db, "delete what has expired", &error);
+        else
+            loader->stats->n_expired += (uint64_t)sqlite3_changes64(loader->db->handle);
+        sqlite3_finalize(statement);
+    }
+    if (err != UDPA_OK)
+        udpai_log(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG, "%s", udpa_error_message(error));
+    udpa_error_unref(error);
+}
+
+static udpa_err
+set_origin(struct loader *loader, udpai_str origin)
+{
+    if (loader->origin && udpai_str_eq(udpai_bytes_view(loader->origin), origin))
+        return UDPA_OK;
+    udpa_bytes *bytes;
+    udpa_err err = udpa_bytes_new(&bytes, origin.data, origin.len);
+    if (err == UDPA_OK) {
+        udpa_bytes_unref(loader->origin);
+        loader->origin = bytes;
+    }
+    return err;
+}
+
+static udpa_err
+decode(struct loader *loader,
+       const udpai_seal_place *place,
+       udpai_str data,
+       udpa_resource **ret_resource,
+       udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    udpa_err err = udpai_resource_decode(&loader->decoder, data, &resource, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (!udpai_str_eq(udpai_resource_name(resource), place->name) ||
+        !udpai_str_eq(udpai_resource_type_url(resource), place->type_url))
+        return udpai_fail(ret_error, UDPA_ERR_MALFORMED,
+                          "its data is that of another resource, '%.200s'",
+                          udpa_resource_name(resource));
+    *ret_resource = UDPAI_TAKE(resource);
+    return UDPA_OK;
+}
+
+static udpa_err
+read_resource(struct loader *loader,
+              sqlite3_stmt *row,
+              const udpai_seal_place *place,
+              udpa_resource **ret_resource,
+              udpa_error **ret_error)
+{
+    udpai_str data = udpai_sqlite_column(row, DATA);
+    if (sqlite3_column_int64(row, DIGEST) != udpai_sqlite_row_digest(place, data))
+        return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "it is not what was written");
+    if (!sqlite3_column_int(row, SECRET))
+        return decode(loader, place, data, ret_resource, ret_error);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *plain = NULL;
+    udpa_err err = udpai_unseal(&loader->db->sealer, place, data, &plain, ret_error);
+    return err == UDPA_OK ? decode(loader, place, udpai_bytes_view(plain), ret_resource, ret_error)
+                          : err;
+}
+
+/* Secrets without their key are spoken of once, at the end. */
+static void
+skip(struct loader *loader, const udpai_seal_place *place, udpa_err err, const udpa_error *error)
+{
+    if (err == UDPA_ERR_PRECONDITION) {
+        loader->stats->n_unreadable++;
+        return;
+    }
+    if (++loader->stats->n_damaged > SHOWN_MAX)
+        return;
+    udpai_log(UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
+              "%s: skipped '%.*s' (%.*s) from '%.*s': %s; it comes again from its origin",
+              loader->db->path, (int)place->name.len, place->name.data, (int)place->type_url.len,
+              place->type_url.data, (int)place->origin.len, place->origin.data,
+              udpa_error_message(error));
+}
+
+static udpa_err
+load_contribution(struct loader *loader, sqlite3_stmt *row)
+{
+    const udpai_seal_place place = {
+        .origin = udpai_sqlite_column(row, ORIGIN),
+        .type_url = udpai_sqlite_column(row, TYPE_URL),
+        .name = udpai_sqlite_column(row, NAME),
+    };
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = read_resource(loader, row, &place, &resource, &error);
+    if (err == UDPA_OK)
+        err = set_origin(loader, place.origin);
+    if (err == UDPA_ERR_NOMEM)
+        return err;
+    if (err != UDPA_OK) {
+        skip(loader, &place, err, error);
+        return UDPA_OK;
+    }
+    const udpai_durable_op op = {
+        .kind = UDPAI_DURABLE_PUT,
+        .origin = loader->origin,
+        .resource = resource,
+        .expires_us = sqlite3_column_int64(row, EXPIRES_US),
+    };
+    return loader->fn(loader->userdata, &op);
+}
+
+static udpa_err
+load_mark(struct loader *loader, sqlite3_stmt *row)
+{
+    udpai_str type_url = udpai_sqlite_column(row, TYPE_URL);
+    udpai_str prefix = udpai_sqlite_column(row, NAME);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *name = NULL;
+    udpa_err err = set_origin(loader, udpai_sqlite_column(row, ORIGIN));
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&name, prefix.data, prefix.len);
+    if (err == UDPA_OK && !(type = udpai_bytes_cstring(type_url)))
+        err = UDPA_ERR_NOMEM;
+    if (err != UDPA_OK)
+        return err;
+    const udpai_durable_op op = {
+        .kind = UDPAI_DURABLE_MARK,
+        .origin = loader->origin,
+        .type = type,
+        .name = name,
+    };
+    return loader->fn(loader->userdata, &op);
+}
+
+typedef udpa_err (*load_row)(struct loader *loader, sqlite3_stmt *row);
+
+static udpa_err
+load_rows(
+    struct loader *loader, const char *sql, int64_t now, load_row load, udpa_error **ret_error)
+{
+    sqlite3_stmt *rows;
+    udpa_err err = udpai_sqlite_db_prepare(loader->db, sql, &rows, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    int step = SQLITE_DONE;
+    if (sqlite3_bind_parameter_count(rows) > 0 && sqlite3_bind_int64(rows, 1, now) != SQLITE_OK)
+        err = udpai_sqlite_db_fail(loader->db, "read the database", ret_error);
+    while (err == UDPA_OK && (step = sqlite3_step(rows)) == SQLITE_ROW)
+        err = udpai_fail_code(ret_error, load(loader, rows));
+    if (err == UDPA_OK && step != SQLITE_DONE)
+        err = udpai_sqlite_db_fail(loader->db, "read the database", ret_error);
+    sqlite3_finalize(rows);
+    return err;
+}
+
+static void
+log_skipped(const struct loader *loader)
+{
+    const udpai_sqlite_stats *stats = loader->stats;
+    if (stats->n_damaged > SHOWN_MAX)
+        udpai_log(UDPA_LOG_ERROR, UDPAI_SQLITE_LOG, "%s: skipped %llu damaged rows in all",
+                  loader->db->path, (unsigned long long)stats->n_damaged);
+    if (stats->n_unreadable)
+        udpai_log(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG,
+                  "%s: skipped %llu secret(s): %s; give the key that encrypted them, or wait until "
+                  "their origins send them again",
+                  loader->db->path, (unsigned long long)stats->n_unreadable,
+                  loader->db->sealer.has_key ? "another key encrypted them"
+                                             : "there is no key to decrypt them");
+}
+
+udpa_err
+udpai_sqlite_load(udpai_sqlite_db *db,
+                  udpai_durable_load_fn fn,
+                  void *userdata,
+                  udpai_sqlite_stats *stats,
+                  udpa_error **ret_error)
+{
+    struct loader loader = {.db = db, .fn = fn, .userdata = userdata, .stats = stats};
+    int64_t now = now_us();
+    udpai_decoder_init(&loader.decoder);
+    delete_expired(&loader, now);
+    udpa_err err = load_rows(&loader,
+                             "SELECT origin, type_url, name, expires_us, secret, digest, data"
+                             " FROM contribution WHERE expires_us = 0 OR expires_us > ?1",
+                             now, load_contribution, ret_error);
+    if (err == UDPA_OK)
+        err = load_rows(&loader, "SELECT origin, type_url, prefix FROM mark", now, load_mark,
+                        ret_error);
+    log_skipped(&loader);
+    udpai_decoder_done(&loader.decoder);
+    udpa_bytes_unref(loader.origin);
+    return err;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading is done here, because certs/ touches no files; judging is left to it. */
+#include "transport/tls_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "certs/certificate.h"
+
+#define LOG "tls"
+
+/* ---- reading ---- */
+
+static udpa_err
+check_file(int fd, const char *path, struct stat *ret_info, udpa_error **ret_error)
+{
+    if (fstat(fd, ret_info) != 0)
+        return udpai_fail(ret_error, UDPA_ERR_IO, "%s: cannot be examined: %s", path,
+                          strerror(errno));
+    if (!S_ISREG(ret_info->st_mode))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s: is not a regular file", path);
+    if (ret_info->st_size > UDPAI_PEM_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "%s: %lld bytes are more than %d", path,
+                          (long long)ret_info->st_size, UDPAI_PEM_MAX);
+    return UDPA_OK;
+}
+
+/* Reads until the end or until the room is full; the number of bytes, or -1. */
+static ssize_t
+read_all(int fd, char *room, size_t size)
+{
+    size_t n = 0;
+    while (n < size) {
+        ssize_t got = read(fd, room + n, size - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        n += (size_t)got;
+    }
+    return (ssize_t)n;
+}
+
+/* The buffer has the size of the file from the beginning: growing it would leave copies of a key
+ * in memory. */
+static udpa_err
+read_text(int fd, const char *path, size_t size, char **ret_text, udpa_error **ret_error)
+{
+    char *text = udpai_alloc(size + 2); /* one to see it grow, one for the NUL */
+    if (!text)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    ssize_t n = read_all(fd, text, size + 1);
+    udpa_err err = UDPA_OK;
+    if (n < 0)
+        err = udpai_fail(ret_error, UDPA_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    else if ((size_t)n != size)
+        err = udpai_fail(ret_error, UDPA_ERR_IO,
+                         "%s: changed while it was read; replace such files by renaming a new one",
+                         path);
+    else if (memchr(text, '\0', size))
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL,
+                         "%s: has zero bytes, so it is no PEM file; files in DER form can be "
+                         "converted with openssl",
+                         path);
+    if (err == UDPA_OK) {
+        *ret_text = text;
+        return UDPA_OK;
+    }
+    OPENSSL_cleanse(text, size + 2);
+    udpai_free(text);
+    return err;
+}
+
+static udpa_err
+read_file(const char *path, char **ret_text, mode_t *ret_mode, udpa_error **ret_error)
+{
+    struct stat info;
+    /* Not to wait for a writer, should it be a pipe. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return udpai_fail(ret_error, UDPA_ERR_IO, "%s: cannot be opened: %s", path,
+                          strerror(errno));
+    udpa_err err = check_file(fd, path, &info, ret_error);
+    if (err == UDPA_OK)
+        err = read_text(fd, path, (size_t)info.st_size, ret_text, ret_error);
+    if (err == UDPA_OK)
+        *ret_mode = info.st_mode;
+    close(fd);
+    return err;
+}
+
+static bool
+given(const char *path)
+{
+    return path && *path;
+}
+
+static udpa_err
+read_files(udpai_tls_files *files, const udpai_tls_paths *paths, udpa_error **ret_error)
+{
+    mode_t mode = 0;
+    udpa_err err = UDPA_OK;
+    if (given(paths->certificate) != given(paths->private_key))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "%s: a certificate and its private key come together: give both files, "
+                          "or none",
+                          given(paths->certificate) ? paths->certificate : paths->private_key);
+    if (given(paths->authorities))
+        err = read_file(paths->authorities, &files->authorities, &mode, ret_error);
+    if (err == UDPA_OK && given(paths->certificate))
+        err = read_file(paths->certificate, &files->certificate, &mode, ret_error);
+    if (err == UDPA_OK && given(paths->private_key))
+        err = read_file(paths->private_key, &files->private_key, &mode, ret_error);
+    /* A group may be how the key is shared with us; everybody is too many. */
+    if (err == UDPA_OK && files->private_key && (mode & S_IROTH))
+        udpai_log(UDPA_LOG_WARNING, LOG,
+                  "%s: every user of this machine can read this private key: run 'chmod o= %s'",
+                  paths->private_key, paths->private_key);
+    return err;
+}
+
+/* ---- checking ---- */
+
+/* That our own names are odd is for our peers to refuse: without them we can serve all the same. */
+static udpa_err
+set_identity(udpai_tls_files *files, const udpai_chain *chain, udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    files->not_after_s = udpai_chain_not_after_s(chain);
+    udpa_err err = udpai_chain_identity(chain, &files->identity, &error);
+    if (err == UDPA_ERR_NOMEM)
+        return udpai_fail_code(ret_error, err);
+    if (err != UDPA_OK)
+        udpai_log(UDPA_LOG_WARNING, LOG, "%s", udpa_error_message(error));
+    return UDPA_OK;
+}
+
+static udpa_err
+check_certificate(udpai_tls_files *files,
+                  const udpai_tls_paths *paths,
+                  int64_t now_s,
+                  udpa_error **ret_error)
+{
+    const udpai_pem pem = {paths->certificate, udpai_str_from(files->certificate)};
+    const udpai_pem key = {paths->private_key, udpai_str_from(files->private_key)};
+    UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
+    udpa_err err = udpai_chain_new(&chain, pem, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_chain_check_key(chain, key, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_chain_check_time(chain, now_s, ret_error);
+    return err == UDPA_OK ? set_identity(files, chain, ret_error) : err;
+}
+
+static udpa_err
+check_authorities(const udpai_tls_files *files,
+                  const udpai_tls_paths *paths,
+                  int64_t now_s,
+                  udpa_error **ret_error)
+{
+    const udpai_pem pem = {paths->authorities, udpai_str_from(files->authorities)};
+    UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
+    udpa_err err = udpai_chain_new(&chain, pem, ret_error);
+    return err == UDPA_OK ? udpai_chain_check_authorities(chain, now_s, ret_error) : err;
+}
+
+udpa_err
+udpai_tls_files_read(udpai_tls_files *ret_files,
+                     const udpai_tls_paths *paths,
+                     int64_t now_s,
+                     udpa_error **ret_error)
+{
+    udpai_tls_files files = {.not_after_s = INT64_MAX};
+    udpa_err err = read_files(&files, paths, ret_error);
+    if (err == UDPA_OK && files.authorities)
+        err = check_authorities(&files, paths, now_s, ret_error);
+    if (err == UDPA_OK && files.certificate)
+        err = check_certificate(&files, paths, now_s, ret_error);
+    if (err == UDPA_OK)
+        *ret_files = files;
+    else
+        udpai_tls_files_done(&files);
+    return err;
+}
+
+void
+udpai_tls_files_done(udpai_tls_files *files)
+{
+    if (files->private_key)
+        OPENSSL_cleanse(files->private_key, strlen(files->private_key));
+    udpai_free(files->certificate);
+    udpai_free(files->private_key);
+    udpai_free(files->authorities);
+    udpai_identity_unref(files->identity);
+    memset(files, 0, sizeof(*files));
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is opened, and what is refused with a sentence that helps. */
+#include "tests/unit/storage/sql_test.h"
+
+static void
+files_are_for_their_owner(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[128];
+    struct stat info;
+    mode_t before = umask(0);
+    open_engine(fixture);
+    commit_put(fixture, TYPE_CLUSTER, "com.acme/a", "payload");
+    assert_last_report(fixture, UDPA_OK);
+    umask(before);
+    static const char *const files[] = {"udpa.db", "udpa.db-wal", "udpa.db-shm", "udpa.lock"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(files); i++) {
+        assert_int_equal(stat(path_in(fixture, files[i], path), &info), 0);
+        assert_int_equal(info.st_mode & 0777, 0600);
+    }
+}
+
+static void
+commits_are_flushed_to_the_disk(void **state)
+{
+    struct fixture *fixture = *state;
+    open_engine(fixture);
+    commit_put(fixture, TYPE_CLUSTER, "com.acme/a", "payload");
+    assert_last_report(fixture, UDPA_OK);
+    /* The journal is the file's own; how it is flushed is each connection's. */
+    assert_int_equal(run_sql(fixture, "SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
+    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 1);
+}
+
+static void
+a_file_that_is_no_database_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[128];
+    FILE *file = fopen(path_in(fixture, "udpa.db", path), "we");
+    assert_non_null(file);
+    for (int i = 0; i < 1000; i++)
+        fputs("this is not a database\n", file);
+    fclose(file);
+    assert_open_fails(fixture, UDPA_ERR_IO, path);
+    assert_open_fails(fixture, UDPA_ERR_IO, "stop udpad, move it");
+}
+
+static void
+a_newer_schema_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    open_engine(fixture);
+    close_engine(fixture);
+    run_sql(fixture, "PRAGMA user_version = 2");
+    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "newer udpad (schema 2, this one knows 1)");
+    run_sql(fixture, "PRAGMA user_version = 1");
+    open_engine(fixture);
+}
+
+static void
+a_database_of_another_program_is_left_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    run_sql(fixture, "CREATE TABLE mine (x); INSERT INTO mine VALUES (1)");
+    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "another program");
+    assert_int_equal(run_sql(fixture, "SELECT count(*) FROM sqlite_schema"), 1);
+    assert_int_equal(run_sql(fixture, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"),
+                     1);
+}
+
+static void
+a_damaged_page_is_reported_when_it_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+    open_engine(fixture);
+    for (int i = 0; i < 100; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "com.acme/%d", i);
+        commit_put(fixture, TYPE_CLUSTER, name, "payload that takes some room in the file");
+    }
+    assert_last_report(fixture, UDPA_OK);
+    close_engine(fixture);
+    char path[128];
+    int fd = open(path_in(fixture, "udpa.db", path), O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    struct stat info;
+    assert_int_equal(fstat(fd, &info), 0);
+    char zeros[4096] = {0};
+    for (off_t at = 4096; at < info.st_size; at += 4096) /* all but the schema */
+        assert_int_equal(pwrite(fd, zeros, sizeof(zeros), at), sizeof(zeros));
+    close(fd);
+    assert_open_fails(fixture, UDPA_ERR_IO, "stop udpad, move it");
+}
+
+static void
+a_directory_that_cannot_be_made_is_reported(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[128];
+    fixture->options.directory = path_in(fixture, "no/such", path);
+    assert_open_fails(fixture, UDPA_ERR_IO, "its parent must exist");
+    fixture->options.directory = path_in(fixture, "file", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    close(fd);
+    assert_open_fails(fixture, UDPA_ERR_IO, "Not a directory");
+    fixture->options.directory = "";
+    assert_open_fails(fixture, UDPA_ERR_INVAL, "needs a directory");
+    fixture->options.directory = NULL;
+    assert_open_fails(fixture, UDPA_ERR_INVAL, "needs a directory");
+}
+
+static void
+a_missing_directory_is_made(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[128];
+    struct stat info;
+    fixture->options.directory = path_in(fixture, "new", path);
+    mode_t before = umask(0);
+    open_engine(fixture);
+    umask(before);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+}
+
+int
+main(void)
+{
+#define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH_STORE(files_are_for_their_owner),
+        WITH_STORE(commits_are_flushed_to_the_disk),
+        WITH_STORE(a_file_that_is_no_database_is_refused),
+        WITH_STORE(a_newer_schema_is_refused),
+        WITH_STORE(a_database_of_another_program_is_left_alone),
+        WITH_STORE(a_damaged_page_is_reported_when_it_is_read),
+        WITH_STORE(a_directory_that_cannot_be_made_is_reported),
+        WITH_STORE(a_missing_directory_is_made),
+    };
+    return cmocka_run_group_tests_name("storage sqlite_db", tests, NULL, NULL);
+}
