@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any message type between its bytes and JSON, YAML or protobuf text. Pure computation: any thread,
+ * bytes in, values out. */
+#ifndef UDPAI_CONVERT_H
+#define UDPAI_CONVERT_H
+
+#include <udpa/bytes.h>
+
+#include "codec/schema.h"
+#include "codec/source.h"
+
+/* One document of this type (full name, or type URL with any prefix) to its canonical bytes: what
+ * means the same gives the same bytes, whatever the format, the order of keys and the defaults
+ * written out. An error begins with "name:line:column: path: ". A YAML source must hold exactly one
+ * document. UDPAI_FORMAT_BINARY is not a format of this function. */
+udpa_err udpai_convert_to_binary(const udpai_schema *schema,
+                                 udpai_str type,
+                                 const udpai_source *source,
+                                 udpa_bytes **ret_bytes,
+                                 udpa_error **ret_error);
+
+/* Reads a JSON or YAML document as udpai_convert_to_binary() does, and hands over every mistake
+ * that can be told apart, at most UDPAI_MISTAKES_MAX, in the order of the document; @p mistake
+ * borrows the error. What the document's own syntax breaks ends the search. */
+typedef void (*udpai_mistake_fn)(const udpa_error *mistake, void *userdata);
+
+/* Returns UDPA_OK if there is no mistake, else the code of the first. */
+udpa_err udpai_convert_check(const udpai_schema *schema,
+                             udpai_str type,
+                             const udpai_source *source,
+                             udpai_mistake_fn mistake,
+                             void *userdata);
+
+/* The reverse. *ret_text is NUL-terminated, without other zero bytes, to be freed with
+ * udpai_free(). JSON has lowerCamelCase names as proto3 JSON prescribes; YAML, which people edit,
+ * the original ones. What has no descriptor is shown, in JSON and YAML as {"@type": "…", "value":
+ * "base64"}: bytes of fields that the type does not know are left out. */
+udpa_err udpai_convert_from_binary(const udpai_schema *schema,
+                                   udpai_str type,
+                                   udpai_str bytes,
+                                   udpai_format format,
+                                   char **ret_text,
+                                   udpa_error **ret_error);
+
+#endif

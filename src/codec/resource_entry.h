@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One resource of a file: bare or wrapped, to its parts. */
+#ifndef UDPAI_RESOURCE_ENTRY_H
+#define UDPAI_RESOURCE_ENTRY_H
+
+#include "base/vector.h"
+#include "codec/descriptor.h"
+#include "codec/place.h"
+
+#define UDPAI_TYPE_UDPA_RESOURCE "udpa.service.discovery.v1.Resource"
+#define UDPAI_TYPE_ENVOY_RESOURCE "envoy.service.discovery.v3.Resource"
+#define UDPAI_TYPE_DISCOVERY_RESPONSE "envoy.service.discovery.v3.DiscoveryResponse"
+
+/* Views into the bytes that were read. */
+typedef struct udpai_resource_entry {
+    udpai_str name; /* as written */
+    udpai_str version, authority;
+    udpai_str type_url, value;
+    UDPAI_VECTOR(udpai_str) aliases;
+    uint64_t ttl_ms;
+    bool lazy, do_not_cache;
+} udpai_resource_entry;
+
+/* Reads the bytes of an Any: a wrapper of one of the two types above, or the payload itself. The
+ * name is taken from the payload if no wrapper gives one. @p place is where errors are. */
+udpa_err udpai_resource_entry_from_any(udpai_resource_entry *entry,
+                                       const udpai_schema *schema,
+                                       udpai_str any,
+                                       const udpai_place *place,
+                                       udpa_error **ret_error);
+/* Reads the bytes of a udpa.service.discovery.v1.Resource. */
+udpa_err udpai_resource_entry_from_udpa(udpai_resource_entry *entry,
+                                        const udpai_schema *schema,
+                                        udpai_str message,
+                                        const udpai_place *place,
+                                        udpa_error **ret_error);
+void udpai_resource_entry_done(udpai_resource_entry *entry);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a descriptor set from a file. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/strbuf.h"
+#include "codec/schema.h"
+
+#define READ_STEP ((size_t)64 * 1024)
+
+static udpa_err
+read_all(FILE *file, const char *path, udpai_strbuf *contents, udpa_error **ret_error)
+{
+    while (contents->len <= UDPAI_DESCRIPTOR_SET_MAX) {
+        char *room = udpai_strbuf_extend(contents, READ_STEP);
+        if (!room)
+            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+        size_t n = fread(room, 1, READ_STEP, file);
+        contents->len -= READ_STEP - n;
+        if (n < READ_STEP && ferror(file))
+            return udpai_fail(ret_error, UDPA_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+        if (n < READ_STEP)
+            break;
+    }
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_schema_add_file(udpai_schema *schema, const char *path, udpa_error **ret_error)
+{
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot open descriptors %s: %s", path,
+                          strerror(errno));
+    udpai_strbuf contents = {0};
+    udpa_err err = read_all(file, path, &contents, ret_error);
+    if (err == UDPA_OK) /* which also refuses what is too large */
+        err = udpai_schema_add_set(schema, udpai_strbuf_view(&contents), path, ret_error);
+    udpai_strbuf_done(&contents);
+    fclose(file);
+    return err;
+}
