@@ -151,6 +151,30 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
 }
 
 udpa_err
+udpai_node_expect_own(udpai_node *node, udpai_str type_url, bool expected)
+{
+    size_t at = 0;
+    while (at < node->expected_own.n &&
+           !udpai_str_eq(udpai_bytes_view(node->expected_own.items[at]), type_url))
+        at++;
+    if ((at < node->expected_own.n) == expected)
+        return UDPA_OK;
+    udpai_node_touch(node);
+    if (!expected) {
+        udpa_bytes_unref(node->expected_own.items[at]);
+        udpai_vector_remove_unordered(&node->expected_own, at);
+        return UDPA_OK;
+    }
+    udpa_bytes *copy = NULL;
+    udpa_err err = udpa_bytes_new(&copy, type_url.data, type_url.len);
+    if (err == UDPA_OK && !udpai_vector_push(&node->expected_own, copy)) {
+        udpa_bytes_unref(copy);
+        err = UDPA_ERR_NOMEM;
+    }
+    return err;
+}
+
+udpa_err
 udpai_node_set_own(udpai_node *node,
                    udpai_str type_url,
                    udpa_resource *const *resources,
@@ -182,6 +206,7 @@ restore_mark(const udpai_node *node, const udpai_durable_op *op)
     if (!source)
         return;
     udpai_str type = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+    udpai_providers_expect(source->node, type);
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (udpai_str_eq(udpai_bytes_view(scope->type), type) &&

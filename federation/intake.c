@@ -139,6 +139,12 @@ judge(const struct intake *intake, const udpa_resource *resource, udpa_error **r
 {
     const udpai_node *node = intake->node;
     udpa_err err = check_scope(intake, resource, ret_error);
+    if (err == UDPA_OK &&
+        udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), udpai_resource_name(resource)))
+        err = udpai_fail(ret_error, UDPA_ERR_DENIED,
+                         "'%s' lies in the reserved namespace %s, where only the node itself "
+                         "speaks: use another namespace",
+                         udpa_resource_name(resource), UDPAI_NODE_NAMESPACE);
     if (err == UDPA_OK && udpa_resource_n_hops(resource) >= UDPAI_HOPS_MAX)
         err = udpai_fail(ret_error, UDPA_ERR_INVAL,
                          "'%s' has passed %d nodes, which is the limit: is there a loop?",
@@ -176,6 +182,8 @@ take_payload(struct intake *intake, udpai_publication_entry *entry)
     udpa_resource *resource = entry->resource;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpa_error *error = NULL;
+    if (intake->peer->source && udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
+        return; /* what a source says of itself is to be had from itself */
     if (udpai_resource_passed(resource, udpai_bytes_view(node->id))) {
         node->n_loops++; /* our own word has come back: no error, and nothing to learn */
         udpai_store_withdraw(node->store, intake->origin, type_url, name);

@@ -153,6 +153,9 @@ udpai_node_free(udpai_node *node)
     for (size_t i = 0; i < node->expected_files.n; i++)
         udpa_bytes_unref(node->expected_files.items[i]);
     udpai_vector_done(&node->expected_files);
+    for (size_t i = 0; i < node->expected_own.n; i++)
+        udpa_bytes_unref(node->expected_own.items[i]);
+    udpai_vector_done(&node->expected_own);
     udpai_store_free(node->store);
     udpai_settled_unref(node->settled);
     udpa_bytes_unref(node->id);

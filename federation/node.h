@@ -25,6 +25,8 @@ typedef struct udpai_source_config {
     udpai_source_kind kind;
     udpai_str peer;    /* UDPA_LISTEN: the peer's name, or without TLS its node id */
     udpai_str address; /* for people */
+    /* UDPA: dialled even while no provider asks it for anything, because it is published to. */
+    bool stays_connected;
     /* UDPA: how to reach it. A reference is taken with ref_target(); each DIAL order carries one.
      */
     void *target;
@@ -152,7 +154,10 @@ udpa_err
 udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error);
 /* A directory of the node itself will come: nothing negative is said before it has. */
 udpa_err udpai_node_expect_files(udpai_node *node, udpai_str root);
-/* What the node says of itself; replaces what it said of this type before. */
+/* What the node says of itself, in the reserved namespace udpa.node, which nobody else speaks for.
+ * While something of a type is expected, nothing negative is said of it there. */
+udpa_err udpai_node_expect_own(udpai_node *node, udpai_str type_url, bool expected);
+/* Replaces what it said of this type before. */
 udpa_err udpai_node_set_own(udpai_node *node,
                             udpai_str type_url,
                             udpa_resource *const *resources,
@@ -160,6 +165,13 @@ udpa_err udpai_node_set_own(udpai_node *node,
 
 /* ---- publishing unasked, as endpoints do ---- */
 
+bool udpai_node_has_source(const udpai_node *node, udpai_str source);
+/* The name of the ConfigSource, if there is just one; owned by the node. */
+bool udpai_node_only_source(const udpai_node *node, udpai_str *ret_name);
+/* Why it was not reached, or how its stream ended, last; borrowed; NULL: nothing was amiss. */
+const udpa_error *udpai_node_source_error(const udpai_node *node, udpai_str source);
+/* Is there a stream to publish on to this source? */
+bool udpai_node_may_publish_to(const udpai_node *node, udpai_str source);
 /* Publishes to the peer of this source, or of all sources (empty). Takes the publication. Returns a
  * ticket that env.published() is called with for each; 0: there is no stream to publish on. */
 uint64_t udpai_node_publish(udpai_node *node, udpai_str source, udpai_publication *publication);

@@ -75,7 +75,8 @@ struct udpai_source {
     udpai_source_state state;
     int64_t since_us;
     uint64_t active_since_ms;
-    bool is_reached;     /* some provider asks it for something */
+    bool stays_connected;
+    bool is_reached;     /* some provider asks it for something, or it stays connected */
     bool is_decided;     /* its first connection has come, or was not to be waited for any longer */
     bool is_hung;        /* active, but did not say all in time; until it does it does not count */
     bool may_ask;        /* the stream is ready for our Subscribes */
@@ -188,6 +189,7 @@ struct udpai_node {
     udpai_list updates;  /* udpai_local_update: deferred ones */
     udpai_map interests; /* udpai_interest, by type and text */
     UDPAI_VECTOR(udpa_bytes *) expected_files;
+    UDPAI_VECTOR(udpa_bytes *) expected_own; /* type URLs */
     udpai_settled *settled;
     bool is_settled_untold; /* it has changed since the stream side was told */
     bool is_dirty;          /* providers must be looked at again */
@@ -216,7 +218,7 @@ udpa_err udpai_source_new(udpai_node *node,
                           bool serves_us,
                           udpai_source **ret_source);
 void udpai_source_free(udpai_source *source);
-void udpai_source_reach(udpai_source *source, bool reached);
+void udpai_source_reach(udpai_source *source, bool asked);
 void udpai_source_opened(udpai_source *source, udpai_peer *peer);
 void udpai_source_alive(udpai_source *source);
 void udpai_source_closed(udpai_source *source, udpa_error *error);
@@ -251,6 +253,8 @@ udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_erro
 void udpai_providers_free(udpai_node *node);
 void udpai_providers_evaluate(udpai_node *node);
 udpai_settled *udpai_providers_settled(const udpai_node *node);
+/* The type was asked for before a restart, so it will be again. */
+void udpai_providers_expect(udpai_node *node, udpai_str type_url);
 void udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 
 /* intake.c */

@@ -262,6 +262,8 @@ add_missing(struct facts *facts, const udpai_node *node, const udpai_descriptor 
         .source = udpai_bytes_view(source->name),
         .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended,
     };
+    if (missing.may_wait_for_us)
+        missing.since_ms = source->active_since_ms;
     if (peer && peer->info)
         missing.peer_node = udpai_node_info_parts(peer->info)->id;
     if (descriptor->on_demand)
@@ -292,6 +294,15 @@ udpai_providers_settled(const udpai_node *node)
         add_provider(&facts, node, provider);
     for (size_t i = 0; i < node->expected_files.n; i++) {
         const udpai_unsettled missing = {.source = udpai_bytes_view(node->expected_files.items[i])};
+        if (!udpai_vector_push(&facts.missing, missing))
+            facts.failed = true;
+    }
+    for (size_t i = 0; i < node->expected_own.n; i++) {
+        const udpai_unsettled missing = {
+            .type_url = udpai_bytes_view(node->expected_own.items[i]),
+            .prefix = UDPAI_STR(UDPAI_NODE_NAMESPACE),
+            .source = udpai_bytes_view(node->id),
+        };
         if (!udpai_vector_push(&facts.missing, missing))
             facts.failed = true;
     }
@@ -470,6 +481,12 @@ provider_of(udpai_node *node, udpai_str type_url)
     }
     udpai_vector_done(&descriptors);
     return provider;
+}
+
+void
+udpai_providers_expect(udpai_node *node, udpai_str type_url)
+{
+    (void)provider_of(node, type_url);
 }
 
 void

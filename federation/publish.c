@@ -46,6 +46,37 @@ publish_to(udpai_node *node,
     return true;
 }
 
+bool
+udpai_node_has_source(const udpai_node *node, udpai_str name)
+{
+    return udpai_map_get(&node->sources, name) != NULL;
+}
+
+bool
+udpai_node_only_source(const udpai_node *node, udpai_str *ret_name)
+{
+    size_t at = 0;
+    const udpai_source *source = udpai_map_next(&node->sources, &at);
+    if (!source || node->sources.n != 1)
+        return false;
+    *ret_name = udpai_bytes_view(source->name);
+    return true;
+}
+
+const udpa_error *
+udpai_node_source_error(const udpai_node *node, udpai_str name)
+{
+    const udpai_source *source = udpai_map_get(&node->sources, name);
+    return source ? source->last_error : NULL;
+}
+
+bool
+udpai_node_may_publish_to(const udpai_node *node, udpai_str source_name)
+{
+    const udpai_source *source = udpai_map_get(&node->sources, source_name);
+    return source && source->may_ask;
+}
+
 uint64_t
 udpai_node_publish(udpai_node *node, udpai_str source_name, udpai_publication *publication)
 {

@@ -90,8 +90,9 @@ hang_up(udpai_source *source)
 /* A source that no provider reaches is left alone; a peer that dials us stays as long as it likes.
  */
 void
-udpai_source_reach(udpai_source *source, bool reached)
+udpai_source_reach(udpai_source *source, bool asked)
 {
+    bool reached = asked || source->stays_connected;
     if (source->is_reached == reached)
         return;
     source->is_reached = reached;
@@ -282,6 +283,7 @@ copy_config(udpai_source *source, const udpai_source_config *config)
     if (err == UDPA_OK)
         err = udpa_bytes_new(&source->address, config->address.data, config->address.len);
     source->kind = config->kind;
+    source->stays_connected = config->stays_connected;
     source->ref_target = config->ref_target;
     source->release_target = config->release_target;
     source->target = config->target ? config->ref_target(config->target) : NULL;

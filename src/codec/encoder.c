@@ -12,7 +12,7 @@
 struct seen {
     uint32_t number;
     const char *oneof;
-    const udpai_node *key;
+    const udpai_tree *key;
 };
 
 /* The message being read. */
@@ -21,9 +21,9 @@ struct message {
     UDPAI_VECTOR(struct seen) seen;
 };
 
-static udpa_err put_message(udpai_encoder *encoder, const udpai_type *type, const udpai_node *node);
+static udpa_err put_message(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node);
 static udpa_err
-put_field_message(udpai_encoder *encoder, const udpai_type *type, const udpai_node *node);
+put_field_message(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node);
 
 udpai_encoder_mark
 udpai_encoder_mark_here(const udpai_encoder *encoder)
@@ -67,7 +67,7 @@ udpai_encoder_leave(udpai_encoder *encoder, udpai_encoder_mark mark)
 }
 
 udpai_place
-udpai_encoder_place(udpai_encoder *encoder, const udpai_node *node)
+udpai_encoder_place(udpai_encoder *encoder, const udpai_tree *node)
 {
     encoder->blamed = node;
     return (udpai_place){encoder->encoding->source->name, node->line, node->column,
@@ -75,11 +75,11 @@ udpai_encoder_place(udpai_encoder *encoder, const udpai_node *node)
 }
 
 udpa_err
-udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_node *node, const char *wanted)
+udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_tree *node, const char *wanted)
 {
     const udpai_place place = udpai_encoder_place(encoder, node);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place, "this is %s, but must be %s",
-                         udpai_node_kind_text(node), wanted);
+                         udpai_tree_kind_text(node), wanted);
 }
 
 static udpa_err
@@ -92,7 +92,7 @@ out_of_memory(udpai_encoder *encoder)
 
 /* Is this part passed over, because of a mistake that is known? */
 static bool
-is_refused(const udpai_encoder *encoder, const udpai_node *node)
+is_refused(const udpai_encoder *encoder, const udpai_tree *node)
 {
     const udpai_mistakes *mistakes = encoder->encoding->mistakes;
     return mistakes && udpai_mistakes_has(mistakes, node);
@@ -101,7 +101,7 @@ is_refused(const udpai_encoder *encoder, const udpai_node *node)
 /* The result of a part of the document. Where all mistakes are wanted, one is noted, what the part
  * has written is taken back, and the work goes on. */
 static udpa_err
-settle(udpai_encoder *encoder, udpa_err err, const udpai_node *part, size_t json_len)
+settle(udpai_encoder *encoder, udpa_err err, const udpai_tree *part, size_t json_len)
 {
     udpai_mistakes *mistakes = encoder->encoding->mistakes;
     bool is_mistake =
@@ -130,10 +130,10 @@ put_comma(udpai_encoder *encoder)
 /* ---- fields ---- */
 
 static udpa_err
-put_wrapper(udpai_encoder *encoder, const udpai_type *type, const udpai_node *node)
+put_wrapper(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
 {
     udpai_field value;
-    if (node->kind == UDPAI_NODE_MAP)
+    if (node->kind == UDPAI_TREE_MAP)
         return put_message(encoder, type, node);
     if (!udpai_type_field(type, UDPAI_STR("value"), &value))
         return udpai_fail_code(encoder->ret_error, UDPA_ERR_INTERNAL);
@@ -146,15 +146,15 @@ put_wrapper(udpai_encoder *encoder, const udpai_type *type, const udpai_node *no
 }
 
 static udpa_err
-put_container(udpai_encoder *encoder, const udpai_node *node, udpai_node_kind kind)
+put_container(udpai_encoder *encoder, const udpai_tree *node, udpai_tree_kind kind)
 {
     if (node->kind != kind)
-        return udpai_encoder_fail_kind(encoder, node, kind == UDPAI_NODE_MAP ? "a map" : "a list");
+        return udpai_encoder_fail_kind(encoder, node, kind == UDPAI_TREE_MAP ? "a map" : "a list");
     return udpai_put_value(encoder, node);
 }
 
 static udpa_err
-put_field_message(udpai_encoder *encoder, const udpai_type *type, const udpai_node *node)
+put_field_message(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
 {
     switch (udpai_type_well_known(type)) {
     case UDPAI_ANY:
@@ -162,15 +162,15 @@ put_field_message(udpai_encoder *encoder, const udpai_type *type, const udpai_no
     case UDPAI_WRAPPER:
         return put_wrapper(encoder, type, node);
     case UDPAI_STRUCT:
-        return put_container(encoder, node, UDPAI_NODE_MAP);
+        return put_container(encoder, node, UDPAI_TREE_MAP);
     case UDPAI_LIST_VALUE:
-        return put_container(encoder, node, UDPAI_NODE_LIST);
+        return put_container(encoder, node, UDPAI_TREE_LIST);
     case UDPAI_VALUE:
         return udpai_put_value(encoder, node);
     case UDPAI_DURATION:
     case UDPAI_TIMESTAMP:
     case UDPAI_FIELD_MASK:
-        if (node->kind != UDPAI_NODE_MAP)
+        if (node->kind != UDPAI_TREE_MAP)
             return udpai_put_known(encoder, type, node);
         break;
     case UDPAI_EMPTY:
@@ -189,10 +189,10 @@ takes_null(const udpai_field *field)
 
 /* One value of a field: the field's own, an item of its list, a value of its map. */
 static udpa_err
-put_single(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node)
+put_single(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
     bool is_message = field->kind == UDPAI_KIND_MESSAGE;
-    if (udpai_node_is_null(node) &&
+    if (udpai_tree_is_null(node) &&
         !(is_message && udpai_type_well_known(field->message) == UDPAI_VALUE))
         return udpai_encoder_fail_kind(encoder, node, "a value");
     if (is_message)
@@ -201,18 +201,18 @@ put_single(udpai_encoder *encoder, const udpai_field *field, const udpai_node *n
 }
 
 static udpa_err
-put_item(udpai_encoder *encoder, const udpai_field *field, const udpai_node *item)
+put_item(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *item)
 {
     put_comma(encoder);
     return put_single(encoder, field, item);
 }
 
 static udpa_err
-put_list(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node)
+put_list(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
     udpa_err err = UDPA_OK;
     size_t n_written = 0;
-    if (node->kind != UDPAI_NODE_LIST)
+    if (node->kind != UDPAI_TREE_LIST)
         return udpai_encoder_fail_kind(encoder, node, "a list");
     udpai_strbuf_putc(&encoder->unit->json, '[');
     for (uint32_t i = 0; i < node->n && err == UDPA_OK; i++) {
@@ -248,11 +248,11 @@ put_entry(udpai_encoder *encoder, const udpai_field *field, const udpai_entry *e
 }
 
 static udpa_err
-put_map(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node)
+put_map(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
     udpa_err err = UDPA_OK;
     size_t n_written = 0;
-    if (node->kind != UDPAI_NODE_MAP)
+    if (node->kind != UDPAI_TREE_MAP)
         return udpai_encoder_fail_kind(encoder, node, "a map");
     udpai_strbuf_putc(&encoder->unit->json, '{');
     for (uint32_t i = 0; i < node->n && err == UDPA_OK; i++) {
@@ -271,7 +271,7 @@ put_map(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node
 }
 
 static udpa_err
-put_field(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node)
+put_field(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
     udpai_encoder_mark mark = udpai_encoder_mark_here(encoder);
     udpai_encoder_enter_field(encoder, field->name);
@@ -289,7 +289,7 @@ put_field(udpai_encoder *encoder, const udpai_field *field, const udpai_node *no
 /* ---- messages ---- */
 
 static udpa_err
-fail_unknown_field(udpai_encoder *encoder, const udpai_type *type, const udpai_node *key)
+fail_unknown_field(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *key)
 {
     char hint[UDPAI_SUGGESTION_TEXT];
     udpai_suggestion suggestion = udpai_suggest(key->text);
@@ -304,7 +304,7 @@ static udpa_err
 fail_second(udpai_encoder *encoder,
             const struct seen *first,
             const udpai_field *field,
-            const udpai_node *key)
+            const udpai_tree *key)
 {
     char where[UDPAI_PLACE_TEXT];
     const udpai_place there = udpai_encoder_place(encoder, first->key);
@@ -323,7 +323,7 @@ static udpa_err
 note_field(udpai_encoder *encoder,
            struct message *message,
            const udpai_field *field,
-           const udpai_node *key)
+           const udpai_tree *key)
 {
     for (size_t i = 0; i < message->seen.n; i++) {
         const struct seen *seen = &message->seen.items[i];
@@ -340,7 +340,7 @@ put_member(udpai_encoder *encoder, struct message *message, const udpai_entry *e
     udpai_field field;
     if (!udpai_type_field(message->type, entry->key->text, &field))
         return fail_unknown_field(encoder, message->type, entry->key);
-    if (udpai_node_is_null(entry->value) && !takes_null(&field))
+    if (udpai_tree_is_null(entry->value) && !takes_null(&field))
         return UDPA_OK;
     udpa_err err = note_field(encoder, message, &field, entry->key);
     if (err != UDPA_OK)
@@ -353,7 +353,7 @@ put_member(udpai_encoder *encoder, struct message *message, const udpai_entry *e
 static udpa_err
 put_members(udpai_encoder *encoder,
             const udpai_type *type,
-            const udpai_node *node,
+            const udpai_tree *node,
             bool skip_type_key)
 {
     struct message message = {.type = type};
@@ -373,9 +373,9 @@ put_members(udpai_encoder *encoder,
 }
 
 static udpa_err
-put_message(udpai_encoder *encoder, const udpai_type *type, const udpai_node *node)
+put_message(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
 {
-    if (node->kind != UDPAI_NODE_MAP)
+    if (node->kind != UDPAI_TREE_MAP)
         return udpai_encoder_fail_kind(encoder, node, "a map of fields");
     return put_members(encoder, type, node, false);
 }
@@ -385,10 +385,10 @@ put_message(udpai_encoder *encoder, const udpai_type *type, const udpai_node *no
 /* The unit's node is a message of the type. In an Any it has the key "@type" besides; a document
  * may have it too. */
 static udpa_err
-put_unit(udpai_encoder *encoder, const udpai_type *type, const udpai_node *node)
+put_unit(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
 {
     encoder->unit->json.len = encoder->unit->where.len = 0;
-    const udpai_entry *said = udpai_node_find(node, UDPAI_STR(UDPAI_TYPE_KEY));
+    const udpai_entry *said = udpai_tree_find(node, UDPAI_STR(UDPAI_TYPE_KEY));
     if (!said || udpai_type_well_known(type) != UDPAI_ORDINARY)
         return put_field_message(encoder, type, node);
     if (udpai_str_eq(udpai_type_url_name(said->value->text), udpai_str_from(udpai_type_name(type))))
@@ -410,7 +410,7 @@ n_mistakes(const udpai_encoder *encoder)
 static udpa_err
 explain(udpai_encoder *encoder,
         const udpai_type *type,
-        const udpai_node *node,
+        const udpai_tree *node,
         const char *where,
         const udpa_error *cause)
 {
@@ -429,7 +429,7 @@ explain(udpai_encoder *encoder,
 static udpa_err
 try_unit(udpai_encoder *encoder,
          const udpai_type *type,
-         const udpai_node *node,
+         const udpai_tree *node,
          udpa_bytes **ret_bytes)
 {
     UDPAI_AUTO_FREE char *where = NULL;
@@ -453,7 +453,7 @@ try_unit(udpai_encoder *encoder,
 udpa_err
 udpai_encode_unit(udpai_encoder *encoder,
                   const udpai_type *type,
-                  const udpai_node *node,
+                  const udpai_tree *node,
                   udpa_bytes **ret_bytes)
 {
     if (udpai_type_well_known(type) == UDPAI_ANY)
@@ -476,7 +476,7 @@ udpai_encode_unit(udpai_encoder *encoder,
 
 /* The result where all mistakes were collected: that of the first. */
 static udpa_err
-conclude(udpai_encoder *encoder, udpa_err err, const udpai_node *root)
+conclude(udpai_encoder *encoder, udpa_err err, const udpai_tree *root)
 {
     udpai_unit unit = {{0}, {0}, NULL};
     encoder->unit = &unit;
@@ -496,7 +496,7 @@ conclude(udpai_encoder *encoder, udpa_err err, const udpai_node *root)
 udpa_err
 udpai_encode(const udpai_encoding *encoding,
              const udpai_type *type,
-             const udpai_node *node,
+             const udpai_tree *node,
              udpa_bytes **ret_bytes,
              udpa_error **ret_error)
 {

@@ -17,8 +17,8 @@
 
 #include "codec/descriptor.h"
 #include "codec/mistakes.h"
-#include "codec/node.h"
 #include "codec/source.h"
+#include "codec/tree.h"
 
 typedef struct udpai_encoding {
     const udpai_schema *schema;
@@ -31,7 +31,7 @@ typedef struct udpai_encoding {
 
 udpa_err udpai_encode(const udpai_encoding *encoding,
                       const udpai_type *type,
-                      const udpai_node *node,
+                      const udpai_tree *node,
                       udpa_bytes **ret_bytes,
                       udpa_error **ret_error);
 

@@ -25,18 +25,18 @@ udpai_fail_unknown_type(const udpai_schema *schema,
 
 static udpa_err
 find_any_type(udpai_encoder *encoder,
-              const udpai_node *node,
+              const udpai_tree *node,
               udpai_str *ret_url,
               const udpai_type **ret_type)
 {
-    const udpai_entry *entry = udpai_node_find(node, UDPAI_STR(UDPAI_TYPE_KEY));
+    const udpai_entry *entry = udpai_tree_find(node, UDPAI_STR(UDPAI_TYPE_KEY));
     const udpai_place here = udpai_encoder_place(encoder, entry ? entry->value : node);
     if (!entry)
         return udpai_fail_at(
             encoder->ret_error, UDPA_ERR_INVAL, &here,
             "'@type' is missing: this field can hold any type, and must say which");
     udpai_str url = entry->value->text;
-    if (entry->value->kind != UDPAI_NODE_SCALAR || udpai_type_url_name(url).len == url.len)
+    if (entry->value->kind != UDPAI_TREE_SCALAR || udpai_type_url_name(url).len == url.len)
         return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &here,
                              "'@type' must be a type URL, such as "
                              "type.googleapis.com/google.protobuf.Duration");
@@ -51,10 +51,10 @@ find_any_type(udpai_encoder *encoder,
 static udpa_err
 encode_any_value(udpai_encoder *encoder,
                  const udpai_type *type,
-                 const udpai_node *node,
+                 const udpai_tree *node,
                  udpa_bytes **ret_bytes)
 {
-    const udpai_entry *value = udpai_node_find(node, UDPAI_STR("value"));
+    const udpai_entry *value = udpai_tree_find(node, UDPAI_STR("value"));
     for (uint32_t i = 0; i < node->n; i++) {
         udpai_str key = node->entries[i].key->text;
         if (udpai_str_eq(key, UDPAI_STR(UDPAI_TYPE_KEY)) || udpai_str_eq(key, UDPAI_STR("value")))
@@ -76,7 +76,7 @@ encode_any_value(udpai_encoder *encoder,
 /* What an Any in a document is made of; *ret_url stays with the document. */
 static udpa_err
 encode_any_parts(udpai_encoder *encoder,
-                 const udpai_node *node,
+                 const udpai_tree *node,
                  udpai_str *ret_url,
                  udpa_bytes **ret_bytes)
 {
@@ -92,12 +92,12 @@ encode_any_parts(udpai_encoder *encoder,
 /* Parts of an Any; both are empty for an empty one. */
 static udpa_err
 encode_any(udpai_encoder *encoder,
-           const udpai_node *node,
+           const udpai_tree *node,
            udpai_str *ret_url,
            udpa_bytes **ret_bytes)
 {
     *ret_url = UDPAI_STR("");
-    if (node->kind != UDPAI_NODE_MAP)
+    if (node->kind != UDPAI_TREE_MAP)
         return udpai_encoder_fail_kind(encoder, node, "a map with '@type'");
     if (node->n == 0)
         return udpai_fail_code(encoder->ret_error, udpa_bytes_new(ret_bytes, NULL, 0));
@@ -106,7 +106,7 @@ encode_any(udpai_encoder *encoder,
 
 /* The Any as libprotobuf gets it; see message.h. */
 udpa_err
-udpai_put_any(udpai_encoder *encoder, const udpai_node *node)
+udpai_put_any(udpai_encoder *encoder, const udpai_tree *node)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
     udpai_str url;
@@ -123,7 +123,7 @@ udpai_put_any(udpai_encoder *encoder, const udpai_node *node)
 }
 
 udpa_err
-udpai_encode_any_unit(udpai_encoder *encoder, const udpai_node *node, udpa_bytes **ret_bytes)
+udpai_encode_any_unit(udpai_encoder *encoder, const udpai_tree *node, udpa_bytes **ret_bytes)
 {
     udpai_str url;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = NULL;

@@ -22,7 +22,7 @@ typedef struct udpai_encoder {
     const udpai_encoding *encoding;
     udpai_strbuf path; /* for people; from the document's root */
     udpai_unit *unit;
-    const udpai_node *blamed; /* whose place was asked for last: that of an error */
+    const udpai_tree *blamed; /* whose place was asked for last: that of an error */
     udpa_error **ret_error;
 } udpai_encoder;
 
@@ -36,30 +36,30 @@ void udpai_encoder_enter_field(udpai_encoder *encoder, const char *name);
 void udpai_encoder_enter_index(udpai_encoder *encoder, size_t index);
 void udpai_encoder_leave(udpai_encoder *encoder, udpai_encoder_mark mark);
 
-udpai_place udpai_encoder_place(udpai_encoder *encoder, const udpai_node *node);
+udpai_place udpai_encoder_place(udpai_encoder *encoder, const udpai_tree *node);
 
 /* "… must be <wanted>, but is a list". */
 udpa_err
-udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_node *node, const char *wanted);
+udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_tree *node, const char *wanted);
 
 /* A value that is no list, no map of a map field and no message of ordinary fields. */
-udpa_err udpai_put_scalar(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node);
+udpa_err udpai_put_scalar(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node);
 /* A Duration, Timestamp or FieldMask in its text form. */
-udpa_err udpai_put_known(udpai_encoder *encoder, const udpai_type *type, const udpai_node *node);
+udpa_err udpai_put_known(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node);
 /* google.protobuf.Value, and so Struct and ListValue: whatever the document has. */
-udpa_err udpai_put_value(udpai_encoder *encoder, const udpai_node *node);
+udpa_err udpai_put_value(udpai_encoder *encoder, const udpai_tree *node);
 /* The key of a map field. */
-udpa_err udpai_put_key(udpai_encoder *encoder, const udpai_field *field, const udpai_node *key);
+udpa_err udpai_put_key(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *key);
 
 #define UDPAI_TYPE_KEY "@type"
 
-udpa_err udpai_put_any(udpai_encoder *encoder, const udpai_node *node);
+udpa_err udpai_put_any(udpai_encoder *encoder, const udpai_tree *node);
 /* A unit that is an Any itself. */
 udpa_err
-udpai_encode_any_unit(udpai_encoder *encoder, const udpai_node *node, udpa_bytes **ret_bytes);
+udpai_encode_any_unit(udpai_encoder *encoder, const udpai_tree *node, udpa_bytes **ret_bytes);
 udpa_err udpai_encode_unit(udpai_encoder *encoder,
                            const udpai_type *type,
-                           const udpai_node *node,
+                           const udpai_tree *node,
                            udpa_bytes **ret_bytes);
 
 #endif

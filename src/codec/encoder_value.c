@@ -21,9 +21,9 @@ is_wanted(udpai_encoder *encoder)
 
 /* Is it a string by the rules of the document? In YAML any scalar can be one. */
 static bool
-is_string(const udpai_encoder *encoder, const udpai_node *node)
+is_string(const udpai_encoder *encoder, const udpai_tree *node)
 {
-    return node->kind == UDPAI_NODE_SCALAR &&
+    return node->kind == UDPAI_TREE_SCALAR &&
            !(node->plain && udpai_source_is_strict(encoder->encoding->source));
 }
 
@@ -35,7 +35,7 @@ is_integer(udpai_str text)
 }
 
 static udpa_err
-fail_value(udpai_encoder *encoder, const udpai_node *node, const char *wanted)
+fail_value(udpai_encoder *encoder, const udpai_tree *node, const char *wanted)
 {
     const udpai_place place = udpai_encoder_place(encoder, node);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place, "'%s' is not %s",
@@ -43,7 +43,7 @@ fail_value(udpai_encoder *encoder, const udpai_node *node, const char *wanted)
 }
 
 static udpa_err
-put_string(udpai_encoder *encoder, const udpai_node *node)
+put_string(udpai_encoder *encoder, const udpai_tree *node)
 {
     if (!is_string(encoder, node))
         return udpai_encoder_fail_kind(encoder, node, "a string, in quotes");
@@ -52,7 +52,7 @@ put_string(udpai_encoder *encoder, const udpai_node *node)
 }
 
 static udpa_err
-put_bytes(udpai_encoder *encoder, const udpai_node *node)
+put_bytes(udpai_encoder *encoder, const udpai_tree *node)
 {
     if (is_wanted(encoder))
         return fail_value(encoder, node, "base64");
@@ -60,10 +60,10 @@ put_bytes(udpai_encoder *encoder, const udpai_node *node)
 }
 
 static udpa_err
-put_bool(udpai_encoder *encoder, const udpai_node *node)
+put_bool(udpai_encoder *encoder, const udpai_tree *node)
 {
     bool value;
-    if (!udpai_node_is_bool(node, &value))
+    if (!udpai_tree_is_bool(node, &value))
         return udpai_encoder_fail_kind(encoder, node, "true or false");
     udpai_strbuf_puts(&encoder->unit->json, value ? "true" : "false");
     return UDPA_OK;
@@ -72,11 +72,11 @@ put_bool(udpai_encoder *encoder, const udpai_node *node)
 /* Numbers go as strings, which libprotobuf reads exactly; but 1.0 and 1e3 are integers only where
  * they are numbers. */
 static udpa_err
-put_integer(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node)
+put_integer(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
     char wanted[80];
     snprintf(wanted, sizeof(wanted), "a valid %.40s", field->kind_name);
-    if (node->kind != UDPAI_NODE_SCALAR)
+    if (node->kind != UDPAI_TREE_SCALAR)
         return udpai_encoder_fail_kind(encoder, node, "a number");
     if (is_wanted(encoder) || !udpai_is_json_number(node->text) ||
         udpai_json_number_overflows(node->text.data))
@@ -90,7 +90,7 @@ put_integer(udpai_encoder *encoder, const udpai_field *field, const udpai_node *
 
 /* The names that JSON has for what is not finite, from those and from YAML's. */
 static const char *
-not_finite(const udpai_node *node)
+not_finite(const udpai_tree *node)
 {
     static const struct {
         const char *written, *json;
@@ -109,11 +109,11 @@ not_finite(const udpai_node *node)
 }
 
 static udpa_err
-put_float(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node)
+put_float(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
     char wanted[80];
     snprintf(wanted, sizeof(wanted), "a valid %.40s", field->kind_name);
-    if (node->kind != UDPAI_NODE_SCALAR)
+    if (node->kind != UDPAI_TREE_SCALAR)
         return udpai_encoder_fail_kind(encoder, node, "a number");
     const char *name = not_finite(node);
     if (is_wanted(encoder) || (!name && !udpai_is_json_number(node->text)))
@@ -123,7 +123,7 @@ put_float(udpai_encoder *encoder, const udpai_field *field, const udpai_node *no
 }
 
 static udpa_err
-fail_enum(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node)
+fail_enum(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
     char hint[UDPAI_SUGGESTION_TEXT];
     udpai_suggestion suggestion = udpai_suggest(node->text);
@@ -142,9 +142,9 @@ is_name(udpai_str text)
 }
 
 static udpa_err
-put_enum(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node)
+put_enum(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
-    if (node->kind != UDPAI_NODE_SCALAR)
+    if (node->kind != UDPAI_TREE_SCALAR)
         return udpai_encoder_fail_kind(encoder, node, "the name of an enum value");
     if (is_wanted(encoder))
         return fail_enum(encoder, field, node);
@@ -158,7 +158,7 @@ put_enum(udpai_encoder *encoder, const udpai_field *field, const udpai_node *nod
 }
 
 udpa_err
-udpai_put_scalar(udpai_encoder *encoder, const udpai_field *field, const udpai_node *node)
+udpai_put_scalar(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
     switch (field->kind) {
     case UDPAI_KIND_STRING:
@@ -183,7 +183,7 @@ udpai_put_scalar(udpai_encoder *encoder, const udpai_field *field, const udpai_n
 }
 
 udpa_err
-udpai_put_known(udpai_encoder *encoder, const udpai_type *type, const udpai_node *node)
+udpai_put_known(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
 {
     static const char *const wanted[] = {
         [UDPAI_DURATION] = "a duration: write seconds with an 's' behind, such as 1.5s",
@@ -200,15 +200,15 @@ udpai_put_known(udpai_encoder *encoder, const udpai_type *type, const udpai_node
 }
 
 static udpa_err
-put_value_scalar(udpai_encoder *encoder, const udpai_node *node)
+put_value_scalar(udpai_encoder *encoder, const udpai_tree *node)
 {
     udpai_strbuf *json = &encoder->unit->json;
     bool value;
-    if (udpai_node_is_null(node))
+    if (udpai_tree_is_null(node))
         udpai_strbuf_puts(json, "null");
-    else if (udpai_node_is_bool(node, &value))
+    else if (udpai_tree_is_bool(node, &value))
         udpai_strbuf_puts(json, value ? "true" : "false");
-    else if (!udpai_node_is_number(node))
+    else if (!udpai_tree_is_number(node))
         udpai_json_put_string(json, node->text);
     else if (udpai_json_number_overflows(node->text.data))
         return fail_value(encoder, node, "a valid double");
@@ -220,7 +220,7 @@ put_value_scalar(udpai_encoder *encoder, const udpai_node *node)
 }
 
 static udpa_err
-put_value_list(udpai_encoder *encoder, const udpai_node *node)
+put_value_list(udpai_encoder *encoder, const udpai_tree *node)
 {
     udpa_err err = UDPA_OK;
     udpai_strbuf_putc(&encoder->unit->json, '[');
@@ -237,7 +237,7 @@ put_value_list(udpai_encoder *encoder, const udpai_node *node)
 }
 
 static udpa_err
-put_value_map(udpai_encoder *encoder, const udpai_node *node)
+put_value_map(udpai_encoder *encoder, const udpai_tree *node)
 {
     udpa_err err = UDPA_OK;
     udpai_strbuf_putc(&encoder->unit->json, '{');
@@ -256,17 +256,17 @@ put_value_map(udpai_encoder *encoder, const udpai_node *node)
 }
 
 udpa_err
-udpai_put_value(udpai_encoder *encoder, const udpai_node *node)
+udpai_put_value(udpai_encoder *encoder, const udpai_tree *node)
 {
-    if (node->kind == UDPAI_NODE_MAP)
+    if (node->kind == UDPAI_TREE_MAP)
         return put_value_map(encoder, node);
-    if (node->kind == UDPAI_NODE_LIST)
+    if (node->kind == UDPAI_TREE_LIST)
         return put_value_list(encoder, node);
     return put_value_scalar(encoder, node);
 }
 
 static udpa_err
-fail_key(udpai_encoder *encoder, const udpai_field *field, const udpai_node *key)
+fail_key(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *key)
 {
     const udpai_place place = udpai_encoder_place(encoder, key);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place, "key '%s' is not a valid %s",
@@ -274,7 +274,7 @@ fail_key(udpai_encoder *encoder, const udpai_field *field, const udpai_node *key
 }
 
 udpa_err
-udpai_put_key(udpai_encoder *encoder, const udpai_field *field, const udpai_node *key)
+udpai_put_key(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *key)
 {
     bool right = true;
     if (field->key_kind == UDPAI_KIND_BOOL)

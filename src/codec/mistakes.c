@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 bool
-udpai_mistakes_add(udpai_mistakes *mistakes, const udpai_mistake *mistake, const udpai_node *node)
+udpai_mistakes_add(udpai_mistakes *mistakes, const udpai_mistake *mistake, const udpai_tree *node)
 {
     if (mistakes->found.n == UDPAI_MISTAKES_MAX || !udpai_vector_reserve(&mistakes->found, 1) ||
         !udpai_vector_push(&mistakes->refused, node))
@@ -14,7 +14,7 @@ udpai_mistakes_add(udpai_mistakes *mistakes, const udpai_mistake *mistake, const
 }
 
 bool
-udpai_mistakes_has(const udpai_mistakes *mistakes, const udpai_node *node)
+udpai_mistakes_has(const udpai_mistakes *mistakes, const udpai_tree *node)
 {
     for (size_t i = 0; i < mistakes->refused.n; i++)
         if (mistakes->refused.items[i] == node)

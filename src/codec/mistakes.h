@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/vector.h"
-#include "codec/node.h"
+#include "codec/tree.h"
 
 #define UDPAI_MISTAKES_MAX 50
 
@@ -17,14 +17,14 @@ typedef struct udpai_mistake {
 typedef struct udpai_mistakes {
     UDPAI_VECTOR(udpai_mistake) found;
     /* What holds a mistake: it is passed over when its surroundings are looked at again. */
-    UDPAI_VECTOR(const udpai_node *) refused;
+    UDPAI_VECTOR(const udpai_tree *) refused;
 } udpai_mistakes;
 
 /* Notes a mistake in @p node and takes the error over; false without memory or above the maximum.
  */
 bool
-udpai_mistakes_add(udpai_mistakes *mistakes, const udpai_mistake *mistake, const udpai_node *node);
-bool udpai_mistakes_has(const udpai_mistakes *mistakes, const udpai_node *node);
+udpai_mistakes_add(udpai_mistakes *mistakes, const udpai_mistake *mistake, const udpai_tree *node);
+bool udpai_mistakes_has(const udpai_mistakes *mistakes, const udpai_tree *node);
 /* Puts them into the order of the document. */
 void udpai_mistakes_sort(udpai_mistakes *mistakes);
 void udpai_mistakes_done(udpai_mistakes *mistakes);

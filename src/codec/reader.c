@@ -20,13 +20,13 @@
 #define TOO_MUCH "the aliases expand to too much text"
 
 struct frame {
-    udpai_node *node;
+    udpai_tree *node;
     size_t first; /* of its children among the pending nodes */
 };
 
 struct anchor {
     udpai_str name;
-    const udpai_node *node;
+    const udpai_tree *node;
 };
 
 struct reader {
@@ -37,7 +37,7 @@ struct reader {
     unsigned max_depth;
     size_t max_weight, total_weight; /* of all documents together */
     UDPAI_VECTOR(struct frame) frames;
-    UDPAI_VECTOR(udpai_node *) pending;
+    UDPAI_VECTOR(udpai_tree *) pending;
     udpai_map anchors;
     udpai_str text;        /* of the source, with '\n' for all line ends */
     size_t seen;           /* up to where it was read */
@@ -99,17 +99,17 @@ look_at(struct reader *reader, struct fy_token *token)
     reader->column = (uint32_t)mark->column + (quoted ? 0 : 1);
 }
 
-static udpai_node *
-new_node(struct reader *reader, udpai_node_kind kind, struct fy_token *token)
+static udpai_tree *
+new_node(struct reader *reader, udpai_tree_kind kind, struct fy_token *token)
 {
-    udpai_node *node = udpai_arena_alloc(&reader->documents->arena, sizeof(*node));
+    udpai_tree *node = udpai_arena_alloc(&reader->documents->arena, sizeof(*node));
     if (!node)
         return NULL;
     look_at(reader, token);
-    *node = (udpai_node){
+    *node = (udpai_tree){
         .kind = (uint8_t)kind,
-        .height = kind == UDPAI_NODE_SCALAR ? 0 : 1,
-        .open = kind != UDPAI_NODE_SCALAR,
+        .height = kind == UDPAI_TREE_SCALAR ? 0 : 1,
+        .open = kind != UDPAI_TREE_SCALAR,
         .line = reader->line,
         .column = reader->column,
         .weight = 1,
@@ -118,7 +118,7 @@ new_node(struct reader *reader, udpai_node_kind kind, struct fy_token *token)
 }
 
 static udpa_err
-set_anchor(struct reader *reader, struct fy_token *token, const udpai_node *node)
+set_anchor(struct reader *reader, struct fy_token *token, const udpai_tree *node)
 {
     if (!token)
         return UDPA_OK;
@@ -136,7 +136,7 @@ set_anchor(struct reader *reader, struct fy_token *token, const udpai_node *node
 
 /* Counts what came below a container: @p weight, @p height. */
 static udpa_err
-grow(struct reader *reader, udpai_node *node, size_t weight, unsigned height)
+grow(struct reader *reader, udpai_tree *node, size_t weight, unsigned height)
 {
     if (__builtin_add_overflow(node->weight, weight, &node->weight) ||
         node->weight > reader->max_weight)
@@ -147,7 +147,7 @@ grow(struct reader *reader, udpai_node *node, size_t weight, unsigned height)
 }
 
 static udpa_err
-place_root(struct reader *reader, udpai_node *node)
+place_root(struct reader *reader, udpai_tree *node)
 {
     reader->total_weight += node->weight; /* either is at most max_weight */
     if (reader->total_weight > reader->max_weight)
@@ -157,14 +157,14 @@ place_root(struct reader *reader, udpai_node *node)
 
 /* A finished node, or an alias of one, takes its place. */
 static udpa_err
-place_node(struct reader *reader, udpai_node *node)
+place_node(struct reader *reader, udpai_tree *node)
 {
     if (reader->frames.n == 0)
         return place_root(reader, node);
     struct frame *frame = &reader->frames.items[reader->frames.n - 1];
     bool is_key =
-        frame->node->kind == UDPAI_NODE_MAP && (reader->pending.n - frame->first) % 2 == 0;
-    if (is_key && node->kind != UDPAI_NODE_SCALAR)
+        frame->node->kind == UDPAI_TREE_MAP && (reader->pending.n - frame->first) % 2 == 0;
+    if (is_key && node->kind != UDPAI_TREE_SCALAR)
         return fail(reader, "a key must be a scalar");
     if (!udpai_vector_push(&reader->pending, node))
         return out_of_memory(reader);
@@ -181,7 +181,7 @@ bad_tag(struct reader *reader, udpai_str tag)
 
 /* A tag of the core schema decides what a scalar is; "!" makes it a string. */
 static udpa_err
-apply_scalar_tag(struct reader *reader, struct fy_token *token, udpai_node *node)
+apply_scalar_tag(struct reader *reader, struct fy_token *token, udpai_tree *node)
 {
     if (!token)
         return UDPA_OK;
@@ -199,10 +199,10 @@ apply_scalar_tag(struct reader *reader, struct fy_token *token, udpai_node *node
 }
 
 static udpa_err
-check_container_tag(struct reader *reader, struct fy_token *token, udpai_node_kind kind)
+check_container_tag(struct reader *reader, struct fy_token *token, udpai_tree_kind kind)
 {
     udpai_str tag = token_text(token);
-    udpai_str own = kind == UDPAI_NODE_MAP ? UDPAI_STR(CORE_TAG "map") : UDPAI_STR(CORE_TAG "seq");
+    udpai_str own = kind == UDPAI_TREE_MAP ? UDPAI_STR(CORE_TAG "map") : UDPAI_STR(CORE_TAG "seq");
     if (!token || udpai_str_eq(tag, UDPAI_STR("!")) || udpai_str_eq(tag, own))
         return UDPA_OK;
     return bad_tag(reader, tag);
@@ -275,7 +275,7 @@ static udpa_err
 on_scalar(struct reader *reader, struct fy_event *event)
 {
     struct fy_token *token = event->scalar.value;
-    udpai_node *node = new_node(reader, UDPAI_NODE_SCALAR, token);
+    udpai_tree *node = new_node(reader, UDPAI_TREE_SCALAR, token);
     if (!node)
         return out_of_memory(reader);
     udpa_err err = decode_scalar(reader, token, &node->text);
@@ -300,15 +300,15 @@ on_alias(struct reader *reader, struct fy_event *event)
         return fail(reader, "this alias stands for what it is part of");
     if (reader->frames.n + anchor->node->height > reader->max_depth)
         return fail(reader, "the document is nested too deep with this alias");
-    return place_node(reader, (udpai_node *)(uintptr_t)anchor->node);
+    return place_node(reader, (udpai_tree *)(uintptr_t)anchor->node);
 }
 
 static udpa_err
-on_start(struct reader *reader, udpai_node_kind kind, struct fy_event *event)
+on_start(struct reader *reader, udpai_tree_kind kind, struct fy_event *event)
 {
     /* both kinds of event have the same three tokens in the same order */
     struct fy_token *anchor = event->mapping_start.anchor, *tag = event->mapping_start.tag;
-    udpai_node *node = new_node(reader, kind, event->mapping_start.mapping_start);
+    udpai_tree *node = new_node(reader, kind, event->mapping_start.mapping_start);
     if (!node)
         return out_of_memory(reader);
     if (reader->frames.n == reader->max_depth)
@@ -323,24 +323,24 @@ on_start(struct reader *reader, udpai_node_kind kind, struct fy_event *event)
 }
 
 /* What was placed in a container, in order; for an empty one there may be no array yet. */
-static const udpai_node *const *
+static const udpai_tree *const *
 children(const struct reader *reader, const struct frame *frame, size_t *ret_n)
 {
     *ret_n = reader->pending.n - frame->first;
-    return *ret_n ? (const udpai_node *const *)reader->pending.items + frame->first : NULL;
+    return *ret_n ? (const udpai_tree *const *)reader->pending.items + frame->first : NULL;
 }
 
 static udpa_err
 close_list(struct reader *reader, const struct frame *frame)
 {
     size_t n;
-    const udpai_node *const *from = children(reader, frame, &n);
-    const udpai_node **items =
-        udpai_arena_alloc(&reader->documents->arena, n * sizeof(udpai_node *));
+    const udpai_tree *const *from = children(reader, frame, &n);
+    const udpai_tree **items =
+        udpai_arena_alloc(&reader->documents->arena, n * sizeof(udpai_tree *));
     if (!items)
         return out_of_memory(reader);
     if (n)
-        memcpy(items, from, n * sizeof(udpai_node *));
+        memcpy(items, from, n * sizeof(udpai_tree *));
     frame->node->items = items;
     frame->node->n = (uint32_t)n;
     return UDPA_OK;
@@ -367,7 +367,7 @@ on_end(struct reader *reader)
 {
     struct frame frame = reader->frames.items[reader->frames.n - 1];
     udpa_err err =
-        frame.node->kind == UDPAI_NODE_MAP ? close_map(reader, &frame) : close_list(reader, &frame);
+        frame.node->kind == UDPAI_TREE_MAP ? close_map(reader, &frame) : close_list(reader, &frame);
     if (err != UDPA_OK)
         return err;
     frame.node->open = false;
@@ -385,9 +385,9 @@ on_event(struct reader *reader, struct fy_event *event)
     case FYET_ALIAS:
         return on_alias(reader, event);
     case FYET_MAPPING_START:
-        return on_start(reader, UDPAI_NODE_MAP, event);
+        return on_start(reader, UDPAI_TREE_MAP, event);
     case FYET_SEQUENCE_START:
-        return on_start(reader, UDPAI_NODE_LIST, event);
+        return on_start(reader, UDPAI_TREE_LIST, event);
     case FYET_MAPPING_END:
     case FYET_SEQUENCE_END:
         return on_end(reader);

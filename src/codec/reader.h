@@ -7,13 +7,13 @@
 #define UDPAI_READER_H
 
 #include "base/vector.h"
-#include "codec/node.h"
 #include "codec/source.h"
+#include "codec/tree.h"
 #include "wire/arena.h"
 
 typedef struct udpai_documents {
     udpai_arena arena;
-    UDPAI_VECTOR(const udpai_node *) roots; /* one for each document */
+    UDPAI_VECTOR(const udpai_tree *) roots; /* one for each document */
 } udpai_documents;
 
 /* Reads all documents of a JSON or YAML source. JSON text that is empty has none, as YAML text has

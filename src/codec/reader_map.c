@@ -31,7 +31,7 @@ find(const struct entries *entries, udpai_str key)
 
 /* There is room for it, and its key is new; false without memory. */
 static bool
-add(struct entries *entries, const udpai_node *key, const udpai_node *value)
+add(struct entries *entries, const udpai_tree *key, const udpai_tree *value)
 {
     entries->items[entries->n++] = (udpai_entry){key, value};
     if (entries->n <= FEW)
@@ -44,14 +44,14 @@ add(struct entries *entries, const udpai_node *key, const udpai_node *value)
 }
 
 static bool
-is_merge(const udpai_map_maker *maker, const udpai_node *key)
+is_merge(const udpai_map_maker *maker, const udpai_tree *key)
 {
     return key->plain && !udpai_source_is_strict(maker->source) &&
            udpai_str_eq(key->text, UDPAI_STR("<<"));
 }
 
 static udpai_place
-place_of(const udpai_map_maker *maker, const udpai_node *node)
+place_of(const udpai_map_maker *maker, const udpai_tree *node)
 {
     return (udpai_place){maker->source->name, node->line, node->column, {NULL, 0}};
 }
@@ -59,7 +59,7 @@ place_of(const udpai_map_maker *maker, const udpai_node *node)
 static udpa_err
 add_own(const udpai_map_maker *maker,
         struct entries *entries,
-        const udpai_node *const *pair,
+        const udpai_tree *const *pair,
         udpa_error **ret_error)
 {
     const udpai_entry *first = find(entries, pair[0]->text);
@@ -74,15 +74,15 @@ add_own(const udpai_map_maker *maker,
 
 /* How many entries a merge can bring; SIZE_MAX if its value is not a map or a list of maps. */
 static size_t
-merge_size(const udpai_node *value)
+merge_size(const udpai_tree *value)
 {
     size_t n = 0;
-    if (value->kind == UDPAI_NODE_MAP)
+    if (value->kind == UDPAI_TREE_MAP)
         return value->n;
-    if (value->kind != UDPAI_NODE_LIST)
+    if (value->kind != UDPAI_TREE_LIST)
         return SIZE_MAX;
     for (uint32_t i = 0; i < value->n; i++) {
-        if (value->items[i]->kind != UDPAI_NODE_MAP)
+        if (value->items[i]->kind != UDPAI_TREE_MAP)
             return SIZE_MAX;
         n += value->items[i]->n;
     }
@@ -90,7 +90,7 @@ merge_size(const udpai_node *value)
 }
 
 static bool
-merge_map(udpai_map_maker *maker, struct entries *entries, const udpai_node *map)
+merge_map(udpai_map_maker *maker, struct entries *entries, const udpai_tree *map)
 {
     for (uint32_t i = 0; i < map->n; i++) {
         const udpai_entry *entry = &map->entries[i];
@@ -106,9 +106,9 @@ merge_map(udpai_map_maker *maker, struct entries *entries, const udpai_node *map
 }
 
 static bool
-merge(udpai_map_maker *maker, struct entries *entries, const udpai_node *value)
+merge(udpai_map_maker *maker, struct entries *entries, const udpai_tree *value)
 {
-    if (value->kind == UDPAI_NODE_MAP)
+    if (value->kind == UDPAI_TREE_MAP)
         return merge_map(maker, entries, value);
     for (uint32_t i = 0; i < value->n; i++)
         if (!merge_map(maker, entries, value->items[i]))
@@ -122,13 +122,13 @@ make_room(const udpai_map_maker *maker, struct entries *entries, udpa_error **re
 {
     size_t n = 0;
     for (size_t i = 0; i < maker->n_pairs; i++) {
-        const udpai_node *const *pair = maker->pairs + 2 * i;
+        const udpai_tree *const *pair = maker->pairs + 2 * i;
         size_t more = is_merge(maker, pair[0]) ? merge_size(pair[1]) : 1;
         if (more == SIZE_MAX) {
             const udpai_place here = place_of(maker, pair[0]);
             return udpai_fail_at(ret_error, UDPA_ERR_INVAL, &here,
                                  "'<<' merges a map or a list of maps, not %s",
-                                 udpai_node_kind_text(pair[1]));
+                                 udpai_tree_kind_text(pair[1]));
         }
         n += more;
     }

@@ -3,16 +3,16 @@
 #ifndef UDPAI_READER_MAP_H
 #define UDPAI_READER_MAP_H
 
-#include "codec/node.h"
 #include "codec/source.h"
+#include "codec/tree.h"
 #include "wire/arena.h"
 
 typedef struct udpai_map_maker {
     const udpai_source *source;
     udpai_arena *arena;
-    const udpai_node *const *pairs; /* key, value, key, value, … */
+    const udpai_tree *const *pairs; /* key, value, key, value, … */
     size_t n_pairs;
-    udpai_node *node; /* receives the entries */
+    udpai_tree *node; /* receives the entries */
     /* Of what was merged: weight of its entries, height of their values. */
     size_t merged_weight;
     unsigned merged_height;

@@ -40,7 +40,7 @@ struct file_reader {
 /* Where the resources of a DiscoveryResponse are. */
 struct response_places {
     const char *path;       /* of the response */
-    const udpai_node *list; /* or NULL */
+    const udpai_tree *list; /* or NULL */
     const uint32_t *lines;  /* or NULL */
 };
 
@@ -323,7 +323,7 @@ add_response(struct file_reader *reader, udpai_str response, const struct respon
 static udpa_err
 encode_as(struct file_reader *reader,
           const char *type_name,
-          const udpai_node *node,
+          const udpai_tree *node,
           const char *path,
           udpa_bytes **ret_bytes)
 {
@@ -335,18 +335,18 @@ encode_as(struct file_reader *reader,
 }
 
 static udpa_err
-add_response_node(struct file_reader *reader, const udpai_node *node, const char *path)
+add_response_node(struct file_reader *reader, const udpai_tree *node, const char *path)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
-    const udpai_entry *list = udpai_node_find(node, UDPAI_STR("resources"));
+    const udpai_entry *list = udpai_tree_find(node, UDPAI_STR("resources"));
     const struct response_places places = {
-        path, list && list->value->kind == UDPAI_NODE_LIST ? list->value : NULL, NULL};
+        path, list && list->value->kind == UDPAI_TREE_LIST ? list->value : NULL, NULL};
     udpa_err err = encode_as(reader, UDPAI_TYPE_DISCOVERY_RESPONSE, node, path, &bytes);
     return err == UDPA_OK ? add_response(reader, udpai_bytes_view(bytes), &places) : err;
 }
 
 static udpa_err
-add_wrapped_node(struct file_reader *reader, const udpai_node *node, const udpai_place *place)
+add_wrapped_node(struct file_reader *reader, const udpai_tree *node, const udpai_place *place)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
     udpai_resource_entry entry = {0};
@@ -361,7 +361,7 @@ add_wrapped_node(struct file_reader *reader, const udpai_node *node, const udpai
 }
 
 static udpa_err
-add_typed_node(struct file_reader *reader, const udpai_node *node, const udpai_place *place)
+add_typed_node(struct file_reader *reader, const udpai_tree *node, const udpai_place *place)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = NULL;
     udpa_err err = encode_as(reader, "google.protobuf.Any", node, place->path.data, &any);
@@ -370,28 +370,28 @@ add_typed_node(struct file_reader *reader, const udpai_node *node, const udpai_p
 }
 
 static bool
-is_response(const udpai_node *node, const udpai_entry *type)
+is_response(const udpai_tree *node, const udpai_entry *type)
 {
     if (!type)
-        return udpai_node_find(node, UDPAI_STR("resources")) != NULL;
-    return type->value->kind == UDPAI_NODE_SCALAR &&
+        return udpai_tree_find(node, UDPAI_STR("resources")) != NULL;
+    return type->value->kind == UDPAI_TREE_SCALAR &&
            udpai_str_eq(udpai_type_url_name(type->value->text),
                         UDPAI_STR(UDPAI_TYPE_DISCOVERY_RESPONSE));
 }
 
 static udpa_err
-add_node(struct file_reader *reader, const udpai_node *node, const char *path)
+add_node(struct file_reader *reader, const udpai_tree *node, const char *path)
 {
     const udpai_place place = {reader->source.name, node->line, node->column, udpai_str_from(path)};
-    const udpai_entry *type = udpai_node_find(node, UDPAI_STR("@type"));
-    if (node->kind != UDPAI_NODE_MAP)
+    const udpai_entry *type = udpai_tree_find(node, UDPAI_STR("@type"));
+    if (node->kind != UDPAI_TREE_MAP)
         return udpai_fail_at(reader->ret_error, UDPA_ERR_INVAL, &place,
-                             "this is %s, but must be a resource", udpai_node_kind_text(node));
+                             "this is %s, but must be a resource", udpai_tree_kind_text(node));
     if (is_response(node, type))
         return add_response_node(reader, node, path);
     if (type)
         return add_typed_node(reader, node, &place);
-    if (udpai_node_find(node, UDPAI_STR("resource")))
+    if (udpai_tree_find(node, UDPAI_STR("resource")))
         return add_wrapped_node(reader, node, &place);
     return udpai_fail_at(reader->ret_error, UDPA_ERR_INVAL, &place,
                          "this is no resource: it needs '@type' and its fields, or 'name' and "
@@ -399,13 +399,13 @@ add_node(struct file_reader *reader, const udpai_node *node, const char *path)
 }
 
 static udpa_err
-add_document(struct file_reader *reader, const udpai_node *root)
+add_document(struct file_reader *reader, const udpai_tree *root)
 {
     char path[32];
     udpa_err err = UDPA_OK;
-    if (udpai_node_is_null(root))
+    if (udpai_tree_is_null(root))
         return UDPA_OK; /* nothing between two lines of '---' */
-    if (root->kind != UDPAI_NODE_LIST)
+    if (root->kind != UDPAI_TREE_LIST)
         return add_node(reader, root, "");
     for (uint32_t i = 0; i < root->n && err == UDPA_OK; i++) {
         snprintf(path, sizeof(path), "[%u]", i);

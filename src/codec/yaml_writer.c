@@ -11,7 +11,7 @@ struct position {
     bool on_line;
 };
 
-static void write_block(udpai_strbuf *out, const udpai_node *node, struct position position);
+static void write_block(udpai_strbuf *out, const udpai_tree *node, struct position position);
 
 static bool
 is_word_char(char c)
@@ -150,10 +150,10 @@ write_quoted(udpai_strbuf *out, udpai_str text)
 
 /* A scalar, or what is empty. */
 static void
-write_inline(udpai_strbuf *out, const udpai_node *node)
+write_inline(udpai_strbuf *out, const udpai_tree *node)
 {
-    if (node->kind != UDPAI_NODE_SCALAR)
-        udpai_strbuf_puts(out, node->kind == UDPAI_NODE_MAP ? "{}" : "[]");
+    if (node->kind != UDPAI_TREE_SCALAR)
+        udpai_strbuf_puts(out, node->kind == UDPAI_TREE_MAP ? "{}" : "[]");
     else if (node->plain || may_be_plain(node->text)) /* plain: a number, a bool or null of JSON */
         udpai_strbuf_str(out, node->text);
     else
@@ -186,9 +186,9 @@ write_literal(udpai_strbuf *out, udpai_str text, unsigned indent)
 
 /* What stands behind "key:" or "-", up to the end of its last line. */
 static void
-write_value(udpai_strbuf *out, const udpai_node *node, unsigned indent, bool after_dash)
+write_value(udpai_strbuf *out, const udpai_tree *node, unsigned indent, bool after_dash)
 {
-    bool is_scalar = node->kind == UDPAI_NODE_SCALAR;
+    bool is_scalar = node->kind == UDPAI_TREE_SCALAR;
     if (!is_scalar && node->n > 0) {
         udpai_strbuf_putc(out, after_dash ? ' ' : '\n');
         write_block(out, node, (struct position){indent, after_dash});
@@ -205,12 +205,12 @@ write_value(udpai_strbuf *out, const udpai_node *node, unsigned indent, bool aft
 
 /* A map or list that is not empty. */
 static void
-write_block(udpai_strbuf *out, const udpai_node *node, struct position position)
+write_block(udpai_strbuf *out, const udpai_tree *node, struct position position)
 {
     for (uint32_t i = 0; i < node->n; i++) {
         if (i > 0 || !position.on_line)
             put_indent(out, position.indent);
-        if (node->kind == UDPAI_NODE_LIST) {
+        if (node->kind == UDPAI_TREE_LIST) {
             udpai_strbuf_putc(out, '-');
             write_value(out, node->items[i], position.indent + INDENT, true);
         } else {
@@ -222,9 +222,9 @@ write_block(udpai_strbuf *out, const udpai_node *node, struct position position)
 }
 
 void
-udpai_yaml_write(udpai_strbuf *out, const udpai_node *node)
+udpai_yaml_write(udpai_strbuf *out, const udpai_tree *node)
 {
-    if (node->kind != UDPAI_NODE_SCALAR && node->n > 0) {
+    if (node->kind != UDPAI_TREE_SCALAR && node->n > 0) {
         write_block(out, node, (struct position){0, false});
     } else {
         write_inline(out, node);

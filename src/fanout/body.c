@@ -36,6 +36,7 @@ udpai_body_unref(udpai_body *body)
         udpa_bytes_unref(body->removed.items[i]);
     udpai_vector_done(&body->parts);
     udpai_vector_done(&body->resources);
+    udpai_vector_done(&body->seqs);
     udpai_vector_done(&body->removed);
     udpai_free((char *)body->version.data);
     udpai_free(body);

@@ -16,6 +16,7 @@ typedef struct udpai_send_item {
     udpa_resource *resource;
     uint64_t ttl_ms; /* what is left; 0: none */
     bool refresh;    /* the receiver holds the payload */
+    uint64_t seq;    /* of the payload's last change; 0: it brings none, or shows what has gone */
 } udpai_send_item;
 
 /* Counted; stream thread only. */
@@ -27,9 +28,12 @@ typedef struct udpai_body {
     size_t size_bytes;
     /* What it holds, in order, so that receipts can name it. References. */
     UDPAI_VECTOR(udpa_resource *) resources;
+    UDPAI_VECTOR(uint64_t) seqs;        /* of each resource, see udpai_send_item */
     UDPAI_VECTOR(udpa_bytes *) removed; /* names */
     size_t n_refreshes;                 /* of the resources */
-    udpai_str version;                  /* of a state, for protocols that have one; owned */
+    size_t n_hidden;           /* of the resources: left out by the renderer, for a namesake */
+    udpai_set_hash state_hash; /* as the renderer was told */
+    udpai_str version;         /* of a state, for protocols that have one; owned */
     /* Where it lies in its view: everything after `from`, up to `to`. */
     const void *renderer;
     uint64_t from, limit, to;
@@ -58,12 +62,18 @@ typedef struct udpai_render {
     /* Of a COMPLETE: what it answers. */
     bool complete;
     udpai_str scope;
-    /* Of a STATE, and of grouped additions: the sum over all that the subscriber is shown. */
+    /* Of a STATE, and of grouped additions: the sum over all that the subscriber is shown. Else:
+     * over what its wildcards hold. */
     bool is_state;
     udpai_set_hash state_hash;
 } udpai_render;
 
 typedef struct udpai_renderer {
+    /* This protocol shows the content of a resource, its aliases and its ttl; who answers for it,
+     * and what version he gave it, makes no difference. */
+    bool shows_content_only;
+    /* In a state, refreshes may go out alone, without the rest of it. */
+    bool refreshes_alone;
     /* Bytes that an item adds to a response; 0: this protocol has nothing to say of it. */
     size_t (*item_size)(const struct udpai_renderer *renderer, const udpai_send_item *item);
     /* The version that this protocol shows of a resource: a view of the resource, or of `room`. */

@@ -44,10 +44,13 @@ least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* A state says of all that it does not hold that it is not there: it must be certain. */
+/* A state says of all that it does not hold that it is not there: it must be certain. Who asks for
+ * nothing any more is not told that there is nothing. */
 static bool
-state_is_settled(udpai_subscription *subscription)
+may_send_state(udpai_subscription *subscription)
 {
+    if (!subscription->view && subscription->names.n == 0)
+        return false;
     for (size_t i = 0; i < subscription->prefixes.n; i++)
         if (!udpai_subscription_is_settled(subscription,
                                            udpai_bytes_view(subscription->prefixes.items[i]),
@@ -63,7 +66,7 @@ udpai_pending(udpai_subscription *subscription)
     if (subscription->mode != UDPAI_MODE_STATE)
         return pending;
     pending = least(pending, subscription->state_due_seq);
-    return pending != UDPAI_NOTHING && state_is_settled(subscription) ? pending : UDPAI_NOTHING;
+    return pending != UDPAI_NOTHING && may_send_state(subscription) ? pending : UDPAI_NOTHING;
 }
 
 static uint64_t
@@ -87,7 +90,7 @@ udpai_pending_removal(udpai_subscription *subscription)
         return least(pending, first_owed(&subscription->removals));
     case UDPAI_MODE_STATE:
         pending = least(pending, subscription->state_removal_seq);
-        if (pending != UDPAI_NOTHING && state_is_settled(subscription))
+        if (pending != UDPAI_NOTHING && may_send_state(subscription))
             return pending;
         break;
     }
@@ -97,9 +100,11 @@ udpai_pending_removal(udpai_subscription *subscription)
 /* ---- additions ---- */
 
 static bool
-holds_payload(const udpai_cursor *cursor, const udpai_item *item)
+holds_payload(const udpai_subscription *subscription, const udpai_item *item)
 {
-    return item->payload_seq <= cursor->low || in_window(cursor, item->payload_seq);
+    const udpai_cursor *cursor = &subscription->cursor;
+    uint64_t seq = udpai_item_payload_seq(item, subscription);
+    return seq <= cursor->low || in_window(cursor, seq);
 }
 
 static bool
@@ -109,7 +114,7 @@ add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
     udpai_held_state held = udpai_held_match(subscription, item->resource);
     if (held == UDPAI_HELD_ALL)
         return true;
-    bool refresh = held == UDPAI_HELD_PAYLOAD || holds_payload(&subscription->cursor, item);
+    bool refresh = held == UDPAI_HELD_PAYLOAD || holds_payload(subscription, item);
     return udpai_collection_add(collection, item, item->resource, refresh, ret_err);
 }
 
@@ -193,14 +198,21 @@ is_shareable(const udpai_subscription *subscription)
            !subscription->cursor.newest_turn && subscription->mode == UDPAI_MODE_DELTA;
 }
 
+/* A response that may be shared must not depend on the names that its first receiver asked for. */
+static udpai_set_hash
+hash_of_all(const udpai_subscription *subscription)
+{
+    if (subscription->mode == UDPAI_MODE_GROUPED)
+        return udpai_subscription_set_hash(subscription);
+    return subscription->view ? subscription->view->set_hash : (udpai_set_hash){0};
+}
+
 static udpa_err
 render_additions(udpai_collection *collection, udpai_body **ret_body)
 {
     if (collection->items.n == 0)
         return UDPA_OK;
-    udpai_render what = {0};
-    if (collection->subscription->mode == UDPAI_MODE_GROUPED)
-        what.state_hash = udpai_subscription_set_hash(collection->subscription);
+    udpai_render what = {.state_hash = hash_of_all(collection->subscription)};
     return udpai_collection_render(collection, &what, ret_body);
 }
 
@@ -244,19 +256,19 @@ add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
     const udpai_subscriber *subscriber = subscription->subscriber;
-    udpai_name_sub *sub = owed->is_extra ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
+    udpai_name_sub *sub = owed->extras ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
     udpai_item *item = sub ? sub->target : owed->item;
     bool shown = item && udpai_shown(item, subscriber->except_node, subscriber->visibility);
+    uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
     udpai_held_state held = shown ? udpai_held_match(subscription, item->resource) : UDPAI_HELD_ALL;
     if (held != UDPAI_HELD_ALL) {
-        bool refresh =
-            held == UDPAI_HELD_PAYLOAD || (sub && sub->sent_payload_seq == item->payload_seq);
+        bool refresh = held == UDPAI_HELD_PAYLOAD || (sub && sub->sent_payload_seq == payload_seq);
         if (!udpai_collection_add(collection, item, item->resource, refresh, ret_err))
             return false;
     }
     if (shown && sub) {
         sub->sent_seq = item->seq;
-        sub->sent_payload_seq = item->payload_seq;
+        sub->sent_payload_seq = payload_seq;
     }
     udpai_owed_done(owed);
     return true;
@@ -359,7 +371,7 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
     uint64_t reached = view ? collect_tombstones(&collection, limit, &err) : 0;
     if (err == UDPA_OK && !collection.is_full)
         collect_owed_removals(&collection, limit, &err);
-    udpai_render what = {0};
+    udpai_render what = {.state_hash = hash_of_all(subscription)};
     if (err == UDPA_OK && collection.removed.n)
         err = udpai_collection_render(&collection, &what, ret_body);
     if (err == UDPA_OK && view)

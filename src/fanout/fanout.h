@@ -126,6 +126,8 @@ void udpai_subscription_visit_names(const udpai_subscription *subscription,
                                     void *userdata);
 /* Sends a resource again if the subscriber has it, though it has not changed. */
 void udpai_subscription_resend(udpai_subscription *subscription, udpai_str name);
+/* Sends everything that the wildcards hold again. */
+void udpai_subscription_resend_all(udpai_subscription *subscription);
 /* In UDPAI_MODE_STATE: sends the state again, though nothing has changed. */
 void udpai_subscription_resend_state(udpai_subscription *subscription);
 /* Asks for one delivery of kind COMPLETE, after all that was subscribed up to now, once everything
@@ -149,6 +151,8 @@ typedef struct udpai_delivery {
     udpai_delivery_kind kind;
     udpai_subscription *subscription;
     udpai_body *body; /* composed by the renderer; a reference, the caller's */
+    /* What the subscriber had not been sent before has a higher number in body->seqs. */
+    uint64_t since;
 } udpai_delivery;
 
 /* The next thing to send, in the right order, or kind NONE. It counts as sent from here on.

@@ -57,6 +57,7 @@ struct udpai_item {
     udpa_bytes *from_node;
     uint64_t seq;         /* of its last change */
     uint64_t payload_seq; /* of the last that needs the payload */
+    uint64_t content_seq; /* of the last that protocols see that show the content only */
     uint64_t deadline_ms;
     udpai_membership *memberships;
     uint16_t n_memberships, memberships_capacity;
@@ -131,6 +132,8 @@ udpai_item_name(const udpai_item *item)
 
 /* Milliseconds, at least 1; 0: it does not expire. */
 uint64_t udpai_item_ttl_left(const udpai_item *item);
+/* The item's last change that this subscriber needs the payload for. */
+uint64_t udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscription);
 
 /* ---- alias.c ---- */
 
@@ -202,7 +205,7 @@ struct udpai_owed {
     udpai_list node;
     udpai_item *item;
     uint64_t mark_seq; /* the fan-out's seq when it was marked; lists are in this order */
-    bool is_extra;     /* allocated by itself, not part of a name sub */
+    udpai_map *extras; /* where it is, allocated by itself; NULL: it is part of a name sub */
 };
 
 typedef enum udpai_name_state {
@@ -260,6 +263,7 @@ struct udpai_subscription {
     udpai_cursor cursor;
     udpai_map names;                            /* of udpai_name_sub */
     udpai_list additions, removals, unanswered; /* of udpai_owed */
+    udpai_map extras;                           /* of udpai_owed, by item: at most one of each */
     udpai_map held;
     bool held_unchecked; /* what is left of it must be looked through */
     udpai_list awaits;
@@ -267,6 +271,9 @@ struct udpai_subscription {
     udpai_timer cycle;     /* the end of a bounded wait */
     uint64_t asked_ms;     /* when it subscribed last */
     uint64_t state_due_seq, state_removal_seq; /* MODE_STATE; UINT64_MAX: not due */
+    bool state_forced;                         /* it goes out though nothing may have changed */
+    bool state_has_ttl;                        /* the one that was sent last */
+    udpai_set_hash state_hash;                 /* of that one */
     unsigned n_deferred; /* rounds in which it had something to send and might not */
 };
 
@@ -275,6 +282,8 @@ struct udpai_subscription {
 void udpai_subscription_wake(udpai_subscription *subscription);
 /* Puts it at the end of one of the lists. */
 void udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed);
+/* The same for an item that was not asked for by name, or not only; what it was owed of it before
+ * is void. */
 udpa_err udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item);
 /* Takes it off its list; frees it if it is an extra. */
 void udpai_owed_done(udpai_owed *owed);
@@ -292,6 +301,8 @@ bool udpai_subscription_covers(const udpai_subscription *subscription, udpai_str
  * of what it does not see any more. */
 udpa_err udpai_subscription_reselect(udpai_subscription *subscription, bool tell);
 void udpai_subscription_leave_view(udpai_subscription *subscription);
+/* Will the subscriber be sent the item's payload anyway, by its wildcards? */
+bool udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item);
 
 /* ---- held.c ---- */
 
@@ -304,6 +315,11 @@ typedef enum udpai_held_state {
 /* What does the subscriber say it holds of this? The note is used up by the answer. */
 udpai_held_state udpai_held_match(udpai_subscription *subscription, const udpa_resource *resource);
 void udpai_held_drop_all(udpai_subscription *subscription);
+/* Whatever it said it holds of this name: it wants it sent. */
+void udpai_held_forget(udpai_subscription *subscription, udpai_str name);
+/* It may hold something of this name: once it is certain that there is nothing, it is told. Without
+ * memory it is not. */
+void udpai_held_suspect(udpai_subscription *subscription, udpai_str name);
 /* Owes removals for what the subscriber holds and what is certainly not there. */
 udpa_err udpai_held_check(udpai_subscription *subscription);
 

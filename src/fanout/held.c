@@ -30,6 +30,20 @@ free_held(udpai_held *held)
     udpai_free(held);
 }
 
+void
+udpai_held_forget(udpai_subscription *subscription, udpai_str name)
+{
+    if (subscription->held.n)
+        free_held(udpai_map_remove(&subscription->held, name));
+}
+
+void
+udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
+{
+    if (subscription->held.n < subscription->topic->fanout->options.max_names)
+        (void)get_held(subscription, name);
+}
+
 udpa_err
 udpai_subscription_hold_version(udpai_subscription *subscription, udpai_str name, udpai_str version)
 {

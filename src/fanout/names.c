@@ -104,7 +104,7 @@ has_come(udpai_name_sub *sub, bool again)
         udpai_list_remove(&sub->owed.node);
     if (again)
         sub->sent_seq = sub->sent_payload_seq = 0;
-    else if (comes_by_view(sub, sub->target))
+    if (again ? udpai_view_will_bring(subscription, sub->target) : comes_by_view(sub, sub->target))
         return;
     if (sub->sent_seq != sub->target->seq)
         udpai_owe(subscription, &subscription->additions, &sub->owed);
@@ -126,7 +126,8 @@ has_gone(udpai_name_sub *sub, bool again)
     udpai_subscription *subscription = sub->subscription;
     if (sub->state == UDPAI_NAME_MISSING && !again)
         return;
-    bool was_shown = sub->state == UDPAI_NAME_PRESENT && sub->sent_payload_seq;
+    if (sub->state == UDPAI_NAME_PRESENT && sub->sent_payload_seq)
+        sub->shows_last = true;
     sub->sent_seq = sub->sent_payload_seq = 0;
     udpai_list_remove(&sub->owed.node);
     if (!is_certain(sub)) {
@@ -135,9 +136,11 @@ has_gone(udpai_name_sub *sub, bool again)
         return;
     }
     sub->state = UDPAI_NAME_MISSING;
-    sub->shows_last = was_shown;
+    /* In a state there is nothing to take away of what it never showed. */
+    bool is_news = subscription->mode == UDPAI_MODE_STATE && !sub->shows_last;
     if (again || !comes_by_view(sub, sub->asked))
-        udpai_owe(subscription, &subscription->removals, &sub->owed);
+        udpai_owe(subscription, is_news ? &subscription->additions : &subscription->removals,
+                  &sub->owed);
 }
 
 void
@@ -201,15 +204,36 @@ udpai_subscribe_name(udpai_subscription *subscription, udpai_str name)
     udpai_subscriber *subscriber = subscription->subscriber;
     udpai_name_sub *sub = find_sub(subscription, name);
     subscription->asked_ms = subscriber->fanout->wheel->now_ms;
+    subscription->state_forced = true;
     if (!sub) {
         if (subscriber->n_names >= subscriber->fanout->options.max_names)
             return UDPA_ERR_LIMIT;
         sub = new_sub(subscription, name);
         if (!sub)
             return UDPA_ERR_NOMEM;
+    } else {
+        udpai_held_forget(subscription, udpai_item_name(sub->target ? sub->target : sub->asked));
     }
     udpai_name_sub_update(sub, true);
     return UDPA_OK;
+}
+
+/* The name has gone, a wildcard is there still: what does it hold of the item? Without memory the
+ * subscriber keeps what it has, which is no worse than before. */
+static void
+tell_state_of(udpai_subscription *subscription, udpai_item *item)
+{
+    const udpai_membership *member = udpai_item_membership(item, subscription->view);
+    if (member && !member->is_tombstone) {
+        if (!udpai_view_will_bring(subscription, item))
+            (void)udpai_owe_extra(subscription, &subscription->additions, item);
+    } else if (!item->resource && udpai_subscription_covers(subscription, udpai_item_name(item)) &&
+               !udpai_subscription_is_settled(subscription, udpai_item_name(item),
+                                              subscription->asked_ms)) {
+        udpai_held_suspect(subscription, udpai_item_name(item));
+    } else if (subscription->extras.n < subscription->topic->fanout->options.max_names) {
+        (void)udpai_owe_extra(subscription, &subscription->removals, item);
+    }
 }
 
 void
@@ -221,13 +245,8 @@ udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool te
     udpai_item *item = sub->asked;
     item->n_owed++; /* it may be needed below */
     free_sub(sub);
-    if (tell && subscription->view) {
-        const udpai_membership *member = udpai_item_membership(item, subscription->view);
-        bool is_live = member && !member->is_tombstone;
-        /* Without memory the subscriber keeps what it has, which is no worse than before. */
-        (void)udpai_owe_extra(subscription,
-                              is_live ? &subscription->additions : &subscription->removals, item);
-    }
+    if (tell && subscription->view)
+        tell_state_of(subscription, item);
     item->n_owed--;
     udpai_item_release(item);
     if (subscription->mode == UDPAI_MODE_STATE)
@@ -261,15 +280,17 @@ void
 udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
 {
     udpai_name_sub *sub = find_sub(subscription, name);
+    udpai_item *item = sub ? sub->target : udpai_item_find(subscription->topic, name);
+    if (item)
+        udpai_held_forget(subscription, udpai_item_name(item));
     if (sub) {
         if (sub->target)
             udpai_name_sub_update(sub, true);
         return;
     }
-    udpai_item *item = udpai_item_find(subscription->topic, name);
     const udpai_membership *member =
         item && subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-    if (member && !member->is_tombstone)
+    if (member && !member->is_tombstone && !udpai_view_will_bring(subscription, item))
         (void)udpai_owe_extra(subscription, &subscription->additions, item);
 }
 

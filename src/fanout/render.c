@@ -41,7 +41,13 @@ udpai_collection_add(udpai_collection *collection,
     if (item->stamp == collection->stamp)
         return true;
     const udpai_renderer *renderer = collection->subscription->subscriber->renderer;
-    const udpai_send_item send = {resource, udpai_item_ttl_left(item), refresh};
+    uint64_t seq = udpai_item_payload_seq(item, collection->subscription);
+    const udpai_send_item send = {
+        .resource = resource,
+        .ttl_ms = udpai_item_ttl_left(item),
+        .refresh = refresh,
+        .seq = refresh || resource != item->resource ? 0 : seq,
+    };
     size_t bytes = renderer->item_size(renderer, &send);
     if (bytes == 0)
         return true;
@@ -88,11 +94,13 @@ static udpa_err
 list_contents(const udpai_collection *collection, udpai_body *body)
 {
     if (!udpai_vector_reserve(&body->resources, collection->items.n) ||
+        !udpai_vector_reserve(&body->seqs, collection->items.n) ||
         !udpai_vector_reserve(&body->removed, collection->removed.n))
         return UDPA_ERR_NOMEM;
     for (size_t i = 0; i < collection->items.n; i++) {
         body->resources.items[body->resources.n++] =
             udpa_resource_ref(collection->items.items[i].resource);
+        body->seqs.items[body->seqs.n++] = collection->items.items[i].seq;
         body->n_refreshes += collection->items.items[i].refresh;
     }
     for (size_t i = 0; i < collection->removed.n; i++) {
@@ -123,6 +131,7 @@ udpai_collection_render(const udpai_collection *collection,
     what->removed = collection->removed.items;
     what->n_removed = collection->removed.n;
     body->renderer = renderer;
+    body->state_hash = what->state_hash;
     udpa_err err = list_contents(collection, body);
     if (err == UDPA_OK)
         err = renderer->compose(renderer, what, body);

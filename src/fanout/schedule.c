@@ -18,7 +18,9 @@ static uint64_t
 come_to(udpai_subscription *subscription)
 {
     uint64_t pending = udpai_pending(subscription);
-    return pending == UDPAI_NOTHING ? subscription->topic->fanout->seq : pending - 1;
+    if (pending == UDPAI_NOTHING)
+        return subscription->topic->fanout->seq;
+    return pending ? pending - 1 : 0;
 }
 
 /* How far the types before this one have come. */
@@ -47,7 +49,7 @@ give(udpai_delivery *delivery,
      udpai_body *body)
 {
     if (body)
-        *delivery = (udpai_delivery){kind, subscription, body};
+        *delivery = (udpai_delivery){.kind = kind, .subscription = subscription, .body = body};
     return UDPA_OK;
 }
 
@@ -64,11 +66,13 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
             break;
         }
         udpai_body *body = NULL;
+        uint64_t since = whole ? subscription->cursor.low : 0;
         udpa_err err = udpai_collect_additions(subscription, limit, &body);
         if (err != UDPA_OK)
             return err;
         subscription->n_deferred = 0;
         give(delivery, whole ? UDPAI_DELIVERY_STATE : UDPAI_DELIVERY_ADDITIONS, subscription, body);
+        delivery->since = since;
     }
     return UDPA_OK;
 }
@@ -85,6 +89,7 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
     uint64_t limit = limit_for(subscriber, subscriber->subscriptions.n);
     while (!delivery->body && udpai_pending_removal(subscription) <= limit) {
         udpai_body *body = NULL;
+        uint64_t since = subscription->cursor.low;
         udpa_err err = udpai_collect_removals(subscription, limit, &body);
         if (err != UDPA_OK)
             return err;
@@ -92,6 +97,7 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
              subscription->mode == UDPAI_MODE_STATE ? UDPAI_DELIVERY_STATE
                                                     : UDPAI_DELIVERY_REMOVALS,
              subscription, body);
+        delivery->since = since;
     }
     return UDPA_OK;
 }

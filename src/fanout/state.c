@@ -83,12 +83,116 @@ compose(udpai_subscription *subscription, bool with_removed, udpai_body **ret_bo
     return err;
 }
 
+static udpa_err
+find_or_compose(udpai_subscription *subscription, bool with_removed, udpai_body **ret_body)
+{
+    udpai_view *view = subscription->view;
+    const udpai_renderer *renderer = subscription->subscriber->renderer;
+    const udpai_cursor *cursor = &subscription->cursor;
+    bool has_removed =
+        with_removed && view && udpai_log_first_after(&view->tombstones, cursor->tombstones);
+    bool shareable = view && subscription->names.n == 0 && !has_removed;
+    if (shareable)
+        *ret_body = udpai_view_find_body(view, renderer, view->changed_seq, UDPAI_NOTHING);
+    udpa_err err = *ret_body ? UDPA_OK : compose(subscription, with_removed, ret_body);
+    if (err == UDPA_OK && shareable && !(*ret_body)->view) {
+        (*ret_body)->from = view->changed_seq;
+        (*ret_body)->limit = UDPAI_NOTHING;
+        udpai_view_keep_body(view, *ret_body);
+    }
+    return err;
+}
+
+/* ---- when nothing has changed but what refreshes say ---- */
+
+static bool
+has_news(const udpai_subscription *subscription)
+{
+    const udpai_view *view = subscription->view;
+    uint64_t low = subscription->cursor.low;
+    if (subscription->state_forced)
+        return true;
+    for (size_t i = view ? udpai_log_after(&view->live, low) : 0; view && i < view->live.n; i++) {
+        const udpai_item *item = view->live.slots[i].item;
+        if (item && udpai_item_payload_seq(item, subscription) > low)
+            return true;
+    }
+    size_t at = 0;
+    const udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &at)))
+        if (sub->target ? sub->sent_payload_seq != udpai_item_payload_seq(sub->target, subscription)
+                        : sub->sent_payload_seq != 0)
+            return true;
+    return false;
+}
+
+static udpa_err
+add_refreshed(udpai_collection *collection, udpai_subscription *subscription)
+{
+    const udpai_view *view = subscription->view;
+    uint64_t low = subscription->cursor.low;
+    udpa_err err = UDPA_OK;
+    size_t i = view ? udpai_log_after(&view->live, low) : 0;
+    for (; view && i < view->live.n && err == UDPA_OK; i++) {
+        udpai_item *item = view->live.slots[i].item;
+        if (item)
+            udpai_collection_add(collection, item, item->resource, true, &err);
+    }
+    size_t at = 0;
+    const udpai_name_sub *sub;
+    while (err == UDPA_OK && (sub = udpai_map_next(&subscription->names, &at)))
+        if (sub->target && sub->sent_seq != sub->target->seq)
+            udpai_collection_add(collection, sub->target, sub->target->resource, true, &err);
+    return err;
+}
+
+static void
+note_names_sent(udpai_subscription *subscription)
+{
+    size_t at = 0;
+    udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &at)))
+        sub->sent_seq = sub->target ? sub->target->seq : 0;
+}
+
+/* If the protocol has something to say of the refreshes, and can say it by themselves, they go out;
+ * if it cannot, the whole state does. */
+static udpa_err
+collect_refreshes(udpai_subscription *subscription, udpai_body **ret_body)
+{
+    udpai_collection collection;
+    udpai_collection_init(&collection, subscription);
+    collection.is_whole = true;
+    udpa_err err = add_refreshed(&collection, subscription);
+    bool any = collection.items.n > 0, alone = subscription->subscriber->renderer->refreshes_alone;
+    udpai_render what = {.state_hash = subscription->state_hash};
+    if (err == UDPA_OK && any && alone)
+        err = udpai_collection_render(&collection, &what, ret_body);
+    udpai_collection_done(&collection);
+    if (err == UDPA_OK && any && !alone)
+        return find_or_compose(subscription, true, ret_body);
+    if (err == UDPA_OK)
+        note_names_sent(subscription);
+    return err;
+}
+
+/* Something came and went meanwhile, or is not shown by this protocol. What a ttl says does not
+ * count in the hash, so with one of them it goes out. */
+static bool
+is_same_as_last(const udpai_subscription *subscription, const udpai_body *body)
+{
+    return !subscription->state_forced && !body->has_ttl && !subscription->state_has_ttl &&
+           body->state_hash.high == subscription->state_hash.high &&
+           body->state_hash.low == subscription->state_hash.low;
+}
+
 static void
 note_sent(udpai_subscription *subscription, bool with_removed)
 {
     uint64_t now = subscription->topic->fanout->seq;
     subscription->cursor.low = now;
     subscription->state_due_seq = UDPAI_NOTHING;
+    subscription->state_forced = false;
     if (!with_removed) {
         subscription->cursor.tombstones = now;
         subscription->state_removal_seq = UDPAI_NOTHING;
@@ -98,23 +202,16 @@ note_sent(udpai_subscription *subscription, bool with_removed)
 udpa_err
 udpai_collect_state(udpai_subscription *subscription, bool with_removed, udpai_body **ret_body)
 {
-    udpai_view *view = subscription->view;
-    const udpai_renderer *renderer = subscription->subscriber->renderer;
-    const udpai_cursor *cursor = &subscription->cursor;
-    bool has_removed =
-        with_removed && view && udpai_log_first_after(&view->tombstones, cursor->tombstones);
-    bool shareable = view && subscription->names.n == 0 && !has_removed;
-    udpa_err err = UDPA_OK;
-    if (shareable)
-        *ret_body = udpai_view_find_body(view, renderer, view->changed_seq, UDPAI_NOTHING);
-    if (!*ret_body)
-        err = compose(subscription, with_removed, ret_body);
+    bool refreshes_only = with_removed && !has_news(subscription);
+    udpa_err err = refreshes_only ? collect_refreshes(subscription, ret_body)
+                                  : find_or_compose(subscription, with_removed, ret_body);
     if (err != UDPA_OK)
         return err;
-    if (shareable && !(*ret_body)->view) {
-        (*ret_body)->from = view->changed_seq;
-        (*ret_body)->limit = UDPAI_NOTHING;
-        udpai_view_keep_body(view, *ret_body);
+    if (*ret_body && is_same_as_last(subscription, *ret_body))
+        *ret_body = udpai_body_unref(*ret_body);
+    if (*ret_body) {
+        subscription->state_hash = (*ret_body)->state_hash;
+        subscription->state_has_ttl = (*ret_body)->has_ttl;
     }
     note_sent(subscription, with_removed);
     return UDPA_OK;

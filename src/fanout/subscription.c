@@ -17,6 +17,13 @@ held_key(const void *item)
     return (udpai_str){held->name, held->name_len};
 }
 
+static udpai_str
+extra_key(const void *item)
+{
+    const udpai_owed *owed = item;
+    return (udpai_str){(const char *)&owed->item, sizeof(owed->item)};
+}
+
 /* ---- subscribers ---- */
 
 void
@@ -54,6 +61,7 @@ free_subscription(udpai_subscription *subscription)
     drop_owed(&subscription->additions);
     drop_owed(&subscription->removals);
     drop_owed(&subscription->unanswered);
+    udpai_map_done(&subscription->extras);
     for (size_t i = 0; i < subscription->prefixes.n; i++) {
         udpa_bytes *prefix = subscription->prefixes.items[i];
         udpai_interest_wildcard(topic, udpai_bytes_view(prefix), false);
@@ -134,6 +142,7 @@ new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_deliver
     udpai_list_init(&subscription->in_waiting);
     udpai_map_init(&subscription->names, name_sub_key);
     udpai_map_init(&subscription->held, held_key);
+    udpai_map_init(&subscription->extras, extra_key);
     udpai_timer_init(&subscription->cycle, on_cycle_end);
     return subscription;
 }
@@ -200,16 +209,32 @@ udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed)
     udpai_subscription_wake(subscription);
 }
 
-udpa_err
-udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item)
+static udpai_owed *
+new_extra(udpai_subscription *subscription, udpai_item *item)
 {
     udpai_owed *owed = udpai_alloc(sizeof(*owed));
     if (!owed)
-        return UDPA_ERR_NOMEM;
+        return NULL;
     udpai_list_init(&owed->node);
     owed->item = item;
-    owed->is_extra = true;
+    owed->extras = &subscription->extras;
+    if (!udpai_map_add(&subscription->extras, owed)) {
+        udpai_free(owed);
+        return NULL;
+    }
     item->n_owed++;
+    return owed;
+}
+
+udpa_err
+udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item)
+{
+    udpai_owed *owed =
+        udpai_map_get(&subscription->extras, (udpai_str){(const char *)&item, sizeof(item)});
+    if (!owed)
+        owed = new_extra(subscription, item);
+    if (!owed)
+        return UDPA_ERR_NOMEM;
     udpai_owe(subscription, list, owed);
     if (!udpai_list_linked(&owed->node))
         udpai_owed_done(owed);
@@ -220,18 +245,32 @@ void
 udpai_owed_done(udpai_owed *owed)
 {
     udpai_list_remove(&owed->node);
-    if (!owed->is_extra)
+    if (!owed->extras)
         return;
     udpai_item *item = owed->item;
+    udpai_map_remove(owed->extras, extra_key(owed));
     udpai_free(owed);
     item->n_owed--;
     udpai_item_release(item);
 }
 
 void
+udpai_subscription_resend_all(udpai_subscription *subscription)
+{
+    if (subscription->mode == UDPAI_MODE_STATE) {
+        udpai_subscription_resend_state(subscription);
+        return;
+    }
+    subscription->cursor.low = 0;
+    subscription->cursor.window_from = subscription->cursor.window_to = 0;
+    udpai_subscription_wake(subscription);
+}
+
+void
 udpai_subscription_resend_state(udpai_subscription *subscription)
 {
     subscription->state_due_seq = subscription->topic->fanout->seq;
+    subscription->state_forced = true;
     udpai_subscription_wake(subscription);
 }
 
@@ -251,11 +290,13 @@ udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope,
     const udpai_fanout *fanout = subscriber->fanout;
     udpai_str except =
         subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
-    udpai_settled_state state =
-        udpai_settled_query(fanout->settled, udpai_topic_url(subscription->topic), scope, except);
+    udpai_str type_url = udpai_topic_url(subscription->topic);
+    udpai_settled_state state = udpai_settled_query(fanout->settled, type_url, scope, except);
     if (state == UDPAI_SETTLED)
         return true;
-    uint64_t end_ms = asked_ms + fanout->options.cycle_timeout_ms;
+    uint64_t since_ms = udpai_settled_since(fanout->settled, type_url, scope, except);
+    uint64_t end_ms =
+        (asked_ms > since_ms ? asked_ms : since_ms) + fanout->options.cycle_timeout_ms;
     if (state == UDPAI_SETTLED_AFTER_WAIT && fanout->wheel->now_ms >= end_ms)
         return true;
     if (state == UDPAI_SETTLED_AFTER_WAIT && !udpai_timer_is_set(&subscription->cycle))
@@ -398,6 +439,10 @@ udpai_subscription_shows(const udpai_subscription *subscription,
     bool has = (subscription->view && udpai_item_membership(item, subscription->view)) ||
                udpai_subscription_has_name(subscription, name);
     if (has)
-        *ret_item = (udpai_send_item){item->resource, udpai_item_ttl_left(item), false};
+        *ret_item = (udpai_send_item){
+            .resource = item->resource,
+            .ttl_ms = udpai_item_ttl_left(item),
+            .seq = udpai_item_payload_seq(item, subscription),
+        };
     return has;
 }

@@ -168,6 +168,37 @@ count_change(udpai_item *item, const udpa_resource *before)
     }
 }
 
+uint64_t
+udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscription)
+{
+    return subscription->subscriber->renderer->shows_content_only ? item->content_seq
+                                                                  : item->payload_seq;
+}
+
+static bool
+same_aliases(const udpa_resource *a, const udpa_resource *b)
+{
+    if (udpa_resource_n_aliases(a) != udpa_resource_n_aliases(b))
+        return false;
+    for (size_t i = 0; i < udpa_resource_n_aliases(a); i++)
+        if (!udpai_str_eq(udpai_resource_alias(a, i), udpai_resource_alias(b, i)))
+            return false;
+    return true;
+}
+
+/* Is what it shows still the same, but for a ttl that runs anew? */
+static bool
+same_content(const udpai_item *item, const udpai_change *change)
+{
+    if (!item->resource || change->kind == UDPAI_CHANGE_REMOVE)
+        return false;
+    udpai_content_hash before = udpai_resource_content_hash(item->resource),
+                       now = udpai_resource_content_hash(change->resource);
+    return before.high == now.high && before.low == now.low &&
+           !(item->deadline_ms && !change->deadline_ms) &&
+           same_aliases(item->resource, change->resource);
+}
+
 static void
 set_item(udpai_item *item, const udpai_change *change)
 {
@@ -176,6 +207,8 @@ set_item(udpai_item *item, const udpai_change *change)
     item->seq = ++fanout->seq;
     if (change->kind != UDPAI_CHANGE_REFRESH || !item->resource)
         item->payload_seq = item->seq;
+    if (!same_content(item, change))
+        item->content_seq = item->seq;
     item->resource = is_gone ? NULL : udpa_resource_ref(change->resource);
     item->deadline_ms = change->deadline_ms;
     udpa_bytes *node = udpa_bytes_ref(change->from_node);

@@ -21,6 +21,15 @@ has_through(const udpai_view *view, const udpai_cursor *cursor, const udpai_item
     return member->is_tombstone ? item->seq > cursor->tombstones : was_sent(cursor, item->seq);
 }
 
+bool
+udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item)
+{
+    const udpai_membership *member =
+        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
+    return member && !member->is_tombstone &&
+           !was_sent(&subscription->cursor, udpai_item_payload_seq(item, subscription));
+}
+
 void
 udpai_subscription_leave_view(udpai_subscription *subscription)
 {
@@ -80,6 +89,40 @@ owe_removals_of(udpai_subscription *subscription,
     return err;
 }
 
+/* What was asked for by name, too, came by the old view. What that had not brought yet, the name
+ * must. */
+static void
+hand_over_to_names(udpai_subscription *subscription,
+                   const udpai_view *old,
+                   const udpai_cursor *cursor)
+{
+    size_t at = 0;
+    udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &at))) {
+        udpai_item *item = sub->target ? sub->target : sub->asked;
+        const udpai_membership *before = udpai_item_membership(item, old);
+        if (!before || (subscription->view && udpai_item_membership(item, subscription->view)))
+            continue;
+        bool brought =
+            before->is_tombstone ? item->seq <= cursor->tombstones : was_sent(cursor, item->seq);
+        if (sub->target && brought) {
+            sub->sent_seq = item->seq;
+            sub->sent_payload_seq = udpai_item_payload_seq(item, subscription);
+        } else if (sub->target && sub->sent_seq != item->seq) {
+            udpai_owe(subscription, &subscription->additions, &sub->owed);
+        } else if (!sub->target && sub->state == UDPAI_NAME_MISSING && !brought) {
+            udpai_owe(subscription, &subscription->removals, &sub->owed);
+        }
+    }
+}
+
+/* Has nothing at all come through it yet? */
+static bool
+is_untouched(const udpai_cursor *cursor)
+{
+    return cursor->low == 0 && cursor->window_to == 0;
+}
+
 static udpa_err
 move_to(udpai_subscription *subscription, udpai_view *view, bool tell)
 {
@@ -90,10 +133,14 @@ move_to(udpai_subscription *subscription, udpai_view *view, bool tell)
     subscription->view = NULL;
     if (view)
         enter_view(subscription, view);
-    if (view && !old)
+    if (view && (!old || is_untouched(&cursor)))
         subscription->cursor.low = 0; /* all of it, page by page */
     else if (view)
         err = owe_what_is_new(subscription, old, &cursor, view);
+    if (view && old && subscription->mode == UDPAI_MODE_STATE)
+        subscription->cursor = cursor; /* a state is always whole: it counts from the last one */
+    if (old)
+        hand_over_to_names(subscription, old, &cursor);
     if (err == UDPA_OK && old && tell) {
         err = owe_removals_of(subscription, &old->live, old, &cursor, view);
         if (err == UDPA_OK)
@@ -123,7 +170,7 @@ udpai_subscription_reselect(udpai_subscription *subscription, bool tell)
     if (view == subscription->view)
         return UDPA_OK;
     udpa_err err = move_to(subscription, view, tell);
-    if (subscription->mode == UDPAI_MODE_STATE)
+    if (subscription->mode == UDPAI_MODE_STATE && tell)
         udpai_subscription_resend_state(subscription);
     udpai_subscription_wake(subscription);
     return err;
@@ -145,19 +192,14 @@ send_again(udpai_subscription *subscription, udpai_str prefix)
 {
     udpai_view *view = subscription->view;
     udpa_err err = UDPA_OK;
-    if (subscription->mode == UDPAI_MODE_STATE) {
-        udpai_subscription_resend_state(subscription);
+    if (subscription->mode == UDPAI_MODE_STATE || subscription->prefixes.n == 1) {
+        udpai_subscription_resend_all(subscription);
         return UDPA_OK;
     }
-    if (subscription->prefixes.n == 1) {
-        subscription->cursor.low = 0;
-        subscription->cursor.window_from = subscription->cursor.window_to = 0;
-    } else {
-        for (size_t i = 0; i < view->live.n && err == UDPA_OK; i++) {
-            udpai_item *item = view->live.slots[i].item;
-            if (item && udpai_prefix_covers(prefix, udpai_item_name(item)))
-                err = udpai_owe_extra(subscription, &subscription->additions, item);
-        }
+    for (size_t i = 0; i < view->live.n && err == UDPA_OK; i++) {
+        udpai_item *item = view->live.slots[i].item;
+        if (item && udpai_prefix_covers(prefix, udpai_item_name(item)))
+            err = udpai_owe_extra(subscription, &subscription->additions, item);
     }
     udpai_subscription_wake(subscription);
     return err;
@@ -186,7 +228,9 @@ udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix)
     }
     udpai_interest_wildcard(subscription->topic, prefix, true);
     /* A wider wildcard holds it already: asked for again, in effect. */
-    return before && before == subscription->view ? send_again(subscription, prefix) : UDPA_OK;
+    if (subscription->mode == UDPAI_MODE_STATE || (before && before == subscription->view))
+        return send_again(subscription, prefix);
+    return UDPA_OK;
 }
 
 static void

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resource names, namespaces, prefixes and aliases; the rules are those of docs/design/names.md.
  *
- *   name    "<namespace>/<id>"; the first '/' divides; namespace = labels [a-z0-9-] with dots
- *   prefix  empty, a namespace, or a namespace and the beginning of an id; it covers what follows
+ * A name is "<namespace>/<id>"; the first '/' divides; the namespace is labels [a-z0-9-] with dots.
+ *
+ * A prefix is empty, a namespace, or a namespace and the beginning of an id; it covers what follows
  * it at a label border ('.', in the namespace) or a path border ('/'): com.acme covers com.acme/x
- * and com.acme.foo/x, never com.acmecorp/x alias   a name; right after a '/' it may have a '*',
- * which stands for one or more characters other than '/'
- */
+ * and com.acme.foo/x, never com.acmecorp/x.
+ *
+ * An alias is a name; right after a '/' it may have a '*', which stands for one or more characters
+ * other than '/'. */
 #ifndef UDPAI_NAME_H
 #define UDPAI_NAME_H
 

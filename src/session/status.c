@@ -73,6 +73,7 @@ put_fields(udpai_proto_writer *writer,
     }
     udpai_proto_put_varint_opt(
         writer, 12, udpai_subscriber_in_sync(udpai_subscription_subscriber(subscription)));
+    udpai_proto_put_varint_opt(writer, 13, facts->n_hidden);
 }
 
 void

@@ -13,6 +13,7 @@ typedef struct udpai_subscription_facts {
     const udpa_error *last_error;
     const udpai_publication_entry *refused; /* the last ones */
     size_t n_kept;
+    uint64_t n_hidden; /* of the last response: left out for a namesake */
 } udpai_subscription_facts;
 
 typedef void (*udpai_status_fn)(udpai_proto_writer *writer, const void *what);

@@ -331,7 +331,6 @@ udpai_sqlite_open(udpai_durable_engine **ret_engine,
                   udpa_error **ret_error)
 {
     static const udpai_durable_ops ops = {load, commit, close_engine};
-    assert(options->done);
     struct engine *engine = udpai_alloc(sizeof(*engine));
     if (!engine)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

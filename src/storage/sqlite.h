@@ -59,7 +59,8 @@ typedef struct udpai_sqlite_stats {
  * Of the engine's functions, load() is called before the first commit(), from the thread that
  * opened it; commit() from one thread at a time; close() after the last commit(). `done` is called
  * on the writer thread, and the last ones before close() returns; only where there is no memory to
- * queue an empty batch, it is called within commit(). */
+ * queue an empty batch, it is called within commit(). Whoever takes the engine over may set
+ * engine->done and userdata before the first commit(). */
 udpa_err udpai_sqlite_open(udpai_durable_engine **ret_engine,
                            const udpai_sqlite_options *options,
                            udpa_error **ret_error);

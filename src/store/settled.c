@@ -66,6 +66,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .source = copy_text(text, from->source),
             .peer_node = copy_text(text, from->peer_node),
             .may_wait_for_us = from->may_wait_for_us,
+            .since_ms = from->since_ms,
             .answered = copy_texts(text, answered, from->answered, from->n_answered),
             .n_answered = from->n_answered,
         };
@@ -119,12 +120,31 @@ is_answered(const udpai_unsettled *missing, udpai_str scope)
 }
 
 static bool
+is_of_node(udpai_str scope)
+{
+    return udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), scope);
+}
+
+static bool
 concerns(const udpai_unsettled *missing, udpai_str type_url, udpai_str scope)
 {
+    if (is_of_node(scope) && !is_of_node(missing->prefix))
+        return false;
     return (missing->type_url.len == 0 || udpai_str_eq(missing->type_url, type_url)) &&
            (udpai_prefix_covers(missing->prefix, scope) ||
             udpai_prefix_covers(scope, missing->prefix)) &&
            !is_answered(missing, scope);
+}
+
+/* Does this one keep us from knowing what does not come from the node `except_node`? */
+static bool
+is_missed(const udpai_unsettled *missing,
+          udpai_str type_url,
+          udpai_str scope,
+          udpai_str except_node)
+{
+    return concerns(missing, type_url, scope) &&
+           !(except_node.len && udpai_str_eq(missing->peer_node, except_node));
 }
 
 static bool
@@ -142,20 +162,34 @@ udpai_settled_query(const udpai_settled *settled,
                     udpai_str name_or_prefix,
                     udpai_str except_node)
 {
-    if (!settled || !is_known_type(&settled->facts, type_url))
+    if (!settled || !(is_known_type(&settled->facts, type_url) || is_of_node(name_or_prefix)))
         return UDPAI_UNSETTLED;
     udpai_settled_state state = UDPAI_SETTLED;
     for (size_t i = 0; i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
-        if (!concerns(missing, type_url, name_or_prefix))
-            continue;
-        if (except_node.len && udpai_str_eq(missing->peer_node, except_node))
+        if (!is_missed(missing, type_url, name_or_prefix, except_node))
             continue;
         if (!missing->may_wait_for_us)
             return UDPAI_UNSETTLED;
         state = UDPAI_SETTLED_AFTER_WAIT;
     }
     return state;
+}
+
+uint64_t
+udpai_settled_since(const udpai_settled *settled,
+                    udpai_str type_url,
+                    udpai_str name_or_prefix,
+                    udpai_str except_node)
+{
+    uint64_t since_ms = 0;
+    for (size_t i = 0; settled && i < settled->facts.n_missing; i++) {
+        const udpai_unsettled *missing = &settled->facts.missing[i];
+        if (is_missed(missing, type_url, name_or_prefix, except_node) &&
+            missing->since_ms > since_ms)
+            since_ms = missing->since_ms;
+    }
+    return since_ms;
 }
 
 const udpai_settled_facts *
@@ -180,7 +214,7 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
 {
     return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
            udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
-           a->may_wait_for_us == b->may_wait_for_us &&
+           a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered);
 }
 

@@ -9,6 +9,10 @@
 #include "base/error.h"
 #include "base/util.h"
 
+/* Where each node speaks of itself alone: sources are waited for there only if they are of this
+ * very namespace. */
+#define UDPAI_NODE_NAMESPACE "udpa.node"
+
 /* A source that has not said yet all it has. */
 typedef struct udpai_unsettled {
     udpai_str type_url;  /* empty: any type */
@@ -18,6 +22,7 @@ typedef struct udpai_unsettled {
     /* It is active and knows our extensions: it may itself be waiting for us, and then a bounded
      * wait must do. */
     bool may_wait_for_us;
+    uint64_t since_ms; /* by the wheels of both sides: since when it may */
     /* What it has answered all the same: names, or prefixes of which it has said all. */
     const udpai_str *answered;
     size_t n_answered;
@@ -53,6 +58,13 @@ udpai_settled_state udpai_settled_query(const udpai_settled *settled,
                                         udpai_str type_url,
                                         udpai_str name_or_prefix,
                                         udpai_str except_node);
+
+/* Where the answer is UDPAI_SETTLED_AFTER_WAIT: since when all that is missing may be waiting for
+ * us. The wait does not begin before, for a source that is not there is never waited out. */
+uint64_t udpai_settled_since(const udpai_settled *settled,
+                             udpai_str type_url,
+                             udpai_str name_or_prefix,
+                             udpai_str except_node);
 
 const udpai_settled_facts *udpai_settled_facts_of(const udpai_settled *settled);
 bool udpai_settled_equal(const udpai_settled *a, const udpai_settled *b);

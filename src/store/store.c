@@ -262,15 +262,23 @@ add_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry)
     return stored;
 }
 
+/* Has the origin itself said something newer before? A node that came back without its memory, or
+ * hears of it by a longer way, does not make the newer untrue. */
+static bool
+is_outdated(const udpai_stored *stored, const udpa_resource *resource)
+{
+    return stored && udpai_store_comparable(stored->resource, resource) &&
+           udpa_resource_generation(resource) < udpa_resource_generation(stored->resource);
+}
+
 /* What the origin said before may be the highest generation that anybody said: if what it says now
- * is not its successor, it is remembered like what has gone. */
+ * is no successor of it, it is remembered like what has gone. */
 static void
 replace_resource(udpai_store *store, udpai_stored *stored, udpa_resource *resource)
 {
     udpa_resource *before = stored->resource;
     stored->resource = udpa_resource_ref(resource);
-    if (before && (!udpai_store_comparable(before, resource) ||
-                   udpa_resource_generation(before) > udpa_resource_generation(resource)))
+    if (before && !udpai_store_comparable(before, resource))
         udpai_store_remember(store, stored->entry, before);
     udpa_resource_unref(before);
 }
@@ -286,6 +294,8 @@ udpai_store_put(udpai_store *store,
     if (!entry)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
+    if (is_outdated(stored, resource))
+        return UDPA_OK;
     udpa_err err = account(store, resource, stored ? stored->resource : NULL, ret_error);
     if (err == UDPA_OK && !stored && !(stored = add_stored(store, origin, entry))) {
         release_use(store, udpai_resource_name(resource), udpai_resource_footprint(resource));

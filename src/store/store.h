@@ -91,7 +91,8 @@ typedef struct udpai_contribution {
     bool effective;
 } udpai_contribution;
 
-/* Adds or replaces the origin's contribution of the resource's type and name.
+/* Adds or replaces the origin's contribution of the resource's type and name; one of a lower
+ * generation than the origin has given before changes nothing.
  * UDPA_ERR_LIMIT: the namespace is full, and ret_error says how full. */
 udpa_err udpai_store_put(udpai_store *store,
                          udpai_origin *origin,

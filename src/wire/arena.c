@@ -30,6 +30,7 @@ void
 udpai_arena_init(udpai_arena *arena)
 {
     arena->chunks = NULL;
+    arena->failed = false;
     arena->allocator = (ProtobufCAllocator){allocate, ignore, arena};
 }
 
@@ -52,14 +53,18 @@ add_chunk(udpai_arena *arena, size_t at_least)
 void *
 udpai_arena_alloc(udpai_arena *arena, size_t size)
 {
-    if (size > SIZE_MAX / 2)
+    if (size > SIZE_MAX / 2) {
+        arena->failed = true;
         return NULL;
+    }
     size = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
     udpai_arena_chunk *chunk = arena->chunks;
     if (!chunk || chunk->size - chunk->used < size)
         chunk = add_chunk(arena, size);
-    if (!chunk)
+    if (!chunk) {
+        arena->failed = true;
         return NULL;
+    }
     void *memory = chunk->data + chunk->used;
     chunk->used += size;
     return memory;
@@ -79,6 +84,7 @@ void
 udpai_arena_reset(udpai_arena *arena)
 {
     udpai_arena_chunk *newest = arena->chunks;
+    arena->failed = false;
     if (!newest)
         return;
     free_chunks(newest->next);

@@ -11,6 +11,7 @@ typedef struct udpai_arena_chunk udpai_arena_chunk;
 
 typedef struct udpai_arena {
     udpai_arena_chunk *chunks;    /* newest first */
+    bool failed;                  /* there was no memory, since the last reset */
     ProtobufCAllocator allocator; /* allocates here, frees nothing */
 } udpai_arena;
 

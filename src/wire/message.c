@@ -22,7 +22,8 @@ udpai_decoder_done(udpai_decoder *decoder)
     decoder->last_type = udpa_bytes_unref(decoder->last_type);
 }
 
-/* Scans, then unpacks into the arena, which the next call resets. */
+/* Scans, then unpacks into the arena, which the next call resets. protobuf-c is stricter than the
+ * scan in a few things (overlong tags and lengths); it does not say why it failed. */
 static udpa_err
 unpack(udpai_decoder *decoder,
        const ProtobufCMessageDescriptor *type,
@@ -37,8 +38,10 @@ unpack(udpai_decoder *decoder,
         return err;
     void *message = protobuf_c_message_unpack(type, &decoder->arena.allocator, bytes.len,
                                               (const uint8_t *)bytes.data);
-    if (!message)
-        return udpai_fail(ret_error, UDPA_ERR_NOMEM, "cannot unpack %s: out of memory", type->name);
+    if (!message) {
+        err = decoder->arena.failed ? UDPA_ERR_NOMEM : UDPA_ERR_MALFORMED;
+        return udpai_fail(ret_error, err, "cannot unpack %s: %s", type->name, udpa_err_text(err));
+    }
     *(void **)ret_message = message;
     return UDPA_OK;
 }

@@ -63,6 +63,9 @@ udpai_node_info_decode(udpai_decoder *decoder,
         return err;
     Envoy__Config__Core__V3__Node *message = envoy__config__core__v3__node__unpack(
         &decoder->arena.allocator, bytes.len, (const uint8_t *)bytes.data);
-    err = message ? udpai_node_info_from_message(message, ret_info) : UDPA_ERR_NOMEM;
+    if (message)
+        err = udpai_node_info_from_message(message, ret_info);
+    else /* see unpack() in message.c */
+        err = decoder->arena.failed ? UDPA_ERR_NOMEM : UDPA_ERR_MALFORMED;
     return udpai_fail_code(ret_error, err);
 }

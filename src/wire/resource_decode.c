@@ -17,11 +17,13 @@ duration_to_ms(const Google__Protobuf__Duration *duration, uint64_t *ret_ms)
     return *ret_ms > 0;
 }
 
+/* 0 for what is none. */
 static int64_t
 timestamp_to_us(const Google__Protobuf__Timestamp *time)
 {
     const int64_t limit = INT64_MAX / 1000000 - 1;
-    if (!time || time->seconds > limit || time->seconds < -limit)
+    if (!time || time->seconds > limit || time->seconds < -limit || time->nanos < 0 ||
+        time->nanos > 999999999)
         return 0;
     return time->seconds * 1000000 + time->nanos / 1000;
 }

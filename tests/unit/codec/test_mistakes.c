@@ -4,10 +4,10 @@
 
 #include "tests/harness/test.h"
 
-static const udpai_node nodes[UDPAI_MISTAKES_MAX + 1];
+static const udpai_tree nodes[UDPAI_MISTAKES_MAX + 1];
 
 static bool
-add(udpai_mistakes *mistakes, uint32_t line, uint32_t column, const udpai_node *node)
+add(udpai_mistakes *mistakes, uint32_t line, uint32_t column, const udpai_tree *node)
 {
     udpa_error *error = udpa_error_new(UDPA_ERR_INVAL, NULL, "%u:%u", line, column);
     const udpai_mistake mistake = {line, column, error};

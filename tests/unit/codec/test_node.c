@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What scalars mean, at the edges of the core schema and of JSON. */
-#include "codec/node.h"
+#include "codec/tree.h"
 
 #include "tests/harness/test.h"
 
-static udpai_node
+static udpai_tree
 scalar(const char *text, bool plain)
 {
-    return (udpai_node){.kind = UDPAI_NODE_SCALAR, .plain = plain, .text = udpai_str_from(text)};
+    return (udpai_tree){.kind = UDPAI_TREE_SCALAR, .plain = plain, .text = udpai_str_from(text)};
 }
 
 static void
@@ -20,10 +20,10 @@ numbers_are_those_of_json(void **state)
                                         "1e", "1e+", "0x1", "1_0",   "1.e5", "NaN", " 1",
                                         "1 ", "--1", "1-",  "1.2.3", "1e5.5"};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(right); i++) {
-        udpai_node node = scalar(right[i], true);
-        assert_true(udpai_node_is_number(&node));
+        udpai_tree node = scalar(right[i], true);
+        assert_true(udpai_tree_is_number(&node));
         node.plain = false;
-        assert_false(udpai_node_is_number(&node));
+        assert_false(udpai_tree_is_number(&node));
         assert_true(udpai_is_json_number(node.text));
     }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(wrong); i++)
@@ -39,23 +39,23 @@ core_schema_words(void **state)
     static const char *const strings[] = {"nULL", "yes", "no", "on", "off", "y", "tRUE", "None"};
     bool value;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(nulls); i++) {
-        udpai_node node = scalar(nulls[i], true), quoted = scalar(nulls[i], false);
-        assert_true(udpai_node_is_null(&node));
-        assert_false(udpai_node_is_null(&quoted));
-        assert_string_equal(udpai_node_kind_text(&node), "null");
+        udpai_tree node = scalar(nulls[i], true), quoted = scalar(nulls[i], false);
+        assert_true(udpai_tree_is_null(&node));
+        assert_false(udpai_tree_is_null(&quoted));
+        assert_string_equal(udpai_tree_kind_text(&node), "null");
     }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(bools); i++) {
-        udpai_node node = scalar(bools[i], true), quoted = scalar(bools[i], false);
-        assert_true(udpai_node_is_bool(&node, &value));
+        udpai_tree node = scalar(bools[i], true), quoted = scalar(bools[i], false);
+        assert_true(udpai_tree_is_bool(&node, &value));
         assert_int_equal(value, i < 3);
-        assert_false(udpai_node_is_bool(&quoted, &value));
-        assert_string_equal(udpai_node_kind_text(&node), "true or false");
+        assert_false(udpai_tree_is_bool(&quoted, &value));
+        assert_string_equal(udpai_tree_kind_text(&node), "true or false");
     }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(strings); i++) {
-        udpai_node node = scalar(strings[i], true);
-        assert_false(udpai_node_is_null(&node));
-        assert_false(udpai_node_is_bool(&node, &value));
-        assert_string_equal(udpai_node_kind_text(&node), "a string");
+        udpai_tree node = scalar(strings[i], true);
+        assert_false(udpai_tree_is_null(&node));
+        assert_false(udpai_tree_is_bool(&node, &value));
+        assert_string_equal(udpai_tree_kind_text(&node), "a string");
     }
 }
 
@@ -63,13 +63,13 @@ static void
 finds_by_key(void **state)
 {
     (void)state;
-    const udpai_node a = scalar("a", true), b = scalar("b", true);
+    const udpai_tree a = scalar("a", true), b = scalar("b", true);
     const udpai_entry entries[] = {{&a, &b}, {&b, &a}};
-    const udpai_node map = {.kind = UDPAI_NODE_MAP, .n = 2, .entries = entries};
-    assert_ptr_equal(udpai_node_find(&map, UDPAI_STR("b")), &entries[1]);
-    assert_null(udpai_node_find(&map, UDPAI_STR("c")));
-    assert_null(udpai_node_find(&a, UDPAI_STR("a")));
-    assert_string_equal(udpai_node_kind_text(&map), "a map");
+    const udpai_tree map = {.kind = UDPAI_TREE_MAP, .n = 2, .entries = entries};
+    assert_ptr_equal(udpai_tree_find(&map, UDPAI_STR("b")), &entries[1]);
+    assert_null(udpai_tree_find(&map, UDPAI_STR("c")));
+    assert_null(udpai_tree_find(&a, UDPAI_STR("a")));
+    assert_string_equal(udpai_tree_kind_text(&map), "a map");
 }
 
 int

@@ -39,7 +39,7 @@ assert_fails(udpai_format format, const char *text, const char *message)
 }
 
 static void
-assert_node(const udpai_node *node, udpai_node_kind kind, uint32_t line, uint32_t column)
+assert_node(const udpai_tree *node, udpai_tree_kind kind, uint32_t line, uint32_t column)
 {
     assert_int_equal(node->kind, kind);
     assert_int_equal(node->line, line);
@@ -57,19 +57,19 @@ nodes_know_their_places(void **state)
                                                             "  - 'y'\n"
                                                             "  - [z, &k w, *k]\n");
     assert_int_equal(documents->roots.n, 1);
-    const udpai_node *root = documents->roots.items[0];
-    assert_node(root, UDPAI_NODE_MAP, 1, 1);
+    const udpai_tree *root = documents->roots.items[0];
+    assert_node(root, UDPAI_TREE_MAP, 1, 1);
     assert_int_equal(root->n, 3);
-    assert_node(root->entries[0].key, UDPAI_NODE_SCALAR, 1, 1);
-    assert_node(root->entries[0].value, UDPAI_NODE_SCALAR, 1, 4);
+    assert_node(root->entries[0].key, UDPAI_TREE_SCALAR, 1, 1);
+    assert_node(root->entries[0].value, UDPAI_TREE_SCALAR, 1, 4);
     assert_str(root->entries[0].value->text, "1.10");
     assert_true(root->entries[0].value->plain);
-    assert_node(root->entries[1].value, UDPAI_NODE_SCALAR, 2, 6);
+    assert_node(root->entries[1].value, UDPAI_TREE_SCALAR, 2, 6);
     assert_false(root->entries[1].value->plain);
-    const udpai_node *list = root->entries[2].value;
-    assert_node(list, UDPAI_NODE_LIST, 4, 3);
-    assert_node(list->items[0], UDPAI_NODE_SCALAR, 4, 5);
-    assert_node(list->items[1], UDPAI_NODE_LIST, 5, 5);
+    const udpai_tree *list = root->entries[2].value;
+    assert_node(list, UDPAI_TREE_LIST, 4, 3);
+    assert_node(list->items[0], UDPAI_TREE_SCALAR, 4, 5);
+    assert_node(list->items[1], UDPAI_TREE_LIST, 5, 5);
     assert_ptr_equal(list->items[1]->items[1], list->items[1]->items[2]);
     assert_int_equal(root->height, 3);
     udpai_documents_free(documents);
@@ -120,7 +120,7 @@ anchors_belong_to_one_document(void **state)
     assert_fails(UDPAI_FORMAT_YAML, "&x [1, {a: *x}]",
                  "x:1:13: this alias stands for what it is part of");
     udpai_documents *documents = read_ok(UDPAI_FORMAT_YAML, "[&x 1, *x, &x 2, *x]");
-    const udpai_node *root = documents->roots.items[0];
+    const udpai_tree *root = documents->roots.items[0];
     assert_str(root->items[1]->text, "1");
     assert_str(root->items[3]->text, "2");
     udpai_documents_free(documents);
@@ -133,7 +133,7 @@ tags(void **state)
     udpai_documents *documents = read_ok(
         UDPAI_FORMAT_YAML, "[!!str 1, ! 2, !!int '3', !!float 4, !!bool 'true', !!null '', !!map "
                            "{}, !!seq [], !<tag:yaml.org,2002:str> 5, !!str ]");
-    const udpai_node *root = documents->roots.items[0];
+    const udpai_tree *root = documents->roots.items[0];
     static const bool plain[] = {false, false, true, true, true, true};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(plain); i++)
         assert_int_equal(root->items[i]->plain, plain[i]);
@@ -159,9 +159,9 @@ keys_are_scalars(void **state)
     assert_fails(UDPAI_FORMAT_YAML, "? [a]\n: b", "x:1:4: a key must be a scalar");
     assert_fails(UDPAI_FORMAT_YAML, "{}: 1", "x:1:1: a key must be a scalar");
     udpai_documents *documents = read_ok(UDPAI_FORMAT_YAML, "? a\n? b\n: c");
-    const udpai_node *root = documents->roots.items[0];
+    const udpai_tree *root = documents->roots.items[0];
     assert_int_equal(root->n, 2);
-    assert_true(udpai_node_is_null(root->entries[0].value));
+    assert_true(udpai_tree_is_null(root->entries[0].value));
     udpai_documents_free(documents);
 }
 
@@ -189,9 +189,9 @@ scalars_have_their_text(void **state)
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
         udpai_documents *documents = read_ok(UDPAI_FORMAT_YAML, cases[i].yaml);
-        const udpai_node *node = documents->roots.items[0]->entries[0].value;
-        while (node->kind != UDPAI_NODE_SCALAR)
-            node = node->kind == UDPAI_NODE_MAP ? node->entries[0].value : node->items[0];
+        const udpai_tree *node = documents->roots.items[0]->entries[0].value;
+        while (node->kind != UDPAI_TREE_SCALAR)
+            node = node->kind == UDPAI_TREE_MAP ? node->entries[0].value : node->items[0];
         assert_str(node->text, cases[i].text);
         udpai_documents_free(documents);
     }
@@ -257,7 +257,7 @@ json_is_json(void **state)
     }
     udpai_documents *documents = read_ok(
         UDPAI_FORMAT_JSON, "{\"a\":\"\\ud83d\\ude00\\u0000\\/\\b\",\"<<\":{\"c\":-0.5e+7}}\r\n");
-    const udpai_node *root = documents->roots.items[0];
+    const udpai_tree *root = documents->roots.items[0];
     assert_int_equal(root->entries[0].value->text.len, 7);
     assert_memory_equal(root->entries[0].value->text.data, "😀\0/\b", 7);
     assert_str(root->entries[1].key->text, "<<");

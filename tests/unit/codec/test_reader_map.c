@@ -46,11 +46,11 @@ also_among_many(void **state)
     char *yaml = udpai_strbuf_take(&text);
     udpai_documents *documents = NULL;
     assert_ok(read_yaml(yaml, &documents, NULL));
-    const udpai_node *root = documents->roots.items[0];
+    const udpai_tree *root = documents->roots.items[0];
     assert_int_equal(root->n, 3000);
     for (uint32_t i = 0; i < 3000; i += 117) {
         assert_int_equal(atol(root->entries[i].value->text.data), i);
-        assert_ptr_equal(udpai_node_find(root, root->entries[i].key->text), &root->entries[i]);
+        assert_ptr_equal(udpai_tree_find(root, root->entries[i].key->text), &root->entries[i]);
     }
     udpai_documents_free(documents);
     char *last = strstr(yaml, "k2999");
@@ -67,8 +67,8 @@ assert_last_is(const char *yaml, const char *expected)
     udpai_documents *documents = NULL;
     if (read_yaml(yaml, &documents, &error))
         fail_msg("%s", udpa_error_message(error));
-    const udpai_node *root = documents->roots.items[0];
-    const udpai_node *map = root->entries[root->n - 1].value;
+    const udpai_tree *root = documents->roots.items[0];
+    const udpai_tree *map = root->entries[root->n - 1].value;
     udpai_strbuf text = {0};
     for (uint32_t i = 0; i < map->n; i++)
         udpai_strbuf_printf(&text, "%s=%s,", map->entries[i].key->text.data,

@@ -22,20 +22,20 @@ read_as(udpai_format format, udpai_str text)
 
 /* YAML's plain scalars are compared by what they mean where a string is wanted: their text. */
 static void
-assert_same_tree(const udpai_node *json, const udpai_node *yaml)
+assert_same_tree(const udpai_tree *json, const udpai_tree *yaml)
 {
     assert_int_equal(json->kind, yaml->kind);
-    if (json->kind == UDPAI_NODE_SCALAR) {
+    if (json->kind == UDPAI_TREE_SCALAR) {
         assert_true(udpai_str_eq(json->text, yaml->text));
-        bool means_something = udpai_node_is_null(yaml) || udpai_node_is_number(yaml);
+        bool means_something = udpai_tree_is_null(yaml) || udpai_tree_is_number(yaml);
         bool value;
-        means_something |= udpai_node_is_bool(yaml, &value);
+        means_something |= udpai_tree_is_bool(yaml, &value);
         assert_int_equal(json->plain, means_something);
         return;
     }
     assert_int_equal(json->n, yaml->n);
     for (uint32_t i = 0; i < json->n; i++) {
-        if (json->kind == UDPAI_NODE_LIST) {
+        if (json->kind == UDPAI_TREE_LIST) {
             assert_same_tree(json->items[i], yaml->items[i]);
         } else {
             assert_true(udpai_str_eq(json->entries[i].key->text, yaml->entries[i].key->text));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What scalars mean, and finding things in a tree. */
-#include "codec/node.h"
+#include "codec/tree.h"
 
 static bool
 is_one_of(udpai_str text, const char *const *words, size_t n)
@@ -12,9 +12,9 @@ is_one_of(udpai_str text, const char *const *words, size_t n)
 }
 
 const udpai_entry *
-udpai_node_find(const udpai_node *map, udpai_str key)
+udpai_tree_find(const udpai_tree *map, udpai_str key)
 {
-    if (map->kind != UDPAI_NODE_MAP)
+    if (map->kind != UDPAI_TREE_MAP)
         return NULL;
     for (uint32_t i = 0; i < map->n; i++)
         if (udpai_str_eq(map->entries[i].key->text, key))
@@ -23,19 +23,19 @@ udpai_node_find(const udpai_node *map, udpai_str key)
 }
 
 bool
-udpai_node_is_null(const udpai_node *node)
+udpai_tree_is_null(const udpai_tree *node)
 {
     static const char *const words[] = {"", "null", "Null", "NULL", "~"};
-    return node->kind == UDPAI_NODE_SCALAR && node->plain &&
+    return node->kind == UDPAI_TREE_SCALAR && node->plain &&
            is_one_of(node->text, words, UDPAI_ARRAY_LEN(words));
 }
 
 bool
-udpai_node_is_bool(const udpai_node *node, bool *ret_value)
+udpai_tree_is_bool(const udpai_tree *node, bool *ret_value)
 {
     static const char *const yes[] = {"true", "True", "TRUE"};
     static const char *const no[] = {"false", "False", "FALSE"};
-    if (node->kind != UDPAI_NODE_SCALAR || !node->plain)
+    if (node->kind != UDPAI_TREE_SCALAR || !node->plain)
         return false;
     bool is_yes = is_one_of(node->text, yes, UDPAI_ARRAY_LEN(yes));
     if (!is_yes && !is_one_of(node->text, no, UDPAI_ARRAY_LEN(no)))
@@ -86,22 +86,22 @@ udpai_is_json_number(udpai_str text)
 }
 
 bool
-udpai_node_is_number(const udpai_node *node)
+udpai_tree_is_number(const udpai_tree *node)
 {
-    return node->kind == UDPAI_NODE_SCALAR && node->plain && udpai_is_json_number(node->text);
+    return node->kind == UDPAI_TREE_SCALAR && node->plain && udpai_is_json_number(node->text);
 }
 
 const char *
-udpai_node_kind_text(const udpai_node *node)
+udpai_tree_kind_text(const udpai_tree *node)
 {
     bool value;
-    if (node->kind == UDPAI_NODE_MAP)
+    if (node->kind == UDPAI_TREE_MAP)
         return "a map";
-    if (node->kind == UDPAI_NODE_LIST)
+    if (node->kind == UDPAI_TREE_LIST)
         return "a list";
-    if (udpai_node_is_null(node))
+    if (udpai_tree_is_null(node))
         return "null";
-    if (udpai_node_is_bool(node, &value))
+    if (udpai_tree_is_bool(node, &value))
         return "true or false";
-    return udpai_node_is_number(node) ? "a number" : "a string";
+    return udpai_tree_is_number(node) ? "a number" : "a string";
 }

@@ -2,27 +2,27 @@
 /* A document as a tree: scalars, lists and maps with their places. Aliases make nodes that have
  * several parents; the reader has bounded depth and size with every alias expanded, so whoever
  * walks a tree may recurse. Read-only once read. */
-#ifndef UDPAI_NODE_H
-#define UDPAI_NODE_H
+#ifndef UDPAI_TREE_H
+#define UDPAI_TREE_H
 
 #include "base/util.h"
 #include "codec/place.h"
 
-typedef enum udpai_node_kind {
-    UDPAI_NODE_SCALAR,
-    UDPAI_NODE_LIST,
-    UDPAI_NODE_MAP,
-} udpai_node_kind;
+typedef enum udpai_tree_kind {
+    UDPAI_TREE_SCALAR,
+    UDPAI_TREE_LIST,
+    UDPAI_TREE_MAP,
+} udpai_tree_kind;
 
-typedef struct udpai_node udpai_node;
+typedef struct udpai_tree udpai_tree;
 
 typedef struct udpai_entry {
-    const udpai_node *key; /* a scalar; no two of a map are equal */
-    const udpai_node *value;
+    const udpai_tree *key; /* a scalar; no two of a map are equal */
+    const udpai_tree *value;
 } udpai_entry;
 
-struct udpai_node {
-    uint8_t kind;    /* udpai_node_kind */
+struct udpai_tree {
+    uint8_t kind;    /* udpai_tree_kind */
     uint16_t height; /* of the tree below: 0 for a scalar, 1 for an empty list */
     bool plain;      /* a scalar without quotes: what it means depends on what is wanted */
     bool open;       /* only while it is being read */
@@ -32,20 +32,20 @@ struct udpai_node {
 
     union {
         udpai_str text; /* NUL-terminated; may hold zero bytes too */
-        const udpai_node *const *items;
+        const udpai_tree *const *items;
         const udpai_entry *entries;
     };
 };
 
 /* The entry with this key; NULL if there is none. */
-const udpai_entry *udpai_node_find(const udpai_node *map, udpai_str key);
+const udpai_entry *udpai_tree_find(const udpai_tree *map, udpai_str key);
 /* "a map", "a list", "null", "a number", "true or false", "a string". */
-const char *udpai_node_kind_text(const udpai_node *node);
+const char *udpai_tree_kind_text(const udpai_tree *node);
 
 /* What a plain scalar is by the core schema of YAML 1.2, except that numbers are those of JSON. */
-bool udpai_node_is_null(const udpai_node *node);
-bool udpai_node_is_bool(const udpai_node *node, bool *ret_value);
-bool udpai_node_is_number(const udpai_node *node);
+bool udpai_tree_is_null(const udpai_tree *node);
+bool udpai_tree_is_bool(const udpai_tree *node, bool *ret_value);
+bool udpai_tree_is_number(const udpai_tree *node);
 
 /* The grammar of a JSON number; never a leading zero, which some read as octal. */
 bool udpai_is_json_number(udpai_str text);
