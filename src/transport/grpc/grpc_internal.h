@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream thread's inside, for the files of this folder. Everything here belongs to the stream
+ * thread, but where it is said otherwise. */
+#ifndef UDPAI_GRPC_INTERNAL_H
+#define UDPAI_GRPC_INTERNAL_H
+
+#include <grpc/grpc.h>
+#include <grpc/grpc_security.h>
+#include <stdatomic.h>
+
+#include "base/map.h"
+#include "base/wheel.h"
+#include "loop/inbox.h"
+#include "transport/grpc/stream_thread.h"
+
+#define UDPAI_LOG_GRPC "grpc"
+/* Calls asked for in advance, of each listener and for all methods. */
+#define UDPAI_ACCEPTS 32
+/* Streams that are being refused with a status; more are cut without one. */
+#define UDPAI_REFUSALS_MAX 1024
+#define UDPAI_STATUS_TEXT_MAX 1000 /* bytes; it travels in a header */
+
+/* ---- queue.c: operations that gRPC completes ---- */
+
+typedef struct udpai_tag udpai_tag;
+
+struct udpai_tag {
+    void (*done)(udpai_tag *tag, bool ok);
+    bool is_out;
+};
+
+/* Says that an operation with this tag is about to begin. */
+void udpai_tag_begin(udpai_stream_thread *thread, udpai_tag *tag);
+/* It has not begun after all. */
+void udpai_tag_forget(udpai_stream_thread *thread, udpai_tag *tag);
+/* Waits for an operation to complete or a timer to be due, and handles it; false: the queue was
+ * shut down and is empty. */
+bool udpai_queue_turn(udpai_stream_thread *thread);
+
+/* Wakes the stream thread from any other: an empty batch on a call of a channel that leads nowhere
+ * completes at once. One at a time, so it is called under the lock of an inbox. */
+typedef struct udpai_wake {
+    udpai_tag tag;
+    grpc_call *call;
+} udpai_wake;
+
+void udpai_wake_init(udpai_wake *wake,
+                     grpc_channel *lame,
+                     grpc_completion_queue *cq,
+                     void (*done)(udpai_tag *tag, bool ok));
+void udpai_wake_send(void *wake);
+
+/* ---- something to be done on the stream thread, asked for by another ---- */
+
+typedef struct udpai_request udpai_request;
+
+struct udpai_request {
+    udpai_list node;
+    udpai_stream_thread *thread;
+    void (*run)(udpai_request *request);
+};
+
+/* ---- admission.c ---- */
+
+/* How many streams others have opened, in all and of each name. */
+typedef struct udpai_admission {
+    udpai_map by_name; /* of udpai_admitted */
+    size_t n, max, max_per_name;
+} udpai_admission;
+
+typedef struct udpai_admitted udpai_admitted;
+
+void udpai_admission_init(udpai_admission *admission, size_t max, size_t max_per_name);
+void udpai_admission_done(udpai_admission *admission);
+/* UDPA_ERR_LIMIT says which limit. */
+udpa_err udpai_admission_enter(udpai_admission *admission,
+                               udpai_str name,
+                               udpai_admitted **ret_admitted,
+                               udpa_error **ret_error);
+void udpai_admission_leave(udpai_admission *admission, udpai_admitted *admitted);
+
+/* ---- the thread ---- */
+
+struct udpai_stream_thread {
+    pthread_t pthread;
+    bool is_stop_asked; /* the owner's */
+
+    udpai_hub *hub;
+    udpai_wheel wheel;
+    udpai_grpc_method *methods;
+    size_t n_methods;
+    udpai_stream_limits limits;
+    udpai_stream_timing timing;
+    void (*report)(void *userdata, udpai_report *report);
+    void (*stopped)(void *userdata);
+    void *userdata;
+
+    grpc_completion_queue *cq;
+    grpc_channel *lame;
+    udpai_inbox orders, requests; /* any thread */
+    udpai_wake orders_wake, requests_wake;
+    udpai_request stop_request;
+    udpa_error *stop_why;
+
+    udpai_list streams;
+    udpai_list listeners;
+    size_t n_streams, n_listeners, n_refusals, n_tags;
+    udpai_admission admission;
+    udpai_list health_watches;
+    bool is_serving, is_stopping, is_queue_closed;
+
+    atomic_size_t stat_streams, stat_refused, stat_tags;
+};
+
+/* thread.c */
+void udpai_thread_count(udpai_stream_thread *thread);
+/* A stream or a listener has gone: is that all that the stop waited for? */
+void udpai_thread_check_end(udpai_stream_thread *thread);
+/* Has the request run on the stream thread; false: it has stopped, and nothing will run. */
+bool udpai_thread_request(udpai_stream_thread *thread,
+                          udpai_request *request,
+                          void (*run)(udpai_request *request));
+
+/* ---- stream.c: one call, dialled or accepted, as a sequence of messages ---- */
+
+/* Who reads from it and writes to it. */
+typedef struct udpai_stream_handler {
+    void (*receive)(udpai_stream *stream, udpai_str message);
+    /* The last message was written, there may be another. NULL: nobody wants to know. */
+    void (*written)(udpai_stream *stream);
+    /* The peer will send no more, but goes on reading. */
+    void (*ended)(udpai_stream *stream);
+    /* The stream is over and is freed after this. @p why: NULL for a normal end. */
+    void (*closed)(udpai_stream *stream, const udpa_error *why);
+} udpai_stream_handler;
+
+/* What only those streams have that we dialled. */
+typedef struct udpai_dialled {
+    uint64_t link;
+    bool is_source;
+    udpai_grpc_target *target;
+    grpc_channel *channel;
+    bool is_connected, is_given_up, asked_for_headers;
+    udpai_report *report; /* of a failure; made in time */
+    grpc_metadata_array headers, trailers;
+    grpc_status_code code;
+    grpc_slice text;
+} udpai_dialled;
+
+struct udpai_stream {
+    udpai_stream_thread *thread;
+    udpai_list node;
+    grpc_call *call;
+    const udpai_stream_handler *handler; /* NULL: nobody */
+    void *context;                       /* the handler's */
+    udpai_tag read_tag, write_tag, end_tag;
+    grpc_byte_buffer *received;
+    udpai_timer deadline; /* of dialling, of finishing */
+    bool wants_reading;
+    bool peer_has_ended;   /* nothing can be read any more */
+    bool is_finishing;     /* we have ended it */
+    bool is_broken;        /* nothing can be written any more */
+    bool has_sent_headers; /* of those who dialled us */
+    bool has_sent_status;  /* or the end of what we write, if we dialled */
+    bool asked_for_end;
+    udpa_error *status;     /* we have ended it with; NULL: OK */
+    udpa_error *why;        /* it has ended */
+    udpai_dialled *dialled; /* NULL: the peer dialled us */
+    udpai_listener *listener;
+    udpai_list in_listener;
+    udpai_admitted *admitted;
+    bool is_refusal;
+    int is_cancelled; /* for gRPC to write to */
+};
+
+/* Consumes the call, unless it returns NULL for want of memory. */
+udpai_stream *udpai_stream_new(udpai_stream_thread *thread, grpc_call *call);
+/* Gives it a handler and begins to read. */
+void udpai_stream_open(udpai_stream *stream, const udpai_stream_handler *handler, void *context);
+bool udpai_stream_start(udpai_stream *stream, const grpc_op *ops, size_t n_ops, udpai_tag *tag);
+void udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message);
+void udpai_stream_set_reading(udpai_stream *stream, bool reading);
+void udpai_stream_finish(udpai_stream *stream, const udpa_error *status);
+/* Asks for the end, reads if it may: after whatever changed the stream. */
+void udpai_stream_arm(udpai_stream *stream);
+/* Frees it if nothing is outstanding any more. */
+void udpai_stream_settle(udpai_stream *stream);
+
+extern const udpai_stream_ops udpai_grpc_stream_ops;
+
+/* ---- session_stream.c ---- */
+
+/* Begins a session of this method on the stream. Of an accepted one, the identity is given. */
+udpa_err udpai_session_stream_open(udpai_stream *stream,
+                                   const udpai_grpc_method *method,
+                                   udpai_identity *identity,
+                                   udpa_error **ret_error);
+/* The stream's session; NULL: it has none. */
+udpai_session *udpai_session_of_stream(const udpai_stream *stream);
+
+/* ---- server.c ---- */
+
+void udpai_listeners_begin_close(udpai_stream_thread *thread, const udpa_error *why);
+/* A stream of it has gone. */
+void udpai_listener_check_end(udpai_listener *listener);
+
+/* ---- service.c: the methods that there are ---- */
+
+/* Begins whatever is served at this path, or fails with words that name what there is. */
+udpa_err udpai_service_open(udpai_stream *stream,
+                            udpai_str path,
+                            udpai_identity *identity,
+                            udpa_error **ret_error);
+bool udpai_service_exists(const udpai_stream_thread *thread, udpai_str service);
+/* Calls @p visit with the name of each service, once. */
+void udpai_service_visit(const udpai_stream_thread *thread,
+                         void (*visit)(void *userdata, udpai_str service),
+                         void *userdata);
+
+/* ---- client.c ---- */
+
+void udpai_client_dial(udpai_stream_thread *thread, udpai_order *order);
+void udpai_client_stop_dialling(udpai_stream_thread *thread, uint64_t link);
+/* The headers of the call were sent, or could not be. */
+void udpai_client_connected(udpai_stream *stream, bool ok);
+void udpai_client_give_up(udpai_stream *stream, grpc_status_code code, const char *why);
+/* The end of a stream that never had a session: reports it. */
+void udpai_client_closed(udpai_stream *stream);
+/* What its status says, as an error; NULL: OK. */
+udpa_error *udpai_client_why(const udpai_stream *stream);
+/* What gRPC says about a failed connection, in fewer words, with a hint where we have one. */
+udpai_str udpai_client_reason(udpai_str text, const char **ret_hint);
+
+/* ---- target.c, server_tls.c ---- */
+
+grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target,
+                                        const udpai_stream_thread *thread,
+                                        size_t max_message_bytes);
+const udpai_grpc_method *udpai_grpc_target_method(const udpai_grpc_target *target);
+const char *udpai_grpc_target_address(const udpai_grpc_target *target);
+
+/* One listener's use of its certificate. */
+typedef struct udpai_tls_user {
+    udpai_server_tls *tls; /* NULL: plaintext */
+    uint64_t version;      /* that gRPC has been given; under the mutex of tls */
+} udpai_tls_user;
+
+/* To be released by the caller; @p user must outlive the server. NULL: gRPC refuses it. */
+grpc_server_credentials *udpai_server_tls_credentials(udpai_tls_user *user);
+
+/* ---- peer.c ---- */
+
+/* Who the peer of this call is, by its certificate; NULL: it has none. */
+udpa_err
+udpai_call_identity(grpc_call *call, udpai_identity **ret_identity, udpa_error **ret_error);
+/* Its address, for people: 192.0.2.1:4242, [2001:db8::1]:4242. NULL without memory. */
+udpa_bytes *udpai_call_address(grpc_call *call);
+
+/* ---- slices.c ---- */
+
+/* The message as gRPC wants it, without copying its larger parts; NULL without memory. */
+grpc_byte_buffer *udpai_slices_from(const udpai_outgoing *message);
+/* A received message in one piece. @p ret_owned is to be released with grpc_slice_unref(). */
+udpai_str udpai_slices_join(grpc_byte_buffer *buffer, grpc_slice *ret_owned);
+
+/* ---- address.c ---- */
+
+/* Can somebody listen there? Says why not. */
+udpa_err udpai_address_probe(const char *address, udpa_error **ret_error);
+
+/* ---- health.c, reflection.c ---- */
+
+udpa_err udpai_health_check_open(udpai_stream *stream, udpa_error **ret_error);
+udpa_err udpai_health_watch_open(udpai_stream *stream, udpa_error **ret_error);
+/* is_serving has changed. */
+void udpai_health_tell(udpai_stream_thread *thread);
+udpa_err udpai_reflection_open(udpai_stream *stream, udpa_error **ret_error);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The completion queue. Its library looks through all outstanding tags, one by one, each time an
+ * operation completes; so there must be few, and they are counted. */
+#include <assert.h>
+
+#include "loop/clock.h"
+#include "transport/grpc/grpc_internal.h"
+
+/* Of a stream: reading, writing, the end. Of a listener: calls asked for, and its own end. */
+static size_t
+most_tags(const udpai_stream_thread *thread)
+{
+    return 3 * thread->n_streams + (UDPAI_ACCEPTS + 1) * thread->n_listeners;
+}
+
+static void
+count(udpai_stream_thread *thread)
+{
+    atomic_store_explicit(&thread->stat_tags, thread->n_tags, memory_order_relaxed);
+}
+
+void
+udpai_tag_begin(udpai_stream_thread *thread, udpai_tag *tag)
+{
+    assert(!tag->is_out);
+    tag->is_out = true;
+    thread->n_tags++;
+    assert(thread->n_tags <= most_tags(thread));
+    count(thread);
+}
+
+void
+udpai_tag_forget(udpai_stream_thread *thread, udpai_tag *tag)
+{
+    assert(tag->is_out);
+    tag->is_out = false;
+    thread->n_tags--;
+    count(thread);
+}
+
+static gpr_timespec
+timespec_of(uint64_t ms)
+{
+    if (ms == UDPAI_WHEEL_NEVER)
+        return gpr_inf_future(GPR_CLOCK_MONOTONIC);
+    return (gpr_timespec){
+        .tv_sec = (int64_t)(ms / 1000),
+        .tv_nsec = (int32_t)(ms % 1000 * 1000000),
+        .clock_type = GPR_CLOCK_MONOTONIC,
+    };
+}
+
+bool
+udpai_queue_turn(udpai_stream_thread *thread)
+{
+    gpr_timespec until = timespec_of(udpai_wheel_next(&thread->wheel));
+    grpc_event event = grpc_completion_queue_next(thread->cq, until, NULL);
+    /* First the time, so that whatever happens now happens at the time it happens. */
+    udpai_wheel_advance(&thread->wheel, udpai_monotonic_ms());
+    if (event.type == GRPC_OP_COMPLETE) {
+        udpai_tag *tag = event.tag;
+        if (tag->is_out) /* those of wakes are not counted: they begin on other threads */
+            udpai_tag_forget(thread, tag);
+        tag->done(tag, event.success);
+    }
+    return event.type != GRPC_QUEUE_SHUTDOWN;
+}
+
+void
+udpai_wake_init(udpai_wake *wake,
+                grpc_channel *lame,
+                grpc_completion_queue *cq,
+                void (*done)(udpai_tag *tag, bool ok))
+{
+    wake->tag.done = done;
+    wake->call = grpc_channel_create_call(lame, NULL, GRPC_PROPAGATE_DEFAULTS, cq,
+                                          grpc_slice_from_static_string("/wake"), NULL,
+                                          gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+}
+
+void
+udpai_wake_send(void *userdata)
+{
+    udpai_wake *wake = userdata;
+    grpc_call_error error = grpc_call_start_batch(wake->call, NULL, 0, &wake->tag, NULL);
+    assert(error == GRPC_CALL_OK);
+    (void)error;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is served, by path: the protocols that the thread was made with, health and reflection. */
+#include "base/strbuf.h"
+#include "transport/grpc/grpc_internal.h"
+
+#define SHOWN_PATH_MAX 200
+
+static const struct built_in {
+    const char *path;
+    udpa_err (*open)(udpai_stream *stream, udpa_error **ret_error);
+} built_ins[] = {
+    {"/grpc.health.v1.Health/Check", udpai_health_check_open},
+    {"/grpc.health.v1.Health/Watch", udpai_health_watch_open},
+    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", udpai_reflection_open},
+    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", udpai_reflection_open},
+};
+
+/* "/package.Service/Method" */
+static udpai_str
+service_of(const char *path)
+{
+    const char *end = strrchr(path, '/');
+    return (udpai_str){path + 1, end > path ? (size_t)(end - path - 1) : 0};
+}
+
+void
+udpai_service_visit(const udpai_stream_thread *thread,
+                    void (*visit)(void *userdata, udpai_str service),
+                    void *userdata)
+{
+    udpai_str last = {0};
+    size_t n = thread->n_methods + UDPAI_ARRAY_LEN(built_ins);
+    for (size_t i = 0; i < n; i++) {
+        udpai_str service =
+            service_of(i < thread->n_methods ? thread->methods[i].path
+                                             : built_ins[i - thread->n_methods].path);
+        if (!udpai_str_eq(service, last)) /* methods of one service stand together */
+            visit(userdata, service);
+        last = service;
+    }
+}
+
+struct search {
+    udpai_str service;
+    bool found;
+};
+
+static void
+compare(void *userdata, udpai_str service)
+{
+    struct search *search = userdata;
+    search->found |= udpai_str_eq(search->service, service);
+}
+
+bool
+udpai_service_exists(const udpai_stream_thread *thread, udpai_str service)
+{
+    struct search search = {service, false};
+    udpai_service_visit(thread, compare, &search);
+    return search.found;
+}
+
+static void
+append_name(void *userdata, udpai_str service)
+{
+    udpai_strbuf *text = userdata;
+    if (text->len)
+        udpai_strbuf_puts(text, ", ");
+    udpai_strbuf_str(text, service);
+}
+
+static udpa_err
+fail_unknown(const udpai_stream_thread *thread, udpai_str path, udpa_error **ret_error)
+{
+    udpai_strbuf names = {0};
+    udpai_service_visit(thread, append_name, &names);
+    udpa_err err =
+        udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED,
+                   "there is no method %.*s here: this server has the services %s",
+                   (int)udpai_min_size(path.len, SHOWN_PATH_MAX), path.data,
+                   udpai_strbuf_failed(&names) ? "that grpc.reflection.v1 lists" : names.data);
+    udpai_strbuf_done(&names);
+    return err;
+}
+
+udpa_err
+udpai_service_open(udpai_stream *stream,
+                   udpai_str path,
+                   udpai_identity *identity,
+                   udpa_error **ret_error)
+{
+    const udpai_stream_thread *thread = stream->thread;
+    for (size_t i = 0; i < thread->n_methods; i++)
+        if (udpai_str_eq(path, udpai_str_from(thread->methods[i].path)))
+            return udpai_session_stream_open(stream, &thread->methods[i], identity, ret_error);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(built_ins); i++)
+        if (udpai_str_eq(path, udpai_str_from(built_ins[i].path)))
+            return built_ins[i].open(stream, ret_error);
+    return fail_unknown(thread, path, ret_error);
+}

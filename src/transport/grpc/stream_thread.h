@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream thread: one thread that owns a gRPC completion queue, the hub, and every stream.
+ *
+ * It listens, dials, reads, writes; what a message means is the hub's. The loop side gives it
+ * orders and is sent reports, nothing else passes between the two (docs/design/threads.md). This
+ * header is all that the loop side needs. gRPC does not survive fork(): a process that has one of
+ * these must not fork without exec. When gRPC has no memory it ends the process. */
+#ifndef UDPAI_STREAM_THREAD_H
+#define UDPAI_STREAM_THREAD_H
+
+#include "session/hub.h"
+#include "transport/tls_files.h"
+
+typedef struct udpai_stream_thread udpai_stream_thread;
+typedef struct udpai_listener udpai_listener;
+
+/* A method whose both directions are streams, and the protocol that is spoken on it. */
+typedef struct udpai_grpc_method {
+    const char *path; /* "/package.Service/Method"; static */
+    /* Begins a session on a new stream. */
+    udpa_err (*open)(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info);
+    void *context; /* handed to it in the info; outlives the thread */
+} udpai_grpc_method;
+
+#define UDPAI_UDPA_PATH "/udpa.service.discovery.v1.UdpaDiscoveryService/StreamMessages"
+
+/* ---- TLS of those who dial us ---- */
+
+/* Counted atomically; any thread. */
+typedef struct udpai_server_tls udpai_server_tls;
+
+/* Copies the texts. Certificate and key are required. With authorities a client must present a
+ * certificate that they vouch for, or, if it is optional, none at all. */
+udpa_err udpai_server_tls_new(udpai_server_tls **ret_tls,
+                              const udpai_tls_files *files,
+                              bool client_certificate_optional,
+                              udpa_error **ret_error);
+/* Other certificates for handshakes from now on; connections that are there stay. Whether clients
+ * must present a certificate cannot change: UDPA_ERR_PRECONDITION. */
+udpa_err udpai_server_tls_replace(udpai_server_tls *tls,
+                                  const udpai_tls_files *files,
+                                  udpa_error **ret_error);
+udpai_server_tls *udpai_server_tls_ref(udpai_server_tls *tls);
+udpai_server_tls *udpai_server_tls_unref(udpai_server_tls *tls);
+UDPA_DEFINE_CLEANUP(udpai_server_tls, udpai_server_tls_unref)
+
+/* ---- whom we dial ---- */
+
+/* How to reach an endpoint: what a DIAL order carries. Immutable, counted atomically; any thread.
+ */
+typedef struct udpai_grpc_target udpai_grpc_target;
+
+typedef struct udpai_grpc_target_options {
+    const char *address;        /* HOST:PORT; an IPv6 address in brackets */
+    const udpai_tls_files *tls; /* NULL: plaintext; else its authorities are required */
+    const char *server_name;    /* that the certificate must have; NULL or empty: the host */
+    udpai_grpc_method method;
+    /* How often an idle connection is tried; 0: UDPAI_KEEPALIVE_MS. Legacy control planes built on
+     * grpc-go end connections that do so more often than every 5 minutes, unless told otherwise. */
+    uint64_t keepalive_ms;
+} udpai_grpc_target_options;
+
+/* Copies the texts but the method's path. */
+udpa_err udpai_grpc_target_new(udpai_grpc_target **ret_target,
+                               const udpai_grpc_target_options *options,
+                               udpa_error **ret_error);
+udpai_grpc_target *udpai_grpc_target_ref(udpai_grpc_target *target);
+udpai_grpc_target *udpai_grpc_target_unref(udpai_grpc_target *target);
+UDPA_DEFINE_CLEANUP(udpai_grpc_target, udpai_grpc_target_unref)
+/* The same for those to whom a target is a void *: udpai_source_config, udpai_order. */
+void *udpai_grpc_target_hold(void *target);
+void udpai_grpc_target_drop(void *target);
+
+/* ---- the thread ---- */
+
+/* 0 anywhere: the default that is named. */
+#define UDPAI_MAX_STREAMS 20000
+#define UDPAI_MAX_STREAMS_PER_IDENTITY 10000
+#define UDPAI_MAX_MESSAGE_BYTES (4 << 20)
+#define UDPAI_MAX_SOURCE_MESSAGE_BYTES (64 << 20)
+#define UDPAI_DIAL_TIMEOUT_MS 10000
+#define UDPAI_FINISH_TIMEOUT_MS 5000
+#define UDPAI_HANDSHAKE_TIMEOUT_MS 10000
+#define UDPAI_KEEPALIVE_MS 30000
+#define UDPAI_KEEPALIVE_TIMEOUT_MS 20000
+#define UDPAI_MIN_PING_INTERVAL_MS 5000
+
+typedef struct udpai_stream_limits {
+    size_t max_streams; /* that others have opened */
+    /* Of one name; of one address for peers without a certificate. */
+    size_t max_streams_per_identity;
+    size_t max_message_bytes;        /* from any peer but … */
+    size_t max_source_message_bytes; /* … a ConfigSource that we dialled */
+} udpai_stream_limits;
+
+typedef struct udpai_stream_timing {
+    uint64_t dial_timeout_ms;      /* until a connection stands */
+    uint64_t finish_timeout_ms;    /* until a peer must have taken a stream's end; then it is cut */
+    uint64_t handshake_timeout_ms; /* of those who dial us */
+    uint64_t keepalive_ms;         /* how often we try an idle connection that others have opened */
+    uint64_t keepalive_timeout_ms; /* and how long we wait for an answer */
+    uint64_t min_ping_interval_ms; /* who tries us more often is disconnected */
+} udpai_stream_timing;
+
+typedef struct udpai_stream_thread_options {
+    udpai_hub_options hub;
+    const udpai_grpc_method *methods; /* that others may call */
+    size_t n_methods;
+    udpai_stream_limits limits;
+    udpai_stream_timing timing;
+    /* All on the stream thread; may not call back. */
+    void (*report)(void *userdata, udpai_report *report); /* takes it */
+    void (*stopped)(void *userdata); /* the last that is heard of the thread; may be NULL */
+    void *userdata;
+} udpai_stream_thread_options;
+
+/* Starts the thread. All of it belongs to the thread that calls this, but
+ * udpai_stream_thread_order() and udpai_stream_thread_stats(), which any may call. */
+udpa_err udpai_stream_thread_new(udpai_stream_thread **ret_thread,
+                                 const udpai_stream_thread_options *options,
+                                 udpa_error **ret_error);
+
+/* Any thread. Takes the order; after the stop it is freed unread. */
+void udpai_stream_thread_order(udpai_stream_thread *thread, udpai_order *order);
+
+/* Listens on ADDRESS:PORT, an IPv6 address in brackets; port 0: any. @p tls: NULL: plaintext; else
+ * a reference is taken. The listener is the thread's. */
+udpa_err udpai_stream_thread_listen(udpai_stream_thread *thread,
+                                    const char *address,
+                                    udpai_server_tls *tls,
+                                    udpai_listener **ret_listener,
+                                    udpa_error **ret_error);
+int udpai_listener_port(const udpai_listener *listener);
+/* Ends its streams, then @p closed (may be NULL) is called on the stream thread: the port is free.
+ * After udpai_stream_thread_stop(), which closes all, it does nothing. */
+void udpai_stream_thread_close_listener(udpai_stream_thread *thread,
+                                        udpai_listener *listener,
+                                        void (*closed)(void *userdata),
+                                        void *userdata);
+
+/* What grpc.health.v1 answers; at first: serving. UDPA_ERR_NOMEM: it answers as before. */
+udpa_err udpai_stream_thread_set_serving(udpai_stream_thread *thread, bool is_serving);
+
+/* Begins to end all streams, with these words; within finish_timeout_ms the thread has ended and
+ * has called stopped(). No order, listener or dialling is begun any more. */
+void udpai_stream_thread_stop(udpai_stream_thread *thread, const char *why);
+/* Stops it if it was not, waits for its end, frees it. */
+udpai_stream_thread *udpai_stream_thread_free(udpai_stream_thread *thread);
+UDPA_DEFINE_CLEANUP(udpai_stream_thread, udpai_stream_thread_free)
+
+typedef struct udpai_stream_thread_stats {
+    size_t n_streams; /* now, of both directions; those being refused or ended count */
+    size_t n_refused; /* so far, for a limit, an unclear identity or an unknown method */
+    size_t n_tags;    /* operations that gRPC has not completed; one for an idle stream */
+} udpai_stream_thread_stats;
+
+void udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
+                                   udpai_stream_thread_stats *ret_stats);
+
+/* gRPC writes its own log to standard error. This sends it through ours, for the whole process: for
+ * programs, not for a library whose application may use gRPC itself. Before any other thread. */
+void udpai_grpc_redirect_log(void);
+
+#endif

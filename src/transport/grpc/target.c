@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How to reach an endpoint. Each attempt has a channel of its own: gRPC's memory of failed
+ * attempts, its pauses between them and its retries would come on top of those of federation. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "transport/grpc/grpc_internal.h"
+
+struct udpai_grpc_target {
+    atomic_uint refs;
+    char *address;
+    char *server_name; /* NULL: the host of the address */
+    grpc_channel_credentials *credentials;
+    udpai_grpc_method method;
+    uint64_t keepalive_ms;
+};
+
+static bool
+is_port(const char *text)
+{
+    size_t len = strlen(text);
+    return len > 0 && len <= 5 && strspn(text, "0123456789") == len &&
+           strtol(text, NULL, 10) <= UINT16_MAX && strtol(text, NULL, 10) > 0;
+}
+
+static udpa_err
+check_address(const char *address, udpa_error **ret_error)
+{
+    const char *colon = strrchr(address, ':');
+    size_t len = colon ? (size_t)(colon - address) : 0;
+    bool in_brackets = len > 2 && address[0] == '[' && address[len - 1] == ']';
+    if (len && is_port(colon + 1) && !memchr(address, '/', len) &&
+        (in_brackets || !memchr(address, ':', len)))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "'%s' is no address to dial: write HOST:PORT, such as node.example.com:18000 "
+                      "or [2001:db8::1]:18000",
+                      address);
+}
+
+static udpa_err
+make_credentials(udpai_grpc_target *target, const udpai_tls_files *files, udpa_error **ret_error)
+{
+    if (!files) {
+        target->credentials = grpc_insecure_credentials_create();
+        return UDPA_OK;
+    }
+    if (!files->authorities)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "to dial %s with TLS, name who may vouch for its certificate (ca_file)",
+                          target->address);
+    grpc_ssl_pem_key_cert_pair pair = {files->private_key, files->certificate};
+    target->credentials = grpc_ssl_credentials_create_ex(
+        files->authorities, files->certificate ? &pair : NULL, NULL, NULL);
+    if (!target->credentials)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "to dial %s: gRPC refuses the certificate or its key", target->address);
+    return UDPA_OK;
+}
+
+static udpa_err
+copy_texts(udpai_grpc_target *target, const udpai_grpc_target_options *options)
+{
+    const char *name = options->server_name;
+    target->address = udpai_strdup(options->address);
+    if (name && *name)
+        target->server_name = udpai_strdup(name);
+    bool is_complete = target->address && (target->server_name || !name || !*name);
+    return is_complete ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_grpc_target_new(udpai_grpc_target **ret_target,
+                      const udpai_grpc_target_options *options,
+                      udpa_error **ret_error)
+{
+    udpa_err err = check_address(options->address, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_grpc_target *target = udpai_alloc(sizeof(*target));
+    if (!target)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    grpc_init(); /* until the last reference is dropped */
+    atomic_init(&target->refs, 1);
+    target->method = options->method;
+    target->keepalive_ms = options->keepalive_ms ? options->keepalive_ms : UDPAI_KEEPALIVE_MS;
+    err = copy_texts(target, options);
+    if (err == UDPA_OK)
+        err = make_credentials(target, options->tls, ret_error);
+    if (err != UDPA_OK) {
+        udpai_grpc_target_unref(target);
+        return udpai_fail_code(ret_error, err);
+    }
+    *ret_target = target;
+    return UDPA_OK;
+}
+
+udpai_grpc_target *
+udpai_grpc_target_ref(udpai_grpc_target *target)
+{
+    if (target)
+        atomic_fetch_add_explicit(&target->refs, 1, memory_order_relaxed);
+    return target;
+}
+
+udpai_grpc_target *
+udpai_grpc_target_unref(udpai_grpc_target *target)
+{
+    if (!target || atomic_fetch_sub_explicit(&target->refs, 1, memory_order_acq_rel) != 1)
+        return NULL;
+    if (target->credentials)
+        grpc_channel_credentials_release(target->credentials);
+    udpai_free(target->address);
+    udpai_free(target->server_name);
+    udpai_free(target);
+    grpc_shutdown();
+    return NULL;
+}
+
+void *
+udpai_grpc_target_hold(void *target)
+{
+    return udpai_grpc_target_ref(target);
+}
+
+void
+udpai_grpc_target_drop(void *target)
+{
+    udpai_grpc_target_unref(target);
+}
+
+const udpai_grpc_method *
+udpai_grpc_target_method(const udpai_grpc_target *target)
+{
+    return &target->method;
+}
+
+const char *
+udpai_grpc_target_address(const udpai_grpc_target *target)
+{
+    return target->address;
+}
+
+static grpc_arg
+integer(const char *key, uint64_t value)
+{
+    return (grpc_arg){
+        .type = GRPC_ARG_INTEGER,
+        .key = (char *)(uintptr_t)key,
+        .value.integer = value > INT_MAX ? INT_MAX : (int)value,
+    };
+}
+
+/* No proxy that the environment may name, either: it would see and could change what we dial for.
+ */
+grpc_channel *
+udpai_grpc_target_channel(const udpai_grpc_target *target,
+                          const udpai_stream_thread *thread,
+                          size_t max_message_bytes)
+{
+    grpc_arg args[] = {
+        integer(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
+        integer(GRPC_ARG_ENABLE_RETRIES, 0),
+        integer(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
+        integer(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
+        integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, max_message_bytes),
+        integer(GRPC_ARG_KEEPALIVE_TIME_MS, target->keepalive_ms),
+        integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, thread->timing.keepalive_timeout_ms),
+        integer(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0), /* no limit */
+        integer(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
+        integer(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
+        integer(GRPC_ARG_ENABLE_CHANNELZ, 0),
+        {.type = GRPC_ARG_STRING,
+         .key = (char *)(uintptr_t)GRPC_SSL_TARGET_NAME_OVERRIDE_ARG,
+         .value.string = target->server_name},
+    };
+    const grpc_channel_args all = {UDPAI_ARRAY_LEN(args) - !target->server_name, args};
+    return grpc_channel_create(target->address, target->credentials, &all);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread itself: what it is made of, what it is told, how it ends. */
+#include <grpc/support/log.h>
+#include <signal.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "loop/clock.h"
+#include "transport/grpc/grpc_internal.h"
+
+/* ---- the hub's surroundings ---- */
+
+static void
+on_report(void *userdata, udpai_report *report)
+{
+    udpai_stream_thread *thread = userdata;
+    thread->report(thread->userdata, report);
+}
+
+static void
+on_dial(void *userdata, udpai_order *order)
+{
+    udpai_client_dial(userdata, order);
+}
+
+static void
+on_stop_dialling(void *userdata, uint64_t link)
+{
+    udpai_client_stop_dialling(userdata, link);
+}
+
+static int64_t
+wall_us(void *userdata)
+{
+    (void)userdata;
+    return udpai_wall_us();
+}
+
+/* ---- what others say to it ---- */
+
+static void
+on_orders(udpai_tag *tag, bool ok)
+{
+    (void)ok;
+    udpai_stream_thread *thread = UDPAI_CONTAINER_OF(tag, udpai_stream_thread, orders_wake.tag);
+    udpai_list orders, *at;
+    udpai_list_init(&orders);
+    udpai_inbox_take(&thread->orders, &orders);
+    while ((at = udpai_list_pop(&orders))) {
+        udpai_order *order = UDPAI_LIST_ENTRY(at, udpai_order, node);
+        if (thread->is_stopping)
+            udpai_order_free(order);
+        else
+            udpai_hub_order(thread->hub, order);
+    }
+}
+
+static void
+on_requests(udpai_tag *tag, bool ok)
+{
+    (void)ok;
+    udpai_stream_thread *thread = UDPAI_CONTAINER_OF(tag, udpai_stream_thread, requests_wake.tag);
+    udpai_list requests, *at;
+    udpai_list_init(&requests);
+    udpai_inbox_take(&thread->requests, &requests);
+    while ((at = udpai_list_pop(&requests))) {
+        udpai_request *request = UDPAI_LIST_ENTRY(at, udpai_request, node);
+        request->run(request);
+    }
+}
+
+void
+udpai_stream_thread_order(udpai_stream_thread *thread, udpai_order *order)
+{
+    if (!udpai_inbox_push(&thread->orders, &order->node))
+        udpai_order_free(order);
+}
+
+bool
+udpai_thread_request(udpai_stream_thread *thread,
+                     udpai_request *request,
+                     void (*run)(udpai_request *request))
+{
+    udpai_list_init(&request->node);
+    request->thread = thread;
+    request->run = run;
+    return udpai_inbox_push(&thread->requests, &request->node);
+}
+
+struct serving_request {
+    udpai_request request;
+    bool is_serving;
+};
+
+static void
+run_set_serving(udpai_request *request)
+{
+    struct serving_request *serving = UDPAI_CONTAINER_OF(request, struct serving_request, request);
+    request->thread->is_serving = serving->is_serving;
+    udpai_health_tell(request->thread);
+    udpai_free(serving);
+}
+
+udpa_err
+udpai_stream_thread_set_serving(udpai_stream_thread *thread, bool is_serving)
+{
+    struct serving_request *serving = udpai_alloc(sizeof(*serving));
+    if (!serving)
+        return UDPA_ERR_NOMEM;
+    serving->is_serving = is_serving;
+    if (!udpai_thread_request(thread, &serving->request, run_set_serving))
+        udpai_free(serving);
+    return UDPA_OK;
+}
+
+/* ---- the end ---- */
+
+static void
+end_stream(udpai_stream *stream, const udpa_error *why)
+{
+    udpai_session *session = udpai_session_of_stream(stream);
+    if (session)
+        udpai_session_finish(session, udpa_error_ref((udpa_error *)(uintptr_t)why));
+    else if (stream->dialled && !stream->dialled->is_connected)
+        udpai_client_give_up(stream, GRPC_STATUS_CANCELLED, udpa_error_message(why));
+    else
+        udpai_stream_finish(stream, why);
+}
+
+void
+udpai_thread_check_end(udpai_stream_thread *thread)
+{
+    if (!thread->is_stopping || thread->is_queue_closed || thread->n_streams ||
+        !udpai_list_empty(&thread->listeners))
+        return;
+    thread->is_queue_closed = true;
+    udpai_list orders, requests, *at;
+    udpai_list_init(&orders);
+    udpai_list_init(&requests);
+    udpai_inbox_close(&thread->orders, &orders);
+    udpai_inbox_close(&thread->requests, &requests);
+    while ((at = udpai_list_pop(&orders)))
+        udpai_order_free(UDPAI_LIST_ENTRY(at, udpai_order, node));
+    while ((at = udpai_list_pop(&requests)))
+        UDPAI_LIST_ENTRY(at, udpai_request, node)->run(UDPAI_LIST_ENTRY(at, udpai_request, node));
+    /* Nobody wakes us any more; what is left in the queue comes out of it before its end does. */
+    grpc_call_unref(thread->orders_wake.call);
+    grpc_call_unref(thread->requests_wake.call);
+    grpc_completion_queue_shutdown(thread->cq);
+}
+
+static void
+run_stop(udpai_request *request)
+{
+    udpai_stream_thread *thread = request->thread;
+    thread->is_stopping = true;
+    UDPAI_LIST_FOREACH (at, &thread->streams)
+        end_stream(UDPAI_LIST_ENTRY(at, udpai_stream, node), thread->stop_why);
+    udpai_listeners_begin_close(thread, thread->stop_why);
+    udpai_thread_check_end(thread);
+}
+
+void
+udpai_stream_thread_stop(udpai_stream_thread *thread, const char *why)
+{
+    if (thread->is_stop_asked)
+        return;
+    thread->is_stop_asked = true;
+    thread->stop_why = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "%s", why);
+    (void)udpai_thread_request(thread, &thread->stop_request, run_stop);
+}
+
+/* ---- making it ---- */
+
+static void *
+run(void *userdata)
+{
+    udpai_stream_thread *thread = userdata;
+    pthread_setname_np(pthread_self(), "udpa-streams");
+    while (udpai_queue_turn(thread))
+        udpai_hub_run(thread->hub);
+    if (thread->stopped)
+        thread->stopped(thread->userdata);
+    return NULL;
+}
+
+#define DEFAULT_TO(field, value) ((field) = (field) ? (field) : (value))
+
+static void
+set_defaults(udpai_stream_thread *thread)
+{
+    udpai_stream_limits *limits = &thread->limits;
+    udpai_stream_timing *timing = &thread->timing;
+    DEFAULT_TO(limits->max_streams, UDPAI_MAX_STREAMS);
+    DEFAULT_TO(limits->max_streams_per_identity, UDPAI_MAX_STREAMS_PER_IDENTITY);
+    DEFAULT_TO(limits->max_message_bytes, UDPAI_MAX_MESSAGE_BYTES);
+    DEFAULT_TO(limits->max_source_message_bytes, UDPAI_MAX_SOURCE_MESSAGE_BYTES);
+    DEFAULT_TO(timing->dial_timeout_ms, UDPAI_DIAL_TIMEOUT_MS);
+    DEFAULT_TO(timing->finish_timeout_ms, UDPAI_FINISH_TIMEOUT_MS);
+    DEFAULT_TO(timing->handshake_timeout_ms, UDPAI_HANDSHAKE_TIMEOUT_MS);
+    DEFAULT_TO(timing->keepalive_ms, UDPAI_KEEPALIVE_MS);
+    DEFAULT_TO(timing->keepalive_timeout_ms, UDPAI_KEEPALIVE_TIMEOUT_MS);
+    DEFAULT_TO(timing->min_ping_interval_ms, UDPAI_MIN_PING_INTERVAL_MS);
+}
+
+static udpa_err
+copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *options)
+{
+    thread->limits = options->limits;
+    thread->timing = options->timing;
+    thread->report = options->report;
+    thread->stopped = options->stopped;
+    thread->userdata = options->userdata;
+    thread->is_serving = true;
+    set_defaults(thread);
+    udpai_list_init(&thread->streams);
+    udpai_list_init(&thread->listeners);
+    udpai_list_init(&thread->health_watches);
+    udpai_admission_init(&thread->admission, thread->limits.max_streams,
+                         thread->limits.max_streams_per_identity);
+    thread->n_methods = options->n_methods;
+    thread->methods =
+        udpai_memdup(options->methods, options->n_methods * sizeof(*options->methods));
+    return thread->methods ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+make_hub(udpai_stream_thread *thread, const udpai_hub_options *options)
+{
+    const udpai_hub_env env = {
+        .report = on_report,
+        .dial = on_dial,
+        .stop_dialling = on_stop_dialling,
+        .wall_us = wall_us,
+        .userdata = thread,
+    };
+    udpai_wheel_init(&thread->wheel, udpai_monotonic_ms());
+    return udpai_hub_new(&thread->hub, &thread->wheel, options, &env);
+}
+
+static void
+make_queue(udpai_stream_thread *thread)
+{
+    grpc_init();
+    thread->cq = grpc_completion_queue_create_for_next(NULL);
+    thread->lame = grpc_lame_client_channel_create("wake", GRPC_STATUS_UNAVAILABLE, "nowhere");
+    udpai_wake_init(&thread->orders_wake, thread->lame, thread->cq, on_orders);
+    udpai_wake_init(&thread->requests_wake, thread->lame, thread->cq, on_requests);
+}
+
+static void
+free_queue(udpai_stream_thread *thread)
+{
+    grpc_channel_destroy(thread->lame);
+    grpc_completion_queue_destroy(thread->cq);
+    grpc_shutdown();
+}
+
+/* What is there before the queue and the thread. */
+static void
+free_rest(udpai_stream_thread *thread)
+{
+    udpai_hub_free(thread->hub);
+    udpai_admission_done(&thread->admission);
+    udpa_error_unref(thread->stop_why);
+    udpai_free(thread->methods);
+    udpai_free(thread);
+}
+
+static udpa_err
+make_inboxes(udpai_stream_thread *thread)
+{
+    udpa_err err = udpai_inbox_init(&thread->orders, udpai_wake_send, &thread->orders_wake);
+    if (err != UDPA_OK)
+        return err;
+    err = udpai_inbox_init(&thread->requests, udpai_wake_send, &thread->requests_wake);
+    if (err != UDPA_OK)
+        udpai_inbox_done(&thread->orders);
+    return err;
+}
+
+static void
+free_inboxes(udpai_stream_thread *thread)
+{
+    udpai_inbox_done(&thread->orders);
+    udpai_inbox_done(&thread->requests);
+}
+
+/* Signals are for the threads of the application; so gRPC's own threads must not get them either.
+ */
+static int
+start_with_signals_blocked(udpai_stream_thread *thread)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    make_queue(thread);
+    int number = pthread_create(&thread->pthread, NULL, run, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (number == 0)
+        return 0;
+    grpc_call_unref(thread->orders_wake.call);
+    grpc_call_unref(thread->requests_wake.call);
+    grpc_completion_queue_shutdown(thread->cq);
+    while (udpai_queue_turn(thread))
+        continue;
+    free_queue(thread);
+    return number;
+}
+
+udpa_err
+udpai_stream_thread_new(udpai_stream_thread **ret_thread,
+                        const udpai_stream_thread_options *options,
+                        udpa_error **ret_error)
+{
+    udpai_stream_thread *thread = udpai_alloc(sizeof(*thread));
+    if (!thread)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpa_err err = copy_options(thread, options);
+    if (err == UDPA_OK)
+        err = make_hub(thread, &options->hub);
+    if (err == UDPA_OK)
+        err = make_inboxes(thread);
+    if (err != UDPA_OK) {
+        free_rest(thread);
+        return udpai_fail_code(ret_error, err);
+    }
+    int number = start_with_signals_blocked(thread);
+    if (number != 0) {
+        char text[128];
+        free_inboxes(thread);
+        free_rest(thread);
+        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot start the thread that serves streams: %s",
+                          strerror_r(number, text, sizeof(text)));
+    }
+    *ret_thread = thread;
+    return UDPA_OK;
+}
+
+udpai_stream_thread *
+udpai_stream_thread_free(udpai_stream_thread *thread)
+{
+    if (!thread)
+        return NULL;
+    udpai_stream_thread_stop(thread, "this node is shutting down");
+    pthread_join(thread->pthread, NULL);
+    free_queue(thread);
+    free_inboxes(thread);
+    free_rest(thread);
+    return NULL;
+}
+
+/* ---- figures ---- */
+
+void
+udpai_thread_count(udpai_stream_thread *thread)
+{
+    atomic_store_explicit(&thread->stat_streams, thread->n_streams, memory_order_relaxed);
+}
+
+void
+udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
+                              udpai_stream_thread_stats *ret_stats)
+{
+    ret_stats->n_streams = atomic_load_explicit(&thread->stat_streams, memory_order_relaxed);
+    ret_stats->n_refused = atomic_load_explicit(&thread->stat_refused, memory_order_relaxed);
+    ret_stats->n_tags = atomic_load_explicit(&thread->stat_tags, memory_order_relaxed);
+}
+
+/* ---- gRPC's log ---- */
+
+static void
+on_grpc_log(gpr_log_func_args *line)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static udpai_log_limit limit; /* peers can provoke such lines */
+    udpa_log_level level = UDPA_LOG_DEBUG;
+    unsigned n_left_out = 0;
+    if (line->severity == GPR_LOG_SEVERITY_ERROR) {
+        pthread_mutex_lock(&mutex);
+        if (udpai_log_allow(&limit, udpai_monotonic_ms(), &n_left_out))
+            level = UDPA_LOG_WARNING;
+        pthread_mutex_unlock(&mutex);
+    }
+    if (n_left_out)
+        udpai_log(level, UDPAI_LOG_GRPC, "%s (%u lines like this were left out)", line->message,
+                  n_left_out);
+    else
+        udpai_log(level, UDPAI_LOG_GRPC, "%s", line->message);
+}
+
+void
+udpai_grpc_redirect_log(void)
+{
+    gpr_set_log_function(on_grpc_log);
+}

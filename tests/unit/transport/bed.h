@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream thread to test, with a protocol that does what its messages say, and what it reports. */
+#ifndef UDPAI_TESTS_BED_H
+#define UDPAI_TESTS_BED_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "tests/harness/test.h"
+#include "transport/grpc/stream_thread.h"
+
+#define BED_PATH "/test.Obedient/Stream"
+#define BED_PATIENCE_S 20 /* after so long something will not happen any more */
+
+/* What the protocol does with a message:
+ *   echo…      sends it back
+ *   parts      sends a message of many parts of all sizes, bed_parts_text()
+ *   finish     ends the stream with UDPA_ERR_DENIED "as you wish"
+ *   bye        ends it in peace
+ *   pause      reads no more, until a JUDGED order comes
+ *   flood      sends messages of 64 KiB for ever
+ * A session that was dialled sends "echo hello" at once, and keeps what it receives to itself. */
+
+typedef struct test_bed {
+    udpai_stream_thread *thread;
+    udpai_listener *listener;
+    udpai_node_info *info;
+    int port;
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    udpai_list reports;           /* under the mutex */
+    unsigned n_stopped, n_closed; /* under the mutex */
+} test_bed;
+
+extern atomic_uint bed_n_received; /* messages, of all sessions of the process */
+extern atomic_uint bed_n_written;
+
+/* Fields that are zero in @p options are filled in; NULL: all. */
+void bed_start(test_bed *self, const udpai_stream_thread_options *options);
+void bed_listen(test_bed *self, udpai_server_tls *tls);
+void bed_stop(test_bed *self);
+/* Waits for a report of this kind; others before it are dropped. */
+udpai_report *bed_report(test_bed *self, udpai_report_kind kind);
+/* Waits until it counts so many; the counters grow while the mutex is held. */
+void bed_wait_count(test_bed *self, const unsigned *counter, unsigned n);
+void bed_count(void *counter_of_bed);
+/* Waits until the thread has so many streams and at most so many tags. */
+void bed_wait_streams(test_bed *self, size_t n_streams, size_t n_tags_most);
+/* Dials, as federation does; the bed keeps no reference. */
+void bed_dial(test_bed *self, uint64_t link, const udpai_grpc_target_options *options);
+void bed_hang_up(test_bed *self, uint64_t session, uint64_t link);
+const char *bed_address(const test_bed *self);
+size_t bed_parts_text(char *room, size_t size);
+
+extern const udpai_grpc_method bed_method;
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listening: what is accepted, what is refused and with which words, closing and opening again. */
+#include "bed.h"
+#include "raw.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+#define TAGS_OF_LISTENER 32
+
+static void
+test_unknown_method(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/no.Such/Method", "/test.Obedient/Other", "/", "//", "/x"};
+    test_bed bed;
+    raw_client client;
+    bed_start(&bed, NULL);
+    bed_listen(&bed, NULL);
+    raw_connect(&client, bed.port, NULL, NULL);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(paths); i++) {
+        raw_call call;
+        raw_begin(&client, &call, paths[i]);
+        assert_int_equal(raw_status(&call), GRPC_STATUS_UNIMPLEMENTED);
+        assert_non_null(strstr(call.text, paths[i]));
+        assert_non_null(strstr(call.text, "test.Obedient, grpc.health.v1.Health, "
+                                          "grpc.reflection.v1.ServerReflection, "
+                                          "grpc.reflection.v1alpha.ServerReflection"));
+        raw_end(&call);
+    }
+    bed_wait_streams(&bed, 0, TAGS_OF_LISTENER);
+    udpai_stream_thread_stats stats;
+    udpai_stream_thread_stats_get(bed.thread, &stats);
+    assert_int_equal(stats.n_refused, UDPAI_ARRAY_LEN(paths));
+    raw_disconnect(&client);
+    bed_stop(&bed);
+}
+
+static void
+begin_and_talk(raw_client *client, raw_call *call)
+{
+    raw_begin(client, call, BED_PATH);
+    assert_true(raw_say(call, "echo"));
+    raw_expect(call, "echo");
+}
+
+static void
+expect_limit(raw_client *client, const char *words)
+{
+    raw_call call;
+    raw_begin(client, &call, BED_PATH);
+    assert_int_equal(raw_status(&call), GRPC_STATUS_RESOURCE_EXHAUSTED);
+    if (!strstr(call.text, words))
+        fail_msg("'%s' does not say '%s'", call.text, words);
+    raw_end(&call);
+}
+
+static void
+test_limit_on_all_streams(void **state)
+{
+    (void)state;
+    const udpai_stream_thread_options options = {.limits = {.max_streams = 3}};
+    test_bed bed;
+    raw_client client;
+    raw_call calls[3];
+    bed_start(&bed, &options);
+    bed_listen(&bed, NULL);
+    raw_connect(&client, bed.port, NULL, NULL);
+    for (size_t i = 0; i < 3; i++)
+        begin_and_talk(&client, &calls[i]);
+    expect_limit(&client, "serves 3 streams");
+    raw_end(&calls[1]);
+    bed_wait_streams(&bed, 2, TAGS_OF_LISTENER + 2);
+    begin_and_talk(&client, &calls[1]);
+    expect_limit(&client, "serves 3 streams");
+    for (size_t i = 0; i < 3; i++)
+        raw_end(&calls[i]);
+    raw_disconnect(&client);
+    bed_stop(&bed);
+}
+
+/* Without certificates peers are told apart by their addresses; each connection may have as many.
+ */
+static void
+test_limit_on_streams_of_a_peer(void **state)
+{
+    (void)state;
+    const udpai_stream_thread_options options = {.limits = {.max_streams_per_identity = 2}};
+    test_bed bed;
+    raw_client clients[2];
+    raw_call calls[2];
+    bed_start(&bed, &options);
+    bed_listen(&bed, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        raw_connect(&clients[i], bed.port, NULL, NULL);
+        begin_and_talk(&clients[i], &calls[i]);
+    }
+    expect_limit(&clients[1], "'127.0.0.1' has 2 streams");
+    raw_end(&calls[0]);
+    bed_wait_streams(&bed, 1, TAGS_OF_LISTENER + 1);
+    begin_and_talk(&clients[0], &calls[0]);
+    for (size_t i = 0; i < 2; i++) {
+        raw_end(&calls[i]);
+        raw_disconnect(&clients[i]);
+    }
+    bed_stop(&bed);
+}
+
+/* ---- addresses ---- */
+
+static void
+expect_no_listener(const test_bed *bed, const char *address, udpa_err expected, const char *words)
+{
+    udpai_listener *listener = NULL;
+    udpa_error *error = NULL;
+    assert_int_equal(udpai_stream_thread_listen(bed->thread, address, NULL, &listener, &error),
+                     expected);
+    assert_null(listener);
+    if (!strstr(udpa_error_message(error), words))
+        fail_msg("'%s' does not say '%s'", udpa_error_message(error), words);
+    udpa_error_unref(error);
+}
+
+static void
+test_port_in_use(void **state)
+{
+    (void)state;
+    test_bed first, second;
+    bed_start(&first, NULL);
+    bed_listen(&first, NULL);
+    bed_start(&second, NULL);
+    char words[96];
+    snprintf(words, sizeof(words),
+             "cannot listen on 127.0.0.1:%d: Address already in use; is another", first.port);
+    expect_no_listener(&second, bed_address(&first), UDPA_ERR_IO, words);
+    /* The same thread does not share its port with itself either. */
+    expect_no_listener(&first, bed_address(&first), UDPA_ERR_IO, words);
+    bed_stop(&second);
+    bed_stop(&first);
+}
+
+static void
+test_addresses(void **state)
+{
+    (void)state;
+    test_bed bed;
+    bed_start(&bed, NULL);
+    expect_no_listener(&bed, "localhost", UDPA_ERR_INVAL, "ADDRESS:PORT");
+    expect_no_listener(&bed, "192.0.2.1:0", UDPA_ERR_IO, "does not have that address");
+    udpai_listener *listener;
+    raw_client client;
+    raw_call call;
+    assert_ok(udpai_stream_thread_listen(bed.thread, "0.0.0.0:0", NULL, &listener, NULL));
+    raw_connect(&client, udpai_listener_port(listener), NULL, NULL);
+    begin_and_talk(&client, &call);
+    raw_end(&call);
+    raw_disconnect(&client);
+    bed_stop(&bed);
+}
+
+/* ---- closing ---- */
+
+static void
+test_listener_closes_and_another_takes_its_place(void **state)
+{
+    (void)state;
+    test_bed bed;
+    raw_client client, idle;
+    raw_call call;
+    bed_start(&bed, NULL);
+    bed_listen(&bed, NULL);
+    /* A connection without streams is no reason to wait. */
+    raw_connect(&idle, bed.port, NULL, NULL);
+    begin_and_talk(&idle, &call);
+    raw_end(&call);
+    raw_connect(&client, bed.port, NULL, NULL);
+    begin_and_talk(&client, &call);
+    udpai_stream_thread_close_listener(bed.thread, bed.listener, bed_count, &bed);
+    assert_int_equal(raw_status(&call), GRPC_STATUS_UNAVAILABLE);
+    assert_string_equal(call.text, "this node does not listen here any more");
+    raw_end(&call);
+    bed_wait_count(&bed, &bed.n_closed, 1);
+    bed_wait_streams(&bed, 0, 0);
+    udpai_listener *again;
+    assert_ok(udpai_stream_thread_listen(bed.thread, bed_address(&bed), NULL, &again, NULL));
+    assert_int_equal(udpai_listener_port(again), bed.port);
+    begin_and_talk(&client, &call); /* waits until it is connected again */
+    raw_end(&call);
+    raw_disconnect(&client);
+    raw_disconnect(&idle);
+    bed_stop(&bed);
+}
+
+static void
+test_two_listeners(void **state)
+{
+    (void)state;
+    test_bed bed;
+    raw_client clients[2];
+    raw_call calls[2];
+    udpai_listener *listeners[2];
+    bed_start(&bed, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        bed_listen(&bed, NULL);
+        listeners[i] = bed.listener;
+        raw_connect(&clients[i], bed.port, NULL, NULL);
+        begin_and_talk(&clients[i], &calls[i]);
+    }
+    udpai_stream_thread_close_listener(bed.thread, listeners[0], NULL, NULL);
+    assert_int_equal(raw_status(&calls[0]), GRPC_STATUS_UNAVAILABLE);
+    assert_true(raw_say(&calls[1], "echo still there"));
+    raw_expect(&calls[1], "echo still there");
+    for (size_t i = 0; i < 2; i++) {
+        raw_end(&calls[i]);
+        raw_disconnect(&clients[i]);
+    }
+    bed_stop(&bed);
+}
+
+/* A peer that connects and says nothing is forgotten after the time for handshakes. */
+static void
+test_silent_connection(void **state)
+{
+    (void)state;
+    const udpai_stream_thread_options options = {.timing = {.handshake_timeout_ms = 50}};
+    test_bed bed;
+    bed_start(&bed, &options);
+    bed_listen(&bed, NULL);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)bed.port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    struct timeval patience = {.tv_sec = BED_PATIENCE_S};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    char byte;
+    ssize_t n;
+    while ((n = recv(fd, &byte, 1, 0)) > 0) /* its settings, then the end */
+        continue;
+    assert_true(n == 0 || errno == ECONNRESET);
+    close(fd);
+    bed_stop(&bed);
+}
+
+int
+main(void)
+{
+    udpai_grpc_redirect_log();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown_method),
+        cmocka_unit_test(test_limit_on_all_streams),
+        cmocka_unit_test(test_limit_on_streams_of_a_peer),
+        cmocka_unit_test(test_port_in_use),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_listener_closes_and_another_takes_its_place),
+        cmocka_unit_test(test_two_listeners),
+        cmocka_unit_test(test_silent_connection),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
