@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The delta protocol: requests add and take away. Whatever nonce a request has, what it says about
+ * subscriptions counts. */
+#include "xds/xds_internal.h"
+
+static const udpai_renderer *
+choose_renderer(const udpai_xds *xds)
+{
+    return &xds->settings->renderers[UDPAI_XDS_DELTA].renderer;
+}
+
+static udpai_delivery_mode
+choose_mode(udpai_str type_url)
+{
+    (void)type_url;
+    return UDPAI_MODE_DELTA;
+}
+
+/* What the client holds from an earlier stream. What is not noted is sent again. */
+static udpa_err
+note_held(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_request *request)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < request->n_versions && err == UDPA_OK; i++) {
+        char room[UDPAI_NAME_MAX];
+        udpai_str name;
+        if (udpai_xds_name_from_client(xds->settings, request->versions[i].name, room, &name))
+            err = udpai_subscription_hold_version(subscription, name, request->versions[i].version);
+    }
+    return err == UDPA_ERR_LIMIT ? UDPA_OK : err;
+}
+
+/* A wildcard may hold the name still, so its present state is told. */
+static udpa_err
+unsubscribe_one(udpai_xds *xds, udpai_subscription *subscription, udpai_str name)
+{
+    char room[UDPAI_NAME_MAX];
+    if (udpai_str_eq(name, UDPAI_XDS_WILDCARD))
+        return udpai_unsubscribe_all_wildcards(subscription);
+    if (udpai_xds_name_from_client(xds->settings, name, room, &name))
+        udpai_unsubscribe_name(subscription, name, true);
+    return UDPA_OK;
+}
+
+/* The wildcard goes first: what it will bring, names need not. */
+static udpa_err
+subscribe_all(udpai_xds *xds,
+              udpai_subscription *subscription,
+              const udpai_xds_request *request,
+              udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < request->n_names && err == UDPA_OK; i++)
+        if (udpai_str_eq(request->names[i], UDPAI_XDS_WILDCARD))
+            err = udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
+    for (size_t i = 0; i < request->n_names && err == UDPA_OK; i++)
+        if (!udpai_str_eq(request->names[i], UDPAI_XDS_WILDCARD))
+            err = udpai_xds_subscribe_name(xds, subscription, request->names[i], ret_error);
+    return err;
+}
+
+static udpa_err
+subscribe(udpai_xds *xds,
+          udpai_subscription *subscription,
+          const udpai_xds_request *request,
+          bool is_first,
+          udpa_error **ret_error)
+{
+    udpa_err err = is_first ? note_held(xds, subscription, request) : UDPA_OK;
+    if (err == UDPA_OK && is_first && request->n_names == 0 && request->n_unsubscribed == 0)
+        return udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
+    for (size_t i = 0; i < request->n_unsubscribed && err == UDPA_OK; i++)
+        err = unsubscribe_one(xds, subscription, request->unsubscribed[i]);
+    return err == UDPA_OK ? subscribe_all(xds, subscription, request, ret_error) : err;
+}
+
+static const udpai_xds_protocol protocol = {
+    .decode = udpai_xds_delta_request_decode,
+    .choose_renderer = choose_renderer,
+    .choose_mode = choose_mode,
+    .subscribe = subscribe,
+    .has_removals = true,
+};
+
+static const udpai_session_ops ops = {
+    .name = "xds-delta",
+    .receive = udpai_xds_receive,
+    .next = udpai_xds_next,
+    .order = udpai_xds_order,
+    .describe = udpai_xds_describe,
+    .free = udpai_xds_free,
+};
+
+udpa_err
+udpai_xds_delta_session_new(udpai_session **ret_session,
+                            udpai_hub *hub,
+                            const udpai_stream_info *info)
+{
+    return udpai_xds_session_new(ret_session, hub, info, &ops, &protocol);
+}

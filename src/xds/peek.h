@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The few fields that must be known of payloads of public types. The payload stays as it is: it is
+ * scanned along fixed paths, never unpacked, with bounded depth and in time that grows with its
+ * size alone. What is malformed is taken for something of which nothing is known. */
+#ifndef UDPAI_XDS_PEEK_H
+#define UDPAI_XDS_PEEK_H
+
+#include "base/util.h"
+
+#define UDPAI_XDS_TYPE_PREFIX "type.googleapis.com/"
+#define UDPAI_XDS_TYPE_CLUSTER UDPAI_XDS_TYPE_PREFIX "envoy.config.cluster.v3.Cluster"
+#define UDPAI_XDS_TYPE_ENDPOINTS                                                                   \
+    UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.ClusterLoadAssignment"
+#define UDPAI_XDS_TYPE_LISTENER UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.Listener"
+
+/* The name of a type, which is its URL behind the last slash. */
+udpai_str udpai_xds_type_name(udpai_str type_url);
+/* Of these types SotW responses hold the whole state. */
+bool udpai_xds_type_is_whole(udpai_str type_url);
+
+/* The name that a payload gives itself, a view of it; false: its type has none, or it is empty. */
+bool udpai_xds_peek_name(udpai_str type_url, udpai_str payload, udpai_str *ret_name);
+
+/* Does this Cluster get its endpoints by EDS? Under which name: a view of the payload. */
+bool udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name);
+
+/* Calls back with the name of every RouteConfiguration that this Listener gets by RDS. */
+typedef void (*udpai_xds_route_fn)(void *userdata, udpai_str name);
+void udpai_xds_peek_routes(udpai_str listener, udpai_xds_route_fn visit, void *userdata);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What responses of both protocols have in common. */
+#include "xds/render_internal.h"
+
+#include "base/alloc.h"
+#include "wire/entry.h"
+
+enum { /* field numbers of Resource, CacheControl, ControlPlane */
+    RESOURCE_VERSION = 1,
+    RESOURCE_PAYLOAD = 2,
+    RESOURCE_NAME = 3,
+    RESOURCE_ALIASES = 4,
+    RESOURCE_TTL = 6,
+    RESOURCE_CACHE_CONTROL = 7,
+    CACHE_CONTROL_DO_NOT_CACHE = 1,
+    CONTROL_PLANE_IDENTIFIER = 1,
+};
+
+/* ---- the sink ---- */
+
+static void
+begin_stretch(udpai_xds_sink *sink)
+{
+    sink->writer = (udpai_proto_writer){0};
+    if (!sink->body || sink->failed)
+        return;
+    uint8_t *room;
+    sink->stretch = udpai_bytes_make(sink->sizes.items[sink->n_stretches++], &room);
+    sink->writer.at = sink->stretch ? room : NULL;
+    sink->failed = !sink->stretch;
+}
+
+static void
+end_stretch(udpai_xds_sink *sink)
+{
+    if (sink->failed)
+        return;
+    if (!sink->body)
+        sink->failed = !udpai_vector_push(&sink->sizes, sink->writer.size);
+    else
+        sink->failed = !udpai_body_add_part(sink->body, UDPAI_TAKE(sink->stretch));
+}
+
+void
+udpai_xds_put_any(udpai_xds_sink *sink, uint32_t number, udpa_bytes *any)
+{
+    size_t size = udpa_bytes_size(any);
+    udpai_proto_put_head(&sink->writer, number, size);
+    if (size < UDPAI_XDS_SHARED_MIN) {
+        udpai_proto_put_raw(&sink->writer, udpai_bytes_view(any));
+        return;
+    }
+    end_stretch(sink);
+    if (sink->body && !sink->failed)
+        sink->failed = !udpai_body_add_part(sink->body, udpa_bytes_ref(any));
+    begin_stretch(sink);
+}
+
+udpa_err
+udpai_xds_compose_parts(udpai_body *body, udpai_xds_put_fn put, const udpai_xds_response *response)
+{
+    udpai_xds_sink sink = {0};
+    begin_stretch(&sink);
+    put(&sink, response);
+    end_stretch(&sink);
+    if (!sink.failed) {
+        sink.body = body;
+        begin_stretch(&sink);
+        put(&sink, response);
+        end_stretch(&sink);
+    }
+    udpai_vector_done(&sink.sizes);
+    return sink.failed ? UDPA_ERR_NOMEM : UDPA_OK;
+}
+
+/* ---- pieces ---- */
+
+static void
+put_aliases(udpai_proto_writer *writer,
+            const udpai_xds_settings *settings,
+            const udpa_resource *resource)
+{
+    for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++) {
+        udpai_str alias;
+        if (udpai_xds_name_to_client(settings, udpai_resource_alias(resource, i), &alias))
+            udpai_proto_put_bytes(writer, RESOURCE_ALIASES, alias);
+    }
+}
+
+/* Everything but the payload. */
+static void
+put_fields(udpai_proto_writer *writer,
+           const udpai_xds_settings *settings,
+           const udpai_xds_entry *entry,
+           bool with_aliases)
+{
+    const udpa_resource *resource = entry->item->resource;
+    char version[UDPAI_CONTENT_HASH_HEX];
+    udpai_content_hash_hex(udpai_resource_content_hash(resource), version);
+    udpai_proto_put_bytes(writer, RESOURCE_VERSION, (udpai_str){version, sizeof(version)});
+    udpai_proto_put_bytes(writer, RESOURCE_NAME, entry->name);
+    if (with_aliases && entry->has_payload)
+        put_aliases(writer, settings, resource);
+    if (entry->item->ttl_ms)
+        udpai_duration_put(writer, RESOURCE_TTL, entry->item->ttl_ms);
+    if (udpai_resource_do_not_cache(resource)) {
+        udpai_proto_writer size = {0};
+        udpai_proto_put_varint(&size, CACHE_CONTROL_DO_NOT_CACHE, 1);
+        udpai_proto_put_head(writer, RESOURCE_CACHE_CONTROL, size.size);
+        udpai_proto_put_varint(writer, CACHE_CONTROL_DO_NOT_CACHE, 1);
+    }
+}
+
+size_t
+udpai_xds_resource_size(const udpai_xds_settings *settings,
+                        const udpai_xds_entry *entry,
+                        bool with_aliases)
+{
+    udpai_proto_writer size = {0};
+    put_fields(&size, settings, entry, with_aliases);
+    if (entry->has_payload)
+        size.size += udpai_proto_bytes_size(
+            RESOURCE_PAYLOAD, udpa_bytes_size(udpai_resource_any(entry->item->resource)));
+    return size.size;
+}
+
+void
+udpai_xds_put_resource(udpai_xds_sink *sink,
+                       const udpai_xds_settings *settings,
+                       const udpai_xds_entry *entry,
+                       bool with_aliases)
+{
+    put_fields(&sink->writer, settings, entry, with_aliases);
+    if (entry->has_payload)
+        udpai_xds_put_any(sink, RESOURCE_PAYLOAD, udpai_resource_any(entry->item->resource));
+}
+
+void
+udpai_xds_put_control_plane(udpai_xds_sink *sink,
+                            uint32_t number,
+                            const udpai_xds_settings *settings)
+{
+    udpai_str identifier = settings->control_plane;
+    if (identifier.len == 0)
+        return;
+    udpai_proto_put_head(&sink->writer, number,
+                         udpai_proto_bytes_size(CONTROL_PLANE_IDENTIFIER, identifier.len));
+    udpai_proto_put_bytes(&sink->writer, CONTROL_PLANE_IDENTIFIER, identifier);
+}
+
+udpai_str
+udpai_xds_note_version(udpai_body *body, udpai_set_hash hash)
+{
+    char *version = udpai_alloc(UDPAI_CONTENT_HASH_HEX);
+    if (!version)
+        return (udpai_str){0};
+    udpai_content_hash_hex((udpai_content_hash){hash.high, hash.low}, version);
+    body->version = (udpai_str){version, UDPAI_CONTENT_HASH_HEX};
+    return body->version;
+}
+
+/* ---- renderers ---- */
+
+static udpai_str
+version(const udpai_renderer *renderer,
+        const udpa_resource *resource,
+        char room[UDPAI_CONTENT_HASH_HEX])
+{
+    (void)renderer;
+    udpai_content_hash_hex(udpai_resource_content_hash(resource), room);
+    return (udpai_str){room, UDPAI_CONTENT_HASH_HEX};
+}
+
+void
+udpai_xds_settings_init(udpai_xds_settings *settings)
+{
+    for (size_t i = 0; i < UDPAI_XDS_FORMS; i++) {
+        udpai_xds_renderer *form = &settings->renderers[i];
+        form->settings = settings;
+        form->form = (udpai_xds_form)i;
+        form->renderer.version = version;
+        form->renderer.shows_content_only = true;
+        form->renderer.refreshes_alone = i == UDPAI_XDS_SOTW_HEARTBEAT;
+        if (i == UDPAI_XDS_DELTA)
+            udpai_xds_renderer_init_delta(&form->renderer);
+        else
+            udpai_xds_renderer_init_sotw(&form->renderer);
+    }
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the fan-out delivers, as DeltaDiscoveryResponse. */
+#include "base/alloc.h"
+#include "xds/render_internal.h"
+#include "xds/xds_internal.h"
+
+enum { /* field numbers of DeltaDiscoveryResponse; the nonce is appended by each stream */
+    VERSION = 1,
+    RESOURCES = 2,
+    TYPE_URL = 4,
+    REMOVED = 6,
+    CONTROL_PLANE = 7,
+};
+
+/* False: it has no place in a response. A refresh is a heartbeat, if there is a ttl to renew. */
+static bool
+make_entry(const udpai_xds_settings *settings, const udpai_send_item *item, udpai_xds_entry *entry)
+{
+    *entry = (udpai_xds_entry){.item = item, .has_payload = !item->refresh};
+    return (!item->refresh || item->ttl_ms) &&
+           udpai_xds_name_to_client(settings, udpai_resource_name(item->resource), &entry->name);
+}
+
+static size_t
+item_size(const udpai_renderer *renderer, const udpai_send_item *item)
+{
+    const udpai_xds_settings *settings = udpai_xds_renderer_of(renderer)->settings;
+    udpai_xds_entry entry;
+    if (!make_entry(settings, item, &entry))
+        return 0;
+    return udpai_proto_bytes_size(RESOURCES, udpai_xds_resource_size(settings, &entry, true));
+}
+
+static void
+put(udpai_xds_sink *sink, const udpai_xds_response *response)
+{
+    udpai_proto_put_bytes_opt(&sink->writer, VERSION, response->version);
+    udpai_proto_put_bytes(&sink->writer, TYPE_URL, response->type_url);
+    const udpai_xds_settings *settings = response->renderer->settings;
+    udpai_xds_put_control_plane(sink, CONTROL_PLANE, settings);
+    for (size_t i = 0; i < response->n_entries; i++) {
+        const udpai_xds_entry *entry = &response->entries[i];
+        udpai_proto_put_head(&sink->writer, RESOURCES,
+                             udpai_xds_resource_size(settings, entry, true));
+        udpai_xds_put_resource(sink, settings, entry, true);
+    }
+    for (size_t i = 0; i < response->n_removed; i++)
+        udpai_proto_put_bytes(&sink->writer, REMOVED, response->removed[i]);
+}
+
+/* What there is to compose, in the client's words. */
+struct plan {
+    udpai_xds_response response;
+    udpai_xds_entry *entries;
+    udpai_str *removed;
+};
+
+static udpa_err
+make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan *plan)
+{
+    const udpai_xds_settings *settings = self->settings;
+    plan->entries = udpai_alloc_array(what->n_items, sizeof(*plan->entries));
+    plan->removed = udpai_alloc_array(what->n_removed, sizeof(*plan->removed));
+    if (!plan->entries || !plan->removed)
+        return UDPA_ERR_NOMEM;
+    udpai_xds_response *response = &plan->response;
+    for (size_t i = 0; i < what->n_items; i++)
+        response->n_entries +=
+            make_entry(settings, &what->items[i], &plan->entries[response->n_entries]);
+    for (size_t i = 0; i < what->n_removed; i++)
+        response->n_removed += udpai_xds_name_to_client(settings, what->removed[i],
+                                                        &plan->removed[response->n_removed]);
+    response->renderer = self;
+    response->type_url = what->type_url;
+    response->entries = plan->entries;
+    response->removed = plan->removed;
+    return UDPA_OK;
+}
+
+/* By name each resource has its own version; only a wildcard has one as a whole. */
+static udpa_err
+compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
+{
+    if (plan->response.n_entries == 0 && plan->response.n_removed == 0)
+        return UDPA_OK;
+    if (udpai_subscription_has_wildcard(what->subscription)) {
+        plan->response.version = udpai_xds_note_version(body, what->state_hash);
+        if (plan->response.version.len == 0)
+            return UDPA_ERR_NOMEM;
+    }
+    return udpai_xds_compose_parts(body, put, &plan->response);
+}
+
+/* "Complete" is nothing that this protocol says; the session answers a wildcard that has brought
+ * nothing (udpai_xds_compose_answer()). */
+static udpa_err
+compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
+{
+    struct plan plan = {0};
+    udpa_err err = make_plan(udpai_xds_renderer_of(renderer), what, &plan);
+    if (err == UDPA_OK)
+        err = compose_plan(&plan, what, body);
+    udpai_free(plan.entries);
+    udpai_free(plan.removed);
+    return err;
+}
+
+udpa_err
+udpai_xds_compose_answer(const udpai_renderer *renderer,
+                         udpai_str type_url,
+                         const udpai_str *missing,
+                         size_t n_missing,
+                         udpai_body *body)
+{
+    const udpai_xds_response response = {
+        .renderer = udpai_xds_renderer_of(renderer),
+        .type_url = type_url,
+        .removed = missing,
+        .n_removed = n_missing,
+    };
+    return udpai_xds_compose_parts(body, put, &response);
+}
+
+void
+udpai_xds_renderer_init_delta(udpai_renderer *renderer)
+{
+    renderer->item_size = item_size;
+    renderer->compose = compose;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the fan-out delivers, as DiscoveryResponse.
+ *
+ * A client of this protocol reads a resource's name from its payload. So outside the default
+ * namespace only that is sent whose payload has the full name; and of two in one response whose
+ * payloads have one name, one is left out: clients refuse a response that has a name twice. */
+#include "base/alloc.h"
+#include "base/map.h"
+#include "xds/peek.h"
+#include "xds/render_internal.h"
+
+enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended by each stream */
+    VERSION = 1,
+    RESOURCES = 2,
+    TYPE_URL = 4,
+    CONTROL_PLANE = 6,
+    ANY_TYPE_URL = 1,
+    ANY_VALUE = 2,
+};
+
+#define TYPE_RESOURCE UDPAI_XDS_TYPE_PREFIX "envoy.service.discovery.v3.Resource"
+
+static bool
+is_wrapped(const udpai_xds_renderer *self, const udpai_xds_entry *entry)
+{
+    return self->form != UDPAI_XDS_SOTW && entry->item->ttl_ms;
+}
+
+/* What a refresh becomes: nothing, the payload once more, or a heartbeat. */
+static bool
+says_something(const udpai_xds_renderer *self, const udpai_send_item *item)
+{
+    return !item->refresh || (self->form != UDPAI_XDS_SOTW && item->ttl_ms);
+}
+
+static bool
+make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xds_entry *entry)
+{
+    udpai_str name = udpai_resource_name(item->resource), own_name;
+    *entry = (udpai_xds_entry){
+        .item = item,
+        .has_payload = !item->refresh || self->form != UDPAI_XDS_SOTW_HEARTBEAT,
+    };
+    udpai_str called;
+    if (!says_something(self, item) || !udpai_xds_name_to_client(self->settings, name, &called))
+        return false;
+    bool has_own = udpai_xds_peek_name(udpai_resource_type_url(item->resource),
+                                       udpai_resource_value(item->resource), &own_name);
+    entry->name = has_own ? own_name : called;
+    entry->is_called_so = udpai_str_eq(entry->name, called);
+    return udpai_xds_name_is_plain(self->settings, name) || (has_own && entry->is_called_so);
+}
+
+static size_t
+wrapped_size(const udpai_xds_renderer *self, const udpai_xds_entry *entry)
+{
+    size_t resource = udpai_xds_resource_size(self->settings, entry, false);
+    return udpai_proto_bytes_size(ANY_TYPE_URL, sizeof(TYPE_RESOURCE) - 1) +
+           udpai_proto_bytes_size(ANY_VALUE, resource);
+}
+
+static size_t
+item_size(const udpai_renderer *renderer, const udpai_send_item *item)
+{
+    const udpai_xds_renderer *self = udpai_xds_renderer_of(renderer);
+    udpai_xds_entry entry;
+    if (!make_entry(self, item, &entry))
+        return 0;
+    size_t any = is_wrapped(self, &entry) ? wrapped_size(self, &entry)
+                                          : udpa_bytes_size(udpai_resource_any(item->resource));
+    return udpai_proto_bytes_size(RESOURCES, any);
+}
+
+/* ---- namesakes ---- */
+
+/* Of two, the one whose own name is what the payload says; else the lower name: the same on every
+ * replica. */
+static bool
+goes_before(const udpai_xds_entry *a, const udpai_xds_entry *b)
+{
+    if (a->is_called_so != b->is_called_so)
+        return a->is_called_so;
+    return udpai_str_cmp(udpai_resource_name(a->item->resource),
+                         udpai_resource_name(b->item->resource)) < 0;
+}
+
+static udpai_str
+entry_key(const void *item)
+{
+    return ((const udpai_xds_entry *)item)->name;
+}
+
+static udpa_err
+hide_namesakes(udpai_xds_entry *entries, size_t n_entries, size_t *ret_n_hidden)
+{
+    udpai_map by_name;
+    udpai_map_init(&by_name, entry_key);
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < n_entries && err == UDPA_OK; i++) {
+        udpai_xds_entry *entry = &entries[i], *other = udpai_map_remove(&by_name, entry->name);
+        udpai_xds_entry *shown = other && goes_before(other, entry) ? other : entry;
+        if (other)
+            (shown == other ? entry : other)->is_hidden = true;
+        *ret_n_hidden += other != NULL;
+        err = udpai_map_add(&by_name, shown) ? UDPA_OK : UDPA_ERR_NOMEM;
+    }
+    udpai_map_done(&by_name);
+    return err;
+}
+
+/* ---- composing ---- */
+
+static void
+put_entry(udpai_xds_sink *sink, const udpai_xds_renderer *self, const udpai_xds_entry *entry)
+{
+    if (!is_wrapped(self, entry)) {
+        udpai_xds_put_any(sink, RESOURCES, udpai_resource_any(entry->item->resource));
+        return;
+    }
+    udpai_proto_put_head(&sink->writer, RESOURCES, wrapped_size(self, entry));
+    udpai_proto_put_bytes(&sink->writer, ANY_TYPE_URL, UDPAI_STR(TYPE_RESOURCE));
+    udpai_proto_put_head(&sink->writer, ANY_VALUE,
+                         udpai_xds_resource_size(self->settings, entry, false));
+    udpai_xds_put_resource(sink, self->settings, entry, false);
+}
+
+static void
+put(udpai_xds_sink *sink, const udpai_xds_response *response)
+{
+    udpai_proto_put_bytes(&sink->writer, VERSION, response->version);
+    udpai_proto_put_bytes(&sink->writer, TYPE_URL, response->type_url);
+    udpai_xds_put_control_plane(sink, CONTROL_PLANE, response->renderer->settings);
+    for (size_t i = 0; i < response->n_entries; i++)
+        if (!response->entries[i].is_hidden)
+            put_entry(sink, response->renderer, &response->entries[i]);
+}
+
+static udpa_err
+compose_entries(const udpai_xds_renderer *self,
+                const udpai_render *what,
+                udpai_xds_entry *entries,
+                udpai_body *body)
+{
+    udpai_xds_response response = {
+        .renderer = self,
+        .type_url = what->type_url,
+        .entries = entries,
+    };
+    for (size_t i = 0; i < what->n_items; i++)
+        response.n_entries += make_entry(self, &what->items[i], &entries[response.n_entries]);
+    udpa_err err = hide_namesakes(entries, response.n_entries, &body->n_hidden);
+    if (err != UDPA_OK || (response.n_entries == 0 && !what->is_state))
+        return err;
+    response.version = udpai_xds_note_version(body, what->state_hash);
+    if (response.version.len == 0)
+        return UDPA_ERR_NOMEM;
+    return udpai_xds_compose_parts(body, put, &response);
+}
+
+static udpa_err
+compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
+{
+    UDPAI_AUTO_FREE udpai_xds_entry *entries = udpai_alloc_array(what->n_items, sizeof(*entries));
+    if (!entries)
+        return UDPA_ERR_NOMEM;
+    return compose_entries(udpai_xds_renderer_of(renderer), what, entries, body);
+}
+
+void
+udpai_xds_renderer_init_sotw(udpai_renderer *renderer)
+{
+    renderer->item_size = item_size;
+    renderer->compose = compose;
+}

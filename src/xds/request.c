@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "xds/request.h"
+
+#include "base/alloc.h"
+#include "envoy/service/discovery/v3/discovery.pb-c.h"
+#include "wire/node_decode.h"
+
+typedef Envoy__Service__Discovery__V3__DiscoveryRequest sotw_message;
+typedef Envoy__Service__Discovery__V3__DeltaDiscoveryRequest delta_message;
+
+/* Scans, then unpacks into the arena, which the next call resets. */
+static udpa_err
+unpack(udpai_decoder *decoder,
+       const ProtobufCMessageDescriptor *type,
+       udpai_str bytes,
+       void *ret_message,
+       udpa_error **ret_error)
+{
+    udpai_arena_reset(&decoder->arena);
+    udpa_err err = udpai_scan(type, bytes, NULL, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    void *message = protobuf_c_message_unpack(type, &decoder->arena.allocator, bytes.len,
+                                              (const uint8_t *)bytes.data);
+    if (!message)
+        return udpai_fail(ret_error, UDPA_ERR_NOMEM, "cannot take in a request of %zu bytes: %s",
+                          bytes.len, udpa_err_text(UDPA_ERR_NOMEM));
+    *(void **)ret_message = message;
+    return UDPA_OK;
+}
+
+static udpa_err
+read_names(udpai_decoder *decoder, char **names, size_t n, const udpai_str **ret_names)
+{
+    udpai_str *views = udpai_arena_alloc(&decoder->arena, n * sizeof(*views));
+    for (size_t i = 0; views && i < n; i++)
+        views[i] = udpai_str_from(names[i]);
+    *ret_names = views;
+    return views ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+read_versions(udpai_decoder *decoder, const delta_message *from, udpai_xds_request *to)
+{
+    size_t n = from->n_initial_resource_versions;
+    udpai_held_version *versions = udpai_arena_alloc(&decoder->arena, n * sizeof(*versions));
+    for (size_t i = 0; versions && i < n; i++)
+        versions[i] = (udpai_held_version){
+            udpai_str_from(from->initial_resource_versions[i]->key),
+            udpai_str_from(from->initial_resource_versions[i]->value),
+        };
+    to->versions = versions;
+    to->n_versions = n;
+    return versions ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static void
+read_error(const Google__Rpc__Status *status, udpai_xds_request *to)
+{
+    if (!status)
+        return;
+    to->is_refusal = true;
+    to->error_code = status->code;
+    to->error_text = udpai_str_from(status->message);
+}
+
+static udpa_err
+read_node(const Envoy__Config__Core__V3__Node *node, bool is_wanted, udpai_xds_request *to)
+{
+    return node && is_wanted ? udpai_node_info_from_message(node, &to->node) : UDPA_OK;
+}
+
+udpa_err
+udpai_xds_request_decode(udpai_decoder *decoder,
+                         udpai_str bytes,
+                         bool wants_node,
+                         udpai_xds_request *ret_request,
+                         udpa_error **ret_error)
+{
+    sotw_message *from;
+    udpa_err err = unpack(decoder, &envoy__service__discovery__v3__discovery_request__descriptor,
+                          bytes, &from, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_xds_request to = {
+        .type_url = udpai_str_from(from->type_url),
+        .nonce = udpai_str_from(from->response_nonce),
+        .n_names = from->n_resource_names,
+    };
+    read_error(from->error_detail, &to);
+    err = read_names(decoder, from->resource_names, to.n_names, &to.names);
+    if (err == UDPA_OK)
+        err = read_node(from->node, wants_node, &to);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    *ret_request = to;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_xds_delta_request_decode(udpai_decoder *decoder,
+                               udpai_str bytes,
+                               bool wants_node,
+                               udpai_xds_request *ret_request,
+                               udpa_error **ret_error)
+{
+    delta_message *from;
+    udpa_err err =
+        unpack(decoder, &envoy__service__discovery__v3__delta_discovery_request__descriptor, bytes,
+               &from, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_xds_request to = {
+        .type_url = udpai_str_from(from->type_url),
+        .nonce = udpai_str_from(from->response_nonce),
+        .n_names = from->n_resource_names_subscribe,
+        .n_unsubscribed = from->n_resource_names_unsubscribe,
+    };
+    read_error(from->error_detail, &to);
+    err = read_names(decoder, from->resource_names_subscribe, to.n_names, &to.names);
+    if (err == UDPA_OK)
+        err = read_names(decoder, from->resource_names_unsubscribe, to.n_unsubscribed,
+                         &to.unsubscribed);
+    if (err == UDPA_OK)
+        err = read_versions(decoder, from, &to);
+    if (err == UDPA_OK)
+        err = read_node(from->node, wants_node, &to);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    *ret_request = to;
+    return UDPA_OK;
+}
+
+void
+udpai_xds_request_done(udpai_xds_request *request)
+{
+    request->node = udpai_node_info_unref(request->node);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DiscoveryRequest and DeltaDiscoveryRequest: bytes from a client to values, in one shape for both.
+ * Every request is scanned before it is unpacked. */
+#ifndef UDPAI_XDS_REQUEST_H
+#define UDPAI_XDS_REQUEST_H
+
+#include "wire/message.h"
+
+typedef struct udpai_xds_request {
+    udpai_node_info *node; /* NULL: none was sent, or it was not wanted; owned */
+    udpai_str type_url, nonce;
+    const udpai_str *names; /* resource_names, or resource_names_subscribe */
+    size_t n_names;
+    const udpai_str *unsubscribed;
+    size_t n_unsubscribed;
+    const udpai_held_version *versions; /* initial_resource_versions */
+    size_t n_versions;
+    bool is_refusal; /* error_detail is there */
+    int32_t error_code;
+    udpai_str error_text;
+} udpai_xds_request;
+
+/* Decodes one request. Views are valid until the next call with this decoder. To be followed by
+ * udpai_xds_request_done(). */
+udpa_err udpai_xds_request_decode(udpai_decoder *decoder,
+                                  udpai_str bytes,
+                                  bool wants_node,
+                                  udpai_xds_request *ret_request,
+                                  udpa_error **ret_error);
+/* The same for the delta protocol. */
+udpa_err udpai_xds_delta_request_decode(udpai_decoder *decoder,
+                                        udpai_str bytes,
+                                        bool wants_node,
+                                        udpai_xds_request *ret_request,
+                                        udpa_error **ret_error);
+void udpai_xds_request_done(udpai_xds_request *request);
+
+#endif

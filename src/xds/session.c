@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of a session: a request is carried out when it comes, and what is to be sent is found when
+ * it can be sent. */
+#include "base/alloc.h"
+#include "session/status.h"
+#include "wire/compose.h"
+#include "xds/xds_internal.h"
+
+/* The number of the nonce in both kinds of response. */
+#define NONCE_FIELD 5
+#define LARGE_STATE_BYTES ((size_t)4 * 1024 * 1024)
+
+static void
+on_wake(udpai_subscriber *subscriber)
+{
+    udpai_session_ready(&UDPAI_CONTAINER_OF(subscriber, udpai_xds, subscriber)->session);
+}
+
+static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
+
+udpa_err
+udpai_xds_session_new(udpai_session **ret_session,
+                      udpai_hub *hub,
+                      const udpai_stream_info *info,
+                      const udpai_session_ops *ops,
+                      const udpai_xds_protocol *protocol)
+{
+    udpai_xds *xds = udpai_alloc(sizeof(*xds));
+    if (!xds)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_session_init(&xds->session, hub, ops, info);
+    if (err != UDPA_OK) {
+        udpai_free(xds);
+        return err;
+    }
+    xds->protocol = protocol;
+    xds->settings = info->context;
+    udpai_subscriber_init(&xds->subscriber, udpai_hub_fanout(hub), &subscriber_ops,
+                          protocol->choose_renderer(xds));
+    *ret_session = &xds->session;
+    return UDPA_OK;
+}
+
+void
+udpai_xds_free(udpai_session *session)
+{
+    udpai_xds *xds = udpai_xds_of(session);
+    for (size_t i = 0; i < xds->subscriber.subscriptions.n; i++)
+        udpai_xds_type_free(udpai_xds_type_of(xds->subscriber.subscriptions.items[i]));
+    udpai_subscriber_done(&xds->subscriber);
+    udpai_body_unref(xds->writing);
+    udpai_node_info_unref(xds->peer);
+    udpai_free(xds);
+}
+
+/* The loop side gives no orders to these sessions yet. */
+void
+udpai_xds_order(udpai_session *session, udpai_order *order)
+{
+    (void)session;
+    (void)order;
+}
+
+/* ---- requests ---- */
+
+/* Only the first request need have it, and it is always the same. */
+static udpa_err
+take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
+{
+    if (!request->node)
+        return UDPA_OK;
+    if (udpai_node_info_parts(request->node)->id.len > UDPAI_AUTHORITY_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "the id of the Node is longer than %d bytes",
+                          UDPAI_AUTHORITY_MAX);
+    xds->peer = UDPAI_TAKE(request->node);
+    xds->subscriber.renderer = xds->protocol->choose_renderer(xds);
+    return UDPA_OK;
+}
+
+static udpa_err
+check_type(const udpai_xds *xds, udpai_str type_url, udpa_error **ret_error)
+{
+    if (type_url.len == 0)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "a request on an aggregated stream must have a type_url, such as "
+                          "type.googleapis.com/envoy.config.cluster.v3.Cluster");
+    if (type_url.len > UDPAI_TYPE_URL_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "type_url is longer than %d bytes: '%.60s…'",
+                          UDPAI_TYPE_URL_MAX, type_url.data);
+    if (xds->subscriber.subscriptions.n >= UDPAI_XDS_TYPES_MAX &&
+        !udpai_subscriber_find(&xds->subscriber, type_url))
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "a stream has at most %d types, and '%.*s' is one more",
+                          UDPAI_XDS_TYPES_MAX, (int)type_url.len, type_url.data);
+    return UDPA_OK;
+}
+
+static udpai_subscription *
+open_type(udpai_xds *xds, udpai_str type_url)
+{
+    udpai_xds_type *type = udpai_alloc(sizeof(*type));
+    if (!type)
+        return NULL;
+    udpai_list_init(&type->in_flight);
+    udpai_subscription *subscription =
+        udpai_subscriber_get(&xds->subscriber, type_url, xds->protocol->choose_mode(type_url));
+    if (subscription)
+        udpai_subscription_set_userdata(subscription, type);
+    else
+        udpai_free(type);
+    return subscription;
+}
+
+static udpa_err
+carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_error)
+{
+    udpai_subscription *subscription = udpai_subscriber_find(&xds->subscriber, request->type_url);
+    bool is_first = !subscription;
+    if (is_first)
+        subscription = open_type(xds, request->type_url);
+    if (!subscription)
+        return UDPA_ERR_NOMEM;
+    udpai_xds_note_answer(udpai_xds_type_of(subscription), request);
+    return xds->protocol->subscribe(xds, subscription, request, is_first, ret_error);
+}
+
+udpa_err
+udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
+{
+    udpai_xds *xds = udpai_xds_of(session);
+    udpai_xds_request request = {0};
+    udpa_err err = xds->protocol->decode(udpai_hub_decoder(session->hub), message, !xds->peer,
+                                         &request, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    err = take_node(xds, &request, ret_error);
+    if (err == UDPA_OK)
+        err = check_type(xds, request.type_url, ret_error);
+    if (err == UDPA_OK)
+        err = carry_out(xds, &request, ret_error);
+    udpai_xds_request_done(&request);
+    return udpai_fail_code(ret_error, err);
+}
+
+/* ---- responses ---- */
+
+/* A response, and what it belongs to. */
+struct response {
+    udpai_subscription *subscription;
+    udpai_body *body; /* NULL: none */
+};
+
+static udpa_err
+compose_answer(const udpai_xds *xds,
+               const udpai_str *missing,
+               size_t n_missing,
+               struct response *ret)
+{
+    UDPA_AUTO(udpai_body_unref) udpai_body *body = udpai_body_new();
+    if (!body)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_xds_compose_answer(xds->subscriber.renderer,
+                                            udpai_subscription_type_url(ret->subscription), missing,
+                                            n_missing, body);
+    if (err == UDPA_OK)
+        ret->body = UDPAI_TAKE(body);
+    return err;
+}
+
+static udpa_err
+answer_unnameable(udpai_xds *xds, udpai_xds_type *type, struct response *ret)
+{
+    udpai_str missing[UDPAI_XDS_UNNAMEABLE_MAX];
+    size_t n = udpai_min_size(type->unnameable.n, UDPAI_XDS_UNNAMEABLE_MAX);
+    for (size_t i = 0; i < n; i++)
+        missing[i] = udpai_bytes_view(type->unnameable.items[i]);
+    udpa_err err = compose_answer(xds, missing, n, ret);
+    for (size_t i = 0; i < n; i++)
+        udpa_bytes_unref(type->unnameable.items[i]);
+    type->n_removals += n;
+    type->unnameable.n = 0;
+    xds->n_unnameable -= n;
+    return err;
+}
+
+/* Names that cannot be are certainly not there. */
+static udpa_err
+find_unnameable(udpai_xds *xds, struct response *ret)
+{
+    for (size_t i = 0; xds->n_unnameable && i < xds->subscriber.subscriptions.n; i++) {
+        udpai_subscription *subscription = xds->subscriber.subscriptions.items[i];
+        udpai_xds_type *type = udpai_xds_type_of(subscription);
+        if (type->unnameable.n == 0)
+            continue;
+        ret->subscription = subscription;
+        return answer_unnameable(xds, type, ret);
+    }
+    return UDPA_OK;
+}
+
+/* A client that asked for all, and for which there was nothing to send, waits for that to be said.
+ */
+static udpa_err
+complete(udpai_xds *xds, const udpai_delivery *delivery, struct response *ret)
+{
+    udpai_xds_type *type = udpai_xds_type_of(delivery->subscription);
+    if (--type->n_awaited || type->is_answered)
+        return UDPA_OK;
+    ret->subscription = delivery->subscription;
+    return compose_answer(xds, NULL, 0, ret);
+}
+
+static void
+warn_if_large(udpai_xds *xds, const udpai_delivery *delivery)
+{
+    unsigned n_suppressed;
+    if (delivery->kind != UDPAI_DELIVERY_STATE || delivery->body->size_bytes <= LARGE_STATE_BYTES ||
+        !udpai_log_allow(&xds->settings->large_states, udpai_hub_wheel(xds->session.hub)->now_ms,
+                         &n_suppressed))
+        return;
+    udpai_str type = udpai_subscription_type_url(delivery->subscription);
+    udpai_log(UDPA_LOG_WARNING, "xds",
+              "the state of the world of %.*s has %zu bytes, and goes out whole with each change: "
+              "clients of the delta protocol get the change alone (%u more such warnings left out)",
+              (int)type.len, type.data, delivery->body->size_bytes, n_suppressed);
+}
+
+/* Takes over the delivery's body. */
+static udpa_err
+take_delivery(udpai_xds *xds, const udpai_delivery *delivery, struct response *ret)
+{
+    if (delivery->kind == UDPAI_DELIVERY_COMPLETE || delivery->body->parts.n == 0) {
+        udpai_body_unref(delivery->body);
+        return delivery->kind == UDPAI_DELIVERY_COMPLETE ? complete(xds, delivery, ret) : UDPA_OK;
+    }
+    warn_if_large(xds, delivery);
+    udpai_xds_follow_clusters(xds, delivery);
+    *ret = (struct response){delivery->subscription, delivery->body};
+    return UDPA_OK;
+}
+
+static udpa_err
+find_next(udpai_xds *xds, struct response *ret, udpa_error **ret_error)
+{
+    udpa_err err = find_unnameable(xds, ret);
+    while (err == UDPA_OK && !ret->body) {
+        udpai_delivery delivery;
+        err = udpai_subscriber_next(&xds->subscriber, &delivery);
+        if (err == UDPA_ERR_ABORTED)
+            return udpai_fail(ret_error, err,
+                              "too far behind: more was removed than is remembered; connect again "
+                              "with initial_resource_versions");
+        if (err != UDPA_OK || !delivery.body)
+            break;
+        err = take_delivery(xds, &delivery, ret);
+    }
+    return err;
+}
+
+udpa_err
+udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
+{
+    udpai_xds *xds = udpai_xds_of(session);
+    struct response next = {0};
+    xds->writing = udpai_body_unref(xds->writing);
+    udpa_err err = find_next(xds, &next, ret_error);
+    if (err != UDPA_OK || !next.body)
+        return udpai_fail_code(ret_error, err);
+    xds->writing = next.body;
+    out->parts = next.body->parts.items;
+    out->n_parts = next.body->parts.n;
+    udpai_nonce_tail(++xds->last_nonce, NONCE_FIELD, out->tail);
+    out->tail_len = UDPAI_NONCE_TAIL_LEN;
+    udpai_xds_note_sent(xds, next.subscription, xds->last_nonce, next.body);
+    *ret_any = true;
+    return UDPA_OK;
+}

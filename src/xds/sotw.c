@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of the world protocol: each request has all names. It takes the place of the one
+ * before, whatever nonce it has: what differs is carried out, and a request that differs in nothing
+ * is answered by nothing. */
+#include "base/alloc.h"
+#include "base/map.h"
+#include "xds/peek.h"
+#include "xds/xds_internal.h"
+
+/* The feature has two spellings: what clients send, and what the protocol's text says. */
+static bool
+takes_wrapped(const udpai_node_info *peer)
+{
+    return udpai_node_info_has_feature(peer, "xds.config.resource-in-sotw") ||
+           udpai_node_info_has_feature(peer, "xds.config.supports-resource-in-sotw");
+}
+
+/* Some clients take what is wrapped and nothing without a payload: for them a ttl is renewed with
+ * the payload. */
+static const udpai_renderer *
+choose_renderer(const udpai_xds *xds)
+{
+    udpai_xds_form form = UDPAI_XDS_SOTW;
+    if (xds->peer && takes_wrapped(xds->peer))
+        form = udpai_node_info_has_feature(xds->peer, "xds.config.supports-resource-ttl")
+                   ? UDPAI_XDS_SOTW_HEARTBEAT
+                   : UDPAI_XDS_SOTW_WRAPPED;
+    return &xds->settings->renderers[form].renderer;
+}
+
+static udpai_delivery_mode
+choose_mode(udpai_str type_url)
+{
+    return udpai_xds_type_is_whole(type_url) ? UDPAI_MODE_STATE : UDPAI_MODE_GROUPED;
+}
+
+/* ---- which names are no longer in the list ---- */
+
+static udpai_str
+name_key(const void *item)
+{
+    return *(const udpai_str *)item;
+}
+
+/* The names of a request, as UDPA knows them. */
+struct wanted {
+    udpai_xds *xds;
+    udpai_map names;  /* of udpai_str */
+    udpai_str *views; /* what it points to */
+    char *text;
+    UDPAI_VECTOR(udpai_str) gone;
+    bool failed;
+};
+
+static size_t
+text_size(const udpai_xds *xds, const udpai_xds_request *request)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < request->n_names; i++)
+        size += request->names[i].len + xds->settings->default_namespace.len + 1;
+    return size;
+}
+
+static void
+want(struct wanted *wanted, udpai_str name, udpai_str *view, char **at)
+{
+    char room[UDPAI_NAME_MAX];
+    if (!udpai_xds_name_from_client(wanted->xds->settings, name, room, &name) ||
+        udpai_map_get(&wanted->names, name))
+        return;
+    memcpy(*at, name.data, name.len);
+    *view = (udpai_str){*at, name.len};
+    *at += name.len;
+    wanted->failed |= !udpai_map_add(&wanted->names, view);
+}
+
+static void
+note_if_gone(void *userdata, udpai_str name)
+{
+    struct wanted *wanted = userdata;
+    if (!udpai_map_get(&wanted->names, name))
+        wanted->failed |= !udpai_vector_push(&wanted->gone, name);
+}
+
+static udpa_err
+unsubscribe_others(udpai_xds *xds,
+                   udpai_subscription *subscription,
+                   const udpai_xds_request *request)
+{
+    struct wanted wanted = {.xds = xds};
+    if (udpai_subscription_n_names(subscription) == 0)
+        return UDPA_OK;
+    udpai_map_init(&wanted.names, name_key);
+    wanted.views = udpai_alloc_array(request->n_names, sizeof(*wanted.views));
+    char *at = wanted.text = udpai_alloc(text_size(xds, request));
+    wanted.failed = !wanted.views || !wanted.text;
+    for (size_t i = 0; i < request->n_names && !wanted.failed; i++)
+        want(&wanted, request->names[i], &wanted.views[i], &at);
+    if (!wanted.failed)
+        udpai_subscription_visit_names(subscription, note_if_gone, &wanted);
+    for (size_t i = 0; i < wanted.gone.n && !wanted.failed; i++)
+        udpai_unsubscribe_name(subscription, wanted.gone.items[i], false);
+    udpai_vector_done(&wanted.gone);
+    udpai_map_done(&wanted.names);
+    udpai_free(wanted.views);
+    udpai_free(wanted.text);
+    return wanted.failed ? UDPA_ERR_NOMEM : UDPA_OK;
+}
+
+/* ---- which are new ---- */
+
+static bool
+is_subscribed(const udpai_xds *xds, const udpai_subscription *subscription, udpai_str name)
+{
+    char room[UDPAI_NAME_MAX];
+    return udpai_xds_name_from_client(xds->settings, name, room, &name) &&
+           udpai_subscription_has_name(subscription, name);
+}
+
+static udpa_err
+subscribe_new(udpai_xds *xds,
+              udpai_subscription *subscription,
+              const udpai_xds_request *request,
+              udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < request->n_names && err == UDPA_OK; i++)
+        if (!udpai_str_eq(request->names[i], UDPAI_XDS_WILDCARD) &&
+            !is_subscribed(xds, subscription, request->names[i]))
+            err = udpai_xds_subscribe_name(xds, subscription, request->names[i], ret_error);
+    return err;
+}
+
+static bool
+has_wildcard(const udpai_xds_request *request)
+{
+    for (size_t i = 0; i < request->n_names; i++)
+        if (udpai_str_eq(request->names[i], UDPAI_XDS_WILDCARD))
+            return true;
+    return false;
+}
+
+static udpa_err
+subscribe(udpai_xds *xds,
+          udpai_subscription *subscription,
+          const udpai_xds_request *request,
+          bool is_first,
+          udpa_error **ret_error)
+{
+    udpai_xds_type *type = udpai_xds_type_of(subscription);
+    (void)is_first;
+    type->is_named |= request->n_names > 0;
+    bool is_all = !type->is_named || has_wildcard(request),
+         was_all = udpai_subscription_has_wildcard(subscription);
+    udpa_err err = UDPA_OK;
+    if (is_all && !was_all)
+        err = udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
+    if (err == UDPA_OK)
+        err = unsubscribe_others(xds, subscription, request);
+    if (err == UDPA_OK)
+        err = subscribe_new(xds, subscription, request, ret_error);
+    if (err == UDPA_OK && !is_all && was_all)
+        err = udpai_unsubscribe_all_wildcards(subscription);
+    return err;
+}
+
+static const udpai_xds_protocol protocol = {
+    .decode = udpai_xds_request_decode,
+    .choose_renderer = choose_renderer,
+    .choose_mode = choose_mode,
+    .subscribe = subscribe,
+};
+
+static const udpai_session_ops ops = {
+    .name = "xds-sotw",
+    .receive = udpai_xds_receive,
+    .next = udpai_xds_next,
+    .order = udpai_xds_order,
+    .describe = udpai_xds_describe,
+    .free = udpai_xds_free,
+};
+
+udpa_err
+udpai_xds_sotw_session_new(udpai_session **ret_session,
+                           udpai_hub *hub,
+                           const udpai_stream_info *info)
+{
+    return udpai_xds_session_new(ret_session, hub, info, &ops, &protocol);
+}

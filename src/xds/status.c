@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session, described as udpa.status.v1.SessionStatus. */
+#include "session/status.h"
+#include "xds/xds_internal.h"
+
+static udpai_str
+version_of(bool is_there, const char version[UDPAI_CONTENT_HASH_HEX])
+{
+    return is_there ? (udpai_str){version, UDPAI_CONTENT_HASH_HEX} : (udpai_str){0};
+}
+
+static void
+put_subscription(udpai_proto_writer *writer, const udpai_subscription *subscription)
+{
+    const udpai_xds_type *type = udpai_xds_type_of(subscription);
+    const udpai_subscription_facts facts = {
+        .n_resources = type->n_resources,
+        .n_removals = type->n_removals,
+        .n_acknowledged = type->n_acknowledged,
+        .n_refused = type->n_refused,
+        .n_hidden = type->n_hidden,
+        .version_sent = version_of(type->has_sent, type->version_sent),
+        .version_acknowledged = version_of(type->has_acknowledged, type->version_acknowledged),
+        .last_error = type->last_error,
+        .refused = type->refused.items,
+        .n_kept = type->refused.n,
+    };
+    udpai_status_put_subscription(writer, subscription, &facts);
+}
+
+static void
+put(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_xds *xds = what;
+    udpai_status_put_session(writer, &xds->session, xds->peer, 0);
+    for (size_t i = 0; i < xds->subscriber.subscriptions.n; i++)
+        put_subscription(writer, xds->subscriber.subscriptions.items[i]);
+}
+
+udpa_bytes *
+udpai_xds_describe(const udpai_session *session)
+{
+    return udpai_status_encode(put, UDPAI_CONTAINER_OF(session, const udpai_xds, session));
+}

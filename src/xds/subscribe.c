@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of subscribing that both protocols take. */
+#include "xds/xds_internal.h"
+
+/* Shown in messages to people, so cut. */
+#define SHOWN(text) (int)udpai_min_size((text).len, 200), (text).data
+
+/* In the delta protocol something is always answered; whether there was anything is known when all
+ * that there is has been sent (session.c). */
+static udpa_err
+add_prefixes(udpai_xds *xds, udpai_subscription *subscription, bool is_new)
+{
+    udpai_xds_type *type = udpai_xds_type_of(subscription);
+    bool awaits = xds->protocol->has_removals && type->n_awaited == 0;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i <= xds->settings->n_namespaces && err == UDPA_OK; i++) {
+        char room[UDPAI_NAME_MAX];
+        udpai_str prefix = udpai_xds_wildcard_prefix(xds->settings, i, room);
+        if (is_new)
+            err = udpai_subscribe_wildcard(subscription, prefix);
+        if (err == UDPA_OK && awaits) {
+            err = udpai_subscription_await_complete(subscription, prefix, NULL, 0);
+            type->n_awaited += err == UDPA_OK;
+        }
+    }
+    return err;
+}
+
+udpa_err
+udpai_xds_subscribe_wildcard(udpai_xds *xds,
+                             udpai_subscription *subscription,
+                             udpa_error **ret_error)
+{
+    bool is_new = !udpai_subscription_has_wildcard(subscription);
+    udpai_xds_type_of(subscription)->is_answered = false;
+    if (!is_new)
+        udpai_subscription_resend_all(subscription);
+    udpa_err err = add_prefixes(xds, subscription, is_new);
+    if (err == UDPA_ERR_LIMIT)
+        return udpai_fail(ret_error, err,
+                          "this node has as many views as it may have (limits.max_views): "
+                          "it cannot serve one more selection of namespaces");
+    return err;
+}
+
+static udpa_err
+note_unnameable(udpai_xds *xds, udpai_xds_type *type, udpai_str name, udpa_error **ret_error)
+{
+    if (!xds->protocol->has_removals)
+        return UDPA_OK;
+    if (type->unnameable.n >= UDPAI_XDS_UNNAMEABLE_MAX)
+        return udpai_fail(
+            ret_error, UDPA_ERR_LIMIT,
+            "more than %d names that are empty or longer than %d bytes wait for their "
+            "answer",
+            UDPAI_XDS_UNNAMEABLE_MAX, UDPAI_NAME_MAX);
+    udpa_bytes *copy = NULL;
+    udpa_err err = udpa_bytes_new(&copy, name.data, name.len);
+    if (err == UDPA_OK && !udpai_vector_push(&type->unnameable, copy)) {
+        udpa_bytes_unref(copy);
+        err = UDPA_ERR_NOMEM;
+    }
+    if (err != UDPA_OK)
+        return err;
+    xds->n_unnameable++;
+    udpai_session_ready(&xds->session);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_xds_subscribe_name(udpai_xds *xds,
+                         udpai_subscription *subscription,
+                         udpai_str name,
+                         udpa_error **ret_error)
+{
+    char room[UDPAI_NAME_MAX];
+    udpai_str full;
+    if (!udpai_xds_name_from_client(xds->settings, name, room, &full))
+        return note_unnameable(xds, udpai_xds_type_of(subscription), name, ret_error);
+    udpa_err err = udpai_subscribe_name(subscription, full);
+    if (err == UDPA_ERR_LIMIT)
+        return udpai_fail(ret_error, err,
+                          "this stream has asked for %zu names, which is as many as one may "
+                          "(limits.max_names_per_stream); '%.*s' is one more",
+                          xds->subscriber.n_names, SHOWN(name));
+    return err;
+}

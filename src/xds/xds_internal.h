@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The xDS session's inside, for the files of this folder. */
+#ifndef UDPAI_XDS_INTERNAL_H
+#define UDPAI_XDS_INTERNAL_H
+
+#include "model/publication.h"
+#include "xds/names.h"
+#include "xds/request.h"
+#include "xds/xds.h"
+
+#define UDPAI_XDS_TYPES_MAX 1024
+#define UDPAI_XDS_REFUSED_KEPT 16
+/* Responses of one type whose answer is waited for; of older ones it does not count any more. */
+#define UDPAI_XDS_IN_FLIGHT_MAX 64
+/* Names that cannot be any, in requests whose answer has not been sent. */
+#define UDPAI_XDS_UNNAMEABLE_MAX 1024
+
+/* A response that the client has not answered yet. */
+typedef struct udpai_xds_in_flight {
+    udpai_list node;
+    uint64_t nonce;
+    udpai_body *body;
+} udpai_xds_in_flight;
+
+/* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
+typedef struct udpai_xds_type {
+    bool is_named;      /* the client has named something: an empty list is no wildcard any more */
+    bool is_answered;   /* something was sent since its wildcard */
+    unsigned n_awaited; /* prefixes of the wildcard that are not complete yet */
+    UDPAI_VECTOR(udpa_bytes *) unnameable; /* to be answered as missing */
+    udpai_list in_flight;                  /* oldest first */
+    size_t n_in_flight;
+    /* For status. */
+    uint64_t n_resources, n_removals, n_acknowledged, n_refused;
+    size_t n_hidden; /* in the last response */
+    char version_sent[UDPAI_CONTENT_HASH_HEX], version_acknowledged[UDPAI_CONTENT_HASH_HEX];
+    bool has_sent, has_acknowledged; /* a version */
+    udpa_error *last_error;
+    UDPAI_VECTOR(udpai_publication_entry) refused; /* the last ones: resource and error */
+} udpai_xds_type;
+
+typedef struct udpai_xds udpai_xds;
+
+/* What the two protocols do not have in common. */
+typedef struct udpai_xds_protocol {
+    udpa_err (*decode)(udpai_decoder *decoder,
+                       udpai_str bytes,
+                       bool wants_node,
+                       udpai_xds_request *ret_request,
+                       udpa_error **ret_error);
+    const udpai_renderer *(*choose_renderer)(const udpai_xds *xds);
+    udpai_delivery_mode (*choose_mode)(udpai_str type_url);
+    /* Carries out what the request says about subscriptions. */
+    udpa_err (*subscribe)(udpai_xds *xds,
+                          udpai_subscription *subscription,
+                          const udpai_xds_request *request,
+                          bool is_first,
+                          udpa_error **ret_error);
+    bool has_removals; /* what is missing can be told */
+} udpai_xds_protocol;
+
+struct udpai_xds {
+    udpai_session session; /* first */
+    udpai_subscriber subscriber;
+    const udpai_xds_protocol *protocol;
+    udpai_xds_settings *settings;
+    udpai_node_info *peer; /* NULL until it has said who it is */
+    uint64_t last_nonce;
+    udpai_body *writing; /* what the last message borrows from */
+    size_t n_unnameable; /* over all types */
+};
+
+static inline udpai_xds *
+udpai_xds_of(udpai_session *session)
+{
+    return UDPAI_CONTAINER_OF(session, udpai_xds, session);
+}
+
+static inline udpai_xds_type *
+udpai_xds_type_of(const udpai_subscription *subscription)
+{
+    return udpai_subscription_userdata(subscription);
+}
+
+/* session.c */
+udpa_err udpai_xds_session_new(udpai_session **ret_session,
+                               udpai_hub *hub,
+                               const udpai_stream_info *info,
+                               const udpai_session_ops *ops,
+                               const udpai_xds_protocol *protocol);
+udpa_err udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_error);
+udpa_err
+udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
+void udpai_xds_order(udpai_session *session, udpai_order *order);
+void udpai_xds_free(udpai_session *session);
+
+/* subscribe.c: steps that both protocols take */
+/* Adds the wildcard: of all namespaces that the client is shown. */
+udpa_err udpai_xds_subscribe_wildcard(udpai_xds *xds,
+                                      udpai_subscription *subscription,
+                                      udpa_error **ret_error);
+/* Adds a name. One that cannot be the name of anything is noted, to be answered as missing if the
+ * protocol can say so. */
+udpa_err udpai_xds_subscribe_name(udpai_xds *xds,
+                                  udpai_subscription *subscription,
+                                  udpai_str name,
+                                  udpa_error **ret_error);
+
+/* answer.c: what became of what was sent */
+void udpai_xds_note_sent(udpai_xds *xds,
+                         udpai_subscription *subscription,
+                         uint64_t nonce,
+                         udpai_body *body);
+void udpai_xds_note_answer(udpai_xds_type *type, const udpai_xds_request *request);
+void udpai_xds_type_free(udpai_xds_type *type);
+
+/* warming.c */
+/* After a response with clusters: a client that knows their endpoints waits for them again. */
+void udpai_xds_follow_clusters(udpai_xds *xds, const udpai_delivery *delivery);
+
+/* render_delta.c */
+/* A response of the session's own: these names are missing, or there is nothing at all. */
+udpa_err udpai_xds_compose_answer(const udpai_renderer *renderer,
+                                  udpai_str type_url,
+                                  const udpai_str *missing,
+                                  size_t n_missing,
+                                  udpai_body *body);
+
+/* status.c */
+udpa_bytes *udpai_xds_describe(const udpai_session *session);
+
+#endif

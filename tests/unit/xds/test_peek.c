@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of payloads, found along fixed paths and in hostile ones. */
+#include <stdio.h>
+
+#include "tests/harness/test.h"
+#include "tests/harness/wire.h"
+#include "xds/peek.h"
+
+#define MANAGER                                                                                    \
+    "type.googleapis.com/"                                                                         \
+    "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    wire_free_all();
+    return 0;
+}
+
+static void
+expect_name(const char *type, udpai_str payload, const char *expected)
+{
+    udpai_str name = {0};
+    char url[128];
+    snprintf(url, sizeof(url), "type.googleapis.com/%s", type);
+    assert_int_equal(udpai_xds_peek_name(udpai_str_from(url), payload, &name), expected != NULL);
+    if (expected)
+        assert_str(name, expected);
+}
+
+static void
+every_type_with_a_name_has_it(void **state)
+{
+    (void)state;
+    static const char *const types[] = {
+        "envoy.config.cluster.v3.Cluster",
+        "envoy.config.endpoint.v3.ClusterLoadAssignment",
+        "envoy.config.listener.v3.Listener",
+        "envoy.config.route.v3.RouteConfiguration",
+        "envoy.config.route.v3.ScopedRouteConfiguration",
+        "envoy.extensions.transport_sockets.tls.v3.Secret",
+        "envoy.config.core.v3.TypedExtensionConfig",
+        "envoy.service.runtime.v3.Runtime",
+    };
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
+        expect_name(types[i], W_JOIN(W_VARINT(7, 1), W_TEXT(1, "it"), W_TEXT(30, "x")), "it");
+}
+
+static void
+other_types_have_none(void **state)
+{
+    (void)state;
+    expect_name("envoy.config.endpoint.v3.LbEndpoint", W_TEXT(1, "it"), NULL);
+    expect_name("envoy.config.route.v3.VirtualHost", W_TEXT(1, "it"), NULL);
+    expect_name("envoy.config.cluster.v3.ClusterCollection", W_TEXT(1, "it"), NULL);
+    expect_name("acme.Thing", W_TEXT(1, "it"), NULL);
+    expect_name("", W_TEXT(1, "it"), NULL);
+}
+
+static void
+what_is_malformed_has_no_name(void **state)
+{
+    (void)state;
+    const char *type = "envoy.config.cluster.v3.Cluster";
+    expect_name(type, W_NOTHING, NULL);
+    expect_name(type, W_TEXT(1, ""), NULL);
+    expect_name(type, W_VARINT(1, 5), NULL);
+    expect_name(type, W_BYTES(1, "\xff\xfe"), NULL);
+    expect_name(type, W_JOIN(W_TEXT(1, "it"), UDPAI_STR("\x0a\x7f")), NULL);
+    expect_name(type, W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b")), "b"); /* the last one counts */
+    udpai_str whole = W_JOIN(W_TEXT(1, "it"), W_TEXT(2, "x"));
+    for (size_t cut = 1; cut < whole.len; cut++)
+        expect_name(type, (udpai_str){whole.data, cut}, cut == 4 ? "it" : NULL);
+}
+
+static void
+expect_endpoints(udpai_str cluster, const char *expected)
+{
+    udpai_str name = {0};
+    assert_int_equal(udpai_xds_peek_endpoints_name(cluster, &name), expected != NULL);
+    if (expected)
+        assert_str(name, expected);
+}
+
+#define NAME(text) W_TEXT(1, text)
+#define TYPE_EDS W_VARINT(2, 3)
+#define SERVICE(text) W_MESSAGE(3, W_MESSAGE(1, W_EMPTY(3)), W_TEXT(2, text))
+
+static void
+clusters_with_eds_say_whose_endpoints_they_want(void **state)
+{
+    (void)state;
+    expect_endpoints(W_JOIN(NAME("c"), TYPE_EDS, SERVICE("svc")), "svc");
+    expect_endpoints(W_JOIN(SERVICE("svc"), TYPE_EDS, NAME("c")), "svc");
+    expect_endpoints(W_JOIN(NAME("c"), TYPE_EDS, W_MESSAGE(3, W_MESSAGE(1, W_EMPTY(3)))), "c");
+    expect_endpoints(W_JOIN(NAME("c"), TYPE_EDS), "c");
+    expect_endpoints(W_JOIN(NAME("c"), TYPE_EDS, SERVICE("a"), SERVICE("b")), "b"); /* they merge */
+    expect_endpoints(W_JOIN(NAME("c"), TYPE_EDS, SERVICE("a"), W_EMPTY(3)), "a");
+}
+
+static void
+other_clusters_want_none(void **state)
+{
+    (void)state;
+    expect_endpoints(W_JOIN(NAME("c"), SERVICE("svc")), NULL); /* static */
+    expect_endpoints(W_JOIN(NAME("c"), W_VARINT(2, 1), SERVICE("svc")), NULL);
+    expect_endpoints(W_JOIN(NAME("c"), TYPE_EDS, W_VARINT(2, 0)), NULL);
+    expect_endpoints(W_JOIN(NAME("c"), TYPE_EDS, W_EMPTY(38)), NULL); /* the oneof's last member */
+    expect_endpoints(W_JOIN(NAME("c"), W_EMPTY(38), TYPE_EDS), "c");
+    expect_endpoints(W_JOIN(TYPE_EDS), NULL);
+    expect_endpoints(W_JOIN(NAME("c"), TYPE_EDS, W_MESSAGE(3, UDPAI_STR("\x12\x7f"))), NULL);
+    expect_endpoints(W_JOIN(NAME("c"), TYPE_EDS, UDPAI_STR("\x0b")), NULL); /* a group */
+    expect_endpoints(W_NOTHING, NULL);
+}
+
+static void
+only_two_types_go_out_whole(void **state)
+{
+    (void)state;
+    assert_true(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER)));
+    assert_true(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_LISTENER)));
+    assert_false(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_ENDPOINTS)));
+    assert_false(udpai_xds_type_is_whole(UDPAI_STR("")));
+}
+
+/* ---- routes ---- */
+
+static void
+add_route(void *userdata, udpai_str name)
+{
+    char *text = userdata;
+    snprintf(text + strlen(text), 256 - strlen(text), "%.*s ", (int)name.len, name.data);
+}
+
+static void
+expect_routes(udpai_str listener, const char *expected)
+{
+    char text[256] = "";
+    udpai_xds_peek_routes(listener, add_route, text);
+    assert_string_equal(text, expected);
+}
+
+static udpai_str
+any_of(const char *url, udpai_str value)
+{
+    return W_JOIN(W_TEXT(1, url), wire_bytes(2, value));
+}
+
+static udpai_str
+rds(const char *name)
+{
+    return W_MESSAGE(3, W_EMPTY(1), W_TEXT(2, name));
+}
+
+static udpai_str
+chain(uint32_t number, udpai_str manager)
+{
+    return W_MESSAGE(number,
+                     W_MESSAGE(3, W_TEXT(1, "http"), wire_bytes(4, any_of(MANAGER, manager))));
+}
+
+static void
+listeners_say_which_routes_they_want(void **state)
+{
+    (void)state;
+    expect_routes(W_JOIN(NAME("l"), chain(3, rds("r1")), chain(3, rds("r2")), chain(25, rds("r3"))),
+                  "r1 r2 r3 ");
+    expect_routes(W_JOIN(NAME("l"), W_MESSAGE(19, wire_bytes(1, any_of(MANAGER, rds("api"))))),
+                  "api ");
+    expect_routes(chain(3, W_JOIN(rds("r1"), W_EMPTY(4))), ""); /* the routes are in the listener */
+    expect_routes(chain(3, W_JOIN(W_EMPTY(31), rds("r1"))), "r1 ");
+    expect_routes(chain(3, rds("")), "");
+    expect_routes(chain(3, W_JOIN(rds("r1"), UDPAI_STR("\x7f"))), "");
+    expect_routes(W_MESSAGE(3, W_MESSAGE(3, wire_bytes(4, any_of("x/tcp", rds("r1"))))), "");
+    expect_routes(W_NOTHING, "");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(every_type_with_a_name_has_it, teardown),
+        cmocka_unit_test_teardown(other_types_have_none, teardown),
+        cmocka_unit_test_teardown(what_is_malformed_has_no_name, teardown),
+        cmocka_unit_test_teardown(clusters_with_eds_say_whose_endpoints_they_want, teardown),
+        cmocka_unit_test_teardown(other_clusters_want_none, teardown),
+        cmocka_unit_test_teardown(only_two_types_go_out_whole, teardown),
+        cmocka_unit_test_teardown(listeners_say_which_routes_they_want, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
