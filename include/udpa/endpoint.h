@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file endpoint.h
+ * An endpoint of UDPA on the caller's libuv loop: it subscribes to resources, publishes them, and
+ * answers for what it was sent.
+ *
+ * Everything here belongs to the thread that runs the loop, and all callbacks come on it. The
+ * endpoint has one thread of its own for its streams, which blocks all signals. gRPC does not
+ * survive fork(): a process that has an endpoint must not fork without exec.
+ *
+ * Structures begin with struct_size, so that a library may learn new fields without a new ABI: use
+ * their initialisers.
+ */
+#ifndef UDPA_ENDPOINT_H
+#define UDPA_ENDPOINT_H
+
+#include <stddef.h>
+
+#include <udpa/error.h>
+#include <udpa/macros.h>
+
+UDPA_BEGIN_DECLS
+
+struct uv_loop_s;
+
+/** An endpoint. Release with udpa_endpoint_close(). */
+typedef struct udpa_endpoint udpa_endpoint;
+
+/** PEM files of a TLS connection; NULL: none. */
+typedef struct udpa_tls {
+    size_t struct_size; /**< sizeof(udpa_tls) */
+    /** Who we are: our certificate, then those that lead to its authority. */
+    const char *certificate_file;
+    /** Its key; both or none. */
+    const char *private_key_file;
+    /** Who may vouch for the peer. Required of a source. */
+    const char *ca_file;
+    /** The name that a source's certificate must have; NULL: the host of its address. */
+    const char *server_name;
+} udpa_tls;
+
+/** Initialiser of udpa_tls. */
+#define UDPA_TLS_INIT                                                                              \
+    {                                                                                              \
+        sizeof(udpa_tls), NULL, NULL, NULL, NULL                                                   \
+    }
+
+/** A peer that resources come from, and are published to: a management server. */
+typedef struct udpa_source {
+    size_t struct_size; /**< sizeof(udpa_source) */
+    /** What errors and subscriptions call it; required, and unique. */
+    const char *name;
+    /** HOST:PORT that the endpoint dials; NULL: the peer dials the endpoint, which listens. */
+    const char *address;
+    /** Of a peer that dials: the name its certificate gives it, or without TLS the id of its
+     * node. */
+    const char *peer;
+    /** NULL: plaintext. Of a source that is dialled only. */
+    const udpa_tls *tls;
+} udpa_source;
+
+/** Initialiser of udpa_source. */
+#define UDPA_SOURCE_INIT                                                                           \
+    {                                                                                              \
+        sizeof(udpa_source), NULL, NULL, NULL, NULL                                                \
+    }
+
+/** What an endpoint is made of. */
+typedef struct udpa_endpoint_options {
+    size_t struct_size; /**< sizeof(udpa_endpoint_options) */
+    /** Unique among all that speak to the same management servers; required. */
+    const char *node_id;
+    /** What management servers may choose resources by; NULL: not said. */
+    const char *cluster;
+    const char *region;
+    const char *zone;
+    const char *sub_zone;
+    /** In the order in which they count: a later one is used while those before it are not to be
+     * had (STOP_ON_SUCCESS). */
+    const udpa_source *sources;
+    size_t n_sources;
+    /** ADDRESS:PORT to listen on for sources that dial; an IPv6 address in brackets; port 0: any.
+     * NULL: nobody dials. */
+    const char *listen_address;
+    /** NULL: plaintext, which is refused beyond loopback. With a ca_file, peers must present a
+     * certificate that it vouches for. */
+    const udpa_tls *listen_tls;
+} udpa_endpoint_options;
+
+/** Initialiser of udpa_endpoint_options. */
+#define UDPA_ENDPOINT_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(udpa_endpoint_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL           \
+    }
+
+/** Make an endpoint, and have it listen and dial.
+ *
+ * A source that cannot be reached is no error: it is tried again for as long as the endpoint lives,
+ * with growing pauses up to 15 s.
+ * @param ret_endpoint [out] untouched on failure.
+ * @param loop         must outlive the endpoint; not run by it.
+ * @param options      borrowed; everything in it is copied, and files are read now.
+ * @param ret_error    [out] what is wrong; may be NULL.
+ * @return UDPA_OK; UDPA_ERR_INVAL an option that may not be; UDPA_ERR_IO a file or an address that
+ *         cannot be used; UDPA_ERR_NOMEM.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API UDPA_MUST_USE udpa_err udpa_endpoint_new(udpa_endpoint **ret_endpoint,
+                                                  struct uv_loop_s *loop,
+                                                  const udpa_endpoint_options *options,
+                                                  udpa_error **ret_error);
+
+/** The port that it listens on.
+ * @return the port; 0: it does not listen.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API int udpa_endpoint_port(const udpa_endpoint *endpoint);
+
+/** End all streams and release the endpoint, its subscriptions included. Receipts that have not
+ * come are called back with an error, before @p closed.
+ * @param endpoint not to be used any more.
+ * @param closed   called when nothing of it is left, after the loop has run on; may be NULL.
+ * @param userdata handed to @p closed.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API void
+udpa_endpoint_close(udpa_endpoint *endpoint, void (*closed)(void *userdata), void *userdata);
+
+UDPA_END_DECLS
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wiring: who calls whom, on which thread, and in which order everything ends. */
+#include "endpoint/endpoint_internal.h"
+
+#include <sys/random.h>
+
+#include "base/alloc.h"
+#include "loop/clock.h"
+#include "session/udpa.h"
+
+#define METHODS_MAX 16
+
+/* ---- one turn of the loop ---- */
+
+static void
+run(void *userdata)
+{
+    udpa_endpoint *endpoint = userdata;
+    if (endpoint->is_closing)
+        return;
+    udpai_subscriptions_sweep(endpoint);
+    udpai_publications_run(endpoint);
+    udpai_node_flush(endpoint->node);
+    udpai_loop_wheel_arm(endpoint->wheel);
+}
+
+static void
+on_soon(udpai_timer *timer)
+{
+    (void)timer; /* what there is to do is done after every tick of the wheel */
+}
+
+void
+udpai_endpoint_touch(udpa_endpoint *endpoint)
+{
+    udpai_wheel *wheel = udpai_loop_wheel_get(endpoint->wheel);
+    if (!udpai_timer_is_set(&endpoint->soon))
+        udpai_timer_set(wheel, &endpoint->soon, wheel->now_ms);
+    udpai_loop_wheel_arm(endpoint->wheel);
+}
+
+static void
+take_reports(void *userdata, udpai_list *messages)
+{
+    udpa_endpoint *endpoint = userdata;
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpai_list *at;
+    while ((at = udpai_list_pop(messages))) {
+        udpai_report *report = UDPAI_LIST_ENTRY(at, udpai_report, node);
+        if (endpoint->is_closing) {
+            udpai_report_free(report);
+            continue;
+        }
+        if (endpoint->status)
+            udpai_own_status_report(endpoint->status, report);
+        udpai_node_report(endpoint->node, report);
+    }
+    run(endpoint);
+}
+
+/* ---- the end ---- */
+
+static void
+on_ending_closed(uv_handle_t *handle)
+{
+    udpa_endpoint *endpoint = UDPAI_CONTAINER_OF(handle, udpa_endpoint, ending);
+    void (*closed)(void *userdata) = endpoint->closed;
+    void *userdata = endpoint->closed_userdata;
+    udpai_free(endpoint);
+    if (closed)
+        closed(userdata);
+}
+
+/* The handles closed before it have gone by now. */
+static void
+on_ending(uv_timer_t *timer)
+{
+    uv_close((uv_handle_t *)timer, on_ending_closed);
+}
+
+static void
+free_reports(udpai_list *left)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(left)))
+        udpai_report_free(UDPAI_LIST_ENTRY(at, udpai_report, node));
+}
+
+static void
+free_events(const udpa_endpoint *endpoint, udpai_list *left)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(left))) {
+        udpai_endpoint_event *event = UDPAI_LIST_ENTRY(at, udpai_endpoint_event, node);
+        if (event != &endpoint->stopped)
+            udpai_free(event);
+    }
+}
+
+/* The stream thread has ended, or was never there. What was begun to be committed is committed. */
+static void
+tear_down(udpa_endpoint *endpoint)
+{
+    endpoint->is_closing = true;
+    endpoint->streams = udpai_stream_thread_free(endpoint->streams);
+    if (endpoint->engine)
+        endpoint->engine->ops->close(endpoint->engine);
+    udpai_publications_end(endpoint);
+    udpai_subscriptions_free(endpoint);
+    udpai_own_status_free(endpoint->status);
+    endpoint->node = udpai_node_free(endpoint->node);
+    udpai_timer_cancel(&endpoint->soon);
+    udpai_list left;
+    udpai_list_init(&left);
+    if (endpoint->reports)
+        udpai_loop_inbox_close(endpoint->reports, &left);
+    free_reports(&left);
+    if (endpoint->events)
+        udpai_loop_inbox_close(endpoint->events, &left);
+    free_events(endpoint, &left);
+    if (endpoint->wheel)
+        udpai_loop_wheel_close(endpoint->wheel);
+    uv_timer_start(&endpoint->ending, on_ending, 0, 0);
+}
+
+void
+udpa_endpoint_close(udpa_endpoint *endpoint, void (*closed)(void *userdata), void *userdata)
+{
+    endpoint->is_closing = true;
+    endpoint->closed = closed;
+    endpoint->closed_userdata = userdata;
+    udpai_stream_thread_stop(endpoint->streams, "the endpoint is shutting down");
+}
+
+/* ---- what other threads say ---- */
+
+static void
+take_events(void *userdata, udpai_list *messages)
+{
+    udpa_endpoint *endpoint = userdata;
+    bool has_stopped = false;
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpai_list *at;
+    while ((at = udpai_list_pop(messages))) {
+        udpai_endpoint_event *event = UDPAI_LIST_ENTRY(at, udpai_endpoint_event, node);
+        if (event->is_stop) {
+            has_stopped = true;
+            continue;
+        }
+        udpai_node_committed(endpoint->node, event->ticket, event->result);
+        udpai_free(event);
+    }
+    if (has_stopped)
+        tear_down(endpoint);
+    else
+        run(endpoint);
+}
+
+/* On the engine's thread. Without memory for the message the receipt is not sent, and the publisher
+ * goes on waiting, which it must be able to. */
+static void
+on_committed(void *userdata, uint64_t ticket, udpa_err result)
+{
+    udpa_endpoint *endpoint = userdata;
+    udpai_endpoint_event *event = udpai_alloc(sizeof(*event));
+    if (!event)
+        return;
+    udpai_list_init(&event->node);
+    event->ticket = ticket;
+    event->result = result;
+    udpai_loop_inbox_push(endpoint->events, &event->node);
+}
+
+/* On the stream thread. */
+static void
+on_report(void *userdata, udpai_report *report)
+{
+    udpai_loop_inbox_push(((udpa_endpoint *)userdata)->reports, &report->node);
+}
+
+/* On the stream thread. */
+static void
+on_stopped(void *userdata)
+{
+    udpa_endpoint *endpoint = userdata;
+    udpai_loop_inbox_push(endpoint->events, &endpoint->stopped.node);
+}
+
+/* ---- what the node asks of its surroundings ---- */
+
+static void
+order(void *userdata, udpai_order *order)
+{
+    udpai_stream_thread_order(((udpa_endpoint *)userdata)->streams, order);
+}
+
+static void
+commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
+{
+    udpai_durable_engine *engine = ((udpa_endpoint *)userdata)->engine;
+    engine->ops->commit(engine, batch, ticket);
+}
+
+static int64_t
+wall_us(void *userdata)
+{
+    (void)userdata;
+    return udpai_wall_us();
+}
+
+/* Spreads attempts to connect; nothing secret hangs on it. */
+static uint64_t
+random_number(void *userdata)
+{
+    udpa_endpoint *endpoint = userdata;
+    uint64_t x = endpoint->random += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static void
+published(void *userdata,
+          uint64_t ticket,
+          const udpai_publication *publication,
+          const udpa_error *error)
+{
+    udpai_publications_receipt(userdata, ticket, publication, error);
+}
+
+static udpa_err
+may_publish(void *userdata,
+            const udpai_identity *identity,
+            const udpa_resource *resource,
+            udpa_error **ret_error)
+{
+    const udpa_endpoint *endpoint = userdata;
+    return endpoint->may_publish(endpoint->acl_userdata, identity, resource, ret_error);
+}
+
+/* ---- the beginning ---- */
+
+static udpa_err
+make_loop_side(udpa_endpoint *endpoint,
+               const udpai_endpoint_settings *settings,
+               udpa_error **ret_error)
+{
+    udpa_err err = udpai_loop_wheel_new(&endpoint->wheel, endpoint->loop, run, endpoint, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_loop_inbox_new(&endpoint->reports, endpoint->loop, take_reports, endpoint,
+                                   ret_error);
+    if (err == UDPA_OK)
+        err = udpai_loop_inbox_new(&endpoint->events, endpoint->loop, take_events, endpoint,
+                                   ret_error);
+    if (err != UDPA_OK)
+        return err;
+    const udpai_node_env env = {
+        .order = order,
+        .commit = settings->node.is_durable ? commit : NULL,
+        .wall_us = wall_us,
+        .random = random_number,
+        .published = published,
+        .may_publish = settings->may_publish ? may_publish : NULL,
+        .userdata = endpoint,
+    };
+    return udpai_node_new(&endpoint->node, udpai_loop_wheel_get(endpoint->wheel), &settings->node,
+                          &env, ret_error);
+}
+
+static udpa_err
+make_stream_side(udpa_endpoint *endpoint,
+                 const udpai_endpoint_settings *settings,
+                 udpa_error **ret_error)
+{
+    udpai_grpc_method methods[METHODS_MAX] = {{UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL}};
+    if (settings->n_methods >= METHODS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "too many methods: %zu", settings->n_methods);
+    for (size_t i = 0; i < settings->n_methods; i++)
+        methods[i + 1] = settings->methods[i];
+    const udpai_stream_thread_options options = {
+        .hub =
+            {
+                .fanout = settings->fanout,
+                .info = settings->info,
+                .max_unjudged = 64,
+                .max_unjudged_bytes = 1 << 20,
+            },
+        .methods = methods,
+        .n_methods = settings->n_methods + 1,
+        .limits = settings->limits,
+        .timing = settings->timing,
+        .report = on_report,
+        .stopped = on_stopped,
+        .userdata = endpoint,
+    };
+    return udpai_stream_thread_new(&endpoint->streams, &options, ret_error);
+}
+
+udpa_err
+udpai_endpoint_new(udpa_endpoint **ret_endpoint,
+                   uv_loop_t *loop,
+                   const udpai_endpoint_settings *settings,
+                   udpa_error **ret_error)
+{
+    udpa_endpoint *endpoint = udpai_alloc(sizeof(*endpoint));
+    if (!endpoint)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    endpoint->loop = loop;
+    endpoint->stopped.is_stop = true;
+    endpoint->may_publish = settings->may_publish;
+    endpoint->acl_userdata = settings->userdata;
+    udpai_list_init(&endpoint->stopped.node);
+    udpai_list_init(&endpoint->publications);
+    udpai_list_init(&endpoint->subscriptions);
+    udpai_timer_init(&endpoint->soon, on_soon);
+    uv_timer_init(loop, &endpoint->ending); /* cannot fail */
+    if (getrandom(&endpoint->random, sizeof(endpoint->random), GRND_NONBLOCK) < 0)
+        endpoint->random = (uint64_t)udpai_wall_us();
+    udpa_err err = make_loop_side(endpoint, settings, ret_error);
+    if (err == UDPA_OK && settings->serves_status)
+        err = udpai_own_status_new(&endpoint->status, endpoint, settings);
+    if (err == UDPA_OK)
+        err = make_stream_side(endpoint, settings, ret_error);
+    if (err != UDPA_OK) {
+        tear_down(endpoint);
+        return udpai_fail_code(ret_error, err);
+    }
+    *ret_endpoint = endpoint;
+    return UDPA_OK;
+}
+
+static udpa_err
+restore(void *userdata, const udpai_durable_op *op)
+{
+    return udpai_node_restore(((udpa_endpoint *)userdata)->node, op);
+}
+
+udpa_err
+udpai_endpoint_attach(udpa_endpoint *endpoint, udpai_durable_engine *engine, udpa_error **ret_error)
+{
+    engine->done = on_committed;
+    engine->userdata = endpoint;
+    endpoint->engine = engine;
+    udpai_loop_wheel_advance(endpoint->wheel);
+    return engine->ops->load(engine, restore, endpoint, ret_error);
+}
+
+void
+udpai_endpoint_start(udpa_endpoint *endpoint)
+{
+    udpai_node_start(endpoint->node);
+    udpai_endpoint_touch(endpoint);
+}
+
+udpai_node *
+udpai_endpoint_node(udpa_endpoint *endpoint)
+{
+    return endpoint->node;
+}
+
+udpai_stream_thread *
+udpai_endpoint_streams(udpa_endpoint *endpoint)
+{
+    return endpoint->streams;
+}

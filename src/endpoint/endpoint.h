@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node put together: its two halves (federation/node.h, transport/grpc/stream_thread.h), the loop
+ * between them, and the engine that keeps what must be kept. The public endpoint is one, and so is
+ * udpad, which adds protocols, files and storage of its own.
+ *
+ * All of it belongs to the loop's thread. */
+#ifndef UDPAI_ENDPOINT_H
+#define UDPAI_ENDPOINT_H
+
+#include <udpa/endpoint.h>
+
+#include "federation/node.h"
+#include "loop/loop_wheel.h"
+#include "transport/grpc/stream_thread.h"
+
+/* Everything borrowed for the call, except what methods refer to. */
+typedef struct udpai_endpoint_settings {
+    udpai_node_config node; /* is_durable: an engine will be attached */
+    udpai_node_info *info;
+    udpai_fanout_options fanout;
+    const udpai_grpc_method *methods; /* besides UDPA */
+    size_t n_methods;
+    udpai_stream_limits limits;
+    udpai_stream_timing timing;
+    bool serves_status; /* resources of udpa.status.v1 in the namespace udpa.node */
+    const char *version;
+    udpai_acl_publish_fn may_publish; /* NULL: open */
+    void *userdata;                   /* of may_publish */
+} udpai_endpoint_settings;
+
+/* The settings of a node without any sources, with every limit and time at its default. */
+void udpai_endpoint_settings_init(udpai_endpoint_settings *settings);
+
+/* Begins the stream thread, but nothing is dialled before udpai_endpoint_start(). */
+udpa_err udpai_endpoint_new(udpa_endpoint **ret_endpoint,
+                            uv_loop_t *loop,
+                            const udpai_endpoint_settings *settings,
+                            udpa_error **ret_error);
+
+/* Takes in what the engine kept, and commits to it from now on. The engine is the endpoint's, and
+ * reports to it. */
+udpa_err udpai_endpoint_attach(udpa_endpoint *endpoint,
+                               udpai_durable_engine *engine,
+                               udpa_error **ret_error);
+
+void udpai_endpoint_start(udpa_endpoint *endpoint);
+
+/* What is called on these must be followed by udpai_endpoint_touch(). */
+udpai_node *udpai_endpoint_node(udpa_endpoint *endpoint);
+udpai_stream_thread *udpai_endpoint_streams(udpa_endpoint *endpoint);
+/* What calls into the node have left to do is done in the loop's next turn. */
+void udpai_endpoint_touch(udpa_endpoint *endpoint);
+
+#endif

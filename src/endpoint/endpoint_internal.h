@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The endpoint's inside, for the files of this folder. */
+#ifndef UDPAI_ENDPOINT_INTERNAL_H
+#define UDPAI_ENDPOINT_INTERNAL_H
+
+#include "endpoint/endpoint.h"
+#include "endpoint/type.h"
+#include "loop/loop_inbox.h"
+
+typedef struct udpai_own_status udpai_own_status;
+
+/* What the engine's thread and the stream thread say besides reports. */
+typedef struct udpai_endpoint_event {
+    udpai_list node;
+    bool is_stop; /* the stream thread has ended; else a batch was committed */
+    uint64_t ticket;
+    udpa_err result;
+} udpai_endpoint_event;
+
+struct udpa_endpoint {
+    uv_loop_t *loop;
+    udpai_loop_wheel *wheel;
+    udpai_loop_inbox *reports; /* of the stream thread */
+    udpai_loop_inbox *events;
+    udpai_endpoint_event stopped; /* sent once */
+    uv_timer_t ending;            /* the last handle that is closed */
+    udpai_timer soon;
+    udpai_node *node;
+    udpai_stream_thread *streams;
+    udpai_listener *listener; /* of the library */
+    udpai_durable_engine *engine;
+    udpai_own_status *status; /* NULL: not served */
+    udpai_list publications;  /* udpai_publishing, in the order they were begun */
+    udpai_list subscriptions; /* udpa_subscription */
+    udpai_acl_publish_fn may_publish;
+    void *acl_userdata;
+    uint64_t random;
+    bool is_closing;
+    void (*closed)(void *userdata);
+    void *closed_userdata;
+};
+
+/* ---- status.c ---- */
+
+udpa_err udpai_own_status_new(udpai_own_status **ret_status,
+                              udpa_endpoint *endpoint,
+                              const udpai_endpoint_settings *settings);
+void udpai_own_status_free(udpai_own_status *status);
+/* Looks at a report before the node does: is somebody interested, has a description come? */
+void udpai_own_status_report(udpai_own_status *status, const udpai_report *report);
+
+/* ---- publisher.c ---- */
+
+/* Publishes what waited for a stream. */
+void udpai_publications_run(udpa_endpoint *endpoint);
+void udpai_publications_receipt(udpa_endpoint *endpoint,
+                                uint64_t ticket,
+                                const udpai_publication *publication,
+                                const udpa_error *error);
+void udpai_publications_end(udpa_endpoint *endpoint);
+
+/* ---- subscriber.c ---- */
+
+/* Those that were ended are taken away. */
+void udpai_subscriptions_sweep(udpa_endpoint *endpoint);
+void udpai_subscriptions_free(udpa_endpoint *endpoint);
+
+#endif

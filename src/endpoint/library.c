@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public endpoint: a DPLB that takes resources on demand from sources in order, and keeps
+ * nothing beyond its life. */
+#include <udpa/endpoint.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "endpoint/endpoint_internal.h"
+#include "endpoint/exposure.h"
+#include "loop/clock.h"
+#include "session/udpa.h"
+
+#define SOURCES_MAX 64
+#define TEXT_MAX 512
+
+struct plan {
+    const udpa_endpoint_options *options;
+    udpai_source_config sources[SOURCES_MAX];
+    udpai_descriptor_config descriptors[SOURCES_MAX];
+    udpai_provider_config provider;
+    udpai_server_tls *listen_tls;
+};
+
+/* ---- checking ---- */
+
+static udpa_err
+check_text(const char *text, const char *what, bool is_required, udpa_error **ret_error)
+{
+    if (!text || !*text)
+        return is_required ? udpai_fail(ret_error, UDPA_ERR_INVAL, "%s is required", what)
+                           : UDPA_OK;
+    if (strlen(text) > TEXT_MAX || !udpai_utf8_valid(udpai_str_from(text)))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s is longer than %d bytes, or not UTF-8",
+                          what, TEXT_MAX);
+    return UDPA_OK;
+}
+
+static udpa_err
+check_options(const udpa_endpoint_options *options, udpa_error **ret_error)
+{
+    if (options->struct_size < sizeof(*options))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "udpa_endpoint_options: struct_size is %zu: begin with "
+                          "UDPA_ENDPOINT_OPTIONS_INIT",
+                          options->struct_size);
+    if (options->n_sources > SOURCES_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "%zu sources are more than the %d there may be", options->n_sources,
+                          SOURCES_MAX);
+
+    const struct {
+        const char *text, *what;
+        bool is_required;
+    } texts[] = {
+        {options->node_id, "node_id", true},    {options->cluster, "cluster", false},
+        {options->region, "region", false},     {options->zone, "zone", false},
+        {options->sub_zone, "sub_zone", false},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(texts); i++) {
+        udpa_err err = check_text(texts[i].text, texts[i].what, texts[i].is_required, ret_error);
+        if (err != UDPA_OK)
+            return err;
+    }
+    return UDPA_OK;
+}
+
+static udpa_err
+check_source(const udpa_endpoint_options *options, size_t index, udpa_error **ret_error)
+{
+    const udpa_source *source = &options->sources[index];
+    if (source->struct_size < sizeof(*source))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "source %zu: struct_size is %zu: begin with UDPA_SOURCE_INIT", index,
+                          source->struct_size);
+    udpa_err err = check_text(source->name, "a source's name", true, ret_error);
+    for (size_t i = 0; i < index && err == UDPA_OK; i++)
+        if (strcmp(options->sources[i].name, source->name) == 0)
+            err =
+                udpai_fail(ret_error, UDPA_ERR_INVAL, "two sources are called '%s'", source->name);
+    if (err != UDPA_OK)
+        return err;
+    bool dials = source->address != NULL, listens = source->peer != NULL;
+    if (dials == listens)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "source '%s' needs either an address to dial, or the name of the peer "
+                          "that dials",
+                          source->name);
+    if (listens && !options->listen_address)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "source '%s' dials, but there is no listen_address", source->name);
+    return UDPA_OK;
+}
+
+/* ---- sources ---- */
+
+static udpa_err
+read_tls(const udpa_tls *tls, udpai_tls_files *ret_files, udpa_error **ret_error)
+{
+    if (tls->struct_size < sizeof(*tls))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "udpa_tls: struct_size is %zu: begin with UDPA_TLS_INIT",
+                          tls->struct_size);
+    const udpai_tls_paths paths = {tls->certificate_file, tls->private_key_file, tls->ca_file};
+    return udpai_tls_files_read(ret_files, &paths, udpai_wall_us() / 1000000, ret_error);
+}
+
+static udpa_err
+make_target(const udpa_source *source, void **ret_target, udpa_error **ret_error)
+{
+    udpai_tls_files files = {0};
+    udpa_err err = source->tls ? read_tls(source->tls, &files, ret_error) : UDPA_OK;
+    if (err != UDPA_OK)
+        return err;
+    const udpai_grpc_target_options options = {
+        .address = source->address,
+        .tls = source->tls ? &files : NULL,
+        .server_name = source->tls ? source->tls->server_name : NULL,
+        .method = {UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL},
+    };
+    udpai_grpc_target *target = NULL;
+    err = udpai_grpc_target_new(&target, &options, ret_error);
+    udpai_tls_files_done(&files);
+    *ret_target = target;
+    return err;
+}
+
+static udpa_err
+plan_source(struct plan *plan, size_t index, udpa_error **ret_error)
+{
+    const udpa_source *source = &plan->options->sources[index];
+    udpai_source_config *config = &plan->sources[index];
+    *config = (udpai_source_config){
+        .name = udpai_str_from(source->name),
+        .kind = source->address ? UDPAI_SOURCE_UDPA : UDPAI_SOURCE_UDPA_LISTEN,
+        .peer = udpai_str_from(source->peer),
+        .address = udpai_str_from(source->address),
+        .stays_connected = true,
+        .ref_target = udpai_grpc_target_hold,
+        .release_target = udpai_grpc_target_drop,
+    };
+    plan->descriptors[index] = (udpai_descriptor_config){
+        .source = config->name,
+        .continuation = UDPAI_STOP_ON_SUCCESS,
+        .on_demand = true,
+    };
+    return source->address ? make_target(source, &config->target, ret_error) : UDPA_OK;
+}
+
+static udpa_err
+plan_sources(struct plan *plan, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < plan->options->n_sources && err == UDPA_OK; i++) {
+        err = check_source(plan->options, i, ret_error);
+        if (err == UDPA_OK)
+            err = plan_source(plan, i, ret_error);
+    }
+    plan->provider.descriptors = plan->descriptors;
+    plan->provider.n_descriptors = plan->options->n_sources;
+    return err;
+}
+
+static void
+plan_done(struct plan *plan)
+{
+    for (size_t i = 0; i < SOURCES_MAX; i++)
+        udpai_grpc_target_unref(plan->sources[i].target);
+    udpai_server_tls_unref(plan->listen_tls);
+}
+
+/* ---- listening ---- */
+
+static udpa_err
+plan_listener(struct plan *plan, udpa_error **ret_error)
+{
+    const udpa_endpoint_options *options = plan->options;
+    if (!options->listen_address)
+        return UDPA_OK;
+    if (!options->listen_tls)
+        return udpai_exposure_check(options->listen_address, ret_error);
+    udpai_tls_files files = {0};
+    udpa_err err = read_tls(options->listen_tls, &files, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_server_tls_new(&plan->listen_tls, &files, false, ret_error);
+    udpai_tls_files_done(&files);
+    return err;
+}
+
+/* ---- making ---- */
+
+static udpa_err
+make_info(const udpa_endpoint_options *options, udpai_node_info **ret_info)
+{
+    static const udpai_str features[] = {
+        {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1}};
+    const udpai_node_parts parts = {
+        .id = udpai_str_from(options->node_id),
+        .cluster = udpai_str_from(options->cluster),
+        .region = udpai_str_from(options->region),
+        .zone = udpai_str_from(options->zone),
+        .sub_zone = udpai_str_from(options->sub_zone),
+        .user_agent_name = UDPAI_STR("libudpa"),
+        .features = features,
+        .n_features = UDPAI_ARRAY_LEN(features),
+    };
+    return udpai_node_info_new(ret_info, &parts);
+}
+
+static udpa_err
+make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_error **ret_error)
+{
+    const udpa_endpoint_options *options = plan->options;
+    udpai_endpoint_settings settings;
+    udpai_endpoint_settings_init(&settings);
+    settings.node.id = settings.node.authority = udpai_str_from(options->node_id);
+    settings.node.sources = plan->sources;
+    settings.node.n_sources = options->n_sources;
+    settings.node.providers = &plan->provider;
+    settings.node.n_providers = options->n_sources ? 1 : 0;
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+    udpa_err err = make_info(options, &info);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    settings.info = info;
+    return udpai_endpoint_new(ret_endpoint, loop, &settings, ret_error);
+}
+
+static udpa_err
+begin(udpa_endpoint *endpoint, const struct plan *plan, udpa_error **ret_error)
+{
+    if (plan->options->listen_address) {
+        udpa_err err = udpai_stream_thread_listen(endpoint->streams, plan->options->listen_address,
+                                                  plan->listen_tls, &endpoint->listener, ret_error);
+        if (err != UDPA_OK)
+            return err;
+    }
+    udpai_endpoint_start(endpoint);
+    return UDPA_OK;
+}
+
+udpa_err
+udpa_endpoint_new(udpa_endpoint **ret_endpoint,
+                  uv_loop_t *loop,
+                  const udpa_endpoint_options *options,
+                  udpa_error **ret_error)
+{
+    struct plan plan = {.options = options};
+    udpa_endpoint *endpoint = NULL;
+    udpa_err err = check_options(options, ret_error);
+    if (err == UDPA_OK)
+        err = plan_sources(&plan, ret_error);
+    if (err == UDPA_OK)
+        err = plan_listener(&plan, ret_error);
+    if (err == UDPA_OK)
+        err = make(&endpoint, loop, &plan, ret_error);
+    if (err == UDPA_OK)
+        err = begin(endpoint, &plan, ret_error);
+    plan_done(&plan);
+    if (err == UDPA_OK)
+        *ret_endpoint = endpoint;
+    else if (endpoint)
+        udpa_endpoint_close(endpoint, NULL, NULL);
+    return udpai_fail_code(ret_error, err);
+}
+
+int
+udpa_endpoint_port(const udpa_endpoint *endpoint)
+{
+    return endpoint->listener ? udpai_listener_port(endpoint->listener) : 0;
+}

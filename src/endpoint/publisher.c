@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public publications: each waits for a stream to its source, then for the receipt, and begins
+ * again when the stream ends between the two. */
+#include <udpa/publish.h>
+
+#include "base/alloc.h"
+#include "endpoint/endpoint_internal.h"
+#include "loop/clock.h"
+#include "model/name.h"
+
+#define TIMEOUT_MS 30000
+/* Listeners take in messages of 4 MiB; a part of that is left for what stands around payloads. */
+#define PUBLISH_MAX_BYTES ((size_t)3584 * 1024)
+
+typedef struct udpai_publishing {
+    udpai_list node;
+    udpa_endpoint *endpoint;
+    udpa_bytes *source;
+    udpai_publication *publication; /* what is to be published */
+    uint64_t ticket;                /* 0: waits for a stream */
+    uint64_t timeout_ms;
+    udpai_timer deadline;
+    udpa_receipt_fn receipt;
+    void *userdata;
+} udpai_publishing;
+
+struct udpa_receipt {
+    const udpai_publication *publication; /* as published, or as judged */
+    const udpa_error *error;
+};
+
+/* ---- receipts ---- */
+
+const udpa_error *
+udpa_receipt_error(const udpa_receipt *receipt)
+{
+    return receipt->error;
+}
+
+size_t
+udpa_receipt_size(const udpa_receipt *receipt)
+{
+    return receipt->publication->entries.n + receipt->publication->removals.n;
+}
+
+const char *
+udpa_receipt_name(const udpa_receipt *receipt, size_t index)
+{
+    const udpai_publication *publication = receipt->publication;
+    if (index < publication->entries.n)
+        return udpa_resource_name(publication->entries.items[index].resource);
+    index -= publication->entries.n;
+    return index < publication->removals.n ? publication->removals.items[index].name.data : NULL;
+}
+
+const udpa_error *
+udpa_receipt_refusal(const udpa_receipt *receipt, size_t index)
+{
+    const udpai_publication *publication = receipt->publication;
+    if (index < publication->entries.n)
+        return publication->entries.items[index].error;
+    index -= publication->entries.n;
+    return index < publication->removals.n ? publication->removals.items[index].error : NULL;
+}
+
+static void
+free_publishing(udpai_publishing *publishing)
+{
+    udpai_list_remove(&publishing->node);
+    udpai_timer_cancel(&publishing->deadline);
+    udpai_publication_free(publishing->publication);
+    udpa_bytes_unref(publishing->source);
+    udpai_free(publishing);
+}
+
+/* Tells and frees. */
+static void
+finish(udpai_publishing *publishing, const udpai_publication *judged, const udpa_error *error)
+{
+    udpai_list_remove(&publishing->node);
+    const udpa_receipt receipt = {judged ? judged : publishing->publication, error};
+    publishing->receipt(publishing->userdata, &receipt);
+    free_publishing(publishing);
+}
+
+static udpai_publishing *
+find(const udpa_endpoint *endpoint, uint64_t ticket)
+{
+    UDPAI_LIST_FOREACH (at, &endpoint->publications) {
+        udpai_publishing *publishing = UDPAI_LIST_ENTRY(at, udpai_publishing, node);
+        if (publishing->ticket == ticket)
+            return publishing;
+    }
+    return NULL;
+}
+
+void
+udpai_publications_receipt(udpa_endpoint *endpoint,
+                           uint64_t ticket,
+                           const udpai_publication *publication,
+                           const udpa_error *error)
+{
+    udpai_publishing *publishing = find(endpoint, ticket);
+    if (!publishing)
+        return; /* nobody waits for it any more */
+    if (error)
+        publishing->ticket = 0; /* the stream has ended: again on the next */
+    else
+        finish(publishing, publication, NULL);
+}
+
+static void
+on_deadline(udpai_timer *timer)
+{
+    udpai_publishing *publishing = UDPAI_CONTAINER_OF(timer, udpai_publishing, deadline);
+    udpai_str source = udpai_bytes_view(publishing->source);
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error = udpa_error_new(
+        UDPA_ERR_DEADLINE, udpai_node_source_error(publishing->endpoint->node, source),
+        "no receipt from source '%.*s' within %llu ms", (int)source.len, source.data,
+        (unsigned long long)publishing->timeout_ms);
+    finish(publishing, NULL, error);
+}
+
+void
+udpai_publications_end(udpa_endpoint *endpoint)
+{
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error =
+        udpa_error_new(UDPA_ERR_CLOSED, NULL, "the endpoint was closed before a receipt came");
+    while (!udpai_list_empty(&endpoint->publications))
+        finish(UDPAI_LIST_ENTRY(endpoint->publications.next, udpai_publishing, node), NULL, error);
+}
+
+/* ---- publishing ---- */
+
+static udpai_publication *
+copy_for_stream(const udpai_publication *from)
+{
+    UDPA_AUTO(udpai_publication_free) udpai_publication *copy = udpai_publication_new();
+    udpa_err err = copy ? udpai_publication_set(&copy->type_url, from->type_url) : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < from->entries.n && err == UDPA_OK; i++)
+        err = udpai_publication_add(copy, from->entries.items[i].resource, false);
+    for (size_t i = 0; i < from->removals.n && err == UDPA_OK; i++)
+        err = udpai_publication_remove(copy, from->removals.items[i].name);
+    return err == UDPA_OK ? UDPAI_TAKE(copy) : NULL;
+}
+
+void
+udpai_publications_run(udpa_endpoint *endpoint)
+{
+    UDPAI_LIST_FOREACH (at, &endpoint->publications) {
+        udpai_publishing *publishing = UDPAI_LIST_ENTRY(at, udpai_publishing, node);
+        udpai_str source = udpai_bytes_view(publishing->source);
+        if (publishing->ticket || !udpai_node_may_publish_to(endpoint->node, source))
+            continue;
+        udpai_publication *copy = copy_for_stream(publishing->publication);
+        if (copy)
+            publishing->ticket = udpai_node_publish(endpoint->node, source, copy);
+    }
+}
+
+/* ---- taking one in ---- */
+
+static udpa_err
+check(const udpa_publish_options *options, udpa_error **ret_error)
+{
+    if (options->struct_size < sizeof(*options))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "udpa_publish_options: struct_size is %zu: begin with "
+                          "UDPA_PUBLISH_OPTIONS_INIT",
+                          options->struct_size);
+    if (!options->receipt)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "a publication needs a receipt callback");
+    if (options->n_resources + options->n_removed_names == 0)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "there is nothing to publish");
+    if (options->n_removed_names && (!options->removed_type_url || !*options->removed_type_url))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "removing '%s' needs its type: set removed_type_url",
+                          options->removed_names[0]);
+    size_t size = 0;
+    for (size_t i = 0; i < options->n_resources; i++)
+        size += udpai_resource_footprint(options->resources[i]);
+    if (size > PUBLISH_MAX_BYTES)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "%zu bytes are more than the %zu that one publication may have: publish "
+                          "in parts",
+                          size, PUBLISH_MAX_BYTES);
+    return UDPA_OK;
+}
+
+static udpa_err
+add_removals(udpai_publication *publication,
+             const udpa_publish_options *options,
+             udpa_error **ret_error)
+{
+    if (!options->n_removed_names)
+        return UDPA_OK;
+    UDPAI_AUTO_FREE char *type_url = udpai_type_url_complete(options->removed_type_url);
+    udpa_err err = type_url
+                       ? udpai_publication_set(&publication->type_url, udpai_str_from(type_url))
+                       : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < options->n_removed_names && err == UDPA_OK; i++) {
+        udpai_str name = udpai_str_from(options->removed_names[i]);
+        err = udpai_name_check(name, ret_error);
+        if (err == UDPA_OK)
+            err = udpai_publication_remove(publication, name);
+    }
+    return err;
+}
+
+static udpa_err
+fill(udpai_publishing *publishing, const udpa_publish_options *options, udpa_error **ret_error)
+{
+    const udpa_endpoint *endpoint = publishing->endpoint;
+    udpai_str source = udpai_str_from(options->source);
+    if (!options->source && !udpai_node_only_source(endpoint->node, &source))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "the endpoint has not just one source: name the one to publish to");
+    if (!udpai_node_has_source(endpoint->node, source))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "there is no source '%.*s'", (int)source.len,
+                          source.data);
+    udpa_err err = udpa_bytes_new(&publishing->source, source.data, source.len);
+    if (err == UDPA_OK && !(publishing->publication = udpai_publication_new()))
+        err = UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < options->n_resources && err == UDPA_OK; i++)
+        err = udpai_publication_add(publishing->publication, options->resources[i], false);
+    if (err == UDPA_OK)
+        err = add_removals(publishing->publication, options, ret_error);
+    return udpai_fail_code(ret_error, err);
+}
+
+udpa_err
+udpa_publish(udpa_endpoint *endpoint, const udpa_publish_options *options, udpa_error **ret_error)
+{
+    udpa_err err = check(options, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_publishing *publishing = udpai_alloc(sizeof(*publishing));
+    if (!publishing)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    publishing->endpoint = endpoint;
+    publishing->timeout_ms = options->timeout_ms ? options->timeout_ms : TIMEOUT_MS;
+    publishing->receipt = options->receipt;
+    publishing->userdata = options->userdata;
+    udpai_list_init(&publishing->node);
+    udpai_timer_init(&publishing->deadline, on_deadline);
+    err = fill(publishing, options, ret_error);
+    if (err != UDPA_OK) {
+        free_publishing(publishing);
+        return err;
+    }
+    /* The wheel is not brought to the present here: that may call back. */
+    udpai_timer_set(udpai_loop_wheel_get(endpoint->wheel), &publishing->deadline,
+                    udpai_monotonic_ms() + publishing->timeout_ms);
+    udpai_list_append(&endpoint->publications, &publishing->node);
+    udpai_endpoint_touch(endpoint);
+    return UDPA_OK;
+}

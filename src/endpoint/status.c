@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the node says of itself, as resources of udpa.status.v1 in the namespace udpa.node.
+ *
+ * Describing every session costs something, so it is done only while somebody subscribes to such a
+ * type: at once, then once a second. Before the first description nothing negative is said, so that
+ * whoever asks gets a whole picture. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "endpoint/endpoint_internal.h"
+#include "loop/clock.h"
+#include "session/status.h"
+#include "wire/entry.h"
+
+#define TYPE_PREFIX "type.googleapis.com/udpa.status.v1."
+#define INTERVAL_MS 1000
+
+static const char *const types[] = {TYPE_PREFIX "NodeStatus", TYPE_PREFIX "SourceStatus",
+                                    TYPE_PREFIX "SessionStatus"};
+
+enum {
+    NODE,
+    SOURCE,
+    SESSION
+};
+
+struct udpai_own_status {
+    udpa_endpoint *endpoint;
+    udpai_timer timer;
+    size_t n_interested;
+    udpa_bytes *node_id;
+    udpa_bytes *version;
+    int64_t started_us;
+    size_t n_sessions;
+};
+
+typedef UDPAI_VECTOR(udpa_resource *) resource_list;
+
+/* ---- resources ---- */
+
+static void
+free_list(resource_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        udpa_resource_unref(list->items[i]);
+    udpai_vector_done(list);
+}
+
+/* Names it udpa.node/<node id>/<kind>[/<which>]. Without memory it is left out until the next time.
+ */
+static void
+add(const udpai_own_status *status,
+    resource_list *list,
+    int type,
+    udpai_str which,
+    udpa_bytes *body)
+{
+    static const char *const kinds[] = {"node", "source", "session"};
+    udpai_strbuf name = {0};
+    udpai_strbuf_puts(&name, UDPAI_NODE_NAMESPACE "/");
+    udpai_strbuf_str(&name, udpai_bytes_view(status->node_id));
+    udpai_strbuf_printf(&name, "/%s%s", kinds[type], which.len ? "/" : "");
+    udpai_strbuf_str(&name, which);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any =
+        body ? udpai_any_make(udpai_str_from(types[type]), udpai_bytes_view(body)) : NULL;
+    const udpai_resource_parts parts = {.name = udpai_strbuf_view(&name), .any = any};
+    udpa_resource *resource = NULL;
+    if (any && !udpai_strbuf_failed(&name) && udpai_resource_parts_check(&parts, NULL) == UDPA_OK &&
+        udpai_resource_make(&resource, &parts) == UDPA_OK && !udpai_vector_push(list, resource))
+        udpa_resource_unref(resource);
+    udpai_strbuf_done(&name);
+}
+
+static void
+set(udpai_own_status *status, int type, resource_list *list)
+{
+    if (udpai_node_set_own(status->endpoint->node, udpai_str_from(types[type]), list->items,
+                           list->n) != UDPA_OK)
+        udpai_log(UDPA_LOG_WARNING, "status", "the status of this node is not complete: %s",
+                  udpa_err_text(UDPA_ERR_NOMEM));
+    free_list(list);
+}
+
+/* ---- sessions ---- */
+
+static udpai_str
+session_id(const udpa_bytes *status)
+{
+    udpai_proto_reader reader = udpai_proto_read(udpai_bytes_view(status));
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == 1 && field.type == UDPAI_WIRE_BYTES)
+            return field.bytes;
+    return UDPAI_STR("");
+}
+
+static void
+set_sessions(udpai_own_status *status, const udpai_report *report)
+{
+    resource_list list = {0};
+    for (size_t i = 0; i < report->statuses.n; i++)
+        add(status, &list, SESSION, session_id(report->statuses.items[i]),
+            report->statuses.items[i]);
+    status->n_sessions = report->statuses.n;
+    set(status, SESSION, &list);
+}
+
+/* ---- sources ---- */
+
+struct sources {
+    const udpai_own_status *status;
+    resource_list list;
+};
+
+static void
+add_source(void *userdata, udpai_str name, udpa_bytes *body)
+{
+    struct sources *sources = userdata;
+    add(sources->status, &sources->list, SOURCE, name, body);
+}
+
+static void
+set_sources(udpai_own_status *status)
+{
+    struct sources sources = {status, {0}};
+    if (udpai_node_visit_sources(status->endpoint->node, add_source, &sources) != UDPA_OK)
+        udpai_log(UDPA_LOG_WARNING, "status", "some sources are left out of the status: %s",
+                  udpa_err_text(UDPA_ERR_NOMEM));
+    set(status, SOURCE, &sources.list);
+}
+
+/* ---- the node ---- */
+
+struct type_of_node {
+    udpai_proto_writer *writer;
+    const udpai_settled_facts *facts;
+};
+
+static void
+put_unsettled(udpai_proto_writer *writer, const udpai_settled_facts *facts, udpai_str type_url)
+{
+    for (size_t i = 0; facts && i < facts->n_missing; i++) {
+        const udpai_unsettled *missing = &facts->missing[i];
+        if (missing->type_url.len == 0 || udpai_str_eq(missing->type_url, type_url))
+            udpai_proto_put_bytes(writer, 3, missing->source);
+    }
+}
+
+static void
+put_type_fields(udpai_proto_writer *writer,
+                const udpai_settled_facts *facts,
+                udpai_str type_url,
+                size_t n_effective)
+{
+    udpai_proto_put_bytes(writer, 1, type_url);
+    udpai_proto_put_varint_opt(writer, 2, n_effective);
+    put_unsettled(writer, facts, type_url);
+}
+
+static bool
+put_type(void *userdata, udpai_str type_url, size_t n_effective)
+{
+    struct type_of_node *type = userdata;
+    if (udpai_str_starts(type_url, UDPAI_STR(TYPE_PREFIX)))
+        return true; /* a status does not speak of itself: it would change each time it is made */
+    udpai_proto_writer size = {0};
+    put_type_fields(&size, type->facts, type_url, n_effective);
+    udpai_proto_put_head(type->writer, 4, size.size);
+    put_type_fields(type->writer, type->facts, type_url, n_effective);
+    return true;
+}
+
+static void
+put_counter(udpai_proto_writer *writer, const char *name, uint64_t value)
+{
+    udpai_proto_writer size = {0};
+    udpai_proto_put_bytes(&size, 1, udpai_str_from(name));
+    udpai_proto_put_varint(&size, 2, value);
+    udpai_proto_put_head(writer, 6, size.size);
+    udpai_proto_put_bytes(writer, 1, udpai_str_from(name));
+    udpai_proto_put_varint(writer, 2, value);
+}
+
+static void
+put_node(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_own_status *status = what;
+    const udpa_endpoint *endpoint = status->endpoint;
+    const udpai_settled *settled = udpai_node_settled(endpoint->node);
+    udpai_proto_put_bytes(writer, 1, udpai_bytes_view(status->node_id));
+    udpai_proto_put_bytes(writer, 2, udpai_bytes_view(status->version));
+    udpai_timestamp_put(writer, 3, status->started_us);
+    struct type_of_node type = {writer, settled ? udpai_settled_facts_of(settled) : NULL};
+    udpai_store_visit_types(udpai_node_store(endpoint->node), put_type, &type);
+    udpai_proto_put_varint_opt(writer, 5, status->n_sessions);
+    udpai_stream_thread_stats stats;
+    udpai_stream_thread_stats_get(endpoint->streams, &stats);
+    put_counter(writer, "streams_refused", stats.n_refused);
+    put_counter(writer, "loops", udpai_node_n_loops(endpoint->node));
+}
+
+static void
+set_node(udpai_own_status *status)
+{
+    resource_list list = {0};
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_node, status);
+    add(status, &list, NODE, UDPAI_STR(""), body);
+    set(status, NODE, &list);
+}
+
+/* ---- when ---- */
+
+static void
+expect(udpai_own_status *status, bool expected)
+{
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
+        if (udpai_node_expect_own(status->endpoint->node, udpai_str_from(types[i]), expected) !=
+            UDPA_OK)
+            udpai_log(UDPA_LOG_WARNING, "status", "%s", udpa_err_text(UDPA_ERR_NOMEM));
+}
+
+static void
+ask(udpai_own_status *status)
+{
+    udpai_wheel *wheel = udpai_loop_wheel_get(status->endpoint->wheel);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_STATUS);
+    if (order)
+        udpai_stream_thread_order(status->endpoint->streams, order);
+    udpai_timer_set(wheel, &status->timer, wheel->now_ms + INTERVAL_MS);
+}
+
+static void
+on_timer(udpai_timer *timer)
+{
+    ask(UDPAI_CONTAINER_OF(timer, udpai_own_status, timer));
+}
+
+static void
+forget(udpai_own_status *status)
+{
+    udpai_timer_cancel(&status->timer);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
+        set(status, (int)i, &(resource_list){0});
+    expect(status, true);
+}
+
+static void
+take_interest(udpai_own_status *status, bool wanted)
+{
+    if (wanted && status->n_interested++ == 0)
+        ask(status);
+    else if (!wanted && --status->n_interested == 0)
+        forget(status);
+}
+
+static void
+take_descriptions(udpai_own_status *status, const udpai_report *report)
+{
+    if (!status->n_interested)
+        return; /* who asked has gone meanwhile */
+    set_sessions(status, report);
+    set_sources(status);
+    set_node(status);
+    expect(status, false);
+}
+
+void
+udpai_own_status_report(udpai_own_status *status, const udpai_report *report)
+{
+    if (report->kind == UDPAI_REPORT_STATUS)
+        take_descriptions(status, report);
+    else if (report->kind == UDPAI_REPORT_INTEREST &&
+             udpai_str_starts(report->subscription->type_url, UDPAI_STR(TYPE_PREFIX)))
+        take_interest(status, report->wanted);
+}
+
+/* ---- coming and going ---- */
+
+udpa_err
+udpai_own_status_new(udpai_own_status **ret_status,
+                     udpa_endpoint *endpoint,
+                     const udpai_endpoint_settings *settings)
+{
+    udpai_own_status *status = udpai_alloc(sizeof(*status));
+    if (!status)
+        return UDPA_ERR_NOMEM;
+    udpai_str id = settings->node.id, version = udpai_str_from(settings->version);
+    status->endpoint = endpoint;
+    status->started_us = udpai_wall_us();
+    udpai_timer_init(&status->timer, on_timer);
+    udpa_err err = udpa_bytes_new(&status->node_id, id.data, id.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&status->version, version.data, version.len);
+    if (err != UDPA_OK) {
+        udpai_own_status_free(status);
+        return err;
+    }
+    expect(status, true);
+    *ret_status = status;
+    return UDPA_OK;
+}
+
+void
+udpai_own_status_free(udpai_own_status *status)
+{
+    if (!status)
+        return;
+    udpai_timer_cancel(&status->timer);
+    udpa_bytes_unref(status->node_id);
+    udpa_bytes_unref(status->version);
+    udpai_free(status);
+}
