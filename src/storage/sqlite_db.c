@@ -116,7 +116,7 @@ udpai_sqlite_db_prepare(udpai_sqlite_db *db,
                         sqlite3_stmt **ret_statement,
                         udpa_error **ret_error)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     if (sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
         SQLITE_OK)
         return udpai_sqlite_db_fail(db, "read the database", ret_error);
@@ -130,7 +130,7 @@ udpai_sqlite_db_number(udpai_sqlite_db *db,
                        int64_t *ret_number,
                        udpa_error **ret_error)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     udpa_err err = udpai_sqlite_db_prepare(db, sql, &statement, ret_error);
     if (err != UDPA_OK)
         return err;
@@ -267,7 +267,7 @@ check_schema(udpai_sqlite_db *db, bool *ret_empty, udpa_error **ret_error)
 static udpa_err
 set_journal(udpai_sqlite_db *db, udpa_error **ret_error)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     udpa_err err = udpai_sqlite_db_prepare(db, "PRAGMA journal_mode = WAL", &statement, ret_error);
     if (err != UDPA_OK)
         return err;

@@ -78,7 +78,7 @@ write_pid(int fd)
 udpa_err
 udpai_sqlite_lock(const char *directory, int *ret_fd, udpa_error **ret_error)
 {
-    int directory_fd;
+    int directory_fd = -1;
     udpa_err err = open_directory(directory, &directory_fd, ret_error);
     if (err != UDPA_OK)
         return err;

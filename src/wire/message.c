@@ -290,7 +290,7 @@ udpai_message_decode(udpai_decoder *decoder,
                      udpai_message *ret_message,
                      udpa_error **ret_error)
 {
-    udpa_message *unpacked;
+    udpa_message *unpacked = NULL;
     udpa_err err = unpack(decoder, &udpa__service__discovery__v1__udpa_message__descriptor, bytes,
                           &unpacked, ret_error);
     if (err != UDPA_OK)
@@ -320,7 +320,7 @@ udpai_resource_decode(udpai_decoder *decoder,
                       udpa_resource **ret_resource,
                       udpa_error **ret_error)
 {
-    resource_message *unpacked;
+    resource_message *unpacked = NULL;
     udpa_err err = unpack(decoder, &udpa__service__discovery__v1__resource__descriptor, bytes,
                           &unpacked, ret_error);
     if (err != UDPA_OK)

@@ -77,7 +77,7 @@ udpai_xds_request_decode(udpai_decoder *decoder,
                          udpai_xds_request *ret_request,
                          udpa_error **ret_error)
 {
-    sotw_message *from;
+    sotw_message *from = NULL;
     udpa_err err = unpack(decoder, &envoy__service__discovery__v3__discovery_request__descriptor,
                           bytes, &from, ret_error);
     if (err != UDPA_OK)
@@ -104,7 +104,7 @@ udpai_xds_delta_request_decode(udpai_decoder *decoder,
                                udpai_xds_request *ret_request,
                                udpa_error **ret_error)
 {
-    delta_message *from;
+    delta_message *from = NULL;
     udpa_err err =
         unpack(decoder, &envoy__service__discovery__v3__delta_discovery_request__descriptor, bytes,
                &from, ret_error);
