@@ -34,4 +34,4 @@ full: # before a release: all compilers and sanitizers, long simulation, long fu
 	.ci/full
 
 clean:
-	rm -rf build build-asan build-fuzz build-full-*
+	rm -rf build build-asan build-fuzz build-sim build-full-*

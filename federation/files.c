@@ -143,6 +143,8 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
         directory->authority.len ? directory->authority : udpai_bytes_view(node->authority);
     const struct wanted list = {directory->resources, directory->n_resources};
     udpa_err err = set_all(node, origin, (udpai_str){0}, authority, &list, ret_error);
+    if (directory->is_partial)
+        return err;
     if (source)
         source_was_read(source);
     else

@@ -134,12 +134,19 @@ check_version(const struct intake *intake, const udpa_resource *resource, udpa_e
         udpa_resource_name(resource), udpa_resource_version(resource));
 }
 
+/* Is what the peer says of itself wanted here? */
+static bool
+is_status_of_source(const struct intake *intake)
+{
+    return intake->node->takes_status && intake->peer->source && intake->peer->source->serves_us;
+}
+
 static udpa_err
 judge(const struct intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
     const udpai_node *node = intake->node;
     udpa_err err = check_scope(intake, resource, ret_error);
-    if (err == UDPA_OK &&
+    if (err == UDPA_OK && !is_status_of_source(intake) &&
         udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), udpai_resource_name(resource)))
         err = udpai_fail(ret_error, UDPA_ERR_DENIED,
                          "'%s' lies in the reserved namespace %s, where only the node itself "
@@ -182,7 +189,8 @@ take_payload(struct intake *intake, udpai_publication_entry *entry)
     udpa_resource *resource = entry->resource;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpa_error *error = NULL;
-    if (intake->peer->source && udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
+    if (intake->peer->source && !is_status_of_source(intake) &&
+        udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
         return; /* what a source says of itself is to be had from itself */
     if (udpai_resource_passed(resource, udpai_bytes_view(node->id))) {
         node->n_loops++; /* our own word has come back: no error, and nothing to learn */
@@ -313,6 +321,28 @@ remove_in_type(void *userdata, udpai_str type_url, size_t n_effective)
     return true;
 }
 
+/* What came by an alias goes when the source says that the alias leads nowhere, unless something
+ * else brings it too. */
+static bool
+is_left(void *userdata, const udpa_resource *resource)
+{
+    const struct intake *intake = userdata;
+    const udpai_scope *scope = udpai_source_scope(
+        intake->peer->source, udpai_resource_type_url(resource), udpai_resource_name(resource));
+    if (udpa_resource_n_aliases(resource) == 0 || !scope || !scope->on_demand)
+        return true;
+    return udpai_scope_still_brings(scope, resource, intake->publication);
+}
+
+static void
+take_removed_aliases(struct intake *intake)
+{
+    const udpai_publication *publication = intake->publication;
+    if (publication->removals.n && intake->peer->source && intake->peer->source->serves_us)
+        udpai_store_withdraw_all(intake->node->store, intake->origin, publication->type_url,
+                                 (udpai_str){0}, is_left, intake);
+}
+
 static void
 take_removals(struct intake *intake)
 {
@@ -324,6 +354,7 @@ take_removals(struct intake *intake)
         else
             udpai_store_visit_types(intake->node->store, remove_in_type, &removal);
     }
+    take_removed_aliases(intake);
 }
 
 /* Positions of a publication's entries, by name, then by type, then as they stand. */

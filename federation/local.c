@@ -199,11 +199,11 @@ struct newcomer {
 };
 
 static bool
-add_existing(void *userdata, const udpai_contribution *contribution)
+add_existing(void *userdata, udpa_resource *resource)
 {
     struct newcomer *newcomer = userdata;
-    return !selects(newcomer->subscription, contribution->resource) ||
-           add_change(newcomer->update, contribution->resource, false);
+    return !selects(newcomer->subscription, resource) ||
+           add_change(newcomer->update, resource, false);
 }
 
 void
@@ -216,8 +216,9 @@ udpai_locals_tell_new(udpai_node *node)
         if (!subscription->is_new || !(newcomer.update = new_update(node)))
             continue;
         subscription->is_new = false;
-        udpai_store_visit_effective(node->store, udpai_bytes_view(subscription->type),
-                                    (udpai_str){0}, add_existing, &newcomer);
+        /* What the others were told last: what has changed since, all are told next. */
+        udpai_store_visit_told(node->store, udpai_bytes_view(subscription->type), add_existing,
+                               &newcomer);
         give(subscription, newcomer.update);
     }
 }
@@ -230,8 +231,9 @@ is_settled(const udpai_node *node, const udpai_local_subscription *subscription)
         return udpai_settled_query(node->settled, type, udpai_bytes_view(subscription->prefix),
                                    nobody) == UDPAI_SETTLED;
     for (size_t i = 0; i < subscription->names.n; i++)
-        if (udpai_settled_query(node->settled, type, udpai_bytes_view(subscription->names.items[i]),
-                                nobody) != UDPAI_SETTLED)
+        if (udpai_settled_query_name(node->settled, type,
+                                     udpai_bytes_view(subscription->names.items[i]),
+                                     nobody) != UDPAI_SETTLED)
             return false;
     return true;
 }

@@ -85,10 +85,10 @@ init_tables(udpai_node *node)
 }
 
 static bool
-is_certain(void *userdata, udpai_str type_url, udpai_str name)
+is_certain(void *userdata, const udpa_resource *last)
 {
     const udpai_node *node = userdata;
-    return udpai_settled_query(node->settled, type_url, name, (udpai_str){0}) == UDPAI_SETTLED;
+    return !udpai_settled_is_awaited(node->settled, last);
 }
 
 udpa_err
@@ -105,6 +105,7 @@ udpai_node_new(udpai_node **ret_node,
     node->env = *env;
     node->timing = config->timing;
     node->is_durable = config->is_durable;
+    node->takes_status = config->takes_status;
     node->max_changes_ahead = config->max_changes_ahead;
     node->is_dirty = true;
     init_tables(node);
@@ -386,7 +387,8 @@ void
 udpai_node_flush(udpai_node *node)
 {
     commit(node);
-    if (node->is_dirty)
+    for (int i = 0; node->is_dirty && i < 2;
+         i++) /* what a source is asked for, changes its state */
         evaluate(node);
     tell_changes(node);
     tell_settled(node);

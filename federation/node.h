@@ -85,7 +85,10 @@ typedef struct udpai_node_config {
     size_t n_providers;
     const udpai_dial_config *dials;
     size_t n_dials;
-    bool is_durable;          /* an engine keeps contributions */
+    bool is_durable; /* an engine keeps contributions */
+    /* What sources say of themselves, in the namespace udpa.node, is taken in like anything else:
+     * of endpoints, which nobody asks for their own status. */
+    bool takes_status;
     size_t max_changes_ahead; /* change sets that the stream side may have before it */
 } udpai_node_config;
 
@@ -146,6 +149,8 @@ typedef struct udpai_directory {
     udpai_str authority; /* empty: the node's */
     udpa_resource *const *resources;
     size_t n_resources;
+    /* Some of it could not be read yet: what is not among the resources may still be there. */
+    bool is_partial;
 } udpai_directory;
 
 /* What the directory does not have any more is withdrawn. The first resource that cannot be taken

@@ -41,6 +41,7 @@ struct udpai_scope {
     bool is_complete;                 /* the peer has said all of it on the present stream */
     bool is_known;                    /* it has ever, or so it was restored */
     uint64_t last_batch, done_batch;  /* Subscribes sent and answered on the present stream */
+    bool is_asked;                    /* on demand: all that is wanted, on the present stream */
     udpai_map wishes;                 /* on demand */
     udpai_list asked;                 /* of wishes, in the order of their batches */
     udpai_timer silence, silence_max; /* of a peer without our extensions */
@@ -174,7 +175,7 @@ struct udpai_node {
     udpai_wheel *wheel;
     udpai_node_env env;
     udpai_node_timing timing;
-    bool is_durable, is_started;
+    bool is_durable, is_started, takes_status;
     udpa_bytes *id;
     udpa_bytes *authority;
     udpai_store *store;
@@ -238,6 +239,19 @@ void udpai_scope_sync(udpai_scope *scope);
 void udpai_scope_reset(udpai_scope *scope);
 /* Somebody here wants this name or wildcard ('*' and a prefix), or nobody any more. */
 void udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted);
+
+/* The name, or the prefix of the wildcard. */
+static inline udpai_str
+udpai_wish_subject(const udpai_wish *wish)
+{
+    return (udpai_str){wish->text + wish->is_wildcard, wish->len - wish->is_wildcard};
+}
+
+/* The source has published removals: does anything else that it is asked for bring this resource?
+ */
+bool udpai_scope_still_brings(const udpai_scope *scope,
+                              const udpa_resource *resource,
+                              const udpai_publication *news);
 /* The peer has published something of this type. */
 void udpai_source_spoke(udpai_source *source, udpai_str type_url);
 /* The peer has answered a Subscribe. */

@@ -27,7 +27,7 @@ is_complete(const udpai_descriptor *descriptor)
     const udpai_scope *scope = descriptor->scope;
     if (descriptor->source->kind == UDPAI_SOURCE_PATH)
         return scope->is_known;
-    return scope->on_demand ? descriptor->source->may_ask && udpai_list_empty(&scope->asked)
+    return scope->on_demand ? scope->is_asked && udpai_list_empty(&scope->asked)
                             : scope->is_complete;
 }
 
@@ -208,7 +208,7 @@ is_ruled_out(const udpai_provider *provider, size_t index)
         return false;
     for (size_t i = index + 1; i < provider->descriptors.n; i++) {
         const udpai_descriptor *later = &provider->descriptors.items[i];
-        if (later->is_reached && later->scope->is_known &&
+        if (later->is_reached && (later->on_demand ? is_complete(later) : later->scope->is_known) &&
             udpai_prefix_covers(udpai_bytes_view(later->prefix), udpai_bytes_view(self->prefix)))
             return true;
     }
@@ -218,7 +218,7 @@ is_ruled_out(const udpai_provider *provider, size_t index)
 /* Collects facts for a snapshot; the tables are freed with done(). */
 struct facts {
     UDPAI_VECTOR(udpai_unsettled) missing;
-    UDPAI_VECTOR(udpai_str *) answers;
+    UDPAI_VECTOR(udpai_str *) wishes;
     UDPAI_VECTOR(udpai_str) types;
     bool failed;
 };
@@ -226,29 +226,29 @@ struct facts {
 static void
 facts_done(struct facts *facts)
 {
-    for (size_t i = 0; i < facts->answers.n; i++)
-        udpai_free(facts->answers.items[i]);
-    udpai_vector_done(&facts->answers);
+    for (size_t i = 0; i < facts->wishes.n; i++)
+        udpai_free(facts->wishes.items[i]);
+    udpai_vector_done(&facts->wishes);
     udpai_vector_done(&facts->missing);
     udpai_vector_done(&facts->types);
 }
 
+/* What of a scope on demand was answered, or was not. */
 static const udpai_str *
-list_answered(struct facts *facts, const udpai_scope *scope, size_t *ret_n)
+list_wishes(struct facts *facts, const udpai_scope *scope, bool answered, size_t *ret_n)
 {
-    udpai_str *answers = udpai_alloc_array(scope->wishes.n, sizeof(*answers));
-    if (!answers || !udpai_vector_push(&facts->answers, answers)) {
-        udpai_free(answers);
+    udpai_str *list = udpai_alloc_array(scope->wishes.n, sizeof(*list));
+    if (!list || !udpai_vector_push(&facts->wishes, list)) {
+        udpai_free(list);
         facts->failed = true;
         return NULL;
     }
     size_t at = 0;
     const udpai_wish *wish;
     while ((wish = udpai_map_next(&scope->wishes, &at)))
-        if (wish->is_known)
-            answers[(*ret_n)++] =
-                (udpai_str){wish->text + wish->is_wildcard, wish->len - wish->is_wildcard};
-    return answers;
+        if (wish->is_known == answered)
+            list[(*ret_n)++] = udpai_wish_subject(wish);
+    return list;
 }
 
 static void
@@ -266,8 +266,11 @@ add_missing(struct facts *facts, const udpai_node *node, const udpai_descriptor 
         missing.since_ms = source->active_since_ms;
     if (peer && peer->info)
         missing.peer_node = udpai_node_info_parts(peer->info)->id;
-    if (descriptor->on_demand)
-        missing.answered = list_answered(facts, descriptor->scope, &missing.n_answered);
+    if (descriptor->on_demand) {
+        missing.on_demand = true;
+        missing.answered = list_wishes(facts, descriptor->scope, true, &missing.n_answered);
+        missing.asked = list_wishes(facts, descriptor->scope, false, &missing.n_asked);
+    }
     if (!udpai_vector_push(&facts->missing, missing))
         facts->failed = true;
 }
@@ -309,6 +312,7 @@ udpai_providers_settled(const udpai_node *node)
     const udpai_settled_facts all = {
         .missing = facts.missing.items,
         .n_missing = facts.missing.n,
+        .asks_for_status = node->takes_status,
         .only_known_types = node->any_type != NULL,
         .known_types = facts.types.items,
         .n_known_types = facts.types.n,

@@ -17,13 +17,6 @@ wish_key(const void *item)
     return (udpai_str){wish->text, wish->len};
 }
 
-/* The name, or the prefix of the wildcard. */
-static udpai_str
-wish_subject(const udpai_wish *wish)
-{
-    return (udpai_str){wish->text + wish->is_wildcard, wish->len - wish->is_wildcard};
-}
-
 /* ---- sending ---- */
 
 static void
@@ -86,6 +79,8 @@ add_holding(void *userdata, const udpai_contribution *contribution)
     udpai_str name = udpai_resource_name(resource);
     if (!udpai_prefix_covers(held->message.name_space, name))
         return true;
+    if (udpai_resource_is_lazy(resource) && udpai_name_is_wildcard(held->message.names[0]))
+        return true; /* its name brought it, and will be asked for by itself */
     if (!held->extended)
         return udpai_vector_push(&held->versions,
                                  ((udpai_held_version){name, udpai_resource_version(resource)}));
@@ -154,6 +149,38 @@ unsubscribe(udpai_scope *scope, udpai_str name_space, udpai_str name)
     send_subscription(scope, UDPAI_ORDER_UNSUBSCRIBE, &message);
 }
 
+/* An Unsubscribe from the wildcard of everything, or any from a peer that knows no namespaces in
+ * it, takes all wildcards of the type away. Those that are wanted are asked for again in the next
+ * flush. */
+static void
+forget_wildcards(const udpai_scope *ended)
+{
+    UDPAI_LIST_FOREACH (node, &ended->source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(node, udpai_scope, in_source);
+        if (!udpai_str_eq(udpai_bytes_view(scope->type), udpai_bytes_view(ended->type)))
+            continue;
+        scope->is_sent = false;
+        size_t at = 0;
+        udpai_wish *wish;
+        while ((wish = udpai_map_next(&scope->wishes, &at))) {
+            if (!wish->is_wildcard)
+                continue;
+            wish->is_sent = false;
+            udpai_list_remove(&wish->in_asked);
+        }
+    }
+    udpai_node_touch(ended->source->node);
+}
+
+static void
+unsubscribe_wildcard(udpai_scope *scope, udpai_str prefix)
+{
+    const udpai_peer *peer = udpai_peer_find(scope->source->node, scope->source->session);
+    unsubscribe(scope, prefix, (udpai_str){"", 0});
+    if (prefix.len == 0 || !peer || !peer->is_extended)
+        forget_wildcards(scope);
+}
+
 /* ---- mirrors ---- */
 
 static void
@@ -167,7 +194,7 @@ sync_mirror(udpai_scope *scope)
     if (scope->wanted)
         subscribe(scope, prefix, &wildcard, 1);
     else
-        unsubscribe(scope, prefix, wildcard);
+        unsubscribe_wildcard(scope, prefix);
 }
 
 /* ---- on demand ---- */
@@ -182,15 +209,58 @@ free_wish(udpai_wish *wish)
 }
 
 static bool
-keep_known(void *userdata, const udpa_resource *resource)
+is_brought_by_name(const udpa_resource *resource, udpai_str name)
+{
+    if (udpai_str_eq(name, udpai_resource_name(resource)))
+        return true;
+    for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++)
+        if (udpai_str_eq(udpai_resource_alias(resource, i), name) ||
+            udpai_alias_matches(udpai_resource_alias(resource, i), name))
+            return true;
+    return false;
+}
+
+static bool
+is_removed_in(const udpai_publication *publication, udpai_str name)
+{
+    for (size_t i = 0; i < publication->removals.n; i++)
+        if (udpai_str_eq(publication->removals.items[i].name, name))
+            return true;
+    return false;
+}
+
+static bool
+brings(const udpai_wish *wish, const udpa_resource *resource)
+{
+    udpai_str subject = udpai_wish_subject(wish);
+    if (!wish->is_wildcard)
+        return is_brought_by_name(resource, subject);
+    return !udpai_resource_is_lazy(resource) &&
+           udpai_prefix_covers(subject, udpai_resource_name(resource));
+}
+
+bool
+udpai_scope_still_brings(const udpai_scope *scope,
+                         const udpa_resource *resource,
+                         const udpai_publication *news)
+{
+    size_t at = 0;
+    const udpai_wish *wish;
+    while ((wish = udpai_map_next(&scope->wishes, &at)))
+        if (wish->is_sent && brings(wish, resource) &&
+            (wish->is_wildcard || !is_removed_in(news, udpai_wish_subject(wish))))
+            return true;
+    return false;
+}
+
+static bool
+keep_wanted(void *userdata, const udpa_resource *resource)
 {
     const udpai_scope *scope = userdata;
     size_t at = 0;
     const udpai_wish *wish;
     while ((wish = udpai_map_next(&scope->wishes, &at)))
-        if (wish->is_wildcard
-                ? udpai_prefix_covers(wish_subject(wish), udpai_resource_name(resource))
-                : udpai_str_eq(wish_subject(wish), udpai_resource_name(resource)))
+        if (brings(wish, resource))
             return true;
     return false;
 }
@@ -201,14 +271,15 @@ on_linger_end(udpai_timer *timer)
 {
     udpai_wish *wish = UDPAI_CONTAINER_OF(timer, udpai_wish, linger);
     udpai_scope *scope = wish->scope;
-    udpai_str subject = wish_subject(wish);
-    if (wish->is_sent)
-        unsubscribe(scope, wish->is_wildcard ? subject : udpai_bytes_view(scope->prefix),
-                    wish->is_wildcard ? (udpai_str){"", 0} : subject);
+    udpai_str subject = udpai_wish_subject(wish);
+    if (wish->is_sent && wish->is_wildcard)
+        unsubscribe_wildcard(scope, subject);
+    else if (wish->is_sent)
+        unsubscribe(scope, udpai_bytes_view(scope->prefix), subject);
     free_wish(wish);
     udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
                              udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
-                             keep_known, scope);
+                             keep_wanted, scope);
     udpai_node_touch(scope->source->node);
 }
 
@@ -284,7 +355,7 @@ static void
 ask_wildcard(udpai_scope *scope, udpai_wish *wish)
 {
     udpai_str wildcard = {"", 0};
-    subscribe(scope, wish_subject(wish), &wildcard, 1);
+    subscribe(scope, udpai_wish_subject(wish), &wildcard, 1);
     note_asked(scope, wish);
 }
 
@@ -301,7 +372,8 @@ sync_wishes(udpai_scope *scope)
             continue;
         if (wish->is_wildcard)
             ask_wildcard(scope, wish);
-        else if (udpai_vector_reserve(&asked, 1) && udpai_vector_push(&names, wish_subject(wish)))
+        else if (udpai_vector_reserve(&asked, 1) &&
+                 udpai_vector_push(&names, udpai_wish_subject(wish)))
             asked.items[asked.n++] = wish;
     }
     bool is_full = names.n == NAMES_MAX;
@@ -315,15 +387,27 @@ sync_wishes(udpai_scope *scope)
         sync_wishes(scope);
 }
 
+/* Having nothing to ask for, it has its answer. */
+static void
+note_all_asked(udpai_scope *scope)
+{
+    if (scope->is_asked == scope->wanted)
+        return;
+    scope->is_asked = scope->wanted;
+    udpai_node_touch(scope->source->node);
+}
+
 void
 udpai_scope_sync(udpai_scope *scope)
 {
     if (!scope->source->may_ask || !scope->source->serves_us)
         return;
-    if (scope->on_demand)
-        sync_wishes(scope);
-    else
+    if (!scope->on_demand) {
         sync_mirror(scope);
+        return;
+    }
+    sync_wishes(scope);
+    note_all_asked(scope);
 }
 
 /* ---- answers ---- */
@@ -427,7 +511,7 @@ udpai_source_ask_again(udpai_source *source, udpai_str type_url, udpai_str name)
 void
 udpai_scope_reset(udpai_scope *scope)
 {
-    scope->is_sent = scope->is_complete = false;
+    scope->is_sent = scope->is_complete = scope->is_asked = false;
     scope->last_batch = scope->done_batch = 0;
     udpai_timer_cancel(&scope->silence);
     udpai_timer_cancel(&scope->silence_max);

@@ -6,6 +6,7 @@
 
 static long fail_after = -1;
 static atomic_ulong n_allocations;
+static atomic_ulong n_live;
 
 static bool
 may_allocate(void)
@@ -31,16 +32,30 @@ udpai_alloc_count(void)
     return atomic_load_explicit(&n_allocations, memory_order_relaxed);
 }
 
+unsigned long
+udpai_alloc_live(void)
+{
+    return atomic_load_explicit(&n_live, memory_order_relaxed);
+}
+
+static void *
+counted(void *memory)
+{
+    if (memory)
+        atomic_fetch_add_explicit(&n_live, 1, memory_order_relaxed);
+    return memory;
+}
+
 void *
 udpai_alloc(size_t size)
 {
-    return may_allocate() ? calloc(1, size ? size : 1) : NULL;
+    return may_allocate() ? counted(calloc(1, size ? size : 1)) : NULL;
 }
 
 void *
 udpai_alloc_array(size_t count, size_t size)
 {
-    return may_allocate() ? calloc(count ? count : 1, size ? size : 1) : NULL;
+    return may_allocate() ? counted(calloc(count ? count : 1, size ? size : 1)) : NULL;
 }
 
 void *
@@ -49,19 +64,22 @@ udpai_realloc_array(void *memory, size_t count, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || !may_allocate())
         return NULL;
-    return realloc(memory, bytes ? bytes : 1);
+    void *grown = realloc(memory, bytes ? bytes : 1);
+    return memory ? grown : counted(grown);
 }
 
 void
 udpai_free(void *memory)
 {
+    if (memory)
+        atomic_fetch_sub_explicit(&n_live, 1, memory_order_relaxed);
     free(memory);
 }
 
 void *
 udpai_memdup(const void *data, size_t size)
 {
-    void *copy = may_allocate() ? malloc(size ? size : 1) : NULL;
+    void *copy = may_allocate() ? counted(malloc(size ? size : 1)) : NULL;
     if (copy && size)
         memcpy(copy, data, size);
     return copy;
@@ -70,7 +88,7 @@ udpai_memdup(const void *data, size_t size)
 char *
 udpai_strndup(const char *text, size_t len)
 {
-    char *copy = len < SIZE_MAX && may_allocate() ? malloc(len + 1) : NULL;
+    char *copy = len < SIZE_MAX && may_allocate() ? counted(malloc(len + 1)) : NULL;
     if (copy) {
         if (len)
             memcpy(copy, text, len);

@@ -33,5 +33,7 @@ udpai_free_p(void *memory)
 void udpai_alloc_fail_after(long n_before_failure);
 /* For tests: allocations so far in this process. */
 unsigned long udpai_alloc_count(void);
+/* For tests: pieces of memory that are not freed yet. */
+unsigned long udpai_alloc_live(void);
 
 #endif

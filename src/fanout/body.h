@@ -72,6 +72,8 @@ typedef struct udpai_renderer {
     /* This protocol shows the content of a resource, its aliases and its ttl; who answers for it,
      * and what version he gave it, makes no difference. */
     bool shows_content_only;
+    /* What goes with a removal depends on what else its receiver has asked for. */
+    bool removals_are_private;
     /* In a state, refreshes may go out alone, without the rest of it. */
     bool refreshes_alone;
     /* Bytes that an item adds to a response; 0: this protocol has nothing to say of it. */

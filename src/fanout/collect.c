@@ -355,11 +355,12 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
     if (subscription->mode == UDPAI_MODE_STATE)
         return udpai_collect_state(subscription, false, ret_body);
     udpai_view *view = subscription->view;
+    const udpai_renderer *renderer = subscription->subscriber->renderer;
     uint64_t from = subscription->cursor.tombstones | REMOVALS_BIT;
-    bool shareable =
-        view && subscription->names.n == 0 && udpai_list_empty(&subscription->removals);
+    bool shareable = view && !renderer->removals_are_private && subscription->names.n == 0 &&
+                     udpai_list_empty(&subscription->removals);
     if (shareable) {
-        *ret_body = udpai_view_find_body(view, subscription->subscriber->renderer, from, limit);
+        *ret_body = udpai_view_find_body(view, renderer, from, limit);
         if (*ret_body) {
             subscription->cursor.tombstones = (*ret_body)->to;
             return UDPA_OK;

@@ -75,6 +75,7 @@ struct udpai_subscriber {
     uint64_t visibility;     /* subscribers of one number see the same */
     UDPAI_VECTOR(udpai_subscription *) subscriptions; /* by rank */
     size_t n_names;
+    size_t n_awaited; /* questions whose answer is to be called complete, and names in them */
     /* The scheduler's place. */
     size_t turn;
     uint64_t round_limit;
@@ -107,7 +108,8 @@ udpai_subscription_hold_digest(udpai_subscription *subscription, udpai_str name,
 udpa_err
 udpai_subscription_hold_way(udpai_subscription *subscription, udpai_str name, uint64_t way);
 
-/* Adds the wildcard of a prefix. What it covers is sent, again if need be. */
+/* Adds the wildcard of a prefix. What it covers is sent, again if need be. UDPA_ERR_LIMIT: too many
+ * wildcards, or views. */
 udpa_err udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix);
 /* Takes it away: of exactly this prefix, or all. */
 udpa_err udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str prefix);
@@ -131,7 +133,7 @@ void udpai_subscription_resend_all(udpai_subscription *subscription);
 /* In UDPAI_MODE_STATE: sends the state again, though nothing has changed. */
 void udpai_subscription_resend_state(udpai_subscription *subscription);
 /* Asks for one delivery of kind COMPLETE, after all that was subscribed up to now, once everything
- * below `scope` is settled; names: those of them. */
+ * below `scope` is settled; names: those of them. UDPA_ERR_LIMIT: too much waits already. */
 udpa_err udpai_subscription_await_complete(udpai_subscription *subscription,
                                            udpai_str prefix,
                                            const udpai_str *names,

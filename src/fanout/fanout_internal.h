@@ -290,9 +290,14 @@ void udpai_owed_done(udpai_owed *owed);
 /* Is all known of what lies at or below `scope`? If not, the subscription is told when it is. */
 bool
 udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms);
+/* The same of a name that is asked for as such. */
+bool udpai_subscription_is_name_settled(udpai_subscription *subscription,
+                                        udpai_str name,
+                                        uint64_t asked_ms);
 /* What was uncertain may be certain now. */
 void udpai_subscription_recheck(udpai_subscription *subscription);
-void udpai_await_free(udpai_await *await);
+/* It was answered, or will not be. */
+void udpai_await_done(udpai_subscription *subscription, udpai_await *await);
 bool udpai_subscription_covers(const udpai_subscription *subscription, udpai_str name);
 
 /* ---- wildcard.c ---- */
@@ -317,6 +322,8 @@ udpai_held_state udpai_held_match(udpai_subscription *subscription, const udpa_r
 void udpai_held_drop_all(udpai_subscription *subscription);
 /* Whatever it said it holds of this name: it wants it sent. */
 void udpai_held_forget(udpai_subscription *subscription, udpai_str name);
+/* Forgets what the subscription does not select any more. */
+void udpai_held_forget_uncovered(udpai_subscription *subscription);
 /* It may hold something of this name: once it is certain that there is nothing, it is told. Without
  * memory it is not. */
 void udpai_held_suspect(udpai_subscription *subscription, udpai_str name);

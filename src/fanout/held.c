@@ -44,6 +44,26 @@ udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
         (void)get_held(subscription, name);
 }
 
+/* Who has given a wildcard back keeps nothing of it, so that it must be sent again if it is asked
+ * for again. */
+void
+udpai_held_forget_uncovered(udpai_subscription *subscription)
+{
+    udpai_map kept;
+    udpai_map_init(&kept, subscription->held.key);
+    size_t at = 0;
+    udpai_held *held;
+    while ((held = udpai_map_next(&subscription->held, &at))) {
+        udpai_str name = {held->name, held->name_len};
+        bool stays = udpai_subscription_covers(subscription, name) ||
+                     udpai_subscription_has_name(subscription, name);
+        if (!stays || !udpai_map_add(&kept, held))
+            free_held(held);
+    }
+    udpai_map_done(&subscription->held);
+    subscription->held = kept;
+}
+
 udpa_err
 udpai_subscription_hold_version(udpai_subscription *subscription, udpai_str name, udpai_str version)
 {

@@ -116,8 +116,8 @@ static bool
 is_certain(udpai_name_sub *sub)
 {
     return sub->asked->resource ||
-           udpai_subscription_is_settled(sub->subscription, udpai_item_name(sub->asked),
-                                         sub->subscription->asked_ms);
+           udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(sub->asked),
+                                              sub->subscription->asked_ms);
 }
 
 static void
@@ -245,6 +245,8 @@ udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool te
     udpai_item *item = sub->asked;
     item->n_owed++; /* it may be needed below */
     free_sub(sub);
+    if (!udpai_subscription_covers(subscription, name))
+        udpai_held_forget(subscription, name);
     if (tell && subscription->view)
         tell_state_of(subscription, item);
     item->n_owed--;

@@ -109,8 +109,8 @@ await_is_settled(udpai_subscription *subscription, udpai_await *await)
         return udpai_subscription_is_settled(subscription, udpai_bytes_view(await->prefix),
                                              await->asked_ms);
     for (size_t i = 0; i < await->names.n; i++)
-        if (!udpai_subscription_is_settled(subscription, udpai_bytes_view(await->names.items[i]),
-                                           await->asked_ms))
+        if (!udpai_subscription_is_name_settled(
+                subscription, udpai_bytes_view(await->names.items[i]), await->asked_ms))
             return false;
     return true;
 }
@@ -142,8 +142,7 @@ complete_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
     udpa_err err = udpai_collect_complete(subscription, udpai_bytes_view(await->prefix), &body);
     if (err != UDPA_OK)
         return err;
-    udpai_list_remove(&await->node);
-    udpai_await_free(await);
+    udpai_await_done(subscription, await);
     return give(delivery, UDPAI_DELIVERY_COMPLETE, subscription, body);
 }
 

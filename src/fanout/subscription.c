@@ -4,6 +4,9 @@
 
 #include "model/name.h"
 
+/* What may wait to be called complete, beside all names that may be asked for, twice. */
+#define AWAITS_MAX 4096
+
 static udpai_str
 name_sub_key(const void *item)
 {
@@ -41,9 +44,9 @@ udpai_subscriber_init(udpai_subscriber *subscriber,
 static void
 free_awaits(udpai_subscription *subscription)
 {
-    udpai_list *node;
-    while ((node = udpai_list_pop(&subscription->awaits)))
-        udpai_await_free(UDPAI_LIST_ENTRY(node, udpai_await, node));
+    while (!udpai_list_empty(&subscription->awaits))
+        udpai_await_done(subscription,
+                         UDPAI_LIST_ENTRY(subscription->awaits.next, udpai_await, node));
 }
 
 static void
@@ -283,15 +286,17 @@ wait_for_settled(udpai_subscription *subscription)
         udpai_list_append(&subscription->topic->fanout->waiting, &subscription->in_waiting);
 }
 
-bool
-udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms)
+static bool
+is_settled(udpai_subscription *subscription, udpai_str scope, bool as_name, uint64_t asked_ms)
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     const udpai_fanout *fanout = subscriber->fanout;
     udpai_str except =
         subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
     udpai_str type_url = udpai_topic_url(subscription->topic);
-    udpai_settled_state state = udpai_settled_query(fanout->settled, type_url, scope, except);
+    udpai_settled_state state =
+        as_name ? udpai_settled_query_name(fanout->settled, type_url, scope, except)
+                : udpai_settled_query(fanout->settled, type_url, scope, except);
     if (state == UDPAI_SETTLED)
         return true;
     uint64_t since_ms = udpai_settled_since(fanout->settled, type_url, scope, except);
@@ -303,6 +308,20 @@ udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope,
         udpai_timer_set(fanout->wheel, &subscription->cycle, end_ms);
     wait_for_settled(subscription);
     return false;
+}
+
+bool
+udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms)
+{
+    return is_settled(subscription, scope, false, asked_ms);
+}
+
+bool
+udpai_subscription_is_name_settled(udpai_subscription *subscription,
+                                   udpai_str name,
+                                   uint64_t asked_ms)
+{
+    return is_settled(subscription, name, true, asked_ms);
 }
 
 /* What is still uncertain goes back to the list that it came from. */
@@ -330,14 +349,28 @@ udpai_subscription_recheck(udpai_subscription *subscription)
 
 /* ---- complete ---- */
 
-void
-udpai_await_free(udpai_await *await)
+static void
+free_await(udpai_await *await)
 {
     for (size_t i = 0; i < await->names.n; i++)
         udpa_bytes_unref(await->names.items[i]);
     udpai_vector_done(&await->names);
     udpa_bytes_unref(await->prefix);
     udpai_free(await);
+}
+
+static size_t
+await_cost(const udpai_await *await)
+{
+    return 1 + await->names.n;
+}
+
+void
+udpai_await_done(udpai_subscription *subscription, udpai_await *await)
+{
+    udpai_list_remove(&await->node);
+    subscription->subscriber->n_awaited -= await_cost(await);
+    free_await(await);
 }
 
 static bool
@@ -358,6 +391,10 @@ udpai_subscription_await_complete(udpai_subscription *subscription,
                                   const udpai_str *names,
                                   size_t n_names)
 {
+    udpai_subscriber *subscriber = subscription->subscriber;
+    if (subscriber->n_awaited + n_names >=
+        AWAITS_MAX + 2 * subscription->topic->fanout->options.max_names)
+        return UDPA_ERR_LIMIT;
     udpai_await *await = udpai_alloc(sizeof(*await));
     if (!await)
         return UDPA_ERR_NOMEM;
@@ -367,9 +404,10 @@ udpai_subscription_await_complete(udpai_subscription *subscription,
     for (size_t i = 0; i < n_names && err == UDPA_OK; i++)
         err = add_await_name(await, names[i]) ? UDPA_OK : UDPA_ERR_NOMEM;
     if (err != UDPA_OK) {
-        udpai_await_free(await);
+        free_await(await);
         return err;
     }
+    subscriber->n_awaited += await_cost(await);
     udpai_list_append(&subscription->awaits, &await->node);
     udpai_subscription_wake(subscription);
     return UDPA_OK;

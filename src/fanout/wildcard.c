@@ -5,6 +5,8 @@
 
 #include "model/name.h"
 
+#define PREFIXES_MAX 1024 /* of a subscription; each is held against all others */
+
 static bool
 was_sent(const udpai_cursor *cursor, uint64_t seq)
 {
@@ -211,6 +213,8 @@ udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix)
     subscription->asked_ms = subscription->topic->fanout->wheel->now_ms;
     if (find_prefix(subscription, prefix) < subscription->prefixes.n)
         return send_again(subscription, prefix);
+    if (subscription->prefixes.n >= PREFIXES_MAX)
+        return UDPA_ERR_LIMIT;
     udpa_bytes *copy = NULL;
     udpa_err err = udpa_bytes_new(&copy, prefix.data, prefix.len);
     if (err != UDPA_OK)
@@ -249,6 +253,7 @@ udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str prefix)
     if (index == subscription->prefixes.n)
         return UDPA_OK;
     forget_prefix(subscription, index);
+    udpai_held_forget_uncovered(subscription);
     return udpai_subscription_reselect(subscription, false);
 }
 
@@ -257,6 +262,7 @@ udpai_unsubscribe_all_wildcards(udpai_subscription *subscription)
 {
     while (subscription->prefixes.n)
         forget_prefix(subscription, subscription->prefixes.n - 1);
+    udpai_held_forget_uncovered(subscription);
     return udpai_subscription_reselect(subscription, false);
 }
 

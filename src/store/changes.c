@@ -68,9 +68,7 @@ static bool
 must_stay(const udpai_store_entry *entry)
 {
     const udpai_store *store = entry->type->store;
-    return store->certain &&
-           !store->certain(store->certain_userdata, udpai_store_type_url(entry->type),
-                           udpai_store_entry_name(entry));
+    return store->certain && !store->certain(store->certain_userdata, entry->told);
 }
 
 static udpa_err
@@ -80,7 +78,7 @@ tell(udpai_store_entry *entry, udpai_change_set *set)
     udpai_stored *now = udpai_store_select(entry);
     udpai_list_remove(&entry->dirty);
     if (!now && entry->told && must_stay(entry)) {
-        entry->effective = NULL;
+        /* What was effective, if it is still here, goes on keeping older generations out. */
         udpai_list_append(&entry->type->store->held_back, &entry->dirty);
         return UDPA_OK;
     }

@@ -14,11 +14,15 @@ is_first_hand(const udpa_resource *resource)
     return taken_from.len && udpai_str_eq(taken_from, udpai_resource_authority(resource));
 }
 
-static udpai_str
-stamping_node(const udpa_resource *resource)
+/* Were both stamped by one node, as they came to it from one place? Stamps of what came from two
+ * places would tell which arrived later, which says nothing. */
+static bool
+same_stamps(const udpa_resource *a, const udpa_resource *b)
 {
-    return udpa_resource_n_hops(resource) ? udpai_resource_hop(resource, 0).node_id
-                                          : (udpai_str){0};
+    if (udpa_resource_n_hops(a) == 0 || udpa_resource_n_hops(b) == 0)
+        return udpa_resource_n_hops(a) == udpa_resource_n_hops(b);
+    udpai_hop x = udpai_resource_hop(a, 0), y = udpai_resource_hop(b, 0);
+    return udpai_str_eq(x.node_id, y.node_id) && udpai_str_eq(x.authority, y.authority);
 }
 
 static bool
@@ -34,7 +38,7 @@ udpai_store_comparable(const udpa_resource *a, const udpa_resource *b)
         return false;
     if (compares_everywhere(a) != compares_everywhere(b))
         return false;
-    return compares_everywhere(a) || udpai_str_eq(stamping_node(a), stamping_node(b));
+    return compares_everywhere(a) || same_stamps(a, b);
 }
 
 static int

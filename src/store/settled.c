@@ -60,6 +60,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
     for (size_t i = 0; i < facts->n_missing; i++) {
         const udpai_unsettled *from = &facts->missing[i];
         udpai_str *answered = take_table(tables, from->n_answered * sizeof(*answered));
+        udpai_str *asked = take_table(tables, from->n_asked * sizeof(*asked));
         const udpai_unsettled entry = {
             .type_url = copy_text(text, from->type_url),
             .prefix = copy_text(text, from->prefix),
@@ -69,6 +70,9 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .since_ms = from->since_ms,
             .answered = copy_texts(text, answered, from->answered, from->n_answered),
             .n_answered = from->n_answered,
+            .on_demand = from->on_demand,
+            .asked = copy_texts(text, asked, from->asked, from->n_asked),
+            .n_asked = from->n_asked,
         };
         if (missing)
             missing[i] = entry;
@@ -111,11 +115,26 @@ udpai_settled_unref(udpai_settled *settled)
 }
 
 static bool
-is_answered(const udpai_unsettled *missing, udpai_str scope)
+is_answered(const udpai_unsettled *missing, udpai_str scope, bool as_name)
 {
     for (size_t i = 0; i < missing->n_answered; i++)
-        if (udpai_prefix_covers(missing->answered[i], scope))
+        if (as_name ? udpai_str_eq(missing->answered[i], scope)
+                    : udpai_prefix_covers(missing->answered[i], scope))
             return true;
+    return false;
+}
+
+static bool
+is_asked(const udpai_unsettled *missing, const udpa_resource *resource)
+{
+    for (size_t i = 0; i < missing->n_asked; i++) {
+        if (udpai_prefix_covers(missing->asked[i], udpai_resource_name(resource)))
+            return true;
+        for (size_t k = 0; k < udpa_resource_n_aliases(resource); k++)
+            if (udpai_str_eq(udpai_resource_alias(resource, k), missing->asked[i]) ||
+                udpai_alias_matches(udpai_resource_alias(resource, k), missing->asked[i]))
+                return true;
+    }
     return false;
 }
 
@@ -125,26 +144,43 @@ is_of_node(udpai_str scope)
     return udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), scope);
 }
 
+/* Is it where only the node itself speaks? */
 static bool
-concerns(const udpai_unsettled *missing, udpai_str type_url, udpai_str scope)
+is_own(const udpai_settled_facts *facts, udpai_str scope)
 {
-    if (is_of_node(scope) && !is_of_node(missing->prefix))
+    return !facts->asks_for_status && is_of_node(scope);
+}
+
+/* Could it own something there? */
+static bool
+may_own(const udpai_settled_facts *facts,
+        const udpai_unsettled *missing,
+        udpai_str type_url,
+        udpai_str scope)
+{
+    if (is_own(facts, scope) && !is_of_node(missing->prefix))
         return false;
     return (missing->type_url.len == 0 || udpai_str_eq(missing->type_url, type_url)) &&
            (udpai_prefix_covers(missing->prefix, scope) ||
-            udpai_prefix_covers(scope, missing->prefix)) &&
-           !is_answered(missing, scope);
+            udpai_prefix_covers(scope, missing->prefix));
 }
 
-/* Does this one keep us from knowing what does not come from the node `except_node`? */
+/* What a snapshot is asked for. */
+struct question {
+    udpai_str type_url, scope, except_node;
+    bool as_name;
+};
+
+/* Does this one keep us from knowing? */
 static bool
-is_missed(const udpai_unsettled *missing,
-          udpai_str type_url,
-          udpai_str scope,
-          udpai_str except_node)
+is_missed(const udpai_settled_facts *facts,
+          const udpai_unsettled *missing,
+          const struct question *question)
 {
-    return concerns(missing, type_url, scope) &&
-           !(except_node.len && udpai_str_eq(missing->peer_node, except_node));
+    if (question->except_node.len && udpai_str_eq(missing->peer_node, question->except_node))
+        return false;
+    return may_own(facts, missing, question->type_url, question->scope) &&
+           !is_answered(missing, question->scope, question->as_name);
 }
 
 static bool
@@ -156,18 +192,16 @@ is_known_type(const udpai_settled_facts *facts, udpai_str type_url)
     return !facts->only_known_types;
 }
 
-udpai_settled_state
-udpai_settled_query(const udpai_settled *settled,
-                    udpai_str type_url,
-                    udpai_str name_or_prefix,
-                    udpai_str except_node)
+static udpai_settled_state
+answer(const udpai_settled *settled, const struct question *question)
 {
-    if (!settled || !(is_known_type(&settled->facts, type_url) || is_of_node(name_or_prefix)))
+    if (!settled || !(is_known_type(&settled->facts, question->type_url) ||
+                      is_own(&settled->facts, question->scope)))
         return UDPAI_UNSETTLED;
     udpai_settled_state state = UDPAI_SETTLED;
     for (size_t i = 0; i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
-        if (!is_missed(missing, type_url, name_or_prefix, except_node))
+        if (!is_missed(&settled->facts, missing, question))
             continue;
         if (!missing->may_wait_for_us)
             return UDPAI_UNSETTLED;
@@ -176,17 +210,54 @@ udpai_settled_query(const udpai_settled *settled,
     return state;
 }
 
+udpai_settled_state
+udpai_settled_query(const udpai_settled *settled,
+                    udpai_str type_url,
+                    udpai_str name_or_prefix,
+                    udpai_str except_node)
+{
+    const struct question question = {type_url, name_or_prefix, except_node, false};
+    return answer(settled, &question);
+}
+
+udpai_settled_state
+udpai_settled_query_name(const udpai_settled *settled,
+                         udpai_str type_url,
+                         udpai_str name,
+                         udpai_str except_node)
+{
+    const struct question question = {type_url, name, except_node, true};
+    return answer(settled, &question);
+}
+
+bool
+udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *resource)
+{
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    if (!settled || !(is_known_type(&settled->facts, type_url) || is_own(&settled->facts, name)))
+        return true;
+    const struct question question = {type_url, name, {0}, false};
+    for (size_t i = 0; i < settled->facts.n_missing; i++) {
+        const udpai_unsettled *missing = &settled->facts.missing[i];
+        if (missing->on_demand
+                ? may_own(&settled->facts, missing, type_url, name) && is_asked(missing, resource)
+                : is_missed(&settled->facts, missing, &question))
+            return true;
+    }
+    return false;
+}
+
 uint64_t
 udpai_settled_since(const udpai_settled *settled,
                     udpai_str type_url,
                     udpai_str name_or_prefix,
                     udpai_str except_node)
 {
+    const struct question question = {type_url, name_or_prefix, except_node, true};
     uint64_t since_ms = 0;
     for (size_t i = 0; settled && i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
-        if (is_missed(missing, type_url, name_or_prefix, except_node) &&
-            missing->since_ms > since_ms)
+        if (is_missed(&settled->facts, missing, &question) && missing->since_ms > since_ms)
             since_ms = missing->since_ms;
     }
     return since_ms;
@@ -215,7 +286,9 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
     return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
            udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
            a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
-           same_texts(a->answered, a->n_answered, b->answered, b->n_answered);
+           a->on_demand == b->on_demand &&
+           same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
+           same_texts(a->asked, a->n_asked, b->asked, b->n_asked);
 }
 
 bool

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "model/resource.h"
 
 /* Where each node speaks of itself alone: sources are waited for there only if they are of this
  * very namespace. */
@@ -26,11 +27,17 @@ typedef struct udpai_unsettled {
     /* What it has answered all the same: names, or prefixes of which it has said all. */
     const udpai_str *answered;
     size_t n_answered;
+    /* It is asked for single names and prefixes only; of these it has not answered yet. */
+    bool on_demand;
+    const udpai_str *asked;
+    size_t n_asked;
 } udpai_unsettled;
 
 typedef struct udpai_settled_facts {
     const udpai_unsettled *missing;
     size_t n_missing;
+    /* Sources are asked for what they say of themselves: the node's namespace is like any other. */
+    bool asks_for_status;
     /* Set if other types than these may have sources that nobody has thought of yet: then nothing
      * is settled of them. */
     bool only_known_types;
@@ -59,6 +66,15 @@ udpai_settled_state udpai_settled_query(const udpai_settled *settled,
                                         udpai_str name_or_prefix,
                                         udpai_str except_node);
 
+/* The same of a name that somebody asks for as such: a source on demand must have been asked for
+ * just it, since what is lazy comes by no prefix. */
+udpai_settled_state udpai_settled_query_name(const udpai_settled *settled,
+                                             udpai_str type_url,
+                                             udpai_str name,
+                                             udpai_str except_node);
+/* May somebody here still be waiting for an answer that concerns this resource, by whatever name?
+ */
+bool udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *resource);
 /* Where the answer is UDPAI_SETTLED_AFTER_WAIT: since when all that is missing may be waiting for
  * us. The wait does not begin before, for a source that is not there is never waited out. */
 uint64_t udpai_settled_since(const udpai_settled *settled,

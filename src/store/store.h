@@ -46,9 +46,9 @@ UDPA_DEFINE_CLEANUP(udpai_store, udpai_store_free)
 /* What may change at run time. */
 void udpai_store_set_options(udpai_store *store, const udpai_store_options *options);
 
-/* May it be told that there is no resource of this name any more? Until it may, the last one stays.
- * Without such a function: always. */
-typedef bool (*udpai_store_certain_fn)(void *userdata, udpai_str type_url, udpai_str name);
+/* May it be told that this resource is not there any more? Until it may, it stays. Without such a
+ * function: always. */
+typedef bool (*udpai_store_certain_fn)(void *userdata, const udpa_resource *last);
 void udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void *userdata);
 /* The answers of that function may have changed. */
 void udpai_store_recheck_removals(udpai_store *store);
@@ -137,6 +137,13 @@ void udpai_store_visit_effective(const udpai_store *store,
                                  udpai_str prefix,
                                  udpai_store_visit_fn visit,
                                  void *userdata);
+/* What take_changes() has told of a type and not taken back: also what is not certain to be gone,
+ * and has no contribution any more. */
+typedef bool (*udpai_store_told_fn)(void *userdata, udpa_resource *resource);
+void udpai_store_visit_told(const udpai_store *store,
+                            udpai_str type_url,
+                            udpai_store_told_fn visit,
+                            void *userdata);
 /* The highest generation ever seen of the name, as far as it is remembered; 0: none. */
 uint64_t
 udpai_store_highest_generation(const udpai_store *store, udpai_str type_url, udpai_str name);

@@ -114,6 +114,20 @@ udpai_store_visit_effective(const udpai_store *store,
     }
 }
 
+void
+udpai_store_visit_told(const udpai_store *store,
+                       udpai_str type_url,
+                       udpai_store_told_fn visit,
+                       void *userdata)
+{
+    const udpai_store_type *type = udpai_store_find_type(store, type_url);
+    size_t at = 0;
+    const udpai_store_entry *entry;
+    while (type && (entry = udpai_map_next(&type->entries, &at)))
+        if (entry->told && !visit(userdata, entry->told))
+            return;
+}
+
 uint64_t
 udpai_store_highest_generation(const udpai_store *store, udpai_str type_url, udpai_str name)
 {

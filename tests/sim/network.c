@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/proto.h"
 
 typedef struct sim_end sim_end;
 
 struct sim_message {
     udpai_list node;
+    uint64_t number; /* in the order of sending */
     udpa_bytes *bytes;
 };
 
@@ -34,11 +34,16 @@ struct sim_stream {
 
 /* ---- latency ---- */
 
+static bool
+is_slow(const sim_world *world)
+{
+    return world->now_us < world->slow_until_us;
+}
+
 static uint64_t
 latency_us(sim_world *world)
 {
-    uint64_t most = world->now_us < world->slow_until_us ? 400000 : 4000;
-    return 50 + sim_below(&world->random, most);
+    return 50 + sim_below(&world->random, is_slow(world) ? 400000 : 4000);
 }
 
 static sim_end *
@@ -240,31 +245,73 @@ sim_show_message(const udpai_message *message)
 /* ---- reading and writing ---- */
 
 static void
-count_kind(sim_world *world, udpai_str message)
+count_publication(sim_world *world, const udpai_publication *publication)
 {
-    static const sim_count kinds[] = {SIM_SUBSCRIBES, SIM_UNSUBSCRIBES, SIM_PUBLISHES, SIM_RECEIPTS,
-                                      SIM_SUBSCRIPTION_ERRORS};
-    udpai_proto_reader reader = udpai_proto_read(message);
-    udpai_proto_field field;
-    if (udpai_proto_next(&reader, &field) && field.number >= 1 && field.number <= 5)
-        world->counts[kinds[field.number - 1]]++;
+    world->counts[SIM_PUBLISHES]++;
+    world->counts[SIM_COMPLETES] += publication->complete;
+    world->counts[SIM_REMOVALS] += publication->removals.n;
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        const udpai_publication_entry *entry = &publication->entries.items[i];
+        world->counts[SIM_REFRESHES] += entry->is_refresh;
+        world->counts[SIM_NODES] +=
+            udpai_str_eq(udpai_resource_type_url(entry->resource), UDPAI_STR(UDPAI_TYPE_NODE));
+    }
 }
 
 static void
-show(const sim_end *end, udpai_str bytes)
+count_message(sim_world *world, const udpai_message *message)
 {
-    const sim_world *world = end->node->world;
+    switch (message->kind) {
+    case UDPAI_MESSAGE_SUBSCRIBE:
+        world->counts[SIM_SUBSCRIBES]++;
+        break;
+    case UDPAI_MESSAGE_UNSUBSCRIBE:
+        world->counts[SIM_UNSUBSCRIBES]++;
+        break;
+    case UDPAI_MESSAGE_SUBSCRIPTION_ERROR:
+        world->counts[SIM_SUBSCRIPTION_ERRORS]++;
+        break;
+    case UDPAI_MESSAGE_PUBLISH:
+        count_publication(world, message->publication);
+        break;
+    case UDPAI_MESSAGE_RECEIPT:
+        world->counts[message->receipt.n_statuses ? SIM_RECEIPTS_REFUSED : SIM_RECEIPTS_OK]++;
+        break;
+    default:
+        break;
+    }
+}
+
+static void
+show(const sim_end *end, const udpai_message *message)
+{
     const sim_end *from = other_end((sim_end *)(uintptr_t)end);
-    udpai_decoder decoder;
-    udpai_message message = {0};
-    udpai_decoder_init(&decoder);
-    fprintf(stderr, "%9llu %s -> %s:", (unsigned long long)sim_ms(world),
+    fprintf(stderr, "%9llu %s -> %s:", (unsigned long long)sim_ms(end->node->world),
             from->node ? from->node->id : "?", end->node->id);
-    if (udpai_message_decode(&decoder, bytes, true, &message, NULL) == UDPA_OK)
-        sim_show_message(&message);
+    sim_show_message(message);
     fprintf(stderr, "\n");
+}
+
+static void
+look_at(const sim_end *end, const struct sim_message *sent)
+{
+    sim_world *world = end->node->world;
+    udpai_message message = {0};
+    udpa_error *error = NULL;
+    if (udpai_message_decode(&world->decoder, udpai_bytes_view(sent->bytes), true, &message,
+                             &error) != UDPA_OK) {
+        fprintf(stderr, "FAIL: %s is sent what cannot be read: %s\n", end->node->id,
+                udpa_error_message(error));
+        exit(EXIT_FAILURE);
+    }
+    count_message(world, &message);
+    if (world->trace)
+        show(end, &message);
     udpai_message_done(&message);
-    udpai_decoder_done(&decoder);
+    if (sent->number < world->latest_delivered)
+        world->counts[SIM_REORDERS]++;
+    else
+        world->latest_delivered = sent->number;
 }
 
 static void
@@ -277,9 +324,7 @@ deliver(sim_end *end)
         return;
     struct sim_message *message = UDPAI_LIST_ENTRY(at, struct sim_message, node);
     sim_node *node = end->node;
-    count_kind(node->world, udpai_bytes_view(message->bytes));
-    if (node->world->trace)
-        show(end, udpai_bytes_view(message->bytes));
+    look_at(end, message);
     sim_hub_begin(node);
     udpai_session_receive(end->session, udpai_bytes_view(message->bytes));
     sim_hub_end(node);
@@ -333,9 +378,11 @@ on_write(udpai_stream *stream, const udpai_outgoing *message)
         if (!sent)
             abort();
         sent->bytes = join(message);
+        sent->number = ++world->n_sent;
         udpai_list_init(&sent->node);
         udpai_list_append(&peer->inbox, &sent->node);
         peer->last_arrival_us = arrival;
+        world->counts[SIM_DELAYS] += is_slow(world);
         end_after(peer, world, arrival - world->now_us, deliver);
     }
     end_after(end, world, sim_below(&world->random, 3000), written);

@@ -8,22 +8,9 @@
 #include "network.h"
 
 const char *const sim_count_names[SIM_COUNTS] = {
-    "subscribes",
-    "unsubscribes",
-    "publishes",
-    "receipts",
-    "subscription errors",
-    "connects",
-    "dials failed",
-    "cuts",
-    "messages lost",
-    "crashes",
-    "crashes without state",
-    "restarts",
-    "partitions",
-    "slow links",
-    "pauses",
-    "commits",
+#define SIM_COUNT_NAME(name, text) [SIM_##name] = text,
+    SIM_COUNTS_TABLE(SIM_COUNT_NAME)
+#undef SIM_COUNT_NAME
 };
 
 /* ---- events ---- */
@@ -400,6 +387,8 @@ end_commit(sim_world *world, void *userdata)
         loop_begin(node);
         udpai_node_committed(node->node, commit->ticket, UDPA_OK);
         loop_end(node);
+    } else {
+        world->counts[SIM_COMMITS_LOST]++;
     }
     udpai_durable_batch_free(commit->batch);
     udpai_free(commit);
@@ -424,6 +413,8 @@ on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
     if (!commit)
         abort();
     *commit = (struct commit){node, node->epoch, batch, ticket};
+    if (node->dies_committing)
+        node_after(node, 1, node->dies);
     sim_after(node->world, disk_time_us(node), end_commit, commit);
 }
 
@@ -471,6 +462,7 @@ make_halves(sim_node *node, const sim_node_plan *plan)
         .wall_us = wall_us,
         .random = random_number,
         .published = on_published,
+        .may_publish = node->may_publish,
         .userdata = node,
     };
     udpa_error *error = NULL;
@@ -546,6 +538,7 @@ sim_crash_node(sim_node *node, bool keep_state)
     node->node = udpai_node_free(node->node);
     drop_messages(node);
     node->disk_busy_until_us = 0;
+    node->dies_committing = false;
     if (!keep_state) {
         for (size_t i = 0; i < node->kept.n; i++)
             release_op(&node->kept.items[i]);
@@ -562,6 +555,7 @@ sim_world_init(sim_world *world, uint64_t seed)
     world->partition_stride = SIM_NODES_MAX;
     world->partitioned = udpai_alloc_array((size_t)SIM_NODES_MAX * SIM_NODES_MAX, sizeof(bool));
     udpai_list_init(&world->streams);
+    udpai_decoder_init(&world->decoder);
     if (!world->partitioned)
         abort();
 }
@@ -580,5 +574,6 @@ sim_world_done(sim_world *world)
     }
     udpai_vector_done(&world->nodes);
     udpai_vector_done(&world->events);
+    udpai_decoder_done(&world->decoder);
     udpai_free(world->partitioned);
 }

@@ -16,23 +16,49 @@ typedef struct sim_node sim_node;
 typedef struct sim_stream sim_stream;
 
 /* What happened how often; a run in which one stays zero has not tested what it claims to. */
+#define SIM_COUNTS_TABLE(X)                                                                        \
+    X(NODES, "nodes introduced")                                                                   \
+    X(SUBSCRIBES, "subscribes")                                                                    \
+    X(UNSUBSCRIBES, "unsubscribes")                                                                \
+    X(SUBSCRIPTION_ERRORS, "subscription errors")                                                  \
+    X(PUBLISHES, "publishes")                                                                      \
+    X(REFRESHES, "refreshes")                                                                      \
+    X(REMOVALS, "removals")                                                                        \
+    X(COMPLETES, "completes")                                                                      \
+    X(RECEIPTS_OK, "receipts: applied")                                                            \
+    X(RECEIPTS_REFUSED, "receipts: refused")                                                       \
+    X(CONNECTS, "connects")                                                                        \
+    X(DIALS_FAILED, "dials failed")                                                                \
+    X(DELAYS, "messages delayed")                                                                  \
+    X(REORDERS, "messages overtaken")                                                              \
+    X(MESSAGES_LOST, "messages lost")                                                              \
+    X(CUTS, "cuts")                                                                                \
+    X(PARTITIONS, "partitions")                                                                    \
+    X(SLOW_TIMES, "slow times")                                                                    \
+    X(PAUSES, "pauses")                                                                            \
+    X(CRASHES, "crashes with state")                                                               \
+    X(CRASHES_WITHOUT_STATE, "crashes without state")                                              \
+    X(RESTARTS, "restarts")                                                                        \
+    X(COMMITS, "commits")                                                                          \
+    X(COMMITS_LOST, "commits lost")                                                                \
+    X(FILE_EDITS, "file edits")                                                                    \
+    X(FILE_REMOVALS, "file removals")                                                              \
+    X(EXPIRIES, "expiries")                                                                        \
+    X(INTEREST_CHANGES, "changes of interest")                                                     \
+    X(ALIASES, "resources by alias")                                                               \
+    X(LAZY, "lazy resources by name")                                                              \
+    X(CHAINED, "resources over 3 hops")                                                            \
+    X(LOOPS, "loops")                                                                              \
+    X(PUBLISHED_OK, "publications applied")                                                        \
+    X(PUBLISHED_REFUSED, "publications refused")                                                   \
+    X(REFUSED_BY_ACL, "refused for the namespace")                                                 \
+    X(FAIL_OVERS, "fail-overs")                                                                    \
+    X(HAND_BACKS, "hand-backs")
+
 typedef enum sim_count {
-    SIM_SUBSCRIBES,
-    SIM_UNSUBSCRIBES,
-    SIM_PUBLISHES,
-    SIM_RECEIPTS,
-    SIM_SUBSCRIPTION_ERRORS,
-    SIM_CONNECTS,
-    SIM_DIALS_FAILED,
-    SIM_CUTS,
-    SIM_MESSAGES_LOST,
-    SIM_CRASHES,
-    SIM_CRASHES_WITHOUT_STATE,
-    SIM_RESTARTS,
-    SIM_PARTITIONS,
-    SIM_SLOW_LINKS,
-    SIM_PAUSES,
-    SIM_COMMITS,
+#define SIM_COUNT_ENUM(name, text) SIM_##name,
+    SIM_COUNTS_TABLE(SIM_COUNT_ENUM)
+#undef SIM_COUNT_ENUM
     SIM_COUNTS,
 } sim_count;
 
@@ -58,9 +84,12 @@ struct sim_node {
                       uint64_t ticket,
                       const udpai_publication *publication,
                       const udpa_error *error);
+    udpai_acl_publish_fn may_publish; /* NULL: everybody everything; its userdata is the node */
+    void (*dies)(sim_node *self);     /* crashes it; called while a commit is under way */
     void *userdata;
     bool is_up;
-    unsigned epoch; /* grows with each crash: what was meant for an earlier life is void */
+    bool dies_committing; /* in its next commit */
+    unsigned epoch;       /* grows with each crash: what was meant for an earlier life is void */
     udpai_wheel loop_wheel, hub_wheel;
     udpai_node *node;
     udpai_hub *hub;
@@ -84,6 +113,8 @@ struct sim_world {
     bool *partitioned; /* [a * n + b] */
     size_t partition_stride;
     uint64_t slow_until_us;
+    uint64_t n_sent, latest_delivered; /* messages, in the order they were sent */
+    udpai_decoder decoder;
     uint64_t counts[SIM_COUNTS];
     bool trace;
 };

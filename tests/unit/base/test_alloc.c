@@ -169,6 +169,27 @@ allocations_are_counted(void **state)
     assert_int_equal(udpai_alloc_count() - before, 6);
 }
 
+static void
+what_is_not_freed_is_counted(void **state)
+{
+    (void)state;
+    unsigned long before = udpai_alloc_live();
+    char *grown = udpai_realloc_array(NULL, 4, 1);
+    char *copy = udpai_strdup("text");
+    assert_int_equal(udpai_alloc_live() - before, 2);
+    grown = udpai_realloc_array(grown, 400, 1);
+    assert_non_null(grown);
+    assert_int_equal(udpai_alloc_live() - before, 2);
+    udpai_alloc_fail_after(0);
+    assert_null(udpai_alloc(1));
+    udpai_alloc_fail_after(-1);
+    udpai_free(NULL);
+    assert_int_equal(udpai_alloc_live() - before, 2);
+    udpai_free(grown);
+    udpai_free(copy);
+    assert_true(udpai_alloc_live() == before);
+}
+
 int
 main(void)
 {
@@ -183,6 +204,7 @@ main(void)
         cmocka_unit_test(failure_lasts_until_it_is_called_off),
         cmocka_unit_test(failed_realloc_leaves_the_memory),
         cmocka_unit_test(allocations_are_counted),
+        cmocka_unit_test(what_is_not_freed_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

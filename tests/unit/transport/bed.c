@@ -182,7 +182,7 @@ open_obedient(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_in
     return UDPA_OK;
 }
 
-const udpai_grpc_method bed_method = {BED_PATH, open_obedient};
+const udpai_grpc_method bed_method = {BED_PATH, open_obedient, NULL};
 
 /* ---- the bed ---- */
 

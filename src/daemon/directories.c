@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/directories.h"
+
+#include "base/log.h"
+#include "transport/file/origin.h"
+
+typedef struct watched {
+    udpai_directories *all;
+    udpai_file_origin *origin;
+} watched;
+
+struct udpai_directories {
+    udpa_endpoint *endpoint;
+    size_t n_open;
+    size_t n;
+    watched items[];
+};
+
+/* ---- */
+
+static void
+on_changed(void *userdata, const udpai_directory *directory)
+{
+    watched *self = userdata;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_node_set_files(udpai_endpoint_node(self->all->endpoint), directory, &error) !=
+        UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, "file", "%.*s: not all of it can be taken: %s",
+                  (int)directory->root.len, directory->root.data, udpa_error_message(error));
+    udpai_endpoint_touch(self->all->endpoint);
+}
+
+static void
+release(udpai_directories *all)
+{
+    if (--all->n_open == 0)
+        udpai_free(all);
+}
+
+static void
+on_closed(void *userdata)
+{
+    release(((watched *)userdata)->all);
+}
+
+/* ---- which names a ConfigSource may have ---- */
+
+typedef UDPAI_VECTOR(udpai_str) prefixes;
+
+/* The namespaces that providers take from the source; none: any. */
+static udpa_err
+find_namespaces(const udpai_plan *plan, udpai_str source, prefixes *ret)
+{
+    for (size_t i = 0; i < plan->providers.n; i++) {
+        const udpai_provider_config *provider = &plan->providers.items[i];
+        for (size_t k = 0; k < provider->n_descriptors; k++) {
+            const udpai_descriptor_config *descriptor = &provider->descriptors[k];
+            if (!udpai_str_eq(descriptor->source, source))
+                continue;
+            if (descriptor->prefix.len == 0) {
+                ret->n = 0;
+                return UDPA_OK;
+            }
+            if (!udpai_vector_push(ret, descriptor->prefix))
+                return UDPA_ERR_NOMEM;
+        }
+    }
+    return UDPA_OK;
+}
+
+/* ---- */
+
+static udpa_err
+open_one(udpai_directories *all,
+         uv_loop_t *loop,
+         udpai_schema *schema,
+         const udpai_plan *plan,
+         size_t index,
+         udpa_error **ret_error)
+{
+    const udpai_plan_directory *directory = &plan->directories.items[index];
+    watched *self = &all->items[index];
+    prefixes namespaces = {0};
+    self->all = all;
+    udpa_err err =
+        directory->source.len ? find_namespaces(plan, directory->source, &namespaces) : UDPA_OK;
+    const udpai_file_origin_options options = {
+        .root = directory->path,
+        .source = directory->source,
+        .authority = directory->authority,
+        .default_namespace = directory->name_space,
+        .namespaces = namespaces.items,
+        .n_namespaces = namespaces.n,
+        .schema = schema,
+    };
+    const udpai_file_origin_ops ops = {.changed = on_changed, .userdata = self};
+    if (err == UDPA_OK)
+        err = udpai_file_origin_new(&self->origin, loop, &options, &ops, ret_error);
+    udpai_vector_done(&namespaces);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    all->n_open++;
+    all->n = index + 1;
+    return udpai_file_origin_start(self->origin, ret_error);
+}
+
+/* As the origin will call it: without slashes at its end. */
+static udpai_str
+root_of(const char *path)
+{
+    udpai_str root = udpai_str_from(path);
+    while (root.len > 1 && path[root.len - 1] == '/')
+        root.len--;
+    return root;
+}
+
+udpa_err
+udpai_directories_open(udpai_directories **ret_directories,
+                       uv_loop_t *loop,
+                       udpa_endpoint *endpoint,
+                       udpai_schema *schema,
+                       const udpai_plan *plan,
+                       udpa_error **ret_error)
+{
+    size_t n = plan->directories.n;
+    udpai_directories *all = udpai_alloc(sizeof(*all) + n * sizeof(all->items[0]));
+    if (!all)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    all->endpoint = endpoint;
+    all->n_open = 1;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++) {
+        if (plan->directories.items[i].source.len == 0)
+            err = udpai_node_expect_files(udpai_endpoint_node(endpoint),
+                                          root_of(plan->directories.items[i].path));
+        if (err == UDPA_OK)
+            err = open_one(all, loop, schema, plan, i, ret_error);
+    }
+    if (err == UDPA_OK)
+        *ret_directories = all;
+    else
+        udpai_directories_close(all);
+    return err;
+}
+
+void
+udpai_directories_close(udpai_directories *all)
+{
+    if (!all)
+        return;
+    for (size_t i = 0; i < all->n; i++)
+        udpai_file_origin_close(all->items[i].origin, on_closed, &all->items[i]);
+    release(all);
+}

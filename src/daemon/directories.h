@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The directories of resource files that udpad watches, handed to its node. */
+#ifndef UDPAI_DIRECTORIES_H
+#define UDPAI_DIRECTORIES_H
+
+#include "daemon/plan.h"
+
+typedef struct udpai_directories udpai_directories;
+
+/* Reads all of them once, so that nothing is served before they are there, and watches them. */
+udpa_err udpai_directories_open(udpai_directories **ret_directories,
+                                uv_loop_t *loop,
+                                udpa_endpoint *endpoint,
+                                udpai_schema *schema,
+                                const udpai_plan *plan,
+                                udpa_error **ret_error);
+/* The loop frees it as it runs on; the endpoint is told nothing more. NULL does nothing. */
+void udpai_directories_close(udpai_directories *directories);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/options.h"
+
+#include <argp.h>
+#include <stdlib.h>
+
+#define VERSION "0.1.0"
+#define EXIT_USAGE 2
+
+const char *argp_program_version = "udpad " VERSION;
+
+enum {
+    CHECK = 256,
+    LISTEN,
+    RESOURCES,
+    STATE,
+    DESCRIPTORS,
+    NAMESPACE,
+    NODE_ID,
+    LOG_LEVEL
+};
+
+static const struct argp_option options[] = {
+    {"config", 'c', "FILE", 0, "Bootstrap file, YAML or JSON (udpad.conf(5))", 0},
+    {"check", CHECK, NULL, 0, "Check the bootstrap file, tell every mistake, and exit", 0},
+    {"listen", LISTEN, "ADDR:PORT", 0,
+     "Serve UDPA and xDS v3 there (default 127.0.0.1:18000; port 0: any)", 0},
+    {"resources", RESOURCES, "DIR", 0, "Serve the resource files of this directory", 0},
+    {"state", STATE, "DIR", 0, "Keep what is received there (default ./udpa-data)", 0},
+    {"descriptors", DESCRIPTORS, "FILE", 0,
+     "Descriptor set of the types in resource files (default envoy-v3.descriptors beside the "
+     "program)",
+     0},
+    {"namespace", NAMESPACE, "NAME", 0,
+     "Namespace of resources in files that have none, and of plain names on xDS (default local)",
+     0},
+    {"node-id", NODE_ID, "ID", 0, "Who this node is (default: the host's name)", 0},
+    {"log-level", LOG_LEVEL, "LEVEL", 0, "debug, info (default), warning or error", 0},
+    {0},
+};
+
+static error_t
+parse(int key, char *argument, struct argp_state *state)
+{
+    udpai_options *given = state->input;
+    switch (key) {
+    case 'c':
+        given->config_file = argument;
+        return 0;
+    case CHECK:
+        given->only_check = true;
+        return 0;
+    case LISTEN:
+        given->listen = argument;
+        return 0;
+    case RESOURCES:
+        given->resources = argument;
+        return 0;
+    case STATE:
+        given->state = argument;
+        return 0;
+    case DESCRIPTORS:
+        given->descriptors = argument;
+        return 0;
+    case NAMESPACE:
+        given->name_space = argument;
+        return 0;
+    case NODE_ID:
+        given->node_id = argument;
+        return 0;
+    case LOG_LEVEL:
+        given->log_level = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s' is not understood: udpad takes options alone", argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    .options = options,
+    .parser = parse,
+    .doc =
+        "Distributes configuration to data planes: a node of UDPA, which also serves xDS v3.\v"
+        "Without any option it serves on loopback, open to every local client. SIGHUP has it read "
+        "its certificates again; SIGTERM ends it. Exit status: 0 it was ended; 1 it could not "
+        "start; 2 the command line or the bootstrap file has a mistake.",
+};
+
+void
+udpai_options_parse(udpai_options *ret_options, int argc, char **argv)
+{
+    *ret_options = (udpai_options){.program = argv[0]};
+    argp_err_exit_status = EXIT_USAGE;
+    if (argp_parse(&parser, argc, argv, 0, NULL, ret_options) != 0)
+        exit(EXIT_USAGE);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of udpad. */
+#ifndef UDPAI_OPTIONS_H
+#define UDPAI_OPTIONS_H
+
+#include <stdbool.h>
+
+/* Everything borrowed from argv; NULL: not given. What is given goes before the bootstrap file. */
+typedef struct udpai_options {
+    const char *program;     /* as it was called */
+    const char *config_file; /* NULL: no bootstrap file */
+    const char *listen;
+    const char *resources;
+    const char *state;
+    const char *descriptors;
+    const char *name_space;
+    const char *node_id;
+    const char *log_level;
+    bool only_check;
+} udpai_options;
+
+/* Ends the process with a message if the line is not understood, or only help was wanted. */
+void udpai_options_parse(udpai_options *ret_options, int argc, char **argv);
+
+#endif

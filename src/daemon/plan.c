@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/plan.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "endpoint/exposure.h"
+#include "endpoint/type.h"
+#include "loop/clock.h"
+#include "session/udpa.h"
+#include "xds/xds.h"
+
+#define DEFAULT_ADDRESS "127.0.0.1:18000"
+#define DEFAULT_NAMESPACE "local"
+#define DEFAULT_STATE "udpa-data"
+
+/* ---- small helpers ---- */
+
+static const char *
+first_of(const char *a, const char *b, const char *c)
+{
+    return a && *a ? a : b && *b ? b : c;
+}
+
+/* The plan frees it in the end; NULL without memory. */
+static void *
+own(udpai_plan *plan, void *memory)
+{
+    if (memory && udpai_vector_push(&plan->owned, memory))
+        return memory;
+    udpai_free(memory);
+    return NULL;
+}
+
+static void
+set_ms(uint64_t *ms, const Google__Protobuf__Duration *duration)
+{
+    if (duration && duration->seconds >= 0 && duration->nanos >= 0)
+        *ms = (uint64_t)duration->seconds * 1000 + (uint64_t)duration->nanos / 1000000;
+}
+
+#define SET_IF(field, value)                                                                       \
+    do {                                                                                           \
+        if (value)                                                                                 \
+            (field) = (value);                                                                     \
+    } while (0)
+
+/* ---- who we are ---- */
+
+static udpa_err
+plan_node(udpai_plan *plan, const udpai_options *options)
+{
+    const Udpa__Config__V1__Node *node = plan->bootstrap.message->node;
+    if (gethostname(plan->host, sizeof(plan->host) - 1) != 0 || !*plan->host)
+        snprintf(plan->host, sizeof(plan->host), "udpad");
+    const char *id = first_of(options->node_id, node ? node->id : NULL, plan->host);
+    plan->settings.node.id = udpai_str_from(id);
+    plan->settings.node.authority = udpai_str_from(first_of(node ? node->authority : NULL, id, id));
+    static const udpai_str features[] = {
+        {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1},
+        {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1},
+    };
+    udpai_node_parts parts = {
+        .id = plan->settings.node.id,
+        .user_agent_name = UDPAI_STR("udpad"),
+        .user_agent_version = udpai_str_from(plan->settings.version),
+        .features = features,
+        .n_features = UDPAI_ARRAY_LEN(features),
+    };
+    if (node)
+        parts.cluster = udpai_str_from(node->cluster);
+    if (node && node->locality) {
+        parts.region = udpai_str_from(node->locality->region);
+        parts.zone = udpai_str_from(node->locality->zone);
+        parts.sub_zone = udpai_str_from(node->locality->sub_zone);
+    }
+    return udpai_node_info_new(&plan->settings.info, &parts);
+}
+
+static const char *
+default_namespace(const udpai_plan *plan, const udpai_options *options)
+{
+    const Udpa__Config__V1__Node *node = plan->bootstrap.message->node;
+    return first_of(options->name_space, node ? node->namespace_ : NULL, DEFAULT_NAMESPACE);
+}
+
+static udpa_err
+plan_xds(udpai_plan *plan, const udpai_options *options)
+{
+    const Udpa__Config__V1__Shim *shim = plan->bootstrap.message->shim;
+    const char *name_space = default_namespace(plan, options);
+    if (!options->name_space)
+        name_space = first_of(shim ? shim->default_namespace : NULL, name_space, name_space);
+    for (size_t i = 0; shim && i < shim->n_namespaces; i++)
+        if (!udpai_vector_push(&plan->xds_namespaces, udpai_str_from(shim->namespaces[i])))
+            return UDPA_ERR_NOMEM;
+    plan->xds = (udpai_xds_settings){
+        .default_namespace = udpai_str_from(name_space),
+        .namespaces = plan->xds_namespaces.items,
+        .n_namespaces = plan->xds_namespaces.n,
+        .control_plane = plan->settings.node.id,
+    };
+    udpai_xds_settings_init(&plan->xds);
+    const udpai_grpc_method methods[] = {
+        {UDPAI_XDS_DELTA_METHOD, udpai_xds_delta_session_new, &plan->xds},
+        {UDPAI_XDS_SOTW_METHOD, udpai_xds_sotw_session_new, &plan->xds},
+    };
+    plan->settings.methods = own(plan, udpai_memdup(methods, sizeof(methods)));
+    plan->settings.n_methods = UDPAI_ARRAY_LEN(methods);
+    return plan->settings.methods ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+/* ---- where we listen ---- */
+
+static udpa_err
+plan_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    if (options->listen || message->n_sockets == 0) {
+        const udpai_plan_socket socket = {.address =
+                                              first_of(options->listen, NULL, DEFAULT_ADDRESS)};
+        udpa_err err = udpai_exposure_check(socket.address, ret_error);
+        if (err != UDPA_OK)
+            return err;
+        return udpai_vector_push(&plan->sockets, socket) ? UDPA_OK : UDPA_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < message->n_sockets; i++) {
+        const Udpa__Config__V1__Socket *from = message->sockets[i];
+        const udpai_plan_socket socket = {from->address, from->tls, from->insecure};
+        if (!udpai_vector_push(&plan->sockets, socket))
+            return UDPA_ERR_NOMEM;
+    }
+    return UDPA_OK;
+}
+
+/* ---- where resources come from ---- */
+
+static udpa_err
+make_target(void **ret_target,
+            const char *address,
+            const Udpa__Config__V1__ClientTls *tls,
+            udpa_error **ret_error)
+{
+    udpai_tls_files files = {0};
+    if (tls) {
+        const udpai_tls_paths paths = {tls->certificate_file, tls->private_key_file, tls->ca_file};
+        udpa_err err = udpai_tls_files_read(&files, &paths, udpai_wall_us() / 1000000, ret_error);
+        if (err != UDPA_OK)
+            return err;
+    }
+    const udpai_grpc_target_options options = {
+        .address = address,
+        .tls = tls ? &files : NULL,
+        .server_name = tls ? tls->server_name : NULL,
+        .method = {UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL},
+    };
+    udpai_grpc_target *target = NULL;
+    udpa_err err = udpai_grpc_target_new(&target, &options, ret_error);
+    udpai_tls_files_done(&files);
+    *ret_target = target;
+    return err;
+}
+
+static udpa_err
+add_directory(udpai_plan *plan, const udpai_plan_directory *directory)
+{
+    return udpai_vector_push(&plan->directories, *directory) ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+set_kind(udpai_plan *plan,
+         const Udpa__Config__V1__ConfigSource *from,
+         udpai_source_config *source,
+         udpa_error **ret_error)
+{
+    switch (from->kind_case) {
+    case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA:
+        source->kind = UDPAI_SOURCE_UDPA;
+        source->address = udpai_str_from(from->udpa->address);
+        return make_target(&source->target, from->udpa->address, from->udpa->tls, ret_error);
+    case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN:
+        source->kind = UDPAI_SOURCE_UDPA_LISTEN;
+        source->peer = udpai_str_from(from->udpa_listen->peer);
+        return UDPA_OK;
+    default:
+        source->kind = UDPAI_SOURCE_PATH;
+        source->address = udpai_str_from(from->path->path);
+        return add_directory(plan, &(udpai_plan_directory){
+                                       .path = from->path->path,
+                                       .authority = udpai_str_from(from->path->authority),
+                                       .source = source->name,
+                                   });
+    }
+}
+
+static udpa_err
+add_source(udpai_plan *plan, const Udpa__Config__V1__ConfigSource *from, udpa_error **ret_error)
+{
+    udpai_source_config source = {
+        .name = udpai_str_from(from->name),
+        .ref_target = udpai_grpc_target_hold,
+        .release_target = udpai_grpc_target_drop,
+    };
+    udpa_err err = set_kind(plan, from, &source, ret_error);
+    if (err == UDPA_OK && !udpai_vector_push(&plan->sources, source)) {
+        udpai_grpc_target_drop(source.target);
+        err = UDPA_ERR_NOMEM;
+    }
+    return err;
+}
+
+static udpa_err
+plan_types(udpai_plan *plan,
+           const Udpa__Config__V1__Provider *from,
+           udpai_provider_config *provider)
+{
+    udpai_str *types = own(plan, udpai_alloc_array(from->n_types + 1, sizeof(*types)));
+    if (!types)
+        return UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < from->n_types; i++) {
+        const char *type_url = own(plan, udpai_type_url_complete(from->types[i]));
+        if (!type_url)
+            return UDPA_ERR_NOMEM;
+        types[i] = udpai_str_from(type_url);
+    }
+    provider->types = types;
+    provider->n_types = from->n_types;
+    return UDPA_OK;
+}
+
+static udpa_err
+plan_descriptors(udpai_plan *plan,
+                 const Udpa__Config__V1__Provider *from,
+                 udpai_provider_config *provider,
+                 udpa_error **ret_error)
+{
+    udpai_descriptor_config *descriptors =
+        own(plan, udpai_alloc_array(from->n_config_descriptors + 1, sizeof(*descriptors)));
+    udpa_err err = descriptors ? UDPA_OK : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < from->n_config_descriptors && err == UDPA_OK; i++) {
+        const Udpa__Config__V1__ConfigDescriptor *descriptor = from->config_descriptors[i];
+        bool is_inline =
+            descriptor->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE;
+        if (is_inline)
+            err = add_source(plan, descriptor->config_source, ret_error);
+        descriptors[i] = (udpai_descriptor_config){
+            .source = udpai_str_from(is_inline ? descriptor->config_source->name
+                                               : descriptor->resource_name),
+            .prefix = udpai_str_from(descriptor->namespace_),
+            .continuation = (udpai_continuation)descriptor->continuation,
+            .on_demand = descriptor->mode == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__MODE__ON_DEMAND,
+        };
+    }
+    provider->descriptors = descriptors;
+    provider->n_descriptors = from->n_config_descriptors;
+    return err;
+}
+
+static udpa_err
+plan_providers(udpai_plan *plan, udpa_error **ret_error)
+{
+    const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < message->n_providers && err == UDPA_OK; i++) {
+        udpai_provider_config provider = {0};
+        err = plan_types(plan, message->providers[i], &provider);
+        if (err == UDPA_OK)
+            err = plan_descriptors(plan, message->providers[i], &provider, ret_error);
+        if (err == UDPA_OK && !udpai_vector_push(&plan->providers, provider))
+            err = UDPA_ERR_NOMEM;
+    }
+    return err;
+}
+
+static udpa_err
+plan_dials(udpai_plan *plan, udpa_error **ret_error)
+{
+    const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < message->n_dial && err == UDPA_OK; i++) {
+        const Udpa__Config__V1__Dial *from = message->dial[i];
+        udpai_dial_config dial = {
+            .name = udpai_str_from(from->name),
+            .ref_target = udpai_grpc_target_hold,
+            .release_target = udpai_grpc_target_drop,
+        };
+        err = make_target(&dial.target, from->address, from->tls, ret_error);
+        if (err == UDPA_OK && !udpai_vector_push(&plan->dials, dial)) {
+            udpai_grpc_target_drop(dial.target);
+            err = UDPA_ERR_NOMEM;
+        }
+    }
+    return err;
+}
+
+static udpa_err
+plan_sources(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    const Udpa__Config__V1__StaticResources *all = plan->bootstrap.message->static_resources;
+    const char *name_space = default_namespace(plan, options);
+    udpa_err err = UDPA_OK;
+    if (options->resources)
+        err = add_directory(plan, &(udpai_plan_directory){.path = options->resources});
+    for (size_t i = 0; all && i < all->n_directories && err == UDPA_OK; i++)
+        err = add_directory(plan, &(udpai_plan_directory){
+                                      .path = all->directories[i]->path,
+                                      .name_space = udpai_str_from(all->directories[i]->namespace_),
+                                      .authority = udpai_str_from(all->directories[i]->authority),
+                                  });
+    for (size_t i = 0; all && i < all->n_config_sources && err == UDPA_OK; i++)
+        err = add_source(plan, all->config_sources[i], ret_error);
+    if (err == UDPA_OK)
+        err = plan_providers(plan, ret_error);
+    if (err == UDPA_OK)
+        err = plan_dials(plan, ret_error);
+    for (size_t i = 0; i < plan->directories.n; i++)
+        if (plan->directories.items[i].name_space.len == 0)
+            plan->directories.items[i].name_space = udpai_str_from(name_space);
+    return err;
+}
+
+/* ---- the rest ---- */
+
+static void
+plan_store(udpai_plan *plan, const udpai_options *options)
+{
+    const Udpa__Config__V1__Store *store = plan->bootstrap.message->store;
+    bool in_memory = store && store->in_memory && !options->state;
+    if (in_memory)
+        return;
+    plan->state_directory =
+        first_of(options->state, store ? store->directory : NULL, DEFAULT_STATE);
+    if (!store)
+        return;
+    plan->key_file = *store->key_file ? store->key_file : NULL;
+    plan->secret_types = (const char *const *)store->secret_types;
+    plan->n_secret_types = store->n_secret_types;
+}
+
+static void
+plan_limits(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Limits *limits = plan->bootstrap.message->limits;
+    udpai_endpoint_settings *settings = &plan->settings;
+    if (!limits)
+        return;
+    settings->limits.max_streams = limits->max_streams;
+    settings->limits.max_streams_per_identity = limits->max_streams_per_identity;
+    settings->limits.max_message_bytes = limits->max_message_bytes_from_clients;
+    settings->limits.max_source_message_bytes = limits->max_message_bytes_from_sources;
+    SET_IF(settings->fanout.max_names, limits->max_names_per_stream);
+    SET_IF(settings->fanout.max_views, limits->max_views);
+    SET_IF(settings->node.store.max_resources_per_namespace, limits->max_resources_per_namespace);
+    SET_IF(settings->node.store.max_bytes_per_namespace, limits->max_bytes_per_namespace);
+}
+
+static void
+plan_timing(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Timing *from = plan->bootstrap.message->timing;
+    udpai_node_timing *timing = &plan->settings.node.timing;
+    if (!from)
+        return;
+    set_ms(&timing->connect_grace_ms, from->connect_grace);
+    set_ms(&timing->sync_timeout_ms, from->sync_timeout);
+    set_ms(&timing->hand_back_delay_ms, from->hand_back_delay);
+    set_ms(&timing->backoff_base_ms, from->backoff_base);
+    set_ms(&timing->backoff_max_ms, from->backoff_max);
+    set_ms(&plan->settings.fanout.cycle_timeout_ms, from->cycle_timeout);
+}
+
+udpa_err
+udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error)
+{
+    for (udpa_log_level level = UDPA_LOG_DEBUG; level <= UDPA_LOG_ERROR; level++) {
+        if (strcmp(word, udpa_log_level_name(level)) == 0) {
+            *ret_level = level;
+            return UDPA_OK;
+        }
+    }
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "--log-level %s: must be debug, info, warning or error", word);
+}
+
+static udpa_err
+plan_log(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    static const udpa_log_level levels[] = {UDPA_LOG_INFO, UDPA_LOG_DEBUG, UDPA_LOG_WARNING,
+                                            UDPA_LOG_ERROR};
+    const Udpa__Config__V1__Log *log = plan->bootstrap.message->log;
+    plan->log_level = UDPA_LOG_INFO;
+    if (log && (size_t)log->level < UDPAI_ARRAY_LEN(levels))
+        plan->log_level = levels[log->level];
+    return options->log_level
+               ? udpai_plan_log_level(options->log_level, &plan->log_level, ret_error)
+               : UDPA_OK;
+}
+
+udpa_err
+udpai_plan_make(udpai_plan *plan,
+                udpai_bootstrap *bootstrap,
+                const udpai_options *options,
+                udpa_error **ret_error)
+{
+    plan->bootstrap = *bootstrap;
+    bootstrap->message = NULL;
+    udpai_endpoint_settings_init(&plan->settings);
+    plan_limits(plan);
+    plan_timing(plan);
+    plan_store(plan, options);
+    udpa_err err = plan_log(plan, options, ret_error);
+    if (err == UDPA_OK)
+        err = plan_node(plan, options);
+    if (err == UDPA_OK)
+        err = plan_xds(plan, options);
+    if (err == UDPA_OK)
+        err = plan_sockets(plan, options, ret_error);
+    if (err == UDPA_OK)
+        err = plan_sources(plan, options, ret_error);
+    udpai_node_config *node = &plan->settings.node;
+    node->sources = plan->sources.items;
+    node->n_sources = plan->sources.n;
+    node->providers = plan->providers.items;
+    node->n_providers = plan->providers.n;
+    node->dials = plan->dials.items;
+    node->n_dials = plan->dials.n;
+    node->is_durable = plan->state_directory != NULL;
+    plan->settings.serves_status = true;
+    return udpai_fail_code(ret_error, err);
+}
+
+void
+udpai_plan_done(udpai_plan *plan)
+{
+    for (size_t i = 0; i < plan->sources.n; i++)
+        udpai_grpc_target_drop(plan->sources.items[i].target);
+    for (size_t i = 0; i < plan->dials.n; i++)
+        udpai_grpc_target_drop(plan->dials.items[i].target);
+    for (size_t i = 0; i < plan->owned.n; i++)
+        udpai_free(plan->owned.items[i]);
+    udpai_node_info_unref(plan->settings.info);
+    udpai_vector_done(&plan->xds_namespaces);
+    udpai_vector_done(&plan->sockets);
+    udpai_vector_done(&plan->directories);
+    udpai_vector_done(&plan->sources);
+    udpai_vector_done(&plan->providers);
+    udpai_vector_done(&plan->dials);
+    udpai_vector_done(&plan->owned);
+    udpai_bootstrap_done(&plan->bootstrap);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What udpad is to be, decided: the bootstrap file, what the command line says, and the defaults,
+ * in the form that the rest takes. */
+#ifndef UDPAI_PLAN_H
+#define UDPAI_PLAN_H
+
+#include "base/vector.h"
+#include "daemon/bootstrap.h"
+#include "daemon/options.h"
+#include "endpoint/endpoint.h"
+#include "xds/settings.h"
+
+typedef struct udpai_plan_socket {
+    const char *address;
+    const Udpa__Config__V1__ServerTls *tls; /* NULL: none */
+    bool insecure;
+} udpai_plan_socket;
+
+typedef struct udpai_plan_directory {
+    const char *path;
+    udpai_str name_space; /* of names without one */
+    udpai_str authority;  /* empty: the node's */
+    udpai_str source;     /* the ConfigSource it is of; empty: the node itself */
+} udpai_plan_directory;
+
+/* All texts belong to the bootstrap message, the command line, or the plan. */
+typedef struct udpai_plan {
+    udpai_bootstrap bootstrap;
+    char host[256];
+    udpai_endpoint_settings settings;
+    udpai_xds_settings xds;
+    UDPAI_VECTOR(udpai_str) xds_namespaces;
+    UDPAI_VECTOR(udpai_plan_socket) sockets;
+    UDPAI_VECTOR(udpai_plan_directory) directories;
+    UDPAI_VECTOR(udpai_source_config) sources;
+    UDPAI_VECTOR(udpai_provider_config) providers;
+    UDPAI_VECTOR(udpai_dial_config) dials;
+    UDPAI_VECTOR(void *) owned;  /* tables and texts, to be freed */
+    const char *state_directory; /* NULL: nothing is kept */
+    const char *key_file;        /* NULL: secrets are not kept */
+    const char *const *secret_types;
+    size_t n_secret_types;
+    udpa_log_level log_level;
+} udpai_plan;
+
+/* Takes the bootstrap over, and reads the files of certificates. To be followed by
+ * udpai_plan_done() in any case. */
+udpa_err udpai_plan_make(udpai_plan *plan,
+                         udpai_bootstrap *bootstrap,
+                         const udpai_options *options,
+                         udpa_error **ret_error);
+void udpai_plan_done(udpai_plan *plan);
+
+/* The level that a word of the command line means. */
+udpa_err udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error);
+
+#endif

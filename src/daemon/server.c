@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "daemon/directories.h"
+#include "daemon/storage.h"
+#include "daemon/welcome.h"
+#include "loop/clock.h"
+
+typedef struct server {
+    const udpai_plan *plan;
+    udpai_schema *schema;
+    uv_loop_t loop;
+    udpa_endpoint *endpoint;
+    udpai_directories *directories;
+    UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
+    UDPAI_VECTOR(int) ports;              /* of each socket */
+    uv_signal_t signals[3];
+    bool is_stopping;
+} server;
+
+/* ---- ending ---- */
+
+static void
+stop(server *self)
+{
+    if (self->is_stopping)
+        return;
+    self->is_stopping = true;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(self->signals); i++)
+        uv_close((uv_handle_t *)&self->signals[i], NULL);
+    udpai_directories_close(self->directories);
+    if (self->endpoint)
+        udpa_endpoint_close(self->endpoint, NULL, NULL);
+}
+
+static void
+server_done(server *self)
+{
+    stop(self);
+    uv_run(&self->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&self->loop);
+    for (size_t i = 0; i < self->tls.n; i++)
+        udpai_server_tls_unref(self->tls.items[i]);
+    udpai_vector_done(&self->tls);
+    udpai_vector_done(&self->ports);
+}
+
+/* ---- certificates ---- */
+
+static udpa_err
+read_tls(const Udpa__Config__V1__ServerTls *from,
+         udpai_tls_files *ret_files,
+         udpa_error **ret_error)
+{
+    const udpai_tls_paths paths = {from->certificate_file, from->private_key_file,
+                                   from->client_ca_file};
+    return udpai_tls_files_read(ret_files, &paths, udpai_wall_us() / 1000000, ret_error);
+}
+
+static udpa_err
+make_tls(const udpai_plan_socket *socket, udpai_server_tls **ret_tls, udpa_error **ret_error)
+{
+    udpai_tls_files files = {0};
+    if (!socket->tls)
+        return UDPA_OK;
+    udpa_err err = read_tls(socket->tls, &files, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_server_tls_new(ret_tls, &files, socket->tls->client_certificate_optional,
+                                   ret_error);
+    udpai_tls_files_done(&files);
+    return err;
+}
+
+/* A certificate that cannot be read leaves the one that is in use. */
+static void
+reload(server *self)
+{
+    for (size_t i = 0; i < self->tls.n; i++) {
+        const udpai_plan_socket *socket = &self->plan->sockets.items[i];
+        udpai_tls_files files = {0};
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        if (!self->tls.items[i])
+            continue;
+        udpa_err err = read_tls(socket->tls, &files, &error);
+        if (err == UDPA_OK)
+            err = udpai_server_tls_replace(self->tls.items[i], &files, &error);
+        udpai_tls_files_done(&files);
+        if (err == UDPA_OK)
+            udpai_log(UDPA_LOG_INFO, "daemon", "%s: certificates were read again", socket->address);
+        else
+            udpai_log(UDPA_LOG_ERROR, "daemon", "%s: the certificates stay as they were: %s",
+                      socket->address, udpa_error_message(error));
+    }
+    udpai_log(UDPA_LOG_INFO, "daemon",
+              "reloaded: certificates of sockets; everything else in the bootstrap file takes a "
+              "restart");
+}
+
+/* ---- signals ---- */
+
+static void
+on_signal(uv_signal_t *handle, int number)
+{
+    server *self = handle->data;
+    if (number == SIGHUP) {
+        reload(self);
+        return;
+    }
+    udpai_log(UDPA_LOG_INFO, "daemon", "%s: shutting down",
+              number == SIGINT ? "SIGINT" : "SIGTERM");
+    stop(self);
+}
+
+static void
+watch_signals(server *self)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++) {
+        uv_signal_init(&self->loop, &self->signals[i]);
+        self->signals[i].data = self;
+        uv_signal_start(&self->signals[i], on_signal, numbers[i]);
+    }
+}
+
+/* ---- beginning ---- */
+
+static udpa_err
+listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
+{
+    udpai_server_tls *tls = NULL;
+    udpai_listener *listener = NULL;
+    udpa_err err = make_tls(socket, &tls, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (!udpai_vector_push(&self->tls, tls)) {
+        udpai_server_tls_unref(tls);
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    err = udpai_stream_thread_listen(udpai_endpoint_streams(self->endpoint), socket->address, tls,
+                                     &listener, ret_error);
+    if (err == UDPA_OK && !udpai_vector_push(&self->ports, udpai_listener_port(listener)))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    return err;
+}
+
+static udpa_err
+restore(server *self, udpa_error **ret_error)
+{
+    udpai_durable_engine *engine = NULL;
+    udpa_err err = udpai_daemon_storage_open(&engine, self->plan, ret_error);
+    if (err == UDPA_OK && engine)
+        err = udpai_endpoint_attach(self->endpoint, engine, ret_error);
+    return err;
+}
+
+static udpa_err
+begin(server *self, udpa_error **ret_error)
+{
+    const udpai_plan *plan = self->plan;
+    udpa_err err = udpai_endpoint_new(&self->endpoint, &self->loop, &plan->settings, ret_error);
+    if (err == UDPA_OK)
+        err = restore(self, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_directories_open(&self->directories, &self->loop, self->endpoint, self->schema,
+                                     plan, ret_error);
+    for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
+        err = listen_on(self, &plan->sockets.items[i], ret_error);
+    if (err == UDPA_OK)
+        udpai_endpoint_start(self->endpoint);
+    return err;
+}
+
+udpa_err
+udpai_server_run(const udpai_plan *plan,
+                 udpai_schema *schema,
+                 const udpai_options *options,
+                 udpa_error **ret_error)
+{
+    server self = {.plan = plan, .schema = schema};
+    int number = uv_loop_init(&self.loop);
+    if (number != 0)
+        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make an event loop: %s",
+                          uv_strerror(number));
+    watch_signals(&self);
+    udpa_err err = begin(&self, ret_error);
+    if (err == UDPA_OK) {
+        udpai_welcome_print(plan, options, self.ports.items);
+        uv_run(&self.loop, UV_RUN_DEFAULT);
+    }
+    server_done(&self);
+    return err;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running node: everything the plan names, on one loop, until a signal ends it. */
+#ifndef UDPAI_SERVER_H
+#define UDPAI_SERVER_H
+
+#include "daemon/options.h"
+#include "daemon/plan.h"
+
+/* Runs until SIGINT or SIGTERM. An error: it could not start. */
+udpa_err udpai_server_run(const udpai_plan *plan,
+                          udpai_schema *schema,
+                          const udpai_options *options,
+                          udpa_error **ret_error);
+
+#endif

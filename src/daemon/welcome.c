@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/welcome.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "endpoint/exposure.h"
+
+#define DEFAULT_SERVER "127.0.0.1:18000"
+
+void
+udpai_welcome_address(char *room, size_t size, const char *address, int port)
+{
+    const char *colon = strrchr(address, ':');
+    int len = colon ? (int)(colon - address) : (int)strlen(address);
+    snprintf(room, size, "%.*s:%d", len, address, port);
+}
+
+static const char *
+who_may_come(const udpai_plan_socket *socket)
+{
+    if (!socket->tls)
+        return udpai_exposure_is_loopback(socket->address)
+                   ? "without TLS, open to every local client"
+                   : "WITHOUT TLS, OPEN TO EVERYBODY WHO REACHES IT";
+    if (!*socket->tls->client_ca_file || socket->tls->client_certificate_optional)
+        return "TLS, open to every client";
+    return "TLS, for clients whose certificate is vouched for";
+}
+
+static void
+print_sockets(const udpai_plan *plan, const int *ports)
+{
+    for (size_t i = 0; i < plan->sockets.n; i++) {
+        char address[300];
+        udpai_welcome_address(address, sizeof(address), plan->sockets.items[i].address, ports[i]);
+        printf("  listening on %s (UDPA and xDS v3 over gRPC; %s)\n", address,
+               who_may_come(&plan->sockets.items[i]));
+    }
+}
+
+static void
+print_data(const udpai_plan *plan)
+{
+    char room[PATH_MAX];
+    if (!plan->state_directory)
+        printf("  data in memory only: it is gone when the node ends\n");
+    else
+        printf("  data in %s\n",
+               realpath(plan->state_directory, room) ? room : plan->state_directory);
+    for (size_t i = 0; i < plan->directories.n; i++)
+        printf("  resources from %s\n", realpath(plan->directories.items[i].path, room)
+                                            ? room
+                                            : plan->directories.items[i].path);
+    printf("  names without a namespace are in '%.*s'\n", (int)plan->xds.default_namespace.len,
+           plan->xds.default_namespace.data);
+}
+
+/* udpactl beside this program, as this program was called. */
+static void
+print_next(const udpai_plan *plan, const udpai_options *options, int port)
+{
+    const char *slash = strrchr(options->program, '/');
+    char ctl[PATH_MAX], address[300];
+    snprintf(ctl, sizeof(ctl), "%.*sudpactl", slash ? (int)(slash + 1 - options->program) : 0,
+             options->program);
+    udpai_welcome_address(address, sizeof(address), plan->sockets.items[0].address, port);
+    char server[320] = "", name_space[UDPA_NAME_MAX + 8] = "";
+    if (strcmp(address, DEFAULT_SERVER) != 0)
+        snprintf(server, sizeof(server), " --server %s", address);
+    if (!udpai_str_eq(plan->xds.default_namespace, UDPAI_STR("local")))
+        snprintf(name_space, sizeof(name_space), " -n %.*s", (int)plan->xds.default_namespace.len,
+                 plan->xds.default_namespace.data);
+    printf("Try in another terminal:\n"
+           "  echo '{\"@type\": \"type.googleapis.com/envoy.config.cluster.v3.Cluster\", "
+           "\"name\": \"hello\", \"connect_timeout\": \"1s\"}' | %s%s%s apply -f -\n"
+           "  %s%s%s get cluster hello -o yaml\n"
+           "  %s%s status\n",
+           ctl, server, name_space, ctl, server, name_space, ctl, server);
+}
+
+void
+udpai_welcome_print(const udpai_plan *plan, const udpai_options *options, const int *ports)
+{
+    printf("udpad %s, node '%.*s'\n", plan->settings.version, (int)plan->settings.node.id.len,
+           plan->settings.node.id.data);
+    print_sockets(plan, ports);
+    print_data(plan);
+    if (!plan->sockets.items[0].tls)
+        print_next(plan, options, ports[0]);
+    fflush(stdout);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What udpad says when it serves: where it is, what it keeps, and what to try next. */
+#ifndef UDPAI_WELCOME_H
+#define UDPAI_WELCOME_H
+
+#include "daemon/options.h"
+#include "daemon/plan.h"
+
+/* The address with the port that it really has: "127.0.0.1:18000"; cut at the room's size. */
+void udpai_welcome_address(char *room, size_t size, const char *address, int port);
+
+/* @p ports: of each socket of the plan. To standard output. */
+void udpai_welcome_print(const udpai_plan *plan, const udpai_options *options, const int *ports);
+
+#endif

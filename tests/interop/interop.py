@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests with real peers share: how a test begins and ends, and udpad as a process.
+
+Peers that cannot be had make a test skip, visibly; with UDPA_REQUIRE_PEERS=1 they make it fail.
+
+To import this comes first in a test: the import goes on in the Python of .ci/venv, which has the
+packages that the other modules of this folder import.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / 'docs' / 'demo'))
+
+from federation import Failure, Process, find_envoy, free_ports, wait_for  # noqa: E402
+
+SKIPPED = 77
+STOP_PATIENCE_S = 20
+# A sanitizer says so in the log; its exit status alone might be lost behind a signal.
+SANITIZER_MARKS = ('ERROR: AddressSanitizer', 'ERROR: LeakSanitizer', 'runtime error:',
+                   'WARNING: ThreadSanitizer')
+
+__all__ = ['Failure', 'Node', 'Process', 'SOURCE', 'check', 'envoy_or_skip', 'free_ports',
+           'go_program_or_skip', 'never', 'run', 'wait_for']
+
+
+def skip(reason):
+    """Ends the test: a peer is missing."""
+    required = os.environ.get('UDPA_REQUIRE_PEERS') == '1'
+    print(f'{"failed" if required else "skipped"}: {reason}', flush=True)
+    sys.exit(1 if required else SKIPPED)
+
+
+def enter_venv():
+    """Goes on in the Python that has the packages of .ci/python-packages."""
+    try:
+        import envoy.config.cluster.v3.cluster_pb2  # noqa: F401
+        import grpc  # noqa: F401
+        return
+    except ImportError:
+        pass
+    if os.environ.get('UDPA_INTEROP_VENV') == '1':
+        skip('the virtual environment of .ci/venv lacks a package of .ci/python-packages')
+    made = subprocess.run([SOURCE / '.ci' / 'venv'], capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        skip(f'the Python packages cannot be installed: {made.stderr.strip()[-300:]}')
+    os.environ['UDPA_INTEROP_VENV'] = '1'
+    python = made.stdout.strip()
+    os.execv(python, [python, *sys.argv])
+
+
+enter_venv()
+
+
+def envoy_or_skip():
+    try:
+        return find_envoy()
+    except (subprocess.CalledProcessError, OSError, StopIteration) as error:
+        skip(f'Envoy cannot be installed: {error}')
+
+
+def go_program_or_skip(folder, out):
+    """Builds the Go module of this folder; needs a Go that knows the module's version of Go."""
+    go = shutil.which('go')
+    if not go:
+        skip('there is no go on PATH')
+    built = subprocess.run([go, 'build', '-p', '1', '-o', out, '.'], cwd=folder, text=True,
+                           capture_output=True, check=False,
+                           env={**os.environ, 'GOTOOLCHAIN': 'local', 'GOFLAGS': '-mod=readonly'})
+    if built.returncode != 0:
+        skip(f'{folder.relative_to(SOURCE)} cannot be built: {built.stderr.strip()[-600:]}')
+    return out
+
+
+def check(what, condition):
+    if not condition:
+        raise Failure(what)
+    print(f'ok: {what}', flush=True)
+
+
+def never(what, look, seconds):
+    """Looks again and again for that long: look() must stay false."""
+    try:
+        found = wait_for(what, look, seconds)
+    except Failure:
+        print(f'ok: not within {seconds} s: {what}', flush=True)
+        return
+    raise Failure(f'{what}: {found}')
+
+
+class Node(Process):
+    """udpad. Its state is kept in a directory of its name, so it can be started again."""
+
+    def __init__(self, test, name, port=0, bootstrap=None):
+        self.name = name
+        command = [test.build / 'udpad', '--listen', f'127.0.0.1:{port}', '--node-id', name,
+                   '--state', test.work / f'{name}-data']
+        if bootstrap:
+            command += ['-c', bootstrap]
+        super().__init__(command, test.work / f'{name}.log')
+        test.processes.append(self)
+        line = self.wait_for_log('listening on ')
+        self.address = line.split('listening on ')[1].split()[0]
+        self.port = int(self.address.rsplit(':', 1)[1])
+
+    def stop(self):
+        """As an operator does; a sanitizer that found something fails the test."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(STOP_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                raise Failure(f'{self.name} did not end within {STOP_PATIENCE_S} s of SIGTERM')
+        text = self.text()
+        if self.process.returncode not in (0, -signal.SIGKILL) or \
+                any(mark in text for mark in SANITIZER_MARKS):
+            raise Failure(f'{self.name} ended with status {self.process.returncode}: '
+                          f'{text[-2000:]}')
+
+
+class Test:
+    """One run: its directory, its arguments, and the processes it started."""
+
+    def __init__(self, build, work, variant):
+        self.build = build
+        self.work = work
+        self.variant = variant
+        self.processes = []
+
+    def end(self):
+        """Every peer first, so that nodes meet ends of streams; then the nodes, in good order."""
+        for process in self.processes:
+            if not isinstance(process, Node):
+                process.kill()
+        for process in self.processes:
+            if isinstance(process, Node):
+                process.stop()
+
+    def kill_all(self):
+        for process in self.processes:
+            process.kill()
+
+
+def run(description, body, variants=('',)):
+    """The main function of a test: body(test) raises Failure, or returns."""
+    parser = argparse.ArgumentParser(description=description.split('\n\n', maxsplit=1)[0])
+    parser.add_argument('--build', type=pathlib.Path, default=SOURCE / 'build',
+                        help='where udpad is (default: build/ of the source tree)')
+    if variants != ('',):
+        parser.add_argument('variant', choices=variants)
+    parser.add_argument('--keep', action='store_true', help='keep the files and logs')
+    arguments = parser.parse_args()
+    work = pathlib.Path(tempfile.mkdtemp(prefix='udpa-interop-'))
+    test = Test(arguments.build.resolve(), work, getattr(arguments, 'variant', ''))
+    try:
+        body(test)
+        test.end()
+    except Failure as failure:
+        print(f'failed: {failure}\nLogs are in {work}.', flush=True)
+        return 1
+    finally:
+        test.kill_all()
+    if arguments.keep:
+        print(f'Files and logs are in {work}.')
+    else:
+        shutil.rmtree(work)
+    return 0

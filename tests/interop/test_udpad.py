@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""udpad as its operator meets it: what a receipt has confirmed survives a kill, mistakes are told
+with what, where and what to do, and nothing that was accepted is lost by them.
+"""
+import subprocess
+import sys
+
+from interop import Failure, Node, SOURCE, check, run, wait_for
+from udpa_peer import Peer
+
+from envoy.config.cluster.v3 import cluster_pb2
+
+CLUSTER = 'envoy.config.cluster.v3.Cluster'
+
+
+def start_wrongly(test, *arguments):
+    """What udpad says when it cannot start, and with which status it ends."""
+    done = subprocess.run([test.build / 'udpad', '--state', test.work / 'wrong', *arguments],
+                          capture_output=True, text=True, timeout=20, check=False, cwd=test.work)
+    return done.returncode, done.stderr
+
+
+def clusters(test, node):
+    with Peer(test.build, node.address, 'reader') as reader:
+        schema = reader.schema
+        message = reader.udpa_message()
+        message.subscribe.type_url = f'type.googleapis.com/{CLUSTER}'
+        message.subscribe.namespace = 'local'
+        message.subscribe.resource_names.append('*')
+        reader.outbox.put(message)
+        found = {}
+        while True:
+            delta = reader.next_message('publish').publish.delta
+            for resource in delta.resources:
+                if resource.resource.type_url.endswith(CLUSTER):
+                    found[resource.name] = (resource.version, resource.origin_info.authority)
+            if delta.complete:
+                return found
+
+
+def survive_kills(test):
+    node = Node(test, 'keeper')
+    for turn in range(3):
+        with Peer(test.build, node.address) as publisher:
+            publisher.publish((f'c{turn}-{i}', cluster_pb2.Cluster(name=f'c{turn}-{i}'))
+                              for i in range(20))
+        node.kill()
+        node = Node(test, 'keeper')
+        found = clusters(test, node)
+        check(f'{20 * (turn + 1)} confirmed resources are there after {turn + 1} kill(s)',
+              len(found) == 20 * (turn + 1))
+    before = found
+    node.kill()
+    node = Node(test, 'keeper')
+    check('with the same versions and authorities', clusters(test, node) == before)
+    with Peer(test.build, node.address) as publisher:
+        publisher.remove(CLUSTER, ['c0-0'])
+    node.kill()
+    node = Node(test, 'keeper')
+    check('a confirmed removal survives too', 'local/c0-0' not in clusters(test, node))
+    return node
+
+
+def tell_mistakes(test, node):
+    status, text = start_wrongly(test, '--listen', node.address)
+    check(f'a port in use is told: {text.strip()}',
+          status == 1 and node.address in text and 'in use' in text)
+    status, text = start_wrongly(test, '--resources', test.work / 'nowhere')
+    check(f'a directory that is not there is told: {text.strip()}',
+          status == 1 and 'nowhere' in text)
+    typo = test.work / 'typo.yaml'
+    typo.write_text('node:\n  idd: x\n', encoding='utf-8')
+    status, text = start_wrongly(test, '-c', typo)
+    check(f'a typo is told with its place: {text.strip()}',
+          status == 2 and 'typo.yaml:2:3' in text and "'id'" in text)
+    status, text = start_wrongly(test, '--no-such-option')
+    check('an unknown option is told', status == 2 and 'no-such-option' in text)
+    status, text = start_wrongly(test, '--listen', '0.0.0.0:0')
+    check(f'exposure is refused: {text.strip()}', status == 2 and 'loopback' in text)
+
+
+def refuse_other_key(test):
+    certificates = test.work / 'certificates'
+    for name in ('a', 'b'):
+        subprocess.run([SOURCE / 'certs' / 'make-development-ca', certificates, name], check=True,
+                       stdout=subprocess.DEVNULL)
+    bootstrap = test.work / 'key.yaml'
+    bootstrap.write_text('sockets:\n  - address: 127.0.0.1:0\n    tls:\n'
+                         f'      certificate_file: {certificates}/a.crt\n'
+                         f'      private_key_file: {certificates}/b.key\n', encoding='utf-8')
+    status, text = start_wrongly(test, '-c', bootstrap)
+    check(f'a key of another certificate is told: {text.strip()}',
+          status == 1 and 'a.crt' in text and 'b.key' in text)
+
+
+def bear_bad_files(test):
+    resources = test.work / 'resources'
+    resources.mkdir()
+    (resources / 'good.yaml').write_text(
+        f'"@type": type.googleapis.com/{CLUSTER}\nname: good\n', encoding='utf-8')
+    (resources / 'bad.yaml').write_text('{no: [yaml\n', encoding='utf-8')
+    (resources / 'unknown.yaml').write_text('"@type": type.googleapis.com/no.such.Type\nname: x\n',
+                                            encoding='utf-8')
+    bootstrap = test.work / 'files.yaml'
+    bootstrap.write_text(f'static_resources: {{directories: [{{path: {resources}}}]}}\n',
+                         encoding='utf-8')
+    node = Node(test, 'files', bootstrap=bootstrap)
+    line = node.wait_for_log('bad.yaml:')
+    check(f'a file that is no YAML is told: {line}', 'bad.yaml:2' in line or 'bad.yaml:1' in line)
+    line = node.wait_for_log('no.such.Type')
+    check(f'a type without descriptor is told, and what to do: {line}', 'descriptor' in line)
+    with Peer(test.build, node.address, 'namer') as reader:
+        message = reader.udpa_message()
+        message.subscribe.type_url = f'type.googleapis.com/{CLUSTER}'
+        message.subscribe.resource_names.append('local/good')
+        reader.outbox.put(message)
+        delta = reader.next_message('publish').publish.delta
+        while not delta.resources or not delta.resources[0].resource.type_url.endswith(CLUSTER):
+            delta = reader.next_message('publish').publish.delta
+        check('the good file is served', delta.resources[0].name == 'local/good')
+    (resources / '.new').write_text(f'"@type": type.googleapis.com/{CLUSTER}\nname: mended\n',
+                                    encoding='utf-8')
+    (resources / '.new').rename(resources / 'bad.yaml')
+    (resources / 'unknown.yaml').unlink()
+    found = wait_for('the mended file', lambda: 'local/mended' in (all_ := clusters(test, node)) and
+                     all_)
+    check('and the mended one, without a restart', set(found) == {'local/good', 'local/mended'})
+
+
+def body(test):
+    node = survive_kills(test)
+    tell_mistakes(test, node)
+    refuse_other_key(test)
+    bear_bad_files(test)
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(run(__doc__, body))
+    except Failure as failure:
+        sys.exit(str(failure))

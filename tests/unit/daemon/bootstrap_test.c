@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/daemon/bootstrap_test.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+int
+bootstrap_test_setup(void **state)
+{
+    bootstrap_test *test = udpai_alloc(sizeof(*test));
+    assert_non_null(test);
+    assert_ok(udpai_schema_new(&test->schema, NULL));
+    *state = test;
+    return 0;
+}
+
+int
+bootstrap_test_teardown(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_bootstrap_done(&test->bootstrap);
+    udpai_strbuf_done(&test->mistakes);
+    udpai_schema_unref(test->schema);
+    udpa_error_unref(test->error);
+    udpai_free(test);
+    return 0;
+}
+
+static void
+note(const udpa_error *mistake, void *userdata)
+{
+    bootstrap_test *test = userdata;
+    const char *text = udpa_error_message(mistake);
+    const char *name = strstr(text, "test.yaml");
+    udpai_strbuf_puts(&test->mistakes, name ? name : text);
+    udpai_strbuf_putc(&test->mistakes, '\n');
+}
+
+void
+bootstrap_test_read(bootstrap_test *test, const char *text)
+{
+    char directory[] = "/tmp/udpa-bootstrap-XXXXXX", path[64];
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/test.yaml", directory);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    fclose(file);
+    test->err =
+        udpai_bootstrap_read(&test->bootstrap, test->schema, path, note, test, &test->error);
+    unlink(path);
+    rmdir(directory);
+}
+
+void
+bootstrap_test_assert_mistakes(const bootstrap_test *test, const char *expected)
+{
+    assert_string_equal(test->mistakes.len ? test->mistakes.data : "", expected);
+    assert_int_equal(test->err, *expected ? UDPA_ERR_INVAL : UDPA_OK);
+    assert_int_equal(test->bootstrap.message == NULL, *expected != 0);
+}

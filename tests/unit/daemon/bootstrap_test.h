@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bootstrap files of a few lines, written where tests may write, and the mistakes they have. */
+#ifndef UDPAI_TESTS_BOOTSTRAP_TEST_H
+#define UDPAI_TESTS_BOOTSTRAP_TEST_H
+
+#include "base/strbuf.h"
+#include "daemon/bootstrap.h"
+#include "tests/harness/test.h"
+
+typedef struct bootstrap_test {
+    udpai_schema *schema;
+    udpai_bootstrap bootstrap;
+    udpai_strbuf mistakes; /* one a line */
+    udpa_error *error;
+    udpa_err err;
+} bootstrap_test;
+
+int bootstrap_test_setup(void **state);
+int bootstrap_test_teardown(void **state);
+
+/* Reads this text as a file called "test.yaml" in the working directory's temporary place. */
+void bootstrap_test_read(bootstrap_test *test, const char *text);
+/* Exactly these mistakes, one a line; "" for none. The file's directory is left out. */
+void bootstrap_test_assert_mistakes(const bootstrap_test *test, const char *expected);
+
+#endif

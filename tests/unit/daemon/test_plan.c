@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command line before bootstrap file before defaults. */
+#include "daemon/plan.h"
+#include "endpoint/exposure.h"
+#include "tests/unit/daemon/bootstrap_test.h"
+
+static udpai_plan plan;
+
+static void
+make(bootstrap_test *test, const udpai_options *options)
+{
+    memset(&plan, 0, sizeof(plan));
+    assert_non_null(test->bootstrap.message);
+    test->err = udpai_plan_make(&plan, &test->bootstrap, options, &test->error);
+}
+
+static void
+without_a_word_it_is_a_node_on_loopback(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.sockets.n, 1);
+    assert_string_equal(plan.sockets.items[0].address, "127.0.0.1:18000");
+    assert_null(plan.sockets.items[0].tls);
+    assert_string_equal(plan.state_directory, "udpa-data");
+    assert_true(plan.settings.node.is_durable);
+    assert_str(plan.xds.default_namespace, "local");
+    assert_true(plan.settings.node.id.len > 0);
+    assert_int_equal(plan.settings.node.n_sources, 0);
+    assert_int_equal(plan.log_level, UDPA_LOG_INFO);
+    udpai_plan_done(&plan);
+}
+
+static void
+the_command_line_goes_before_the_file(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "node: {id: file, namespace: a.b}\n"
+                              "sockets: [{address: '127.0.0.1:1'}]\n"
+                              "store: {directory: x}\n"
+                              "log: {level: ERROR}\n");
+    make(test, &(udpai_options){.program = "udpad",
+                                .listen = "127.0.0.1:2",
+                                .state = "y",
+                                .resources = "r",
+                                .name_space = "c.d",
+                                .node_id = "line",
+                                .log_level = "debug"});
+    assert_ok(test->err);
+    assert_int_equal(plan.sockets.n, 1);
+    assert_string_equal(plan.sockets.items[0].address, "127.0.0.1:2");
+    assert_string_equal(plan.state_directory, "y");
+    assert_str(plan.settings.node.id, "line");
+    assert_str(plan.xds.default_namespace, "c.d");
+    assert_str(plan.directories.items[0].name_space, "c.d");
+    assert_int_equal(plan.log_level, UDPA_LOG_DEBUG);
+    udpai_plan_done(&plan);
+}
+
+static void
+sources_and_providers_are_taken_over(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(
+        test, "node: {id: edge, namespace: com.acme}\n"
+              "static_resources:\n"
+              "  directories: [{path: d, authority: who}]\n"
+              "  config_sources:\n"
+              "    - {name: core, udpa: {address: 'localhost:1'}}\n"
+              "    - {name: back, udpa_listen: {peer: p}}\n"
+              "dial: [{name: proxy, address: 'localhost:2'}]\n"
+              "providers:\n"
+              "  - types: [a.B, 'other.example/a.C']\n"
+              "    config_descriptors:\n"
+              "      - {resource_name: core, namespace: com.acme, continuation: CONTINUE}\n"
+              "      - config_source: {name: here, path: {path: e}}\n"
+              "store: {in_memory: true}\n"
+              "limits: {max_names_per_stream: 7, max_streams: 8}\n"
+              "timing: {sync_timeout: 2s, cycle_timeout: 2.5s}\n");
+    bootstrap_test_assert_mistakes(test, "");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    const udpai_node_config *node = &plan.settings.node;
+    assert_int_equal(node->n_sources, 3);
+    assert_int_equal(node->sources[0].kind, UDPAI_SOURCE_UDPA);
+    assert_non_null(node->sources[0].target);
+    assert_int_equal(node->sources[1].kind, UDPAI_SOURCE_UDPA_LISTEN);
+    assert_str(node->sources[1].peer, "p");
+    assert_int_equal(node->sources[2].kind, UDPAI_SOURCE_PATH);
+    assert_int_equal(node->n_dials, 1);
+    assert_int_equal(node->n_providers, 1);
+    assert_str(node->providers[0].types[0], "type.googleapis.com/a.B");
+    assert_str(node->providers[0].types[1], "other.example/a.C");
+    assert_int_equal(node->providers[0].descriptors[0].continuation, UDPAI_CONTINUE);
+    assert_str(node->providers[0].descriptors[1].source, "here");
+    assert_int_equal(plan.directories.n, 2);
+    assert_str(plan.directories.items[0].authority, "who");
+    assert_str(plan.directories.items[1].source, "here");
+    assert_str(plan.directories.items[1].name_space, "com.acme");
+    assert_null(plan.state_directory);
+    assert_false(node->is_durable);
+    assert_int_equal(plan.settings.fanout.max_names, 7);
+    assert_int_equal(plan.settings.limits.max_streams, 8);
+    assert_int_equal(node->timing.sync_timeout_ms, 2000);
+    assert_int_equal(plan.settings.fanout.cycle_timeout_ms, 2500);
+    udpai_plan_done(&plan);
+}
+
+static void
+beyond_loopback_is_refused(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "");
+    make(test, &(udpai_options){.program = "udpad", .listen = "0.0.0.0:18000"});
+    assert_int_equal(test->err, UDPA_ERR_INVAL);
+    assert_non_null(strstr(udpa_error_message(test->error), "0.0.0.0:18000 is beyond loopback"));
+    udpai_plan_done(&plan);
+}
+
+static void
+certificates_that_are_not_there_are_named(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test,
+                        "dial:\n"
+                        "  - {name: x, address: 'localhost:1', tls: {ca_file: /nowhere/ca}}\n");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_int_not_equal(test->err, UDPA_OK);
+    assert_non_null(strstr(udpa_error_message(test->error), "/nowhere/ca"));
+    udpai_plan_done(&plan);
+}
+
+static void
+loopback_is_told_from_the_rest(void **state)
+{
+    (void)state;
+    assert_true(udpai_exposure_is_loopback("127.0.0.1:1"));
+    assert_true(udpai_exposure_is_loopback("127.8.8.8:1"));
+    assert_true(udpai_exposure_is_loopback("[::1]:1"));
+    assert_true(udpai_exposure_is_loopback("localhost:1"));
+    assert_false(udpai_exposure_is_loopback("0.0.0.0:1"));
+    assert_false(udpai_exposure_is_loopback("[::]:1"));
+    assert_false(udpai_exposure_is_loopback("127.0.0.1.example:1"));
+    assert_false(udpai_exposure_is_loopback(""));
+}
+
+#define CASE(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, bootstrap_test_setup, bootstrap_test_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(without_a_word_it_is_a_node_on_loopback),
+        CASE(the_command_line_goes_before_the_file),
+        CASE(sources_and_providers_are_taken_over),
+        CASE(beyond_loopback_is_refused),
+        CASE(certificates_that_are_not_there_are_named),
+        CASE(loopback_is_told_from_the_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

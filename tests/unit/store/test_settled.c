@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known for certain: sources that have not said all they have, and what they may own. */
+#include "store/settled.h"
+#include "tests/harness/oom.h"
+#include "tests/harness/resources.h"
+
+#define TYPE UDPAI_STR(TEST_TYPE)
+
+static udpai_settled *
+of_facts(const udpai_settled_facts *facts)
+{
+    udpai_settled *settled = udpai_settled_new(facts);
+    assert_non_null(settled);
+    return settled;
+}
+
+/* One source is missing, and every type may have one. */
+static udpai_settled *
+missing(const udpai_unsettled *source)
+{
+    return of_facts(&(udpai_settled_facts){.missing = source, .n_missing = 1});
+}
+
+static udpai_settled_state
+query(const udpai_settled *settled, const char *scope)
+{
+    return udpai_settled_query(settled, TYPE, udpai_str_from(scope), (udpai_str){0});
+}
+
+static udpai_settled_state
+query_name(const udpai_settled *settled, const char *name)
+{
+    return udpai_settled_query_name(settled, TYPE, udpai_str_from(name), (udpai_str){0});
+}
+
+static void
+test_without_a_snapshot_nothing_is_settled(void **state)
+{
+    (void)state;
+    assert_int_equal(query(NULL, "com.acme"), UDPAI_UNSETTLED);
+    assert_int_equal(query_name(NULL, "com.acme/a"), UDPAI_UNSETTLED);
+    assert_int_equal(udpai_settled_since(NULL, TYPE, UDPAI_STR("com.acme"), (udpai_str){0}), 0);
+    assert_null(udpai_settled_ref(NULL));
+    assert_null(udpai_settled_unref(NULL));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = RESOURCE("com.acme/a");
+    assert_true(udpai_settled_is_awaited(NULL, resource));
+}
+
+static void
+test_with_nothing_missing_all_is_settled(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *settled = of_facts(&(udpai_settled_facts){0});
+    assert_int_equal(query(settled, ""), UDPAI_SETTLED);
+    assert_int_equal(query_name(settled, "com.acme/a"), UDPAI_SETTLED);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = RESOURCE("com.acme/a");
+    assert_false(udpai_settled_is_awaited(settled, resource));
+}
+
+/* What is asked about may lie within what is missing, or the other way round. */
+static void
+test_prefixes_count_both_ways(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled = missing(&(udpai_unsettled){.prefix = UDPAI_STR("com.acme/t")});
+    const char *unknown[] = {"", "com", "com.acme", "com.acme/t", "com.acme/t/a"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(unknown); i++)
+        assert_int_equal(query(settled, unknown[i]), UDPAI_UNSETTLED);
+    const char *known[] = {"com.acme/tt", "com.acme/a", "com.acmecorp", "com.acme.t", "org"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(known); i++)
+        assert_int_equal(query(settled, known[i]), UDPAI_SETTLED);
+}
+
+static void
+test_types_count(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *other = missing(&(udpai_unsettled){.type_url = UDPAI_STR(TEST_CDS)});
+    assert_int_equal(query(other, "com.acme"), UDPAI_SETTLED);
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *same = missing(&(udpai_unsettled){.type_url = TYPE});
+    assert_int_equal(query(same, "com.acme"), UDPAI_UNSETTLED);
+}
+
+static void
+test_who_asks_is_not_waited_for(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled = missing(&(udpai_unsettled){.peer_node = UDPAI_STR("n1")});
+    udpai_str scope = UDPAI_STR("com.acme");
+    assert_int_equal(udpai_settled_query(settled, TYPE, scope, UDPAI_STR("n1")), UDPAI_SETTLED);
+    assert_int_equal(udpai_settled_query(settled, TYPE, scope, UDPAI_STR("n2")), UDPAI_UNSETTLED);
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *nameless = missing(&(udpai_unsettled){.prefix = UDPAI_STR("com")});
+    assert_int_equal(udpai_settled_query(nameless, TYPE, scope, (udpai_str){0}), UDPAI_UNSETTLED);
+}
+
+/* Only where all that are missing may be waiting for us does time end the wait. */
+static void
+test_a_ring_is_waited_out(void **state)
+{
+    (void)state;
+    udpai_unsettled both[] = {
+        {.prefix = UDPAI_STR("com"), .may_wait_for_us = true, .since_ms = 70},
+        {.prefix = UDPAI_STR("com.acme"), .may_wait_for_us = true, .since_ms = 50},
+    };
+    const udpai_settled_facts facts = {.missing = both, .n_missing = 2};
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *ring = of_facts(&facts);
+    assert_int_equal(query(ring, "com.acme/a"), UDPAI_SETTLED_AFTER_WAIT);
+    udpai_str none = {0};
+    assert_int_equal(udpai_settled_since(ring, TYPE, UDPAI_STR("com.acme"), none), 70);
+    assert_int_equal(udpai_settled_since(ring, TYPE, UDPAI_STR("org"), none), 0);
+    both[1].may_wait_for_us = false;
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *dead = of_facts(&facts);
+    assert_int_equal(query(dead, "com.acme/a"), UDPAI_UNSETTLED);
+    assert_int_equal(query(dead, "com.foo"), UDPAI_SETTLED_AFTER_WAIT);
+}
+
+static void
+test_what_was_answered_is_known(void **state)
+{
+    (void)state;
+    const udpai_str answered[] = {UDPAI_STR("com.acme/t"), UDPAI_STR("com.acme/a")};
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled = missing(
+        &(udpai_unsettled){.prefix = UDPAI_STR("com.acme"), .answered = answered, .n_answered = 2});
+    assert_int_equal(query(settled, "com.acme/t"), UDPAI_SETTLED);
+    assert_int_equal(query(settled, "com.acme/t/x"), UDPAI_SETTLED);
+    assert_int_equal(query(settled, "com.acme"), UDPAI_UNSETTLED);
+    assert_int_equal(query(settled, "com.acme/b"), UDPAI_UNSETTLED);
+    /* A name must have been answered as such: what is lazy comes by no prefix. */
+    assert_int_equal(query_name(settled, "com.acme/a"), UDPAI_SETTLED);
+    assert_int_equal(query_name(settled, "com.acme/t/x"), UDPAI_UNSETTLED);
+}
+
+static void
+test_unknown_types_may_have_sources_yet(void **state)
+{
+    (void)state;
+    const udpai_str types[] = {UDPAI_STR(TEST_CDS), UDPAI_STR(TEST_EDS)};
+    const udpai_settled_facts facts = {
+        .only_known_types = true, .known_types = types, .n_known_types = 2};
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *settled = of_facts(&facts);
+    assert_int_equal(query(settled, "com.acme"), UDPAI_UNSETTLED);
+    udpai_str none = {0}, scope = UDPAI_STR("com.acme");
+    assert_int_equal(udpai_settled_query(settled, types[1], scope, none), UDPAI_SETTLED);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = RESOURCE("com.acme/a");
+    assert_true(udpai_settled_is_awaited(settled, resource));
+}
+
+/* Where each node speaks of itself, no source of everything is waited for. */
+static void
+test_nodes_speak_for_themselves(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *all = missing(&(udpai_unsettled){0});
+    assert_int_equal(query(all, "udpa.node/n1"), UDPAI_SETTLED);
+    assert_int_equal(query(all, "com.acme"), UDPAI_UNSETTLED);
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *own = missing(&(udpai_unsettled){.prefix = UDPAI_STR("udpa.node")});
+    assert_int_equal(query(own, "udpa.node/n1"), UDPAI_UNSETTLED);
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *no_types = of_facts(&(udpai_settled_facts){.only_known_types = true});
+    assert_int_equal(query(no_types, "udpa.node/n1"), UDPAI_SETTLED);
+}
+
+static void
+test_what_was_asked_for_is_awaited(void **state)
+{
+    (void)state;
+    const udpai_str asked[] = {UDPAI_STR("com.acme/a"), UDPAI_STR("com.acme/www.bar.com")};
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled = missing(&(udpai_unsettled){
+        .prefix = UDPAI_STR("com.acme"), .on_demand = true, .asked = asked, .n_asked = 2});
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *name = RESOURCE("com.acme/a");
+    assert_true(udpai_settled_is_awaited(settled, name));
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *alias = RESOURCE("com.acme/x", .aliases = {"com.acme/a"});
+    assert_true(udpai_settled_is_awaited(settled, alias));
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *pattern = RESOURCE("com.acme/x", .aliases = {"com.acme/*.bar.com"});
+    assert_true(udpai_settled_is_awaited(settled, pattern));
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *other = RESOURCE("com.acme/x", .aliases = {"com.acme/y"});
+    assert_false(udpai_settled_is_awaited(settled, other));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *elsewhere = RESOURCE("org/a");
+    assert_false(udpai_settled_is_awaited(settled, elsewhere));
+}
+
+/* A mirror is missing as a whole, but for what it has answered. */
+static void
+test_what_a_mirror_may_have_is_awaited(void **state)
+{
+    (void)state;
+    const udpai_str answered[] = {UDPAI_STR("com.acme/t")};
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled = missing(
+        &(udpai_unsettled){.prefix = UDPAI_STR("com.acme"), .answered = answered, .n_answered = 1});
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *below = RESOURCE("com.acme/t/a");
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *beside = RESOURCE("com.acme/a");
+    assert_false(udpai_settled_is_awaited(settled, below));
+    assert_true(udpai_settled_is_awaited(settled, beside));
+}
+
+/* ---- as a value ---- */
+
+static udpai_settled_facts
+rich_facts(udpai_unsettled *source, udpai_str texts[4])
+{
+    texts[0] = UDPAI_STR("com.acme/a");
+    texts[1] = UDPAI_STR("com.acme/b");
+    texts[2] = UDPAI_STR("com.acme/c");
+    texts[3] = UDPAI_STR(TEST_TYPE);
+    *source = (udpai_unsettled){
+        .type_url = TYPE,
+        .prefix = UDPAI_STR("com.acme"),
+        .source = UDPAI_STR("main"),
+        .peer_node = UDPAI_STR("n1"),
+        .since_ms = 7,
+        .answered = texts,
+        .n_answered = 1,
+        .asked = texts + 1,
+        .n_asked = 2,
+    };
+    return (udpai_settled_facts){
+        .missing = source, .n_missing = 1, .known_types = texts + 3, .n_known_types = 1};
+}
+
+static void
+test_it_is_a_copy(void **state)
+{
+    (void)state;
+    udpai_unsettled source;
+    udpai_str texts[4];
+    udpai_settled_facts facts = rich_facts(&source, texts);
+    char *prefix = strdup("com.acme");
+    source.prefix = udpai_str_from(prefix);
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *settled = of_facts(&facts);
+    free(prefix);
+    memset(&source, 0, sizeof(source));
+    memset(texts, 0, sizeof(texts));
+    const udpai_settled_facts *copy = udpai_settled_facts_of(settled);
+    assert_str(copy->missing[0].prefix, "com.acme");
+    assert_str(copy->missing[0].source, "main");
+    assert_str(copy->missing[0].asked[1], "com.acme/c");
+    assert_str(copy->known_types[0], TEST_TYPE);
+    assert_ptr_equal(udpai_settled_ref(settled), settled);
+    assert_null(udpai_settled_unref(settled));
+    assert_int_equal(copy->missing[0].since_ms, 7);
+}
+
+/* Is a snapshot with these facts another one? */
+static bool
+differs(const udpai_settled *from, const udpai_settled_facts *facts)
+{
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *other = of_facts(facts);
+    assert_int_equal(udpai_settled_equal(from, other), udpai_settled_equal(other, from));
+    return !udpai_settled_equal(from, other);
+}
+
+static void
+test_every_difference_is_one(void **state)
+{
+    (void)state;
+    udpai_unsettled source;
+    udpai_str texts[4];
+    udpai_settled_facts facts = rich_facts(&source, texts);
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *settled = of_facts(&facts);
+    assert_false(differs(settled, &facts));
+#define DIFFERS(change)                                                                            \
+    do {                                                                                           \
+        facts = rich_facts(&source, texts);                                                        \
+        change;                                                                                    \
+        if (!differs(settled, &facts))                                                             \
+            fail_msg("no difference: %s", #change);                                                \
+    } while (0)
+    DIFFERS(source.type_url = UDPAI_STR(TEST_CDS));
+    DIFFERS(source.prefix = UDPAI_STR("com"));
+    DIFFERS(source.source = UDPAI_STR("other"));
+    DIFFERS(source.peer_node = UDPAI_STR("n2"));
+    DIFFERS(source.may_wait_for_us = true);
+    DIFFERS(source.since_ms = 8);
+    DIFFERS(source.on_demand = true);
+    DIFFERS(texts[0] = UDPAI_STR("com.acme/z"));
+    DIFFERS(texts[2] = UDPAI_STR("com.acme/z"));
+    DIFFERS(source.n_answered = 0);
+    DIFFERS(source.n_asked = 1);
+    DIFFERS(facts.n_missing = 0);
+    DIFFERS(facts.only_known_types = true);
+    DIFFERS(facts.n_known_types = 0);
+    DIFFERS(texts[3] = UDPAI_STR(TEST_CDS));
+    assert_true(udpai_settled_equal(NULL, NULL));
+    assert_false(udpai_settled_equal(settled, NULL));
+    assert_false(udpai_settled_equal(NULL, settled));
+}
+
+static udpa_err
+make_one(void *context)
+{
+    udpai_settled *settled = udpai_settled_new(context);
+    udpai_settled_unref(settled);
+    return settled ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static void
+test_without_memory(void **state)
+{
+    (void)state;
+    udpai_unsettled source;
+    udpai_str texts[4];
+    udpai_settled_facts facts = rich_facts(&source, texts);
+    assert_int_equal(oom_torture(make_one, &facts), 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_without_a_snapshot_nothing_is_settled),
+        cmocka_unit_test(test_with_nothing_missing_all_is_settled),
+        cmocka_unit_test(test_prefixes_count_both_ways),
+        cmocka_unit_test(test_types_count),
+        cmocka_unit_test(test_who_asks_is_not_waited_for),
+        cmocka_unit_test(test_a_ring_is_waited_out),
+        cmocka_unit_test(test_what_was_answered_is_known),
+        cmocka_unit_test(test_unknown_types_may_have_sources_yet),
+        cmocka_unit_test(test_nodes_speak_for_themselves),
+        cmocka_unit_test(test_what_was_asked_for_is_awaited),
+        cmocka_unit_test(test_what_a_mirror_may_have_is_awaited),
+        cmocka_unit_test(test_it_is_a_copy),
+        cmocka_unit_test(test_every_difference_is_one),
+        cmocka_unit_test(test_without_memory),
+    };
+    return cmocka_run_group_tests_name("settled", tests, NULL, NULL);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contributions: putting, withdrawing, expiring, counting, looking at them. */
+#include "tests/unit/store/store_test.h"
+
+#include <stdio.h>
+
+#include <udpa/error.h>
+
+/* ---- time to live ---- */
+
+static void
+test_a_ttl_ends(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_FILES, 0);
+    PUT_UNTIL(bed, origin, 2000, "a", .value = "1", .ttl_ms = 1000);
+    assert_changes(bed, "+a=1@2000");
+    store_bed_at(bed, 1999);
+    assert_changes(bed, "");
+    store_bed_at(bed, 2000);
+    assert_changes(bed, "-a");
+    assert_int_equal(udpai_store_n_contributions(bed->store), 0);
+    assert_int_equal(udpai_origin_n_contributions(origin), 0);
+}
+
+static void
+test_a_refresh_sets_the_timer_again(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_FILES, 0);
+    PUT_UNTIL(bed, origin, 2000, "a", .value = "1", .ttl_ms = 1000);
+    store_bed_at(bed, 1500);
+    PUT_UNTIL(bed, origin, 2500, "a", .value = "1", .ttl_ms = 1000);
+    store_bed_at(bed, 2499);
+    assert_changes(bed, "+a=1@2500");
+    store_bed_at(bed, 2500);
+    assert_changes(bed, "-a");
+}
+
+static void
+test_without_a_ttl_the_timer_goes(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_FILES, 0);
+    PUT_UNTIL(bed, origin, 2000, "a", .value = "1", .ttl_ms = 1000);
+    PUT(bed, origin, "a", .value = "1");
+    store_bed_at(bed, 100000);
+    assert_changes(bed, "+a=1");
+    assert_true(udpai_wheel_next(&bed->wheel) == UDPAI_WHEEL_NEVER);
+}
+
+/* The next best takes its place, and what expired is remembered like what was withdrawn. */
+static void
+test_an_end_is_a_withdrawal(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *files = store_bed_origin(bed, "files", UDPAI_ORIGIN_FILES, 0);
+    udpai_origin *source = store_bed_origin(bed, "source", UDPAI_ORIGIN_SOURCE, 0);
+    PUT_UNTIL(bed, files, 2000, "a", .value = "f", .authority = "f", .generation = 5);
+    PUT(bed, source, "a", .value = "s", .authority = "s");
+    assert_changes(bed, "+a=f@2000");
+    store_bed_at(bed, 2000);
+    assert_changes(bed, "+a=s");
+    assert_int_equal(
+        udpai_store_highest_generation(bed->store, UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/a")),
+        5);
+}
+
+/* ---- withdrawing ---- */
+
+static void
+test_what_is_not_there_is_withdrawn_without_a_word(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_FILES, 0);
+    udpai_origin *other = store_bed_origin(bed, "other", UDPAI_ORIGIN_FILES, 1);
+    PUT(bed, one, "a", .value = "1");
+    assert_changes(bed, "+a=1");
+    store_bed_withdraw(bed, other, "com.acme/a");
+    store_bed_withdraw(bed, one, "com.acme/b");
+    udpai_store_withdraw(bed->store, one, UDPAI_STR(TEST_CDS), UDPAI_STR("com.acme/a"));
+    assert_false(udpai_store_has_changes(bed->store));
+}
+
+static bool
+keep_b(void *userdata, const udpa_resource *resource)
+{
+    (void)userdata;
+    return udpai_str_eq(udpai_resource_name(resource), UDPAI_STR("com.acme/t/b"));
+}
+
+/* A state of the world in its scope: type, prefix, and what it still has. */
+static void
+test_all_of_a_scope_is_withdrawn_but_what_is_kept(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_FILES, 0);
+    udpai_origin *other = store_bed_origin(bed, "other", UDPAI_ORIGIN_FILES, 1);
+    const char *names[] = {"com.acme/t/a", "com.acme/t/b", "com.acme/tt/a", "com.acme.t/a"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++)
+        store_bed_put(bed, one, RESOURCE(names[i], .value = "1"));
+    store_bed_put(bed, one, RESOURCE("com.acme/t/a", .type = TEST_CDS, .value = "c"));
+    store_bed_put(bed, other, RESOURCE("com.acme/t/o", .value = "1"));
+    (void)store_bed_changes(bed);
+    udpai_store_withdraw_all(bed->store, one, UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/t"), keep_b,
+                             NULL);
+    assert_changes(bed, "-t/a");
+    udpai_store_withdraw_all(bed->store, one, UDPAI_STR(TEST_TYPE), (udpai_str){0}, keep_b, NULL);
+    assert_changes(bed, "-com.acme.t/a -tt/a");
+    udpai_store_withdraw_all(bed->store, one, (udpai_str){0}, (udpai_str){0}, NULL, NULL);
+    assert_changes(bed, "-t/a -t/b");
+    assert_int_equal(udpai_origin_n_contributions(one), 0);
+    assert_int_equal(udpai_store_n_contributions(bed->store), 1);
+}
+
+/* ---- limits ---- */
+
+static udpa_err
+try_put(store_bed *bed, udpai_origin *origin, udpa_resource *resource, udpa_error **ret_error)
+{
+    assert_non_null(resource);
+    udpa_err err = udpai_store_put(bed->store, origin, resource, 0, ret_error);
+    udpa_resource_unref(resource);
+    return err;
+}
+
+static void
+test_a_namespace_holds_so_many(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_FILES, 0);
+    udpai_origin *other = store_bed_origin(bed, "other", UDPAI_ORIGIN_FILES, 1);
+    bed->options.max_resources_per_namespace = 2;
+    udpai_store_set_options(bed->store, &bed->options);
+    PUT(bed, one, "a", .value = "1");
+    PUT(bed, other, "a", .value = "2"); /* contributions are counted, not names */
+    udpa_error *error = NULL;
+    assert_int_equal(try_put(bed, one, RESOURCE("com.acme/b"), &error), UDPA_ERR_LIMIT);
+    assert_non_null(strstr(udpa_error_message(error), "'com.acme' is full: 2 resources of 2"));
+    udpa_error_unref(error);
+    assert_changes(bed, "+a=1");
+    /* Another tenant does not pay for it, nor does what is there. */
+    store_bed_put(bed, one, RESOURCE("com.acme.sub/b", .value = "1"));
+    PUT(bed, one, "a", .value = "3");
+    assert_changes(bed, "+a=3 +com.acme.sub/b=1");
+    store_bed_withdraw(bed, other, "com.acme/a");
+    PUT(bed, one, "b", .value = "1");
+    assert_changes(bed, "+b=1");
+}
+
+static void
+test_a_namespace_holds_so_many_bytes(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_FILES, 0);
+    udpa_resource *small = RESOURCE("com.acme/a", .value = "small");
+    udpa_resource *large = RESOURCE("com.acme/a", .value = "quite a bit larger than small");
+    bed->options.max_bytes_per_namespace = udpai_resource_footprint(large);
+    udpai_store_set_options(bed->store, &bed->options);
+    store_bed_put(bed, origin, small);
+    udpa_error *error = NULL;
+    assert_int_equal(try_put(bed, origin, RESOURCE("com.acme/b"), &error), UDPA_ERR_LIMIT);
+    assert_non_null(strstr(udpa_error_message(error), "bytes of"));
+    udpa_error_unref(error);
+    store_bed_put(bed, origin, large);
+    assert_int_equal(try_put(bed, origin,
+                             RESOURCE("com.acme/a", .value = "even larger than the other, by far"),
+                             NULL),
+                     UDPA_ERR_LIMIT);
+    assert_changes(bed, "+a=quite a bit larger than small");
+    /* What shrinks is let in even where there is too much already. */
+    bed->options.max_bytes_per_namespace = 1;
+    udpai_store_set_options(bed->store, &bed->options);
+    PUT(bed, origin, "a", .value = "small");
+    assert_changes(bed, "+a=small");
+}
+
+/* What was refused leaves no account of its namespace behind. */
+static void
+test_a_refusal_leaves_nothing(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_FILES, 0);
+    bed->options.max_resources_per_namespace = 0;
+    udpai_store_set_options(bed->store, &bed->options);
+    unsigned long before = udpai_alloc_live();
+    assert_int_equal(try_put(bed, origin, RESOURCE("com.acme/b"), NULL), UDPA_ERR_LIMIT);
+    assert_changes(bed, "");
+    /* Tables keep their room: not more than one each. */
+    unsigned long after = udpai_alloc_live();
+    for (size_t i = 0; i < 100; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "n%zu.x/b", i);
+        assert_int_equal(try_put(bed, origin, RESOURCE(name), NULL), UDPA_ERR_LIMIT);
+        assert_changes(bed, "");
+    }
+    assert_int_equal(udpai_alloc_live(), after);
+    assert_true(after <= before + 2);
+}
+
+/* ---- looking ---- */
+
+static bool
+write_origin(void *userdata, const udpai_contribution *contribution)
+{
+    store_bed *bed = userdata;
+    udpai_str key = udpai_origin_key(contribution->origin);
+    size_t used = strlen(bed->text);
+    (void)snprintf(bed->text + used, sizeof(bed->text) - used, "%s%.*s%s%s", used ? " " : "",
+                   (int)key.len, key.data, contribution->effective ? "!" : "",
+                   contribution->eligible ? "" : "?");
+    return true;
+}
+
+static bool
+stop_at_once(void *userdata, const udpai_contribution *contribution)
+{
+    (void)contribution;
+    return ++*(size_t *)userdata < 1;
+}
+
+static void
+test_contributions_of_a_name_are_shown_best_first(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *s2 = store_bed_origin(bed, "s2", UDPAI_ORIGIN_SOURCE, 2);
+    udpai_origin *s1 = store_bed_origin(bed, "s1", UDPAI_ORIGIN_SOURCE, 1);
+    udpai_origin *files = store_bed_origin(bed, "files", UDPAI_ORIGIN_FILES, 0);
+    PUT(bed, s2, "a", .authority = "z", .generation = 9);
+    PUT(bed, s1, "a", .authority = "x", .generation = 3);
+    PUT(bed, files, "a", .authority = "y", .generation = 1);
+    (void)store_bed_changes(bed);
+    bed->text[0] = '\0';
+    udpai_str type = UDPAI_STR(TEST_TYPE), name = UDPAI_STR("com.acme/a");
+    udpai_store_visit_name(bed->store, type, name, write_origin, bed);
+    assert_string_equal(bed->text, "files! s1 s2");
+    store_bed_eligible(bed, files, false);
+    (void)store_bed_changes(bed);
+    bed->text[0] = '\0';
+    udpai_store_visit_name(bed->store, type, name, write_origin, bed);
+    assert_string_equal(bed->text, "s1! files? s2");
+    size_t n = 0;
+    udpai_store_visit_name(bed->store, type, name, stop_at_once, &n);
+    assert_int_equal(n, 1);
+    udpai_store_visit_name(bed->store, type, UDPAI_STR("com.acme/none"), stop_at_once, &n);
+    udpai_store_visit_name(bed->store, UDPAI_STR(TEST_CDS), name, stop_at_once, &n);
+    assert_int_equal(n, 1);
+}
+
+static bool
+count(void *userdata, const udpai_contribution *contribution)
+{
+    (void)contribution;
+    ++*(size_t *)userdata;
+    return true;
+}
+
+static size_t
+count_effective(const store_bed *bed, const char *type, const char *prefix)
+{
+    size_t n = 0;
+    udpai_store_visit_effective(bed->store, udpai_str_from(type), udpai_str_from(prefix), count,
+                                &n);
+    return n;
+}
+
+static void
+test_what_is_effective_is_shown_by_type_and_prefix(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_FILES, 0);
+    udpai_origin *other = store_bed_origin(bed, "other", UDPAI_ORIGIN_FILES, 1);
+    store_bed_put(bed, one, RESOURCE("com.acme/a"));
+    store_bed_put(bed, other, RESOURCE("com.acme/a"));
+    store_bed_put(bed, one, RESOURCE("com.acme.sub/a"));
+    store_bed_put(bed, one, RESOURCE("com.acmecorp/a"));
+    store_bed_put(bed, one, RESOURCE("com.acme/a", .type = TEST_CDS));
+    (void)store_bed_changes(bed);
+    assert_int_equal(count_effective(bed, TEST_TYPE, "com.acme"), 2);
+    assert_int_equal(count_effective(bed, TEST_TYPE, ""), 3);
+    assert_int_equal(count_effective(bed, "", "com.acme"), 3);
+    assert_int_equal(count_effective(bed, "", ""), 4);
+    assert_int_equal(count_effective(bed, TEST_EDS, ""), 0);
+    size_t n = 0;
+    udpai_store_visit_effective(bed->store, (udpai_str){0}, (udpai_str){0}, stop_at_once, &n);
+    assert_int_equal(n, 1);
+    n = 0;
+    udpai_store_visit_origin(bed->store, one, UDPAI_STR(TEST_TYPE), count, &n);
+    assert_int_equal(n, 3);
+    udpai_store_visit_origin(bed->store, one, (udpai_str){0}, count, &n);
+    assert_int_equal(n, 3 + 4);
+    n = 0;
+    udpai_store_visit_origin(bed->store, one, (udpai_str){0}, stop_at_once, &n);
+    assert_int_equal(n, 1);
+}
+
+static void
+test_one_contribution_is_found(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_FILES, 0);
+    udpai_origin *other = store_bed_origin(bed, "other", UDPAI_ORIGIN_FILES, 1);
+    PUT_UNTIL(bed, one, 5000, "a", .value = "1");
+    (void)store_bed_changes(bed);
+    udpai_str type = UDPAI_STR(TEST_TYPE), name = UDPAI_STR("com.acme/a");
+    udpai_contribution found = {0};
+    assert_false(udpai_store_get(bed->store, other, type, name, &found));
+    assert_false(udpai_store_get(bed->store, one, UDPAI_STR(TEST_CDS), name, &found));
+    assert_true(udpai_store_get(bed->store, one, type, name, &found));
+    assert_ptr_equal(found.origin, one);
+    assert_str(udpai_resource_value(found.resource), "1");
+    assert_int_equal(found.deadline_ms, 5000);
+    assert_true(found.eligible && found.effective && !found.superseded);
+}
+
+static void
+test_origins_are_found_by_key(void **state)
+{
+    store_bed *bed = *state;
+    assert_null(udpai_store_find_origin(bed->store, UDPAI_STR("one")));
+    udpai_origin *one = udpai_store_origin(bed->store, UDPAI_STR("one"));
+    assert_ptr_equal(udpai_store_origin(bed->store, UDPAI_STR("one")), one);
+    assert_ptr_equal(udpai_store_find_origin(bed->store, UDPAI_STR("one")), one);
+    assert_ptr_not_equal(udpai_store_origin(bed->store, UDPAI_STR("on\0e")), one);
+    assert_str(udpai_origin_key(one), "one");
+    assert_int_equal(udpai_origin_rank(one), UDPAI_ORIGIN_PUBLISHER);
+}
+
+static bool
+write_type(void *userdata, udpai_str type_url, size_t n_effective)
+{
+    store_bed *bed = userdata;
+    if (udpai_str_eq(type_url, UDPAI_STR(TEST_TYPE)))
+        (void)snprintf(bed->text, sizeof(bed->text), "%zu", n_effective);
+    return true;
+}
+
+static void
+test_effective_resources_are_counted_by_type(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_FILES, 0);
+    udpai_origin *other = store_bed_origin(bed, "other", UDPAI_ORIGIN_FILES, 1);
+    PUT(bed, one, "a", .value = "1");
+    PUT(bed, other, "a", .value = "2");
+    PUT(bed, one, "b", .value = "1");
+    (void)store_bed_changes(bed);
+    PUT(bed, one, "b", .value = "2");
+    (void)store_bed_changes(bed);
+    udpai_store_visit_types(bed->store, write_type, bed);
+    assert_string_equal(bed->text, "2");
+    store_bed_withdraw(bed, one, "com.acme/b");
+    store_bed_withdraw(bed, one, "com.acme/a");
+    (void)store_bed_changes(bed);
+    udpai_store_visit_types(bed->store, write_type, bed);
+    assert_string_equal(bed->text, "1");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        store_test(test_a_ttl_ends),
+        store_test(test_a_refresh_sets_the_timer_again),
+        store_test(test_without_a_ttl_the_timer_goes),
+        store_test(test_an_end_is_a_withdrawal),
+        store_test(test_what_is_not_there_is_withdrawn_without_a_word),
+        store_test(test_all_of_a_scope_is_withdrawn_but_what_is_kept),
+        store_test(test_a_namespace_holds_so_many),
+        store_test(test_a_namespace_holds_so_many_bytes),
+        store_test(test_a_refusal_leaves_nothing),
+        store_test(test_contributions_of_a_name_are_shown_best_first),
+        store_test(test_what_is_effective_is_shown_by_type_and_prefix),
+        store_test(test_one_contribution_is_found),
+        store_test(test_origins_are_found_by_key),
+        store_test(test_effective_resources_are_counted_by_type),
+    };
+    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}
