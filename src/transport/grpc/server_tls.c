@@ -130,7 +130,11 @@ fetch(void *userdata, grpc_ssl_server_certificate_config **ret_config)
     pthread_mutex_lock(&tls->mutex);
     if (user->version != tls->version) {
         const grpc_ssl_pem_key_cert_pair pair = {tls->pem.private_key, tls->pem.certificate};
-        *ret_config = grpc_ssl_server_certificate_config_create(tls->pem.authorities, &pair, 1);
+        /* It aborts without authorities, even where no client is asked for a certificate: then it
+         * is given some that nobody is compared with. */
+        const char *authorities =
+            tls->pem.authorities ? tls->pem.authorities : tls->pem.certificate;
+        *ret_config = grpc_ssl_server_certificate_config_create(authorities, &pair, 1);
         user->version = tls->version;
         status = GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
     }

@@ -31,8 +31,9 @@ check_address(const char *address, udpa_error **ret_error)
     const char *colon = strrchr(address, ':');
     size_t len = colon ? (size_t)(colon - address) : 0;
     bool in_brackets = len > 2 && address[0] == '[' && address[len - 1] == ']';
-    if (len && is_port(colon + 1) && !memchr(address, '/', len) &&
-        (in_brackets || !memchr(address, ':', len)))
+    /* Where the first character stands that no host name has: behind it, if all is well. */
+    bool is_plain = strcspn(address, ":/[]") == len;
+    if (len && is_port(colon + 1) && (is_plain || (in_brackets && !memchr(address, '/', len))))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
                       "'%s' is no address to dial: write HOST:PORT, such as node.example.com:18000 "
