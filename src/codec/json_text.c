@@ -21,7 +21,8 @@ udpai_json_put_string(udpai_strbuf *out, udpai_str text)
         else
             udpai_strbuf_printf(out, "\\%c", c);
     }
-    udpai_strbuf_append(out, text.data + start, text.len - start);
+    if (start < text.len)
+        udpai_strbuf_append(out, text.data + start, text.len - start);
     udpai_strbuf_putc(out, '"');
 }
 
