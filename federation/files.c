@@ -11,6 +11,7 @@
 struct wanted {
     udpa_resource *const *resources;
     size_t n;
+    bool is_partial; /* there may be more */
 };
 
 static int
@@ -34,6 +35,30 @@ is_wanted(void *userdata, const udpa_resource *resource)
                                 compare_items) != NULL;
 }
 
+static bool
+same_aliases(const udpa_resource *a, const udpa_resource *b)
+{
+    size_t n = udpa_resource_n_aliases(a);
+    if (n != udpa_resource_n_aliases(b))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!udpai_str_eq(udpai_resource_alias(a, i), udpai_resource_alias(b, i)))
+            return false;
+    return true;
+}
+
+/* Would putting it change nothing? What has a ttl is put again, to renew it. */
+static bool
+is_held(const udpai_contribution *held, const udpa_resource *resource, udpai_str authority)
+{
+    udpai_str own = udpai_resource_authority(resource);
+    return udpai_resource_same_payload(held->resource, resource) &&
+           udpai_str_eq(udpai_resource_authority(held->resource), own.len ? own : authority) &&
+           udpai_resource_is_lazy(held->resource) == udpai_resource_is_lazy(resource) &&
+           udpai_resource_do_not_cache(held->resource) == udpai_resource_do_not_cache(resource) &&
+           same_aliases(held->resource, resource) && !udpa_resource_ttl_ms(resource);
+}
+
 /* Nothing is told of what has not changed. */
 static udpa_err
 put_if_changed(udpai_node *node,
@@ -45,16 +70,24 @@ put_if_changed(udpai_node *node,
     udpai_contribution held;
     bool same = udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
                                 udpai_resource_name(resource), &held) &&
-                udpai_resource_same_payload(held.resource, resource) &&
-                udpa_resource_n_aliases(held.resource) == udpa_resource_n_aliases(resource) &&
-                !udpa_resource_ttl_ms(resource);
+                is_held(&held, resource, authority);
     if (same)
         return UDPA_OK;
     return udpai_intake_put(node, origin, resource, &(udpai_taking){.authority = authority},
                             ret_error);
 }
 
-/* Makes the origin hold just these. */
+static void
+withdraw_others(
+    udpai_node *node, udpai_origin *origin, udpai_str type_url, udpa_resource **sorted, size_t n)
+{
+    if (n > 1)
+        qsort(sorted, n, sizeof(*sorted), compare_items);
+    struct wanted wanted = {.resources = sorted, .n = n};
+    udpai_store_withdraw_all(node->store, origin, type_url, (udpai_str){0}, is_wanted, &wanted);
+}
+
+/* Makes the origin hold these, and, if they are all there is, nothing else. */
 static udpa_err
 set_all(udpai_node *node,
         udpai_origin *origin,
@@ -68,10 +101,8 @@ set_all(udpai_node *node,
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (list->n)
         memcpy(sorted, list->resources, list->n * sizeof(*sorted));
-    if (list->n > 1)
-        qsort(sorted, list->n, sizeof(*sorted), compare_items);
-    struct wanted wanted = {sorted, list->n};
-    udpai_store_withdraw_all(node->store, origin, type_url, (udpai_str){0}, is_wanted, &wanted);
+    if (!list->is_partial)
+        withdraw_others(node, origin, type_url, sorted, list->n);
     udpa_err first = UDPA_OK;
     for (size_t i = 0; i < list->n; i++) {
         udpa_error **room = first == UDPA_OK ? ret_error : NULL;
@@ -90,8 +121,10 @@ directory_origin(udpai_node *node, udpai_str root)
     udpai_origin *origin =
         udpai_strbuf_failed(&key) ? NULL : udpai_store_origin(node->store, udpai_strbuf_view(&key));
     udpai_strbuf_done(&key);
-    if (origin)
+    if (origin) {
         udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_FILES, 0);
+        udpai_origin_set_durable(origin, node->is_durable);
+    }
     return origin;
 }
 
@@ -141,7 +174,8 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_str authority =
         directory->authority.len ? directory->authority : udpai_bytes_view(node->authority);
-    const struct wanted list = {directory->resources, directory->n_resources};
+    const struct wanted list = {directory->resources, directory->n_resources,
+                                directory->is_partial};
     udpa_err err = set_all(node, origin, (udpai_str){0}, authority, &list, ret_error);
     if (directory->is_partial)
         return err;
@@ -186,7 +220,7 @@ udpai_node_set_own(udpai_node *node,
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_NODE, 0);
-    const struct wanted list = {resources, n_resources};
+    const struct wanted list = {.resources = resources, .n = n_resources};
     return set_all(node, origin, type_url, udpai_bytes_view(node->authority), &list, NULL);
 }
 
@@ -217,15 +251,65 @@ restore_mark(const udpai_node *node, const udpai_durable_op *op)
     }
 }
 
-/* What belongs to a ConfigSource that is configured no more is left out, and forgotten. */
+/* The directory that an origin's key names, if it will be read. */
+static udpai_str
+expected_root(const udpai_node *node, udpai_str key)
+{
+    udpai_str head = UDPAI_STR("path:");
+    if (!udpai_str_starts(key, head))
+        return (udpai_str){0};
+    udpai_str root = {key.data + head.len, key.len - head.len};
+    for (size_t i = 0; i < node->expected_files.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(node->expected_files.items[i]), root))
+            return root;
+    return (udpai_str){0};
+}
+
+/* What belongs to a ConfigSource or directory that is configured no more is left out, and is
+ * forgotten when the node starts. */
+static udpa_err
+leave_out(udpai_node *node, udpa_bytes *key)
+{
+    for (size_t i = 0; i < node->forgotten.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(node->forgotten.items[i]), udpai_bytes_view(key)))
+            return UDPA_OK;
+    if (!udpai_vector_push(&node->forgotten, key))
+        return UDPA_ERR_NOMEM;
+    udpa_bytes_ref(key);
+    return UDPA_OK;
+}
+
+void
+udpai_files_forget(udpai_node *node)
+{
+    udpai_durable_batch *batch = node->forgotten.n ? udpai_durable_batch_new() : NULL;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < node->forgotten.n; i++) {
+        const udpai_durable_op op = {
+            .kind = UDPAI_DURABLE_FORGET_ORIGIN,
+            .origin = node->forgotten.items[i],
+        };
+        if (batch && err == UDPA_OK)
+            err = udpai_durable_batch_add(batch, &op);
+        udpa_bytes_unref(node->forgotten.items[i]);
+    }
+    udpai_vector_done(&node->forgotten);
+    if (batch && err == UDPA_OK && node->env.commit)
+        node->env.commit(node->env.userdata, batch, ++node->last_ticket);
+    else
+        udpai_durable_batch_free(batch); /* without memory: at the next start */
+}
+
 static udpa_err
 restore_contribution(udpai_node *node, const udpai_durable_op *op)
 {
-    udpai_str key = udpai_bytes_view(op->origin);
+    udpai_str key = udpai_bytes_view(op->origin), root = expected_root(node, key);
     bool of_source = udpai_str_starts(key, UDPAI_STR("source:"));
-    if (of_source && !source_of_origin(node, key))
-        return UDPA_OK;
-    udpai_origin *origin = udpai_store_origin(node->store, key);
+    bool of_files = udpai_str_starts(key, UDPAI_STR("path:"));
+    if ((of_source && !source_of_origin(node, key)) || (of_files && !root.len))
+        return leave_out(node, op->origin);
+    udpai_origin *origin =
+        of_files ? directory_origin(node, root) : udpai_store_origin(node->store, key);
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_durable(origin, true);

@@ -244,10 +244,11 @@ udpai_locals_tell_complete(udpai_node *node)
     UDPAI_LIST_FOREACH_SAFE (at, &node->locals) {
         udpai_local_subscription *subscription =
             UDPAI_LIST_ENTRY(at, udpai_local_subscription, node);
-        if (subscription->is_new || subscription->is_complete)
+        if (subscription->is_new)
             continue;
+        bool was_complete = subscription->is_complete;
         subscription->is_complete = is_settled(node, subscription);
-        if (subscription->is_complete && subscription->ops.complete)
+        if (subscription->is_complete && !was_complete && subscription->ops.complete)
             subscription->ops.complete(subscription->ops.userdata);
     }
 }

@@ -157,6 +157,9 @@ udpai_node_free(udpai_node *node)
     for (size_t i = 0; i < node->expected_own.n; i++)
         udpa_bytes_unref(node->expected_own.items[i]);
     udpai_vector_done(&node->expected_own);
+    for (size_t i = 0; i < node->forgotten.n; i++)
+        udpa_bytes_unref(node->forgotten.items[i]);
+    udpai_vector_done(&node->forgotten);
     udpai_store_free(node->store);
     udpai_settled_unref(node->settled);
     udpa_bytes_unref(node->id);
@@ -169,6 +172,7 @@ void
 udpai_node_start(udpai_node *node)
 {
     node->is_started = true;
+    udpai_files_forget(node);
     udpai_node_touch(node);
 }
 
@@ -393,7 +397,8 @@ udpai_node_flush(udpai_node *node)
     tell_changes(node);
     tell_settled(node);
     udpai_locals_tell_new(node);
-    udpai_locals_tell_complete(node);
+    if (!udpai_store_has_changes(node->store)) /* else it is not all that was told */
+        udpai_locals_tell_complete(node);
     answer(node);
 }
 

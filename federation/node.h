@@ -153,11 +153,12 @@ typedef struct udpai_directory {
     bool is_partial;
 } udpai_directory;
 
-/* What the directory does not have any more is withdrawn. The first resource that cannot be taken
- * is told; the others are. */
+/* What the directory does not have any more is withdrawn, unless it is partial. The first resource
+ * that cannot be taken is told; the others are. */
 udpa_err
 udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error);
-/* A directory of the node itself will come: nothing negative is said before it has. */
+/* A directory of the node itself will come: nothing negative is said before it has. What was kept
+ * of it is restored only if this was called before. */
 udpa_err udpai_node_expect_files(udpai_node *node, udpai_str root);
 /* What the node says of itself, in the reserved namespace udpa.node, which nobody else speaks for.
  * While something of a type is expected, nothing negative is said of it there. */

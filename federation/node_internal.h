@@ -191,6 +191,7 @@ struct udpai_node {
     udpai_map interests; /* udpai_interest, by type and text */
     UDPAI_VECTOR(udpa_bytes *) expected_files;
     UDPAI_VECTOR(udpa_bytes *) expected_own; /* type URLs */
+    UDPAI_VECTOR(udpa_bytes *) forgotten;    /* keys of origins that are configured no more */
     udpai_settled *settled;
     bool is_settled_untold; /* it has changed since the stream side was told */
     bool is_dirty;          /* providers must be looked at again */
@@ -270,6 +271,11 @@ udpai_settled *udpai_providers_settled(const udpai_node *node);
 /* The type was asked for before a restart, so it will be again. */
 void udpai_providers_expect(udpai_node *node, udpai_str type_url);
 void udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+
+/* files.c */
+
+/* Has the durable engine forget what belongs to nothing any more. */
+void udpai_files_forget(udpai_node *node);
 
 /* intake.c */
 void udpai_intake(udpai_node *node, udpai_peer *peer, udpai_publication *publication);

@@ -47,6 +47,7 @@ source_that_listens(const udpai_node *node, const udpai_peer *peer)
     return NULL;
 }
 
+/* From the order on the session takes only what was asked for; so first it is asked. */
 static void
 attach(udpai_node *node, udpai_peer *peer, udpai_source *source)
 {
@@ -56,9 +57,10 @@ attach(udpai_node *node, udpai_peer *peer, udpai_source *source)
     order->session = peer->session;
     order->link = source->link;
     order->is_source = true;
-    udpai_node_order(node, order);
     udpai_source_opened(source, peer);
     udpai_source_alive(source);
+    udpai_source_introduced(source, peer);
+    udpai_node_order(node, order);
 }
 
 void
@@ -89,7 +91,7 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
     udpai_source *listening = peer->source ? NULL : source_that_listens(node, peer);
     if (listening)
         attach(node, peer, listening);
-    if (peer->source)
+    else if (peer->source)
         udpai_source_introduced(peer->source, peer);
 }
 

@@ -257,8 +257,11 @@ class Federation:
                 for resource in self.udpactl(node, 'get', kind, '-o', 'json')}
 
     def wait_for_resources(self, node, count):
-        return wait_for(f'{count} resources at {node}', lambda: sorted(
-            name for _, name in names) if len(names := self.versions(node)) == count else None)
+        """What they are, once there are so many."""
+        def look():
+            found = self.versions(node)
+            return sorted(f'{kind} {name}' for kind, name in found) if len(found) == count else None
+        return wait_for(f'{count} resources at {node}', look)
 
     def link_counters(self):
         """How many resources core has sent to edge since edge came back, and edge has received."""

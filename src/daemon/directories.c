@@ -115,6 +115,17 @@ root_of(const char *path)
 }
 
 udpa_err
+udpai_directories_expect(udpa_endpoint *endpoint, const udpai_plan *plan, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < plan->directories.n && err == UDPA_OK; i++)
+        if (plan->directories.items[i].source.len == 0)
+            err = udpai_node_expect_files(udpai_endpoint_node(endpoint),
+                                          root_of(plan->directories.items[i].path));
+    return udpai_fail_code(ret_error, err);
+}
+
+udpa_err
 udpai_directories_open(udpai_directories **ret_directories,
                        uv_loop_t *loop,
                        udpa_endpoint *endpoint,
@@ -129,13 +140,8 @@ udpai_directories_open(udpai_directories **ret_directories,
     all->endpoint = endpoint;
     all->n_open = 1;
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < n && err == UDPA_OK; i++) {
-        if (plan->directories.items[i].source.len == 0)
-            err = udpai_node_expect_files(udpai_endpoint_node(endpoint),
-                                          root_of(plan->directories.items[i].path));
-        if (err == UDPA_OK)
-            err = open_one(all, loop, schema, plan, i, ret_error);
-    }
+    for (size_t i = 0; i < n && err == UDPA_OK; i++)
+        err = open_one(all, loop, schema, plan, i, ret_error);
     if (err == UDPA_OK)
         *ret_directories = all;
     else

@@ -7,6 +7,9 @@
 
 typedef struct udpai_directories udpai_directories;
 
+/* Tells the node which directories there will be; before it is given what was kept of them. */
+udpa_err
+udpai_directories_expect(udpa_endpoint *endpoint, const udpai_plan *plan, udpa_error **ret_error);
 /* Reads all of them once, so that nothing is served before they are there, and watches them. */
 udpa_err udpai_directories_open(udpai_directories **ret_directories,
                                 uv_loop_t *loop,

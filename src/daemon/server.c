@@ -163,6 +163,8 @@ begin(server *self, udpa_error **ret_error)
     const udpai_plan *plan = self->plan;
     udpa_err err = udpai_endpoint_new(&self->endpoint, &self->loop, &plan->settings, ret_error);
     if (err == UDPA_OK)
+        err = udpai_directories_expect(self->endpoint, plan, ret_error);
+    if (err == UDPA_OK)
         err = restore(self, ret_error);
     if (err == UDPA_OK)
         err = udpai_directories_open(&self->directories, &self->loop, self->endpoint, self->schema,

@@ -16,8 +16,8 @@ import envoy_peer
 from udpa_peer import Peer, sessions
 
 N_CLUSTERS = 100
-# Long enough for the waits of udpad that end in saying something: connect_grace and sync_timeout are
-# shortened below, so that none of them lies beyond.
+# Long enough for the waits of udpad that end in saying something: connect_grace and sync_timeout
+# are shortened below, so that none of them lies beyond.
 COLD_S = 6
 
 
@@ -57,8 +57,8 @@ class Watch(threading.Thread):
     def check(self):
         if self.error:
             raise interop.Failure(f'/clusters could not be read: {self.error}')
-        interop.check(f'never fewer than {N_CLUSTERS} clusters in {self.n_polls} polls of /clusters '
-                      f'(smallest: {self.smallest})',
+        interop.check(f'never fewer than {N_CLUSTERS} clusters in {self.n_polls} polls of '
+                      f'/clusters (smallest: {self.smallest})',
                       self.smallest == N_CLUSTERS and self.n_polls >= 50)
 
     def end(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A changed cluster with EDS is used at once: its endpoints go out again behind it, though they have
-not changed. Without them Envoy holds the new cluster back for 15 s."""
+"""A changed cluster with EDS is used at once: its endpoints go out again behind it, though they
+have not changed. Without them Envoy holds the new cluster back for 15 s."""
 import sys
 import time
 

@@ -20,6 +20,8 @@ static const udpai_node_timing timing = {
 
 /* ---- files ---- */
 
+#define FILES "/files"
+
 void
 sim_set_files(sim_member *member)
 {
@@ -31,7 +33,7 @@ sim_set_files(sim_member *member)
             resources[n++] = sim_make_resource(key, member->authority, true, truth->version);
     }
     const udpai_directory directory = {
-        .root = UDPAI_STR("/files"),
+        .root = UDPAI_STR(FILES),
         .resources = resources,
         .n_resources = n,
     };
@@ -66,6 +68,8 @@ plan_member(sim_node *node, sim_node_plan *plan)
 {
     sim_member *self = node->userdata;
     plan->is_management = !self->is_endpoint;
+    if (!self->is_endpoint)
+        plan->files = UDPAI_STR(FILES);
     plan->knows_public_protocol_only = self->public_only;
     for (size_t i = 0; i < self->provider.n_descriptors; i++)
         plan_source(self, i);

@@ -354,8 +354,23 @@ forget_contribution(sim_node *node, const udpai_durable_op *op)
 }
 
 static void
+forget_origin(sim_node *node, const udpa_bytes *origin)
+{
+    for (size_t i = node->kept.n; i-- > 0;) {
+        if (!same_bytes(node->kept.items[i].origin, origin))
+            continue;
+        release_op(&node->kept.items[i]);
+        udpai_vector_remove_unordered(&node->kept, i);
+    }
+}
+
+static void
 keep_op(sim_node *node, const udpai_durable_op *op)
 {
+    if (op->kind == UDPAI_DURABLE_FORGET_ORIGIN) {
+        forget_origin(node, op->origin);
+        return;
+    }
     if (op->kind != UDPAI_DURABLE_MARK)
         forget_contribution(node, op);
     if (op->kind == UDPAI_DURABLE_DELETE)
@@ -503,6 +518,8 @@ sim_start_node(sim_node *node)
     node->is_up = true;
     node->loop_tick_us = node->hub_tick_us = 0;
     make_halves(node, &plan);
+    if (plan.files.len && udpai_node_expect_files(node->node, plan.files) != UDPA_OK)
+        abort();
     for (size_t i = 0; i < node->kept.n; i++)
         if (udpai_node_restore(node->node, &node->kept.items[i]) != UDPA_OK)
             abort();

@@ -67,6 +67,7 @@ extern const char *const sim_count_names[SIM_COUNTS];
 /* Fills in how a node is configured, each time it starts; the strings must outlive the call. */
 typedef struct sim_node_plan {
     udpai_node_config config;
+    udpai_str files; /* the directory that it will be given; empty: none */
     bool is_management;
     bool knows_public_protocol_only;
 } sim_node_plan;
