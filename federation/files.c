@@ -128,17 +128,29 @@ directory_origin(udpai_node *node, udpai_str root)
     return origin;
 }
 
-static void
-no_longer_expected(udpai_node *node, udpai_str root)
+static udpai_expected *
+find_expected(const udpai_node *node, udpai_str root)
 {
-    for (size_t i = 0; i < node->expected_files.n; i++) {
-        if (!udpai_str_eq(udpai_bytes_view(node->expected_files.items[i]), root))
-            continue;
-        udpa_bytes_unref(node->expected_files.items[i]);
-        udpai_vector_remove_unordered(&node->expected_files, i);
-        udpai_node_touch(node);
+    for (size_t i = 0; i < node->expected_files.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(node->expected_files.items[i].root), root))
+            return &node->expected_files.items[i];
+    return NULL;
+}
+
+/* All of it has been read. This is kept: what was read goes on counting while the node is down. */
+static void
+directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
+{
+    udpai_expected *expected = find_expected(node, root);
+    if (!expected || expected->is_known)
         return;
-    }
+    expected->is_known = true;
+    if (node->is_durable &&
+        udpai_store_mark(node->store, origin, (udpai_str){0}, (udpai_str){0}) != UDPA_OK)
+        udpai_log(UDPA_LOG_WARNING, "federation",
+                  "that all of %.*s was read could not be noted: %s", (int)root.len, root.data,
+                  udpa_err_text(UDPA_ERR_NOMEM));
+    udpai_node_touch(node);
 }
 
 /* The directory of a ConfigSource has been read: it is active, and has said all. */
@@ -154,10 +166,10 @@ source_was_read(udpai_source *source)
 udpa_err
 udpai_node_expect_files(udpai_node *node, udpai_str root)
 {
-    udpa_bytes *copy = NULL;
-    udpa_err err = udpa_bytes_new(&copy, root.data, root.len);
-    if (err == UDPA_OK && !udpai_vector_push(&node->expected_files, copy)) {
-        udpa_bytes_unref(copy);
+    udpai_expected expected = {0};
+    udpa_err err = udpa_bytes_new(&expected.root, root.data, root.len);
+    if (err == UDPA_OK && !udpai_vector_push(&node->expected_files, expected)) {
+        udpa_bytes_unref(expected.root);
         err = UDPA_ERR_NOMEM;
     }
     udpai_node_touch(node);
@@ -182,7 +194,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     if (source)
         source_was_read(source);
     else
-        no_longer_expected(node, directory->root);
+        directory_was_read(node, origin, directory->root);
     return err;
 }
 
@@ -235,9 +247,22 @@ source_of_origin(const udpai_node *node, udpai_str key)
     return udpai_map_get(&node->sources, (udpai_str){key.data + head.len, key.len - head.len});
 }
 
+/* The directory that an origin's key names, if it will be read. */
+static udpai_expected *
+expected_of_origin(const udpai_node *node, udpai_str key)
+{
+    udpai_str head = UDPAI_STR("path:");
+    if (!udpai_str_starts(key, head))
+        return NULL;
+    return find_expected(node, (udpai_str){key.data + head.len, key.len - head.len});
+}
+
 static void
 restore_mark(const udpai_node *node, const udpai_durable_op *op)
 {
+    udpai_expected *expected = expected_of_origin(node, udpai_bytes_view(op->origin));
+    if (expected)
+        expected->is_known = true;
     const udpai_source *source = source_of_origin(node, udpai_bytes_view(op->origin));
     if (!source)
         return;
@@ -249,20 +274,6 @@ restore_mark(const udpai_node *node, const udpai_durable_op *op)
             udpai_str_eq(udpai_bytes_view(scope->prefix), udpai_bytes_view(op->name)))
             scope->is_known = true;
     }
-}
-
-/* The directory that an origin's key names, if it will be read. */
-static udpai_str
-expected_root(const udpai_node *node, udpai_str key)
-{
-    udpai_str head = UDPAI_STR("path:");
-    if (!udpai_str_starts(key, head))
-        return (udpai_str){0};
-    udpai_str root = {key.data + head.len, key.len - head.len};
-    for (size_t i = 0; i < node->expected_files.n; i++)
-        if (udpai_str_eq(udpai_bytes_view(node->expected_files.items[i]), root))
-            return root;
-    return (udpai_str){0};
 }
 
 /* What belongs to a ConfigSource or directory that is configured no more is left out, and is
@@ -303,13 +314,14 @@ udpai_files_forget(udpai_node *node)
 static udpa_err
 restore_contribution(udpai_node *node, const udpai_durable_op *op)
 {
-    udpai_str key = udpai_bytes_view(op->origin), root = expected_root(node, key);
+    udpai_str key = udpai_bytes_view(op->origin);
+    const udpai_expected *expected = expected_of_origin(node, key);
     bool of_source = udpai_str_starts(key, UDPAI_STR("source:"));
     bool of_files = udpai_str_starts(key, UDPAI_STR("path:"));
-    if ((of_source && !source_of_origin(node, key)) || (of_files && !root.len))
+    if ((of_source && !source_of_origin(node, key)) || (of_files && !expected))
         return leave_out(node, op->origin);
-    udpai_origin *origin =
-        of_files ? directory_origin(node, root) : udpai_store_origin(node->store, key);
+    udpai_origin *origin = of_files ? directory_origin(node, udpai_bytes_view(expected->root))
+                                    : udpai_store_origin(node->store, key);
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_durable(origin, true);

@@ -138,7 +138,7 @@ check_version(const struct intake *intake, const udpa_resource *resource, udpa_e
 static bool
 is_status_of_source(const struct intake *intake)
 {
-    return intake->node->takes_status && intake->peer->source && intake->peer->source->serves_us;
+    return intake->node->is_endpoint && intake->peer->source && intake->peer->source->serves_us;
 }
 
 static udpa_err

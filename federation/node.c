@@ -105,7 +105,7 @@ udpai_node_new(udpai_node **ret_node,
     node->env = *env;
     node->timing = config->timing;
     node->is_durable = config->is_durable;
-    node->takes_status = config->takes_status;
+    node->is_endpoint = config->is_endpoint;
     node->max_changes_ahead = config->max_changes_ahead;
     node->is_dirty = true;
     init_tables(node);
@@ -152,7 +152,7 @@ udpai_node_free(udpai_node *node)
     udpai_map_done(&node->links);
     udpai_map_done(&node->sources);
     for (size_t i = 0; i < node->expected_files.n; i++)
-        udpa_bytes_unref(node->expected_files.items[i]);
+        udpa_bytes_unref(node->expected_files.items[i].root);
     udpai_vector_done(&node->expected_files);
     for (size_t i = 0; i < node->expected_own.n; i++)
         udpa_bytes_unref(node->expected_own.items[i]);
@@ -207,6 +207,8 @@ take_interest(udpai_node *node, const udpai_report *report)
     const udpai_subscription_message *wish = report->subscription;
     char room[UDPA_NAME_MAX + 1] = "*";
     udpai_str text = wish->names[0];
+    if (node->is_endpoint)
+        return; /* nothing is fetched for others */
     if (text.len == 0) {
         if (wish->name_space.len > UDPA_NAME_MAX)
             return;
@@ -276,7 +278,8 @@ evaluate(udpai_node *node)
     udpai_store_recheck_removals(node->store);
 }
 
-/* It speaks of what was told before it, so all of that goes first. */
+/* It speaks of what was told before it, so all of that goes first. Of an endpoint it is certain
+ * that there is nothing for peers. */
 static void
 tell_settled(udpai_node *node)
 {
@@ -285,7 +288,12 @@ tell_settled(udpai_node *node)
     udpai_order *order = udpai_order_new(UDPAI_ORDER_SETTLED);
     if (!order)
         return;
-    order->settled = udpai_settled_ref(node->settled);
+    order->settled = node->is_endpoint ? udpai_settled_new(&(udpai_settled_facts){0})
+                                       : udpai_settled_ref(node->settled);
+    if (!order->settled) { /* without memory: with the next flush */
+        udpai_order_free(order);
+        return;
+    }
     node->is_settled_untold = false;
     udpai_node_order(node, order);
 }
@@ -305,6 +313,10 @@ tell_changes(udpai_node *node)
     }
     order->changes = changes;
     udpai_locals_tell(node, changes);
+    if (node->is_endpoint) {
+        udpai_order_free(order);
+        return;
+    }
     node->n_changes_ahead++;
     udpai_node_order(node, order);
 }

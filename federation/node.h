@@ -86,9 +86,10 @@ typedef struct udpai_node_config {
     const udpai_dial_config *dials;
     size_t n_dials;
     bool is_durable; /* an engine keeps contributions */
-    /* What sources say of themselves, in the namespace udpa.node, is taken in like anything else:
-     * of endpoints, which nobody asks for their own status. */
-    bool takes_status;
+    /* It is no management node: what it holds is for subscribers in the process alone, peers are
+     * offered nothing of it. What sources say of themselves, in the namespace udpa.node, is taken
+     * in like anything else. */
+    bool is_endpoint;
     size_t max_changes_ahead; /* change sets that the stream side may have before it */
 } udpai_node_config;
 

@@ -171,11 +171,17 @@ struct udpai_local_update {
     bool is_deferred;
 };
 
+/* A directory of the node itself. */
+typedef struct udpai_expected {
+    udpa_bytes *root;
+    bool is_known; /* all of it was read, now or before a restart */
+} udpai_expected;
+
 struct udpai_node {
     udpai_wheel *wheel;
     udpai_node_env env;
     udpai_node_timing timing;
-    bool is_durable, is_started, takes_status;
+    bool is_durable, is_started, is_endpoint;
     udpa_bytes *id;
     udpa_bytes *authority;
     udpai_store *store;
@@ -189,7 +195,7 @@ struct udpai_node {
     udpai_list locals;
     udpai_list updates;  /* udpai_local_update: deferred ones */
     udpai_map interests; /* udpai_interest, by type and text */
-    UDPAI_VECTOR(udpa_bytes *) expected_files;
+    UDPAI_VECTOR(udpai_expected) expected_files;
     UDPAI_VECTOR(udpa_bytes *) expected_own; /* type URLs */
     UDPAI_VECTOR(udpa_bytes *) forgotten;    /* keys of origins that are configured no more */
     udpai_settled *settled;

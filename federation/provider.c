@@ -296,8 +296,9 @@ udpai_providers_settled(const udpai_node *node)
     while ((provider = udpai_map_next(&node->providers, &at)))
         add_provider(&facts, node, provider);
     for (size_t i = 0; i < node->expected_files.n; i++) {
-        const udpai_unsettled missing = {.source = udpai_bytes_view(node->expected_files.items[i])};
-        if (!udpai_vector_push(&facts.missing, missing))
+        const udpai_expected *expected = &node->expected_files.items[i];
+        const udpai_unsettled missing = {.source = udpai_bytes_view(expected->root)};
+        if (!expected->is_known && !udpai_vector_push(&facts.missing, missing))
             facts.failed = true;
     }
     for (size_t i = 0; i < node->expected_own.n; i++) {
@@ -312,7 +313,7 @@ udpai_providers_settled(const udpai_node *node)
     const udpai_settled_facts all = {
         .missing = facts.missing.items,
         .n_missing = facts.missing.n,
-        .asks_for_status = node->takes_status,
+        .asks_for_status = node->is_endpoint,
         .only_known_types = node->any_type != NULL,
         .known_types = facts.types.items,
         .n_known_types = facts.types.n,

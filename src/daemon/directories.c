@@ -30,6 +30,25 @@ on_changed(void *userdata, const udpai_directory *directory)
     udpai_endpoint_touch(self->all->endpoint);
 }
 
+/* The problems of all directories are one list. */
+static void
+on_problems_changed(void *userdata)
+{
+    const udpai_directories *all = ((watched *)userdata)->all;
+    UDPAI_VECTOR(const char *) texts = {0};
+    for (size_t i = 0; i < all->n; i++) {
+        const udpai_file_origin *origin = all->items[i].origin;
+        size_t n = udpai_file_origin_n_problems(origin, NULL);
+        for (size_t k = 0; k < n; k++) {
+            const udpa_error *problem = udpai_file_origin_problem(origin, k, NULL);
+            if (problem)
+                (void)udpai_vector_push(&texts, udpa_error_message(problem));
+        }
+    }
+    udpai_endpoint_set_problems(all->endpoint, texts.items, texts.n);
+    udpai_vector_done(&texts);
+}
+
 static void
 release(udpai_directories *all)
 {
@@ -93,7 +112,7 @@ open_one(udpai_directories *all,
         .n_namespaces = namespaces.n,
         .schema = schema,
     };
-    const udpai_file_origin_ops ops = {.changed = on_changed, .userdata = self};
+    const udpai_file_origin_ops ops = {on_changed, on_problems_changed, self};
     if (err == UDPA_OK)
         err = udpai_file_origin_new(&self->origin, loop, &options, &ops, ret_error);
     udpai_vector_done(&namespaces);

@@ -45,6 +45,10 @@ udpa_err udpai_endpoint_attach(udpa_endpoint *endpoint,
 
 void udpai_endpoint_start(udpa_endpoint *endpoint);
 
+/* What the node's status says is wrong; replaces what it said before. Copies the texts; without
+ * memory some are left out. */
+void udpai_endpoint_set_problems(udpa_endpoint *endpoint, const char *const *texts, size_t n);
+
 /* What is called on these must be followed by udpai_endpoint_touch(). */
 udpai_node *udpai_endpoint_node(udpa_endpoint *endpoint);
 udpai_stream_thread *udpai_endpoint_streams(udpa_endpoint *endpoint);

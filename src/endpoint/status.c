@@ -34,6 +34,7 @@ struct udpai_own_status {
     udpa_bytes *version;
     int64_t started_us;
     size_t n_sessions;
+    UDPAI_VECTOR(udpa_bytes *) problems;
 };
 
 typedef UDPAI_VECTOR(udpa_resource *) resource_list;
@@ -200,6 +201,8 @@ put_node(udpai_proto_writer *writer, const void *what)
     udpai_stream_thread_stats_get(endpoint->streams, &stats);
     put_counter(writer, "streams_refused", stats.n_refused);
     put_counter(writer, "loops", udpai_node_n_loops(endpoint->node));
+    for (size_t i = 0; i < status->problems.n; i++)
+        udpai_proto_put_bytes(writer, 7, udpai_bytes_view(status->problems.items[i]));
 }
 
 static void
@@ -277,6 +280,31 @@ udpai_own_status_report(udpai_own_status *status, const udpai_report *report)
         take_interest(status, report->wanted);
 }
 
+/* ---- problems ---- */
+
+static void
+forget_problems(udpai_own_status *status)
+{
+    for (size_t i = 0; i < status->problems.n; i++)
+        udpa_bytes_unref(status->problems.items[i]);
+    udpai_vector_done(&status->problems);
+}
+
+void
+udpai_endpoint_set_problems(udpa_endpoint *endpoint, const char *const *texts, size_t n)
+{
+    udpai_own_status *status = endpoint->status;
+    if (!status)
+        return;
+    forget_problems(status);
+    for (size_t i = 0; i < n; i++) {
+        udpa_bytes *text = NULL;
+        if (udpa_bytes_new(&text, texts[i], strlen(texts[i])) == UDPA_OK &&
+            !udpai_vector_push(&status->problems, text))
+            udpa_bytes_unref(text);
+    }
+}
+
 /* ---- coming and going ---- */
 
 udpa_err
@@ -309,6 +337,7 @@ udpai_own_status_free(udpai_own_status *status)
     if (!status)
         return;
     udpai_timer_cancel(&status->timer);
+    forget_problems(status);
     udpa_bytes_unref(status->node_id);
     udpa_bytes_unref(status->version);
     udpai_free(status);
