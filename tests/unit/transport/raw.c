@@ -63,9 +63,10 @@ raw_begin(raw_client *self, raw_call *call, const char *path)
     call->client = self;
     grpc_metadata_array_init(&call->headers);
     grpc_metadata_array_init(&call->trailers);
+    grpc_slice method = grpc_slice_from_copied_string(path);
     call->call = grpc_channel_create_call(self->channel, NULL, GRPC_PROPAGATE_DEFAULTS, self->cq,
-                                          grpc_slice_from_copied_string(path), NULL,
-                                          gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+                                          method, NULL, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+    grpc_slice_unref(method);
     const grpc_op op = {.op = GRPC_OP_SEND_INITIAL_METADATA,
                         .flags = GRPC_INITIAL_METADATA_WAIT_FOR_READY};
     assert_true(carry_out(call, &op, 1));

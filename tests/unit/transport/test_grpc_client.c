@@ -163,7 +163,7 @@ test_no_such_method_there(void **state)
     struct pair *pair = *state;
     const udpai_grpc_target_options options = {
         .address = bed_address(&pair->far),
-        .method = {"/no.Such/Method", bed_method.open},
+        .method = {"/no.Such/Method", bed_method.open, NULL},
     };
     bed_dial(&pair->near, 6, &options);
     udpai_report *closed = bed_report(&pair->near, UDPAI_REPORT_CLOSED);

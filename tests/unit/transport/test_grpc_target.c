@@ -53,7 +53,7 @@ test_is_counted(void **state)
     const udpai_grpc_target_options options = {
         .address = "x:1",
         .server_name = "y",
-        .method = {"/a/b", NULL},
+        .method = {"/a/b", NULL, NULL},
     };
     udpai_grpc_target *target;
     assert_ok(udpai_grpc_target_new(&target, &options, NULL));
