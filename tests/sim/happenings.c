@@ -165,7 +165,7 @@ sim_happen(sim_world *world, void *userdata)
 static bool
 second_source_counts(const sim_member *member)
 {
-    char key[16];
+    char key[32];
     snprintf(key, sizeof(key), "source:%s", member->source_names[1]);
     const udpai_origin *origin =
         udpai_store_find_origin(udpai_node_store(member->node->node), udpai_str_from(key));

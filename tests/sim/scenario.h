@@ -51,7 +51,7 @@ typedef struct sim_member {
     udpai_descriptor_config descriptors[MANAGEMENT_MAX];
     int upstreams[MANAGEMENT_MAX];
     bool is_limited[MANAGEMENT_MAX]; /* to LIMITED_NAMESPACE */
-    char source_names[MANAGEMENT_MAX][8];
+    char source_names[MANAGEMENT_MAX][16];
     udpai_provider_config provider;
     udpai_str type_urls[N_TYPES];
     bool is_endpoint, on_demand, fails_over;
