@@ -69,6 +69,26 @@ udpai_pending(udpai_subscription *subscription)
     return pending != UDPAI_NOTHING && may_send_state(subscription) ? pending : UDPAI_NOTHING;
 }
 
+bool
+udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t since)
+{
+    const udpai_cursor *cursor = &subscription->cursor;
+    const udpai_log *log = subscription->view ? &subscription->view->live : NULL;
+    for (size_t i = log ? udpai_log_after(log, cursor->low) : 0; log && i < log->n; i++) {
+        const udpai_item *item = log->slots[i].item;
+        if (item && !in_window(cursor, item->seq) && item->previous_seq > since)
+            return true;
+    }
+    UDPAI_LIST_FOREACH (node, &subscription->additions) {
+        udpai_owed *owed = UDPAI_LIST_ENTRY(node, udpai_owed, node);
+        const udpai_item *item =
+            owed->extras ? owed->item : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed)->target;
+        if (item && item->previous_seq > since)
+            return true;
+    }
+    return false;
+}
+
 static uint64_t
 first_tombstone(const udpai_subscription *subscription)
 {
@@ -250,6 +270,20 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
     return err;
 }
 
+/* It has changed since it was marked: it may refer to what comes with that change. */
+static bool
+put_off(udpai_subscription *subscription, udpai_owed *owed, uint64_t limit)
+{
+    udpai_name_sub *sub = owed->extras ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
+    const udpai_item *item = sub ? sub->target : owed->item;
+    if (!item || item->seq <= limit)
+        return false;
+    owed->mark_seq = subscription->topic->fanout->seq;
+    udpai_list_remove(&owed->node);
+    udpai_list_append(&subscription->additions, &owed->node);
+    return true;
+}
+
 /* False: the response is full. */
 static bool
 add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
@@ -283,7 +317,7 @@ collect_owed(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_
     while (first_owed(&subscription->additions) <= limit &&
            !udpai_list_empty(&subscription->additions)) {
         udpai_owed *owed = UDPAI_LIST_ENTRY(subscription->additions.next, udpai_owed, node);
-        if (!add_owed(&collection, owed, &err))
+        if (!put_off(subscription, owed, limit) && !add_owed(&collection, owed, &err))
             break;
     }
     if (err == UDPA_OK)

@@ -79,6 +79,7 @@ struct udpai_subscriber {
     /* The scheduler's place. */
     size_t turn;
     uint64_t round_limit;
+    bool in_round;
     bool woken;
 };
 

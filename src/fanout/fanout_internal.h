@@ -46,6 +46,7 @@ void udpai_log_done(udpai_log *log);
 /* Where an item is in a view: in its log of live items, or of tombstones. */
 typedef struct udpai_membership {
     udpai_view *view;
+    uint64_t entered_seq; /* who was sent it before that was sent its removal since; 0: nobody */
     uint32_t slot;
     bool is_tombstone;
 } udpai_membership;
@@ -55,9 +56,10 @@ struct udpai_item {
     udpa_resource *resource; /* NULL: not there */
     udpa_resource *last;     /* after a removal, while views of states need it */
     udpa_bytes *from_node;
-    uint64_t seq;         /* of its last change */
-    uint64_t payload_seq; /* of the last that needs the payload */
-    uint64_t content_seq; /* of the last that protocols see that show the content only */
+    uint64_t seq;          /* of its last change */
+    uint64_t previous_seq; /* of the one before */
+    uint64_t payload_seq;  /* of the last that needs the payload */
+    uint64_t content_seq;  /* of the last that protocols see that show the content only */
     uint64_t deadline_ms;
     udpai_membership *memberships;
     uint16_t n_memberships, memberships_capacity;
@@ -248,6 +250,7 @@ typedef struct udpai_await {
 typedef struct udpai_cursor {
     uint64_t low;
     uint64_t window_from, window_to;
+    uint64_t sent_before; /* up to here, too, before all was to be sent again */
     uint64_t tombstones;
     bool newest_turn; /* the last response was cut short: the newest go next */
 } udpai_cursor;
@@ -265,7 +268,8 @@ struct udpai_subscription {
     udpai_list additions, removals, unanswered; /* of udpai_owed */
     udpai_map extras;                           /* of udpai_owed, by item: at most one of each */
     udpai_map held;
-    bool held_unchecked; /* what is left of it must be looked through */
+    bool held_unchecked; /* what is left of it must be looked through, */
+    uint64_t held_seq;   /* once everything up to here was sent */
     udpai_list awaits;
     udpai_list in_waiting; /* fanout->waiting: something here waits for settled */
     udpai_timer cycle;     /* the end of a bounded wait */
@@ -274,7 +278,9 @@ struct udpai_subscription {
     bool state_forced;                         /* it goes out though nothing may have changed */
     bool state_has_ttl;                        /* the one that was sent last */
     udpai_set_hash state_hash;                 /* of that one */
+    uint64_t synced_seq; /* of each item it was sent the state of then, or a later one */
     unsigned n_deferred; /* rounds in which it had something to send and might not */
+    unsigned n_removals_deferred;
 };
 
 #define UDPAI_NOTHING UINT64_MAX
@@ -346,6 +352,8 @@ void udpai_interest_wildcard(udpai_topic *topic, udpai_str prefix, bool wanted);
 uint64_t udpai_pending(udpai_subscription *subscription);
 /* The same for removals. */
 uint64_t udpai_pending_removal(udpai_subscription *subscription);
+/* Is an addition pending that had changed since then already when it changed last? */
+bool udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t since);
 /* Each composes one response and counts its contents as sent. *ret_body NULL: there was nothing to
  * say after all. */
 udpa_err

@@ -19,6 +19,7 @@ get_held(udpai_subscription *subscription, udpai_str name)
         return NULL;
     }
     subscription->held_unchecked = true;
+    subscription->held_seq = subscription->topic->fanout->seq;
     return held;
 }
 
@@ -157,8 +158,8 @@ owe_removal(udpai_subscription *subscription, udpai_str name)
     return item ? udpai_owe_extra(subscription, &subscription->removals, item) : UDPA_ERR_NOMEM;
 }
 
-/* To be called when everything there is was sent: what has found no match by then is not there, or
- * may still come. */
+/* To be called when everything that there was up to held_seq has been sent: what has found no match
+ * by then is not there, or has changed since, or may still come. */
 udpa_err
 udpai_held_check(udpai_subscription *subscription)
 {

@@ -12,15 +12,29 @@
 #include "fanout/fanout_internal.h"
 
 #define PATIENCE 2
+#define REMOVALS_PATIENCE 16
 #define ROUNDS_MAX (PATIENCE + 3)
 
 static uint64_t
-come_to(udpai_subscription *subscription)
+before_pending(udpai_subscription *subscription)
 {
     uint64_t pending = udpai_pending(subscription);
     if (pending == UDPAI_NOTHING)
         return subscription->topic->fanout->seq;
     return pending ? pending - 1 : 0;
+}
+
+/* Up to where has everything been sent? What changed twice since it was sent last stands where it
+ * changed last, but what came with the first of these changes must not run ahead of it. */
+static uint64_t
+come_to(udpai_subscription *subscription)
+{
+    uint64_t reached = before_pending(subscription);
+    if (reached <= subscription->synced_seq)
+        return reached;
+    if (!udpai_pending_changed_twice(subscription, subscription->synced_seq))
+        subscription->synced_seq = reached;
+    return subscription->synced_seq;
 }
 
 /* How far the types before this one have come. */
@@ -30,6 +44,23 @@ limit_for(udpai_subscriber *subscriber, size_t index)
     uint64_t limit = subscriber->fanout->seq;
     for (size_t i = 0; i < index; i++) {
         uint64_t reached = come_to(subscriber->subscriptions.items[i]);
+        limit = reached < limit ? reached : limit;
+    }
+    return limit;
+}
+
+/* The same for removals, which wait for all types; but not for ever. */
+static uint64_t
+limit_for_removals(udpai_subscriber *subscriber, udpai_subscription *subscription)
+{
+    size_t n = subscriber->subscriptions.n;
+    uint64_t pending = udpai_pending_removal(subscription), limit = limit_for(subscriber, n);
+    if (pending == UDPAI_NOTHING || pending <= limit ||
+        ++subscription->n_removals_deferred <= REMOVALS_PATIENCE)
+        return limit;
+    limit = subscriber->fanout->seq;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t reached = before_pending(subscriber->subscriptions.items[i]);
         limit = reached < limit ? reached : limit;
     }
     return limit;
@@ -58,10 +89,12 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
 {
     udpai_subscription *subscription = subscriber->subscriptions.items[index];
     uint64_t head = subscriber->fanout->seq, pending;
-    while (!delivery->body && (pending = udpai_pending(subscription)) <= subscriber->round_limit) {
-        uint64_t limit = subscription->n_deferred >= PATIENCE ? head : limit_for(subscriber, index);
+    while (!delivery->body && (pending = udpai_pending(subscription)) != UDPAI_NOTHING) {
+        bool is_patient = subscription->n_deferred < PATIENCE;
+        uint64_t limit = is_patient ? limit_for(subscriber, index) : head;
         bool whole = subscription->mode == UDPAI_MODE_STATE; /* cannot stop half-way */
-        if (pending > limit || (whole && limit < head)) {
+        if (is_patient &&
+            (pending > subscriber->round_limit || pending > limit || (whole && limit < head))) {
             subscription->n_deferred++;
             break;
         }
@@ -71,6 +104,8 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
         if (err != UDPA_OK)
             return err;
         subscription->n_deferred = 0;
+        if (udpai_pending(subscription) == UDPAI_NOTHING)
+            subscription->synced_seq = head;
         give(delivery, whole ? UDPAI_DELIVERY_STATE : UDPAI_DELIVERY_ADDITIONS, subscription, body);
         delivery->since = since;
     }
@@ -81,13 +116,14 @@ static udpa_err
 removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delivery)
 {
     udpai_subscription *subscription = subscriber->subscriptions.items[index];
-    if (subscription->held_unchecked && udpai_pending(subscription) == UDPAI_NOTHING) {
+    if (subscription->held_unchecked && udpai_pending(subscription) > subscription->held_seq) {
         udpa_err err = udpai_held_check(subscription);
         if (err != UDPA_OK)
             return err;
     }
-    uint64_t limit = limit_for(subscriber, subscriber->subscriptions.n);
+    uint64_t limit = limit_for_removals(subscriber, subscription);
     while (!delivery->body && udpai_pending_removal(subscription) <= limit) {
+        subscription->n_removals_deferred = 0;
         udpai_body *body = NULL;
         uint64_t since = subscription->cursor.low;
         udpa_err err = udpai_collect_removals(subscription, limit, &body);
@@ -161,8 +197,9 @@ take_turn(udpai_subscriber *subscriber, udpai_delivery *delivery)
 static udpa_err
 play_round(udpai_subscriber *subscriber, udpai_delivery *delivery)
 {
-    if (subscriber->turn == 0)
+    if (!subscriber->in_round)
         subscriber->round_limit = subscriber->fanout->seq;
+    subscriber->in_round = true;
     while (subscriber->turn < 3 * subscriber->subscriptions.n) {
         udpa_err err = take_turn(subscriber, delivery);
         if (err != UDPA_OK || delivery->body)
@@ -170,6 +207,7 @@ play_round(udpai_subscriber *subscriber, udpai_delivery *delivery)
         subscriber->turn++;
     }
     subscriber->turn = 0;
+    subscriber->in_round = false;
     return UDPA_OK;
 }
 
@@ -194,7 +232,7 @@ udpai_subscriber_next(udpai_subscriber *subscriber, udpai_delivery *ret_delivery
             return UDPA_ERR_ABORTED;
     /* The first round may be the rest of one; after it, one must find something, or there is
      * nothing: what had to wait loses its patience within the bound. */
-    bool is_rest = subscriber->turn != 0;
+    bool is_rest = subscriber->in_round;
     for (unsigned round = 0; round < ROUNDS_MAX && !delivery.body; round++) {
         udpa_err err = play_round(subscriber, &delivery);
         if (err != UDPA_OK)

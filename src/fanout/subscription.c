@@ -264,8 +264,11 @@ udpai_subscription_resend_all(udpai_subscription *subscription)
         udpai_subscription_resend_state(subscription);
         return;
     }
-    subscription->cursor.low = 0;
-    subscription->cursor.window_from = subscription->cursor.window_to = 0;
+    udpai_cursor *cursor = &subscription->cursor;
+    uint64_t sent = cursor->window_to > cursor->low ? cursor->window_to : cursor->low;
+    if (cursor->sent_before < sent)
+        cursor->sent_before = sent;
+    cursor->low = cursor->window_from = cursor->window_to = 0;
     udpai_subscription_wake(subscription);
 }
 
@@ -344,6 +347,7 @@ udpai_subscription_recheck(udpai_subscription *subscription)
     udpai_list_remove(&subscription->in_waiting);
     answer_waiting_names(subscription);
     subscription->held_unchecked = subscription->held.n > 0;
+    subscription->held_seq = subscription->topic->fanout->seq;
     udpai_subscription_wake(subscription);
 }
 

@@ -171,8 +171,11 @@ count_change(udpai_item *item, const udpa_resource *before)
 uint64_t
 udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscription)
 {
-    return subscription->subscriber->renderer->shows_content_only ? item->content_seq
-                                                                  : item->payload_seq;
+    uint64_t seq = subscription->subscriber->renderer->shows_content_only ? item->content_seq
+                                                                          : item->payload_seq;
+    const udpai_membership *member =
+        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
+    return member && member->entered_seq > seq ? member->entered_seq : seq;
 }
 
 static bool
@@ -204,6 +207,7 @@ set_item(udpai_item *item, const udpai_change *change)
 {
     udpai_fanout *fanout = item->topic->fanout;
     bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    item->previous_seq = item->seq;
     item->seq = ++fanout->seq;
     if (change->kind != UDPAI_CHANGE_REFRESH || !item->resource)
         item->payload_seq = item->seq;

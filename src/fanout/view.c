@@ -162,6 +162,8 @@ update_member(udpai_view *view,
     if (was_live && before)
         hash_content(view, item, before, false);
     udpai_log_clear_slot(log_of(view, membership), membership->slot);
+    if (!was_live)
+        membership->entered_seq = item->seq;
     place(view, item, membership, !is_live);
     if (is_live)
         hash_content(view, item, item->resource, true);
@@ -170,8 +172,9 @@ update_member(udpai_view *view,
     return UDPA_OK;
 }
 
+/* `entered_seq`: 0 for what is there already when the view is made. */
 static udpa_err
-add_member(udpai_view *view, udpai_item *item)
+add_member(udpai_view *view, udpai_item *item, uint64_t entered_seq)
 {
     if (!selects(view, item))
         return UDPA_OK;
@@ -179,6 +182,7 @@ add_member(udpai_view *view, udpai_item *item)
     udpai_membership *membership = err == UDPA_OK ? add_membership(item, view) : NULL;
     if (!membership)
         return UDPA_ERR_NOMEM;
+    membership->entered_seq = entered_seq;
     place(view, item, membership, false);
     hash_content(view, item, item->resource, true);
     view_changed(view);
@@ -195,7 +199,7 @@ add_to_new_views(udpai_item *item, uint64_t stamp)
         udpai_view_prefix *prefix = udpai_map_get(&item->topic->prefixes, prefix_text);
         for (size_t i = 0; prefix && i < prefix->views.n && err == UDPA_OK; i++)
             if (prefix->views.items[i]->stamp != stamp)
-                err = add_member(prefix->views.items[i], item);
+                err = add_member(prefix->views.items[i], item, item->seq);
     }
     return err;
 }
@@ -312,7 +316,7 @@ fill(udpai_view *view)
     if (found.n > 1)
         qsort(found.items, found.n, sizeof(udpai_item *), compare_seq);
     for (size_t i = 0; made && i < found.n; i++)
-        made = add_member(view, found.items[i]) == UDPA_OK;
+        made = add_member(view, found.items[i], 0) == UDPA_OK;
     udpai_vector_done(&found);
     udpai_list_remove(&view->dirty); /* nobody is there yet to be woken */
     return made;

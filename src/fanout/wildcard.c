@@ -20,7 +20,8 @@ has_through(const udpai_view *view, const udpai_cursor *cursor, const udpai_item
     const udpai_membership *member = view ? udpai_item_membership(item, view) : NULL;
     if (!member)
         return false;
-    return member->is_tombstone ? item->seq > cursor->tombstones : was_sent(cursor, item->seq);
+    return member->is_tombstone ? item->seq > cursor->tombstones
+                                : was_sent(cursor, item->seq) || item->seq <= cursor->sent_before;
 }
 
 bool
@@ -71,17 +72,20 @@ owe_what_is_new(udpai_subscription *subscription,
     return err;
 }
 
+/* `tell`: also of what lies outside the new view. */
 static udpa_err
 owe_removals_of(udpai_subscription *subscription,
                 const udpai_log *log,
                 const udpai_view *old,
                 const udpai_cursor *cursor,
-                const udpai_view *view)
+                bool tell)
 {
+    const udpai_view *view = subscription->view;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < log->n && err == UDPA_OK; i++) {
         udpai_item *item = log->slots[i].item;
-        if (!item || !has_through(old, cursor, item))
+        if (!item || !has_through(old, cursor, item) ||
+            !(tell || (view && udpai_view_covers(view, udpai_item_name(item)))))
             continue;
         const udpai_membership *now = view ? udpai_item_membership(item, view) : NULL;
         if ((!now || now->is_tombstone) &&
@@ -135,6 +139,8 @@ move_to(udpai_subscription *subscription, udpai_view *view, bool tell)
     subscription->view = NULL;
     if (view)
         enter_view(subscription, view);
+    if (view && is_untouched(&cursor))
+        subscription->cursor.sent_before = cursor.sent_before;
     if (view && (!old || is_untouched(&cursor)))
         subscription->cursor.low = 0; /* all of it, page by page */
     else if (view)
@@ -143,11 +149,10 @@ move_to(udpai_subscription *subscription, udpai_view *view, bool tell)
         subscription->cursor = cursor; /* a state is always whole: it counts from the last one */
     if (old)
         hand_over_to_names(subscription, old, &cursor);
-    if (err == UDPA_OK && old && tell) {
-        err = owe_removals_of(subscription, &old->live, old, &cursor, view);
-        if (err == UDPA_OK)
-            err = owe_removals_of(subscription, &old->tombstones, old, &cursor, view);
-    }
+    if (err == UDPA_OK && old && tell)
+        err = owe_removals_of(subscription, &old->live, old, &cursor, tell);
+    if (err == UDPA_OK && old)
+        err = owe_removals_of(subscription, &old->tombstones, old, &cursor, tell);
     if (old && udpai_list_empty(&old->subscriptions))
         udpai_view_idle(old);
     return err;

@@ -304,6 +304,7 @@ write_one(udpai_session *session)
         finish_with(session, err, error);
     } else if (any && !session->is_finishing) {
         session->is_writing = true;
+        udpai_list_remove(&session->in_ready); /* more to write comes when this is written */
         session->info.ops->write(session->info.stream, &out);
     }
 }

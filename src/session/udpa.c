@@ -62,8 +62,11 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     udpai_udpa *udpa = udpai_alloc(sizeof(*udpa));
     if (!udpa)
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_session_init(&udpa->session, hub, &udpa_ops, info);
+    udpa->closed = udpai_report_new(UDPAI_REPORT_CLOSED);
+    udpa_err err =
+        udpa->closed ? udpai_session_init(&udpa->session, hub, &udpa_ops, info) : UDPA_ERR_NOMEM;
     if (err != UDPA_OK) {
+        udpai_report_free(udpa->closed);
         udpai_free(udpa);
         return err;
     }
@@ -86,12 +89,9 @@ static void
 udpa_free(udpai_session *session)
 {
     udpai_udpa *udpa = udpai_udpa_of(session);
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_CLOSED);
-    if (report) {
-        report->session = session->id;
-        report->link = session->info.link;
-        udpai_hub_report(session->hub, report);
-    }
+    udpa->closed->session = session->id;
+    udpa->closed->link = session->info.link;
+    udpai_hub_report(session->hub, UDPAI_TAKE(udpa->closed));
     udpai_list *node;
     while ((node = udpai_list_pop(&udpa->controls))) {
         udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);

@@ -60,6 +60,7 @@ struct udpai_udpa {
     udpai_map asked; /* of udpai_asked */
     size_t n_unjudged, unjudged_bytes;
     uint64_t n_received;
+    udpai_report *closed; /* made in time: the end must be told, memory or none */
 };
 
 static inline udpai_udpa *

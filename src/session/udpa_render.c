@@ -93,7 +93,10 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
 
 #define RENDERER(with_extensions, with_receipt)                                                    \
     {                                                                                              \
-        .renderer = {.item_size = item_size, .version = version, .compose = compose},              \
+        .renderer = {.removals_are_private = !(with_extensions),                                   \
+                     .item_size = item_size,                                                       \
+                     .version = version,                                                           \
+                     .compose = compose},                                                          \
         .extended = (with_extensions), .receipt = (with_receipt),                                  \
     }
 

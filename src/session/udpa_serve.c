@@ -6,6 +6,8 @@
 #include "model/name.h"
 
 #define TYPES_MAX 1024
+/* What a status says is looked through for a name up to here. */
+#define TEXT_WITH_NAME_MAX 4096
 
 void
 udpai_udpa_choose_renderer(udpai_udpa *udpa)
@@ -266,7 +268,36 @@ note_receipt(const udpai_in_flight *flight, const udpai_receipt_message *receipt
     }
 }
 
-/* What we published comes back with the peer's judgement in it. */
+/* Behind the entries come the removals that were refused, no others; each is named in the text. Of
+ * two names that are in it, one within the other, the longer is meant. */
+static udpai_removal *
+find_refused_removal(udpai_publication *publication, udpai_str text)
+{
+    udpai_removal *found = NULL, *unnamed = NULL;
+    size_t len = udpai_min_size(text.len, TEXT_WITH_NAME_MAX);
+    for (size_t i = 0; i < publication->removals.n; i++) {
+        udpai_removal *removal = &publication->removals.items[i];
+        if (removal->error)
+            continue;
+        if (!unnamed)
+            unnamed = removal;
+        if ((!found || removal->name.len > found->name.len) && len &&
+            memmem(text.data, len, removal->name.data, removal->name.len))
+            found = removal;
+    }
+    return found ? found : unnamed;
+}
+
+static void
+take_removal_status(udpai_publication *publication, const udpai_status_message *status)
+{
+    udpai_removal *removal = status->code ? find_refused_removal(publication, status->text) : NULL;
+    if (removal)
+        udpai_publication_refuse(&removal->error, error_of(status));
+}
+
+/* What we published comes back with the peer's judgement in it. Somebody waits for it: without
+ * memory the end of the session must tell him. */
 static void
 report_receipt(udpai_udpa *udpa, udpai_in_flight *flight, const udpai_receipt_message *receipt)
 {
@@ -276,11 +307,12 @@ report_receipt(udpai_udpa *udpa, udpai_in_flight *flight, const udpai_receipt_me
         udpai_publication_refuse(&publication->entries.items[i].error,
                                  error_of(&receipt->statuses[i]));
     for (size_t i = n; i < receipt->n_statuses && i - n < publication->removals.n; i++)
-        udpai_publication_refuse(&publication->removals.items[i - n].error,
-                                 error_of(&receipt->statuses[i]));
+        take_removal_status(publication, &receipt->statuses[i]);
     udpai_report *report = udpai_report_new(UDPAI_REPORT_RECEIPT);
-    if (!report)
+    if (!report) {
+        udpai_session_finish(&udpa->session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
         return;
+    }
     report->session = udpa->session.id;
     report->ticket = flight->ticket;
     report->publication = UDPAI_TAKE(flight->publication);
@@ -316,6 +348,19 @@ count_sent(udpai_udpa *udpa, const udpai_delivery *delivery)
     sent->n_removals += delivery->body->removed.n;
 }
 
+/* For what we published unasked somebody waits; it is not forgotten. */
+static void
+forget_oldest_delivery(udpai_udpa *udpa)
+{
+    UDPAI_LIST_FOREACH (node, &udpa->in_flight) {
+        udpai_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_in_flight, node);
+        if (!flight->publication) {
+            udpai_in_flight_free(udpa, flight);
+            return;
+        }
+    }
+}
+
 /* A receipt is expected for it; without memory, or beyond the bound, it will not be recognised. */
 static void
 note_in_flight(udpai_udpa *udpa, const udpai_delivery *delivery)
@@ -332,7 +377,7 @@ note_in_flight(udpai_udpa *udpa, const udpai_delivery *delivery)
     udpai_list_init(&flight->node);
     udpai_list_append(&udpa->in_flight, &flight->node);
     if (++udpa->n_in_flight > UDPAI_IN_FLIGHT_MAX)
-        udpai_in_flight_free(udpa, UDPAI_LIST_ENTRY(udpa->in_flight.next, udpai_in_flight, node));
+        forget_oldest_delivery(udpa);
 }
 
 udpa_err

@@ -109,10 +109,10 @@ udpai_resource_from_message(udpai_decoder *decoder,
     udpai_hop hops[UDPAI_HOPS_MAX];
     udpai_str aliases[UDPAI_ALIASES_MAX];
     udpai_resource_parts parts = {0};
-    udpa_err err = read_plain_parts(message, &parts, ret_error);
     udpa_err made = udpa_bytes_new(&bytes, any.data, any.len);
     if (made != UDPA_OK)
         return made;
+    udpa_err err = read_plain_parts(message, &parts, ret_error);
     parts.any = bytes;
     share_type(decoder, &parts);
     if (err == UDPA_OK && read_hops(message, &parts, hops) != UDPA_OK)
@@ -130,5 +130,10 @@ udpai_resource_from_message(udpai_decoder *decoder,
     if (err == UDPA_OK)
         err = udpai_resource_parts_check(&parts, ret_error);
     made = udpai_resource_make(ret_resource, &parts);
-    return made != UDPA_OK ? made : err;
+    if (made == UDPA_OK)
+        return err;
+    if (err != UDPA_OK && ret_error) /* what is wrong with the Any is worse */
+        *ret_error = udpa_error_unref(*ret_error);
+    return udpai_fail(ret_error, made, "resource '%.200s' cannot be made of its Any: %s",
+                      message->name, udpa_err_text(made));
 }

@@ -391,6 +391,9 @@ one_bad_resource_is_an_error(void **state)
         {W_JOIN(NAMED), UDPA_ERR_MALFORMED},
         {UDPAI_STR("\xff"), UDPA_ERR_MALFORMED},
         {W_JOIN(NAMED, W_MESSAGE(R_ANY, W_TEXT(2, "1"), W_TEXT(2, "2"))), UDPA_ERR_MALFORMED},
+        /* two mistakes: the worse one is told, not the first */
+        {W_JOIN(W_TEXT(R_NAME, "acme"), W_MESSAGE(R_ANY, W_TEXT(1, "a/A"), W_TEXT(1, "b/B"))),
+         UDPA_ERR_MALFORMED},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++) {

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hub between loop side and sessions: orders reach whom they mean, reports come back, everybody
+ * gets his turn, and lack of memory is told instead of suffered. */
+#include "session/hub.h"
+
+#include "session_test.h"
+#include "tests/harness/oom.h"
+
+/* ---- a protocol of the test's own ---- */
+
+typedef struct dummy {
+    udpai_session session;
+    int n_messages; /* what it has to write */
+    int n_orders;   /* that it was given */
+    int n_received;
+    udpa_err fails_with; /* at the next call */
+    bool was_freed;
+    udpa_bytes *message;
+} dummy;
+
+static fake_hub hub;
+static int turns[64];
+static size_t n_turns;
+
+static dummy *
+dummy_of(udpai_session *session)
+{
+    return UDPAI_CONTAINER_OF(session, dummy, session);
+}
+
+static udpa_err
+dummy_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
+{
+    dummy *self = dummy_of(session);
+    self->n_received++;
+    if (message.len)
+        udpai_session_ready(session);
+    if (self->fails_with == UDPA_ERR_NOMEM)
+        return UDPA_ERR_NOMEM; /* and says nothing of it */
+    return self->fails_with ? udpai_fail(ret_error, self->fails_with, "because") : UDPA_OK;
+}
+
+static udpa_err
+dummy_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
+{
+    dummy *self = dummy_of(session);
+    if (self->fails_with)
+        return udpai_fail(ret_error, self->fails_with, "cannot write");
+    if (self->n_messages == 0)
+        return UDPA_OK;
+    self->n_messages--;
+    turns[n_turns++] = (int)session->id;
+    out->parts = &self->message;
+    out->n_parts = 1;
+    *ret_any = true;
+    udpai_session_ready(session); /* there is more */
+    return UDPA_OK;
+}
+
+static void
+dummy_order(udpai_session *session, udpai_order *order)
+{
+    (void)order;
+    dummy_of(session)->n_orders++;
+}
+
+static udpa_bytes *
+dummy_describe(const udpai_session *session)
+{
+    (void)session;
+    return NULL; /* as without memory */
+}
+
+static void
+dummy_free(udpai_session *session)
+{
+    dummy_of(session)->was_freed = true;
+    udpa_bytes_unref(dummy_of(session)->message);
+}
+
+static const udpai_session_ops dummy_ops = {
+    .name = "dummy",
+    .receive = dummy_receive,
+    .next = dummy_next,
+    .order = dummy_order,
+    .describe = dummy_describe,
+    .free = dummy_free,
+};
+
+static dummy dummies[4];
+static fake_stream streams[4];
+static size_t n_dummies;
+
+static udpa_err
+dummy_new(udpai_session **ret_session, udpai_hub *of, const udpai_stream_info *info)
+{
+    dummy *self = &dummies[n_dummies];
+    memset(self, 0, sizeof(*self));
+    assert_ok(udpa_bytes_new(&self->message, "hello", 5));
+    assert_ok(udpai_session_init(&self->session, of, &dummy_ops, info));
+    *ret_session = &self->session;
+    return UDPA_OK;
+}
+
+static dummy *
+open_dummy(void)
+{
+    fake_stream_open(&streams[n_dummies], &hub, dummy_new, NULL);
+    return &dummies[n_dummies++];
+}
+
+static int
+begin(void **state)
+{
+    (void)state;
+    session_hub_init(&hub);
+    n_dummies = n_turns = 0;
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_dummies; i++)
+        fake_stream_close(&streams[i]);
+    fake_hub_done(&hub);
+    wire_free_all();
+    return 0;
+}
+
+static void
+give(udpai_order_kind kind, uint64_t session)
+{
+    udpai_order *order = udpai_order_new(kind);
+    assert_non_null(order);
+    order->session = session;
+    udpai_hub_order(hub.hub, order);
+}
+
+/* ---- orders ---- */
+
+static void
+orders_reach_the_session_they_name(void **state)
+{
+    (void)state;
+    dummy *a = open_dummy(), *b = open_dummy();
+    assert_int_equal(udpai_hub_n_sessions(hub.hub), 2);
+    give(UDPAI_ORDER_SUBSCRIBE, b->session.id);
+    give(UDPAI_ORDER_JUDGED, b->session.id);
+    give(UDPAI_ORDER_PUBLISH, 99); /* nobody */
+    assert_int_equal(a->n_orders, 0);
+    assert_int_equal(b->n_orders, 2);
+    udpai_session_finish(&b->session, NULL);
+    give(UDPAI_ORDER_SUBSCRIBE, b->session.id); /* too late */
+    assert_int_equal(b->n_orders, 2);
+}
+
+static void
+hanging_up_ends_the_stream(void **state)
+{
+    (void)state;
+    dummy *a = open_dummy(), *b = open_dummy();
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
+    order->session = a->session.id;
+    order->error = udpa_error_new(UDPA_ERR_DENIED, NULL, "go away");
+    udpai_hub_order(hub.hub, order);
+    assert_true(streams[0].is_finished);
+    assert_int_equal(udpa_error_code(streams[0].status), UDPA_ERR_DENIED);
+    give(UDPAI_ORDER_HANG_UP, b->session.id);
+    assert_true(streams[1].is_finished);
+    assert_null(streams[1].status);           /* in peace */
+    give(UDPAI_ORDER_HANG_UP, b->session.id); /* twice is once */
+}
+
+static void
+changes_are_answered_when_they_are_applied(void **state)
+{
+    (void)state;
+    session_expect_no(&hub, UDPAI_REPORT_APPLIED);
+    session_change(&hub, "+C:com.acme/a=1 +C:com.acme/b=1");
+    assert_int_equal(udpai_fanout_n_resources(udpai_hub_fanout(hub.hub)), 2);
+    udpai_report_free(session_take(&hub, UDPAI_REPORT_APPLIED));
+    session_expect_no(&hub, UDPAI_REPORT_APPLIED);
+}
+
+static void
+a_broken_mirror_ends_all_sessions(void **state)
+{
+    (void)state;
+    open_dummy();
+    open_dummy();
+    udpai_change_set *set = udpai_change_set_new();
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = RESOURCE("com.acme/a", .value = "1");
+    assert_ok(udpai_change_set_add(set, &(udpai_change){UDPAI_CHANGE_SET, resource, 0, NULL}));
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
+    order->changes = set;
+    udpai_alloc_fail_after(1); /* the report is made, the mirror is not */
+    udpai_hub_order(hub.hub, order);
+    udpai_alloc_fail_after(-1);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(streams[i].is_finished);
+        assert_int_equal(udpa_error_code(streams[i].status), UDPA_ERR_NOMEM);
+    }
+    udpai_report_free(session_take(&hub, UDPAI_REPORT_APPLIED));
+}
+
+static void
+what_cannot_be_described_is_left_out(void **state)
+{
+    (void)state;
+    test_peer peer;
+    open_dummy();
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    give(UDPAI_ORDER_STATUS, 0);
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_STATUS);
+    assert_int_equal(report->statuses.n, 1);
+    udpai_report_free(report);
+    peer_close(&peer);
+}
+
+/* ---- dialling ---- */
+
+static uint64_t dialled_link, stopped_link;
+
+static void
+note_dial(void *userdata, udpai_order *order)
+{
+    assert_ptr_equal(userdata, &dialled_link);
+    dialled_link = order->link;
+    udpai_order_free(order);
+}
+
+static void
+note_stop(void *userdata, uint64_t link)
+{
+    assert_ptr_equal(userdata, &dialled_link);
+    stopped_link = link;
+}
+
+/* What has no session yet can be given up by its link. */
+static void
+dialling_is_the_transports(void **state)
+{
+    (void)state;
+    udpai_wheel wheel;
+    udpai_wheel_init(&wheel, 0);
+    udpai_hub_options options = fake_hub_options();
+    const udpai_hub_env env = {
+        .dial = note_dial, .stop_dialling = note_stop, .userdata = &dialled_link};
+    udpai_hub *dialler = NULL;
+    assert_ok(udpai_hub_new(&dialler, &wheel, &options, &env));
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_DIAL);
+    order->link = 5;
+    udpai_hub_order(dialler, order);
+    assert_int_equal(dialled_link, 5);
+    order = udpai_order_new(UDPAI_ORDER_HANG_UP);
+    order->session = 3; /* has ended */
+    udpai_hub_order(dialler, order);
+    assert_int_equal(stopped_link, 0);
+    order = udpai_order_new(UDPAI_ORDER_HANG_UP);
+    order->link = 5;
+    udpai_hub_order(dialler, order);
+    assert_int_equal(stopped_link, 5);
+    assert_ptr_equal(udpai_hub_wheel(dialler), &wheel);
+    udpai_hub_free(dialler);
+}
+
+/* ---- interest ---- */
+
+static void
+interest_is_reported_while_somebody_has_it(void **state)
+{
+    (void)state;
+    test_peer a, b;
+    peer_open(&a, &hub, PEER_ENDPOINT);
+    peer_open(&b, &hub, PEER_ENDPOINT);
+    peer_subscribe(&a, "C", "com.acme", "com.acme/x");
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_INTEREST);
+    assert_true(report->wanted);
+    assert_str(report->subscription->type_url, TEST_CDS);
+    assert_int_equal(report->subscription->n_names, 1);
+    assert_str(report->subscription->names[0], "com.acme/x");
+    udpai_report_free(report);
+    peer_subscribe(&b, "C", "", "com.acme/x");
+    session_expect_no(&hub, UDPAI_REPORT_INTEREST);
+    peer_unsubscribe(&a, "C", "", "com.acme/x");
+    session_expect_no(&hub, UDPAI_REPORT_INTEREST);
+    fake_stream_close(&b.stream);
+    report = session_take(&hub, UDPAI_REPORT_INTEREST);
+    assert_false(report->wanted);
+    udpai_report_free(report);
+    peer_subscribe(&a, "E", "com.acme", "''");
+    report = session_take(&hub, UDPAI_REPORT_INTEREST);
+    assert_true(report->wanted);
+    assert_str(report->subscription->names[0], "");
+    assert_str(report->subscription->name_space, "com.acme");
+    udpai_report_free(report);
+    fake_stream_close(&a.stream);
+}
+
+/* ---- turns ---- */
+
+static void
+everybody_writes_one_message_in_turn(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        open_dummy()->n_messages = 3;
+        udpai_session_ready(&dummies[i].session);
+    }
+    assert_int_equal(hub.n_wakes, 1); /* once, while it was idle */
+    for (int round = 0; round < 3; round++) {
+        udpai_hub_run(hub.hub);
+        udpai_hub_run(hub.hub); /* nobody writes while his last message is under way */
+        assert_int_equal(n_turns, 3 * (round + 1));
+        for (int i = 0; i < 3; i++)
+            fake_stream_complete(&streams[i]);
+    }
+    static const int expected[] = {1, 2, 3, 1, 2, 3, 1, 2, 3};
+    assert_memory_equal(turns, expected, sizeof(expected));
+    udpai_hub_run(hub.hub);
+    assert_int_equal(n_turns, 9);
+}
+
+static void
+a_session_that_ends_loses_its_turn(void **state)
+{
+    (void)state;
+    dummy *a = open_dummy(), *b = open_dummy();
+    a->n_messages = b->n_messages = 1;
+    udpai_session_ready(&a->session);
+    udpai_session_ready(&b->session);
+    udpai_session_finish(&a->session, NULL);
+    udpai_session_ready(&a->session);
+    udpai_hub_run(hub.hub);
+    assert_int_equal(n_turns, 1);
+    assert_int_equal(turns[0], (int)b->session.id);
+    fake_stream_close(&streams[1]); /* while it writes */
+    assert_true(b->was_freed);
+    assert_int_equal(udpai_hub_n_sessions(hub.hub), 1);
+}
+
+/* ---- ends ---- */
+
+static void
+an_error_ends_the_stream_with_its_words(void **state)
+{
+    (void)state;
+    dummy *a = open_dummy(), *b = open_dummy(), *c = open_dummy();
+    a->fails_with = UDPA_ERR_PRECONDITION;
+    udpai_session_receive(&a->session, (udpai_str){0});
+    assert_int_equal(udpa_error_code(streams[0].status), UDPA_ERR_PRECONDITION);
+    assert_string_equal(udpa_error_message(streams[0].status), "because");
+    b->fails_with = UDPA_ERR_NOMEM;
+    udpai_session_receive(&b->session, (udpai_str){0});
+    assert_string_equal(udpa_error_message(streams[1].status), "out of memory");
+    c->fails_with = UDPA_ERR_ABORTED;
+    udpai_session_ready(&c->session);
+    udpai_hub_run(hub.hub);
+    assert_string_equal(udpa_error_message(streams[2].status), "cannot write");
+    udpai_session_receive(&a->session, (udpai_str){0}); /* it has ended */
+    assert_int_equal(a->n_received, 1);
+    udpai_session_pause(&a->session, true);
+    assert_false(streams[0].is_paused);
+}
+
+static void
+all_sessions_can_be_ended(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        open_dummy();
+    udpai_session_finish(&dummies[2].session, NULL);
+    udpai_hub_finish_all(hub.hub, UDPA_ERR_UNAVAILABLE, "shutting down");
+    for (int i = 0; i < 4; i++)
+        assert_true(streams[i].is_finished);
+    assert_null(streams[2].status);
+    assert_int_equal(udpa_error_code(streams[3].status), UDPA_ERR_UNAVAILABLE);
+    assert_string_equal(udpa_error_message(streams[3].status), "shutting down");
+}
+
+static void
+pausing_is_told_once(void **state)
+{
+    (void)state;
+    dummy *a = open_dummy();
+    udpai_session_pause(&a->session, false);
+    udpai_session_pause(&a->session, true);
+    udpai_session_pause(&a->session, true); /* the fake stream would object */
+    assert_true(streams[0].is_paused);
+    udpai_session_pause(&a->session, false);
+    assert_false(streams[0].is_paused);
+}
+
+/* ---- memory ---- */
+
+static void
+ignore_report(void *userdata, udpai_report *report)
+{
+    (void)userdata;
+    udpai_report_free(report);
+}
+
+static udpa_err
+hub_scenario(void *context)
+{
+    udpai_wheel *wheel = context;
+    udpai_hub_options options = fake_hub_options();
+    const udpai_hub_env env = {.report = ignore_report};
+    udpai_hub *made = NULL;
+    udpa_err err = udpai_hub_new(&made, wheel, &options, &env);
+    assert_int_equal(err == UDPA_OK, made != NULL);
+    udpai_hub_free(made);
+    return err;
+}
+
+static void
+without_memory_there_is_no_hub(void **state)
+{
+    (void)state;
+    udpai_wheel wheel;
+    udpai_wheel_init(&wheel, 0);
+    oom_torture(hub_scenario, &wheel);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(orders_reach_the_session_they_name, begin, end),
+        cmocka_unit_test_setup_teardown(hanging_up_ends_the_stream, begin, end),
+        cmocka_unit_test_setup_teardown(changes_are_answered_when_they_are_applied, begin, end),
+        cmocka_unit_test_setup_teardown(a_broken_mirror_ends_all_sessions, begin, end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_described_is_left_out, begin, end),
+        cmocka_unit_test(dialling_is_the_transports),
+        cmocka_unit_test_setup_teardown(interest_is_reported_while_somebody_has_it, begin, end),
+        cmocka_unit_test_setup_teardown(everybody_writes_one_message_in_turn, begin, end),
+        cmocka_unit_test_setup_teardown(a_session_that_ends_loses_its_turn, begin, end),
+        cmocka_unit_test_setup_teardown(an_error_ends_the_stream_with_its_words, begin, end),
+        cmocka_unit_test_setup_teardown(all_sessions_can_be_ended, begin, end),
+        cmocka_unit_test_setup_teardown(pausing_is_told_once, begin, end),
+        cmocka_unit_test_setup_teardown(without_memory_there_is_no_hub, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

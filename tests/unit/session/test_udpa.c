@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of a session: who speaks first, what is made of the Node, how it ends. */
+#include "session_test.h"
+
+#include "session/udpa_internal.h"
+
+static fake_hub hub;
+static test_peer peer;
+
+static int
+begin(void **state)
+{
+    (void)state;
+    session_hub_init(&hub);
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    (void)state;
+    fake_stream_close(&peer.stream);
+    fake_hub_done(&hub);
+    wire_free_all();
+    return 0;
+}
+
+static udpai_identity *
+make_identity(void)
+{
+    udpai_identity *identity = NULL;
+    const udpai_identity_parts parts = {.common_name = UDPAI_STR("cn"), .authenticated = true};
+    assert_ok(udpai_identity_new(&identity, &parts));
+    return identity;
+}
+
+/* ---- opening ---- */
+
+static void
+our_node_goes_out_first_on_either_side(void **state)
+{
+    (void)state;
+    const udpai_stream_info dialled = {.link = 3, .is_source = true};
+    peer_open_silent(&peer, &hub, PEER_ENDPOINT, NULL);
+    peer_expect(&peer, "node{node}");
+    peer_close(&peer);
+    peer_open_silent(&peer, &hub, PEER_ENDPOINT, &dialled);
+    session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "C", "", "''");
+    peer_expect(&peer, "node{node} subscribe{C ''}");
+    peer_close(&peer);
+}
+
+static void
+opening_is_reported_with_what_the_transport_knows(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = make_identity();
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *address = NULL;
+    assert_ok(udpa_bytes_new(&address, "127.0.0.1:1", 11));
+    const udpai_stream_info info = {.identity = identity, .address = address, .link = 9};
+    peer_open_silent(&peer, &hub, PEER_ENDPOINT, &info);
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_OPENED);
+    assert_int_equal(report->session, peer_session(&peer));
+    assert_int_equal(report->link, 9);
+    assert_str(udpai_identity_name(report->identity), "cn");
+    assert_str(udpai_bytes_view(report->address), "127.0.0.1:1");
+    udpai_report_free(report);
+    peer_expect(&peer, "node{node}");
+    session_expect_no(&hub, UDPAI_REPORT_ALIVE);
+    peer_close(&peer);
+}
+
+static void
+ids_of_sessions_do_not_come_again(void **state)
+{
+    (void)state;
+    uint64_t last = 0;
+    for (int i = 0; i < 5; i++) {
+        peer_open(&peer, &hub, PEER_ENDPOINT);
+        assert_true(peer_session(&peer) > last);
+        last = peer_session(&peer);
+        peer_close(&peer);
+    }
+}
+
+/* ---- the peer's Node ---- */
+
+static void
+the_node_is_reported(void **state)
+{
+    (void)state;
+    peer_open_silent(&peer, &hub, PEER_NODE, NULL);
+    peer_expect(&peer, "node{node}");
+    peer_send_node(&peer, "edge-1");
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_NODE);
+    assert_int_equal(report->session, peer_session(&peer));
+    assert_str(udpai_node_info_parts(report->info)->id, "edge-1");
+    assert_true(udpai_node_info_has_feature(report->info, UDPAI_FEATURE_NODE));
+    assert_true(report->is_extended);
+    udpai_report_free(report);
+    udpai_report_free(session_take(&hub, UDPAI_REPORT_ALIVE));
+    peer_expect(&peer, "");
+    peer_close(&peer);
+}
+
+static void
+a_peer_without_the_feature_is_not_extended(void **state)
+{
+    (void)state;
+    peer_open_silent(&peer, &hub, PEER_PAPER, NULL);
+    peer_expect(&peer, "node{node}");
+    peer_send_node(&peer, "edge-1");
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_NODE);
+    assert_false(report->is_extended);
+    udpai_report_free(report);
+    peer_close(&peer);
+}
+
+static void
+we_are_not_extended_if_we_do_not_say_so(void **state)
+{
+    (void)state;
+    fake_hub plain;
+    udpai_hub_options options = fake_hub_options();
+    fake_hub_init(&plain, &options);
+    peer_open_silent(&peer, &plain, PEER_ENDPOINT, NULL);
+    peer_send_node(&peer, "edge-1");
+    udpai_report *report = session_take(&plain, UDPAI_REPORT_NODE);
+    assert_false(report->is_extended);
+    udpai_report_free(report);
+    fake_stream_close(&peer.stream);
+    fake_hub_done(&plain);
+}
+
+/* The side that dials says who it is before anything else. */
+static void
+anything_before_the_node_ends_an_accepted_stream(void **state)
+{
+    (void)state;
+    const udpai_str early[] = {
+        W_NOTHING,
+        W_MESSAGE(1, W_TEXT(1, TEST_CDS), W_TEXT(2, "")),
+        W_MESSAGE(2, W_TEXT(1, TEST_CDS), W_TEXT(2, "")),
+        W_MESSAGE(3, W_MESSAGE(2, W_TEXT(2, "com.acme/a"))),
+        W_MESSAGE(4, W_TEXT(1, "000000000001")),
+        W_MESSAGE(5, W_TEXT(1, TEST_CDS)),
+    };
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(early); i++) {
+        peer_open_silent(&peer, &hub, PEER_ENDPOINT, NULL);
+        fake_stream_receive(&peer.stream, early[i].data, early[i].len);
+        peer_expect_end(&peer, UDPA_ERR_PRECONDITION, "Node");
+        session_expect_no(&hub, UDPAI_REPORT_ALIVE);
+        session_expect_no(&hub, UDPAI_REPORT_PUBLICATION);
+        fake_stream_close(&peer.stream);
+    }
+}
+
+static void
+whom_we_dialled_need_not_say_who_it_is(void **state)
+{
+    (void)state;
+    const udpai_stream_info info = {.link = 3};
+    peer_open_silent(&peer, &hub, PEER_PAPER, &info);
+    peer_expect(&peer, "node{node}");
+    session_expect_no(&hub, UDPAI_REPORT_ALIVE);
+    peer_publish(&peer, "", "n1", "T:com.acme/a=1");
+    assert_false(peer.stream.is_finished);
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_ALIVE);
+    assert_int_equal(report->link, 3);
+    udpai_report_free(report);
+    session_expect_no(&hub, UDPAI_REPORT_NODE);
+    udpai_report_free(session_take(&hub, UDPAI_REPORT_PUBLICATION));
+    peer_send_node(&peer, "late");
+    udpai_report_free(session_take(&hub, UDPAI_REPORT_NODE));
+    session_expect_no(&hub, UDPAI_REPORT_ALIVE); /* once */
+    peer_close(&peer);
+}
+
+static void
+a_node_needs_an_id_of_a_sane_length(void **state)
+{
+    (void)state;
+    char id[UDPAI_AUTHORITY_MAX + 2];
+    memset(id, 'x', sizeof(id));
+    id[sizeof(id) - 1] = '\0';
+    const char *bad[] = {"", id};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++) {
+        peer_open_silent(&peer, &hub, PEER_ENDPOINT, NULL);
+        peer_send_node(&peer, bad[i]);
+        peer_expect_end(&peer, UDPA_ERR_INVAL, "no id");
+        session_expect_no(&hub, UDPAI_REPORT_NODE);
+        fake_stream_close(&peer.stream);
+    }
+    id[UDPAI_AUTHORITY_MAX] = '\0';
+    peer_open_silent(&peer, &hub, PEER_ENDPOINT, NULL);
+    peer_send_node(&peer, id);
+    assert_false(peer.stream.is_finished);
+    peer_expect(&peer, "node{node}");
+    peer_close(&peer);
+}
+
+static void
+a_malformed_node_ends_the_stream(void **state)
+{
+    (void)state;
+    udpai_str any = W_JOIN(W_TEXT(1, UDPAI_TYPE_NODE), W_BYTES(2, "\x0a\x7f"));
+    udpai_str message =
+        W_MESSAGE(3, W_MESSAGE(2, W_MESSAGE(1, W_TEXT(1, "x"), wire_bytes(3, any))));
+    peer_open_silent(&peer, &hub, PEER_ENDPOINT, NULL);
+    fake_stream_receive(&peer.stream, message.data, message.len);
+    peer_expect_end(&peer, UDPA_ERR_MALFORMED, "");
+}
+
+/* A Node among other resources is a resource like any other, and a bad first message. */
+static void
+a_node_comes_alone(void **state)
+{
+    (void)state;
+    udpai_str any = W_JOIN(W_TEXT(1, UDPAI_TYPE_NODE), W_MESSAGE(2, W_TEXT(1, "x"))),
+              resource = W_MESSAGE(1, W_TEXT(1, "x"), wire_bytes(3, any)),
+              message = W_MESSAGE(3, W_MESSAGE(2, resource, resource));
+    peer_open_silent(&peer, &hub, PEER_ENDPOINT, NULL);
+    fake_stream_receive(&peer.stream, message.data, message.len);
+    peer_expect_end(&peer, UDPA_ERR_PRECONDITION, "Node");
+}
+
+/* What a management node sent, it is not offered again; when it says another id, that counts. */
+static void
+a_management_node_is_not_offered_its_own(void **state)
+{
+    (void)state;
+    session_set(&hub, UDPAI_CHANGE_SET, RESOURCE("com.acme/a", .value = "1", .version = "1"),
+                "peer");
+    session_set(&hub, UDPAI_CHANGE_SET, RESOURCE("com.acme/b", .value = "1", .version = "1"),
+                "other");
+    peer_open(&peer, &hub, PEER_NODE);
+    peer_subscribe(&peer, "T", "", "''");
+    peer_expect(&peer, "publish{T T:com.acme/b=1} publish{T !}");
+    peer_send_node(&peer, "other");
+    peer_expect(&peer, "publish{T T:com.acme/a=1} publish{T -com.acme/b}");
+    peer_close(&peer);
+    peer_open(&peer, &hub, PEER_ENDPOINT); /* its own are offered to anybody else */
+    peer_subscribe(&peer, "T", "", "''");
+    peer_expect(&peer, "publish{T T:com.acme/a=1 T:com.acme/b=1 ?} publish{T !}");
+    peer_close(&peer);
+}
+
+/* ---- messages ---- */
+
+static void
+an_unknown_kind_is_ignored(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    peer_send(&peer, W_NOTHING);
+    peer_send(&peer, W_MESSAGE(100, W_TEXT(1, "new")));
+    peer_send(&peer, W_EMPTY(3));
+    peer_send(&peer, W_TEXT(6, "somebody"));
+    assert_false(peer.stream.is_finished);
+    session_expect_no(&hub, UDPAI_REPORT_PUBLICATION);
+    peer_expect(&peer, "");
+    peer_close(&peer);
+}
+
+static void
+what_is_malformed_ends_the_stream(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    peer_send(&peer, W_BYTES(1, "\x0a\xff"));
+    peer_expect_end(&peer, UDPA_ERR_MALFORMED, "");
+    peer_subscribe(&peer, "T", "", "''"); /* what was under way comes too late */
+    session_change(&hub, "+T:com.acme/a=1");
+    peer_expect(&peer, "");
+    peer_close(&peer);
+}
+
+static void
+a_subscription_error_is_reported(void **state)
+{
+    (void)state;
+    peer_open_dialled(&peer, &hub, PEER_ENDPOINT, true);
+    peer_send(&peer, W_MESSAGE(5, W_TEXT(1, TEST_CDS), W_TEXT(2, "com.acme"),
+                               W_TEXT(3, "com.acme/a"), W_TEXT(3, "com.acme/b"),
+                               W_MESSAGE(4, W_VARINT(1, 7), W_TEXT(2, "not for you"))));
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_SUBSCRIPTION_ERROR);
+    assert_int_equal(report->session, peer_session(&peer));
+    assert_int_equal(report->link, 7);
+    assert_str(report->subscription->type_url, TEST_CDS);
+    assert_str(report->subscription->name_space, "com.acme");
+    assert_int_equal(report->subscription->n_names, 2);
+    assert_str(report->subscription->names[1], "com.acme/b");
+    assert_int_equal(report->subscription->status_code, 7);
+    assert_str(report->subscription->status_text, "not for you");
+    udpai_report_free(report);
+    peer_close(&peer);
+}
+
+/* ---- writing and ending ---- */
+
+static void
+one_message_is_under_way_at_a_time(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    peer_subscribe(&peer, "C", "", "''");
+    peer_expect(&peer, "publish{C !}");
+    session_change(&hub, "+C:com.acme/a=1");
+    peer_expect_one(&peer, "publish{C C:com.acme/a=1 ?}");
+    session_change(&hub, "+C:com.acme/a=2");
+    session_change(&hub, "+C:com.acme/a=3"); /* what changes meanwhile is sent once */
+    peer_expect_one(&peer, "");
+    fake_stream_complete(&peer.stream);
+    peer_expect_one(&peer, "publish{C C:com.acme/a=3 ?}");
+    fake_stream_complete(&peer.stream);
+    peer_expect_one(&peer, "");
+    peer_close(&peer);
+}
+
+static void
+control_messages_overtake_resources(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    session_change(&hub, "+C:com.acme/a=1");
+    peer_subscribe(&peer, "C", "", "''");
+    session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "T", "", "''");
+    session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "T", "", "''");
+    peer_expect(&peer,
+                "subscribe{T ''} unsubscribe{T ''} publish{C C:com.acme/a=1 ?} publish{C !}");
+    peer_close(&peer);
+}
+
+static void
+the_end_is_reported(void **state)
+{
+    (void)state;
+    peer_open_dialled(&peer, &hub, PEER_ENDPOINT, true);
+    uint64_t id = peer_session(&peer);
+    session_change(&hub, "+C:com.acme/a=1");
+    peer_subscribe(&peer, "C", "", "'' com.acme/b");
+    peer_publish(&peer, "T", "n", "T:com.acme/x=1 ?");
+    udpai_hub_run(hub.hub); /* in the middle of a write */
+    fake_stream_close(&peer.stream);
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_CLOSED);
+    assert_int_equal(report->session, id);
+    assert_int_equal(report->link, 7);
+    udpai_report_free(report);
+    assert_int_equal(udpai_hub_n_sessions(hub.hub), 0);
+}
+
+/* A peer that makes us answer and never reads costs a bounded number of answers. */
+static void
+the_queue_of_answers_is_bounded(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    int n = 0;
+    for (; n < UDPAI_CONTROLS_MAX + 10 && !peer.stream.is_finished; n++) {
+        udpai_hub_run(hub.hub);
+        peer_subscribe(&peer, "T", "", "no-slash");
+    }
+    peer_expect_end(&peer, UDPA_ERR_LIMIT, "limit");
+    assert_true(n >= UDPAI_CONTROLS_MAX);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(our_node_goes_out_first_on_either_side, begin, end),
+        cmocka_unit_test_setup_teardown(opening_is_reported_with_what_the_transport_knows, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(ids_of_sessions_do_not_come_again, begin, end),
+        cmocka_unit_test_setup_teardown(the_node_is_reported, begin, end),
+        cmocka_unit_test_setup_teardown(a_peer_without_the_feature_is_not_extended, begin, end),
+        cmocka_unit_test_setup_teardown(we_are_not_extended_if_we_do_not_say_so, begin, end),
+        cmocka_unit_test_setup_teardown(anything_before_the_node_ends_an_accepted_stream, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(whom_we_dialled_need_not_say_who_it_is, begin, end),
+        cmocka_unit_test_setup_teardown(a_node_needs_an_id_of_a_sane_length, begin, end),
+        cmocka_unit_test_setup_teardown(a_malformed_node_ends_the_stream, begin, end),
+        cmocka_unit_test_setup_teardown(a_node_comes_alone, begin, end),
+        cmocka_unit_test_setup_teardown(a_management_node_is_not_offered_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(an_unknown_kind_is_ignored, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_malformed_ends_the_stream, begin, end),
+        cmocka_unit_test_setup_teardown(a_subscription_error_is_reported, begin, end),
+        cmocka_unit_test_setup_teardown(one_message_is_under_way_at_a_time, begin, end),
+        cmocka_unit_test_setup_teardown(control_messages_overtake_resources, begin, end),
+        cmocka_unit_test_setup_teardown(the_end_is_reported, begin, end),
+        cmocka_unit_test_setup_teardown(the_queue_of_answers_is_bounded, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
