@@ -84,12 +84,28 @@ udpai_intake_put(udpai_node *node,
 
 /* ---- judging ---- */
 
+/* Management nodes take what others publish unasked; endpoints have sources alone. */
+static udpa_err
+check_publisher(const struct intake *intake, udpa_error **ret_error)
+{
+    udpai_str name = udpai_peer_name(intake->peer);
+    if (!intake->node->is_endpoint)
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_DENIED,
+        "'%.*s' is no source of this endpoint, which takes resources from its sources "
+        "alone",
+        (int)name.len, name.data);
+}
+
 static udpa_err
 check_scope(const struct intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
     const udpai_source *source = intake->peer->source;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
-    if (!source || !source->serves_us || udpai_source_scope(source, type_url, name))
+    if (!source || !source->serves_us)
+        return check_publisher(intake, ret_error);
+    if (udpai_source_scope(source, type_url, name))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "'%.*s' lies outside the namespaces of type %.*s that this source is "

@@ -278,22 +278,17 @@ evaluate(udpai_node *node)
     udpai_store_recheck_removals(node->store);
 }
 
-/* It speaks of what was told before it, so all of that goes first. Of an endpoint it is certain
- * that there is nothing for peers. */
+/* It speaks of what was told before it, so all of that goes first. An endpoint says nothing
+ * negative to peers: what it does not publish now it may have published before. */
 static void
 tell_settled(udpai_node *node)
 {
-    if (!node->is_settled_untold || udpai_store_has_changes(node->store))
+    if (!node->is_settled_untold || node->is_endpoint || udpai_store_has_changes(node->store))
         return;
     udpai_order *order = udpai_order_new(UDPAI_ORDER_SETTLED);
     if (!order)
         return;
-    order->settled = node->is_endpoint ? udpai_settled_new(&(udpai_settled_facts){0})
-                                       : udpai_settled_ref(node->settled);
-    if (!order->settled) { /* without memory: with the next flush */
-        udpai_order_free(order);
-        return;
-    }
+    order->settled = udpai_settled_ref(node->settled);
     node->is_settled_untold = false;
     udpai_node_order(node, order);
 }

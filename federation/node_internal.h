@@ -230,6 +230,8 @@ void udpai_source_reach(udpai_source *source, bool asked);
 void udpai_source_opened(udpai_source *source, udpai_peer *peer);
 void udpai_source_alive(udpai_source *source);
 void udpai_source_closed(udpai_source *source, udpa_error *error);
+/* Ends its stream, or gives up dialling; udpai_source_closed() follows. */
+void udpai_source_hang_up(udpai_source *source);
 void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
 bool udpai_source_is_active(const udpai_source *source);
 /* Has it answered, now or ever, for everything it mirrors? */

@@ -29,38 +29,48 @@ source_of_link(const udpai_node *node, uint64_t link)
     return udpai_map_get(&node->links, (udpai_str){(const char *)&link, sizeof(link)});
 }
 
-/* The ConfigSource that waits for this peer to dial us. */
+/* The ConfigSource that waits for this peer to dial us; else one that has an earlier stream of it,
+ * whose end has not been seen yet. */
 static udpai_source *
 source_that_listens(const udpai_node *node, const udpai_peer *peer)
 {
     size_t at = 0;
-    udpai_source *source;
+    udpai_source *source, *busy = NULL;
     while ((source = udpai_map_next(&node->sources, &at))) {
-        if (source->kind != UDPAI_SOURCE_UDPA_LISTEN || source->session)
+        if (source->kind != UDPAI_SOURCE_UDPA_LISTEN)
             continue;
         udpai_str wanted = udpai_bytes_view(source->peer_name);
         bool is_it = peer->identity ? udpai_identity_matches(peer->identity, wanted)
                                     : udpai_str_eq(udpai_peer_name(peer), wanted);
-        if (is_it)
+        if (is_it && !source->session)
             return source;
+        if (is_it)
+            busy = source;
     }
-    return NULL;
+    return busy;
 }
 
-/* From the order on the session takes only what was asked for; so first it is asked. */
+/* The peer has come again. */
+static void
+end_earlier_stream(udpai_node *node, udpai_source *source)
+{
+    udpai_peer *earlier = udpai_peer_find(node, source->session);
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error = udpa_error_new(UDPA_ERR_ABORTED, NULL, "the peer has begun another stream");
+    if (earlier)
+        earlier->source = NULL;
+    udpai_source_hang_up(source);
+    udpai_source_closed(source, error);
+}
+
 static void
 attach(udpai_node *node, udpai_peer *peer, udpai_source *source)
 {
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_ATTACH);
-    if (!order)
-        return;
-    order->session = peer->session;
-    order->link = source->link;
-    order->is_source = true;
+    if (source->session)
+        end_earlier_stream(node, source);
     udpai_source_opened(source, peer);
     udpai_source_alive(source);
     udpai_source_introduced(source, peer);
-    udpai_node_order(node, order);
 }
 
 void

@@ -135,6 +135,8 @@ subscribe(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size
     if (!held.extended)
         udpai_timer_set(node->wheel, &scope->silence_max,
                         udpai_node_now(node) + node->timing.silence_max_ms);
+    else if (!held.is_node) /* an endpoint publishes what it likes, and has no more to say */
+        udpai_timer_set(node->wheel, &scope->silence_max, udpai_node_now(node));
 }
 
 static void

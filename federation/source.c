@@ -76,8 +76,8 @@ wait_and_retry(udpai_source *source)
                     udpai_node_now(source->node) + backoff_ms(source));
 }
 
-static void
-hang_up(udpai_source *source)
+void
+udpai_source_hang_up(udpai_source *source)
 {
     udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
     if (!order)
@@ -110,7 +110,7 @@ udpai_source_reach(udpai_source *source, bool asked)
         udpai_timer_cancel(&source->retry);
         set_state(source, UDPAI_SOURCE_IDLE);
     } else if (!reached && source->state != UDPAI_SOURCE_IDLE) {
-        hang_up(source);
+        udpai_source_hang_up(source);
     }
 }
 
@@ -175,6 +175,19 @@ ask_anew(udpai_source *source)
     sync_scopes(source);
 }
 
+/* From the order on the session takes only what was asked for; so it comes after what is asked. */
+static void
+attach(const udpai_source *source)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_ATTACH);
+    if (!order)
+        return;
+    order->session = source->session;
+    order->link = source->link;
+    order->is_source = true;
+    udpai_node_order(source->node, order);
+}
+
 static void
 may_ask_now(udpai_source *source)
 {
@@ -183,6 +196,8 @@ may_ask_now(udpai_source *source)
         return;
     source->may_ask = true;
     sync_scopes(source);
+    if (source->serves_us)
+        attach(source);
 }
 
 static void

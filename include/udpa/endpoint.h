@@ -116,8 +116,19 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_endpoint_new(udpa_endpoint **ret_endpoint,
  */
 UDPA_API int udpa_endpoint_port(const udpa_endpoint *endpoint);
 
-/** End all streams and release the endpoint, its subscriptions included. Receipts that have not
- * come are called back with an error, before @p closed.
+/** Why a source could not be reached, or how its stream ended, the last time. It stays when the
+ * source is reached again.
+ * @param endpoint not one that is being closed.
+ * @param source   the source's name.
+ * @return borrowed until the loop runs on; NULL: nothing was amiss, or there is no such source.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API const udpa_error *udpa_endpoint_source_error(const udpa_endpoint *endpoint,
+                                                      const char *source);
+
+/** End all streams and release the endpoint, its subscriptions and deferred updates included.
+ * Receipts that have not come are called back with an error, before @p closed. May be called from
+ * inside any callback.
  * @param endpoint not to be used any more.
  * @param closed   called when nothing of it is left, after the loop has run on; may be NULL.
  * @param userdata handed to @p closed.

@@ -44,13 +44,16 @@ typedef struct udpa_publish_options {
         sizeof(udpa_publish_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, NULL                  \
     }
 
-/** Publish. While there is no stream the publication waits for one; if the stream ends before the
- * receipt has come it is published again on the next, which is harmless.
+/** Publish. A management node takes what it allows; a peer that has this endpoint as its own source
+ * takes only what it has subscribed to, and refuses what comes before. While there is no stream the
+ * publication waits for one; if the stream ends before the receipt has come it is published again
+ * on the next, which is harmless.
  * @param endpoint  to publish as.
  * @param options   borrowed; what it names is referenced or copied.
  * @param ret_error [out] what is wrong; may be NULL.
  * @return UDPA_OK: the callback will come, from the loop; UDPA_ERR_INVAL nothing to publish, no
- * such source, or a name that may not be; UDPA_ERR_NOMEM.
+ *         such source, or a name that may not be; UDPA_ERR_LIMIT more than 3.5 MiB;
+ *         UDPA_ERR_CLOSED the endpoint is being closed; UDPA_ERR_NOMEM.
  * @thread the loop's   @since 0.1
  */
 UDPA_API UDPA_MUST_USE udpa_err udpa_publish(udpa_endpoint *endpoint,

@@ -40,7 +40,9 @@ typedef struct udpa_subscribe_options {
     /** Required. */
     udpa_update_fn update;
     /** Everything there is has been told of: what was asked for and has not come does not exist.
-     * Called once, and again after a time in which that was not certain. May be NULL. */
+     * Called once, and again after a time in which that was not certain. Of a source that is no
+     * management node, such as another endpoint, it says nothing: what that publishes comes when it
+     * does. May be NULL. */
     void (*complete)(void *userdata);
     void *userdata;
 } udpa_subscribe_options;
@@ -56,7 +58,8 @@ typedef struct udpa_subscribe_options {
  * @param endpoint         of which.
  * @param options          borrowed; copied.
  * @param ret_error        [out] what is wrong; may be NULL.
- * @return UDPA_OK; UDPA_ERR_INVAL a type, namespace or name that may not be; UDPA_ERR_NOMEM.
+ * @return UDPA_OK; UDPA_ERR_INVAL a type, namespace or name that may not be; UDPA_ERR_CLOSED the
+ *         endpoint is being closed; UDPA_ERR_NOMEM.
  * @thread the loop's   @since 0.1
  */
 UDPA_API UDPA_MUST_USE udpa_err udpa_subscribe(udpa_subscription **ret_subscription,
@@ -64,8 +67,9 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_subscribe(udpa_subscription **ret_subscript
                                                const udpa_subscribe_options *options,
                                                udpa_error **ret_error);
 
-/** End a subscription; nothing is called back for it any more. NULL does nothing. Not from inside
- * its own callbacks.
+/** End a subscription; nothing is called back for it any more. NULL does nothing. It may be called
+ * from inside any callback; an update that was deferred must still be answered, unless the endpoint
+ * is closed.
  * @thread the loop's   @since 0.1
  */
 UDPA_API void udpa_unsubscribe(udpa_subscription *subscription);

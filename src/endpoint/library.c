@@ -214,6 +214,7 @@ make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_erro
     udpai_endpoint_settings settings;
     udpai_endpoint_settings_init(&settings);
     settings.node.id = settings.node.authority = udpai_str_from(options->node_id);
+    settings.node.is_endpoint = true;
     settings.node.sources = plan->sources;
     settings.node.n_sources = options->n_sources;
     settings.node.providers = &plan->provider;
@@ -262,6 +263,12 @@ udpa_endpoint_new(udpa_endpoint **ret_endpoint,
     else if (endpoint)
         udpa_endpoint_close(endpoint, NULL, NULL);
     return udpai_fail_code(ret_error, err);
+}
+
+const udpa_error *
+udpa_endpoint_source_error(const udpa_endpoint *endpoint, const char *source)
+{
+    return udpai_node_source_error(endpoint->node, udpai_str_from(source));
 }
 
 int

@@ -234,6 +234,8 @@ udpa_err
 udpa_publish(udpa_endpoint *endpoint, const udpa_publish_options *options, udpa_error **ret_error)
 {
     udpa_err err = check(options, ret_error);
+    if (err == UDPA_OK && endpoint->is_closing)
+        err = udpai_fail(ret_error, UDPA_ERR_CLOSED, "the endpoint is being closed");
     if (err != UDPA_OK)
         return err;
     udpai_publishing *publishing = udpai_alloc(sizeof(*publishing));

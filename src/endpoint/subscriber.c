@@ -156,6 +156,8 @@ udpa_subscribe(udpa_subscription **ret_subscription,
                udpa_error **ret_error)
 {
     udpa_err err = check(options, ret_error);
+    if (err == UDPA_OK && endpoint->is_closing)
+        err = udpai_fail(ret_error, UDPA_ERR_CLOSED, "the endpoint is being closed");
     if (err != UDPA_OK)
         return err;
     udpa_subscription *subscription = udpai_alloc(sizeof(*subscription));

@@ -26,7 +26,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_SETTLED,     /* take over what is settled now */
     UDPAI_ORDER_DIAL,        /* open a stream for a link; for the transport */
     UDPAI_ORDER_HANG_UP,     /* end a session, or the attempt to open one */
-    UDPAI_ORDER_ATTACH,      /* an accepted session serves a ConfigSource from now on */
+    UDPAI_ORDER_ATTACH,      /* a session serves a ConfigSource from now on */
     UDPAI_ORDER_SUBSCRIBE,   /* send a Subscribe */
     UDPAI_ORDER_UNSUBSCRIBE, /* send an Unsubscribe */
     UDPAI_ORDER_JUDGED,      /* a publication was applied: send the receipt, take in more */

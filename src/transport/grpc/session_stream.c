@@ -43,8 +43,8 @@ udpai_session_stream_open(udpai_stream *stream,
         .ops = &udpai_grpc_stream_ops,
         .identity = identity,
         .address = address,
+        /* Federation says that it is a source (UDPAI_ORDER_ATTACH) once it has asked it. */
         .link = stream->dialled ? stream->dialled->link : 0,
-        .is_source = stream->dialled && stream->dialled->is_source,
         .context = method->context,
     };
     udpai_session *session = NULL;

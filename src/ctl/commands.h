@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What udpactl does, a function for each command. */
+#ifndef UDPAI_CTL_COMMANDS_H
+#define UDPAI_CTL_COMMANDS_H
+
+#include "ctl/client.h"
+
+typedef udpai_ctl_exit (*udpai_ctl_command_fn)(udpai_ctl *ctl);
+
+udpai_ctl_exit udpai_ctl_apply(udpai_ctl *ctl);
+udpai_ctl_exit udpai_ctl_delete(udpai_ctl *ctl);
+udpai_ctl_exit udpai_ctl_get(udpai_ctl *ctl);
+udpai_ctl_exit udpai_ctl_watch(udpai_ctl *ctl);
+udpai_ctl_exit udpai_ctl_status(udpai_ctl *ctl);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resources by type and name, the newest of each. Pure. */
+#ifndef UDPAI_CTL_FOUND_H
+#define UDPAI_CTL_FOUND_H
+
+#include <udpa/resource.h>
+
+#include "base/map.h"
+
+typedef struct udpai_ctl_found {
+    udpai_map items; /* of a type of found.c's own */
+} udpai_ctl_found;
+
+void udpai_ctl_found_begin(udpai_ctl_found *found);
+void udpai_ctl_found_done(udpai_ctl_found *found);
+/* Takes a reference, in place of what was there; *ret_replaced: was there something? */
+udpa_err udpai_ctl_found_put(udpai_ctl_found *found, udpa_resource *resource, bool *ret_replaced);
+/* Was it there? */
+bool udpai_ctl_found_drop(udpai_ctl_found *found, const udpa_resource *resource);
+size_t udpai_ctl_found_size(const udpai_ctl_found *found);
+/* What is known by this name or alias; borrowed; NULL: nothing. */
+udpa_resource *
+udpai_ctl_found_get(const udpai_ctl_found *found, udpai_str type_url, udpai_str name);
+/* All, borrowed, by the short name of their type and then by name; the array is to be freed with
+ * udpai_free(); NULL without memory. */
+udpa_resource **udpai_ctl_found_sorted(const udpai_ctl_found *found);
+
+#endif

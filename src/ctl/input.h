@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resources from files, directories, and standard input. */
+#ifndef UDPAI_CTL_INPUT_H
+#define UDPAI_CTL_INPUT_H
+
+#include "base/vector.h"
+#include "codec/resource_file.h"
+#include "ctl/options.h"
+
+typedef struct udpai_ctl_input {
+    udpai_schema *schema;
+    udpai_str name_space;
+    UDPAI_VECTOR(udpa_resource *) resources; /* references */
+    UDPAI_VECTOR(char *) places;             /* of each: "file:line"; owned */
+    size_t n_mistakes;
+} udpai_ctl_input;
+
+/* All resources of all files, or none: every file that has a mistake was told of then. No two have
+ * the same type and name. */
+udpai_ctl_exit udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options);
+void udpai_ctl_input_done(udpai_ctl_input *input);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people call types and resources, and what they are called in full. Pure. */
+#ifndef UDPAI_CTL_NAMES_H
+#define UDPAI_CTL_NAMES_H
+
+#include "base/error.h"
+#include "base/util.h"
+
+/* The type URL that is meant: by a short name ("cluster", "clusters", "cds"), a full name, or a
+ * type URL. To be freed with udpai_free(). */
+udpa_err udpai_ctl_type_url(const char *given, char **ret_type_url, udpa_error **ret_error);
+/* The short name of a type; its full name if it has none. A view of @p type_url or static. */
+udpai_str udpai_ctl_type_short(udpai_str type_url);
+/* The name with the namespace in front, unless it has one; to be freed with udpai_free(); NULL
+ * without memory. The rule is that of resource files (codec/resource_file.h). */
+char *udpai_ctl_full_name(const char *name, const char *name_space);
+/* Is it a type whose payload must never be shown? */
+bool udpai_ctl_is_secret(udpai_str type_url);
+/* All short names with what they stand for, a line each: visit(userdata, short, also, full). */
+void udpai_ctl_visit_types(
+    void (*visit)(void *userdata, const char *name, const char *also, const char *full),
+    void *userdata);
+
+#endif

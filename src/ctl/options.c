@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/options.h"
+
+#include <argp.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/strbuf.h"
+#include "ctl/names.h"
+
+#define VERSION "0.1.0"
+#define DEFAULT_SERVER "127.0.0.1:18000"
+#define DEFAULT_NAMESPACE "local"
+#define TIMEOUT_MAX_S 86400
+
+/* glibc looks for it among the program's symbols. */
+extern const char *argp_program_version __attribute__((visibility("default")));
+const char *argp_program_version = "udpactl " VERSION;
+
+enum {
+    SERVER = 256,
+    CA,
+    CERTIFICATE,
+    KEY,
+    SERVER_NAME,
+    DESCRIPTORS,
+    TIMEOUT,
+    NODE_ID,
+};
+
+static const struct argp_option known_options[] = {
+    {NULL, 0, NULL, 0, "What to do:", 1},
+    {"filename", 'f', "FILE", 0,
+     "apply, delete: resources of this file, or of the files of this directory; - is standard "
+     "input, as YAML or JSON; may be given again",
+     1},
+    {"output", 'o', "FORMAT", 0, "get, watch, status: table (default), yaml, json, or name", 1},
+    {"namespace", 'n', "NAME", 0,
+     "Namespace of names that have none (default local); get and watch without names: this "
+     "namespace alone (default all)",
+     1},
+    {NULL, 0, NULL, 0, "Whom to talk to:", 2},
+    {"server", SERVER, "HOST:PORT", 0,
+     "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
+    {"timeout", TIMEOUT, "SECONDS", 0, "How long to wait for its answers (default 5)", 2},
+    {"ca", CA, "FILE", 0, "Speak TLS; the node's certificate must be vouched for by these (PEM)",
+     2},
+    {"cert", CERTIFICATE, "FILE", 0, "Our certificate (PEM)", 2},
+    {"key", KEY, "FILE", 0, "Its key (PEM)", 2},
+    {"server-name", SERVER_NAME, "NAME", 0,
+     "The name that the node's certificate must have (default: the host of --server)", 2},
+    {"node-id", NODE_ID, "ID", 0,
+     "As whom to publish (default udpactl): what is applied is replaced and deleted by the same id",
+     2},
+    {NULL, 0, NULL, 0, "And:", 3},
+    {"descriptors", DESCRIPTORS, "FILE", 0,
+     "Descriptor set of the types to be read and shown (default envoy-v3.descriptors beside the "
+     "program)",
+     3},
+    {0},
+};
+
+/* ---- help ---- */
+
+static void
+put_type(void *userdata, const char *name, const char *also, const char *full)
+{
+    udpai_strbuf_printf(userdata, "  %-12s %-5s %s\n", name, also, full);
+}
+
+/* argp prints what stands behind a vertical tab at the end of its help. */
+static char *
+filter_help(int key, const char *text, void *input)
+{
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC || !text)
+        return (char *)(uintptr_t)text;
+    udpai_strbuf help = {0};
+    udpai_strbuf_puts(&help, "Short names of types:\n");
+    udpai_ctl_visit_types(put_type, &help);
+    udpai_strbuf_putc(&help, '\n');
+    udpai_strbuf_puts(&help, text);
+    /* argp frees it with free(), and our allocator may count. */
+    char *made = udpai_strbuf_failed(&help) ? NULL : strdup(help.data);
+    udpai_strbuf_done(&help);
+    return made;
+}
+
+static const char doc[] =
+    "Looks at a node of UDPA, and publishes to it.\n"
+    "\n"
+    "  apply -f FILE              publish resources, and tell what was refused\n"
+    "  delete TYPE NAME...        take back what was applied; or delete -f FILE\n"
+    "  get [TYPE [NAME...]]       show resources; without a type, all\n"
+    "  watch [TYPE [NAME...]]     show changes as they come\n"
+    "  status [sources|sessions]  what the node has, from whom, and for whom\n"
+    "\v"
+    "Exit status: 0 good; 1 refused, or not found; 2 a mistake in the command line or a file; 3 no "
+    "connection; 4 no answer in time.";
+
+/* ---- parsing ---- */
+
+static void
+set_timeout(udpai_ctl_options *given, const char *text, const struct argp_state *state)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end || !isfinite(seconds) || seconds < 0.001 || seconds > TIMEOUT_MAX_S)
+        argp_error(state, "--timeout %s: give seconds, such as 5 or 0.5, at most %d", text,
+                   TIMEOUT_MAX_S);
+    given->timeout_ms = (uint64_t)(seconds * 1000);
+}
+
+static void
+set_format(udpai_ctl_options *given, const char *text, const struct argp_state *state)
+{
+    static const char *const formats[] = {"table", "yaml", "json", "name"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(formats); i++)
+        if (strcmp(text, formats[i]) == 0) {
+            given->format = (udpai_ctl_format)i;
+            return;
+        }
+    argp_error(state, "-o %s: the formats are table, yaml, json, and name", text);
+}
+
+static void
+add_argument(udpai_ctl_options *given, const char *text)
+{
+    if (!given->command)
+        given->command = text;
+    else if (!udpai_vector_push(&given->arguments, text))
+        abort();
+}
+
+/* What all commands share; commands check the rest themselves. */
+static void
+check(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    if (!given->command)
+        argp_error(state, "say what to do: apply, delete, get, watch, or status");
+    if (!given->certificate != !given->key)
+        argp_error(state, "--cert and --key go together");
+    if ((given->certificate || given->server_name) && !given->ca)
+        argp_error(state, "--cert, --key and --server-name need --ca, which turns TLS on");
+}
+
+static error_t
+parse_more(int key, char *argument, struct argp_state *state)
+{
+    udpai_ctl_options *given = state->input;
+    switch (key) {
+    case DESCRIPTORS:
+        given->descriptors = argument;
+        return 0;
+    case TIMEOUT:
+        set_timeout(given, argument, state);
+        return 0;
+    case NODE_ID:
+        given->node_id = argument;
+        return 0;
+    case 'n':
+        given->name_space = argument;
+        return 0;
+    case 'o':
+        set_format(given, argument, state);
+        return 0;
+    case 'f':
+        return udpai_vector_push(&given->files, argument) ? 0 : ENOMEM;
+    case ARGP_KEY_ARG:
+        add_argument(given, argument);
+        return 0;
+    case ARGP_KEY_END:
+        check(given, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t
+parse(int key, char *argument, struct argp_state *state)
+{
+    udpai_ctl_options *given = state->input;
+    switch (key) {
+    case SERVER:
+        given->server = argument;
+        return 0;
+    case CA:
+        given->ca = argument;
+        return 0;
+    case CERTIFICATE:
+        given->certificate = argument;
+        return 0;
+    case KEY:
+        given->key = argument;
+        return 0;
+    case SERVER_NAME:
+        given->server_name = argument;
+        return 0;
+    default:
+        return parse_more(key, argument, state);
+    }
+}
+
+static const struct argp parser = {
+    .options = known_options,
+    .parser = parse,
+    .args_doc = "COMMAND [ARGUMENT...]",
+    .doc = doc,
+    .help_filter = filter_help,
+};
+
+void
+udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
+{
+    const char *server = getenv("UDPACTL_SERVER");
+    *options = (udpai_ctl_options){
+        .server = server && *server ? server : DEFAULT_SERVER,
+        .node_id = "udpactl",
+        .timeout_ms = 5000,
+    };
+    argp_err_exit_status = UDPAI_CTL_MISTAKE;
+    if (argp_parse(&parser, argc, argv, 0, NULL, options) != 0)
+        exit(UDPAI_CTL_MISTAKE);
+    if (strcmp(options->command, "help") == 0) {
+        udpai_ctl_options_done(options);
+        argp_help(&parser, stdout, ARGP_HELP_STD_HELP, argv[0]);
+        exit(UDPAI_CTL_GOOD);
+    }
+}
+
+void
+udpai_ctl_options_done(udpai_ctl_options *options)
+{
+    udpai_vector_done(&options->arguments);
+    udpai_vector_done(&options->files);
+}
+
+const char *
+udpai_ctl_namespace(const udpai_ctl_options *options)
+{
+    return options->name_space ? options->name_space : DEFAULT_NAMESPACE;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What udpactl was called with. */
+#ifndef UDPAI_CTL_OPTIONS_H
+#define UDPAI_CTL_OPTIONS_H
+
+#include "base/util.h"
+#include "base/vector.h"
+
+/* What the program's exit says. */
+typedef enum udpai_ctl_exit {
+    UDPAI_CTL_GOOD = 0,
+    UDPAI_CTL_REFUSED = 1, /* or not found */
+    UDPAI_CTL_MISTAKE = 2, /* in the command line, or in a file */
+    UDPAI_CTL_NO_CONNECTION = 3,
+    UDPAI_CTL_TIMED_OUT = 4,
+} udpai_ctl_exit;
+
+typedef enum udpai_ctl_format {
+    UDPAI_CTL_TABLE,
+    UDPAI_CTL_YAML,
+    UDPAI_CTL_JSON,
+    UDPAI_CTL_NAME,
+} udpai_ctl_format;
+
+/* NULL anywhere: not given. */
+typedef struct udpai_ctl_options {
+    const char *server;
+    const char *ca, *certificate, *key, *server_name;
+    const char *descriptors;
+    const char *node_id;
+    const char *name_space; /* as given */
+    uint64_t timeout_ms;
+    udpai_ctl_format format;
+    const char *command;
+    UDPAI_VECTOR(const char *) arguments; /* behind the command */
+    UDPAI_VECTOR(const char *) files;
+} udpai_ctl_options;
+
+/* Ends the program for --help, --version, and what cannot be understood. */
+void udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv);
+void udpai_ctl_options_done(udpai_ctl_options *options);
+/* The namespace of resources that have none. */
+const char *udpai_ctl_namespace(const udpai_ctl_options *options);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Publishing, and telling what became of it. */
+#ifndef UDPAI_CTL_PUBLISH_H
+#define UDPAI_CTL_PUBLISH_H
+
+#include "ctl/collect.h"
+
+/* Publishes in parts that a node takes in one message; a line for each resource. */
+udpai_ctl_exit
+udpai_ctl_publish(udpai_ctl *ctl, udpa_resource *const *resources, size_t n_resources);
+/* Withdraws the names of one wish. What becomes of them is not told. */
+udpai_ctl_exit udpai_ctl_withdraw(udpai_ctl *ctl, const udpai_ctl_wish *wish);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/show.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "codec/json_text.h"
+#include "ctl/client.h"
+#include "ctl/names.h"
+#include "ctl/schema.h"
+#include "ctl/table.h"
+#include "wire/entry.h"
+
+#define MESSAGE "udpa.service.discovery.v1.Resource"
+#define REDACTED "the payload of a secret is not shown"
+
+/* ---- one resource ---- */
+
+/* The last hop is our own. What a file cannot say of a resource, YAML has as a comment, so that it
+ * can be edited and applied. */
+static udpa_err
+as_shown(const udpa_resource *resource, udpai_format format, udpa_resource **ret_resource)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
+    if (parts.n_hops)
+        parts.n_hops--;
+    if (format == UDPAI_FORMAT_YAML) {
+        parts.n_hops = 0;
+        parts.generation = 0;
+        parts.signature = (udpai_signature){0};
+    }
+    return udpai_resource_make(ret_resource, &parts);
+}
+
+static void
+put_time(udpai_strbuf *out, int64_t time_us)
+{
+    char text[32] = "";
+    struct tm utc;
+    time_t seconds = (time_t)(time_us / 1000000);
+    if (gmtime_r(&seconds, &utc))
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    udpai_strbuf_puts(out, text);
+}
+
+/* "# core took it from acme at 2026-01-31T00:00:00Z", a line for each node. */
+static void
+put_comments(udpai_strbuf *out, const udpa_resource *resource)
+{
+    if (udpa_resource_generation(resource))
+        udpai_strbuf_printf(out, "# generation %llu\n",
+                            (unsigned long long)udpa_resource_generation(resource));
+    for (size_t i = 0; i + 1 < udpa_resource_n_hops(resource); i++) {
+        udpai_hop hop = udpai_resource_hop(resource, i);
+        udpai_strbuf_puts(out, "# ");
+        udpai_ctl_put_text(out, hop.node_id);
+        udpai_strbuf_puts(out, " took it from ");
+        udpai_ctl_put_text(out, hop.authority.len ? hop.authority : UDPAI_STR("a file"));
+        udpai_strbuf_puts(out, " at ");
+        put_time(out, hop.time_us);
+        udpai_strbuf_putc(out, '\n');
+    }
+}
+
+static udpa_bytes *
+encode(const udpa_resource *resource, bool is_secret)
+{
+    const udpai_entry_form form = {
+        .extended = true,
+        .refresh = is_secret, /* without its payload */
+        .ttl_ms = udpa_resource_ttl_ms(resource),
+    };
+    udpai_proto_writer size = {0};
+    uint8_t *room;
+    udpai_entry_put(&size, resource, form);
+    udpa_bytes *bytes = udpai_bytes_make(size.size, &room);
+    udpai_proto_writer writer = {room, 0};
+    if (bytes)
+        udpai_entry_put(&writer, resource, form);
+    return bytes;
+}
+
+static void
+drop_blanks(udpai_strbuf *out)
+{
+    while (out->len && strchr(" \n", out->data[out->len - 1]))
+        out->len--;
+}
+
+/* As the last field of the object that stands there. */
+static void
+put_redacted_json(udpai_strbuf *out, const udpa_resource *resource)
+{
+    drop_blanks(out);
+    out->len -= out->len > 0;
+    drop_blanks(out);
+    udpai_strbuf_puts(out, ",\"resource\":{\"@type\":");
+    udpai_json_put_string(out, udpai_resource_type_url(resource));
+    udpai_strbuf_puts(out, ",\"redacted\":\"" REDACTED "\"}}");
+}
+
+/* In a form that 'apply' refuses: it must not replace the secret. A type URL needs no more than
+ * JSON's quotes. */
+static void
+put_redacted(udpai_strbuf *out, const udpa_resource *resource, udpai_format format)
+{
+    if (format != UDPAI_FORMAT_YAML) {
+        put_redacted_json(out, resource);
+        return;
+    }
+    udpai_strbuf_puts(out, "resource:\n  \"@type\": ");
+    udpai_json_put_string(out, udpai_resource_type_url(resource));
+    udpai_strbuf_puts(out, "\n  redacted: " REDACTED "\n");
+}
+
+udpa_err
+udpai_ctl_put_resource(udpai_strbuf *out,
+                       const udpai_schema *schema,
+                       const udpa_resource *resource,
+                       udpai_format format,
+                       udpa_error **ret_error)
+{
+    bool is_secret = udpai_ctl_is_secret(udpai_resource_type_url(resource));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *shown = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
+    UDPAI_AUTO_FREE char *text = NULL;
+    if (as_shown(resource, format, &shown) != UDPA_OK || !(message = encode(shown, is_secret)))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpa_err err = udpai_convert_from_binary(schema, UDPAI_STR(MESSAGE), udpai_bytes_view(message),
+                                             format, &text, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (format == UDPAI_FORMAT_YAML)
+        put_comments(out, resource);
+    udpai_strbuf_puts(out, text);
+    if (is_secret)
+        put_redacted(out, resource, format);
+    drop_blanks(out);
+    return UDPA_OK;
+}
+
+void
+udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource)
+{
+    udpai_ctl_put_text(out, udpai_ctl_type_short(udpai_resource_type_url(resource)));
+    udpai_strbuf_putc(out, '/');
+    udpai_ctl_put_text(out, udpai_resource_name(resource));
+}
+
+void
+udpai_ctl_put_way(udpai_strbuf *out, const udpa_resource *resource)
+{
+    for (size_t i = 0; i + 1 < udpa_resource_n_hops(resource); i++) {
+        if (i)
+            udpai_strbuf_puts(out, " > ");
+        udpai_strbuf_str(out, udpai_resource_hop(resource, i).node_id);
+    }
+}
+
+/* ---- all of them ---- */
+
+udpai_ctl_exit
+udpai_ctl_print(udpai_strbuf *out)
+{
+    bool good = !udpai_strbuf_failed(out);
+    if (!good)
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    if (good && out->len && fwrite(out->data, out->len, 1, stdout) != 1)
+        good = false;
+    if (fflush(stdout) != 0)
+        good = false;
+    udpai_strbuf_done(out);
+    *out = (udpai_strbuf){0};
+    return good ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED;
+}
+
+static void
+put_row(udpai_ctl_table *table, const udpa_resource *resource)
+{
+    udpai_strbuf way = {0};
+    udpai_ctl_put_way(&way, resource);
+    udpai_ctl_table_add(table, udpai_ctl_type_short(udpai_resource_type_url(resource)));
+    udpai_ctl_table_add(table, udpai_resource_name(resource));
+    udpai_ctl_table_add(table, udpai_resource_version(resource));
+    udpai_ctl_table_add(table, udpai_resource_authority(resource));
+    udpai_ctl_table_add(table, udpai_strbuf_view(&way));
+    udpai_strbuf_done(&way);
+}
+
+static void
+put_table(udpai_strbuf *out, udpa_resource *const *resources, size_t n)
+{
+    static const char *const heads[] = {"TYPE", "NAME", "VERSION", "AUTHORITY", "WAY"};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    for (size_t i = 0; i < n; i++)
+        put_row(&table, resources[i]);
+    udpai_ctl_table_write(&table, out);
+    udpai_ctl_table_done(&table);
+}
+
+static void
+put_names(udpai_strbuf *out, udpa_resource *const *resources, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        udpai_ctl_put_name(out, resources[i]);
+        udpai_strbuf_putc(out, '\n');
+    }
+}
+
+/* YAML documents, or one JSON array. */
+static udpai_ctl_exit
+put_documents(udpai_strbuf *out,
+              const udpai_ctl_options *options,
+              udpa_resource *const *resources,
+              size_t n)
+{
+    bool is_json = options->format == UDPAI_CTL_JSON;
+    UDPA_AUTO(udpai_schema_unref) udpai_schema *schema = n ? udpai_ctl_schema(options) : NULL;
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    bool is_first = true;
+    if (n && !schema)
+        return UDPAI_CTL_MISTAKE;
+    udpai_strbuf_puts(out, is_json ? "[" : "");
+    for (size_t i = 0; i < n; i++) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        udpai_strbuf one = {0};
+        if (udpai_ctl_put_resource(&one, schema, resources[i],
+                                   is_json ? UDPAI_FORMAT_JSON_PRETTY : UDPAI_FORMAT_YAML,
+                                   &error) == UDPA_OK) {
+            udpai_strbuf_puts(out, is_first ? (is_json ? "\n" : "") : is_json ? ",\n" : "---\n");
+            udpai_strbuf_str(out, udpai_strbuf_view(&one));
+            udpai_strbuf_puts(out, is_json ? "" : "\n");
+            is_first = false;
+        } else {
+            udpai_ctl_complain("'%s' cannot be shown: %s", udpa_resource_name(resources[i]),
+                               udpa_error_message(error));
+            result = UDPAI_CTL_REFUSED;
+        }
+        udpai_strbuf_done(&one);
+    }
+    udpai_strbuf_puts(out, is_json ? (is_first ? "]\n" : "\n]\n") : "");
+    return result;
+}
+
+udpai_ctl_exit
+udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found)
+{
+    UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
+    size_t n = resources ? udpai_ctl_found_size(found) : 0;
+    udpai_strbuf out = {.failed = !resources};
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    switch (options->format) {
+    case UDPAI_CTL_TABLE:
+        put_table(&out, resources, n);
+        break;
+    case UDPAI_CTL_NAME:
+        put_names(&out, resources, n);
+        break;
+    case UDPAI_CTL_YAML:
+    case UDPAI_CTL_JSON:
+        result = put_documents(&out, options, resources, n);
+        break;
+    }
+    udpai_ctl_exit printed = udpai_ctl_print(&out);
+    return result == UDPAI_CTL_GOOD ? printed : result;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resources as text. Payloads of secrets are never part of it. */
+#ifndef UDPAI_CTL_SHOW_H
+#define UDPAI_CTL_SHOW_H
+
+#include <udpa/resource.h>
+
+#include "base/strbuf.h"
+#include "codec/convert.h"
+#include "ctl/found.h"
+#include "ctl/options.h"
+
+/* Appends a resource as a udpa.service.discovery.v1.Resource, which 'apply -f' reads again: YAML,
+ * or JSON, compact or for people. */
+udpa_err udpai_ctl_put_resource(udpai_strbuf *out,
+                                const udpai_schema *schema,
+                                const udpa_resource *resource,
+                                udpai_format format,
+                                udpa_error **ret_error);
+/* "cluster/local/hello" */
+void udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource);
+/* "core > edge": the nodes that it has passed on its way to us. */
+void udpai_ctl_put_way(udpai_strbuf *out, const udpa_resource *resource);
+/* Prints all of it. What cannot be shown is told of, and makes the result UDPAI_CTL_REFUSED. */
+udpai_ctl_exit udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found);
+/* Prints the text and empties it. */
+udpai_ctl_exit udpai_ctl_print(udpai_strbuf *out);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <time.h>
+
+#include "ctl/collect.h"
+#include "ctl/commands.h"
+#include "ctl/show.h"
+#include "ctl/status_view.h"
+
+static int64_t
+wall_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static udpai_ctl_exit
+find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
+{
+    static const struct {
+        const char *word, *kind;
+    } parts[] = {{NULL, "NodeStatus"}, {"sources", "SourceStatus"}, {"sessions", "SessionStatus"}};
+
+    const char *word = options->arguments.n == 1 ? options->arguments.items[0] : NULL;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts) && err == UDPA_OK; i++)
+        if (options->arguments.n == 0 || (word && parts[i].word && !strcmp(word, parts[i].word)))
+            err = udpai_ctl_wish_for_status(parts[i].kind, wishes);
+    if (err != UDPA_OK) {
+        udpai_ctl_complain("%s", udpa_err_text(err));
+        return UDPAI_CTL_REFUSED;
+    }
+    if (wishes->n)
+        return UDPAI_CTL_GOOD;
+    udpai_ctl_complain("status takes 'sources' or 'sessions', or nothing: udpactl status sources");
+    return UDPAI_CTL_MISTAKE;
+}
+
+static udpai_ctl_exit
+show_tables(const udpai_ctl_found *found)
+{
+    UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
+    size_t n = resources ? udpai_ctl_found_size(found) : 0;
+    udpai_strbuf out = {.failed = !resources};
+    int64_t now_us = wall_us();
+    udpai_ctl_put_nodes(&out, resources, n, now_us);
+    udpai_ctl_put_sources(&out, resources, n, now_us);
+    udpai_ctl_put_sessions(&out, resources, n, now_us);
+    if (out.len == 0)
+        udpai_strbuf_puts(&out, "none\n");
+    return udpai_ctl_print(&out);
+}
+
+static udpai_ctl_exit
+show(const udpai_ctl_options *options, const udpai_ctl_found *found)
+{
+    return options->format == UDPAI_CTL_TABLE ? show_tables(found) : udpai_ctl_show(options, found);
+}
+
+udpai_ctl_exit
+udpai_ctl_status(udpai_ctl *ctl)
+{
+    udpai_ctl_wishes wishes = {0};
+    udpai_ctl_found found;
+    udpai_ctl_found_begin(&found);
+    udpai_ctl_exit result = find_wishes(ctl->options, &wishes);
+    if (result == UDPAI_CTL_GOOD)
+        result = udpai_ctl_connect(ctl);
+    if (result == UDPAI_CTL_GOOD)
+        result = udpai_ctl_collect(ctl, &wishes, &found);
+    if (result == UDPAI_CTL_GOOD)
+        result = show(ctl->options, &found);
+    udpai_ctl_found_done(&found);
+    udpai_ctl_wishes_done(&wishes);
+    return result;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/status_view.h"
+
+#include "ctl/names.h"
+#include "ctl/table.h"
+#include "udpa/status/v1/status.pb-c.h"
+
+#define STATUS "udpa.status.v1."
+
+/* ---- pieces ---- */
+
+void
+udpai_ctl_put_age(udpai_strbuf *out, int64_t seconds)
+{
+    static const struct {
+        int64_t seconds;
+        const char *unit;
+    } units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+
+    int n_put = 0;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(units) && n_put < 2; i++) {
+        int64_t count = seconds / units[i].seconds;
+        seconds -= count * units[i].seconds;
+        if (count > 0) {
+            udpai_strbuf_printf(out, "%s%lld %s", n_put ? " " : "", (long long)count,
+                                units[i].unit);
+            n_put++;
+        } else if (n_put) {
+            break;
+        }
+    }
+    if (n_put == 0)
+        udpai_strbuf_puts(out, "0 s");
+}
+
+static void
+add_age(udpai_ctl_table *table, const Google__Protobuf__Timestamp *since, int64_t now_us)
+{
+    udpai_strbuf text = {0};
+    int64_t seconds = since ? now_us / 1000000 - since->seconds : 0;
+    if (since && since->seconds)
+        udpai_ctl_put_age(&text, seconds < 0 ? 0 : seconds);
+    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_strbuf_done(&text);
+}
+
+static void
+add(udpai_ctl_table *table, const char *text)
+{
+    udpai_ctl_table_add(table, udpai_str_from(text));
+}
+
+static udpai_str
+kind_of(const char *type_url)
+{
+    return udpai_ctl_type_short(udpai_str_from(type_url));
+}
+
+/* A list's items, with a comma between. */
+static void
+add_list(udpai_ctl_table *table, char *const *items, size_t n)
+{
+    udpai_strbuf text = {0};
+    for (size_t i = 0; i < n; i++)
+        udpai_strbuf_printf(&text, "%s%s", i ? ", " : "", *items[i] ? items[i] : "(all)");
+    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_strbuf_done(&text);
+}
+
+/* A table, unless there is nothing in it. */
+static void
+finish(udpai_strbuf *out, udpai_ctl_table *table, const char *title)
+{
+    if (udpai_ctl_table_n_rows(table)) {
+        udpai_strbuf_printf(out, "%s%s\n", out->len ? "\n" : "", title);
+        udpai_ctl_table_write(table, out);
+    }
+    udpai_ctl_table_done(table);
+}
+
+static bool
+is_of(const udpa_resource *resource, const char *kind)
+{
+    const char *type_url = udpa_resource_type_url(resource);
+    const char *slash = strrchr(type_url, '/');
+    return slash && strncmp(slash + 1, STATUS, strlen(STATUS)) == 0 &&
+           strcmp(slash + 1 + strlen(STATUS), kind) == 0;
+}
+
+/* ---- nodes ---- */
+
+static void
+put_types(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
+{
+    static const char *const heads[] = {"TYPE", "RESOURCES", "WAITS FOR"};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    for (size_t i = 0; i < node->n_types; i++) {
+        const Udpa__Status__V1__TypeStatus *type = node->types[i];
+        udpai_ctl_table_add(&table, kind_of(type->type_url));
+        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)type->n_resources);
+        add_list(&table, type->unsettled, type->n_unsettled);
+    }
+    finish(out, &table, "RESOURCES");
+}
+
+static void
+put_problems(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
+{
+    for (size_t i = 0; i < node->n_problems; i++) {
+        udpai_strbuf_puts(out, i ? "" : "\nPROBLEMS\n");
+        udpai_ctl_put_text(out, udpai_str_from(node->problems[i]));
+        udpai_strbuf_putc(out, '\n');
+    }
+}
+
+static void
+put_node(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node, int64_t now_us)
+{
+    static const char *const heads[] = {"NODE", "VERSION", "RUNS FOR", "SESSIONS"};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    add(&table, node->node_id);
+    add(&table, node->version);
+    add_age(&table, node->started, now_us);
+    udpai_ctl_table_addf(&table, "%llu", (unsigned long long)node->n_sessions);
+    udpai_ctl_table_write(&table, out);
+    udpai_ctl_table_done(&table);
+    put_types(out, node);
+    put_problems(out, node);
+}
+
+void
+udpai_ctl_put_nodes(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        const void *payload = udpa_resource_payload(resources[i], &size);
+        Udpa__Status__V1__NodeStatus *node =
+            is_of(resources[i], "NodeStatus")
+                ? udpa__status__v1__node_status__unpack(NULL, size, payload)
+                : NULL;
+        if (node)
+            put_node(out, node, now_us);
+        udpa__status__v1__node_status__free_unpacked(node, NULL);
+    }
+}
+
+/* ---- sources ---- */
+
+static const char *
+state_text(Udpa__Status__V1__SourceStatus__State state)
+{
+    switch (state) {
+    case UDPA__STATUS__V1__SOURCE_STATUS__STATE__WAITING:
+        return "waiting";
+    case UDPA__STATUS__V1__SOURCE_STATUS__STATE__CONNECTING:
+        return "connecting";
+    case UDPA__STATUS__V1__SOURCE_STATUS__STATE__CONNECTED:
+        return "connected";
+    case UDPA__STATUS__V1__SOURCE_STATUS__STATE__ACTIVE:
+        return "active";
+    default:
+        return "idle";
+    }
+}
+
+static void
+add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source, int64_t now_us)
+{
+    size_t n_complete = 0;
+    for (size_t i = 0; i < source->n_types; i++)
+        n_complete += source->types[i]->complete != 0;
+    add(table, source->name);
+    add(table, source->address);
+    add(table, state_text(source->state));
+    add_age(table, source->since, now_us);
+    add(table, *source->peer_identity ? source->peer_identity : source->peer_node_id);
+    udpai_ctl_table_addf(table, "%zu of %zu", n_complete, source->n_types);
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_resources_received);
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_refused);
+    add(table, source->last_error);
+}
+
+void
+udpai_ctl_put_sources(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
+{
+    static const char *const heads[] = {"NAME",     "ADDRESS",  "STATE",   "FOR",       "PEER",
+                                        "COMPLETE", "RECEIVED", "REFUSED", "LAST ERROR"};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        const void *payload = udpa_resource_payload(resources[i], &size);
+        Udpa__Status__V1__SourceStatus *source =
+            is_of(resources[i], "SourceStatus")
+                ? udpa__status__v1__source_status__unpack(NULL, size, payload)
+                : NULL;
+        if (source)
+            add_source(&table, source, now_us);
+        udpa__status__v1__source_status__free_unpacked(source, NULL);
+    }
+    finish(out, &table, "SOURCES");
+}
+
+/* ---- sessions ---- */
+
+static void
+add_subscription(udpai_ctl_table *table,
+                 const Udpa__Status__V1__SessionStatus *session,
+                 const Udpa__Status__V1__SubscriptionStatus *subscription)
+{
+    add(table, session->id);
+    udpai_ctl_table_add(table, kind_of(subscription->type_url));
+    if (subscription->n_names)
+        udpai_ctl_table_addf(table, "%llu names", (unsigned long long)subscription->n_names);
+    else
+        add_list(table, subscription->namespaces, subscription->n_namespaces);
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_resources_sent);
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_removals_sent);
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_acknowledged);
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_refused);
+    add(table, subscription->in_sync ? "yes" : "no");
+    add(table, subscription->last_error);
+}
+
+static void
+add_session(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *session, int64_t now_us)
+{
+    add(table, session->id);
+    add(table, *session->peer_identity ? session->peer_identity : session->peer_node_id);
+    add(table, session->peer_address);
+    add(table, session->protocol);
+    add_age(table, session->since, now_us);
+    add(table, session->source);
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)session->n_resources_received);
+}
+
+typedef void (*session_fn)(udpai_ctl_table *table,
+                           const Udpa__Status__V1__SessionStatus *session,
+                           int64_t now_us);
+
+static void
+add_subscriptions(udpai_ctl_table *table,
+                  const Udpa__Status__V1__SessionStatus *session,
+                  int64_t now_us)
+{
+    (void)now_us;
+    for (size_t i = 0; i < session->n_subscriptions; i++)
+        add_subscription(table, session, session->subscriptions[i]);
+}
+
+static void
+add_refused(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *session, int64_t now_us)
+{
+    (void)now_us;
+    for (size_t i = 0; i < session->n_subscriptions; i++) {
+        const Udpa__Status__V1__SubscriptionStatus *subscription = session->subscriptions[i];
+        for (size_t k = 0; k < subscription->n_refused_resources; k++) {
+            add(table, session->id);
+            udpai_ctl_table_add(table, kind_of(subscription->type_url));
+            add(table, subscription->refused_resources[k]->name);
+            add(table, subscription->refused_resources[k]->version);
+            add(table, subscription->refused_resources[k]->message);
+        }
+    }
+}
+
+static void
+visit_sessions(udpai_ctl_table *table,
+               udpa_resource *const *resources,
+               size_t n,
+               session_fn visit,
+               int64_t now_us)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        const void *payload = udpa_resource_payload(resources[i], &size);
+        Udpa__Status__V1__SessionStatus *session =
+            is_of(resources[i], "SessionStatus")
+                ? udpa__status__v1__session_status__unpack(NULL, size, payload)
+                : NULL;
+        if (session)
+            visit(table, session, now_us);
+        udpa__status__v1__session_status__free_unpacked(session, NULL);
+    }
+}
+
+void
+udpai_ctl_put_sessions(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
+{
+    static const char *const heads[] = {"SESSION", "PEER",   "ADDRESS", "PROTOCOL",
+                                        "FOR",     "SOURCE", "RECEIVED"};
+    static const char *const subscription_heads[] = {"SESSION", "TYPE",    "WANTS",
+                                                     "SENT",    "REMOVED", "ACKNOWLEDGED",
+                                                     "REFUSED", "IN SYNC", "LAST ERROR"};
+    static const char *const refused_heads[] = {"SESSION", "TYPE", "NAME", "VERSION", "REASON"};
+
+    const struct {
+        const char *title, *const *heads;
+        size_t n;
+        session_fn visit;
+    } tables[] = {
+        {"SESSIONS", heads, UDPAI_ARRAY_LEN(heads), add_session},
+        {"SUBSCRIPTIONS", subscription_heads, UDPAI_ARRAY_LEN(subscription_heads),
+         add_subscriptions},
+        {"REFUSED", refused_heads, UDPAI_ARRAY_LEN(refused_heads), add_refused},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(tables); i++) {
+        udpai_ctl_table table;
+        udpai_ctl_table_begin(&table, tables[i].heads, tables[i].n);
+        visit_sessions(&table, resources, n, tables[i].visit, now_us);
+        finish(out, &table, tables[i].title);
+    }
+}

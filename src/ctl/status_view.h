@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node says of itself, as tables. Pure. */
+#ifndef UDPAI_CTL_STATUS_VIEW_H
+#define UDPAI_CTL_STATUS_VIEW_H
+
+#include <udpa/resource.h>
+
+#include "base/strbuf.h"
+
+/* Each takes the resources of its type out of the array. @p now_us: since 1970. */
+void
+udpai_ctl_put_nodes(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us);
+void
+udpai_ctl_put_sources(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us);
+void udpai_ctl_put_sessions(udpai_strbuf *out,
+                            udpa_resource *const *resources,
+                            size_t n,
+                            int64_t now_us);
+/* "3 d 4 h", "12 min", "5 s": the two largest units. */
+void udpai_ctl_put_age(udpai_strbuf *out, int64_t seconds);
+
+#endif

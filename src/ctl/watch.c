@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch: what is there, then each change, until the program is interrupted. Without a type, types
+ * that the node gets later are watched too. */
+#include <stdio.h>
+#include <time.h>
+
+#include "ctl/collect.h"
+#include "ctl/commands.h"
+#include "ctl/names.h"
+#include "ctl/schema.h"
+#include "ctl/show.h"
+#include "ctl/table.h"
+
+typedef struct watching {
+    udpai_ctl *ctl;
+    udpai_ctl_wishes wishes;
+    size_t n_subscribed; /* of the wishes */
+    udpai_ctl_found found;
+    udpai_schema *schema; /* NULL: not needed */
+} watching;
+
+/* ---- showing ---- */
+
+static void
+put_time(udpai_strbuf *out)
+{
+    struct timespec now;
+    struct tm local;
+    char text[16] = "";
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (localtime_r(&now.tv_sec, &local))
+        strftime(text, sizeof(text), "%H:%M:%S", &local);
+    udpai_strbuf_printf(out, "%s.%03ld", text, now.tv_nsec / 1000000);
+}
+
+static void
+put_line(udpai_strbuf *out, const udpa_resource *resource, const char *event)
+{
+    put_time(out);
+    udpai_strbuf_printf(out, "  %-7s  ", event);
+    udpai_ctl_put_text(out, udpai_ctl_type_short(udpai_str_from(udpa_resource_type_url(resource))));
+    udpai_strbuf_putc(out, ' ');
+    udpai_ctl_put_text(out, udpai_str_from(udpa_resource_name(resource)));
+    udpai_strbuf_puts(out, "  ");
+    udpai_ctl_put_text(out, udpai_str_from(udpa_resource_version(resource)));
+    udpai_strbuf_putc(out, '\n');
+}
+
+static void
+put_document(const watching *self,
+             udpai_strbuf *out,
+             const udpa_resource *resource,
+             const char *event)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    bool is_json = self->ctl->options->format == UDPAI_CTL_JSON;
+    udpai_strbuf_printf(out, is_json ? "{\"event\":\"%s\",\"resource\":" : "---\n# %s\n", event);
+    if (udpai_ctl_put_resource(out, self->schema, resource,
+                               is_json ? UDPAI_FORMAT_JSON : UDPAI_FORMAT_YAML,
+                               &error) != UDPA_OK) {
+        udpai_ctl_complain("'%s' cannot be shown: %s", udpa_resource_name(resource),
+                           udpa_error_message(error));
+        udpai_strbuf_puts(out, "null");
+    }
+    udpai_strbuf_puts(out, is_json ? "}\n" : "\n");
+}
+
+static void
+show(watching *self, const udpa_resource *resource, const char *event)
+{
+    udpai_strbuf out = {0};
+    switch (self->ctl->options->format) {
+    case UDPAI_CTL_TABLE:
+        put_line(&out, resource, event);
+        break;
+    case UDPAI_CTL_NAME:
+        udpai_strbuf_printf(&out, "%s ", event);
+        udpai_ctl_put_name(&out, resource);
+        udpai_strbuf_putc(&out, '\n');
+        break;
+    case UDPAI_CTL_YAML:
+    case UDPAI_CTL_JSON:
+        put_document(self, &out, resource, event);
+        break;
+    }
+    if (udpai_ctl_print(&out) != UDPAI_CTL_GOOD)
+        udpai_ctl_finish(self->ctl, UDPAI_CTL_REFUSED); /* nobody reads it any more */
+}
+
+/* ---- hearing ---- */
+
+static void
+on_update(void *userdata, udpa_update *update)
+{
+    watching *self = userdata;
+    udpai_ctl_heard(self->ctl);
+    for (size_t i = 0; i < udpa_update_size(update); i++) {
+        udpa_resource *resource = udpa_update_resource(update, i);
+        bool was_known = false;
+        if (udpa_update_is_removal(update, i)) {
+            udpai_ctl_found_drop(&self->found, resource);
+            show(self, resource, "removed");
+        } else if (udpai_ctl_found_put(&self->found, resource, &was_known) == UDPA_OK) {
+            show(self, resource, was_known ? "changed" : "added");
+        } else {
+            udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+            udpai_ctl_finish(self->ctl, UDPAI_CTL_REFUSED);
+        }
+    }
+}
+
+static void
+on_complete(void *userdata)
+{
+    udpai_ctl_heard(((watching *)userdata)->ctl);
+}
+
+static udpai_ctl_exit
+subscribe(watching *self)
+{
+    udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    callbacks.update = on_update;
+    callbacks.complete = on_complete;
+    callbacks.userdata = self;
+    while (self->n_subscribed < self->wishes.n && result == UDPAI_CTL_GOOD) {
+        udpa_subscription *subscription; /* ends with the endpoint */
+        result = udpai_ctl_subscribe(self->ctl, &self->wishes.items[self->n_subscribed], &callbacks,
+                                     &subscription);
+        self->n_subscribed++;
+    }
+    return result;
+}
+
+/* ---- all types ---- */
+
+static void
+on_node_status(void *userdata, udpa_update *update)
+{
+    watching *self = userdata;
+    udpai_ctl_heard(self->ctl);
+    for (size_t i = 0; i < udpa_update_size(update); i++)
+        if (!udpa_update_is_removal(update, i) &&
+            udpai_ctl_wish_for_types_of(udpa_update_resource(update, i),
+                                        self->ctl->options->name_space, &self->wishes) != UDPA_OK)
+            udpai_ctl_complain("the status of %s cannot be read", self->ctl->options->server);
+    udpai_ctl_exit result = subscribe(self);
+    if (result != UDPAI_CTL_GOOD)
+        udpai_ctl_finish(self->ctl, result);
+}
+
+static udpai_ctl_exit
+subscribe_to_types(watching *self)
+{
+    udpai_ctl_wishes status = {0};
+    udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
+    udpa_subscription *subscription;
+    udpai_ctl_exit result = UDPAI_CTL_REFUSED;
+    callbacks.update = on_node_status;
+    callbacks.complete = on_complete;
+    callbacks.userdata = self;
+    if (udpai_ctl_wish_for_status("NodeStatus", &status) == UDPA_OK)
+        result = udpai_ctl_subscribe(self->ctl, &status.items[0], &callbacks, &subscription);
+    udpai_ctl_wishes_done(&status);
+    return result;
+}
+
+/* ---- the command ---- */
+
+static udpai_ctl_exit
+begin(watching *self)
+{
+    const udpai_ctl_options *options = self->ctl->options;
+    bool in_full = options->format == UDPAI_CTL_YAML || options->format == UDPAI_CTL_JSON;
+    if (in_full && !(self->schema = udpai_ctl_schema(options)))
+        return UDPAI_CTL_MISTAKE;
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    if (options->arguments.n)
+        result = udpai_ctl_wish_of_arguments(options, &self->wishes);
+    if (result == UDPAI_CTL_GOOD)
+        result = udpai_ctl_connect(self->ctl);
+    if (result == UDPAI_CTL_GOOD)
+        result = options->arguments.n ? subscribe(self) : subscribe_to_types(self);
+    return result;
+}
+
+udpai_ctl_exit
+udpai_ctl_watch(udpai_ctl *ctl)
+{
+    watching self = {.ctl = ctl};
+    udpai_ctl_found_begin(&self.found);
+    udpai_ctl_exit result = begin(&self);
+    if (result == UDPAI_CTL_GOOD)
+        result = udpai_ctl_wait_long(ctl);
+    udpai_ctl_disconnect(ctl);
+    udpai_ctl_found_done(&self.found);
+    udpai_ctl_wishes_done(&self.wishes);
+    udpai_schema_unref(self.schema);
+    return result;
+}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the product share: processes that are ended by their own handle, and checks."""
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / 'docs' / 'demo'))
+
+from federation import Failure, Process, wait_for  # noqa: E402
+
+__all__ = ['Failure', 'Process', 'SOURCE', 'Test', 'check', 'main', 'wait_for']
+
+PATIENCE_S = 20
+
+
+def check(what, condition, shown=''):
+    if not condition:
+        raise Failure(f'{what}: {shown}')
+    print(f'ok: {what}', flush=True)
+
+
+class Test:
+    """A run: a directory of its own, and what was started."""
+
+    def __init__(self, arguments, work):
+        self.arguments = arguments
+        self.build = arguments.build.resolve()
+        self.work = work
+        self.processes = []
+
+    def start(self, name, command):
+        process = Process([str(part) for part in command], self.work / f'{name}.log')
+        self.processes.append(process)
+        return process
+
+    def start_node(self, name='node', *more):
+        """udpad on a port of its own; (process, address)."""
+        node = self.start(name, [self.build / 'udpad', '--listen', '127.0.0.1:0', '--node-id', name,
+                                 '--state', self.work / f'{name}-data', *more])
+        line = node.wait_for_log('listening on ')
+        return node, re.search(r'listening on (\S+)', line).group(1)
+
+    def interrupt(self, process, number=signal.SIGINT):
+        """Ends a process as a user does, and gives its exit status."""
+        process.process.send_signal(number)
+        try:
+            return process.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise Failure(f'{process.log.name} did not end within {PATIENCE_S} s') from None
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+
+
+def main(parser, body):
+    """Runs body(test); 1: it has failed, and its files are kept."""
+    parser.add_argument('--build', type=pathlib.Path, default=SOURCE / 'build')
+    arguments = parser.parse_args()
+    work = pathlib.Path(tempfile.mkdtemp(prefix='udpa-product-'))
+    test = Test(arguments, work)
+    try:
+        body(test)
+    except Failure as failure:
+        print(f'failed: {failure}\nFiles and logs are in {work}.', flush=True)
+        return 1
+    finally:
+        test.end()
+    shutil.rmtree(work)
+    return 0

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The library as it is installed: its files, what it exports, and the examples of docs/examples, built
+with pkg-config alone, shared and static, talking to each other and to a node."""
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+from product import SOURCE, Failure, check, main
+
+EXAMPLES = ('publish', 'subscribe', 'listen')
+
+
+def run(command, **more):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
+                          check=False, **more)
+    if done.returncode != 0:
+        raise Failure(f'{" ".join(map(str, command))}: {done.stderr[-2000:]}{done.stdout[-1000:]}')
+    return done.stdout
+
+
+def symbols(*command):
+    """The names that nm prints; those of versions have no address."""
+    return {line.split()[-1].split('@')[0] for line in run(['nm', *command]).splitlines()
+            if len(line.split()) == 3 and line.split()[1] != 'A'}
+
+
+class Installed:
+    def __init__(self, test):
+        self.root = test.work / 'root'
+        self.test = test
+        run([test.arguments.meson, 'install', '-C', test.build, '--no-rebuild', '--destdir',
+             self.root])
+        self.pc = next(self.root.rglob('udpa.pc'))
+        self.lib = self.pc.parents[1]
+        self.prefix = re.search(r'^prefix=(.*)$', self.pc.read_text(), re.M).group(1)
+
+    def pkg_config(self, *options):
+        environment = {**os.environ, 'PKG_CONFIG_PATH': str(self.pc.parent)}
+        text = run(['pkg-config', f'--define-variable=prefix={self.root}{self.prefix}', *options,
+                    'udpa'], env=environment)
+        return shlex.split(text)
+
+    def compile(self, name, static):
+        """A program of docs/examples; returns its path."""
+        program = self.test.work / (f'{name}-static' if static else name)
+        flags = self.pkg_config('--cflags', '--libs', *(['--static'] if static else []))
+        if static: # the archive, and everything it needs
+            flags = [str(self.lib / 'libudpa.a') if flag == '-ludpa' else flag for flag in flags]
+        if self.test.arguments.sanitize != 'none':
+            flags.append(f'-fsanitize={self.test.arguments.sanitize}')
+        run([*shlex.split(self.test.arguments.cc), '-std=gnu11', '-Wall', '-Wextra', '-Werror',
+             SOURCE / 'docs' / 'examples' / f'{name}.c', '-o', program, *flags,
+             f'-Wl,-rpath,{self.lib}'])
+        return program
+
+
+def check_files(installed):
+    headers = {path.name for path in (SOURCE / 'include' / 'udpa').glob('*.h')}
+    there = {path.name for path in installed.root.rglob('include/udpa/*')}
+    check('every public header is installed, and nothing else', headers == there, there)
+    for name in ('libudpa.so', 'libudpa.so.0', 'libudpa.a'):
+        check(f'{name} is installed', (installed.lib / name).exists())
+    check('the library asks for its SONAME', 'libudpa.so.0' in
+          run(['objdump', '-p', installed.lib / 'libudpa.so']))
+
+
+def check_symbols(installed):
+    text = (SOURCE / 'src' / 'libudpa.sym').read_text(encoding='utf-8')
+    wanted = set(re.findall(r'^    (udpa_\w+);$', text, re.M))
+    shared = symbols('-D', '--defined-only', installed.lib / 'libudpa.so')
+    check(f'libudpa.so exports the {len(wanted)} public functions alone', shared == wanted,
+          shared ^ wanted)
+    static = symbols('-g', '--defined-only', installed.lib / 'libudpa.a')
+    # A sanitizer marks each object; no build that is installed has one.
+    static = {name for name in static if not name.startswith('__')}
+    check('libudpa.a shows the same, and no message of protoc-c', static == wanted, static ^ wanted)
+
+
+def check_direct(test, programs, kind):
+    """The publisher dials the subscriber: its refusal is the publisher's receipt."""
+    listen = test.start(f'listen-{kind}', [programs['listen'], '127.0.0.1:0', 'publish-example'])
+    port = listen.wait_for_log('listening on port ').split()[-1]
+    address = f'127.0.0.1:{port}'
+    good = run([programs['publish'], address, 'com.acme/greeting', 'hello'])
+    check(f'{kind}: applied', good == 'applied: com.acme/greeting\n', good)
+    listen.wait_for_log("changed: com.acme/greeting is 'hello'")
+    bad = subprocess.run([programs['publish'], address, 'com.acme/greeting', ''],
+                         capture_output=True, text=True, check=False)
+    check(f'{kind}: the receipt has the reason of the subscriber', bad.returncode == 1 and
+          'refused: ' in bad.stdout and 'a greeting needs a text' in bad.stdout,
+          bad.stdout + bad.stderr)
+    check(f'{kind}: it ends', test.interrupt(listen) == 0, listen.text())
+
+
+def check_through_node(test, programs):
+    """What the subscriber refuses, the node says in its status."""
+    node, address = test.start_node()
+    subscribe = test.start('subscribe', [programs['subscribe'], address, 'com.acme'])
+    subscribe.wait_for_log('complete: that is all there is')
+    run([programs['publish'], address, 'com.acme/greeting', 'hello'])
+    subscribe.wait_for_log("changed: com.acme/greeting is 'hello'")
+    run([programs['publish'], address, 'com.acme/greeting', ''])
+    subscribe.wait_for_log('refused: com.acme/greeting')
+    check('the subscriber ends', test.interrupt(subscribe) == 0, subscribe.text())
+    check('the node ends', test.interrupt(node) == 0, node.text())
+
+
+def check_nobody(test, programs):
+    none = subprocess.run([programs['publish'], '127.0.0.1:1', 'com.acme/greeting', 'hello'],
+                          capture_output=True, text=True, check=False)
+    check('a node that is not there is told of, with its address', none.returncode == 1 and
+          'no receipt from source' in none.stderr and '127.0.0.1:1' in none.stderr, none.stderr)
+
+
+def body(test):
+    installed = Installed(test)
+    check_files(installed)
+    check_symbols(installed)
+    for kind in ('shared', 'static'):
+        programs = {name: installed.compile(name, kind == 'static') for name in EXAMPLES}
+        check_direct(test, programs, kind)
+    if (test.build / 'udpad').exists():
+        check_through_node(test, programs)
+    check_nobody(test, programs)
+
+
+if __name__ == '__main__':
+    PARSER = argparse.ArgumentParser(description=__doc__)
+    PARSER.add_argument('--meson', default='meson')
+    PARSER.add_argument('--cc', default='cc')
+    PARSER.add_argument('--sanitize', default='none')
+    sys.exit(main(PARSER, body))

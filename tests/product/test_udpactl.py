@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""udpactl with udpad, as people and scripts call it: what it prints, where, and its exit status."""
+import argparse
+import json
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+from product import check, main, wait_for
+
+STRING = 'type.googleapis.com/google.protobuf.StringValue'
+SECRET = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'
+HUSH = b'hush-hush'
+
+
+def greeting(name, text):
+    return f'name: {name}\nresource:\n  "@type": {STRING}\n  value: {json.dumps(text)}\n'
+
+
+def varint(number):
+    out = b''
+    while number > 127:
+        out += bytes([number % 128 | 128])
+        number //= 128
+    return out + bytes([number])
+
+
+def field(number, data):
+    return bytes([number << 3 | 2]) + varint(len(data)) + data
+
+
+def resource_with(name, type_url, value):
+    """An Any of an envoy.service.discovery.v3.Resource."""
+    payload = field(1, type_url.encode()) + field(2, value)
+    resource = field(2, payload) + field(3, name.encode())
+    return (field(1, b'type.googleapis.com/envoy.service.discovery.v3.Resource') +
+            field(2, resource))
+
+
+def response_with(resource):
+    """A DiscoveryResponse with this one."""
+    return field(2, resource)
+
+
+class Ctl:
+    """Calls udpactl at one node."""
+
+    def __init__(self, test, address, *options):
+        self.command = [test.build / 'udpactl', '--server', address,
+                        '--descriptors', test.build / 'proto' / 'udpa.descriptors', *options]
+
+    def __call__(self, *arguments, stdin='', status=0, err=''):
+        """Its standard output; its exit status and a part of its standard error must be these."""
+        done = subprocess.run([str(part) for part in [*self.command, *arguments]], text=True,
+                              capture_output=True, input=stdin, check=False)
+        words = ' '.join(str(argument) for argument in arguments)
+        check(f'udpactl {words}: exit status {status}', done.returncode == status,
+              f'{done.returncode}: {done.stdout}{done.stderr}')
+        if err:
+            check(f'  and says …{err}…', err in done.stderr, done.stderr)
+        elif status == 0:
+            check('  and complains of nothing', not done.stderr, done.stderr)
+        return done.stdout
+
+
+def check_apply(test, ctl):
+    out = ctl('apply', '-f', '-', stdin=greeting('hello', 'hello, world'))
+    check('  it tells the version', re.fullmatch(
+        r'google.protobuf.StringValue local/hello applied \(version [0-9a-f]{32}\)\n', out), out)
+    files = test.work / 'files'
+    files.mkdir()
+    (files / 'a.yaml').write_text(greeting('a', '1') + '---\n' + greeting('com.acme/b', '2'))
+    (files / 'c.json').write_text(json.dumps(
+        {'name': 'c', 'resource': {'@type': STRING, 'value': '3'}}))
+    (files / 'README.txt').write_text('not a resource')
+    out = ctl('apply', '-f', files)
+    names = re.findall(r'StringValue (\S+) applied', out)
+    check('  all documents of all files', names == ['local/a', 'com.acme/b', 'local/c'], out)
+    out = ctl('-n', 'org.example', 'apply', '-f', files / 'c.json')
+    check('  in the namespace that was given', 'org.example/c applied' in out, out)
+
+
+def check_mistakes(test, ctl):
+    bad = test.work / 'bad.yaml'
+    bad.write_text(greeting('new', 'x') + '---\n' + greeting('bad', 'x').replace('value:', 'valeu:'))
+    ctl('apply', '-f', bad, status=2, err=f'{bad}:9:')
+    ctl('get', 'google.protobuf.StringValue', 'new', status=1, err="'local/new'")
+    twice = test.work / 'twice.yaml'
+    twice.write_text(greeting('hello', 'again'))
+    ctl('apply', '-f', twice, '-f', '-', stdin=greeting('hello', 'x'), status=2,
+        err="'local/hello' is already at")
+    ctl('apply', '-f', '-', stdin=greeting('udpa.node/x', 'x'), status=1, err='reserved namespace')
+    ctl('apply', '-f', test.work / 'none.yaml', status=2, err='none.yaml: No such file')
+    ctl('apply', '-f', '-', stdin='# nothing\n', status=2, err='no resources')
+    cluster = '"@type": type.googleapis.com/envoy.config.cluster.v3.Cluster\nname: x\n'
+    ctl('apply', '-f', '-', stdin=cluster, status=2, err='envoy.config.cluster.v3.Cluster')
+    for wrong in (['apply'], ['apply', 'x'], ['delete'], ['delete', 'cluster'], ['foo'], [],
+                  ['get', 'clustr'], ['-o', 'xml', 'get'], ['--timeout', 'long', 'get'],
+                  ['--key', 'x', 'get'], ['status', 'things'], ['-n', 'No_name', 'get', 'cluster', 'x']):
+        ctl(*wrong, status=2, err='udpactl')
+
+
+def check_get(ctl):
+    out = ctl('get')
+    lines = [line.split() for line in out.splitlines()]
+    check('  heads, and a line for each', lines[0] == ['TYPE', 'NAME', 'VERSION', 'AUTHORITY', 'WAY']
+          and [line[1] for line in lines[1:]] == ['com.acme/b', 'local/a', 'local/c', 'local/hello',
+                                                  'org.example/c'], out)
+    check('  with who answers for it, and the way', lines[1][3:] == ['udpactl', 'node'], out)
+    out = ctl('-n', 'org.example', 'get', '-o', 'name')
+    check('  one namespace', out == 'google.protobuf.StringValue/org.example/c\n', out)
+    out = ctl('get', 'google.protobuf.StringValue', 'hello', 'com.acme/b', '-o', 'json')
+    found = {one['name']: one['resource']['value'] for one in json.loads(out)}
+    check('  JSON', found == {'local/hello': 'hello, world', 'com.acme/b': '2'}, out)
+    out = ctl('get', STRING, 'nobody', 'hello', '-o', 'name', status=1,
+              err="there is no google.protobuf.StringValue 'local/nobody'")
+    check('  what is there is shown all the same', out.endswith('local/hello\n'), out)
+    check('  an empty array', ctl('get', 'cluster', '-o', 'json', err='there is no cluster')
+          == '[]\n')
+    check('  the same without a table', ctl('get', 'cluster', err='there is no cluster') == '')
+
+
+def check_edit(ctl):
+    """What 'get' prints can be edited and applied: it is another version then."""
+    text = ctl('get', STRING, 'hello', '-o', 'yaml')
+    out = ctl('apply', '-f', '-', stdin=text.replace('hello, world', 'good morning'))
+    check('  applied', 'local/hello applied' in out, out)
+    text = ctl('get', STRING, 'hello', '-o', 'yaml')
+    check('  what was edited is there', 'value: good morning' in text, text)
+
+
+def check_secret(test, ctl):
+    path = test.work / 'secret.pb'
+    path.write_bytes(response_with(resource_with('key', SECRET, field(2, HUSH))))
+    out = ctl('apply', '-f', path)
+    check('  applied', 'secret local/key applied' in out, out)
+    for form in ('yaml', 'json', 'table', 'name'):
+        out = ctl('get', 'secret', '-o', form)
+        check(f'  -o {form} has the name', 'local/key' in out, out)
+        check(f'  -o {form} does not have the secret',
+              HUSH.decode() not in out and 'aHVzaC' not in out, out)
+    text = ctl('get', 'secret', 'key', '-o', 'yaml')
+    check('  and says so', 'redacted:' in text, text)
+    json.loads(ctl('get', 'secret', 'key', '-o', 'json'))
+    ctl('apply', '-f', '-', stdin=text, status=2) # it must not replace the secret
+    ctl('delete', 'secret', 'key')
+
+
+def check_delete(test, ctl):
+    out = ctl('delete', STRING, 'a', 'nobody', status=1, err="'local/nobody'")
+    check('  what was there is deleted', out == 'google.protobuf.StringValue local/a deleted\n', out)
+    out = ctl('delete', '-f', test.work / 'files', status=1, err="'local/a'")
+    check('  what the files name', out.count(' deleted\n') == 2, out)
+    ctl('--node-id', 'other', 'apply', '-f', '-', stdin=greeting('theirs', 'x'))
+    ctl('delete', STRING, 'theirs', status=1, err="is still there: 'other' answers for it")
+    out = ctl('--node-id', 'other', 'delete', STRING, 'theirs')
+    check('  by who applied it', 'theirs deleted' in out, out)
+
+
+def check_watch(test, ctl):
+    watch = test.start('watch', [*ctl.command, 'watch', '-o', 'name'])
+    one = test.start('watch-json', [*ctl.command, 'watch', STRING, 'hello', '-o', 'json'])
+    table = test.start('watch-table', [*ctl.command, 'watch', STRING])
+    watch.wait_for_log('added google.protobuf.StringValue/local/hello')
+    one.wait_for_log('"event":"added"')
+    ctl('apply', '-f', '-', stdin=greeting('hello', 'changed'))
+    watch.wait_for_log('changed google.protobuf.StringValue/local/hello')
+    said = json.loads(one.wait_for_log('"event":"changed"'))
+    check('watch tells changes', said['resource']['resource']['value'] == 'changed', said)
+    ctl('delete', STRING, 'hello')
+    watch.wait_for_log('removed google.protobuf.StringValue/local/hello')
+    table.wait_for_log('removed ')
+    one.wait_for_log('"event":"removed"')
+    path = test.work / 'late.pb'
+    path.write_bytes(response_with(resource_with('late', 'type.googleapis.com/a.Type', b'')))
+    ctl('apply', '-f', path)
+    watch.wait_for_log('added a.Type/local/late') # a type that the node did not have before
+    check('watch ends by SIGINT', test.interrupt(watch) == 0, watch.text())
+    check('and by SIGTERM', test.interrupt(one, signal.SIGTERM) == 0, one.text())
+    return table
+
+
+def check_status(ctl):
+    out = ctl('status')
+    for part in ('NODE', 'node ', '0.1.0', 'RESOURCES', 'a.Type', 'SESSIONS', 'SUBSCRIPTIONS',
+                 'udpactl', 'udpa.node'):
+        check(f'  status has {part}', part in out, out)
+    check('  no sources', ctl('status', 'sources') == 'none\n')
+    sessions = json.loads(ctl('status', 'sessions', '-o', 'json'))
+    check('  JSON has our own session', any(one['resource']['peerNodeId'] == 'udpactl'
+                                            for one in sessions), sessions)
+    check('  short names', 'udpa.node/node/node' in ctl('get', 'node', '-o', 'name'))
+
+
+def check_second_node(test, address):
+    """A node that has the first one as its source, and one that is not there."""
+    host, port = address.rsplit(':', 1)
+    bootstrap = test.work / 'edge.yaml'
+    bootstrap.write_text(
+        'static_resources:\n  config_sources:\n'
+        f'  - {{name: core, udpa: {{address: "{host}:{port}"}}}}\n'
+        '  - {name: gone, udpa: {address: "127.0.0.1:1"}}\n'
+        'providers:\n- config_descriptors:\n'
+        '  - {resource_name: core, continuation: CONTINUE}\n'
+        '  - {resource_name: gone}\n')
+    _, edge_address = test.start_node('edge', '-c', bootstrap)
+    ctl = Ctl(test, edge_address)
+    out = wait_for('both sources in the status', lambda: (text := ctl('status', 'sources')) and
+                   'active' in text and 'Connection refused' in text and text)
+    check('their states', re.search(r'core +127\S+ +active', out) and
+          re.search(r'gone +127.0.0.1:1 +(waiting|connecting)', out), out)
+
+
+def check_no_answer(test, node):
+    ctl = Ctl(test, '127.0.0.1:1')
+    ctl('get', status=3, err='cannot connect to 127.0.0.1:1: Connection refused')
+    ctl('apply', '-f', '-', stdin=greeting('x', 'x'), status=3, err='--server HOST:PORT')
+    ctl('watch', status=3, err='127.0.0.1:1')
+    with socket.socket() as mute:
+        mute.bind(('127.0.0.1', 0))
+        mute.listen()
+        address = f'127.0.0.1:{mute.getsockname()[1]}'
+        Ctl(test, address, '--timeout', '0.3')('get', status=4,
+                                               err=f'no answer from {address} within 0.3 s')
+    check('the node ends', test.interrupt(node, signal.SIGTERM) == 0, node.text())
+
+
+def check_tls(test):
+    certificates = test.work / 'certificates'
+    for name in ('node', 'operator'):
+        subprocess.run([test.arguments.ca, certificates, name], check=True,
+                       stdout=subprocess.DEVNULL)
+    bootstrap = test.work / 'tls.yaml'
+    bootstrap.write_text(
+        'sockets:\n- address: "127.0.0.1:0"\n  tls:\n'
+        f'    certificate_file: {certificates}/node.crt\n'
+        f'    private_key_file: {certificates}/node.key\n'
+        f'    client_ca_file: {certificates}/ca.crt\n')
+    node = test.start('tls', [test.build / 'udpad', '-c', bootstrap, '--state', test.work / 'tls-d'])
+    port = re.search(r':(\d+)', node.wait_for_log('listening on ')).group(1)
+    ca = ('--ca', certificates / 'ca.crt')
+    ours = ('--cert', certificates / 'operator.crt', '--key', certificates / 'operator.key')
+    ctl = Ctl(test, f'127.0.0.1:{port}', *ca, *ours)
+    out = ctl('apply', '-f', '-', stdin=greeting('hello', 'x'))
+    check('  applied over TLS', 'applied' in out, out)
+    out = ctl('get')
+    check('  as whom the certificate names', re.search(r'hello +\S+ +operator ', out), out)
+    Ctl(test, f'127.0.0.1:{port}', *ca)('get', status=3, err=f'127.0.0.1:{port}')
+    Ctl(test, f'127.0.0.1:{port}')('get', status=3, err='does it want TLS')
+    Ctl(test, f'127.0.0.1:{port}', *ca, *ours, '--server-name', 'other.test')(
+        'get', status=3, err='other.test')
+    Ctl(test, f'127.0.0.1:{port}', '--ca', certificates / 'none.crt')(
+        'get', status=2, err='none.crt')
+
+
+def check_help(test):
+    ctl = Ctl(test, '127.0.0.1:1')
+    for word in ('help', '--help'):
+        out = ctl(word)
+        for part in ('apply -f FILE', '--namespace', 'cluster', 'Exit status'):
+            check(f'  {word} has {part}', part in out, out)
+        check('  in 80 columns', max(map(len, out.splitlines())) <= 80, out)
+    check('  a version', re.fullmatch(r'udpactl \d+\.\d+\.\d+\n', ctl('--version')))
+
+
+def body(test):
+    check_help(test)
+    node, address = test.start_node()
+    ctl = Ctl(test, address)
+    check_apply(test, ctl)
+    check_mistakes(test, ctl)
+    check_get(ctl)
+    check_edit(ctl)
+    check_secret(test, ctl)
+    table = check_watch(test, ctl)
+    check_delete(test, ctl)
+    check_status(ctl)
+    check_second_node(test, address)
+    check_tls(test)
+    check_no_answer(test, node)
+    table.wait_for_log('(trying again)')
+    check('watch goes on without the node', test.interrupt(table) == 0, table.text())
+
+
+if __name__ == '__main__':
+    PARSER = argparse.ArgumentParser(description=__doc__)
+    PARSER.add_argument('--ca', type=pathlib.Path)
+    sys.exit(main(PARSER, body))

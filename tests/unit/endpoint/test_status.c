@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node says of itself, as an endpoint that looks at it sees it. */
+#include "pair.h"
+
+#include "udpa/status/v1/status.pb-c.h"
+
+#define STATUS "type.googleapis.com/udpa.status.v1."
+
+typedef struct look {
+    unsigned n_updates, n_complete;
+    size_t n_resources; /* in all updates */
+    udpa_resource *last;
+} look;
+
+static void
+on_update(void *userdata, udpa_update *update)
+{
+    look *self = userdata;
+    size_t n = udpa_update_size(update);
+    udpa_resource_unref(self->last);
+    self->last = udpa_resource_ref(udpa_update_resource(update, n - 1));
+    self->n_resources += n;
+    self->n_updates++;
+}
+
+static void
+on_complete(void *userdata)
+{
+    ((look *)userdata)->n_complete++;
+}
+
+static void
+open_look(look *self, udpa_endpoint *endpoint, const char *type_url, const char *name_space)
+{
+    udpa_subscription *subscription; /* ends with the endpoint */
+    udpa_subscribe_options options = UDPA_SUBSCRIBE_OPTIONS_INIT;
+    options.type_url = type_url;
+    options.name_space = name_space;
+    options.update = on_update;
+    options.complete = on_complete;
+    options.userdata = self;
+    assert_ok(udpa_subscribe(&subscription, endpoint, &options, NULL));
+}
+
+static void
+check_node(const udpa_resource *resource)
+{
+    size_t size;
+    const void *payload = udpa_resource_payload(resource, &size);
+    Udpa__Status__V1__NodeStatus *node = udpa__status__v1__node_status__unpack(NULL, size, payload);
+    assert_non_null(node);
+    assert_string_equal(node->node_id, "server");
+    assert_string_equal(node->version, "1.2.3");
+    assert_int_equal(node->n_types, 1);
+    assert_string_equal(node->types[0]->type_url, TEST_TYPE);
+    assert_int_equal(node->types[0]->n_resources, 1);
+    assert_int_equal(node->n_sessions, 1);
+    assert_true(node->started->seconds > 0);
+    udpa__status__v1__node_status__free_unpacked(node, NULL);
+}
+
+static void
+check_session(const udpa_resource *resource)
+{
+    size_t size;
+    const void *payload = udpa_resource_payload(resource, &size);
+    Udpa__Status__V1__SessionStatus *session =
+        udpa__status__v1__session_status__unpack(NULL, size, payload);
+    assert_non_null(session);
+    assert_string_equal(session->protocol, "udpa");
+    assert_string_equal(session->peer_node_id, "client");
+    assert_int_equal(session->n_resources_received, 1);
+    udpa__status__v1__session_status__free_unpacked(session, NULL);
+}
+
+static void
+test_seen_by_an_endpoint(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_receipt receipt = {0};
+    look node = {0}, session = {0}, source = {0};
+    pair_begin(&pair);
+    pair_serve_node(&pair);
+    pair_dial(&pair, pair.port, NULL);
+    publish_one(&receipt, &pair, pair.client, RESOURCE("com.acme/a"));
+    pair_run_until(&pair, &receipt.n_receipts, 1);
+    assert_int_equal(receipt.n_refused, 0); /* a node takes what an endpoint publishes unasked */
+    open_look(&node, pair.client, STATUS "NodeStatus", "udpa.node");
+    open_look(&session, pair.client, STATUS "SessionStatus", ""); /* it is below that too */
+    open_look(&source, pair.client, STATUS "SourceStatus", "udpa.node");
+    pair_run_until(&pair, &node.n_complete, 1);
+    pair_run_until(&pair, &session.n_complete, 1);
+    pair_run_until(&pair, &source.n_complete, 1);
+    assert_int_equal(node.n_resources, 1); /* nothing was complete before it was told */
+    assert_string_equal(udpa_resource_name(node.last), "udpa.node/server/node");
+    check_node(node.last);
+    assert_true(session.n_resources >= 1);
+    check_session(session.last);
+    assert_int_equal(source.n_resources, 0);
+    udpa_resource_unref(node.last);
+    udpa_resource_unref(session.last);
+    pair_end(&pair);
+}
+
+/* Nobody but the node itself speaks there. */
+static void
+test_nobody_else_may_say_it(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_receipt receipt = {0};
+    pair_begin(&pair);
+    pair_serve_node(&pair);
+    pair_dial(&pair, pair.port, NULL);
+    publish_one(&receipt, &pair, pair.client, RESOURCE("udpa.node/server/node"));
+    pair_run_until(&pair, &receipt.n_receipts, 1);
+    assert_int_equal(receipt.n_refused, 1);
+    assert_non_null(strstr(receipt.refusal, "reserved namespace udpa.node"));
+    pair_end(&pair);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_seen_by_an_endpoint),
+        cmocka_unit_test(test_nobody_else_may_say_it),
+    };
+    return cmocka_run_group_tests_name("endpoint status", tests, NULL, NULL);
+}
