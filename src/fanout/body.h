@@ -19,6 +19,12 @@ typedef struct udpai_send_item {
     uint64_t seq;    /* of the payload's last change; 0: it brings none, or shows what has gone */
 } udpai_send_item;
 
+/* What in its view a body was composed for. */
+typedef struct udpai_body_range {
+    uint64_t from, limit; /* what has changed after, and not later than */
+    uint64_t held;        /* by somebody who holds all payloads up to here */
+} udpai_body_range;
+
 /* Counted; stream thread only. */
 typedef struct udpai_body {
     unsigned refs;
@@ -34,13 +40,15 @@ typedef struct udpai_body {
     size_t n_hidden;           /* of the resources: left out by the renderer, for a namesake */
     udpai_set_hash state_hash; /* as the renderer was told */
     udpai_str version;         /* of a state, for protocols that have one; owned */
-    /* Where it lies in its view: everything after `from`, up to `to`. */
+    /* Where it lies in its view: everything in the range, up to `to`. */
     const void *renderer;
-    uint64_t from, limit, to;
+    udpai_body_range range;
+    uint64_t to;
     bool has_ttl;
     uint64_t composed_ms;
     /* While the fan-out keeps it for others. */
     struct udpai_view *view;
+    uint64_t view_seq; /* when the view had changed last */
     udpai_list in_view, in_recent;
 } udpai_body;
 

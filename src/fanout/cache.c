@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composed bodies, kept while others may want the same: found by (view, renderer, from, limit), let
+/* Composed bodies, kept while others may want the same: found by (view, renderer, range), let
  * go in order of their last use above a bound of bytes. */
 #include "fanout/fanout_internal.h"
 
@@ -15,23 +15,30 @@ drop(udpai_fanout *fanout, udpai_body *body)
     udpai_body_unref(body);
 }
 
-/* What is left of a ttl is in the bytes, so such a body serves its own moment only. */
+/* Not once the view has changed: who has been told of the change already would not be told again.
+ * What is left of a ttl is in the bytes, so such a body serves its own moment only. */
 static bool
 is_usable(const udpai_body *body, const udpai_fanout *fanout)
 {
-    return !body->has_ttl || body->composed_ms == fanout->wheel->now_ms;
+    return body->view_seq == body->view->changed_seq &&
+           (!body->has_ttl || body->composed_ms == fanout->wheel->now_ms);
+}
+
+static bool
+same_range(const udpai_body_range *a, const udpai_body_range *b)
+{
+    return a->from == b->from && a->limit == b->limit && a->held == b->held;
 }
 
 udpai_body *
 udpai_view_find_body(udpai_view *view,
                      const udpai_renderer *renderer,
-                     uint64_t from,
-                     uint64_t limit)
+                     const udpai_body_range *range)
 {
     udpai_fanout *fanout = view->topic->fanout;
     UDPAI_LIST_FOREACH (node, &view->bodies) {
         udpai_body *body = UDPAI_LIST_ENTRY(node, udpai_body, in_view);
-        if (body->renderer == renderer && body->from == from && body->limit == limit &&
+        if (body->renderer == renderer && same_range(&body->range, range) &&
             is_usable(body, fanout)) {
             udpai_list_remove(&body->in_recent);
             udpai_list_prepend(&fanout->recent_bodies, &body->in_recent);
@@ -47,6 +54,7 @@ udpai_view_keep_body(udpai_view *view, udpai_body *body)
     udpai_fanout *fanout = view->topic->fanout;
     udpai_body_ref(body);
     body->view = view;
+    body->view_seq = view->changed_seq;
     body->composed_ms = fanout->wheel->now_ms;
     udpai_list_prepend(&view->bodies, &body->in_view);
     udpai_list_prepend(&fanout->recent_bodies, &body->in_recent);

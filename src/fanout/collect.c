@@ -119,23 +119,35 @@ udpai_pending_removal(udpai_subscription *subscription)
 
 /* ---- additions ---- */
 
+/* Up to where has it been sent all payloads? The cursor alone does not tell: it also passes the
+ * place of a payload whose item has been refreshed, and so moved on, before it was sent. */
+static uint64_t
+payloads_sent(const udpai_subscription *subscription)
+{
+    return least(subscription->cursor.low, subscription->synced_seq);
+}
+
 static bool
 holds_payload(const udpai_subscription *subscription, const udpai_item *item)
 {
-    const udpai_cursor *cursor = &subscription->cursor;
-    uint64_t seq = udpai_item_payload_seq(item, subscription);
-    return seq <= cursor->low || in_window(cursor, seq);
+    return udpai_item_payload_seq(item, subscription) <= payloads_sent(subscription);
 }
 
+/* Owed besides, it has not been sent yet, or is to be sent again, whatever the cursor says. */
 static bool
 add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
+    udpai_owed *extra = udpai_extra_of(subscription, item);
     udpai_held_state held = udpai_held_match(subscription, item->resource);
     if (held == UDPAI_HELD_ALL)
         return true;
-    bool refresh = held == UDPAI_HELD_PAYLOAD || holds_payload(subscription, item);
-    return udpai_collection_add(collection, item, item->resource, refresh, ret_err);
+    bool refresh = held == UDPAI_HELD_PAYLOAD || (!extra && holds_payload(subscription, item));
+    if (!udpai_collection_add(collection, item, item->resource, refresh, ret_err))
+        return false;
+    if (extra)
+        udpai_owed_done(extra);
+    return true;
 }
 
 /* From the old end on; returns how far it came. */
@@ -195,18 +207,19 @@ advance_newest(udpai_cursor *cursor, uint64_t stopped, uint64_t limit)
         cursor->window_from = cursor->window_to = 0;
         return;
     }
-    /* What was sent between the old window and where this one begins may go out once more; what is
-     * never forgotten is what was not sent. */
+    /* What was sent in the old window may go out once more; what is never forgotten is what was not
+     * sent. */
+    if (!extends_window && cursor->sent_before < cursor->window_to)
+        cursor->sent_before = cursor->window_to;
     if (!extends_window)
         cursor->window_from = stopped;
     cursor->window_to = limit;
 }
 
 static void
-note_range(udpai_body *body, uint64_t from, uint64_t limit, uint64_t to)
+note_range(udpai_body *body, const udpai_body_range *range, uint64_t to)
 {
-    body->from = from;
-    body->limit = limit;
+    body->range = *range;
     body->to = to;
 }
 
@@ -214,8 +227,9 @@ note_range(udpai_body *body, uint64_t from, uint64_t limit, uint64_t to)
 static bool
 is_shareable(const udpai_subscription *subscription)
 {
-    return subscription->held.n == 0 && !has_window(&subscription->cursor) &&
-           !subscription->cursor.newest_turn && subscription->mode == UDPAI_MODE_DELTA;
+    return subscription->held.n == 0 && subscription->extras.n == 0 &&
+           !has_window(&subscription->cursor) && !subscription->cursor.newest_turn &&
+           subscription->mode == UDPAI_MODE_DELTA;
 }
 
 /* A response that may be shared must not depend on the names that its first receiver asked for. */
@@ -242,9 +256,9 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
     udpai_cursor *cursor = &subscription->cursor;
     const udpai_renderer *renderer = subscription->subscriber->renderer;
     bool shareable = is_shareable(subscription), newest = cursor->newest_turn;
-    uint64_t from = cursor->low;
+    const udpai_body_range range = {cursor->low, limit, payloads_sent(subscription)};
     if (shareable) {
-        udpai_body *body = udpai_view_find_body(subscription->view, renderer, from, limit);
+        udpai_body *body = udpai_view_find_body(subscription->view, renderer, &range);
         if (body) {
             advance_oldest(cursor, body->to, limit);
             *ret_body = body;
@@ -263,7 +277,7 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
     else if (err == UDPA_OK)
         advance_oldest(cursor, reached, limit);
     if (err == UDPA_OK && *ret_body && shareable) {
-        note_range(*ret_body, from, limit, reached);
+        note_range(*ret_body, &range, reached);
         udpai_view_keep_body(subscription->view, *ret_body);
     }
     udpai_collection_done(&collection);
@@ -284,15 +298,28 @@ put_off(udpai_subscription *subscription, udpai_owed *owed, uint64_t limit)
     return true;
 }
 
+/* What is owed besides names is what the wildcards hold, and they may hold it no longer. */
+static bool
+is_still_owed(const udpai_subscription *subscription,
+              const udpai_name_sub *sub,
+              const udpai_item *item)
+{
+    const udpai_subscriber *subscriber = subscription->subscriber;
+    if (sub)
+        return item && udpai_shown(item, subscriber->except_node, subscriber->visibility);
+    const udpai_membership *member =
+        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
+    return member && !member->is_tombstone;
+}
+
 /* False: the response is full. */
 static bool
 add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
-    const udpai_subscriber *subscriber = subscription->subscriber;
     udpai_name_sub *sub = owed->extras ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
     udpai_item *item = sub ? sub->target : owed->item;
-    bool shown = item && udpai_shown(item, subscriber->except_node, subscriber->visibility);
+    bool shown = is_still_owed(subscription, sub, item);
     uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
     udpai_held_state held = shown ? udpai_held_match(subscription, item->resource) : UDPAI_HELD_ALL;
     if (held != UDPAI_HELD_ALL) {
@@ -364,7 +391,7 @@ collect_tombstones(udpai_collection *collection, uint64_t limit, udpa_err *ret_e
             return reached;
         reached = log->slots[i].seq;
     }
-    return limit;
+    return reached > limit ? reached : limit;
 }
 
 static void
@@ -390,11 +417,11 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
         return udpai_collect_state(subscription, false, ret_body);
     udpai_view *view = subscription->view;
     const udpai_renderer *renderer = subscription->subscriber->renderer;
-    uint64_t from = subscription->cursor.tombstones | REMOVALS_BIT;
+    const udpai_body_range range = {subscription->cursor.tombstones | REMOVALS_BIT, limit, 0};
     bool shareable = view && !renderer->removals_are_private && subscription->names.n == 0 &&
                      udpai_list_empty(&subscription->removals);
     if (shareable) {
-        *ret_body = udpai_view_find_body(view, renderer, from, limit);
+        *ret_body = udpai_view_find_body(view, renderer, &range);
         if (*ret_body) {
             subscription->cursor.tombstones = (*ret_body)->to;
             return UDPA_OK;
@@ -412,7 +439,7 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
     if (err == UDPA_OK && view)
         subscription->cursor.tombstones = reached;
     if (err == UDPA_OK && *ret_body && shareable) {
-        note_range(*ret_body, from, limit, reached);
+        note_range(*ret_body, &range, reached);
         udpai_view_keep_body(view, *ret_body);
     }
     udpai_collection_done(&collection);

@@ -195,8 +195,7 @@ bool udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t
 
 udpai_body *udpai_view_find_body(udpai_view *view,
                                  const udpai_renderer *renderer,
-                                 uint64_t from,
-                                 uint64_t limit);
+                                 const udpai_body_range *range);
 void udpai_view_keep_body(udpai_view *view, udpai_body *body);
 void udpai_view_drop_bodies(udpai_view *view);
 
@@ -250,7 +249,7 @@ typedef struct udpai_await {
 typedef struct udpai_cursor {
     uint64_t low;
     uint64_t window_from, window_to;
-    uint64_t sent_before; /* up to here, too, before all was to be sent again */
+    uint64_t sent_before; /* up to here some was sent, too, that is to be sent again */
     uint64_t tombstones;
     bool newest_turn; /* the last response was cut short: the newest go next */
 } udpai_cursor;
@@ -291,6 +290,8 @@ void udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *o
 /* The same for an item that was not asked for by name, or not only; what it was owed of it before
  * is void. */
 udpa_err udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item);
+/* What is owed so of the item; NULL: nothing. */
+udpai_owed *udpai_extra_of(const udpai_subscription *subscription, const udpai_item *item);
 /* Takes it off its list; frees it if it is an extra. */
 void udpai_owed_done(udpai_owed *owed);
 /* Is all known of what lies at or below `scope`? If not, the subscription is told when it is. */

@@ -155,7 +155,12 @@ static udpa_err
 owe_removal(udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = udpai_item_get(subscription->topic, name);
-    return item ? udpai_owe_extra(subscription, &subscription->removals, item) : UDPA_ERR_NOMEM;
+    if (!item)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_owe_extra(subscription, &subscription->removals, item);
+    if (err != UDPA_OK)
+        udpai_item_release(item);
+    return err;
 }
 
 /* To be called when everything that there was up to held_seq has been sent: what has found no match

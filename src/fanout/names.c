@@ -90,7 +90,20 @@ set_target(udpai_name_sub *sub, udpai_item *target)
 static bool
 comes_by_view(const udpai_name_sub *sub, const udpai_item *item)
 {
-    return sub->subscription->view && udpai_item_membership(item, sub->subscription->view);
+    const udpai_view *view = sub->subscription->view;
+    const udpai_membership *member = view ? udpai_item_membership(item, view) : NULL;
+    return member && !member->is_tombstone;
+}
+
+/* Does it bring the removal? One that was told before is not that of what came by name since. */
+static bool
+goes_by_view(const udpai_name_sub *sub, const udpai_item *item)
+{
+    const udpai_subscription *subscription = sub->subscription;
+    const udpai_view *view = subscription->view;
+    const udpai_membership *member = view ? udpai_item_membership(item, view) : NULL;
+    return member && member->is_tombstone &&
+           view->tombstones.slots[member->slot].seq > subscription->cursor.tombstones;
 }
 
 static void
@@ -121,12 +134,12 @@ is_certain(udpai_name_sub *sub)
 }
 
 static void
-has_gone(udpai_name_sub *sub, bool again)
+has_gone(udpai_name_sub *sub, bool was_sent, bool again)
 {
     udpai_subscription *subscription = sub->subscription;
     if (sub->state == UDPAI_NAME_MISSING && !again)
         return;
-    if (sub->state == UDPAI_NAME_PRESENT && sub->sent_payload_seq)
+    if (sub->state == UDPAI_NAME_PRESENT && was_sent)
         sub->shows_last = true;
     sub->sent_seq = sub->sent_payload_seq = 0;
     udpai_list_remove(&sub->owed.node);
@@ -138,7 +151,7 @@ has_gone(udpai_name_sub *sub, bool again)
     sub->state = UDPAI_NAME_MISSING;
     /* In a state there is nothing to take away of what it never showed. */
     bool is_news = subscription->mode == UDPAI_MODE_STATE && !sub->shows_last;
-    if (again || !comes_by_view(sub, sub->asked))
+    if (again || !goes_by_view(sub, sub->asked))
         udpai_owe(subscription, is_news ? &subscription->additions : &subscription->removals,
                   &sub->owed);
 }
@@ -146,11 +159,12 @@ has_gone(udpai_name_sub *sub, bool again)
 void
 udpai_name_sub_update(udpai_name_sub *sub, bool again)
 {
+    bool was_sent = sub->sent_payload_seq != 0;
     set_target(sub, resolve(sub));
     if (sub->target)
         has_come(sub, again);
     else
-        has_gone(sub, again);
+        has_gone(sub, was_sent, again);
 }
 
 /* ---- coming and going ---- */
@@ -283,7 +297,7 @@ udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
 {
     udpai_name_sub *sub = find_sub(subscription, name);
     udpai_item *item = sub ? sub->target : udpai_item_find(subscription->topic, name);
-    if (item)
+    if (item && item->resource) /* of what has gone, the end must be told yet */
         udpai_held_forget(subscription, udpai_item_name(item));
     if (sub) {
         if (sub->target)

@@ -8,12 +8,13 @@
  * replaced goes after what replaces it.
  *
  * A resource that changes all the time is always at the end; so that it does not wait for ever for
- * others before it, a type that had to wait for two rounds goes as far as there is. */
+ * others before it, a type that had to wait for some rounds overtakes what changed twice meanwhile,
+ * and after some more it goes as far as there is. */
 #include "fanout/fanout_internal.h"
 
 #define PATIENCE 2
 #define REMOVALS_PATIENCE 16
-#define ROUNDS_MAX (PATIENCE + 3)
+#define ROUNDS_MAX (2 * PATIENCE + 3)
 
 static uint64_t
 before_pending(udpai_subscription *subscription)
@@ -37,16 +38,27 @@ come_to(udpai_subscription *subscription)
     return subscription->synced_seq;
 }
 
+typedef uint64_t (*reached_fn)(udpai_subscription *subscription);
+
 /* How far the types before this one have come. */
 static uint64_t
-limit_for(udpai_subscriber *subscriber, size_t index)
+limit_for(udpai_subscriber *subscriber, size_t index, reached_fn reached_by)
 {
     uint64_t limit = subscriber->fanout->seq;
     for (size_t i = 0; i < index; i++) {
-        uint64_t reached = come_to(subscriber->subscriptions.items[i]);
+        uint64_t reached = reached_by(subscriber->subscriptions.items[i]);
         limit = reached < limit ? reached : limit;
     }
     return limit;
+}
+
+static uint64_t
+limit_for_additions(udpai_subscriber *subscriber, size_t index)
+{
+    unsigned n_deferred = subscriber->subscriptions.items[index]->n_deferred;
+    if (n_deferred >= 2 * PATIENCE)
+        return subscriber->fanout->seq;
+    return limit_for(subscriber, index, n_deferred < PATIENCE ? come_to : before_pending);
 }
 
 /* The same for removals, which wait for all types; but not for ever. */
@@ -54,16 +66,12 @@ static uint64_t
 limit_for_removals(udpai_subscriber *subscriber, udpai_subscription *subscription)
 {
     size_t n = subscriber->subscriptions.n;
-    uint64_t pending = udpai_pending_removal(subscription), limit = limit_for(subscriber, n);
+    uint64_t pending = udpai_pending_removal(subscription);
+    uint64_t limit = limit_for(subscriber, n, come_to);
     if (pending == UDPAI_NOTHING || pending <= limit ||
         ++subscription->n_removals_deferred <= REMOVALS_PATIENCE)
         return limit;
-    limit = subscriber->fanout->seq;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t reached = before_pending(subscriber->subscriptions.items[i]);
-        limit = reached < limit ? reached : limit;
-    }
-    return limit;
+    return limit_for(subscriber, n, before_pending);
 }
 
 static bool
@@ -90,11 +98,11 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
     udpai_subscription *subscription = subscriber->subscriptions.items[index];
     uint64_t head = subscriber->fanout->seq, pending;
     while (!delivery->body && (pending = udpai_pending(subscription)) != UDPAI_NOTHING) {
-        bool is_patient = subscription->n_deferred < PATIENCE;
-        uint64_t limit = is_patient ? limit_for(subscriber, index) : head;
+        uint64_t limit = limit_for_additions(subscriber, index);
         bool whole = subscription->mode == UDPAI_MODE_STATE; /* cannot stop half-way */
-        if (is_patient &&
-            (pending > subscriber->round_limit || pending > limit || (whole && limit < head))) {
+        bool is_next_rounds =
+            pending > subscriber->round_limit && subscription->n_deferred < PATIENCE;
+        if (is_next_rounds || pending > limit || (whole && limit < head)) {
             subscription->n_deferred++;
             break;
         }

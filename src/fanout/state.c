@@ -45,7 +45,7 @@ add_names(udpai_collection *collection, udpai_subscription *subscription, bool w
         else if (with_removed && sub->shows_last && sub->asked->last)
             udpai_collection_add(collection, sub->asked, sub->asked->last, false, &err);
         sub->sent_seq = item ? item->seq : 0;
-        sub->sent_payload_seq = item ? item->payload_seq : 0;
+        sub->sent_payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
         sub->shows_last &= with_removed;
     }
     return err;
@@ -92,12 +92,12 @@ find_or_compose(udpai_subscription *subscription, bool with_removed, udpai_body 
     bool has_removed =
         with_removed && view && udpai_log_first_after(&view->tombstones, cursor->tombstones);
     bool shareable = view && subscription->names.n == 0 && !has_removed;
+    const udpai_body_range range = {view ? view->changed_seq : 0, UDPAI_NOTHING, 0};
     if (shareable)
-        *ret_body = udpai_view_find_body(view, renderer, view->changed_seq, UDPAI_NOTHING);
+        *ret_body = udpai_view_find_body(view, renderer, &range);
     udpa_err err = *ret_body ? UDPA_OK : compose(subscription, with_removed, ret_body);
     if (err == UDPA_OK && shareable && !(*ret_body)->view) {
-        (*ret_body)->from = view->changed_seq;
-        (*ret_body)->limit = UDPAI_NOTHING;
+        (*ret_body)->range = range;
         udpai_view_keep_body(view, *ret_body);
     }
     return err;

@@ -229,11 +229,16 @@ new_extra(udpai_subscription *subscription, udpai_item *item)
     return owed;
 }
 
+udpai_owed *
+udpai_extra_of(const udpai_subscription *subscription, const udpai_item *item)
+{
+    return udpai_map_get(&subscription->extras, (udpai_str){(const char *)&item, sizeof(item)});
+}
+
 udpa_err
 udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item)
 {
-    udpai_owed *owed =
-        udpai_map_get(&subscription->extras, (udpai_str){(const char *)&item, sizeof(item)});
+    udpai_owed *owed = udpai_extra_of(subscription, item);
     if (!owed)
         owed = new_extra(subscription, item);
     if (!owed)
@@ -268,7 +273,7 @@ udpai_subscription_resend_all(udpai_subscription *subscription)
     uint64_t sent = cursor->window_to > cursor->low ? cursor->window_to : cursor->low;
     if (cursor->sent_before < sent)
         cursor->sent_before = sent;
-    cursor->low = cursor->window_from = cursor->window_to = 0;
+    cursor->low = cursor->window_from = cursor->window_to = subscription->synced_seq = 0;
     udpai_subscription_wake(subscription);
 }
 

@@ -13,7 +13,8 @@ was_sent(const udpai_cursor *cursor, uint64_t seq)
     return seq <= cursor->low || (seq > cursor->window_from && seq <= cursor->window_to);
 }
 
-/* Has the subscriber been sent the item through this view, and not yet its removal? */
+/* May the subscriber have been sent the item through this view, and not yet its removal? If the
+ * item has changed before, it may have been sent what it was then. */
 static bool
 has_through(const udpai_view *view, const udpai_cursor *cursor, const udpai_item *item)
 {
@@ -21,7 +22,8 @@ has_through(const udpai_view *view, const udpai_cursor *cursor, const udpai_item
     if (!member)
         return false;
     return member->is_tombstone ? item->seq > cursor->tombstones
-                                : was_sent(cursor, item->seq) || item->seq <= cursor->sent_before;
+                                : was_sent(cursor, item->seq) || item->seq <= cursor->sent_before ||
+                                      item->previous_seq;
 }
 
 bool
@@ -52,6 +54,7 @@ enter_view(udpai_subscription *subscription, udpai_view *view)
     subscription->view = view;
     uint64_t now = subscription->topic->fanout->seq;
     subscription->cursor = (udpai_cursor){.low = now, .tombstones = now};
+    subscription->synced_seq = now;
 }
 
 /* What the new view has and the subscriber was not sent through the old one. */
@@ -107,11 +110,14 @@ hand_over_to_names(udpai_subscription *subscription,
     while ((sub = udpai_map_next(&subscription->names, &at))) {
         udpai_item *item = sub->target ? sub->target : sub->asked;
         const udpai_membership *before = udpai_item_membership(item, old);
-        if (!before || (subscription->view && udpai_item_membership(item, subscription->view)))
+        const udpai_membership *now =
+            subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
+        if (!before || (now && !now->is_tombstone))
             continue;
-        bool brought =
-            before->is_tombstone ? item->seq <= cursor->tombstones : was_sent(cursor, item->seq);
-        if (sub->target && brought) {
+        bool brought = before->is_tombstone
+                           ? item->seq <= cursor->tombstones
+                           : was_sent(cursor, item->seq) && !udpai_extra_of(subscription, item);
+        if (sub->target && brought && !before->is_tombstone) {
             sub->sent_seq = item->seq;
             sub->sent_payload_seq = udpai_item_payload_seq(item, subscription);
         } else if (sub->target && sub->sent_seq != item->seq) {
@@ -142,7 +148,7 @@ move_to(udpai_subscription *subscription, udpai_view *view, bool tell)
     if (view && is_untouched(&cursor))
         subscription->cursor.sent_before = cursor.sent_before;
     if (view && (!old || is_untouched(&cursor)))
-        subscription->cursor.low = 0; /* all of it, page by page */
+        subscription->cursor.low = subscription->synced_seq = 0; /* all of it, page by page */
     else if (view)
         err = owe_what_is_new(subscription, old, &cursor, view);
     if (view && old && subscription->mode == UDPAI_MODE_STATE)
@@ -161,6 +167,7 @@ move_to(udpai_subscription *subscription, udpai_view *view, bool tell)
 udpa_err
 udpai_subscription_reselect(udpai_subscription *subscription, bool tell)
 {
+    const udpai_fanout *fanout = subscription->topic->fanout;
     size_t n = subscription->prefixes.n;
     udpai_view *view = NULL;
     if (n) {
@@ -172,7 +179,7 @@ udpai_subscription_reselect(udpai_subscription *subscription, bool tell)
         n = udpai_prefix_minimal_cover(prefixes, n);
         view = udpai_view_get(subscription->topic, subscription->subscriber, prefixes, n);
         if (!view)
-            return UDPA_ERR_LIMIT;
+            return fanout->n_views < fanout->options.max_views ? UDPA_ERR_NOMEM : UDPA_ERR_LIMIT;
     }
     if (view == subscription->view)
         return UDPA_OK;

@@ -43,12 +43,8 @@ udpai_xds_type_free(udpai_xds_type *type)
 /* ---- sent ---- */
 
 void
-udpai_xds_note_sent(udpai_xds *xds,
-                    udpai_subscription *subscription,
-                    uint64_t nonce,
-                    udpai_body *body)
+udpai_xds_note_sent(udpai_subscription *subscription, uint64_t nonce, udpai_body *body)
 {
-    (void)xds;
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     type->is_answered = true;
     type->n_resources += body->resources.n - body->n_hidden;

@@ -66,11 +66,14 @@ subscribe(udpai_xds *xds,
           bool is_first,
           udpa_error **ret_error)
 {
-    udpa_err err = is_first ? note_held(xds, subscription, request) : UDPA_OK;
-    if (err == UDPA_OK && is_first && request->n_names == 0 && request->n_unsubscribed == 0)
-        return udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
+    bool is_empty = request->n_names == 0 && request->n_unsubscribed == 0;
+    udpa_err err = UDPA_OK;
     for (size_t i = 0; i < request->n_unsubscribed && err == UDPA_OK; i++)
         err = unsubscribe_one(xds, subscription, request->unsubscribed[i]);
+    if (err == UDPA_OK && is_first)
+        err = note_held(xds, subscription, request);
+    if (err == UDPA_OK && is_first && is_empty)
+        return udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
     return err == UDPA_OK ? subscribe_all(xds, subscription, request, ret_error) : err;
 }
 

@@ -172,10 +172,22 @@ visit_any(udpai_str any, const route_visitor *visitor)
 
 typedef void (*visit_fn)(udpai_str message, const route_visitor *visitor);
 
-/* Has `visit` look at every occurrence of one field. */
+static bool
+is_well_formed(udpai_str message)
+{
+    udpai_proto_reader reader = udpai_proto_read(message);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        ;
+    return !reader.failed;
+}
+
+/* Has `visit` look at every occurrence of one field; of a message that is malformed, at none. */
 static void
 visit_field(udpai_str message, uint32_t number, visit_fn visit, const route_visitor *visitor)
 {
+    if (!is_well_formed(message))
+        return;
     udpai_proto_reader reader = udpai_proto_read(message);
     udpai_proto_field field;
     while (udpai_proto_next(&reader, &field))

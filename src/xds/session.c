@@ -271,7 +271,7 @@ udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     out->n_parts = next.body->parts.n;
     udpai_nonce_tail(++xds->last_nonce, NONCE_FIELD, out->tail);
     out->tail_len = UDPAI_NONCE_TAIL_LEN;
-    udpai_xds_note_sent(xds, next.subscription, xds->last_nonce, next.body);
+    udpai_xds_note_sent(next.subscription, xds->last_nonce, next.body);
     *ret_any = true;
     return UDPA_OK;
 }

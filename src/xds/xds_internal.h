@@ -107,10 +107,7 @@ udpa_err udpai_xds_subscribe_name(udpai_xds *xds,
                                   udpa_error **ret_error);
 
 /* answer.c: what became of what was sent */
-void udpai_xds_note_sent(udpai_xds *xds,
-                         udpai_subscription *subscription,
-                         uint64_t nonce,
-                         udpai_body *body);
+void udpai_xds_note_sent(udpai_subscription *subscription, uint64_t nonce, udpai_body *body);
 void udpai_xds_note_answer(udpai_xds_type *type, const udpai_xds_request *request);
 void udpai_xds_type_free(udpai_xds_type *type);
 

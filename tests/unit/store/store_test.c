@@ -29,11 +29,14 @@ store_bed_done(store_bed *bed)
     assert_true(udpai_wheel_next(&bed->wheel) == UDPAI_WHEEL_NEVER);
 }
 
+static unsigned long live_before;
+
 int
 store_bed_setup(void **state)
 {
     store_bed *bed = malloc(sizeof(*bed));
     assert_non_null(bed);
+    live_before = udpai_alloc_live();
     store_bed_init(bed);
     *state = bed;
     return 0;
@@ -44,8 +47,7 @@ store_bed_teardown(void **state)
 {
     store_bed_done(*state);
     free(*state);
-    /* What a test has left behind would be taken for the next one's. */
-    return udpai_alloc_live() == 0 ? 0 : -1;
+    return udpai_alloc_live() == live_before ? 0 : -1;
 }
 
 void

@@ -70,6 +70,18 @@ an_explicit_wildcard_asks_for_all(void **state)
     xds_expect(&self->client, "");
 }
 
+/* There is nothing to take away yet, and what it holds it holds. */
+static void
+a_first_request_that_takes_away_and_asks_asks(void **state)
+{
+    fixture *self = *state;
+    char hash[UDPAI_CONTENT_HASH_HEX + 1], held[128];
+    snprintf(held, sizeof(held), "a=%s gone=old", xds_hash("CDS/a=1", hash));
+    xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
+    XDS_SEND(&self->client, "CDS", .names = "*", .unsubscribed = "* a", .held = held);
+    xds_expect(&self->client, "CDS[b] CDS[-gone]");
+}
+
 /* The example in the protocol's text, step by step. */
 static void
 from_the_wildcard_to_names_and_to_nothing(void **state)
@@ -193,6 +205,40 @@ unsubscribing_and_subscribing_again_sends_it_again(void **state)
     xds_expect(&self->client, "EDS[a]");
     XDS_SEND(&self->client, "EDS", .names = "a", .unsubscribed = "a");
     xds_expect(&self->client, "EDS[a]"); /* both in one request: it stays */
+}
+
+static void
+a_name_given_back_before_its_turn_is_not_sent(void **state)
+{
+    fixture *self = *state;
+    xds_change(&self->world, "+EDS/a=1 +EDS/b=1");
+    xds_subscribe(&self->client, "EDS", "a b gone");
+    xds_unsubscribe(&self->client, "EDS", "a gone");
+    xds_expect(&self->client, "EDS[b]");
+}
+
+static void
+ten_thousand_names_in_one_request(void **state)
+{
+    enum {
+        N = 10000
+    };
+
+    fixture *self = *state;
+    char *names = malloc((size_t)N * 10), *at = names;
+    assert_non_null(names);
+    for (size_t i = 0; i < N; i++)
+        at += snprintf(at, 10, "c-%05zu ", i);
+    xds_change(&self->world, "+EDS/c-00007=1");
+    xds_settle_except(&self->world, ""); /* so that the others are not told to be missing */
+    xds_subscribe(&self->client, "EDS", names);
+    xds_expect(&self->client, "EDS[c-00007]");
+    xds_change(&self->world, "+EDS/c-09999=1");
+    xds_expect(&self->client, "EDS[c-09999]");
+    xds_unsubscribe(&self->client, "EDS", names);
+    xds_change(&self->world, "+EDS/c-09999=2 +EDS/c-05000=1");
+    xds_expect(&self->client, "");
+    free(names);
 }
 
 static void
@@ -398,6 +444,7 @@ main(void)
         TEST(a_first_request_that_names_nothing_asks_for_all),
         TEST(a_first_request_that_only_takes_away_asks_for_nothing),
         TEST(an_explicit_wildcard_asks_for_all),
+        TEST(a_first_request_that_takes_away_and_asks_asks),
         TEST(from_the_wildcard_to_names_and_to_nothing),
         TEST(a_wildcard_that_holds_nothing_is_answered),
         TEST(a_wildcard_asked_for_again_is_sent_again),
@@ -407,6 +454,8 @@ main(void)
         TEST(a_missing_name_is_told_kept_and_sent_when_it_appears),
         TEST(a_name_asked_for_again_is_sent_again),
         TEST(unsubscribing_and_subscribing_again_sends_it_again),
+        TEST(a_name_given_back_before_its_turn_is_not_sent),
+        TEST(ten_thousand_names_in_one_request),
         TEST(unsubscribing_from_a_name_sends_nothing),
         TEST(unsubscribing_from_a_name_under_a_wildcard_tells_its_state),
         TEST(what_the_wildcard_had_not_brought_the_name_does),

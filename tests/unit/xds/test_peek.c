@@ -173,6 +173,7 @@ listeners_say_which_routes_they_want(void **state)
     expect_routes(chain(3, rds("")), "");
     expect_routes(chain(3, W_JOIN(rds("r1"), UDPAI_STR("\x7f"))), "");
     expect_routes(W_MESSAGE(3, W_MESSAGE(3, wire_bytes(4, any_of("x/tcp", rds("r1"))))), "");
+    expect_routes(W_JOIN(chain(3, rds("r1")), UDPAI_STR("\x7f")), ""); /* what comes before, too */
     expect_routes(W_NOTHING, "");
 }
 

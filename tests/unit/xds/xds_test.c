@@ -49,10 +49,16 @@ word_of(const char *url)
 void
 xds_world_init(xds_world *world)
 {
-    static const udpai_str namespaces[] = {{"com.acme", 8}};
     udpai_hub_options options = fake_hub_options();
+    xds_world_init_with(world, &options);
+}
+
+void
+xds_world_init_with(xds_world *world, const udpai_hub_options *options)
+{
+    static const udpai_str namespaces[] = {{"com.acme", 8}};
     memset(world, 0, sizeof(*world));
-    fake_hub_init(&world->hub, &options);
+    fake_hub_init(&world->hub, options);
     world->settings.default_namespace = UDPAI_STR("local");
     world->settings.namespaces = namespaces;
     world->settings.n_namespaces = UDPAI_ARRAY_LEN(namespaces);

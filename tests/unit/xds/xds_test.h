@@ -26,6 +26,8 @@ typedef struct xds_world {
 } xds_world;
 
 void xds_world_init(xds_world *world);
+/* With limits of the test's own. */
+void xds_world_init_with(xds_world *world, const udpai_hub_options *options);
 void xds_world_done(xds_world *world);
 /* Everything is known from now on. */
 void xds_settle(xds_world *world);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that lead to resources of other names. */
+#include "tests/unit/fanout/fanout_test.h"
+
+static fanout_reader one, two;
+
+static void
+ask(fanout_bed *bed, const char *names)
+{
+    fanout_open(&one, bed);
+    fanout_ask(&one, "CDS", names);
+}
+
+static void
+test_an_alias_leads_to_its_resource(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1^other +CDS/b=1");
+    ask(bed, "other");
+    assert_all(&one, "CDS[a=1]");
+    fanout_change(bed, "+CDS/a=2^other");
+    assert_all(&one, "CDS[a=2]");
+    fanout_change(bed, "-CDS/a");
+    assert_all(&one, "CDS[-other]");
+    fanout_change(bed, "+CDS/b=2^other");
+    assert_all(&one, "CDS[b=2]");
+    fanout_close(&one);
+}
+
+static void
+test_a_missing_alias_is_answered_as_it_was_asked(void **state)
+{
+    fanout_bed *bed = *state;
+    ask(bed, "other");
+    assert_all(&one, "");
+    fanout_settle(bed);
+    assert_all(&one, "CDS[-other]");
+    fanout_change(bed, "+CDS/a=1^other");
+    assert_all(&one, "CDS[a=1]");
+    fanout_close(&one);
+}
+
+static void
+test_an_alias_comes_and_goes_by_an_update(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1");
+    ask(bed, "other");
+    assert_all(&one, "CDS[-other]");
+    fanout_change(bed, "+CDS/a=1^other");
+    assert_all(&one, "CDS[a=1]");
+    fanout_change(bed, "+CDS/a=1");
+    assert_all(&one, "CDS[-other]");
+    /* From one resource to another in one change set: no gap. */
+    fanout_change(bed, "+CDS/a=1^other");
+    assert_all(&one, "CDS[a=1]");
+    fanout_change(bed, "+CDS/b=1^other +CDS/a=2");
+    assert_all(&one, "CDS[b=1]");
+    fanout_close(&one);
+}
+
+static void
+test_its_own_name_comes_first(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1^b");
+    ask(bed, "b");
+    assert_all(&one, "CDS[a=1]");
+    fanout_change(bed, "+CDS/b=own");
+    assert_all(&one, "CDS[b=own]");
+    fanout_change(bed, "+CDS/a=2^b");
+    assert_all(&one, "");
+    fanout_change(bed, "-CDS/b");
+    assert_all(&one, "CDS[a=2]");
+    fanout_close(&one);
+}
+
+/* The same on every replica, in whatever order they came. */
+static void
+test_of_several_the_lowest_name(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/m=1^x +CDS/z=1^x");
+    ask(bed, "x");
+    assert_all(&one, "CDS[m=1]");
+    fanout_change(bed, "+CDS/b=1^x");
+    assert_all(&one, "CDS[b=1]");
+    fanout_change(bed, "-CDS/m");
+    assert_all(&one, "");
+    fanout_change(bed, "-CDS/b");
+    assert_all(&one, "CDS[z=1]");
+    fanout_close(&one);
+}
+
+static void
+test_patterns(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/p=1^*.bar.com");
+    ask(bed, "www.bar.com a.b.bar.com .bar.com x/www.bar.com www.bar.com/x");
+    assert_all(&one, "CDS[p=1] CDS[-.bar.com -x/www.bar.com -www.bar.com/x]");
+    /* The most specific one, then an exact one. */
+    fanout_change(bed, "+CDS/q=1^*w.bar.com");
+    assert_all(&one, "CDS[q=1]");
+    fanout_change(bed, "+CDS/e=1^www.bar.com");
+    assert_all(&one, "CDS[e=1]");
+    fanout_change(bed, "-CDS/e");
+    assert_all(&one, "CDS[q=1]");
+    fanout_change(bed, "-CDS/q");
+    assert_all(&one, "CDS[p=1]");
+    fanout_change(bed, "-CDS/p");
+    (void)fanout_all(&one);
+    assert_int_equal(udpai_fanout_n_resources(bed->fanout), 0);
+    fanout_close(&one);
+}
+
+static void
+test_patterns_deeper_in_the_name(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/p=1^route/*-abc.xyz");
+    ask(bed, "route/1-abc.xyz route/-abc.xyz 1-abc.xyz");
+    assert_all(&one, "CDS[p=1] CDS[-route/-abc.xyz -1-abc.xyz]");
+    fanout_change(bed, "+CDS/p=1");
+    assert_all(&one, "CDS[-route/1-abc.xyz]");
+    fanout_close(&one);
+}
+
+/* Two names that lead to one resource bring it once. */
+static void
+test_one_resource_by_two_names(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1^x^y");
+    ask(bed, "a x y");
+    assert_all(&one, "CDS[a=1]");
+    fanout_change(bed, "+CDS/a=2^x");
+    assert_all(&one, "CDS[a=2] CDS[-y]");
+    fanout_change(bed, "-CDS/a");
+    assert_all(&one, "CDS[-x -a]");
+    fanout_close(&one);
+}
+
+/* What one may not be shown does not stand in the way of what he may. */
+static void
+test_a_hidden_one_is_passed_over(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1^x@n1 +CDS/b=1^x");
+    fanout_open(&two, bed);
+    assert_ok(udpai_subscriber_set_except(&two.subscriber, UDPAI_STR("n1")));
+    fanout_ask(&two, "CDS", "x");
+    ask(bed, "x");
+    assert_all(&one, "CDS[a=1]");
+    assert_all(&two, "CDS[b=1]");
+    assert_ok(udpai_subscriber_set_except(&two.subscriber, UDPAI_STR("n2")));
+    assert_all(&two, "CDS[a=1]");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+static void
+test_an_alias_under_a_wildcard(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1^x +CDS/b=1^y$");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[a=1]");
+    fanout_ask(&one, "CDS", "x y");
+    assert_all(&one, "CDS[a=1 b=1]");
+    fanout_change(bed, "+CDS/a=2^x");
+    assert_all(&one, "CDS[a=2]");
+    fanout_change(bed, "+CDS/b=2^y$");
+    assert_all(&one, "CDS[b=2]");
+    fanout_close(&one);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fanout_test(test_an_alias_leads_to_its_resource),
+        fanout_test(test_a_missing_alias_is_answered_as_it_was_asked),
+        fanout_test(test_an_alias_comes_and_goes_by_an_update),
+        fanout_test(test_its_own_name_comes_first),
+        fanout_test(test_of_several_the_lowest_name),
+        fanout_test(test_patterns),
+        fanout_test(test_patterns_deeper_in_the_name),
+        fanout_test(test_one_resource_by_two_names),
+        fanout_test(test_a_hidden_one_is_passed_over),
+        fanout_test(test_an_alias_under_a_wildcard),
+    };
+    return cmocka_run_group_tests_name("alias", tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* "Complete": one for each time it was asked for, in order, behind all that was there. */
+#include "tests/unit/fanout/fanout_test.h"
+
+static fanout_reader one, two;
+
+static void
+await(fanout_reader *reader, const char *type, const char *prefix)
+{
+    assert_ok(udpai_subscription_await_complete(fanout_of(reader, type), udpai_str_from(prefix),
+                                                NULL, 0));
+}
+
+static void
+test_it_comes_behind_all_there_is(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_bed_page(bed, 2);
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1 +CDS/c=1");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    await(&one, "CDS", "com.acme");
+    assert_next(&one, "CDS[a=1 b=1]");
+    assert_next(&one, "CDS[c=1]");
+    assert_next(&one, "CDS!com.acme");
+    assert_next(&one, "");
+    fanout_close(&one);
+}
+
+static void
+test_it_comes_though_there_is_nothing(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    await(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS!com.acme");
+    fanout_close(&one);
+}
+
+static void
+test_each_is_answered_in_order(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1 +CDS//org/x=1");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "org");
+    await(&one, "CDS", "org");
+    fanout_wildcard(&one, "CDS", "com.acme");
+    await(&one, "CDS", "com.acme");
+    await(&one, "CDS", "org");
+    assert_all(&one, "CDS[a=1 /org/x=1] CDS!org CDS!com.acme CDS!org");
+    fanout_close(&one);
+}
+
+/* One that is not settled holds up those behind it, and nothing else. */
+static void
+test_it_waits_until_its_scope_is_settled(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_change(bed, "+CDS/a=1");
+    fanout_settle_except(bed, &(udpai_unsettled){.prefix = UDPAI_STR("com.acme/t")});
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_wildcard(&one, "EDS", "org");
+    await(&one, "CDS", "com.acme");
+    await(&one, "CDS", "org");
+    await(&one, "EDS", "org");
+    assert_all(&one, "CDS[a=1] EDS!org");
+    fanout_change(bed, "+CDS/a=2");
+    assert_all(&one, "CDS[a=2]");
+    fanout_change(bed, "+CDS/a=3 -CDS/gone +CDS/t/x=1");
+    fanout_settle(bed);
+    assert_all(&one, "CDS[a=3 t/x=1] CDS!com.acme CDS!org");
+    fanout_close(&one);
+}
+
+static void
+test_names_are_waited_for_as_such(void **state)
+{
+    fanout_bed *bed = *state;
+    const udpai_str names[] = {UDPAI_STR("com.acme/a"), UDPAI_STR("com.acme/b")};
+    const udpai_str answered[] = {names[0]};
+    udpai_unsettled missing = {
+        .prefix = UDPAI_STR("com.acme"), .answered = answered, .n_answered = 1};
+    fanout_settle_except(bed, &missing);
+    fanout_open(&one, bed);
+    fanout_ask(&one, "CDS", "a b");
+    udpai_subscription *subscription = fanout_of(&one, "CDS");
+    assert_ok(udpai_subscription_await_complete(subscription, (udpai_str){0}, names, 1));
+    assert_ok(udpai_subscription_await_complete(subscription, (udpai_str){0}, names, 2));
+    assert_all(&one, "CDS[-a] CDS!");
+    fanout_settle(bed);
+    assert_all(&one, "CDS[-b] CDS!");
+    fanout_close(&one);
+}
+
+/* It speaks for what was there, and for the removals: those of a resume, too. */
+static void
+test_it_comes_behind_the_removals(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1");
+    fanout_open(&one, bed);
+    udpai_subscription *subscription = fanout_of(&one, "CDS");
+    assert_ok(udpai_subscription_hold_digest(subscription, UDPAI_STR("com.acme/x"), 1));
+    fanout_wildcard(&one, "CDS", "com.acme");
+    await(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[a=1] CDS[-x] CDS!com.acme");
+    fanout_change(bed, "-CDS/a");
+    await(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[-a] CDS!com.acme");
+    fanout_close(&one);
+}
+
+static void
+test_who_asks_is_not_waited_for(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle_except(bed, &(udpai_unsettled){.peer_node = UDPAI_STR("n1")});
+    fanout_open(&one, bed);
+    assert_ok(udpai_subscriber_set_except(&one.subscriber, UDPAI_STR("n1")));
+    fanout_open(&two, bed);
+    await(&one, "CDS", "com.acme");
+    await(&two, "CDS", "com.acme");
+    assert_all(&one, "CDS!com.acme");
+    assert_all(&two, "");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+static void
+test_a_ring_is_waited_out(void **state)
+{
+    fanout_bed *bed = *state;
+    udpai_unsettled missing = {.may_wait_for_us = true, .since_ms = 500};
+    fanout_settle_except(bed, &missing);
+    fanout_open(&one, bed);
+    fanout_bed_at(bed, 3000);
+    await(&one, "CDS", "com.acme");
+    assert_all(&one, "");
+    fanout_bed_at(bed, 22999);
+    assert_all(&one, "");
+    one.n_wakes = 0;
+    fanout_bed_at(bed, 23000);
+    assert_int_equal(one.n_wakes, 1);
+    assert_all(&one, "CDS!com.acme");
+    /* A source that is not there is never waited out. */
+    missing.may_wait_for_us = false;
+    fanout_settle_except(bed, &missing);
+    await(&one, "CDS", "com.acme");
+    fanout_bed_at(bed, 1000000);
+    assert_all(&one, "");
+    fanout_close(&one);
+}
+
+/* The wait begins anew when the last of the ring came back. */
+static void
+test_a_ring_is_waited_out_since_it_is_whole(void **state)
+{
+    fanout_bed *bed = *state;
+    udpai_unsettled missing = {.may_wait_for_us = true, .since_ms = 1000};
+    fanout_settle_except(bed, &missing);
+    fanout_open(&one, bed);
+    await(&one, "CDS", "com.acme");
+    assert_all(&one, "");
+    fanout_bed_at(bed, 15000);
+    missing.since_ms = 15000;
+    fanout_settle_except(bed, &missing);
+    assert_all(&one, "");
+    fanout_bed_at(bed, 34999);
+    assert_all(&one, "");
+    fanout_bed_at(bed, 35000);
+    assert_all(&one, "CDS!com.acme");
+    fanout_close(&one);
+}
+
+/* A state is there already when everything is settled; it is certain before it goes out. */
+static void
+test_states_wait_as_well(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_change(bed, "+CDS/a=1");
+    fanout_open(&one, bed);
+    (void)fanout_in_mode(&one, "CDS", UDPAI_MODE_STATE);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    await(&one, "CDS", "com.acme");
+    assert_all(&one, "");
+    fanout_settle(bed);
+    assert_all(&one, "CDS*[a=1] CDS!com.acme");
+    fanout_close(&one);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fanout_test(test_it_comes_behind_all_there_is),
+        fanout_test(test_it_comes_though_there_is_nothing),
+        fanout_test(test_each_is_answered_in_order),
+        fanout_test(test_it_waits_until_its_scope_is_settled),
+        fanout_test(test_names_are_waited_for_as_such),
+        fanout_test(test_it_comes_behind_the_removals),
+        fanout_test(test_who_asks_is_not_waited_for),
+        fanout_test(test_a_ring_is_waited_out),
+        fanout_test(test_a_ring_is_waited_out_since_it_is_whole),
+        fanout_test(test_states_wait_as_well),
+    };
+    return cmocka_run_group_tests_name("complete", tests, NULL, NULL);
+}

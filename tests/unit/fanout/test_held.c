@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resuming: what a subscriber still holds is not sent, and what has gone is told once that is
+ * certain. */
+#include "tests/unit/fanout/fanout_test.h"
+
+static fanout_reader one;
+
+/* With what is there now, as if it had been sent. */
+static udpa_resource *
+resource_of(const char *value, uint64_t generation)
+{
+    udpa_resource *resource = test_resource_make(&(test_resource){
+        .name = "com.acme/a", .type = TEST_CDS, .value = value, .generation = generation});
+    assert_non_null(resource);
+    return resource;
+}
+
+static udpai_subscription *
+begin(fanout_bed *bed)
+{
+    fanout_open(&one, bed);
+    one.checks_refreshes = false;
+    return fanout_of(&one, "CDS");
+}
+
+static void
+hold_digest(udpai_subscription *subscription, const char *value)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = resource_of(value, 0);
+    assert_ok(udpai_subscription_hold_digest(subscription, UDPAI_STR("com.acme/a"),
+                                             udpai_resource_digest(resource)));
+}
+
+static void
+test_what_is_held_is_not_sent(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1");
+    udpai_subscription *subscription = begin(bed);
+    hold_digest(subscription, "1");
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[b=1]");
+    fanout_change(bed, "+CDS/a=2");
+    assert_all(&one, "CDS[a=2]");
+    fanout_close(&one);
+}
+
+static void
+test_what_has_changed_is_sent(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=2 +CDS/b=1");
+    udpai_subscription *subscription = begin(bed);
+    hold_digest(subscription, "1");
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[a=2 b=1]");
+    fanout_close(&one);
+}
+
+static void
+test_versions_do_as_well(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1");
+    udpai_subscription *subscription = begin(bed);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = resource_of("1", 0);
+    udpai_str version = udpai_resource_version(resource);
+    assert_ok(udpai_subscription_hold_version(subscription, UDPAI_STR("com.acme/a"), version));
+    assert_ok(udpai_subscription_hold_version(subscription, UDPAI_STR("com.acme/b"),
+                                              UDPAI_STR("another")));
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[b=1]");
+    fanout_close(&one);
+}
+
+/* Versions of two authorities say nothing of each other; a digest does. */
+static void
+test_a_digest_decides_over_a_version(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1");
+    udpai_subscription *subscription = begin(bed);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = resource_of("1", 0);
+    hold_digest(subscription, "2");
+    assert_ok(udpai_subscription_hold_version(subscription, UDPAI_STR("com.acme/a"),
+                                              udpai_resource_version(resource)));
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[a=1]");
+    fanout_close(&one);
+}
+
+static void
+test_another_way_is_a_refresh(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1:5");
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *same = resource_of("1", 5);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *older = resource_of("1", 4);
+    udpai_str name = UDPAI_STR("com.acme/a");
+    udpai_subscription *subscription = begin(bed);
+    hold_digest(subscription, "1");
+    assert_ok(udpai_subscription_hold_way(subscription, name, udpai_resource_way_digest(same, 0)));
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "");
+    fanout_close(&one);
+    subscription = begin(bed);
+    hold_digest(subscription, "1");
+    assert_ok(udpai_subscription_hold_way(subscription, name, udpai_resource_way_digest(older, 0)));
+    /* Of what is not held at all, no way is noted. */
+    assert_ok(udpai_subscription_hold_way(subscription, UDPAI_STR("com.acme/b"), 1));
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[~a=1]");
+    fanout_close(&one);
+}
+
+/* ---- what has vanished ---- */
+
+static void
+test_what_has_vanished_is_told_when_it_is_certain(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_change(bed, "+CDS/b=1");
+    udpai_subscription *subscription = begin(bed);
+    hold_digest(subscription, "1");
+    assert_ok(udpai_subscription_hold_digest(subscription, UDPAI_STR("com.acme/c"), 1));
+    assert_ok(udpai_subscription_hold_digest(subscription, UDPAI_STR("org/outside"), 1));
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[b=1]");
+    fanout_settle_except(bed, &(udpai_unsettled){.prefix = UDPAI_STR("com.acme/c")});
+    assert_all(&one, "CDS[-a]");
+    /* Come in time, it has not vanished. */
+    fanout_change(bed, "+CDS/c=1");
+    assert_all(&one, "CDS[c=1]");
+    fanout_settle(bed);
+    assert_all(&one, "");
+    fanout_close(&one);
+}
+
+static void
+test_what_it_may_not_see_any_more_has_vanished(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1@n1");
+    udpai_subscription *subscription = begin(bed);
+    assert_ok(udpai_subscriber_set_except(&one.subscriber, UDPAI_STR("n1")));
+    hold_digest(subscription, "1");
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[-a]");
+    fanout_close(&one);
+}
+
+static void
+test_names_are_resumed_one_by_one(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1");
+    udpai_subscription *subscription = begin(bed);
+    hold_digest(subscription, "1");
+    assert_ok(udpai_subscription_hold_digest(subscription, UDPAI_STR("com.acme/b"), 1));
+    assert_ok(udpai_subscription_hold_digest(subscription, UDPAI_STR("com.acme/never"), 1));
+    fanout_ask(&one, "CDS", "a b");
+    assert_all(&one, "CDS[-b]");
+    /* It wants it, though it said that it has it. */
+    fanout_ask(&one, "CDS", "a");
+    assert_all(&one, "CDS[a=1]");
+    fanout_close(&one);
+}
+
+static void
+test_asked_for_again_what_is_held_is_sent(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1");
+    udpai_subscription *subscription = begin(bed);
+    hold_digest(subscription, "1");
+    fanout_wildcard(&one, "CDS", "com.acme");
+    udpai_subscription_resend(subscription, UDPAI_STR("com.acme/a"));
+    assert_all(&one, "CDS[a=1]");
+    fanout_close(&one);
+}
+
+static void
+test_so_much_may_be_held(void **state)
+{
+    fanout_bed *bed = *state;
+    bed->options.max_names = 2;
+    fanout_bed_restart(bed);
+    udpai_subscription *subscription = begin(bed);
+    hold_digest(subscription, "1");
+    assert_ok(
+        udpai_subscription_hold_version(subscription, UDPAI_STR("com.acme/b"), UDPAI_STR("1")));
+    udpai_str name = UDPAI_STR("com.acme/c");
+    assert_int_equal(udpai_subscription_hold_digest(subscription, name, 1), UDPA_ERR_LIMIT);
+    assert_int_equal(udpai_subscription_hold_version(subscription, name, UDPAI_STR("1")),
+                     UDPA_ERR_LIMIT);
+    fanout_close(&one);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fanout_test(test_what_is_held_is_not_sent),
+        fanout_test(test_what_has_changed_is_sent),
+        fanout_test(test_versions_do_as_well),
+        fanout_test(test_a_digest_decides_over_a_version),
+        fanout_test(test_another_way_is_a_refresh),
+        fanout_test(test_what_has_vanished_is_told_when_it_is_certain),
+        fanout_test(test_what_it_may_not_see_any_more_has_vanished),
+        fanout_test(test_names_are_resumed_one_by_one),
+        fanout_test(test_asked_for_again_what_is_held_is_sent),
+        fanout_test(test_so_much_may_be_held),
+    };
+    return cmocka_run_group_tests_name("held", tests, NULL, NULL);
+}

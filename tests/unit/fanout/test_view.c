@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views: who shares them, what they select, when they go. */
+#include "tests/unit/fanout/fanout_test.h"
+
+#include <stdio.h>
+
+static fanout_reader one, two, three;
+
+/* ---- sharing ---- */
+
+static void
+test_equal_selections_share_a_view(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_open(&three, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_wildcard(&two, "CDS", "com.acme");
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 1);
+    fanout_wildcard(&three, "EDS", "com.acme");
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 2);
+    /* The minimal cover counts, in any order. */
+    fanout_wildcard(&one, "CDS", "com.acme/t");
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 2);
+    fanout_wildcard(&one, "CDS", "org");
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 3);
+    fanout_wildcard(&three, "CDS", "org");
+    fanout_wildcard(&three, "CDS", "com.acme");
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 4); /* that of org alone is left over */
+    fanout_bed_at(bed, 2000);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 3);
+    fanout_close(&one);
+    fanout_close(&two);
+    fanout_close(&three);
+}
+
+static void
+test_another_visibility_is_another_view(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_open(&three, bed);
+    two.subscriber.visibility = 7;
+    assert_ok(udpai_subscriber_set_except(&three.subscriber, UDPAI_STR("n1")));
+    fanout_wildcard(&one, "CDS", "");
+    fanout_wildcard(&two, "CDS", "");
+    fanout_wildcard(&three, "CDS", "");
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 3);
+    fanout_close(&two);
+    fanout_open(&two, bed);
+    assert_ok(udpai_subscriber_set_except(&two.subscriber, UDPAI_STR("n1")));
+    fanout_wildcard(&two, "CDS", "");
+    fanout_bed_at(bed, 2000);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 2);
+    fanout_close(&one);
+    fanout_close(&two);
+    fanout_close(&three);
+}
+
+static void
+test_an_unused_view_lingers(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_change(bed, "+CDS/a=1");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "");
+    assert_all(&one, "CDS[a=1]");
+    fanout_close(&one);
+    fanout_bed_at(bed, 1999);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 1);
+    fanout_change(bed, "+CDS/b=1 -CDS/a");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "");
+    fanout_bed_at(bed, 5000);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 1);
+    assert_all(&one, "CDS[b=1]");
+    fanout_close(&one);
+    fanout_bed_at(bed, 6000);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 0);
+}
+
+static void
+test_there_are_so_many_views(void **state)
+{
+    fanout_bed *bed = *state;
+    bed->options.max_views = 2;
+    fanout_bed_restart(bed);
+    fanout_change(bed, "+CDS/a=1");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com");
+    fanout_open(&two, bed);
+    fanout_wildcard(&two, "CDS", "com.acme");
+    udpai_subscription *subscription = fanout_of(&two, "EDS");
+    assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("com")), UDPA_ERR_LIMIT);
+    assert_false(udpai_subscription_has_wildcard(subscription));
+    subscription = fanout_of(&two, "CDS");
+    assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("org")), UDPA_ERR_LIMIT);
+    assert_int_equal(udpai_subscription_n_prefixes(subscription), 1);
+    assert_all(&two, "CDS[a=1]");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+/* ---- selecting ---- */
+
+static void
+test_prefixes_end_at_borders(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_open(&two, bed);
+    fanout_wildcard(&two, "CDS", "com.acme/t");
+    fanout_open(&three, bed);
+    fanout_wildcard(&three, "CDS", "");
+    fanout_change(bed,
+                  "+CDS/a=1 +CDS/t/a=2 +CDS/ta=3 +CDS//com.acme.sub/a=4 +CDS//com.acmecorp/a=5 "
+                  "+CDS//com/a=6");
+    assert_all(&one, "CDS[a=1 t/a=2 ta=3 /com.acme.sub/a=4]");
+    assert_all(&two, "CDS[t/a=2]");
+    assert_all(&three, "CDS[a=1 t/a=2 ta=3 /com.acme.sub/a=4 /com.acmecorp/a=5 /com/a=6]");
+    fanout_close(&one);
+    fanout_close(&two);
+    fanout_close(&three);
+}
+
+static void
+test_what_came_from_a_node_is_not_offered_to_it(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    assert_ok(udpai_subscriber_set_except(&one.subscriber, UDPAI_STR("n1")));
+    fanout_wildcard(&one, "CDS", "");
+    fanout_change(bed, "+CDS/a=1@n1 +CDS/b=1@n2 +CDS/c=1");
+    assert_all(&one, "CDS[b=1 c=1]");
+    /* The effective one moves there, and back. */
+    fanout_change(bed, "~CDS/b=1@n1");
+    assert_all(&one, "CDS[-b]");
+    fanout_change(bed, "~CDS/b=1@n2");
+    assert_all(&one, "CDS[b=1]");
+    fanout_change(bed, "-CDS/a");
+    assert_all(&one, "");
+    fanout_close(&one);
+}
+
+static void
+test_what_is_lazy_comes_by_name_alone(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_change(bed, "+CDS/a=1$ +CDS/b=1");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "");
+    assert_all(&one, "CDS[b=1]");
+    fanout_ask(&one, "CDS", "a");
+    assert_all(&one, "CDS[a=1]");
+    fanout_open(&two, bed);
+    fanout_wildcard(&two, "CDS", "");
+    assert_all(&two, "CDS[b=1]");
+    fanout_change(bed, "+CDS/b=1$");
+    assert_all(&two, "CDS[-b]");
+    fanout_change(bed, "+CDS/a=2");
+    assert_all(&two, "CDS[a=2]");
+    assert_all(&one, "CDS[a=2] CDS[-b]");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+static bool
+may_see(void *userdata, uint64_t visibility, const udpa_resource *resource)
+{
+    (void)userdata;
+    udpai_str value = udpai_resource_value(resource);
+    return value.data[0] != 's' || visibility == 1;
+}
+
+static void
+test_what_may_not_be_seen_is_not_shown(void **state)
+{
+    fanout_bed *bed = *state;
+    udpai_fanout_set_may_see(bed->fanout, may_see, NULL);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=s1");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "");
+    fanout_open(&two, bed);
+    two.subscriber.visibility = 1;
+    fanout_wildcard(&two, "CDS", "");
+    fanout_open(&three, bed);
+    fanout_ask(&three, "CDS", "b");
+    assert_all(&one, "CDS[a=1]");
+    assert_all(&two, "CDS[a=1 b=s1]");
+    assert_all(&three, "CDS[-b]");
+    fanout_change(bed, "+CDS/a=s2 +CDS/b=2");
+    assert_all(&one, "CDS[b=2] CDS[-a]");
+    assert_all(&two, "CDS[a=s2 b=2]");
+    assert_all(&three, "CDS[b=2]");
+    udpai_send_item item;
+    assert_false(udpai_subscription_shows(fanout_of(&one, "CDS"), UDPAI_STR("com.acme/a"), &item));
+    assert_true(udpai_subscription_shows(fanout_of(&two, "CDS"), UDPAI_STR("com.acme/a"), &item));
+    assert_str(udpai_resource_value(item.resource), "s2");
+    fanout_close(&one);
+    fanout_close(&two);
+    fanout_close(&three);
+}
+
+/* ---- the hash of what is shown ---- */
+
+static bool
+same_hash(fanout_reader *a, fanout_reader *b)
+{
+    udpai_set_hash x = udpai_subscription_set_hash(fanout_of(a, "CDS")),
+                   y = udpai_subscription_set_hash(fanout_of(b, "CDS"));
+    return x.high == y.high && x.low == y.low;
+}
+
+static void
+test_the_hash_tells_what_is_shown(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_open(&two, bed);
+    fanout_ask(&two, "CDS", "a b");
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1 +CDS//org/x=1");
+    assert_true(same_hash(&one, &two));
+    fanout_change(bed, "+CDS/c=1");
+    assert_false(same_hash(&one, &two));
+    fanout_change(bed, "-CDS/c ~CDS/a=1:7");
+    assert_true(same_hash(&one, &two));
+    fanout_change(bed, "+CDS/a=2");
+    assert_true(same_hash(&one, &two));
+    /* Who has both counts each once. */
+    fanout_ask(&one, "CDS", "a");
+    assert_true(same_hash(&one, &two));
+    fanout_change(bed, "-CDS/a -CDS/b");
+    udpai_set_hash hash = udpai_subscription_set_hash(fanout_of(&one, "CDS"));
+    assert_true(hash.high == 0 && hash.low == 0);
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+/* ---- interest ---- */
+
+static void
+expect_interest(fanout_bed *bed, const char *expected)
+{
+    assert_string_equal(bed->interest, expected);
+    bed->interest[0] = '\0';
+}
+
+static void
+test_the_first_and_the_last_are_told(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_ask(&one, "CDS", "a");
+    fanout_ask(&two, "CDS", "a");
+    fanout_ask(&two, "CDS", "a");
+    expect_interest(bed, "+CDS/a");
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_wildcard(&two, "CDS", "com.acme");
+    fanout_wildcard(&two, "CDS", "com");
+    expect_interest(bed, "+CDS:com.acme +CDS:com");
+    udpai_unsubscribe_name(fanout_of(&one, "CDS"), UDPAI_STR("com.acme/a"), true);
+    fanout_drop_wildcard(&one, "CDS", "com.acme");
+    fanout_drop_wildcard(&one, "CDS", "com.acme");
+    expect_interest(bed, "");
+    fanout_close(&two);
+    expect_interest(bed, "-CDS/a -CDS:com.acme -CDS:com");
+    fanout_close(&one);
+    expect_interest(bed, "");
+}
+
+/* ---- nothing is left ---- */
+
+static void
+test_nothing_is_left_when_all_have_gone(void **state)
+{
+    fanout_bed *bed = *state;
+    unsigned long before = udpai_alloc_live();
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_ask(&one, "EDS", "a b");
+    assert_ok(
+        udpai_subscription_await_complete(fanout_of(&one, "CDS"), UDPAI_STR("com.acme"), NULL, 0));
+    fanout_change(bed, "+CDS/a=1^b +CDS/c=1^*.x +EDS/a=1 +LDS/a=1");
+    (void)fanout_all(&one);
+    fanout_change(bed, "-CDS/a -CDS/c -EDS/a -LDS/a");
+    (void)fanout_all(&one);
+    fanout_close(&one);
+    assert_int_equal(udpai_fanout_n_resources(bed->fanout), 0);
+    fanout_bed_at(bed, 3000);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 0);
+    /* The table of topics keeps its room. */
+    assert_true(udpai_alloc_live() <= before + 1);
+}
+
+static void
+test_a_fanout_may_go_with_all_it_has(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_change(bed, "+CDS/a=1^b@n1 +CDS/c=1 +EDS/a=1");
+    (void)fanout_all(&one);
+    fanout_change(bed, "-CDS/c");
+    fanout_close(&one);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fanout_test(test_equal_selections_share_a_view),
+        fanout_test(test_another_visibility_is_another_view),
+        fanout_test(test_an_unused_view_lingers),
+        fanout_test(test_there_are_so_many_views),
+        fanout_test(test_prefixes_end_at_borders),
+        fanout_test(test_what_came_from_a_node_is_not_offered_to_it),
+        fanout_test(test_what_is_lazy_comes_by_name_alone),
+        fanout_test(test_what_may_not_be_seen_is_not_shown),
+        fanout_test(test_the_hash_tells_what_is_shown),
+        fanout_test(test_the_first_and_the_last_are_told),
+        fanout_test(test_nothing_is_left_when_all_have_gone),
+        fanout_test(test_a_fanout_may_go_with_all_it_has),
+    };
+    return cmocka_run_group_tests_name("view", tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Make before break, across types and in both protocols: what is referred to comes before what
+ * refers to it, and goes after it. */
+#include <stdio.h>
+
+#include "xds_test.h"
+
+typedef struct fixture {
+    xds_world world;
+    xds_client delta, sotw;
+} fixture;
+
+static int
+setup(void **state)
+{
+    fixture *self = calloc(1, sizeof(*self));
+    xds_world_init(&self->world);
+    xds_settle(&self->world);
+    xds_client_open(&self->delta, &self->world, true);
+    xds_client_open(&self->sotw, &self->world, false);
+    *state = self;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    fixture *self = *state;
+    xds_client_close(&self->delta);
+    xds_client_close(&self->sotw);
+    xds_world_done(&self->world);
+    free(self);
+    return 0;
+}
+
+static void
+ask(fixture *self, const char *type, const char *names)
+{
+    xds_subscribe(&self->delta, type, names);
+    xds_ask_for(&self->sotw, type, names);
+}
+
+static void
+expect(fixture *self, const char *delta, const char *sotw)
+{
+    xds_expect(&self->delta, delta);
+    xds_expect(&self->sotw, sotw);
+}
+
+static void
+what_is_asked_for_in_any_order_comes_in_the_right_one(void **state)
+{
+    fixture *self = *state;
+    xds_change(&self->world, "+RTDS/t=1 +RDS/r=1 +LDS/l=1 +SDS/s=1 +EDS/a=1 +CDS/a=1");
+    ask(self, "RTDS", "t");
+    ask(self, "RDS", "r");
+    ask(self, "LDS", "");
+    ask(self, "SDS", "s");
+    ask(self, "EDS", "a");
+    ask(self, "CDS", "");
+    expect(self, "CDS[a] EDS[a] SDS[s] LDS[l] RDS[r] RTDS[t]",
+           "CDS[a] EDS[a] SDS[s] LDS[l] RDS[r] RTDS[t]");
+}
+
+/* Cluster a with its endpoints, a listener and a route to it; b is asked for, and missing. */
+static void
+begin(fixture *self)
+{
+    xds_change(&self->world, "+CDS/a=1# +EDS/a=1 +LDS/l=1 +RDS/r=to-a");
+    ask(self, "CDS", "");
+    ask(self, "EDS", "a b");
+    ask(self, "LDS", "");
+    ask(self, "RDS", "r");
+    expect(self, "CDS[a] EDS[a] LDS[l] RDS[r] EDS[-b]", "CDS[a] EDS[a] LDS[l] RDS[r]");
+}
+
+static void
+changes_of_all_types_come_in_the_right_order(void **state)
+{
+    fixture *self = *state;
+    begin(self);
+    xds_change(&self->world, "+RDS/r=2 +LDS/l=2 +EDS/a=2 +CDS/a=2#");
+    expect(self, "CDS[a] EDS[a] LDS[l] RDS[r]", "CDS[a] EDS[a] LDS[l] RDS[r]");
+}
+
+static void
+what_replaces_comes_before_what_is_replaced_goes(void **state)
+{
+    fixture *self = *state;
+    begin(self);
+    xds_change(&self->world, "-CDS/a -EDS/a +RDS/r=to-b +EDS/b=1 +CDS/b=1#");
+    expect(self, "CDS[b] EDS[b] RDS[r] EDS[-a] CDS[-a]", "CDS[a b] EDS[b] RDS[r] CDS[b]");
+}
+
+static void
+by_name_too(void **state)
+{
+    fixture *self = *state;
+    xds_change(&self->world, "+CDS/a=1# +RDS/r=to-a");
+    ask(self, "CDS", "a b");
+    ask(self, "RDS", "r");
+    expect(self, "CDS[a] RDS[r] CDS[-b]", "CDS[a] RDS[r]");
+    xds_change(&self->world, "-CDS/a +RDS/r=to-b +CDS/b=1#");
+    expect(self, "CDS[b] RDS[r] CDS[-a]", "CDS[a b] RDS[r] CDS[b]");
+}
+
+/* Each comes with its own change set, the removal last: nothing is held back, nothing overtakes. */
+static void
+one_after_the_other_while_a_write_is_under_way(void **state)
+{
+    fixture *self = *state;
+    xds_client *const clients[] = {&self->delta, &self->sotw};
+    begin(self);
+    xds_change(&self->world, "+RDS/r=again");
+    for (size_t i = 0; i < 2; i++)
+        xds_write_one(clients[i]); /* the route is on its way */
+    xds_change(&self->world, "+CDS/b=1#");
+    xds_change(&self->world, "+EDS/b=1");
+    xds_change(&self->world, "+RDS/r=to-b");
+    xds_change(&self->world, "-CDS/a");
+    expect(self, "RDS[r] CDS[b] EDS[b] RDS[r] CDS[-a]", "RDS[r] CDS[a b] EDS[b] RDS[r] CDS[b]");
+}
+
+static void
+changes_during_a_write_are_one(void **state)
+{
+    fixture *self = *state;
+    xds_client *const clients[] = {&self->delta, &self->sotw};
+    begin(self);
+    xds_change(&self->world, "+CDS/a=2#");
+    for (size_t i = 0; i < 2; i++)
+        xds_write_one(clients[i]);
+    for (char content = '3'; content <= '9'; content++) {
+        const char change[] = {'+', 'C', 'D', 'S', '/', 'a', '=', content, '#', '\0'};
+        xds_change(&self->world, change);
+    }
+    expect(self, "CDS[a] CDS[a]", "CDS[a] CDS[a]");
+}
+
+static void
+what_came_and_went_during_a_write_is_not_seen(void **state)
+{
+    fixture *self = *state;
+    xds_client *const clients[] = {&self->delta, &self->sotw};
+    begin(self);
+    xds_change(&self->world, "+LDS/l=2");
+    for (size_t i = 0; i < 2; i++)
+        xds_write_one(clients[i]);
+    xds_change(&self->world, "+CDS/c=1#");
+    xds_change(&self->world, "-CDS/c");
+    xds_expect(&self->sotw, "LDS[l]");
+    fake_stream_run(&self->delta.stream, &self->world.hub);
+    /* Delta may tell of a removal of what it never told of; it does no harm, nor does silence. */
+    udpa_bytes *message;
+    while ((message = fake_stream_take(&self->delta.stream)))
+        udpa_bytes_unref(message);
+    self->delta.trace[0] = '\0';
+}
+
+static void
+removed_and_set_again_it_never_goes(void **state)
+{
+    fixture *self = *state;
+    begin(self);
+    xds_change(&self->world, "-CDS/a -EDS/a -RDS/r");
+    xds_change(&self->world, "+RDS/r=2 +EDS/a=2 +CDS/a=2#");
+    expect(self, "CDS[a] EDS[a] RDS[r]", "CDS[a] EDS[a] RDS[r]");
+}
+
+static void
+a_removal_goes_out_though_nothing_else_happens(void **state)
+{
+    fixture *self = *state;
+    begin(self);
+    xds_change(&self->world, "-LDS/l -CDS/a");
+    expect(self, "LDS[-l] CDS[-a]", "LDS[] CDS[]");
+}
+
+static void
+what_goes_by_name_goes_with_the_state_behind_it(void **state)
+{
+    fixture *self = *state;
+    xds_change(&self->world, "+LDS/l=1 +RDS/r=1");
+    ask(self, "LDS", "l");
+    ask(self, "RDS", "r");
+    expect(self, "LDS[l] RDS[r]", "LDS[l] RDS[r]");
+    xds_change(&self->world, "-LDS/l");
+    expect(self, "LDS[-l]", "LDS[]");
+    xds_change(&self->world, "+LDS/l=2");
+    expect(self, "LDS[l]", "LDS[l]");
+}
+
+/* A random walk: whatever changes in whatever order, a route is never sent before the cluster that
+ * it leads to, and that is not taken away before the route has changed. */
+static void
+no_route_leads_nowhere(void **state)
+{
+    fixture *self = *state;
+    xds_client *const clients[] = {&self->delta, &self->sotw};
+    uint64_t random = 11;
+    char now = 'a', change[128], has[128];
+    xds_change(&self->world, "+CDS/a=1# +RDS/r=a");
+    ask(self, "CDS", "");
+    ask(self, "RDS", "r");
+    expect(self, "CDS[a] RDS[r]", "CDS[a] RDS[r]");
+    for (int i = 0; i < 200; i++) {
+        char next = (char)('a' + (now - 'a' + 1 + (int)test_random_below(&random, 24)) % 26);
+        snprintf(change, sizeof(change),
+                 test_random_below(&random, 2) ? "-CDS/%c +RDS/r=%c +CDS/%c=1#"
+                                               : "+RDS/r=%2$c +CDS/%3$c=1# -CDS/%1$c",
+                 now, next, next);
+        xds_change(&self->world, change);
+        snprintf(has, sizeof(has), "CDS[%c] RDS[r] CDS[-%c]", next, now);
+        xds_expect(clients[0], has);
+        snprintf(has, sizeof(has), "CDS[%c %c] RDS[r] CDS[%c]", now < next ? now : next,
+                 now < next ? next : now, next);
+        xds_expect(clients[1], has);
+        now = next;
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(what_is_asked_for_in_any_order_comes_in_the_right_one),
+        TEST(changes_of_all_types_come_in_the_right_order),
+        TEST(what_replaces_comes_before_what_is_replaced_goes),
+        TEST(by_name_too),
+        TEST(one_after_the_other_while_a_write_is_under_way),
+        TEST(changes_during_a_write_are_one),
+        TEST(what_came_and_went_during_a_write_is_not_seen),
+        TEST(removed_and_set_again_it_never_goes),
+        TEST(a_removal_goes_out_though_nothing_else_happens),
+        TEST(what_goes_by_name_goes_with_the_state_behind_it),
+        TEST(no_route_leads_nowhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resources that expire, as each kind of client can be told of them. */
+#include "envoy/service/discovery/v3/discovery.pb-c.h"
+#include "xds_test.h"
+
+typedef struct fixture {
+    xds_world world;
+    xds_client client;
+} fixture;
+
+static int
+setup(void **state)
+{
+    fixture *self = calloc(1, sizeof(*self));
+    xds_world_init(&self->world);
+    xds_settle(&self->world);
+    *state = self;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    fixture *self = *state;
+    xds_client_close(&self->client);
+    xds_world_done(&self->world);
+    free(self);
+    return 0;
+}
+
+static void
+open_client(fixture *self, bool is_delta, const char *feature, const char *other)
+{
+    xds_client_open(&self->client, &self->world, is_delta);
+    self->client.features[0] = feature;
+    self->client.features[1] = other;
+}
+
+static void
+delta_renews_a_ttl_without_the_payload(void **state)
+{
+    fixture *self = *state;
+    open_client(self, true, NULL, NULL);
+    xds_change(&self->world, "+CDS/a=1%60000 +CDS/b=1 +EDS/a=1%60000");
+    xds_subscribe(&self->client, "CDS", "");
+    xds_subscribe(&self->client, "EDS", "a");
+    xds_expect(&self->client, "CDS[a% b] EDS[a%]");
+    xds_change(&self->world, "~CDS/a=1%60000 ~EDS/a=1%60000");
+    xds_expect(&self->client, "CDS[~a%] EDS[~a%]");
+    xds_change(&self->world, "+CDS/a=2%60000");
+    xds_expect(&self->client, "CDS[a%] EDS[a%]");
+}
+
+static void
+a_ttl_that_is_taken_away_takes_the_payload(void **state)
+{
+    fixture *self = *state;
+    open_client(self, true, NULL, NULL);
+    xds_change(&self->world, "+RDS/r=1%60000");
+    xds_subscribe(&self->client, "RDS", "r");
+    xds_expect(&self->client, "RDS[r%]");
+    xds_change(&self->world, "~RDS/r=1"); /* without it the client would let it expire */
+    xds_expect(&self->client, "RDS[r]");
+    xds_change(&self->world, "~RDS/r=1%60000");
+    xds_expect(&self->client, "RDS[~r%]");
+}
+
+/* What is left of a ttl, in seconds, in the next response. */
+static int64_t
+ttl_left(fixture *self)
+{
+    fake_stream_run(&self->client.stream, &self->world.hub);
+    udpa_bytes *message = fake_stream_take(&self->client.stream);
+    assert_non_null(message);
+    Envoy__Service__Discovery__V3__DeltaDiscoveryResponse *response =
+        envoy__service__discovery__v3__delta_discovery_response__unpack(
+            NULL, udpa_bytes_size(message), udpa_bytes_data(message));
+    udpa_bytes_unref(message);
+    assert_non_null(response);
+    assert_int_equal(response->n_resources, 1);
+    assert_non_null(response->resources[0]->ttl);
+    int64_t seconds = response->resources[0]->ttl->seconds;
+    envoy__service__discovery__v3__delta_discovery_response__free_unpacked(response, NULL);
+    return seconds;
+}
+
+static void
+who_comes_late_gets_what_is_left(void **state)
+{
+    fixture *self = *state;
+    open_client(self, true, NULL, NULL);
+    xds_change(&self->world, "+CDS/a=1%60000");
+    xds_subscribe(&self->client, "CDS", "");
+    assert_int_equal(ttl_left(self), 60);
+    fake_hub_advance(&self->world.hub, 25000);
+    xds_subscribe(&self->client, "CDS", "*");
+    assert_int_equal(ttl_left(self), 35);
+    xds_change(&self->world, "~CDS/a=1%60000");
+    assert_int_equal(ttl_left(self), 60);
+}
+
+static void
+sotw_without_the_feature_is_told_nothing_of_ttls(void **state)
+{
+    fixture *self = *state;
+    open_client(self, false, "xds.config.supports-resource-ttl", NULL);
+    xds_change(&self->world, "+CDS/a=1%60000 +EDS/a=1%60000");
+    xds_ask_for(&self->client, "CDS", "");
+    xds_ask_for(&self->client, "EDS", "a");
+    xds_expect(&self->client, "CDS[a] EDS[a]");
+    xds_change(&self->world, "~CDS/a=1%60000 ~EDS/a=1%60000");
+    xds_expect(&self->client, "");
+}
+
+/* As gRPC's clients say it: they take what is wrapped, and know no heartbeats. */
+static void
+sotw_with_wrapped_resources_gets_the_payload_again(void **state)
+{
+    fixture *self = *state;
+    open_client(self, false, "xds.config.resource-in-sotw", NULL);
+    xds_change(&self->world, "+CDS/a=1%60000# +CDS/b=1# +EDS/a=1%60000 +EDS/b=1");
+    xds_ask_for(&self->client, "CDS", "");
+    xds_ask_for(&self->client, "EDS", "a b");
+    xds_expect(&self->client, "CDS[a% b] EDS[a% b]");
+    xds_change(&self->world, "~CDS/a=1%60000# ~EDS/a=1%60000");
+    xds_expect(&self->client, "CDS[a% b] EDS[a%]");
+}
+
+static void
+sotw_with_heartbeats_gets_these_alone(void **state)
+{
+    fixture *self = *state;
+    open_client(self, false, "xds.config.supports-resource-in-sotw",
+                "xds.config.supports-resource-ttl");
+    xds_change(&self->world, "+CDS/a=1%60000# +CDS/b=1# +EDS/a=1%60000 +LDS/l=1%60000");
+    xds_ask_for(&self->client, "CDS", "");
+    xds_ask_for(&self->client, "EDS", "a");
+    xds_ask_for(&self->client, "LDS", "l");
+    xds_expect(&self->client, "CDS[a% b] EDS[a%] LDS[l%]");
+    const char *version = xds_version(&self->client, "CDS");
+    char before[64];
+    memcpy(before, version, sizeof(before));
+    xds_change(&self->world, "~CDS/a=1%60000# ~EDS/a=1%60000 ~LDS/l=1%60000");
+    xds_expect(&self->client, "CDS[~a%] EDS[~a%] LDS[~l%]");
+    assert_string_equal(xds_version(&self->client, "CDS"), before);
+    xds_change(&self->world, "~CDS/a=1%60000# +CDS/b=2#");
+    xds_expect(&self->client, "CDS[a% b]"); /* with news, the state is whole */
+}
+
+static void
+a_heartbeat_before_the_first_answer_is_part_of_it(void **state)
+{
+    fixture *self = *state;
+    open_client(self, false, "xds.config.resource-in-sotw", "xds.config.supports-resource-ttl");
+    xds_change(&self->world, "+LDS/l=1%60000 +RDS/r=1%60000");
+    xds_ask_for(&self->client, "LDS", "");
+    xds_ask_for(&self->client, "RDS", "r");
+    xds_change(&self->world, "~LDS/l=1%60000 ~RDS/r=1%60000");
+    xds_expect(&self->client, "LDS[l%] RDS[r%]");
+}
+
+static void
+nobody_renews_what_a_client_never_asked_for(void **state)
+{
+    fixture *self = *state;
+    open_client(self, true, NULL, NULL);
+    xds_change(&self->world, "+EDS/a=1 +EDS/b=1%60000");
+    xds_subscribe(&self->client, "EDS", "a");
+    xds_expect(&self->client, "EDS[a]");
+    xds_change(&self->world, "~EDS/b=1%60000");
+    xds_expect(&self->client, "");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(delta_renews_a_ttl_without_the_payload),
+        TEST(a_ttl_that_is_taken_away_takes_the_payload),
+        TEST(who_comes_late_gets_what_is_left),
+        TEST(sotw_without_the_feature_is_told_nothing_of_ttls),
+        TEST(sotw_with_wrapped_resources_gets_the_payload_again),
+        TEST(sotw_with_heartbeats_gets_these_alone),
+        TEST(a_heartbeat_before_the_first_answer_is_part_of_it),
+        TEST(nobody_renews_what_a_client_never_asked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
