@@ -86,10 +86,16 @@ on_deadline(uv_timer_t *timer)
 {
     udpai_ctl *ctl = timer->data;
     const udpa_error *error = failure(ctl);
-    udpai_ctl_complain("no answer from %s within %g s%s%s", ctl->options->server,
-                       (double)ctl->options->timeout_ms / 1000,
-                       error ? ": " : "; --timeout SECONDS has it wait longer",
-                       error ? udpa_error_message(error) : "");
+    double seconds = (double)ctl->options->timeout_ms / 1000;
+    if (ctl->is_heard && !error)
+        udpai_ctl_complain("%s has not said within %g s that this is all: it waits for others "
+                           "itself ('udpactl status' tells for whom); --timeout SECONDS has it "
+                           "wait longer",
+                           ctl->options->server, seconds);
+    else
+        udpai_ctl_complain("no answer from %s within %g s%s%s", ctl->options->server, seconds,
+                           error ? ": " : "; --timeout SECONDS has it wait longer",
+                           error ? udpa_error_message(error) : "");
     udpai_ctl_finish(ctl, error ? UDPAI_CTL_NO_CONNECTION : UDPAI_CTL_TIMED_OUT);
 }
 

@@ -50,6 +50,8 @@ udpai_ctl_get(udpai_ctl *ctl)
         result = udpai_ctl_collect(ctl, &wishes, &found);
     if (result == UDPAI_CTL_GOOD)
         result = show(ctl, &wishes, &found);
+    else if (result == UDPAI_CTL_TIMED_OUT && udpai_ctl_found_size(&found))
+        (void)udpai_ctl_show(ctl->options, &found); /* what has come is better than nothing */
     udpai_ctl_found_done(&found);
     udpai_ctl_wishes_done(&wishes);
     return result;

@@ -7,6 +7,8 @@
 #define VERSION "0.1.0"
 #define EXIT_USAGE 2
 
+/* glibc looks for it among the program's symbols. */
+extern const char *argp_program_version __attribute__((visibility("default")));
 const char *argp_program_version = "udpad " VERSION;
 
 enum {

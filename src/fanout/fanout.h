@@ -159,7 +159,8 @@ typedef struct udpai_delivery {
 } udpai_delivery;
 
 /* The next thing to send, in the right order, or kind NONE. It counts as sent from here on.
- * UDPA_ERR_ABORTED: the subscriber is too far behind and must begin anew. */
+ * UDPA_ERR_ABORTED: the subscriber is too far behind. After this error, and UDPA_ERR_NOMEM, it must
+ * begin anew. */
 udpa_err udpai_subscriber_next(udpai_subscriber *subscriber, udpai_delivery *ret_delivery);
 /* Has the subscriber been sent all there is? */
 bool udpai_subscriber_in_sync(const udpai_subscriber *subscriber);
