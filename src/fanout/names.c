@@ -88,9 +88,9 @@ set_target(udpai_name_sub *sub, udpai_item *target)
 
 /* Does the wildcard that the subscriber also has bring the item anyway? */
 static bool
-comes_by_view(const udpai_name_sub *sub, const udpai_item *item)
+comes_by_view(const udpai_subscription *subscription, const udpai_item *item)
 {
-    const udpai_view *view = sub->subscription->view;
+    const udpai_view *view = subscription->view;
     const udpai_membership *member = view ? udpai_item_membership(item, view) : NULL;
     return member && !member->is_tombstone;
 }
@@ -117,7 +117,8 @@ has_come(udpai_name_sub *sub, bool again)
         udpai_list_remove(&sub->owed.node);
     if (again)
         sub->sent_seq = sub->sent_payload_seq = 0;
-    if (again ? udpai_view_will_bring(subscription, sub->target) : comes_by_view(sub, sub->target))
+    if (again ? udpai_view_will_bring(subscription, sub->target)
+              : comes_by_view(subscription, sub->target))
         return;
     if (sub->sent_seq != sub->target->seq)
         udpai_owe(subscription, &subscription->additions, &sub->owed);
@@ -297,16 +298,12 @@ udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
 {
     udpai_name_sub *sub = find_sub(subscription, name);
     udpai_item *item = sub ? sub->target : udpai_item_find(subscription->topic, name);
-    if (item && item->resource) /* of what has gone, the end must be told yet */
-        udpai_held_forget(subscription, udpai_item_name(item));
-    if (sub) {
-        if (sub->target)
-            udpai_name_sub_update(sub, true);
-        return;
-    }
-    const udpai_membership *member =
-        item && subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-    if (member && !member->is_tombstone && !udpai_view_will_bring(subscription, item))
+    if (!item || !(sub || comes_by_view(subscription, item)))
+        return; /* if it holds that nevertheless, the end must be told yet */
+    udpai_held_forget(subscription, udpai_item_name(item));
+    if (sub)
+        udpai_name_sub_update(sub, true);
+    else if (!udpai_view_will_bring(subscription, item))
         (void)udpai_owe_extra(subscription, &subscription->additions, item);
 }
 

@@ -33,7 +33,9 @@ udpai_str
 udpai_xds_type_name(udpai_str type_url)
 {
     const char *slash = type_url.len ? memrchr(type_url.data, '/', type_url.len) : NULL;
-    size_t skip = slash ? (size_t)(slash - type_url.data) + 1 : 0;
+    if (!slash)
+        return type_url;
+    size_t skip = (size_t)(slash - type_url.data) + 1;
     return (udpai_str){type_url.data + skip, type_url.len - skip};
 }
 

@@ -536,6 +536,40 @@ what_makes_no_difference_to_clients_is_not_sent(void **state)
     xds_expect(&self->client, "");
 }
 
+static void
+count_warning(udpa_log_level level, const char *component, const char *message, void *userdata)
+{
+    if (level == UDPA_LOG_WARNING && strcmp(component, "xds") == 0 &&
+        strstr(message, "state of the world"))
+        ++*(unsigned *)userdata;
+}
+
+/* A state that is sent whole with each change can grow too large for that. */
+static void
+a_large_state_is_warned_of(void **state)
+{
+    enum {
+        SIZE = 5 * 1024 * 1024
+    };
+
+    fixture *self = *state;
+    unsigned n_warnings = 0;
+    char *change = malloc(SIZE + 32);
+    assert_non_null(change);
+    int len = snprintf(change, 32, "+CDS/a=");
+    memset(change + len, 'x', SIZE);
+    change[len + SIZE] = '\0';
+    udpa_log_set_sink(UDPA_LOG_WARNING, count_warning, &n_warnings);
+    xds_ask_for(&self->client, "CDS", "");
+    xds_expect(&self->client, "CDS[]");
+    assert_int_equal(n_warnings, 0);
+    xds_change(&self->world, change);
+    xds_expect(&self->client, "CDS[a]");
+    udpa_log_set_sink(UDPA_LOG_WARNING, NULL, NULL);
+    assert_int_equal(n_warnings, 1);
+    free(change);
+}
+
 /* ---- streams ---- */
 
 static void
@@ -607,6 +641,7 @@ main(void)
         TEST(of_two_namesakes_one_is_sent),
         TEST(other_namespaces_are_sent_if_their_payloads_say_so),
         TEST(what_makes_no_difference_to_clients_is_not_sent),
+        TEST(a_large_state_is_warned_of),
         TEST(one_node_may_have_many_streams),
         TEST(names_of_streams_that_have_ended_leave_nothing_behind),
     };

@@ -159,6 +159,20 @@ a_heartbeat_before_the_first_answer_is_part_of_it(void **state)
     xds_expect(&self->client, "LDS[l%] RDS[r%]");
 }
 
+/* By name, too, when another authority has taken over with the same content before. */
+static void
+a_state_of_names_gets_heartbeats_alone(void **state)
+{
+    fixture *self = *state;
+    open_client(self, false, "xds.config.resource-in-sotw", "xds.config.supports-resource-ttl");
+    xds_change(&self->world, "+LDS/l=1%60000&one +LDS/m=1");
+    xds_change(&self->world, "+LDS/l=1%60000&two");
+    xds_ask_for(&self->client, "LDS", "l m");
+    xds_expect(&self->client, "LDS[l% m]");
+    xds_change(&self->world, "~LDS/l=1%60000&two");
+    xds_expect(&self->client, "LDS[~l%]");
+}
+
 static void
 nobody_renews_what_a_client_never_asked_for(void **state)
 {
@@ -183,6 +197,7 @@ main(void)
         TEST(sotw_with_wrapped_resources_gets_the_payload_again),
         TEST(sotw_with_heartbeats_gets_these_alone),
         TEST(a_heartbeat_before_the_first_answer_is_part_of_it),
+        TEST(a_state_of_names_gets_heartbeats_alone),
         TEST(nobody_renews_what_a_client_never_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

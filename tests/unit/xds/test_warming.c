@@ -270,6 +270,11 @@ endpoints_that_are_held_and_gone_vanish(void **state)
     xds_subscribe(&self->delta, "CDS", "");
     XDS_SEND(&self->delta, "EDS", .names = "*", .held = "a=old", .nonce = "");
     xds_expect(&self->delta, "CDS[a] EDS[-a]");
+    xds_client_reopen(&self->delta);
+    xds_change(&self->world, "+EDS/a=2$"); /* it is there, but comes by name alone */
+    xds_subscribe(&self->delta, "CDS", "");
+    XDS_SEND(&self->delta, "EDS", .names = "*", .held = "a=old", .nonce = "");
+    xds_expect(&self->delta, "CDS[a] EDS[-a]");
 }
 
 static void
