@@ -27,7 +27,7 @@ SANITIZER_MARKS = ('ERROR: AddressSanitizer', 'ERROR: LeakSanitizer', 'runtime e
                    'WARNING: ThreadSanitizer')
 
 __all__ = ['Failure', 'Node', 'Process', 'SOURCE', 'check', 'envoy_or_skip', 'free_ports',
-           'go_program_or_skip', 'never', 'run', 'wait_for']
+           'go_or_skip', 'go_program_or_skip', 'never', 'run', 'wait_for']
 
 
 def skip(reason):
@@ -65,13 +65,17 @@ def envoy_or_skip():
         skip(f'Envoy cannot be installed: {error}')
 
 
+def go_or_skip():
+    found = subprocess.run([SOURCE / '.ci' / 'go'], capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        skip(f'there is no Go that is new enough: {found.stderr.strip()[-600:]}')
+    return found.stdout.strip()
+
+
 def go_program_or_skip(folder, out):
-    """Builds the Go module of this folder; needs a Go that knows the module's version of Go."""
-    go = shutil.which('go')
-    if not go:
-        skip('there is no go on PATH')
-    built = subprocess.run([go, 'build', '-p', '1', '-o', out, '.'], cwd=folder, text=True,
-                           capture_output=True, check=False,
+    """Builds the Go module of this folder."""
+    built = subprocess.run([go_or_skip(), 'build', '-p', '1', '-o', out, '.'], cwd=folder,
+                           text=True, capture_output=True, check=False,
                            env={**os.environ, 'GOTOOLCHAIN': 'local', 'GOFLAGS': '-mod=readonly'})
     if built.returncode != 0:
         skip(f'{folder.relative_to(SOURCE)} cannot be built: {built.stderr.strip()[-600:]}')
@@ -165,6 +169,9 @@ def run(description, body, variants=('',)):
     except Failure as failure:
         print(f'failed: {failure}\nLogs are in {work}.', flush=True)
         return 1
+    except SystemExit: # skipped: there is nothing to look at
+        shutil.rmtree(work)
+        raise
     finally:
         test.kill_all()
     if arguments.keep:

@@ -5,7 +5,6 @@ asks for health, and holds UDPA conversations in JSON, in clear and with certifi
 """
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -31,12 +30,10 @@ def grpcurl_or_skip(build):
     program = folder / 'grpcurl'
     if program.exists():
         return program
-    go = shutil.which('go')
-    if not go:
-        interop.skip('there is no go on PATH')
-    built = subprocess.run([go, 'install', '-p', '1', PACKAGE], text=True, capture_output=True,
-                           check=False, env={**os.environ, 'GOBIN': str(folder), 'GOFLAGS': '',
-                                             'GOTOOLCHAIN': 'local'})
+    built = subprocess.run([interop.go_or_skip(), 'install', '-p', '1', PACKAGE], text=True,
+                           capture_output=True, check=False,
+                           env={**os.environ, 'GOBIN': str(folder), 'GOFLAGS': '',
+                                'GOTOOLCHAIN': 'local'})
     if built.returncode != 0:
         interop.skip(f'grpcurl cannot be built: {built.stderr.strip()[-600:]}')
     return program
