@@ -63,9 +63,6 @@ const char *udpai_type_field_json_name(const udpai_type *type, size_t index);
 size_t udpai_enum_n_values(const udpai_enum *enumeration);
 const char *udpai_enum_value_name(const udpai_enum *enumeration, size_t index);
 
-/* The full name in a type URL: what follows the last '/'. */
-udpai_str udpai_type_url_name(udpai_str type_url);
-
 UDPA_END_DECLS
 
 #endif

@@ -7,6 +7,7 @@
 #include "codec/encoder_internal.h"
 #include "codec/message.h"
 #include "codec/suggest.h"
+#include "model/type_url.h"
 
 /* A field that the message being read has already. */
 struct seen {

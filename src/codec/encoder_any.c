@@ -5,6 +5,7 @@
 #include "codec/json_text.h"
 #include "codec/suggest.h"
 #include "model/resource.h"
+#include "model/type_url.h"
 
 udpa_err
 udpai_fail_unknown_type(const udpai_schema *schema,

@@ -5,6 +5,7 @@
 #include "base/proto.h"
 #include "codec/encoder.h"
 #include "model/resource.h"
+#include "model/type_url.h"
 
 #define NANOS_PER_MS 1000000
 

@@ -15,6 +15,7 @@
 #include "codec/text_reader.h"
 #include "model/name.h"
 #include "model/resource.h"
+#include "model/type_url.h"
 
 enum {
     RESPONSE_RESOURCES = 2,

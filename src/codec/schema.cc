@@ -15,6 +15,7 @@
 #include <google/protobuf/timestamp.pb.h>
 #include <google/protobuf/wrappers.pb.h>
 
+#include "model/type_url.h"
 #include "proto/own_descriptors.h"
 
 using namespace udpai;
@@ -455,14 +456,4 @@ const char *
 udpai_enum_value_name(const udpai_enum *enumeration, size_t index)
 {
     return enum_of(enumeration)->value(int(index))->name().c_str();
-}
-
-udpai_str
-udpai_type_url_name(udpai_str type_url)
-{
-    const void *slash = type_url.len ? memrchr(type_url.data, '/', type_url.len) : nullptr;
-    if (!slash)
-        return type_url;
-    size_t skip = size_t(static_cast<const char *>(slash) - type_url.data) + 1;
-    return {type_url.data + skip, type_url.len - skip};
 }

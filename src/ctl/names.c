@@ -5,6 +5,7 @@
 
 #include "base/strbuf.h"
 #include "codec/suggest.h"
+#include "model/type_url.h"
 
 #define PREFIX "type.googleapis.com/"
 
@@ -73,19 +74,10 @@ udpai_ctl_type_url(const char *given, char **ret_type_url, udpa_error **ret_erro
     return UDPA_OK;
 }
 
-/* What stands behind the last '/'. */
-static udpai_str
-without_prefix(udpai_str type_url)
-{
-    const char *slash = type_url.len ? memrchr(type_url.data, '/', type_url.len) : NULL;
-    size_t skipped = slash ? (size_t)(slash + 1 - type_url.data) : 0;
-    return (udpai_str){type_url.data + skipped, type_url.len - skipped};
-}
-
 udpai_str
 udpai_ctl_type_short(udpai_str type_url)
 {
-    udpai_str full = without_prefix(type_url);
+    udpai_str full = udpai_type_url_name(type_url);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(aliases); i++)
         if (udpai_str_eq(full, udpai_str_from(aliases[i].full)))
             return udpai_str_from(aliases[i].name);

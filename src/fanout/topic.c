@@ -2,6 +2,8 @@
 /* Topics and their items: the mirror itself, and how a change set gets into it. */
 #include "fanout/fanout_internal.h"
 
+#include "model/type_url.h"
+
 static udpai_str
 item_key(const void *item)
 {
@@ -43,9 +45,7 @@ udpai_type_rank(udpai_str type_url)
         "envoy.config.route.v3.VirtualHost",
         "envoy.service.runtime.v3.Runtime",
     };
-    const char *slash = type_url.len ? memrchr(type_url.data, '/', type_url.len) : NULL;
-    size_t skip = slash ? (size_t)(slash - type_url.data) + 1 : 0;
-    udpai_str name = {type_url.data + skip, type_url.len - skip};
+    udpai_str name = udpai_type_url_name(type_url);
     unsigned rank = 0;
     while (rank < UDPAI_ARRAY_LEN(order) && !udpai_str_eq(name, udpai_str_from(order[rank])))
         rank++;

@@ -7,6 +7,7 @@
 #include "base/proto.h"
 #include "base/utf8.h"
 #include "model/name.h"
+#include "model/type_url.h"
 
 #define SHOWN(text) (int)udpai_min_size((text).len, 200), (text).data
 
@@ -80,8 +81,8 @@ check_any(const udpai_resource_parts *parts, udpa_error **ret_error)
     if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value))
         return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "resource '%.*s': malformed Any",
                           SHOWN(parts->name));
-    const char *slash = type_url.len ? memrchr(type_url.data, '/', type_url.len) : NULL;
-    if (!slash || slash + 1 == type_url.data + type_url.len)
+    udpai_str type = udpai_type_url_name(type_url);
+    if (type.len == 0 || type.len == type_url.len)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "resource '%.*s': type URL '%.*s' must be <prefix>/<message type>, such "
                           "as type.googleapis.com/envoy.config.cluster.v3.Cluster",

@@ -9,6 +9,7 @@
 
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "model/type_url.h"
 
 #define FILE_NAME "udpa.db"
 #define APPLICATION_ID 1969516641 /* "udpa" */
@@ -161,19 +162,10 @@ udpai_sqlite_column(sqlite3_stmt *statement, int index)
 
 /* ---- secret types ---- */
 
-static udpai_str
-message_name(udpai_str type_url)
-{
-    const char *slash = type_url.len ? memrchr(type_url.data, '/', type_url.len) : NULL;
-    if (!slash)
-        return type_url;
-    return (udpai_str){slash + 1, type_url.len - (size_t)(slash + 1 - type_url.data)};
-}
-
 bool
 udpai_sqlite_db_is_secret(const udpai_sqlite_db *db, udpai_str type_url)
 {
-    udpai_str name = message_name(type_url);
+    udpai_str name = udpai_type_url_name(type_url);
     for (size_t i = 0; i < db->secret_messages.n; i++)
         if (udpai_str_eq(name, udpai_str_from(db->secret_messages.items[i])))
             return true;
@@ -183,7 +175,7 @@ udpai_sqlite_db_is_secret(const udpai_sqlite_db *db, udpai_str type_url)
 static udpa_err
 add_secret_type(udpai_sqlite_db *db, const char *type_url)
 {
-    udpai_str name = message_name(udpai_str_from(type_url));
+    udpai_str name = udpai_type_url_name(udpai_str_from(type_url));
     char *copy = udpai_strndup(name.data, name.len);
     if (copy && udpai_vector_push(&db->secret_messages, copy))
         return UDPA_OK;

@@ -3,6 +3,7 @@
 
 #include "base/proto.h"
 #include "base/utf8.h"
+#include "model/type_url.h"
 
 enum { /* field numbers of the public types */
     NAME =
@@ -29,20 +30,10 @@ enum { /* field numbers of the public types */
 #define HTTP_CONNECTION_MANAGER                                                                    \
     "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
 
-udpai_str
-udpai_xds_type_name(udpai_str type_url)
-{
-    const char *slash = type_url.len ? memrchr(type_url.data, '/', type_url.len) : NULL;
-    if (!slash)
-        return type_url;
-    size_t skip = (size_t)(slash - type_url.data) + 1;
-    return (udpai_str){type_url.data + skip, type_url.len - skip};
-}
-
 bool
 udpai_xds_type_is_whole(udpai_str type_url)
 {
-    udpai_str name = udpai_xds_type_name(type_url);
+    udpai_str name = udpai_type_url_name(type_url);
     return udpai_str_eq(name, UDPAI_STR("envoy.config.cluster.v3.Cluster")) ||
            udpai_str_eq(name, UDPAI_STR("envoy.config.listener.v3.Listener"));
 }
@@ -60,7 +51,7 @@ has_name(udpai_str type_url)
         "envoy.config.core.v3.TypedExtensionConfig",
         "envoy.service.runtime.v3.Runtime",
     };
-    udpai_str name = udpai_xds_type_name(type_url);
+    udpai_str name = udpai_type_url_name(type_url);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(named); i++)
         if (udpai_str_eq(name, udpai_str_from(named[i])))
             return true;
@@ -168,7 +159,7 @@ visit_any(udpai_str any, const route_visitor *visitor)
             value = field.bytes;
     }
     if (!reader.failed &&
-        udpai_str_eq(udpai_xds_type_name(type_url), UDPAI_STR(HTTP_CONNECTION_MANAGER)))
+        udpai_str_eq(udpai_type_url_name(type_url), UDPAI_STR(HTTP_CONNECTION_MANAGER)))
         visit_http(value, visitor);
 }
 

@@ -13,8 +13,6 @@
     UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.ClusterLoadAssignment"
 #define UDPAI_XDS_TYPE_LISTENER UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.Listener"
 
-/* The name of a type, which is its URL behind the last slash. */
-udpai_str udpai_xds_type_name(udpai_str type_url);
 /* Of these types SotW responses hold the whole state. */
 bool udpai_xds_type_is_whole(udpai_str type_url);
 
