@@ -350,6 +350,7 @@ plan_limits(udpai_plan *plan)
     settings->limits.max_source_message_bytes = limits->max_message_bytes_from_sources;
     SET_IF(settings->fanout.max_names, limits->max_names_per_stream);
     SET_IF(settings->fanout.max_views, limits->max_views);
+    SET_IF(settings->fanout.max_views_per_owner, limits->max_views_per_identity);
     SET_IF(settings->node.store.max_resources_per_namespace, limits->max_resources_per_namespace);
     SET_IF(settings->node.store.max_bytes_per_namespace, limits->max_bytes_per_namespace);
 }

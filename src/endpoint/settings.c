@@ -37,6 +37,7 @@ udpai_endpoint_settings_init(udpai_endpoint_settings *settings)
                 .view_linger_ms = 30000,
                 .tombstones_min = 4096,
                 .max_views = 65536,
+                .max_views_per_owner = 16384,
                 .max_names = 100000,
                 .body_cache_bytes = 64 * MIB,
                 .response_bytes = 1 * MIB,

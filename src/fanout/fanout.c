@@ -17,6 +17,8 @@ udpai_fanout_new(udpai_fanout **ret_fanout, udpai_wheel *wheel, const udpai_fano
     fanout->options = *options;
     udpai_map_init(&fanout->topics, topic_key);
     udpai_list_init(&fanout->dirty_views);
+    udpai_list_init(&fanout->idle_views);
+    udpai_map_init(&fanout->owners, udpai_owner_key);
     udpai_list_init(&fanout->waiting);
     udpai_list_init(&fanout->recent_bodies);
     *ret_fanout = fanout;
@@ -93,6 +95,7 @@ udpai_fanout_free(udpai_fanout *fanout)
     while ((at = 0, topic = udpai_map_next(&fanout->topics, &at)))
         free_topic(topic);
     udpai_map_done(&fanout->topics);
+    udpai_map_done(&fanout->owners);
     udpai_settled_unref(fanout->settled);
     udpai_free(fanout);
     return NULL;

@@ -15,12 +15,13 @@
 typedef struct udpai_fanout udpai_fanout;
 typedef struct udpai_subscriber udpai_subscriber;
 typedef struct udpai_subscription udpai_subscription;
+typedef struct udpai_owner udpai_owner;
 
 typedef struct udpai_fanout_options {
     uint64_t cycle_timeout_ms; /* see docs/design/federation.md */
     uint64_t view_linger_ms;   /* an unused view is kept so long */
     size_t tombstones_min;     /* a view keeps so many removals, or as many as it has resources */
-    size_t max_views;
+    size_t max_views, max_views_per_owner;
     size_t max_names; /* of one subscriber */
     size_t body_cache_bytes;
     size_t response_bytes; /* a response is closed at this size; one larger resource goes alone */
@@ -73,6 +74,7 @@ struct udpai_subscriber {
     const udpai_renderer *renderer;
     udpa_bytes *except_node; /* split horizon: not what came from this node; NULL: everything */
     uint64_t visibility;     /* subscribers of one number see the same */
+    udpai_owner *owner;      /* whom the views count for that it makes; NULL: nobody */
     UDPAI_VECTOR(udpai_subscription *) subscriptions; /* by rank */
     size_t n_names;
     size_t n_awaited; /* questions whose answer is to be called complete, and names in them */
@@ -88,6 +90,9 @@ void udpai_subscriber_init(udpai_subscriber *subscriber,
                            const udpai_subscriber_ops *ops,
                            const udpai_renderer *renderer);
 void udpai_subscriber_done(udpai_subscriber *subscriber);
+/* The views that it makes from now on count for this peer, which other subscribers may be, too; an
+ * empty name: for nobody. */
+udpa_err udpai_subscriber_set_owner(udpai_subscriber *subscriber, udpai_str name);
 /* Nothing that came from this node is offered any more. */
 udpa_err udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id);
 
@@ -111,14 +116,17 @@ udpai_subscription_hold_way(udpai_subscription *subscription, udpai_str name, ui
 
 /* Adds the wildcard of a prefix. What it covers is sent, again if need be. UDPA_ERR_LIMIT: too many
  * wildcards, or views. */
-udpa_err udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix);
+udpa_err udpai_subscribe_wildcard(udpai_subscription *subscription,
+                                  udpai_str prefix,
+                                  udpa_error **ret_error);
 /* Takes it away: of exactly this prefix, or all. */
 udpa_err udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str prefix);
 udpa_err udpai_unsubscribe_all_wildcards(udpai_subscription *subscription);
 bool udpai_subscription_has_wildcard(const udpai_subscription *subscription);
 /* Adds a name or alias. It is sent, again if need be; or, if it is certain that there is none, told
  * to be missing. UDPA_ERR_LIMIT: too many names. */
-udpa_err udpai_subscribe_name(udpai_subscription *subscription, udpai_str name);
+udpa_err
+udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_error **ret_error);
 /* Takes it away. With `tell`, and a wildcard that might hold it: its present state is sent. */
 void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell);
 bool udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name);

@@ -5,41 +5,12 @@
 
 #include "base/map.h"
 #include "fanout/fanout.h"
+#include "fanout/log.h"
 
 typedef struct udpai_topic udpai_topic;
-typedef struct udpai_item udpai_item;
 typedef struct udpai_view udpai_view;
 typedef struct udpai_name_sub udpai_name_sub;
 typedef struct udpai_owed udpai_owed;
-
-/* ---- log.c: what a view holds, in order of change ---- */
-
-typedef struct udpai_log_slot {
-    uint64_t seq;
-    udpai_item *item; /* NULL: a hole, its item has moved to the end or gone */
-} udpai_log_slot;
-
-/* Sorted by seq. An item that changes moves to the end; holes are closed once they are the half. */
-typedef struct udpai_log {
-    udpai_log_slot *slots;
-    size_t n, capacity;
-    size_t n_live;
-    size_t first; /* no item stands before it */
-} udpai_log;
-
-/* Makes sure that one append succeeds. `moved` is told where items went. */
-typedef void (*udpai_log_moved_fn)(void *userdata, udpai_item *item, size_t slot);
-bool udpai_log_reserve(udpai_log *log, udpai_log_moved_fn moved, void *userdata);
-/* Returns the slot. Room was reserved. */
-size_t udpai_log_append(udpai_log *log, uint64_t seq, udpai_item *item);
-void udpai_log_clear_slot(udpai_log *log, size_t slot);
-/* The first slot at or after which seq > after; skips no holes. */
-size_t udpai_log_after(const udpai_log *log, uint64_t after);
-/* The first item with seq > after; NULL if there is none. */
-udpai_item *udpai_log_first_after(const udpai_log *log, uint64_t after);
-/* The slot of the oldest item; the log must not be empty. */
-size_t udpai_log_oldest(udpai_log *log);
-void udpai_log_done(udpai_log *log);
 
 /* ---- topic.c ---- */
 
@@ -110,7 +81,9 @@ struct udpai_fanout {
     void *interest_userdata;
     udpai_may_see_fn may_see;
     void *may_see_userdata;
-    udpai_list dirty_views;   /* during an apply */
+    udpai_list dirty_views; /* during an apply */
+    udpai_list idle_views;  /* that nobody uses, the one idle longest first */
+    udpai_map owners;
     udpai_list waiting;       /* subscriptions that wait for settled */
     udpai_list recent_bodies; /* the last used first */
     size_t body_bytes;
@@ -163,6 +136,7 @@ struct udpai_view {
     UDPAI_VECTOR(udpai_view_prefix *) prefixes;
     udpa_bytes *except_node;
     uint64_t visibility;
+    udpai_owner *owner; /* NULL: it counts for nobody */
     udpai_log live, tombstones;
     uint64_t tombstone_horizon; /* seq of the last tombstone that was dropped */
     udpai_set_hash set_hash;
@@ -172,15 +146,18 @@ struct udpai_view {
     udpai_list bodies; /* composed ones, the newest first */
     size_t n_bodies;
     uint64_t stamp;
+    udpai_list in_idle;
     udpai_timer linger;
 };
 
-/* Finds or makes the view of this selection, with everything it selects; NULL without memory, or
- * above the limit of views. Prefixes are a minimal cover. */
-udpai_view *udpai_view_get(udpai_topic *topic,
-                           const udpai_subscriber *subscriber,
-                           const udpai_str *prefixes,
-                           size_t n_prefixes);
+/* Finds or makes the view of this selection, with everything it selects. Prefixes are a minimal
+ * cover. */
+udpa_err udpai_view_get(udpai_topic *topic,
+                        const udpai_subscriber *subscriber,
+                        const udpai_str *prefixes,
+                        size_t n_prefixes,
+                        udpai_view **ret_view,
+                        udpa_error **ret_error);
 /* The last subscription has left. */
 void udpai_view_idle(udpai_view *view);
 void udpai_view_free(udpai_view *view);
@@ -190,6 +167,24 @@ udpa_err udpai_views_update(udpai_item *item, const udpa_resource *before);
 udpai_membership *udpai_item_membership(const udpai_item *item, const udpai_view *view);
 /* Is there a resource, and may a subscriber like this be shown it? */
 bool udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t visibility);
+
+/* ---- quota.c ---- */
+
+/* A peer, for what its subscribers may make together. */
+struct udpai_owner {
+    udpai_fanout *fanout;
+    size_t n_refs; /* of subscribers and views */
+    size_t n_views;
+    uint32_t name_len;
+    char name[];
+};
+
+udpai_str udpai_owner_key(const void *item);
+udpai_owner *udpai_owner_ref(udpai_owner *owner);
+udpai_owner *udpai_owner_unref(udpai_owner *owner);
+/* One more view may be made; for that, one that nobody uses may go. */
+udpa_err
+udpai_quota_make_room(udpai_fanout *fanout, const udpai_owner *owner, udpa_error **ret_error);
 
 /* ---- cache.c: composed bodies that others may want too ---- */
 
@@ -311,7 +306,8 @@ bool udpai_subscription_covers(const udpai_subscription *subscription, udpai_str
 
 /* The subscriber's selection has changed: what it asked for, or what it may see. `tell`: it is told
  * of what it does not see any more. */
-udpa_err udpai_subscription_reselect(udpai_subscription *subscription, bool tell);
+udpa_err
+udpai_subscription_reselect(udpai_subscription *subscription, bool tell, udpa_error **ret_error);
 void udpai_subscription_leave_view(udpai_subscription *subscription);
 /* Will the subscriber be sent the item's payload anyway, by its wildcards? */
 bool udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item);

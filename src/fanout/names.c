@@ -3,6 +3,8 @@
  * to. */
 #include "fanout/fanout_internal.h"
 
+#define SHOWN_MAX 200 /* of a name, in messages */
+
 static udpai_name_sub *
 find_sub(const udpai_subscription *subscription, udpai_str name)
 {
@@ -214,7 +216,7 @@ free_sub(udpai_name_sub *sub)
 }
 
 udpa_err
-udpai_subscribe_name(udpai_subscription *subscription, udpai_str name)
+udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_error **ret_error)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
     udpai_name_sub *sub = find_sub(subscription, name);
@@ -222,10 +224,14 @@ udpai_subscribe_name(udpai_subscription *subscription, udpai_str name)
     subscription->state_forced = true;
     if (!sub) {
         if (subscriber->n_names >= subscriber->fanout->options.max_names)
-            return UDPA_ERR_LIMIT;
+            return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                              "this stream has asked for %zu names, which is as many as one may "
+                              "(limits.max_names_per_stream); '%.*s' is one more",
+                              subscriber->n_names, (int)udpai_min_size(name.len, SHOWN_MAX),
+                              name.data);
         sub = new_sub(subscription, name);
         if (!sub)
-            return UDPA_ERR_NOMEM;
+            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     } else {
         udpai_held_forget(subscription, udpai_item_name(sub->target ? sub->target : sub->asked));
     }

@@ -89,6 +89,7 @@ udpai_subscriber_done(udpai_subscriber *subscriber)
         free_subscription(subscriber->subscriptions.items[i]);
     udpai_vector_done(&subscriber->subscriptions);
     subscriber->except_node = udpa_bytes_unref(subscriber->except_node);
+    subscriber->owner = udpai_owner_unref(subscriber->owner);
 }
 
 udpa_err
@@ -103,7 +104,7 @@ udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id)
     udpa_bytes_unref(subscriber->except_node);
     subscriber->except_node = except;
     for (size_t i = 0; i < subscriber->subscriptions.n && err == UDPA_OK; i++) {
-        err = udpai_subscription_reselect(subscriber->subscriptions.items[i], true);
+        err = udpai_subscription_reselect(subscriber->subscriptions.items[i], true, NULL);
         udpai_name_subs_update(subscriber->subscriptions.items[i]);
     }
     return err;

@@ -337,31 +337,28 @@ new_view(udpai_topic *topic, const udpai_subscriber *subscriber)
     view->topic = topic;
     view->except_node = udpa_bytes_ref(subscriber->except_node);
     view->visibility = subscriber->visibility;
+    view->owner = udpai_owner_ref(subscriber->owner);
     view->tombstone_horizon = topic->fanout->seq;
     udpai_list_init(&view->in_topic);
     udpai_list_init(&view->subscriptions);
     udpai_list_init(&view->dirty);
     udpai_list_init(&view->bodies);
+    udpai_list_init(&view->in_idle);
     udpai_timer_init(&view->linger, on_linger_end);
     udpai_list_append(&topic->views, &view->in_topic);
     topic->fanout->n_views++;
+    if (view->owner)
+        view->owner->n_views++;
     return view;
 }
 
-udpai_view *
-udpai_view_get(udpai_topic *topic,
-               const udpai_subscriber *subscriber,
-               const udpai_str *prefixes,
-               size_t n_prefixes)
+static udpai_view *
+make_view(udpai_topic *topic,
+          const udpai_subscriber *subscriber,
+          const udpai_str *prefixes,
+          size_t n_prefixes)
 {
-    udpai_view *view = find_view(topic, subscriber, prefixes, n_prefixes);
-    if (view) {
-        udpai_timer_cancel(&view->linger);
-        return view;
-    }
-    if (topic->fanout->n_views >= topic->fanout->options.max_views)
-        return NULL;
-    view = new_view(topic, subscriber);
+    udpai_view *view = new_view(topic, subscriber);
     bool made = view != NULL;
     for (size_t i = 0; made && i < n_prefixes; i++)
         made = attach_prefix(view, prefixes[i]);
@@ -372,10 +369,35 @@ udpai_view_get(udpai_topic *topic,
     return NULL;
 }
 
+udpa_err
+udpai_view_get(udpai_topic *topic,
+               const udpai_subscriber *subscriber,
+               const udpai_str *prefixes,
+               size_t n_prefixes,
+               udpai_view **ret_view,
+               udpa_error **ret_error)
+{
+    udpai_view *view = find_view(topic, subscriber, prefixes, n_prefixes);
+    if (view) {
+        udpai_timer_cancel(&view->linger);
+        udpai_list_remove(&view->in_idle);
+    } else {
+        udpa_err err = udpai_quota_make_room(topic->fanout, subscriber->owner, ret_error);
+        if (err != UDPA_OK)
+            return err;
+        view = make_view(topic, subscriber, prefixes, n_prefixes);
+    }
+    if (!view)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    *ret_view = view;
+    return UDPA_OK;
+}
+
 void
 udpai_view_idle(udpai_view *view)
 {
     udpai_fanout *fanout = view->topic->fanout;
+    udpai_list_append(&fanout->idle_views, &view->in_idle);
     udpai_timer_set(fanout->wheel, &view->linger,
                     fanout->wheel->now_ms + fanout->options.view_linger_ms);
 }
@@ -412,7 +434,11 @@ udpai_view_free(udpai_view *view)
     udpai_timer_cancel(&view->linger);
     udpai_list_remove(&view->in_topic);
     udpai_list_remove(&view->dirty);
+    udpai_list_remove(&view->in_idle);
     udpa_bytes_unref(view->except_node);
+    if (view->owner)
+        view->owner->n_views--;
+    udpai_owner_unref(view->owner);
     udpai_free(view);
     topic->fanout->n_views--;
     topic->n_subscriptions--;

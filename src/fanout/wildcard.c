@@ -165,21 +165,21 @@ move_to(udpai_subscription *subscription, udpai_view *view, bool tell)
 }
 
 udpa_err
-udpai_subscription_reselect(udpai_subscription *subscription, bool tell)
+udpai_subscription_reselect(udpai_subscription *subscription, bool tell, udpa_error **ret_error)
 {
-    const udpai_fanout *fanout = subscription->topic->fanout;
     size_t n = subscription->prefixes.n;
     udpai_view *view = NULL;
     if (n) {
         UDPAI_AUTO_FREE udpai_str *prefixes = udpai_alloc_array(n, sizeof(*prefixes));
         if (!prefixes)
-            return UDPA_ERR_NOMEM;
+            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
         for (size_t i = 0; i < n; i++)
             prefixes[i] = udpai_bytes_view(subscription->prefixes.items[i]);
         n = udpai_prefix_minimal_cover(prefixes, n);
-        view = udpai_view_get(subscription->topic, subscription->subscriber, prefixes, n);
-        if (!view)
-            return fanout->n_views < fanout->options.max_views ? UDPA_ERR_NOMEM : UDPA_ERR_LIMIT;
+        udpa_err err = udpai_view_get(subscription->topic, subscription->subscriber, prefixes, n,
+                                      &view, ret_error);
+        if (err != UDPA_OK)
+            return err;
     }
     if (view == subscription->view)
         return UDPA_OK;
@@ -187,7 +187,7 @@ udpai_subscription_reselect(udpai_subscription *subscription, bool tell)
     if (subscription->mode == UDPAI_MODE_STATE && tell)
         udpai_subscription_resend_state(subscription);
     udpai_subscription_wake(subscription);
-    return err;
+    return udpai_fail_code(ret_error, err);
 }
 
 static size_t
@@ -219,33 +219,44 @@ send_again(udpai_subscription *subscription, udpai_str prefix)
     return err;
 }
 
-udpa_err
-udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix)
+static udpa_err
+add_prefix(udpai_subscription *subscription, udpai_str prefix, udpa_error **ret_error)
 {
-    subscription->asked_ms = subscription->topic->fanout->wheel->now_ms;
-    if (find_prefix(subscription, prefix) < subscription->prefixes.n)
-        return send_again(subscription, prefix);
     if (subscription->prefixes.n >= PREFIXES_MAX)
-        return UDPA_ERR_LIMIT;
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "a stream has at most %d wildcards of one type: subscribe to a namespace "
+                          "that holds some of them",
+                          PREFIXES_MAX);
     udpa_bytes *copy = NULL;
     udpa_err err = udpa_bytes_new(&copy, prefix.data, prefix.len);
-    if (err != UDPA_OK)
-        return err;
-    if (!udpai_vector_push(&subscription->prefixes, copy)) {
+    if (err == UDPA_OK && !udpai_vector_push(&subscription->prefixes, copy))
+        err = UDPA_ERR_NOMEM;
+    if (err != UDPA_OK) {
         udpa_bytes_unref(copy);
-        return UDPA_ERR_NOMEM;
+        return udpai_fail_code(ret_error, err);
     }
-    udpai_view *before = subscription->view;
-    err = udpai_subscription_reselect(subscription, false);
+    err = udpai_subscription_reselect(subscription, false, ret_error);
     if (err != UDPA_OK) {
         subscription->prefixes.n--;
         udpa_bytes_unref(copy);
-        return err;
     }
+    return err;
+}
+
+udpa_err
+udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix, udpa_error **ret_error)
+{
+    subscription->asked_ms = subscription->topic->fanout->wheel->now_ms;
+    if (find_prefix(subscription, prefix) < subscription->prefixes.n)
+        return udpai_fail_code(ret_error, send_again(subscription, prefix));
+    const udpai_view *before = subscription->view;
+    udpa_err err = add_prefix(subscription, prefix, ret_error);
+    if (err != UDPA_OK)
+        return err;
     udpai_interest_wildcard(subscription->topic, prefix, true);
     /* A wider wildcard holds it already: asked for again, in effect. */
     if (subscription->mode == UDPAI_MODE_STATE || (before && before == subscription->view))
-        return send_again(subscription, prefix);
+        return udpai_fail_code(ret_error, send_again(subscription, prefix));
     return UDPA_OK;
 }
 
@@ -266,7 +277,7 @@ udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str prefix)
         return UDPA_OK;
     forget_prefix(subscription, index);
     udpai_held_forget_uncovered(subscription);
-    return udpai_subscription_reselect(subscription, false);
+    return udpai_subscription_reselect(subscription, false, NULL);
 }
 
 udpa_err
@@ -275,7 +286,7 @@ udpai_unsubscribe_all_wildcards(udpai_subscription *subscription)
     while (subscription->prefixes.n)
         forget_prefix(subscription, subscription->prefixes.n - 1);
     udpai_held_forget_uncovered(subscription);
-    return udpai_subscription_reselect(subscription, false);
+    return udpai_subscription_reselect(subscription, false, NULL);
 }
 
 bool

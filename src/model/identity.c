@@ -90,6 +90,16 @@ udpai_identity_name(const udpai_identity *identity)
     return n ? identity->names[0] : UDPAI_STR("");
 }
 
+udpai_str
+udpai_peer_counts_as(const udpai_identity *identity, udpai_str address)
+{
+    udpai_str name = udpai_identity_name(identity);
+    const char *port = address.len ? memrchr(address.data, ':', address.len) : NULL;
+    if (name.len == 0)
+        name = (udpai_str){address.data, port ? (size_t)(port - address.data) : address.len};
+    return name;
+}
+
 bool
 udpai_identity_matches(const udpai_identity *identity, udpai_str text)
 {

@@ -32,6 +32,10 @@ const udpai_identity_parts *udpai_identity_parts_of(const udpai_identity *identi
  * name, else empty. A NULL identity has no name. */
 udpai_str udpai_identity_name(const udpai_identity *identity);
 
+/* Whom a peer counts as where there is a limit for each: its name or, for want of one, its address
+ * (HOST:PORT) without the port. */
+udpai_str udpai_peer_counts_as(const udpai_identity *identity, udpai_str address);
+
 /* Is @p text one of its names, byte for byte? Nobody is called by an empty text. */
 bool udpai_identity_matches(const udpai_identity *identity, udpai_str text);
 

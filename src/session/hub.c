@@ -222,6 +222,18 @@ udpai_session_init(udpai_session *session,
     return UDPA_OK;
 }
 
+udpa_err
+udpai_session_init_subscriber(udpai_session *session,
+                              udpai_subscriber *subscriber,
+                              const udpai_subscriber_ops *ops,
+                              const udpai_renderer *renderer)
+{
+    const udpai_stream_info *info = &session->info;
+    udpai_str address = info->address ? udpai_bytes_view(info->address) : (udpai_str){0};
+    udpai_subscriber_init(subscriber, session->hub->fanout, ops, renderer);
+    return udpai_subscriber_set_owner(subscriber, udpai_peer_counts_as(info->identity, address));
+}
+
 void
 udpai_session_ready(udpai_session *session)
 {

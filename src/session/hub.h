@@ -124,6 +124,12 @@ udpa_err udpai_session_init(udpai_session *session,
                             udpai_hub *hub,
                             const udpai_session_ops *ops,
                             const udpai_stream_info *info);
+/* Begins a subscriber; what it makes others share counts for the session's peer. On UDPA_ERR_NOMEM
+ * it is good for nothing but its end. */
+udpa_err udpai_session_init_subscriber(udpai_session *session,
+                                       udpai_subscriber *subscriber,
+                                       const udpai_subscriber_ops *ops,
+                                       const udpai_renderer *renderer);
 /* It may have something to write. */
 void udpai_session_ready(udpai_session *session);
 /* Ends the stream; consumes the error (NULL: OK). Nothing is written or received any more. */

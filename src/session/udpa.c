@@ -70,14 +70,15 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
         udpai_free(udpa);
         return err;
     }
-    udpai_subscriber_init(&udpa->subscriber, udpai_hub_fanout(hub), &subscriber_ops, NULL);
     udpai_list_init(&udpa->controls);
     udpai_list_init(&udpa->in_flight);
     udpai_map_init(&udpa->asked, asked_key);
     udpa->is_source = info->is_source;
-    udpai_udpa_choose_renderer(udpa);
     *ret_session = &udpa->session;
-    err = report_opened(udpa);
+    err = udpai_session_init_subscriber(&udpa->session, &udpa->subscriber, &subscriber_ops, NULL);
+    udpai_udpa_choose_renderer(udpa);
+    if (err == UDPA_OK)
+        err = report_opened(udpa);
     if (err == UDPA_OK)
         err = udpai_udpa_send(udpa, udpai_node_compose(udpai_hub_settings(hub)->info));
     if (err != UDPA_OK)
@@ -141,11 +142,11 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
     udpai_udpa_choose_renderer(udpa);
     if (udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE))
         err = udpai_subscriber_set_except(&udpa->subscriber, id);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
     udpai_report *report = udpai_report_new(UDPAI_REPORT_NODE);
-    if (!report || err != UDPA_OK) {
-        udpai_report_free(report);
-        return UDPA_ERR_NOMEM;
-    }
+    if (!report)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     report->session = udpa->session.id;
     report->link = udpa->session.info.link;
     report->info = udpai_node_info_ref(info);

@@ -127,17 +127,14 @@ subscribe_one(udpai_udpa *udpa,
     udpa_error *error = NULL;
     udpa_err err;
     if (udpai_name_is_wildcard(name)) {
-        err = udpai_subscribe_wildcard(subscription, message->name_space);
+        err = udpai_subscribe_wildcard(subscription, message->name_space, &error);
     } else {
         err = check_name(message, name, &error);
         if (err == UDPA_OK)
-            err = udpai_subscribe_name(subscription, name);
+            err = udpai_subscribe_name(subscription, name, &error);
     }
-    if (err == UDPA_OK || is_ours(err))
-        return err;
-    if (!error)
-        error = udpa_error_new(err, NULL, "too many subscriptions: %s", udpa_err_text(err));
-    err = refuse(udpa, message, &name, 1, error);
+    if (err != UDPA_OK && !is_ours(err))
+        err = refuse(udpa, message, &name, 1, error);
     udpa_error_unref(error);
     return err;
 }

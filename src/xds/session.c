@@ -35,9 +35,11 @@ udpai_xds_session_new(udpai_session **ret_session,
     }
     xds->protocol = protocol;
     xds->settings = info->context;
-    udpai_subscriber_init(&xds->subscriber, udpai_hub_fanout(hub), &subscriber_ops,
-                          protocol->choose_renderer(xds));
     *ret_session = &xds->session;
+    err = udpai_session_init_subscriber(&xds->session, &xds->subscriber, &subscriber_ops,
+                                        protocol->choose_renderer(xds));
+    if (err != UDPA_OK)
+        udpai_session_finish(&xds->session, NULL);
     return UDPA_OK;
 }
 

@@ -8,7 +8,7 @@
 /* In the delta protocol something is always answered; whether there was anything is known when all
  * that there is has been sent (session.c). */
 static udpa_err
-add_prefixes(udpai_xds *xds, udpai_subscription *subscription, bool is_new)
+add_prefixes(udpai_xds *xds, udpai_subscription *subscription, bool is_new, udpa_error **ret_error)
 {
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     bool awaits = xds->protocol->has_removals && type->n_awaited == 0;
@@ -17,13 +17,13 @@ add_prefixes(udpai_xds *xds, udpai_subscription *subscription, bool is_new)
         char room[UDPAI_NAME_MAX];
         udpai_str prefix = udpai_xds_wildcard_prefix(xds->settings, i, room);
         if (is_new)
-            err = udpai_subscribe_wildcard(subscription, prefix);
+            err = udpai_subscribe_wildcard(subscription, prefix, ret_error);
         if (err == UDPA_OK && awaits) {
             err = udpai_subscription_await_complete(subscription, prefix, NULL, 0);
             type->n_awaited += err == UDPA_OK;
         }
     }
-    return err;
+    return udpai_fail_code(ret_error, err);
 }
 
 udpa_err
@@ -35,12 +35,7 @@ udpai_xds_subscribe_wildcard(udpai_xds *xds,
     udpai_xds_type_of(subscription)->is_answered = false;
     if (!is_new)
         udpai_subscription_resend_all(subscription);
-    udpa_err err = add_prefixes(xds, subscription, is_new);
-    if (err == UDPA_ERR_LIMIT)
-        return udpai_fail(ret_error, err,
-                          "this node has as many views as it may have (limits.max_views): "
-                          "it cannot serve one more selection of namespaces");
-    return err;
+    return add_prefixes(xds, subscription, is_new, ret_error);
 }
 
 static udpa_err
@@ -77,11 +72,5 @@ udpai_xds_subscribe_name(udpai_xds *xds,
     udpai_str full;
     if (!udpai_xds_name_from_client(xds->settings, name, room, &full))
         return note_unnameable(xds, udpai_xds_type_of(subscription), name, ret_error);
-    udpa_err err = udpai_subscribe_name(subscription, full);
-    if (err == UDPA_ERR_LIMIT)
-        return udpai_fail(ret_error, err,
-                          "this stream has asked for %zu names, which is as many as one may "
-                          "(limits.max_names_per_stream); '%.*s' is one more",
-                          xds->subscriber.n_names, SHOWN(name));
-    return err;
+    return udpai_subscribe_name(subscription, full, ret_error);
 }

@@ -50,6 +50,7 @@ fake_hub_options(void)
                 .view_linger_ms = 1000,
                 .tombstones_min = 64,
                 .max_views = 64,
+                .max_views_per_owner = 64,
                 .max_names = 100000,
                 .body_cache_bytes = (size_t)4 << 20,
                 .response_bytes = (size_t)1 << 20,

@@ -490,6 +490,7 @@ make_halves(sim_node *node, const sim_node_plan *plan)
                    .view_linger_ms = 1000,
                    .tombstones_min = 8,
                    .max_views = 1000,
+                   .max_views_per_owner = 1000,
                    .max_names = 1000,
                    .body_cache_bytes = 1 << 20,
                    .response_bytes = 2000},

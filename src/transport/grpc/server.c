@@ -56,20 +56,13 @@ refuse(udpai_stream *stream, udpa_err err, udpa_error *error)
     udpa_error_unref(error);
 }
 
-/* Whom a stream counts for: a peer's name, or for want of one its address. */
 static udpa_err
 admit(udpai_stream *stream, const udpai_identity *identity, udpa_error **ret_error)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *address = NULL;
-    udpai_str name = udpai_identity_name(identity);
-    if (name.len == 0) {
-        address = udpai_call_address(stream->call);
-        if (!address)
-            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-        name = udpai_bytes_view(address);
-        const char *port = memrchr(name.data, ':', name.len);
-        name.len = port ? (size_t)(port - name.data) : name.len;
-    }
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *address = udpai_call_address(stream->call);
+    if (!address)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpai_str name = udpai_peer_counts_as(identity, udpai_bytes_view(address));
     return udpai_admission_enter(&stream->thread->admission, name, &stream->admitted, ret_error);
 }
 

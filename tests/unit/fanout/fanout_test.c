@@ -157,6 +157,7 @@ fanout_bed_init(fanout_bed *bed)
         .view_linger_ms = 1000,
         .tombstones_min = 64,
         .max_views = 100,
+        .max_views_per_owner = 100,
         .max_names = 100,
         .body_cache_bytes = 1 << 20,
         .response_bytes = 1 << 20,
@@ -403,7 +404,7 @@ fanout_of(fanout_reader *reader, const char *type)
 void
 fanout_wildcard(fanout_reader *reader, const char *type, const char *prefix)
 {
-    assert_ok(udpai_subscribe_wildcard(fanout_of(reader, type), udpai_str_from(prefix)));
+    assert_ok(udpai_subscribe_wildcard(fanout_of(reader, type), udpai_str_from(prefix), NULL));
 }
 
 void
@@ -419,7 +420,7 @@ fanout_ask(fanout_reader *reader, const char *type, const char *names)
         size_t n = strcspn(names, " ");
         char full[128];
         long_name(full, (udpai_str){names, n});
-        assert_ok(udpai_subscribe_name(fanout_of(reader, type), udpai_str_from(full)));
+        assert_ok(udpai_subscribe_name(fanout_of(reader, type), udpai_str_from(full), NULL));
         names += n + (names[n] == ' ');
     }
 }

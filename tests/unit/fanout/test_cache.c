@@ -52,7 +52,7 @@ test_a_thousand_share_one_body(void **state)
         udpai_subscription *subscription =
             udpai_subscriber_get(&readers[i].subscriber, UDPAI_STR(TEST_CDS), UDPAI_MODE_DELTA);
         assert_non_null(subscription);
-        assert_ok(udpai_subscribe_wildcard(subscription, UDPAI_STR("com.acme")));
+        assert_ok(udpai_subscribe_wildcard(subscription, UDPAI_STR("com.acme"), NULL));
     }
     assert_int_equal(drain(readers), MANY);
     assert_int_equal(bed->n_composed, 1);

@@ -292,11 +292,11 @@ test_a_horizon_concerns_only_who_needs_removals(void **state)
     fanout_settle(bed);
     fanout_change(bed, "+CDS/a=1 +CDS/b=1 +CDS/c=1");
     fanout_open(&one, bed);
-    assert_ok(
-        udpai_subscribe_wildcard(fanout_in_mode(&one, "CDS", UDPAI_MODE_GROUPED), (udpai_str){0}));
+    assert_ok(udpai_subscribe_wildcard(fanout_in_mode(&one, "CDS", UDPAI_MODE_GROUPED),
+                                       (udpai_str){0}, NULL));
     fanout_open(&two, bed);
-    assert_ok(
-        udpai_subscribe_wildcard(fanout_in_mode(&two, "CDS", UDPAI_MODE_STATE), (udpai_str){0}));
+    assert_ok(udpai_subscribe_wildcard(fanout_in_mode(&two, "CDS", UDPAI_MODE_STATE),
+                                       (udpai_str){0}, NULL));
     assert_all(&one, "CDS[a=1 b=1 c=1]");
     assert_all(&two, "CDS*[a=1 b=1 c=1]");
     fanout_change(bed, "-CDS/a -CDS/b -CDS/c");

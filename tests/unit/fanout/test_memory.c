@@ -60,13 +60,13 @@ step(struct life *life, unsigned number, udpa_err *ret_err)
         *ret_err = get(&life->eds, life, TEST_EDS);
         break;
     case 2:
-        *ret_err = udpai_subscribe_wildcard(life->cds, UDPAI_STR("com.acme"));
+        *ret_err = udpai_subscribe_wildcard(life->cds, UDPAI_STR("com.acme"), NULL);
         break;
     case 3:
-        *ret_err = udpai_subscribe_name(life->eds, a);
+        *ret_err = udpai_subscribe_name(life->eds, a, NULL);
         break;
     case 4:
-        *ret_err = udpai_subscribe_name(life->eds, none);
+        *ret_err = udpai_subscribe_name(life->eds, none, NULL);
         break;
     case 5:
         *ret_err = udpai_subscription_await_complete(life->eds, (udpai_str){0}, &none, 1);
@@ -78,7 +78,7 @@ step(struct life *life, unsigned number, udpa_err *ret_err)
         *ret_err = udpai_subscriber_set_except(&life->reader.subscriber, UDPAI_STR("n1"));
         break;
     case 9:
-        *ret_err = udpai_subscribe_wildcard(life->cds, UDPAI_STR("org"));
+        *ret_err = udpai_subscribe_wildcard(life->cds, UDPAI_STR("org"), NULL);
         break;
     case 6:
     case 10:

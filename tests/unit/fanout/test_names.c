@@ -232,11 +232,11 @@ test_a_subscriber_has_so_many_names(void **state)
     fanout_ask(&one, "CDS", "a b");
     fanout_ask(&one, "EDS", "a");
     udpai_subscription *eds = fanout_of(&one, "EDS");
-    assert_int_equal(udpai_subscribe_name(eds, UDPAI_STR("com.acme/b")), UDPA_ERR_LIMIT);
+    assert_int_equal(udpai_subscribe_name(eds, UDPAI_STR("com.acme/b"), NULL), UDPA_ERR_LIMIT);
     assert_false(udpai_subscription_has_name(eds, UDPAI_STR("com.acme/b")));
-    assert_ok(udpai_subscribe_name(eds, UDPAI_STR("com.acme/a")));
+    assert_ok(udpai_subscribe_name(eds, UDPAI_STR("com.acme/a"), NULL));
     drop_name(&one, "CDS", "com.acme/a", false);
-    assert_ok(udpai_subscribe_name(eds, UDPAI_STR("com.acme/b")));
+    assert_ok(udpai_subscribe_name(eds, UDPAI_STR("com.acme/b"), NULL));
     assert_int_equal(one.subscriber.n_names, 3);
     fanout_close(&one);
 }

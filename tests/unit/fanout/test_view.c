@@ -93,11 +93,74 @@ test_there_are_so_many_views(void **state)
     fanout_open(&two, bed);
     fanout_wildcard(&two, "CDS", "com.acme");
     udpai_subscription *subscription = fanout_of(&two, "EDS");
-    assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("com")), UDPA_ERR_LIMIT);
+    assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("com"), NULL),
+                     UDPA_ERR_LIMIT);
     assert_false(udpai_subscription_has_wildcard(subscription));
     subscription = fanout_of(&two, "CDS");
-    assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("org")), UDPA_ERR_LIMIT);
+    assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("org"), NULL),
+                     UDPA_ERR_LIMIT);
     assert_int_equal(udpai_subscription_n_prefixes(subscription), 1);
+    assert_all(&two, "CDS[a=1]");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+/* What one peer makes in many streams counts for it alone; what others share with it, too. */
+static void
+test_one_peer_makes_so_many_views(void **state)
+{
+    fanout_bed *bed = *state;
+    bed->options.max_views_per_owner = 2;
+    fanout_bed_restart(bed);
+    fanout_change(bed, "+CDS/a=1 +EDS/a=1");
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_open(&three, bed);
+    assert_ok(udpai_subscriber_set_owner(&one.subscriber, UDPAI_STR("edge")));
+    assert_ok(udpai_subscriber_set_owner(&two.subscriber, UDPAI_STR("edge")));
+    assert_ok(udpai_subscriber_set_owner(&three.subscriber, UDPAI_STR("other")));
+    fanout_wildcard(&one, "CDS", "com");
+    fanout_wildcard(&two, "EDS", "com");
+    udpai_subscription *subscription = fanout_of(&two, "CDS");
+    udpa_error *error = NULL;
+    assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("com.acme"), &error),
+                     UDPA_ERR_LIMIT);
+    assert_non_null(strstr(udpa_error_message(error), "'edge'"));
+    assert_non_null(strstr(udpa_error_message(error), "limits.max_views_per_identity"));
+    udpa_error_unref(error);
+    fanout_wildcard(&two, "CDS", "com"); /* there is that one already */
+    fanout_wildcard(&three, "CDS", "com.acme");
+    assert_all(&two, "CDS[a=1] EDS[a=1]");
+    assert_all(&three, "CDS[a=1]");
+    fanout_close(&one);
+    fanout_close(&two);
+    fanout_close(&three);
+}
+
+/* Who goes from selection to selection does not wait for those that are only kept for a while. */
+static void
+test_idle_views_make_room(void **state)
+{
+    fanout_bed *bed = *state;
+    bed->options.max_views = 3;
+    bed->options.max_views_per_owner = 2;
+    bed->options.view_linger_ms = 100000;
+    fanout_bed_restart(bed);
+    fanout_change(bed, "+CDS/a=1");
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    assert_ok(udpai_subscriber_set_owner(&one.subscriber, UDPAI_STR("edge")));
+    fanout_wildcard(&two, "CDS", "org");
+    static const char *const prefixes[] = {"com", "com.acme", "net", "de", "com.acme/a", "com"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(prefixes); i++) {
+        fanout_wildcard(&one, "CDS", prefixes[i]);
+        fanout_drop_wildcard(&one, "CDS", prefixes[i]);
+        assert_true(udpai_fanout_n_views(bed->fanout) <= 3);
+    }
+    fanout_drop_wildcard(&two, "CDS", "org");
+    fanout_wildcard(&two, "CDS", "com.acme");
+    fanout_wildcard(&two, "EDS", "com.acme");
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 3);
     assert_all(&two, "CDS[a=1]");
     fanout_close(&one);
     fanout_close(&two);
@@ -317,6 +380,8 @@ main(void)
         fanout_test(test_another_visibility_is_another_view),
         fanout_test(test_an_unused_view_lingers),
         fanout_test(test_there_are_so_many_views),
+        fanout_test(test_one_peer_makes_so_many_views),
+        fanout_test(test_idle_views_make_room),
         fanout_test(test_prefixes_end_at_borders),
         fanout_test(test_what_came_from_a_node_is_not_offered_to_it),
         fanout_test(test_what_is_lazy_comes_by_name_alone),

@@ -89,6 +89,19 @@ any_of_its_names_matches_and_nothing_else(void **state)
 }
 
 static void
+a_peer_counts_as_its_name_or_its_address(void **state)
+{
+    (void)state;
+    udpai_identity *identity = identity_of("edge", 0, 0);
+    assert_str(udpai_peer_counts_as(identity, UDPAI_STR("192.0.2.1:4242")), "edge");
+    udpai_identity_unref(identity);
+    assert_str(udpai_peer_counts_as(NULL, UDPAI_STR("192.0.2.1:4242")), "192.0.2.1");
+    assert_str(udpai_peer_counts_as(NULL, UDPAI_STR("[2001:db8::1]:4242")), "[2001:db8::1]");
+    assert_str(udpai_peer_counts_as(NULL, UDPAI_STR("unix")), "unix");
+    assert_str(udpai_peer_counts_as(NULL, (udpai_str){0}), "");
+}
+
+static void
 references_are_counted(void **state)
 {
     (void)state;
@@ -126,6 +139,7 @@ main(void)
         cmocka_unit_test(everything_is_copied),
         cmocka_unit_test(the_name_is_the_first_there_is),
         cmocka_unit_test(any_of_its_names_matches_and_nothing_else),
+        cmocka_unit_test(a_peer_counts_as_its_name_or_its_address),
         cmocka_unit_test(references_are_counted),
         cmocka_unit_test(lack_of_memory_leaves_nothing),
     };

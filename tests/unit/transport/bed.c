@@ -237,6 +237,7 @@ bed_start(test_bed *self, const udpai_stream_thread_options *given)
                    .view_linger_ms = 1000,
                    .tombstones_min = 8,
                    .max_views = 1000,
+                   .max_views_per_owner = 1000,
                    .max_names = 1000,
                    .body_cache_bytes = 1 << 20,
                    .response_bytes = 65536},
