@@ -103,8 +103,9 @@ class Node(Process):
 
     def __init__(self, test, name, port=0, bootstrap=None):
         self.name = name
-        command = [test.build / 'udpad', '--listen', f'127.0.0.1:{port}', '--node-id', name,
-                   '--state', test.work / f'{name}-data']
+        command = [test.build / 'udpad', '--node-id', name, '--state', test.work / f'{name}-data']
+        if port is not None: # else the bootstrap file says where
+            command += ['--listen', f'127.0.0.1:{port}']
         if bootstrap:
             command += ['-c', bootstrap]
         super().__init__(command, test.work / f'{name}.log')

@@ -3,6 +3,8 @@
 """udpad as its operator meets it: what a receipt has confirmed survives a kill, mistakes are told
 with what, where and what to do, and nothing that was accepted is lost by them.
 """
+import signal
+import ssl
 import subprocess
 import sys
 
@@ -128,11 +130,46 @@ def bear_bad_files(test):
     check('and the mended one, without a restart', set(found) == {'local/good', 'local/mended'})
 
 
+def shown_certificate(node):
+    return ssl.get_server_certificate(('127.0.0.1', node.port))
+
+
+def renew_certificates(test):
+    folder = test.work / 'renewed'
+
+    def issue(*names):
+        subprocess.run([SOURCE / 'certs' / 'make-development-ca', folder, 'node', *names],
+                       check=True, stdout=subprocess.DEVNULL)
+        return (folder / 'node.crt').read_text(encoding='utf-8')
+
+    first = issue()
+    bootstrap = test.work / 'renewed.yaml'
+    bootstrap.write_text('sockets:\n  - address: 127.0.0.1:0\n    tls:\n'
+                         f'      certificate_file: {folder}/node.crt\n'
+                         f'      private_key_file: {folder}/node.key\n', encoding='utf-8')
+    node = Node(test, 'renewing', bootstrap=bootstrap, port=None)
+    check('the certificate is shown', shown_certificate(node).strip() in first)
+    (folder / 'node.crt').write_text('none', encoding='utf-8')
+    node.process.send_signal(signal.SIGHUP)
+    line = node.wait_for_log('stay as they were')
+    check(f'one that cannot be read is told: {line}', 'node.crt' in line)
+    check('and the old one stays', shown_certificate(node).strip() in first)
+    (folder / 'node.crt').unlink()
+    second = issue('--dns', 'renewed.test', '--ip', '127.0.0.1')
+    check('another one was issued', first != second)
+    node.process.send_signal(signal.SIGHUP)
+    line = node.wait_for_log('were read again')
+    check('after SIGHUP the new one is shown', shown_certificate(node).strip() in second)
+    check('and it is said what a reload does not do',
+          'takes a restart' in node.wait_for_log('takes a restart', after=line))
+
+
 def body(test):
     node = survive_kills(test)
     tell_mistakes(test, node)
     refuse_other_key(test)
     bear_bad_files(test)
+    renew_certificates(test)
 
 
 if __name__ == '__main__':
