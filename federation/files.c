@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources that do not come by a stream: files, what was kept, and what the node says of itself.
- */
+/* Resources that do not come by a stream: files, and what the node says of itself. */
 #include "federation/node_internal.h"
 
 #include <stdio.h>
@@ -112,8 +111,8 @@ set_all(udpai_node *node,
     return first;
 }
 
-static udpai_origin *
-directory_origin(udpai_node *node, udpai_str root)
+udpai_origin *
+udpai_files_origin(udpai_node *node, udpai_str root)
 {
     udpai_strbuf key = {0};
     udpai_strbuf_puts(&key, "path:");
@@ -128,8 +127,8 @@ directory_origin(udpai_node *node, udpai_str root)
     return origin;
 }
 
-static udpai_expected *
-find_expected(const udpai_node *node, udpai_str root)
+udpai_expected *
+udpai_files_expected(const udpai_node *node, udpai_str root)
 {
     for (size_t i = 0; i < node->expected_files.n; i++)
         if (udpai_str_eq(udpai_bytes_view(node->expected_files.items[i].root), root))
@@ -141,12 +140,12 @@ find_expected(const udpai_node *node, udpai_str root)
 static void
 directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
 {
-    udpai_expected *expected = find_expected(node, root);
+    udpai_expected *expected = udpai_files_expected(node, root);
     if (!expected || expected->is_known)
         return;
     expected->is_known = true;
-    if (node->is_durable &&
-        udpai_store_mark(node->store, origin, (udpai_str){0}, (udpai_str){0}) != UDPA_OK)
+    if (node->is_durable && udpai_store_note(node->store, UDPAI_DURABLE_MARK, origin,
+                                             (udpai_str){0}, (udpai_str){0}) != UDPA_OK)
         udpai_log(UDPA_LOG_WARNING, "federation",
                   "that all of %.*s was read could not be noted: %s", (int)root.len, root.data,
                   udpa_err_text(UDPA_ERR_NOMEM));
@@ -181,7 +180,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
 {
     udpai_source *source =
         directory->source.len ? udpai_map_get(&node->sources, directory->source) : NULL;
-    udpai_origin *origin = source ? source->origin : directory_origin(node, directory->root);
+    udpai_origin *origin = source ? source->origin : udpai_files_origin(node, directory->root);
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_str authority =
@@ -234,117 +233,4 @@ udpai_node_set_own(udpai_node *node,
     udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_NODE, 0);
     const struct wanted list = {.resources = resources, .n = n_resources};
     return set_all(node, origin, type_url, udpai_bytes_view(node->authority), &list, NULL);
-}
-
-/* ---- what was kept ---- */
-
-static udpai_source *
-source_of_origin(const udpai_node *node, udpai_str key)
-{
-    udpai_str head = UDPAI_STR("source:");
-    if (!udpai_str_starts(key, head))
-        return NULL;
-    return udpai_map_get(&node->sources, (udpai_str){key.data + head.len, key.len - head.len});
-}
-
-/* The directory that an origin's key names, if it will be read. */
-static udpai_expected *
-expected_of_origin(const udpai_node *node, udpai_str key)
-{
-    udpai_str head = UDPAI_STR("path:");
-    if (!udpai_str_starts(key, head))
-        return NULL;
-    return find_expected(node, (udpai_str){key.data + head.len, key.len - head.len});
-}
-
-static void
-restore_mark(const udpai_node *node, const udpai_durable_op *op)
-{
-    udpai_expected *expected = expected_of_origin(node, udpai_bytes_view(op->origin));
-    if (expected)
-        expected->is_known = true;
-    const udpai_source *source = source_of_origin(node, udpai_bytes_view(op->origin));
-    if (!source)
-        return;
-    udpai_str type = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
-    udpai_providers_expect(source->node, type);
-    UDPAI_LIST_FOREACH (at, &source->scopes) {
-        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (udpai_str_eq(udpai_bytes_view(scope->type), type) &&
-            udpai_str_eq(udpai_bytes_view(scope->prefix), udpai_bytes_view(op->name)))
-            scope->is_known = true;
-    }
-}
-
-/* What belongs to a ConfigSource or directory that is configured no more is left out, and is
- * forgotten when the node starts. */
-static udpa_err
-leave_out(udpai_node *node, udpa_bytes *key)
-{
-    for (size_t i = 0; i < node->forgotten.n; i++)
-        if (udpai_str_eq(udpai_bytes_view(node->forgotten.items[i]), udpai_bytes_view(key)))
-            return UDPA_OK;
-    if (!udpai_vector_push(&node->forgotten, key))
-        return UDPA_ERR_NOMEM;
-    udpa_bytes_ref(key);
-    return UDPA_OK;
-}
-
-void
-udpai_files_forget(udpai_node *node)
-{
-    udpai_durable_batch *batch = node->forgotten.n ? udpai_durable_batch_new() : NULL;
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < node->forgotten.n; i++) {
-        const udpai_durable_op op = {
-            .kind = UDPAI_DURABLE_FORGET_ORIGIN,
-            .origin = node->forgotten.items[i],
-        };
-        if (batch && err == UDPA_OK)
-            err = udpai_durable_batch_add(batch, &op);
-        udpa_bytes_unref(node->forgotten.items[i]);
-    }
-    udpai_vector_done(&node->forgotten);
-    if (batch && err == UDPA_OK && node->env.commit)
-        node->env.commit(node->env.userdata, batch, ++node->last_ticket);
-    else
-        udpai_durable_batch_free(batch); /* without memory: at the next start */
-}
-
-static udpa_err
-restore_contribution(udpai_node *node, const udpai_durable_op *op)
-{
-    udpai_str key = udpai_bytes_view(op->origin);
-    const udpai_expected *expected = expected_of_origin(node, key);
-    bool of_source = udpai_str_starts(key, UDPAI_STR("source:"));
-    bool of_files = udpai_str_starts(key, UDPAI_STR("path:"));
-    if ((of_source && !source_of_origin(node, key)) || (of_files && !expected))
-        return leave_out(node, op->origin);
-    udpai_origin *origin = of_files ? directory_origin(node, udpai_bytes_view(expected->root))
-                                    : udpai_store_origin(node->store, key);
-    if (!origin)
-        return UDPA_ERR_NOMEM;
-    udpai_origin_set_durable(origin, true);
-    uint64_t deadline_ms = 0;
-    if (op->expires_us) {
-        int64_t left_us = op->expires_us - node->env.wall_us(node->env.userdata);
-        if (left_us <= 0)
-            return UDPA_OK;
-        deadline_ms = udpai_node_now(node) + (uint64_t)left_us / 1000 + 1;
-    }
-    return udpai_store_put(node->store, origin, op->resource, deadline_ms, NULL);
-}
-
-udpa_err
-udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
-{
-    udpa_err err = UDPA_OK;
-    udpai_store_set_loading(node->store, true);
-    if (op->kind == UDPAI_DURABLE_MARK)
-        restore_mark(node, op);
-    else if (op->kind == UDPAI_DURABLE_PUT)
-        err = restore_contribution(node, op);
-    udpai_store_set_loading(node->store, false);
-    udpai_node_touch(node);
-    return err;
 }

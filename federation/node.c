@@ -172,7 +172,7 @@ void
 udpai_node_start(udpai_node *node)
 {
     node->is_started = true;
-    udpai_files_forget(node);
+    udpai_restore_end(node);
     udpai_node_touch(node);
 }
 

@@ -278,12 +278,20 @@ void udpai_providers_evaluate(udpai_node *node);
 udpai_settled *udpai_providers_settled(const udpai_node *node);
 /* The type was asked for before a restart, so it will be again. */
 void udpai_providers_expect(udpai_node *node, udpai_str type_url);
+/* What the source has of the type counted before a restart, so it does again. */
+void udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_str type_url);
 void udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 
 /* files.c */
 
+udpai_origin *udpai_files_origin(udpai_node *node, udpai_str root);
+/* The directory of this root, if it is one that will be read. */
+udpai_expected *udpai_files_expected(const udpai_node *node, udpai_str root);
+
+/* restore.c */
+
 /* Has the durable engine forget what belongs to nothing any more. */
-void udpai_files_forget(udpai_node *node);
+void udpai_restore_end(udpai_node *node);
 
 /* intake.c */
 void udpai_intake(udpai_node *node, udpai_peer *peer, udpai_publication *publication);

@@ -105,7 +105,7 @@ must_be_complete(const udpai_provider *provider, size_t index)
         const udpai_descriptor *before = &provider->descriptors.items[i];
         if (before->continuation == UDPAI_STOP_ON_SUCCESS && before->is_eligible &&
             overlap(before, self) && !counts(provider, i) &&
-            udpai_origin_n_contributions(before->source->origin))
+            udpai_origin_has(before->source->origin, udpai_bytes_view(provider->type)))
             return true;
     }
     return false;
@@ -143,6 +143,19 @@ choose_eligible(udpai_provider *provider)
             provider->descriptors.items[i].is_eligible = false;
 }
 
+/* Kept, so that after a restart the same source counts as before it. Without memory it is not; what
+ * counts then is found out anew. */
+static void
+set_in_use(udpai_node *node, udpai_origin *origin, udpai_str type_url, bool in_use)
+{
+    if (udpai_origin_is_eligible(origin, type_url) == in_use)
+        return;
+    (void)udpai_origin_set_eligible(node->store, origin, type_url, in_use);
+    if (node->is_durable)
+        (void)udpai_store_note(node->store, in_use ? UDPAI_DURABLE_USE : UDPAI_DURABLE_DISUSE,
+                               origin, type_url, (udpai_str){0});
+}
+
 /* One source may stand in several descriptors of a type; it counts if it does in one. */
 static void
 tell_store(udpai_node *node, const udpai_provider *provider)
@@ -153,8 +166,7 @@ tell_store(udpai_node *node, const udpai_provider *provider)
         for (size_t k = 0; k < provider->descriptors.n; k++)
             eligible |= provider->descriptors.items[k].source == descriptor->source &&
                         provider->descriptors.items[k].is_eligible;
-        (void)udpai_origin_set_eligible(node->store, descriptor->source->origin,
-                                        udpai_bytes_view(provider->type), eligible);
+        set_in_use(node, descriptor->source->origin, udpai_bytes_view(provider->type), eligible);
     }
 }
 
@@ -201,14 +213,15 @@ static bool
 is_ruled_out(const udpai_provider *provider, size_t index)
 {
     const udpai_descriptor *self = &provider->descriptors.items[index];
-    if (!self->is_reached)
-        return true;
+    if (!self->is_reached) /* unless it counted before a restart, and is not read again yet */
+        return !(self->source->kind == UDPAI_SOURCE_PATH && self->is_eligible);
     /* Only behind STOP_ON_SUCCESS does a later one stand in; elsewhere they complete each other. */
     if (self->continuation != UDPAI_STOP_ON_SUCCESS || counts(provider, index))
         return false;
     for (size_t i = index + 1; i < provider->descriptors.n; i++) {
         const udpai_descriptor *later = &provider->descriptors.items[i];
-        if (later->is_reached && (later->on_demand ? is_complete(later) : later->scope->is_known) &&
+        if (later->is_reached && later->is_eligible &&
+            (later->on_demand ? is_complete(later) : later->scope->is_known) &&
             udpai_prefix_covers(udpai_bytes_view(later->prefix), udpai_bytes_view(self->prefix)))
             return true;
     }
@@ -492,6 +505,19 @@ void
 udpai_providers_expect(udpai_node *node, udpai_str type_url)
 {
     (void)provider_of(node, type_url);
+}
+
+void
+udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_str type_url)
+{
+    const udpai_provider *provider = provider_of(node, type_url);
+    for (size_t i = 0; provider && i < provider->descriptors.n; i++) {
+        udpai_descriptor *descriptor = &provider->descriptors.items[i];
+        if (descriptor->source != source)
+            continue;
+        descriptor->is_eligible = true;
+        (void)udpai_origin_set_eligible(node->store, source->origin, type_url, true);
+    }
 }
 
 void

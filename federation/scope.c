@@ -426,14 +426,23 @@ udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str nam
     return NULL;
 }
 
+/* Without memory it is not kept: after a restart it is asked for before anything negative is said.
+ */
+static void
+note_known(const udpai_scope *scope)
+{
+    udpai_origin *origin = scope->source->origin;
+    if (udpai_origin_is_durable(origin))
+        (void)udpai_store_note(scope->source->node->store, UDPAI_DURABLE_MARK, origin,
+                               udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix));
+}
+
 static void
 mark_known(udpai_scope *scope)
 {
-    udpai_node *node = scope->source->node;
     scope->is_complete = true;
     if (!scope->is_known)
-        (void)udpai_store_mark(node->store, scope->source->origin, udpai_bytes_view(scope->type),
-                               udpai_bytes_view(scope->prefix));
+        note_known(scope);
     scope->is_known = true;
     if (udpai_source_has_said_all(scope->source))
         scope->source->is_hung = false;

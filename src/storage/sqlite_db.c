@@ -13,9 +13,16 @@
 
 #define FILE_NAME "udpa.db"
 #define APPLICATION_ID 1969516641 /* "udpa" */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number) TEXT_OF_(number)
+
+#define TABLE_OF_USES                                                                              \
+    "CREATE TABLE in_use ("                                                                        \
+    " origin TEXT NOT NULL,"                                                                       \
+    " type_url TEXT NOT NULL,"                                                                     \
+    " PRIMARY KEY (origin, type_url)) WITHOUT ROWID;"
+#define SET_VERSION "PRAGMA user_version = " TEXT_OF(SCHEMA_VERSION) ";"
 
 /* Rows with an integer key: with payloads of the usual sizes they are written two to four times as
  * fast as a table without one, and take less room. */
@@ -40,11 +47,11 @@ static const char schema[] =
     " PRIMARY KEY (origin, type_url, prefix)) WITHOUT ROWID;"
     "CREATE TABLE setting ("
     " name TEXT PRIMARY KEY NOT NULL,"
-    " value TEXT NOT NULL) WITHOUT ROWID;"
-    "PRAGMA application_id = " TEXT_OF(APPLICATION_ID) ";"
-                                                       "PRAGMA user_version = " TEXT_OF(
-                                                           SCHEMA_VERSION) ";"
-                                                                           "COMMIT;";
+    " value TEXT NOT NULL) WITHOUT ROWID;" TABLE_OF_USES
+    "PRAGMA application_id = " TEXT_OF(APPLICATION_ID) ";" SET_VERSION "COMMIT;";
+
+/* From schema 1. */
+static const char upgrade[] = "BEGIN IMMEDIATE;" TABLE_OF_USES SET_VERSION "COMMIT;";
 
 static const char *const statement_sql[UDPAI_SQLITE_STATEMENTS] = {
     [UDPAI_SQLITE_BEGIN] = "BEGIN IMMEDIATE",
@@ -60,8 +67,12 @@ static const char *const statement_sql[UDPAI_SQLITE_STATEMENTS] = {
     [UDPAI_SQLITE_DELETE] =
         "DELETE FROM contribution WHERE origin = ?1 AND type_url = ?2 AND name = ?3",
     [UDPAI_SQLITE_MARK] = "INSERT OR IGNORE INTO mark VALUES (?1, ?2, ?3)",
+    [UDPAI_SQLITE_UNMARK] = "DELETE FROM mark WHERE origin = ?1 AND type_url = ?2 AND prefix = ?3",
+    [UDPAI_SQLITE_USE] = "INSERT OR IGNORE INTO in_use VALUES (?1, ?2)",
+    [UDPAI_SQLITE_DISUSE] = "DELETE FROM in_use WHERE origin = ?1 AND type_url = ?2",
     [UDPAI_SQLITE_FORGET_CONTRIBUTIONS] = "DELETE FROM contribution WHERE origin = ?1",
     [UDPAI_SQLITE_FORGET_MARKS] = "DELETE FROM mark WHERE origin = ?1",
+    [UDPAI_SQLITE_FORGET_USES] = "DELETE FROM in_use WHERE origin = ?1",
 };
 
 static const char *
@@ -227,9 +238,10 @@ open_file(udpai_sqlite_db *db, unsigned busy_ms, udpa_error **ret_error)
                                 ret_error);
 }
 
-/* A file that is not ours is left as it is. */
+/* A file that is not ours is left as it is. *ret_missing: the SQL that makes it one of this schema;
+ * NULL: it is one. */
 static udpa_err
-check_schema(udpai_sqlite_db *db, bool *ret_empty, udpa_error **ret_error)
+find_schema(udpai_sqlite_db *db, const char **ret_missing, udpa_error **ret_error)
 {
     int64_t version, application, n_objects;
     udpa_err err = udpai_sqlite_db_number(db, "PRAGMA user_version", &version, ret_error);
@@ -240,8 +252,8 @@ check_schema(udpai_sqlite_db *db, bool *ret_empty, udpa_error **ret_error)
             udpai_sqlite_db_number(db, "SELECT count(*) FROM sqlite_schema", &n_objects, ret_error);
     if (err != UDPA_OK)
         return err;
-    *ret_empty = n_objects == 0 && version == 0 && application == 0;
-    if (*ret_empty)
+    *ret_missing = schema;
+    if (n_objects == 0 && version == 0 && application == 0)
         return UDPA_OK;
     if (application != APPLICATION_ID || version < 1)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
@@ -253,6 +265,7 @@ check_schema(udpai_sqlite_db *db, bool *ret_empty, udpa_error **ret_error)
                           "%s was written by a newer udpad (schema %lld, this one knows %d): run "
                           "that version, or give this one another store directory",
                           db->path, (long long)version, SCHEMA_VERSION);
+    *ret_missing = version < SCHEMA_VERSION ? upgrade : NULL;
     return UDPA_OK;
 }
 
@@ -290,14 +303,14 @@ prepare_all(udpai_sqlite_db *db, udpa_error **ret_error)
 static udpa_err
 open_database(udpai_sqlite_db *db, unsigned busy_ms, udpa_error **ret_error)
 {
-    bool empty = false;
+    const char *missing = NULL;
     udpa_err err = open_file(db, busy_ms, ret_error);
     if (err == UDPA_OK)
-        err = check_schema(db, &empty, ret_error);
+        err = find_schema(db, &missing, ret_error);
     if (err == UDPA_OK)
         err = set_journal(db, ret_error);
-    if (err == UDPA_OK && empty)
-        err = udpai_sqlite_db_exec(db, schema, ret_error);
+    if (err == UDPA_OK && missing)
+        err = udpai_sqlite_db_exec(db, missing, ret_error);
     if (err == UDPA_OK)
         err = udpai_sqlite_scrub(db, ret_error);
     return err == UDPA_OK ? prepare_all(db, ret_error) : err;

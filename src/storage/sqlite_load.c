@@ -159,10 +159,9 @@ load_contribution(struct loader *loader, sqlite3_stmt *row)
 }
 
 static udpa_err
-load_mark(struct loader *loader, sqlite3_stmt *row)
+load_fact(struct loader *loader, udpai_durable_kind kind, sqlite3_stmt *row, udpai_str prefix)
 {
     udpai_str type_url = udpai_sqlite_column(row, TYPE_URL);
-    udpai_str prefix = udpai_sqlite_column(row, NAME);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *name = NULL;
     udpa_err err = set_origin(loader, udpai_sqlite_column(row, ORIGIN));
@@ -173,12 +172,24 @@ load_mark(struct loader *loader, sqlite3_stmt *row)
     if (err != UDPA_OK)
         return err;
     const udpai_durable_op op = {
-        .kind = UDPAI_DURABLE_MARK,
+        .kind = kind,
         .origin = loader->origin,
         .type = type,
         .name = name,
     };
     return loader->fn(loader->userdata, &op);
+}
+
+static udpa_err
+load_mark(struct loader *loader, sqlite3_stmt *row)
+{
+    return load_fact(loader, UDPAI_DURABLE_MARK, row, udpai_sqlite_column(row, NAME));
+}
+
+static udpa_err
+load_use(struct loader *loader, sqlite3_stmt *row)
+{
+    return load_fact(loader, UDPAI_DURABLE_USE, row, (udpai_str){"", 0});
 }
 
 typedef udpa_err (*load_row)(struct loader *loader, sqlite3_stmt *row);
@@ -236,6 +247,8 @@ udpai_sqlite_load(udpai_sqlite_db *db,
     if (err == UDPA_OK)
         err = load_rows(&loader, "SELECT origin, type_url, prefix FROM mark", now, load_mark,
                         ret_error);
+    if (err == UDPA_OK)
+        err = load_rows(&loader, "SELECT origin, type_url FROM in_use", now, load_use, ret_error);
     log_skipped(&loader);
     udpai_decoder_done(&loader.decoder);
     udpa_bytes_unref(loader.origin);

@@ -118,10 +118,20 @@ put(udpai_sqlite_db *db, const udpai_durable_op *op, udpa_error **ret_error)
 }
 
 static udpa_err
+forget(udpai_sqlite_db *db, const udpai_str *origin, udpa_error **ret_error)
+{
+    static const udpai_sqlite_statement statements[] = {
+        UDPAI_SQLITE_FORGET_CONTRIBUTIONS, UDPAI_SQLITE_FORGET_MARKS, UDPAI_SQLITE_FORGET_USES};
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(statements) && err == UDPA_OK; i++)
+        err = run_with(db, statements[i], origin, 1, ret_error);
+    return err;
+}
+
+static udpa_err
 apply_op(udpai_sqlite_db *db, const udpai_durable_op *op, udpa_error **ret_error)
 {
     const udpai_str key[] = {text_of(op->origin), type_text(op->type), text_of(op->name)};
-    udpa_err err;
     switch (op->kind) {
     case UDPAI_DURABLE_PUT:
         return put(db, op, ret_error);
@@ -129,9 +139,14 @@ apply_op(udpai_sqlite_db *db, const udpai_durable_op *op, udpa_error **ret_error
         return run_with(db, UDPAI_SQLITE_DELETE, key, 3, ret_error);
     case UDPAI_DURABLE_MARK:
         return run_with(db, UDPAI_SQLITE_MARK, key, 3, ret_error);
+    case UDPAI_DURABLE_UNMARK:
+        return run_with(db, UDPAI_SQLITE_UNMARK, key, 3, ret_error);
+    case UDPAI_DURABLE_USE:
+        return run_with(db, UDPAI_SQLITE_USE, key, 2, ret_error);
+    case UDPAI_DURABLE_DISUSE:
+        return run_with(db, UDPAI_SQLITE_DISUSE, key, 2, ret_error);
     case UDPAI_DURABLE_FORGET_ORIGIN:
-        err = run_with(db, UDPAI_SQLITE_FORGET_CONTRIBUTIONS, key, 1, ret_error);
-        return err == UDPA_OK ? run_with(db, UDPAI_SQLITE_FORGET_MARKS, key, 1, ret_error) : err;
+        return forget(db, key, ret_error);
     }
     return udpai_fail(ret_error, UDPA_ERR_INTERNAL, "%s: no such work for the store: %d", db->path,
                       (int)op->kind);

@@ -11,6 +11,9 @@ typedef enum udpai_durable_kind {
     UDPAI_DURABLE_PUT,           /* a contribution, replacing that of the same key */
     UDPAI_DURABLE_DELETE,        /* a contribution */
     UDPAI_DURABLE_MARK,          /* a fact about an origin: it has said all of (type, prefix) */
+    UDPAI_DURABLE_UNMARK,        /* not any more */
+    UDPAI_DURABLE_USE,           /* another: what it has of the type counts */
+    UDPAI_DURABLE_DISUSE,        /* not any more */
     UDPAI_DURABLE_FORGET_ORIGIN, /* everything of an origin */
 } udpai_durable_kind;
 
@@ -18,8 +21,8 @@ typedef struct udpai_durable_op {
     udpai_durable_kind kind;
     udpa_bytes *origin;      /* its key */
     udpa_resource *resource; /* PUT; the engine encodes it */
-    udpa_bytes *type;        /* DELETE, MARK: type URL with a NUL */
-    udpa_bytes *name;        /* DELETE: the name; MARK: the prefix */
+    udpa_bytes *type;        /* all but PUT and FORGET_ORIGIN: type URL with a NUL */
+    udpa_bytes *name;        /* DELETE: the name; MARK, UNMARK: the prefix */
     uint64_t
         deadline_ms;    /* PUT: by the node's clock, which says nothing after a restart; 0: never */
     int64_t expires_us; /* PUT: the same since 1970; the node fills it in for the engine */
@@ -36,7 +39,7 @@ UDPA_DEFINE_CLEANUP(udpai_durable_batch, udpai_durable_batch_free)
 /* Takes references of its own. */
 udpa_err udpai_durable_batch_add(udpai_durable_batch *batch, const udpai_durable_op *op);
 
-/* Receives what was kept, at start: PUT and MARK ops, borrowed. An error ends the loading. */
+/* Receives what was kept, at start: PUT, MARK and USE ops, borrowed. An error ends the loading. */
 typedef udpa_err (*udpai_durable_load_fn)(void *userdata, const udpai_durable_op *op);
 /* Tells that a batch, and all before it, is safe or has failed; on the engine's thread. */
 typedef void (*udpai_durable_done_fn)(void *userdata, uint64_t ticket, udpa_err result);

@@ -168,15 +168,17 @@ keep(udpai_store *store, const udpai_stored *stored)
 }
 
 udpa_err
-udpai_store_mark(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str prefix)
+udpai_store_note(udpai_store *store,
+                 udpai_durable_kind kind,
+                 udpai_origin *origin,
+                 udpai_str type_url,
+                 udpai_str prefix)
 {
-    if (!origin->durable)
-        return UDPA_OK;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(type_url), *scope = NULL;
     if (!type || udpa_bytes_new(&scope, prefix.data, prefix.len) != UDPA_OK)
         return UDPA_ERR_NOMEM;
     add_durable(store, &(udpai_durable_op){
-                           .kind = UDPAI_DURABLE_MARK,
+                           .kind = kind,
                            .origin = origin->key,
                            .type = type,
                            .name = scope,

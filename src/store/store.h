@@ -77,8 +77,8 @@ udpa_err udpai_origin_set_eligible(udpai_store *store,
                                    udpai_str type_url,
                                    bool eligible);
 bool udpai_origin_is_eligible(const udpai_origin *origin, udpai_str type_url);
-/* How many contributions it has. */
-size_t udpai_origin_n_contributions(const udpai_origin *origin);
+/* Has it contributed anything of this type? Looks at all it has if not. */
+bool udpai_origin_has(const udpai_origin *origin, udpai_str type_url);
 
 /* ---- contributions ---- */
 
@@ -157,9 +157,14 @@ bool udpai_store_has_changes(const udpai_store *store);
 /* What must be kept, since the last call; NULL: nothing. UDPA_ERR_NOMEM: some of it could not be
  * noted, and must not be called safe. */
 udpa_err udpai_store_take_durable(udpai_store *store, udpai_durable_batch **ret_batch);
-/* Says that the origin has said all of (type, prefix), for the durable engine. */
-udpa_err
-udpai_store_mark(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str prefix);
+/* Notes a fact about an origin for the durable engine: MARK, UNMARK, USE or DISUSE. The prefix is
+ * that of a mark. */
+udpa_err udpai_store_note(udpai_store *store,
+                          udpai_durable_kind kind,
+                          udpai_origin *origin,
+                          udpai_str type_url,
+                          udpai_str prefix);
+bool udpai_origin_is_durable(const udpai_origin *origin);
 /* While loading what the durable engine kept, nothing is handed to it again. */
 void udpai_store_set_loading(udpai_store *store, bool loading);
 

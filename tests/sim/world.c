@@ -340,11 +340,11 @@ release_op(udpai_durable_op *op)
 }
 
 static void
-forget_contribution(sim_node *node, const udpai_durable_op *op)
+forget_one(sim_node *node, udpai_durable_kind kind, const udpai_durable_op *op)
 {
     for (size_t i = 0; i < node->kept.n; i++) {
         udpai_durable_op *kept = &node->kept.items[i];
-        if (kept->kind == UDPAI_DURABLE_PUT && same_bytes(kept->origin, op->origin) &&
+        if (kept->kind == kind && same_bytes(kept->origin, op->origin) &&
             same_bytes(type_of(kept), type_of(op)) && udpai_str_eq(name_of(kept), name_of(op))) {
             release_op(kept);
             udpai_vector_remove_unordered(&node->kept, i);
@@ -367,13 +367,17 @@ forget_origin(sim_node *node, const udpa_bytes *origin)
 static void
 keep_op(sim_node *node, const udpai_durable_op *op)
 {
+    static const udpai_durable_kind kept_as[] = {
+        [UDPAI_DURABLE_PUT] = UDPAI_DURABLE_PUT,   [UDPAI_DURABLE_DELETE] = UDPAI_DURABLE_PUT,
+        [UDPAI_DURABLE_MARK] = UDPAI_DURABLE_MARK, [UDPAI_DURABLE_UNMARK] = UDPAI_DURABLE_MARK,
+        [UDPAI_DURABLE_USE] = UDPAI_DURABLE_USE,   [UDPAI_DURABLE_DISUSE] = UDPAI_DURABLE_USE,
+    };
     if (op->kind == UDPAI_DURABLE_FORGET_ORIGIN) {
         forget_origin(node, op->origin);
         return;
     }
-    if (op->kind != UDPAI_DURABLE_MARK)
-        forget_contribution(node, op);
-    if (op->kind == UDPAI_DURABLE_DELETE)
+    forget_one(node, kept_as[op->kind], op);
+    if (op->kind != kept_as[op->kind])
         return;
     if (!udpai_vector_push(&node->kept, *op))
         abort();

@@ -29,7 +29,7 @@ commits_are_flushed_to_the_disk(void **state)
     assert_last_report(fixture, UDPA_OK);
     /* The journal is the file's own; how it is flushed is each connection's. */
     assert_int_equal(run_sql(fixture, "SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
-    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 1);
+    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 2);
 }
 
 static void
@@ -52,10 +52,24 @@ a_newer_schema_is_refused(void **state)
     struct fixture *fixture = *state;
     open_engine(fixture);
     close_engine(fixture);
+    run_sql(fixture, "PRAGMA user_version = 3");
+    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "newer udpad (schema 3, this one knows 2)");
     run_sql(fixture, "PRAGMA user_version = 2");
-    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "newer udpad (schema 2, this one knows 1)");
+    open_engine(fixture);
+}
+
+static void
+an_older_schema_is_brought_up(void **state)
+{
+    struct fixture *fixture = *state;
+    open_engine(fixture);
+    close_engine(fixture);
+    run_sql(fixture, "DROP TABLE in_use");
     run_sql(fixture, "PRAGMA user_version = 1");
     open_engine(fixture);
+    close_engine(fixture);
+    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 2);
+    assert_int_equal(run_sql(fixture, "SELECT count(*) FROM in_use"), 0);
 }
 
 static void
@@ -133,6 +147,7 @@ main(void)
         WITH_STORE(commits_are_flushed_to_the_disk),
         WITH_STORE(a_file_that_is_no_database_is_refused),
         WITH_STORE(a_newer_schema_is_refused),
+        WITH_STORE(an_older_schema_is_brought_up),
         WITH_STORE(a_database_of_another_program_is_left_alone),
         WITH_STORE(a_damaged_page_is_reported_when_it_is_read),
         WITH_STORE(a_directory_that_cannot_be_made_is_reported),

@@ -195,6 +195,35 @@ marks_are_kept_until_the_origin_is_forgotten(void **state)
     loaded_done(&loaded);
 }
 
+static void
+facts_are_kept_until_they_are_taken_back(void **state)
+{
+    struct fixture *fixture = *state;
+    open_engine(fixture);
+    udpai_durable_batch *batch = new_batch();
+    add_other(batch, UDPAI_DURABLE_MARK, "east", TYPE_CLUSTER, "com.acme");
+    add_other(batch, UDPAI_DURABLE_MARK, "east", TYPE_CLUSTER, "org");
+    add_other(batch, UDPAI_DURABLE_UNMARK, "east", TYPE_CLUSTER, "com.acme");
+    add_other(batch, UDPAI_DURABLE_USE, "east", TYPE_CLUSTER, "");
+    add_other(batch, UDPAI_DURABLE_USE, "west", TYPE_CLUSTER, "");
+    add_other(batch, UDPAI_DURABLE_USE, "west", TYPE_CLUSTER, "");
+    add_other(batch, UDPAI_DURABLE_USE, "gone", TYPE_CLUSTER, "");
+    add_other(batch, UDPAI_DURABLE_DISUSE, "east", TYPE_CLUSTER, "");
+    add_other(batch, UDPAI_DURABLE_FORGET_ORIGIN, "gone", NULL, NULL);
+    commit(fixture, batch);
+    assert_last_report(fixture, UDPA_OK);
+    close_engine(fixture);
+    open_engine(fixture);
+    struct loaded loaded = load_all(fixture);
+    assert_int_equal(loaded.ops->ops.n, 2);
+    assert_non_null(find_loaded(&loaded, UDPAI_DURABLE_MARK, "org"));
+    const udpai_durable_op *use = find_loaded(&loaded, UDPAI_DURABLE_USE, "");
+    assert_non_null(use);
+    assert_str(udpai_bytes_view(use->origin), "west");
+    assert_string_equal(udpa_bytes_data(use->type), TYPE_CLUSTER);
+    loaded_done(&loaded);
+}
+
 /* Keys are not always text. */
 static void
 origins_may_be_any_bytes(void **state)
@@ -254,6 +283,7 @@ main(void)
         WITH_STORE(every_part_of_a_secret_comes_back),
         WITH_STORE(put_replaces_and_delete_deletes),
         WITH_STORE(marks_are_kept_until_the_origin_is_forgotten),
+        WITH_STORE(facts_are_kept_until_they_are_taken_back),
         WITH_STORE(origins_may_be_any_bytes),
         WITH_STORE(columns_can_be_looked_at_while_it_runs),
     };

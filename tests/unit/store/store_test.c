@@ -190,8 +190,8 @@ write_op(char text[CHANGE_TEXT], const udpai_durable_op *op)
     else
         assert_string_equal(udpa_bytes_data(op->type), TEST_TYPE);
     name = short_name(name);
-    int n = snprintf(text, CHANGE_TEXT, "%c:%.*s%c%.*s%s%.*s", "PDM"[op->kind], (int)origin.len,
-                     origin.data, op->kind == UDPAI_DURABLE_MARK ? ':' : '/', (int)name.len,
+    int n = snprintf(text, CHANGE_TEXT, "%c:%.*s%c%.*s%s%.*s", "PDMmUu"[op->kind], (int)origin.len,
+                     origin.data, op->kind >= UDPAI_DURABLE_MARK ? ':' : '/', (int)name.len,
                      name.data, op->kind == UDPAI_DURABLE_PUT ? "=" : "", (int)value.len,
                      value.len ? value.data : "");
     if (op->deadline_ms)

@@ -68,12 +68,14 @@ test_what_was_said_whole_is_marked(void **state)
 {
     store_bed *bed = *state;
     udpai_origin *origin = kept_origin(bed);
-    udpai_origin *files = store_bed_origin(bed, "files", UDPAI_ORIGIN_FILES, 0);
     udpai_str type = UDPAI_STR(TEST_TYPE);
-    assert_ok(udpai_store_mark(bed->store, origin, type, UDPAI_STR("com.acme")));
-    assert_ok(udpai_store_mark(bed->store, origin, type, (udpai_str){0}));
-    assert_ok(udpai_store_mark(bed->store, files, type, UDPAI_STR("com.acme")));
-    assert_durable(bed, "M:o:com.acme M:o:");
+    assert_ok(
+        udpai_store_note(bed->store, UDPAI_DURABLE_MARK, origin, type, UDPAI_STR("com.acme")));
+    assert_ok(udpai_store_note(bed->store, UDPAI_DURABLE_MARK, origin, type, (udpai_str){0}));
+    assert_ok(udpai_store_note(bed->store, UDPAI_DURABLE_UNMARK, origin, type, (udpai_str){0}));
+    assert_ok(udpai_store_note(bed->store, UDPAI_DURABLE_USE, origin, type, (udpai_str){0}));
+    assert_ok(udpai_store_note(bed->store, UDPAI_DURABLE_DISUSE, origin, type, (udpai_str){0}));
+    assert_durable(bed, "M:o:com.acme M:o: m:o: U:o: u:o:");
 }
 
 static void
@@ -85,7 +87,8 @@ test_what_is_loaded_is_not_kept_again(void **state)
     PUT(bed, origin, "a", .value = "1");
     PUT(bed, origin, "b", .value = "1");
     store_bed_withdraw(bed, origin, "com.acme/b");
-    assert_ok(udpai_store_mark(bed->store, origin, UDPAI_STR(TEST_TYPE), (udpai_str){0}));
+    assert_ok(udpai_store_note(bed->store, UDPAI_DURABLE_MARK, origin, UDPAI_STR(TEST_TYPE),
+                               (udpai_str){0}));
     udpai_store_set_loading(bed->store, false);
     assert_durable(bed, "");
     assert_changes(bed, "+a=1");

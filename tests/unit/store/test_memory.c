@@ -96,7 +96,8 @@ step(struct life *life, unsigned number, udpa_err *ret_err)
         err = udpai_origin_set_eligible(store, life->one, UDPAI_STR(TEST_TYPE), false);
         break;
     case 11:
-        err = udpai_store_mark(store, life->one, UDPAI_STR(TEST_TYPE), (udpai_str){0});
+        err = udpai_store_note(store, UDPAI_DURABLE_MARK, life->one, UDPAI_STR(TEST_TYPE),
+                               (udpai_str){0});
         break;
     case 13:
         err = take_durable(life);

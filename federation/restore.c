@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the durable engine has kept, at the start: contributions and facts, each under the origin it
+ * had. What belongs to nothing that is configured is forgotten. */
+#include "federation/node_internal.h"
+
+static udpai_source *
+source_of_origin(const udpai_node *node, udpai_str key)
+{
+    udpai_str head = UDPAI_STR("source:");
+    if (!udpai_str_starts(key, head))
+        return NULL;
+    return udpai_map_get(&node->sources, (udpai_str){key.data + head.len, key.len - head.len});
+}
+
+/* The directory that an origin's key names, if it will be read. */
+static udpai_expected *
+expected_of_origin(const udpai_node *node, udpai_str key)
+{
+    udpai_str head = UDPAI_STR("path:");
+    if (!udpai_str_starts(key, head))
+        return NULL;
+    return udpai_files_expected(node, (udpai_str){key.data + head.len, key.len - head.len});
+}
+
+/* What belongs to a ConfigSource or directory that is configured no more is left out, and is
+ * forgotten when the node starts. */
+static udpa_err
+leave_out(udpai_node *node, udpa_bytes *key)
+{
+    for (size_t i = 0; i < node->forgotten.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(node->forgotten.items[i]), udpai_bytes_view(key)))
+            return UDPA_OK;
+    if (!udpai_vector_push(&node->forgotten, key))
+        return UDPA_ERR_NOMEM;
+    udpa_bytes_ref(key);
+    return UDPA_OK;
+}
+
+static void
+restore_mark(udpai_node *node, const udpai_source *source, udpai_str type_url, udpai_str prefix)
+{
+    udpai_providers_expect(node, type_url);
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
+            udpai_str_eq(udpai_bytes_view(scope->prefix), prefix))
+            scope->is_known = true;
+    }
+}
+
+static udpa_err
+restore_fact(udpai_node *node, const udpai_durable_op *op)
+{
+    udpai_str key = udpai_bytes_view(op->origin);
+    udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+    udpai_expected *expected = expected_of_origin(node, key);
+    const udpai_source *source = source_of_origin(node, key);
+    if (expected)
+        expected->is_known = true;
+    else if (!source)
+        return leave_out(node, op->origin);
+    else if (op->kind == UDPAI_DURABLE_MARK)
+        restore_mark(node, source, type_url, udpai_bytes_view(op->name));
+    else
+        udpai_providers_restore_use(node, source, type_url);
+    return UDPA_OK;
+}
+
+void
+udpai_restore_end(udpai_node *node)
+{
+    udpai_durable_batch *batch = node->forgotten.n ? udpai_durable_batch_new() : NULL;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < node->forgotten.n; i++) {
+        const udpai_durable_op op = {
+            .kind = UDPAI_DURABLE_FORGET_ORIGIN,
+            .origin = node->forgotten.items[i],
+        };
+        if (batch && err == UDPA_OK)
+            err = udpai_durable_batch_add(batch, &op);
+        udpa_bytes_unref(node->forgotten.items[i]);
+    }
+    udpai_vector_done(&node->forgotten);
+    if (batch && err == UDPA_OK && node->env.commit)
+        node->env.commit(node->env.userdata, batch, ++node->last_ticket);
+    else
+        udpai_durable_batch_free(batch); /* without memory: at the next start */
+}
+
+static udpa_err
+restore_contribution(udpai_node *node, const udpai_durable_op *op)
+{
+    udpai_str key = udpai_bytes_view(op->origin);
+    const udpai_expected *expected = expected_of_origin(node, key);
+    bool of_source = udpai_str_starts(key, UDPAI_STR("source:"));
+    bool of_files = udpai_str_starts(key, UDPAI_STR("path:"));
+    if ((of_source && !source_of_origin(node, key)) || (of_files && !expected))
+        return leave_out(node, op->origin);
+    udpai_origin *origin = of_files ? udpai_files_origin(node, udpai_bytes_view(expected->root))
+                                    : udpai_store_origin(node->store, key);
+    if (!origin)
+        return UDPA_ERR_NOMEM;
+    udpai_origin_set_durable(origin, true);
+    uint64_t deadline_ms = 0;
+    if (op->expires_us) {
+        int64_t left_us = op->expires_us - node->env.wall_us(node->env.userdata);
+        if (left_us <= 0)
+            return UDPA_OK;
+        deadline_ms = udpai_node_now(node) + (uint64_t)left_us / 1000 + 1;
+    }
+    return udpai_store_put(node->store, origin, op->resource, deadline_ms, NULL);
+}
+
+udpa_err
+udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
+{
+    udpa_err err = UDPA_OK;
+    udpai_store_set_loading(node->store, true);
+    if (op->kind == UDPAI_DURABLE_PUT)
+        err = restore_contribution(node, op);
+    else if (op->kind == UDPAI_DURABLE_MARK || op->kind == UDPAI_DURABLE_USE)
+        err = restore_fact(node, op);
+    udpai_store_set_loading(node->store, false);
+    udpai_node_touch(node);
+    return err;
+}
