@@ -152,10 +152,15 @@ directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
     udpai_node_touch(node);
 }
 
-/* The directory of a ConfigSource has been read: it is active, and has said all. */
+/* The directory of a ConfigSource has been read: it is active, and has said all. With mistakes in
+ * it, it is not: what it had stays until a source behind it stands in. */
 static void
-source_was_read(udpai_source *source)
+source_was_read(udpai_source *source, const udpai_directory *directory)
 {
+    if (directory->is_partial || directory->has_mistakes) {
+        udpai_source_unreadable(source);
+        return;
+    }
     UDPAI_LIST_FOREACH (at, &source->scopes)
         UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->is_known = true;
     udpai_source_alive(source);
@@ -188,11 +193,9 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     const struct wanted list = {directory->resources, directory->n_resources,
                                 directory->is_partial};
     udpa_err err = set_all(node, origin, (udpai_str){0}, authority, &list, ret_error);
-    if (directory->is_partial)
-        return err;
     if (source)
-        source_was_read(source);
-    else
+        source_was_read(source, directory);
+    else if (!directory->is_partial)
         directory_was_read(node, origin, directory->root);
     return err;
 }

@@ -106,6 +106,7 @@ udpai_node_new(udpai_node **ret_node,
     node->timing = config->timing;
     node->is_durable = config->is_durable;
     node->is_endpoint = config->is_endpoint;
+    node->peers_are_anonymous = config->peers_are_anonymous;
     node->max_changes_ahead = config->max_changes_ahead;
     node->is_dirty = true;
     init_tables(node);
@@ -187,7 +188,9 @@ take_publication(udpai_node *node, udpai_report *report)
         return; /* the session goes on waiting, which is what there is memory for */
     report->publication = NULL;
     if (peer)
-        udpai_intake(node, peer, judgement->publication);
+        udpai_intake_take(node, peer, judgement->publication);
+    else
+        udpai_publication_refuse_all(judgement->publication, UDPA_ERR_NOMEM, "out of memory");
 }
 
 static void
@@ -319,14 +322,9 @@ tell_changes(udpai_node *node)
 static void
 refuse_unsafe(udpai_judgement *judgement)
 {
-    udpai_publication *publication = judgement->publication;
-    publication->receipt_required = true;
-    for (size_t i = 0; i < publication->entries.n; i++)
-        udpai_publication_refuse(
-            &publication->entries.items[i].error,
-            udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
-                           "'%s' is served, but could not be kept: publish it again",
-                           udpa_resource_name(publication->entries.items[i].resource)));
+    judgement->publication->receipt_required = true;
+    udpai_publication_refuse_all(judgement->publication, UDPA_ERR_UNAVAILABLE,
+                                 "this is in force, but could not be kept: publish it again");
 }
 
 /* Wall-clock times, which alone mean something after a restart. */

@@ -90,6 +90,9 @@ typedef struct udpai_node_config {
      * offered nothing of it. What sources say of themselves, in the namespace udpa.node, is taken
      * in like anything else. */
     bool is_endpoint;
+    /* Nobody who dials us can show a certificate: a source that does is known by its node id. Else
+     * only by its certificate. */
+    bool peers_are_anonymous;
     size_t max_changes_ahead; /* change sets that the stream side may have before it */
 } udpai_node_config;
 
@@ -152,6 +155,9 @@ typedef struct udpai_directory {
     size_t n_resources;
     /* Some of it could not be read yet: what is not among the resources may still be there. */
     bool is_partial;
+    /* The last reading found mistakes: what has been read before stays, but of a PATH source it is
+     * known that it fails. */
+    bool has_mistakes;
 } udpai_directory;
 
 /* What the directory does not have any more is withdrawn, unless it is partial. The first resource

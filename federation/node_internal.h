@@ -181,7 +181,7 @@ struct udpai_node {
     udpai_wheel *wheel;
     udpai_node_env env;
     udpai_node_timing timing;
-    bool is_durable, is_started, is_endpoint;
+    bool is_durable, is_started, is_endpoint, peers_are_anonymous;
     udpa_bytes *id;
     udpa_bytes *authority;
     udpai_store *store;
@@ -230,6 +230,8 @@ void udpai_source_reach(udpai_source *source, bool asked);
 void udpai_source_opened(udpai_source *source, udpai_peer *peer);
 void udpai_source_alive(udpai_source *source);
 void udpai_source_closed(udpai_source *source, udpa_error *error);
+/* PATH: the last reading has failed. */
+void udpai_source_unreadable(udpai_source *source);
 /* Ends its stream, or gives up dialling; udpai_source_closed() follows. */
 void udpai_source_hang_up(udpai_source *source);
 void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
@@ -265,8 +267,8 @@ bool udpai_scope_still_brings(const udpai_scope *scope,
 void udpai_source_spoke(udpai_source *source, udpai_str type_url);
 /* The peer has answered a Subscribe. */
 void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix);
-/* Asks for one name that the scope covers, though it was asked for before. */
-void udpai_source_ask_again(udpai_source *source, udpai_str type_url, udpai_str name);
+/* Asks for names that the scope covers, though they were asked for before. */
+void udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
 /* The scope of this type that covers a name or prefix; NULL: none. */
 udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str name);
 
@@ -294,7 +296,9 @@ udpai_expected *udpai_files_expected(const udpai_node *node, udpai_str root);
 void udpai_restore_end(udpai_node *node);
 
 /* intake.c */
-void udpai_intake(udpai_node *node, udpai_peer *peer, udpai_publication *publication);
+void udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publication);
+
+/* payload.c */
 
 /* How a resource is taken in. */
 typedef struct udpai_taking {

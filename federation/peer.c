@@ -2,8 +2,6 @@
 /* UDPA sessions as the loop side sees them: who is there, and which ConfigSource they serve. */
 #include "federation/node_internal.h"
 
-#include <stdio.h>
-
 #include "base/alloc.h"
 
 udpai_peer *
@@ -40,8 +38,9 @@ source_that_listens(const udpai_node *node, const udpai_peer *peer)
         if (source->kind != UDPAI_SOURCE_UDPA_LISTEN)
             continue;
         udpai_str wanted = udpai_bytes_view(source->peer_name);
-        bool is_it = peer->identity ? udpai_identity_matches(peer->identity, wanted)
-                                    : udpai_str_eq(udpai_peer_name(peer), wanted);
+        bool is_it = peer->identity
+                         ? udpai_identity_matches(peer->identity, wanted)
+                         : node->peers_are_anonymous && udpai_str_eq(udpai_peer_name(peer), wanted);
         if (is_it && !source->session)
             return source;
         if (is_it)
@@ -105,6 +104,27 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
         udpai_source_introduced(peer->source, peer);
 }
 
+/* The '/' behind the name is the first one of the key, so that no two peers have one key. */
+static udpai_origin *
+make_origin(const udpai_node *node, const udpai_peer *peer, udpai_str id)
+{
+    udpai_str name = udpai_identity_name(peer->identity);
+    udpai_strbuf key = {0};
+    udpai_strbuf_puts(&key, "publisher:");
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.data[i] == '/' || name.data[i] == '%')
+            udpai_strbuf_puts(&key, name.data[i] == '/' ? "%2F" : "%25");
+        else
+            udpai_strbuf_append(&key, &name.data[i], 1);
+    }
+    udpai_strbuf_puts(&key, "/");
+    udpai_strbuf_str(&key, id);
+    udpai_origin *origin =
+        udpai_strbuf_failed(&key) ? NULL : udpai_store_origin(node->store, udpai_strbuf_view(&key));
+    udpai_strbuf_done(&key);
+    return origin;
+}
+
 /* What a peer publishes unasked is its own as long as it has the same name and node id, whatever
  * the stream. */
 udpai_origin *
@@ -114,14 +134,8 @@ udpai_peer_origin(udpai_node *node, udpai_peer *peer)
         return peer->source->origin;
     if (peer->origin)
         return peer->origin;
-    char key[2 * UDPAI_AUTHORITY_MAX + 16];
-    udpai_str name = udpai_identity_name(peer->identity), id = {0};
-    if (peer->info)
-        id = udpai_node_info_parts(peer->info)->id;
-    int len = snprintf(key, sizeof(key), "publisher:%.*s/%.*s",
-                       (int)udpai_min_size(name.len, UDPAI_AUTHORITY_MAX), name.data,
-                       (int)udpai_min_size(id.len, UDPAI_AUTHORITY_MAX), id.data);
-    peer->origin = udpai_store_origin(node->store, (udpai_str){key, (size_t)len});
+    udpai_str id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
+    peer->origin = make_origin(node, peer, id);
     if (peer->origin) {
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node_id = NULL;
         udpai_origin_set_durable(peer->origin, node->is_durable);

@@ -505,16 +505,15 @@ udpai_source_spoke(udpai_source *source, udpai_str type_url)
 }
 
 void
-udpai_source_ask_again(udpai_source *source, udpai_str type_url, udpai_str name)
+udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names)
 {
-    udpai_scope *scope = udpai_source_scope(source, type_url, name);
-    if (!scope || !source->may_ask)
+    if (!scope->source->may_ask)
         return;
     const udpai_subscription_message message = {
-        .type_url = type_url,
+        .type_url = udpai_bytes_view(scope->type),
         .name_space = udpai_bytes_view(scope->prefix),
-        .names = &name,
-        .n_names = 1,
+        .names = names,
+        .n_names = n_names,
     };
     send_subscription(scope, UDPAI_ORDER_SUBSCRIBE, &message);
 }

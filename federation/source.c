@@ -96,7 +96,7 @@ udpai_source_reach(udpai_source *source, bool asked)
     if (source->is_reached == reached)
         return;
     source->is_reached = reached;
-    if (source->kind == UDPAI_SOURCE_PATH || !source->node->is_started)
+    if (!source->node->is_started)
         return;
     udpai_node *node = source->node;
     if (reached && !source->is_decided)
@@ -255,6 +255,14 @@ udpai_source_alive(udpai_source *source)
     udpai_timer_set(node->wheel, &source->hand_back,
                     udpai_node_now(node) + node->timing.hand_back_delay_ms);
     set_state(source, UDPAI_SOURCE_ACTIVE);
+}
+
+void
+udpai_source_unreadable(udpai_source *source)
+{
+    source->is_decided = true;
+    set_state(source, UDPAI_SOURCE_IDLE);
+    udpai_node_touch(source->node);
 }
 
 static void

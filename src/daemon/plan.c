@@ -116,6 +116,7 @@ static udpa_err
 plan_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
     const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    plan->settings.node.peers_are_anonymous = true;
     if (options->listen || message->n_sockets == 0) {
         const udpai_plan_socket socket = {.address =
                                               first_of(options->listen, NULL, DEFAULT_ADDRESS)};
@@ -129,6 +130,7 @@ plan_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **ret_er
         const udpai_plan_socket socket = {from->address, from->tls, from->insecure};
         if (!udpai_vector_push(&plan->sockets, socket))
             return UDPA_ERR_NOMEM;
+        plan->settings.node.peers_are_anonymous &= !socket.tls;
     }
     return UDPA_OK;
 }

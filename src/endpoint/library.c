@@ -215,6 +215,7 @@ make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_erro
     udpai_endpoint_settings_init(&settings);
     settings.node.id = settings.node.authority = udpai_str_from(options->node_id);
     settings.node.is_endpoint = true;
+    settings.node.peers_are_anonymous = !plan->listen_tls;
     settings.node.sources = plan->sources;
     settings.node.n_sources = options->n_sources;
     settings.node.providers = &plan->provider;

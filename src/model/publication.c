@@ -72,6 +72,25 @@ udpai_publication_refuse(udpa_error **entry_error, udpa_error *error)
         *entry_error = error;
 }
 
+static void
+refuse_named(udpa_error **entry_error, udpa_err code, udpai_str name, const char *why)
+{
+    if (!*entry_error)
+        *entry_error = udpa_error_new(code, NULL, "'%.*s': %s", (int)name.len, name.data, why);
+}
+
+void
+udpai_publication_refuse_all(udpai_publication *publication, udpa_err code, const char *why)
+{
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        udpai_publication_entry *entry = &publication->entries.items[i];
+        refuse_named(&entry->error, code, udpai_resource_name(entry->resource), why);
+    }
+    for (size_t i = 0; i < publication->removals.n; i++)
+        refuse_named(&publication->removals.items[i].error, code,
+                     publication->removals.items[i].name, why);
+}
+
 bool
 udpai_publication_has_errors(const udpai_publication *publication)
 {

@@ -48,6 +48,8 @@ udpa_err udpai_publication_remove(udpai_publication *publication, udpai_str name
 
 /* Consumes @p error; an entry keeps its first one. */
 void udpai_publication_refuse(udpa_error **entry_error, udpa_error *error);
+/* Refuses what is not refused yet: entries and removals, each with its name before @p why. */
+void udpai_publication_refuse_all(udpai_publication *publication, udpa_err code, const char *why);
 /* Is anything refused? */
 bool udpai_publication_has_errors(const udpai_publication *publication);
 

@@ -231,6 +231,12 @@ same_resources(const udpai_file_result *a, const udpai_file_result *b)
             memcmp(a->resources, b->resources, a->n_resources * sizeof(*a->resources)) == 0);
 }
 
+static bool
+has_mistakes(const udpai_file_result *result)
+{
+    return !result->is_read || result->problems.n > 0;
+}
+
 static void
 tell_resources(udpai_file_origin *self)
 {
@@ -241,6 +247,7 @@ tell_resources(udpai_file_origin *self)
         .resources = self->result->resources,
         .n_resources = self->result->n_resources,
         .is_partial = !self->is_complete,
+        .has_mistakes = has_mistakes(self->result),
     };
     self->was_told = true;
     self->ops.changed(self->ops.userdata, &directory);
@@ -251,7 +258,9 @@ static void
 tell(udpai_file_origin *self, udpai_file_result *now)
 {
     UDPA_AUTO(udpai_file_result_free) udpai_file_result *before = self->result;
-    bool is_news = self->was_told ? !same_resources(before, now) : now->is_read;
+    bool is_news = self->was_told
+                       ? !same_resources(before, now) || has_mistakes(before) != has_mistakes(now)
+                       : now->is_read;
     bool problems_changed = log_new_problems(before, now);
     problems_changed = log_mended_problems(before, now) || problems_changed;
     is_news = is_news || (now->is_good && !self->is_complete);

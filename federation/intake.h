@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Taking in what peers publish, for the files that do it. */
+#ifndef UDPAI_INTAKE_H
+#define UDPAI_INTAKE_H
+
+#include "federation/node_internal.h"
+
+/* Positions of a publication's entries, by name, then by type, then as they stand. */
+typedef struct udpai_entry_index {
+    const udpai_publication *publication;
+    uint32_t *order;
+    size_t n;
+} udpai_entry_index;
+
+/* One publication on its way in. */
+typedef struct udpai_intake {
+    udpai_node *node;
+    udpai_peer *peer;
+    udpai_origin *origin;
+    udpai_publication *publication;
+    udpai_entry_index index;
+    /* Refreshes of what is not held: their source is asked for the payloads. */
+    UDPAI_VECTOR(const udpai_publication_entry *) unmatched;
+} udpai_intake;
+
+/* ---- intake.c ---- */
+
+/* Is the peer a source of ours? Else it publishes unasked. */
+bool udpai_intake_is_from_source(const udpai_intake *intake);
+/* Does the publication have an entry of this type and name? An empty type: one that names none. */
+bool udpai_intake_has_entry(const udpai_intake *intake, udpai_str type_url, udpai_str name);
+
+/* ---- payload.c ---- */
+
+void udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry);
+/* Is the generation given by somebody whose word counts for it: the authority itself, by its
+ * signature, or the first node on the way? */
+bool udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource);
+/* Is it from the future, or has it come too far? */
+udpa_err udpai_intake_check_way(const udpai_intake *intake,
+                                const udpa_resource *resource,
+                                udpa_error **ret_error);
+/* Notes that the resource, taken from this one, has come to this node. */
+void udpai_intake_add_hop(const udpai_node *node,
+                          udpai_resource_parts *parts,
+                          udpai_resource_room *room,
+                          udpai_str taken_from);
+
+/* ---- refresh.c ---- */
+
+void udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry);
+/* Asks the source for what it has refreshed and is not held here. */
+void udpai_intake_ask_unmatched(udpai_intake *intake);
+
+/* ---- withdrawal.c ---- */
+
+void udpai_intake_removals(udpai_intake *intake);
+/* What a state of the world does not name any more goes. */
+void udpai_intake_state(udpai_intake *intake);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Payloads: each is judged by itself; what is good becomes a contribution of the peer's origin. */
+#include "federation/intake.h"
+
+#include "model/name.h"
+
+#define FUTURE_MAX_US ((uint64_t)5 * 60 * 1000000)
+
+/* ---- one contribution ---- */
+
+static uint64_t
+next_generation(const udpai_node *node, const udpa_resource *resource)
+{
+    uint64_t previous = udpai_store_highest_generation(
+        node->store, udpai_resource_type_url(resource), udpai_resource_name(resource));
+    int64_t wall = node->env.wall_us(node->env.userdata);
+    uint64_t now = wall > 0 ? (uint64_t)wall : 1;
+    return previous < now ? now : previous < UINT64_MAX ? previous + 1 : previous;
+}
+
+void
+udpai_intake_add_hop(const udpai_node *node,
+                     udpai_resource_parts *parts,
+                     udpai_resource_room *room,
+                     udpai_str taken_from)
+{
+    room->hops[parts->n_hops++] = (udpai_hop){
+        .node_id = udpai_bytes_view(node->id),
+        .authority = taken_from,
+        .time_us = node->env.wall_us(node->env.userdata),
+    };
+    parts->hops = room->hops;
+}
+
+/* An unchanged resource keeps its generation: only its ttl and its way are renewed. */
+static void
+choose_generation(const udpai_node *node,
+                  const udpai_origin *origin,
+                  const udpa_resource *resource,
+                  udpai_resource_parts *parts)
+{
+    udpai_contribution held;
+    bool same = udpai_store_get(node->store, origin, udpai_resource_type_url(resource), parts->name,
+                                &held) &&
+                udpai_resource_same_payload(held.resource, resource) &&
+                udpai_str_eq(udpai_resource_authority(held.resource), parts->authority);
+    parts->generation =
+        same ? udpa_resource_generation(held.resource) : next_generation(node, resource);
+}
+
+udpa_err
+udpai_intake_put(udpai_node *node,
+                 udpai_origin *origin,
+                 udpa_resource *resource,
+                 const udpai_taking *taking,
+                 udpa_error **ret_error)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
+    if (parts.authority.len == 0)
+        parts.authority = taking->authority;
+    if (!taking->keeps_generation || parts.generation == 0)
+        choose_generation(node, origin, resource, &parts);
+    udpai_intake_add_hop(node, &parts, &room, taking->from);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
+    udpa_err err = udpai_resource_make(&stamped, &parts);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    uint64_t deadline_ms = parts.ttl_ms ? udpai_node_now(node) + parts.ttl_ms : 0;
+    return udpai_store_put(node->store, origin, stamped, deadline_ms, ret_error);
+}
+
+/* ---- judging ---- */
+
+/* Management nodes take what others publish unasked; endpoints have sources alone. */
+static udpa_err
+check_publisher(const udpai_intake *intake, udpa_error **ret_error)
+{
+    udpai_str name = udpai_peer_name(intake->peer);
+    if (!intake->node->is_endpoint)
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_DENIED,
+        "'%.*s' is no source of this endpoint, which takes resources from its sources "
+        "alone",
+        (int)name.len, name.data);
+}
+
+static udpa_err
+check_scope(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    if (!udpai_intake_is_from_source(intake))
+        return check_publisher(intake, ret_error);
+    if (udpai_source_scope(intake->peer->source, type_url, name))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                      "'%.*s' lies outside the namespaces of type %.*s that this source is "
+                      "configured for",
+                      (int)name.len, name.data, (int)type_url.len, type_url.data);
+}
+
+udpa_err
+udpai_intake_check_way(const udpai_intake *intake,
+                       const udpa_resource *resource,
+                       udpa_error **ret_error)
+{
+    if (udpa_resource_n_hops(resource) >= UDPAI_HOPS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "'%s' has passed %d nodes, which is the limit: is there a loop?",
+                          udpa_resource_name(resource), UDPAI_HOPS_MAX);
+    const udpai_node *node = intake->node;
+    int64_t wall = node->env.wall_us(node->env.userdata);
+    uint64_t limit = (wall > 0 ? (uint64_t)wall : 0) + FUTURE_MAX_US;
+    if (udpa_resource_generation(resource) <= limit)
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "'%s': generation %llu lies more than five minutes ahead of this node's clock: "
+        "compare the clocks",
+        udpa_resource_name(resource), (unsigned long long)udpa_resource_generation(resource));
+}
+
+/* A version stands for bytes: the same one with others, from the same mouth, is a mistake. */
+static udpa_err
+check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    udpai_contribution held;
+    if (!udpai_store_get(intake->node->store, intake->origin, udpai_resource_type_url(resource),
+                         udpai_resource_name(resource), &held))
+        return UDPA_OK;
+    udpai_str authority = udpai_resource_authority(resource);
+    if (authority.len == 0)
+        authority = udpai_peer_name(intake->peer);
+    if (!udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(resource)) ||
+        !udpai_str_eq(udpai_resource_authority(held.resource), authority) ||
+        udpai_resource_same_payload(held.resource, resource))
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "'%s': version '%s' was published before with other contents: give what changes "
+        "another version",
+        udpa_resource_name(resource), udpa_resource_version(resource));
+}
+
+/* Is what the peer says of itself wanted here? */
+static bool
+is_status_of_source(const udpai_intake *intake)
+{
+    return intake->node->is_endpoint && udpai_intake_is_from_source(intake);
+}
+
+static udpa_err
+judge(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    const udpai_node *node = intake->node;
+    udpa_err err = check_scope(intake, resource, ret_error);
+    if (err == UDPA_OK && !is_status_of_source(intake) &&
+        udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), udpai_resource_name(resource)))
+        err = udpai_fail(ret_error, UDPA_ERR_DENIED,
+                         "'%s' lies in the reserved namespace %s, where only the node itself "
+                         "speaks: use another namespace",
+                         udpa_resource_name(resource), UDPAI_NODE_NAMESPACE);
+    if (err == UDPA_OK)
+        err = udpai_intake_check_way(intake, resource, ret_error);
+    if (err == UDPA_OK && node->env.may_publish)
+        err =
+            node->env.may_publish(node->env.userdata, intake->peer->identity, resource, ret_error);
+    if (err == UDPA_OK)
+        err = check_version(intake, resource, ret_error);
+    return err;
+}
+
+bool
+udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource)
+{
+    return udpai_resource_signature(resource) || udpa_resource_n_hops(resource) > 0 ||
+           (intake->peer->is_node && udpa_resource_generation(resource));
+}
+
+/* What is refused for where it comes from must not stay as it was before. */
+static bool
+withdraws_earlier(udpa_err err)
+{
+    return err == UDPA_ERR_DENIED;
+}
+
+void
+udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
+{
+    udpai_node *node = intake->node;
+    udpa_resource *resource = entry->resource;
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    udpa_error *error = NULL;
+    if (intake->peer->source && !is_status_of_source(intake) &&
+        udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
+        return; /* what a source says of itself is to be had from itself */
+    if (udpai_resource_passed(resource, udpai_bytes_view(node->id))) {
+        node->n_loops++; /* our own word has come back: no error, and nothing to learn */
+        udpai_store_withdraw(node->store, intake->origin, type_url, name);
+        return;
+    }
+    const udpai_taking taking = {
+        .authority = udpai_peer_name(intake->peer),
+        .from = udpai_peer_name(intake->peer),
+        .keeps_generation = udpai_intake_keeps_generation(intake, resource),
+    };
+    udpa_err err = judge(intake, resource, &error);
+    if (err == UDPA_OK)
+        err = udpai_intake_put(node, intake->origin, resource, &taking, &error);
+    if (err == UDPA_OK)
+        return;
+    udpai_publication_refuse(&entry->error, error);
+    if (withdraws_earlier(err))
+        udpai_store_withdraw(node->store, intake->origin, type_url, name);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Refreshes: what is held is renewed, without its payload. */
+#include "federation/intake.h"
+
+#include "model/name.h"
+
+/* What the refresh says, upon what is held. */
+static udpa_err
+refresh(udpai_intake *intake, const udpa_resource *news, const udpai_contribution *held)
+{
+    udpai_node *node = intake->node;
+    udpai_resource_room room, news_room;
+    udpai_resource_parts parts = udpai_resource_parts_of(held->resource, &room);
+    udpai_resource_parts said = udpai_resource_parts_of(news, &news_room);
+    bool is_newer = said.generation > parts.generation ||
+                    (said.generation == parts.generation && said.n_hops && parts.generation);
+    if (is_newer && udpai_intake_keeps_generation(intake, news)) {
+        parts.generation = said.generation;
+        parts.signature = said.signature;
+        parts.hops = said.hops;
+        parts.n_hops = said.n_hops;
+        udpai_intake_add_hop(node, &parts, &news_room, udpai_peer_name(intake->peer));
+    }
+    uint64_t deadline_ms = held->deadline_ms;
+    if (said.ttl_ms) {
+        parts.ttl_ms = said.ttl_ms;
+        deadline_ms = udpai_node_now(node) + said.ttl_ms;
+    }
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
+    udpa_err err = udpai_resource_make(&renewed, &parts);
+    if (err == UDPA_OK)
+        err = udpai_store_put(node->store, intake->origin, renewed, deadline_ms, NULL);
+    return err;
+}
+
+struct match {
+    udpai_intake *intake;
+    const udpa_resource *news;
+    UDPAI_VECTOR(udpa_resource *) found; /* of which type; references */
+};
+
+static bool
+find_match(void *userdata, udpai_str type_url, size_t n_effective)
+{
+    (void)n_effective;
+    struct match *match = userdata;
+    udpai_contribution held;
+    if (udpai_store_get(match->intake->node->store, match->intake->origin, type_url,
+                        udpai_resource_name(match->news), &held) &&
+        udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(match->news)) &&
+        udpai_vector_push(&match->found, held.resource))
+        udpa_resource_ref(held.resource);
+    return true;
+}
+
+/* The type, if the refresh or its publication names one. */
+static udpai_str
+type_of(const udpai_intake *intake, const udpai_publication_entry *entry)
+{
+    udpai_str type_url = udpai_resource_type_url(entry->resource);
+    return type_url.len ? type_url : intake->publication->type_url;
+}
+
+/* A source is asked for the payload; who publishes unasked is told to send it. */
+static void
+take_unmatched(udpai_intake *intake, udpai_publication_entry *entry)
+{
+    if (udpai_intake_is_from_source(intake)) {
+        (void)udpai_vector_push(&intake->unmatched, entry); /* else with the next refresh */
+        return;
+    }
+    intake->publication->receipt_required = true;
+    udpai_publication_refuse(&entry->error,
+                             udpa_error_new(UDPA_ERR_NOT_FOUND, NULL,
+                                            "'%s': version '%s' is not held here: send its payload",
+                                            udpa_resource_name(entry->resource),
+                                            udpa_resource_version(entry->resource)));
+}
+
+static void
+refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_resource *found)
+{
+    udpai_contribution held;
+    if (udpai_store_get(intake->node->store, intake->origin, udpai_resource_type_url(found),
+                        udpai_resource_name(found), &held) &&
+        refresh(intake, entry->resource, &held) != UDPA_OK)
+        udpai_publication_refuse(&entry->error,
+                                 udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+}
+
+static void
+withdraw_loop(udpai_intake *intake, const struct match *match)
+{
+    intake->node->n_loops++;
+    for (size_t i = 0; i < match->found.n; i++)
+        udpai_store_withdraw(intake->node->store, intake->origin,
+                             udpai_resource_type_url(match->found.items[i]),
+                             udpai_resource_name(match->found.items[i]));
+}
+
+void
+udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
+{
+    udpa_error *error = NULL;
+    if (udpai_intake_check_way(intake, entry->resource, &error) != UDPA_OK) {
+        udpai_publication_refuse(&entry->error, error);
+        return;
+    }
+    struct match match = {.intake = intake, .news = entry->resource};
+    udpai_str type_url = type_of(intake, entry);
+    if (type_url.len)
+        find_match(&match, type_url, 0);
+    else
+        udpai_store_visit_types(intake->node->store, find_match, &match);
+    bool is_loop = udpai_resource_passed(entry->resource, udpai_bytes_view(intake->node->id));
+    if (is_loop)
+        withdraw_loop(intake, &match);
+    else if (match.found.n == 0)
+        take_unmatched(intake, entry);
+    for (size_t i = 0; i < match.found.n; i++) {
+        if (!is_loop)
+            refresh_one(intake, entry, match.found.items[i]);
+        udpa_resource_unref(match.found.items[i]);
+    }
+    udpai_vector_done(&match.found);
+}
+
+#define NAMES_MAX 1000 /* in one Subscribe */
+
+/* The names of a scope go together. */
+static void
+ask_scope(udpai_intake *intake, udpai_scope *scope)
+{
+    UDPAI_VECTOR(udpai_str) names = {0};
+    for (size_t i = 0; i < intake->unmatched.n; i++) {
+        const udpai_publication_entry *entry = intake->unmatched.items[i];
+        udpai_str type_url = type_of(intake, entry), name = udpai_resource_name(entry->resource);
+        if ((type_url.len == 0 || udpai_str_eq(type_url, udpai_bytes_view(scope->type))) &&
+            udpai_prefix_covers(udpai_bytes_view(scope->prefix), name))
+            (void)udpai_vector_push(&names, name);
+        if (names.n == NAMES_MAX) {
+            udpai_scope_ask_again(scope, names.items, names.n);
+            names.n = 0;
+        }
+    }
+    if (names.n)
+        udpai_scope_ask_again(scope, names.items, names.n);
+    udpai_vector_done(&names);
+}
+
+void
+udpai_intake_ask_unmatched(udpai_intake *intake)
+{
+    if (intake->unmatched.n == 0)
+        return;
+    UDPAI_LIST_FOREACH (at, &intake->peer->source->scopes)
+        ask_scope(intake, UDPAI_LIST_ENTRY(at, udpai_scope, in_source));
+    udpai_vector_done(&intake->unmatched);
+}
