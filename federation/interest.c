@@ -45,6 +45,30 @@ udpai_interest_change(udpai_node *node, udpai_str type_url, udpai_str text, bool
 }
 
 void
+udpai_interests_visit(const udpai_node *node,
+                      udpai_str type_url,
+                      udpai_interest_visit_fn visit,
+                      void *userdata)
+{
+    size_t at = 0;
+    const udpai_interest *interest;
+    while ((interest = udpai_map_next(&node->interests, &at))) {
+        size_t skip = (size_t)interest->type_len + 1;
+        if (udpai_str_eq((udpai_str){interest->key, interest->type_len}, type_url))
+            visit(userdata, (udpai_str){interest->key + skip, interest->len - skip});
+    }
+}
+
+void
+udpai_interests_visit_types(const udpai_node *node, udpai_interest_visit_fn visit, void *userdata)
+{
+    size_t at = 0;
+    const udpai_interest *interest;
+    while ((interest = udpai_map_next(&node->interests, &at)))
+        visit(userdata, (udpai_str){interest->key, interest->type_len});
+}
+
+void
 udpai_interests_free(udpai_node *node)
 {
     size_t at = 0;

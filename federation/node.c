@@ -198,6 +198,8 @@ take_subscription_error(udpai_node *node, const udpai_report *report)
 {
     const udpai_subscription_message *error = report->subscription;
     const udpai_peer *peer = udpai_peer_find(node, report->session);
+    if (peer && peer->source && peer->source->serves_us)
+        udpai_source_refused(peer->source, error);
     udpai_str name = peer ? udpai_peer_name(peer) : (udpai_str){0};
     udpai_log(UDPA_LOG_WARNING, "federation", "%.*s refuses a subscription of type %.*s: %.*s",
               (int)name.len, name.data, (int)error->type_url.len, error->type_url.data,

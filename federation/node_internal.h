@@ -6,46 +6,10 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/strbuf.h"
-#include "federation/node.h"
+#include "federation/scope.h"
 
-typedef struct udpai_source udpai_source;
-typedef struct udpai_scope udpai_scope;
 typedef struct udpai_peer udpai_peer;
 typedef struct udpai_judgement udpai_judgement;
-
-/* ---- what a source is asked for ---- */
-
-/* A name or a wildcard that a source on demand is asked for. */
-typedef struct udpai_wish {
-    udpai_list in_asked; /* scope->asked, until it is answered */
-    udpai_scope *scope;
-    bool is_wildcard;
-    bool wanted;        /* somebody here wants it */
-    bool is_sent;       /* on the present stream */
-    bool is_known;      /* the source has said all of it, ever */
-    uint64_t batch;     /* of Subscribes: which of them asked for it */
-    udpai_timer linger; /* the end of asking for what nobody wants */
-    uint32_t len;
-    char text[]; /* as its key: a name, or '*' and a prefix */
-} udpai_wish;
-
-/* What one descriptor of one type wants of one source. */
-struct udpai_scope {
-    udpai_list in_source;
-    udpai_source *source;
-    udpa_bytes *type; /* type URL */
-    udpa_bytes *prefix;
-    bool on_demand;
-    bool wanted;                      /* its provider reaches it */
-    bool is_sent;                     /* a mirror's wildcard, on the present stream */
-    bool is_complete;                 /* the peer has said all of it on the present stream */
-    bool is_known;                    /* it has ever, or so it was restored */
-    uint64_t last_batch, done_batch;  /* Subscribes sent and answered on the present stream */
-    bool is_asked;                    /* on demand: all that is wanted, on the present stream */
-    udpai_map wishes;                 /* on demand */
-    udpai_list asked;                 /* of wishes, in the order of their batches */
-    udpai_timer silence, silence_max; /* of a peer without our extensions */
-};
 
 /* ---- sources ---- */
 
@@ -79,14 +43,14 @@ struct udpai_source {
     bool stays_connected;
     bool is_reached;     /* some provider asks it for something, or it stays connected */
     bool is_decided;     /* its first connection has come, or was not to be waited for any longer */
-    bool is_hung;        /* active, but did not say all in time; until it does it does not count */
     bool may_ask;        /* the stream is ready for our Subscribes */
     bool asked_blindly;  /* without knowing what the peer understands */
     unsigned n_failures; /* in a row */
-    udpai_timer retry, grace, hello, sync, hand_back;
+    udpai_timer retry, grace, hello, hand_back;
     udpai_origin *origin;
     unsigned order; /* among the sources of the first provider that names it; from 1 */
     udpai_list scopes;
+    udpai_list questions; /* that wait for their answer, in the order in which they were asked */
     udpa_error *last_error;
     udpai_source_counters counters;
 };
@@ -118,7 +82,11 @@ typedef struct udpai_descriptor {
 
 /* The provider of one type. */
 typedef struct udpai_provider {
+    udpai_node *node;
     udpa_bytes *type;
+    bool is_of_any;     /* made after the template of every other type, because somebody asked */
+    size_t n_wanted;    /* names and wildcards of the type that are wanted here */
+    udpai_timer unused; /* the end of asking for a type of which nobody wants anything */
     UDPAI_VECTOR(udpai_descriptor) descriptors;
 } udpai_provider;
 
@@ -190,6 +158,8 @@ struct udpai_node {
     udpai_map peers;          /* by session */
     udpai_map providers;      /* udpai_provider, by type */
     udpai_provider *any_type; /* the template of every other type; NULL: none */
+    size_t n_any_types;       /* made after it */
+    udpai_log_limit any_types_log;
     udpai_list judgements;
     udpai_list published; /* udpai_published: without a receipt yet */
     udpai_list locals;
@@ -236,48 +206,25 @@ void udpai_source_unreadable(udpai_source *source);
 void udpai_source_hang_up(udpai_source *source);
 void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
 bool udpai_source_is_active(const udpai_source *source);
-/* Has it answered, now or ever, for everything it mirrors? */
-bool udpai_source_has_said_all(const udpai_source *source);
 void udpai_node_order(udpai_node *node, udpai_order *order);
 
-/* scope.c */
-udpai_scope *
-udpai_scope_new(udpai_source *source, udpai_str type_url, udpai_str prefix, bool on_demand);
-void udpai_scope_free(udpai_scope *scope);
-/* Sends what is wanted and was not sent, takes back what is wanted no more. */
-void udpai_scope_sync(udpai_scope *scope);
-/* Nothing counts as asked any more: the stream has ended, or is asked anew. */
-void udpai_scope_reset(udpai_scope *scope);
-/* Somebody here wants this name or wildcard ('*' and a prefix), or nobody any more. */
-void udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted);
-
-/* The name, or the prefix of the wildcard. */
-static inline udpai_str
-udpai_wish_subject(const udpai_wish *wish)
-{
-    return (udpai_str){wish->text + wish->is_wildcard, wish->len - wish->is_wildcard};
-}
-
-/* The source has published removals: does anything else that it is asked for bring this resource?
- */
-bool udpai_scope_still_brings(const udpai_scope *scope,
-                              const udpa_resource *resource,
-                              const udpai_publication *news);
-/* The peer has published something of this type. */
-void udpai_source_spoke(udpai_source *source, udpai_str type_url);
-/* The peer has answered a Subscribe. */
-void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix);
-/* Asks for names that the scope covers, though they were asked for before. */
-void udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
-/* The scope of this type that covers a name or prefix; NULL: none. */
-udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str name);
-
 /* provider.c */
+
+/* Has its source said all of it? */
+bool udpai_descriptor_is_complete(const udpai_descriptor *descriptor);
+/* Does it count as a success, for the descriptors behind it? */
+bool udpai_descriptor_counts(const udpai_provider *provider, size_t index);
+void
+udpai_provider_set_in_use(udpai_node *node, udpai_origin *origin, udpai_str type_url, bool in_use);
+void udpai_providers_evaluate(udpai_node *node);
+
+/* unsettled.c */
+udpai_settled *udpai_providers_settled(const udpai_node *node);
+
+/* provider_new.c */
 udpa_err
 udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error);
 void udpai_providers_free(udpai_node *node);
-void udpai_providers_evaluate(udpai_node *node);
-udpai_settled *udpai_providers_settled(const udpai_node *node);
 /* The type was asked for before a restart, so it will be again. */
 void udpai_providers_expect(udpai_node *node, udpai_str type_url);
 /* What the source has of the type counted before a restart, so it does again. */
@@ -326,6 +273,15 @@ void udpai_publishing_ended(udpai_node *node, uint64_t session, const udpa_error
 
 /* interest.c */
 void udpai_interest_change(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+/* Calls back for all that is wanted of a type. */
+typedef void (*udpai_interest_visit_fn)(void *userdata, udpai_str text);
+void udpai_interests_visit(const udpai_node *node,
+                           udpai_str type_url,
+                           udpai_interest_visit_fn visit,
+                           void *userdata);
+/* Calls back for every type of which something is wanted, more than once. */
+void
+udpai_interests_visit_types(const udpai_node *node, udpai_interest_visit_fn visit, void *userdata);
 void udpai_interests_free(udpai_node *node);
 
 /* local.c */

@@ -139,12 +139,12 @@ ask_scope(udpai_intake *intake, udpai_scope *scope)
             udpai_prefix_covers(udpai_bytes_view(scope->prefix), name))
             (void)udpai_vector_push(&names, name);
         if (names.n == NAMES_MAX) {
-            udpai_scope_ask_again(scope, names.items, names.n);
+            udpai_ask_again(scope, names.items, names.n);
             names.n = 0;
         }
     }
     if (names.n)
-        udpai_scope_ask_again(scope, names.items, names.n);
+        udpai_ask_again(scope, names.items, names.n);
     udpai_vector_done(&names);
 }
 

@@ -124,33 +124,6 @@ on_grace_end(udpai_timer *timer)
     udpai_node_touch(source->node);
 }
 
-bool
-udpai_source_has_said_all(const udpai_source *source)
-{
-    UDPAI_LIST_FOREACH (node, &source->scopes) {
-        const udpai_scope *scope = UDPAI_LIST_ENTRY(node, udpai_scope, in_source);
-        if (scope->wanted && !scope->on_demand && !scope->is_known)
-            return false;
-    }
-    return true;
-}
-
-static void
-on_sync_timeout(udpai_timer *timer)
-{
-    udpai_source *source = UDPAI_CONTAINER_OF(timer, udpai_source, sync);
-    if (udpai_source_has_said_all(source))
-        return;
-    source->is_hung = true;
-    udpai_log(
-        UDPA_LOG_WARNING, "federation",
-        "source %.*s is connected but has not sent all it has within %llu ms: the next source "
-        "of its providers counts until it has",
-        (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
-        (unsigned long long)source->node->timing.sync_timeout_ms);
-    udpai_node_touch(source->node);
-}
-
 static void
 on_hand_back(udpai_timer *timer)
 {
@@ -250,8 +223,6 @@ udpai_source_alive(udpai_source *source)
     source->is_decided = true;
     source->active_since_ms = udpai_node_now(node);
     udpai_timer_cancel(&source->grace);
-    udpai_timer_set(node->wheel, &source->sync,
-                    udpai_node_now(node) + node->timing.sync_timeout_ms);
     udpai_timer_set(node->wheel, &source->hand_back,
                     udpai_node_now(node) + node->timing.hand_back_delay_ms);
     set_state(source, UDPAI_SOURCE_ACTIVE);
@@ -284,7 +255,6 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     source->may_ask = source->asked_blindly = false;
     source->n_failures++;
     udpai_timer_cancel(&source->hello);
-    udpai_timer_cancel(&source->sync);
     udpai_timer_cancel(&source->hand_back);
     UDPAI_LIST_FOREACH (node, &source->scopes)
         udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
@@ -345,10 +315,10 @@ udpai_source_new(udpai_node *node,
     source->link = ++node->last_link;
     source->since_us = node->env.wall_us(node->env.userdata);
     udpai_list_init(&source->scopes);
+    udpai_list_init(&source->questions);
     udpai_timer_init(&source->retry, on_retry);
     udpai_timer_init(&source->grace, on_grace_end);
     udpai_timer_init(&source->hello, on_hello_end);
-    udpai_timer_init(&source->sync, on_sync_timeout);
     udpai_timer_init(&source->hand_back, on_hand_back);
     udpa_err err = copy_config(source, config);
     if (err == UDPA_OK && serves_us)
@@ -366,7 +336,7 @@ udpai_source_free(udpai_source *source)
 {
     UDPAI_LIST_FOREACH_SAFE (node, &source->scopes)
         udpai_scope_free(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
-    udpai_timer *const timers[] = {&source->retry, &source->grace, &source->hello, &source->sync,
+    udpai_timer *const timers[] = {&source->retry, &source->grace, &source->hello,
                                    &source->hand_back};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(timers); i++)
         udpai_timer_cancel(timers[i]);

@@ -2,6 +2,7 @@
 #include "store/settled.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "model/name.h"
@@ -40,6 +41,14 @@ take_table(struct copier *copier, size_t size)
     return table;
 }
 
+static int
+compare_texts(const void *a, const void *b)
+{
+    return udpai_str_cmp(*(const udpai_str *)a, *(const udpai_str *)b);
+}
+
+/* Sorted, so that one is found fast, and so that equal facts are equal in whatever order they came.
+ */
 static const udpai_str *
 copy_texts(struct copier *text, udpai_str *table, const udpai_str *from, size_t n)
 {
@@ -48,6 +57,8 @@ copy_texts(struct copier *text, udpai_str *table, const udpai_str *from, size_t 
         if (table)
             table[i] = copy;
     }
+    if (table && n > 1)
+        qsort(table, n, sizeof(*table), compare_texts);
     return table;
 }
 
@@ -115,11 +126,37 @@ udpai_settled_unref(udpai_settled *settled)
 }
 
 static bool
+is_in(const udpai_str *sorted, size_t n, udpai_str text)
+{
+    return n && bsearch(&text, sorted, n, sizeof(*sorted), compare_texts);
+}
+
+/* Is one of the texts a prefix of it? */
+static bool
+is_covered(const udpai_str *sorted, size_t n, udpai_str name)
+{
+    size_t at = 0;
+    udpai_str prefix;
+    while (udpai_name_next_prefix(name, &at, &prefix))
+        if (is_in(sorted, n, prefix))
+            return true;
+    return false;
+}
+
+static bool
 is_answered(const udpai_unsettled *missing, udpai_str scope, bool as_name)
 {
-    for (size_t i = 0; i < missing->n_answered; i++)
-        if (as_name ? udpai_str_eq(missing->answered[i], scope)
-                    : udpai_prefix_covers(missing->answered[i], scope))
+    return as_name ? is_in(missing->answered, missing->n_answered, scope)
+                   : is_covered(missing->answered, missing->n_answered, scope);
+}
+
+static bool
+is_alias_asked(const udpai_unsettled *missing, udpai_str alias)
+{
+    if (!udpai_alias_is_pattern(alias))
+        return is_in(missing->asked, missing->n_asked, alias);
+    for (size_t i = 0; i < missing->n_asked; i++)
+        if (udpai_alias_matches(alias, missing->asked[i]))
             return true;
     return false;
 }
@@ -127,14 +164,11 @@ is_answered(const udpai_unsettled *missing, udpai_str scope, bool as_name)
 static bool
 is_asked(const udpai_unsettled *missing, const udpa_resource *resource)
 {
-    for (size_t i = 0; i < missing->n_asked; i++) {
-        if (udpai_prefix_covers(missing->asked[i], udpai_resource_name(resource)))
+    if (is_covered(missing->asked, missing->n_asked, udpai_resource_name(resource)))
+        return true;
+    for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++)
+        if (is_alias_asked(missing, udpai_resource_alias(resource, i)))
             return true;
-        for (size_t k = 0; k < udpa_resource_n_aliases(resource); k++)
-            if (udpai_str_eq(udpai_resource_alias(resource, k), missing->asked[i]) ||
-                udpai_alias_matches(udpai_resource_alias(resource, k), missing->asked[i]))
-                return true;
-    }
     return false;
 }
 

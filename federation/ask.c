@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Subscribes to a source: what they say is held already, and which of them an answer answers. */
+#include "federation/node_internal.h"
+
+#include "base/alloc.h"
+#include "model/name.h"
+
+#define ENTRY_BYTES 32 /* of an entry of a Subscribe's maps, besides its texts, at most */
+
+/* A Subscribe that waits for its answer. */
+typedef struct udpai_question {
+    udpai_list in_source;
+    udpai_scope *scope;
+    uint64_t batch;
+    uint32_t len;
+    char name_space[];
+} udpai_question;
+
+/* Without memory nothing is asked; the end of the stream mends what is missing. */
+static bool
+send(udpai_scope *scope, udpai_order_kind kind, const udpai_subscription_message *message)
+{
+    udpai_order *order = udpai_order_new(kind);
+    if (order)
+        order->subscription = udpai_subscription_message_copy(message);
+    if (!order || !order->subscription) {
+        udpai_order_free(order);
+        return false;
+    }
+    order->session = scope->source->session;
+    udpai_node_order(scope->source->node, order);
+    return true;
+}
+
+static void
+free_question(udpai_question *question)
+{
+    udpai_list_remove(&question->in_source);
+    question->scope->n_questions--;
+    udpai_free(question);
+}
+
+static void
+send_question(udpai_scope *scope, const udpai_subscription_message *message)
+{
+    udpai_str name_space = message->name_space;
+    udpai_question *question = udpai_alloc(sizeof(*question) + name_space.len);
+    if (!question || !send(scope, UDPAI_ORDER_SUBSCRIBE, message)) {
+        udpai_free(question);
+        return;
+    }
+    question->scope = scope;
+    question->batch = ++scope->last_batch;
+    question->len = (uint32_t)name_space.len;
+    if (name_space.len)
+        memcpy(question->name_space, name_space.data, name_space.len);
+    udpai_list_append(&scope->source->questions, &question->in_source);
+    scope->n_questions++;
+}
+
+/* ---- what we hold ---- */
+
+/* What we hold already, as a Subscribe says it. */
+typedef struct holdings {
+    udpai_scope *scope;
+    udpai_subscription_message message;
+    UDPAI_VECTOR(udpai_held_digest) digests, ways;
+    UDPAI_VECTOR(udpai_held_version) versions;
+    size_t bytes;
+    bool extended, is_node;
+} holdings;
+
+static void
+put_holdings(const holdings *held, udpai_subscription_message *message)
+{
+    message->digests = held->digests.items;
+    message->n_digests = held->digests.n;
+    message->ways = held->ways.items;
+    message->n_ways = held->ways.n;
+    message->versions = held->versions.items;
+    message->n_versions = held->versions.n;
+}
+
+/* What fills a message goes ahead of the Subscribe, in one without names, which changes nothing. */
+static void
+send_ahead(holdings *held)
+{
+    udpai_subscription_message ahead = held->message;
+    ahead.n_names = 0;
+    put_holdings(held, &ahead);
+    send_question(held->scope, &ahead);
+    held->digests.n = held->ways.n = 0;
+    held->bytes = 0;
+}
+
+/* A peer without our extensions is told versions, in one message, as many as go into one: what it
+ * is not told it sends again, and what of that has gone meanwhile it cannot say. */
+static bool
+add_version(holdings *held, const udpa_resource *resource)
+{
+    udpai_str name = udpai_resource_name(resource), version = udpai_resource_version(resource);
+    held->bytes += name.len + version.len + ENTRY_BYTES;
+    return held->bytes <= UDPAI_ASKED_BYTES_MAX && held->versions.n < UDPAI_ASKED_ITEMS_MAX &&
+           udpai_vector_push(&held->versions, ((udpai_held_version){name, version}));
+}
+
+static bool
+add_digest(holdings *held, const udpa_resource *resource)
+{
+    udpai_str name = udpai_resource_name(resource);
+    size_t bytes = (held->is_node ? 2 : 1) * (name.len + ENTRY_BYTES);
+    if (held->digests.n &&
+        (held->bytes + bytes > UDPAI_ASKED_BYTES_MAX || held->digests.n == UDPAI_ASKED_ITEMS_MAX))
+        send_ahead(held);
+    held->bytes += bytes;
+    /* The last hop is ours: the peer sent those before it. */
+    size_t n_hops = udpa_resource_n_hops(resource);
+    uint64_t way = udpai_resource_way_digest(resource, n_hops ? n_hops - 1 : 0);
+    return udpai_vector_push(&held->digests,
+                             ((udpai_held_digest){name, udpai_resource_digest(resource)})) &&
+           (!held->is_node || udpai_vector_push(&held->ways, ((udpai_held_digest){name, way})));
+}
+
+static bool
+add_holding(void *userdata, const udpai_contribution *contribution)
+{
+    holdings *held = userdata;
+    const udpa_resource *resource = contribution->resource;
+    if (!udpai_prefix_covers(held->message.name_space, udpai_resource_name(resource)))
+        return true;
+    if (udpai_resource_is_lazy(resource) && udpai_name_is_wildcard(held->message.names[0]))
+        return true; /* its name brought it, and will be asked for by itself */
+    return held->extended ? add_digest(held, resource) : add_version(held, resource);
+}
+
+static void
+add_all_holdings(holdings *held)
+{
+    const udpai_source *source = held->scope->source;
+    const udpai_store *store = source->node->store;
+    udpai_contribution contribution;
+    if (udpai_name_is_wildcard(held->message.names[0])) {
+        udpai_store_visit_origin(store, source->origin, held->message.type_url, add_holding, held);
+        return;
+    }
+    for (size_t i = 0; i < held->message.n_names; i++)
+        if (udpai_store_get(store, source->origin, held->message.type_url, held->message.names[i],
+                            &contribution))
+            (void)add_holding(held, &contribution);
+}
+
+void
+udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names)
+{
+    const udpai_node *node = scope->source->node;
+    const udpai_peer *peer = udpai_peer_find(node, scope->source->session);
+    holdings held = {
+        .scope = scope,
+        .extended = peer && peer->is_extended,
+        .is_node = peer && peer->is_node,
+    };
+    held.message = (udpai_subscription_message){
+        .type_url = udpai_bytes_view(scope->type),
+        .name_space = name_space,
+        .names = names,
+        .n_names = n_names,
+    };
+    add_all_holdings(&held);
+    put_holdings(&held, &held.message);
+    send_question(scope, &held.message);
+    udpai_vector_done(&held.digests);
+    udpai_vector_done(&held.ways);
+    udpai_vector_done(&held.versions);
+    if (!held.extended)
+        udpai_timer_set(node->wheel, &scope->silence_max,
+                        udpai_node_now(node) + node->timing.silence_max_ms);
+    else if (!held.is_node) /* an endpoint publishes what it likes, and has no more to say */
+        udpai_timer_set(node->wheel, &scope->silence_max, udpai_node_now(node));
+}
+
+void
+udpai_ask_no_more(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names)
+{
+    const udpai_subscription_message message = {
+        .type_url = udpai_bytes_view(scope->type),
+        .name_space = name_space,
+        .names = names,
+        .n_names = n_names,
+    };
+    (void)send(scope, UDPAI_ORDER_UNSUBSCRIBE, &message);
+}
+
+/* An Unsubscribe from the wildcard of everything, or any from a peer that knows no namespaces in
+ * it, takes all wildcards of the type away. Those that are wanted are asked for again in the next
+ * flush. */
+static void
+forget_wildcards(const udpai_scope *ended)
+{
+    UDPAI_LIST_FOREACH (node, &ended->source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(node, udpai_scope, in_source);
+        if (!udpai_str_eq(udpai_bytes_view(scope->type), udpai_bytes_view(ended->type)))
+            continue;
+        scope->is_sent = false;
+        udpai_wishes_forget_wildcards(scope);
+    }
+    udpai_node_touch(ended->source->node);
+}
+
+void
+udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix)
+{
+    const udpai_peer *peer = udpai_peer_find(scope->source->node, scope->source->session);
+    const udpai_str wildcard = {"", 0};
+    udpai_ask_no_more(scope, prefix, &wildcard, 1);
+    if (prefix.len == 0 || !peer || !peer->is_extended)
+        forget_wildcards(scope);
+}
+
+void
+udpai_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names)
+{
+    if (!scope->source->may_ask)
+        return;
+    const udpai_subscription_message message = {
+        .type_url = udpai_bytes_view(scope->type),
+        .name_space = udpai_bytes_view(scope->prefix),
+        .names = names,
+        .n_names = n_names,
+    };
+    send_question(scope, &message);
+}
+
+/* ---- answers ---- */
+
+/* The oldest Subscribe of this type and name space. */
+static udpai_question *
+find_question(const udpai_source *source, udpai_str type_url, udpai_str name_space)
+{
+    UDPAI_LIST_FOREACH (at, &source->questions) {
+        udpai_question *question = UDPAI_LIST_ENTRY(at, udpai_question, in_source);
+        if (udpai_str_eq((udpai_str){question->name_space, question->len}, name_space) &&
+            udpai_str_eq(udpai_bytes_view(question->scope->type), type_url))
+            return question;
+    }
+    return NULL;
+}
+
+void
+udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix)
+{
+    udpai_question *question = find_question(source, type_url, prefix);
+    if (!question)
+        return;
+    udpai_scope *scope = question->scope;
+    uint64_t batch = question->batch;
+    free_question(question);
+    udpai_scope_answered(scope, batch, batch);
+}
+
+void
+udpai_questions_forget(udpai_scope *scope)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &scope->source->questions) {
+        udpai_question *question = UDPAI_LIST_ENTRY(at, udpai_question, in_source);
+        if (question->scope == scope)
+            free_question(question);
+    }
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a source is asked for and how far it has answered, for the files of this folder. */
+#ifndef UDPAI_SCOPE_H
+#define UDPAI_SCOPE_H
+
+#include "base/map.h"
+#include "federation/node.h"
+
+typedef struct udpai_source udpai_source;
+typedef struct udpai_scope udpai_scope;
+
+/* In one message, whose receiver takes 4 MiB and so many fields as that has sixteenths. */
+#define UDPAI_ASKED_ITEMS_MAX 8000
+#define UDPAI_ASKED_BYTES_MAX ((size_t)1024 * 1024)
+
+/* A name or a wildcard that a source on demand is asked for. */
+typedef struct udpai_wish {
+    udpai_list in_asked;  /* scope->asked, until it is answered */
+    udpai_list in_ending; /* scope->lingering or scope->ended */
+    udpai_scope *scope;
+    bool is_wildcard;
+    bool wanted;        /* somebody here wants it */
+    bool is_sent;       /* on the present stream */
+    bool is_known;      /* the source has said all of it, ever */
+    bool is_refused;    /* the source cannot serve it; asked again after a while */
+    uint64_t batch;     /* of Subscribes: which of them asked for it */
+    udpai_timer linger; /* the end of asking for what nobody wants */
+    uint32_t len;
+    char text[]; /* as its key: a name, or '*' and a prefix */
+} udpai_wish;
+
+/* What one descriptor of one type wants of one source. */
+struct udpai_scope {
+    udpai_list in_source;
+    udpai_source *source;
+    udpa_bytes *type; /* type URL */
+    udpa_bytes *prefix;
+    bool on_demand;
+    bool wanted;      /* its provider reaches it */
+    bool is_sent;     /* a mirror's wildcard, on the present stream */
+    bool is_complete; /* the peer has said all of it on the present stream */
+    bool is_known;    /* it has ever, or so it was restored */
+    bool is_refused;  /* a mirror's wildcard, as a wish's */
+    bool is_hung;     /* it was not said in time; until it is, the source does not count for it */
+    bool is_asked;    /* on demand: all that is wanted, on the present stream */
+    uint64_t last_batch;         /* of Subscribes sent on the present stream */
+    size_t n_questions;          /* of them without an answer */
+    udpai_map wishes;            /* on demand */
+    udpai_list asked;            /* of wishes, in the order of their batches */
+    udpai_list lingering, ended; /* of wishes that nobody wants */
+    size_t n_lingering;
+    udpai_timer sync;                 /* a mirror should have said all by then */
+    udpai_timer again;                /* what was refused is asked for again */
+    udpai_timer silence, silence_max; /* of a peer without our extensions */
+};
+
+/* ---- scope.c ---- */
+
+udpai_scope *
+udpai_scope_new(udpai_source *source, udpai_str type_url, udpai_str prefix, bool on_demand);
+void udpai_scope_free(udpai_scope *scope);
+/* Sends what is wanted and was not sent, takes back what is wanted no more. */
+void udpai_scope_sync(udpai_scope *scope);
+/* Nothing counts as asked any more: the stream has ended, or is asked anew. */
+void udpai_scope_reset(udpai_scope *scope);
+/* All that was asked up to this batch, or in just this one, is answered. */
+void udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_batch);
+/* Nobody wants the type any more: takes back what was asked, and what is noted of it. */
+void udpai_scope_give_up(udpai_scope *scope);
+/* The peer has published something of this type. */
+void udpai_source_spoke(udpai_source *source, udpai_str type_url);
+/* The peer cannot serve what it was asked for. */
+void udpai_source_refused(udpai_source *source, const udpai_subscription_message *error);
+/* The scope of this type that covers a name or prefix; NULL: none. */
+udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str name);
+
+/* ---- wish.c ---- */
+
+/* Somebody here wants this name or wildcard ('*' and a prefix), or nobody any more. */
+void udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted);
+/* Sends what is wanted and was not sent; gives back what has ended, and what came by it. */
+void udpai_wishes_sync(udpai_scope *scope);
+void udpai_wishes_init(udpai_scope *scope);
+void udpai_wishes_reset(udpai_scope *scope);
+/* An Unsubscribe has taken all wildcards of the type away. */
+void udpai_wishes_forget_wildcards(udpai_scope *scope);
+/* What lingers ends at once. */
+void udpai_wishes_end(udpai_scope *scope);
+void udpai_wishes_free(udpai_scope *scope);
+/* The source has published removals: does anything else that it is asked for bring this resource?
+ */
+bool udpai_scope_still_brings(const udpai_scope *scope,
+                              const udpa_resource *resource,
+                              const udpai_publication *news);
+/* The wish of this name or, with wildcard, prefix; NULL: none. */
+udpai_wish *udpai_scope_wish(const udpai_scope *scope, udpai_str subject, bool is_wildcard);
+
+/* The name, or the prefix of the wildcard. */
+static inline udpai_str
+udpai_wish_subject(const udpai_wish *wish)
+{
+    return (udpai_str){wish->text + wish->is_wildcard, wish->len - wish->is_wildcard};
+}
+
+/* ---- ask.c ---- */
+
+/* Asks for names, or for the wildcard of the name space ("" alone), and says what is held. */
+void udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
+/* Asks for names that the scope covers, though they were asked for before. */
+void udpai_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
+void
+udpai_ask_no_more(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
+void udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix);
+/* Forgets what the scope has asked and was not answered. */
+void udpai_questions_forget(udpai_scope *scope);
+/* The peer has answered a Subscribe. */
+void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix);
+
+#endif

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is asked for on demand: names and wildcards that somebody here wants. What nobody wants any
+ * more is asked for a while longer, then given back with what came by it. */
+#include "federation/node_internal.h"
+
+#include "base/alloc.h"
+#include "model/name.h"
+
+/* Above it, what has lingered longest is given back at once: who wants ever other names must not
+ * have the node hold them all. */
+#define LINGERING_MAX 100000
+
+static udpai_str
+wish_key(const void *item)
+{
+    const udpai_wish *wish = item;
+    return (udpai_str){wish->text, wish->len};
+}
+
+void
+udpai_wishes_init(udpai_scope *scope)
+{
+    udpai_map_init(&scope->wishes, wish_key);
+    udpai_list_init(&scope->asked);
+    udpai_list_init(&scope->lingering);
+    udpai_list_init(&scope->ended);
+}
+
+/* ---- finding ---- */
+
+udpai_wish *
+udpai_scope_wish(const udpai_scope *scope, udpai_str subject, bool is_wildcard)
+{
+    char room[UDPAI_NAME_MAX + 1];
+    if (!is_wildcard)
+        return udpai_map_get(&scope->wishes, subject);
+    if (subject.len > UDPAI_NAME_MAX)
+        return NULL;
+    room[0] = '*';
+    if (subject.len)
+        memcpy(room + 1, subject.data, subject.len);
+    return udpai_map_get(&scope->wishes, (udpai_str){room, subject.len + 1});
+}
+
+typedef bool (*wish_fn)(const udpai_wish *wish, const void *userdata);
+
+static bool
+any_of_name(const udpai_scope *scope, udpai_str name, wish_fn counts, const void *userdata)
+{
+    const udpai_wish *wish = udpai_scope_wish(scope, name, false);
+    return wish && counts(wish, userdata);
+}
+
+/* Who asks for a name that a pattern matches is found among all. */
+static bool
+any_of_pattern(const udpai_scope *scope, udpai_str pattern, wish_fn counts, const void *userdata)
+{
+    size_t at = 0;
+    const udpai_wish *wish;
+    while ((wish = udpai_map_next(&scope->wishes, &at)))
+        if (!wish->is_wildcard && udpai_alias_matches(pattern, udpai_wish_subject(wish)) &&
+            counts(wish, userdata))
+            return true;
+    return false;
+}
+
+static bool
+any_wildcard(const udpai_scope *scope, udpai_str name, wish_fn counts, const void *userdata)
+{
+    size_t at = 0;
+    udpai_str prefix;
+    while (udpai_name_next_prefix(name, &at, &prefix)) {
+        const udpai_wish *wish = udpai_scope_wish(scope, prefix, true);
+        if (wish && counts(wish, userdata))
+            return true;
+    }
+    return false;
+}
+
+/* Is there a wish that brings the resource, and counts? */
+static bool
+is_brought(const udpai_scope *scope,
+           const udpa_resource *resource,
+           wish_fn counts,
+           const void *userdata)
+{
+    udpai_str name = udpai_resource_name(resource);
+    if (any_of_name(scope, name, counts, userdata))
+        return true;
+    for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++) {
+        udpai_str alias = udpai_resource_alias(resource, i);
+        if (udpai_alias_is_pattern(alias) ? any_of_pattern(scope, alias, counts, userdata)
+                                          : any_of_name(scope, alias, counts, userdata))
+            return true;
+    }
+    return !udpai_resource_is_lazy(resource) && any_wildcard(scope, name, counts, userdata);
+}
+
+static bool
+is_removed_in(const udpai_publication *publication, udpai_str name)
+{
+    for (size_t i = 0; i < publication->removals.n; i++)
+        if (udpai_str_eq(publication->removals.items[i].name, name))
+            return true;
+    return false;
+}
+
+static bool
+goes_on(const udpai_wish *wish, const void *news)
+{
+    return wish->is_sent && (wish->is_wildcard || !is_removed_in(news, udpai_wish_subject(wish)));
+}
+
+bool
+udpai_scope_still_brings(const udpai_scope *scope,
+                         const udpa_resource *resource,
+                         const udpai_publication *news)
+{
+    return is_brought(scope, resource, goes_on, news);
+}
+
+/* ---- wanting ---- */
+
+static void
+unlink_ending(udpai_wish *wish)
+{
+    if (udpai_timer_is_set(&wish->linger))
+        wish->scope->n_lingering--;
+    udpai_timer_cancel(&wish->linger);
+    udpai_list_remove(&wish->in_ending);
+}
+
+static void
+free_wish(udpai_wish *wish)
+{
+    udpai_list_remove(&wish->in_asked);
+    unlink_ending(wish);
+    udpai_free(wish);
+}
+
+static void
+end(udpai_wish *wish)
+{
+    unlink_ending(wish);
+    udpai_list_append(&wish->scope->ended, &wish->in_ending);
+    udpai_node_touch(wish->scope->source->node);
+}
+
+static void
+on_linger_end(udpai_timer *timer)
+{
+    udpai_wish *wish = UDPAI_CONTAINER_OF(timer, udpai_wish, linger);
+    wish->scope->n_lingering--; /* the timer does not run any more */
+    end(wish);
+}
+
+static void
+linger(udpai_wish *wish)
+{
+    udpai_scope *scope = wish->scope;
+    const udpai_node *node = scope->source->node;
+    unlink_ending(wish);
+    udpai_timer_set(node->wheel, &wish->linger,
+                    udpai_node_now(node) + node->timing.interest_linger_ms);
+    udpai_list_append(&scope->lingering, &wish->in_ending);
+    if (++scope->n_lingering > LINGERING_MAX)
+        end(UDPAI_LIST_ENTRY(scope->lingering.next, udpai_wish, in_ending));
+}
+
+static udpai_wish *
+make_wish(udpai_scope *scope, udpai_str text)
+{
+    udpai_wish *wish = udpai_alloc(sizeof(*wish) + text.len);
+    if (!wish)
+        return NULL;
+    wish->scope = scope;
+    wish->is_wildcard = text.data[0] == '*';
+    wish->len = (uint32_t)text.len;
+    memcpy(wish->text, text.data, text.len);
+    udpai_list_init(&wish->in_asked);
+    udpai_list_init(&wish->in_ending);
+    udpai_timer_init(&wish->linger, on_linger_end);
+    if (udpai_map_add(&scope->wishes, wish))
+        return wish;
+    udpai_free(wish);
+    return NULL;
+}
+
+/* What of a wish lies in the scope, as a text of the same form; false: nothing. */
+static bool
+cut_to_scope(const udpai_scope *scope, udpai_str text, char *room, udpai_str *ret_text)
+{
+    udpai_str prefix = udpai_bytes_view(scope->prefix), subject = text;
+    bool is_wildcard = text.data[0] == '*';
+    if (is_wildcard)
+        subject = (udpai_str){text.data + 1, text.len - 1};
+    *ret_text = text;
+    if (udpai_prefix_covers(prefix, subject))
+        return true;
+    if (!is_wildcard || !udpai_prefix_covers(subject, prefix))
+        return false;
+    room[0] = '*';
+    memcpy(room + 1, prefix.data, prefix.len);
+    *ret_text = (udpai_str){room, prefix.len + 1};
+    return true;
+}
+
+/* Sent with the next flush, together with all others that came meanwhile. */
+void
+udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted)
+{
+    char room[UDPAI_NAME_MAX + 1];
+    if (!scope->on_demand || !cut_to_scope(scope, text, room, &text))
+        return;
+    udpai_wish *wish = udpai_map_get(&scope->wishes, text);
+    if (!wish && wanted)
+        wish = make_wish(scope, text);
+    if (!wish)
+        return;
+    wish->wanted = wanted;
+    if (wanted)
+        unlink_ending(wish);
+    else
+        linger(wish);
+    udpai_node_touch(scope->source->node);
+}
+
+/* ---- asking ---- */
+
+/* It is answered with the Subscribe that was sent last. */
+static void
+note_asked(udpai_wish *wish)
+{
+    wish->is_sent = true;
+    wish->batch = wish->scope->last_batch;
+    udpai_list_remove(&wish->in_asked);
+    udpai_list_append(&wish->scope->asked, &wish->in_asked);
+}
+
+/* Names that go together in one message. */
+struct names {
+    udpai_scope *scope;
+    UDPAI_VECTOR(udpai_str) texts;
+    UDPAI_VECTOR(udpai_wish *) wishes;
+    size_t bytes;
+};
+
+static void
+send_names(struct names *names)
+{
+    if (names->texts.n)
+        udpai_ask(names->scope, udpai_bytes_view(names->scope->prefix), names->texts.items,
+                  names->texts.n);
+    for (size_t i = 0; i < names->wishes.n; i++)
+        note_asked(names->wishes.items[i]);
+    names->texts.n = names->wishes.n = names->bytes = 0;
+}
+
+/* Without memory it is asked for with the next flush that something else causes. */
+static void
+add_name(struct names *names, udpai_wish *wish)
+{
+    udpai_str name = udpai_wish_subject(wish);
+    if (names->texts.n == UDPAI_ASKED_ITEMS_MAX ||
+        names->bytes + name.len > UDPAI_ASKED_BYTES_MAX / 2)
+        send_names(names);
+    if (!udpai_vector_reserve(&names->wishes, 1) || !udpai_vector_push(&names->texts, name))
+        return;
+    names->wishes.items[names->wishes.n++] = wish;
+    names->bytes += name.len;
+}
+
+static void
+names_done(struct names *names)
+{
+    udpai_vector_done(&names->texts);
+    udpai_vector_done(&names->wishes);
+}
+
+/* Names go together, wildcards each by itself. */
+static void
+ask_for_wanted(udpai_scope *scope)
+{
+    struct names names = {.scope = scope};
+    size_t at = 0;
+    udpai_wish *wish;
+    while ((wish = udpai_map_next(&scope->wishes, &at))) {
+        if (wish->is_sent || wish->is_refused || !wish->wanted)
+            continue;
+        if (wish->is_wildcard) {
+            const udpai_str wildcard = {"", 0};
+            udpai_ask(scope, udpai_wish_subject(wish), &wildcard, 1);
+            note_asked(wish);
+        } else {
+            add_name(&names, wish);
+        }
+    }
+    send_names(&names);
+    names_done(&names);
+}
+
+/* ---- giving back ---- */
+
+static void
+send_unsubscribe(struct names *names)
+{
+    if (names->texts.n)
+        udpai_ask_no_more(names->scope, udpai_bytes_view(names->scope->prefix), names->texts.items,
+                          names->texts.n);
+    for (size_t i = 0; i < names->wishes.n; i++)
+        free_wish(names->wishes.items[i]);
+    names->texts.n = names->wishes.n = names->bytes = 0;
+}
+
+/* The names of one message; false: there are no more. */
+static bool
+give_back_some(udpai_scope *scope, struct names *names)
+{
+    while (names->texts.n < UDPAI_ASKED_ITEMS_MAX && names->bytes < UDPAI_ASKED_BYTES_MAX / 2) {
+        if (udpai_list_empty(&scope->ended))
+            return false;
+        udpai_wish *wish = UDPAI_LIST_ENTRY(scope->ended.next, udpai_wish, in_ending);
+        udpai_str subject = udpai_wish_subject(wish);
+        bool is_told = wish->is_sent && scope->source->may_ask;
+        if (is_told && !wish->is_wildcard && udpai_vector_reserve(&names->wishes, 1) &&
+            udpai_vector_push(&names->texts, subject)) {
+            udpai_map_remove(&scope->wishes, wish_key(wish));
+            udpai_list_remove(&wish->in_ending);
+            names->wishes.items[names->wishes.n++] = wish;
+            names->bytes += subject.len;
+            continue;
+        }
+        udpai_map_remove(&scope->wishes, wish_key(wish));
+        if (is_told && wish->is_wildcard)
+            udpai_ask_wildcard_no_more(scope, subject);
+        free_wish(wish);
+    }
+    return true;
+}
+
+static bool
+counts_always(const udpai_wish *wish, const void *userdata)
+{
+    (void)wish;
+    (void)userdata;
+    return true;
+}
+
+static bool
+is_brought_still(void *userdata, const udpa_resource *resource)
+{
+    return is_brought(userdata, resource, counts_always, NULL);
+}
+
+static void
+give_back_ended(udpai_scope *scope)
+{
+    if (udpai_list_empty(&scope->ended))
+        return;
+    struct names names = {.scope = scope};
+    while (give_back_some(scope, &names))
+        send_unsubscribe(&names);
+    send_unsubscribe(&names);
+    names_done(&names);
+    udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
+                             udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
+                             is_brought_still, scope);
+    udpai_node_touch(scope->source->node);
+}
+
+void
+udpai_wishes_sync(udpai_scope *scope)
+{
+    give_back_ended(scope);
+    if (scope->source->may_ask && scope->wanted)
+        ask_for_wanted(scope);
+}
+
+/* ---- losing and ending ---- */
+
+void
+udpai_wishes_forget_wildcards(udpai_scope *scope)
+{
+    size_t at = 0;
+    udpai_wish *wish;
+    while ((wish = udpai_map_next(&scope->wishes, &at))) {
+        if (!wish->is_wildcard)
+            continue;
+        wish->is_sent = false;
+        udpai_list_remove(&wish->in_asked);
+    }
+}
+
+void
+udpai_wishes_reset(udpai_scope *scope)
+{
+    size_t at = 0;
+    udpai_wish *wish;
+    while ((wish = udpai_map_next(&scope->wishes, &at))) {
+        wish->is_sent = wish->is_refused = false;
+        udpai_list_remove(&wish->in_asked);
+    }
+}
+
+void
+udpai_wishes_end(udpai_scope *scope)
+{
+    while (!udpai_list_empty(&scope->lingering))
+        end(UDPAI_LIST_ENTRY(scope->lingering.next, udpai_wish, in_ending));
+}
+
+void
+udpai_wishes_free(udpai_scope *scope)
+{
+    size_t at = 0;
+    udpai_wish *wish;
+    while ((wish = udpai_map_next(&scope->wishes, &at)))
+        free_wish(wish);
+    udpai_map_done(&scope->wishes);
+}
