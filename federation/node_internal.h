@@ -45,6 +45,7 @@ struct udpai_source {
     bool is_decided;     /* its first connection has come, or was not to be waited for any longer */
     bool may_ask;        /* the stream is ready for our Subscribes */
     bool asked_blindly;  /* without knowing what the peer understands */
+    bool has_our_id;     /* it is this node itself, or one that says so */
     unsigned n_failures; /* in a row */
     udpai_timer retry, grace, hello, hand_back;
     udpai_origin *origin;

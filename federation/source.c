@@ -197,11 +197,33 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
         udpai_timer_set(node->wheel, &source->hello, udpai_node_now(node) + HELLO_MS);
 }
 
+/* All that it has would look as if it had been here before. */
+static void
+refuse_namesake(udpai_source *source)
+{
+    udpai_str id = udpai_bytes_view(source->node->id);
+    udpa_error_unref(source->last_error);
+    source->last_error = udpa_error_new(
+        UDPA_ERR_PRECONDITION, NULL,
+        "it has this node's own id '%.*s': give one of them another node.id", (int)id.len, id.data);
+    udpai_log(UDPA_LOG_ERROR, "federation", "source %.*s: %s", (int)udpa_bytes_size(source->name),
+              (const char *)udpa_bytes_data(source->name),
+              source->last_error ? udpa_error_message(source->last_error) : "out of memory");
+    set_state(source, UDPAI_SOURCE_CONNECTED);
+    udpai_source_hang_up(source);
+}
+
 /* Its Node has come: now it is known what it understands, and who it is. */
 void
 udpai_source_introduced(udpai_source *source, udpai_peer *peer)
 {
     udpai_str id = udpai_node_info_parts(peer->info)->id;
+    source->has_our_id = udpai_str_eq(id, udpai_bytes_view(source->node->id));
+    if (source->has_our_id) {
+        refuse_namesake(source);
+        return;
+    }
+    udpai_source_alive(source);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node_id = NULL;
     if (udpa_bytes_new(&node_id, id.data, id.len) == UDPA_OK && source->origin)
         udpai_origin_set_node(source->node->store, source->origin, node_id);
@@ -217,7 +239,7 @@ void
 udpai_source_alive(udpai_source *source)
 {
     udpai_node *node = source->node;
-    if (source->state == UDPAI_SOURCE_ACTIVE)
+    if (source->state == UDPAI_SOURCE_ACTIVE || source->has_our_id)
         return;
     source->n_failures = 0;
     source->is_decided = true;
@@ -250,7 +272,8 @@ note_error(udpai_source *source, const udpa_error *error)
 void
 udpai_source_closed(udpai_source *source, udpa_error *error)
 {
-    note_error(source, error);
+    if (!source->has_our_id) /* which says more */
+        note_error(source, error);
     source->session = 0;
     source->may_ask = source->asked_blindly = false;
     source->n_failures++;
