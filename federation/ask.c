@@ -245,16 +245,28 @@ find_question(const udpai_source *source, udpai_str type_url, udpai_str name_spa
     return NULL;
 }
 
+udpai_scope *
+udpai_question_take(udpai_source *source,
+                    udpai_str type_url,
+                    udpai_str name_space,
+                    uint64_t *ret_batch)
+{
+    udpai_question *question = find_question(source, type_url, name_space);
+    if (!question)
+        return NULL;
+    udpai_scope *scope = question->scope;
+    *ret_batch = question->batch;
+    free_question(question);
+    return scope;
+}
+
 void
 udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix)
 {
-    udpai_question *question = find_question(source, type_url, prefix);
-    if (!question)
-        return;
-    udpai_scope *scope = question->scope;
-    uint64_t batch = question->batch;
-    free_question(question);
-    udpai_scope_answered(scope, batch, batch);
+    uint64_t batch;
+    udpai_scope *scope = udpai_question_take(source, type_url, prefix, &batch);
+    if (scope)
+        udpai_scope_answered(scope, batch, batch);
 }
 
 void

@@ -178,48 +178,81 @@ on_again(udpai_timer *timer)
     udpai_node_touch(scope->source->node);
 }
 
-/* A mirror's wildcard; its answer may come or not. */
-static bool
-refuse_mirror(udpai_scope *scope, udpai_str name_space, udpai_str name)
+static void
+refuse_wish(udpai_wish *wish)
 {
-    bool is_it = !scope->on_demand && scope->is_sent && udpai_name_is_wildcard(name) &&
-                 udpai_str_eq(udpai_bytes_view(scope->prefix), name_space);
-    if (is_it) {
-        scope->is_refused = true;
-        udpai_timer_cancel(&scope->sync);
-    }
-    return is_it;
+    wish->is_refused = true;
+    udpai_list_remove(&wish->in_asked);
 }
 
+static void
+refuse_mirror(udpai_scope *scope)
+{
+    scope->is_refused = true;
+    udpai_timer_cancel(&scope->sync);
+}
+
+static void
+ask_later(udpai_scope *scope)
+{
+    const udpai_node *node = scope->source->node;
+    if (!udpai_timer_is_set(&scope->again))
+        udpai_timer_set(node->wheel, &scope->again, udpai_node_now(node) + AGAIN_MS);
+    udpai_node_touch(scope->source->node);
+}
+
+/* No other answer comes. */
+static void
+refuse_batch(udpai_scope *scope, uint64_t batch)
+{
+    if (!scope->on_demand)
+        refuse_mirror(scope);
+    UDPAI_LIST_FOREACH_SAFE (node, &scope->asked) {
+        udpai_wish *wish = UDPAI_LIST_ENTRY(node, udpai_wish, in_asked);
+        if (wish->batch == batch)
+            refuse_wish(wish);
+    }
+    ask_later(scope);
+}
+
+/* The answer to the rest of the Subscribe comes behind it. */
 static bool
-refuse_wish(const udpai_scope *scope, udpai_str name_space, udpai_str name)
+refuse_name(udpai_scope *scope, udpai_str name_space, udpai_str name)
 {
     bool is_wildcard = udpai_name_is_wildcard(name);
     udpai_wish *wish = udpai_scope_wish(scope, is_wildcard ? name_space : name, is_wildcard);
-    if (!wish || !wish->is_sent)
-        return false;
-    wish->is_refused = true;
-    udpai_list_remove(&wish->in_asked);
-    return true;
+    bool is_mirror = !scope->on_demand && is_wildcard && scope->is_sent &&
+                     udpai_str_eq(udpai_bytes_view(scope->prefix), name_space);
+    if (is_mirror)
+        refuse_mirror(scope);
+    else if (wish && wish->is_sent)
+        refuse_wish(wish);
+    return is_mirror || (wish && wish->is_sent);
+}
+
+static void
+refuse_names(udpai_scope *scope, const udpai_subscription_message *error)
+{
+    bool any = false;
+    for (size_t i = 0; i < error->n_names; i++)
+        any = refuse_name(scope, error->name_space, error->names[i]) || any;
+    if (any)
+        ask_later(scope);
 }
 
 void
 udpai_source_refused(udpai_source *source, const udpai_subscription_message *error)
 {
-    const udpai_node *node = source->node;
+    uint64_t batch;
+    udpai_scope *whole =
+        error->n_names ? NULL
+                       : udpai_question_take(source, error->type_url, error->name_space, &batch);
+    if (whole)
+        refuse_batch(whole, batch);
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        bool any = false;
-        if (!udpai_str_eq(udpai_bytes_view(scope->type), error->type_url))
-            continue;
-        for (size_t i = 0; i < error->n_names; i++) {
-            any = refuse_mirror(scope, error->name_space, error->names[i]) || any;
-            any = refuse_wish(scope, error->name_space, error->names[i]) || any;
-        }
-        if (any && !udpai_timer_is_set(&scope->again))
-            udpai_timer_set(node->wheel, &scope->again, udpai_node_now(node) + AGAIN_MS);
-        if (any)
-            udpai_node_touch(source->node);
+        if (udpai_str_eq(udpai_bytes_view(scope->type), error->type_url))
+            refuse_names(scope, error);
     }
 }
 

@@ -113,6 +113,12 @@ udpai_ask_no_more(udpai_scope *scope, udpai_str name_space, const udpai_str *nam
 void udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix);
 /* Forgets what the scope has asked and was not answered. */
 void udpai_questions_forget(udpai_scope *scope);
+/* The oldest Subscribe of this type and name space is answered in some way: whose it is, and its
+ * batch; NULL: there is none. */
+udpai_scope *udpai_question_take(udpai_source *source,
+                                 udpai_str type_url,
+                                 udpai_str name_space,
+                                 uint64_t *ret_batch);
 /* The peer has answered a Subscribe. */
 void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix);
 
