@@ -98,7 +98,8 @@ must_be_complete(const udpai_provider *provider, size_t index)
         const udpai_descriptor *before = &provider->descriptors.items[i];
         if (before->continuation == UDPAI_STOP_ON_SUCCESS && before->is_eligible &&
             overlap(before, self) && !udpai_descriptor_counts(provider, i) &&
-            udpai_origin_has(before->source->origin, udpai_bytes_view(provider->type)))
+            udpai_origin_has(provider->node->store, before->source->origin,
+                             udpai_bytes_view(provider->type)))
             return true;
     }
     return false;

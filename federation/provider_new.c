@@ -45,7 +45,7 @@ static bool
 holds_anything(const udpai_provider *provider)
 {
     for (size_t i = 0; i < provider->descriptors.n; i++)
-        if (udpai_origin_has(provider->descriptors.items[i].source->origin,
+        if (udpai_origin_has(provider->node->store, provider->descriptors.items[i].source->origin,
                              udpai_bytes_view(provider->type)))
             return true;
     return false;

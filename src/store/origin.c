@@ -39,17 +39,6 @@ udpai_origin_rank(const udpai_origin *origin)
     return origin->rank;
 }
 
-bool
-udpai_origin_has(const udpai_origin *origin, udpai_str type_url)
-{
-    UDPAI_LIST_FOREACH (node, &origin->contributions) {
-        const udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
-        if (udpai_str_eq(udpai_store_type_url(stored->entry->type), type_url))
-            return true;
-    }
-    return false;
-}
-
 void
 udpai_origin_set_durable(udpai_origin *origin, bool durable)
 {

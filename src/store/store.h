@@ -77,8 +77,8 @@ udpa_err udpai_origin_set_eligible(udpai_store *store,
                                    udpai_str type_url,
                                    bool eligible);
 bool udpai_origin_is_eligible(const udpai_origin *origin, udpai_str type_url);
-/* Has it contributed anything of this type? Looks at all it has if not. */
-bool udpai_origin_has(const udpai_origin *origin, udpai_str type_url);
+/* Has it contributed anything of this type? Looks at all that it has, or at all of the type. */
+bool udpai_origin_has(const udpai_store *store, const udpai_origin *origin, udpai_str type_url);
 
 /* ---- contributions ---- */
 

@@ -34,6 +34,27 @@ udpai_store_get(const udpai_store *store,
     return stored != NULL;
 }
 
+/* Whichever is less: what there is of the type, or what the origin has. */
+bool
+udpai_origin_has(const udpai_store *store, const udpai_origin *origin, udpai_str type_url)
+{
+    const udpai_store_type *type = udpai_store_find_type(store, type_url);
+    if (!type)
+        return false;
+    if (type->entries.n > origin->n_contributions) {
+        UDPAI_LIST_FOREACH (node, &origin->contributions)
+            if (UDPAI_LIST_ENTRY(node, udpai_stored, in_origin)->entry->type == type)
+                return true;
+        return false;
+    }
+    size_t at = 0;
+    const udpai_store_entry *entry;
+    while ((entry = udpai_map_next(&type->entries, &at)))
+        if (udpai_store_entry_of_origin(entry, origin))
+            return true;
+    return false;
+}
+
 void
 udpai_store_visit_origin(const udpai_store *store,
                          const udpai_origin *origin,

@@ -20,7 +20,7 @@ test_a_ttl_ends(void **state)
     store_bed_at(bed, 2000);
     assert_changes(bed, "-a");
     assert_int_equal(udpai_store_n_contributions(bed->store), 0);
-    assert_false(udpai_origin_has(origin, UDPAI_STR(TEST_TYPE)));
+    assert_false(udpai_origin_has(bed->store, origin, UDPAI_STR(TEST_TYPE)));
 }
 
 static void
@@ -109,8 +109,28 @@ test_all_of_a_scope_is_withdrawn_but_what_is_kept(void **state)
     assert_changes(bed, "-com.acme.t/a -tt/a");
     udpai_store_withdraw_all(bed->store, one, (udpai_str){0}, (udpai_str){0}, NULL, NULL);
     assert_changes(bed, "-t/a -t/b");
-    assert_false(udpai_origin_has(one, UDPAI_STR(TEST_TYPE)));
+    assert_false(udpai_origin_has(bed->store, one, UDPAI_STR(TEST_TYPE)));
     assert_int_equal(udpai_store_n_contributions(bed->store), 1);
+}
+
+static void
+test_it_is_known_who_has_something_of_a_type(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_PUBLISHER, 0);
+    udpai_origin *two = store_bed_origin(bed, "two", UDPAI_ORIGIN_PUBLISHER, 0);
+    udpai_origin *none = store_bed_origin(bed, "none", UDPAI_ORIGIN_PUBLISHER, 0);
+    udpai_str type = UDPAI_STR(TEST_TYPE);
+    assert_false(udpai_origin_has(bed->store, one, type));
+    PUT(bed, one, "a", .value = "1");
+    PUT(bed, two, "b", .value = "1");
+    PUT(bed, two, "c", .value = "1");
+    PUT(bed, two, "d", .value = "1");
+    assert_true(udpai_origin_has(bed->store, one, type));
+    assert_true(udpai_origin_has(bed->store, two, type));
+    assert_false(udpai_origin_has(bed->store, none, type));
+    assert_false(udpai_origin_has(bed->store, two, UDPAI_STR("type.googleapis.com/x.Other")));
+    (void)store_bed_changes(bed);
 }
 
 /* ---- limits ---- */
@@ -364,6 +384,7 @@ main(void)
         store_test(test_a_refresh_sets_the_timer_again),
         store_test(test_without_a_ttl_the_timer_goes),
         store_test(test_an_end_is_a_withdrawal),
+        store_test(test_it_is_known_who_has_something_of_a_type),
         store_test(test_what_is_not_there_is_withdrawn_without_a_word),
         store_test(test_all_of_a_scope_is_withdrawn_but_what_is_kept),
         store_test(test_a_namespace_holds_so_many),
