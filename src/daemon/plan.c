@@ -339,6 +339,16 @@ plan_store(udpai_plan *plan, const udpai_options *options)
     plan->n_secret_types = store->n_secret_types;
 }
 
+/* Who resumes may hold a whole namespace. */
+static void
+raise_held(udpai_fanout_options *fanout, size_t n)
+{
+    if (n <= fanout->max_held)
+        return;
+    fanout->max_held_bytes = fanout->max_held_bytes / fanout->max_held * n;
+    fanout->max_held = n;
+}
+
 static void
 plan_limits(udpai_plan *plan)
 {
@@ -355,6 +365,7 @@ plan_limits(udpai_plan *plan)
     SET_IF(settings->fanout.max_views_per_owner, limits->max_views_per_identity);
     SET_IF(settings->node.store.max_resources_per_namespace, limits->max_resources_per_namespace);
     SET_IF(settings->node.store.max_bytes_per_namespace, limits->max_bytes_per_namespace);
+    raise_held(&settings->fanout, settings->node.store.max_resources_per_namespace);
 }
 
 static void

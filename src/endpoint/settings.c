@@ -39,6 +39,8 @@ udpai_endpoint_settings_init(udpai_endpoint_settings *settings)
                 .max_views = 65536,
                 .max_views_per_owner = 16384,
                 .max_names = 100000,
+                .max_held = 1000000,
+                .max_held_bytes = 64 * MIB,
                 .body_cache_bytes = 64 * MIB,
                 .response_bytes = 1 * MIB,
             },

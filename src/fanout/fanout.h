@@ -22,7 +22,9 @@ typedef struct udpai_fanout_options {
     uint64_t view_linger_ms;   /* an unused view is kept so long */
     size_t tombstones_min;     /* a view keeps so many removals, or as many as it has resources */
     size_t max_views, max_views_per_owner;
-    size_t max_names; /* of one subscriber */
+    size_t max_names;      /* of one subscriber */
+    size_t max_held;       /* what one subscriber may say it holds, */
+    size_t max_held_bytes; /* with names and versions */
     size_t body_cache_bytes;
     size_t response_bytes; /* a response is closed at this size; one larger resource goes alone */
 } udpai_fanout_options;
@@ -77,6 +79,7 @@ struct udpai_subscriber {
     udpai_owner *owner;      /* whom the views count for that it makes; NULL: nobody */
     UDPAI_VECTOR(udpai_subscription *) subscriptions; /* by rank */
     size_t n_names;
+    size_t n_held, held_bytes; /* notes of what it says it holds, with their text */
     size_t n_awaited; /* questions whose answer is to be called complete, and names in them */
     /* The scheduler's place. */
     size_t turn;
@@ -103,12 +106,17 @@ udpai_subscription *
 udpai_subscriber_get(udpai_subscriber *subscriber, udpai_str type_url, udpai_delivery_mode mode);
 
 /* What the subscriber says it still holds, from an earlier stream: what is equal is not sent, what
- * is no longer there is told once that is certain. Before subscribing. */
+ * is no longer there is told once that is certain. Before subscribing. UDPA_ERR_LIMIT: it is not
+ * noted, and if it has vanished that will not be told. */
 udpa_err udpai_subscription_hold_version(udpai_subscription *subscription,
                                          udpai_str name,
                                          udpai_str version);
 udpa_err
 udpai_subscription_hold_digest(udpai_subscription *subscription, udpai_str name, uint64_t digest);
+
+/* What is held from here on goes ahead of what it belongs to, and is kept, whatever is subscribed
+ * already; until `ahead` is false again, just before that is subscribed. */
+void udpai_subscription_hold_ahead(udpai_subscription *subscription, bool ahead);
 
 /* Beside one of these: the way by which what it holds has come. */
 udpa_err
@@ -142,7 +150,8 @@ void udpai_subscription_resend_all(udpai_subscription *subscription);
 /* In UDPAI_MODE_STATE: sends the state again, though nothing has changed. */
 void udpai_subscription_resend_state(udpai_subscription *subscription);
 /* Asks for one delivery of kind COMPLETE, after all that was subscribed up to now, once everything
- * below `scope` is settled; names: those of them. UDPA_ERR_LIMIT: too much waits already. */
+ * below `prefix` is settled; with names that are not NULL: all of them. UDPA_ERR_LIMIT: too much
+ * waits already. */
 udpa_err udpai_subscription_await_complete(udpai_subscription *subscription,
                                            udpai_str prefix,
                                            const udpai_str *names,

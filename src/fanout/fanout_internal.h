@@ -225,6 +225,7 @@ struct udpai_name_sub {
 typedef struct udpai_held {
     udpa_bytes *version; /* NULL: none was given */
     uint64_t digest, way;
+    uint32_t piece; /* of the subscription's n_held_ahead; 0: it did not go ahead */
     bool has_digest, has_way;
     uint32_t name_len;
     char name[];
@@ -233,7 +234,8 @@ typedef struct udpai_held {
 typedef struct udpai_await {
     udpai_list node;
     udpa_bytes *prefix;
-    UDPAI_VECTOR(udpa_bytes *) names; /* none: the wildcard of the prefix */
+    UDPAI_VECTOR(udpa_bytes *) names;
+    bool is_wildcard; /* of the prefix, instead of names */
     uint64_t asked_ms;
     uint64_t target_seq;
     bool is_settled;
@@ -262,8 +264,10 @@ struct udpai_subscription {
     udpai_list additions, removals, unanswered; /* of udpai_owed */
     udpai_map extras;                           /* of udpai_owed, by item: at most one of each */
     udpai_map held;
-    bool held_unchecked; /* what is left of it must be looked through, */
-    uint64_t held_seq;   /* once everything up to here was sent */
+    bool held_unchecked;   /* what is left of it must be looked through, */
+    uint64_t held_seq;     /* once everything up to here was sent */
+    bool is_held_ahead;    /* but for what was sent ahead of names that are still to come: */
+    uint32_t n_held_ahead; /* the pieces of this number, which has begun as often */
     udpai_list awaits;
     udpai_list in_waiting; /* fanout->waiting: something here waits for settled */
     udpai_timer cycle;     /* the end of a bounded wait */
@@ -328,7 +332,7 @@ void udpai_held_forget(udpai_subscription *subscription, udpai_str name);
 /* Forgets what the subscription does not select any more. */
 void udpai_held_forget_uncovered(udpai_subscription *subscription);
 /* It may hold something of this name: once it is certain that there is nothing, it is told. Without
- * memory it is not. */
+ * memory, or room for it, it is not. */
 void udpai_held_suspect(udpai_subscription *subscription, udpai_str name);
 /* Owes removals for what the subscriber holds and what is certainly not there. */
 udpa_err udpai_held_check(udpai_subscription *subscription);

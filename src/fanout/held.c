@@ -2,47 +2,109 @@
 /* What a subscriber says it still holds from an earlier stream. */
 #include "fanout/fanout_internal.h"
 
-static udpai_held *
-get_held(udpai_subscription *subscription, udpai_str name)
+/* The bounds are the subscriber's: it may have many subscriptions. */
+static bool
+has_room(const udpai_subscriber *subscriber, size_t n, size_t bytes)
 {
-    udpai_held *held = udpai_map_get(&subscription->held, name);
-    if (held)
-        return held;
-    held = udpai_alloc(sizeof(*held) + name.len);
+    const udpai_fanout_options *options = &subscriber->fanout->options;
+    return subscriber->n_held + n <= options->max_held &&
+           subscriber->held_bytes + bytes <= options->max_held_bytes;
+}
+
+static size_t
+text_size(const udpai_held *held)
+{
+    return held->name_len + (held->version ? udpa_bytes_size(held->version) : 0);
+}
+
+static udpa_err
+new_held(udpai_subscription *subscription, udpai_str name, udpai_held **ret_held)
+{
+    if (!has_room(subscription->subscriber, 1, name.len))
+        return UDPA_ERR_LIMIT;
+    udpai_held *held = udpai_alloc(sizeof(*held) + name.len);
     if (!held)
-        return NULL;
+        return UDPA_ERR_NOMEM;
     held->name_len = (uint32_t)name.len;
     if (name.len)
         memcpy(held->name, name.data, name.len);
     if (!udpai_map_add(&subscription->held, held)) {
         udpai_free(held);
-        return NULL;
+        return UDPA_ERR_NOMEM;
     }
-    subscription->held_unchecked = true;
-    subscription->held_seq = subscription->topic->fanout->seq;
-    return held;
+    subscription->subscriber->n_held++;
+    subscription->subscriber->held_bytes += name.len;
+    *ret_held = held;
+    return UDPA_OK;
 }
 
 static void
-free_held(udpai_held *held)
+free_held(udpai_subscription *subscription, udpai_held *held)
 {
-    if (held)
-        udpa_bytes_unref(held->version);
+    if (!held)
+        return;
+    subscription->subscriber->n_held--;
+    subscription->subscriber->held_bytes -= text_size(held);
+    udpa_bytes_unref(held->version);
     udpai_free(held);
+}
+
+static void
+check_when_sent(udpai_subscription *subscription)
+{
+    subscription->held_unchecked = subscription->held.n > 0;
+    subscription->held_seq = subscription->topic->fanout->seq;
+}
+
+/* The note of a name, to be filled in: made, or of an earlier message. */
+static udpa_err
+get_held(udpai_subscription *subscription, udpai_str name, udpai_held **ret_held)
+{
+    udpai_held *held = udpai_map_get(&subscription->held, name);
+    udpa_err err = held ? UDPA_OK : new_held(subscription, name, &held);
+    if (err != UDPA_OK)
+        return err;
+    held->piece = subscription->is_held_ahead ? subscription->n_held_ahead : 0;
+    if (!held->piece)
+        check_when_sent(subscription);
+    *ret_held = held;
+    return UDPA_OK;
+}
+
+/* What it belongs to has not come yet. */
+static bool
+is_ahead(const udpai_subscription *subscription, const udpai_held *held)
+{
+    return subscription->is_held_ahead && held->piece == subscription->n_held_ahead;
+}
+
+void
+udpai_subscription_hold_ahead(udpai_subscription *subscription, bool ahead)
+{
+    if (subscription->is_held_ahead == ahead)
+        return;
+    subscription->is_held_ahead = ahead;
+    if (ahead && ++subscription->n_held_ahead == 0) /* 0 is what nobody has sent ahead */
+        subscription->n_held_ahead = 1;
+    if (!ahead) {
+        check_when_sent(subscription);
+        udpai_subscription_wake(subscription);
+    }
 }
 
 void
 udpai_held_forget(udpai_subscription *subscription, udpai_str name)
 {
     if (subscription->held.n)
-        free_held(udpai_map_remove(&subscription->held, name));
+        free_held(subscription, udpai_map_remove(&subscription->held, name));
 }
 
 void
 udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
 {
-    if (subscription->held.n < subscription->topic->fanout->options.max_names)
-        (void)get_held(subscription, name);
+    udpai_held *held = udpai_map_get(&subscription->held, name);
+    if (!held && new_held(subscription, name, &held) == UDPA_OK)
+        check_when_sent(subscription);
 }
 
 /* Who has given a wildcard back keeps nothing of it, so that it must be sent again if it is asked
@@ -56,10 +118,11 @@ udpai_held_forget_uncovered(udpai_subscription *subscription)
     udpai_held *held;
     while ((held = udpai_map_next(&subscription->held, &at))) {
         udpai_str name = {held->name, held->name_len};
-        bool stays = udpai_subscription_covers(subscription, name) ||
+        bool stays = is_ahead(subscription, held) ||
+                     udpai_subscription_covers(subscription, name) ||
                      udpai_subscription_has_name(subscription, name);
         if (!stays || !udpai_map_add(&kept, held))
-            free_held(held);
+            free_held(subscription, held);
     }
     udpai_map_done(&subscription->held);
     subscription->held = kept;
@@ -68,23 +131,27 @@ udpai_held_forget_uncovered(udpai_subscription *subscription)
 udpa_err
 udpai_subscription_hold_version(udpai_subscription *subscription, udpai_str name, udpai_str version)
 {
-    if (subscription->held.n >= subscription->topic->fanout->options.max_names)
-        return UDPA_ERR_LIMIT;
-    udpai_held *held = get_held(subscription, name);
-    if (!held)
-        return UDPA_ERR_NOMEM;
+    udpai_subscriber *subscriber = subscription->subscriber;
+    udpai_held *held = NULL;
+    udpa_err err = get_held(subscription, name, &held);
+    if (err != UDPA_OK)
+        return err;
+    subscriber->held_bytes -= text_size(held) - held->name_len;
     held->version = udpa_bytes_unref(held->version);
-    return udpa_bytes_new(&held->version, version.data, version.len);
+    if (!has_room(subscriber, 0, version.len))
+        return UDPA_ERR_LIMIT;
+    err = udpa_bytes_new(&held->version, version.data, version.len);
+    subscriber->held_bytes += text_size(held) - held->name_len;
+    return err;
 }
 
 udpa_err
 udpai_subscription_hold_digest(udpai_subscription *subscription, udpai_str name, uint64_t digest)
 {
-    if (subscription->held.n >= subscription->topic->fanout->options.max_names)
-        return UDPA_ERR_LIMIT;
-    udpai_held *held = get_held(subscription, name);
-    if (!held)
-        return UDPA_ERR_NOMEM;
+    udpai_held *held = NULL;
+    udpa_err err = get_held(subscription, name, &held);
+    if (err != UDPA_OK)
+        return err;
     held->digest = digest;
     held->has_digest = true;
     return UDPA_OK;
@@ -96,7 +163,7 @@ udpai_held_drop_all(udpai_subscription *subscription)
     size_t at = 0;
     udpai_held *held;
     while ((held = udpai_map_next(&subscription->held, &at)))
-        free_held(held);
+        free_held(subscription, held);
     udpai_map_done(&subscription->held);
     subscription->held_unchecked = false;
 }
@@ -138,7 +205,7 @@ udpai_held_match(udpai_subscription *subscription, const udpa_resource *resource
     if (state == UDPAI_HELD_ALL && held->has_way &&
         held->way != udpai_resource_way_digest(resource, udpa_resource_n_hops(resource)))
         state = UDPAI_HELD_PAYLOAD;
-    free_held(held);
+    free_held(subscription, held);
     return state;
 }
 
@@ -176,12 +243,14 @@ udpai_held_check(udpai_subscription *subscription)
     udpai_held *held;
     while ((held = udpai_map_next(&subscription->held, &at))) {
         udpai_str name = {held->name, held->name_len};
-        int gone = is_gone(subscription, name);
+        int gone = is_ahead(subscription, held) ? 0 : is_gone(subscription, name);
         if (gone == 0 && udpai_map_add(&uncertain, held))
             continue;
+        if (gone == 0)
+            err = UDPA_ERR_NOMEM;
         if (gone == 1 && err == UDPA_OK)
             err = owe_removal(subscription, name);
-        free_held(held);
+        free_held(subscription, held);
     }
     udpai_map_done(&subscription->held);
     subscription->held = uncertain;

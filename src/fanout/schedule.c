@@ -149,7 +149,7 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
 static bool
 await_is_settled(udpai_subscription *subscription, udpai_await *await)
 {
-    if (await->names.n == 0)
+    if (await->is_wildcard)
         return udpai_subscription_is_settled(subscription, udpai_bytes_view(await->prefix),
                                              await->asked_ms);
     for (size_t i = 0; i < await->names.n; i++)

@@ -409,6 +409,7 @@ udpai_subscription_await_complete(udpai_subscription *subscription,
     if (!await)
         return UDPA_ERR_NOMEM;
     await->asked_ms = subscription->topic->fanout->wheel->now_ms;
+    await->is_wildcard = !names;
     udpai_list_init(&await->node);
     udpa_err err = udpa_bytes_new(&await->prefix, prefix.data, prefix.len);
     for (size_t i = 0; i < n_names && err == UDPA_OK; i++)

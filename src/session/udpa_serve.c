@@ -140,9 +140,38 @@ subscribe_one(udpai_udpa *udpa,
 }
 
 static udpa_err
-note_held(udpai_subscription *subscription, const udpai_subscription_message *message)
+check_held(const char *what, udpai_str text, size_t max, udpa_error **ret_error)
+{
+    if (text.len <= max)
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "a Subscribe says that the peer holds something of a %s of %zu bytes, and "
+                      "none may have more than %zu: '%.60s…'",
+                      what, text.len, max, text.data);
+}
+
+static udpa_err
+check_all_held(const udpai_subscription_message *message, udpa_error **ret_error)
 {
     udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < message->n_versions && err == UDPA_OK; i++) {
+        const udpai_held_version *held = &message->versions[i];
+        err = check_held("name", held->name, UDPAI_NAME_MAX, ret_error);
+        if (err == UDPA_OK)
+            err = check_held("version", held->version, UDPAI_VERSION_MAX, ret_error);
+    }
+    for (size_t i = 0; i < message->n_digests && err == UDPA_OK; i++)
+        err = check_held("name", message->digests[i].name, UDPAI_NAME_MAX, ret_error);
+    return err;
+}
+
+static udpa_err
+note_held(udpai_subscription *subscription, const udpai_subscription_message *message)
+{
+    bool any = message->n_versions || message->n_digests || message->n_ways;
+    udpa_err err = UDPA_OK;
+    if (any || message->n_names)
+        udpai_subscription_hold_ahead(subscription, message->n_names == 0);
     for (size_t i = 0; i < message->n_versions && err == UDPA_OK; i++)
         err = udpai_subscription_hold_version(subscription, message->versions[i].name,
                                               message->versions[i].version);
@@ -152,7 +181,30 @@ note_held(udpai_subscription *subscription, const udpai_subscription_message *me
     for (size_t i = 0; i < message->n_ways && err == UDPA_OK; i++)
         err = udpai_subscription_hold_way(subscription, message->ways[i].name,
                                           message->ways[i].digest);
-    return err == UDPA_ERR_LIMIT ? UDPA_OK : err; /* what is not noted is sent again */
+    return err;
+}
+
+/* All of it, or the stream ends: what is not noted and has vanished would stay at the peer for
+ * ever, and none of us would know. */
+static udpa_err
+take_held(const udpai_udpa *udpa,
+          udpai_subscription *subscription,
+          const udpai_subscription_message *message,
+          udpa_error **ret_error)
+{
+    udpa_err err = check_all_held(message, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    err = note_held(subscription, message);
+    const udpai_fanout_options *limits = &udpai_hub_settings(udpa->session.hub)->fanout;
+    if (err == UDPA_ERR_LIMIT)
+        return udpai_fail(ret_error, err,
+                          "the peer says that it holds more than is noted for one stream: %zu "
+                          "resources, with %zu bytes of names and versions "
+                          "(limits.max_resources_per_namespace raises both): forget some, and "
+                          "subscribe again",
+                          limits->max_held, limits->max_held_bytes);
+    return udpai_fail_code(ret_error, err);
 }
 
 /* With the wildcard among the names, the answer is complete when all of the namespace is. */
@@ -163,12 +215,13 @@ await_complete(udpai_udpa *udpa,
 {
     if (!udpa->is_extended)
         return UDPA_OK;
-    size_t n_names = message->n_names;
     for (size_t i = 0; i < message->n_names; i++)
         if (udpai_name_is_wildcard(message->names[i]))
-            n_names = 0;
-    return udpai_subscription_await_complete(subscription, message->name_space, message->names,
-                                             n_names);
+            return udpai_subscription_await_complete(subscription, message->name_space, NULL, 0);
+    static const udpai_str none;
+    return udpai_subscription_await_complete(subscription, message->name_space,
+                                             message->n_names ? message->names : &none,
+                                             message->n_names);
 }
 
 udpa_err
@@ -184,7 +237,8 @@ udpai_udpa_on_subscribe(udpai_udpa *udpa,
     }
     udpai_subscription *subscription =
         udpai_subscriber_get(&udpa->subscriber, message->type_url, UDPAI_MODE_DELTA);
-    udpa_err err = subscription ? note_held(subscription, message) : UDPA_ERR_NOMEM;
+    udpa_err err =
+        subscription ? take_held(udpa, subscription, message, ret_error) : UDPA_ERR_NOMEM;
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
         err = subscribe_one(udpa, subscription, message, message->names[i]);
     if (err == UDPA_OK)

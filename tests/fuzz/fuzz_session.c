@@ -234,7 +234,7 @@ begin(bed *self, uint8_t kind)
     static const udpai_str features[] = {{UDPAI_FEATURE_EXTENSIONS, 11}};
     const udpai_node_parts parts = {.id = UDPAI_STR("node"), .features = features, .n_features = 1};
     udpai_hub_options options = fake_hub_options();
-    options.fanout.max_names = 32;
+    options.fanout.max_names = options.fanout.max_held = 32;
     options.fanout.tombstones_min = 4;
     options.fanout.response_bytes = 256;
     options.max_unjudged = 4;

@@ -52,6 +52,8 @@ fake_hub_options(void)
                 .max_views = 64,
                 .max_views_per_owner = 64,
                 .max_names = 100000,
+                .max_held = 1000,
+                .max_held_bytes = 100000,
                 .body_cache_bytes = (size_t)4 << 20,
                 .response_bytes = (size_t)1 << 20,
             },

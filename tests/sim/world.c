@@ -496,6 +496,8 @@ make_halves(sim_node *node, const sim_node_plan *plan)
                    .max_views = 1000,
                    .max_views_per_owner = 1000,
                    .max_names = 1000,
+                   .max_held = 10000,
+                   .max_held_bytes = 1 << 20,
                    .body_cache_bytes = 1 << 20,
                    .response_bytes = 2000},
         .info = make_info(node, plan),

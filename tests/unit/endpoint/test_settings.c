@@ -45,6 +45,8 @@ test_limits_are_set(void **state)
     assert_true(settings.node.max_changes_ahead > 0);
     assert_true(settings.fanout.max_views > 0);
     assert_true(settings.fanout.max_names > 0);
+    assert_true(settings.fanout.max_held >= settings.node.store.max_resources_per_namespace);
+    assert_true(settings.fanout.max_held_bytes > 0);
     assert_int_equal(settings.node.n_sources + settings.node.n_providers + settings.n_methods, 0);
     assert_false(settings.node.is_endpoint || settings.serves_status);
     assert_null(settings.may_publish);

@@ -159,6 +159,8 @@ fanout_bed_init(fanout_bed *bed)
         .max_views = 100,
         .max_views_per_owner = 100,
         .max_names = 100,
+        .max_held = 100,
+        .max_held_bytes = 10000,
         .body_cache_bytes = 1 << 20,
         .response_bytes = 1 << 20,
     };

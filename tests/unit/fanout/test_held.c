@@ -191,16 +191,66 @@ static void
 test_so_much_may_be_held(void **state)
 {
     fanout_bed *bed = *state;
-    bed->options.max_names = 2;
+    bed->options.max_held = 2;
     fanout_bed_restart(bed);
-    udpai_subscription *subscription = begin(bed);
+    fanout_settle(bed);
+    udpai_subscription *subscription = begin(bed), *other = fanout_of(&one, "EDS");
     hold_digest(subscription, "1");
-    assert_ok(
-        udpai_subscription_hold_version(subscription, UDPAI_STR("com.acme/b"), UDPAI_STR("1")));
+    assert_ok(udpai_subscription_hold_version(other, UDPAI_STR("com.acme/b"), UDPAI_STR("1")));
     udpai_str name = UDPAI_STR("com.acme/c");
     assert_int_equal(udpai_subscription_hold_digest(subscription, name, 1), UDPA_ERR_LIMIT);
-    assert_int_equal(udpai_subscription_hold_version(subscription, name, UDPAI_STR("1")),
+    assert_int_equal(udpai_subscription_hold_version(other, name, UDPAI_STR("1")), UDPA_ERR_LIMIT);
+    hold_digest(subscription, "1"); /* it is noted already */
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[-a]"); /* and makes room */
+    assert_ok(udpai_subscription_hold_digest(subscription, name, 1));
+    fanout_close(&one);
+    assert_int_equal(one.subscriber.n_held, 0);
+}
+
+static void
+test_so_much_text_may_be_held(void **state)
+{
+    fanout_bed *bed = *state;
+    bed->options.max_held_bytes = 25;
+    fanout_bed_restart(bed);
+    udpai_subscription *subscription = begin(bed);
+    udpai_str a = UDPAI_STR("com.acme/a"), b = UDPAI_STR("com.acme/b");
+    for (int i = 0; i < 5; i++) /* the last one counts */
+        assert_ok(udpai_subscription_hold_version(subscription, a, UDPAI_STR("12345")));
+    assert_ok(udpai_subscription_hold_digest(subscription, b, 1));
+    assert_int_equal(one.subscriber.held_bytes, 25);
+    assert_int_equal(udpai_subscription_hold_digest(subscription, UDPAI_STR("c"), 1),
                      UDPA_ERR_LIMIT);
+    assert_int_equal(udpai_subscription_hold_version(subscription, a, UDPAI_STR("123456")),
+                     UDPA_ERR_LIMIT);
+    assert_int_equal(one.subscriber.held_bytes, 20);
+    fanout_close(&one);
+    assert_int_equal(one.subscriber.held_bytes, 0);
+}
+
+/* Ahead of what it belongs to nothing of it is certain. */
+static void
+test_what_is_held_ahead_waits(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1");
+    udpai_subscription *subscription = begin(bed);
+    for (int round = 0; round < 2; round++) {
+        udpai_subscription_hold_ahead(subscription, true);
+        hold_digest(subscription, "1");
+        assert_ok(udpai_subscription_hold_digest(subscription, UDPAI_STR("com.acme/x"), 1));
+        assert_all(&one, "");
+        fanout_wildcard(&one, "CDS", "org"); /* of another message */
+        assert_ok(udpai_unsubscribe_wildcard(subscription, UDPAI_STR("org")));
+        fanout_settle(bed);
+        assert_all(&one, "");
+        udpai_subscription_hold_ahead(subscription, false);
+        fanout_wildcard(&one, "CDS", "com.acme");
+        assert_all(&one, "CDS[b=1] CDS[-x]");
+        assert_int_equal(one.subscriber.n_held, 0);
+    }
     fanout_close(&one);
 }
 
@@ -218,6 +268,8 @@ main(void)
         fanout_test(test_names_are_resumed_one_by_one),
         fanout_test(test_asked_for_again_what_is_held_is_sent),
         fanout_test(test_so_much_may_be_held),
+        fanout_test(test_so_much_text_may_be_held),
+        fanout_test(test_what_is_held_ahead_waits),
     };
     return cmocka_run_group_tests_name("held", tests, NULL, NULL);
 }

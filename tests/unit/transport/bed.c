@@ -239,6 +239,8 @@ bed_start(test_bed *self, const udpai_stream_thread_options *given)
                    .max_views = 1000,
                    .max_views_per_owner = 1000,
                    .max_names = 1000,
+                   .max_held = 10000,
+                   .max_held_bytes = 1 << 20,
                    .body_cache_bytes = 1 << 20,
                    .response_bytes = 65536},
         .info = self->info,
