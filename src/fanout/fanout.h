@@ -81,6 +81,7 @@ struct udpai_subscriber {
     size_t n_names;
     size_t n_held, held_bytes; /* notes of what it says it holds, with their text */
     size_t n_awaited; /* questions whose answer is to be called complete, and names in them */
+    size_t awaited_bytes;
     /* The scheduler's place. */
     size_t turn;
     uint64_t round_limit;
@@ -150,8 +151,8 @@ void udpai_subscription_resend_all(udpai_subscription *subscription);
 /* In UDPAI_MODE_STATE: sends the state again, though nothing has changed. */
 void udpai_subscription_resend_state(udpai_subscription *subscription);
 /* Asks for one delivery of kind COMPLETE, after all that was subscribed up to now, once everything
- * below `prefix` is settled; with names that are not NULL: all of them. UDPA_ERR_LIMIT: too much
- * waits already. */
+ * below `prefix` is settled; with names that are not NULL: those of them that are subscribed to.
+ * UDPA_ERR_LIMIT: too much waits already. */
 udpa_err udpai_subscription_await_complete(udpai_subscription *subscription,
                                            udpai_str prefix,
                                            const udpai_str *names,

@@ -6,6 +6,7 @@
 
 /* What may wait to be called complete, beside all names that may be asked for, twice. */
 #define AWAITS_MAX 4096
+#define AWAITED_BYTES_MAX ((size_t)64 << 20) /* with its text */
 
 static udpai_str
 name_sub_key(const void *item)
@@ -375,17 +376,31 @@ await_cost(const udpai_await *await)
     return 1 + await->names.n;
 }
 
+static size_t
+await_bytes(const udpai_await *await)
+{
+    size_t bytes = udpa_bytes_size(await->prefix);
+    for (size_t i = 0; i < await->names.n; i++)
+        bytes += udpa_bytes_size(await->names.items[i]);
+    return bytes;
+}
+
 void
 udpai_await_done(udpai_subscription *subscription, udpai_await *await)
 {
     udpai_list_remove(&await->node);
     subscription->subscriber->n_awaited -= await_cost(await);
+    subscription->subscriber->awaited_bytes -= await_bytes(await);
     free_await(await);
 }
 
+/* A name that was refused is answered. */
 static bool
-add_await_name(udpai_await *await, udpai_str name)
+add_await_name(udpai_subscription *subscription, udpai_await *await, udpai_str name)
 {
+    if (!udpai_subscription_has_name(subscription, name))
+        return true;
+
     udpa_bytes *copy = NULL;
     if (udpa_bytes_new(&copy, name.data, name.len) != UDPA_OK)
         return false;
@@ -413,12 +428,15 @@ udpai_subscription_await_complete(udpai_subscription *subscription,
     udpai_list_init(&await->node);
     udpa_err err = udpa_bytes_new(&await->prefix, prefix.data, prefix.len);
     for (size_t i = 0; i < n_names && err == UDPA_OK; i++)
-        err = add_await_name(await, names[i]) ? UDPA_OK : UDPA_ERR_NOMEM;
+        err = add_await_name(subscription, await, names[i]) ? UDPA_OK : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK && subscriber->awaited_bytes + await_bytes(await) > AWAITED_BYTES_MAX)
+        err = UDPA_ERR_LIMIT;
     if (err != UDPA_OK) {
         free_await(await);
         return err;
     }
     subscriber->n_awaited += await_cost(await);
+    subscriber->awaited_bytes += await_bytes(await);
     udpai_list_append(&subscription->awaits, &await->node);
     udpai_subscription_wake(subscription);
     return UDPA_OK;

@@ -286,6 +286,28 @@ unanswered_subscribes_are_bounded(void **state)
     assert_true(udpai_alloc_live() - before < 1000000);
 }
 
+/* Nor with the longest names. */
+static void
+unanswered_names_are_bounded(void **state)
+{
+    (void)state;
+    char name[UDPAI_NAME_MAX + 1];
+    memset(name, 'x', UDPAI_NAME_MAX);
+    memcpy(name, "com.acme/", 9);
+    name[UDPAI_NAME_MAX] = '\0';
+    session_settle_except(&hub, "", false);
+    int n = 0;
+    for (; n < 100 && !peer.stream.is_finished; n++) {
+        udpai_str names = W_TEXT(2, name);
+        for (int i = 0; i < 10; i++)
+            names = W_JOIN(names, names);
+        peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_CDS), names));
+        udpai_hub_run(hub.hub);
+    }
+    assert_in_range(n, 10, 80);
+    peer_expect_end(&peer, UDPA_ERR_LIMIT, "limit");
+}
+
 /* ---- complete ---- */
 
 static void
@@ -313,6 +335,16 @@ complete_of_names_does_not_wait_for_others(void **state)
     peer_expect(&peer, "");
     session_settle(&hub);
     peer_expect(&peer, "publish{C -com.acme/slow/x ?} publish{C !}");
+}
+
+static void
+complete_does_not_wait_for_what_was_refused(void **state)
+{
+    (void)state;
+    session_settle_except(&hub, "com.acme", false);
+    peer_subscribe(&peer, "C", "org.other", "com.acme/a");
+    peer_expect(&peer, "error{C@org.other com.acme/a 3'name 'com.acme/a' lies outside the "
+                       "Subscribe's namespace 'org.other''} publish{C@org.other !}");
 }
 
 static void
@@ -621,6 +653,8 @@ main(void)
         cmocka_unit_test_setup_teardown(types_are_bounded, begin, end),
         cmocka_unit_test_setup_teardown(wildcards_are_bounded, begin, end),
         cmocka_unit_test_setup_teardown(unanswered_subscribes_are_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(unanswered_names_are_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(complete_does_not_wait_for_what_was_refused, begin, end),
         cmocka_unit_test_setup_teardown(completes_come_in_order, begin, end),
         cmocka_unit_test_setup_teardown(complete_of_names_does_not_wait_for_others, begin, end),
         cmocka_unit_test_setup_teardown(a_ring_is_waited_out, begin, end),
