@@ -58,3 +58,13 @@ udpai_utf8_mend(char *text)
             *text = '?';
     }
 }
+
+udpai_str
+udpai_utf8_cut(udpai_str text, size_t max)
+{
+    if (text.len <= max)
+        return text;
+    while (max && ((unsigned char)text.data[max] & 0xc0) == 0x80)
+        max--;
+    return (udpai_str){text.data, max};
+}

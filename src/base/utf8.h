@@ -11,5 +11,7 @@
 bool udpai_utf8_valid(udpai_str text);
 /* Makes any text valid, in place: '?' for each byte that belongs to no well-formed sequence. */
 void udpai_utf8_mend(char *text);
+/* The beginning of valid text, at most so many bytes, and no character cut in two. */
+udpai_str udpai_utf8_cut(udpai_str text, size_t max);
 
 #endif

@@ -2,6 +2,10 @@
 #include "session/messages.h"
 
 #include "base/alloc.h"
+#include "base/utf8.h"
+#include "model/name.h"
+
+#define ERROR_TEXT_MAX 4096
 
 /* ---- copying a subscription ---- */
 
@@ -64,6 +68,23 @@ udpai_subscription_message_copy(const udpai_subscription_message *message)
     copy->digests = digests;
     copy->ways = ways;
     return copy;
+}
+
+udpai_subscription_message
+udpai_subscription_error_cut(const udpai_subscription_message *message,
+                             udpai_str names[UDPAI_ECHOED_NAMES])
+{
+    udpai_subscription_message error = {
+        .type_url = udpai_utf8_cut(message->type_url, UDPAI_TYPE_URL_MAX),
+        .name_space = udpai_utf8_cut(message->name_space, UDPAI_NAME_MAX),
+        .names = names,
+        .n_names = udpai_min_size(message->n_names, UDPAI_ECHOED_NAMES),
+        .status_code = message->status_code,
+        .status_text = udpai_utf8_cut(message->status_text, ERROR_TEXT_MAX),
+    };
+    for (size_t i = 0; i < error.n_names; i++)
+        names[i] = udpai_utf8_cut(message->names[i], UDPAI_NAME_MAX);
+    return error;
 }
 
 /* ---- orders ---- */

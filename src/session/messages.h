@@ -19,6 +19,14 @@
 udpai_subscription_message *
 udpai_subscription_message_copy(const udpai_subscription_message *message);
 
+/* A SubscriptionError names so many names. */
+#define UDPAI_ECHOED_NAMES 16
+
+/* What of a SubscriptionError goes out, or is taken in: no text longer than what it names may be,
+ * and the first names. Views of the message, and of `names`. */
+udpai_subscription_message udpai_subscription_error_cut(const udpai_subscription_message *message,
+                                                        udpai_str names[UDPAI_ECHOED_NAMES]);
+
 /* ---- orders: loop side to stream side ---- */
 
 typedef enum udpai_order_kind {

@@ -22,25 +22,95 @@ asked_key(const void *item)
     return udpai_bytes_view(type);
 }
 
-udpa_err
-udpai_udpa_send(udpai_udpa *udpa, udpa_bytes *message)
+/* ---- what waits to be written ---- */
+
+static bool
+is_unread(const udpai_udpa *udpa)
+{
+    return udpa->answer_bytes > UDPAI_ANSWERS_PAUSE_BYTES;
+}
+
+static void
+start_patience(udpai_udpa *udpa)
+{
+    udpai_wheel *wheel = udpai_hub_wheel(udpa->session.hub);
+    udpai_timer_set(wheel, &udpa->unread, wheel->now_ms + UDPAI_ANSWERS_PATIENCE_MS);
+}
+
+void
+udpai_udpa_pace(udpai_udpa *udpa)
+{
+    const udpai_hub_options *options = udpai_hub_settings(udpa->session.hub);
+    bool has_enough = udpa->n_unjudged >= options->max_unjudged ||
+                      udpa->unjudged_bytes >= options->max_unjudged_bytes;
+    if (!is_unread(udpa))
+        udpai_timer_cancel(&udpa->unread);
+    else if (!udpai_timer_is_set(&udpa->unread))
+        start_patience(udpa);
+    udpai_session_pause(&udpa->session, has_enough || is_unread(udpa));
+}
+
+static void
+finish_unread(udpai_udpa *udpa, const char *why)
+{
+    udpai_session_finish(&udpa->session,
+                         udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                                        "the peer does not read: %zu messages wait for it, %zu "
+                                        "bytes of them answers, %s",
+                                        udpa->n_controls, udpa->answer_bytes, why));
+}
+
+/* Two that wait for each other to read would wait for ever. */
+static void
+on_patience_end(udpai_timer *timer)
+{
+    finish_unread(UDPAI_CONTAINER_OF(timer, udpai_udpa, unread), "and none has gone for a minute");
+}
+
+static udpa_err
+queue(udpai_udpa *udpa, udpa_bytes *message, bool is_answer)
 {
     udpai_control *control = message ? udpai_alloc(sizeof(*control)) : NULL;
-    if (!control || udpa->n_controls >= UDPAI_CONTROLS_MAX) {
-        udpa_err err = control ? UDPA_ERR_LIMIT : UDPA_ERR_NOMEM;
+    if (!control) {
+        udpa_bytes_unref(message);
+        udpai_session_finish(
+            &udpa->session,
+            udpa_error_new(UDPA_ERR_NOMEM, NULL, "cannot queue a message: out of memory"));
+        return UDPA_ERR_NOMEM;
+    }
+    size_t answer_bytes = is_answer ? udpa_bytes_size(message) : 0;
+    if (udpa->n_controls >= UDPAI_CONTROLS_MAX ||
+        udpa->answer_bytes + answer_bytes > UDPAI_ANSWERS_MAX_BYTES) {
         udpa_bytes_unref(message);
         udpai_free(control);
-        udpai_session_finish(&udpa->session, udpa_error_new(err, NULL, "cannot queue a message: %s",
-                                                            udpa_err_text(err)));
-        return err;
+        finish_unread(udpa, "and one more is above the limit");
+        return UDPA_ERR_LIMIT;
     }
     control->message = message;
+    control->is_answer = is_answer;
     udpai_list_init(&control->node);
     udpai_list_append(&udpa->controls, &control->node);
     udpa->n_controls++;
+    udpa->answer_bytes += answer_bytes;
     udpai_session_ready(&udpa->session);
     return UDPA_OK;
 }
+
+udpa_err
+udpai_udpa_send(udpai_udpa *udpa, udpa_bytes *message)
+{
+    return queue(udpa, message, false);
+}
+
+udpa_err
+udpai_udpa_answer(udpai_udpa *udpa, udpa_bytes *message)
+{
+    udpa_err err = queue(udpa, message, true);
+    udpai_udpa_pace(udpa);
+    return err;
+}
+
+/* ---- beginning and end ---- */
 
 static udpa_err
 report_opened(udpai_udpa *udpa)
@@ -73,6 +143,7 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     udpai_list_init(&udpa->controls);
     udpai_list_init(&udpa->in_flight);
     udpai_map_init(&udpa->asked, asked_key);
+    udpai_timer_init(&udpa->unread, on_patience_end);
     udpa->is_source = info->is_source;
     *ret_session = &udpa->session;
     err = udpai_session_init_subscriber(&udpa->session, &udpa->subscriber, &subscriber_ops, NULL);
@@ -99,6 +170,7 @@ udpa_free(udpai_session *session)
         udpa_bytes_unref(control->message);
         udpai_free(control);
     }
+    udpai_timer_cancel(&udpa->unread);
     udpai_udpa_free_served(udpa);
     udpai_udpa_free_asked(udpa);
     udpai_subscriber_done(&udpa->subscriber);
@@ -176,7 +248,9 @@ static udpa_err
 report_subscription_error(udpai_udpa *udpa, const udpai_subscription_message *message)
 {
     udpai_report *report = udpai_report_new(UDPAI_REPORT_SUBSCRIPTION_ERROR);
-    udpai_subscription_message *copy = udpai_subscription_message_copy(message);
+    udpai_str names[UDPAI_ECHOED_NAMES];
+    udpai_subscription_message error = udpai_subscription_error_cut(message, names);
+    udpai_subscription_message *copy = udpai_subscription_message_copy(&error);
     if (!report || !copy) {
         udpai_report_free(report);
         udpai_free(copy);
@@ -190,6 +264,18 @@ report_subscription_error(udpai_udpa *udpa, const udpai_subscription_message *me
 }
 
 static udpa_err
+take_publication(udpai_udpa *udpa, udpai_publication *publication, udpa_error **ret_error)
+{
+    size_t nonce_len = publication->nonce.len;
+    if (nonce_len <= UDPAI_NONCE_MAX)
+        return udpai_udpa_on_publication(udpa, publication);
+    udpai_publication_free(publication);
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "a Publish has a nonce of %zu bytes; at most %d go back in a receipt",
+                      nonce_len, UDPAI_NONCE_MAX);
+}
+
+static udpa_err
 take_message(udpai_udpa *udpa, udpai_message *message, udpa_error **ret_error)
 {
     switch (message->kind) {
@@ -198,7 +284,7 @@ take_message(udpai_udpa *udpa, udpai_message *message, udpa_error **ret_error)
     case UDPAI_MESSAGE_UNSUBSCRIBE:
         return udpai_udpa_on_unsubscribe(udpa, &message->subscription);
     case UDPAI_MESSAGE_PUBLISH:
-        return udpai_udpa_on_publication(udpa, UDPAI_TAKE(message->publication));
+        return take_publication(udpa, UDPAI_TAKE(message->publication), ret_error);
     case UDPAI_MESSAGE_RECEIPT:
         udpai_udpa_on_receipt(udpa, &message->receipt);
         return UDPA_OK;
@@ -273,6 +359,11 @@ udpa_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error
     udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);
     udpa->n_controls--;
     udpa->writing_control = control->message;
+    if (control->is_answer)
+        udpa->answer_bytes -= udpa_bytes_size(control->message);
+    if (udpai_timer_is_set(&udpa->unread))
+        start_patience(udpa); /* some of it has gone */
+    udpai_udpa_pace(udpa);
     udpai_free(control);
     out->parts = &udpa->writing_control;
     out->n_parts = 1;

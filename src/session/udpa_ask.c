@@ -187,14 +187,6 @@ refuse_unasked(udpai_udpa *udpa, udpai_publication *publication)
     }
 }
 
-static bool
-has_enough(const udpai_udpa *udpa)
-{
-    const udpai_hub_options *options = udpai_hub_settings(udpa->session.hub);
-    return udpa->n_unjudged >= options->max_unjudged ||
-           udpa->unjudged_bytes >= options->max_unjudged_bytes;
-}
-
 udpa_err
 udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
 {
@@ -212,7 +204,7 @@ udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
     report->link = udpa->session.info.link;
     report->publication = publication;
     udpai_hub_report(udpa->session.hub, report);
-    udpai_session_pause(&udpa->session, has_enough(udpa));
+    udpai_udpa_pace(udpa);
     return UDPA_OK;
 }
 
@@ -221,9 +213,9 @@ udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication)
 {
     udpa->n_unjudged--;
     udpa->unjudged_bytes -= publication->size_bytes;
-    udpai_session_pause(&udpa->session, has_enough(udpa));
     if (publication->receipt_required)
-        (void)udpai_udpa_send(udpa, udpai_receipt_compose(publication));
+        (void)udpai_udpa_answer(udpa, udpai_receipt_compose(publication));
+    udpai_udpa_pace(udpa);
 }
 
 /* ---- what we publish unasked ---- */

@@ -13,6 +13,7 @@ typedef struct udpai_udpa udpai_udpa;
 typedef struct udpai_control {
     udpai_list node;
     udpa_bytes *message;
+    bool is_answer; /* the peer made us say it */
 } udpai_control;
 
 /* A publish that the peer has not receipted yet. */
@@ -42,6 +43,11 @@ typedef struct udpai_sent {
 #define UDPAI_REFUSED_KEPT 16
 #define UDPAI_IN_FLIGHT_MAX 256
 #define UDPAI_CONTROLS_MAX 4096
+/* Answers that wait to be written: above so many bytes no more is read, for so long without any
+ * being written, and more are never kept. */
+#define UDPAI_ANSWERS_PAUSE_BYTES ((size_t)1 << 20)
+#define UDPAI_ANSWERS_PATIENCE_MS 60000
+#define UDPAI_ANSWERS_MAX_BYTES ((size_t)8 << 20)
 
 struct udpai_udpa {
     udpai_session session;
@@ -51,7 +57,8 @@ struct udpai_udpa {
     bool is_source;        /* the peer serves a ConfigSource */
     bool is_alive;         /* it has sent something valid */
     udpai_list controls;
-    size_t n_controls;
+    size_t n_controls, answer_bytes;
+    udpai_timer unread;   /* set while answers keep us from reading */
     udpai_list in_flight; /* oldest first */
     size_t n_in_flight;
     uint64_t last_nonce;
@@ -72,6 +79,11 @@ udpai_udpa_of(udpai_session *session)
 /* udpa.c */
 /* Queues a control message; consumes it (NULL: out of memory). */
 udpa_err udpai_udpa_send(udpai_udpa *udpa, udpa_bytes *message);
+/* The same of one that the peer makes us send. */
+udpa_err udpai_udpa_answer(udpai_udpa *udpa, udpa_bytes *message);
+/* Reads on, or not: not while too much that was read waits to be judged, or too much that was
+ * answered to be written. */
+void udpai_udpa_pace(udpai_udpa *udpa);
 
 /* udpa_serve.c: the peer as a subscriber */
 udpa_err udpai_udpa_on_subscribe(udpai_udpa *udpa,

@@ -75,7 +75,7 @@ refuse(udpai_udpa *udpa,
 {
     if (!udpa->is_extended)
         return UDPA_OK;
-    const udpai_subscription_message error = {
+    const udpai_subscription_message whole = {
         .type_url = message->type_url,
         .name_space = message->name_space,
         .names = names,
@@ -83,7 +83,9 @@ refuse(udpai_udpa *udpa,
         .status_code = udpa_err_to_grpc(udpa_error_code(why)),
         .status_text = udpai_str_from(udpa_error_message(why)),
     };
-    return udpai_udpa_send(udpa, udpai_subscription_error_compose(&error));
+    udpai_str echoed[UDPAI_ECHOED_NAMES];
+    const udpai_subscription_message error = udpai_subscription_error_cut(&whole, echoed);
+    return udpai_udpa_answer(udpa, udpai_subscription_error_compose(&error));
 }
 
 static udpa_err

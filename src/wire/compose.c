@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/compose.h"
 
+#include "base/utf8.h"
+#include "model/name.h"
+
+/* Receipts, in bytes and texts. */
+#define RECEIPT_WITH_TEXTS_MAX ((size_t)1 << 20)
+#define FULL_TEXTS 64
+#define FULL_TEXT_MAX 4096
+#define SHORT_TEXT_MAX 64
+
 enum { /* field numbers of UdpaMessage and below */
     MESSAGE_SUBSCRIBE = 1,
     MESSAGE_UNSUBSCRIBE = 2,
@@ -219,28 +228,60 @@ put_subscription_error(udpai_proto_writer *writer, const void *what)
     put_status(writer, 4, error->status_code, error->status_text);
 }
 
+/* How much a receipt says of what it refuses. */
+typedef enum receipt_detail {
+    RECEIPT_CODES,
+    RECEIPT_SHORT_TEXTS, /* but for the first ones */
+    RECEIPT_FULL_TEXTS,
+} receipt_detail;
+
+typedef struct receipt_plan {
+    const udpai_publication *judged;
+    receipt_detail detail;
+} receipt_plan;
+
+/* `in_short`: what is said beyond the first ones, if not all can be said. */
 static void
-put_error(udpai_proto_writer *writer, const udpa_error *error)
+put_error(udpai_proto_writer *writer,
+          const udpa_error *error,
+          udpai_str in_short,
+          receipt_detail detail,
+          size_t *n_texts)
 {
-    if (error)
-        put_status(writer, 2, udpa_err_to_grpc(udpa_error_code(error)),
-                   udpai_str_from(udpa_error_message(error)));
-    else
-        put_status(writer, 2, 0, (udpai_str){0});
+    udpai_str text = {0};
+    if (detail == RECEIPT_FULL_TEXTS || (detail == RECEIPT_SHORT_TEXTS && *n_texts < FULL_TEXTS))
+        text = udpai_utf8_cut(udpai_str_from(udpa_error_message(error)), FULL_TEXT_MAX);
+    else if (detail == RECEIPT_SHORT_TEXTS)
+        text = in_short;
+    ++*n_texts;
+    put_status(writer, 2, udpa_err_to_grpc(udpa_error_code(error)), text);
 }
 
+/* A removal is known by its name. */
 static void
 put_receipt(udpai_proto_writer *writer, const void *what)
 {
-    const udpai_publication *judged = what;
+    const receipt_plan *plan = what;
+    const udpai_publication *judged = plan->judged;
+    size_t n_texts = 0;
     udpai_proto_put_bytes_opt(writer, 1, judged->nonce);
     if (!udpai_publication_has_errors(judged))
         return;
-    for (size_t i = 0; i < judged->entries.n; i++)
-        put_error(writer, judged->entries.items[i].error);
-    for (size_t i = 0; i < judged->removals.n; i++)
-        if (judged->removals.items[i].error)
-            put_error(writer, judged->removals.items[i].error);
+    for (size_t i = 0; i < judged->entries.n; i++) {
+        const udpa_error *error = judged->entries.items[i].error;
+        if (error)
+            put_error(writer, error,
+                      udpai_utf8_cut(udpai_str_from(udpa_error_message(error)), SHORT_TEXT_MAX),
+                      plan->detail, &n_texts);
+        else
+            put_status(writer, 2, 0, (udpai_str){0});
+    }
+    for (size_t i = 0; i < judged->removals.n; i++) {
+        const udpai_removal *removal = &judged->removals.items[i];
+        if (removal->error)
+            put_error(writer, removal->error, udpai_utf8_cut(removal->name, UDPAI_NAME_MAX),
+                      plan->detail, &n_texts);
+    }
 }
 
 udpa_bytes *
@@ -264,5 +305,12 @@ udpai_subscription_error_compose(const udpai_subscription_message *subscription)
 udpa_bytes *
 udpai_receipt_compose(const udpai_publication *judged)
 {
-    return compose_field(MESSAGE_RECEIPT, put_receipt, judged);
+    receipt_plan plan = {judged, RECEIPT_FULL_TEXTS};
+    for (; plan.detail > RECEIPT_CODES; plan.detail--) {
+        udpai_proto_writer size = {0};
+        put_receipt(&size, &plan);
+        if (size.size <= RECEIPT_WITH_TEXTS_MAX)
+            break;
+    }
+    return compose_field(MESSAGE_RECEIPT, put_receipt, &plan);
 }

@@ -20,6 +20,9 @@ typedef enum udpai_message_kind {
     UDPAI_MESSAGE_KINDS,
 } udpai_message_kind;
 
+/* A nonce goes back as it came; a longer one cannot. */
+#define UDPAI_NONCE_MAX 1024
+
 /* What a subscriber says it holds. */
 typedef struct udpai_held_version {
     udpai_str name, version;

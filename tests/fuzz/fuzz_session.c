@@ -256,7 +256,10 @@ check_bounds(const bed *self)
     const udpai_udpa *udpa = udpai_udpa_of(self->stream.session);
     FUZZ_CHECK(udpa->n_controls <= UDPAI_CONTROLS_MAX);
     FUZZ_CHECK(udpa->subscriber.n_names <= 32);
-    FUZZ_CHECK(self->stream.is_finished || self->stream.is_paused == (udpa->n_unjudged >= 4));
+    FUZZ_CHECK(udpa->answer_bytes <= UDPAI_ANSWERS_MAX_BYTES);
+    FUZZ_CHECK(self->stream.is_finished ||
+               self->stream.is_paused ==
+                   (udpa->n_unjudged >= 4 || udpa->answer_bytes > UDPAI_ANSWERS_PAUSE_BYTES));
 }
 
 /* What is left is judged and written: then every receipt that is due has gone out. */

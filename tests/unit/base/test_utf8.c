@@ -168,6 +168,20 @@ mended_noise_is_valid(void **state)
     }
 }
 
+static void
+a_beginning_ends_between_characters(void **state)
+{
+    (void)state;
+    static const char text[] = "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z";
+    static const size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+    for (size_t max = 0; max < UDPAI_ARRAY_LEN(expected); max++) {
+        udpai_str cut = udpai_utf8_cut(UDPAI_STR(text), max);
+        assert_int_equal(cut.len, expected[max]);
+        assert_true(udpai_utf8_valid(cut));
+    }
+    assert_int_equal(udpai_utf8_cut((udpai_str){NULL, 0}, 0).len, 0);
+}
+
 int
 main(void)
 {
@@ -180,6 +194,7 @@ main(void)
         cmocka_unit_test(empty_text_is_valid),
         cmocka_unit_test(mending_replaces_only_what_is_wrong),
         cmocka_unit_test(mended_noise_is_valid),
+        cmocka_unit_test(a_beginning_ends_between_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

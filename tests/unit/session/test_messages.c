@@ -106,6 +106,33 @@ order_scenario(void *context)
 }
 
 static void
+an_error_is_cut_to_what_it_may_name(void **state)
+{
+    (void)state;
+    static char text[10000];
+    memset(text, 'x', sizeof(text));
+    udpai_str names[40], room[UDPAI_ECHOED_NAMES];
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++)
+        names[i] = (udpai_str){text, i ? sizeof(text) : 5};
+    const udpai_subscription_message message = {
+        .type_url = names[1],
+        .name_space = names[1],
+        .names = names,
+        .n_names = UDPAI_ARRAY_LEN(names),
+        .status_code = 3,
+        .status_text = names[1],
+    };
+    const udpai_subscription_message error = udpai_subscription_error_cut(&message, room);
+    assert_int_equal(error.type_url.len, 512);
+    assert_int_equal(error.name_space.len, 1024);
+    assert_int_equal(error.n_names, UDPAI_ECHOED_NAMES);
+    assert_int_equal(error.names[0].len, 5);
+    assert_int_equal(error.names[UDPAI_ECHOED_NAMES - 1].len, 1024);
+    assert_int_equal(error.status_code, 3);
+    assert_int_equal(error.status_text.len, 4096);
+}
+
+static void
 an_order_frees_all_it_holds(void **state)
 {
     (void)state;
@@ -163,6 +190,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_subscription_is_copied_deeply),
         cmocka_unit_test(an_empty_subscription_is_copied),
+        cmocka_unit_test(an_error_is_cut_to_what_it_may_name),
         cmocka_unit_test(an_order_frees_all_it_holds),
         cmocka_unit_test(a_report_frees_all_it_holds),
     };

@@ -2,6 +2,7 @@
 /* Life of a session: who speaks first, what is made of the Node, how it ends. */
 #include "session_test.h"
 
+#include "model/name.h"
 #include "session/udpa_internal.h"
 
 static fake_hub hub;
@@ -364,6 +365,190 @@ the_queue_of_answers_is_bounded(void **state)
     assert_true(n >= UDPAI_CONTROLS_MAX);
 }
 
+/* As large an answer as there is: a refusal that names all it can. */
+static void
+provoke(void)
+{
+    char name[UDPAI_NAME_MAX + 1];
+    memset(name, 'N', UDPAI_NAME_MAX);
+    name[UDPAI_NAME_MAX] = '\0';
+    udpai_str names = W_NOTHING;
+    for (int i = 0; i < 20; i++)
+        names = W_JOIN(names, W_TEXT(2, name));
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_TYPE), names, W_TEXT(4, "Not A Namespace")));
+}
+
+static void
+provoke_until_paused(void)
+{
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    for (int i = 0; i < 100 && !peer.stream.is_paused; i++)
+        provoke();
+    assert_true(peer.stream.is_paused);
+    assert_in_range(udpai_udpa_of(peer.stream.session)->answer_bytes, UDPAI_ANSWERS_PAUSE_BYTES,
+                    UDPAI_ANSWERS_PAUSE_BYTES + 20000);
+}
+
+static void
+write_all(void)
+{
+    udpa_bytes *bytes;
+    fake_stream_run(&peer.stream, &hub);
+    while ((bytes = fake_stream_take(&peer.stream)))
+        udpa_bytes_unref(bytes);
+}
+
+static void
+who_does_not_read_is_not_read(void **state)
+{
+    (void)state;
+    provoke_until_paused();
+    write_all();
+    assert_false(peer.stream.is_paused);
+    assert_int_equal(udpai_udpa_of(peer.stream.session)->answer_bytes, 0);
+    fake_hub_advance(&hub, 2 * UDPAI_ANSWERS_PATIENCE_MS);
+    assert_false(peer.stream.is_finished);
+    peer_close(&peer);
+}
+
+/* Each reason to pause holds by itself. */
+static void
+pauses_compose(void **state)
+{
+    (void)state;
+    provoke_until_paused();
+    for (int i = 0; i < 64; i++) /* were read before */
+        peer_publish(&peer, "C", "n", "C:com.acme/a=1 ?");
+    write_all();
+    assert_true(peer.stream.is_paused);
+    session_judge(&peer, "0");
+    assert_false(peer.stream.is_paused);
+    while (!peer.stream.is_paused)
+        provoke();
+    while (udpai_udpa_of(peer.stream.session)->n_unjudged) {
+        session_judge(&peer, "0");
+        assert_true(peer.stream.is_paused);
+    }
+    write_all();
+    assert_false(peer.stream.is_paused);
+    peer_close(&peer);
+}
+
+static void
+answers_are_bounded_in_bytes(void **state)
+{
+    (void)state;
+    provoke_until_paused();
+    int n = 0;
+    for (; n < 1000 && !peer.stream.is_finished; n++)
+        provoke();
+    peer_expect_end(&peer, UDPA_ERR_LIMIT, "the peer does not read");
+    assert_true(udpai_udpa_of(peer.stream.session)->answer_bytes <= UDPAI_ANSWERS_MAX_BYTES);
+    assert_in_range(n, 350, 600);
+}
+
+/* Two that do not read on because the other one does not would wait for ever. */
+static void
+patience_with_who_does_not_read_ends(void **state)
+{
+    (void)state;
+    provoke_until_paused();
+    for (int i = 0; i < 3; i++) {
+        provoke();
+        udpai_hub_run(hub.hub);
+        fake_hub_advance(&hub, UDPAI_ANSWERS_PATIENCE_MS - 1000);
+        fake_stream_complete(&peer.stream);
+    }
+    assert_false(peer.stream.is_finished); /* it is slow */
+    provoke();
+    udpai_hub_run(hub.hub);
+    fake_hub_advance(&hub, UDPAI_ANSWERS_PATIENCE_MS + 1000);
+    peer_expect_end(&peer, UDPA_ERR_LIMIT, "the peer does not read");
+}
+
+/* What we ask for is as large as what we hold, and no fault of the peer's. */
+static void
+what_we_ask_for_pauses_nothing(void **state)
+{
+    (void)state;
+    char name[UDPAI_NAME_MAX];
+    memset(name, 'x', sizeof(name));
+    const udpai_str names[] = {{name, sizeof(name)}};
+    const udpai_subscription_message message = {
+        .type_url = UDPAI_STR(TEST_TYPE), .names = names, .n_names = 1};
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    for (int i = 0; i < 2000; i++) {
+        udpai_order *order = udpai_order_new(UDPAI_ORDER_SUBSCRIBE);
+        order->session = peer_session(&peer);
+        order->subscription = udpai_subscription_message_copy(&message);
+        udpai_hub_order(hub.hub, order);
+    }
+    provoke();
+    assert_false(peer.stream.is_paused);
+}
+
+/* Whatever the peer sends in one message, it is answered in one that it can take. */
+static void
+a_refusal_does_not_echo_all_of_it(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    size_t len = (size_t)4 << 20;
+    char *name = malloc(len);
+    memset(name, 'x', len - 1);
+    name[len - 1] = '\0';
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(2, name)));
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, name), W_TEXT(2, "")));
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(4, name)));
+    assert_in_range(udpai_udpa_of(peer.stream.session)->answer_bytes, 1024, 10000);
+    peer_send(&peer, W_MESSAGE(5, W_TEXT(1, TEST_TYPE), W_MESSAGE(4, W_TEXT(2, name))));
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_SUBSCRIPTION_ERROR);
+    assert_int_equal(report->subscription->status_text.len, 4096);
+    udpai_report_free(report);
+    free(name);
+    write_all();
+    peer_close(&peer);
+}
+
+/* The most entries that 4 MiB may hold, none of them a resource. */
+static void
+a_receipt_of_nothing_but_refusals_can_be_taken(void **state)
+{
+    (void)state;
+    size_t n = 327000, size = (size_t)4 << 20;
+    char *entries = malloc(2 * n), *filler = calloc(1, size);
+    for (size_t i = 0; i < n; i++)
+        memcpy(entries + 2 * i, "\x0a", 2);
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    peer_send(&peer,
+              W_MESSAGE(3, W_MESSAGE(2, (udpai_str){entries, 2 * n}, W_VARINT(4, 1), W_TEXT(3, "n"),
+                                     wire_bytes(100, (udpai_str){filler, size - 2 * n}))));
+    free(entries);
+    free(filler);
+    assert_false(peer.stream.is_finished);
+    session_judge(&peer, "3");
+    udpa_bytes *receipt = peer_take_raw(&peer);
+    assert_in_range(udpa_bytes_size(receipt), 4 * n, (size_t)4 << 20);
+    udpa_bytes_unref(receipt);
+    peer_close(&peer);
+}
+
+static void
+a_nonce_that_cannot_go_back_ends_the_stream(void **state)
+{
+    (void)state;
+    static char nonce[UDPAI_NONCE_MAX + 2];
+    memset(nonce, 'n', UDPAI_NONCE_MAX);
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    peer_publish(&peer, "C", nonce, "C:com.acme/a=1 ?");
+    session_judge(&peer, "0");
+    udpa_bytes_unref(peer_take_raw(&peer));
+    assert_false(peer.stream.is_finished);
+    nonce[UDPAI_NONCE_MAX] = 'n';
+    peer_publish(&peer, "C", nonce, "C:com.acme/a=1 ?");
+    peer_expect_end(&peer, UDPA_ERR_INVAL, "nonce of 1025 bytes");
+}
+
 int
 main(void)
 {
@@ -389,6 +574,14 @@ main(void)
         cmocka_unit_test_setup_teardown(control_messages_overtake_resources, begin, end),
         cmocka_unit_test_setup_teardown(the_end_is_reported, begin, end),
         cmocka_unit_test_setup_teardown(the_queue_of_answers_is_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(who_does_not_read_is_not_read, begin, end),
+        cmocka_unit_test_setup_teardown(pauses_compose, begin, end),
+        cmocka_unit_test_setup_teardown(answers_are_bounded_in_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(patience_with_who_does_not_read_ends, begin, end),
+        cmocka_unit_test_setup_teardown(what_we_ask_for_pauses_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_refusal_does_not_echo_all_of_it, begin, end),
+        cmocka_unit_test_setup_teardown(a_receipt_of_nothing_but_refusals_can_be_taken, begin, end),
+        cmocka_unit_test_setup_teardown(a_nonce_that_cannot_go_back_ends_the_stream, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -355,6 +355,62 @@ receipt_names_refused_removals(void **state)
     drop(message);
 }
 
+/* So many entries and removals, all refused with a text of so many bytes; to be dropped. */
+static pb_message *
+refuse_all(size_t n_entries, size_t n_removals, size_t text_len, size_t *ret_size)
+{
+    UDPA_AUTO(udpai_publication_free) udpai_publication *publication = udpai_publication_new();
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = RESOURCE("com.acme/a");
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error = udpa_error_new(UDPA_ERR_DENIED, NULL, "%0*d", (int)text_len, 0);
+    for (size_t i = 0; i < n_entries; i++) {
+        assert_ok(udpai_publication_add(publication, resource, false));
+        publication->entries.items[i].error = udpa_error_ref(error);
+    }
+    for (size_t i = 0; i < n_removals; i++) {
+        assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/x")));
+        publication->removals.items[i].error = udpa_error_ref(error);
+    }
+    udpa_bytes *bytes = udpai_receipt_compose(publication);
+    assert_non_null(bytes);
+    *ret_size = udpa_bytes_size(bytes);
+    return unpack(bytes);
+}
+
+static void
+receipt_is_short_where_it_would_be_long(void **state)
+{
+    (void)state;
+    size_t size;
+    pb_message *message = refuse_all(100, 100, 5000, &size); /* all that fits is said */
+    assert_in_range(size, 200 * 4096, 1 << 20);
+    assert_int_equal(strlen(message->receipt->error_detail[199]->message), 4096);
+    drop(message);
+    message = refuse_all(1000, 100, 5000, &size);
+    assert_in_range(size, 64 * 4096, 1 << 20);
+    assert_int_equal(message->receipt->n_error_detail, 1100);
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(strlen(message->receipt->error_detail[i]->message), i < 64 ? 4096 : 64);
+    for (size_t i = 1000; i < 1100; i++) /* known by their names */
+        assert_string_equal(message->receipt->error_detail[i]->message, "com.acme/x");
+    drop(message);
+}
+
+/* What 4 MiB can hold at most, if every field that the scan lets pass is an entry. */
+static void
+receipt_of_any_publish_stays_below_4_mib(void **state)
+{
+    (void)state;
+    size_t size, n = 65536 + ((size_t)4 << 20) / 16;
+    pb_message *message = refuse_all(n, 1, 100, &size);
+    assert_in_range(size, 4 * n, 4 * n + 32);
+    assert_true(4 * n + UDPAI_NONCE_MAX + 32 < (size_t)4 << 20);
+    assert_int_equal(message->receipt->n_error_detail, n + 1);
+    assert_int_equal(message->receipt->error_detail[n]->code, 7);
+    assert_string_equal(message->receipt->error_detail[0]->message, "");
+    drop(message);
+}
+
 /* ---- without memory ---- */
 
 static udpa_err
@@ -399,6 +455,8 @@ main(void)
         TEST(receipt_of_what_was_applied_is_empty),
         TEST(receipt_names_each_entry_in_order),
         TEST(receipt_names_refused_removals),
+        TEST(receipt_is_short_where_it_would_be_long),
+        TEST(receipt_of_any_publish_stays_below_4_mib),
         TEST(survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
