@@ -20,9 +20,10 @@ typedef struct udpai_control {
 typedef struct udpai_in_flight {
     udpai_list node;
     uint64_t nonce;
-    udpai_subscription *subscription; /* NULL: of a PUBLISH order */
-    udpai_body *body;
-    udpai_publication *publication; /* of a PUBLISH order */
+    udpai_subscription *subscription;        /* NULL: of a PUBLISH order */
+    UDPAI_VECTOR(udpa_resource *) resources; /* of a delivery, in order */
+    size_t size_bytes;                       /* with their payloads */
+    udpai_publication *publication;          /* of a PUBLISH order */
     uint64_t ticket;
 } udpai_in_flight;
 
@@ -41,7 +42,10 @@ typedef struct udpai_sent {
 } udpai_sent;
 
 #define UDPAI_REFUSED_KEPT 16
+/* Deliveries whose receipts are still recognised: so many, and of so many bytes but for the last.
+ */
 #define UDPAI_IN_FLIGHT_MAX 256
+#define UDPAI_IN_FLIGHT_BYTES_MAX ((size_t)32 << 20)
 #define UDPAI_CONTROLS_MAX 4096
 /* Answers that wait to be written: above so many bytes no more is read, for so long without any
  * being written, and more are never kept. */
@@ -60,7 +64,7 @@ struct udpai_udpa {
     size_t n_controls, answer_bytes;
     udpai_timer unread;   /* set while answers keep us from reading */
     udpai_list in_flight; /* oldest first */
-    size_t n_in_flight;
+    size_t n_in_flight, in_flight_bytes;
     uint64_t last_nonce;
     udpai_body *writing; /* what the last message borrows from */
     udpa_bytes *writing_control;

@@ -3,11 +3,14 @@
 #include "session/udpa_internal.h"
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "model/name.h"
 
 #define TYPES_MAX 1024
 /* What a status says is looked through for a name up to here. */
 #define TEXT_WITH_NAME_MAX 4096
+/* What is kept of it, for status. */
+#define TEXT_KEPT_MAX 1024
 
 void
 udpai_udpa_choose_renderer(udpai_udpa *udpa)
@@ -48,7 +51,10 @@ udpai_in_flight_free(udpai_udpa *udpa, udpai_in_flight *flight)
 {
     udpai_list_remove(&flight->node);
     udpa->n_in_flight--;
-    udpai_body_unref(flight->body);
+    udpa->in_flight_bytes -= flight->size_bytes;
+    for (size_t i = 0; i < flight->resources.n; i++)
+        udpa_resource_unref(flight->resources.items[i]);
+    udpai_vector_done(&flight->resources);
     udpai_publication_free(flight->publication);
     udpai_free(flight);
 }
@@ -278,12 +284,12 @@ find_in_flight(udpai_udpa *udpa, uint64_t nonce)
 }
 
 static udpa_error *
-error_of(const udpai_status_message *status)
+error_of(const udpai_status_message *status, size_t text_max)
 {
     if (status->code == 0)
         return NULL;
-    return udpa_error_new(udpa_err_from_grpc(status->code), NULL, "%.*s", (int)status->text.len,
-                          status->text.data);
+    udpai_str text = udpai_utf8_cut(status->text, text_max);
+    return udpa_error_new(udpa_err_from_grpc(status->code), NULL, "%.*s", (int)text.len, text.data);
 }
 
 static void
@@ -312,12 +318,13 @@ note_receipt(const udpai_in_flight *flight, const udpai_receipt_message *receipt
     udpai_sent *sent = udpai_udpa_sent(flight->subscription);
     if (!sent)
         return;
-    for (size_t i = 0; i < flight->body->resources.n; i++) {
+    for (size_t i = 0; i < flight->resources.n; i++) {
         bool refused = i < receipt->n_statuses && receipt->statuses[i].code != 0;
         sent->n_acknowledged += !refused;
         sent->n_refused += refused;
         if (refused)
-            note_refused(sent, flight->body->resources.items[i], error_of(&receipt->statuses[i]));
+            note_refused(sent, flight->resources.items[i],
+                         error_of(&receipt->statuses[i], TEXT_KEPT_MAX));
     }
 }
 
@@ -346,7 +353,7 @@ take_removal_status(udpai_publication *publication, const udpai_status_message *
 {
     udpai_removal *removal = status->code ? find_refused_removal(publication, status->text) : NULL;
     if (removal)
-        udpai_publication_refuse(&removal->error, error_of(status));
+        udpai_publication_refuse(&removal->error, error_of(status, TEXT_WITH_NAME_MAX));
 }
 
 /* What we published comes back with the peer's judgement in it. Somebody waits for it: without
@@ -358,7 +365,7 @@ report_receipt(udpai_udpa *udpa, udpai_in_flight *flight, const udpai_receipt_me
     size_t n = publication->entries.n;
     for (size_t i = 0; i < n && i < receipt->n_statuses; i++)
         udpai_publication_refuse(&publication->entries.items[i].error,
-                                 error_of(&receipt->statuses[i]));
+                                 error_of(&receipt->statuses[i], TEXT_WITH_NAME_MAX));
     for (size_t i = n; i < receipt->n_statuses && i - n < publication->removals.n; i++)
         take_removal_status(publication, &receipt->statuses[i]);
     udpai_report *report = udpai_report_new(UDPAI_REPORT_RECEIPT);
@@ -401,17 +408,37 @@ count_sent(udpai_udpa *udpa, const udpai_delivery *delivery)
     sent->n_removals += delivery->body->removed.n;
 }
 
-/* For what we published unasked somebody waits; it is not forgotten. */
-static void
+/* For what we published unasked somebody waits; it is not forgotten. False: there is nothing to
+ * forget but the last one. */
+static bool
 forget_oldest_delivery(udpai_udpa *udpa)
 {
     UDPAI_LIST_FOREACH (node, &udpa->in_flight) {
         udpai_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_in_flight, node);
-        if (!flight->publication) {
-            udpai_in_flight_free(udpa, flight);
-            return;
-        }
+        if (flight->publication || node == udpa->in_flight.prev)
+            continue;
+        udpai_in_flight_free(udpa, flight);
+        return true;
     }
+    return false;
+}
+
+/* What a receipt speaks of; the messages themselves are not kept. Without memory: nothing. */
+static udpai_in_flight *
+new_in_flight(const udpai_body *body)
+{
+    udpai_in_flight *flight = udpai_alloc(sizeof(*flight));
+    if (!flight || !udpai_vector_reserve(&flight->resources, body->resources.n)) {
+        udpai_free(flight);
+        return NULL;
+    }
+    for (size_t i = 0; i < body->resources.n; i++) {
+        udpa_resource *resource = udpa_resource_ref(body->resources.items[i]);
+        flight->resources.items[flight->resources.n++] = resource;
+        flight->size_bytes += sizeof(resource) + udpai_resource_name(resource).len +
+                              udpai_resource_value(resource).len;
+    }
+    return flight;
 }
 
 /* A receipt is expected for it; without memory, or beyond the bound, it will not be recognised. */
@@ -421,16 +448,19 @@ note_in_flight(udpai_udpa *udpa, const udpai_delivery *delivery)
     if (udpa->subscriber.renderer != udpai_udpa_renderer(udpa->is_extended, true) ||
         delivery->kind == UDPAI_DELIVERY_COMPLETE)
         return;
-    udpai_in_flight *flight = udpai_alloc(sizeof(*flight));
+    udpai_in_flight *flight = new_in_flight(delivery->body);
     if (!flight)
         return;
     flight->nonce = udpa->last_nonce;
     flight->subscription = delivery->subscription;
-    flight->body = udpai_body_ref(delivery->body);
     udpai_list_init(&flight->node);
     udpai_list_append(&udpa->in_flight, &flight->node);
-    if (++udpa->n_in_flight > UDPAI_IN_FLIGHT_MAX)
-        forget_oldest_delivery(udpa);
+    udpa->n_in_flight++;
+    udpa->in_flight_bytes += flight->size_bytes;
+    while ((udpa->n_in_flight > UDPAI_IN_FLIGHT_MAX ||
+            udpa->in_flight_bytes > UDPAI_IN_FLIGHT_BYTES_MAX) &&
+           forget_oldest_delivery(udpa))
+        ;
 }
 
 udpa_err

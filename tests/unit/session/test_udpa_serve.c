@@ -371,139 +371,6 @@ complete_comes_behind_what_there_was(void **state)
                        "publish{E !}");
 }
 
-/* ---- resuming ---- */
-
-static void
-what_is_held_is_not_sent(void **state)
-{
-    (void)state;
-    session_change(&hub, "+T:com.acme/a=1 +T:com.acme/b=2 +T:com.acme/c=1 +T:com.acme/d=1");
-    UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *d = RESOURCE("com.acme/d", .value = "1", .version = "1");
-    UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *c = RESOURCE("com.acme/c", .value = "1", .version = "1");
-    udpai_str held =
-        W_JOIN(W_MESSAGE(3, W_TEXT(1, "com.acme/a"), W_TEXT(2, "1")),
-               W_MESSAGE(3, W_TEXT(1, "com.acme/b"), W_TEXT(2, "1")),
-               W_MESSAGE(3, W_TEXT(1, "com.acme/c"), W_TEXT(2, "not the same")),
-               W_MESSAGE(3, W_TEXT(1, "com.acme/gone"), W_TEXT(2, "1")),
-               W_MESSAGE(5, W_TEXT(1, "com.acme/d"), W_FIXED64(2, udpai_resource_digest(d))),
-               W_MESSAGE(6, W_TEXT(1, "com.acme/d"), W_FIXED64(2, 1)), /* by another way */
-               W_MESSAGE(5, W_TEXT(1, "com.acme/c"), W_FIXED64(2, udpai_resource_digest(c))));
-    udpai_str message = W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(2, ""), held);
-    fake_stream_receive(&peer.stream, message.data, message.len);
-    peer_expect(
-        &peer,
-        "publish{T T:com.acme/b=2 ~com.acme/d=1 ?} publish{T -com.acme/gone ?} publish{T !}");
-}
-
-/* What does not fit into one message goes ahead, in Subscribes without names. Between messages the
- * hub runs. */
-static udpai_str
-held_digest(const char *name, const char *value)
-{
-    UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *resource = RESOURCE(name, .value = value, .version = value);
-    return W_MESSAGE(5, W_TEXT(1, name), W_FIXED64(2, udpai_resource_digest(resource)));
-}
-
-#define SEND_AHEAD(...) peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_TYPE), __VA_ARGS__))
-
-static void
-a_resume_may_come_in_pieces(void **state)
-{
-    (void)state;
-    session_change(&hub, "+T:com.acme/a=1 +T:com.acme/b=1 +T:com.acme/c=2");
-    SEND_AHEAD(held_digest("com.acme/a", "1"), held_digest("com.acme/gone", "1"));
-    peer_expect(&peer, "publish{T !}");
-    SEND_AHEAD(held_digest("com.acme/b", "1"));
-    peer_expect(&peer, "publish{T !}");
-    SEND_AHEAD(W_TEXT(2, ""), held_digest("com.acme/c", "1"));
-    peer_expect(&peer, "publish{T T:com.acme/c=2 ?} publish{T -com.acme/gone ?} publish{T !}");
-}
-
-/* Neither what was asked for before, nor what is certain meanwhile, makes an end of it. */
-static void
-what_was_sent_ahead_waits_for_its_names(void **state)
-{
-    (void)state;
-    session_change(&hub, "+T:com.acme/a=1 +T:com.acme/b=1 +T:org.other/x=1");
-    peer_subscribe(&peer, "T", "org.other", "''");
-    peer_subscribe(&peer, "T", "", "com.acme/a");
-    peer_expect(&peer, "publish{T T:org.other/x=1 ?} publish{T T:com.acme/a=1 ?} "
-                       "publish{T@org.other !} publish{T !}");
-    SEND_AHEAD(held_digest("com.acme/b", "1"), held_digest("com.acme/gone", "1"),
-               held_digest("org.other/gone", "1"));
-    peer_expect(&peer, "publish{T !}");
-    session_settle(&hub);
-    session_change(&hub, "+T:com.acme/a=2");
-    peer_unsubscribe(&peer, "T", "org.other", "''");
-    peer_expect(&peer, "publish{T T:com.acme/a=2 ?}");
-    peer_subscribe(&peer, "T", "", "com.acme/b com.acme/gone");
-    peer_expect(&peer, "publish{T -com.acme/gone ?} publish{T !}");
-    SEND_AHEAD(held_digest("org.other/x", "1"), held_digest("org.other/gone", "1"));
-    peer_expect(&peer, "publish{T !}");
-    peer_subscribe(&peer, "T", "org.other", "''");
-    peer_expect(&peer, "publish{T -org.other/gone ?} publish{T@org.other !}");
-}
-
-/* What was said with names is looked through, whatever is sent ahead behind it. */
-static void
-a_piece_sent_ahead_holds_nothing_up(void **state)
-{
-    (void)state;
-    session_settle_except(&hub, "com.acme", false);
-    SEND_AHEAD(W_TEXT(2, ""), W_TEXT(4, "com.acme"), held_digest("com.acme/gone", "1"));
-    SEND_AHEAD(held_digest("org.other/gone", "1"));
-    peer_expect(&peer, "");
-    session_settle(&hub);
-    peer_expect(&peer, "publish{T -com.acme/gone ?} publish{T@com.acme !} publish{T !}");
-    peer_subscribe(&peer, "T", "org.other", "''");
-    peer_expect(&peer, "publish{T -org.other/gone ?} publish{T@org.other !}");
-}
-
-static void
-expect_held_ends(udpai_str held, udpa_err code, const char *words)
-{
-    fake_hub small;
-    test_peer other;
-    udpai_hub_options options = fake_hub_options();
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
-    udpai_str subscribe = W_MESSAGE(1, W_TEXT(1, TEST_TYPE), held);
-    assert_ok(udpa_bytes_new(&message, subscribe.data, subscribe.len));
-    options.fanout.max_held = 2;
-    options.fanout.max_held_bytes = 2000;
-    session_hub_init_with(&small, &options);
-    peer_open(&other, &small, PEER_ENDPOINT);
-    peer_send(&other, udpai_bytes_view(message));
-    peer_expect_end(&other, code, words);
-    peer_close(&other);
-    fake_hub_done(&small);
-}
-
-static void
-what_is_held_is_noted_whole_or_the_stream_ends(void **state)
-{
-    (void)state;
-    static char name[UDPAI_NAME_MAX + 2], version[UDPAI_VERSION_MAX + 2];
-    memset(name, 'n', sizeof(name) - 1);
-    memcpy(name, "com.acme/", 9);
-    memset(version, 'v', sizeof(version) - 1);
-    expect_held_ends(W_JOIN(held_digest("com.acme/a", "1"), held_digest("com.acme/b", "1"),
-                            held_digest("com.acme/c", "1")),
-                     UDPA_ERR_LIMIT, "2 resources, with 2000 bytes");
-    expect_held_ends(W_MESSAGE(5, W_TEXT(1, name), W_FIXED64(2, 1)), UDPA_ERR_INVAL,
-                     "a name of 1025 bytes");
-    expect_held_ends(W_MESSAGE(3, W_TEXT(1, name), W_TEXT(2, "1")), UDPA_ERR_INVAL,
-                     "a name of 1025 bytes");
-    expect_held_ends(W_MESSAGE(3, W_TEXT(1, "com.acme/a"), W_TEXT(2, version)), UDPA_ERR_INVAL,
-                     "a version of 513 bytes");
-    name[UDPAI_NAME_MAX] = version[UDPAI_VERSION_MAX] = '\0';
-    expect_held_ends(W_JOIN(W_MESSAGE(3, W_TEXT(1, name), W_TEXT(2, version)),
-                            W_MESSAGE(3, W_TEXT(1, "com.acme/a"), W_TEXT(2, version))),
-                     UDPA_ERR_LIMIT, "2 resources, with 2000 bytes");
-}
-
 /* ---- receipts ---- */
 
 static udpai_sent *
@@ -574,6 +441,64 @@ what_is_in_flight_is_bounded(void **state)
             udpa_bytes_unref(bytes);
     }
     assert_int_equal(udpai_udpa_of(peer.stream.session)->n_in_flight, UDPAI_IN_FLIGHT_MAX);
+}
+
+static void
+drop_written(void)
+{
+    udpa_bytes *bytes;
+    fake_stream_run(&peer.stream, &hub);
+    while ((bytes = fake_stream_take(&peer.stream)))
+        udpa_bytes_unref(bytes);
+}
+
+/* Nor does it keep what has long been replaced. */
+static void
+what_is_in_flight_is_bounded_in_bytes(void **state)
+{
+    (void)state;
+    size_t len = (size_t)1 << 20;
+    char *value = malloc(len + 1), version[16];
+    memset(value, 'x', len);
+    value[len] = '\0';
+    const udpai_udpa *udpa = udpai_udpa_of(peer.stream.session);
+    peer_subscribe(&peer, "T", "", "''");
+    for (int i = 0; i < 40; i++) {
+        snprintf(version, sizeof(version), "%d", i);
+        session_set(&hub, UDPAI_CHANGE_SET,
+                    RESOURCE("com.acme/a", .value = value, .version = version), NULL);
+        drop_written();
+        assert_true(udpa->in_flight_bytes <= UDPAI_IN_FLIGHT_BYTES_MAX);
+    }
+    free(value);
+    assert_in_range(udpa->n_in_flight, 25, 35);
+    snprintf(peer.nonce, sizeof(peer.nonce), "%012x", (unsigned)udpa->last_nonce);
+    peer_receipt(&peer, "3");
+    assert_str(udpai_resource_version(sent_of("T")->refused.items[0].resource), "39");
+    while (udpa->n_in_flight) {
+        udpai_list *oldest = udpa->in_flight.next;
+        snprintf(peer.nonce, sizeof(peer.nonce), "%012x",
+                 (unsigned)UDPAI_LIST_ENTRY(oldest, udpai_in_flight, node)->nonce);
+        peer_receipt(&peer, "");
+    }
+    assert_int_equal(udpa->in_flight_bytes, 0);
+}
+
+/* However much is said of it. */
+static void
+a_refusal_is_kept_in_short(void **state)
+{
+    (void)state;
+    static char text[100000];
+    memset(text, 't', sizeof(text) - 1);
+    session_change(&hub, "+C:com.acme/a=1");
+    peer_subscribe(&peer, "C", "", "com.acme/a");
+    peer_expect_one(&peer, "publish{C C:com.acme/a=1 ?}");
+    peer_send(&peer,
+              W_MESSAGE(4, W_TEXT(1, peer.nonce), W_MESSAGE(2, W_VARINT(1, 3), W_TEXT(2, text))));
+    assert_int_equal(strlen(udpa_error_message(sent_of("C")->last_error)), 1024);
+    fake_stream_complete(&peer.stream);
+    peer_expect(&peer, "publish{C !}");
 }
 
 static void
@@ -659,14 +584,11 @@ main(void)
         cmocka_unit_test_setup_teardown(complete_of_names_does_not_wait_for_others, begin, end),
         cmocka_unit_test_setup_teardown(a_ring_is_waited_out, begin, end),
         cmocka_unit_test_setup_teardown(complete_comes_behind_what_there_was, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_held_is_not_sent, begin, end),
-        cmocka_unit_test_setup_teardown(a_resume_may_come_in_pieces, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_sent_ahead_waits_for_its_names, begin, end),
-        cmocka_unit_test_setup_teardown(a_piece_sent_ahead_holds_nothing_up, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_held_is_noted_whole_or_the_stream_ends, begin, end),
         cmocka_unit_test_setup_teardown(what_is_accepted_and_refused_is_counted, begin, end),
         cmocka_unit_test_setup_teardown(a_nonce_that_is_not_known_is_ignored, begin, end),
         cmocka_unit_test_setup_teardown(what_is_in_flight_is_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_in_flight_is_bounded_in_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(a_refusal_is_kept_in_short, begin, end),
         cmocka_unit_test_setup_teardown(the_last_refusals_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(management_nodes_are_asked_for_no_receipts, begin, end),
         cmocka_unit_test_setup_teardown(a_subscriber_too_far_behind_begins_anew, begin, end),
