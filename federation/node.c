@@ -196,14 +196,18 @@ take_publication(udpai_node *node, udpai_report *report)
 static void
 take_subscription_error(udpai_node *node, const udpai_report *report)
 {
+    unsigned n_suppressed;
     const udpai_subscription_message *error = report->subscription;
     const udpai_peer *peer = udpai_peer_find(node, report->session);
     if (peer && peer->source && peer->source->serves_us)
         udpai_source_refused(peer->source, error);
+    if (!udpai_log_allow(&node->refused_log, udpai_node_now(node), &n_suppressed))
+        return;
     udpai_str name = peer ? udpai_peer_name(peer) : (udpai_str){0};
-    udpai_log(UDPA_LOG_WARNING, "federation", "%.*s refuses a subscription of type %.*s: %.*s",
-              (int)name.len, name.data, (int)error->type_url.len, error->type_url.data,
-              (int)error->status_text.len, error->status_text.data);
+    udpai_log(UDPA_LOG_WARNING, "federation",
+              "%.*s refuses a subscription of type %.*s: %.*s (%u more not shown)", (int)name.len,
+              name.data, (int)error->type_url.len, error->type_url.data,
+              (int)error->status_text.len, error->status_text.data, n_suppressed);
 }
 
 static void

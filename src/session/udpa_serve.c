@@ -70,8 +70,8 @@ udpai_udpa_free_served(udpai_udpa *udpa)
 
 /* ---- subscribing ---- */
 
-/* Tells the peer what of its Subscribe cannot be served. One that knows just the public protocol
- * has no ear for it. */
+/* Tells the peer what of its Subscribe cannot be served; without names all of it, and no other
+ * answer follows. One that knows just the public protocol has no ear for it. */
 static udpa_err
 refuse(udpai_udpa *udpa,
        const udpai_subscription_message *message,
@@ -239,7 +239,7 @@ udpai_udpa_on_subscribe(udpai_udpa *udpa,
 {
     udpa_error *error = NULL;
     if (check_scope(udpa, message, &error) != UDPA_OK) {
-        udpa_err err = refuse(udpa, message, message->names, message->n_names, error);
+        udpa_err err = refuse(udpa, message, NULL, 0, error);
         udpa_error_unref(error);
         return udpai_fail_code(ret_error, err);
     }

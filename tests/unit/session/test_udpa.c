@@ -365,7 +365,7 @@ the_queue_of_answers_is_bounded(void **state)
     assert_true(n >= UDPAI_CONTROLS_MAX);
 }
 
-/* As large an answer as there is: a refusal that names all it can. */
+/* As large answers as there are: refusals that name what they refuse. */
 static void
 provoke(void)
 {
@@ -373,16 +373,16 @@ provoke(void)
     memset(name, 'N', UDPAI_NAME_MAX);
     name[UDPAI_NAME_MAX] = '\0';
     udpai_str names = W_NOTHING;
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 5; i++)
         names = W_JOIN(names, W_TEXT(2, name));
-    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_TYPE), names, W_TEXT(4, "Not A Namespace")));
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_TYPE), names));
 }
 
 static void
 provoke_until_paused(void)
 {
     peer_open(&peer, &hub, PEER_ENDPOINT);
-    for (int i = 0; i < 100 && !peer.stream.is_paused; i++)
+    for (int i = 0; i < 1000 && !peer.stream.is_paused; i++)
         provoke();
     assert_true(peer.stream.is_paused);
     assert_in_range(udpai_udpa_of(peer.stream.session)->answer_bytes, UDPAI_ANSWERS_PAUSE_BYTES,
@@ -444,7 +444,7 @@ answers_are_bounded_in_bytes(void **state)
         provoke();
     peer_expect_end(&peer, UDPA_ERR_LIMIT, "the peer does not read");
     assert_true(udpai_udpa_of(peer.stream.session)->answer_bytes <= UDPAI_ANSWERS_MAX_BYTES);
-    assert_in_range(n, 350, 600);
+    assert_in_range(n, 500, 900);
 }
 
 /* Two that do not read on because the other one does not would wait for ever. */
