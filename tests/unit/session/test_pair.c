@@ -288,17 +288,19 @@ prepare(oom_bed *bed)
               payload = W_JOIN(W_TEXT(1, TEST_TYPE), W_TEXT(2, "v"));
     const udpai_str messages[] = {
         W_MESSAGE(3, W_MESSAGE(2, W_MESSAGE(1, W_TEXT(1, "peer"), wire_bytes(3, any)))),
-        W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(2, ""), W_TEXT(4, "com.acme"),
+        W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(4, "com.acme"),
                   W_MESSAGE(3, W_TEXT(1, "com.acme/gone"), W_TEXT(2, "1"))),
+        W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(2, ""), W_TEXT(4, "com.acme"),
+                  W_MESSAGE(5, W_TEXT(1, "com.acme/gone-too"), W_FIXED64(2, 1))),
         W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(2, "net/alias"), W_TEXT(2, "net/none"),
                   W_TEXT(2, "bad name")),
-        W_MESSAGE(4, W_TEXT(1, "000000000001"), W_MESSAGE(2, W_VARINT(1, 3), W_TEXT(2, "no"))),
+        W_MESSAGE(4, W_TEXT(1, "000000000002"), W_MESSAGE(2, W_VARINT(1, 3), W_TEXT(2, "no"))),
         W_MESSAGE(3, W_MESSAGE(2, W_VARINT(4, 1), W_TEXT(2, "org.other/z"),
                                W_MESSAGE(1, W_TEXT(1, "org.other/x"), wire_bytes(3, payload)))),
         W_MESSAGE(5, W_TEXT(1, TEST_TYPE), W_TEXT(3, "net/x")),
         W_MESSAGE(2, W_TEXT(1, TEST_TYPE), W_TEXT(2, ""), W_TEXT(2, "net/alias")),
     };
-    bed->receipt = W_MESSAGE(4, W_TEXT(1, "000000000007"), W_EMPTY(2),
+    bed->receipt = W_MESSAGE(4, W_TEXT(1, "000000000008"), W_EMPTY(2),
                              W_MESSAGE(2, W_VARINT(1, 7), W_TEXT(2, "com.acme/gone is not yours")));
     bed->n_messages = UDPAI_ARRAY_LEN(messages);
     memcpy(bed->messages, messages, sizeof(messages));
@@ -480,9 +482,9 @@ memory_may_run_out_anywhere(void **state)
     prepare(&bed);
     unsigned long before = udpai_alloc_live();
     assert_true(oom_torture(session_scenario, &bed) > 50);
-    /* Node, two additions, two removals, two completes, an error, a receipt, a publish,
+    /* Node, two additions, two removals, three completes, an error, a receipt, a publish,
      * a Subscribe */
-    assert_int_equal(bed.stream.n_written, 11);
+    assert_int_equal(bed.stream.n_written, 12);
     assert_int_equal(bed.n_receipts, 1);
     assert_int_equal(udpai_alloc_live(), before);
     tear_down(&bed);
