@@ -93,25 +93,44 @@ remove_alias(udpai_item *item, udpai_str name)
     }
 }
 
-static udpa_err
+/* A resource may name one twice. Room was reserved. */
+static void
 add_alias(udpai_item *item, udpai_str name)
 {
-    udpai_alias *alias = get_alias(item->topic, name);
-    if (!alias)
-        return UDPA_ERR_NOMEM;
+    udpai_alias *alias = udpai_map_get(&item->topic->aliases, name);
     for (size_t i = 0; i < alias->items.n; i++)
         if (alias->items.items[i] == item)
-            return UDPA_OK;
-    if (udpai_vector_push(&alias->items, item))
-        return UDPA_OK;
-    drop_if_unused(item->topic, alias);
-    return UDPA_ERR_NOMEM;
+            return;
+    alias->items.items[alias->items.n++] = item;
+}
+
+static udpa_err
+reserve_alias(udpai_topic *topic, udpai_str name)
+{
+    udpai_alias *alias = get_alias(topic, name);
+    return alias && udpai_vector_reserve(&alias->items, 1) ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
 udpa_err
-udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_resource *now)
+udpai_alias_reserve(udpai_topic *topic, const udpa_resource *before, const udpa_resource *now)
 {
     udpa_err err = UDPA_OK;
+    for (size_t i = 0; now && i < udpa_resource_n_aliases(now) && err == UDPA_OK; i++) {
+        udpai_str name = udpai_resource_alias(now, i);
+        if (!has_alias(before, name))
+            err = reserve_alias(topic, name);
+    }
+    for (size_t i = 0; err != UDPA_OK && i < udpa_resource_n_aliases(now); i++) {
+        udpai_alias *alias = udpai_map_get(&topic->aliases, udpai_resource_alias(now, i));
+        if (alias)
+            drop_if_unused(topic, alias);
+    }
+    return err;
+}
+
+void
+udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_resource *now)
+{
     for (size_t i = 0; before && i < udpa_resource_n_aliases(before); i++) {
         udpai_str name = udpai_resource_alias(before, i);
         if (has_alias(now, name))
@@ -119,13 +138,13 @@ udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_res
         remove_alias(item, name);
         recheck_subs(item->topic, name);
     }
-    for (size_t i = 0; now && i < udpa_resource_n_aliases(now) && err == UDPA_OK; i++) {
+    for (size_t i = 0; now && i < udpa_resource_n_aliases(now); i++) {
         udpai_str name = udpai_resource_alias(now, i);
-        err = add_alias(item, name);
-        if (err == UDPA_OK && !has_alias(before, name))
-            recheck_subs(item->topic, name);
+        if (has_alias(before, name))
+            continue;
+        add_alias(item, name);
+        recheck_subs(item->topic, name);
     }
-    return err;
 }
 
 /* Of several resources with one alias, that of the lowest name: the same on every replica. */

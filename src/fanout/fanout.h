@@ -46,9 +46,11 @@ typedef bool (*udpai_may_see_fn)(void *userdata,
                                  const udpa_resource *resource);
 void udpai_fanout_set_may_see(udpai_fanout *fanout, udpai_may_see_fn may_see, void *userdata);
 
-/* Applies a change set whole, then wakes whom it concerns. On UDPA_ERR_NOMEM nothing is lost but
- * the mirror is behind: the caller must end all sessions. */
-udpa_err udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes);
+/* Applies a change set whole, then wakes whom it concerns. @p place: how far it has come, 0 at
+ * first. On UDPA_ERR_NOMEM what comes before the place is in the mirror, and nothing of what comes
+ * behind it: until a later call with the same set and place has succeeded, no other set may be
+ * applied, and nobody be served. */
+udpa_err udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t *place);
 /* Takes over the reference. */
 void udpai_fanout_set_settled(udpai_fanout *fanout, udpai_settled *settled);
 

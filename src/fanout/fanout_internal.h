@@ -112,10 +112,13 @@ uint64_t udpai_item_payload_seq(const udpai_item *item, const udpai_subscription
 
 /* ---- alias.c ---- */
 
-/* Keeps the index in step with a change of an item's resource, and has those look again who asked
- * for an alias that came or went. */
+/* Makes room for what the change from `before` to `now` adds (either may be NULL). On failure
+ * nothing has changed. */
 udpa_err
-udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_resource *now);
+udpai_alias_reserve(udpai_topic *topic, const udpa_resource *before, const udpa_resource *now);
+/* Keeps the index in step with a change of an item's resource, and has those look again who asked
+ * for an alias that came or went. Room was reserved. */
+void udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_resource *now);
 /* The item that a name leads to by alias, for this subscriber; NULL: none. */
 udpai_item *
 udpai_alias_resolve(const udpai_topic *topic, const udpai_subscriber *subscriber, udpai_str name);
@@ -162,8 +165,12 @@ udpa_err udpai_view_get(udpai_topic *topic,
 void udpai_view_idle(udpai_view *view);
 void udpai_view_free(udpai_view *view);
 bool udpai_view_covers(const udpai_view *view, udpai_str name);
-/* After a change of item->resource from `before`: puts the item where it belongs in every view. */
-udpa_err udpai_views_update(udpai_item *item, const udpa_resource *before);
+/* Makes room in every view for the item as it will be, and notes the views that will be new to it.
+ * On failure nothing has changed. */
+udpa_err udpai_views_reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining);
+/* After a change of item->resource from `before`: puts the item where it belongs in every view.
+ * Room was reserved, and nothing has come between. */
+void udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_joining);
 udpai_membership *udpai_item_membership(const udpai_item *item, const udpai_view *view);
 /* Is there a resource, and may a subscriber like this be shown it? */
 bool udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t visibility);

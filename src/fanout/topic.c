@@ -220,35 +220,65 @@ set_item(udpai_item *item, const udpai_change *change)
     item->from_node = node;
 }
 
+/* A change of an item that there is, as far as memory is needed for it. On failure nothing has
+ * changed. */
 static udpa_err
-apply_change(udpai_fanout *fanout, const udpai_change *change)
+reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining)
+{
+    udpa_err err = udpai_views_reserve(item, change, ret_n_joining);
+    if (err != UDPA_OK || change->kind == UDPAI_CHANGE_REMOVE)
+        return err;
+    return udpai_alias_reserve(item->topic, item->resource, change->resource);
+}
+
+static void
+commit(udpai_item *item, const udpai_change *change, size_t n_joining)
+{
+    udpa_resource *before = item->resource;
+    set_item(item, change);
+    udpa_resource_unref(item->last);
+    bool is_needed = !item->resource && item->topic->n_state_subscriptions;
+    item->last = is_needed ? udpa_resource_ref(before) : NULL;
+    count_change(item, before);
+    udpai_alias_update(item, before, item->resource);
+    udpai_views_update(item, before, n_joining);
+    update_name_subs(item);
+    udpa_resource_unref(before);
+}
+
+/* All or nothing: what fails can be done again. */
+static udpa_err
+change_item(udpai_item *item, const udpai_change *change)
+{
+    size_t n_joining;
+    item->n_owed++; /* it must not go while we are at it */
+    udpa_err err = reserve(item, change, &n_joining);
+    if (err == UDPA_OK)
+        commit(item, change, n_joining);
+    item->n_owed--;
+    udpai_item_release(item);
+    return err;
+}
+
+static udpa_err
+apply_set(udpai_fanout *fanout, const udpai_change *change)
 {
     udpai_topic *topic = udpai_topic_get(fanout, udpai_resource_type_url(change->resource));
     if (!topic)
         return UDPA_ERR_NOMEM;
     udpai_item *item = udpai_item_get(topic, udpai_resource_name(change->resource));
-    if (!item) {
-        udpai_topic_release(topic);
-        return UDPA_ERR_NOMEM;
-    }
-    udpa_resource *before = item->resource;
-    if (!before && change->kind == UDPAI_CHANGE_REMOVE) {
-        udpai_item_release(item);
-        return UDPA_OK;
-    }
-    item->n_owed++; /* it must not go while we are at it */
-    set_item(item, change);
-    udpa_resource_unref(item->last);
-    item->last = !item->resource && topic->n_state_subscriptions ? udpa_resource_ref(before) : NULL;
-    count_change(item, before);
-    udpa_err err = udpai_alias_update(item, before, item->resource);
-    if (err == UDPA_OK)
-        err = udpai_views_update(item, before);
-    update_name_subs(item);
-    udpa_resource_unref(before);
-    item->n_owed--;
-    udpai_item_release(item);
-    return err;
+    if (item)
+        return change_item(item, change);
+    udpai_topic_release(topic);
+    return UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+apply_removal(udpai_fanout *fanout, const udpai_change *change)
+{
+    udpai_topic *topic = udpai_topic_find(fanout, udpai_resource_type_url(change->resource));
+    udpai_item *item = topic ? udpai_item_find(topic, udpai_resource_name(change->resource)) : NULL;
+    return item && item->resource ? change_item(item, change) : UDPA_OK;
 }
 
 static void
@@ -258,20 +288,23 @@ wake_view(udpai_view *view)
         udpai_subscription_wake(UDPAI_LIST_ENTRY(node, udpai_subscription, in_view));
 }
 
+/* Additions get the lower numbers, so that a subscriber who has been sent all of them may be told
+ * of the removals that belong to them: the place counts through the set twice. */
 udpa_err
-udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes)
+udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t *place)
 {
-    udpa_err err = UDPA_OK;
-    /* Additions get the lower numbers, so that a subscriber who has been sent all of them may be
-     * told of the removals that belong to them. */
-    for (size_t i = 0; i < udpai_change_set_size(changes) && err == UDPA_OK; i++)
-        if (udpai_change_set_at(changes, i)->kind != UDPAI_CHANGE_REMOVE)
-            err = apply_change(fanout, udpai_change_set_at(changes, i));
-    for (size_t i = 0; i < udpai_change_set_size(changes) && err == UDPA_OK; i++)
-        if (udpai_change_set_at(changes, i)->kind == UDPAI_CHANGE_REMOVE)
-            err = apply_change(fanout, udpai_change_set_at(changes, i));
+    size_t n = udpai_change_set_size(changes);
+    for (; *place < 2 * n; ++*place) {
+        const udpai_change *change = udpai_change_set_at(changes, *place % n);
+        bool is_removal = change->kind == UDPAI_CHANGE_REMOVE;
+        if (is_removal != (*place >= n))
+            continue;
+        udpa_err err = is_removal ? apply_removal(fanout, change) : apply_set(fanout, change);
+        if (err != UDPA_OK)
+            return err;
+    }
     udpai_list *node;
     while ((node = udpai_list_pop(&fanout->dirty_views)))
         wake_view(UDPAI_LIST_ENTRY(node, udpai_view, dirty));
-    return err;
+    return UDPA_OK;
 }

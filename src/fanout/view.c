@@ -6,25 +6,40 @@
 
 #include "model/name.h"
 
+static bool
+may_show(const udpai_fanout *fanout,
+         const udpa_resource *resource,
+         const udpa_bytes *from_node,
+         const udpa_bytes *except_node,
+         uint64_t visibility)
+{
+    if (!resource)
+        return false;
+    if (except_node && from_node &&
+        udpai_str_eq(udpai_bytes_view(except_node), udpai_bytes_view(from_node)))
+        return false;
+    return !fanout->may_see || fanout->may_see(fanout->may_see_userdata, visibility, resource);
+}
+
 bool
 udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t visibility)
 {
-    const udpai_fanout *fanout = item->topic->fanout;
-    if (!item->resource)
-        return false;
-    if (except_node && item->from_node &&
-        udpai_str_eq(udpai_bytes_view(except_node), udpai_bytes_view(item->from_node)))
-        return false;
-    return !fanout->may_see ||
-           fanout->may_see(fanout->may_see_userdata, visibility, item->resource);
+    return may_show(item->topic->fanout, item->resource, item->from_node, except_node, visibility);
 }
 
 /* Lazy resources come by name, not by wildcard. */
 static bool
+would_select(const udpai_view *view, const udpa_resource *resource, const udpa_bytes *from_node)
+{
+    return may_show(view->topic->fanout, resource, from_node, view->except_node,
+                    view->visibility) &&
+           !udpai_resource_is_lazy(resource);
+}
+
+static bool
 selects(const udpai_view *view, const udpai_item *item)
 {
-    return udpai_shown(item, view->except_node, view->visibility) &&
-           !udpai_resource_is_lazy(item->resource);
+    return would_select(view, item->resource, item->from_node);
 }
 
 bool
@@ -49,22 +64,21 @@ udpai_item_membership(const udpai_item *item, const udpai_view *view)
     return NULL;
 }
 
-static udpai_membership *
-add_membership(udpai_item *item, udpai_view *view)
+/* Room for so many in all. */
+static udpa_err
+reserve_memberships(udpai_item *item, size_t n)
 {
-    if (item->n_memberships == item->memberships_capacity) {
-        size_t grown = item->memberships_capacity ? (size_t)item->memberships_capacity * 2 : 1;
-        if (grown > UINT16_MAX)
-            return NULL;
-        udpai_membership *bigger = udpai_realloc_array(item->memberships, grown, sizeof(*bigger));
-        if (!bigger)
-            return NULL;
-        item->memberships = bigger;
-        item->memberships_capacity = (uint16_t)grown;
-    }
-    udpai_membership *membership = &item->memberships[item->n_memberships++];
-    *membership = (udpai_membership){.view = view};
-    return membership;
+    if (n <= item->memberships_capacity)
+        return UDPA_OK;
+    size_t grown = udpai_max_size((size_t)item->memberships_capacity * 2, n);
+    if (grown > UINT16_MAX)
+        return UDPA_ERR_NOMEM;
+    udpai_membership *bigger = udpai_realloc_array(item->memberships, grown, sizeof(*bigger));
+    if (!bigger)
+        return UDPA_ERR_NOMEM;
+    item->memberships = bigger;
+    item->memberships_capacity = (uint16_t)grown;
+    return UDPA_OK;
 }
 
 static void
@@ -146,8 +160,8 @@ reserve_both(udpai_view *view)
 }
 
 /* An item that the view holds, alive or as a tombstone, has changed. `before`: what it was, for the
- * hash; the view may have held it only if it was alive there. */
-static udpa_err
+ * hash; the view may have held it only if it was alive there. Room was reserved. */
+static void
 update_member(udpai_view *view,
               udpai_item *item,
               udpai_membership *membership,
@@ -155,10 +169,7 @@ update_member(udpai_view *view,
 {
     bool was_live = !membership->is_tombstone, is_live = selects(view, item);
     if (!was_live && !is_live)
-        return UDPA_OK;
-    udpa_err err = reserve_both(view);
-    if (err != UDPA_OK)
-        return err;
+        return;
     if (was_live && before)
         hash_content(view, item, before, false);
     udpai_log_clear_slot(log_of(view, membership), membership->slot);
@@ -169,53 +180,78 @@ update_member(udpai_view *view,
         hash_content(view, item, item->resource, true);
     view_changed(view);
     bound_tombstones(view);
-    return UDPA_OK;
 }
 
-/* `entered_seq`: 0 for what is there already when the view is made. */
-static udpa_err
+/* The view selects the item and does not hold it. `entered_seq`: 0 for what is there already when
+ * the view is made. Room was reserved. */
+static void
 add_member(udpai_view *view, udpai_item *item, uint64_t entered_seq)
 {
-    if (!selects(view, item))
-        return UDPA_OK;
-    udpa_err err = reserve_both(view);
-    udpai_membership *membership = err == UDPA_OK ? add_membership(item, view) : NULL;
-    if (!membership)
-        return UDPA_ERR_NOMEM;
-    membership->entered_seq = entered_seq;
+    udpai_membership *membership = &item->memberships[item->n_memberships++];
+    *membership = (udpai_membership){.view = view, .entered_seq = entered_seq};
     place(view, item, membership, false);
     hash_content(view, item, item->resource, true);
     view_changed(view);
-    return UDPA_OK;
 }
 
 static udpa_err
-add_to_new_views(udpai_item *item, uint64_t stamp)
+reserve_member(udpai_view *view, udpai_item *item, size_t n_joining)
 {
-    size_t at = 0;
+    udpa_err err = reserve_both(view);
+    return err == UDPA_OK ? reserve_memberships(item, item->n_memberships + n_joining + 1) : err;
+}
+
+/* Views that do not hold the item yet are noted behind its memberships, where they do not count as
+ * such. */
+static udpa_err
+reserve_new_views(udpai_item *item,
+                  const udpai_change *change,
+                  uint64_t stamp,
+                  size_t *ret_n_joining)
+{
+    size_t at = 0, n = 0;
     udpai_str prefix_text;
     udpa_err err = UDPA_OK;
-    while (udpai_name_next_prefix(udpai_item_name(item), &at, &prefix_text)) {
+    while (err == UDPA_OK && udpai_name_next_prefix(udpai_item_name(item), &at, &prefix_text)) {
         udpai_view_prefix *prefix = udpai_map_get(&item->topic->prefixes, prefix_text);
-        for (size_t i = 0; prefix && i < prefix->views.n && err == UDPA_OK; i++)
-            if (prefix->views.items[i]->stamp != stamp)
-                err = add_member(prefix->views.items[i], item, item->seq);
+        for (size_t i = 0; prefix && i < prefix->views.n && err == UDPA_OK; i++) {
+            udpai_view *view = prefix->views.items[i];
+            if (view->stamp == stamp || !would_select(view, change->resource, change->from_node))
+                continue;
+            err = reserve_member(view, item, n);
+            if (err == UDPA_OK)
+                item->memberships[item->n_memberships + n++].view = view;
+        }
     }
+    *ret_n_joining = n;
     return err;
 }
 
 udpa_err
-udpai_views_update(udpai_item *item, const udpa_resource *before)
+udpai_views_reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining)
 {
     uint64_t stamp = ++item->topic->fanout->stamp;
     udpa_err err = UDPA_OK;
-    /* Backwards: bounding the tombstones may drop this very membership. */
-    for (size_t i = item->n_memberships; i-- > 0 && err == UDPA_OK;) {
+    *ret_n_joining = 0;
+    for (size_t i = 0; i < item->n_memberships && err == UDPA_OK; i++) {
         udpai_view *view = item->memberships[i].view;
         view->stamp = stamp;
-        err = update_member(view, item, &item->memberships[i], before);
+        err = reserve_both(view);
     }
-    return err == UDPA_OK && item->resource ? add_to_new_views(item, stamp) : err;
+    if (err != UDPA_OK || change->kind == UDPAI_CHANGE_REMOVE)
+        return err;
+    return reserve_new_views(item, change, stamp, ret_n_joining);
+}
+
+void
+udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_joining)
+{
+    size_t joining = item->n_memberships;
+    /* Backwards: bounding the tombstones may drop this very membership. */
+    for (size_t i = item->n_memberships; i-- > 0;)
+        update_member(item->memberships[i].view, item, &item->memberships[i], before);
+    for (size_t i = 0; i < n_joining; i++)
+        add_member(item->memberships[joining + i].view, item, item->seq);
 }
 
 /* ---- finding and making ---- */
@@ -315,8 +351,11 @@ fill(udpai_view *view)
             made = udpai_vector_push(&found, item);
     if (found.n > 1)
         qsort(found.items, found.n, sizeof(udpai_item *), compare_seq);
-    for (size_t i = 0; made && i < found.n; i++)
-        made = add_member(view, found.items[i], 0) == UDPA_OK;
+    for (size_t i = 0; made && i < found.n; i++) {
+        made = reserve_member(view, found.items[i], 0) == UDPA_OK;
+        if (made)
+            add_member(view, found.items[i], 0);
+    }
     udpai_vector_done(&found);
     udpai_list_remove(&view->dirty); /* nobody is there yet to be woken */
     return made;

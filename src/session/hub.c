@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/map.h"
 
+#define RETRY_MS 100 /* after want of memory */
+
 struct udpai_hub {
     udpai_wheel *wheel;
     udpai_hub_options options;
@@ -13,6 +15,8 @@ struct udpai_hub {
     udpai_decoder decoder;
     udpai_map sessions; /* by id */
     udpai_list ready;
+    udpai_list late; /* orders that the mirror has not followed yet, the oldest first */
+    udpai_timer retry;
     uint64_t last_id;
 };
 
@@ -51,6 +55,8 @@ on_interest(void *userdata, udpai_str type_url, udpai_str name, udpai_str prefix
     udpai_hub_report(hub, report);
 }
 
+static void on_retry(udpai_timer *timer);
+
 udpa_err
 udpai_hub_new(udpai_hub **ret_hub,
               udpai_wheel *wheel,
@@ -72,6 +78,8 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_decoder_init(&hub->decoder);
     udpai_map_init(&hub->sessions, session_key);
     udpai_list_init(&hub->ready);
+    udpai_list_init(&hub->late);
+    udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     *ret_hub = hub;
     return UDPA_OK;
@@ -82,6 +90,10 @@ udpai_hub_free(udpai_hub *hub)
 {
     if (!hub)
         return NULL;
+    udpai_list *node;
+    while ((node = udpai_list_pop(&hub->late)))
+        udpai_order_free(UDPAI_LIST_ENTRY(node, udpai_order, node));
+    udpai_timer_cancel(&hub->retry);
     udpai_map_done(&hub->sessions);
     udpai_fanout_free(hub->fanout);
     udpai_decoder_done(&hub->decoder);
@@ -126,17 +138,81 @@ udpai_hub_report(udpai_hub *hub, udpai_report *report)
     hub->env.report(hub->env.userdata, report);
 }
 
-/* ---- orders ---- */
+/* ---- the mirror ---- */
+
+static udpa_err
+follow(udpai_hub *hub, udpai_order *order)
+{
+    if (order->kind == UDPAI_ORDER_SETTLED) {
+        udpai_fanout_set_settled(hub->fanout, UDPAI_TAKE(order->settled));
+        return UDPA_OK;
+    }
+    udpa_err err = udpai_fanout_apply(hub->fanout, order->changes, &order->place);
+    if (err == UDPA_OK)
+        udpai_hub_report(hub, UDPAI_TAKE(order->answer));
+    return err;
+}
+
+/* What the loop side has told it does not tell again, so nothing is given up; and nobody is served
+ * from half a change set. Those who are ended make room. */
+static void
+fall_behind(udpai_hub *hub)
+{
+    if (!udpai_timer_is_set(&hub->retry))
+        udpai_log(
+            UDPA_LOG_ERROR, "session",
+            "out of memory: changes cannot be taken over; all streams are ended, and new ones "
+            "refused, until they can: give the node more memory, or less to hold");
+    udpai_timer_set(hub->wheel, &hub->retry, hub->wheel->now_ms + RETRY_MS);
+    udpai_hub_finish_all(hub, UDPA_ERR_NOMEM, "the node is out of memory");
+}
 
 static void
-apply_changes(udpai_hub *hub, udpai_order *order)
+catch_up(udpai_hub *hub)
 {
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_APPLIED);
-    if (udpai_fanout_apply(hub->fanout, order->changes) != UDPA_OK || !report)
-        udpai_hub_finish_all(hub, UDPA_ERR_NOMEM, "the node is out of memory");
-    if (report)
-        udpai_hub_report(hub, report);
+    while (!udpai_list_empty(&hub->late)) {
+        udpai_order *order = UDPAI_LIST_ENTRY(hub->late.next, udpai_order, node);
+        if (follow(hub, order) != UDPA_OK) {
+            fall_behind(hub);
+            return;
+        }
+        udpai_list_remove(&order->node);
+        udpai_order_free(order);
+    }
+    udpai_timer_cancel(&hub->retry);
 }
+
+static void
+on_retry(udpai_timer *timer)
+{
+    catch_up(UDPAI_CONTAINER_OF(timer, udpai_hub, retry));
+}
+
+/* One that says what is settled is void by the next, unless changes lie between them: so the loop
+ * side, which waits for changes to be applied, has at most as many here as it may be ahead, twice.
+ */
+static void
+drop_superseded(udpai_hub *hub, const udpai_order *order)
+{
+    if (udpai_list_empty(&hub->late) || order->kind != UDPAI_ORDER_SETTLED)
+        return;
+    udpai_order *last = UDPAI_LIST_ENTRY(hub->late.prev, udpai_order, node);
+    if (last->kind != UDPAI_ORDER_SETTLED)
+        return;
+    udpai_list_remove(&last->node);
+    udpai_order_free(last);
+}
+
+/* Takes over the order. */
+static void
+change_mirror(udpai_hub *hub, udpai_order *order)
+{
+    drop_superseded(hub, order);
+    udpai_list_append(&hub->late, &order->node);
+    catch_up(hub);
+}
+
+/* ---- orders ---- */
 
 /* Whoever waits for the answer must not wait for ever: what could not be described is left out. */
 static void
@@ -180,11 +256,9 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
 {
     switch (order->kind) {
     case UDPAI_ORDER_CHANGES:
-        apply_changes(hub, order);
-        break;
     case UDPAI_ORDER_SETTLED:
-        udpai_fanout_set_settled(hub->fanout, UDPAI_TAKE(order->settled));
-        break;
+        change_mirror(hub, order);
+        return;
     case UDPAI_ORDER_DIAL:
         hub->env.dial(hub->env.userdata, order);
         return; /* the order is the transport's now */
@@ -209,6 +283,8 @@ udpai_session_init(udpai_session *session,
                    const udpai_session_ops *ops,
                    const udpai_stream_info *info)
 {
+    if (!udpai_list_empty(&hub->late))
+        return UDPA_ERR_NOMEM;
     session->hub = hub;
     session->ops = ops;
     session->info = *info;

@@ -103,7 +103,8 @@ udpa_err udpai_hub_new(udpai_hub **ret_hub,
 udpai_hub *udpai_hub_free(udpai_hub *hub);
 UDPA_DEFINE_CLEANUP(udpai_hub, udpai_hub_free)
 
-/* Carries out an order, and frees it. */
+/* Carries out an order, and frees it. What there is no memory for is kept, and tried again with the
+ * next order about the mirror and by a timer; sessions are ended meanwhile. */
 void udpai_hub_order(udpai_hub *hub, udpai_order *order);
 /* Has every session that can write, and has something to write, write one message. */
 void udpai_hub_run(udpai_hub *hub);
@@ -119,7 +120,8 @@ void udpai_hub_report(udpai_hub *hub, udpai_report *report);
 
 /* ---- for protocols ---- */
 
-/* Fills the common part and makes the session known to the hub. */
+/* Fills the common part and makes the session known to the hub. UDPA_ERR_NOMEM also while the
+ * mirror is behind for want of memory: from half of it nobody is served. */
 udpa_err udpai_session_init(udpai_session *session,
                             udpai_hub *hub,
                             const udpai_session_ops *ops,

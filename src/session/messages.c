@@ -93,11 +93,14 @@ udpai_order *
 udpai_order_new(udpai_order_kind kind)
 {
     udpai_order *order = udpai_alloc(sizeof(*order));
-    if (order) {
-        order->kind = kind;
-        udpai_list_init(&order->node);
-    }
-    return order;
+    if (!order)
+        return NULL;
+    order->kind = kind;
+    udpai_list_init(&order->node);
+    if (kind != UDPAI_ORDER_CHANGES)
+        return order;
+    order->answer = udpai_report_new(UDPAI_REPORT_APPLIED);
+    return order->answer ? order : udpai_order_free(order);
 }
 
 udpai_order *
@@ -106,6 +109,7 @@ udpai_order_free(udpai_order *order)
     if (!order)
         return NULL;
     udpai_change_set_unref(order->changes);
+    udpai_report_free(order->answer);
     udpai_settled_unref(order->settled);
     if (order->target)
         order->release_target(order->target);

@@ -49,6 +49,8 @@ typedef struct udpai_order {
     uint64_t session; /* 0: none */
     uint64_t link;    /* 0: none */
     udpai_change_set *changes;
+    size_t place;                /* CHANGES: how far it has come, see udpai_fanout_apply() */
+    struct udpai_report *answer; /* CHANGES: made in time, for it must be given */
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */

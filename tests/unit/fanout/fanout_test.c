@@ -310,8 +310,8 @@ add_change(udpai_change_set *set, udpai_change_kind kind, const struct change *c
     return udpai_change_set_add(set, &told);
 }
 
-udpa_err
-fanout_try_change(fanout_bed *bed, const char *changes)
+udpai_change_set *
+fanout_changes(const char *changes)
 {
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
     udpa_err err = set ? UDPA_OK : UDPA_ERR_NOMEM;
@@ -324,13 +324,16 @@ fanout_try_change(fanout_bed *bed, const char *changes)
         changes = parse_change(&change, changes + 1);
         err = add_change(set, kind, &change);
     }
-    return err == UDPA_OK ? udpai_fanout_apply(bed->fanout, set) : err;
+    return err == UDPA_OK ? UDPAI_TAKE(set) : NULL;
 }
 
 void
 fanout_change(fanout_bed *bed, const char *changes)
 {
-    assert_ok(fanout_try_change(bed, changes));
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = fanout_changes(changes);
+    size_t place = 0;
+    assert_non_null(set);
+    assert_ok(udpai_fanout_apply(bed->fanout, set, &place));
 }
 
 void

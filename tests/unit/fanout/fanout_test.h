@@ -50,7 +50,8 @@ void fanout_bed_page(fanout_bed *bed, size_t n_items);
 void fanout_bed_at(fanout_bed *bed, uint64_t now_ms);
 /* Applies one change set. */
 void fanout_change(fanout_bed *bed, const char *changes);
-udpa_err fanout_try_change(fanout_bed *bed, const char *changes);
+/* The change set alone; NULL without memory. */
+udpai_change_set *fanout_changes(const char *changes);
 /* Everything is known from now on. */
 void fanout_settle(fanout_bed *bed);
 /* All but this. */

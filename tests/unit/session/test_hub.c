@@ -3,6 +3,7 @@
  * gets his turn, and lack of memory is told instead of suffered. */
 #include "session/hub.h"
 
+#include "fanout/fanout_internal.h"
 #include "session_test.h"
 #include "tests/harness/oom.h"
 
@@ -184,25 +185,157 @@ changes_are_answered_when_they_are_applied(void **state)
     session_expect_no(&hub, UDPAI_REPORT_APPLIED);
 }
 
+/* ---- changes without memory ---- */
+
+static udpai_order *
+order_of_changes(const char *const names[], size_t n)
+{
+    udpai_change_set *set = udpai_change_set_new();
+    assert_non_null(set);
+    for (size_t i = 0; i < n; i++) {
+        bool removes = names[i][0] == '-';
+        UDPA_AUTO(udpa_resource_unref)
+        udpa_resource *resource = RESOURCE(names[i] + removes, .value = "1");
+        const udpai_change change = {removes ? UDPAI_CHANGE_REMOVE : UDPAI_CHANGE_SET, resource, 0,
+                                     NULL};
+        assert_ok(udpai_change_set_add(set, &change));
+    }
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
+    assert_non_null(order);
+    order->changes = set;
+    return order;
+}
+
+#define ORDER(...)                                                                                 \
+    order_of_changes((const char *const[]){__VA_ARGS__},                                           \
+                     sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+static void
+order_with_memory(udpai_order *order, long n)
+{
+    udpai_alloc_fail_after(n);
+    udpai_hub_order(hub.hub, order);
+    udpai_alloc_fail_after(-1);
+}
+
+static size_t
+n_resources(void)
+{
+    return udpai_fanout_n_resources(udpai_hub_fanout(hub.hub));
+}
+
 static void
 a_broken_mirror_ends_all_sessions(void **state)
 {
     (void)state;
     open_dummy();
     open_dummy();
-    udpai_change_set *set = udpai_change_set_new();
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = RESOURCE("com.acme/a", .value = "1");
-    assert_ok(udpai_change_set_add(set, &(udpai_change){UDPAI_CHANGE_SET, resource, 0, NULL}));
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
-    order->changes = set;
-    udpai_alloc_fail_after(1); /* the report is made, the mirror is not */
-    udpai_hub_order(hub.hub, order);
-    udpai_alloc_fail_after(-1);
+    order_with_memory(ORDER("com.acme/a"), 0);
     for (size_t i = 0; i < 2; i++) {
         assert_true(streams[i].is_finished);
         assert_int_equal(udpa_error_code(streams[i].status), UDPA_ERR_NOMEM);
     }
+    session_expect_no(&hub, UDPAI_REPORT_APPLIED); /* it is not */
+}
+
+/* Removals, too: what the loop side has told it does not tell again. */
+static void
+what_there_was_no_memory_for_is_applied_later(void **state)
+{
+    (void)state;
+    session_change(&hub, "+T:com.acme/old=1");
     udpai_report_free(session_take(&hub, UDPAI_REPORT_APPLIED));
+    order_with_memory(ORDER("com.acme/a", "-com.acme/old", "com.acme/b"), 1);
+    session_expect_no(&hub, UDPAI_REPORT_APPLIED);
+    fake_hub_advance(&hub, 60000); /* nobody gives an order */
+    udpai_report_free(session_take(&hub, UDPAI_REPORT_APPLIED));
+    session_expect_no(&hub, UDPAI_REPORT_APPLIED);
+    assert_int_equal(n_resources(), 2);
+}
+
+static void
+later_changes_wait_for_earlier_ones(void **state)
+{
+    (void)state;
+    order_with_memory(ORDER("com.acme/a", "com.acme/b"), 0);
+    order_with_memory(ORDER("-com.acme/a"), 0);
+    assert_int_equal(n_resources(), 0);
+    session_change(&hub, "+C:com.acme/c=1"); /* and takes the others along */
+    assert_int_equal(n_resources(), 2);
+    for (int i = 0; i < 3; i++)
+        udpai_report_free(session_take(&hub, UDPAI_REPORT_APPLIED));
+}
+
+/* It speaks of what was told before it. */
+static void
+settled_waits_for_changes(void **state)
+{
+    (void)state;
+    const udpai_fanout *fanout = udpai_hub_fanout(hub.hub);
+    const udpai_settled *before = fanout->settled;
+    order_with_memory(ORDER("com.acme/a"), 0);
+    for (int i = 0; i < 2; i++) { /* the later takes the place of the earlier */
+        udpai_order *order = udpai_order_new(UDPAI_ORDER_SETTLED);
+        order->settled = udpai_settled_new(&(udpai_settled_facts){0});
+        assert_non_null(order->settled);
+        order_with_memory(order, 0);
+        assert_ptr_equal(fanout->settled, before);
+    }
+    fake_hub_advance(&hub, 60000);
+    assert_int_equal(n_resources(), 1);
+    assert_ptr_not_equal(fanout->settled, before);
+}
+
+static void
+nobody_is_served_from_half_a_mirror(void **state)
+{
+    (void)state;
+    order_with_memory(ORDER("com.acme/a", "com.acme/b"), 0);
+    dummy *late = &dummies[0];
+    memset(late, 0, sizeof(*late));
+    assert_int_equal(
+        udpai_session_init(&late->session, hub.hub, &dummy_ops, &(udpai_stream_info){0}),
+        UDPA_ERR_NOMEM);
+    assert_int_equal(udpai_hub_n_sessions(hub.hub), 0);
+    fake_hub_advance(&hub, 60000);
+    open_dummy();
+    assert_int_equal(udpai_hub_n_sessions(hub.hub), 1);
+}
+
+/* The loop side counts the answers: one that is lost is never made up for. */
+static void
+what_is_applied_is_answered_without_memory(void **state)
+{
+    (void)state;
+    open_dummy();
+    order_with_memory(ORDER("-com.acme/none"), 0);
+    udpai_report_free(session_take(&hub, UDPAI_REPORT_APPLIED));
+    assert_false(streams[0].is_finished);
+}
+
+static void
+a_hub_may_end_while_it_is_behind(void **state)
+{
+    (void)state;
+    order_with_memory(ORDER("com.acme/a"), 0);
+    order_with_memory(ORDER("com.acme/b"), 0);
+}
+
+static udpa_err
+order_scenario(void *context)
+{
+    (void)context;
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
+    udpa_err err = order ? UDPA_OK : UDPA_ERR_NOMEM;
+    udpai_order_free(order);
+    return err;
+}
+
+static void
+an_order_comes_with_its_answer(void **state)
+{
+    (void)state;
+    assert_int_equal(oom_torture(order_scenario, NULL), 2);
 }
 
 static void
@@ -432,6 +565,13 @@ main(void)
         cmocka_unit_test_setup_teardown(hanging_up_ends_the_stream, begin, end),
         cmocka_unit_test_setup_teardown(changes_are_answered_when_they_are_applied, begin, end),
         cmocka_unit_test_setup_teardown(a_broken_mirror_ends_all_sessions, begin, end),
+        cmocka_unit_test_setup_teardown(what_there_was_no_memory_for_is_applied_later, begin, end),
+        cmocka_unit_test_setup_teardown(later_changes_wait_for_earlier_ones, begin, end),
+        cmocka_unit_test_setup_teardown(settled_waits_for_changes, begin, end),
+        cmocka_unit_test_setup_teardown(nobody_is_served_from_half_a_mirror, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_applied_is_answered_without_memory, begin, end),
+        cmocka_unit_test_setup_teardown(a_hub_may_end_while_it_is_behind, begin, end),
+        cmocka_unit_test(an_order_comes_with_its_answer),
         cmocka_unit_test_setup_teardown(what_cannot_be_described_is_left_out, begin, end),
         cmocka_unit_test(dialling_is_the_transports),
         cmocka_unit_test_setup_teardown(interest_is_reported_while_somebody_has_it, begin, end),
