@@ -236,6 +236,18 @@ add_session(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *sessi
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)session->n_resources_received);
 }
 
+static void
+add_unknown_receipts(udpai_ctl_table *table,
+                     const Udpa__Status__V1__SessionStatus *session,
+                     int64_t now_us)
+{
+    (void)now_us;
+    if (!session->n_unknown_receipts)
+        return;
+    add(table, session->id);
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)session->n_unknown_receipts);
+}
+
 typedef void (*session_fn)(udpai_ctl_table *table,
                            const Udpa__Status__V1__SessionStatus *session,
                            int64_t now_us);
@@ -295,6 +307,7 @@ udpai_ctl_put_sessions(udpai_strbuf *out, udpa_resource *const *resources, size_
                                                      "SENT",    "REMOVED", "ACKNOWLEDGED",
                                                      "REFUSED", "IN SYNC", "LAST ERROR"};
     static const char *const refused_heads[] = {"SESSION", "TYPE", "NAME", "VERSION", "REASON"};
+    static const char *const unknown_heads[] = {"SESSION", "RECEIPTS"};
 
     const struct {
         const char *title, *const *heads;
@@ -305,6 +318,8 @@ udpai_ctl_put_sessions(udpai_strbuf *out, udpa_resource *const *resources, size_
         {"SUBSCRIPTIONS", subscription_heads, UDPAI_ARRAY_LEN(subscription_heads),
          add_subscriptions},
         {"REFUSED", refused_heads, UDPAI_ARRAY_LEN(refused_heads), add_refused},
+        {"RECEIPTS NOBODY WAITS FOR", unknown_heads, UDPAI_ARRAY_LEN(unknown_heads),
+         add_unknown_receipts},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(tables); i++) {

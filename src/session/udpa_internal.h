@@ -71,6 +71,7 @@ struct udpai_udpa {
     udpai_map asked; /* of udpai_asked */
     size_t n_unjudged, unjudged_bytes;
     uint64_t n_received;
+    uint64_t n_unknown_receipts;
     udpai_report *closed; /* made in time: the end must be told, memory or none */
 };
 

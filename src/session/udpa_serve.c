@@ -383,11 +383,12 @@ void
 udpai_udpa_on_receipt(udpai_udpa *udpa, const udpai_receipt_message *receipt)
 {
     uint64_t nonce;
-    if (!udpai_nonce_parse(receipt->nonce, &nonce))
+    udpai_in_flight *flight =
+        udpai_nonce_parse(receipt->nonce, &nonce) ? find_in_flight(udpa, nonce) : NULL;
+    if (!flight) { /* repeated, made up, or of what was not waited for any longer */
+        udpa->n_unknown_receipts++;
         return;
-    udpai_in_flight *flight = find_in_flight(udpa, nonce);
-    if (!flight)
-        return;
+    }
     if (flight->publication)
         report_receipt(udpa, flight, receipt);
     else

@@ -31,6 +31,7 @@ put(udpai_proto_writer *writer, const void *what)
 {
     const udpai_udpa *udpa = what;
     udpai_status_put_session(writer, &udpa->session, udpa->peer, udpa->n_received);
+    udpai_proto_put_varint_opt(writer, 10, udpa->n_unknown_receipts);
     put_subscriptions(writer, udpa);
 }
 

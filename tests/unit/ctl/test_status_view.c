@@ -158,6 +158,24 @@ test_session(void **state)
            "4         listener   com.acme/l   v2        no filter\n");
 }
 
+static void
+test_unknown_receipts(void **state)
+{
+    (void)state;
+    Udpa__Status__V1__SessionStatus session = UDPA__STATUS__V1__SESSION_STATUS__INIT;
+    session.id = (char *)(uintptr_t) "4";
+    session.protocol = (char *)(uintptr_t) "udpa";
+    session.n_unknown_receipts = 12;
+    expect(udpai_ctl_put_sessions, packed(STATUS "SessionStatus", &session.base),
+           "SESSIONS\n"
+           "SESSION   PEER   ADDRESS   PROTOCOL   FOR   SOURCE   RECEIVED\n"
+           "4         -      -         udpa       -     -        0\n"
+           "\n"
+           "RECEIPTS NOBODY WAITS FOR\n"
+           "SESSION   RECEIPTS\n"
+           "4         12\n");
+}
+
 /* A node of a later version, or none of ours, may say anything. */
 static void
 test_what_cannot_be_read(void **state)
@@ -177,6 +195,7 @@ main(void)
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_source),
         cmocka_unit_test(test_session),
+        cmocka_unit_test(test_unknown_receipts),
         cmocka_unit_test(test_what_cannot_be_read),
     };
     return cmocka_run_group_tests_name("ctl status_view", tests, NULL, NULL);

@@ -2,6 +2,8 @@
 /* What a session says of itself, read by an independent decoder. */
 #include "session_test.h"
 
+#include <stdio.h>
+
 #include "session/udpa_internal.h"
 #include "udpa/status/v1/status.pb-c.h"
 
@@ -149,6 +151,34 @@ refusals_are_described(void **state)
     free_status(status);
 }
 
+/* Malformed, repeated, never sent: each is counted, none does harm. */
+static void
+receipts_that_nobody_waits_for_are_counted(void **state)
+{
+    (void)state;
+    session_change(&hub, "+C:com.acme/a=1");
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    peer_subscribe(&peer, "C", "", "''");
+    peer_expect(&peer, "publish{C C:com.acme/a=1 ?} publish{C !}");
+    peer_receipt(&peer, ""); /* of the last, which wants none */
+    peer.nonce[UDPAI_NONCE_LEN - 1] = '1';
+    peer_receipt(&peer, "");
+    session_status *status = describe();
+    assert_int_equal(status->n_unknown_receipts, 1);
+    assert_int_equal(status->subscriptions[0]->n_acknowledged, 1);
+    free_status(status);
+    peer_receipt(&peer, ""); /* again */
+    peer.nonce[0] = 'f';
+    peer_receipt(&peer, "");
+    snprintf(peer.nonce, sizeof(peer.nonce), "no nonce");
+    peer_receipt(&peer, "");
+    assert_false(peer.stream.is_finished);
+    status = describe();
+    assert_int_equal(status->n_unknown_receipts, 4);
+    assert_int_equal(status->subscriptions[0]->n_acknowledged, 1);
+    free_status(status);
+}
+
 static void
 all_sessions_are_described(void **state)
 {
@@ -183,6 +213,7 @@ main(void)
         cmocka_unit_test_setup_teardown(the_peer_is_named, begin, end),
         cmocka_unit_test_setup_teardown(subscriptions_are_described, begin, end),
         cmocka_unit_test_setup_teardown(refusals_are_described, begin, end),
+        cmocka_unit_test_setup_teardown(receipts_that_nobody_waits_for_are_counted, begin, end),
         cmocka_unit_test_setup_teardown(all_sessions_are_described, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
