@@ -70,11 +70,25 @@ udpai_node_source_error(const udpai_node *node, udpai_str name)
     return source ? source->last_error : NULL;
 }
 
+/* A stream that gave way to a later one of the same peer: what went out on it is published again
+ * when its end is reported, and nothing may overtake that. */
+static bool
+waits_for_an_end(const udpai_node *node)
+{
+    UDPAI_LIST_FOREACH (at, &node->published) {
+        const udpai_published *published = UDPAI_LIST_ENTRY(at, udpai_published, node);
+        const udpai_peer *peer = udpai_peer_find(node, published->session);
+        if (peer && !peer->source)
+            return true;
+    }
+    return false;
+}
+
 bool
 udpai_node_may_publish_to(const udpai_node *node, udpai_str source_name)
 {
     const udpai_source *source = udpai_map_get(&node->sources, source_name);
-    return source && source->may_ask;
+    return source && source->may_ask && !waits_for_an_end(node);
 }
 
 uint64_t
@@ -121,8 +135,12 @@ void
 udpai_publishing_receipt(udpai_node *node, udpai_report *report)
 {
     udpai_published *published = find_published(node, report->session, report->ticket);
-    if (published)
+    if (published && report->publication) {
         finish(node, published, report->publication, NULL);
+    } else if (published) { /* it was forgotten at the wish of who would be told */
+        udpai_list_remove(&published->node);
+        udpai_free(published);
+    }
 }
 
 void

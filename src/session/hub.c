@@ -251,6 +251,17 @@ pass_on(udpai_hub *hub, udpai_order *order)
         session->ops->order(session, order);
 }
 
+/* Who gives it does not know which session has the ticket. */
+static void
+pass_on_to_all(udpai_hub *hub, udpai_order *order)
+{
+    size_t at = 0;
+    udpai_session *session;
+    while ((session = udpai_map_next(&hub->sessions, &at)))
+        if (!session->is_finishing)
+            session->ops->order(session, order);
+}
+
 void
 udpai_hub_order(udpai_hub *hub, udpai_order *order)
 {
@@ -264,6 +275,9 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         return; /* the order is the transport's now */
     case UDPAI_ORDER_HANG_UP:
         hang_up(hub, order);
+        break;
+    case UDPAI_ORDER_FORGET:
+        pass_on_to_all(hub, order);
         break;
     case UDPAI_ORDER_STATUS:
         describe_all(hub, order);

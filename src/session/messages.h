@@ -39,6 +39,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_UNSUBSCRIBE, /* send an Unsubscribe */
     UDPAI_ORDER_JUDGED,      /* a publication was applied: send the receipt, take in more */
     UDPAI_ORDER_PUBLISH,     /* publish what nobody need have asked for */
+    UDPAI_ORDER_FORGET,      /* nobody waits for the receipt of a PUBLISH any more */
     UDPAI_ORDER_STATUS,      /* describe all sessions */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
@@ -57,7 +58,7 @@ typedef struct udpai_order {
     udpa_error *error; /* HANG_UP: why; NULL: in peace */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
-    uint64_t ticket; /* PUBLISH: comes back with the receipt */
+    uint64_t ticket; /* PUBLISH: comes back with the receipt; FORGET: of which, in any session */
     void (*release_target)(void *target);
 } udpai_order;
 
@@ -74,7 +75,7 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_NODE,               /* its peer has said who it is */
     UDPAI_REPORT_PUBLICATION,        /* its peer has published; to be JUDGED */
     UDPAI_REPORT_SUBSCRIPTION_ERROR, /* its peer refuses a subscription of ours */
-    UDPAI_REPORT_RECEIPT,            /* of a PUBLISH */
+    UDPAI_REPORT_RECEIPT,            /* of a PUBLISH, or the answer to FORGET */
     UDPAI_REPORT_CLOSED,             /* the session, or the attempt to open one, has ended */
     UDPAI_REPORT_INTEREST,           /* somebody subscribes, or nobody any more */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
@@ -85,11 +86,12 @@ typedef struct udpai_report {
     udpai_list node;
     udpai_report_kind kind;
     uint64_t session, link;
-    udpai_identity *identity;                 /* OPENED; NULL: none was presented */
-    udpa_bytes *address;                      /* OPENED: the peer's, for people */
-    udpai_node_info *info;                    /* NODE */
-    bool is_extended;                         /* NODE: both sides know our extensions */
-    udpai_publication *publication;           /* PUBLICATION, RECEIPT: judged by the peer */
+    udpai_identity *identity; /* OPENED; NULL: none was presented */
+    udpa_bytes *address;      /* OPENED: the peer's, for people */
+    udpai_node_info *info;    /* NODE */
+    bool is_extended;         /* NODE: both sides know our extensions */
+    /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
+    udpai_publication *publication;
     udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST */
     bool wanted;                              /* INTEREST */
     udpa_error *error;                        /* CLOSED: why */

@@ -68,7 +68,7 @@ on_patience_end(udpai_timer *timer)
 }
 
 static udpa_err
-queue(udpai_udpa *udpa, udpa_bytes *message, bool is_answer)
+queue(udpai_udpa *udpa, udpa_bytes *message, bool is_answer, uint64_t nonce)
 {
     udpai_control *control = message ? udpai_alloc(sizeof(*control)) : NULL;
     if (!control) {
@@ -88,6 +88,7 @@ queue(udpai_udpa *udpa, udpa_bytes *message, bool is_answer)
     }
     control->message = message;
     control->is_answer = is_answer;
+    control->nonce = nonce;
     udpai_list_init(&control->node);
     udpai_list_append(&udpa->controls, &control->node);
     udpa->n_controls++;
@@ -99,13 +100,19 @@ queue(udpai_udpa *udpa, udpa_bytes *message, bool is_answer)
 udpa_err
 udpai_udpa_send(udpai_udpa *udpa, udpa_bytes *message)
 {
-    return queue(udpa, message, false);
+    return queue(udpa, message, false, 0);
+}
+
+udpa_err
+udpai_udpa_send_publication(udpai_udpa *udpa, udpa_bytes *message, uint64_t nonce)
+{
+    return queue(udpa, message, false, nonce);
 }
 
 udpa_err
 udpai_udpa_answer(udpai_udpa *udpa, udpa_bytes *message)
 {
-    udpa_err err = queue(udpa, message, true);
+    udpa_err err = queue(udpa, message, true, 0);
     udpai_udpa_pace(udpa);
     return err;
 }
@@ -341,6 +348,9 @@ udpa_order(udpai_session *session, udpai_order *order)
         break;
     case UDPAI_ORDER_PUBLISH:
         (void)udpai_udpa_publish(udpa, order);
+        break;
+    case UDPAI_ORDER_FORGET:
+        udpai_udpa_forget(udpa, order->ticket);
         break;
     default:
         break;

@@ -255,7 +255,8 @@ compose_publication(udpai_udpa *udpa, const udpai_publication *publication)
 udpa_err
 udpai_udpa_publish(udpai_udpa *udpa, udpai_order *order)
 {
-    udpa_err err = udpai_udpa_send(udpa, compose_publication(udpa, order->publication));
+    udpa_bytes *message = compose_publication(udpa, order->publication);
+    udpa_err err = udpai_udpa_send_publication(udpa, message, udpa->last_nonce);
     if (err != UDPA_OK || !order->publication->receipt_required)
         return err;
     udpai_in_flight *flight = udpai_alloc(sizeof(*flight));
@@ -270,4 +271,49 @@ udpai_udpa_publish(udpai_udpa *udpa, udpai_order *order)
     udpai_list_append(&udpa->in_flight, &flight->node);
     udpa->n_in_flight++;
     return UDPA_OK;
+}
+
+static udpai_in_flight *
+find_published(udpai_udpa *udpa, uint64_t ticket)
+{
+    UDPAI_LIST_FOREACH (node, &udpa->in_flight) {
+        udpai_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_in_flight, node);
+        if (flight->publication && flight->ticket == ticket)
+            return flight;
+    }
+    return NULL;
+}
+
+static void
+drop_unwritten(udpai_udpa *udpa, uint64_t nonce)
+{
+    UDPAI_LIST_FOREACH_SAFE (node, &udpa->controls) {
+        udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);
+        if (control->nonce != nonce)
+            continue;
+        udpai_list_remove(&control->node);
+        udpa->n_controls--;
+        udpa_bytes_unref(control->message);
+        udpai_free(control);
+    }
+}
+
+/* A peer that sends no receipts, or does not even read, must not make us keep what nobody waits for
+ * any more. */
+void
+udpai_udpa_forget(udpai_udpa *udpa, uint64_t ticket)
+{
+    udpai_in_flight *flight = find_published(udpa, ticket);
+    if (!flight)
+        return; /* the receipt was faster */
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_RECEIPT);
+    if (!report) { /* then the end of the session must tell it */
+        udpai_session_finish(&udpa->session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+        return;
+    }
+    report->session = udpa->session.id;
+    report->ticket = ticket;
+    udpai_hub_report(udpa->session.hub, report);
+    drop_unwritten(udpa, flight->nonce);
+    udpai_in_flight_free(udpa, flight);
 }

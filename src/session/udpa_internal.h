@@ -14,6 +14,7 @@ typedef struct udpai_control {
     udpai_list node;
     udpa_bytes *message;
     bool is_answer; /* the peer made us say it */
+    uint64_t nonce; /* of a publication; 0: something else */
 } udpai_control;
 
 /* A publish that the peer has not receipted yet. */
@@ -84,6 +85,8 @@ udpai_udpa_of(udpai_session *session)
 /* udpa.c */
 /* Queues a control message; consumes it (NULL: out of memory). */
 udpa_err udpai_udpa_send(udpai_udpa *udpa, udpa_bytes *message);
+/* The same of a publication with this nonce, which may be forgotten before it is written. */
+udpa_err udpai_udpa_send_publication(udpai_udpa *udpa, udpa_bytes *message, uint64_t nonce);
 /* The same of one that the peer makes us send. */
 udpa_err udpai_udpa_answer(udpai_udpa *udpa, udpa_bytes *message);
 /* Reads on, or not: not while too much that was read waits to be judged, or too much that was
@@ -112,6 +115,8 @@ void udpai_udpa_ask(udpai_udpa *udpa, const udpai_subscription_message *message)
 void udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message);
 void udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication);
 udpa_err udpai_udpa_publish(udpai_udpa *udpa, udpai_order *order);
+/* Reports a receipt without a publication, unless the ticket is unknown. */
+void udpai_udpa_forget(udpai_udpa *udpa, uint64_t ticket);
 void udpai_udpa_free_asked(udpai_udpa *udpa);
 
 /* udpa_render.c */

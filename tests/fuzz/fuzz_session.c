@@ -33,7 +33,7 @@ typedef struct bed {
     fake_stream stream;
     udpai_decoder decoder;
     bool is_there[UDPAI_ARRAY_LEN(types)][N_NAMES];
-    unsigned n_changes;
+    unsigned n_changes, n_published;
     size_t n_due, n_receipts;
 } bed;
 
@@ -159,6 +159,15 @@ settle(bed *self, uint8_t how)
 }
 
 static void
+forget(bed *self, uint64_t ticket)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_FORGET);
+    FUZZ_CHECK(order);
+    order->ticket = ticket;
+    udpai_hub_order(self->hub.hub, order);
+}
+
+static void
 publish(bed *self, uint8_t what)
 {
     udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLISH);
@@ -170,8 +179,11 @@ publish(bed *self, uint8_t what)
     FUZZ_CHECK(udpai_publication_add(order->publication, resource, what & 8) == UDPA_OK);
     FUZZ_CHECK(udpai_publication_remove(order->publication, UDPAI_STR("net/gone")) == UDPA_OK);
     order->publication->receipt_required = what & 16;
+    order->ticket = ++self->n_published;
     udpa_resource_unref(resource);
     udpai_hub_order(self->hub.hub, order);
+    if (what & 32) /* this one, or one before it */
+        forget(self, self->n_published - what / 64);
 }
 
 static void

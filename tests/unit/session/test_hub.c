@@ -157,6 +157,19 @@ orders_reach_the_session_they_name(void **state)
     assert_int_equal(b->n_orders, 2);
 }
 
+/* Who gives it knows a ticket, and no session. */
+static void
+forgetting_concerns_every_session(void **state)
+{
+    (void)state;
+    dummy *a = open_dummy(), *b = open_dummy(), *ended = open_dummy();
+    udpai_session_finish(&ended->session, NULL);
+    give(UDPAI_ORDER_FORGET, 0);
+    assert_int_equal(a->n_orders, 1);
+    assert_int_equal(b->n_orders, 1);
+    assert_int_equal(ended->n_orders, 0);
+}
+
 static void
 hanging_up_ends_the_stream(void **state)
 {
@@ -562,6 +575,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(orders_reach_the_session_they_name, begin, end),
+        cmocka_unit_test_setup_teardown(forgetting_concerns_every_session, begin, end),
         cmocka_unit_test_setup_teardown(hanging_up_ends_the_stream, begin, end),
         cmocka_unit_test_setup_teardown(changes_are_answered_when_they_are_applied, begin, end),
         cmocka_unit_test_setup_teardown(a_broken_mirror_ends_all_sessions, begin, end),

@@ -403,6 +403,80 @@ the_receipt_of_what_was_published_is_not_forgotten(void **state)
     udpai_report_free(report);
 }
 
+/* ---- what nobody waits for any more ---- */
+
+static void
+order_forget(uint64_t ticket)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_FORGET);
+    assert_non_null(order);
+    order->ticket = ticket;
+    udpai_hub_order(hub.hub, order);
+}
+
+static void
+expect_forgotten(uint64_t ticket)
+{
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_RECEIPT);
+    assert_int_equal(report->session, peer_session(&peer));
+    assert_int_equal(report->ticket, ticket);
+    assert_null(report->publication);
+    udpai_report_free(report);
+    session_expect_no(&hub, UDPAI_REPORT_RECEIPT);
+}
+
+static void
+what_is_forgotten_is_not_kept_and_its_receipt_is_counted(void **state)
+{
+    (void)state;
+    const udpai_udpa *udpa = udpai_udpa_of(peer.stream.session);
+    order_publish(41, true);
+    peer_expect(&peer, "publish{T " PUBLISHED " ?}");
+    order_forget(40); /* nobody's */
+    assert_int_equal(udpa->n_in_flight, 1);
+    order_forget(41);
+    expect_forgotten(41);
+    assert_int_equal(udpa->n_in_flight, 0);
+    order_forget(41);
+    assert_int_equal(udpa->n_unknown_receipts, 0);
+    peer_receipt(&peer, "0 3");
+    assert_int_equal(udpa->n_unknown_receipts, 1);
+    session_expect_no(&hub, UDPAI_REPORT_RECEIPT);
+}
+
+static void
+what_is_forgotten_before_it_was_written_is_not_written(void **state)
+{
+    (void)state;
+    order_publish(1, true);
+    order_publish(2, true);
+    order_publish(3, true);
+    peer_expect_one(&peer, "publish{T " PUBLISHED " ?}"); /* is under way */
+    order_forget(1);
+    expect_forgotten(1);
+    order_forget(2);
+    expect_forgotten(2);
+    assert_int_equal(udpai_udpa_of(peer.stream.session)->n_controls, 1);
+    peer_expect(&peer, "publish{T " PUBLISHED " ?}");
+    peer_receipt(&peer, "");
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_RECEIPT);
+    assert_int_equal(report->ticket, 3);
+    assert_non_null(report->publication);
+    udpai_report_free(report);
+}
+
+static void
+what_is_receipted_cannot_be_forgotten(void **state)
+{
+    (void)state;
+    order_publish(1, true);
+    peer_expect(&peer, "publish{T " PUBLISHED " ?}");
+    peer_receipt(&peer, "");
+    session_drop(&hub, UDPAI_REPORT_RECEIPT);
+    order_forget(1);
+    session_expect_no(&hub, UDPAI_REPORT_RECEIPT);
+}
+
 static void
 a_public_peer_is_published_to_in_its_own_words(void **state)
 {
@@ -442,6 +516,11 @@ main(void)
         cmocka_unit_test_setup_teardown(a_strange_receipt_does_no_harm, begin, end),
         cmocka_unit_test_setup_teardown(the_receipt_of_what_was_published_is_not_forgotten, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(what_is_forgotten_is_not_kept_and_its_receipt_is_counted,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(what_is_forgotten_before_it_was_written_is_not_written,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(what_is_receipted_cannot_be_forgotten, begin, end),
         cmocka_unit_test_setup_teardown(a_public_peer_is_published_to_in_its_own_words, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
