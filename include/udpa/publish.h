@@ -47,7 +47,9 @@ typedef struct udpa_publish_options {
 /** Publish. A management node takes what it allows; a peer that has this endpoint as its own source
  * takes only what it has subscribed to, and refuses what comes before. While there is no stream the
  * publication waits for one; if the stream ends before the receipt has come it is published again
- * on the next, which is harmless.
+ * on the next, which is harmless. Publications to one source go out in the order in which they were
+ * begun; 64 at a time are without a receipt, the others wait. After its timeout nothing of a
+ * publication is kept; whether the source has taken it is then unknown.
  * @param endpoint  to publish as.
  * @param options   borrowed; what it names is referenced or copied.
  * @param ret_error [out] what is wrong; may be NULL.

@@ -310,7 +310,7 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
     endpoint->may_publish = settings->may_publish;
     endpoint->acl_userdata = settings->userdata;
     udpai_list_init(&endpoint->stopped.node);
-    udpai_list_init(&endpoint->publications);
+    udpai_list_init(&endpoint->outlets);
     udpai_list_init(&endpoint->subscriptions);
     udpai_timer_init(&endpoint->soon, on_soon);
     uv_timer_init(loop, &endpoint->ending); /* cannot fail */

@@ -30,7 +30,7 @@ struct udpa_endpoint {
     udpai_listener *listener; /* of the library */
     udpai_durable_engine *engine;
     udpai_own_status *status; /* NULL: not served */
-    udpai_list publications;  /* udpai_publishing, in the order they were begun */
+    udpai_list outlets;       /* udpai_outlet: what is published, by source */
     udpai_list subscriptions; /* udpa_subscription */
     udpai_acl_publish_fn may_publish;
     void *acl_userdata;
@@ -51,12 +51,13 @@ void udpai_own_status_report(udpai_own_status *status, const udpai_report *repor
 
 /* ---- publisher.c ---- */
 
-/* Publishes what waited for a stream. */
+/* Publishes what waited for a stream, or for others to be receipted. */
 void udpai_publications_run(udpa_endpoint *endpoint);
 void udpai_publications_receipt(udpa_endpoint *endpoint,
                                 uint64_t ticket,
                                 const udpai_publication *publication,
                                 const udpa_error *error);
+/* Tells that no receipt comes any more, and frees. */
 void udpai_publications_end(udpa_endpoint *endpoint);
 
 /* ---- subscriber.c ---- */

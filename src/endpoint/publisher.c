@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public publications: each waits for a stream to its source, then for the receipt, and begins
- * again when the stream ends between the two. */
+/* Public publications: each waits for a stream to its source and for those before it, then for the
+ * receipt, and begins again when the stream ends between the two. */
 #include <udpa/publish.h>
 
 #include "base/alloc.h"
@@ -11,13 +11,25 @@
 #define TIMEOUT_MS 30000
 /* Listeners take in messages of 4 MiB; a part of that is left for what stands around payloads. */
 #define PUBLISH_MAX_BYTES ((size_t)3584 * 1024)
+/* To one source, without a receipt yet. Ours take in as many before they stop reading; a session
+ * could not queue any number. */
+#define UNDER_WAY_MAX 64
 
-typedef struct udpai_publishing {
+/* What goes to one source, in the order in which it was begun: first what is under way. */
+typedef struct udpai_outlet {
     udpai_list node;
     udpa_endpoint *endpoint;
     udpa_bytes *source;
+    udpai_list publishings;
+    size_t n_under_way;
+} udpai_outlet;
+
+typedef struct udpai_publishing {
+    udpai_list node;
+    udpai_outlet *outlet;
     udpai_publication *publication; /* what is to be published */
-    uint64_t ticket;                /* 0: waits for a stream */
+    uint64_t ticket;                /* 0: waits to be under way */
+    udpai_order *forget;            /* made in time: the deadline must not need memory */
     uint64_t timeout_ms;
     udpai_timer deadline;
     udpa_receipt_fn receipt;
@@ -63,13 +75,43 @@ udpa_receipt_refusal(const udpa_receipt *receipt, size_t index)
     return index < publication->removals.n ? publication->removals.items[index].error : NULL;
 }
 
+/* ---- outlets ---- */
+
+static udpai_outlet *
+get_outlet(udpa_endpoint *endpoint, udpai_str source)
+{
+    UDPAI_LIST_FOREACH (at, &endpoint->outlets) {
+        udpai_outlet *outlet = UDPAI_LIST_ENTRY(at, udpai_outlet, node);
+        if (udpai_str_eq(udpai_bytes_view(outlet->source), source))
+            return outlet;
+    }
+    udpai_outlet *outlet = udpai_alloc(sizeof(*outlet));
+    if (!outlet || udpa_bytes_new(&outlet->source, source.data, source.len) != UDPA_OK) {
+        udpai_free(outlet);
+        return NULL;
+    }
+    outlet->endpoint = endpoint;
+    udpai_list_init(&outlet->publishings);
+    udpai_list_init(&outlet->node);
+    udpai_list_append(&endpoint->outlets, &outlet->node);
+    return outlet;
+}
+
+static void
+set_under_way(udpai_publishing *publishing, uint64_t ticket)
+{
+    udpai_outlet *outlet = publishing->outlet;
+    outlet->n_under_way += (ticket != 0) - (publishing->ticket != 0);
+    publishing->ticket = ticket;
+}
+
 static void
 free_publishing(udpai_publishing *publishing)
 {
     udpai_list_remove(&publishing->node);
     udpai_timer_cancel(&publishing->deadline);
     udpai_publication_free(publishing->publication);
-    udpa_bytes_unref(publishing->source);
+    udpai_order_free(publishing->forget);
     udpai_free(publishing);
 }
 
@@ -78,18 +120,30 @@ static void
 finish(udpai_publishing *publishing, const udpai_publication *judged, const udpa_error *error)
 {
     udpai_list_remove(&publishing->node);
+    set_under_way(publishing, 0);
     const udpa_receipt receipt = {judged ? judged : publishing->publication, error};
     publishing->receipt(publishing->userdata, &receipt);
     free_publishing(publishing);
 }
 
 static udpai_publishing *
-find(const udpa_endpoint *endpoint, uint64_t ticket)
+find_in(const udpai_outlet *outlet, uint64_t ticket)
 {
-    UDPAI_LIST_FOREACH (at, &endpoint->publications) {
+    UDPAI_LIST_FOREACH (at, &outlet->publishings) {
         udpai_publishing *publishing = UDPAI_LIST_ENTRY(at, udpai_publishing, node);
         if (publishing->ticket == ticket)
             return publishing;
+    }
+    return NULL;
+}
+
+static udpai_publishing *
+find(const udpa_endpoint *endpoint, uint64_t ticket)
+{
+    UDPAI_LIST_FOREACH (at, &endpoint->outlets) {
+        udpai_publishing *found = find_in(UDPAI_LIST_ENTRY(at, udpai_outlet, node), ticket);
+        if (found)
+            return found;
     }
     return NULL;
 }
@@ -104,7 +158,7 @@ udpai_publications_receipt(udpa_endpoint *endpoint,
     if (!publishing)
         return; /* nobody waits for it any more */
     if (error)
-        publishing->ticket = 0; /* the stream has ended: again on the next */
+        set_under_way(publishing, 0); /* the stream has ended: again on the next */
     else
         finish(publishing, publication, NULL);
 }
@@ -113,12 +167,17 @@ static void
 on_deadline(udpai_timer *timer)
 {
     udpai_publishing *publishing = UDPAI_CONTAINER_OF(timer, udpai_publishing, deadline);
-    udpai_str source = udpai_bytes_view(publishing->source);
+    const udpa_endpoint *endpoint = publishing->outlet->endpoint;
+    udpai_str source = udpai_bytes_view(publishing->outlet->source);
+    if (publishing->ticket) {
+        publishing->forget->ticket = publishing->ticket;
+        udpai_stream_thread_order(endpoint->streams, UDPAI_TAKE(publishing->forget));
+    }
     UDPA_AUTO(udpa_error_unref)
-    udpa_error *error = udpa_error_new(
-        UDPA_ERR_DEADLINE, udpai_node_source_error(publishing->endpoint->node, source),
-        "no receipt from source '%.*s' within %llu ms", (int)source.len, source.data,
-        (unsigned long long)publishing->timeout_ms);
+    udpa_error *error =
+        udpa_error_new(UDPA_ERR_DEADLINE, udpai_node_source_error(endpoint->node, source),
+                       "no receipt from source '%.*s' within %llu ms", (int)source.len, source.data,
+                       (unsigned long long)publishing->timeout_ms);
     finish(publishing, NULL, error);
 }
 
@@ -128,8 +187,14 @@ udpai_publications_end(udpa_endpoint *endpoint)
     UDPA_AUTO(udpa_error_unref)
     udpa_error *error =
         udpa_error_new(UDPA_ERR_CLOSED, NULL, "the endpoint was closed before a receipt came");
-    while (!udpai_list_empty(&endpoint->publications))
-        finish(UDPAI_LIST_ENTRY(endpoint->publications.next, udpai_publishing, node), NULL, error);
+    udpai_list *at;
+    while ((at = udpai_list_pop(&endpoint->outlets))) {
+        udpai_outlet *outlet = UDPAI_LIST_ENTRY(at, udpai_outlet, node);
+        while (!udpai_list_empty(&outlet->publishings))
+            finish(UDPAI_LIST_ENTRY(outlet->publishings.next, udpai_publishing, node), NULL, error);
+        udpa_bytes_unref(outlet->source);
+        udpai_free(outlet);
+    }
 }
 
 /* ---- publishing ---- */
@@ -146,17 +211,32 @@ copy_for_stream(const udpai_publication *from)
     return err == UDPA_OK ? UDPAI_TAKE(copy) : NULL;
 }
 
+/* False: without memory, or without a stream; it goes on waiting. */
+static bool
+publish(udpai_publishing *publishing)
+{
+    const udpai_outlet *outlet = publishing->outlet;
+    udpai_publication *copy = copy_for_stream(publishing->publication);
+    if (copy)
+        set_under_way(publishing, udpai_node_publish(outlet->endpoint->node,
+                                                     udpai_bytes_view(outlet->source), copy));
+    return publishing->ticket != 0;
+}
+
 void
 udpai_publications_run(udpa_endpoint *endpoint)
 {
-    UDPAI_LIST_FOREACH (at, &endpoint->publications) {
-        udpai_publishing *publishing = UDPAI_LIST_ENTRY(at, udpai_publishing, node);
-        udpai_str source = udpai_bytes_view(publishing->source);
-        if (publishing->ticket || !udpai_node_may_publish_to(endpoint->node, source))
+    UDPAI_LIST_FOREACH (in_endpoint, &endpoint->outlets) {
+        const udpai_outlet *outlet = UDPAI_LIST_ENTRY(in_endpoint, udpai_outlet, node);
+        if (!udpai_node_may_publish_to(endpoint->node, udpai_bytes_view(outlet->source)))
             continue;
-        udpai_publication *copy = copy_for_stream(publishing->publication);
-        if (copy)
-            publishing->ticket = udpai_node_publish(endpoint->node, source, copy);
+        UDPAI_LIST_FOREACH (at, &outlet->publishings) {
+            udpai_publishing *publishing = UDPAI_LIST_ENTRY(at, udpai_publishing, node);
+            if (outlet->n_under_way >= UNDER_WAY_MAX)
+                break;
+            if (!publishing->ticket && !publish(publishing))
+                break; /* those behind it must not overtake it */
+        }
     }
 }
 
@@ -210,9 +290,11 @@ add_removals(udpai_publication *publication,
 }
 
 static udpa_err
-fill(udpai_publishing *publishing, const udpa_publish_options *options, udpa_error **ret_error)
+choose_outlet(udpa_endpoint *endpoint,
+              const udpa_publish_options *options,
+              udpai_outlet **ret_outlet,
+              udpa_error **ret_error)
 {
-    const udpa_endpoint *endpoint = publishing->endpoint;
     udpai_str source = udpai_str_from(options->source);
     if (!options->source && !udpai_node_only_source(endpoint->node, &source))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
@@ -220,9 +302,16 @@ fill(udpai_publishing *publishing, const udpa_publish_options *options, udpa_err
     if (!udpai_node_has_source(endpoint->node, source))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "there is no source '%.*s'", (int)source.len,
                           source.data);
-    udpa_err err = udpa_bytes_new(&publishing->source, source.data, source.len);
-    if (err == UDPA_OK && !(publishing->publication = udpai_publication_new()))
-        err = UDPA_ERR_NOMEM;
+    *ret_outlet = get_outlet(endpoint, source);
+    return *ret_outlet ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+}
+
+static udpa_err
+fill(udpai_publishing *publishing, const udpa_publish_options *options, udpa_error **ret_error)
+{
+    publishing->forget = udpai_order_new(UDPAI_ORDER_FORGET);
+    publishing->publication = udpai_publication_new();
+    udpa_err err = publishing->forget && publishing->publication ? UDPA_OK : UDPA_ERR_NOMEM;
     for (size_t i = 0; i < options->n_resources && err == UDPA_OK; i++)
         err = udpai_publication_add(publishing->publication, options->resources[i], false);
     if (err == UDPA_OK)
@@ -236,12 +325,15 @@ udpa_publish(udpa_endpoint *endpoint, const udpa_publish_options *options, udpa_
     udpa_err err = check(options, ret_error);
     if (err == UDPA_OK && endpoint->is_closing)
         err = udpai_fail(ret_error, UDPA_ERR_CLOSED, "the endpoint is being closed");
+    udpai_outlet *outlet = NULL;
+    if (err == UDPA_OK)
+        err = choose_outlet(endpoint, options, &outlet, ret_error);
     if (err != UDPA_OK)
         return err;
     udpai_publishing *publishing = udpai_alloc(sizeof(*publishing));
     if (!publishing)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    publishing->endpoint = endpoint;
+    publishing->outlet = outlet;
     publishing->timeout_ms = options->timeout_ms ? options->timeout_ms : TIMEOUT_MS;
     publishing->receipt = options->receipt;
     publishing->userdata = options->userdata;
@@ -255,7 +347,7 @@ udpa_publish(udpa_endpoint *endpoint, const udpa_publish_options *options, udpa_
     /* The wheel is not brought to the present here: that may call back. */
     udpai_timer_set(udpai_loop_wheel_get(endpoint->wheel), &publishing->deadline,
                     udpai_monotonic_ms() + publishing->timeout_ms);
-    udpai_list_append(&endpoint->publications, &publishing->node);
+    udpai_list_append(&outlet->publishings, &publishing->node);
     udpai_endpoint_touch(endpoint);
     return UDPA_OK;
 }

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "base/alloc.h"
+
 static void
 test_applied(void **state)
 {
@@ -296,6 +298,139 @@ test_closing_inside_a_receipt(void **state)
     pair_end(&pair);
 }
 
+/* ---- many ---- */
+
+#define WINDOW 64 /* publications under way to one source */
+
+/* What became of publications of com.acme/0, com.acme/1, … */
+typedef struct test_crowd {
+    unsigned n_receipts, n_refused, n_late; /* n_late: without a receipt in time */
+    bool is_unordered;
+    unsigned long next; /* of which a receipt is to come */
+} test_crowd;
+
+static void
+crowd_receipt(void *userdata, const udpa_receipt *receipt)
+{
+    test_crowd *crowd = userdata;
+    unsigned long index = strtoul(strrchr(udpa_receipt_name(receipt, 0), '/') + 1, NULL, 10);
+    crowd->is_unordered |= index != crowd->next;
+    crowd->next = index + 1;
+    crowd->n_refused += udpa_receipt_refusal(receipt, 0) != NULL;
+    crowd->n_late += udpa_error_code(udpa_receipt_error(receipt)) == UDPA_ERR_DEADLINE;
+    crowd->n_receipts++;
+}
+
+static void
+crowd_publish(test_crowd *crowd, udpa_endpoint *from, unsigned first, unsigned n, uint64_t timeout)
+{
+    udpa_publish_options options = UDPA_PUBLISH_OPTIONS_INIT;
+    options.timeout_ms = timeout;
+    options.receipt = crowd_receipt;
+    options.userdata = crowd;
+    options.n_resources = 1;
+    for (unsigned i = first; i < first + n; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "com.acme/%u", i);
+        UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = RESOURCE(name, .value = "1");
+        options.resources = &resource;
+        assert_ok(udpa_publish(from, &options, NULL));
+    }
+}
+
+/* More than a session would queue at once. */
+static void
+test_many_before_there_is_a_connection(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_ear ear = {0};
+    test_crowd crowd = {0};
+    pair_begin(&pair);
+    pair_serve(&pair, NULL);
+    pair_close(&pair, &pair.server);
+    pair_dial(&pair, pair.port, NULL);
+    crowd_publish(&crowd, pair.client, 0, 20000, 0);
+    pair_serve(&pair, NULL);
+    ear_open(&ear, &pair, pair.server, NULL);
+    pair_run_until(&pair, &crowd.n_receipts, 20000);
+    assert_int_equal(crowd.n_late + crowd.n_refused, 0);
+    assert_false(crowd.is_unordered);
+    assert_int_equal(ear.n_additions, 20000);
+    pair_end(&pair);
+}
+
+/* Nothing of a publication is kept past its deadline, neither sent nor waiting. */
+static void
+test_many_without_receipts(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_ear mute = {.defers = true};
+    test_crowd crowd = {0};
+    unsigned long after_first = 0;
+    pair_begin(&pair);
+    pair_both(&pair, NULL, NULL);
+    ear_open(&mute, &pair, pair.server, NULL);
+    for (unsigned n = 0; n < 10000; n += 1000) {
+        crowd_publish(&crowd, pair.client, n, 1000, 100);
+        pair_run_until(&pair, &crowd.n_receipts, n + 1000);
+        if (n == 0)
+            after_first = udpai_alloc_live();
+    }
+    assert_int_equal(crowd.n_late, 10000);
+    assert_true(mute.n_additions > 0);
+    if (udpai_alloc_live() > after_first + 1000)
+        fail_msg("%lu pieces of memory became %lu", after_first, udpai_alloc_live());
+    pair_end(&pair);
+}
+
+static void
+test_late_receipt_is_ignored(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_ear mute = {.defers = true};
+    test_receipt late = {.timeout_ms = 200}, next = {0};
+    pair_begin(&pair);
+    pair_both(&pair, NULL, NULL);
+    ear_open(&mute, &pair, pair.server, NULL);
+    publish_one(&late, &pair, pair.client, RESOURCE("com.acme/a", .value = "1"));
+    pair_run_until(&pair, &late.n_receipts, 1);
+    pair_run_until(&pair, &mute.n_updates, 1);
+    assert_int_equal(late.code, UDPA_ERR_DEADLINE);
+    mute.defers = false;
+    udpa_update_done(mute.deferred);
+    publish_one(&next, &pair, pair.client, RESOURCE("com.acme/b", .value = "1"));
+    pair_run_until(&pair, &next.n_receipts, 1);
+    assert_int_equal(next.code, UDPA_OK);
+    assert_int_equal(late.n_receipts, 1);
+    pair_end(&pair);
+}
+
+static void
+test_cut_with_many_under_way(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_ear mute = {.defers = true}, ear = {0};
+    test_crowd crowd = {0};
+    pair_begin(&pair);
+    pair_both(&pair, NULL, NULL);
+    ear_open(&mute, &pair, pair.server, NULL);
+    crowd_publish(&crowd, pair.client, 0, 3 * WINDOW, 0);
+    pair_run_until(&pair, &mute.n_additions, 1);
+    pair_close(&pair, &pair.server);
+    assert_int_equal(crowd.n_receipts, 0);
+    pair_serve(&pair, NULL);
+    ear_open(&ear, &pair, pair.server, NULL);
+    pair_run_until(&pair, &crowd.n_receipts, 3 * WINDOW);
+    assert_int_equal(crowd.n_late + crowd.n_refused, 0);
+    assert_false(crowd.is_unordered);
+    assert_int_equal(ear.n_additions, 3 * WINDOW);
+    pair_end(&pair);
+}
+
 /* ---- mistakes ---- */
 
 struct mistake {
@@ -398,6 +533,10 @@ main(void)
         cmocka_unit_test(test_closed_while_it_waits),
         cmocka_unit_test(test_publishing_while_it_is_closed),
         cmocka_unit_test(test_closing_inside_a_receipt),
+        cmocka_unit_test(test_many_before_there_is_a_connection),
+        cmocka_unit_test(test_many_without_receipts),
+        cmocka_unit_test(test_late_receipt_is_ignored),
+        cmocka_unit_test(test_cut_with_many_under_way),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_too_large),
     };
