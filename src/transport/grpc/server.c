@@ -251,7 +251,8 @@ integer(const char *key, uint64_t value)
 }
 
 /* Two processes must not share a port by accident; the number of streams on one connection is bound
- * by that of one peer; idle peers are tried, and may try us. Nothing is decompressed: a few bytes
+ * by that of one peer; idle peers are tried, and may try us, but without a stream they do not stay.
+ * Nothing is decompressed: a few bytes
  * could become gigabytes. */
 static grpc_server *
 make_server(const udpai_stream_thread *thread)
@@ -261,6 +262,7 @@ make_server(const udpai_stream_thread *thread)
         integer(GRPC_ARG_MAX_CONCURRENT_STREAMS, thread->limits.max_streams_per_identity),
         integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, thread->limits.max_message_bytes),
         integer(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, thread->timing.handshake_timeout_ms),
+        integer(GRPC_ARG_MAX_CONNECTION_IDLE_MS, thread->timing.connection_idle_ms),
         integer(GRPC_ARG_KEEPALIVE_TIME_MS, thread->timing.keepalive_ms),
         integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, thread->timing.keepalive_timeout_ms),
         integer(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),

@@ -84,6 +84,7 @@ void udpai_grpc_target_drop(void *target);
 #define UDPAI_KEEPALIVE_MS 30000
 #define UDPAI_KEEPALIVE_TIMEOUT_MS 20000
 #define UDPAI_MIN_PING_INTERVAL_MS 5000
+#define UDPAI_CONNECTION_IDLE_MS 300000
 
 typedef struct udpai_stream_limits {
     size_t max_streams; /* that others have opened */
@@ -100,6 +101,7 @@ typedef struct udpai_stream_timing {
     uint64_t keepalive_ms;         /* how often we try an idle connection that others have opened */
     uint64_t keepalive_timeout_ms; /* and how long we wait for an answer */
     uint64_t min_ping_interval_ms; /* who tries us more often is disconnected */
+    uint64_t connection_idle_ms;   /* a connection that others have opened, without a stream */
 } udpai_stream_timing;
 
 typedef struct udpai_stream_thread_options {

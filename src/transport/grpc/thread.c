@@ -201,6 +201,7 @@ set_defaults(udpai_stream_thread *thread)
     DEFAULT_TO(timing->keepalive_ms, UDPAI_KEEPALIVE_MS);
     DEFAULT_TO(timing->keepalive_timeout_ms, UDPAI_KEEPALIVE_TIMEOUT_MS);
     DEFAULT_TO(timing->min_ping_interval_ms, UDPAI_MIN_PING_INTERVAL_MS);
+    DEFAULT_TO(timing->connection_idle_ms, UDPAI_CONNECTION_IDLE_MS);
 }
 
 static udpa_err

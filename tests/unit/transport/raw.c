@@ -42,6 +42,19 @@ raw_disconnect(raw_client *self)
     grpc_shutdown();
 }
 
+void
+raw_wait_disconnected(raw_client *self)
+{
+    gpr_timespec until =
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(PATIENCE_S, GPR_TIMESPAN));
+    grpc_channel_watch_connectivity_state(self->channel, GRPC_CHANNEL_READY, until, self->cq, self);
+    grpc_event event =
+        grpc_completion_queue_next(self->cq, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+    assert_ptr_equal(event.tag, self);
+    if (!event.success)
+        fail_msg("the connection does not end within %d s", PATIENCE_S);
+}
+
 /* Starts the operations and waits for their end. */
 static bool
 carry_out(raw_call *call, const grpc_op *ops, size_t n)

@@ -31,6 +31,8 @@ void raw_connect(raw_client *self,
                  grpc_channel_credentials *credentials,
                  const grpc_channel_args *args);
 void raw_disconnect(raw_client *self);
+/* Waits until the other side has ended the connection that stands. */
+void raw_wait_disconnected(raw_client *self);
 void raw_begin(raw_client *self, raw_call *call, const char *path);
 /* Begins to send; true when it was sent, false when it could not be. */
 bool raw_send(raw_call *call, const void *data, size_t len);

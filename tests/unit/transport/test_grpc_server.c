@@ -224,6 +224,32 @@ test_two_listeners(void **state)
     bed_stop(&bed);
 }
 
+/* ---- connections without streams ---- */
+
+static int
+open_connection(const test_bed *bed)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)bed->port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    struct timeval patience = {.tv_sec = BED_PATIENCE_S};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    return fd;
+}
+
+/* Waits for the node to end it, and closes it. */
+static void
+expect_end_of_connection(int fd)
+{
+    char byte;
+    ssize_t n;
+    while ((n = recv(fd, &byte, 1, 0)) > 0) /* its settings, then the end */
+        continue;
+    assert_true(n == 0 || errno == ECONNRESET);
+    close(fd);
+}
+
 /* A peer that connects and says nothing is forgotten after the time for handshakes. */
 static void
 test_silent_connection(void **state)
@@ -233,18 +259,57 @@ test_silent_connection(void **state)
     test_bed bed;
     bed_start(&bed, &options);
     bed_listen(&bed, NULL);
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)bed.port)};
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-    struct timeval patience = {.tv_sec = BED_PATIENCE_S};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    char byte;
-    ssize_t n;
-    while ((n = recv(fd, &byte, 1, 0)) > 0) /* its settings, then the end */
-        continue;
-    assert_true(n == 0 || errno == ECONNRESET);
-    close(fd);
+    expect_end_of_connection(open_connection(&bed));
+    bed_stop(&bed);
+}
+
+/* HTTP/2, and nothing on it: the preface, empty settings. */
+static int
+open_idle_connection(const test_bed *bed)
+{
+    static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
+    int fd = open_connection(bed);
+    assert_int_equal(send(fd, hello, sizeof(hello), 0), sizeof(hello));
+    return fd;
+}
+
+/* It has shaken hands, so the time for that does not end it, nor does trying it so soon. */
+static void
+test_connection_without_streams(void **state)
+{
+    (void)state;
+    const udpai_stream_thread_options options = {.timing = {.connection_idle_ms = 50}};
+    test_bed bed;
+    bed_start(&bed, &options);
+    bed_listen(&bed, NULL);
+    expect_end_of_connection(open_idle_connection(&bed));
+    bed_stop(&bed);
+}
+
+/* What ends a connection that was begun later does not end one that has a stream, or has one again.
+ */
+static void
+test_connection_with_a_stream(void **state)
+{
+    (void)state;
+    const udpai_stream_thread_options options = {.timing = {.connection_idle_ms = 300}};
+    test_bed bed;
+    raw_client client;
+    raw_call call;
+    bed_start(&bed, &options);
+    bed_listen(&bed, NULL);
+    raw_connect(&client, bed.port, NULL, NULL);
+    begin_and_talk(&client, &call);
+    for (int i = 0; i < 3; i++) {
+        expect_end_of_connection(open_idle_connection(&bed));
+        assert_true(raw_say(&call, "echo still there"));
+        raw_expect(&call, "echo still there");
+    }
+    raw_end(&call);
+    raw_wait_disconnected(&client); /* without it the connection is idle, too … */
+    begin_and_talk(&client, &call); /* … which is no harm to the client */
+    raw_end(&call);
+    raw_disconnect(&client);
     bed_stop(&bed);
 }
 
@@ -261,6 +326,8 @@ main(void)
         cmocka_unit_test(test_listener_closes_and_another_takes_its_place),
         cmocka_unit_test(test_two_listeners),
         cmocka_unit_test(test_silent_connection),
+        cmocka_unit_test(test_connection_without_streams),
+        cmocka_unit_test(test_connection_with_a_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
