@@ -350,17 +350,30 @@ test_many_before_there_is_a_connection(void **state)
     pair_serve(&pair, NULL);
     pair_close(&pair, &pair.server);
     pair_dial(&pair, pair.port, NULL);
-    crowd_publish(&crowd, pair.client, 0, 20000, 0);
+    crowd_publish(&crowd, pair.client, 0, 10000, 0);
     pair_serve(&pair, NULL);
     ear_open(&ear, &pair, pair.server, NULL);
-    pair_run_until(&pair, &crowd.n_receipts, 20000);
+    pair_run_until(&pair, &crowd.n_receipts, 10000);
     assert_int_equal(crowd.n_late + crowd.n_refused, 0);
     assert_false(crowd.is_unordered);
-    assert_int_equal(ear.n_additions, 20000);
+    assert_int_equal(ear.n_additions, 10000);
     pair_end(&pair);
 }
 
-/* Nothing of a publication is kept past its deadline, neither sent nor waiting. */
+/* Publishes so many, and waits until each has ended. */
+static void
+publish_in_vain(test_crowd *crowd, test_pair *pair, unsigned n)
+{
+    unsigned first = crowd->n_receipts;
+    for (unsigned i = first; i < first + n; i += 1000) {
+        crowd_publish(crowd, pair->client, i, 1000, 100);
+        pair_run_until(pair, &crowd->n_receipts, i + 1000);
+    }
+    assert_int_equal(crowd->n_late, crowd->n_receipts);
+}
+
+/* Nothing of a publication is kept past its deadline, neither sent nor waiting. Some of the last
+ * ones may still be on their way out. */
 static void
 test_many_without_receipts(void **state)
 {
@@ -368,20 +381,15 @@ test_many_without_receipts(void **state)
     test_pair pair;
     test_ear mute = {.defers = true};
     test_crowd crowd = {0};
-    unsigned long after_first = 0;
     pair_begin(&pair);
     pair_both(&pair, NULL, NULL);
     ear_open(&mute, &pair, pair.server, NULL);
-    for (unsigned n = 0; n < 10000; n += 1000) {
-        crowd_publish(&crowd, pair.client, n, 1000, 100);
-        pair_run_until(&pair, &crowd.n_receipts, n + 1000);
-        if (n == 0)
-            after_first = udpai_alloc_live();
-    }
-    assert_int_equal(crowd.n_late, 10000);
-    assert_true(mute.n_additions > 0);
-    if (udpai_alloc_live() > after_first + 1000)
-        fail_msg("%lu pieces of memory became %lu", after_first, udpai_alloc_live());
+    while (mute.n_additions < WINDOW) /* then the server, too, holds all that it ever will */
+        publish_in_vain(&crowd, &pair, 1000);
+    unsigned long before = udpai_alloc_live();
+    publish_in_vain(&crowd, &pair, 10000);
+    if (udpai_alloc_live() > before + 2000)
+        fail_msg("%lu pieces of memory became %lu", before, udpai_alloc_live());
     pair_end(&pair);
 }
 
