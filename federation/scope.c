@@ -141,10 +141,17 @@ on_silence(udpai_timer *timer)
     fall_silent(UDPAI_CONTAINER_OF(timer, udpai_scope, silence));
 }
 
+/* Who has not said anything at all is not silent because there is no more to say. */
 static void
 on_silence_max(udpai_timer *timer)
 {
-    fall_silent(UDPAI_CONTAINER_OF(timer, udpai_scope, silence_max));
+    udpai_scope *scope = UDPAI_CONTAINER_OF(timer, udpai_scope, silence_max);
+    const udpai_node *node = scope->source->node;
+    if (udpai_source_is_active(scope->source))
+        fall_silent(scope);
+    else
+        udpai_timer_set(node->wheel, &scope->silence_max,
+                        udpai_node_now(node) + node->timing.silence_max_ms);
 }
 
 /* A peer without our extensions does not say when it has said all: a while after it has begun to

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "fanout/fanout.h"
 #include "fanout/log.h"
+#include "fanout/quota.h"
 
 typedef struct udpai_topic udpai_topic;
 typedef struct udpai_view udpai_view;
@@ -174,24 +175,6 @@ void udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_
 udpai_membership *udpai_item_membership(const udpai_item *item, const udpai_view *view);
 /* Is there a resource, and may a subscriber like this be shown it? */
 bool udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t visibility);
-
-/* ---- quota.c ---- */
-
-/* A peer, for what its subscribers may make together. */
-struct udpai_owner {
-    udpai_fanout *fanout;
-    size_t n_refs; /* of subscribers and views */
-    size_t n_views;
-    uint32_t name_len;
-    char name[];
-};
-
-udpai_str udpai_owner_key(const void *item);
-udpai_owner *udpai_owner_ref(udpai_owner *owner);
-udpai_owner *udpai_owner_unref(udpai_owner *owner);
-/* One more view may be made; for that, one that nobody uses may go. */
-udpa_err
-udpai_quota_make_room(udpai_fanout *fanout, const udpai_owner *owner, udpa_error **ret_error);
 
 /* ---- cache.c: composed bodies that others may want too ---- */
 

@@ -60,6 +60,7 @@ begin(void **state)
         .sources = &source,
         .n_sources = 1,
         .is_endpoint = true,
+        .peers_are_anonymous = true,
     };
     const udpai_node_env env = {
         .order = on_order, .wall_us = wall_us, .random = no_chance, .published = on_published};

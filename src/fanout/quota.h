@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whom views count for, and how many there may be. */
+#ifndef UDPAI_FANOUT_QUOTA_H
+#define UDPAI_FANOUT_QUOTA_H
+
+#include "fanout/fanout.h"
+
+/* A peer, for what its subscribers may make together. */
+struct udpai_owner {
+    udpai_fanout *fanout;
+    size_t n_refs; /* of subscribers and views */
+    size_t n_views;
+    uint32_t name_len;
+    char name[];
+};
+
+udpai_str udpai_owner_key(const void *item);
+udpai_owner *udpai_owner_ref(udpai_owner *owner);
+udpai_owner *udpai_owner_unref(udpai_owner *owner);
+/* One more view may be made; for that, one that nobody uses may go. */
+udpa_err
+udpai_quota_make_room(udpai_fanout *fanout, const udpai_owner *owner, udpa_error **ret_error);
+
+#endif
