@@ -401,10 +401,10 @@ udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
 void
 udpai_node_flush(udpai_node *node)
 {
-    commit(node);
     for (int i = 0; node->is_dirty && i < 2;
          i++) /* what a source is asked for, changes its state */
         evaluate(node);
+    commit(node); /* with it, whose word counts now */
     tell_changes(node);
     tell_settled(node);
     udpai_locals_tell_new(node);

@@ -123,13 +123,22 @@ is_replaced(const udpai_provider *provider, size_t index)
     return false;
 }
 
+static bool
+may_count(const udpai_provider *provider, size_t index)
+{
+    const udpai_descriptor *self = &provider->descriptors.items[index];
+    if (!must_be_complete(provider, index))
+        return true;
+    return udpai_descriptor_is_complete(self) &&
+           (!is_returning(provider, index) || is_steady(self->source));
+}
+
 static void
 choose_eligible(udpai_provider *provider)
 {
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        if (descriptor->is_reached && !descriptor->is_eligible &&
-            (!must_be_complete(provider, i) || udpai_descriptor_is_complete(descriptor)))
+        if (descriptor->is_reached && !descriptor->is_eligible && may_count(provider, i))
             descriptor->is_eligible = true;
     }
     for (size_t i = 0; i < provider->descriptors.n; i++)

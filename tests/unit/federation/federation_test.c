@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/federation/federation_test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *
+url_of(const char *type)
+{
+    static const char *const known[][2] = {
+        {"CDS", TEST_CDS}, {"EDS", TEST_EDS}, {"LDS", TEST_LDS}, {"RDS", TEST_RDS}};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(known); i++)
+        if (strcmp(known[i][0], type) == 0)
+            return known[i][1];
+    return type;
+}
+
+static const char *
+type_of(udpai_str url)
+{
+    static char room[600];
+    static const char *const known[] = {"CDS", "EDS", "LDS", "RDS"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(known); i++)
+        if (udpai_str_eq(url, udpai_str_from(url_of(known[i]))))
+            return known[i];
+    snprintf(room, sizeof(room), "%.*s", (int)url.len, url.data);
+    return room;
+}
+
+static const char *
+full_name(const char *name, char room[300])
+{
+    snprintf(room, 300, "%s%s", strchr(name, '/') ? "" : "com.acme/", name);
+    return room;
+}
+
+/* ---- what the node orders ---- */
+
+static char
+source_of(const fed_bed *bed, const udpai_order *order)
+{
+    for (int i = 0; i < FED_SOURCES; i++)
+        if ((order->link && bed->links[i] == order->link) ||
+            (order->session && bed->sessions[i] == order->session))
+            return (char)('a' + i);
+    return '?';
+}
+
+/* Appends to one of the bed's texts, behind a comma. */
+static void UDPA_PRINTF(3, 4)
+    note(char text[FED_TEXT], const char *between, const char *format, ...)
+{
+    size_t len = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    int n = snprintf(text + len, FED_TEXT - len, "%s", len ? between : "");
+    n += vsnprintf(text + len + n, FED_TEXT - len - (size_t)n, format, arguments);
+    va_end(arguments);
+    assert_true(n >= 0 && len + (size_t)n < FED_TEXT);
+}
+
+static void
+note_subscription(fed_bed *bed, const char *what, const udpai_order *order)
+{
+    const udpai_subscription_message *message = order->subscription;
+    size_t n_held = message->n_digests + message->n_versions;
+    note(bed->orders, ", ", "%s %c %s %.*s:", what, source_of(bed, order),
+         type_of(message->type_url), (int)message->name_space.len, message->name_space.data);
+    if (message->n_names > 9)
+        note(bed->orders, "", "%zu names", message->n_names);
+    for (size_t i = 0; i < message->n_names && message->n_names <= 9; i++) {
+        udpai_str name = message->names[i];
+        udpai_str short_name = UDPAI_STR("com.acme/");
+        if (udpai_str_starts(name, short_name))
+            name = (udpai_str){name.data + short_name.len, name.len - short_name.len};
+        note(bed->orders, i ? " " : "", "%.*s", name.len ? (int)name.len : 1,
+             name.len ? name.data : "*");
+    }
+    if (n_held)
+        note(bed->orders, "", "+%zu", n_held);
+}
+
+static void
+note_judged(fed_bed *bed, const udpai_publication *publication)
+{
+    for (size_t i = 0; i < publication->entries.n; i++)
+        if (publication->entries.items[i].error)
+            note(bed->judged, ", ", "%s", udpa_error_message(publication->entries.items[i].error));
+    for (size_t i = 0; i < publication->removals.n; i++)
+        if (publication->removals.items[i].error)
+            note(bed->judged, ", ", "-%s",
+                 udpa_error_message(publication->removals.items[i].error));
+}
+
+static void
+on_order(void *userdata, udpai_order *order)
+{
+    fed_bed *bed = userdata;
+    switch (order->kind) {
+    case UDPAI_ORDER_DIAL:
+        note(bed->orders, ", ", "dial %c", source_of(bed, order));
+        break;
+    case UDPAI_ORDER_HANG_UP:
+        note(bed->orders, ", ", "hangup %c", source_of(bed, order));
+        break;
+    case UDPAI_ORDER_SUBSCRIBE:
+        note_subscription(bed, "sub", order);
+        break;
+    case UDPAI_ORDER_UNSUBSCRIBE:
+        note_subscription(bed, "unsub", order);
+        break;
+    case UDPAI_ORDER_JUDGED:
+        note_judged(bed, order->publication);
+        break;
+    default: /* what the stream side is told is looked at in the store */
+        break;
+    }
+    udpai_order_free(order);
+}
+
+static int64_t
+wall_us(void *userdata)
+{
+    const fed_bed *bed = userdata;
+    return bed->wall_us + (int64_t)bed->wheel.now_ms * 1000;
+}
+
+static uint64_t
+no_chance(void *userdata)
+{
+    (void)userdata;
+    return 0;
+}
+
+/* ---- the disk ---- */
+
+static void
+unref_op(udpai_durable_op *op)
+{
+    udpa_bytes_unref(op->origin);
+    udpa_resource_unref(op->resource);
+    udpa_bytes_unref(op->type);
+    udpa_bytes_unref(op->name);
+}
+
+static bool
+same(const udpa_bytes *a, const udpa_bytes *b)
+{
+    return udpai_str_eq(a ? udpai_bytes_view(a) : (udpai_str){0},
+                        b ? udpai_bytes_view(b) : (udpai_str){0});
+}
+
+static udpai_str
+key_of(const udpai_durable_op *op)
+{
+    return op->resource ? udpai_resource_name(op->resource) : udpai_bytes_view(op->name);
+}
+
+static udpa_bytes *
+url_in(const udpai_durable_op *op)
+{
+    return op->resource ? udpai_resource_type(op->resource) : op->type;
+}
+
+static void
+forget(fed_bed *bed, udpai_durable_kind kind, const udpai_durable_op *op)
+{
+    bool all = op->kind == UDPAI_DURABLE_FORGET_ORIGIN;
+    for (size_t i = bed->kept.n; i-- > 0;) {
+        udpai_durable_op *kept = &bed->kept.items[i];
+        if (!same(kept->origin, op->origin) ||
+            (!all && (kept->kind != kind || !same(url_in(kept), url_in(op)) ||
+                      !udpai_str_eq(key_of(kept), key_of(op)))))
+            continue;
+        unref_op(kept);
+        udpai_vector_remove_unordered(&bed->kept, i);
+    }
+}
+
+static void
+keep(fed_bed *bed, const udpai_durable_op *op)
+{
+    static const udpai_durable_kind kept_as[] = {
+        [UDPAI_DURABLE_DELETE] = UDPAI_DURABLE_PUT,  [UDPAI_DURABLE_MARK] = UDPAI_DURABLE_MARK,
+        [UDPAI_DURABLE_UNMARK] = UDPAI_DURABLE_MARK, [UDPAI_DURABLE_USE] = UDPAI_DURABLE_USE,
+        [UDPAI_DURABLE_DISUSE] = UDPAI_DURABLE_USE,  [UDPAI_DURABLE_FORGET_ORIGIN] = 0,
+    };
+    forget(bed, kept_as[op->kind], op);
+    if (op->kind != UDPAI_DURABLE_PUT && op->kind != UDPAI_DURABLE_MARK &&
+        op->kind != UDPAI_DURABLE_USE)
+        return;
+    assert_true(udpai_vector_push(&bed->kept, *op));
+    udpa_bytes_ref(op->origin);
+    udpa_resource_ref(op->resource);
+    udpa_bytes_ref(op->type);
+    udpa_bytes_ref(op->name);
+}
+
+static void
+on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
+{
+    fed_bed *bed = userdata;
+    for (size_t i = 0; i < batch->ops.n; i++)
+        keep(bed, &batch->ops.items[i]);
+    udpai_durable_batch_free(batch);
+    udpai_node_committed(bed->node, ticket, UDPA_OK);
+}
+
+/* ---- the bed ---- */
+
+int
+fed_setup(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    fed_bed *bed = calloc(1, sizeof(*bed));
+    if (!bed)
+        return -1;
+    bed->wall_us = (int64_t)1700000000 * 1000000;
+    for (int i = 0; i < FED_SOURCES; i++)
+        bed->sources[i] =
+            (udpai_source_config){.name = udpai_str_from(names[i]), .kind = UDPAI_SOURCE_UDPA};
+    bed->config = (udpai_node_config){
+        .id = UDPAI_STR("node"),
+        .authority = UDPAI_STR("files"),
+        .timing = {2000, 15000, 5000, 250, 15000, 30000, 1000, 5000, 30000},
+        .store = {600000, 1000, 1000000, 1 << 30},
+        .sources = bed->sources,
+        .n_sources = FED_SOURCES,
+        .providers = &bed->provider,
+        .is_durable = true,
+        .peers_are_anonymous = true,
+        .max_changes_ahead = SIZE_MAX,
+    };
+    bed->provider = (udpai_provider_config){.types = bed->types, .descriptors = bed->descriptors};
+    udpai_wheel_init(&bed->wheel, 0);
+    *state = bed;
+    return 0;
+}
+
+int
+fed_teardown(void **state)
+{
+    fed_bed *bed = *state;
+    udpai_node_free(bed->node);
+    for (size_t i = 0; i < bed->kept.n; i++)
+        unref_op(&bed->kept.items[i]);
+    udpai_vector_done(&bed->kept);
+    free(bed);
+    return 0;
+}
+
+void
+fed_type(fed_bed *bed, const char *type)
+{
+    bed->types[bed->provider.n_types++] = udpai_str_from(url_of(type));
+}
+
+void
+fed_descriptors(fed_bed *bed, const fed_descriptor *descriptors, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        bed->descriptors[i] = (udpai_descriptor_config){
+            bed->sources[descriptors[i].source - 'a'].name,
+            udpai_str_from(descriptors[i].prefix),
+            descriptors[i].continuation,
+            descriptors[i].on_demand,
+        };
+    bed->provider.n_descriptors = n;
+    bed->config.n_providers = 1;
+}
+
+void
+fed_start(fed_bed *bed)
+{
+    const udpai_node_env env = {
+        .order = on_order,
+        .commit = on_commit,
+        .wall_us = wall_us,
+        .random = no_chance,
+        .userdata = bed,
+    };
+    assert_ok(udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, NULL));
+    for (size_t i = 0; i < bed->kept.n; i++)
+        assert_ok(udpai_node_restore(bed->node, &bed->kept.items[i]));
+    for (int i = 0; i < FED_SOURCES; i++)
+        bed->links[i] = (uint64_t)i + 1; /* they are numbered as they are configured */
+    memset(bed->sessions, 0, sizeof(bed->sessions));
+    udpai_node_start(bed->node);
+    udpai_node_flush(bed->node);
+}
+
+void
+fed_restart(fed_bed *bed)
+{
+    bed->node = udpai_node_free(bed->node);
+    bed->orders[0] = '\0';
+    fed_start(bed);
+}
+
+void
+fed_advance(fed_bed *bed, uint64_t ms)
+{
+    uint64_t end = bed->wheel.now_ms + ms;
+    while (bed->wheel.now_ms < end) { /* as a loop does, that runs what is due and then flushes */
+        uint64_t next = udpai_wheel_next(&bed->wheel);
+        udpai_wheel_advance(&bed->wheel, next < end ? next : end);
+        udpai_node_flush(bed->node);
+    }
+}
+
+/* ---- reports ---- */
+
+static void
+report(fed_bed *bed, udpai_report *report)
+{
+    udpai_node_report(bed->node, report);
+    udpai_node_flush(bed->node);
+}
+
+static udpai_report *
+new_report(udpai_report_kind kind, uint64_t session, uint64_t link)
+{
+    udpai_report *report = udpai_report_new(kind);
+    assert_non_null(report);
+    report->session = session;
+    report->link = link;
+    return report;
+}
+
+static uint64_t
+open_stream(fed_bed *bed, uint64_t link, const fed_peer *peer)
+{
+    static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_EXTENSIONS),
+                                         UDPAI_STR(UDPAI_FEATURE_NODE)};
+    uint64_t session = ++bed->last_session;
+    udpai_report *opened = new_report(UDPAI_REPORT_OPENED, session, link);
+    if (peer->name)
+        assert_ok(
+            udpai_identity_new(&opened->identity, &(udpai_identity_parts){
+                                                      .common_name = udpai_str_from(peer->name),
+                                                      .authenticated = true,
+                                                  }));
+    report(bed, opened);
+    report(bed, new_report(UDPAI_REPORT_ALIVE, session, link));
+    udpai_report *introduced = new_report(UDPAI_REPORT_NODE, session, link);
+    const udpai_node_parts parts = {
+        .id = udpai_str_from(peer->id),
+        .features = features,
+        .n_features = peer->is_plain ? 0 : 2,
+    };
+    assert_ok(udpai_node_info_new(&introduced->info, &parts));
+    introduced->is_extended = !peer->is_plain;
+    report(bed, introduced);
+    return session;
+}
+
+void
+fed_connect_as(fed_bed *bed, char source, const fed_peer *peer)
+{
+    char id[] = {source, '\0'};
+    fed_peer whole = *peer;
+    if (!whole.id)
+        whole.id = id;
+    bed->sessions[source - 'a'] = bed->last_session + 1;
+    (void)open_stream(bed, bed->links[source - 'a'], &whole);
+}
+
+void
+fed_connect(fed_bed *bed, char source)
+{
+    fed_connect_as(bed, source, &(fed_peer){0});
+}
+
+uint64_t
+fed_arrive(fed_bed *bed, const fed_peer *peer)
+{
+    return open_stream(bed, 0, peer);
+}
+
+void
+fed_close(fed_bed *bed, char source)
+{
+    int i = source - 'a';
+    report(bed, new_report(UDPAI_REPORT_CLOSED, bed->sessions[i], bed->links[i]));
+    bed->sessions[i] = 0;
+}
+
+/* ---- publications ---- */
+
+static const char *
+judge(fed_bed *bed, uint64_t session, udpai_publication *publication)
+{
+    bed->judged[0] = '\0';
+    udpai_report *published = new_report(UDPAI_REPORT_PUBLICATION, session, 0);
+    published->publication = publication;
+    report(bed, published);
+    return bed->judged;
+}
+
+static void
+add_word(udpai_publication *publication, const char *type, char *word)
+{
+    char name[300];
+    bool is_refresh = word[0] == '~';
+    char *value = strchr(word, '=');
+    if (word[0] == '!' || word[0] == '*') {
+        publication->complete = word[0] == '!';
+        publication->state_of_the_world = word[0] == '*';
+        if (strcmp(word, "**") == 0)
+            return;
+        assert_ok(udpai_publication_set(&publication->type_url, udpai_str_from(url_of(type))));
+        assert_ok(udpai_publication_set(&publication->name_space, udpai_str_from(word + 1)));
+    } else if (word[0] == '-') {
+        if (!publication->type_url.len)
+            assert_ok(udpai_publication_set(&publication->type_url, udpai_str_from(url_of(type))));
+        assert_ok(udpai_publication_remove(publication, udpai_str_from(full_name(word + 1, name))));
+    } else {
+        assert_non_null(value);
+        *value++ = '\0';
+        const char *full = full_name(word + is_refresh, name);
+        UDPA_AUTO(udpa_resource_unref)
+        udpa_resource *resource = RESOURCE(full, .type = url_of(type), .version = value,
+                                           .value = is_refresh ? "" : value, .ttl_ms = is_refresh);
+        assert_ok(udpai_publication_add(publication, resource, is_refresh));
+    }
+}
+
+const char *
+fed_publish_at(fed_bed *bed, uint64_t session, const char *type, const char *words)
+{
+    char *copy = strdup(words), *rest = copy, *word;
+    udpai_publication *publication = udpai_publication_new();
+    assert_true(copy && publication);
+    while ((word = strtok_r(rest, " ", &rest)))
+        add_word(publication, type, word);
+    free(copy);
+    return judge(bed, session, publication);
+}
+
+const char *
+fed_publish(fed_bed *bed, char source, const char *type, const char *words)
+{
+    return fed_publish_at(bed, bed->sessions[source - 'a'], type, words);
+}
+
+const char *
+fed_put(fed_bed *bed, uint64_t session, udpa_resource *resource, bool is_refresh)
+{
+    udpai_publication *publication = udpai_publication_new();
+    assert_true(publication && resource);
+    assert_ok(udpai_publication_add(publication, resource, is_refresh));
+    udpa_resource_unref(resource);
+    return judge(bed, session, publication);
+}
+
+/* ---- subscriptions ---- */
+
+void
+fed_refuse(fed_bed *bed, char source, const char *type, const char *name_space, const char *name)
+{
+    char room[300];
+    udpai_str names[1] = {udpai_str_from(name && *name ? full_name(name, room) : "")};
+    const udpai_subscription_message message = {
+        .type_url = udpai_str_from(url_of(type)),
+        .name_space = udpai_str_from(name_space),
+        .names = names,
+        .n_names = name != NULL,
+        .status_code = 8,
+        .status_text = UDPAI_STR("too many"),
+    };
+    udpai_report *error =
+        new_report(UDPAI_REPORT_SUBSCRIPTION_ERROR, bed->sessions[source - 'a'], 0);
+    error->subscription = udpai_subscription_message_copy(&message);
+    report(bed, error);
+}
+
+static void
+tell_interest(fed_bed *bed, const char *type, const char *text, bool wanted)
+{
+    char room[300];
+    bool is_wildcard = text[0] == '*';
+    udpai_str name = udpai_str_from(is_wildcard ? "" : full_name(text, room));
+    const udpai_subscription_message message = {
+        .type_url = udpai_str_from(url_of(type)),
+        .name_space = udpai_str_from(is_wildcard ? text + 1 : ""),
+        .names = &name,
+        .n_names = 1,
+    };
+    udpai_report *interest = new_report(UDPAI_REPORT_INTEREST, 0, 0);
+    interest->subscription = udpai_subscription_message_copy(&message);
+    interest->wanted = wanted;
+    udpai_node_report(bed->node, interest); /* without a flush: they come in crowds */
+}
+
+void
+fed_want(fed_bed *bed, const char *type, const char *text)
+{
+    tell_interest(bed, type, text, true);
+}
+
+void
+fed_want_no_more(fed_bed *bed, const char *type, const char *text)
+{
+    tell_interest(bed, type, text, false);
+}
+
+/* ---- looking ---- */
+
+const char *
+fed_orders(fed_bed *bed)
+{
+    static char text[FED_TEXT];
+    udpai_node_flush(bed->node);
+    memcpy(text, bed->orders, sizeof(text));
+    bed->orders[0] = '\0';
+    return text;
+}
+
+static bool
+take_effective(void *userdata, const udpai_contribution *contribution)
+{
+    char *value = userdata;
+    if (contribution->effective) {
+        udpai_str text = udpai_resource_value(contribution->resource);
+        snprintf(value, 100, "%.*s", (int)text.len, text.data);
+    }
+    return true;
+}
+
+const char *
+fed_value(fed_bed *bed, const char *type, const char *name)
+{
+    static char value[100];
+    char room[300];
+    value[0] = '\0';
+    udpai_node_flush(bed->node);
+    udpai_store_visit_name(udpai_node_store(bed->node), udpai_str_from(url_of(type)),
+                           udpai_str_from(full_name(name, room)), take_effective, value);
+    return value;
+}
+
+bool
+fed_settled(const fed_bed *bed, const char *type, const char *prefix)
+{
+    udpai_node_flush(bed->node);
+    return udpai_settled_query(udpai_node_settled(bed->node), udpai_str_from(url_of(type)),
+                               udpai_str_from(prefix), (udpai_str){0}) == UDPAI_SETTLED;
+}
+
+bool
+fed_name_settled(const fed_bed *bed, const char *type, const char *name)
+{
+    char room[300];
+    udpai_node_flush(bed->node);
+    return udpai_settled_query_name(udpai_node_settled(bed->node), udpai_str_from(url_of(type)),
+                                    udpai_str_from(full_name(name, room)),
+                                    (udpai_str){0}) == UDPAI_SETTLED;
+}

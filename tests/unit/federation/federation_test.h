@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node on a virtual clock, with the stream side played by the test: sources are named a, b, c;
+ * what the node orders is one text, what it holds another. */
+#ifndef UDPAI_FEDERATION_TEST_H
+#define UDPAI_FEDERATION_TEST_H
+
+#include "federation/node.h"
+#include "tests/harness/resources.h"
+
+#define FED_SOURCES 3
+#define FED_TEXT 65536
+
+/* A descriptor: source, prefix, continuation. */
+typedef struct fed_descriptor {
+    char source;
+    const char *prefix;
+    udpai_continuation continuation;
+    bool on_demand;
+} fed_descriptor;
+
+typedef struct fed_bed {
+    udpai_wheel wheel;
+    udpai_node *node;
+    udpai_node_config config;
+    udpai_source_config sources[FED_SOURCES];
+    udpai_str types[4];
+    udpai_descriptor_config descriptors[4];
+    udpai_provider_config provider;
+    int64_t wall_us;
+    uint64_t links[FED_SOURCES], sessions[FED_SOURCES], last_session;
+    char orders[FED_TEXT], judged[FED_TEXT];
+    UDPAI_VECTOR(udpai_durable_op) kept;
+} fed_bed;
+
+/* A bed with the sources a, b and c, of which providers use what they name. A type is CDS, EDS,
+ * LDS, RDS, or a URL. */
+int fed_setup(void **state);
+int fed_teardown(void **state);
+#define fed_test(function) cmocka_unit_test_setup_teardown(function, fed_setup, fed_teardown)
+
+void fed_type(fed_bed *bed, const char *type);
+void fed_descriptors(fed_bed *bed, const fed_descriptor *descriptors, size_t n);
+#define FED_PROVIDER(bed, ...)                                                                     \
+    fed_descriptors((bed), (const fed_descriptor[]){__VA_ARGS__},                                  \
+                    sizeof((fed_descriptor[]){__VA_ARGS__}) / sizeof(fed_descriptor))
+void fed_start(fed_bed *bed);
+/* Ends the process, and begins another with what was kept. */
+void fed_restart(fed_bed *bed);
+void fed_advance(fed_bed *bed, uint64_t ms);
+
+/* ---- the stream side ---- */
+
+typedef struct fed_peer {
+    const char *id;   /* of its Node; NULL: after the source */
+    const char *name; /* of its certificate; NULL: none */
+    bool is_plain;    /* knows no extensions */
+} fed_peer;
+
+/* The stream that the node has dialled is open, and its peer has said who it is. */
+void fed_connect(fed_bed *bed, char source);
+void fed_connect_as(fed_bed *bed, char source, const fed_peer *peer);
+/* Somebody dials us; returns the session. */
+uint64_t fed_arrive(fed_bed *bed, const fed_peer *peer);
+void fed_close(fed_bed *bed, char source);
+/* What its peer publishes: words like x=1 (com.acme/x, value 1), ~x=1 (a refresh), -x (a removal),
+ * and !com.acme (complete), *com.acme (a state of the world of this scope), ** (one without scope).
+ * The version is the value. Returns what is refused, as "x: why". */
+const char *fed_publish(fed_bed *bed, char source, const char *type, const char *words);
+const char *fed_publish_at(fed_bed *bed, uint64_t session, const char *type, const char *words);
+/* Publishes one resource with all its parts. */
+const char *fed_put(fed_bed *bed, uint64_t session, udpa_resource *resource, bool is_refresh);
+/* The peer refuses a Subscribe: names, or all of it. */
+void
+fed_refuse(fed_bed *bed, char source, const char *type, const char *name_space, const char *name);
+/* Somebody here wants a name, or "*prefix". */
+void fed_want(fed_bed *bed, const char *type, const char *text);
+void fed_want_no_more(fed_bed *bed, const char *type, const char *text);
+
+/* ---- looking ---- */
+
+/* What was ordered since the last call: "dial a", "sub a CDS com.acme:*+2" (two are held already),
+ * "unsub a CDS com.acme:x", "hangup a". */
+const char *fed_orders(fed_bed *bed);
+#define assert_orders(bed, expected) assert_string_equal(fed_orders(bed), (expected))
+/* The value that counts of com.acme/NAME (or a full name); "" for none. */
+const char *fed_value(fed_bed *bed, const char *type, const char *name);
+#define assert_value(bed, type, name, expected)                                                    \
+    assert_string_equal(fed_value((bed), (type), (name)), (expected))
+/* Is all known of the type and namespace? */
+bool fed_settled(const fed_bed *bed, const char *type, const char *prefix);
+bool fed_name_settled(const fed_bed *bed, const char *type, const char *name);
+
+#endif
