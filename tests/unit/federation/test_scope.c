@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a source is asked for, and which of it an answer answers. */
+#include "tests/unit/federation/federation_test.h"
+
+#include <stdio.h>
+
+#define ACME "com.acme"
+#define NAMES 20000
+
+static void
+start_on_demand(fed_bed *bed)
+{
+    fed_type(bed, "EDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, true});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    assert_orders(bed, "dial a");
+}
+
+/* ---- mirrors ---- */
+
+static void
+after_a_reconnect_it_is_said_what_is_held(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    (void)fed_orders(bed);
+    fed_connect(bed, 'a');
+    assert_orders(bed, "sub a CDS com.acme:*+2");
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+/* However much that is, each message can be taken in by its receiver. */
+static void
+what_is_held_goes_in_pieces(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    bed->config.is_durable = false; /* the bed's disk is slow */
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    for (int i = 0; i < NAMES; i++) {
+        char word[64];
+        snprintf(word, sizeof(word), "n%d=1", i);
+        (void)fed_publish(bed, 'a', "CDS", word);
+    }
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    (void)fed_orders(bed);
+    fed_connect(bed, 'a');
+    assert_orders(bed, "sub a CDS com.acme:+8000, sub a CDS com.acme:+8000, "
+                       "sub a CDS com.acme:*+4000");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+static void
+an_answer_belongs_to_the_oldest_question_of_its_namespace(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', "", UDPAI_CONTINUE, true}, {'a', ACME, UDPAI_CONTINUE, false});
+    fed_start(bed);
+    fed_want(bed, "CDS", "org/x");
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    assert_false(fed_name_settled(bed, "CDS", "org/x"));
+    (void)fed_publish(bed, 'a', "CDS", "!");
+    assert_true(fed_name_settled(bed, "CDS", "org/x"));
+}
+
+/* ---- on demand ---- */
+
+static void
+names_that_are_wanted_together_are_asked_for_together(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    fed_want(bed, "EDS", "y");
+    fed_want(bed, "EDS", "z");
+    fed_want(bed, "EDS", "org/elsewhere");
+    udpai_node_flush(bed->node);
+    assert_non_null(strstr(bed->orders, "sub a EDS com.acme:"));
+    assert_null(strchr(bed->orders, ',')); /* one message */
+    assert_non_null(strchr(bed->orders, 'x'));
+    assert_non_null(strchr(bed->orders, 'z'));
+    assert_null(strstr(bed->orders, "elsewhere"));
+}
+
+static void
+thousands_of_names_take_few_messages(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    char name[32];
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(name, sizeof(name), "n%d", i);
+        fed_want(bed, "EDS", name);
+    }
+    assert_orders(bed, "sub a EDS com.acme:8000 names, sub a EDS com.acme:8000 names, "
+                       "sub a EDS com.acme:4000 names");
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(name, sizeof(name), "n%d", i);
+        fed_want_no_more(bed, "EDS", name);
+    }
+    fed_advance(bed, 30000);
+    assert_orders(bed, "unsub a EDS com.acme:8000 names, unsub a EDS com.acme:8000 names, "
+                       "unsub a EDS com.acme:4000 names");
+}
+
+static void
+a_name_is_certain_when_it_was_answered(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    (void)fed_orders(bed);
+    assert_false(fed_name_settled(bed, "EDS", "x"));
+    fed_want(bed, "EDS", "y"); /* asked for behind it */
+    (void)fed_orders(bed);
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    assert_true(fed_name_settled(bed, "EDS", "x"));
+    assert_false(fed_name_settled(bed, "EDS", "y"));
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    assert_true(fed_name_settled(bed, "EDS", "y"));
+    assert_false(fed_name_settled(bed, "EDS", "z"));
+}
+
+static void
+what_nobody_wants_is_given_back_after_a_while(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    fed_want(bed, "EDS", "y");
+    (void)fed_orders(bed);
+    (void)fed_publish(bed, 'a', "EDS", "x=1 y=1 !com.acme");
+    fed_want_no_more(bed, "EDS", "x");
+    fed_advance(bed, 29999);
+    assert_orders(bed, "");
+    assert_value(bed, "EDS", "x", "1");
+    fed_advance(bed, 1);
+    assert_orders(bed, "unsub a EDS com.acme:x");
+    assert_value(bed, "EDS", "x", "");
+    assert_value(bed, "EDS", "y", "1");
+}
+
+static void
+what_is_wanted_again_in_time_is_kept(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    (void)fed_orders(bed);
+    (void)fed_publish(bed, 'a', "EDS", "x=1 !com.acme");
+    fed_want_no_more(bed, "EDS", "x");
+    fed_advance(bed, 20000);
+    fed_want(bed, "EDS", "x");
+    fed_advance(bed, 60000);
+    assert_orders(bed, "");
+    assert_value(bed, "EDS", "x", "1");
+}
+
+static void
+what_a_wildcard_brings_stays_when_a_name_goes(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    fed_want(bed, "EDS", "*com.acme");
+    (void)fed_orders(bed);
+    (void)fed_publish(bed, 'a', "EDS", "x=1 !com.acme");
+    fed_want_no_more(bed, "EDS", "x");
+    fed_advance(bed, 30000);
+    assert_orders(bed, "unsub a EDS com.acme:x");
+    assert_value(bed, "EDS", "x", "1");
+}
+
+static void
+after_a_reconnect_it_is_all_asked_for_again(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    (void)fed_orders(bed);
+    (void)fed_publish(bed, 'a', "EDS", "x=1 !com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    (void)fed_orders(bed);
+    fed_connect(bed, 'a');
+    assert_orders(bed, "sub a EDS com.acme:x+1");
+}
+
+/* ---- refusals ---- */
+
+static void
+a_refused_name_is_not_known_to_be_missing(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    fed_want(bed, "EDS", "y");
+    (void)fed_orders(bed);
+    fed_refuse(bed, 'a', "EDS", ACME, "x");
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    assert_false(fed_name_settled(bed, "EDS", "x"));
+    assert_true(fed_name_settled(bed, "EDS", "y"));
+    fed_advance(bed, 29999);
+    assert_orders(bed, "");
+    fed_advance(bed, 1);
+    assert_orders(bed, "sub a EDS com.acme:x");
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    assert_true(fed_name_settled(bed, "EDS", "x"));
+}
+
+static void
+a_refused_mirror_is_not_known_and_does_not_hang(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false},
+                 {'b', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_orders(bed);
+    fed_refuse(bed, 'a', "CDS", ACME, ""); /* the wildcard; the rest is answered */
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_false(fed_settled(bed, "CDS", ACME));
+    fed_advance(bed, 29999);
+    assert_orders(bed, "");
+    fed_advance(bed, 1);
+    assert_orders(bed, "sub a CDS com.acme:*");
+    fed_refuse(bed, 'a', "CDS", ACME, NULL); /* all of it: no other answer comes */
+    fed_advance(bed, 30000);
+    assert_orders(bed, "sub a CDS com.acme:*");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+/* ---- types that somebody asks for ---- */
+
+static void
+a_type_that_nobody_wants_any_more_is_given_up(void **state)
+{
+    fed_bed *bed = *state;
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_want(bed, "CDS", "*com.acme");
+    fed_want(bed, "EDS", "*com.acme");
+    (void)fed_orders(bed);
+    fed_connect(bed, 'a');
+    (void)fed_orders(bed);
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    fed_want_no_more(bed, "CDS", "*com.acme");
+    fed_want_no_more(bed, "EDS", "*com.acme");
+    fed_advance(bed, 30000);
+    assert_orders(bed, "unsub a EDS com.acme:*"); /* of the other there is something */
+    assert_false(fed_settled(bed, "EDS", ACME));
+    assert_true(fed_settled(bed, "CDS", ACME));
+    assert_value(bed, "CDS", "x", "1");
+    fed_restart(bed);
+    assert_false(fed_settled(bed, "EDS", ACME));
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+static void
+there_are_so_many_types(void **state)
+{
+    fed_bed *bed = *state;
+    char type[32];
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    for (int i = 0; i < 1000; i++) {
+        snprintf(type, sizeof(type), "t/%d", i);
+        fed_want(bed, type, "*com.acme");
+    }
+    (void)fed_orders(bed);
+    fed_want(bed, "CDS", "*com.acme");
+    assert_orders(bed, "");
+    assert_false(fed_settled(bed, "CDS", ACME)); /* nothing is said of it */
+    fed_want_no_more(bed, "t/7", "*com.acme");
+    fed_advance(bed, 30000);
+    assert_orders(bed, "unsub a t/7 com.acme:*, sub a CDS com.acme:*"); /* there is its place */
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fed_test(after_a_reconnect_it_is_said_what_is_held),
+        fed_test(what_is_held_goes_in_pieces),
+        fed_test(an_answer_belongs_to_the_oldest_question_of_its_namespace),
+        fed_test(names_that_are_wanted_together_are_asked_for_together),
+        fed_test(thousands_of_names_take_few_messages),
+        fed_test(a_name_is_certain_when_it_was_answered),
+        fed_test(what_nobody_wants_is_given_back_after_a_while),
+        fed_test(what_is_wanted_again_in_time_is_kept),
+        fed_test(what_a_wildcard_brings_stays_when_a_name_goes),
+        fed_test(after_a_reconnect_it_is_all_asked_for_again),
+        fed_test(a_refused_name_is_not_known_to_be_missing),
+        fed_test(a_refused_mirror_is_not_known_and_does_not_hang),
+        fed_test(a_type_that_nobody_wants_any_more_is_given_up),
+        fed_test(there_are_so_many_types),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
