@@ -203,7 +203,7 @@ on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
     for (size_t i = 0; i < batch->ops.n; i++)
         keep(bed, &batch->ops.items[i]);
     udpai_durable_batch_free(batch);
-    udpai_node_committed(bed->node, ticket, UDPA_OK);
+    bed->committed = ticket; /* told later, as an engine does */
 }
 
 /* ---- the bed ---- */
@@ -314,6 +314,8 @@ static void
 report(fed_bed *bed, udpai_report *report)
 {
     udpai_node_report(bed->node, report);
+    udpai_node_flush(bed->node);
+    udpai_node_committed(bed->node, bed->committed, UDPA_OK);
     udpai_node_flush(bed->node);
 }
 

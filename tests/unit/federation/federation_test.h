@@ -27,7 +27,7 @@ typedef struct fed_bed {
     udpai_descriptor_config descriptors[4];
     udpai_provider_config provider;
     int64_t wall_us;
-    uint64_t links[FED_SOURCES], sessions[FED_SOURCES], last_session;
+    uint64_t links[FED_SOURCES], sessions[FED_SOURCES], last_session, committed;
     char orders[FED_TEXT], judged[FED_TEXT];
     UDPAI_VECTOR(udpai_durable_op) kept;
 } fed_bed;

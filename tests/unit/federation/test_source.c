@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections of sources: dialled, dialling, read from a directory; and who they say they are. */
+#include "tests/unit/federation/federation_test.h"
+
+#include <stdlib.h>
+
+#define ACME "com.acme"
+
+static void
+start_with(fed_bed *bed, udpai_source_kind kind)
+{
+    bed->sources[0].kind = kind;
+    bed->sources[0].peer = UDPAI_STR("core");
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false},
+                 {'b', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+}
+
+/* ---- dialled ---- */
+
+static void
+attempts_are_spread(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    (void)fed_orders(bed);
+    static const uint64_t waits[] = {125,  250,  500,  1000,
+                                     2000, 4000, 7500, 7500}; /* by no chance */
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(waits); i++) {
+        fed_close(bed, 'a');
+        (void)fed_orders(bed);
+        bed->sessions[1] = 0;
+        fed_advance(bed, waits[i] - 1);
+        assert_null(strstr(fed_orders(bed), "dial a"));
+        fed_advance(bed, 1);
+        assert_non_null(strstr(fed_orders(bed), "dial a"));
+    }
+}
+
+static void
+one_with_our_own_id_is_hung_up(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    (void)fed_orders(bed);
+    fed_connect_as(bed, 'a', &(fed_peer){.id = "node"});
+    assert_non_null(strstr(fed_orders(bed), "hangup a"));
+    const udpa_error *error = udpai_node_source_error(bed->node, UDPAI_STR("a"));
+    assert_non_null(strstr(udpa_error_message(error), "this node's own id 'node'"));
+    fed_close(bed, 'a');
+    assert_false(fed_settled(bed, "CDS", ACME));
+    fed_advance(bed, 20000);
+    fed_connect(bed, 'a'); /* it has been given another */
+    assert_non_null(strstr(fed_orders(bed), "sub a CDS"));
+}
+
+static void
+who_knows_no_extensions_is_complete_when_silent(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_plain = true});
+    (void)fed_publish(bed, 'a', "CDS", "x=1");
+    fed_advance(bed, 500);
+    (void)fed_publish(bed, 'a', "CDS", "y=1");
+    fed_advance(bed, 999);
+    assert_false(fed_settled(bed, "CDS", ACME));
+    fed_advance(bed, 1);
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+static void
+who_has_nothing_to_say_is_complete_after_a_while(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_plain = true});
+    fed_advance(bed, 4999);
+    assert_false(fed_settled(bed, "CDS", ACME));
+    fed_advance(bed, 1);
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+/* ---- dialling ---- */
+
+static void
+one_that_dials_is_known_by_its_certificate(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.peers_are_anonymous = false;
+    start_with(bed, UDPAI_SOURCE_UDPA_LISTEN);
+    (void)fed_orders(bed);
+    (void)fed_arrive(bed, &(fed_peer){.id = "core"}); /* it only says so */
+    assert_null(strstr(fed_orders(bed), "sub "));
+    (void)fed_arrive(bed, &(fed_peer){.id = "core", .name = "mallory"});
+    assert_null(strstr(fed_orders(bed), "sub "));
+    bed->sessions[0] = bed->last_session + 1;
+    (void)fed_arrive(bed, &(fed_peer){.id = "whatever", .name = "core"});
+    assert_non_null(strstr(fed_orders(bed), "sub a CDS com.acme:*"));
+}
+
+static void
+where_nobody_has_one_by_its_node_id(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA_LISTEN);
+    (void)fed_orders(bed);
+    bed->sessions[0] = bed->last_session + 1;
+    (void)fed_arrive(bed, &(fed_peer){.id = "core"});
+    assert_non_null(strstr(fed_orders(bed), "sub a CDS com.acme:*"));
+}
+
+static void
+one_that_does_not_come_is_waited_for_a_while(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA_LISTEN);
+    fed_advance(bed, 1999);
+    assert_orders(bed, "");
+    fed_advance(bed, 1);
+    assert_orders(bed, "dial b");
+}
+
+/* ---- read ---- */
+
+static void
+read_files(fed_bed *bed, const char *value, bool is_partial, bool has_mistakes)
+{
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *resource =
+        RESOURCE("com.acme/x", .type = TEST_CDS, .version = value, .value = value);
+    const udpai_directory directory = {
+        .root = UDPAI_STR("/d"),
+        .source = UDPAI_STR("a"),
+        .resources = &resource,
+        .n_resources = 1,
+        .is_partial = is_partial,
+        .has_mistakes = has_mistakes,
+    };
+    assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
+    udpai_node_flush(bed->node);
+}
+
+static void
+a_directory_counts_when_it_is_read(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_PATH);
+    assert_false(fed_settled(bed, "CDS", ACME));
+    read_files(bed, "1", false, false);
+    assert_true(fed_settled(bed, "CDS", ACME));
+    assert_value(bed, "CDS", "x", "1");
+    fed_advance(bed, 60000);
+    assert_orders(bed, "");
+}
+
+static void
+one_that_is_not_there_is_not_waited_for(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_PATH);
+    fed_advance(bed, 2000);
+    assert_orders(bed, "dial b");
+}
+
+static void
+one_with_mistakes_lets_the_next_stand_in(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_PATH);
+    read_files(bed, "1", true, true); /* some of it was good */
+    assert_orders(bed, "dial b");
+    assert_value(bed, "CDS", "x", "1");
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", "x=of-b !com.acme");
+    assert_value(bed, "CDS", "x", "of-b");
+    read_files(bed, "2", false, false);
+    fed_advance(bed, 5000);
+    assert_value(bed, "CDS", "x", "2");
+    fed_close(bed, 'b'); /* nobody asks it any more */
+    (void)fed_orders(bed);
+    read_files(bed, "2", false, true);
+    assert_non_null(strstr(fed_orders(bed), "dial b"));
+    assert_value(bed, "CDS", "x", "2"); /* until b is complete */
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fed_test(attempts_are_spread),
+        fed_test(one_with_our_own_id_is_hung_up),
+        fed_test(who_knows_no_extensions_is_complete_when_silent),
+        fed_test(who_has_nothing_to_say_is_complete_after_a_while),
+        fed_test(one_that_dials_is_known_by_its_certificate),
+        fed_test(where_nobody_has_one_by_its_node_id),
+        fed_test(one_that_does_not_come_is_waited_for_a_while),
+        fed_test(a_directory_counts_when_it_is_read),
+        fed_test(one_that_is_not_there_is_not_waited_for),
+        fed_test(one_with_mistakes_lets_the_next_stand_in),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
