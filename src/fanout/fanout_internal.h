@@ -34,12 +34,12 @@ struct udpai_item {
     uint64_t content_seq;  /* of the last that protocols see that show the content only */
     uint64_t deadline_ms;
     udpai_membership *memberships;
-    uint16_t n_memberships, memberships_capacity;
-    uint32_t n_owed;       /* extras of subscriptions that point here */
+    uint32_t n_memberships, memberships_capacity;
+    uint32_t n_owed; /* extras of subscriptions that point here */
+    uint32_t name_len;
     uint64_t stamp;        /* to meet it once in one pass */
     udpai_list name_subs;  /* who asked for exactly this name */
     udpai_list alias_subs; /* whose other name leads here */
-    uint32_t name_len;
     char name[];
 };
 

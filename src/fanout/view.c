@@ -71,13 +71,13 @@ reserve_memberships(udpai_item *item, size_t n)
     if (n <= item->memberships_capacity)
         return UDPA_OK;
     size_t grown = udpai_max_size((size_t)item->memberships_capacity * 2, n);
-    if (grown > UINT16_MAX)
+    if (grown > UINT32_MAX)
         return UDPA_ERR_NOMEM;
     udpai_membership *bigger = udpai_realloc_array(item->memberships, grown, sizeof(*bigger));
     if (!bigger)
         return UDPA_ERR_NOMEM;
     item->memberships = bigger;
-    item->memberships_capacity = (uint16_t)grown;
+    item->memberships_capacity = (uint32_t)grown;
     return UDPA_OK;
 }
 

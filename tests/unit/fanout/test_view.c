@@ -166,6 +166,45 @@ test_idle_views_make_room(void **state)
     fanout_close(&two);
 }
 
+/* A name deep down, so that its views lie at many prefixes: nobody need look through all of them.
+ */
+#define DEEP "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a"
+#define DEPTH 32
+
+static void
+add_views(fanout_bed *bed, uint64_t visibility)
+{
+    fanout_open(&one, bed);
+    one.subscriber.visibility = visibility;
+    for (size_t i = 0; i < DEPTH; i++) {
+        udpai_subscription *subscription = fanout_of(&one, "CDS");
+        const udpai_str prefix = {"com.acme/" DEEP, sizeof("com.acme/") - 1 + 2 * i + 1};
+        assert_ok(udpai_subscribe_wildcard(subscription, prefix, NULL));
+        assert_ok(udpai_unsubscribe_all_wildcards(subscription));
+        bed->interest[0] = '\0';
+    }
+    fanout_close(&one);
+}
+
+static void
+test_a_resource_may_be_in_very_many_views(void **state)
+{
+    fanout_bed *bed = *state;
+    const size_t n_views = (size_t)DEPTH * 1100;
+    assert_true(n_views > 32768);
+    bed->options.max_views = bed->options.max_views_per_owner = n_views;
+    fanout_bed_restart(bed);
+    fanout_change(bed, "+CDS/" DEEP "=1");
+    for (uint64_t i = 0; i < n_views / DEPTH; i++)
+        add_views(bed, i);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), n_views);
+    fanout_change(bed, "+CDS/" DEEP "/b=1 +CDS/" DEEP "=2");
+    fanout_change(bed, "-CDS/" DEEP "/b");
+    fanout_bed_at(bed, 3000);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 0);
+    assert_int_equal(udpai_fanout_n_resources(bed->fanout), 1);
+}
+
 /* ---- selecting ---- */
 
 static void
@@ -382,6 +421,7 @@ main(void)
         fanout_test(test_there_are_so_many_views),
         fanout_test(test_one_peer_makes_so_many_views),
         fanout_test(test_idle_views_make_room),
+        fanout_test(test_a_resource_may_be_in_very_many_views),
         fanout_test(test_prefixes_end_at_borders),
         fanout_test(test_what_came_from_a_node_is_not_offered_to_it),
         fanout_test(test_what_is_lazy_comes_by_name_alone),
