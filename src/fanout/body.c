@@ -38,6 +38,7 @@ udpai_body_unref(udpai_body *body)
     udpai_vector_done(&body->resources);
     udpai_vector_done(&body->seqs);
     udpai_vector_done(&body->removed);
+    udpai_listing_unref(body->listing);
     udpai_free((char *)body->version.data);
     udpai_free(body);
     return NULL;
@@ -52,4 +53,55 @@ udpai_body_add_part(udpai_body *body, udpa_bytes *part)
     }
     body->size_bytes += udpa_bytes_size(part);
     return true;
+}
+
+/* ---- the listing ---- */
+
+static udpai_str
+put(char **at, udpai_str text)
+{
+    udpai_str copy = {*at, text.len};
+    if (text.len)
+        memcpy(*at, text.data, text.len);
+    *at += text.len;
+    return copy;
+}
+
+static udpai_listing *
+make_listing(const udpai_body *body)
+{
+    size_t n = body->resources.n, text = 0;
+    for (size_t i = 0; i < n; i++)
+        text += udpai_resource_name(body->resources.items[i]).len +
+                udpai_resource_version(body->resources.items[i]).len;
+    udpai_listing *listing =
+        udpai_alloc(sizeof(*listing) + n * sizeof(listing->resources[0]) + text);
+    if (!listing)
+        return NULL;
+    listing->refs = 1;
+    listing->n = n;
+    char *at = (char *)(listing->resources + n);
+    for (size_t i = 0; i < n; i++) {
+        listing->resources[i].name = put(&at, udpai_resource_name(body->resources.items[i]));
+        listing->resources[i].version = put(&at, udpai_resource_version(body->resources.items[i]));
+    }
+    return listing;
+}
+
+udpai_listing *
+udpai_body_list(udpai_body *body)
+{
+    if (!body->listing)
+        body->listing = make_listing(body);
+    if (body->listing)
+        body->listing->refs++;
+    return body->listing;
+}
+
+udpai_listing *
+udpai_listing_unref(udpai_listing *listing)
+{
+    if (listing && --listing->refs == 0)
+        udpai_free(listing);
+    return NULL;
 }

@@ -25,6 +25,17 @@ typedef struct udpai_body_range {
     uint64_t held;        /* by somebody who holds all payloads up to here */
 } udpai_body_range;
 
+/* What a body holds, by name and version: all that an answer to it is about. It may outlive the
+ * body, and keeps no payloads alive while an answer is waited for. Counted; stream thread only. */
+typedef struct udpai_listing {
+    unsigned refs;
+    size_t n;
+
+    struct {
+        udpai_str name, version;
+    } resources[]; /* in order; their text stands behind them */
+} udpai_listing;
+
 /* Counted; stream thread only. */
 typedef struct udpai_body {
     unsigned refs;
@@ -32,11 +43,11 @@ typedef struct udpai_body {
      */
     UDPAI_VECTOR(udpa_bytes *) parts;
     size_t size_bytes;
-    /* What it holds, in order, so that receipts can name it. References. */
-    UDPAI_VECTOR(udpa_resource *) resources;
-    UDPAI_VECTOR(uint64_t) seqs;        /* of each resource, see udpai_send_item */
-    UDPAI_VECTOR(udpa_bytes *) removed; /* names */
-    size_t n_refreshes;                 /* of the resources */
+    UDPAI_VECTOR(udpa_resource *) resources; /* what it holds, in order; references */
+    udpai_listing *listing;                  /* of them; NULL: nobody has asked for it */
+    UDPAI_VECTOR(uint64_t) seqs;             /* of each resource, see udpai_send_item */
+    UDPAI_VECTOR(udpa_bytes *) removed;      /* names */
+    size_t n_refreshes;                      /* of the resources */
     size_t n_hidden;           /* of the resources: left out by the renderer, for a namesake */
     udpai_set_hash state_hash; /* as the renderer was told */
     udpai_str version;         /* of a state, for protocols that have one; owned */
@@ -58,6 +69,9 @@ udpai_body *udpai_body_unref(udpai_body *body);
 UDPA_DEFINE_CLEANUP(udpai_body, udpai_body_unref)
 /* Consumes the reference to @p part; false without memory. */
 bool udpai_body_add_part(udpai_body *body, udpa_bytes *part);
+/* A reference to the listing, which all who are sent the body share; NULL without memory. */
+udpai_listing *udpai_body_list(udpai_body *body);
+udpai_listing *udpai_listing_unref(udpai_listing *listing);
 
 /* What a renderer is asked to compose. */
 typedef struct udpai_render {

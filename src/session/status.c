@@ -39,10 +39,10 @@ udpai_status_put_session(udpai_proto_writer *writer,
 }
 
 static void
-put_refused(udpai_proto_writer *writer, const udpai_publication_entry *refused)
+put_refused(udpai_proto_writer *writer, const udpai_refused *refused)
 {
-    udpai_proto_put_bytes_opt(writer, 1, udpai_resource_name(refused->resource));
-    udpai_proto_put_bytes_opt(writer, 2, udpai_resource_version(refused->resource));
+    udpai_proto_put_bytes_opt(writer, 1, refused->name);
+    udpai_proto_put_bytes_opt(writer, 2, refused->version);
     udpai_proto_put_varint_opt(writer, 3,
                                (uint64_t)udpa_err_to_grpc(udpa_error_code(refused->error)));
     udpai_proto_put_bytes_opt(writer, 4, udpai_str_from(udpa_error_message(refused->error)));
@@ -65,11 +65,11 @@ put_fields(udpai_proto_writer *writer,
     udpai_proto_put_bytes_opt(writer, 9, facts->version_acknowledged);
     if (facts->last_error)
         udpai_proto_put_bytes(writer, 10, udpai_str_from(udpa_error_message(facts->last_error)));
-    for (size_t i = 0; i < facts->n_kept; i++) {
+    for (size_t i = 0; i < facts->refused->n; i++) {
         udpai_proto_writer size = {0};
-        put_refused(&size, &facts->refused[i]);
+        put_refused(&size, facts->refused->items[i]);
         udpai_proto_put_head(writer, 11, size.size);
-        put_refused(writer, &facts->refused[i]);
+        put_refused(writer, facts->refused->items[i]);
     }
     udpai_proto_put_varint_opt(
         writer, 12, udpai_subscriber_in_sync(udpai_subscription_subscriber(subscription)));

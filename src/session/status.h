@@ -5,15 +5,15 @@
 
 #include "base/proto.h"
 #include "session/hub.h"
+#include "session/refused.h"
 
 /* What a session knows of a subscription beside what the fan-out knows. */
 typedef struct udpai_subscription_facts {
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     udpai_str version_sent, version_acknowledged;
     const udpa_error *last_error;
-    const udpai_publication_entry *refused; /* the last ones */
-    size_t n_kept;
-    uint64_t n_hidden; /* of the last response: left out for a namesake */
+    const udpai_refused_list *refused; /* the last ones */
+    uint64_t n_hidden;                 /* of the last response: left out for a namesake */
 } udpai_subscription_facts;
 
 typedef void (*udpai_status_fn)(udpai_proto_writer *writer, const void *what);

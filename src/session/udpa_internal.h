@@ -4,6 +4,7 @@
 #define UDPAI_UDPA_INTERNAL_H
 
 #include "base/map.h"
+#include "session/refused.h"
 #include "session/udpa.h"
 #include "wire/compose.h"
 
@@ -21,10 +22,9 @@ typedef struct udpai_control {
 typedef struct udpai_in_flight {
     udpai_list node;
     uint64_t nonce;
-    udpai_subscription *subscription;        /* NULL: of a PUBLISH order */
-    UDPAI_VECTOR(udpa_resource *) resources; /* of a delivery, in order */
-    size_t size_bytes;                       /* with their payloads */
-    udpai_publication *publication;          /* of a PUBLISH order */
+    udpai_subscription *subscription; /* NULL: of a PUBLISH order */
+    udpai_listing *listing;
+    udpai_publication *publication; /* of a PUBLISH order */
     uint64_t ticket;
 } udpai_in_flight;
 
@@ -39,14 +39,10 @@ typedef struct udpai_asked {
 typedef struct udpai_sent {
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     udpa_error *last_error;
-    UDPAI_VECTOR(udpai_publication_entry) refused; /* the last ones: resource and error */
+    udpai_refused_list refused; /* the last ones */
 } udpai_sent;
 
-#define UDPAI_REFUSED_KEPT 16
-/* Deliveries whose receipts are still recognised: so many, and of so many bytes but for the last.
- */
 #define UDPAI_IN_FLIGHT_MAX 256
-#define UDPAI_IN_FLIGHT_BYTES_MAX ((size_t)32 << 20)
 #define UDPAI_CONTROLS_MAX 4096
 /* Answers that wait to be written: above so many bytes no more is read, for so long without any
  * being written, and more are never kept. */
@@ -65,7 +61,7 @@ struct udpai_udpa {
     size_t n_controls, answer_bytes;
     udpai_timer unread;   /* set while answers keep us from reading */
     udpai_list in_flight; /* oldest first */
-    size_t n_in_flight, in_flight_bytes;
+    size_t n_in_flight;
     uint64_t last_nonce;
     udpai_body *writing; /* what the last message borrows from */
     udpa_bytes *writing_control;

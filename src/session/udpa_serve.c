@@ -37,11 +37,7 @@ free_sent(udpai_sent *sent)
 {
     if (!sent)
         return;
-    for (size_t i = 0; i < sent->refused.n; i++) {
-        udpa_resource_unref(sent->refused.items[i].resource);
-        udpa_error_unref(sent->refused.items[i].error);
-    }
-    udpai_vector_done(&sent->refused);
+    udpai_refused_done(&sent->refused);
     udpa_error_unref(sent->last_error);
     udpai_free(sent);
 }
@@ -51,10 +47,7 @@ udpai_in_flight_free(udpai_udpa *udpa, udpai_in_flight *flight)
 {
     udpai_list_remove(&flight->node);
     udpa->n_in_flight--;
-    udpa->in_flight_bytes -= flight->size_bytes;
-    for (size_t i = 0; i < flight->resources.n; i++)
-        udpa_resource_unref(flight->resources.items[i]);
-    udpai_vector_done(&flight->resources);
+    udpai_listing_unref(flight->listing);
     udpai_publication_free(flight->publication);
     udpai_free(flight);
 }
@@ -292,24 +285,14 @@ error_of(const udpai_status_message *status, size_t text_max)
     return udpa_error_new(udpa_err_from_grpc(status->code), NULL, "%.*s", (int)text.len, text.data);
 }
 
+/* Consumes the error. */
 static void
-note_refused(udpai_sent *sent, udpa_resource *resource, udpa_error *error)
+note_refused(udpai_sent *sent, const udpai_listing *listing, size_t index, udpa_error *error)
 {
-    if (!error)
-        return;
+    udpai_refused_add(&sent->refused, listing->resources[index].name,
+                      listing->resources[index].version, error);
     udpa_error_unref(sent->last_error);
-    sent->last_error = udpa_error_ref(error);
-    if (sent->refused.n == UDPAI_REFUSED_KEPT) {
-        udpa_resource_unref(sent->refused.items[0].resource);
-        udpa_error_unref(sent->refused.items[0].error);
-        memmove(sent->refused.items, sent->refused.items + 1,
-                --sent->refused.n * sizeof(*sent->refused.items));
-    }
-    const udpai_publication_entry entry = {udpa_resource_ref(resource), false, error};
-    if (!udpai_vector_push(&sent->refused, entry)) {
-        udpa_resource_unref(resource);
-        udpa_error_unref(error);
-    }
+    sent->last_error = error;
 }
 
 static void
@@ -318,13 +301,12 @@ note_receipt(const udpai_in_flight *flight, const udpai_receipt_message *receipt
     udpai_sent *sent = udpai_udpa_sent(flight->subscription);
     if (!sent)
         return;
-    for (size_t i = 0; i < flight->resources.n; i++) {
+    for (size_t i = 0; i < flight->listing->n; i++) {
         bool refused = i < receipt->n_statuses && receipt->statuses[i].code != 0;
         sent->n_acknowledged += !refused;
         sent->n_refused += refused;
         if (refused)
-            note_refused(sent, flight->resources.items[i],
-                         error_of(&receipt->statuses[i], TEXT_KEPT_MAX));
+            note_refused(sent, flight->listing, i, error_of(&receipt->statuses[i], TEXT_KEPT_MAX));
     }
 }
 
@@ -409,37 +391,17 @@ count_sent(udpai_udpa *udpa, const udpai_delivery *delivery)
     sent->n_removals += delivery->body->removed.n;
 }
 
-/* For what we published unasked somebody waits; it is not forgotten. False: there is nothing to
- * forget but the last one. */
-static bool
+/* For what we published unasked somebody waits; it is not forgotten. */
+static void
 forget_oldest_delivery(udpai_udpa *udpa)
 {
     UDPAI_LIST_FOREACH (node, &udpa->in_flight) {
         udpai_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_in_flight, node);
-        if (flight->publication || node == udpa->in_flight.prev)
-            continue;
-        udpai_in_flight_free(udpa, flight);
-        return true;
+        if (!flight->publication) {
+            udpai_in_flight_free(udpa, flight);
+            return;
+        }
     }
-    return false;
-}
-
-/* What a receipt speaks of; the messages themselves are not kept. Without memory: nothing. */
-static udpai_in_flight *
-new_in_flight(const udpai_body *body)
-{
-    udpai_in_flight *flight = udpai_alloc(sizeof(*flight));
-    if (!flight || !udpai_vector_reserve(&flight->resources, body->resources.n)) {
-        udpai_free(flight);
-        return NULL;
-    }
-    for (size_t i = 0; i < body->resources.n; i++) {
-        udpa_resource *resource = udpa_resource_ref(body->resources.items[i]);
-        flight->resources.items[flight->resources.n++] = resource;
-        flight->size_bytes += sizeof(resource) + udpai_resource_name(resource).len +
-                              udpai_resource_value(resource).len;
-    }
-    return flight;
 }
 
 /* A receipt is expected for it; without memory, or beyond the bound, it will not be recognised. */
@@ -449,19 +411,19 @@ note_in_flight(udpai_udpa *udpa, const udpai_delivery *delivery)
     if (udpa->subscriber.renderer != udpai_udpa_renderer(udpa->is_extended, true) ||
         delivery->kind == UDPAI_DELIVERY_COMPLETE)
         return;
-    udpai_in_flight *flight = new_in_flight(delivery->body);
-    if (!flight)
+    udpai_listing *listing = udpai_body_list(delivery->body);
+    udpai_in_flight *flight = listing ? udpai_alloc(sizeof(*flight)) : NULL;
+    if (!flight) {
+        udpai_listing_unref(listing);
         return;
+    }
     flight->nonce = udpa->last_nonce;
     flight->subscription = delivery->subscription;
+    flight->listing = listing;
     udpai_list_init(&flight->node);
     udpai_list_append(&udpa->in_flight, &flight->node);
-    udpa->n_in_flight++;
-    udpa->in_flight_bytes += flight->size_bytes;
-    while ((udpa->n_in_flight > UDPAI_IN_FLIGHT_MAX ||
-            udpa->in_flight_bytes > UDPAI_IN_FLIGHT_BYTES_MAX) &&
-           forget_oldest_delivery(udpa))
-        ;
+    if (++udpa->n_in_flight > UDPAI_IN_FLIGHT_MAX)
+        forget_oldest_delivery(udpa);
 }
 
 udpa_err

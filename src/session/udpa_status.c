@@ -19,8 +19,7 @@ put_subscriptions(udpai_proto_writer *writer, const udpai_udpa *udpa)
             .n_acknowledged = sent->n_acknowledged,
             .n_refused = sent->n_refused,
             .last_error = sent->last_error,
-            .refused = sent->refused.items,
-            .n_kept = sent->refused.n,
+            .refused = &sent->refused,
         };
         udpai_status_put_subscription(writer, subscription, &facts);
     }

@@ -11,7 +11,7 @@ free_flight(udpai_xds_type *type, udpai_xds_in_flight *flight)
 {
     udpai_list_remove(&flight->node);
     type->n_in_flight--;
-    udpai_body_unref(flight->body);
+    udpai_listing_unref(flight->listing);
     udpai_free(flight);
 }
 
@@ -30,12 +30,8 @@ udpai_xds_type_free(udpai_xds_type *type)
         free_flight(type, oldest_flight(type));
     for (size_t i = 0; i < type->unnameable.n; i++)
         udpa_bytes_unref(type->unnameable.items[i]);
-    for (size_t i = 0; i < type->refused.n; i++) {
-        udpa_resource_unref(type->refused.items[i].resource);
-        udpa_error_unref(type->refused.items[i].error);
-    }
     udpai_vector_done(&type->unnameable);
-    udpai_vector_done(&type->refused);
+    udpai_refused_done(&type->refused);
     udpa_error_unref(type->last_error);
     udpai_free(type);
 }
@@ -59,7 +55,12 @@ udpai_xds_note_sent(udpai_subscription *subscription, uint64_t nonce, udpai_body
     if (!flight)
         return;
     flight->nonce = nonce;
-    flight->body = udpai_body_ref(body);
+    flight->n_resources = body->resources.n - body->n_hidden;
+    flight->has_version = body->version.len == sizeof(flight->version);
+    if (flight->has_version)
+        memcpy(flight->version, body->version.data, body->version.len);
+    if (body->resources.n <= UDPAI_REFUSED_KEPT)
+        flight->listing = udpai_body_list(body);
     udpai_list_init(&flight->node);
     udpai_list_append(&type->in_flight, &flight->node);
     if (++type->n_in_flight > UDPAI_XDS_IN_FLIGHT_MAX)
@@ -85,47 +86,33 @@ find_flight(udpai_xds_type *type, uint64_t nonce)
 }
 
 static void
-note_acknowledged(udpai_xds_type *type, const udpai_body *body)
+note_acknowledged(udpai_xds_type *type, const udpai_xds_in_flight *flight)
 {
-    type->n_acknowledged += body->resources.n - body->n_hidden;
-    if (body->version.len != sizeof(type->version_acknowledged))
+    type->n_acknowledged += flight->n_resources;
+    if (!flight->has_version)
         return;
-    memcpy(type->version_acknowledged, body->version.data, body->version.len);
+    memcpy(type->version_acknowledged, flight->version, sizeof(flight->version));
     type->has_acknowledged = true;
-}
-
-static void
-keep_refused(udpai_xds_type *type, udpa_resource *resource, udpa_error *error)
-{
-    if (type->refused.n == UDPAI_XDS_REFUSED_KEPT) {
-        udpa_resource_unref(type->refused.items[0].resource);
-        udpa_error_unref(type->refused.items[0].error);
-        memmove(type->refused.items, type->refused.items + 1,
-                --type->refused.n * sizeof(*type->refused.items));
-    }
-    const udpai_publication_entry entry = {udpa_resource_ref(resource), false,
-                                           udpa_error_ref(error)};
-    if (!udpai_vector_push(&type->refused, entry)) {
-        udpa_resource_unref(resource);
-        udpa_error_unref(error);
-    }
 }
 
 /* The client says of the whole response what is wrong. With few resources in it, they are shown
  * beside the reason; with many, the reason must do. */
 static void
-note_refused(udpai_xds_type *type, const udpai_body *body, const udpai_xds_request *request)
+note_refused(udpai_xds_type *type,
+             const udpai_xds_in_flight *flight,
+             const udpai_xds_request *request)
 {
+    const udpai_listing *listing = flight->listing;
     udpa_err code = udpa_err_from_grpc(request->error_code);
     udpa_error *error = udpa_error_new(code == UDPA_OK ? UDPA_ERR_UNKNOWN : code, NULL, "%.*s",
                                        (int)udpai_min_size(request->error_text.len, 4096),
                                        request->error_text.data);
-    type->n_refused += body->resources.n - body->n_hidden;
+    type->n_refused += flight->n_resources;
+    for (size_t i = 0; listing && i < listing->n; i++)
+        udpai_refused_add(&type->refused, listing->resources[i].name, listing->resources[i].version,
+                          error);
     udpa_error_unref(type->last_error);
-    type->last_error = udpa_error_ref(error);
-    for (size_t i = 0; body->resources.n <= UDPAI_XDS_REFUSED_KEPT && i < body->resources.n; i++)
-        keep_refused(type, body->resources.items[i], error);
-    udpa_error_unref(error);
+    type->last_error = error;
 }
 
 void
@@ -138,8 +125,8 @@ udpai_xds_note_answer(udpai_xds_type *type, const udpai_xds_request *request)
     if (!flight)
         return;
     if (request->is_refusal)
-        note_refused(type, flight->body, request);
+        note_refused(type, flight, request);
     else
-        note_acknowledged(type, flight->body);
+        note_acknowledged(type, flight);
     free_flight(type, flight);
 }

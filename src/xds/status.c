@@ -22,8 +22,7 @@ put_subscription(udpai_proto_writer *writer, const udpai_subscription *subscript
         .version_sent = version_of(type->has_sent, type->version_sent),
         .version_acknowledged = version_of(type->has_acknowledged, type->version_acknowledged),
         .last_error = type->last_error,
-        .refused = type->refused.items,
-        .n_kept = type->refused.n,
+        .refused = &type->refused,
     };
     udpai_status_put_subscription(writer, subscription, &facts);
 }

@@ -3,23 +3,27 @@
 #ifndef UDPAI_XDS_INTERNAL_H
 #define UDPAI_XDS_INTERNAL_H
 
-#include "model/publication.h"
+#include "session/refused.h"
 #include "xds/names.h"
 #include "xds/request.h"
 #include "xds/xds.h"
 
 #define UDPAI_XDS_TYPES_MAX 1024
-#define UDPAI_XDS_REFUSED_KEPT 16
 /* Responses of one type whose answer is waited for; of older ones it does not count any more. */
 #define UDPAI_XDS_IN_FLIGHT_MAX 64
 /* Names that cannot be any, in requests whose answer has not been sent. */
 #define UDPAI_XDS_UNNAMEABLE_MAX 1024
 
-/* A response that the client has not answered yet. */
+/* A response that the client has not answered yet: what an answer needs of it, which may never
+ * come.
+ */
 typedef struct udpai_xds_in_flight {
     udpai_list node;
     uint64_t nonce;
-    udpai_body *body;
+    size_t n_resources;
+    bool has_version;
+    char version[UDPAI_CONTENT_HASH_HEX];
+    udpai_listing *listing; /* NULL: too long to be shown if it is refused */
 } udpai_xds_in_flight;
 
 /* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
@@ -36,7 +40,7 @@ typedef struct udpai_xds_type {
     char version_sent[UDPAI_CONTENT_HASH_HEX], version_acknowledged[UDPAI_CONTENT_HASH_HEX];
     bool has_sent, has_acknowledged; /* a version */
     udpa_error *last_error;
-    UDPAI_VECTOR(udpai_publication_entry) refused; /* the last ones: resource and error */
+    udpai_refused_list refused; /* the last ones */
 } udpai_xds_type;
 
 typedef struct udpai_xds udpai_xds;
