@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the world protocol: each request has all names. It takes the place of the one
- * before, whatever nonce it has: what differs is carried out, and a request that differs in nothing
- * is answered by nothing. */
+ * before, whatever nonce it has (why: docs/design/xds.md): what differs is carried out, and a
+ * request that differs in nothing is answered by nothing. */
 #include "base/alloc.h"
 #include "base/map.h"
 #include "xds/peek.h"
