@@ -363,9 +363,14 @@ plan_limits(udpai_plan *plan)
     SET_IF(settings->fanout.max_names, limits->max_names_per_stream);
     SET_IF(settings->fanout.max_views, limits->max_views);
     SET_IF(settings->fanout.max_views_per_owner, limits->max_views_per_identity);
-    SET_IF(settings->node.store.max_resources_per_namespace, limits->max_resources_per_namespace);
-    SET_IF(settings->node.store.max_bytes_per_namespace, limits->max_bytes_per_namespace);
-    raise_held(&settings->fanout, settings->node.store.max_resources_per_namespace);
+    udpai_store_options *store = &settings->node.store;
+    SET_IF(store->max_resources_per_namespace, limits->max_resources_per_namespace);
+    SET_IF(store->max_bytes_per_namespace, limits->max_bytes_per_namespace);
+    SET_IF(store->max_resources_per_publisher, limits->max_resources_per_publisher);
+    SET_IF(store->max_bytes_per_publisher, limits->max_bytes_per_publisher);
+    SET_IF(store->max_resources, limits->max_resources);
+    SET_IF(store->max_bytes, limits->max_bytes);
+    raise_held(&settings->fanout, store->max_resources_per_namespace);
 }
 
 static void

@@ -70,7 +70,7 @@ udpai_origin_set_rank(udpai_store *store,
 {
     if (origin->rank == rank && origin->order == order)
         return;
-    origin->rank = rank;
+    udpai_store_change_rank(store, origin, rank);
     origin->order = order;
     mark_contributions_dirty(store, origin, (udpai_str){0});
 }

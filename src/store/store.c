@@ -53,78 +53,6 @@ udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void
     store->certain_userdata = userdata;
 }
 
-/* ---- what a namespace holds ---- */
-
-static void
-release_use(udpai_store *store, udpai_str name, size_t bytes)
-{
-    udpai_str name_space = udpai_name_namespace(name);
-    udpai_namespace_use *use = udpai_map_get(&store->namespaces, name_space);
-    if (!use)
-        return;
-    use->bytes -= bytes;
-    if (--use->n == 0) {
-        udpai_map_remove(&store->namespaces, name_space);
-        udpa_bytes_unref(use->name);
-        udpai_free(use);
-    }
-}
-
-static udpai_namespace_use *
-use_of(udpai_store *store, udpai_str name_space)
-{
-    udpai_namespace_use *use = udpai_map_get(&store->namespaces, name_space);
-    if (use)
-        return use;
-    use = udpai_alloc(sizeof(*use));
-    if (use && udpa_bytes_new(&use->name, name_space.data, name_space.len) == UDPA_OK) {
-        if (udpai_map_add(&store->namespaces, use))
-            return use;
-        udpa_bytes_unref(use->name);
-    }
-    udpai_free(use);
-    return NULL;
-}
-
-/* Counts `resource` in and `old` out, if the namespace has room for the difference. */
-static udpa_err
-account(udpai_store *store,
-        const udpa_resource *resource,
-        const udpa_resource *old,
-        udpa_error **ret_error)
-{
-    udpai_str name_space = udpai_name_namespace(udpai_resource_name(resource));
-    udpai_namespace_use *use = use_of(store, name_space);
-    if (!use)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    size_t n = use->n + (old ? 0 : 1);
-    uint64_t bytes =
-        use->bytes + udpai_resource_footprint(resource) - (old ? udpai_resource_footprint(old) : 0);
-    bool grows = n > use->n || bytes > use->bytes;
-    if (grows && (n > store->options.max_resources_per_namespace ||
-                  bytes > store->options.max_bytes_per_namespace))
-        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
-                          "namespace '%.*s' is full: %zu resources of %zu, %llu bytes of %llu",
-                          (int)name_space.len, name_space.data, use->n,
-                          store->options.max_resources_per_namespace,
-                          (unsigned long long)use->bytes,
-                          (unsigned long long)store->options.max_bytes_per_namespace);
-    use->n = n;
-    use->bytes = bytes;
-    return UDPA_OK;
-}
-
-/* An account that was opened for a resource which then was not put. */
-static void
-close_empty_account(udpai_store *store, udpai_str name)
-{
-    udpai_namespace_use *use = udpai_map_get(&store->namespaces, udpai_name_namespace(name));
-    if (use && use->n == 0) {
-        use->n = 1;
-        release_use(store, name, 0);
-    }
-}
-
 /* ---- what must be kept ---- */
 
 static void
@@ -217,7 +145,7 @@ take_out(udpai_store *store, udpai_stored *stored)
     udpai_timer_cancel(&stored->expiry);
     stored->origin->n_contributions--;
     store->n_contributions--;
-    release_use(store, udpai_store_entry_name(entry), udpai_resource_footprint(stored->resource));
+    udpai_store_discharge(store, stored->origin, stored->resource);
     udpa_resource_unref(stored->resource);
     udpai_free(stored);
 }
@@ -280,6 +208,9 @@ replace_resource(udpai_store *store, udpai_stored *stored, udpa_resource *resour
 {
     udpa_resource *before = stored->resource;
     stored->resource = udpa_resource_ref(resource);
+    udpai_store_charge(store, stored->origin, resource);
+    if (before)
+        udpai_store_discharge(store, stored->origin, before);
     if (before && !udpai_store_comparable(before, resource))
         udpai_store_remember(store, stored->entry, before);
     udpa_resource_unref(before);
@@ -298,14 +229,14 @@ udpai_store_put(udpai_store *store,
     udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
     if (is_outdated(stored, resource))
         return UDPA_OK;
-    udpa_err err = account(store, resource, stored ? stored->resource : NULL, ret_error);
+    const udpa_resource *old = stored ? stored->resource : NULL;
+    udpa_err err = udpai_store_make_room(store, origin, resource, old, ret_error);
     if (err == UDPA_OK && !stored && !(stored = add_stored(store, origin, entry))) {
-        release_use(store, udpai_resource_name(resource), udpai_resource_footprint(resource));
+        udpai_store_close_account(store, resource);
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
     if (err != UDPA_OK) {
-        close_empty_account(store, udpai_resource_name(resource));
-        udpai_store_mark_dirty(store, entry); /* so that it is freed if it is of no use */
+        udpai_store_release_entry(store, entry); /* if it was made for this */
         return err;
     }
     replace_resource(store, stored, resource);

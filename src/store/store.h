@@ -34,9 +34,15 @@ typedef struct udpai_store_options {
     uint64_t remember_ms;
     /* How many such memories at most; the oldest go first. */
     size_t remember_max;
-    /* Contributions, and bytes of them, in one namespace (the part before the '/'). */
+    /* Contributions, and bytes of them, in one namespace (the part before the '/'), … */
     size_t max_resources_per_namespace;
     uint64_t max_bytes_per_namespace;
+    /* … of one origin of rank PUBLISHER, … */
+    size_t max_resources_per_publisher;
+    uint64_t max_bytes_per_publisher;
+    /* … and in all; what publishers hold takes no room from the other origins. */
+    size_t max_resources;
+    uint64_t max_bytes;
 } udpai_store_options;
 
 udpa_err
@@ -93,7 +99,8 @@ typedef struct udpai_contribution {
 
 /* Adds or replaces the origin's contribution of the resource's type and name; one of a lower
  * generation than the origin has given before changes nothing.
- * UDPA_ERR_LIMIT: the namespace is full, and ret_error says how full. */
+ * UDPA_ERR_LIMIT: no room, and ret_error says whose limit it is. What replaces something and is no
+ * larger always finds room, and so does what is loaded. */
 udpa_err udpai_store_put(udpai_store *store,
                          udpai_origin *origin,
                          udpa_resource *resource,

@@ -10,6 +10,12 @@ typedef struct udpai_store_type udpai_store_type;
 typedef struct udpai_store_entry udpai_store_entry;
 typedef struct udpai_stored udpai_stored;
 
+/* So many resources, and bytes of them. */
+typedef struct udpai_use {
+    size_t n;
+    uint64_t bytes;
+} udpai_use;
+
 /* One origin's contribution to one entry. */
 struct udpai_stored {
     udpai_list in_origin;
@@ -63,12 +69,12 @@ struct udpai_origin {
     UDPAI_VECTOR(udpai_eligibility) eligibilities;
     udpai_list contributions;
     size_t n_contributions;
+    udpai_use use;
 };
 
 typedef struct udpai_namespace_use {
     udpa_bytes *name;
-    size_t n;
-    uint64_t bytes;
+    udpai_use use;
 } udpai_namespace_use;
 
 struct udpai_store {
@@ -84,6 +90,7 @@ struct udpai_store {
     void *certain_userdata;
     size_t n_floors;
     size_t n_contributions;
+    udpai_use use, publishers; /* of all, and of publishers among them */
     udpai_durable_batch *durable;
     bool durable_incomplete; /* something did not get into the batch */
     bool loading;
@@ -110,6 +117,21 @@ void udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry);
 void udpai_store_mark_dirty(udpai_store *store, udpai_store_entry *entry);
 udpai_stored *udpai_store_entry_of_origin(const udpai_store_entry *entry,
                                           const udpai_origin *origin);
+
+/* account.c: who takes how much room. */
+/* Is there room for the resource where the origin's `old` (NULL: nothing) goes? Then its namespace
+ * has an account: charge it, or close the account again. */
+udpa_err udpai_store_make_room(udpai_store *store,
+                               const udpai_origin *origin,
+                               const udpa_resource *resource,
+                               const udpa_resource *old,
+                               udpa_error **ret_error);
+/* Closes the account of the resource's namespace if nothing is in it. */
+void udpai_store_close_account(udpai_store *store, const udpa_resource *resource);
+void udpai_store_charge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource);
+void udpai_store_discharge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource);
+/* Sets the rank; what the origin holds may be that of a publisher from now on, or not any more. */
+void udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_class rank);
 
 /* effective.c: which contribution counts. */
 udpai_stored *udpai_store_select(const udpai_store_entry *entry);

@@ -82,7 +82,7 @@ plan_member(sim_node *node, sim_node_plan *plan)
         .id = udpai_str_from(node->id),
         .authority = udpai_str_from(self->authority),
         .timing = timing,
-        .store = {600000, 1000, 1000000, 1 << 30},
+        .store = {600000, 1000, 1000000, 1 << 30, 1000000, 1 << 30, 1000000, 1 << 30},
         .sources = self->sources,
         .n_sources = self->provider.n_descriptors,
         .providers = &self->provider,

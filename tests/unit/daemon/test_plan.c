@@ -77,8 +77,9 @@ sources_and_providers_are_taken_over(void **state)
               "      - {resource_name: core, namespace: com.acme, continuation: CONTINUE}\n"
               "      - config_source: {name: here, path: {path: e}}\n"
               "store: {in_memory: true}\n"
-              "limits: {max_names_per_stream: 7, max_streams: 8, "
-              "max_resources_per_namespace: 3000000}\n"
+              "limits: {max_names_per_stream: 7, max_streams: 8, max_resources: 5, max_bytes: 6,\n"
+              "  max_resources_per_publisher: 3, max_bytes_per_publisher: 4,\n"
+              "  max_resources_per_namespace: 3000000, max_bytes_per_namespace: 2}\n"
               "timing: {sync_timeout: 2s, cycle_timeout: 2.5s}\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test, &(udpai_options){.program = "udpad"});
@@ -107,6 +108,11 @@ sources_and_providers_are_taken_over(void **state)
     assert_int_equal(plan.settings.fanout.max_held, 3000000);
     assert_true(plan.settings.fanout.max_held_bytes > (size_t)190 << 20);
     assert_int_equal(plan.settings.limits.max_streams, 8);
+    assert_int_equal(node->store.max_bytes_per_namespace, 2);
+    assert_int_equal(node->store.max_resources_per_publisher, 3);
+    assert_int_equal(node->store.max_bytes_per_publisher, 4);
+    assert_int_equal(node->store.max_resources, 5);
+    assert_int_equal(node->store.max_bytes, 6);
     assert_int_equal(node->timing.sync_timeout_ms, 2000);
     assert_int_equal(plan.settings.fanout.cycle_timeout_ms, 2500);
     udpai_plan_done(&plan);

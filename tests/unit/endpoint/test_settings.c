@@ -39,9 +39,15 @@ test_limits_are_set(void **state)
 {
     (void)state;
     const udpai_endpoint_settings settings = defaults();
-    assert_true(settings.node.store.max_resources_per_namespace > 0);
-    assert_true(settings.node.store.max_bytes_per_namespace > 0);
-    assert_true(settings.node.store.remember_max > 0);
+    const udpai_store_options *store = &settings.node.store;
+    assert_true(store->max_resources_per_namespace > 0);
+    assert_true(store->max_bytes_per_namespace > 0);
+    assert_true(store->max_resources_per_publisher > 0);
+    assert_true(store->max_bytes_per_publisher > 0);
+    /* One publisher does not fill the node. */
+    assert_true(store->max_resources > store->max_resources_per_publisher);
+    assert_true(store->max_bytes > store->max_bytes_per_publisher);
+    assert_true(store->remember_max > 0);
     assert_true(settings.node.max_changes_ahead > 0);
     assert_true(settings.fanout.max_views > 0);
     assert_true(settings.fanout.max_names > 0);

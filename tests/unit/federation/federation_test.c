@@ -223,7 +223,17 @@ fed_setup(void **state)
         .id = UDPAI_STR("node"),
         .authority = UDPAI_STR("files"),
         .timing = {2000, 15000, 5000, 250, 15000, 30000, 1000, 5000, 30000},
-        .store = {600000, 1000, 1000000, 1 << 30},
+        .store =
+            {
+                .remember_ms = 600000,
+                .remember_max = 1000,
+                .max_resources_per_namespace = 1000000,
+                .max_bytes_per_namespace = 1 << 30,
+                .max_resources_per_publisher = 1000000,
+                .max_bytes_per_publisher = 1 << 30,
+                .max_resources = 1000000,
+                .max_bytes = 1 << 30,
+            },
         .sources = bed->sources,
         .n_sources = FED_SOURCES,
         .providers = &bed->provider,

@@ -304,9 +304,9 @@ a_large_state_takes_its_time_once(void **state)
     uint64_t session = fed_arrive(bed, &alice);
     char *words = malloc(N * 16), *at = words;
     assert_non_null(words);
-    at += sprintf(at, "**");
+    at += snprintf(at, 3, "**");
     for (int i = 0; i < N; i++)
-        at += sprintf(at, " n%d=1", i);
+        at += snprintf(at, 16, " n%d=1", i);
     for (int i = 0; i < 3; i++)
         assert_string_equal(fed_publish_at(bed, session, "CDS", words), "");
     assert_int_equal(udpai_store_n_contributions(udpai_node_store(bed->node)), N);

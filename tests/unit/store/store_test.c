@@ -17,6 +17,10 @@ store_bed_init(store_bed *bed)
         .remember_max = 100,
         .max_resources_per_namespace = 1000,
         .max_bytes_per_namespace = 1 << 20,
+        .max_resources_per_publisher = 1000,
+        .max_bytes_per_publisher = 1 << 20,
+        .max_resources = 1000,
+        .max_bytes = 1 << 20,
     };
     udpai_wheel_init(&bed->wheel, 1000);
     assert_ok(udpai_store_new(&bed->store, &bed->wheel, &bed->options));
@@ -70,6 +74,15 @@ void
 store_bed_eligible(store_bed *bed, udpai_origin *origin, bool eligible)
 {
     assert_ok(udpai_origin_set_eligible(bed->store, origin, UDPAI_STR(TEST_TYPE), eligible));
+}
+
+udpa_err
+store_bed_try(store_bed *bed, udpai_origin *origin, udpa_resource *resource, udpa_error **ret_error)
+{
+    assert_non_null(resource);
+    udpa_err err = udpai_store_put(bed->store, origin, resource, 0, ret_error);
+    udpa_resource_unref(resource);
+    return err;
 }
 
 void

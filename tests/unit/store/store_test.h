@@ -20,7 +20,7 @@ typedef struct store_bed {
     char text[STORE_TEST_TEXT]; /* of the last answer */
 } store_bed;
 
-/* Begins at 1000 ms; remembers for 10 s, 100 floors; namespaces have room for 1000 resources. */
+/* Begins at 1000 ms; remembers for 10 s, 100 floors; each limit is 1000 resources and 1 MiB. */
 void store_bed_init(store_bed *bed);
 void store_bed_done(store_bed *bed);
 /* Turns the clock to then. */
@@ -35,6 +35,11 @@ void store_bed_put_until(store_bed *bed,
                          udpai_origin *origin,
                          udpa_resource *resource,
                          uint64_t deadline_ms);
+/* The same, and may fail. */
+udpa_err store_bed_try(store_bed *bed,
+                       udpai_origin *origin,
+                       udpa_resource *resource,
+                       udpa_error **ret_error);
 void store_bed_withdraw(store_bed *bed, udpai_origin *origin, const char *name);
 void store_bed_eligible(store_bed *bed, udpai_origin *origin, bool eligible);
 /* Takes the changes and says which; valid until the next call. */

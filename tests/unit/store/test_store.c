@@ -133,91 +133,6 @@ test_it_is_known_who_has_something_of_a_type(void **state)
     (void)store_bed_changes(bed);
 }
 
-/* ---- limits ---- */
-
-static udpa_err
-try_put(store_bed *bed, udpai_origin *origin, udpa_resource *resource, udpa_error **ret_error)
-{
-    assert_non_null(resource);
-    udpa_err err = udpai_store_put(bed->store, origin, resource, 0, ret_error);
-    udpa_resource_unref(resource);
-    return err;
-}
-
-static void
-test_a_namespace_holds_so_many(void **state)
-{
-    store_bed *bed = *state;
-    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_FILES, 0);
-    udpai_origin *other = store_bed_origin(bed, "other", UDPAI_ORIGIN_FILES, 1);
-    bed->options.max_resources_per_namespace = 2;
-    udpai_store_set_options(bed->store, &bed->options);
-    PUT(bed, one, "a", .value = "1");
-    PUT(bed, other, "a", .value = "2"); /* contributions are counted, not names */
-    udpa_error *error = NULL;
-    assert_int_equal(try_put(bed, one, RESOURCE("com.acme/b"), &error), UDPA_ERR_LIMIT);
-    assert_non_null(strstr(udpa_error_message(error), "'com.acme' is full: 2 resources of 2"));
-    udpa_error_unref(error);
-    assert_changes(bed, "+a=1");
-    /* Another tenant does not pay for it, nor does what is there. */
-    store_bed_put(bed, one, RESOURCE("com.acme.sub/b", .value = "1"));
-    PUT(bed, one, "a", .value = "3");
-    assert_changes(bed, "+a=3 +com.acme.sub/b=1");
-    store_bed_withdraw(bed, other, "com.acme/a");
-    PUT(bed, one, "b", .value = "1");
-    assert_changes(bed, "+b=1");
-}
-
-static void
-test_a_namespace_holds_so_many_bytes(void **state)
-{
-    store_bed *bed = *state;
-    udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_FILES, 0);
-    udpa_resource *small = RESOURCE("com.acme/a", .value = "small");
-    udpa_resource *large = RESOURCE("com.acme/a", .value = "quite a bit larger than small");
-    bed->options.max_bytes_per_namespace = udpai_resource_footprint(large);
-    udpai_store_set_options(bed->store, &bed->options);
-    store_bed_put(bed, origin, small);
-    udpa_error *error = NULL;
-    assert_int_equal(try_put(bed, origin, RESOURCE("com.acme/b"), &error), UDPA_ERR_LIMIT);
-    assert_non_null(strstr(udpa_error_message(error), "bytes of"));
-    udpa_error_unref(error);
-    store_bed_put(bed, origin, large);
-    assert_int_equal(try_put(bed, origin,
-                             RESOURCE("com.acme/a", .value = "even larger than the other, by far"),
-                             NULL),
-                     UDPA_ERR_LIMIT);
-    assert_changes(bed, "+a=quite a bit larger than small");
-    /* What shrinks is let in even where there is too much already. */
-    bed->options.max_bytes_per_namespace = 1;
-    udpai_store_set_options(bed->store, &bed->options);
-    PUT(bed, origin, "a", .value = "small");
-    assert_changes(bed, "+a=small");
-}
-
-/* What was refused leaves no account of its namespace behind. */
-static void
-test_a_refusal_leaves_nothing(void **state)
-{
-    store_bed *bed = *state;
-    udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_FILES, 0);
-    bed->options.max_resources_per_namespace = 0;
-    udpai_store_set_options(bed->store, &bed->options);
-    unsigned long before = udpai_alloc_live();
-    assert_int_equal(try_put(bed, origin, RESOURCE("com.acme/b"), NULL), UDPA_ERR_LIMIT);
-    assert_changes(bed, "");
-    /* Tables keep their room: not more than one each. */
-    unsigned long after = udpai_alloc_live();
-    for (size_t i = 0; i < 100; i++) {
-        char name[32];
-        (void)snprintf(name, sizeof(name), "n%zu.x/b", i);
-        assert_int_equal(try_put(bed, origin, RESOURCE(name), NULL), UDPA_ERR_LIMIT);
-        assert_changes(bed, "");
-    }
-    assert_int_equal(udpai_alloc_live(), after);
-    assert_true(after <= before + 2);
-}
-
 /* ---- looking ---- */
 
 static bool
@@ -387,9 +302,6 @@ main(void)
         store_test(test_it_is_known_who_has_something_of_a_type),
         store_test(test_what_is_not_there_is_withdrawn_without_a_word),
         store_test(test_all_of_a_scope_is_withdrawn_but_what_is_kept),
-        store_test(test_a_namespace_holds_so_many),
-        store_test(test_a_namespace_holds_so_many_bytes),
-        store_test(test_a_refusal_leaves_nothing),
         store_test(test_contributions_of_a_name_are_shown_best_first),
         store_test(test_what_is_effective_is_shown_by_type_and_prefix),
         store_test(test_one_contribution_is_found),
