@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes how much room: each namespace, each origin, all publishers, and all there is. Every
- * contribution is counted in each of them; what would go beyond a limit of one is refused. */
+ * contribution is counted in each of them, and so is what was told and has no contribution any more
+ * until it is told to be gone; what would go beyond a limit of one is refused. */
 #include "store/store_internal.h"
+
+#include <stdio.h>
 
 #include "base/error.h"
 #include "model/name.h"
+
+/* A resource that comes, and what goes for it; NULL: nothing. */
+struct exchange {
+    const udpai_origin *origin;
+    const udpa_resource *comes, *old;
+    const udpa_resource *told; /* what was held back of the name, if this takes its place */
+    const udpai_origin *told_by;
+};
 
 /* One of the limits that a contribution meets. */
 struct limit {
     const char *kind; /* of whom it is, … */
     udpai_str name;   /* … and which; empty: there is but one */
-    udpai_use used;
+    udpai_use used, freed;
     uint64_t max_resources, max_bytes;
     const char *option; /* what their names in the configuration end with */
 };
+
+typedef void (*count_fn)(udpai_use *use, const udpa_resource *resource);
 
 static void
 add(udpai_use *use, const udpa_resource *resource)
@@ -27,6 +40,20 @@ subtract(udpai_use *use, const udpa_resource *resource)
 {
     use->n--;
     use->bytes -= udpai_resource_footprint(resource);
+}
+
+static void
+add_held(udpai_use *use, const udpa_resource *resource)
+{
+    add(use, resource);
+    use->n_held++;
+}
+
+static void
+subtract_held(udpai_use *use, const udpa_resource *resource)
+{
+    subtract(use, resource);
+    use->n_held--;
 }
 
 static bool
@@ -73,51 +100,74 @@ udpai_store_close_account(udpai_store *store, const udpa_resource *resource)
 
 /* ---- limits ---- */
 
+/* Used, at most, and what more is wanted. */
+struct amount {
+    uint64_t used, max, more;
+    const char *unit;
+};
+
 static udpa_err
 refuse(const struct limit *limit,
-       const udpa_resource *resource,
-       const char *unit,
-       const uint64_t used_max_more[3],
+       const struct exchange *exchange,
+       const struct amount *amount,
        udpa_error **ret_error)
 {
+    char held[128] = "";
     const char *quote = limit->name.len ? "'" : "";
+    if (limit->used.n_held)
+        (void)snprintf(held, sizeof(held),
+                       "; this counts %zu removed resources, which stay until every source that "
+                       "may have them has spoken",
+                       limit->used.n_held);
     return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                       "'%s' finds no room: %s%s%.*s%s is full: %llu %s of %llu, and this takes "
-                      "%llu more (limits.max_%s%s): take something away, or raise the limit",
-                      udpa_resource_name(resource), limit->kind, quote, (int)limit->name.len,
+                      "%llu more (limits.max_%s%s)%s: take something away, or raise the limit",
+                      udpa_resource_name(exchange->comes), limit->kind, quote, (int)limit->name.len,
                       limit->name.len ? limit->name.data : "", quote,
-                      (unsigned long long)used_max_more[0], unit,
-                      (unsigned long long)used_max_more[1], (unsigned long long)used_max_more[2],
-                      unit, limit->option);
+                      (unsigned long long)amount->used, amount->unit,
+                      (unsigned long long)amount->max, (unsigned long long)amount->more,
+                      amount->unit, limit->option, held);
 }
 
 /* Only what grows is stopped: what is too much already may be replaced by no more. */
 static udpa_err
-check(const struct limit *limit,
-      const udpa_resource *resource,
-      const udpa_resource *old,
-      udpa_error **ret_error)
+check(const struct limit *limit, const struct exchange *exchange, udpa_error **ret_error)
 {
     udpai_use after = limit->used;
-    add(&after, resource);
-    if (old)
-        subtract(&after, old);
-    uint64_t n[] = {limit->used.n, limit->max_resources, after.n - limit->used.n};
-    uint64_t bytes[] = {limit->used.bytes, limit->max_bytes, after.bytes - limit->used.bytes};
+    add(&after, exchange->comes);
+    after.n -= limit->freed.n;
+    after.bytes -= limit->freed.bytes;
+    const struct amount amounts[] = {
+        {limit->used.n, limit->max_resources, after.n - limit->used.n, "resources"},
+        {limit->used.bytes, limit->max_bytes, after.bytes - limit->used.bytes, "bytes"},
+    };
     if (after.n > limit->used.n && after.n > limit->max_resources)
-        return refuse(limit, resource, "resources", n, ret_error);
+        return refuse(limit, exchange, &amounts[0], ret_error);
     if (after.bytes > limit->used.bytes && after.bytes > limit->max_bytes)
-        return refuse(limit, resource, "bytes", bytes, ret_error);
+        return refuse(limit, exchange, &amounts[1], ret_error);
     return UDPA_OK;
 }
 
-static struct limit
-limit_of_namespace(const udpai_store *store, const udpai_namespace_use *account)
+static udpai_use
+freed(const struct exchange *exchange, bool with_told)
 {
+    udpai_use use = {0};
+    if (exchange->old)
+        add(&use, exchange->old);
+    if (exchange->told && with_told)
+        add(&use, exchange->told);
+    return use;
+}
+
+static struct limit
+limit_of_namespace(const udpai_store *store, const struct exchange *exchange)
+{
+    const udpai_namespace_use *account = find_account(store, exchange->comes);
     return (struct limit){
         .kind = "namespace ",
         .name = udpai_bytes_view(account->name),
         .used = account->use,
+        .freed = freed(exchange, true),
         .max_resources = store->options.max_resources_per_namespace,
         .max_bytes = store->options.max_bytes_per_namespace,
         .option = "_per_namespace",
@@ -125,12 +175,13 @@ limit_of_namespace(const udpai_store *store, const udpai_namespace_use *account)
 }
 
 static struct limit
-limit_of_publisher(const udpai_store *store, const udpai_origin *origin)
+limit_of_publisher(const udpai_store *store, const struct exchange *exchange)
 {
     return (struct limit){
         .kind = "origin ",
-        .name = udpai_origin_key(origin),
-        .used = origin->use,
+        .name = udpai_origin_key(exchange->origin),
+        .used = exchange->origin->use,
+        .freed = freed(exchange, exchange->told_by == exchange->origin),
         .max_resources = store->options.max_resources_per_publisher,
         .max_bytes = store->options.max_bytes_per_publisher,
         .option = "_per_publisher",
@@ -140,51 +191,58 @@ limit_of_publisher(const udpai_store *store, const udpai_origin *origin)
 /* Publishers have what the others leave, and none of the others finds less room for what publishers
  * hold: what is configured here does not pay for what anybody sends. */
 static struct limit
-limit_of_node(const udpai_store *store, const udpai_origin *origin)
+limit_of_node(const udpai_store *store, const struct exchange *exchange)
 {
     struct limit limit = {
         .kind = "this node",
         .used = store->use,
+        .freed = freed(exchange, true),
         .max_resources = store->options.max_resources,
         .max_bytes = store->options.max_bytes,
         .option = "",
     };
-    if (!is_publisher(origin)) {
+    if (!is_publisher(exchange->origin)) {
         limit.kind = "this node, publishers left out,";
         limit.used.n -= store->publishers.n;
+        limit.used.n_held -= store->publishers.n_held;
         limit.used.bytes -= store->publishers.bytes;
+        limit.freed = freed(exchange, exchange->told && !is_publisher(exchange->told_by));
     }
     return limit;
 }
 
 static udpa_err
-check_all(const udpai_store *store,
-          const udpai_origin *origin,
-          const udpa_resource *resource,
-          const udpa_resource *old,
-          udpa_error **ret_error)
+check_all(const udpai_store *store, const struct exchange *exchange, udpa_error **ret_error)
 {
-    struct limit limit = limit_of_namespace(store, find_account(store, resource));
-    udpa_err err = check(&limit, resource, old, ret_error);
-    if (err == UDPA_OK && is_publisher(origin)) {
-        limit = limit_of_publisher(store, origin);
-        err = check(&limit, resource, old, ret_error);
+    struct limit limit = limit_of_namespace(store, exchange);
+    udpa_err err = check(&limit, exchange, ret_error);
+    if (err == UDPA_OK && is_publisher(exchange->origin)) {
+        limit = limit_of_publisher(store, exchange);
+        err = check(&limit, exchange, ret_error);
     }
-    limit = limit_of_node(store, origin);
-    return err == UDPA_OK ? check(&limit, resource, old, ret_error) : err;
+    if (err != UDPA_OK)
+        return err;
+    limit = limit_of_node(store, exchange);
+    return check(&limit, exchange, ret_error);
 }
 
 udpa_err
 udpai_store_make_room(udpai_store *store,
+                      const udpai_store_entry *entry,
                       const udpai_origin *origin,
                       const udpa_resource *resource,
-                      const udpa_resource *old,
                       udpa_error **ret_error)
 {
+    const udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
+    struct exchange exchange = {origin, resource, stored ? stored->resource : NULL, NULL, NULL};
+    if (entry->told_is_held && udpai_store_would_count(entry, origin, resource)) {
+        exchange.told = entry->told;
+        exchange.told_by = entry->told_by;
+    }
     if (!open_account(store, resource))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     /* What was kept had been let in; limits that are lower now do not take it away. */
-    udpa_err err = store->loading ? UDPA_OK : check_all(store, origin, resource, old, ret_error);
+    udpa_err err = store->loading ? UDPA_OK : check_all(store, &exchange, ret_error);
     if (err != UDPA_OK)
         udpai_store_close_account(store, resource);
     return err;
@@ -192,25 +250,62 @@ udpai_store_make_room(udpai_store *store,
 
 /* ---- counting ---- */
 
+static void
+count(udpai_store *store, udpai_origin *origin, const udpa_resource *resource, count_fn change)
+{
+    change(&find_account(store, resource)->use, resource);
+    change(&origin->use, resource);
+    change(&store->use, resource);
+    if (is_publisher(origin))
+        change(&store->publishers, resource);
+}
+
 void
 udpai_store_charge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource)
 {
-    add(&find_account(store, resource)->use, resource);
-    add(&origin->use, resource);
-    add(&store->use, resource);
-    if (is_publisher(origin))
-        add(&store->publishers, resource);
+    count(store, origin, resource, add);
 }
 
 void
 udpai_store_discharge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource)
 {
-    subtract(&find_account(store, resource)->use, resource);
+    count(store, origin, resource, subtract);
     udpai_store_close_account(store, resource);
-    subtract(&origin->use, resource);
-    subtract(&store->use, resource);
-    if (is_publisher(origin))
-        subtract(&store->publishers, resource);
+}
+
+static bool
+is_contributed(const udpai_store_entry *entry, const udpa_resource *resource)
+{
+    for (size_t i = 0; i < entry->contributions.n; i++)
+        if (entry->contributions.items[i]->resource == resource)
+            return true;
+    return false;
+}
+
+udpa_err
+udpai_store_hold_told(udpai_store *store, udpai_store_entry *entry)
+{
+    if (is_contributed(entry, entry->told)) {
+        udpai_store_let_go_told(store, entry);
+        return UDPA_OK;
+    }
+    if (entry->told_is_held)
+        return UDPA_OK;
+    if (!open_account(store, entry->told))
+        return UDPA_ERR_NOMEM;
+    count(store, entry->told_by, entry->told, add_held);
+    entry->told_is_held = true;
+    return UDPA_OK;
+}
+
+void
+udpai_store_let_go_told(udpai_store *store, udpai_store_entry *entry)
+{
+    if (!entry->told_is_held)
+        return;
+    count(store, entry->told_by, entry->told, subtract_held);
+    udpai_store_close_account(store, entry->told);
+    entry->told_is_held = false;
 }
 
 void
@@ -220,9 +315,11 @@ udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_c
     origin->rank = rank;
     if (was_publisher && !is_publisher(origin)) {
         store->publishers.n -= origin->use.n;
+        store->publishers.n_held -= origin->use.n_held;
         store->publishers.bytes -= origin->use.bytes;
     } else if (!was_publisher && is_publisher(origin)) {
         store->publishers.n += origin->use.n;
+        store->publishers.n_held += origin->use.n_held;
         store->publishers.bytes += origin->use.bytes;
     }
 }

@@ -64,32 +64,40 @@ note_told(udpai_store_entry *entry, const udpai_change *change)
 }
 
 /* A source that has not spoken yet may have it. */
-static bool
-must_stay(const udpai_store_entry *entry)
+bool
+udpai_store_must_stay(const udpai_store_entry *entry)
 {
     const udpai_store *store = entry->type->store;
-    return store->certain && !store->certain(store->certain_userdata, entry->told);
+    return entry->told && store->certain && !store->certain(store->certain_userdata, entry->told);
+}
+
+/* What was effective, if it is still here, goes on keeping older generations out. */
+static udpa_err
+hold_back(udpai_store *store, udpai_store_entry *entry)
+{
+    udpa_err err = udpai_store_hold_told(store, entry);
+    udpai_list_append(err == UDPA_OK ? &store->held_back : &store->dirty, &entry->dirty);
+    return err;
 }
 
 static udpa_err
-tell(udpai_store_entry *entry, udpai_change_set *set)
+tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
 {
     udpai_change change;
     udpai_stored *now = udpai_store_select(entry);
     udpai_list_remove(&entry->dirty);
-    if (!now && entry->told && must_stay(entry)) {
-        /* What was effective, if it is still here, goes on keeping older generations out. */
-        udpai_list_append(&entry->type->store->held_back, &entry->dirty);
-        return UDPA_OK;
+    if (!now && udpai_store_must_stay(entry))
+        return hold_back(store, entry);
+    bool is_news = describe(entry, now, &change);
+    udpa_err err = is_news ? udpai_change_set_add(set, &change) : UDPA_OK;
+    if (err != UDPA_OK) {
+        udpai_list_prepend(&store->dirty, &entry->dirty);
+        return err;
     }
-    if (describe(entry, now, &change)) {
-        udpa_err err = udpai_change_set_add(set, &change);
-        if (err != UDPA_OK) {
-            udpai_list_prepend(&entry->type->store->dirty, &entry->dirty);
-            return err;
-        }
+    udpai_store_let_go_told(store, entry);
+    if (is_news)
         note_told(entry, &change);
-    }
+    entry->told_by = now ? now->origin : NULL;
     entry->effective = now;
     return UDPA_OK;
 }
@@ -117,7 +125,7 @@ udpai_store_take_changes(udpai_store *store, udpai_change_set **ret_set)
     udpa_err err = set ? UDPA_OK : UDPA_ERR_NOMEM;
     while (err == UDPA_OK && !udpai_list_empty(&store->dirty)) {
         udpai_store_entry *entry = UDPAI_LIST_ENTRY(store->dirty.next, udpai_store_entry, dirty);
-        err = tell(entry, set);
+        err = tell(store, entry, set);
         if (err == UDPA_OK && !udpai_list_linked(&entry->dirty))
             udpai_store_release_entry(store, entry);
     }

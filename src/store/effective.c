@@ -73,24 +73,46 @@ compare_within_class(const udpai_stored *a, const udpai_stored *b)
     return order ? order : compare_origins(a->origin, b->origin);
 }
 
-bool
-udpai_store_is_superseded(const udpai_stored *stored)
+static bool
+is_outlived(const udpai_store_entry *entry, const udpa_resource *resource)
 {
-    const udpai_store_entry *entry = stored->entry;
     for (size_t i = 0; i < entry->floors.n; i++) {
         const udpai_floor *floor = entry->floors.items[i];
-        if (floor->generation > udpa_resource_generation(stored->resource) &&
-            udpai_store_comparable(floor->seen, stored->resource))
+        if (floor->generation > udpa_resource_generation(resource) &&
+            udpai_store_comparable(floor->seen, resource))
             return true;
     }
     return false;
 }
 
+bool
+udpai_store_is_superseded(const udpai_stored *stored)
+{
+    return is_outlived(stored->entry, stored->resource);
+}
+
+bool
+udpai_store_would_count(const udpai_store_entry *entry,
+                        const udpai_origin *origin,
+                        const udpa_resource *resource)
+{
+    return udpai_origin_is_eligible(origin, udpai_store_type_url(entry->type)) &&
+           !is_outlived(entry, resource);
+}
+
 static bool
 is_eligible(const udpai_stored *stored)
 {
-    return udpai_origin_is_eligible(stored->origin, udpai_store_type_url(stored->entry->type)) &&
-           !udpai_store_is_superseded(stored);
+    return udpai_store_would_count(stored->entry, stored->origin, stored->resource);
+}
+
+bool
+udpai_store_has_any(const udpai_store_entry *entry)
+{
+    for (size_t i = 0; i < entry->contributions.n; i++)
+        if (is_eligible(entry->contributions.items[i]))
+            return true;
+    return false;
 }
 
 /* What is effective stays, though its origin no longer counts, as long as whoever counts for the

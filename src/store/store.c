@@ -131,6 +131,17 @@ udpai_store_set_loading(udpai_store *store, bool loading)
 
 /* ---- contributions ---- */
 
+/* What was told and counts for nobody any more takes room as long as it stays; to be called while
+ * something else is in its namespace, so that it cannot fail. */
+static void
+settle_told(udpai_store *store, udpai_store_entry *entry)
+{
+    if (entry->told && !udpai_store_has_any(entry) && udpai_store_must_stay(entry))
+        (void)udpai_store_hold_told(store, entry);
+    else
+        udpai_store_let_go_told(store, entry);
+}
+
 static void
 take_out(udpai_store *store, udpai_stored *stored)
 {
@@ -145,6 +156,7 @@ take_out(udpai_store *store, udpai_stored *stored)
     udpai_timer_cancel(&stored->expiry);
     stored->origin->n_contributions--;
     store->n_contributions--;
+    settle_told(store, entry);
     udpai_store_discharge(store, stored->origin, stored->resource);
     udpa_resource_unref(stored->resource);
     udpai_free(stored);
@@ -229,8 +241,7 @@ udpai_store_put(udpai_store *store,
     udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
     if (is_outdated(stored, resource))
         return UDPA_OK;
-    const udpa_resource *old = stored ? stored->resource : NULL;
-    udpa_err err = udpai_store_make_room(store, origin, resource, old, ret_error);
+    udpa_err err = udpai_store_make_room(store, entry, origin, resource, ret_error);
     if (err == UDPA_OK && !stored && !(stored = add_stored(store, origin, entry))) {
         udpai_store_close_account(store, resource);
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -240,6 +251,7 @@ udpai_store_put(udpai_store *store,
         return err;
     }
     replace_resource(store, stored, resource);
+    settle_told(store, entry);
     set_deadline(store, stored, deadline_ms);
     keep(store, stored);
     udpai_store_mark_dirty(store, entry);
@@ -282,16 +294,41 @@ udpai_store_withdraw_all(udpai_store *store,
 /* ---- taking it down ---- */
 
 static void
-free_origin(udpai_store *store, udpai_origin *origin)
+free_contributions(udpai_store *store)
 {
-    UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions)
-        take_out(store, UDPAI_LIST_ENTRY(node, udpai_stored, in_origin));
-    for (size_t i = 0; i < origin->eligibilities.n; i++)
-        udpa_bytes_unref(origin->eligibilities.items[i].type);
-    udpai_vector_done(&origin->eligibilities);
-    udpa_bytes_unref(origin->node_id);
-    udpa_bytes_unref(origin->key);
-    udpai_free(origin);
+    size_t at = 0;
+    udpai_origin *origin;
+    while ((origin = udpai_map_next(&store->origins, &at)))
+        UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions)
+            take_out(store, UDPAI_LIST_ENTRY(node, udpai_stored, in_origin));
+}
+
+/* Whatever an entry had is gone, and so all are dirty. */
+static void
+free_entries(udpai_store *store)
+{
+    udpai_store_recheck_removals(store);
+    UDPAI_LIST_FOREACH_SAFE (node, &store->dirty) {
+        udpai_store_entry *entry = UDPAI_LIST_ENTRY(node, udpai_store_entry, dirty);
+        udpai_store_let_go_told(store, entry);
+        entry->told = udpa_resource_unref(entry->told);
+        udpai_store_release_entry(store, entry);
+    }
+}
+
+static void
+free_origins(udpai_store *store)
+{
+    size_t at = 0;
+    udpai_origin *origin;
+    while ((origin = udpai_map_next(&store->origins, &at))) {
+        for (size_t i = 0; i < origin->eligibilities.n; i++)
+            udpa_bytes_unref(origin->eligibilities.items[i].type);
+        udpai_vector_done(&origin->eligibilities);
+        udpa_bytes_unref(origin->node_id);
+        udpa_bytes_unref(origin->key);
+        udpai_free(origin);
+    }
 }
 
 udpai_store *
@@ -299,21 +336,15 @@ udpai_store_free(udpai_store *store)
 {
     if (!store)
         return NULL;
-    size_t at = 0;
-    udpai_origin *origin;
-    while ((origin = udpai_map_next(&store->origins, &at)))
-        free_origin(store, origin);
+    store->certain = NULL; /* whoever knew may be gone */
+    free_contributions(store);
     while (!udpai_list_empty(&store->floors)) {
         udpai_floor *floor = UDPAI_LIST_ENTRY(store->floors.next, udpai_floor, in_store);
         udpai_store_mark_dirty(store, floor->entry);
         udpai_store_forget(store, floor);
     }
-    udpai_store_recheck_removals(store);
-    UDPAI_LIST_FOREACH_SAFE (node, &store->dirty) {
-        udpai_store_entry *entry = UDPAI_LIST_ENTRY(node, udpai_store_entry, dirty);
-        entry->told = udpa_resource_unref(entry->told);
-        udpai_store_release_entry(store, entry);
-    }
+    free_entries(store);
+    free_origins(store);
     udpai_map_done(&store->types);
     udpai_map_done(&store->origins);
     udpai_map_done(&store->namespaces);

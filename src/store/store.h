@@ -52,8 +52,8 @@ UDPA_DEFINE_CLEANUP(udpai_store, udpai_store_free)
 /* What may change at run time. */
 void udpai_store_set_options(udpai_store *store, const udpai_store_options *options);
 
-/* May it be told that this resource is not there any more? Until it may, it stays. Without such a
- * function: always. */
+/* May it be told that this resource is not there any more? Until it may, it stays, and takes the
+ * room that it had. Without such a function: always. */
 typedef bool (*udpai_store_certain_fn)(void *userdata, const udpa_resource *last);
 void udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void *userdata);
 /* The answers of that function may have changed. */

@@ -12,7 +12,7 @@ typedef struct udpai_stored udpai_stored;
 
 /* So many resources, and bytes of them. */
 typedef struct udpai_use {
-    size_t n;
+    size_t n, n_held; /* held back: removed, but not told to be */
     uint64_t bytes;
 } udpai_use;
 
@@ -43,7 +43,9 @@ struct udpai_store_entry {
     /* What was last told in a change set. */
     udpa_resource *told;
     udpa_bytes *told_node;
+    udpai_origin *told_by;
     uint64_t told_deadline_ms;
+    bool told_is_held;       /* no contribution any more, and counted by itself */
     udpai_stored *effective; /* NULL: none */
 };
 
@@ -119,27 +121,40 @@ udpai_stored *udpai_store_entry_of_origin(const udpai_store_entry *entry,
                                           const udpai_origin *origin);
 
 /* account.c: who takes how much room. */
-/* Is there room for the resource where the origin's `old` (NULL: nothing) goes? Then its namespace
- * has an account: charge it, or close the account again. */
+/* Is there room for the resource in the place of what the origin has in this entry? Then its
+ * namespace has an account: charge it, or close the account again. */
 udpa_err udpai_store_make_room(udpai_store *store,
+                               const udpai_store_entry *entry,
                                const udpai_origin *origin,
                                const udpa_resource *resource,
-                               const udpa_resource *old,
                                udpa_error **ret_error);
 /* Closes the account of the resource's namespace if nothing is in it. */
 void udpai_store_close_account(udpai_store *store, const udpa_resource *resource);
 void udpai_store_charge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource);
 void udpai_store_discharge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource);
+/* What was told takes room until it is told to be gone, unless a contribution is it. Cannot fail
+ * while its namespace holds something. */
+udpa_err udpai_store_hold_told(udpai_store *store, udpai_store_entry *entry);
+void udpai_store_let_go_told(udpai_store *store, udpai_store_entry *entry);
 /* Sets the rank; what the origin holds may be that of a publisher from now on, or not any more. */
 void udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_class rank);
 
 /* effective.c: which contribution counts. */
 udpai_stored *udpai_store_select(const udpai_store_entry *entry);
 bool udpai_store_is_superseded(const udpai_stored *stored);
+/* Would it count as the origin's contribution? */
+bool udpai_store_would_count(const udpai_store_entry *entry,
+                             const udpai_origin *origin,
+                             const udpa_resource *resource);
+/* Is there a contribution that counts? */
+bool udpai_store_has_any(const udpai_store_entry *entry);
 /* Can the generations of two resources of one authority be compared? */
 bool udpai_store_comparable(const udpa_resource *a, const udpa_resource *b);
 /* Order of preference among contributions of one entry; below zero: a before b. */
 int udpai_store_compare(const udpai_stored *a, const udpai_stored *b);
+
+/* changes.c: is it told, and not certain to be gone? */
+bool udpai_store_must_stay(const udpai_store_entry *entry);
 
 /* floor.c */
 void udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone);
