@@ -137,6 +137,7 @@ udpai_peer_origin(udpai_node *node, udpai_peer *peer)
     udpai_str id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
     peer->origin = make_origin(node, peer, id);
     if (peer->origin) {
+        udpai_origin_ref(peer->origin);
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node_id = NULL;
         udpai_origin_set_durable(peer->origin, node->is_durable);
         if (peer->is_node && udpa_bytes_new(&node_id, id.data, id.len) == UDPA_OK)
@@ -146,8 +147,9 @@ udpai_peer_origin(udpai_node *node, udpai_peer *peer)
 }
 
 static void
-free_peer(udpai_peer *peer)
+free_peer(udpai_node *node, udpai_peer *peer)
 {
+    udpai_origin_unref(node->store, peer->origin);
     udpai_identity_unref(peer->identity);
     udpa_bytes_unref(peer->address);
     udpai_node_info_unref(peer->info);
@@ -166,7 +168,7 @@ udpai_peer_closed(udpai_node *node, udpai_report *report)
         udpai_source_closed(source, report->error);
     udpai_publishing_ended(node, report->session, report->error);
     if (peer)
-        free_peer(peer);
+        free_peer(node, peer);
 }
 
 void
@@ -175,6 +177,6 @@ udpai_peers_free(udpai_node *node)
     size_t at = 0;
     udpai_peer *peer;
     while ((peer = udpai_map_next(&node->peers, &at)))
-        free_peer(peer);
+        free_peer(node, peer);
     udpai_map_done(&node->peers);
 }

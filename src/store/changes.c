@@ -97,7 +97,9 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
     udpai_store_let_go_told(store, entry);
     if (is_news)
         note_told(entry, &change);
-    entry->told_by = now ? now->origin : NULL;
+    udpai_origin *told_by = now ? udpai_origin_ref(now->origin) : NULL;
+    udpai_origin_unref(store, entry->told_by);
+    entry->told_by = told_by;
     entry->effective = now;
     return UDPA_OK;
 }
@@ -119,6 +121,7 @@ udpa_err
 udpai_store_take_changes(udpai_store *store, udpai_change_set **ret_set)
 {
     *ret_set = NULL;
+    udpai_store_drop_idle(store);
     if (udpai_list_empty(&store->dirty))
         return UDPA_OK;
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/store_internal.h"
 
+static udpai_origin *
+free_origin(udpai_origin *origin)
+{
+    for (size_t i = 0; i < origin->eligibilities.n; i++)
+        udpa_bytes_unref(origin->eligibilities.items[i].type);
+    udpai_vector_done(&origin->eligibilities);
+    udpai_list_remove(&origin->idle);
+    udpa_bytes_unref(origin->node_id);
+    udpa_bytes_unref(origin->key);
+    udpai_free(origin);
+    return NULL;
+}
+
 udpai_origin *
 udpai_store_find_origin(udpai_store *store, udpai_str key)
 {
@@ -18,13 +31,62 @@ udpai_store_origin(udpai_store *store, udpai_str key)
         return NULL;
     origin->rank = UDPAI_ORIGIN_PUBLISHER;
     udpai_list_init(&origin->contributions);
-    if (udpa_bytes_new(&origin->key, key.data, key.len) == UDPA_OK) {
-        if (udpai_map_add(&store->origins, origin))
-            return origin;
-        udpa_bytes_unref(origin->key);
-    }
-    udpai_free(origin);
+    udpai_list_init(&origin->idle);
+    if (udpa_bytes_new(&origin->key, key.data, key.len) != UDPA_OK ||
+        !udpai_map_add(&store->origins, origin))
+        return free_origin(origin);
+    udpai_store_note_idle(store, origin);
+    return origin;
+}
+
+static void
+drop_if_unused(udpai_store *store, udpai_origin *origin)
+{
+    if (origin->rank != UDPAI_ORIGIN_PUBLISHER || origin->refs ||
+        !udpai_list_empty(&origin->contributions))
+        return;
+    udpai_map_remove(&store->origins, udpai_origin_key(origin));
+    free_origin(origin);
+}
+
+udpai_origin *
+udpai_origin_ref(udpai_origin *origin)
+{
+    origin->refs++;
+    return origin;
+}
+
+udpai_origin *
+udpai_origin_unref(udpai_store *store, udpai_origin *origin)
+{
+    if (origin && --origin->refs == 0)
+        drop_if_unused(store, origin);
     return NULL;
+}
+
+void
+udpai_store_note_idle(udpai_store *store, udpai_origin *origin)
+{
+    udpai_list_remove(&origin->idle);
+    udpai_list_append(&store->idle, &origin->idle);
+}
+
+void
+udpai_store_drop_idle(udpai_store *store)
+{
+    udpai_list *node;
+    while ((node = udpai_list_pop(&store->idle)))
+        drop_if_unused(store, UDPAI_LIST_ENTRY(node, udpai_origin, idle));
+}
+
+void
+udpai_store_free_origins(udpai_store *store)
+{
+    size_t at = 0;
+    udpai_origin *origin;
+    while ((origin = udpai_map_next(&store->origins, &at)))
+        free_origin(origin);
+    udpai_map_done(&store->origins);
 }
 
 udpai_str
@@ -72,6 +134,7 @@ udpai_origin_set_rank(udpai_store *store,
         return;
     udpai_store_change_rank(store, origin, rank);
     origin->order = order;
+    udpai_store_note_idle(store, origin); /* it may have become one of those that go */
     mark_contributions_dirty(store, origin, (udpai_str){0});
 }
 

@@ -36,6 +36,7 @@ udpai_store_new(udpai_store **ret_store, udpai_wheel *wheel, const udpai_store_o
     udpai_list_init(&store->dirty);
     udpai_list_init(&store->held_back);
     udpai_list_init(&store->floors);
+    udpai_list_init(&store->idle);
     *ret_store = store;
     return UDPA_OK;
 }
@@ -154,7 +155,8 @@ take_out(udpai_store *store, udpai_stored *stored)
     udpai_store_mark_dirty(store, entry);
     udpai_list_remove(&stored->in_origin);
     udpai_timer_cancel(&stored->expiry);
-    stored->origin->n_contributions--;
+    if (--stored->origin->n_contributions == 0)
+        udpai_store_note_idle(store, stored->origin);
     store->n_contributions--;
     settle_told(store, entry);
     udpai_store_discharge(store, stored->origin, stored->resource);
@@ -312,22 +314,8 @@ free_entries(udpai_store *store)
         udpai_store_entry *entry = UDPAI_LIST_ENTRY(node, udpai_store_entry, dirty);
         udpai_store_let_go_told(store, entry);
         entry->told = udpa_resource_unref(entry->told);
+        entry->told_by = udpai_origin_unref(store, entry->told_by);
         udpai_store_release_entry(store, entry);
-    }
-}
-
-static void
-free_origins(udpai_store *store)
-{
-    size_t at = 0;
-    udpai_origin *origin;
-    while ((origin = udpai_map_next(&store->origins, &at))) {
-        for (size_t i = 0; i < origin->eligibilities.n; i++)
-            udpa_bytes_unref(origin->eligibilities.items[i].type);
-        udpai_vector_done(&origin->eligibilities);
-        udpa_bytes_unref(origin->node_id);
-        udpa_bytes_unref(origin->key);
-        udpai_free(origin);
     }
 }
 
@@ -344,9 +332,8 @@ udpai_store_free(udpai_store *store)
         udpai_store_forget(store, floor);
     }
     free_entries(store);
-    free_origins(store);
+    udpai_store_free_origins(store);
     udpai_map_done(&store->types);
-    udpai_map_done(&store->origins);
     udpai_map_done(&store->namespaces);
     udpai_durable_batch_free(store->durable);
     udpai_free(store);

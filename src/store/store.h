@@ -61,8 +61,18 @@ void udpai_store_recheck_removals(udpai_store *store);
 
 /* ---- origins ---- */
 
+/* Publishers come and go, under names that they give themselves: an origin of rank PUBLISHER, which
+ * is the rank of a new one, goes when nobody holds it, it has no contributions, and nothing that
+ * was told and not taken back was its; but not before the next take_changes(), unless it is let go
+ * by the last who held it. Whoever keeps a pointer beyond that must hold the origin. Those of the
+ * other ranks stay as long as the store, and need not be held. */
+
 /* Finds the origin of this key, or makes it; NULL without memory. Owned by the store. */
 udpai_origin *udpai_store_origin(udpai_store *store, udpai_str key);
+/* Holds the origin, but not the store: when that goes, so do all. */
+udpai_origin *udpai_origin_ref(udpai_origin *origin);
+/* Lets it go; NULL does nothing. Returns NULL. */
+udpai_origin *udpai_origin_unref(udpai_store *store, udpai_origin *origin);
 /* Finds it, or NULL. */
 udpai_origin *udpai_store_find_origin(udpai_store *store, udpai_str key);
 udpai_str udpai_origin_key(const udpai_origin *origin);

@@ -43,7 +43,7 @@ struct udpai_store_entry {
     /* What was last told in a change set. */
     udpa_resource *told;
     udpa_bytes *told_node;
-    udpai_origin *told_by;
+    udpai_origin *told_by; /* a reference */
     uint64_t told_deadline_ms;
     bool told_is_held;       /* no contribution any more, and counted by itself */
     udpai_stored *effective; /* NULL: none */
@@ -66,12 +66,14 @@ struct udpai_origin {
     udpa_bytes *key;
     udpai_origin_class rank;
     unsigned order;
+    size_t refs; /* whoever holds it, and entries that told what it had */
     bool durable;
     udpa_bytes *node_id;
     UDPAI_VECTOR(udpai_eligibility) eligibilities;
     udpai_list contributions;
     size_t n_contributions;
     udpai_use use;
+    udpai_list idle; /* in the store's list since it last had nothing */
 };
 
 typedef struct udpai_namespace_use {
@@ -88,6 +90,7 @@ struct udpai_store {
     udpai_list dirty;
     udpai_list held_back; /* entries whose removal is not certain; by their `dirty` node */
     udpai_list floors;
+    udpai_list idle; /* origins that have no contributions, or had none */
     udpai_store_certain_fn certain;
     void *certain_userdata;
     size_t n_floors;
@@ -152,6 +155,12 @@ bool udpai_store_has_any(const udpai_store_entry *entry);
 bool udpai_store_comparable(const udpa_resource *a, const udpa_resource *b);
 /* Order of preference among contributions of one entry; below zero: a before b. */
 int udpai_store_compare(const udpai_stored *a, const udpai_stored *b);
+
+/* origin.c */
+/* It has nothing now; if that is so at the next look, it may go. */
+void udpai_store_note_idle(udpai_store *store, udpai_origin *origin);
+void udpai_store_drop_idle(udpai_store *store);
+void udpai_store_free_origins(udpai_store *store);
 
 /* changes.c: is it told, and not certain to be gone? */
 bool udpai_store_must_stay(const udpai_store_entry *entry);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "endpoint/endpoint.h"
 
 static void
 test_applied(void **state)
@@ -525,6 +526,54 @@ test_too_large(void **state)
     pair_end(&pair);
 }
 
+/* ---- what a node remembers of who has published ---- */
+
+struct memory {
+    udpai_store *store;
+    unsigned n_gone;
+};
+
+static const udpai_origin *
+find_client(udpai_store *store)
+{
+    return udpai_store_find_origin(store, UDPAI_STR("publisher:/client"));
+}
+
+static void
+look_for_client(uv_prepare_t *look)
+{
+    struct memory *memory = look->data;
+    if (!find_client(memory->store))
+        memory->n_gone = 1;
+}
+
+/* Node ids are the peer's to invent: whoever has nothing here, and is gone, is forgotten. */
+static void
+test_a_node_forgets_who_has_nothing(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_receipt receipt = {0};
+    uv_prepare_t look;
+    const char *const names[] = {"com.acme/a"};
+    pair_begin(&pair);
+    pair_serve_node(&pair);
+    struct memory memory = {udpai_node_store(udpai_endpoint_node(pair.server)), 0};
+    pair_dial(&pair, pair.port, NULL);
+    publish_one(&receipt, &pair, pair.client, RESOURCE("com.acme/a"));
+    pair_run_until(&pair, &receipt.n_receipts, 1);
+    publish_removal(&receipt, &pair, pair.client, names, 1);
+    pair_run_until(&pair, &receipt.n_receipts, 2);
+    assert_non_null(find_client(memory.store)); /* its stream is there */
+    assert_ok(uv_prepare_init(&pair.loop, &look));
+    look.data = &memory;
+    assert_ok(uv_prepare_start(&look, look_for_client));
+    pair_close(&pair, &pair.client);
+    pair_run_until(&pair, &memory.n_gone, 1);
+    uv_close((uv_handle_t *)&look, NULL);
+    pair_end(&pair);
+}
+
 int
 main(void)
 {
@@ -547,6 +596,7 @@ main(void)
         cmocka_unit_test(test_cut_with_many_under_way),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_a_node_forgets_who_has_nothing),
     };
     return cmocka_run_group_tests_name("endpoint publisher", tests, NULL, NULL);
 }

@@ -65,6 +65,7 @@ store_bed_origin(store_bed *bed, const char *key, udpai_origin_class rank, unsig
 {
     udpai_origin *origin = udpai_store_origin(bed->store, udpai_str_from(key));
     assert_non_null(origin);
+    udpai_origin_ref(origin); /* as long as the store */
     udpai_origin_set_rank(bed->store, origin, rank, order);
     store_bed_eligible(bed, origin, true);
     return origin;

@@ -61,10 +61,14 @@ step(struct life *life, unsigned number, udpa_err *ret_err)
     case 0:
         life->one = udpai_store_origin(store, UDPAI_STR("one"));
         err = life->one ? UDPA_OK : UDPA_ERR_NOMEM;
+        if (life->one)
+            udpai_origin_ref(life->one);
         break;
     case 1:
         life->other = udpai_store_origin(store, UDPAI_STR("other"));
         err = life->other ? UDPA_OK : UDPA_ERR_NOMEM;
+        if (life->other)
+            udpai_origin_ref(life->other);
         break;
     case 2:
         udpai_origin_set_durable(life->one, true);

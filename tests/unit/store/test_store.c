@@ -248,19 +248,6 @@ test_one_contribution_is_found(void **state)
     assert_true(found.eligible && found.effective && !found.superseded);
 }
 
-static void
-test_origins_are_found_by_key(void **state)
-{
-    store_bed *bed = *state;
-    assert_null(udpai_store_find_origin(bed->store, UDPAI_STR("one")));
-    udpai_origin *one = udpai_store_origin(bed->store, UDPAI_STR("one"));
-    assert_ptr_equal(udpai_store_origin(bed->store, UDPAI_STR("one")), one);
-    assert_ptr_equal(udpai_store_find_origin(bed->store, UDPAI_STR("one")), one);
-    assert_ptr_not_equal(udpai_store_origin(bed->store, UDPAI_STR("on\0e")), one);
-    assert_str(udpai_origin_key(one), "one");
-    assert_int_equal(udpai_origin_rank(one), UDPAI_ORIGIN_PUBLISHER);
-}
-
 static bool
 write_type(void *userdata, udpai_str type_url, size_t n_effective)
 {
@@ -305,7 +292,6 @@ main(void)
         store_test(test_contributions_of_a_name_are_shown_best_first),
         store_test(test_what_is_effective_is_shown_by_type_and_prefix),
         store_test(test_one_contribution_is_found),
-        store_test(test_origins_are_found_by_key),
         store_test(test_effective_resources_are_counted_by_type),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
