@@ -4,6 +4,7 @@
 
 #include "codec/suggest.h"
 #include "ctl/commands.h"
+#include "loop/standard_streams.h"
 #include "transport/grpc/stream_thread.h"
 
 static const struct command {
@@ -35,6 +36,8 @@ main(int argc, char **argv)
     udpai_ctl_options options;
     udpai_ctl ctl;
     udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
+    if (!udpai_standard_streams_open())
+        return UDPAI_CTL_REFUSED; /* and there may be nowhere to say so */
     udpai_ctl_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     udpai_grpc_redirect_log();

@@ -215,6 +215,22 @@ def check_second_node(test, address):
           re.search(r'gone +127.0.0.1:1 +(waiting|connecting)', out), out)
 
 
+def check_closed_streams(test, ctl):
+    """A program may be started without its standard streams; what it does is the same."""
+    path = test.work / 'closed.yaml'
+    path.write_text(greeting('closed', 'x'))
+    for arguments in (['get'], ['status'], ['get', STRING, 'nobody'], ['apply', '-f', path],
+                      ['delete', STRING, 'closed']):
+        for closed in ('0<&-', '>&-', '2>&-', '<&- >&- 2>&-'):
+            done = subprocess.run(['sh', '-c', f'"$@" {closed}', 'sh', *ctl.command, *arguments],
+                                  capture_output=True, text=True, check=False)
+            check(f'udpactl {arguments[0]} {closed}: exit status {done.returncode}',
+                  done.returncode == (1 if 'nobody' in arguments else 0), done.stdout + done.stderr)
+            if arguments[0] == 'delete':
+                ctl('apply', '-f', path)
+    ctl('delete', STRING, 'closed')
+
+
 def check_no_answer(test, node):
     ctl = Ctl(test, '127.0.0.1:1')
     ctl('get', status=3, err='cannot connect to 127.0.0.1:1: Connection refused')
@@ -274,6 +290,7 @@ def body(test):
     check_apply(test, ctl)
     check_mistakes(test, ctl)
     check_get(ctl)
+    check_closed_streams(test, ctl)
     check_edit(ctl)
     check_secret(test, ctl)
     table = check_watch(test, ctl)
