@@ -88,10 +88,10 @@ on_deadline(uv_timer_t *timer)
     const udpa_error *error = failure(ctl);
     double seconds = (double)ctl->options->timeout_ms / 1000;
     if (ctl->is_heard && !error)
-        udpai_ctl_complain("%s has not said within %g s that this is all: it waits for others "
-                           "itself ('udpactl status' tells for whom); --timeout SECONDS has it "
-                           "wait longer",
-                           ctl->options->server, seconds);
+        udpai_ctl_complain("%s has not said within %g s that this is all: it waits for %s itself "
+                           "('udpactl status' tells more); --timeout SECONDS has it wait longer",
+                           ctl->options->server, seconds,
+                           ctl->waits_for ? ctl->waits_for : "others");
     else
         udpai_ctl_complain("no answer from %s within %g s%s%s", ctl->options->server, seconds,
                            error ? ": " : "; --timeout SECONDS has it wait longer",
@@ -144,6 +144,7 @@ udpai_ctl_begin(udpai_ctl *ctl, const udpai_ctl_options *options)
     }
     uv_timer_init(&ctl->loop, &ctl->look);
     uv_timer_init(&ctl->loop, &ctl->deadline);
+    uv_timer_init(&ctl->loop, &ctl->patience);
     ctl->look.data = ctl->deadline.data = ctl;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(ctl->signals); i++) {
         uv_signal_init(&ctl->loop, &ctl->signals[i]);
@@ -206,6 +207,7 @@ udpai_ctl_end(udpai_ctl *ctl)
     udpai_ctl_disconnect(ctl);
     uv_close((uv_handle_t *)&ctl->look, NULL);
     uv_close((uv_handle_t *)&ctl->deadline, NULL);
+    uv_close((uv_handle_t *)&ctl->patience, NULL);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(ctl->signals); i++)
         uv_close((uv_handle_t *)&ctl->signals[i], NULL);
     uv_run(&ctl->loop, UV_RUN_DEFAULT);

@@ -19,6 +19,8 @@ typedef struct udpai_ctl {
     udpa_endpoint *endpoint;
     uv_timer_t look;     /* has the connection failed? */
     uv_timer_t deadline; /* of what is waited for */
+    uv_timer_t patience; /* until it is asked why that takes so long; see waits.h */
+    char *waits_for;     /* whom the node says that it waits for; owned; NULL: nothing is known */
     uv_signal_t signals[2];
     const udpa_error *last_error; /* that was told of; compared, never read */
     bool is_heard;                /* the node has answered something */

@@ -4,49 +4,8 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "ctl/names.h"
-#include "udpa/status/v1/status.pb-c.h"
-
-#define STATUS_TYPE "type.googleapis.com/udpa.status.v1."
-#define STATUS_NAMESPACE "udpa.node"
-
-/* ---- wishes ---- */
-
-udpai_ctl_wish *
-udpai_ctl_wishes_add(udpai_ctl_wishes *wishes, char *type_url)
-{
-    const udpai_ctl_wish wish = {.type_url = type_url};
-    if (type_url && udpai_vector_push(wishes, wish))
-        return &wishes->items[wishes->n - 1];
-    udpai_free(type_url);
-    return NULL;
-}
-
-udpa_err
-udpai_ctl_wish_name(udpai_ctl_wish *wish, const char *name, const char *name_space)
-{
-    char *full = udpai_ctl_full_name(name, name_space);
-    if (full && udpai_vector_push(&wish->names, full))
-        return UDPA_OK;
-    udpai_free(full);
-    return UDPA_ERR_NOMEM;
-}
-
-static void
-wish_done(udpai_ctl_wish *wish)
-{
-    for (size_t i = 0; i < wish->names.n; i++)
-        udpai_free(wish->names.items[i]);
-    udpai_vector_done(&wish->names);
-    udpai_free(wish->type_url);
-}
-
-void
-udpai_ctl_wishes_done(udpai_ctl_wishes *wishes)
-{
-    for (size_t i = 0; i < wishes->n; i++)
-        wish_done(&wishes->items[i]);
-    udpai_vector_done(wishes);
-}
+#include "ctl/node_status.h"
+#include "ctl/waits.h"
 
 static udpai_ctl_exit
 out_of_memory(void)
@@ -54,6 +13,8 @@ out_of_memory(void)
     udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     return UDPAI_CTL_REFUSED;
 }
+
+/* ---- wishes ---- */
 
 udpai_ctl_exit
 udpai_ctl_wish_of_arguments(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
@@ -68,6 +29,8 @@ udpai_ctl_wish_of_arguments(const udpai_ctl_options *options, udpai_ctl_wishes *
     if (!wish)
         return out_of_memory();
     wish->name_space = options->name_space;
+    if (!wish->name_space && udpai_ctl_is_status(wish->type_url))
+        wish->name_space = UDPAI_CTL_STATUS_NAMESPACE; /* of others nothing is waited for */
     for (size_t i = 1; i < options->arguments.n; i++)
         if (udpai_ctl_wish_name(wish, options->arguments.items[i], udpai_ctl_namespace(options)) !=
             UDPA_OK)
@@ -132,6 +95,7 @@ udpai_ctl_collect(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_foun
     struct collecting self = {ctl, found, wishes->n};
     udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
     UDPAI_VECTOR(udpa_subscription *) subscriptions = {0};
+    udpai_ctl_waits waits;
     udpai_ctl_exit result = UDPAI_CTL_GOOD;
     callbacks.update = on_update;
     callbacks.complete = on_complete;
@@ -144,8 +108,10 @@ udpai_ctl_collect(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_foun
         if (subscription)
             subscriptions.items[subscriptions.n++] = subscription;
     }
+    udpai_ctl_waits_begin(&waits, ctl, wishes);
     if (result == UDPAI_CTL_GOOD && wishes->n)
         result = udpai_ctl_wait(ctl);
+    udpai_ctl_waits_end(&waits);
     for (size_t i = 0; i < subscriptions.n; i++)
         udpa_unsubscribe(subscriptions.items[i]);
     udpai_vector_done(&subscriptions);
@@ -153,52 +119,6 @@ udpai_ctl_collect(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_foun
 }
 
 /* ---- what the node has ---- */
-
-udpa_err
-udpai_ctl_wish_for_status(const char *kind, udpai_ctl_wishes *wishes)
-{
-    udpai_strbuf url = {0};
-    udpai_strbuf_puts(&url, STATUS_TYPE);
-    udpai_strbuf_puts(&url, kind);
-    udpai_ctl_wish *wish = udpai_ctl_wishes_add(wishes, udpai_strbuf_take(&url));
-    if (!wish)
-        return UDPA_ERR_NOMEM;
-    wish->name_space = STATUS_NAMESPACE;
-    return UDPA_OK;
-}
-
-static bool
-is_wished(const udpai_ctl_wishes *wishes, const char *type_url)
-{
-    for (size_t i = 0; i < wishes->n; i++)
-        if (strcmp(wishes->items[i].type_url, type_url) == 0)
-            return true;
-    return false;
-}
-
-udpa_err
-udpai_ctl_wish_for_types_of(const udpa_resource *node_status,
-                            const char *name_space,
-                            udpai_ctl_wishes *wishes)
-{
-    size_t size;
-    const void *payload = udpa_resource_payload(node_status, &size);
-    Udpa__Status__V1__NodeStatus *status =
-        udpa__status__v1__node_status__unpack(NULL, size, payload);
-    udpa_err err = status ? UDPA_OK : UDPA_ERR_MALFORMED;
-    for (size_t i = 0; status && i < status->n_types && err == UDPA_OK; i++) {
-        const char *type_url = status->types[i]->type_url;
-        if (status->types[i]->n_resources == 0 || is_wished(wishes, type_url))
-            continue;
-        udpai_ctl_wish *wish = udpai_ctl_wishes_add(wishes, udpai_strdup(type_url));
-        if (wish)
-            wish->name_space = name_space;
-        else
-            err = UDPA_ERR_NOMEM;
-    }
-    udpa__status__v1__node_status__free_unpacked(status, NULL);
-    return err;
-}
 
 udpai_ctl_exit
 udpai_ctl_wish_for_all_types(udpai_ctl *ctl, udpai_ctl_wishes *wishes)
@@ -213,6 +133,8 @@ udpai_ctl_wish_for_all_types(udpai_ctl *ctl, udpai_ctl_wishes *wishes)
     udpa_err err = nodes ? UDPA_OK : UDPA_ERR_NOMEM;
     for (size_t i = 0; err == UDPA_OK && i < udpai_ctl_found_size(&found); i++)
         err = udpai_ctl_wish_for_types_of(nodes[i], ctl->options->name_space, wishes);
+    if (err == UDPA_OK && wishes->n == 0)
+        err = udpai_ctl_wish_for_common_types(ctl->options->name_space, wishes);
     if (result == UDPAI_CTL_GOOD && udpai_ctl_found_size(&found) == 0) {
         udpai_ctl_complain("%s does not say which types it has: name one, as in 'udpactl get "
                            "cluster'",

@@ -4,6 +4,7 @@
 
 #include "ctl/collect.h"
 #include "ctl/commands.h"
+#include "ctl/node_status.h"
 #include "ctl/show.h"
 #include "ctl/status_view.h"
 

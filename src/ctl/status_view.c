@@ -97,7 +97,8 @@ put_types(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
     udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_types; i++) {
         const Udpa__Status__V1__TypeStatus *type = node->types[i];
-        udpai_ctl_table_add(&table, kind_of(type->type_url));
+        udpai_ctl_table_add(&table,
+                            *type->type_url ? kind_of(type->type_url) : UDPAI_STR("(others)"));
         udpai_ctl_table_addf(&table, "%llu", (unsigned long long)type->n_resources);
         add_list(&table, type->unsettled, type->n_unsettled);
     }

@@ -7,9 +7,11 @@
 #include "ctl/collect.h"
 #include "ctl/commands.h"
 #include "ctl/names.h"
+#include "ctl/node_status.h"
 #include "ctl/schema.h"
 #include "ctl/show.h"
 #include "ctl/table.h"
+#include "ctl/waits.h"
 
 typedef struct watching {
     udpai_ctl *ctl;
@@ -144,6 +146,8 @@ on_node_status(void *userdata, udpa_update *update)
             udpai_ctl_wish_for_types_of(udpa_update_resource(update, i),
                                         self->ctl->options->name_space, &self->wishes) != UDPA_OK)
             udpai_ctl_complain("the status of %s cannot be read", self->ctl->options->server);
+    if (self->wishes.n == 0)
+        (void)udpai_ctl_wish_for_common_types(self->ctl->options->name_space, &self->wishes);
     udpai_ctl_exit result = subscribe(self);
     if (result != UDPAI_CTL_GOOD)
         udpai_ctl_finish(self->ctl, result);
@@ -188,10 +192,13 @@ udpai_ctl_exit
 udpai_ctl_watch(udpai_ctl *ctl)
 {
     watching self = {.ctl = ctl};
+    udpai_ctl_waits waits;
     udpai_ctl_found_begin(&self.found);
     udpai_ctl_exit result = begin(&self);
+    udpai_ctl_waits_begin(&waits, ctl, &self.wishes);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_wait_long(ctl);
+    udpai_ctl_waits_end(&waits);
     udpai_ctl_disconnect(ctl);
     udpai_ctl_found_done(&self.found);
     udpai_ctl_wishes_done(&self.wishes);

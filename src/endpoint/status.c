@@ -174,6 +174,41 @@ put_type(void *userdata, udpai_str type_url, size_t n_effective)
     return true;
 }
 
+struct search {
+    udpai_str wanted;
+    bool is_found;
+};
+
+static bool
+search_type(void *userdata, udpai_str type_url, size_t n_effective)
+{
+    struct search *search = userdata;
+    (void)n_effective;
+    search->is_found = udpai_str_eq(type_url, search->wanted);
+    return !search->is_found;
+}
+
+/* Was it put because the store has it, or a source before this one waits for it? */
+static bool
+is_put(const udpai_store *store, const udpai_settled_facts *facts, size_t index)
+{
+    struct search search = {facts->missing[index].type_url, false};
+    for (size_t i = 0; i < index; i++)
+        if (udpai_str_eq(facts->missing[i].type_url, search.wanted))
+            return true;
+    udpai_store_visit_types(store, search_type, &search);
+    return search.is_found;
+}
+
+/* The types that there is nothing of, and something may come. */
+static void
+put_awaited_types(struct type_of_node *type, const udpai_store *store)
+{
+    for (size_t i = 0; type->facts && i < type->facts->n_missing; i++)
+        if (!is_put(store, type->facts, i))
+            put_type(type, type->facts->missing[i].type_url, 0);
+}
+
 static void
 put_counter(udpai_proto_writer *writer, const char *name, uint64_t value)
 {
@@ -196,6 +231,7 @@ put_node(udpai_proto_writer *writer, const void *what)
     udpai_timestamp_put(writer, 3, status->started_us);
     struct type_of_node type = {writer, settled ? udpai_settled_facts_of(settled) : NULL};
     udpai_store_visit_types(udpai_node_store(endpoint->node), put_type, &type);
+    put_awaited_types(&type, udpai_node_store(endpoint->node));
     udpai_proto_put_varint_opt(writer, 5, status->n_sessions);
     udpai_stream_thread_stats stats;
     udpai_stream_thread_stats_get(endpoint->streams, &stats);

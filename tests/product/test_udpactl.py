@@ -215,6 +215,26 @@ def check_second_node(test, address):
           re.search(r'gone +127.0.0.1:1 +(waiting|connecting)', out), out)
 
 
+def check_waiting_node(test):
+    """A node that has nothing, because its source has not told it anything yet."""
+    bootstrap = test.work / 'waiting.yaml'
+    bootstrap.write_text('static_resources:\n  config_sources:\n'
+                         '  - {name: gone, udpa: {address: "127.0.0.1:1"}}\n'
+                         'providers:\n- config_descriptors:\n  - {resource_name: gone}\n')
+    _, address = test.start_node('waiting', '-c', bootstrap)
+    ctl = Ctl(test, address, '--timeout', '2')
+    watch = test.start('watch-waiting', [*ctl.command, 'watch', 'cluster'])
+    for what in ([], ['cluster'], ['cluster', 'backend']):
+        out = ctl('get', *what, status=4, err=f'{address} has not said within 2 s that this is all: '
+                                              'it waits for gone itself')
+        check('  it does not say that there is nothing', out == '', out)
+    check('  what it says of itself is there', 'waiting' in ctl('get', 'node'))
+    out = ctl('status')
+    check('  status tells for whom it waits', re.search(r'\ncluster +0 +gone\n', out), out)
+    watch.wait_for_log('waits for gone itself')
+    check('watch goes on', test.interrupt(watch) == 0, watch.text())
+
+
 def check_closed_streams(test, ctl):
     """A program may be started without its standard streams; what it does is the same."""
     path = test.work / 'closed.yaml'
@@ -297,6 +317,7 @@ def body(test):
     check_delete(test, ctl)
     check_status(ctl)
     check_second_node(test, address)
+    check_waiting_node(test)
     check_tls(test)
     check_no_answer(test, node)
     table.wait_for_log('(trying again)')

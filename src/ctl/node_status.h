@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node says of itself, as far as it decides what to ask it for. Pure. */
+#ifndef UDPAI_CTL_NODE_STATUS_H
+#define UDPAI_CTL_NODE_STATUS_H
+
+#include <udpa/resource.h>
+
+#include "base/strbuf.h"
+#include "ctl/wishes.h"
+
+#define UDPAI_CTL_STATUS_NAMESPACE "udpa.node"
+
+/* Is it one of the types of status? They are in the namespace above. */
+bool udpai_ctl_is_status(const char *type_url);
+/* The wish for one kind of status: "NodeStatus", … */
+udpa_err udpai_ctl_wish_for_status(const char *kind, udpai_ctl_wishes *wishes);
+/* Adds, of a NodeStatus, the types that are not among the wishes: those of which the node has
+ * something, and those of which others have not told it all. */
+udpa_err udpai_ctl_wish_for_types_of(const udpa_resource *node_status,
+                                     const char *name_space,
+                                     udpai_ctl_wishes *wishes);
+/* Appends "core, cloud": whom the node itself waits for, by its NodeStatus, before it can say that
+ * what it has of these types is all. */
+void udpai_ctl_put_waits_for(udpai_strbuf *out,
+                             const udpa_resource *node_status,
+                             const udpai_ctl_wishes *wishes);
+
+#endif

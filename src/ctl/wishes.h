@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node is asked for. Pure. */
+#ifndef UDPAI_CTL_WISHES_H
+#define UDPAI_CTL_WISHES_H
+
+#include "base/error.h"
+#include "base/util.h"
+#include "base/vector.h"
+
+/* What to ask for; names, or else a namespace ("": all). */
+typedef struct udpai_ctl_wish {
+    char *type_url;             /* owned */
+    const char *name_space;     /* borrowed; NULL: all */
+    UDPAI_VECTOR(char *) names; /* owned, full */
+} udpai_ctl_wish;
+
+typedef UDPAI_VECTOR(udpai_ctl_wish) udpai_ctl_wishes;
+
+/* Takes the type URL over; NULL without memory, and then it is freed. */
+udpai_ctl_wish *udpai_ctl_wishes_add(udpai_ctl_wishes *wishes, char *type_url);
+/* Names that are not full are completed with the namespace. */
+udpa_err udpai_ctl_wish_name(udpai_ctl_wish *wish, const char *name, const char *name_space);
+/* Is there one for this type? */
+bool udpai_ctl_is_wished(const udpai_ctl_wishes *wishes, const char *type_url);
+/* The wishes for all types that have a short name, but for those of status. */
+udpa_err udpai_ctl_wish_for_common_types(const char *name_space, udpai_ctl_wishes *wishes);
+void udpai_ctl_wishes_done(udpai_ctl_wishes *wishes);
+
+#endif
