@@ -121,9 +121,10 @@ set_ttl(struct wrapper *wrapper, udpai_str duration)
 static udpa_err
 read_provenance_field(struct wrapper *wrapper, const udpai_proto_field *field)
 {
-    if (!is_bytes(field, PROVENANCE_AUTHORITY))
+    if (is_bytes(field, PROVENANCE_AUTHORITY))
+        wrapper->entry->authority = field->bytes;
+    else if (!wrapper->entry->is_printed)
         return fail(wrapper, "of origin_info a file can give the authority only");
-    wrapper->entry->authority = field->bytes;
     return UDPA_OK;
 }
 
@@ -146,7 +147,7 @@ read_udpa_field(struct wrapper *wrapper, const udpai_proto_field *field)
         wrapper->entry->lazy = field->value == DELIVERY_LAZY;
     else if (is_varint(field, UDPA_DO_NOT_CACHE))
         wrapper->entry->do_not_cache = field->value != 0;
-    else if (field->number == UDPA_HOPS)
+    else if (field->number == UDPA_HOPS && !wrapper->entry->is_printed)
         return fail(wrapper, "hops cannot be given in a file");
     return UDPA_OK;
 }

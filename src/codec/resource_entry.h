@@ -13,7 +13,8 @@
 
 /* Views into the bytes that were read. */
 typedef struct udpai_resource_entry {
-    udpai_str name; /* as written */
+    bool is_printed; /* set before it is read; as in udpai_resource_file */
+    udpai_str name;  /* as written */
     udpai_str version, authority;
     udpai_str type_url, value;
     UDPAI_VECTOR(udpai_str) aliases;

@@ -96,24 +96,29 @@ keep(struct file_reader *reader, udpai_str text)
 
 /* ---- names ---- */
 
+/* What says who answers for it was printed by a node, where every name is a full one. */
 static bool
-is_full_name(udpai_str name, udpai_str default_namespace)
+is_full_name(const struct file_reader *reader, const udpai_resource_entry *entry, udpai_str name)
 {
     if (!name.len || !memchr(name.data, '/', name.len))
         return false;
     udpai_str name_space = udpai_name_namespace(name);
-    if (udpai_str_eq(name_space, default_namespace))
+    if (udpai_str_eq(name_space, reader->file->default_namespace))
         return true;
-    return name_space.len && memchr(name_space.data, '.', name_space.len) &&
+    return name_space.len &&
+           (entry->authority.len || memchr(name_space.data, '.', name_space.len)) &&
            udpai_prefix_check(name_space, NULL) == UDPA_OK;
 }
 
 /* The name, with the namespace in front if it has none; data is NULL without memory. */
 static udpai_str
-full_name(struct file_reader *reader, udpai_str name, udpai_str name_space)
+full_name(struct file_reader *reader,
+          const udpai_resource_entry *entry,
+          udpai_str name,
+          udpai_str name_space)
 {
     udpai_strbuf full = {0};
-    if (!is_full_name(name, reader->file->default_namespace)) {
+    if (!is_full_name(reader, entry, name)) {
         udpai_strbuf_str(&full, name_space);
         udpai_strbuf_putc(&full, '/');
     }
@@ -191,12 +196,12 @@ append(struct file_reader *reader, udpa_resource *resource, const udpai_place *p
 static udpa_err
 complete_names(struct file_reader *reader, udpai_resource_entry *entry)
 {
-    entry->name = full_name(reader, entry->name, reader->file->default_namespace);
+    entry->name = full_name(reader, entry, entry->name, reader->file->default_namespace);
     if (!entry->name.data)
         return out_of_memory(reader);
     udpai_str name_space = udpai_name_namespace(entry->name);
     for (size_t i = 0; i < entry->aliases.n; i++) {
-        entry->aliases.items[i] = full_name(reader, entry->aliases.items[i], name_space);
+        entry->aliases.items[i] = full_name(reader, entry, entry->aliases.items[i], name_space);
         if (!entry->aliases.items[i].data)
             return out_of_memory(reader);
     }
@@ -273,7 +278,7 @@ add_nth(struct file_reader *reader,
         udpai_str response_type,
         const udpai_place *place)
 {
-    udpai_resource_entry entry = {0};
+    udpai_resource_entry entry = {.is_printed = reader->file->is_printed};
     udpa_err err =
         udpai_resource_entry_from_any(&entry, reader->schema, any, place, reader->ret_error);
     if (err == UDPA_OK)
@@ -346,12 +351,32 @@ add_response_node(struct file_reader *reader, const udpai_tree *node, const char
     return err == UDPA_OK ? add_response(reader, udpai_bytes_view(bytes), &places) : err;
 }
 
+/* Without this, the message would be of a field that the secret does not have. */
+static udpa_err
+check_redacted(struct file_reader *reader, const udpai_tree *node, const char *path)
+{
+    const udpai_entry *payload = udpai_tree_find(node, UDPAI_STR("resource"));
+    const udpai_entry *mark = payload && payload->value->kind == UDPAI_TREE_MAP
+                                  ? udpai_tree_find(payload->value, UDPAI_STR(UDPAI_REDACTED_FIELD))
+                                  : NULL;
+    if (!mark || mark->value->kind != UDPAI_TREE_SCALAR ||
+        !udpai_str_eq(mark->value->text, UDPAI_STR(UDPAI_REDACTED_TEXT)))
+        return UDPA_OK;
+    const udpai_place place = {reader->source.name, mark->key->line, mark->key->column,
+                               udpai_str_from(path)};
+    return udpai_fail_at(reader->ret_error, UDPA_ERR_INVAL, &place,
+                         "what this secret holds was hidden when it was printed: put that in, or "
+                         "remove this document, and the secret stays as it is");
+}
+
 static udpa_err
 add_wrapped_node(struct file_reader *reader, const udpai_tree *node, const udpai_place *place)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
-    udpai_resource_entry entry = {0};
-    udpa_err err = encode_as(reader, UDPAI_TYPE_UDPA_RESOURCE, node, place->path.data, &bytes);
+    udpai_resource_entry entry = {.is_printed = reader->file->is_printed};
+    udpa_err err = check_redacted(reader, node, place->path.data);
+    if (err == UDPA_OK)
+        err = encode_as(reader, UDPAI_TYPE_UDPA_RESOURCE, node, place->path.data, &bytes);
     if (err == UDPA_OK)
         err = udpai_resource_entry_from_udpa(&entry, reader->schema, udpai_bytes_view(bytes), place,
                                              reader->ret_error);

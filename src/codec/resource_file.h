@@ -12,7 +12,8 @@
  *
  * A name whose part before the first '/' is the default namespace, or is a namespace with a dot in
  * it, is a full name. Any other is an id in the default namespace. An alias without a namespace is
- * in that of its resource.
+ * in that of its resource. Where a udpa Resource says its authority, as what a node has printed
+ * does, a namespace needs no dot.
  *
  * Versions are content hashes, except that a udpa Resource may say its own; what an Envoy message
  * says of versions is not used. Authorities are empty unless a udpa Resource says one. */
@@ -39,7 +40,15 @@ typedef struct udpai_resource_file {
     udpai_str contents;
     udpai_str default_namespace; /* such as "local" */
     size_t max_size;             /* 0: UDPAI_DOCUMENT_SIZE_DEFAULT */
+    /* What a node has printed is welcome too: of how a resource came there (hops, and origin_info
+     * but for the authority) nothing is taken over, since whoever takes it in writes that anew. */
+    bool is_printed;
 } udpai_resource_file;
+
+/* In place of a secret's payload, whoever prints it puts this field with this text, and it is
+ * understood when the file is read. */
+#define UDPAI_REDACTED_FIELD "redacted"
+#define UDPAI_REDACTED_TEXT "the payload of a secret is not shown"
 
 /* The format that a file's suffix names: .yaml .yml; .json; .textproto .txtpb .pb_text; .pb .bin.
  */

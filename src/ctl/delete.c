@@ -27,8 +27,7 @@ wish_for_files(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
     for (size_t i = 0; i < input.resources.n && result == UDPAI_CTL_GOOD; i++) {
         const udpa_resource *resource = input.resources.items[i];
         udpai_ctl_wish *wish = wish_of_type(wishes, udpa_resource_type_url(resource));
-        if (!wish || udpai_ctl_wish_name(wish, udpa_resource_name(resource),
-                                         udpai_ctl_namespace(options)) != UDPA_OK) {
+        if (!wish || udpai_ctl_wish_full_name(wish, udpa_resource_name(resource)) != UDPA_OK) {
             udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
             result = UDPAI_CTL_REFUSED;
         }
@@ -102,10 +101,11 @@ look_again(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, const udpai_ctl_found
 }
 
 static udpai_ctl_exit
-delete_wishes(udpai_ctl *ctl, const udpai_ctl_wishes *wishes)
+delete_wishes(udpai_ctl *ctl, udpai_ctl_wishes *wishes)
 {
     udpai_ctl_found before;
     udpai_ctl_exit result = look(ctl, wishes, &before);
+    udpai_ctl_wishes_decide(wishes, &before);
     bool any_missing = result == UDPAI_CTL_GOOD && udpai_ctl_tell_missing(ctl, wishes, &before);
     for (size_t i = 0; i < wishes->n && result == UDPAI_CTL_GOOD; i++)
         result = udpai_ctl_withdraw(ctl, &wishes->items[i]);

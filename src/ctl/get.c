@@ -48,6 +48,7 @@ udpai_ctl_get(udpai_ctl *ctl)
         result = find_wishes(ctl, &wishes);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, &wishes, &found);
+    udpai_ctl_wishes_decide(&wishes, &found);
     if (result == UDPAI_CTL_GOOD)
         result = show(ctl, &wishes, &found);
     else if (result == UDPAI_CTL_TIMED_OUT && udpai_ctl_found_size(&found))

@@ -86,6 +86,7 @@ take_contents(udpai_ctl_input *input, const char *path, udpai_str contents)
         .name = path,
         .contents = contents,
         .default_namespace = input->name_space,
+        .is_printed = true,
     };
     udpai_resource_list list = {0};
     if (udpai_resource_file_read(input->schema, &file, &list, &error) != UDPA_OK) {

@@ -5,6 +5,7 @@
 
 #include "base/strbuf.h"
 #include "codec/suggest.h"
+#include "model/name.h"
 #include "model/type_url.h"
 
 #define PREFIX "type.googleapis.com/"
@@ -85,26 +86,30 @@ udpai_ctl_type_short(udpai_str type_url)
 }
 
 static bool
-is_full_name(const char *name, const char *name_space)
+is_full_name(const char *name)
 {
-    const char *slash = strchr(name, '/');
-    if (!slash)
-        return false;
-    udpai_str first = {name, (size_t)(slash - name)};
-    return udpai_str_eq(first, udpai_str_from(name_space)) ||
-           (first.len && memchr(first.data, '.', first.len));
+    udpai_str name_space = udpai_name_namespace(udpai_str_from(name));
+    return strchr(name, '/') && name_space.len && udpai_prefix_check(name_space, NULL) == UDPA_OK;
 }
 
 char *
 udpai_ctl_full_name(const char *name, const char *name_space)
 {
     udpai_strbuf full = {0};
-    if (!is_full_name(name, name_space)) {
+    if (!is_full_name(name)) {
         udpai_strbuf_puts(&full, name_space);
         udpai_strbuf_putc(&full, '/');
     }
     udpai_strbuf_puts(&full, name);
     return udpai_strbuf_take(&full);
+}
+
+bool
+udpai_ctl_may_be_id(const char *name, const char *name_space)
+{
+    udpai_str first = udpai_name_namespace(udpai_str_from(name));
+    return is_full_name(name) && !memchr(first.data, '.', first.len) &&
+           !udpai_str_eq(first, udpai_str_from(name_space));
 }
 
 bool

@@ -11,9 +11,13 @@
 udpa_err udpai_ctl_type_url(const char *given, char **ret_type_url, udpa_error **ret_error);
 /* The short name of a type; its full name if it has none. A view of @p type_url or static. */
 udpai_str udpai_ctl_type_short(udpai_str type_url);
-/* The name with the namespace in front, unless it has one; to be freed with udpai_free(); NULL
- * without memory. The rule is that of resource files (codec/resource_file.h). */
+/* A name on the command line is a full one, as it is printed everywhere, if what stands before its
+ * first '/' can be a namespace; else an id in the namespace. To be freed with udpai_free(); NULL
+ * without memory. */
 char *udpai_ctl_full_name(const char *name, const char *name_space);
+/* May it be an id all the same, as resource files have it (codec/resource_file.h)? "route/host" is
+ * that of local/route/host, unless there is a route/host. */
+bool udpai_ctl_may_be_id(const char *name, const char *name_space);
 /* Is it a type whose payload must never be shown? */
 bool udpai_ctl_is_secret(udpai_str type_url);
 /* All short names with what they stand for, a line each: visit(userdata, short, also, full). */

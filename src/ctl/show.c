@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "codec/json_text.h"
+#include "codec/resource_file.h"
 #include "ctl/client.h"
 #include "ctl/names.h"
 #include "ctl/schema.h"
@@ -14,7 +15,6 @@
 #include "wire/entry.h"
 
 #define MESSAGE "udpa.service.discovery.v1.Resource"
-#define REDACTED "the payload of a secret is not shown"
 
 /* ---- one resource ---- */
 
@@ -99,11 +99,11 @@ put_redacted_json(udpai_strbuf *out, const udpa_resource *resource)
     drop_blanks(out);
     udpai_strbuf_puts(out, ",\"resource\":{\"@type\":");
     udpai_json_put_string(out, udpai_resource_type_url(resource));
-    udpai_strbuf_puts(out, ",\"redacted\":\"" REDACTED "\"}}");
+    udpai_strbuf_puts(out, ",\"" UDPAI_REDACTED_FIELD "\":\"" UDPAI_REDACTED_TEXT "\"}}");
 }
 
-/* In a form that 'apply' refuses: it must not replace the secret. A type URL needs no more than
- * JSON's quotes. */
+/* In a form that 'apply' refuses, with the reason: it must not replace the secret. A type URL needs
+ * no more than JSON's quotes. */
 static void
 put_redacted(udpai_strbuf *out, const udpa_resource *resource, udpai_format format)
 {
@@ -113,7 +113,7 @@ put_redacted(udpai_strbuf *out, const udpa_resource *resource, udpai_format form
     }
     udpai_strbuf_puts(out, "resource:\n  \"@type\": ");
     udpai_json_put_string(out, udpai_resource_type_url(resource));
-    udpai_strbuf_puts(out, "\n  redacted: " REDACTED "\n");
+    udpai_strbuf_puts(out, "\n  " UDPAI_REDACTED_FIELD ": " UDPAI_REDACTED_TEXT "\n");
 }
 
 udpa_err

@@ -15,14 +15,39 @@ udpai_ctl_wishes_add(udpai_ctl_wishes *wishes, char *type_url)
     return NULL;
 }
 
+/* Takes the name over. */
+static udpa_err
+add_name(udpai_ctl_wish *wish, char *name)
+{
+    if (name && udpai_vector_push(&wish->names, name))
+        return UDPA_OK;
+    udpai_free(name);
+    return UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_ctl_wish_full_name(udpai_ctl_wish *wish, const char *name)
+{
+    return add_name(wish, udpai_strdup(name));
+}
+
+static char *
+name_of_id(const char *id, const char *name_space)
+{
+    udpai_strbuf full = {0};
+    udpai_strbuf_printf(&full, "%s/%s", name_space, id);
+    return udpai_strbuf_take(&full);
+}
+
 udpa_err
 udpai_ctl_wish_name(udpai_ctl_wish *wish, const char *name, const char *name_space)
 {
-    char *full = udpai_ctl_full_name(name, name_space);
-    if (full && udpai_vector_push(&wish->names, full))
-        return UDPA_OK;
-    udpai_free(full);
-    return UDPA_ERR_NOMEM;
+    udpa_err err = add_name(wish, udpai_ctl_full_name(name, name_space));
+    if (err != UDPA_OK || !udpai_ctl_may_be_id(name, name_space))
+        return err;
+    if (!udpai_vector_push(&wish->seconds, wish->names.n))
+        return UDPA_ERR_NOMEM;
+    return add_name(wish, name_of_id(name, name_space));
 }
 
 bool
@@ -69,12 +94,63 @@ udpai_ctl_wish_for_common_types(const char *name_space, udpai_ctl_wishes *wishes
     return self.err;
 }
 
+/* ---- names that can be read in two ways ---- */
+
+static udpa_resource *
+find(const udpai_ctl_wish *wish, const udpai_ctl_found *found, size_t index)
+{
+    return udpai_ctl_found_get(found, udpai_str_from(wish->type_url),
+                               udpai_str_from(wish->names.items[index]));
+}
+
+static void
+drop_name(udpai_ctl_wish *wish, size_t index)
+{
+    udpai_free(wish->names.items[index]);
+    memmove(wish->names.items + index, wish->names.items + index + 1,
+            (wish->names.n - index - 1) * sizeof(*wish->names.items));
+    wish->names.n--;
+}
+
+/* It may have been asked for by another name too. */
+static void
+drop_unless_named(const udpai_ctl_wish *wish, udpai_ctl_found *found, udpa_resource *resource)
+{
+    for (size_t i = 0; i < wish->names.n; i++)
+        if (find(wish, found, i) == resource)
+            return;
+    udpai_ctl_found_drop(found, resource);
+}
+
+static void
+decide(udpai_ctl_wish *wish, udpai_ctl_found *found, size_t second)
+{
+    udpa_resource *as_id = find(wish, found, second);
+    bool is_id = as_id && !find(wish, found, second - 1);
+    drop_name(wish, is_id ? second - 1 : second);
+    if (as_id && !is_id)
+        drop_unless_named(wish, found, as_id);
+}
+
+void
+udpai_ctl_wishes_decide(udpai_ctl_wishes *wishes, udpai_ctl_found *found)
+{
+    for (size_t i = 0; i < wishes->n; i++) {
+        udpai_ctl_wish *wish = &wishes->items[i];
+        while (wish->seconds.n) /* from the last: places before it stay what they are */
+            decide(wish, found, wish->seconds.items[--wish->seconds.n]);
+    }
+}
+
+/* ---- the end ---- */
+
 static void
 wish_done(udpai_ctl_wish *wish)
 {
     for (size_t i = 0; i < wish->names.n; i++)
         udpai_free(wish->names.items[i]);
     udpai_vector_done(&wish->names);
+    udpai_vector_done(&wish->seconds);
     udpai_free(wish->type_url);
 }
 

@@ -3,23 +3,29 @@
 #ifndef UDPAI_CTL_WISHES_H
 #define UDPAI_CTL_WISHES_H
 
-#include "base/error.h"
-#include "base/util.h"
 #include "base/vector.h"
+#include "ctl/found.h"
 
 /* What to ask for; names, or else a namespace ("": all). */
 typedef struct udpai_ctl_wish {
     char *type_url;             /* owned */
     const char *name_space;     /* borrowed; NULL: all */
     UDPAI_VECTOR(char *) names; /* owned, full */
+    UDPAI_VECTOR(size_t)
+    seconds; /* of the names, rising: is meant if the one before is not there */
 } udpai_ctl_wish;
 
 typedef UDPAI_VECTOR(udpai_ctl_wish) udpai_ctl_wishes;
 
 /* Takes the type URL over; NULL without memory, and then it is freed. */
 udpai_ctl_wish *udpai_ctl_wishes_add(udpai_ctl_wishes *wishes, char *type_url);
-/* Names that are not full are completed with the namespace. */
+/* A full name. */
+udpa_err udpai_ctl_wish_full_name(udpai_ctl_wish *wish, const char *name);
+/* A name of the command line. Where it can be read in two ways both are asked for. */
 udpa_err udpai_ctl_wish_name(udpai_ctl_wish *wish, const char *name, const char *name_space);
+/* Of names that can be read in two ways one is left among the wishes and in what was found: what is
+ * there, and rather the full one. */
+void udpai_ctl_wishes_decide(udpai_ctl_wishes *wishes, udpai_ctl_found *found);
 /* Is there one for this type? */
 bool udpai_ctl_is_wished(const udpai_ctl_wishes *wishes, const char *type_url);
 /* The wishes for all types that have a short name, but for those of status. */

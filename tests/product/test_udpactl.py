@@ -133,6 +133,27 @@ def check_edit(ctl):
     check('  what was edited is there', 'value: good morning' in text, text)
 
 
+def check_printed_names(test, ctl):
+    """What is printed can be used as input, in a namespace of one label too."""
+    out = ctl('-n', 'prod', 'apply', '-f', '-', stdin=greeting('backend', 'x'))
+    check('  applied in its namespace', 'prod/backend applied' in out, out)
+    ctl('apply', '-f', '-', stdin=greeting('route/host', 'x'))
+    for name in ('prod/backend', 'local/route/host', 'route/host'):
+        full = 'local/route/host' if name == 'route/host' else name
+        out = ctl('get', STRING, name, '-o', 'name')
+        check('  found', out == f'google.protobuf.StringValue/{full}\n', out)
+    for form in ('yaml', 'json'):
+        path = test.work / f'printed.{form}'
+        path.write_text(ctl('get', STRING, '-o', form))
+        before = ctl('get', '-o', 'name')
+        out = ctl('apply', '-f', path)
+        check(f'  -o {form} can be applied', 'prod/backend applied' in out, out)
+        check('  and makes nothing new', ctl('get', '-o', 'name') == before)
+    out = ctl('delete', STRING, 'prod/backend', 'route/host')
+    check('  deleted', re.findall(r'StringValue (\S+) deleted', out) ==
+          ['local/route/host', 'prod/backend'], out)
+
+
 def check_secret(test, ctl):
     path = test.work / 'secret.pb'
     path.write_bytes(response_with(resource_with('key', SECRET, field(2, HUSH))))
@@ -146,7 +167,9 @@ def check_secret(test, ctl):
     text = ctl('get', 'secret', 'key', '-o', 'yaml')
     check('  and says so', 'redacted:' in text, text)
     json.loads(ctl('get', 'secret', 'key', '-o', 'json'))
-    ctl('apply', '-f', '-', stdin=text, status=2) # it must not replace the secret
+    for form in ('yaml', 'json'): # it must not replace the secret
+        ctl('apply', '-f', '-', stdin=ctl('get', '-o', form), status=2,
+            err='what this secret holds was hidden')
     ctl('delete', 'secret', 'key')
 
 
@@ -312,6 +335,7 @@ def body(test):
     check_get(ctl)
     check_closed_streams(test, ctl)
     check_edit(ctl)
+    check_printed_names(test, ctl)
     check_secret(test, ctl)
     table = check_watch(test, ctl)
     check_delete(test, ctl)

@@ -233,7 +233,7 @@ parse(const udpai_file_scan *scan,
       udpa_error **ret_error)
 {
     const udpai_resource_file input = {file->path, contents, scan->rules.default_namespace,
-                                       scan->rules.max_file_size};
+                                       scan->rules.max_file_size, false};
     /* A program that writes in place has emptied the file first. */
     if (!contents.len && file->list.n)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,

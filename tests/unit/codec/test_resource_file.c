@@ -17,7 +17,7 @@ read_ok(const char *name, udpai_str contents)
 {
     udpa_error *error = NULL;
     udpai_resource_list list = {0};
-    const udpai_resource_file file = {name, contents, UDPAI_STR("local"), 0};
+    const udpai_resource_file file = {name, contents, UDPAI_STR("local"), 0, false};
     if (udpai_resource_file_read(test_schema, &file, &list, &error))
         fail_msg("%s", udpa_error_message(error));
     return list;
@@ -28,7 +28,7 @@ assert_file_fails(const char *name, udpai_str contents, udpa_err code, const cha
 {
     udpa_error *error = NULL;
     udpai_resource_list list = {0};
-    const udpai_resource_file file = {name, contents, UDPAI_STR("local"), 0};
+    const udpai_resource_file file = {name, contents, UDPAI_STR("local"), 0, false};
     assert_int_equal(udpai_resource_file_read(test_schema, &file, &list, &error), code);
     assert_non_null(error);
     assert_string_equal(udpa_error_message(error), message);
@@ -218,6 +218,65 @@ wrapped_documents_say_more(void **state)
     assert_int_equal(udpa_resource_ttl_ms(resource), 0);
     assert_false(udpai_resource_is_lazy(resource));
     udpai_resource_list_done(&list);
+}
+
+/* Names of what says its authority are those that some node has printed. */
+static void
+what_was_printed_keeps_its_name(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"prod/backend", "prod/backend"},
+        {"prod/a/b", "prod/a/b"},
+        {"Prod/backend", "local/Prod/backend"},
+        {"backend", "local/backend"},
+    };
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++) {
+        char yaml[200];
+        snprintf(yaml, sizeof(yaml),
+                 "{name: %s, origin_info: {authority: x}, resource: {" TYPED "}}", names[i][0]);
+        udpai_resource_list list = read_ok("f.yaml", udpai_str_from(yaml));
+        assert_string_equal(udpa_resource_name(list.items[0].resource), names[i][1]);
+        udpai_resource_list_done(&list);
+    }
+    udpai_resource_list list =
+        read_ok("f.yaml", UDPAI_STR("name: prod/a\naliases: [prod/b, c]\n"
+                                    "origin_info: {authority: x}\nresource: {" TYPED "}"));
+    assert_string_equal(udpa_resource_alias(list.items[0].resource, 0), "prod/b");
+    assert_string_equal(udpa_resource_alias(list.items[0].resource, 1), "prod/c");
+    udpai_resource_list_done(&list);
+}
+
+static void
+what_was_printed_says_more_than_a_file_may(void **state)
+{
+    (void)state;
+    udpai_resource_list list = {0};
+    const udpai_resource_file file = {
+        .name = "f.yaml",
+        .contents = UDPAI_STR("name: prod/a\nresource: {" TYPED "}\nhops: [{node_id: x}]\n"
+                              "origin_info: {generation: 5, authority: acme}"),
+        .default_namespace = UDPAI_STR("local"),
+        .is_printed = true,
+    };
+    assert_ok(udpai_resource_file_read(test_schema, &file, &list, NULL));
+    assert_string_equal(udpa_resource_name(list.items[0].resource), "prod/a");
+    assert_string_equal(udpa_resource_authority(list.items[0].resource), "acme");
+    assert_int_equal(udpa_resource_generation(list.items[0].resource), 0);
+    assert_int_equal(udpa_resource_n_hops(list.items[0].resource), 0);
+    udpai_resource_list_done(&list);
+}
+
+static void
+a_hidden_secret_is_told_as_such(void **state)
+{
+    (void)state;
+    assert_yaml_fails("name: a\nresource:\n  '@type': x/a.Secret\n  " UDPAI_REDACTED_FIELD
+                      ": " UDPAI_REDACTED_TEXT,
+                      "f.yaml:4:3: what this secret holds was hidden when it was printed: put that "
+                      "in, or remove this document, and the secret stays as it is");
+    assert_yaml_fails("name: a\nresource: {" TYPED ", redacted: x}",
+                      "f.yaml:2:64: resource: unknown field 'redacted'");
 }
 
 static void
@@ -412,7 +471,7 @@ binary_files_are_not_trusted(void **state)
     assert_file_fails("f.pb", UDPAI_STR("\x12\x00"), UDPA_ERR_INVAL,
                       "f.pb: resources[0]: there is no payload: 'resource' must be a message with "
                       "'@type'");
-    const udpai_resource_file large = {"f.pb", UDPAI_STR("1234"), UDPAI_STR("local"), 3};
+    const udpai_resource_file large = {"f.pb", UDPAI_STR("1234"), UDPAI_STR("local"), 3, false};
     udpai_resource_list list = {0};
     udpa_error *error = NULL;
     assert_int_equal(udpai_resource_file_read(test_schema, &large, &list, &error), UDPA_ERR_LIMIT);
@@ -436,11 +495,11 @@ static void
 survives_lack_of_memory(void **state)
 {
     (void)state;
-    udpai_resource_file yaml = {"f.yaml", UDPAI_STR(response_yaml), UDPAI_STR("local"), 0};
+    udpai_resource_file yaml = {"f.yaml", UDPAI_STR(response_yaml), UDPAI_STR("local"), 0, false};
     oom_torture(read_and_drop, &yaml);
     udpai_resource_file text = {
         "f.textproto", UDPAI_STR("resources { [t/codec.test.Assignment] { cluster_name: 'a' } }"),
-        UDPAI_STR("local"), 0};
+        UDPAI_STR("local"), 0, false};
     oom_torture(read_and_drop, &text);
 }
 
@@ -453,6 +512,9 @@ main(void)
         cmocka_unit_test(typed_documents_name_themselves),
         cmocka_unit_test(names_get_their_namespace),
         cmocka_unit_test(wrapped_documents_say_more),
+        cmocka_unit_test(what_was_printed_keeps_its_name),
+        cmocka_unit_test(what_was_printed_says_more_than_a_file_may),
+        cmocka_unit_test(a_hidden_secret_is_told_as_such),
         cmocka_unit_test(wrappers_are_checked),
         cmocka_unit_test(responses_are_unwrapped),
         cmocka_unit_test(formats_agree),

@@ -83,7 +83,8 @@ test_full_names(void **state)
     } cases[] = {
         {"hello", "local", "local/hello"},
         {"local/hello", "local", "local/hello"},
-        {"other/hello", "local", "local/other/hello"}, /* a path: no dot makes it a namespace */
+        {"other/hello", "local", "other/hello"}, /* as it is printed */
+        {"Other/hello", "local", "local/Other/hello"},
         {"com.acme/hello", "local", "com.acme/hello"},
         {"com.acme/a/b", "com.acme", "com.acme/a/b"},
         {"/hello", "local", "local//hello"},
@@ -93,6 +94,18 @@ test_full_names(void **state)
         UDPAI_AUTO_FREE char *full = udpai_ctl_full_name(cases[i].name, cases[i].name_space);
         assert_string_equal(full, cases[i].full);
     }
+}
+
+static void
+test_names_that_may_be_ids(void **state)
+{
+    (void)state;
+    assert_true(udpai_ctl_may_be_id("route/host", "local"));
+    assert_true(udpai_ctl_may_be_id("local/host", "com.acme"));
+    assert_false(udpai_ctl_may_be_id("local/host", "local"));
+    assert_false(udpai_ctl_may_be_id("com.acme/host", "local"));
+    assert_false(udpai_ctl_may_be_id("Route/host", "local")); /* is one */
+    assert_false(udpai_ctl_may_be_id("host", "local"));
 }
 
 static void
@@ -128,9 +141,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),          cmocka_unit_test(test_no_types),
-        cmocka_unit_test(test_short_and_back), cmocka_unit_test(test_full_names),
-        cmocka_unit_test(test_secrets),        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_no_types),
+        cmocka_unit_test(test_short_and_back),
+        cmocka_unit_test(test_full_names),
+        cmocka_unit_test(test_names_that_may_be_ids),
+        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests_name("ctl names", tests, NULL, NULL);
 }
