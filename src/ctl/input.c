@@ -3,9 +3,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "base/strbuf.h"
@@ -110,16 +112,33 @@ take_stream(udpai_ctl_input *input, FILE *file, const char *path)
     udpai_strbuf_done(&contents);
 }
 
+/* NULL: errno says why, or it is 0 for what is no file: a pipe would be waited for. */
+static FILE *
+open_file(const char *path)
+{
+    struct stat about;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    FILE *file = NULL;
+    errno = 0;
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+        file = fdopen(fd, "rb");
+    if (!file)
+        close(fd);
+    return file;
+}
+
 static void
 take_file(udpai_ctl_input *input, const char *path)
 {
-    FILE *file = fopen(path, "rbe");
-    if (!file) {
-        mistake(input, path, strerror(errno));
+    FILE *file = open_file(path);
+    if (file) {
+        take_stream(input, file, path);
+        fclose(file);
         return;
     }
-    take_stream(input, file, path);
-    fclose(file);
+    mistake(input, path, errno ? strerror(errno) : "is no regular file; -f - is standard input");
 }
 
 /* As udpad reads directories: not what is hidden, or has no suffix of a format. */
@@ -221,6 +240,23 @@ check_doubles(udpai_ctl_input *input)
         mistake(input, "input", udpa_err_text(UDPA_ERR_NOMEM));
 }
 
+/* A publication cannot be divided further than this; see udpa_publish(). */
+static void
+check_sizes(udpai_ctl_input *input)
+{
+    for (size_t i = 0; i < input->resources.n; i++) {
+        const udpa_resource *resource = input->resources.items[i];
+        udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(resource));
+        size_t size = udpai_resource_footprint(resource);
+        if (size <= UDPAI_CTL_RESOURCE_BYTES)
+            continue;
+        udpai_ctl_complain("%s: %.*s '%s' has %zu bytes, and a resource may have %zu",
+                           input->places.items[i], (int)kind.len, kind.data,
+                           udpa_resource_name(resource), size, UDPAI_CTL_RESOURCE_BYTES);
+        input->n_mistakes++;
+    }
+}
+
 udpai_ctl_exit
 udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options)
 {
@@ -233,6 +269,7 @@ udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options)
     for (size_t i = 0; i < options->files.n; i++)
         take(input, options->files.items[i]);
     check_doubles(input);
+    check_sizes(input);
     if (input->n_mistakes)
         return UDPAI_CTL_MISTAKE;
     if (input->resources.n)

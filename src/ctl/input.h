@@ -7,6 +7,9 @@
 #include "codec/resource_file.h"
 #include "ctl/options.h"
 
+/* What udpa_publish() takes, by udpai_resource_footprint(). */
+#define UDPAI_CTL_RESOURCE_BYTES ((size_t)3584 * 1024)
+
 typedef struct udpai_ctl_input {
     udpai_schema *schema;
     udpai_str name_space;
@@ -16,7 +19,7 @@ typedef struct udpai_ctl_input {
 } udpai_ctl_input;
 
 /* All resources of all files, or none: every file that has a mistake was told of then. No two have
- * the same type and name. */
+ * the same type and name, and none is larger than may be published. */
 udpai_ctl_exit udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options);
 void udpai_ctl_input_done(udpai_ctl_input *input);
 

@@ -3,6 +3,7 @@
 """udpactl with udpad, as people and scripts call it: what it prints, where, and its exit status."""
 import argparse
 import json
+import os
 import pathlib
 import re
 import signal
@@ -15,6 +16,7 @@ from product import check, main, wait_for
 STRING = 'type.googleapis.com/google.protobuf.StringValue'
 SECRET = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'
 HUSH = b'hush-hush'
+RESOURCE_MAX = 3584 * 1024
 
 
 def greeting(name, text):
@@ -102,6 +104,24 @@ def check_mistakes(test, ctl):
                   ['get', 'clustr'], ['-o', 'xml', 'get'], ['--timeout', 'long', 'get'],
                   ['--key', 'x', 'get'], ['status', 'things'], ['-n', 'No_name', 'get', 'cluster', 'x']):
         ctl(*wrong, status=2, err='udpactl')
+
+
+def check_files(test, ctl):
+    """What can be read is read to its end, and published as a whole or not at all."""
+    odd = test.work / 'odd'
+    odd.mkdir()
+    os.mkfifo(odd / 'pipe.yaml') # nobody writes into it
+    for path in (odd, odd / 'pipe.yaml', '/dev/null'):
+        ctl('apply', '-f', path, status=2, err='is no regular file')
+    mixed = test.work / 'mixed.yaml'
+    rest = RESOURCE_MAX - len(STRING) - len('local/large') - 500
+    mixed.write_text(greeting('small', 'x') + '---\n' + greeting('large', 'x' * (rest + 1000)))
+    ctl('apply', '-f', mixed, status=2, err=f"{mixed}:6: google.protobuf.StringValue 'local/large' has ")
+    ctl('get', STRING, 'small', status=1, err="'local/small'")
+    mixed.write_text(greeting('small', 'x') + '---\n' + greeting('large', 'x' * rest))
+    out = ctl('apply', '-f', mixed)
+    check('  the largest is applied', 'local/large applied' in out, out)
+    ctl('delete', STRING, 'small', 'large')
 
 
 def check_get(ctl):
@@ -332,6 +352,7 @@ def body(test):
     ctl = Ctl(test, address)
     check_apply(test, ctl)
     check_mistakes(test, ctl)
+    check_files(test, ctl)
     check_get(ctl)
     check_closed_streams(test, ctl)
     check_edit(ctl)
