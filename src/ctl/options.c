@@ -7,6 +7,7 @@
 
 #include "base/strbuf.h"
 #include "ctl/names.h"
+#include "model/name.h"
 
 #define VERSION "0.1.0"
 #define DEFAULT_SERVER "127.0.0.1:18000"
@@ -118,6 +119,7 @@ set_format(udpai_ctl_options *given, const char *text, const struct argp_state *
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(formats); i++)
         if (strcmp(text, formats[i]) == 0) {
             given->format = (udpai_ctl_format)i;
+            given->format_name = text;
             return;
         }
     argp_error(state, "-o %s: the formats are table, yaml, json, and name", text);
@@ -132,6 +134,45 @@ add_argument(udpai_ctl_options *given, const char *text)
         abort();
 }
 
+/* An option that a command does not heed is a mistake: whoever gave it expected something. */
+static void
+check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    static const struct {
+        const char *command;
+        bool files, format, name_space;
+    } commands[] = {
+        {"apply", true, false, true}, {"delete", true, false, true},  {"get", false, true, true},
+        {"watch", false, true, true}, {"status", false, true, false},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
+        if (strcmp(given->command, commands[i].command) != 0)
+            continue;
+        if (given->files.n && !commands[i].files)
+            argp_error(state, "-f %s: %s takes no files", given->files.items[0], given->command);
+        if (given->format_name && !commands[i].format)
+            argp_error(state, "-o %s: %s has one form of output", given->format_name,
+                       given->command);
+        if (given->name_space && !commands[i].name_space)
+            argp_error(state, "-n %s: %s is of no namespace", given->name_space, given->command);
+    }
+}
+
+static void
+check_values(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    if (!*given->node_id)
+        argp_error(state, "--node-id: an id is not empty");
+    if (given->name_space &&
+        (!*given->name_space ||
+         udpai_prefix_check(udpai_str_from(given->name_space), NULL) != UDPA_OK))
+        argp_error(state,
+                   "-n %s: a namespace has labels of a-z, 0-9 and '-', with dots between, such as "
+                   "com.acme",
+                   given->name_space);
+}
+
 /* What all commands share; commands check the rest themselves. */
 static void
 check(const udpai_ctl_options *given, const struct argp_state *state)
@@ -142,6 +183,8 @@ check(const udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "--cert and --key go together");
     if ((given->certificate || given->server_name) && !given->ca)
         argp_error(state, "--cert, --key and --server-name need --ca, which turns TLS on");
+    check_values(given, state);
+    check_heeded(given, state);
 }
 
 static error_t

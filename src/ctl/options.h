@@ -31,6 +31,7 @@ typedef struct udpai_ctl_options {
     const char *name_space; /* as given */
     uint64_t timeout_ms;
     udpai_ctl_format format;
+    const char *format_name; /* as given */
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;

@@ -102,8 +102,12 @@ def check_mistakes(test, ctl):
     ctl('apply', '-f', '-', stdin=cluster, status=2, err='envoy.config.cluster.v3.Cluster')
     for wrong in (['apply'], ['apply', 'x'], ['delete'], ['delete', 'cluster'], ['foo'], [],
                   ['get', 'clustr'], ['-o', 'xml', 'get'], ['--timeout', 'long', 'get'],
-                  ['--key', 'x', 'get'], ['status', 'things'], ['-n', 'No_name', 'get', 'cluster', 'x']):
+                  ['--key', 'x', 'get'], ['status', 'things'], ['get', '-f', bad], ['watch', '-f', bad], ['status', '-f', bad],
+                  ['status', '-n', 'com.acme'], ['delete', '-o', 'json', 'cluster', 'x']):
         ctl(*wrong, status=2, err='udpactl')
+    for name in ('No_name', '', 'a..b', '/x'):
+        ctl('-n', name, 'get', status=2, err=f'-n {name}: a namespace has labels')
+    ctl('--node-id', '', 'get', status=2, err='--node-id')
 
 
 def check_files(test, ctl):
