@@ -44,6 +44,7 @@ struct collecting {
     udpai_ctl *ctl;
     udpai_ctl_found *found;
     size_t n_incomplete;
+    size_t n_wanted; /* so many are enough */
 };
 
 static void
@@ -59,6 +60,8 @@ on_update(void *userdata, udpa_update *update)
         else if (udpai_ctl_found_put(self->found, resource, &is_known) != UDPA_OK)
             udpai_ctl_finish(self->ctl, out_of_memory());
     }
+    if (udpai_ctl_found_size(self->found) >= self->n_wanted)
+        udpai_ctl_finish(self->ctl, UDPAI_CTL_GOOD);
 }
 
 static void
@@ -89,10 +92,10 @@ udpai_ctl_subscribe(udpai_ctl *ctl,
     return UDPAI_CTL_MISTAKE;
 }
 
-udpai_ctl_exit
-udpai_ctl_collect(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found)
+static udpai_ctl_exit
+collect(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found, size_t n_wanted)
 {
-    struct collecting self = {ctl, found, wishes->n};
+    struct collecting self = {ctl, found, wishes->n, n_wanted};
     udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
     UDPAI_VECTOR(udpa_subscription *) subscriptions = {0};
     udpai_ctl_waits waits;
@@ -116,6 +119,21 @@ udpai_ctl_collect(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_foun
         udpa_unsubscribe(subscriptions.items[i]);
     udpai_vector_done(&subscriptions);
     return result;
+}
+
+udpai_ctl_exit
+udpai_ctl_collect(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found)
+{
+    return collect(ctl, wishes, found, SIZE_MAX);
+}
+
+udpai_ctl_exit
+udpai_ctl_collect_names(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < wishes->n; i++)
+        n += wishes->items[i].names.n;
+    return collect(ctl, wishes, found, n);
 }
 
 /* ---- what the node has ---- */

@@ -19,6 +19,10 @@ udpai_ctl_exit udpai_ctl_subscribe(udpai_ctl *ctl,
 /* Asks for all, and waits until the node has said that this is all. */
 udpai_ctl_exit
 udpai_ctl_collect(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found);
+/* Asks for names that are there, and waits until they have come: that nothing else is there need
+ * not be certain. */
+udpai_ctl_exit
+udpai_ctl_collect_names(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found);
 /* The wish for the wildcard of every type that the node has or waits for, by its own status; if
  * there is none, of those that have a short name: a node may ask others only when it is asked. */
 udpai_ctl_exit udpai_ctl_wish_for_all_types(udpai_ctl *ctl, udpai_ctl_wishes *wishes);

@@ -10,15 +10,6 @@
 
 /* ---- what to delete ---- */
 
-static udpai_ctl_wish *
-wish_of_type(udpai_ctl_wishes *wishes, const char *type_url)
-{
-    for (size_t i = 0; i < wishes->n; i++)
-        if (strcmp(wishes->items[i].type_url, type_url) == 0)
-            return &wishes->items[i];
-    return udpai_ctl_wishes_add(wishes, udpai_strdup(type_url));
-}
-
 static udpai_ctl_exit
 wish_for_files(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
 {
@@ -26,7 +17,7 @@ wish_for_files(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
     udpai_ctl_exit result = udpai_ctl_input_read(&input, options);
     for (size_t i = 0; i < input.resources.n && result == UDPAI_CTL_GOOD; i++) {
         const udpa_resource *resource = input.resources.items[i];
-        udpai_ctl_wish *wish = wish_of_type(wishes, udpa_resource_type_url(resource));
+        udpai_ctl_wish *wish = udpai_ctl_wishes_of_type(wishes, udpa_resource_type_url(resource));
         if (!wish || udpai_ctl_wish_full_name(wish, udpa_resource_name(resource)) != UDPA_OK) {
             udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
             result = UDPAI_CTL_REFUSED;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "ctl/names.h"
 #include "ctl/show.h"
 #include "model/resource.h"
@@ -15,6 +16,7 @@ typedef struct publishing {
     udpai_ctl *ctl;
     const udpa_publish_options *options;
     udpai_ctl_exit result;
+    bool *is_applied; /* of each resource; NULL: is not wanted */
 } publishing;
 
 /* ---- receipts ---- */
@@ -29,14 +31,6 @@ tell_refused(const publishing *self, const udpa_receipt *receipt, size_t index)
     udpai_ctl_complain("%.*s %s refused: %s", (int)kind.len, kind.data,
                        udpa_receipt_name(receipt, index),
                        udpa_error_message(udpa_receipt_refusal(receipt, index)));
-}
-
-static void
-tell_applied(const udpa_resource *resource)
-{
-    udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(resource));
-    printf("%.*s %s applied (version %s)\n", (int)kind.len, kind.data, udpa_resource_name(resource),
-           udpa_resource_version(resource));
 }
 
 static void
@@ -55,8 +49,8 @@ on_receipt(void *userdata, const udpa_receipt *receipt)
         if (udpa_receipt_refusal(receipt, i)) {
             tell_refused(self, receipt, i);
             self->result = UDPAI_CTL_REFUSED;
-        } else if (i < self->options->n_resources) {
-            tell_applied(self->options->resources[i]);
+        } else if (self->is_applied) {
+            self->is_applied[i] = true;
         }
     }
     udpai_ctl_finish(self->ctl, self->result);
@@ -65,10 +59,10 @@ on_receipt(void *userdata, const udpa_receipt *receipt)
 /* ---- publishing ---- */
 
 static udpai_ctl_exit
-publish(udpai_ctl *ctl, udpa_publish_options *options)
+publish(udpai_ctl *ctl, udpa_publish_options *options, bool *is_applied)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    publishing self = {ctl, options, UDPAI_CTL_GOOD};
+    publishing self = {ctl, options, UDPAI_CTL_GOOD, is_applied};
     options->receipt = on_receipt;
     options->userdata = &self;
     options->timeout_ms = 2 * ctl->options->timeout_ms; /* we ourselves give up before */
@@ -96,21 +90,101 @@ part_size(udpa_resource *const *resources, size_t n)
     return i;
 }
 
+/* A receipt says that the node has taken it, not that it counts there. */
+static bool
+tell_applied(const udpa_resource *resource, const udpa_resource *effective)
+{
+    udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(resource));
+    if (!effective ||
+        strcmp(udpa_resource_version(effective), udpa_resource_version(resource)) == 0) {
+        printf("%.*s %s applied (version %s)\n", (int)kind.len, kind.data,
+               udpa_resource_name(resource), udpa_resource_version(resource));
+        return true;
+    }
+    udpai_ctl_complain("%.*s %s is applied, but does not count: what '%s' says of it (version %s) "
+                       "goes before it",
+                       (int)kind.len, kind.data, udpa_resource_name(resource),
+                       udpa_resource_authority(effective), udpa_resource_version(effective));
+    return false;
+}
+
+struct part {
+    udpa_resource *const *resources;
+    size_t n;
+    bool *is_applied;
+};
+
+static udpai_ctl_exit
+look(udpai_ctl *ctl, const struct part *part, udpai_ctl_found *found)
+{
+    udpai_ctl_wishes wishes = {0};
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    for (size_t i = 0; i < part->n && result == UDPAI_CTL_GOOD; i++) {
+        if (!part->is_applied[i])
+            continue;
+        udpai_ctl_wish *wish =
+            udpai_ctl_wishes_of_type(&wishes, udpa_resource_type_url(part->resources[i]));
+        if (!wish ||
+            udpai_ctl_wish_full_name(wish, udpa_resource_name(part->resources[i])) != UDPA_OK) {
+            udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+            result = UDPAI_CTL_REFUSED;
+        }
+    }
+    if (result == UDPAI_CTL_GOOD)
+        result = udpai_ctl_collect_names(ctl, &wishes, found);
+    udpai_ctl_wishes_done(&wishes);
+    return result;
+}
+
+/* What was applied is told even if it cannot be seen what became of it. */
+static udpai_ctl_exit
+look_and_tell(udpai_ctl *ctl, const struct part *part)
+{
+    udpai_ctl_found found;
+    udpai_ctl_found_begin(&found);
+    udpai_ctl_exit result = look(ctl, part, &found);
+    for (size_t i = 0; i < part->n; i++) {
+        const udpa_resource *resource = part->resources[i];
+        udpa_resource *effective =
+            udpai_ctl_found_get(&found, udpai_resource_type_url(resource),
+                                udpai_str_from(udpa_resource_name(resource)));
+        if (part->is_applied[i] && !tell_applied(resource, effective) && result == UDPAI_CTL_GOOD)
+            result = UDPAI_CTL_REFUSED;
+    }
+    udpai_ctl_found_done(&found);
+    return result;
+}
+
+static udpai_ctl_exit
+publish_part(udpai_ctl *ctl, const struct part *part)
+{
+    udpa_publish_options options = UDPA_PUBLISH_OPTIONS_INIT;
+    options.resources = part->resources;
+    options.n_resources = part->n;
+    udpai_ctl_exit result = publish(ctl, &options, part->is_applied);
+    if (result > UDPAI_CTL_REFUSED)
+        return result;
+    udpai_ctl_exit told = look_and_tell(ctl, part);
+    return told == UDPAI_CTL_GOOD ? result : told;
+}
+
 udpai_ctl_exit
 udpai_ctl_publish(udpai_ctl *ctl, udpa_resource *const *resources, size_t n_resources)
 {
     udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    while (n_resources) {
-        udpa_publish_options options = UDPA_PUBLISH_OPTIONS_INIT;
-        options.resources = resources;
-        options.n_resources = part_size(resources, n_resources);
-        udpai_ctl_exit part = publish(ctl, &options);
-        if (part > UDPAI_CTL_REFUSED)
-            return part;
-        if (part != UDPAI_CTL_GOOD)
-            result = part;
-        resources += options.n_resources;
-        n_resources -= options.n_resources;
+    while (n_resources && result <= UDPAI_CTL_REFUSED) {
+        struct part part = {resources, part_size(resources, n_resources), NULL};
+        part.is_applied = udpai_alloc_array(part.n, sizeof(bool));
+        udpai_ctl_exit now = UDPAI_CTL_REFUSED;
+        if (part.is_applied)
+            now = publish_part(ctl, &part);
+        else
+            udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        if (now != UDPAI_CTL_GOOD)
+            result = now;
+        udpai_free(part.is_applied);
+        resources += part.n;
+        n_resources -= part.n;
     }
     return result;
 }
@@ -124,7 +198,7 @@ udpai_ctl_withdraw(udpai_ctl *ctl, const udpai_ctl_wish *wish)
         options.removed_type_url = wish->type_url;
         options.removed_names = (const char *const *)wish->names.items + i;
         options.n_removed_names = udpai_min_size(wish->names.n - i, PART_NAMES);
-        result = publish(ctl, &options);
+        result = publish(ctl, &options, NULL);
     }
     return result;
 }

@@ -5,7 +5,9 @@
 
 #include "ctl/collect.h"
 
-/* Publishes in parts that a node takes in one message; a line for each resource. */
+/* Publishes in parts that a node takes in one message; a line for each resource. What was applied
+ * but does not count, because somebody else's goes before it, makes the result UDPAI_CTL_REFUSED.
+ */
 udpai_ctl_exit
 udpai_ctl_publish(udpai_ctl *ctl, udpa_resource *const *resources, size_t n_resources);
 /* Withdraws the names of one wish. What becomes of them is not told. */

@@ -15,6 +15,15 @@ udpai_ctl_wishes_add(udpai_ctl_wishes *wishes, char *type_url)
     return NULL;
 }
 
+udpai_ctl_wish *
+udpai_ctl_wishes_of_type(udpai_ctl_wishes *wishes, const char *type_url)
+{
+    for (size_t i = 0; i < wishes->n; i++)
+        if (strcmp(wishes->items[i].type_url, type_url) == 0)
+            return &wishes->items[i];
+    return udpai_ctl_wishes_add(wishes, udpai_strdup(type_url));
+}
+
 /* Takes the name over. */
 static udpa_err
 add_name(udpai_ctl_wish *wish, char *name)

@@ -19,6 +19,8 @@ typedef UDPAI_VECTOR(udpai_ctl_wish) udpai_ctl_wishes;
 
 /* Takes the type URL over; NULL without memory, and then it is freed. */
 udpai_ctl_wish *udpai_ctl_wishes_add(udpai_ctl_wishes *wishes, char *type_url);
+/* The wish for this type; a new one if there is none; NULL without memory. */
+udpai_ctl_wish *udpai_ctl_wishes_of_type(udpai_ctl_wishes *wishes, const char *type_url);
 /* A full name. */
 udpa_err udpai_ctl_wish_full_name(udpai_ctl_wish *wish, const char *name);
 /* A name of the command line. Where it can be read in two ways both are asked for. */

@@ -282,6 +282,24 @@ def check_waiting_node(test):
     check('watch goes on', test.interrupt(watch) == 0, watch.text())
 
 
+def check_goes_before(test):
+    """What the node has from a file goes before what is published."""
+    directory = test.work / 'owned'
+    directory.mkdir()
+    (directory / 'a.yaml').write_text(greeting('owned', 'of the file'))
+    _, address = test.start_node('owner', '--resources', directory, '--descriptors',
+                                 test.build / 'proto' / 'udpa.descriptors')
+    ctl = Ctl(test, address)
+    out = ctl('apply', '-f', '-', stdin=greeting('free', 'x') + '---\n' + greeting('owned', 'mine'),
+              status=1, err="local/owned is applied, but does not count: what 'owner' says of it")
+    check('  what counts is told as ever', re.fullmatch(r'\S+ local/free applied \(.*\)\n', out), out)
+    out = ctl('apply', '-f', '-', stdin=greeting('owned', 'of the file'))
+    check('  the same is not worth a word', 'local/owned applied' in out, out)
+    many = '---\n'.join(greeting(f'many-{i}', 'x') for i in range(2500))
+    out = ctl('apply', '-f', '-', stdin=many) # more than go into one message
+    check('  all of many', out.count(' applied ') == 2500, len(out))
+
+
 def check_closed_streams(test, ctl):
     """A program may be started without its standard streams; what it does is the same."""
     path = test.work / 'closed.yaml'
@@ -366,6 +384,7 @@ def body(test):
     check_delete(test, ctl)
     check_status(ctl)
     check_second_node(test, address)
+    check_goes_before(test)
     check_waiting_node(test)
     check_tls(test)
     check_no_answer(test, node)
