@@ -10,8 +10,10 @@
 #include "codec/resource_file.h"
 #include "ctl/client.h"
 #include "ctl/names.h"
+#include "ctl/node_status.h"
 #include "ctl/schema.h"
 #include "ctl/table.h"
+#include "model/name.h"
 #include "wire/entry.h"
 
 #define MESSAGE "udpa.service.discovery.v1.Resource"
@@ -46,6 +48,27 @@ put_time(udpai_strbuf *out, int64_t time_us)
     udpai_strbuf_puts(out, text);
 }
 
+/* Nobody but the node itself says who it is: no file has such a resource. */
+static bool
+is_of_itself(const udpa_resource *resource)
+{
+    return udpai_prefix_covers(UDPAI_STR(UDPAI_CTL_STATUS_NAMESPACE),
+                               udpai_resource_name(resource));
+}
+
+static void
+put_hop(udpai_strbuf *out, const udpa_resource *resource, udpai_hop hop)
+{
+    bool is_named = hop.authority.len != 0;
+    udpai_ctl_put_text(out, hop.node_id);
+    if (!is_named && is_of_itself(resource)) {
+        udpai_strbuf_puts(out, " says it of itself");
+        return;
+    }
+    udpai_strbuf_puts(out, " took it from ");
+    udpai_ctl_put_text(out, is_named ? hop.authority : UDPAI_STR("a file"));
+}
+
 /* "# core took it from acme at 2026-01-31T00:00:00Z", a line for each node. */
 static void
 put_comments(udpai_strbuf *out, const udpa_resource *resource)
@@ -56,9 +79,7 @@ put_comments(udpai_strbuf *out, const udpa_resource *resource)
     for (size_t i = 0; i + 1 < udpa_resource_n_hops(resource); i++) {
         udpai_hop hop = udpai_resource_hop(resource, i);
         udpai_strbuf_puts(out, "# ");
-        udpai_ctl_put_text(out, hop.node_id);
-        udpai_strbuf_puts(out, " took it from ");
-        udpai_ctl_put_text(out, hop.authority.len ? hop.authority : UDPAI_STR("a file"));
+        put_hop(out, resource, hop);
         udpai_strbuf_puts(out, " at ");
         put_time(out, hop.time_us);
         udpai_strbuf_putc(out, '\n');

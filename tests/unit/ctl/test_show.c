@@ -61,6 +61,22 @@ test_yaml(void **state)
 }
 
 static void
+expect_comment(void **state, const char *name, const char *comment)
+{
+    UDPAI_AUTO_FREE char *text =
+        shown(schema_of(state), RESOURCE(name, .type = STRING, .hops = {{"vm", ""}, {"us", "vm"}}),
+              UDPAI_FORMAT_YAML);
+    assert_memory_equal(text, comment, strlen(comment));
+}
+
+static void
+test_whom_a_node_has_it_from(void **state)
+{
+    expect_comment(state, "com.acme/a", "# vm took it from a file at ");
+    expect_comment(state, "udpa.node/vm/node", "# vm says it of itself at ");
+}
+
+static void
 test_json(void **state)
 {
     UDPAI_AUTO_FREE char *text = shown(schema_of(state), greeting(), UDPAI_FORMAT_JSON);
@@ -130,7 +146,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_yaml),         cmocka_unit_test(test_json),
         cmocka_unit_test(test_secret),       cmocka_unit_test(test_unknown_type),
-        cmocka_unit_test(test_name_and_way),
+        cmocka_unit_test(test_name_and_way), cmocka_unit_test(test_whom_a_node_has_it_from),
     };
     return cmocka_run_group_tests_name("ctl show", tests, begin, end);
 }
