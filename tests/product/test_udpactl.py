@@ -282,6 +282,20 @@ def check_waiting_node(test):
     check('watch goes on', test.interrupt(watch) == 0, watch.text())
 
 
+def check_on_demand(test, address):
+    """A source that is asked for single names is waited for only with what it was asked."""
+    bootstrap = test.work / 'on-demand.yaml'
+    bootstrap.write_text(f'static_resources:\n  config_sources:\n'
+                         f'  - {{name: core, udpa: {{address: "{address}"}}}}\n'
+                         'providers:\n- config_descriptors:\n'
+                         '  - {resource_name: core, mode: ON_DEMAND}\n')
+    _, edge_address = test.start_node('on-demand', '-c', bootstrap)
+    ctl = Ctl(test, edge_address)
+    ctl('get', 'a.Type', 'late')
+    out = ctl('status')
+    check('  it waits for nobody', re.search(r'\na.Type +1 +-\n', out), out)
+
+
 def check_goes_before(test):
     """What the node has from a file goes before what is published."""
     directory = test.work / 'owned'
@@ -384,6 +398,7 @@ def body(test):
     check_delete(test, ctl)
     check_status(ctl)
     check_second_node(test, address)
+    check_on_demand(test, address)
     check_goes_before(test)
     check_waiting_node(test)
     check_tls(test)
