@@ -74,25 +74,23 @@ udpai_convert_to_binary(const udpai_schema *schema,
 }
 
 udpa_err
-udpai_convert_check(const udpai_schema *schema,
-                    udpai_str type_name,
-                    const udpai_source *source,
-                    udpai_mistake_fn mistake,
-                    void *userdata)
+udpai_convert_tree(const udpai_schema *schema,
+                   udpai_str type_name,
+                   const udpai_source *source,
+                   const udpai_tree *document,
+                   udpai_mistakes *mistakes,
+                   udpa_bytes **ret_bytes)
 {
-    udpai_mistakes mistakes = {0};
-    const udpai_encoding encoding = {schema, source, NULL, &mistakes};
+    const udpai_encoding encoding = {schema, source, NULL, mistakes};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
     const udpai_type *type;
+    *ret_bytes = NULL;
     udpa_err err = find_type(schema, type_name, source->name, &type, &error);
     if (err == UDPA_OK)
-        err = tree_to_binary(&encoding, type, &bytes, &error);
-    for (size_t i = 0; i < mistakes.found.n; i++)
-        mistake(mistakes.found.items[i].error, userdata);
-    if (err != UDPA_OK && mistakes.found.n == 0)
-        mistake(error, userdata);
-    udpai_mistakes_done(&mistakes);
+        err = udpai_encode(&encoding, type, document, ret_bytes, &error);
+    const udpai_mistake alone = {document->line, document->column, error};
+    if (err != UDPA_OK && mistakes->found.n == 0 && udpai_mistakes_add(mistakes, &alone, document))
+        error = NULL;
     return err;
 }
 

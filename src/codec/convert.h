@@ -6,6 +6,7 @@
 
 #include <udpa/bytes.h>
 
+#include "codec/mistakes.h"
 #include "codec/schema.h"
 #include "codec/source.h"
 
@@ -19,17 +20,16 @@ udpa_err udpai_convert_to_binary(const udpai_schema *schema,
                                  udpa_bytes **ret_bytes,
                                  udpa_error **ret_error);
 
-/* Reads a JSON or YAML document as udpai_convert_to_binary() does, and hands over every mistake
- * that can be told apart, at most UDPAI_MISTAKES_MAX, in the order of the document; @p mistake
- * borrows the error. What the document's own syntax breaks ends the search. */
-typedef void (*udpai_mistake_fn)(const udpa_error *mistake, void *userdata);
-
-/* Returns UDPA_OK if there is no mistake, else the code of the first. */
-udpa_err udpai_convert_check(const udpai_schema *schema,
-                             udpai_str type,
-                             const udpai_source *source,
-                             udpai_mistake_fn mistake,
-                             void *userdata);
+/* Reads a document of a JSON or YAML source as udpai_convert_to_binary() does, and collects every
+ * mistake that can be told apart, at most UDPAI_MISTAKES_MAX, in the order of the document. Returns
+ * the code of the first. *ret_bytes is the message without what is wrong, which mistakes->refused
+ * lists; NULL if there are too many mistakes, or nothing is left. */
+udpa_err udpai_convert_tree(const udpai_schema *schema,
+                            udpai_str type,
+                            const udpai_source *source,
+                            const udpai_tree *document,
+                            udpai_mistakes *mistakes,
+                            udpa_bytes **ret_bytes);
 
 /* The reverse. *ret_text is NUL-terminated, without other zero bytes, to be freed with
  * udpai_free(). JSON has lowerCamelCase names as proto3 JSON prescribes; YAML, which people edit,

@@ -509,7 +509,7 @@ udpai_encode(const udpai_encoding *encoding,
     if (encoding->mistakes)
         err = conclude(&encoder, err, node);
     udpai_strbuf_done(&encoder.path);
-    if (err == UDPA_OK)
+    if (err == UDPA_OK || encoding->mistakes)
         *ret_bytes = UDPAI_TAKE(bytes);
     return err;
 }

@@ -24,8 +24,8 @@ typedef struct udpai_encoding {
     const udpai_schema *schema;
     const udpai_source *source;
     const char *path; /* what leads to the node, such as "[2]"; NULL: nothing */
-    /* NULL: the first mistake ends the work. Otherwise all are collected here, and that there are
-     * some is an error. */
+    /* NULL: the first mistake ends the work. Otherwise all are collected here; that there are some
+     * is an error, and what comes out is the message without them, or NULL. */
     udpai_mistakes *mistakes;
 } udpai_encoding;
 

@@ -6,7 +6,6 @@
 
 #include "base/strbuf.h"
 #include "codec/resource_file.h"
-#include "daemon/bootstrap_check.h"
 
 #define TYPE "udpa.config.v1.Bootstrap"
 #define MAX_BYTES ((size_t)16 * 1024 * 1024)
@@ -55,56 +54,65 @@ format_of(const char *path)
     return is_json ? UDPAI_FORMAT_JSON : UDPAI_FORMAT_YAML;
 }
 
-static bool
-is_blank(udpai_str text)
+static udpa_err
+unpack(udpai_bootstrap *bootstrap, const udpa_bytes *bytes, udpa_error **ret_error)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (!strchr(" \t\r\n", text.data[i]))
-            return false;
-    return true;
+    bootstrap->message =
+        udpa__config__v1__bootstrap__unpack(NULL, udpa_bytes_size(bytes), udpa_bytes_data(bytes));
+    return udpai_fail_code(ret_error, bootstrap->message ? UDPA_OK : UDPA_ERR_NOMEM);
 }
 
 static udpa_err
 convert(udpai_bootstrap *bootstrap,
         const udpai_schema *schema,
         const udpai_source *source,
+        udpai_findings *findings,
         udpa_error **ret_error)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
-    udpa_err err = udpai_convert_to_binary(schema, UDPAI_STR(TYPE), source, &bytes, ret_error);
-    if (err != UDPA_OK)
+    udpa_err err = udpai_convert_tree(schema, UDPAI_STR(TYPE), source,
+                                      findings->documents->roots.items[0], &findings->text, &bytes);
+    udpai_findings_take_text(findings);
+    return bytes ? unpack(bootstrap, bytes, ret_error) : err;
+}
+
+static udpa_err
+read_document(udpai_bootstrap *bootstrap,
+              const udpai_schema *schema,
+              const udpai_source *source,
+              udpai_findings *findings,
+              udpa_error **ret_error)
+{
+    udpa_error *error = NULL;
+    udpa_err err = udpai_documents_read(&findings->documents, source, &error);
+    if (err != UDPA_OK) {
+        udpai_findings_add(findings, error);
         return err;
-    bootstrap->message =
-        udpa__config__v1__bootstrap__unpack(NULL, udpa_bytes_size(bytes), udpa_bytes_data(bytes));
-    return udpai_fail_code(ret_error, bootstrap->message ? UDPA_OK : UDPA_ERR_NOMEM);
+    }
+    size_t n = findings->documents->roots.n;
+    if (n == 0)
+        return udpai_bootstrap_empty(bootstrap, ret_error);
+    if (n == 1)
+        return convert(bootstrap, schema, source, findings, ret_error);
+    udpai_findings_mistake(findings, "", "%zu documents, where one is expected", n);
+    return UDPA_ERR_INVAL;
 }
 
 udpa_err
 udpai_bootstrap_read(udpai_bootstrap *ret_bootstrap,
                      const udpai_schema *schema,
                      const char *path,
-                     udpai_mistake_fn mistake,
-                     void *userdata,
+                     udpai_findings *findings,
                      udpa_error **ret_error)
 {
     udpai_strbuf text = {0};
-    udpai_bootstrap bootstrap = {0};
     udpa_err err = read_file(path, &text, ret_error);
-    if (err != UDPA_OK || is_blank(udpai_strbuf_view(&text))) {
-        udpai_strbuf_done(&text);
-        return err != UDPA_OK ? err : udpai_bootstrap_empty(ret_bootstrap, ret_error);
+    if (err == UDPA_OK) {
+        const udpai_source source = {
+            .name = path, .text = udpai_strbuf_view(&text), .format = format_of(path)};
+        findings->source_name = path;
+        err = read_document(ret_bootstrap, schema, &source, findings, ret_error);
     }
-    const udpai_source source = {
-        .name = path, .text = udpai_strbuf_view(&text), .format = format_of(path)};
-    err = udpai_convert_check(schema, UDPAI_STR(TYPE), &source, mistake, userdata);
-    if (err == UDPA_OK)
-        err = convert(&bootstrap, schema, &source, ret_error);
-    if (err == UDPA_OK)
-        err = udpai_bootstrap_check(bootstrap.message, &source, mistake, userdata);
     udpai_strbuf_done(&text);
-    if (err == UDPA_OK)
-        *ret_bootstrap = bootstrap;
-    else
-        udpai_bootstrap_done(&bootstrap);
     return err;
 }

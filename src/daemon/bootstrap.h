@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bootstrap file: read, and checked beyond what its types say. */
+/* The bootstrap file, as it is read. What is wrong beyond what its types say: bootstrap_check.h. */
 #ifndef UDPAI_BOOTSTRAP_H
 #define UDPAI_BOOTSTRAP_H
 
-#include "codec/convert.h"
+#include "daemon/findings.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 typedef struct udpai_bootstrap {
@@ -13,14 +13,13 @@ typedef struct udpai_bootstrap {
 /* An empty one: every default. */
 udpa_err udpai_bootstrap_empty(udpai_bootstrap *ret_bootstrap, udpa_error **ret_error);
 
-/* Tells every mistake, each with file, line, column and path, in the order of the file. Returns
- * UDPA_OK if there is none; else ret_bootstrap is untouched. ret_error is set only if the file
- * could not be read at all. */
+/* Finds what is wrong with the text; the rest is what there is without it, for further checks.
+ * Without a document, such as in a file of comments alone, every default. If it fails there is
+ * nothing to check; what is wrong with a document is a finding, anything else an error. */
 udpa_err udpai_bootstrap_read(udpai_bootstrap *ret_bootstrap,
                               const udpai_schema *schema,
                               const char *path,
-                              udpai_mistake_fn mistake,
-                              void *userdata,
+                              udpai_findings *findings,
                               udpa_error **ret_error);
 void udpai_bootstrap_done(udpai_bootstrap *bootstrap);
 

@@ -1,116 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/bootstrap_check.h"
 
-#include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "codec/reader.h"
+#include "daemon/timing.h"
 #include "endpoint/exposure.h"
 #include "endpoint/type.h"
 #include "model/name.h"
 
-#define PATH_MAX_LEN 256
+#define PATH_MAX_LEN UDPAI_FIELD_PATH_MAX
 
 struct check {
     const Udpa__Config__V1__Bootstrap *message;
-    const char *source_name;
-    const udpai_tree *root; /* NULL: places are not known */
-    udpai_mistake_fn mistake;
-    void *userdata;
-    udpa_err first;
+    udpai_findings *findings;
 };
-
-/* ---- places ---- */
-
-/* proto3 JSON has every field under two names: connect_grace and connectGrace. */
-static const udpai_tree *
-find_field(const udpai_tree *map, udpai_str name)
-{
-    const udpai_entry *found = udpai_tree_find(map, name);
-    char camel[64];
-    size_t n = 0;
-    for (size_t i = 0; i < name.len && n + 1 < sizeof(camel); i++) {
-        bool up = name.data[i] == '_' && i + 1 < name.len;
-        camel[n++] = up ? (char)toupper((unsigned char)name.data[++i]) : name.data[i];
-    }
-    found = found ? found : udpai_tree_find(map, (udpai_str){camel, n});
-    return found ? found->value : NULL;
-}
-
-/* Goes along "providers[0].types" as far as the document has it. */
-static const udpai_tree *
-find_node(const udpai_tree *node, const char *path)
-{
-    const udpai_tree *last = node;
-    while (node && *path) {
-        last = node;
-        if (*path == '[') {
-            char *end;
-            unsigned long index = strtoul(path + 1, &end, 10);
-            node = node->kind == UDPAI_TREE_LIST && index < node->n ? node->items[index] : NULL;
-            path = *end ? end + 1 : end;
-        } else {
-            path += *path == '.';
-            size_t len = strcspn(path, ".[");
-            node = node->kind == UDPAI_TREE_MAP ? find_field(node, (udpai_str){path, len}) : NULL;
-            path += len;
-        }
-    }
-    return node ? node : last;
-}
-
-static void tell(struct check *check, const char *path, const char *format, ...) UDPA_PRINTF(3, 4);
-
-static void
-tell(struct check *check, const char *path, const char *format, ...)
-{
-    char reason[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, sizeof(reason), format, arguments);
-    va_end(arguments);
-    const udpai_tree *node = check->root ? find_node(check->root, path) : NULL;
-    const udpai_place place = {
-        .source = check->source_name,
-        .line = node ? node->line : 0,
-        .column = node ? node->column : 0,
-        .path = udpai_str_from(path),
-    };
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    check->first = udpai_fail_at(&error, UDPA_ERR_INVAL, &place, "%s", reason);
-    check->mistake(error, check->userdata);
-}
-
-/* A path longer than the room, which no field has, is cut. */
-static size_t
-append(char room[PATH_MAX_LEN], size_t at, const char *text)
-{
-    size_t len = udpai_min_size(strlen(text), PATH_MAX_LEN - 1 - at);
-    memcpy(room + at, text, len);
-    room[at + len] = '\0';
-    return at + len;
-}
-
-static const char *
-join(char room[PATH_MAX_LEN], const char *path, const char *field)
-{
-    size_t len = append(room, 0, path);
-    if (len && *field)
-        len = append(room, len, ".");
-    append(room, len, field);
-    return room;
-}
-
-static const char *
-item(char room[PATH_MAX_LEN], const char *list, size_t index)
-{
-    char number[24];
-    snprintf(number, sizeof(number), "[%zu]", index);
-    append(room, append(room, 0, list), number);
-    return room;
-}
 
 /* ---- pieces that stand in several places ---- */
 
@@ -119,7 +20,7 @@ require(struct check *check, const char *path, const char *field, const char *te
 {
     char room[PATH_MAX_LEN];
     if (!text || !*text)
-        tell(check, join(room, path, field), "is required");
+        udpai_findings_mistake(check->findings, udpai_path_field(room, path, field), "is required");
 }
 
 static void
@@ -128,7 +29,8 @@ check_prefix(struct check *check, const char *path, const char *field, const cha
     char room[PATH_MAX_LEN];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (prefix && *prefix && udpai_prefix_check(udpai_str_from(prefix), &error) != UDPA_OK)
-        tell(check, join(room, path, field), "%s", udpa_error_message(error));
+        udpai_findings_mistake(check->findings, udpai_path_field(room, path, field), "%s",
+                               udpa_error_message(error));
 }
 
 static void
@@ -136,8 +38,10 @@ check_pair(struct check *check, const char *path, const char *certificate, const
 {
     char room[PATH_MAX_LEN];
     if ((*certificate != 0) != (*key != 0))
-        tell(check, join(room, path, *certificate ? "certificate_file" : "private_key_file"),
-             "certificate_file and private_key_file come together: the other one is missing");
+        udpai_findings_mistake(
+            check->findings,
+            udpai_path_field(room, path, *certificate ? "certificate_file" : "private_key_file"),
+            "certificate_file and private_key_file come together: the other one is missing");
 }
 
 static void
@@ -146,7 +50,7 @@ check_client_tls(struct check *check, const char *path, const Udpa__Config__V1__
     char room[PATH_MAX_LEN];
     if (!tls)
         return;
-    join(room, path, "tls");
+    udpai_path_field(room, path, "tls");
     require(check, room, "ca_file", tls->ca_file);
     check_pair(check, room, tls->certificate_file, tls->private_key_file);
 }
@@ -159,16 +63,17 @@ check_sockets(struct check *check)
     for (size_t i = 0; i < check->message->n_sockets; i++) {
         const Udpa__Config__V1__Socket *socket = check->message->sockets[i];
         char path[PATH_MAX_LEN], room[PATH_MAX_LEN];
-        item(path, "sockets", i);
+        udpai_path_item(path, "sockets", i);
         require(check, path, "address", socket->address);
         if (*socket->address && !socket->insecure && !udpai_exposure_is_loopback(socket->address))
-            tell(check, join(room, path, "address"),
-                 "'%s' is beyond loopback, where every peer may publish and subscribe to "
-                 "everything: listen on 127.0.0.1, or say 'insecure: true'",
-                 socket->address);
+            udpai_findings_mistake(
+                check->findings, udpai_path_field(room, path, "address"),
+                "'%s' is beyond loopback, where every peer may publish and subscribe to "
+                "everything: listen on 127.0.0.1, or say 'insecure: true'",
+                socket->address);
         if (!socket->tls)
             continue;
-        join(room, path, "tls");
+        udpai_path_field(room, path, "tls");
         require(check, room, "certificate_file", socket->tls->certificate_file);
         require(check, room, "private_key_file", socket->tls->private_key_file);
     }
@@ -181,18 +86,19 @@ check_source(struct check *check, const char *path, const Udpa__Config__V1__Conf
     require(check, path, "name", source->name);
     switch (source->kind_case) {
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA:
-        join(room, path, "udpa");
+        udpai_path_field(room, path, "udpa");
         require(check, room, "address", source->udpa->address);
         check_client_tls(check, room, source->udpa->tls);
         break;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN:
-        require(check, join(room, path, "udpa_listen"), "peer", source->udpa_listen->peer);
+        require(check, udpai_path_field(room, path, "udpa_listen"), "peer",
+                source->udpa_listen->peer);
         break;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_PATH:
-        require(check, join(room, path, "path"), "path", source->path->path);
+        require(check, udpai_path_field(room, path, "path"), "path", source->path->path);
         break;
     default:
-        tell(check, path, "needs one of udpa, udpa_listen, path");
+        udpai_findings_mistake(check->findings, path, "needs one of udpa, udpa_listen, path");
         break;
     }
 }
@@ -203,15 +109,16 @@ check_static(struct check *check)
     const Udpa__Config__V1__StaticResources *all = check->message->static_resources;
     char path[PATH_MAX_LEN];
     for (size_t i = 0; all && i < all->n_config_sources; i++) {
-        item(path, "static_resources.config_sources", i);
+        udpai_path_item(path, "static_resources.config_sources", i);
         check_source(check, path, all->config_sources[i]);
         for (size_t k = 0; k < i; k++)
             if (strcmp(all->config_sources[k]->name, all->config_sources[i]->name) == 0)
-                tell(check, path, "'%s' is the name of another ConfigSource already",
-                     all->config_sources[i]->name);
+                udpai_findings_mistake(check->findings, path,
+                                       "'%s' is the name of another ConfigSource already",
+                                       all->config_sources[i]->name);
     }
     for (size_t i = 0; all && i < all->n_directories; i++) {
-        item(path, "static_resources.directories", i);
+        udpai_path_item(path, "static_resources.directories", i);
         require(check, path, "path", all->directories[i]->path);
         check_prefix(check, path, "namespace", all->directories[i]->namespace_);
     }
@@ -235,15 +142,18 @@ check_descriptor(struct check *check,
     char room[PATH_MAX_LEN];
     check_prefix(check, path, "namespace", descriptor->namespace_);
     if (descriptor->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_RESOURCE_NAME) {
-        if (!is_static_source(check, descriptor->resource_name))
-            tell(check, join(room, path, "resource_name"),
-                 "there is no ConfigSource '%s' in static_resources.config_sources",
-                 descriptor->resource_name);
+        if (!is_static_source(check, descriptor->resource_name) &&
+            !udpai_findings_is_unread(check->findings, "static_resources"))
+            udpai_findings_mistake(
+                check->findings, udpai_path_field(room, path, "resource_name"),
+                "there is no ConfigSource '%s' in static_resources.config_sources",
+                descriptor->resource_name);
     } else if (descriptor->source_case ==
                UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE) {
-        check_source(check, join(room, path, "config_source"), descriptor->config_source);
+        check_source(check, udpai_path_field(room, path, "config_source"),
+                     descriptor->config_source);
     } else {
-        tell(check, path, "needs one of resource_name, config_source");
+        udpai_findings_mistake(check->findings, path, "needs one of resource_name, config_source");
     }
 }
 
@@ -252,14 +162,15 @@ check_types(struct check *check, size_t index)
 {
     const Udpa__Config__V1__Provider *provider = check->message->providers[index];
     char list[PATH_MAX_LEN], path[PATH_MAX_LEN];
-    join(list, item(path, "providers", index), "types");
+    udpai_path_field(list, udpai_path_item(path, "providers", index), "types");
     for (size_t i = 0; i < provider->n_types; i++) {
         for (size_t p = 0; p <= index; p++) {
             const Udpa__Config__V1__Provider *other = check->message->providers[p];
             for (size_t k = 0; k < (p == index ? i : other->n_types); k++)
                 if (strcmp(other->types[k], provider->types[i]) == 0)
-                    tell(check, item(path, list, i),
-                         "type '%s' has a provider already: providers[%zu]", provider->types[i], p);
+                    udpai_findings_mistake(check->findings, udpai_path_item(path, list, i),
+                                           "type '%s' has a provider already: providers[%zu]",
+                                           provider->types[i], p);
         }
     }
 }
@@ -271,16 +182,19 @@ check_providers(struct check *check)
     for (size_t i = 0; i < check->message->n_providers; i++) {
         const Udpa__Config__V1__Provider *provider = check->message->providers[i];
         char path[PATH_MAX_LEN], list[PATH_MAX_LEN], at[PATH_MAX_LEN];
-        item(path, "providers", i);
+        udpai_path_item(path, "providers", i);
         if (provider->n_types == 0 && n_for_all++ > 0)
-            tell(check, path,
-                 "only one provider may stand for all types: name the types of this one");
+            udpai_findings_mistake(
+                check->findings, path,
+                "only one provider may stand for all types: name the types of this one");
         if (provider->n_config_descriptors == 0)
-            tell(check, path, "has no config_descriptors: where shall its resources come from?");
+            udpai_findings_mistake(
+                check->findings, path,
+                "has no config_descriptors: where shall its resources come from?");
         check_types(check, i);
-        join(list, path, "config_descriptors");
+        udpai_path_field(list, path, "config_descriptors");
         for (size_t k = 0; k < provider->n_config_descriptors; k++)
-            check_descriptor(check, item(at, list, k), provider->config_descriptors[k]);
+            check_descriptor(check, udpai_path_item(at, list, k), provider->config_descriptors[k]);
     }
 }
 
@@ -290,7 +204,7 @@ check_rest(struct check *check)
     const Udpa__Config__V1__Bootstrap *message = check->message;
     char path[PATH_MAX_LEN];
     for (size_t i = 0; i < message->n_dial; i++) {
-        item(path, "dial", i);
+        udpai_path_item(path, "dial", i);
         require(check, path, "name", message->dial[i]->name);
         require(check, path, "address", message->dial[i]->address);
         check_client_tls(check, path, message->dial[i]->tls);
@@ -300,32 +214,22 @@ check_rest(struct check *check)
     if (message->shim) {
         check_prefix(check, "shim", "default_namespace", message->shim->default_namespace);
         for (size_t i = 0; i < message->shim->n_namespaces; i++)
-            check_prefix(check, item(path, "shim.namespaces", i), "", message->shim->namespaces[i]);
+            check_prefix(check, udpai_path_item(path, "shim.namespaces", i), "",
+                         message->shim->namespaces[i]);
     }
     if (message->store && message->store->in_memory &&
         (*message->store->directory || *message->store->key_file))
-        tell(check, "store.in_memory",
-             "nothing is kept, so directory and key_file have no meaning");
+        udpai_findings_mistake(check->findings, "store.in_memory",
+                               "nothing is kept, so directory and key_file have no meaning");
 }
 
-udpa_err
-udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message,
-                      const udpai_source *source,
-                      udpai_mistake_fn mistake,
-                      void *userdata)
+void
+udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
 {
-    __attribute__((cleanup(udpai_documents_free_p))) udpai_documents *documents = NULL;
-    udpa_err err = udpai_documents_read(&documents, source, NULL);
-    struct check check = {
-        .message = message,
-        .source_name = source->name,
-        .root = err == UDPA_OK && documents->roots.n ? documents->roots.items[0] : NULL,
-        .mistake = mistake,
-        .userdata = userdata,
-    };
+    struct check check = {message, findings};
     check_sockets(&check);
     check_static(&check);
     check_providers(&check);
     check_rest(&check);
-    return check.first;
+    udpai_timing_check(message->timing, findings);
 }

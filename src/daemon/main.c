@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "daemon/bootstrap_check.h"
 #include "daemon/log_sink.h"
 #include "daemon/server.h"
 #include "transport/grpc/stream_thread.h"
@@ -26,12 +27,12 @@ complain(const udpa_error *error)
     fprintf(stderr, "udpad: %s\n", udpa_error_message(error));
 }
 
-/* Of mistakes in files, which begin with the file's name. */
+/* They begin with their place. */
 static void
-tell_mistake(const udpa_error *error, void *userdata)
+tell_finding(const udpa_error *error, bool is_warning, void *userdata)
 {
     (void)userdata;
-    fprintf(stderr, "%s\n", udpa_error_message(error));
+    fprintf(stderr, "%s%s\n", is_warning ? "warning: " : "", udpa_error_message(error));
 }
 
 /* ---- descriptors ---- */
@@ -79,17 +80,24 @@ add_descriptors(udpai_schema *schema,
 
 /* ---- */
 
+/* 0: there are no mistakes. */
 static int
 read_bootstrap(udpai_bootstrap *bootstrap,
                const udpai_schema *schema,
                const udpai_options *options,
                udpa_error **ret_error)
 {
-    udpa_err err = options->config_file
-                       ? udpai_bootstrap_read(bootstrap, schema, options->config_file, tell_mistake,
-                                              NULL, ret_error)
-                       : udpai_bootstrap_empty(bootstrap, ret_error);
-    return err == UDPA_OK ? 0 : EXIT_MISTAKE;
+    udpai_findings findings = {0};
+    udpa_err err =
+        options->config_file
+            ? udpai_bootstrap_read(bootstrap, schema, options->config_file, &findings, ret_error)
+            : udpai_bootstrap_empty(bootstrap, ret_error);
+    if (err == UDPA_OK)
+        udpai_bootstrap_check(bootstrap->message, &findings);
+    udpai_findings_tell(&findings, tell_finding, NULL);
+    bool is_good = err == UDPA_OK && findings.n_mistakes == 0 && !findings.has_failed;
+    udpai_findings_done(&findings);
+    return is_good ? 0 : EXIT_MISTAKE;
 }
 
 static int
@@ -117,8 +125,10 @@ run(const udpai_options *options, udpa_error **ret_error)
     if (udpai_schema_new(&schema, ret_error) != UDPA_OK)
         return EXIT_STARTED_NOT;
     int status = read_bootstrap(&bootstrap, schema, options, ret_error);
-    if (status != 0)
+    if (status != 0) {
+        udpai_bootstrap_done(&bootstrap);
         return status;
+    }
     if (udpai_plan_make(&plan, &bootstrap, options, ret_error) != UDPA_OK) {
         status = EXIT_MISTAKE;
     } else {

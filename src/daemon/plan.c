@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "daemon/timing.h"
 #include "endpoint/exposure.h"
 #include "endpoint/type.h"
 #include "loop/clock.h"
@@ -30,13 +31,6 @@ own(udpai_plan *plan, void *memory)
         return memory;
     udpai_free(memory);
     return NULL;
-}
-
-static void
-set_ms(uint64_t *ms, const Google__Protobuf__Duration *duration)
-{
-    if (duration && duration->seconds >= 0 && duration->nanos >= 0)
-        *ms = (uint64_t)duration->seconds * 1000 + (uint64_t)duration->nanos / 1000000;
 }
 
 #define SET_IF(field, value)                                                                       \
@@ -373,21 +367,6 @@ plan_limits(udpai_plan *plan)
     raise_held(&settings->fanout, store->max_resources_per_namespace);
 }
 
-static void
-plan_timing(udpai_plan *plan)
-{
-    const Udpa__Config__V1__Timing *from = plan->bootstrap.message->timing;
-    udpai_node_timing *timing = &plan->settings.node.timing;
-    if (!from)
-        return;
-    set_ms(&timing->connect_grace_ms, from->connect_grace);
-    set_ms(&timing->sync_timeout_ms, from->sync_timeout);
-    set_ms(&timing->hand_back_delay_ms, from->hand_back_delay);
-    set_ms(&timing->backoff_base_ms, from->backoff_base);
-    set_ms(&timing->backoff_max_ms, from->backoff_max);
-    set_ms(&plan->settings.fanout.cycle_timeout_ms, from->cycle_timeout);
-}
-
 udpa_err
 udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error)
 {
@@ -425,7 +404,7 @@ udpai_plan_make(udpai_plan *plan,
     bootstrap->message = NULL;
     udpai_endpoint_settings_init(&plan->settings);
     plan_limits(plan);
-    plan_timing(plan);
+    udpai_timing_set(&plan->settings, plan->bootstrap.message->timing);
     plan_store(plan, options);
     udpa_err err = plan_log(plan, options, ret_error);
     if (err == UDPA_OK)

@@ -3,6 +3,7 @@
 #include "codec/encoder.h"
 
 #include "base/strbuf.h"
+#include "codec/reader.h"
 #include "codec_test.h"
 #include "tests/harness/oom.h"
 
@@ -145,33 +146,39 @@ a_document_may_say_its_own_type(void **state)
                         "x.yaml:1:9: child: unknown field '@type'");
 }
 
-struct heard {
-    udpai_strbuf messages;
-    size_t n;
-};
-
-static void
-hear(const udpa_error *mistake, void *userdata)
+/* The only document of the source. */
+static udpa_err
+collect(const char *type,
+        const udpai_source *source,
+        udpai_mistakes *mistakes,
+        udpa_bytes **ret_bytes)
 {
-    struct heard *heard = userdata;
-    udpai_strbuf_printf(&heard->messages, "%s\n", udpa_error_message(mistake));
-    heard->n++;
+    udpai_documents *documents = NULL;
+    assert_ok(udpai_documents_read(&documents, source, NULL));
+    assert_int_equal(documents->roots.n, 1);
+    udpa_err err = udpai_convert_tree(test_schema, udpai_str_from(type), source,
+                                      documents->roots.items[0], mistakes, ret_bytes);
+    udpai_documents_free(documents);
+    return err;
 }
 
 static void
 assert_mistakes(const char *yaml, const char *expected)
 {
-    struct heard heard = {0};
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
+    udpai_mistakes mistakes = {0};
+    udpai_strbuf messages = {0};
     const udpai_source source = source_of(UDPAI_FORMAT_YAML, yaml);
-    assert_int_not_equal(
-        udpai_convert_check(test_schema, UDPAI_STR(EVERYTHING), &source, hear, &heard), UDPA_OK);
-    char *messages = udpai_strbuf_take(&heard.messages);
-    assert_string_equal(messages, expected);
-    udpai_free(messages);
+    assert_int_not_equal(collect(EVERYTHING, &source, &mistakes, &bytes), UDPA_OK);
+    for (size_t i = 0; i < mistakes.found.n; i++)
+        udpai_strbuf_printf(&messages, "%s\n", udpa_error_message(mistakes.found.items[i].error));
+    assert_string_equal(messages.data, expected);
+    udpai_strbuf_done(&messages);
+    udpai_mistakes_done(&mistakes);
 }
 
 static void
-all_mistakes_can_be_heard(void **state)
+all_mistakes_are_collected(void **state)
 {
     (void)state;
     assert_mistakes(
@@ -206,22 +213,41 @@ all_mistakes_can_be_heard(void **state)
         "x.yaml:11:8: color: 'BLUE' is no value of enum codec.test.Color\n"
         "x.yaml:12:11: duration: '1' is not a duration: write seconds with an 's' "
         "behind, such as 1.5s\n");
-    assert_mistakes("a: b: c", "x.yaml:1:5: invalid nested block mapping on the same line\n");
     assert_mistakes("[]", "x.yaml:1:1: this is a list, but must be a map of fields\n");
 }
 
 static void
-no_mistakes_are_heard_of_a_good_document(void **state)
+what_has_no_mistake_is_left(void **state)
 {
     (void)state;
-    struct heard heard = {0};
-    const udpai_source source = source_of(UDPAI_FORMAT_YAML, "name: a\nchildren: [{name: b}]");
-    assert_ok(udpai_convert_check(test_schema, UDPAI_STR(EVERYTHING), &source, hear, &heard));
-    assert_int_equal(heard.n, 0);
-    assert_int_equal(udpai_convert_check(test_schema, UDPAI_STR("no.One"), &source, hear, &heard),
-                     UDPA_ERR_NOT_FOUND);
-    assert_int_equal(heard.n, 1);
-    udpai_strbuf_done(&heard.messages);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL, *same = NULL;
+    udpai_mistakes mistakes = {0};
+    const udpai_source
+        bad =
+            source_of(UDPAI_FORMAT_YAML,
+                      "name: a\nnothing: 1\nchildren: [{name: b, bytes_value: '*'}, 7, {name: c}]"),
+        good = source_of(UDPAI_FORMAT_YAML, "name: a\nchildren: [{name: b}, {name: c}]");
+    assert_int_equal(collect(EVERYTHING, &bad, &mistakes, &bytes), UDPA_ERR_INVAL);
+    assert_int_equal(mistakes.found.n, 3);
+    udpai_mistakes_done(&mistakes);
+    mistakes = (udpai_mistakes){0};
+    assert_ok(collect(EVERYTHING, &good, &mistakes, &same));
+    assert_int_equal(mistakes.found.n, 0);
+    assert_true(udpai_str_eq(udpai_bytes_view(bytes), udpai_bytes_view(same)));
+    udpai_mistakes_done(&mistakes);
+}
+
+static void
+a_type_that_is_not_known_is_the_only_mistake(void **state)
+{
+    (void)state;
+    udpa_bytes *bytes = NULL;
+    udpai_mistakes mistakes = {0};
+    const udpai_source source = source_of(UDPAI_FORMAT_YAML, "name: a");
+    assert_int_equal(collect("no.One", &source, &mistakes, &bytes), UDPA_ERR_NOT_FOUND);
+    assert_int_equal(mistakes.found.n, 1);
+    assert_null(bytes);
+    udpai_mistakes_done(&mistakes);
 }
 
 /* Both those found on the way and those that libprotobuf finds. */
@@ -231,18 +257,18 @@ the_number_of_mistakes_is_bounded(void **state)
     (void)state;
     static const char *const parts[] = {"{nothing: 1}", "{int32_value: 3000000000}"};
     for (size_t k = 0; k < UDPAI_ARRAY_LEN(parts); k++) {
-        struct heard heard = {0};
+        udpai_mistakes mistakes = {0};
+        udpa_bytes *bytes = NULL;
         udpai_strbuf yaml = {0};
         for (int i = 0; i < 80; i++)
             udpai_strbuf_printf(&yaml, "%s%s", i ? ", " : "children: [", parts[k]);
         udpai_strbuf_puts(&yaml, "]");
         char *text = udpai_strbuf_take(&yaml);
         const udpai_source source = source_of(UDPAI_FORMAT_YAML, text);
-        assert_int_equal(
-            udpai_convert_check(test_schema, UDPAI_STR(EVERYTHING), &source, hear, &heard),
-            UDPA_ERR_INVAL);
-        assert_int_equal(heard.n, UDPAI_MISTAKES_MAX);
-        udpai_strbuf_done(&heard.messages);
+        assert_int_equal(collect(EVERYTHING, &source, &mistakes, &bytes), UDPA_ERR_INVAL);
+        assert_int_equal(mistakes.found.n, UDPAI_MISTAKES_MAX);
+        assert_null(bytes);
+        udpai_mistakes_done(&mistakes);
         udpai_free(text);
     }
 }
@@ -318,8 +344,9 @@ main(void)
         cmocka_unit_test(shapes_must_fit),
         cmocka_unit_test(bad_values_are_found),
         cmocka_unit_test(a_document_may_say_its_own_type),
-        cmocka_unit_test(all_mistakes_can_be_heard),
-        cmocka_unit_test(no_mistakes_are_heard_of_a_good_document),
+        cmocka_unit_test(all_mistakes_are_collected),
+        cmocka_unit_test(what_has_no_mistake_is_left),
+        cmocka_unit_test(a_type_that_is_not_known_is_the_only_mistake),
         cmocka_unit_test(the_number_of_mistakes_is_bounded),
         cmocka_unit_test(finds_the_value_among_many),
         cmocka_unit_test(nesting_is_bounded),

@@ -9,8 +9,9 @@
 
 typedef struct bootstrap_test {
     udpai_schema *schema;
+    udpai_findings findings;
     udpai_bootstrap bootstrap;
-    udpai_strbuf mistakes; /* one a line */
+    udpai_strbuf mistakes; /* what is found, one a line */
     udpa_error *error;
     udpa_err err;
 } bootstrap_test;
@@ -18,7 +19,7 @@ typedef struct bootstrap_test {
 int bootstrap_test_setup(void **state);
 int bootstrap_test_teardown(void **state);
 
-/* Reads this text as a file called "test.yaml" in the working directory's temporary place. */
+/* Reads this text as a file called "test.yaml" in a temporary directory, and checks its values. */
 void bootstrap_test_read(bootstrap_test *test, const char *text);
 /* Exactly these mistakes, one a line; "" for none. The file's directory is left out. */
 void bootstrap_test_assert_mistakes(const bootstrap_test *test, const char *expected);

@@ -113,22 +113,120 @@ a_type_has_one_provider(void **state)
 }
 
 static void
+times_are_long_enough_for_what_they_are_for(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "timing:\n"
+                              "  connect_grace: -1s\n"
+                              "  sync_timeout: 0s\n"
+                              "  cycle_timeout: 0.0009s\n"
+                              "  handBackDelay: 0s\n"
+                              "  backoff_base: 0.019s\n"
+                              "  backoff_max: 0s\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:2:18: timing.connect_grace: -1s is too short: it must be at least 0.001s\n"
+              "test.yaml:3:17: timing.sync_timeout: 0s is too short: it must be at least 0.001s\n"
+              "test.yaml:4:18: timing.cycle_timeout: 0.0009s is too short: it must be at least "
+              "0.001s\n"
+              "test.yaml:5:18: timing.hand_back_delay: 0s is too short: it must be at least "
+              "0.001s\n"
+              "test.yaml:6:17: timing.backoff_base: 0.019s is too short: it must be at least "
+              "0.02s\n"
+              "test.yaml:7:16: timing.backoff_max: 0s is too short: it must be at least 0.02s\n");
+}
+
+static void
+times_stand_in_their_order(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "timing:\n"
+                              "  cycle_timeout: 1s\n"
+                              "  backoff_base: 30s\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:2:18: timing.cycle_timeout: cycle_timeout, 1s, must be above "
+              "sync_timeout, 15s\n"
+              "test.yaml:3:17: timing.backoff_base: backoff_max, 15s, must be at least "
+              "backoff_base, 30s\n");
+}
+
+static void
+shortest_times_are_taken(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "timing: {sync_timeout: 0.001s, cycle_timeout: 0.002s,\n"
+                              "         backoff_base: 0.02s, backoff_max: 0.02s}\n");
+    bootstrap_test_assert_mistakes(test, "");
+}
+
+/* What is wrong with the text hides nothing that is wrong elsewhere, and makes up nothing. */
+static void
+mistakes_of_all_kinds_are_told_at_once(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "sockets:\n"
+                              "  - 7\n"
+                              "  - {adress: '127.0.0.1:1'}\n"
+                              "  - {address: '10.0.0.1:1', tls: {certificate_file: [x]}}\n"
+                              "timing: {backoff_base: 0s}\n"
+                              "static_resources: {config_sources: [{nmae: a, path: {path: x}}]}\n"
+                              "providers: [{config_descriptors: [{resource_name: a}]}, {}]\n"
+                              "static: 1\n");
+    bootstrap_test_assert_mistakes(
+        test,
+        "test.yaml:2:5: sockets[0]: this is a number, but must be a map of fields\n"
+        "test.yaml:3:6: sockets[1]: unknown field 'adress'; did you mean 'address'?\n"
+        "test.yaml:4:15: sockets[2].address: '10.0.0.1:1' is beyond loopback, where every "
+        "peer may publish and subscribe to everything: listen on 127.0.0.1, or say "
+        "'insecure: true'\n"
+        "test.yaml:4:53: sockets[2].tls.certificate_file: this is a list, but must be a string, "
+        "in quotes\n"
+        "test.yaml:5:24: timing.backoff_base: 0s is too short: it must be at least 0.02s\n"
+        "test.yaml:6:38: static_resources.config_sources[0]: unknown field 'nmae'; did you mean "
+        "'name'?\n"
+        "test.yaml:7:57: providers[1]: only one provider may stand for all types: name the types "
+        "of this one\n"
+        "test.yaml:7:57: providers[1]: has no config_descriptors: where shall its resources come "
+        "from?\n"
+        "test.yaml:8:1: unknown field 'static'\n");
+}
+
+static void
 what_is_no_document_is_told_once(void **state)
 {
     bootstrap_test *test = *state;
     bootstrap_test_read(test, "node: {id: [\n");
     assert_int_equal(test->err, UDPA_ERR_INVAL);
+    assert_null(test->bootstrap.message);
     assert_non_null(strstr(test->mistakes.data, "test.yaml:"));
     assert_ptr_equal(strchr(test->mistakes.data, '\n'),
                      test->mistakes.data + test->mistakes.len - 1);
 }
 
 static void
+comments_alone_are_every_default(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "# node: {id: x}\n");
+    bootstrap_test_assert_mistakes(test, "");
+    assert_non_null(test->bootstrap.message);
+    assert_null(test->bootstrap.message->node);
+}
+
+static void
+two_documents_are_a_mistake(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "node: {id: x}\n---\nnode: {id: y}\n");
+    assert_int_equal(test->err, UDPA_ERR_INVAL);
+    bootstrap_test_assert_mistakes(test, "test.yaml:1:1: 2 documents, where one is expected\n");
+}
+
+static void
 a_file_that_is_not_there_is_an_error(void **state)
 {
     bootstrap_test *test = *state;
-    assert_int_equal(udpai_bootstrap_read(&test->bootstrap, test->schema, "/nowhere/x.yaml", NULL,
-                                          NULL, &test->error),
+    assert_int_equal(udpai_bootstrap_read(&test->bootstrap, test->schema, "/nowhere/x.yaml",
+                                          &test->findings, &test->error),
                      UDPA_ERR_IO);
     assert_string_equal(udpa_error_message(test->error),
                         "cannot read /nowhere/x.yaml: No such file or directory");
@@ -149,7 +247,13 @@ main(void)
         CASE(sockets_beyond_loopback_must_be_asked_for),
         CASE(keys_and_certificates_come_together),
         CASE(a_type_has_one_provider),
+        CASE(times_are_long_enough_for_what_they_are_for),
+        CASE(times_stand_in_their_order),
+        CASE(shortest_times_are_taken),
+        CASE(mistakes_of_all_kinds_are_told_at_once),
         CASE(what_is_no_document_is_told_once),
+        CASE(comments_alone_are_every_default),
+        CASE(two_documents_are_a_mistake),
         CASE(a_file_that_is_not_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

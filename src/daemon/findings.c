@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/findings.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PROGRAM "udpad"
+
+/* ---- paths ---- */
+
+static size_t
+append(char room[UDPAI_FIELD_PATH_MAX], size_t at, const char *text)
+{
+    size_t len = udpai_min_size(strlen(text), UDPAI_FIELD_PATH_MAX - 1 - at);
+    memcpy(room + at, text, len);
+    room[at + len] = '\0';
+    return at + len;
+}
+
+const char *
+udpai_path_field(char room[UDPAI_FIELD_PATH_MAX], const char *path, const char *field)
+{
+    size_t len = path == room ? strlen(room) : append(room, 0, path);
+    if (len && *field)
+        len = append(room, len, ".");
+    append(room, len, field);
+    return room;
+}
+
+const char *
+udpai_path_item(char room[UDPAI_FIELD_PATH_MAX], const char *list, size_t index)
+{
+    char number[24];
+    snprintf(number, sizeof(number), "[%zu]", index);
+    append(room, list == room ? strlen(room) : append(room, 0, list), number);
+    return room;
+}
+
+/* ---- places ---- */
+
+struct place {
+    const udpai_tree *node;          /* NULL: places are not known */
+    bool is_refused;                 /* what the file has there is not in the message */
+    char path[UDPAI_FIELD_PATH_MAX]; /* as the file counts */
+};
+
+/* proto3 JSON has every field under two names: connect_grace and connectGrace. */
+static const udpai_entry *
+find_field(const udpai_tree *map, udpai_str name)
+{
+    const udpai_entry *found = udpai_tree_find(map, name);
+    char camel[64];
+    size_t n = 0;
+    for (size_t i = 0; i < name.len && n + 1 < sizeof(camel); i++) {
+        bool up = name.data[i] == '_' && i + 1 < name.len;
+        camel[n++] = up ? (char)toupper((unsigned char)name.data[++i]) : name.data[i];
+    }
+    return found ? found : udpai_tree_find(map, (udpai_str){camel, n});
+}
+
+/* Is something of this part of the document not in the message? A refused entry of a map is known
+ * by its key. */
+static bool
+has_refused(const udpai_findings *findings, const udpai_tree *node)
+{
+    bool found = udpai_mistakes_has(&findings->text, node);
+    for (uint32_t i = 0; i < node->n && !found; i++) {
+        if (node->kind == UDPAI_TREE_LIST)
+            found = has_refused(findings, node->items[i]);
+        else if (node->kind == UDPAI_TREE_MAP)
+            found = udpai_mistakes_has(&findings->text, node->entries[i].key) ||
+                    has_refused(findings, node->entries[i].value);
+    }
+    return found;
+}
+
+/* The message lacks items that were refused: its index is that among those that it has. */
+static const udpai_tree *
+find_item(const udpai_findings *findings, const udpai_tree *list, size_t index, uint32_t *ret_at)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        if (udpai_mistakes_has(&findings->text, list->items[i]) || index-- > 0)
+            continue;
+        *ret_at = i;
+        return list->items[i];
+    }
+    return NULL;
+}
+
+/* Past "[2]"; NULL: the document does not have it. */
+static const udpai_tree *
+step_to_item(const udpai_findings *findings, struct place *place, const char **path)
+{
+    char *end;
+    unsigned long index = strtoul(*path + 1, &end, 10);
+    uint32_t at = (uint32_t)index;
+    const udpai_tree *item =
+        place->node->kind == UDPAI_TREE_LIST ? find_item(findings, place->node, index, &at) : NULL;
+    udpai_path_item(place->path, place->path, at);
+    *path = *end ? end + 1 : end;
+    return item;
+}
+
+/* Past "types" or ".types". */
+static const udpai_tree *
+step_to_field(const udpai_findings *findings, struct place *place, const char **path)
+{
+    *path += **path == '.';
+    char name[64];
+    size_t len = udpai_min_size(strcspn(*path, ".["), sizeof(name) - 1);
+    memcpy(name, *path, len);
+    name[len] = '\0';
+    *path += len;
+    const udpai_entry *entry = place->node->kind == UDPAI_TREE_MAP
+                                   ? find_field(place->node, (udpai_str){name, len})
+                                   : NULL;
+    udpai_path_field(place->path, place->path, name);
+    place->is_refused |= entry && udpai_mistakes_has(&findings->text, entry->key);
+    return entry ? entry->value : NULL;
+}
+
+/* The place of a path such as "providers[0].types", or of as much of it as the document has. */
+static void
+find_place(const udpai_findings *findings, const char *path, struct place *ret)
+{
+    *ret = (struct place){0};
+    if (findings->documents && findings->documents->roots.n)
+        ret->node = findings->documents->roots.items[0];
+    const udpai_tree *node = ret->node;
+    while (node && *path) {
+        node =
+            *path == '[' ? step_to_item(findings, ret, &path) : step_to_field(findings, ret, &path);
+        ret->node = node ? node : ret->node;
+    }
+    append(ret->path, strlen(ret->path), path);
+    if (ret->node && has_refused(findings, ret->node))
+        ret->is_refused = true;
+}
+
+bool
+udpai_findings_is_unread(const udpai_findings *findings, const char *path)
+{
+    struct place place;
+    find_place(findings, path, &place);
+    return place.is_refused;
+}
+
+/* ---- adding ---- */
+
+static void
+push(udpai_findings *findings, udpai_finding finding)
+{
+    finding.index = findings->items.n;
+    if (finding.error && udpai_vector_push(&findings->items, finding)) {
+        findings->n_mistakes += !finding.is_warning;
+        return;
+    }
+    udpa_error_unref(finding.error);
+    findings->has_failed = true;
+}
+
+static void
+add(udpai_findings *findings,
+    const char *path,
+    bool is_warning,
+    const char *format,
+    va_list arguments)
+{
+    char reason[1024];
+    struct place found;
+    vsnprintf(reason, sizeof(reason), format, arguments);
+    find_place(findings, path ? path : "", &found);
+    if (path && found.is_refused)
+        return;
+    const udpai_tree *node = path ? found.node : NULL;
+    const udpai_place place = {
+        .source = path ? findings->source_name : PROGRAM,
+        .line = node ? node->line : 0,
+        .column = node ? node->column : 0,
+        .path = udpai_str_from(found.path),
+    };
+    udpai_finding finding = {.line = place.line, .column = place.column, .is_warning = is_warning};
+    (void)udpai_fail_at(&finding.error, UDPA_ERR_INVAL, &place, "%s", reason);
+    push(findings, finding);
+}
+
+void
+udpai_findings_add(udpai_findings *findings, udpa_error *mistake)
+{
+    push(findings, (udpai_finding){.error = mistake});
+}
+
+void
+udpai_findings_take_text(udpai_findings *findings)
+{
+    for (size_t i = 0; i < findings->text.found.n; i++) {
+        const udpai_mistake *mistake = &findings->text.found.items[i];
+        push(findings, (udpai_finding){.line = mistake->line,
+                                       .column = mistake->column,
+                                       .error = udpa_error_ref(mistake->error)});
+    }
+}
+
+void
+udpai_findings_mistake(udpai_findings *findings, const char *path, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(findings, path, false, format, arguments);
+    va_end(arguments);
+}
+
+void
+udpai_findings_warn(udpai_findings *findings, const char *path, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(findings, path, true, format, arguments);
+    va_end(arguments);
+}
+
+void
+udpai_findings_option(udpai_findings *findings, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(findings, NULL, false, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- telling ---- */
+
+static int
+compare(const void *a, const void *b)
+{
+    const udpai_finding *x = a, *y = b;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+void
+udpai_findings_tell(udpai_findings *findings, udpai_finding_fn tell, void *userdata)
+{
+    if (findings->items.n > 1)
+        qsort(findings->items.items, findings->items.n, sizeof(findings->items.items[0]), compare);
+    for (size_t i = 0; i < findings->items.n; i++)
+        tell(findings->items.items[i].error, findings->items.items[i].is_warning, userdata);
+}
+
+void
+udpai_findings_done(udpai_findings *findings)
+{
+    for (size_t i = 0; i < findings->items.n; i++)
+        udpa_error_unref(findings->items.items[i].error);
+    udpai_vector_done(&findings->items);
+    udpai_mistakes_done(&findings->text);
+    udpai_documents_free(findings->documents);
+    *findings = (udpai_findings){0};
+}

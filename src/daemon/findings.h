@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is wrong with a bootstrap file or the command line: mistakes, with which nothing is started,
+ * and warnings. Each has its place, as far as there is one, and they are told in the order of the
+ * file. */
+#ifndef UDPAI_FINDINGS_H
+#define UDPAI_FINDINGS_H
+
+#include "base/vector.h"
+#include "codec/convert.h"
+#include "codec/mistakes.h"
+#include "codec/reader.h"
+
+typedef struct udpai_finding {
+    uint32_t line, column; /* 0: not in the file */
+    bool is_warning;
+    size_t index; /* as it was found */
+    udpa_error *error;
+} udpai_finding;
+
+typedef struct udpai_findings {
+    const char *source_name;    /* of the file; borrowed */
+    udpai_documents *documents; /* what places are looked up in; NULL: there are none */
+    udpai_mistakes text;        /* what is wrong with the text itself, so that it was not taken */
+    UDPAI_VECTOR(udpai_finding) items; /* everything, once the text was taken */
+    size_t n_mistakes;
+    bool has_failed; /* no memory: not all are here */
+} udpai_findings;
+
+typedef void (*udpai_finding_fn)(const udpa_error *error, bool is_warning, void *userdata);
+
+void udpai_findings_done(udpai_findings *findings);
+
+/* Takes the error over, which says its place. */
+void udpai_findings_add(udpai_findings *findings, udpa_error *mistake);
+/* What was found in the text is to be told too. */
+void udpai_findings_take_text(udpai_findings *findings);
+
+/* @p path: "providers[0].types", by the original names of the fields; told with the place of what
+ * the file has of it. Not told if the text is wrong right there: it was told what is wrong. */
+void udpai_findings_mistake(udpai_findings *findings, const char *path, const char *format, ...)
+    UDPA_PRINTF(3, 4);
+void udpai_findings_warn(udpai_findings *findings, const char *path, const char *format, ...)
+    UDPA_PRINTF(3, 4);
+/* Of the command line. */
+void udpai_findings_option(udpai_findings *findings, const char *format, ...) UDPA_PRINTF(2, 3);
+
+/* Is some of this part of the file wrong, so that the message lacks it? */
+bool udpai_findings_is_unread(const udpai_findings *findings, const char *path);
+
+void udpai_findings_tell(udpai_findings *findings, udpai_finding_fn tell, void *userdata);
+
+/* ---- paths ---- */
+
+#define UDPAI_FIELD_PATH_MAX 256
+
+/* A path longer than the room, which no field has, is cut. @p room may be what it is added to. Both
+ * return @p room. */
+const char *udpai_path_field(char room[UDPAI_FIELD_PATH_MAX], const char *path, const char *field);
+const char *udpai_path_item(char room[UDPAI_FIELD_PATH_MAX], const char *list, size_t index);
+
+#endif
