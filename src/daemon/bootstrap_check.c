@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/bootstrap_check.h"
 
+#include <inttypes.h>
+
 #include "daemon/timing.h"
+#include "daemon/words.h"
 #include "endpoint/exposure.h"
-#include "endpoint/type.h"
 #include "model/name.h"
+#include "transport/grpc/stream_thread.h"
 
 #define PATH_MAX_LEN UDPAI_FIELD_PATH_MAX
+#define MESSAGE_BYTES_MIN 4096
 
 struct check {
     const Udpa__Config__V1__Bootstrap *message;
     udpai_findings *findings;
+    UDPAI_VECTOR(const char *) sources; /* names of those that were looked at */
 };
 
 /* ---- pieces that stand in several places ---- */
@@ -23,14 +28,32 @@ require(struct check *check, const char *path, const char *field, const char *te
         udpai_findings_mistake(check->findings, udpai_path_field(room, path, field), "is required");
 }
 
+/* What may be said there, if something is. */
 static void
-check_prefix(struct check *check, const char *path, const char *field, const char *prefix)
+check_word(struct check *check,
+           const char *path,
+           const char *field,
+           const char *word,
+           udpa_err (*check_it)(const char *word, udpa_error **ret_error))
 {
     char room[PATH_MAX_LEN];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (prefix && *prefix && udpai_prefix_check(udpai_str_from(prefix), &error) != UDPA_OK)
+    if (*word && check_it(word, &error) != UDPA_OK)
         udpai_findings_mistake(check->findings, udpai_path_field(room, path, field), "%s",
                                udpa_error_message(error));
+}
+
+static udpa_err
+check_prefix(const char *prefix, udpa_error **ret_error)
+{
+    return udpai_prefix_check(udpai_str_from(prefix), ret_error);
+}
+
+static void
+check_dialled(struct check *check, const char *path, const char *address)
+{
+    require(check, path, "address", address);
+    check_word(check, path, "address", address, udpai_dial_address_check);
 }
 
 static void
@@ -57,37 +80,78 @@ check_client_tls(struct check *check, const char *path, const Udpa__Config__V1__
 
 /* ---- sections ---- */
 
+/* Port 0 is another one each time. */
+static void
+check_is_alone(struct check *check, size_t index, const char *path)
+{
+    const char *address = check->message->sockets[index]->address;
+    const char *colon = strrchr(address, ':');
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(colon, ":0") != 0 && strcmp(check->message->sockets[i]->address, address) == 0)
+            udpai_findings_mistake(check->findings, path, "'%s' is the address of sockets[%zu] too",
+                                   address, i);
+}
+
+static void
+check_address(struct check *check, size_t index, const char *socket_path)
+{
+    const Udpa__Config__V1__Socket *socket = check->message->sockets[index];
+    char path[PATH_MAX_LEN];
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_path_field(path, socket_path, "address");
+    require(check, socket_path, "address", socket->address);
+    if (!*socket->address)
+        return;
+    if (udpai_listen_address_check(socket->address, &error) != UDPA_OK) {
+        udpai_findings_mistake(check->findings, path, "%s", udpa_error_message(error));
+        return;
+    }
+    check_is_alone(check, index, path);
+    if (!socket->insecure && !udpai_exposure_is_loopback(socket->address))
+        udpai_findings_mistake(check->findings, path,
+                               "'%s' is beyond loopback, where every peer may publish and "
+                               "subscribe to everything: listen on 127.0.0.1, or say 'insecure: "
+                               "true'",
+                               socket->address);
+}
+
 static void
 check_sockets(struct check *check)
 {
     for (size_t i = 0; i < check->message->n_sockets; i++) {
-        const Udpa__Config__V1__Socket *socket = check->message->sockets[i];
-        char path[PATH_MAX_LEN], room[PATH_MAX_LEN];
+        const Udpa__Config__V1__ServerTls *tls = check->message->sockets[i]->tls;
+        char path[PATH_MAX_LEN];
         udpai_path_item(path, "sockets", i);
-        require(check, path, "address", socket->address);
-        if (*socket->address && !socket->insecure && !udpai_exposure_is_loopback(socket->address))
-            udpai_findings_mistake(
-                check->findings, udpai_path_field(room, path, "address"),
-                "'%s' is beyond loopback, where every peer may publish and subscribe to "
-                "everything: listen on 127.0.0.1, or say 'insecure: true'",
-                socket->address);
-        if (!socket->tls)
+        check_address(check, i, path);
+        if (!tls)
             continue;
-        udpai_path_field(room, path, "tls");
-        require(check, room, "certificate_file", socket->tls->certificate_file);
-        require(check, room, "private_key_file", socket->tls->private_key_file);
+        udpai_path_field(path, path, "tls");
+        require(check, path, "certificate_file", tls->certificate_file);
+        require(check, path, "private_key_file", tls->private_key_file);
     }
+}
+
+static void
+check_source_name(struct check *check, const char *path, const char *name)
+{
+    require(check, path, "name", name);
+    for (size_t i = 0; *name && i < check->sources.n; i++)
+        if (strcmp(check->sources.items[i], name) == 0)
+            udpai_findings_mistake(check->findings, path,
+                                   "'%s' is the name of another ConfigSource already", name);
+    if (!udpai_vector_push(&check->sources, name))
+        check->findings->has_failed = true;
 }
 
 static void
 check_source(struct check *check, const char *path, const Udpa__Config__V1__ConfigSource *source)
 {
     char room[PATH_MAX_LEN];
-    require(check, path, "name", source->name);
+    check_source_name(check, path, source->name);
     switch (source->kind_case) {
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA:
         udpai_path_field(room, path, "udpa");
-        require(check, room, "address", source->udpa->address);
+        check_dialled(check, room, source->udpa->address);
         check_client_tls(check, room, source->udpa->tls);
         break;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN:
@@ -111,16 +175,12 @@ check_static(struct check *check)
     for (size_t i = 0; all && i < all->n_config_sources; i++) {
         udpai_path_item(path, "static_resources.config_sources", i);
         check_source(check, path, all->config_sources[i]);
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(all->config_sources[k]->name, all->config_sources[i]->name) == 0)
-                udpai_findings_mistake(check->findings, path,
-                                       "'%s' is the name of another ConfigSource already",
-                                       all->config_sources[i]->name);
     }
     for (size_t i = 0; all && i < all->n_directories; i++) {
         udpai_path_item(path, "static_resources.directories", i);
         require(check, path, "path", all->directories[i]->path);
-        check_prefix(check, path, "namespace", all->directories[i]->namespace_);
+        check_word(check, path, "namespace", all->directories[i]->namespace_,
+                   udpai_namespace_check);
     }
 }
 
@@ -140,7 +200,7 @@ check_descriptor(struct check *check,
                  const Udpa__Config__V1__ConfigDescriptor *descriptor)
 {
     char room[PATH_MAX_LEN];
-    check_prefix(check, path, "namespace", descriptor->namespace_);
+    check_word(check, path, "namespace", descriptor->namespace_, udpai_namespace_check);
     if (descriptor->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_RESOURCE_NAME) {
         if (!is_static_source(check, descriptor->resource_name) &&
             !udpai_findings_is_unread(check->findings, "static_resources"))
@@ -157,22 +217,49 @@ check_descriptor(struct check *check,
     }
 }
 
+/* The usual prefix may be left out. */
+static const char *
+short_type(const char *type)
+{
+    static const char usual[] = "type.googleapis.com/";
+    bool has_it = strncmp(type, usual, sizeof(usual) - 1) == 0;
+    return has_it ? type + sizeof(usual) - 1 : type;
+}
+
 static void
-check_types(struct check *check, size_t index)
+check_is_first(struct check *check, size_t provider, size_t type, const char *path)
+{
+    Udpa__Config__V1__Provider *const *all = check->message->providers;
+    const char *name = short_type(all[provider]->types[type]);
+    for (size_t p = 0; p <= provider; p++)
+        for (size_t k = 0; k < (p == provider ? type : all[p]->n_types); k++)
+            if (strcmp(short_type(all[p]->types[k]), name) == 0)
+                udpai_findings_mistake(check->findings, path,
+                                       "type '%s' has a provider already: providers[%zu]", name, p);
+}
+
+static void
+check_types(struct check *check, size_t index, const char *provider_path)
 {
     const Udpa__Config__V1__Provider *provider = check->message->providers[index];
     char list[PATH_MAX_LEN], path[PATH_MAX_LEN];
-    udpai_path_field(list, udpai_path_item(path, "providers", index), "types");
+    udpai_path_field(list, provider_path, "types");
     for (size_t i = 0; i < provider->n_types; i++) {
-        for (size_t p = 0; p <= index; p++) {
-            const Udpa__Config__V1__Provider *other = check->message->providers[p];
-            for (size_t k = 0; k < (p == index ? i : other->n_types); k++)
-                if (strcmp(other->types[k], provider->types[i]) == 0)
-                    udpai_findings_mistake(check->findings, udpai_path_item(path, list, i),
-                                           "type '%s' has a provider already: providers[%zu]",
-                                           provider->types[i], p);
-        }
+        udpai_path_item(path, list, i);
+        check_word(check, path, "", provider->types[i], udpai_type_check);
+        check_is_first(check, index, i, path);
+        require(check, path, "", provider->types[i]);
     }
+}
+
+static bool
+mirrors(const Udpa__Config__V1__Provider *provider)
+{
+    for (size_t i = 0; i < provider->n_config_descriptors; i++)
+        if (provider->config_descriptors[i]->mode ==
+            UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__MODE__MIRROR)
+            return true;
+    return false;
 }
 
 static void
@@ -187,49 +274,98 @@ check_providers(struct check *check)
             udpai_findings_mistake(
                 check->findings, path,
                 "only one provider may stand for all types: name the types of this one");
+        else if (provider->n_types == 0 && mirrors(provider))
+            udpai_findings_warn(check->findings, path,
+                                "names no types, so it has each from when somebody here first "
+                                "asks for it: to mirror everything from the start, list the types");
         if (provider->n_config_descriptors == 0)
             udpai_findings_mistake(
                 check->findings, path,
                 "has no config_descriptors: where shall its resources come from?");
-        check_types(check, i);
+        check_types(check, i, path);
         udpai_path_field(list, path, "config_descriptors");
         for (size_t k = 0; k < provider->n_config_descriptors; k++)
             check_descriptor(check, udpai_path_item(at, list, k), provider->config_descriptors[k]);
     }
 }
 
+/* ---- the rest ---- */
+
 static void
-check_rest(struct check *check)
+check_dials(struct check *check)
 {
-    const Udpa__Config__V1__Bootstrap *message = check->message;
-    char path[PATH_MAX_LEN];
-    for (size_t i = 0; i < message->n_dial; i++) {
+    for (size_t i = 0; i < check->message->n_dial; i++) {
+        const Udpa__Config__V1__Dial *dial = check->message->dial[i];
+        char path[PATH_MAX_LEN];
         udpai_path_item(path, "dial", i);
-        require(check, path, "name", message->dial[i]->name);
-        require(check, path, "address", message->dial[i]->address);
-        check_client_tls(check, path, message->dial[i]->tls);
+        require(check, path, "name", dial->name);
+        check_dialled(check, path, dial->address);
+        check_client_tls(check, path, dial->tls);
     }
-    if (message->node)
-        check_prefix(check, "node", "namespace", message->node->namespace_);
-    if (message->shim) {
-        check_prefix(check, "shim", "default_namespace", message->shim->default_namespace);
-        for (size_t i = 0; i < message->shim->n_namespaces; i++)
-            check_prefix(check, udpai_path_item(path, "shim.namespaces", i), "",
-                         message->shim->namespaces[i]);
+}
+
+static void
+check_names(struct check *check)
+{
+    const Udpa__Config__V1__Node *node = check->message->node;
+    const Udpa__Config__V1__Shim *shim = check->message->shim;
+    char path[PATH_MAX_LEN];
+    if (node) {
+        check_word(check, "node", "id", node->id, udpai_node_id_check);
+        check_word(check, "node", "namespace", node->namespace_, udpai_namespace_check);
     }
-    if (message->store && message->store->in_memory &&
-        (*message->store->directory || *message->store->key_file))
+    if (shim)
+        check_word(check, "shim", "default_namespace", shim->default_namespace,
+                   udpai_namespace_check);
+    for (size_t i = 0; shim && i < shim->n_namespaces; i++)
+        check_word(check, udpai_path_item(path, "shim.namespaces", i), "", shim->namespaces[i],
+                   check_prefix);
+}
+
+static void
+check_store(struct check *check)
+{
+    const Udpa__Config__V1__Store *store = check->message->store;
+    char path[PATH_MAX_LEN];
+    if (store && store->in_memory && (*store->directory || *store->key_file))
         udpai_findings_mistake(check->findings, "store.in_memory",
                                "nothing is kept, so directory and key_file have no meaning");
+    for (size_t i = 0; store && i < store->n_secret_types; i++) {
+        udpai_path_item(path, "store.secret_types", i);
+        check_word(check, path, "", store->secret_types[i], udpai_type_check);
+        require(check, path, "", store->secret_types[i]);
+    }
+}
+
+/* 0 is the default. */
+static void
+check_message_size(struct check *check, const char *field, uint32_t size)
+{
+    char path[PATH_MAX_LEN];
+    if (size && size < MESSAGE_BYTES_MIN)
+        udpai_findings_mistake(check->findings, udpai_path_field(path, "limits", field),
+                               "%" PRIu32 " is too small: hardly a message could come in; it must "
+                               "be at least %d",
+                               size, MESSAGE_BYTES_MIN);
 }
 
 void
 udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
 {
-    struct check check = {message, findings};
+    struct check check = {.message = message, .findings = findings};
+    const Udpa__Config__V1__Limits *limits = message->limits;
     check_sockets(&check);
     check_static(&check);
     check_providers(&check);
-    check_rest(&check);
+    check_dials(&check);
+    check_names(&check);
+    check_store(&check);
+    if (limits) {
+        check_message_size(&check, "max_message_bytes_from_clients",
+                           limits->max_message_bytes_from_clients);
+        check_message_size(&check, "max_message_bytes_from_sources",
+                           limits->max_message_bytes_from_sources);
+    }
     udpai_timing_check(message->timing, findings);
+    udpai_vector_done(&check.sources);
 }

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "daemon/bootstrap_check.h"
 #include "daemon/log_sink.h"
+#include "daemon/options_check.h"
 #include "daemon/server.h"
 #include "transport/grpc/stream_thread.h"
 
@@ -92,8 +93,10 @@ read_bootstrap(udpai_bootstrap *bootstrap,
         options->config_file
             ? udpai_bootstrap_read(bootstrap, schema, options->config_file, &findings, ret_error)
             : udpai_bootstrap_empty(bootstrap, ret_error);
-    if (err == UDPA_OK)
+    if (err == UDPA_OK) {
+        udpai_options_check(options, bootstrap->message, &findings);
         udpai_bootstrap_check(bootstrap->message, &findings);
+    }
     udpai_findings_tell(&findings, tell_finding, NULL);
     bool is_good = err == UDPA_OK && findings.n_mistakes == 0 && !findings.has_failed;
     udpai_findings_done(&findings);

@@ -41,10 +41,20 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/* A variable of a script that was not set must not mean the default. */
+static void
+refuse_empty(int key, const char *argument, struct argp_state *state)
+{
+    for (const struct argp_option *option = options; option->name; option++)
+        if (option->key == key && argument && !*argument)
+            argp_error(state, "--%s is given nothing: leave it out, or say what", option->name);
+}
+
 static error_t
 parse(int key, char *argument, struct argp_state *state)
 {
     udpai_options *given = state->input;
+    refuse_empty(key, argument, state);
     switch (key) {
     case 'c':
         given->config_file = argument;

@@ -2,10 +2,10 @@
 #include "daemon/plan.h"
 
 #include <stdio.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "daemon/timing.h"
-#include "endpoint/exposure.h"
 #include "endpoint/type.h"
 #include "loop/clock.h"
 #include "session/udpa.h"
@@ -107,16 +107,13 @@ plan_xds(udpai_plan *plan, const udpai_options *options)
 /* ---- where we listen ---- */
 
 static udpa_err
-plan_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+plan_sockets(udpai_plan *plan, const udpai_options *options)
 {
     const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
     plan->settings.node.peers_are_anonymous = true;
     if (options->listen || message->n_sockets == 0) {
         const udpai_plan_socket socket = {.address =
                                               first_of(options->listen, NULL, DEFAULT_ADDRESS)};
-        udpa_err err = udpai_exposure_check(socket.address, ret_error);
-        if (err != UDPA_OK)
-            return err;
         return udpai_vector_push(&plan->sockets, socket) ? UDPA_OK : UDPA_ERR_NOMEM;
     }
     for (size_t i = 0; i < message->n_sockets; i++) {
@@ -371,13 +368,13 @@ udpa_err
 udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error)
 {
     for (udpa_log_level level = UDPA_LOG_DEBUG; level <= UDPA_LOG_ERROR; level++) {
-        if (strcmp(word, udpa_log_level_name(level)) == 0) {
+        if (strcasecmp(word, udpa_log_level_name(level)) == 0) {
             *ret_level = level;
             return UDPA_OK;
         }
     }
-    return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "--log-level %s: must be debug, info, warning or error", word);
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%s' must be debug, info, warning or error",
+                      word);
 }
 
 static udpa_err
@@ -412,7 +409,7 @@ udpai_plan_make(udpai_plan *plan,
     if (err == UDPA_OK)
         err = plan_xds(plan, options);
     if (err == UDPA_OK)
-        err = plan_sockets(plan, options, ret_error);
+        err = plan_sockets(plan, options);
     if (err == UDPA_OK)
         err = plan_sources(plan, options, ret_error);
     udpai_node_config *node = &plan->settings.node;

@@ -51,8 +51,9 @@ udpai_name_is_wildcard(udpai_str name)
 
 /* What names and prefixes have in common. */
 static udpa_err
-check_text(const char *what, udpai_str text, udpa_error **ret_error)
+check_text(bool is_prefix, udpai_str text, udpa_error **ret_error)
 {
+    const char *what = is_prefix ? "namespace" : "resource name";
     if (text.len > UDPAI_NAME_MAX)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s of %zu bytes is longer than %d: '%.60s…'",
                           what, text.len, UDPAI_NAME_MAX, text.data);
@@ -60,18 +61,19 @@ check_text(const char *what, udpai_str text, udpa_error **ret_error)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s is not UTF-8 text without zero bytes",
                           what);
     udpai_str name_space = udpai_name_namespace(text);
-    if (!is_namespace(name_space))
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "%s '%.*s' has no valid namespace: '%.*s' must be labels of a-z, 0-9 "
-                          "and '-' with dots between, such as com.acme",
-                          what, SHOWN(text), SHOWN(name_space));
-    return UDPA_OK;
+    if (is_namespace(name_space))
+        return UDPA_OK;
+    const char *rule = "must be labels of a-z, 0-9 and '-' with dots between, such as com.acme";
+    if (is_prefix && name_space.len == text.len)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s '%.*s' %s", what, SHOWN(text), rule);
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s '%.*s' has no valid namespace: '%.*s' %s",
+                      what, SHOWN(text), SHOWN(name_space), rule);
 }
 
 udpa_err
 udpai_name_check(udpai_str name, udpa_error **ret_error)
 {
-    udpa_err err = check_text("resource name", name, ret_error);
+    udpa_err err = check_text(false, name, ret_error);
     if (err == UDPA_OK && udpai_name_id(name).len == 0)
         err = udpai_fail(ret_error, UDPA_ERR_INVAL,
                          "resource name '%.*s' has no id: it must be <namespace>/<id>, such as "
@@ -83,7 +85,7 @@ udpai_name_check(udpai_str name, udpa_error **ret_error)
 udpa_err
 udpai_prefix_check(udpai_str prefix, udpa_error **ret_error)
 {
-    return prefix.len ? check_text("namespace", prefix, ret_error) : UDPA_OK;
+    return prefix.len ? check_text(true, prefix, ret_error) : UDPA_OK;
 }
 
 /* May a prefix end before position `at`? */

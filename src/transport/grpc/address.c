@@ -61,6 +61,16 @@ resolve(const char *address, struct addrinfo **ret_found, udpa_error **ret_error
                       address);
 }
 
+udpa_err
+udpai_listen_address_check(const char *address, udpa_error **ret_error)
+{
+    struct addrinfo *found = NULL;
+    udpa_err err = resolve(address, &found, ret_error);
+    if (err == UDPA_OK)
+        freeaddrinfo(found);
+    return err;
+}
+
 static const char *
 hint_for(int number)
 {

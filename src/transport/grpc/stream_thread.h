@@ -60,6 +60,9 @@ typedef struct udpai_grpc_target_options {
     uint64_t keepalive_ms;
 } udpai_grpc_target_options;
 
+/* Is it an address to dial? Says how to write one. Nothing is looked up; any thread. */
+udpa_err udpai_dial_address_check(const char *address, udpa_error **ret_error);
+
 /* Copies the texts but the method's path. */
 udpa_err udpai_grpc_target_new(udpai_grpc_target **ret_target,
                                const udpai_grpc_target_options *options,
@@ -125,6 +128,8 @@ udpa_err udpai_stream_thread_new(udpai_stream_thread **ret_thread,
 /* Any thread. Takes the order; after the stop it is freed unread. */
 void udpai_stream_thread_order(udpai_stream_thread *thread, udpai_order *order);
 
+/* Is it an address to listen on? Says how to write one. Any thread. */
+udpa_err udpai_listen_address_check(const char *address, udpa_error **ret_error);
 /* Listens on ADDRESS:PORT, an IPv6 address in brackets; port 0: any. @p tls: NULL: plaintext; else
  * a reference is taken. The listener is the thread's. */
 udpa_err udpai_stream_thread_listen(udpai_stream_thread *thread,

@@ -25,8 +25,8 @@ is_port(const char *text)
            strtol(text, NULL, 10) <= UINT16_MAX && strtol(text, NULL, 10) > 0;
 }
 
-static udpa_err
-check_address(const char *address, udpa_error **ret_error)
+udpa_err
+udpai_dial_address_check(const char *address, udpa_error **ret_error)
 {
     const char *colon = strrchr(address, ':');
     size_t len = colon ? (size_t)(colon - address) : 0;
@@ -77,7 +77,7 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
                       const udpai_grpc_target_options *options,
                       udpa_error **ret_error)
 {
-    udpa_err err = check_address(options->address, ret_error);
+    udpa_err err = udpai_dial_address_check(options->address, ret_error);
     if (err != UDPA_OK)
         return err;
     udpai_grpc_target *target = udpai_alloc(sizeof(*target));

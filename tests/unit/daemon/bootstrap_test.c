@@ -44,9 +44,9 @@ note(const udpa_error *finding, bool is_warning, void *userdata)
 void
 bootstrap_test_read(bootstrap_test *test, const char *text)
 {
-    char directory[] = "/tmp/udpa-bootstrap-XXXXXX", path[64];
+    char directory[] = "/tmp/udpa-bootstrap-XXXXXX", *path = test->path;
     assert_non_null(mkdtemp(directory));
-    snprintf(path, sizeof(path), "%s/test.yaml", directory);
+    snprintf(path, sizeof(test->path), "%s/test.yaml", directory);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
@@ -55,13 +55,20 @@ bootstrap_test_read(bootstrap_test *test, const char *text)
         udpai_bootstrap_read(&test->bootstrap, test->schema, path, &test->findings, &test->error);
     if (test->err == UDPA_OK)
         udpai_bootstrap_check(test->bootstrap.message, &test->findings);
-    udpai_findings_tell(&test->findings, note, test);
     unlink(path);
     rmdir(directory);
 }
 
 void
-bootstrap_test_assert_mistakes(const bootstrap_test *test, const char *expected)
+bootstrap_test_tell(bootstrap_test *test)
 {
+    test->mistakes.len = 0;
+    udpai_findings_tell(&test->findings, note, test);
+}
+
+void
+bootstrap_test_assert_mistakes(bootstrap_test *test, const char *expected)
+{
+    bootstrap_test_tell(test);
     assert_string_equal(test->mistakes.len ? test->mistakes.data : "", expected);
 }

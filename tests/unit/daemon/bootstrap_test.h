@@ -9,6 +9,7 @@
 
 typedef struct bootstrap_test {
     udpai_schema *schema;
+    char path[64]; /* of the file, which is gone */
     udpai_findings findings;
     udpai_bootstrap bootstrap;
     udpai_strbuf mistakes; /* what is found, one a line */
@@ -21,7 +22,9 @@ int bootstrap_test_teardown(void **state);
 
 /* Reads this text as a file called "test.yaml" in a temporary directory, and checks its values. */
 void bootstrap_test_read(bootstrap_test *test, const char *text);
-/* Exactly these mistakes, one a line; "" for none. The file's directory is left out. */
-void bootstrap_test_assert_mistakes(const bootstrap_test *test, const char *expected);
+/* Puts what was found into `mistakes`, without the directory of the file. */
+void bootstrap_test_tell(bootstrap_test *test);
+/* Exactly these mistakes and warnings, one a line; "" for none. */
+void bootstrap_test_assert_mistakes(bootstrap_test *test, const char *expected);
 
 #endif

@@ -48,7 +48,8 @@ what_names_something_must_find_it(void **state)
     bootstrap_test *test = *state;
     bootstrap_test_read(test, "providers:\n"
                               "  - configDescriptors:\n"
-                              "      - resourceName: nowhere\n");
+                              "      - resourceName: nowhere\n"
+                              "        mode: ON_DEMAND\n");
     bootstrap_test_assert_mistakes(
         test, "test.yaml:3:23: providers[0].config_descriptors[0].resource_name: there is no "
               "ConfigSource 'nowhere' in static_resources.config_sources\n");
@@ -58,17 +59,23 @@ static void
 sources_need_a_name_of_their_own_and_a_kind(void **state)
 {
     bootstrap_test *test = *state;
-    bootstrap_test_read(test, "static_resources:\n"
-                              "  config_sources:\n"
-                              "    - {name: a, udpa: {address: ''}}\n"
-                              "    - {name: a, path: {path: x}}\n"
-                              "    - {name: b}\n");
+    bootstrap_test_read(test,
+                        "static_resources:\n"
+                        "  config_sources:\n"
+                        "    - {name: a, udpa: {address: ''}}\n"
+                        "    - {name: a, path: {path: x}}\n"
+                        "    - {name: b}\n"
+                        "providers:\n"
+                        "  - types: [x.Y]\n"
+                        "    config_descriptors: [{config_source: {name: b, path: {path: y}}}]\n");
     bootstrap_test_assert_mistakes(
         test, "test.yaml:3:33: static_resources.config_sources[0].udpa.address: is required\n"
               "test.yaml:4:7: static_resources.config_sources[1]: 'a' is the name of another "
               "ConfigSource already\n"
               "test.yaml:5:7: static_resources.config_sources[2]: needs one of udpa, udpa_listen, "
-              "path\n");
+              "path\n"
+              "test.yaml:8:42: providers[0].config_descriptors[0].config_source: 'b' is the name "
+              "of another ConfigSource already\n");
 }
 
 static void
@@ -83,6 +90,45 @@ sockets_beyond_loopback_must_be_asked_for(void **state)
         "test.yaml:2:14: sockets[0].address: '10.0.0.1:18000' is beyond loopback, where every "
         "peer may publish and subscribe to everything: listen on 127.0.0.1, or say 'insecure: "
         "true'\n");
+}
+
+static void
+an_address_is_one_to_listen_on(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "sockets:\n"
+                              "  - address: 127.0.0.1\n"
+                              "  - address: localhost:80\n"
+                              "  - address: 127.0.0.1:99999\n"
+                              "  - address: 127.0.0.1:-1\n"
+                              "  - address: 127.0.0.1:0\n"
+                              "  - address: '[::1]:80'\n"
+                              "  - address: 127.0.0.1:0\n"
+                              "  - address: '[::1]:80'\n");
+#define SYNTAX                                                                                     \
+    "is no address to listen on: write ADDRESS:PORT, such as 127.0.0.1:18000 or [::1]:18000\n"
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:2:14: sockets[0].address: '127.0.0.1' " SYNTAX
+              "test.yaml:3:14: sockets[1].address: 'localhost:80' " SYNTAX
+              "test.yaml:4:14: sockets[2].address: '127.0.0.1:99999' " SYNTAX
+              "test.yaml:5:14: sockets[3].address: '127.0.0.1:-1' " SYNTAX
+              "test.yaml:9:14: sockets[7].address: '[::1]:80' is the address of sockets[5] too\n");
+}
+
+static void
+an_address_is_one_to_dial(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test,
+                        "static_resources: {config_sources: [{name: a, udpa: {address: x}}]}\n"
+                        "dial: [{name: b, address: 'host:0'}]\n");
+#undef SYNTAX
+#define SYNTAX                                                                                     \
+    "is no address to dial: write HOST:PORT, such as node.example.com:18000 or "                   \
+    "[2001:db8::1]:18000\n"
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:1:63: static_resources.config_sources[0].udpa.address: 'x' " SYNTAX
+              "test.yaml:2:27: dial[0].address: 'host:0' " SYNTAX);
 }
 
 static void
@@ -110,6 +156,76 @@ a_type_has_one_provider(void **state)
     bootstrap_test_assert_mistakes(
         test, "test.yaml:4:19: providers[1].types[1]: type 'a.B' has a provider already: "
               "providers[0]\n");
+}
+
+static void
+types_are_written_in_full(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "static_resources: {config_sources: [{name: a, path: {path: x}}]}\n"
+                              "providers:\n"
+                              "  - {types: [cluster, a.B, x/y, '', a..b], config_descriptors: "
+                              "[{resource_name: a}]}\n"
+                              "  - {types: [type.googleapis.com/a.B], config_descriptors: "
+                              "[{resource_name: a}]}\n"
+                              "store: {secret_types: [foo, 'type.googleapis.com/a.B', a.1]}\n");
+#define FORM "is no type: write the whole name, such as envoy.config.cluster.v3.Cluster\n"
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:3:14: providers[0].types[0]: 'cluster' " FORM
+              "test.yaml:3:28: providers[0].types[2]: 'x/y' " FORM
+              "test.yaml:3:33: providers[0].types[3]: is required\n"
+              "test.yaml:3:37: providers[0].types[4]: 'a..b' " FORM
+              "test.yaml:4:14: providers[1].types[0]: type 'a.B' has a provider already: "
+              "providers[0]\n"
+              "test.yaml:5:24: store.secret_types[0]: 'foo' " FORM
+              "test.yaml:5:56: store.secret_types[2]: 'a.1' " FORM);
+}
+
+static void
+a_mirror_of_everything_must_list_it(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "static_resources: {config_sources: [{name: a, path: {path: x}}]}\n"
+                              "providers:\n"
+                              "  - config_descriptors:\n"
+                              "    - {resource_name: a, mode: ON_DEMAND}\n"
+                              "    - {resource_name: a}\n");
+    assert_int_equal(test->findings.n_mistakes, 0);
+    bootstrap_test_assert_mistakes(
+        test, "warning: test.yaml:3:5: providers[0]: names no types, so it has each from when "
+              "somebody here first asks for it: to mirror everything from the start, list the "
+              "types\n");
+}
+
+static void
+names_are_valid_and_not_reserved(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "node: {id: \"a\\x01\", namespace: udpa.node}\n"
+                              "shim: {default_namespace: Bad_NS, namespaces: [udpa.node, A]}\n"
+                              "static_resources: {directories: [{path: x, namespace: "
+                              "udpa.node.x}]}\n");
+#define LABELS "must be labels of a-z, 0-9 and '-' with dots between, such as com.acme\n"
+#define RESERVED "is reserved for what nodes say of themselves: use another\n"
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:1:12: node.id: 'a ' is no id of a node: it has control characters\n"
+              "test.yaml:1:32: node.namespace: namespace 'udpa.node' " RESERVED
+              "test.yaml:2:27: shim.default_namespace: namespace 'Bad_NS' " LABELS
+              "test.yaml:2:59: shim.namespaces[1]: namespace 'A' " LABELS
+              "test.yaml:3:55: static_resources.directories[0].namespace: namespace "
+              "'udpa.node.x' " RESERVED);
+}
+
+static void
+messages_have_room(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "limits:\n"
+                              "  max_message_bytes_from_clients: 1\n"
+                              "  max_message_bytes_from_sources: 4096\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:2:35: limits.max_message_bytes_from_clients: 1 is too small: hardly a "
+              "message could come in; it must be at least 4096\n");
 }
 
 static void
@@ -163,14 +279,16 @@ static void
 mistakes_of_all_kinds_are_told_at_once(void **state)
 {
     bootstrap_test *test = *state;
-    bootstrap_test_read(test, "sockets:\n"
-                              "  - 7\n"
-                              "  - {adress: '127.0.0.1:1'}\n"
-                              "  - {address: '10.0.0.1:1', tls: {certificate_file: [x]}}\n"
-                              "timing: {backoff_base: 0s}\n"
-                              "static_resources: {config_sources: [{nmae: a, path: {path: x}}]}\n"
-                              "providers: [{config_descriptors: [{resource_name: a}]}, {}]\n"
-                              "static: 1\n");
+    bootstrap_test_read(test,
+                        "sockets:\n"
+                        "  - 7\n"
+                        "  - {adress: '127.0.0.1:1'}\n"
+                        "  - {address: '10.0.0.1:1', tls: {certificate_file: [x]}}\n"
+                        "timing: {backoff_base: 0s}\n"
+                        "static_resources: {config_sources: [{nmae: a, path: {path: x}}]}\n"
+                        "providers: [{config_descriptors: [{resource_name: a, mode: ON_DEMAND}]},\n"
+                        "            {}]\n"
+                        "static: 1\n");
     bootstrap_test_assert_mistakes(
         test,
         "test.yaml:2:5: sockets[0]: this is a number, but must be a map of fields\n"
@@ -183,11 +301,11 @@ mistakes_of_all_kinds_are_told_at_once(void **state)
         "test.yaml:5:24: timing.backoff_base: 0s is too short: it must be at least 0.02s\n"
         "test.yaml:6:38: static_resources.config_sources[0]: unknown field 'nmae'; did you mean "
         "'name'?\n"
-        "test.yaml:7:57: providers[1]: only one provider may stand for all types: name the types "
+        "test.yaml:8:13: providers[1]: only one provider may stand for all types: name the types "
         "of this one\n"
-        "test.yaml:7:57: providers[1]: has no config_descriptors: where shall its resources come "
+        "test.yaml:8:13: providers[1]: has no config_descriptors: where shall its resources come "
         "from?\n"
-        "test.yaml:8:1: unknown field 'static'\n");
+        "test.yaml:9:1: unknown field 'static'\n");
 }
 
 static void
@@ -197,6 +315,7 @@ what_is_no_document_is_told_once(void **state)
     bootstrap_test_read(test, "node: {id: [\n");
     assert_int_equal(test->err, UDPA_ERR_INVAL);
     assert_null(test->bootstrap.message);
+    bootstrap_test_tell(test);
     assert_non_null(strstr(test->mistakes.data, "test.yaml:"));
     assert_ptr_equal(strchr(test->mistakes.data, '\n'),
                      test->mistakes.data + test->mistakes.len - 1);
@@ -245,8 +364,14 @@ main(void)
         CASE(what_names_something_must_find_it),
         CASE(sources_need_a_name_of_their_own_and_a_kind),
         CASE(sockets_beyond_loopback_must_be_asked_for),
+        CASE(an_address_is_one_to_listen_on),
+        CASE(an_address_is_one_to_dial),
         CASE(keys_and_certificates_come_together),
         CASE(a_type_has_one_provider),
+        CASE(types_are_written_in_full),
+        CASE(a_mirror_of_everything_must_list_it),
+        CASE(names_are_valid_and_not_reserved),
+        CASE(messages_have_room),
         CASE(times_are_long_enough_for_what_they_are_for),
         CASE(times_stand_in_their_order),
         CASE(shortest_times_are_taken),

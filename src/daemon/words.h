@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the bootstrap file and the command line both say: may it be said? */
+#ifndef UDPAI_WORDS_H
+#define UDPAI_WORDS_H
+
+#include "base/error.h"
+#include "base/util.h"
+
+/* Of resources of our own or of a source: a prefix that is not reserved. Empty is one. */
+udpa_err udpai_namespace_check(const char *name_space, udpa_error **ret_error);
+/* The id of a node is part of the names of its status. */
+udpa_err udpai_node_id_check(const char *id, udpa_error **ret_error);
+/* The full name of a message type, or a type URL. */
+udpa_err udpai_type_check(const char *type, udpa_error **ret_error);
+
+#endif
