@@ -24,7 +24,8 @@ enum {
 
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "Bootstrap file, YAML or JSON (udpad.conf(5))", 0},
-    {"check", CHECK, NULL, 0, "Check the bootstrap file, tell every mistake, and exit", 0},
+    {"check", CHECK, NULL, 0,
+     "Check the bootstrap file and the files that it names, tell every mistake, and exit", 0},
     {"listen", LISTEN, "ADDR:PORT", 0,
      "Serve UDPA and xDS v3 there (default 127.0.0.1:18000; port 0: any)", 0},
     {"resources", RESOURCES, "DIR", 0, "Serve the resource files of this directory", 0},
@@ -98,7 +99,7 @@ static const struct argp parser = {
         "Distributes configuration to data planes: a node of UDPA, which also serves xDS v3.\v"
         "Without any option it serves on loopback, open to every local client. SIGHUP has it read "
         "its certificates again; SIGTERM ends it. Exit status: 0 it was ended; 1 it could not "
-        "start; 2 the command line or the bootstrap file has a mistake.",
+        "start; 2 the command line, the bootstrap file or a file that it names has a mistake.",
 };
 
 void

@@ -13,7 +13,6 @@
 
 #define DEFAULT_ADDRESS "127.0.0.1:18000"
 #define DEFAULT_NAMESPACE "local"
-#define DEFAULT_STATE "udpa-data"
 
 /* ---- small helpers ---- */
 
@@ -322,7 +321,7 @@ plan_store(udpai_plan *plan, const udpai_options *options)
     if (in_memory)
         return;
     plan->state_directory =
-        first_of(options->state, store ? store->directory : NULL, DEFAULT_STATE);
+        first_of(options->state, store ? store->directory : NULL, UDPAI_DEFAULT_STATE);
     if (!store)
         return;
     plan->key_file = *store->key_file ? store->key_file : NULL;

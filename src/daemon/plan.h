@@ -10,6 +10,9 @@
 #include "endpoint/endpoint.h"
 #include "xds/settings.h"
 
+/* Where what is received is kept if nothing is said. */
+#define UDPAI_DEFAULT_STATE "udpa-data"
+
 typedef struct udpai_plan_socket {
     const char *address;
     const Udpa__Config__V1__ServerTls *tls; /* NULL: none */

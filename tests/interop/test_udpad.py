@@ -70,7 +70,7 @@ def tell_mistakes(test, node):
           status == 1 and node.address in text and 'in use' in text)
     status, text = start_wrongly(test, '--resources', test.work / 'nowhere')
     check(f'a directory that is not there is told: {text.strip()}',
-          status == 1 and 'nowhere' in text)
+          status == 2 and 'nowhere' in text)
     typo = test.work / 'typo.yaml'
     typo.write_text('node:\n  idd: x\n', encoding='utf-8')
     status, text = start_wrongly(test, '-c', typo)
@@ -93,7 +93,8 @@ def refuse_other_key(test):
                          f'      private_key_file: {certificates}/b.key\n', encoding='utf-8')
     status, text = start_wrongly(test, '-c', bootstrap)
     check(f'a key of another certificate is told: {text.strip()}',
-          status == 1 and 'a.crt' in text and 'b.key' in text)
+          status == 2 and 'key.yaml:4:25: sockets[0].tls.certificate_file: ' in text and
+          'a.crt' in text and 'b.key' in text)
 
 
 def bear_bad_files(test):

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/descriptors.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "codec/suggest.h"
+#include "daemon/files_check.h"
+#include "daemon/words.h"
+#include "model/type_url.h"
+
+#define DESCRIPTORS "envoy-v3.descriptors"
+
+/* ---- loading ---- */
+
+/* Beside the program, as in a build, or where they are installed. */
+static bool
+find_descriptors(char path[PATH_MAX])
+{
+    static const char *const places[] = {"", "../share/udpa/"};
+    char program[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    if (len <= 0)
+        return false;
+    program[len] = '\0';
+    char *slash = strrchr(program, '/');
+    if (!slash)
+        return false;
+    slash[1] = '\0';
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(places); i++) {
+        int n = snprintf(path, PATH_MAX, "%s%s" DESCRIPTORS, program, places[i]);
+        if (n > 0 && n < PATH_MAX && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* @p option: who names it, if @p path is NULL. True: it is loaded. */
+static bool
+load_one(udpai_schema *schema,
+         const char *file,
+         const char *path,
+         const char *option,
+         udpai_findings *findings)
+{
+    char room[UDPAI_WHERE_MAX];
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_schema_add_file(schema, file, &error) == UDPA_OK)
+        return true;
+    const char *text = udpa_error_message(error), *where = udpai_files_where(room, file);
+    if (path)
+        udpai_findings_mistake(findings, path, "%s%s", text, where);
+    else
+        udpai_findings_option(findings, "%s: %s%s", option, text, where);
+    return false;
+}
+
+/* True: types other than our own are known. */
+static bool
+load(udpai_schema *schema,
+     const Udpa__Config__V1__Bootstrap *message,
+     const udpai_options *options,
+     udpai_findings *findings)
+{
+    char file[PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
+    if (options->descriptors)
+        return load_one(schema, options->descriptors, NULL, "--descriptors", findings);
+    if (message->n_descriptor_sets == 0)
+        return find_descriptors(file) &&
+               load_one(schema, file, NULL, "the default of --descriptors", findings);
+    bool all = true;
+    for (size_t i = 0; i < message->n_descriptor_sets; i++)
+        all &= load_one(schema, message->descriptor_sets[i],
+                        udpai_path_item(path, "descriptor_sets", i), NULL, findings);
+    return all;
+}
+
+/* ---- types ---- */
+
+/* Without descriptors of others only these are all known. */
+static bool
+is_our_own(udpai_str type)
+{
+    return udpai_str_starts(type, UDPAI_STR("google.protobuf.")) ||
+           udpai_str_starts(type, UDPAI_STR("udpa."));
+}
+
+static void
+check_type(const udpai_schema *schema, const char *type, const char *path, udpai_findings *findings)
+{
+    char hint[UDPAI_SUGGESTION_TEXT];
+    udpai_str name = udpai_type_url_name(udpai_str_from(type));
+    if (udpai_schema_has(schema, name) || udpai_type_check(type, NULL) != UDPA_OK)
+        return;
+    udpai_suggestion suggestion = udpai_suggest(name);
+    for (size_t i = 0; i < udpai_schema_n_types(schema); i++)
+        udpai_suggest_offer(&suggestion, udpai_schema_type_name(schema, i));
+    udpai_findings_warn(findings, path, "type '%s' is in no descriptor set that is loaded%s",
+                        UDPAI_QUOTE(name), udpai_suggestion_text(&suggestion, hint));
+}
+
+static void
+check_types(const udpai_schema *schema,
+            char *const *types,
+            size_t n_types,
+            bool all_are_known,
+            const char *list,
+            udpai_findings *findings)
+{
+    char path[UDPAI_FIELD_PATH_MAX];
+    for (size_t i = 0; i < n_types; i++)
+        if (all_are_known || is_our_own(udpai_type_url_name(udpai_str_from(types[i]))))
+            check_type(schema, types[i], udpai_path_item(path, list, i), findings);
+}
+
+void
+udpai_descriptors_load(udpai_schema *schema,
+                       const Udpa__Config__V1__Bootstrap *message,
+                       const udpai_options *options,
+                       udpai_findings *findings)
+{
+    bool all = load(schema, message, options, findings);
+    for (size_t i = 0; i < message->n_providers; i++) {
+        const Udpa__Config__V1__Provider *provider = message->providers[i];
+        char list[UDPAI_FIELD_PATH_MAX];
+        udpai_path_field(list, udpai_path_item(list, "providers", i), "types");
+        check_types(schema, provider->types, provider->n_types, all, list, findings);
+    }
+    if (message->store)
+        check_types(schema, message->store->secret_types, message->store->n_secret_types, all,
+                    "store.secret_types", findings);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/files_check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <openssl/crypto.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "daemon/plan.h"
+#include "loop/clock.h"
+#include "storage/secret_key.h"
+#include "transport/tls_files.h"
+
+#define PATH_LEN UDPAI_FIELD_PATH_MAX
+
+/* Who names the file: a field of the bootstrap file, or an option. */
+struct named {
+    udpai_findings *findings;
+    const char *path;   /* NULL: not the bootstrap file */
+    const char *option; /* then */
+};
+
+const char *
+udpai_files_where(char room[UDPAI_WHERE_MAX], const char *path)
+{
+    char here[PATH_MAX];
+    room[0] = '\0';
+    if (path[0] != '/' && access(path, F_OK) != 0 && getcwd(here, sizeof(here)))
+        snprintf(room, UDPAI_WHERE_MAX, "; relative paths begin in %s", here);
+    return room;
+}
+
+static void tell(const struct named *named, const char *file, const char *format, ...)
+    UDPA_PRINTF(3, 4);
+
+static void
+tell(const struct named *named, const char *file, const char *format, ...)
+{
+    char text[1024], room[UDPAI_WHERE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    const char *where = udpai_files_where(room, file);
+    if (named->path)
+        udpai_findings_mistake(named->findings, named->path, "%s%s", text, where);
+    else
+        udpai_findings_option(named->findings, "%s: %s%s", named->option, text, where);
+}
+
+/* ---- certificates ---- */
+
+/* Keys and certificates of a "tls". */
+struct tls {
+    const char *path;
+    const char *ca_field;
+    udpai_tls_paths files;
+};
+
+static bool
+can_open(const struct named *named, const char *file)
+{
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        tell(named, file, "%s: cannot be opened: %s", file, strerror(errno));
+    else
+        close(fd);
+    return fd >= 0;
+}
+
+/* Of a pair the message says which file is to blame. */
+static void
+read_tls(struct named named,
+         const struct tls *tls,
+         const udpai_tls_paths *paths,
+         const char *blamed_field)
+{
+    char path[PATH_LEN];
+    udpai_tls_files files = {0};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = udpai_tls_files_read(&files, paths, udpai_wall_us() / 1000000, &error);
+    udpai_tls_files_done(&files);
+    if (err == UDPA_OK)
+        return;
+    const char *text = udpa_error_message(error), *file = paths->authorities;
+    if (!file) {
+        size_t len = strlen(paths->private_key);
+        bool is_key = strncmp(text, paths->private_key, len) == 0 && text[len] == ':';
+        file = is_key ? paths->private_key : paths->certificate;
+        blamed_field = is_key ? "private_key_file" : "certificate_file";
+    }
+    named.path = udpai_path_field(path, tls->path, blamed_field);
+    tell(&named, file, "%s", text);
+}
+
+static void
+check_tls(udpai_findings *findings, const struct tls *tls)
+{
+    const udpai_tls_paths *files = &tls->files;
+    char path[PATH_LEN];
+    struct named named = {findings, path, NULL};
+    udpai_path_field(path, tls->path, tls->ca_field);
+    if (*files->authorities && can_open(&named, files->authorities))
+        read_tls(named, tls, &(udpai_tls_paths){.authorities = files->authorities}, tls->ca_field);
+    udpai_path_field(path, tls->path, "certificate_file");
+    bool has_certificate = *files->certificate && can_open(&named, files->certificate);
+    udpai_path_field(path, tls->path, "private_key_file");
+    bool has_key = *files->private_key && can_open(&named, files->private_key);
+    if (has_certificate && has_key)
+        read_tls(named, tls, &(udpai_tls_paths){files->certificate, files->private_key, NULL},
+                 NULL);
+}
+
+static void
+check_client_tls(udpai_findings *findings, const char *path, const Udpa__Config__V1__ClientTls *tls)
+{
+    char room[PATH_LEN];
+    if (tls)
+        check_tls(findings,
+                  &(struct tls){
+                      .path = udpai_path_field(room, path, "tls"),
+                      .ca_field = "ca_file",
+                      .files = {tls->certificate_file, tls->private_key_file, tls->ca_file},
+                  });
+}
+
+static void
+check_sockets(udpai_findings *findings, const Udpa__Config__V1__Bootstrap *message)
+{
+    for (size_t i = 0; i < message->n_sockets; i++) {
+        const Udpa__Config__V1__ServerTls *tls = message->sockets[i]->tls;
+        char path[PATH_LEN];
+        udpai_path_item(path, "sockets", i);
+        if (tls)
+            check_tls(findings, &(struct tls){
+                                    .path = udpai_path_field(path, path, "tls"),
+                                    .ca_field = "client_ca_file",
+                                    .files = {tls->certificate_file, tls->private_key_file,
+                                              tls->client_ca_file},
+                                });
+    }
+}
+
+/* ---- directories ---- */
+
+static void
+check_directory(const struct named *named, const char *directory)
+{
+    DIR *found = *directory ? opendir(directory) : NULL;
+    if (*directory && !found)
+        tell(named, directory, "%s: cannot be read: %s", directory, strerror(errno));
+    if (found)
+        closedir(found);
+}
+
+/* Of one that will be made. */
+static int
+errno_of_parent(const char *directory)
+{
+    UDPAI_AUTO_FREE char *copy = udpai_strdup(directory);
+    size_t len = copy ? strlen(copy) : 0;
+    while (len > 1 && copy[len - 1] == '/')
+        copy[--len] = '\0';
+    char *slash = copy ? strrchr(copy, '/') : NULL;
+    if (slash)
+        slash[slash == copy] = '\0';
+    return faccessat(AT_FDCWD, slash ? copy : ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+static void
+check_state(const struct named *named, const char *directory)
+{
+    struct stat info;
+    int number;
+    if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode)) {
+        tell(named, directory, "%s: is no directory", directory);
+    } else if (faccessat(AT_FDCWD, directory, R_OK | W_OK | X_OK, AT_EACCESS) == 0) {
+        return;
+    } else if (errno != ENOENT) {
+        tell(named, directory, "%s: cannot be written to: %s", directory, strerror(errno));
+    } else if ((number = errno_of_parent(directory)) != 0) {
+        tell(named, directory, "%s: is not there, and cannot be made: %s", directory,
+             strerror(number));
+    }
+}
+
+/* ---- sections ---- */
+
+static void
+check_source(udpai_findings *findings,
+             const char *path,
+             const Udpa__Config__V1__ConfigSource *source)
+{
+    char room[PATH_LEN];
+    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA)
+        check_client_tls(findings, udpai_path_field(room, path, "udpa"), source->udpa->tls);
+    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_PATH)
+        check_directory(&(struct named){findings, udpai_path_field(room, path, "path.path"), NULL},
+                        source->path->path);
+}
+
+static void
+check_static(udpai_findings *findings, const Udpa__Config__V1__StaticResources *all)
+{
+    char path[PATH_LEN];
+    for (size_t i = 0; all && i < all->n_config_sources; i++)
+        check_source(findings, udpai_path_item(path, "static_resources.config_sources", i),
+                     all->config_sources[i]);
+    for (size_t i = 0; all && i < all->n_directories; i++) {
+        udpai_path_item(path, "static_resources.directories", i);
+        check_directory(&(struct named){findings, udpai_path_field(path, path, "path"), NULL},
+                        all->directories[i]->path);
+    }
+}
+
+static void
+check_providers(udpai_findings *findings, const Udpa__Config__V1__Bootstrap *message)
+{
+    for (size_t i = 0; i < message->n_providers; i++) {
+        const Udpa__Config__V1__Provider *provider = message->providers[i];
+        for (size_t k = 0; k < provider->n_config_descriptors; k++) {
+            const Udpa__Config__V1__ConfigDescriptor *descriptor = provider->config_descriptors[k];
+            char path[PATH_LEN];
+            snprintf(path, sizeof(path), "providers[%zu].config_descriptors[%zu].config_source", i,
+                     k);
+            if (descriptor->source_case ==
+                UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE)
+                check_source(findings, path, descriptor->config_source);
+        }
+    }
+}
+
+static void
+check_key(udpai_findings *findings, const char *file)
+{
+    const struct named named = {findings, "store.key_file", NULL};
+    uint8_t key[UDPAI_SECRET_KEY_SIZE];
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_secret_key_read(file, key, &error) != UDPA_OK)
+        tell(&named, file, "%s", udpa_error_message(error));
+    OPENSSL_cleanse(key, sizeof(key));
+}
+
+static void
+check_store(udpai_findings *findings,
+            const Udpa__Config__V1__Store *store,
+            const udpai_options *options)
+{
+    if (options->state)
+        check_state(&(struct named){findings, NULL, "--state"}, options->state);
+    else if (store && *store->directory)
+        check_state(&(struct named){findings, "store.directory", NULL}, store->directory);
+    else if (!store || !store->in_memory)
+        check_state(&(struct named){findings, NULL, "the default of --state"}, UDPAI_DEFAULT_STATE);
+    if (store && *store->key_file)
+        check_key(findings, store->key_file);
+}
+
+void
+udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
+                  const udpai_options *options,
+                  udpai_findings *findings)
+{
+    char path[PATH_LEN];
+    if (options->resources)
+        check_directory(&(struct named){findings, NULL, "--resources"}, options->resources);
+    if (!options->listen)
+        check_sockets(findings, message);
+    check_static(findings, message->static_resources);
+    check_providers(findings, message);
+    for (size_t i = 0; i < message->n_dial; i++)
+        check_client_tls(findings, udpai_path_item(path, "dial", i), message->dial[i]->tls);
+    check_store(findings, message->store, options);
+}

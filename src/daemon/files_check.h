@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files and directories that a start would use: are they there, and what they should be? */
+#ifndef UDPAI_FILES_CHECK_H
+#define UDPAI_FILES_CHECK_H
+
+#include "daemon/findings.h"
+#include "daemon/options.h"
+#include "udpa/config/v1/bootstrap.pb-c.h"
+
+/* Nothing is made, locked or kept open. What the command line puts aside is not looked at.
+ * Descriptor sets are descriptors.h's. */
+void udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
+                       const udpai_options *options,
+                       udpai_findings *findings);
+
+/* "; relative paths begin in …" for a relative path where nothing is found, else "". */
+#define UDPAI_WHERE_MAX 4200
+const char *udpai_files_where(char room[UDPAI_WHERE_MAX], const char *path);
+
+#endif
