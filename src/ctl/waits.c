@@ -5,17 +5,39 @@
 #include "ctl/node_status.h"
 
 #define PATIENCE_MS 1000
+#define STATUS_AGE_MS 3000 /* at most; it is made once a second */
 
-/* Whoever goes on until it is interrupted is told once, at once. */
+/* ---- of whoever goes on until it is interrupted ---- */
+
 static void
-tell_lasting(udpai_ctl_waits *self)
+give_up(udpai_ctl_waits *self)
 {
-    if (self->ctl->waits_for)
-        udpai_ctl_complain("%s waits for %s itself: what comes is shown when it does",
-                           self->ctl->options->server, self->ctl->waits_for);
+    uv_timer_stop(&self->ctl->patience);
     udpa_unsubscribe(self->subscription);
     self->subscription = NULL;
 }
+
+static void
+on_no_news(uv_timer_t *timer)
+{
+    give_up(timer->data);
+}
+
+/* Told once. A status may be as old as a node takes to describe itself again, and then our own
+ * question is not in it yet. */
+static void
+tell_lasting(udpai_ctl_waits *self)
+{
+    if (!self->ctl->waits_for) {
+        uv_timer_start(&self->ctl->patience, on_no_news, STATUS_AGE_MS, 0);
+        return;
+    }
+    udpai_ctl_complain("%s waits for %s itself: what comes is shown when it does",
+                       self->ctl->options->server, self->ctl->waits_for);
+    give_up(self);
+}
+
+/* ---- of all ---- */
 
 static void
 on_update(void *userdata, udpa_update *update)

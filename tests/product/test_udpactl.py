@@ -269,10 +269,10 @@ def check_waiting_node(test):
                          '  - {name: gone, udpa: {address: "127.0.0.1:1"}}\n'
                          'providers:\n- config_descriptors:\n  - {resource_name: gone}\n')
     _, address = test.start_node('waiting', '-c', bootstrap)
-    ctl = Ctl(test, address, '--timeout', '2')
+    ctl = Ctl(test, address, '--timeout', '3') # a second of it before it asks whom for
     watch = test.start('watch-waiting', [*ctl.command, 'watch', 'cluster'])
     for what in ([], ['cluster'], ['cluster', 'backend']):
-        out = ctl('get', *what, status=4, err=f'{address} has not said within 2 s that this is all: '
+        out = ctl('get', *what, status=4, err=f'{address} has not said within 3 s that this is all: '
                                               'it waits for gone itself')
         check('  it does not say that there is nothing', out == '', out)
     check('  what it says of itself is there', 'waiting' in ctl('get', 'node'))

@@ -67,7 +67,8 @@ test_node(void **state)
 {
     (void)state;
     Google__Protobuf__Timestamp started = GOOGLE__PROTOBUF__TIMESTAMP__INIT;
-    Udpa__Status__V1__TypeStatus type = UDPA__STATUS__V1__TYPE_STATUS__INIT, *types[] = {&type};
+    Udpa__Status__V1__TypeStatus type = UDPA__STATUS__V1__TYPE_STATUS__INIT, others = type,
+                                 *types[] = {&type, &others};
     Udpa__Status__V1__NodeStatus node = UDPA__STATUS__V1__NODE_STATUS__INIT;
     char *unsettled[] = {(char *)(uintptr_t) "core", (char *)(uintptr_t) "cloud"};
     started.seconds = NOW_US / 1000000 - 65;
@@ -75,19 +76,22 @@ test_node(void **state)
     type.n_resources = 7;
     type.unsettled = unsettled;
     type.n_unsettled = 2;
+    others.unsettled = unsettled;
+    others.n_unsettled = 1;
     node.node_id = (char *)(uintptr_t) "edge-1";
     node.version = (char *)(uintptr_t) "0.1.0";
     node.started = &started;
     node.n_sessions = 2;
     node.types = types;
-    node.n_types = 1;
+    node.n_types = 2;
     expect(udpai_ctl_put_nodes, packed(STATUS "NodeStatus", &node.base),
            "NODE     VERSION   RUNS FOR    SESSIONS\n"
            "edge-1   0.1.0     1 min 5 s   2\n"
            "\n"
            "RESOURCES\n"
-           "TYPE      RESOURCES   WAITS FOR\n"
-           "cluster   7           core, cloud\n");
+           "TYPE       RESOURCES   WAITS FOR\n"
+           "cluster    7           core, cloud\n"
+           "(others)   0           core\n");
 }
 
 static void
