@@ -3,6 +3,8 @@
  * refusals become receipts. */
 #include "federation/node_internal.h"
 
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "model/name.h"
 
@@ -116,6 +118,38 @@ udpai_local_updates_forget(udpai_node *node, const udpai_judgement *judgement)
 
 /* ---- subscriptions ---- */
 
+static int
+compare_names(const void *a, const void *b)
+{
+    return udpai_str_cmp(udpai_bytes_view(*(udpa_bytes *const *)a),
+                         udpai_bytes_view(*(udpa_bytes *const *)b));
+}
+
+static int
+compare_with_name(const void *key, const void *item)
+{
+    return udpai_str_cmp(*(const udpai_str *)key, udpai_bytes_view(*(udpa_bytes *const *)item));
+}
+
+static bool
+has_name(const udpai_local_subscription *subscription, udpai_str name)
+{
+    return bsearch(&name, subscription->names.items, subscription->names.n, sizeof(udpa_bytes *),
+                   compare_with_name) != NULL;
+}
+
+/* Who asks for a name that a pattern matches is found among all. */
+static bool
+has_alias(const udpai_local_subscription *subscription, udpai_str alias)
+{
+    if (!udpai_alias_is_pattern(alias))
+        return has_name(subscription, alias);
+    for (size_t i = 0; i < subscription->names.n; i++)
+        if (udpai_alias_matches(alias, udpai_bytes_view(subscription->names.items[i])))
+            return true;
+    return false;
+}
+
 static bool
 selects(const udpai_local_subscription *subscription, const udpa_resource *resource)
 {
@@ -125,15 +159,11 @@ selects(const udpai_local_subscription *subscription, const udpa_resource *resou
     if (subscription->names.n == 0)
         return !udpai_resource_is_lazy(resource) &&
                udpai_prefix_covers(udpai_bytes_view(subscription->prefix), name);
-    for (size_t i = 0; i < subscription->names.n; i++) {
-        udpai_str wanted = udpai_bytes_view(subscription->names.items[i]);
-        if (udpai_str_eq(wanted, name))
+    if (has_name(subscription, name))
+        return true;
+    for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++)
+        if (has_alias(subscription, udpai_resource_alias(resource, i)))
             return true;
-        for (size_t k = 0; k < udpa_resource_n_aliases(resource); k++)
-            if (udpai_str_eq(udpai_resource_alias(resource, k), wanted) ||
-                udpai_alias_matches(udpai_resource_alias(resource, k), wanted))
-                return true;
-    }
     return false;
 }
 
@@ -297,6 +327,9 @@ copy_selection(udpai_local_subscription *subscription, const udpai_selection *se
             err = UDPA_ERR_NOMEM;
         }
     }
+    if (subscription->names.n > 1)
+        qsort(subscription->names.items, subscription->names.n, sizeof(udpa_bytes *),
+              compare_names);
     return err;
 }
 
