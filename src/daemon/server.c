@@ -190,7 +190,7 @@ udpai_server_run(const udpai_plan *plan,
     watch_signals(&self);
     udpa_err err = begin(&self, ret_error);
     if (err == UDPA_OK) {
-        udpai_welcome_print(plan, options, self.ports.items);
+        udpai_welcome_print(plan, schema, options, self.ports.items);
         uv_run(&self.loop, UV_RUN_DEFAULT);
     }
     server_done(&self);

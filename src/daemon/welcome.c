@@ -57,9 +57,25 @@ print_data(const udpai_plan *plan)
            plan->xds.default_namespace.data);
 }
 
+/* A resource for a first try, of a type that udpactl knows too, and what `get` calls the type. */
+static const char *
+first_resource(const udpai_schema *schema, const char **ret_type)
+{
+    bool knows_envoy = udpai_schema_has(schema, UDPAI_STR("envoy.config.cluster.v3.Cluster"));
+    *ret_type = knows_envoy ? "cluster" : "google.protobuf.StringValue";
+    return knows_envoy
+               ? "{\"@type\": \"type.googleapis.com/envoy.config.cluster.v3.Cluster\", "
+                 "\"name\": \"hello\", \"connect_timeout\": \"1s\"}"
+               : "{\"name\": \"hello\", \"resource\": {\"@type\": "
+                 "\"type.googleapis.com/google.protobuf.StringValue\", \"value\": \"world\"}}";
+}
+
 /* udpactl beside this program, as this program was called. */
 static void
-print_next(const udpai_plan *plan, const udpai_options *options, int port)
+print_next(const udpai_plan *plan,
+           const udpai_schema *schema,
+           const udpai_options *options,
+           int port)
 {
     const char *slash = strrchr(options->program, '/');
     char ctl[PATH_MAX], address[300];
@@ -72,22 +88,25 @@ print_next(const udpai_plan *plan, const udpai_options *options, int port)
     if (!udpai_str_eq(plan->xds.default_namespace, UDPAI_STR("local")))
         snprintf(name_space, sizeof(name_space), " -n %.*s", (int)plan->xds.default_namespace.len,
                  plan->xds.default_namespace.data);
+    const char *type, *resource = first_resource(schema, &type);
     printf("Try in another terminal:\n"
-           "  echo '{\"@type\": \"type.googleapis.com/envoy.config.cluster.v3.Cluster\", "
-           "\"name\": \"hello\", \"connect_timeout\": \"1s\"}' | %s%s%s apply -f -\n"
-           "  %s%s%s get cluster hello -o yaml\n"
+           "  echo '%s' | %s%s%s apply -f -\n"
+           "  %s%s%s get %s hello -o yaml\n"
            "  %s%s status\n",
-           ctl, server, name_space, ctl, server, name_space, ctl, server);
+           resource, ctl, server, name_space, ctl, server, name_space, type, ctl, server);
 }
 
 void
-udpai_welcome_print(const udpai_plan *plan, const udpai_options *options, const int *ports)
+udpai_welcome_print(const udpai_plan *plan,
+                    const udpai_schema *schema,
+                    const udpai_options *options,
+                    const int *ports)
 {
     printf("udpad %s, node '%.*s'\n", plan->settings.version, (int)plan->settings.node.id.len,
            plan->settings.node.id.data);
     print_sockets(plan, ports);
     print_data(plan);
     if (!plan->sockets.items[0].tls)
-        print_next(plan, options, ports[0]);
+        print_next(plan, schema, options, ports[0]);
     fflush(stdout);
 }

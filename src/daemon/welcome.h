@@ -10,6 +10,9 @@
 void udpai_welcome_address(char *room, size_t size, const char *address, int port);
 
 /* @p ports: of each socket of the plan. To standard output. */
-void udpai_welcome_print(const udpai_plan *plan, const udpai_options *options, const int *ports);
+void udpai_welcome_print(const udpai_plan *plan,
+                         const udpai_schema *schema,
+                         const udpai_options *options,
+                         const int *ports);
 
 #endif

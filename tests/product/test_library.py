@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The library as it is installed: its files, what it exports, and the examples of docs/examples, built
-with pkg-config alone, shared and static, talking to each other and to a node."""
+"""What is installed: the library's files, what it exports, the examples of docs/examples, built with
+pkg-config alone, shared and static, talking to each other and to a node; and the programs, which know
+Envoy's types and do what udpad says to try."""
 import argparse
 import os
+import pathlib
 import re
 import shlex
 import subprocess
@@ -38,6 +40,9 @@ class Installed:
         self.lib = self.pc.parents[1]
         self.prefix = re.search(r'^prefix=(.*)$', self.pc.read_text(), re.M).group(1)
 
+    def path(self, below_prefix):
+        return pathlib.Path(f'{self.root}{self.prefix}') / below_prefix
+
     def pkg_config(self, *options):
         environment = {**os.environ, 'PKG_CONFIG_PATH': str(self.pc.parent)}
         text = run(['pkg-config', f'--define-variable=prefix={self.root}{self.prefix}', *options,
@@ -66,6 +71,39 @@ def check_files(installed):
         check(f'{name} is installed', (installed.lib / name).exists())
     check('the library asks for its SONAME', 'libudpa.so.0' in
           run(['objdump', '-p', installed.lib / 'libudpa.so']))
+
+
+def check_descriptors(test, installed):
+    """Those of Envoy are installed if they are in the build, or the environment names them."""
+    source = pathlib.Path(os.environ.get('UDPA_ENVOY_DESCRIPTORS') or
+                          test.build / 'envoy-v3.descriptors')
+    found = installed.path('share/udpa/envoy-v3.descriptors')
+    if source.exists():
+        check("the descriptors of Envoy's API are installed",
+              found.exists() and found.read_bytes() == source.read_bytes(), found)
+    else:
+        check("without descriptors of Envoy's API none are installed", not found.exists(), found)
+    return source.exists()
+
+
+def check_programs(test, installed):
+    """What udpad says to try works where both programs are installed."""
+    knows_envoy = check_descriptors(test, installed)
+    node = test.start('installed', [installed.path('bin/udpad'), '--listen', '127.0.0.1:0',
+                                    '--state', test.work / 'installed-data'])
+    node.wait_for_log(' status') # the last of them
+    lines = re.findall(r'^  (.*udpactl .*)$', node.text(), re.M)
+    check('udpad says what to try', len(lines) == 3, node.text())
+    for line, part in zip(lines, ('hello applied', 'name: hello', 'RESOURCES')):
+        output = run(['sh', '-c', line])
+        check(f'that works: {line}', part in output.replace('local/', ''), output)
+    check('with a type of Envoy', ('get cluster' in lines[1]) == knows_envoy, lines[1])
+    check('the node ends', test.interrupt(node) == 0, node.text())
+    make_ca = installed.path('share/udpa/make-development-ca')
+    run([make_ca, test.work / 'ca', 'node'])
+    check('an authority for development can be made', (test.work / 'ca' / 'node.crt').exists())
+    for page in ('man1/udpactl.1', 'man5/udpad.conf.5', 'man8/udpad.8'):
+        check(f'{page} is installed', installed.path(f'share/man/{page}').exists())
 
 
 def check_symbols(installed):
@@ -120,6 +158,8 @@ def body(test):
     installed = Installed(test)
     check_files(installed)
     check_symbols(installed)
+    if (test.build / 'udpad').exists():
+        check_programs(test, installed)
     for kind in ('shared', 'static'):
         programs = {name: installed.compile(name, kind == 'static') for name in EXAMPLES}
         check_direct(test, programs, kind)
