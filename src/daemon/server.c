@@ -75,29 +75,43 @@ make_tls(const udpai_plan_socket *socket, udpai_server_tls **ret_tls, udpa_error
     return err;
 }
 
-/* A certificate that cannot be read leaves the one that is in use. */
+/* A certificate that cannot be read leaves the one that is in use: false. */
+static bool
+read_again(const udpai_plan_socket *socket, udpai_server_tls *tls)
+{
+    udpai_tls_files files = {0};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = read_tls(socket->tls, &files, &error);
+    if (err == UDPA_OK)
+        err = udpai_server_tls_replace(tls, &files, &error);
+    udpai_tls_files_done(&files);
+    if (err == UDPA_OK)
+        udpai_log(UDPA_LOG_INFO, "daemon", "%s: certificates were read again", socket->address);
+    else
+        udpai_log(UDPA_LOG_ERROR, "daemon", "%s: the certificates stay as they were: %s",
+                  socket->address, udpa_error_message(error));
+    return err == UDPA_OK;
+}
+
 static void
 reload(server *self)
 {
+    static const char rest[] = "everything else in the bootstrap file takes a restart";
+    size_t n = 0, n_read = 0;
     for (size_t i = 0; i < self->tls.n; i++) {
-        const udpai_plan_socket *socket = &self->plan->sockets.items[i];
-        udpai_tls_files files = {0};
-        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
         if (!self->tls.items[i])
             continue;
-        udpa_err err = read_tls(socket->tls, &files, &error);
-        if (err == UDPA_OK)
-            err = udpai_server_tls_replace(self->tls.items[i], &files, &error);
-        udpai_tls_files_done(&files);
-        if (err == UDPA_OK)
-            udpai_log(UDPA_LOG_INFO, "daemon", "%s: certificates were read again", socket->address);
-        else
-            udpai_log(UDPA_LOG_ERROR, "daemon", "%s: the certificates stay as they were: %s",
-                      socket->address, udpa_error_message(error));
+        n++;
+        n_read += read_again(&self->plan->sockets.items[i], self->tls.items[i]);
     }
-    udpai_log(UDPA_LOG_INFO, "daemon",
-              "reloaded: certificates of sockets; everything else in the bootstrap file takes a "
-              "restart");
+    if (n == 0)
+        udpai_log(UDPA_LOG_INFO, "daemon",
+                  "SIGHUP: no socket has certificates, so nothing was reloaded; %s", rest);
+    else if (n_read == n)
+        udpai_log(UDPA_LOG_INFO, "daemon", "reloaded: certificates of sockets; %s", rest);
+    else
+        udpai_log(UDPA_LOG_ERROR, "daemon", "reloaded: certificates of %zu of %zu sockets", n_read,
+                  n);
 }
 
 /* ---- signals ---- */

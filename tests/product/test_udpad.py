@@ -3,6 +3,7 @@
 """udpad as operators call it: --check finds what a start would trip over, and says where."""
 import argparse
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -88,6 +89,26 @@ def check_good(test):
     check('an empty option is not its default', status == 2 and '--node-id' in said, said)
 
 
+def check_reload(test):
+    """SIGHUP: the log says what was reloaded, and no more."""
+    plain, _ = test.start_node('plain')
+    plain.process.send_signal(signal.SIGHUP)
+    line = plain.wait_for_log('SIGHUP: ')
+    check('without certificates nothing is reloaded', 'no socket has certificates' in line, line)
+    certificate, key, ca = issue(test, 'changing')
+    bootstrap = test.work / 'changing.yaml'
+    bootstrap.write_text(socket_with(certificate, key, ca) +
+                         socket_with(*issue(test, 'node')).removeprefix('sockets:\n') +
+                         'store: {in_memory: true}\n')
+    node = test.start('changing', [test.build / 'udpad', '-c', bootstrap])
+    node.wait_for_log('listening on ')
+    certificate.write_text('none')
+    node.process.send_signal(signal.SIGHUP)
+    line = node.wait_for_log('reloaded: ')
+    check('a bad certificate is not reloaded', line.endswith('certificates of 1 of 2 sockets'), line)
+    check('both end', test.interrupt(plain) == 0 and test.interrupt(node) == 0, node.text())
+
+
 def check_missing_directory(test):
     status, said = udpad(test, '--resources', test.work / 'none')
     check('a directory that is not there is told once', status == 2 and
@@ -99,6 +120,7 @@ def body(test):
     check_same_as_start(test)
     check_good(test)
     check_missing_directory(test)
+    check_reload(test)
 
 
 if __name__ == '__main__':
