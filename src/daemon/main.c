@@ -11,6 +11,7 @@
 #include "daemon/log_sink.h"
 #include "daemon/options_check.h"
 #include "daemon/server.h"
+#include "loop/standard_streams.h"
 #include "transport/grpc/stream_thread.h"
 
 enum {
@@ -122,6 +123,8 @@ main(int argc, char **argv)
 {
     udpai_options options;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (!udpai_standard_streams_open())
+        return 1; /* nobody could be told */
     udpai_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     seed_tables();

@@ -3,11 +3,12 @@
 """udpad as operators call it: --check finds what a start would trip over, and says where."""
 import argparse
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 
-from product import check, main
+from product import check, main, wait_for
 
 
 def udpad(test, *arguments):
@@ -116,11 +117,26 @@ def check_missing_directory(test):
           'directory\n', said)
 
 
+def check_closed_streams(test):
+    """Without a standard stream it serves, and ends as ever; its log goes into no other file."""
+    for closed in ('>&-', '2>&-', '<&- >&- 2>&-'):
+        data = test.work / 'closed-data'
+        node = test.start('closed', ['sh', '-c', 'exec "$0" --listen 127.0.0.1:0 --state "$1" '
+                                     f'--log-level debug {closed}', test.build / 'udpad', data])
+        wait_for('the data', lambda: data.is_dir() and list(data.glob('*'))) # signals are heard
+        status = test.interrupt(node, signal.SIGTERM)
+        check(f'udpad {closed} ends', status == 0, f'{status}: {node.text()}')
+        check('  and its data are no log', all(b'shutting down' not in path.read_bytes()
+                                               for path in data.glob('*')))
+        shutil.rmtree(data)
+
+
 def body(test):
     check_same_as_start(test)
     check_good(test)
     check_missing_directory(test)
     check_reload(test)
+    check_closed_streams(test)
 
 
 if __name__ == '__main__':
