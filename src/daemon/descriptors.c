@@ -36,7 +36,7 @@ find_descriptors(char path[PATH_MAX])
     return false;
 }
 
-/* @p option: who names it, if @p path is NULL. True: it is loaded. */
+/* Named by the option, or, if that is NULL, at the path. True: it is loaded. */
 static bool
 load_one(udpai_schema *schema,
          const char *file,
@@ -49,10 +49,10 @@ load_one(udpai_schema *schema,
     if (udpai_schema_add_file(schema, file, &error) == UDPA_OK)
         return true;
     const char *text = udpa_error_message(error), *where = udpai_files_where(room, file);
-    if (path)
-        udpai_findings_mistake(findings, path, "%s%s", text, where);
-    else
+    if (option)
         udpai_findings_option(findings, "%s: %s%s", option, text, where);
+    else
+        udpai_findings_mistake(findings, path, "%s%s", text, where);
     return false;
 }
 

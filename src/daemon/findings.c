@@ -161,6 +161,12 @@ push(udpai_findings *findings, udpai_finding finding)
     findings->has_failed = true;
 }
 
+static void add(udpai_findings *findings,
+                const char *path,
+                bool is_warning,
+                const char *format,
+                va_list arguments) UDPA_PRINTF(4, 0);
+
 static void
 add(udpai_findings *findings,
     const char *path,
