@@ -156,20 +156,20 @@ udpai_ctl_begin(udpai_ctl *ctl, const udpai_ctl_options *options)
 static void
 on_closed(void *userdata)
 {
-    *(bool *)userdata = true;
+    udpai_ctl *ctl = userdata;
+    ctl->endpoint = NULL;
+    uv_stop(&ctl->loop);
 }
 
 void
 udpai_ctl_disconnect(udpai_ctl *ctl)
 {
-    bool is_closed = false;
     uv_timer_stop(&ctl->look);
     if (!ctl->endpoint)
         return;
-    udpa_endpoint_close(ctl->endpoint, on_closed, &is_closed);
-    ctl->endpoint = NULL;
-    while (!is_closed)
-        uv_run(&ctl->loop, UV_RUN_ONCE);
+    udpa_endpoint_close(ctl->endpoint, on_closed, ctl);
+    while (ctl->endpoint) /* until on_closed: other handles may stop the loop too */
+        uv_run(&ctl->loop, UV_RUN_DEFAULT);
 }
 
 udpai_ctl_exit

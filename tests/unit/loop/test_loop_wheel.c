@@ -104,6 +104,13 @@ test_timers_set_timers(void **state)
 }
 
 static void
+fire_and_stop(udpai_timer *timer)
+{
+    fire(timer);
+    uv_stop(&UDPAI_CONTAINER_OF(timer, struct item, timer)->world->loop);
+}
+
+static void
 test_an_earlier_timer_is_armed_for(void **state)
 {
     (void)state;
@@ -111,10 +118,11 @@ test_an_earlier_timer_is_armed_for(void **state)
     init(&world);
     set(&world, 0, 3600 * 1000);
     udpai_loop_wheel_arm(world.wheel);
+    world.items[1].timer.fire = fire_and_stop;
     set(&world, 1, 1);
     udpai_loop_wheel_arm(world.wheel);
-    while (world.n_fired == 0)
-        uv_run(&world.loop, UV_RUN_ONCE);
+    uv_run(&world.loop, UV_RUN_DEFAULT);
+    assert_int_equal(world.n_fired, 1);
     assert_true(world.items[1].fired_ms >= world.items[1].due_ms);
     assert_true(udpai_timer_is_set(&world.items[0].timer));
     udpai_timer_cancel(&world.items[0].timer);

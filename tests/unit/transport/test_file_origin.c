@@ -126,26 +126,47 @@ tear_down(void **state)
     return 0;
 }
 
+struct wait {
+    uv_timer_t deadline;
+    uv_prepare_t turn;
+    struct bed *bed;
+    bool (*holds)(struct bed *bed, const void *what);
+    const void *what;
+    bool is_late;
+};
+
 static void
 on_deadline(uv_timer_t *timer)
 {
-    *(bool *)timer->data = true;
+    struct wait *wait = timer->data;
+    wait->is_late = true;
+    uv_stop(&wait->bed->loop);
+}
+
+/* Before the loop sleeps: its own timers may have made it hold. */
+static void
+on_turn(uv_prepare_t *turn)
+{
+    struct wait *wait = turn->data;
+    if (wait->holds(wait->bed, wait->what))
+        uv_stop(&wait->bed->loop);
 }
 
 /* Runs the loop until the condition holds; the timer only bounds a test that fails. */
 static void
 run_until(struct bed *bed, bool (*holds)(struct bed *bed, const void *what), const void *what)
 {
-    uv_timer_t timer;
-    bool is_late = false;
-    uv_timer_init(&bed->loop, &timer);
-    timer.data = &is_late;
-    uv_timer_start(&timer, on_deadline, DEADLINE_MS, 0);
-    while (!holds(bed, what) && !is_late)
-        uv_run(&bed->loop, UV_RUN_ONCE);
-    uv_close((uv_handle_t *)&timer, NULL);
+    struct wait wait = {.bed = bed, .holds = holds, .what = what};
+    wait.deadline.data = wait.turn.data = &wait;
+    uv_timer_init(&bed->loop, &wait.deadline);
+    uv_timer_start(&wait.deadline, on_deadline, DEADLINE_MS, 0);
+    uv_prepare_init(&bed->loop, &wait.turn);
+    uv_prepare_start(&wait.turn, on_turn);
+    uv_run(&bed->loop, UV_RUN_DEFAULT);
+    uv_close((uv_handle_t *)&wait.deadline, NULL);
+    uv_close((uv_handle_t *)&wait.turn, NULL);
     uv_run(&bed->loop, UV_RUN_NOWAIT);
-    if (is_late)
+    if (wait.is_late)
         fail_msg("'%s' was waited for, '%s' is there; last line: %s", (const char *)what, bed->held,
                  last_logged);
 }
