@@ -78,6 +78,19 @@ default_namespace(const udpai_plan *plan, const udpai_options *options)
 }
 
 static udpa_err
+plan_xds_methods(udpai_plan *plan)
+{
+    udpai_grpc_method *methods = own(plan, udpai_alloc_array(UDPAI_XDS_METHODS, sizeof(*methods)));
+    for (size_t i = 0; methods && i < UDPAI_XDS_METHODS; i++) {
+        udpai_xds_method *method = &plan->xds.methods[i];
+        methods[i] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
+    }
+    plan->settings.methods = methods;
+    plan->settings.n_methods = UDPAI_XDS_METHODS;
+    return methods ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
 plan_xds(udpai_plan *plan, const udpai_options *options)
 {
     const Udpa__Config__V1__Shim *shim = plan->bootstrap.message->shim;
@@ -94,13 +107,7 @@ plan_xds(udpai_plan *plan, const udpai_options *options)
         .control_plane = plan->settings.node.id,
     };
     udpai_xds_settings_init(&plan->xds);
-    const udpai_grpc_method methods[] = {
-        {UDPAI_XDS_DELTA_METHOD, udpai_xds_delta_session_new, &plan->xds},
-        {UDPAI_XDS_SOTW_METHOD, udpai_xds_sotw_session_new, &plan->xds},
-    };
-    plan->settings.methods = own(plan, udpai_memdup(methods, sizeof(methods)));
-    plan->settings.n_methods = UDPAI_ARRAY_LEN(methods);
-    return plan->settings.methods ? UDPA_OK : UDPA_ERR_NOMEM;
+    return plan_xds_methods(plan);
 }
 
 /* ---- where we listen ---- */

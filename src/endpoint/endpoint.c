@@ -8,8 +8,6 @@
 #include "loop/clock.h"
 #include "session/udpa.h"
 
-#define METHODS_MAX 16
-
 /* ---- one turn of the loop ---- */
 
 static void
@@ -272,9 +270,10 @@ make_stream_side(udpa_endpoint *endpoint,
                  const udpai_endpoint_settings *settings,
                  udpa_error **ret_error)
 {
-    udpai_grpc_method methods[METHODS_MAX] = {{UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL}};
-    if (settings->n_methods >= METHODS_MAX)
-        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "too many methods: %zu", settings->n_methods);
+    udpai_grpc_method *methods = udpai_alloc_array(settings->n_methods + 1, sizeof(*methods));
+    if (!methods)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    methods[0] = (udpai_grpc_method){UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL};
     for (size_t i = 0; i < settings->n_methods; i++)
         methods[i + 1] = settings->methods[i];
     const udpai_stream_thread_options options = {
@@ -293,7 +292,9 @@ make_stream_side(udpa_endpoint *endpoint,
         .stopped = on_stopped,
         .userdata = endpoint,
     };
-    return udpai_stream_thread_new(&endpoint->streams, &options, ret_error);
+    udpa_err err = udpai_stream_thread_new(&endpoint->streams, &options, ret_error);
+    udpai_free(methods);
+    return err;
 }
 
 udpa_err

@@ -376,6 +376,21 @@ udpai_session_receive(udpai_session *session, udpai_str message)
 }
 
 void
+udpai_session_ended(udpai_session *session)
+{
+    if (session->is_finishing)
+        return;
+    if (!session->ops->ended) {
+        udpai_session_finish(session, NULL);
+        return;
+    }
+    udpa_error *error = NULL;
+    udpa_err err = session->ops->ended(session, &error);
+    if (err != UDPA_OK)
+        finish_with(session, err, error);
+}
+
+void
 udpai_session_written(udpai_session *session)
 {
     session->is_writing = false;

@@ -54,6 +54,8 @@ typedef struct udpai_session_ops {
                      udpai_outgoing *out,
                      bool *ret_any,
                      udpa_error **ret_error);
+    /* The peer sends no more, but still reads; NULL: that ends the stream. An error does, too. */
+    udpa_err (*ended)(udpai_session *session, udpa_error **ret_error);
     /* An order that concerns this session. */
     void (*order)(udpai_session *session, udpai_order *order);
     /* Serialised udpa.status.v1.SessionStatus; NULL without memory. */
@@ -142,7 +144,9 @@ void udpai_session_pause(udpai_session *session, bool pause);
 
 /* A message has come. */
 void udpai_session_receive(udpai_session *session, udpai_str message);
-/* The last message was written; false: the stream is broken, and will be closed. */
+/* No more messages will come. */
+void udpai_session_ended(udpai_session *session);
+/* The last message was written. */
 void udpai_session_written(udpai_session *session);
 /* The stream has ended, in whatever way; frees the session. @p why: NULL for a normal end. */
 void udpai_session_closed(udpai_session *session, const udpa_error *why);

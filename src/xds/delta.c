@@ -77,27 +77,19 @@ subscribe(udpai_xds *xds,
     return err == UDPA_OK ? subscribe_all(xds, subscription, request, ret_error) : err;
 }
 
-static const udpai_xds_protocol protocol = {
+const udpai_xds_protocol udpai_xds_delta = {
+    .ops =
+        {
+            .name = "xds-delta",
+            .receive = udpai_xds_receive,
+            .next = udpai_xds_next,
+            .order = udpai_xds_order,
+            .describe = udpai_xds_describe,
+            .free = udpai_xds_free,
+        },
     .decode = udpai_xds_delta_request_decode,
     .choose_renderer = choose_renderer,
     .choose_mode = choose_mode,
     .subscribe = subscribe,
     .has_removals = true,
 };
-
-static const udpai_session_ops ops = {
-    .name = "xds-delta",
-    .receive = udpai_xds_receive,
-    .next = udpai_xds_next,
-    .order = udpai_xds_order,
-    .describe = udpai_xds_describe,
-    .free = udpai_xds_free,
-};
-
-udpa_err
-udpai_xds_delta_session_new(udpai_session **ret_session,
-                            udpai_hub *hub,
-                            const udpai_stream_info *info)
-{
-    return udpai_xds_session_new(ret_session, hub, info, &ops, &protocol);
-}

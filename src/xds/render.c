@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "wire/entry.h"
+#include "xds/xds_internal.h"
 
 enum { /* field numbers of Resource, CacheControl, ControlPlane */
     RESOURCE_VERSION = 1,
@@ -186,4 +187,5 @@ udpai_xds_settings_init(udpai_xds_settings *settings)
         else
             udpai_xds_renderer_init_sotw(&form->renderer);
     }
+    udpai_xds_methods_init(settings);
 }

@@ -19,22 +19,23 @@ on_wake(udpai_subscriber *subscriber)
 static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
 
 udpa_err
-udpai_xds_session_new(udpai_session **ret_session,
-                      udpai_hub *hub,
-                      const udpai_stream_info *info,
-                      const udpai_session_ops *ops,
-                      const udpai_xds_protocol *protocol)
+udpai_xds_begin(udpai_session **ret_session,
+                udpai_hub *hub,
+                const udpai_stream_info *info,
+                const udpai_xds_protocol *protocol)
 {
+    const udpai_xds_method *method = info->context;
     udpai_xds *xds = udpai_alloc(sizeof(*xds));
     if (!xds)
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_session_init(&xds->session, hub, ops, info);
+    udpa_err err = udpai_session_init(&xds->session, hub, &protocol->ops, info);
     if (err != UDPA_OK) {
         udpai_free(xds);
         return err;
     }
     xds->protocol = protocol;
-    xds->settings = info->context;
+    xds->settings = method->settings;
+    xds->type_url = method->type_url;
     *ret_session = &xds->session;
     err = udpai_session_init_subscriber(&xds->session, &xds->subscriber, &subscriber_ops,
                                         protocol->choose_renderer(xds));
@@ -77,6 +78,22 @@ take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
     xds->peer = UDPAI_TAKE(request->node);
     xds->subscriber.renderer = xds->protocol->choose_renderer(xds);
     return UDPA_OK;
+}
+
+/* On a stream of one type the request need not say which. */
+static udpa_err
+settle_type(const udpai_xds *xds, udpai_str *type_url, udpa_error **ret_error)
+{
+    if (xds->type_url.len == 0)
+        return UDPA_OK;
+    if (type_url->len == 0)
+        *type_url = xds->type_url;
+    if (udpai_str_eq(*type_url, xds->type_url))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "this service is for the type '%s' alone, and type_url is '%.*s': ask the "
+                      "service of that type, or the aggregated one",
+                      xds->type_url.data, (int)udpai_min_size(type_url->len, 200), type_url->data);
 }
 
 static udpa_err
@@ -136,6 +153,8 @@ udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_er
     if (err != UDPA_OK)
         return err;
     err = take_node(xds, &request, ret_error);
+    if (err == UDPA_OK)
+        err = settle_type(xds, &request.type_url, ret_error);
     if (err == UDPA_OK)
         err = check_type(xds, request.type_url, ret_error);
     if (err == UDPA_OK)

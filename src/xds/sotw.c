@@ -17,8 +17,8 @@ takes_wrapped(const udpai_node_info *peer)
 
 /* Some clients take what is wrapped and nothing without a payload: for them a ttl is renewed with
  * the payload. */
-static const udpai_renderer *
-choose_renderer(const udpai_xds *xds)
+const udpai_renderer *
+udpai_xds_sotw_choose_renderer(const udpai_xds *xds)
 {
     udpai_xds_form form = UDPAI_XDS_SOTW;
     if (xds->peer && takes_wrapped(xds->peer))
@@ -140,12 +140,12 @@ has_wildcard(const udpai_xds_request *request)
     return false;
 }
 
-static udpa_err
-subscribe(udpai_xds *xds,
-          udpai_subscription *subscription,
-          const udpai_xds_request *request,
-          bool is_first,
-          udpa_error **ret_error)
+udpa_err
+udpai_xds_sotw_subscribe(udpai_xds *xds,
+                         udpai_subscription *subscription,
+                         const udpai_xds_request *request,
+                         bool is_first,
+                         udpa_error **ret_error)
 {
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     (void)is_first;
@@ -164,26 +164,18 @@ subscribe(udpai_xds *xds,
     return err;
 }
 
-static const udpai_xds_protocol protocol = {
+const udpai_xds_protocol udpai_xds_sotw = {
+    .ops =
+        {
+            .name = "xds-sotw",
+            .receive = udpai_xds_receive,
+            .next = udpai_xds_next,
+            .order = udpai_xds_order,
+            .describe = udpai_xds_describe,
+            .free = udpai_xds_free,
+        },
     .decode = udpai_xds_request_decode,
-    .choose_renderer = choose_renderer,
+    .choose_renderer = udpai_xds_sotw_choose_renderer,
     .choose_mode = choose_mode,
-    .subscribe = subscribe,
+    .subscribe = udpai_xds_sotw_subscribe,
 };
-
-static const udpai_session_ops ops = {
-    .name = "xds-sotw",
-    .receive = udpai_xds_receive,
-    .next = udpai_xds_next,
-    .order = udpai_xds_order,
-    .describe = udpai_xds_describe,
-    .free = udpai_xds_free,
-};
-
-udpa_err
-udpai_xds_sotw_session_new(udpai_session **ret_session,
-                           udpai_hub *hub,
-                           const udpai_stream_info *info)
-{
-    return udpai_xds_session_new(ret_session, hub, info, &ops, &protocol);
-}

@@ -2,9 +2,6 @@
 /* Steps of subscribing that both protocols take. */
 #include "xds/xds_internal.h"
 
-/* Shown in messages to people, so cut. */
-#define SHOWN(text) (int)udpai_min_size((text).len, 200), (text).data
-
 /* In the delta protocol something is always answered; whether there was anything is known when all
  * that there is has been sent (session.c). */
 static udpa_err

@@ -45,8 +45,9 @@ typedef struct udpai_xds_type {
 
 typedef struct udpai_xds udpai_xds;
 
-/* What the two protocols do not have in common. */
+/* What the protocols do not have in common. */
 typedef struct udpai_xds_protocol {
+    udpai_session_ops ops;
     udpa_err (*decode)(udpai_decoder *decoder,
                        udpai_str bytes,
                        bool wants_node,
@@ -63,11 +64,14 @@ typedef struct udpai_xds_protocol {
     bool has_removals; /* what is missing can be told */
 } udpai_xds_protocol;
 
+extern const udpai_xds_protocol udpai_xds_delta, udpai_xds_sotw, udpai_xds_fetch;
+
 struct udpai_xds {
     udpai_session session; /* first */
     udpai_subscriber subscriber;
     const udpai_xds_protocol *protocol;
     udpai_xds_settings *settings;
+    udpai_str type_url;    /* the only one; empty: each request says */
     udpai_node_info *peer; /* NULL until it has said who it is */
     uint64_t last_nonce;
     udpai_body *writing; /* what the last message borrows from */
@@ -87,16 +91,26 @@ udpai_xds_type_of(const udpai_subscription *subscription)
 }
 
 /* session.c */
-udpa_err udpai_xds_session_new(udpai_session **ret_session,
-                               udpai_hub *hub,
-                               const udpai_stream_info *info,
-                               const udpai_session_ops *ops,
-                               const udpai_xds_protocol *protocol);
+udpa_err udpai_xds_begin(udpai_session **ret_session,
+                         udpai_hub *hub,
+                         const udpai_stream_info *info,
+                         const udpai_xds_protocol *protocol);
 udpa_err udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_error);
 udpa_err
 udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
 void udpai_xds_order(udpai_session *session, udpai_order *order);
 void udpai_xds_free(udpai_session *session);
+
+/* methods.c: what can be called; xds.h has what begins a session */
+void udpai_xds_methods_init(udpai_xds_settings *settings);
+
+/* sotw.c: fetching is much like it */
+const udpai_renderer *udpai_xds_sotw_choose_renderer(const udpai_xds *xds);
+udpa_err udpai_xds_sotw_subscribe(udpai_xds *xds,
+                                  udpai_subscription *subscription,
+                                  const udpai_xds_request *request,
+                                  bool is_first,
+                                  udpa_error **ret_error);
 
 /* subscribe.c: steps that both protocols take */
 /* Adds the wildcard: of all namespaces that the client is shown. */

@@ -385,6 +385,16 @@ command(bed *self, udpai_str *input)
 /* ---- the whole ---- */
 
 static void
+open_client(bed *self, size_t i, udpai_xds_variant variant)
+{
+    const udpai_stream_info info = {
+        .context = udpai_xds_method_find(&self->settings, (udpai_str){0}, variant),
+    };
+    self->clients[i].is_delta = variant == UDPAI_XDS_STREAM_DELTA;
+    fake_stream_open(&self->clients[i].stream, &self->hub, udpai_xds_session_new, &info);
+}
+
+static void
 begin(bed *self, uint8_t kind)
 {
     static const udpai_str shown[] = {{"com.acme", 8}};
@@ -399,10 +409,8 @@ begin(bed *self, uint8_t kind)
     udpai_xds_settings_init(&self->settings);
     if (kind & 8)
         settle(self, 4);
-    const udpai_stream_info info = {.context = &self->settings};
-    self->clients[0].is_delta = true;
-    fake_stream_open(&self->clients[0].stream, &self->hub, udpai_xds_delta_session_new, &info);
-    fake_stream_open(&self->clients[1].stream, &self->hub, udpai_xds_sotw_session_new, &info);
+    open_client(self, 0, UDPAI_XDS_STREAM_DELTA);
+    open_client(self, 1, UDPAI_XDS_STREAM_SOTW);
 }
 
 /* A client of the state of the world cannot be told of the end of a resource of other types, nor of

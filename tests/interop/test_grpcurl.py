@@ -18,6 +18,8 @@ HEALTH = 'grpc.health.v1.Health'
 SERVICES = {SERVICE, HEALTH, 'grpc.reflection.v1.ServerReflection',
             'grpc.reflection.v1alpha.ServerReflection'}
 NODE_TYPE = 'type.googleapis.com/envoy.config.core.v3.Node'
+CDS = 'envoy.service.cluster.v3.ClusterDiscoveryService'
+CLUSTER_TYPE = 'type.googleapis.com/envoy.config.cluster.v3.Cluster'
 # Any type will do for a resource; grpcurl must be able to read and write it.
 TYPE = 'type.googleapis.com/google.rpc.Status'
 NAME = 'local/hello'
@@ -199,6 +201,17 @@ def talk(caller):
         interop.check(f'{one.who} ends in peace', status == 0 and not err)
 
 
+def fetch(caller):
+    empty = json.loads(caller.get(f'{CDS}/FetchClusters'))
+    interop.check('a fetch has one answer, also if there is nothing',
+                  empty['typeUrl'] == CLUSTER_TYPE and 'resources' not in empty)
+    caller.get(f'{CDS}/FetchClusters', options=('-d', json.dumps({'resourceNames': ['a', 'b']})))
+    status, _, err = caller.run(f'{CDS}/FetchClusters',
+                                options=('-d', json.dumps({'typeUrl': TYPE})))
+    interop.check(f'another type is refused: {" ".join(err.split())}',
+                  status != 0 and 'InvalidArgument' in err and TYPE in err)
+
+
 def break_the_rules(caller):
     rude = caller.converse('rude')
     rude.say({'subscribe': {'typeUrl': TYPE, 'resourceNames': ['*']}})
@@ -237,6 +250,7 @@ def body(test):
     look_around(caller)
     ask_for_health(caller)
     talk(caller)
+    fetch(caller)
     break_the_rules(caller)
     use_certificates(test, program)
 

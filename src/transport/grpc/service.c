@@ -69,9 +69,29 @@ append_name(void *userdata, udpai_str service)
     udpai_strbuf_str(text, service);
 }
 
+/* What clients of a version that has ended ask for, who only need to be told. */
+static bool
+is_xds_v2(udpai_str path)
+{
+    static const char *const packages[] = {
+        "/envoy.api.v2.",
+        "/envoy.service.discovery.v2.",
+        "/envoy.service.load_stats.v2.",
+    };
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(packages); i++)
+        if (udpai_str_starts(path, udpai_str_from(packages[i])))
+            return true;
+    return false;
+}
+
 static udpa_err
 fail_unknown(const udpai_stream_thread *thread, udpai_str path, udpa_error **ret_error)
 {
+    if (is_xds_v2(path))
+        return udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED,
+                          "%.*s is version 2 of xDS, and here is version 3: set "
+                          "transport_api_version and resource_api_version to V3 in the client",
+                          (int)udpai_min_size(path.len, SHOWN_PATH_MAX), path.data);
     udpai_strbuf names = {0};
     udpai_service_visit(thread, append_name, &names);
     udpa_err err =

@@ -18,7 +18,7 @@ written(udpai_stream *stream)
 static void
 ended(udpai_stream *stream)
 {
-    udpai_session_finish(stream->context, NULL);
+    udpai_session_ended(stream->context);
 }
 
 static void

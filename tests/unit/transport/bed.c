@@ -162,7 +162,14 @@ free_obedient(udpai_session *session)
     udpai_free(self);
 }
 
-static const udpai_session_ops ops = {"obedient", receive, next, order, describe, free_obedient};
+static const udpai_session_ops ops = {
+    .name = "obedient",
+    .receive = receive,
+    .next = next,
+    .order = order,
+    .describe = describe,
+    .free = free_obedient,
+};
 
 static udpa_err
 open_obedient(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)

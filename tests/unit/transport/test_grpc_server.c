@@ -41,6 +41,32 @@ test_unknown_method(void **state)
     bed_stop(&bed);
 }
 
+/* Nobody who configures a client the old way should have to guess. */
+static void
+test_xds_v2_is_told_as_such(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {
+        "/envoy.api.v2.ClusterDiscoveryService/StreamClusters",
+        "/envoy.service.discovery.v2.AggregatedDiscoveryService/DeltaAggregatedResources",
+    };
+    test_bed bed;
+    raw_client client;
+    bed_start(&bed, NULL);
+    bed_listen(&bed, NULL);
+    raw_connect(&client, bed.port, NULL, NULL);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(paths); i++) {
+        raw_call call;
+        raw_begin(&client, &call, paths[i]);
+        assert_int_equal(raw_status(&call), GRPC_STATUS_UNIMPLEMENTED);
+        assert_non_null(strstr(call.text, paths[i]));
+        assert_non_null(strstr(call.text, "transport_api_version"));
+        raw_end(&call);
+    }
+    raw_disconnect(&client);
+    bed_stop(&bed);
+}
+
 static void
 begin_and_talk(raw_client *client, raw_call *call)
 {
@@ -319,6 +345,7 @@ main(void)
     udpai_grpc_redirect_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unknown_method),
+        cmocka_unit_test(test_xds_v2_is_told_as_such),
         cmocka_unit_test(test_limit_on_all_streams),
         cmocka_unit_test(test_limit_on_streams_of_a_peer),
         cmocka_unit_test(test_port_in_use),

@@ -578,10 +578,10 @@ play(xds_world *world, bool is_delta, const udpai_str *requests, size_t n_reques
     const udpai_stream_info info = {
         .stream = (udpai_stream *)(void *)&stream,
         .ops = &sink_ops,
-        .context = &world->settings,
+        .context = udpai_xds_method_find(&world->settings, (udpai_str){0},
+                                         is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW),
     };
-    udpa_err err = (is_delta ? udpai_xds_delta_session_new
-                             : udpai_xds_sotw_session_new)(&stream.session, world->hub.hub, &info);
+    udpa_err err = udpai_xds_session_new(&stream.session, world->hub.hub, &info);
     if (err != UDPA_OK)
         return err;
     for (size_t i = 0; i < n_requests; i++) {

@@ -23,6 +23,7 @@ static const struct {
     {"RDS", "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"},
     {"SDS", "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"},
     {"RTDS", "type.googleapis.com/envoy.service.runtime.v3.Runtime"},
+    {"LEDS", "type.googleapis.com/envoy.config.endpoint.v3.LbEndpoint"},
     {"VHDS", "type.googleapis.com/envoy.config.route.v3.VirtualHost"},
 };
 
@@ -246,14 +247,23 @@ xds_hash(const char *resource, char room[UDPAI_CONTENT_HASH_HEX + 1])
 /* ---- clients ---- */
 
 void
-xds_client_open(xds_client *client, xds_world *world, bool is_delta)
+xds_client_call(xds_client *client, xds_world *world, const char *type, udpai_xds_variant variant)
 {
-    const udpai_stream_info info = {.context = &world->settings};
+    const udpai_stream_info info = {
+        .context =
+            udpai_xds_method_find(&world->settings, udpai_str_from(xds_type_url(type)), variant),
+    };
+    assert_non_null(info.context);
     memset(client, 0, sizeof(*client));
     client->world = world;
-    client->is_delta = is_delta;
-    fake_stream_open(&client->stream, &world->hub,
-                     is_delta ? udpai_xds_delta_session_new : udpai_xds_sotw_session_new, &info);
+    client->is_delta = variant == UDPAI_XDS_STREAM_DELTA;
+    fake_stream_open(&client->stream, &world->hub, udpai_xds_session_new, &info);
+}
+
+void
+xds_client_open(xds_client *client, xds_world *world, bool is_delta)
+{
+    xds_client_call(client, world, "", is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW);
 }
 
 void

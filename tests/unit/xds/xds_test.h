@@ -2,7 +2,7 @@
 /* A world for tests of xDS sessions: a hub that is fed change sets by hand, and clients whose
  * requests and responses are written in one line.
  *
- * Types are called CDS EDS LDS RDS SDS RTDS VHDS; any other word is a type URL.
+ * Types are called CDS EDS LDS RDS SDS RTDS LEDS VHDS; any other word is a type URL.
  *
  * Changes: "+CDS/a=1 -EDS/b ~LDS/c" sets, removes, refreshes. A name without a slash lies in the
  * namespace "local". Behind it, in any order: =CONTENT (the rest of the payload), !NAME (the
@@ -69,6 +69,10 @@ typedef struct xds_ask {
     size_t node_padding; /* bytes of further fields in the Node */
 } xds_ask;
 
+/* Of the service for this type. */
+void
+xds_client_call(xds_client *client, xds_world *world, const char *type, udpai_xds_variant variant);
+/* Of the aggregated service. */
 void xds_client_open(xds_client *client, xds_world *world, bool is_delta);
 /* Ends the stream and begins another one, from nothing. */
 void xds_client_reopen(xds_client *client);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The services of xDS v3, and the one type that each of them is for. */
+#include <assert.h>
+#include <stdio.h>
+
+#include "xds/peek.h"
+#include "xds/xds_internal.h"
+
+#define TYPE(name)                                                                                 \
+    {                                                                                              \
+        UDPAI_XDS_TYPE_PREFIX name, sizeof(UDPAI_XDS_TYPE_PREFIX name) - 1                         \
+    }
+
+/* Whole states cannot say what these are asked for: a piece of another resource. */
+enum {
+    DELTA_ONLY = 1 << UDPAI_XDS_STREAM_DELTA,
+    STREAMS = DELTA_ONLY | 1 << UDPAI_XDS_STREAM_SOTW,
+    ALL = STREAMS | 1 << UDPAI_XDS_FETCH,
+};
+
+static const struct service {
+    udpai_str type_url;
+    const char *package, *name, *what;
+    unsigned variants;
+} services[] = {
+    {{0}, "discovery", "Aggregated", "AggregatedResources", STREAMS},
+    {TYPE("envoy.config.listener.v3.Listener"), "listener", "Listener", "Listeners", ALL},
+    {TYPE("envoy.config.route.v3.RouteConfiguration"), "route", "Route", "Routes", ALL},
+    {TYPE("envoy.config.route.v3.ScopedRouteConfiguration"), "route", "ScopedRoutes",
+     "ScopedRoutes", ALL},
+    {TYPE("envoy.config.route.v3.VirtualHost"), "route", "VirtualHost", "VirtualHosts", DELTA_ONLY},
+    {TYPE("envoy.config.cluster.v3.Cluster"), "cluster", "Cluster", "Clusters", ALL},
+    {TYPE("envoy.config.endpoint.v3.ClusterLoadAssignment"), "endpoint", "Endpoint", "Endpoints",
+     ALL},
+    {TYPE("envoy.config.endpoint.v3.LbEndpoint"), "endpoint", "LocalityEndpoint",
+     "LocalityEndpoints", DELTA_ONLY},
+    {TYPE("envoy.extensions.transport_sockets.tls.v3.Secret"), "secret", "Secret", "Secrets", ALL},
+    {TYPE("envoy.service.runtime.v3.Runtime"), "runtime", "Runtime", "Runtime", ALL},
+    {TYPE("envoy.config.core.v3.TypedExtensionConfig"), "extension", "ExtensionConfig",
+     "ExtensionConfigs", ALL},
+};
+
+static const struct variant {
+    const char *verb;
+    const udpai_xds_protocol *protocol;
+} variants[] = {
+    [UDPAI_XDS_STREAM_SOTW] = {"Stream", &udpai_xds_sotw},
+    [UDPAI_XDS_STREAM_DELTA] = {"Delta", &udpai_xds_delta},
+    [UDPAI_XDS_FETCH] = {"Fetch", &udpai_xds_fetch},
+};
+
+static void
+fill(udpai_xds_method *method,
+     udpai_xds_settings *settings,
+     const struct service *service,
+     udpai_xds_variant variant)
+{
+    method->variant = variant;
+    method->type_url = service->type_url;
+    method->settings = settings;
+    int len = snprintf(method->path, sizeof(method->path), "/envoy.service.%s.v3.%s%s/%s%s",
+                       service->package, service->name, "DiscoveryService", variants[variant].verb,
+                       service->what);
+    assert(len > 0 && (size_t)len < sizeof(method->path));
+    (void)len;
+}
+
+/* Methods of one service stand together. */
+void
+udpai_xds_methods_init(udpai_xds_settings *settings)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(services); i++)
+        for (size_t variant = 0; variant < UDPAI_ARRAY_LEN(variants); variant++)
+            if (services[i].variants & 1U << variant) {
+                assert(n < UDPAI_XDS_METHODS);
+                fill(&settings->methods[n++], settings, &services[i], (udpai_xds_variant)variant);
+            }
+    assert(n == UDPAI_XDS_METHODS);
+}
+
+udpai_xds_method *
+udpai_xds_method_find(udpai_xds_settings *settings, udpai_str type_url, udpai_xds_variant variant)
+{
+    for (size_t i = 0; i < UDPAI_XDS_METHODS; i++)
+        if (settings->methods[i].variant == variant &&
+            udpai_str_eq(settings->methods[i].type_url, type_url))
+            return &settings->methods[i];
+    return NULL;
+}
+
+udpa_err
+udpai_xds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
+{
+    const udpai_xds_method *method = info->context;
+    return udpai_xds_begin(ret_session, hub, info, variants[method->variant].protocol);
+}
