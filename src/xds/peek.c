@@ -118,7 +118,7 @@ udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name)
 /* ---- routes ---- */
 
 typedef struct route_visitor {
-    udpai_xds_route_fn visit;
+    udpai_xds_name_fn visit;
     void *userdata;
 } route_visitor;
 
@@ -207,7 +207,7 @@ visit_api_listener(udpai_str api_listener, const route_visitor *visitor)
 }
 
 void
-udpai_xds_peek_routes(udpai_str listener, udpai_xds_route_fn visit, void *userdata)
+udpai_xds_peek_routes(udpai_str listener, udpai_xds_name_fn visit, void *userdata)
 {
     const route_visitor visitor = {visit, userdata};
     visit_field(listener, LISTENER_FILTER_CHAINS, visit_chain, &visitor);

@@ -12,6 +12,7 @@
 #define UDPAI_XDS_TYPE_ENDPOINTS                                                                   \
     UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.ClusterLoadAssignment"
 #define UDPAI_XDS_TYPE_LISTENER UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.Listener"
+#define UDPAI_XDS_TYPE_ROUTES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.RouteConfiguration"
 
 /* Of these types SotW responses hold the whole state. */
 bool udpai_xds_type_is_whole(udpai_str type_url);
@@ -23,7 +24,7 @@ bool udpai_xds_peek_name(udpai_str type_url, udpai_str payload, udpai_str *ret_n
 bool udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name);
 
 /* Calls back with the name of every RouteConfiguration that this Listener gets by RDS. */
-typedef void (*udpai_xds_route_fn)(void *userdata, udpai_str name);
-void udpai_xds_peek_routes(udpai_str listener, udpai_xds_route_fn visit, void *userdata);
+typedef void (*udpai_xds_name_fn)(void *userdata, udpai_str name);
+void udpai_xds_peek_routes(udpai_str listener, udpai_xds_name_fn visit, void *userdata);
 
 #endif

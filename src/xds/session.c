@@ -255,7 +255,7 @@ take_delivery(udpai_xds *xds, const udpai_delivery *delivery, struct response *r
         return delivery->kind == UDPAI_DELIVERY_COMPLETE ? complete(xds, delivery, ret) : UDPA_OK;
     }
     warn_if_large(xds, delivery);
-    udpai_xds_follow_clusters(xds, delivery);
+    udpai_xds_follow(xds, delivery);
     *ret = (struct response){delivery->subscription, delivery->body};
     return UDPA_OK;
 }

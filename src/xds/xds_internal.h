@@ -130,8 +130,8 @@ void udpai_xds_note_answer(udpai_xds_type *type, const udpai_xds_request *reques
 void udpai_xds_type_free(udpai_xds_type *type);
 
 /* warming.c */
-/* After a response with clusters: a client that knows their endpoints waits for them again. */
-void udpai_xds_follow_clusters(udpai_xds *xds, const udpai_delivery *delivery);
+/* After a response with clusters or listeners: what a client waits for again with them goes out. */
+void udpai_xds_follow(udpai_xds *xds, const udpai_delivery *delivery);
 
 /* render_delta.c */
 /* A response of the session's own: these names are missing, or there is nothing at all. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Behind clusters that have changed, their endpoints go out again, in both protocols. */
+/* Behind clusters that have changed, their endpoints go out again, in both protocols; behind
+ * listeners, their routes. */
 #include <stdio.h>
 
 #include "xds_test.h"
@@ -325,6 +326,22 @@ a_change_during_the_write_is_followed_too(void **state)
     expect(self, "CDS[a] EDS[a] CDS[a b] EDS[a b]", "CDS[a b] EDS[a] CDS[a b] EDS[a b]");
 }
 
+static void
+a_changed_listener_brings_its_routes_again(void **state)
+{
+    fixture *self = *state;
+    xds_change(&self->world, "+LDS/l=1@r +LDS/m=1@s +LDS/n=1 +RDS/r=1 +RDS/s=1 +RDS/t=1");
+    ask(self, "LDS", "");
+    ask(self, "RDS", "r t");
+    expect(self, "LDS[l m n] RDS[r t]", "LDS[l m n] RDS[r t]");
+    xds_change(&self->world, "+LDS/l=2@r");
+    expect(self, "LDS[l] RDS[r]", "LDS[l m n] RDS[r]");
+    xds_change(&self->world, "+LDS/l=2@t");
+    expect(self, "LDS[l] RDS[t]", "LDS[l m n] RDS[t]");
+    xds_change(&self->world, "+LDS/m=2@s +LDS/n=2"); /* not asked for; none */
+    expect(self, "LDS[m n]", "LDS[l m n]");
+}
+
 int
 main(void)
 {
@@ -351,6 +368,7 @@ main(void)
         TEST(what_changes_nothing_of_a_cluster_brings_nothing),
         TEST(a_state_that_goes_out_for_a_removal_brings_nothing),
         TEST(a_change_during_the_write_is_followed_too),
+        TEST(a_changed_listener_brings_its_routes_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,22 @@ parse(udpai_str text)
     return change;
 }
 
+#define HTTP_CONNECTION_MANAGER                                                                    \
+    "type.googleapis.com/"                                                                         \
+    "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
+
+/* What a resource of this type has to refer to another by. */
+static udpai_str
+put_reference(const change_text *change, const char *url)
+{
+    if (strcmp(url, UDPAI_XDS_TYPE_CLUSTER) == 0 && !change->is_static)
+        return W_JOIN(W_VARINT(2, 3), W_MESSAGE(3, wire_bytes(2, change->service)));
+    if (strcmp(url, UDPAI_XDS_TYPE_LISTENER) == 0 && change->service.len)
+        return W_MESSAGE(19, W_MESSAGE(1, W_TEXT(1, HTTP_CONNECTION_MANAGER),
+                                       W_MESSAGE(2, W_MESSAGE(3, wire_bytes(2, change->service)))));
+    return W_NOTHING;
+}
+
 static udpai_str
 payload_of(const change_text *change, const char *url, udpai_str name)
 {
@@ -163,10 +179,8 @@ payload_of(const change_text *change, const char *url, udpai_str name)
         shown = (udpai_str){name.data + prefix.len, name.len - prefix.len};
     if (change->payload_name.len)
         shown = change->payload_name;
-    udpai_str cluster = W_NOTHING;
-    if (strcmp(url, UDPAI_XDS_TYPE_CLUSTER) == 0 && !change->is_static)
-        cluster = W_JOIN(W_VARINT(2, 3), W_MESSAGE(3, wire_bytes(2, change->service)));
-    return W_JOIN(wire_bytes(1, shown), cluster, wire_bytes(1000, change->content));
+    return W_JOIN(wire_bytes(1, shown), put_reference(change, url),
+                  wire_bytes(1000, change->content));
 }
 
 static udpa_resource *

@@ -6,8 +6,8 @@
  *
  * Changes: "+CDS/a=1 -EDS/b ~LDS/c" sets, removes, refreshes. A name without a slash lies in the
  * namespace "local". Behind it, in any order: =CONTENT (the rest of the payload), !NAME (the
- * payload says another name), @SERVICE (a cluster's EDS service name), # (a cluster without EDS),
- * %TTL (ms), ^ALIAS (a full name), &AUTHORITY, $ (lazy).
+ * payload says another name), @SERVICE (a cluster's EDS service name; a listener's route
+ * configuration), # (a cluster without EDS), %TTL (ms), ^ALIAS (a full name), &AUTHORITY, $ (lazy).
  *
  * Responses: "CDS[a b] EDS[a -c]": type, names in order of the alphabet, removed ones behind. "~a":
  * a heartbeat; "a%": with a ttl; "a=": wrapped in a Resource, without one. */
