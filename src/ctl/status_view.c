@@ -232,6 +232,7 @@ add_session(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *sessi
     add(table, *session->peer_identity ? session->peer_identity : session->peer_node_id);
     add(table, session->peer_address);
     add(table, session->protocol);
+    add(table, session->audience);
     add_age(table, session->since, now_us);
     add(table, session->source);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)session->n_resources_received);
@@ -302,8 +303,8 @@ visit_sessions(udpai_ctl_table *table,
 void
 udpai_ctl_put_sessions(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
 {
-    static const char *const heads[] = {"SESSION", "PEER",   "ADDRESS", "PROTOCOL",
-                                        "FOR",     "SOURCE", "RECEIVED"};
+    static const char *const heads[] = {"SESSION",  "PEER", "ADDRESS", "PROTOCOL",
+                                        "AUDIENCE", "FOR",  "SOURCE",  "RECEIVED"};
     static const char *const subscription_heads[] = {"SESSION", "TYPE",    "WANTS",
                                                      "SENT",    "REMOVED", "ACKNOWLEDGED",
                                                      "REFUSED", "IN SYNC", "LAST ERROR"};

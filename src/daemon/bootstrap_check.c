@@ -323,6 +323,69 @@ check_names(struct check *check)
 }
 
 static void
+check_words(struct check *check,
+            const char *match_path,
+            const char *field,
+            char *const *words,
+            size_t n_words)
+{
+    char list[PATH_MAX_LEN], path[PATH_MAX_LEN];
+    udpai_path_field(list, match_path, field);
+    for (size_t i = 0; i < n_words; i++)
+        require(check, udpai_path_item(path, list, i), "", words[i]);
+}
+
+static void
+check_match(struct check *check, const char *path, const Udpa__Config__V1__ClientMatch *match)
+{
+    char list[PATH_MAX_LEN], at[PATH_MAX_LEN];
+    check_words(check, path, "identities", match->identities, match->n_identities);
+    check_words(check, path, "node_ids", match->node_ids, match->n_node_ids);
+    check_words(check, path, "clusters", match->clusters, match->n_clusters);
+    check_words(check, path, "client_features", match->client_features, match->n_client_features);
+    udpai_path_field(list, path, "metadata");
+    for (size_t i = 0; i < match->n_metadata; i++)
+        if (match->metadata[i]->n_path == 0)
+            require(check, udpai_path_item(at, list, i), "path", "");
+}
+
+static bool
+matches_everybody(const Udpa__Config__V1__Audience *audience)
+{
+    const Udpa__Config__V1__ClientMatch *match = audience->match;
+    return !match ||
+           (match->n_identities == 0 && match->n_node_ids == 0 && match->n_clusters == 0 &&
+            !match->locality && match->n_metadata == 0 && match->n_client_features == 0);
+}
+
+static void
+check_audiences(struct check *check)
+{
+    const Udpa__Config__V1__Bootstrap *message = check->message;
+    char path[PATH_MAX_LEN], list[PATH_MAX_LEN], at[PATH_MAX_LEN];
+    for (size_t i = 0; i < message->n_audiences; i++) {
+        const Udpa__Config__V1__Audience *audience = message->audiences[i];
+        udpai_path_item(path, "audiences", i);
+        require(check, path, "name", audience->name);
+        check_word(check, path, "default_namespace", audience->default_namespace,
+                   udpai_namespace_check);
+        udpai_path_field(list, path, "namespaces");
+        for (size_t k = 0; k < audience->n_namespaces; k++)
+            check_word(check, udpai_path_item(at, list, k), "", audience->namespaces[k],
+                       check_prefix);
+        if (audience->match)
+            check_match(check, udpai_path_field(at, path, "match"), audience->match);
+        if (i > 0 && matches_everybody(message->audiences[i - 1]))
+            udpai_findings_mistake(check->findings, path,
+                                   "nobody comes so far: every client belongs to the audience "
+                                   "before it, which has no match");
+    }
+    if (message->n_audiences && message->shim && message->shim->n_namespaces)
+        udpai_findings_mistake(check->findings, "shim.namespaces",
+                               "has no effect beside audiences, each of which says its own");
+}
+
+static void
 check_store(struct check *check)
 {
     const Udpa__Config__V1__Store *store = check->message->store;
@@ -359,6 +422,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_providers(&check);
     check_dials(&check);
     check_names(&check);
+    check_audiences(&check);
     check_store(&check);
     if (limits) {
         check_message_size(&check, "max_message_bytes_from_clients",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/plan.h"
+#include "daemon/plan_internal.h"
 
 #include <stdio.h>
 #include <strings.h>
@@ -9,7 +9,6 @@
 #include "endpoint/type.h"
 #include "loop/clock.h"
 #include "session/udpa.h"
-#include "xds/xds.h"
 
 #define DEFAULT_ADDRESS "127.0.0.1:18000"
 #define DEFAULT_NAMESPACE "local"
@@ -22,9 +21,8 @@ first_of(const char *a, const char *b, const char *c)
     return a && *a ? a : b && *b ? b : c;
 }
 
-/* The plan frees it in the end; NULL without memory. */
-static void *
-own(udpai_plan *plan, void *memory)
+void *
+udpai_plan_own(udpai_plan *plan, void *memory)
 {
     if (memory && udpai_vector_push(&plan->owned, memory))
         return memory;
@@ -77,37 +75,14 @@ default_namespace(const udpai_plan *plan, const udpai_options *options)
     return first_of(options->name_space, node ? node->namespace_ : NULL, DEFAULT_NAMESPACE);
 }
 
-static udpa_err
-plan_xds_methods(udpai_plan *plan)
-{
-    udpai_grpc_method *methods = own(plan, udpai_alloc_array(UDPAI_XDS_METHODS, sizeof(*methods)));
-    for (size_t i = 0; methods && i < UDPAI_XDS_METHODS; i++) {
-        udpai_xds_method *method = &plan->xds.methods[i];
-        methods[i] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
-    }
-    plan->settings.methods = methods;
-    plan->settings.n_methods = UDPAI_XDS_METHODS;
-    return methods ? UDPA_OK : UDPA_ERR_NOMEM;
-}
-
-static udpa_err
-plan_xds(udpai_plan *plan, const udpai_options *options)
+static void
+plan_xds_namespace(udpai_plan *plan, const udpai_options *options)
 {
     const Udpa__Config__V1__Shim *shim = plan->bootstrap.message->shim;
     const char *name_space = default_namespace(plan, options);
     if (!options->name_space)
         name_space = first_of(shim ? shim->default_namespace : NULL, name_space, name_space);
-    for (size_t i = 0; shim && i < shim->n_namespaces; i++)
-        if (!udpai_vector_push(&plan->xds_namespaces, udpai_str_from(shim->namespaces[i])))
-            return UDPA_ERR_NOMEM;
-    plan->xds = (udpai_xds_settings){
-        .default_namespace = udpai_str_from(name_space),
-        .namespaces = plan->xds_namespaces.items,
-        .n_namespaces = plan->xds_namespaces.n,
-        .control_plane = plan->settings.node.id,
-    };
-    udpai_xds_settings_init(&plan->xds);
-    return plan_xds_methods(plan);
+    plan->xds_namespace = udpai_str_from(name_space);
 }
 
 /* ---- where we listen ---- */
@@ -213,11 +188,11 @@ plan_types(udpai_plan *plan,
            const Udpa__Config__V1__Provider *from,
            udpai_provider_config *provider)
 {
-    udpai_str *types = own(plan, udpai_alloc_array(from->n_types + 1, sizeof(*types)));
+    udpai_str *types = udpai_plan_own(plan, udpai_alloc_array(from->n_types + 1, sizeof(*types)));
     if (!types)
         return UDPA_ERR_NOMEM;
     for (size_t i = 0; i < from->n_types; i++) {
-        const char *type_url = own(plan, udpai_type_url_complete(from->types[i]));
+        const char *type_url = udpai_plan_own(plan, udpai_type_url_complete(from->types[i]));
         if (!type_url)
             return UDPA_ERR_NOMEM;
         types[i] = udpai_str_from(type_url);
@@ -233,8 +208,8 @@ plan_descriptors(udpai_plan *plan,
                  udpai_provider_config *provider,
                  udpa_error **ret_error)
 {
-    udpai_descriptor_config *descriptors =
-        own(plan, udpai_alloc_array(from->n_config_descriptors + 1, sizeof(*descriptors)));
+    udpai_descriptor_config *descriptors = udpai_plan_own(
+        plan, udpai_alloc_array(from->n_config_descriptors + 1, sizeof(*descriptors)));
     udpa_err err = descriptors ? UDPA_OK : UDPA_ERR_NOMEM;
     for (size_t i = 0; i < from->n_config_descriptors && err == UDPA_OK; i++) {
         const Udpa__Config__V1__ConfigDescriptor *descriptor = from->config_descriptors[i];
@@ -412,8 +387,9 @@ udpai_plan_make(udpai_plan *plan,
     udpa_err err = plan_log(plan, options, ret_error);
     if (err == UDPA_OK)
         err = plan_node(plan, options);
+    plan_xds_namespace(plan, options);
     if (err == UDPA_OK)
-        err = plan_xds(plan, options);
+        err = udpai_plan_xds(plan);
     if (err == UDPA_OK)
         err = plan_sockets(plan, options);
     if (err == UDPA_OK)
@@ -440,7 +416,6 @@ udpai_plan_done(udpai_plan *plan)
     for (size_t i = 0; i < plan->owned.n; i++)
         udpai_free(plan->owned.items[i]);
     udpai_node_info_unref(plan->settings.info);
-    udpai_vector_done(&plan->xds_namespaces);
     udpai_vector_done(&plan->sockets);
     udpai_vector_done(&plan->directories);
     udpai_vector_done(&plan->sources);

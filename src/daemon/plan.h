@@ -8,7 +8,7 @@
 #include "daemon/bootstrap.h"
 #include "daemon/options.h"
 #include "endpoint/endpoint.h"
-#include "xds/settings.h"
+#include "xds/shim.h"
 
 /* Where what is received is kept if nothing is said. */
 #define UDPAI_DEFAULT_STATE "udpa-data"
@@ -31,8 +31,8 @@ typedef struct udpai_plan {
     udpai_bootstrap bootstrap;
     char host[256];
     udpai_endpoint_settings settings;
-    udpai_xds_settings xds;
-    UDPAI_VECTOR(udpai_str) xds_namespaces;
+    udpai_xds_shim xds;
+    udpai_str xds_namespace; /* of plain names, where an audience does not say another */
     UDPAI_VECTOR(udpai_plan_socket) sockets;
     UDPAI_VECTOR(udpai_plan_directory) directories;
     UDPAI_VECTOR(udpai_source_config) sources;

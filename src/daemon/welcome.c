@@ -53,8 +53,8 @@ print_data(const udpai_plan *plan)
         printf("  resources from %s\n", realpath(plan->directories.items[i].path, room)
                                             ? room
                                             : plan->directories.items[i].path);
-    printf("  names without a namespace are in '%.*s'\n", (int)plan->xds.default_namespace.len,
-           plan->xds.default_namespace.data);
+    printf("  names without a namespace are in '%.*s'\n", (int)plan->xds_namespace.len,
+           plan->xds_namespace.data);
 }
 
 /* A resource for a first try, of a type that udpactl knows too, and what `get` calls the type. */
@@ -85,9 +85,9 @@ print_next(const udpai_plan *plan,
     char server[320] = "", name_space[UDPA_NAME_MAX + 8] = "";
     if (strcmp(address, DEFAULT_SERVER) != 0)
         snprintf(server, sizeof(server), " --server %s", address);
-    if (!udpai_str_eq(plan->xds.default_namespace, UDPAI_STR("local")))
-        snprintf(name_space, sizeof(name_space), " -n %.*s", (int)plan->xds.default_namespace.len,
-                 plan->xds.default_namespace.data);
+    if (!udpai_str_eq(plan->xds_namespace, UDPAI_STR("local")))
+        snprintf(name_space, sizeof(name_space), " -n %.*s", (int)plan->xds_namespace.len,
+                 plan->xds_namespace.data);
     const char *type, *resource = first_resource(schema, &type);
     printf("Try in another terminal:\n"
            "  echo '%s' | %s%s%s apply -f -\n"

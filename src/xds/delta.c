@@ -6,7 +6,7 @@
 static const udpai_renderer *
 choose_renderer(const udpai_xds *xds)
 {
-    return &xds->settings->renderers[UDPAI_XDS_DELTA].renderer;
+    return &xds->audience->renderers[UDPAI_XDS_DELTA].renderer;
 }
 
 static udpai_delivery_mode
@@ -24,7 +24,7 @@ note_held(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_requ
     for (size_t i = 0; i < request->n_versions && err == UDPA_OK; i++) {
         char room[UDPAI_NAME_MAX];
         udpai_str name;
-        if (udpai_xds_name_from_client(xds->settings, request->versions[i].name, room, &name))
+        if (udpai_xds_name_from_client(xds->audience, request->versions[i].name, room, &name))
             err = udpai_subscription_hold_version(subscription, name, request->versions[i].version);
     }
     return err == UDPA_ERR_LIMIT ? UDPA_OK : err;
@@ -37,7 +37,7 @@ unsubscribe_one(udpai_xds *xds, udpai_subscription *subscription, udpai_str name
     char room[UDPAI_NAME_MAX];
     if (udpai_str_eq(name, UDPAI_XDS_WILDCARD))
         return udpai_unsubscribe_all_wildcards(subscription);
-    if (udpai_xds_name_from_client(xds->settings, name, room, &name))
+    if (udpai_xds_name_from_client(xds->audience, name, room, &name))
         udpai_unsubscribe_name(subscription, name, true);
     return UDPA_OK;
 }

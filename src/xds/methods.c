@@ -51,13 +51,13 @@ static const struct variant {
 
 static void
 fill(udpai_xds_method *method,
-     udpai_xds_settings *settings,
+     udpai_xds_shim *shim,
      const struct service *service,
      udpai_xds_variant variant)
 {
     method->variant = variant;
     method->type_url = service->type_url;
-    method->settings = settings;
+    method->shim = shim;
     int len = snprintf(method->path, sizeof(method->path), "/envoy.service.%s.v3.%s%s/%s%s",
                        service->package, service->name, "DiscoveryService", variants[variant].verb,
                        service->what);
@@ -67,25 +67,27 @@ fill(udpai_xds_method *method,
 
 /* Methods of one service stand together. */
 void
-udpai_xds_methods_init(udpai_xds_settings *settings)
+udpai_xds_shim_init(udpai_xds_shim *shim)
 {
     size_t n = 0;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(services); i++)
         for (size_t variant = 0; variant < UDPAI_ARRAY_LEN(variants); variant++)
             if (services[i].variants & 1U << variant) {
                 assert(n < UDPAI_XDS_METHODS);
-                fill(&settings->methods[n++], settings, &services[i], (udpai_xds_variant)variant);
+                fill(&shim->methods[n++], shim, &services[i], (udpai_xds_variant)variant);
             }
     assert(n == UDPAI_XDS_METHODS);
+    for (size_t i = 0; i < shim->n_audiences; i++)
+        udpai_xds_audience_init(&shim->audiences[i]);
 }
 
 udpai_xds_method *
-udpai_xds_method_find(udpai_xds_settings *settings, udpai_str type_url, udpai_xds_variant variant)
+udpai_xds_method_find(udpai_xds_shim *shim, udpai_str type_url, udpai_xds_variant variant)
 {
     for (size_t i = 0; i < UDPAI_XDS_METHODS; i++)
-        if (settings->methods[i].variant == variant &&
-            udpai_str_eq(settings->methods[i].type_url, type_url))
-            return &settings->methods[i];
+        if (shim->methods[i].variant == variant &&
+            udpai_str_eq(shim->methods[i].type_url, type_url))
+            return &shim->methods[i];
     return NULL;
 }
 

@@ -9,26 +9,26 @@
 #define UDPAI_XDS_NAMES_H
 
 #include "model/name.h"
-#include "xds/settings.h"
+#include "xds/audience.h"
 
 #define UDPAI_XDS_WILDCARD UDPAI_STR("*")
 
 /* The full name that a client's name stands for, a view of it or of `room`; false: it cannot be the
  * name of anything (empty, or too long). The wildcard is no name. */
-bool udpai_xds_name_from_client(const udpai_xds_settings *settings,
+bool udpai_xds_name_from_client(const udpai_xds_audience *audience,
                                 udpai_str name,
                                 char room[UDPAI_NAME_MAX],
                                 udpai_str *ret_name);
 
 /* A view of a full name (or alias) as the client knows it; false: clients cannot name it. */
 bool
-udpai_xds_name_to_client(const udpai_xds_settings *settings, udpai_str name, udpai_str *ret_name);
+udpai_xds_name_to_client(const udpai_xds_audience *audience, udpai_str name, udpai_str *ret_name);
 
 /* Is it in the default namespace, which clients do not spell? */
-bool udpai_xds_name_is_plain(const udpai_xds_settings *settings, udpai_str name);
+bool udpai_xds_name_is_plain(const udpai_xds_audience *audience, udpai_str name);
 
-/* The prefixes of a client's wildcard: 1 + settings->n_namespaces. A view, or of `room`. */
-udpai_str udpai_xds_wildcard_prefix(const udpai_xds_settings *settings,
+/* The prefixes of a client's wildcard: 1 + audience->n_namespaces. A view, or of `room`. */
+udpai_str udpai_xds_wildcard_prefix(const udpai_xds_audience *audience,
                                     size_t index,
                                     char room[UDPAI_NAME_MAX]);
 

@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "wire/entry.h"
-#include "xds/xds_internal.h"
 
 enum { /* field numbers of Resource, CacheControl, ControlPlane */
     RESOURCE_VERSION = 1,
@@ -78,12 +77,12 @@ udpai_xds_compose_parts(udpai_body *body, udpai_xds_put_fn put, const udpai_xds_
 
 static void
 put_aliases(udpai_proto_writer *writer,
-            const udpai_xds_settings *settings,
+            const udpai_xds_audience *audience,
             const udpa_resource *resource)
 {
     for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++) {
         udpai_str alias;
-        if (udpai_xds_name_to_client(settings, udpai_resource_alias(resource, i), &alias))
+        if (udpai_xds_name_to_client(audience, udpai_resource_alias(resource, i), &alias))
             udpai_proto_put_bytes(writer, RESOURCE_ALIASES, alias);
     }
 }
@@ -91,7 +90,7 @@ put_aliases(udpai_proto_writer *writer,
 /* Everything but the payload. */
 static void
 put_fields(udpai_proto_writer *writer,
-           const udpai_xds_settings *settings,
+           const udpai_xds_audience *audience,
            const udpai_xds_entry *entry,
            bool with_aliases)
 {
@@ -101,7 +100,7 @@ put_fields(udpai_proto_writer *writer,
     udpai_proto_put_bytes(writer, RESOURCE_VERSION, (udpai_str){version, sizeof(version)});
     udpai_proto_put_bytes(writer, RESOURCE_NAME, entry->name);
     if (with_aliases && entry->has_payload)
-        put_aliases(writer, settings, resource);
+        put_aliases(writer, audience, resource);
     if (entry->item->ttl_ms)
         udpai_duration_put(writer, RESOURCE_TTL, entry->item->ttl_ms);
     if (udpai_resource_do_not_cache(resource)) {
@@ -113,12 +112,12 @@ put_fields(udpai_proto_writer *writer,
 }
 
 size_t
-udpai_xds_resource_size(const udpai_xds_settings *settings,
+udpai_xds_resource_size(const udpai_xds_audience *audience,
                         const udpai_xds_entry *entry,
                         bool with_aliases)
 {
     udpai_proto_writer size = {0};
-    put_fields(&size, settings, entry, with_aliases);
+    put_fields(&size, audience, entry, with_aliases);
     if (entry->has_payload)
         size.size += udpai_proto_bytes_size(
             RESOURCE_PAYLOAD, udpa_bytes_size(udpai_resource_any(entry->item->resource)));
@@ -127,11 +126,11 @@ udpai_xds_resource_size(const udpai_xds_settings *settings,
 
 void
 udpai_xds_put_resource(udpai_xds_sink *sink,
-                       const udpai_xds_settings *settings,
+                       const udpai_xds_audience *audience,
                        const udpai_xds_entry *entry,
                        bool with_aliases)
 {
-    put_fields(&sink->writer, settings, entry, with_aliases);
+    put_fields(&sink->writer, audience, entry, with_aliases);
     if (entry->has_payload)
         udpai_xds_put_any(sink, RESOURCE_PAYLOAD, udpai_resource_any(entry->item->resource));
 }
@@ -139,9 +138,9 @@ udpai_xds_put_resource(udpai_xds_sink *sink,
 void
 udpai_xds_put_control_plane(udpai_xds_sink *sink,
                             uint32_t number,
-                            const udpai_xds_settings *settings)
+                            const udpai_xds_audience *audience)
 {
-    udpai_str identifier = settings->control_plane;
+    udpai_str identifier = audience->control_plane;
     if (identifier.len == 0)
         return;
     udpai_proto_put_head(&sink->writer, number,
@@ -173,11 +172,11 @@ version(const udpai_renderer *renderer,
 }
 
 void
-udpai_xds_settings_init(udpai_xds_settings *settings)
+udpai_xds_audience_init(udpai_xds_audience *audience)
 {
     for (size_t i = 0; i < UDPAI_XDS_FORMS; i++) {
-        udpai_xds_renderer *form = &settings->renderers[i];
-        form->settings = settings;
+        udpai_xds_renderer *form = &audience->renderers[i];
+        form->audience = audience;
         form->form = (udpai_xds_form)i;
         form->renderer.version = version;
         form->renderer.shows_content_only = true;
@@ -187,5 +186,4 @@ udpai_xds_settings_init(udpai_xds_settings *settings)
         else
             udpai_xds_renderer_init_sotw(&form->renderer);
     }
-    udpai_xds_methods_init(settings);
 }

@@ -14,21 +14,21 @@ enum { /* field numbers of DeltaDiscoveryResponse; the nonce is appended by each
 
 /* False: it has no place in a response. A refresh is a heartbeat, if there is a ttl to renew. */
 static bool
-make_entry(const udpai_xds_settings *settings, const udpai_send_item *item, udpai_xds_entry *entry)
+make_entry(const udpai_xds_audience *audience, const udpai_send_item *item, udpai_xds_entry *entry)
 {
     *entry = (udpai_xds_entry){.item = item, .has_payload = !item->refresh};
     return (!item->refresh || item->ttl_ms) &&
-           udpai_xds_name_to_client(settings, udpai_resource_name(item->resource), &entry->name);
+           udpai_xds_name_to_client(audience, udpai_resource_name(item->resource), &entry->name);
 }
 
 static size_t
 item_size(const udpai_renderer *renderer, const udpai_send_item *item)
 {
-    const udpai_xds_settings *settings = udpai_xds_renderer_of(renderer)->settings;
+    const udpai_xds_audience *audience = udpai_xds_renderer_of(renderer)->audience;
     udpai_xds_entry entry;
-    if (!make_entry(settings, item, &entry))
+    if (!make_entry(audience, item, &entry))
         return 0;
-    return udpai_proto_bytes_size(RESOURCES, udpai_xds_resource_size(settings, &entry, true));
+    return udpai_proto_bytes_size(RESOURCES, udpai_xds_resource_size(audience, &entry, true));
 }
 
 static void
@@ -36,13 +36,13 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
 {
     udpai_proto_put_bytes_opt(&sink->writer, VERSION, response->version);
     udpai_proto_put_bytes(&sink->writer, TYPE_URL, response->type_url);
-    const udpai_xds_settings *settings = response->renderer->settings;
-    udpai_xds_put_control_plane(sink, CONTROL_PLANE, settings);
+    const udpai_xds_audience *audience = response->renderer->audience;
+    udpai_xds_put_control_plane(sink, CONTROL_PLANE, audience);
     for (size_t i = 0; i < response->n_entries; i++) {
         const udpai_xds_entry *entry = &response->entries[i];
         udpai_proto_put_head(&sink->writer, RESOURCES,
-                             udpai_xds_resource_size(settings, entry, true));
-        udpai_xds_put_resource(sink, settings, entry, true);
+                             udpai_xds_resource_size(audience, entry, true));
+        udpai_xds_put_resource(sink, audience, entry, true);
     }
     for (size_t i = 0; i < response->n_removed; i++)
         udpai_proto_put_bytes(&sink->writer, REMOVED, response->removed[i]);
@@ -58,7 +58,7 @@ struct plan {
 static udpa_err
 make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan *plan)
 {
-    const udpai_xds_settings *settings = self->settings;
+    const udpai_xds_audience *audience = self->audience;
     plan->entries = udpai_alloc_array(what->n_items, sizeof(*plan->entries));
     plan->removed = udpai_alloc_array(what->n_removed, sizeof(*plan->removed));
     if (!plan->entries || !plan->removed)
@@ -66,9 +66,9 @@ make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan 
     udpai_xds_response *response = &plan->response;
     for (size_t i = 0; i < what->n_items; i++)
         response->n_entries +=
-            make_entry(settings, &what->items[i], &plan->entries[response->n_entries]);
+            make_entry(audience, &what->items[i], &plan->entries[response->n_entries]);
     for (size_t i = 0; i < what->n_removed; i++)
-        response->n_removed += udpai_xds_name_to_client(settings, what->removed[i],
+        response->n_removed += udpai_xds_name_to_client(audience, what->removed[i],
                                                         &plan->removed[response->n_removed]);
     response->renderer = self;
     response->type_url = what->type_url;

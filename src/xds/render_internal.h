@@ -4,8 +4,8 @@
 #define UDPAI_XDS_RENDER_INTERNAL_H
 
 #include "base/proto.h"
+#include "xds/audience.h"
 #include "xds/names.h"
-#include "xds/settings.h"
 
 /* From this size on, a payload is not copied into a response: the bytes of the resource go out
  * themselves, so that many responses with the same resource need no memory for it. */
@@ -45,16 +45,16 @@ typedef struct udpai_xds_response {
 } udpai_xds_response;
 
 /* The Resource message. `with_aliases`: as delta shows it. */
-size_t udpai_xds_resource_size(const udpai_xds_settings *settings,
+size_t udpai_xds_resource_size(const udpai_xds_audience *audience,
                                const udpai_xds_entry *entry,
                                bool with_aliases);
 void udpai_xds_put_resource(udpai_xds_sink *sink,
-                            const udpai_xds_settings *settings,
+                            const udpai_xds_audience *audience,
                             const udpai_xds_entry *entry,
                             bool with_aliases);
 void udpai_xds_put_control_plane(udpai_xds_sink *sink,
                                  uint32_t number,
-                                 const udpai_xds_settings *settings);
+                                 const udpai_xds_audience *audience);
 
 /* Adds to the body what `put` puts. */
 typedef void (*udpai_xds_put_fn)(udpai_xds_sink *sink, const udpai_xds_response *response);

@@ -42,19 +42,19 @@ make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xd
         .has_payload = !item->refresh || self->form != UDPAI_XDS_SOTW_HEARTBEAT,
     };
     udpai_str called;
-    if (!says_something(self, item) || !udpai_xds_name_to_client(self->settings, name, &called))
+    if (!says_something(self, item) || !udpai_xds_name_to_client(self->audience, name, &called))
         return false;
     bool has_own = udpai_xds_peek_name(udpai_resource_type_url(item->resource),
                                        udpai_resource_value(item->resource), &own_name);
     entry->name = has_own ? own_name : called;
     entry->is_called_so = udpai_str_eq(entry->name, called);
-    return udpai_xds_name_is_plain(self->settings, name) || (has_own && entry->is_called_so);
+    return udpai_xds_name_is_plain(self->audience, name) || (has_own && entry->is_called_so);
 }
 
 static size_t
 wrapped_size(const udpai_xds_renderer *self, const udpai_xds_entry *entry)
 {
-    size_t resource = udpai_xds_resource_size(self->settings, entry, false);
+    size_t resource = udpai_xds_resource_size(self->audience, entry, false);
     return udpai_proto_bytes_size(ANY_TYPE_URL, sizeof(TYPE_RESOURCE) - 1) +
            udpai_proto_bytes_size(ANY_VALUE, resource);
 }
@@ -120,8 +120,8 @@ put_entry(udpai_xds_sink *sink, const udpai_xds_renderer *self, const udpai_xds_
     udpai_proto_put_head(&sink->writer, RESOURCES, wrapped_size(self, entry));
     udpai_proto_put_bytes(&sink->writer, ANY_TYPE_URL, UDPAI_STR(TYPE_RESOURCE));
     udpai_proto_put_head(&sink->writer, ANY_VALUE,
-                         udpai_xds_resource_size(self->settings, entry, false));
-    udpai_xds_put_resource(sink, self->settings, entry, false);
+                         udpai_xds_resource_size(self->audience, entry, false));
+    udpai_xds_put_resource(sink, self->audience, entry, false);
 }
 
 static void
@@ -129,7 +129,7 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
 {
     udpai_proto_put_bytes(&sink->writer, VERSION, response->version);
     udpai_proto_put_bytes(&sink->writer, TYPE_URL, response->type_url);
-    udpai_xds_put_control_plane(sink, CONTROL_PLANE, response->renderer->settings);
+    udpai_xds_put_control_plane(sink, CONTROL_PLANE, response->renderer->audience);
     for (size_t i = 0; i < response->n_entries; i++)
         if (!response->entries[i].is_hidden)
             put_entry(sink, response->renderer, &response->entries[i]);

@@ -8,6 +8,8 @@
 
 /* The number of the nonce in both kinds of response. */
 #define NONCE_FIELD 5
+/* What clients say, cut. */
+#define SHOWN(text) (int)udpai_min_size((text).len, 200), (text).data ? (text).data : ""
 #define LARGE_STATE_BYTES ((size_t)4 * 1024 * 1024)
 
 static void
@@ -34,11 +36,12 @@ udpai_xds_begin(udpai_session **ret_session,
         return err;
     }
     xds->protocol = protocol;
-    xds->settings = method->settings;
+    xds->shim = method->shim;
     xds->type_url = method->type_url;
     *ret_session = &xds->session;
+    /* Any renderer will do until the first request says which. */
     err = udpai_session_init_subscriber(&xds->session, &xds->subscriber, &subscriber_ops,
-                                        protocol->choose_renderer(xds));
+                                        &method->shim->audiences[0].renderers[0].renderer);
     if (err != UDPA_OK)
         udpai_session_finish(&xds->session, NULL);
     return UDPA_OK;
@@ -66,18 +69,50 @@ udpai_xds_order(udpai_session *session, udpai_order *order)
 
 /* ---- requests ---- */
 
+static udpa_err
+refuse_stranger(udpai_xds *xds, udpa_error **ret_error)
+{
+    const udpai_node_parts *node = xds->peer ? udpai_node_info_parts(xds->peer) : NULL;
+    udpai_str id = node ? node->id : (udpai_str){0}, cluster = node ? node->cluster : id;
+    udpai_str identity = udpai_identity_name(xds->session.info.identity);
+    unsigned n_suppressed;
+    if (udpai_log_allow(&xds->shim->strangers, udpai_hub_wheel(xds->session.hub)->now_ms,
+                        &n_suppressed))
+        udpai_log(UDPA_LOG_WARNING, "xds",
+                  "refused a client that belongs to no audience: node id '%.*s', cluster '%.*s', "
+                  "certificate '%.*s' (%u more such warnings left out)",
+                  SHOWN(id), SHOWN(cluster), SHOWN(identity), n_suppressed);
+    return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                      "you belong to no audience of this node, with node id '%.*s', cluster "
+                      "'%.*s', certificate '%.*s': the section 'audiences' of its configuration "
+                      "says who does",
+                      SHOWN(id), SHOWN(cluster), SHOWN(identity));
+}
+
+/* Whose client it is cannot change while it is served. */
+static udpa_err
+meet(udpai_xds *xds, udpa_error **ret_error)
+{
+    if (!xds->audience)
+        xds->audience = udpai_xds_audience_choose(xds->shim->audiences, xds->shim->n_audiences,
+                                                  xds->session.info.identity, xds->peer);
+    if (!xds->audience)
+        return refuse_stranger(xds, ret_error);
+    xds->subscriber.renderer = xds->protocol->choose_renderer(xds);
+    return UDPA_OK;
+}
+
 /* Only the first request need have it, and it is always the same. */
 static udpa_err
 take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
 {
     if (!request->node)
-        return UDPA_OK;
+        return xds->audience ? UDPA_OK : meet(xds, ret_error);
     if (udpai_node_info_parts(request->node)->id.len > UDPAI_AUTHORITY_MAX)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "the id of the Node is longer than %d bytes",
                           UDPAI_AUTHORITY_MAX);
     xds->peer = UDPAI_TAKE(request->node);
-    xds->subscriber.renderer = xds->protocol->choose_renderer(xds);
-    return UDPA_OK;
+    return meet(xds, ret_error);
 }
 
 /* On a stream of one type the request need not say which. */
@@ -93,7 +128,7 @@ settle_type(const udpai_xds *xds, udpai_str *type_url, udpa_error **ret_error)
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
                       "this service is for the type '%s' alone, and type_url is '%.*s': ask the "
                       "service of that type, or the aggregated one",
-                      xds->type_url.data, (int)udpai_min_size(type_url->len, 200), type_url->data);
+                      xds->type_url.data, SHOWN(*type_url));
 }
 
 static udpa_err
@@ -236,7 +271,7 @@ warn_if_large(udpai_xds *xds, const udpai_delivery *delivery)
 {
     unsigned n_suppressed;
     if (delivery->kind != UDPAI_DELIVERY_STATE || delivery->body->size_bytes <= LARGE_STATE_BYTES ||
-        !udpai_log_allow(&xds->settings->large_states, udpai_hub_wheel(xds->session.hub)->now_ms,
+        !udpai_log_allow(&xds->shim->large_states, udpai_hub_wheel(xds->session.hub)->now_ms,
                          &n_suppressed))
         return;
     udpai_str type = udpai_subscription_type_url(delivery->subscription);

@@ -25,7 +25,7 @@ udpai_xds_sotw_choose_renderer(const udpai_xds *xds)
         form = udpai_node_info_has_feature(xds->peer, "xds.config.supports-resource-ttl")
                    ? UDPAI_XDS_SOTW_HEARTBEAT
                    : UDPAI_XDS_SOTW_WRAPPED;
-    return &xds->settings->renderers[form].renderer;
+    return &xds->audience->renderers[form].renderer;
 }
 
 static udpai_delivery_mode
@@ -57,7 +57,7 @@ text_size(const udpai_xds *xds, const udpai_xds_request *request)
 {
     size_t size = 0;
     for (size_t i = 0; i < request->n_names; i++)
-        size += request->names[i].len + xds->settings->default_namespace.len + 1;
+        size += request->names[i].len + xds->audience->default_namespace.len + 1;
     return size;
 }
 
@@ -65,7 +65,7 @@ static void
 want(struct wanted *wanted, udpai_str name, udpai_str *view, char **at)
 {
     char room[UDPAI_NAME_MAX];
-    if (!udpai_xds_name_from_client(wanted->xds->settings, name, room, &name) ||
+    if (!udpai_xds_name_from_client(wanted->xds->audience, name, room, &name) ||
         udpai_map_get(&wanted->names, name))
         return;
     memcpy(*at, name.data, name.len);
@@ -113,7 +113,7 @@ static bool
 is_subscribed(const udpai_xds *xds, const udpai_subscription *subscription, udpai_str name)
 {
     char room[UDPAI_NAME_MAX];
-    return udpai_xds_name_from_client(xds->settings, name, room, &name) &&
+    return udpai_xds_name_from_client(xds->audience, name, room, &name) &&
            udpai_subscription_has_name(subscription, name);
 }
 

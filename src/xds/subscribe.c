@@ -10,9 +10,9 @@ add_prefixes(udpai_xds *xds, udpai_subscription *subscription, bool is_new, udpa
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     bool awaits = xds->protocol->has_removals && type->n_awaited == 0;
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i <= xds->settings->n_namespaces && err == UDPA_OK; i++) {
+    for (size_t i = 0; i <= xds->audience->n_namespaces && err == UDPA_OK; i++) {
         char room[UDPAI_NAME_MAX];
-        udpai_str prefix = udpai_xds_wildcard_prefix(xds->settings, i, room);
+        udpai_str prefix = udpai_xds_wildcard_prefix(xds->audience, i, room);
         if (is_new)
             err = udpai_subscribe_wildcard(subscription, prefix, ret_error);
         if (err == UDPA_OK && awaits) {
@@ -67,7 +67,7 @@ udpai_xds_subscribe_name(udpai_xds *xds,
 {
     char room[UDPAI_NAME_MAX];
     udpai_str full;
-    if (!udpai_xds_name_from_client(xds->settings, name, room, &full))
+    if (!udpai_xds_name_from_client(xds->audience, name, room, &full))
         return note_unnameable(xds, udpai_xds_type_of(subscription), name, ret_error);
     return udpai_subscribe_name(subscription, full, ret_error);
 }

@@ -17,7 +17,7 @@ resend(void *userdata, udpai_str name)
 {
     const struct follower *follower = userdata;
     char room[UDPAI_NAME_MAX];
-    if (udpai_xds_name_from_client(follower->xds->settings, name, room, &name))
+    if (udpai_xds_name_from_client(follower->xds->audience, name, room, &name))
         udpai_subscription_resend(follower->subscription, name);
 }
 

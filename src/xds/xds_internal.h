@@ -70,9 +70,10 @@ struct udpai_xds {
     udpai_session session; /* first */
     udpai_subscriber subscriber;
     const udpai_xds_protocol *protocol;
-    udpai_xds_settings *settings;
-    udpai_str type_url;    /* the only one; empty: each request says */
-    udpai_node_info *peer; /* NULL until it has said who it is */
+    udpai_xds_shim *shim;
+    const udpai_xds_audience *audience; /* NULL until the first request has come */
+    udpai_str type_url;                 /* the only one; empty: each request says */
+    udpai_node_info *peer;              /* NULL until it has said who it is */
     uint64_t last_nonce;
     udpai_body *writing; /* what the last message borrows from */
     size_t n_unnameable; /* over all types */
@@ -100,9 +101,6 @@ udpa_err
 udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
 void udpai_xds_order(udpai_session *session, udpai_order *order);
 void udpai_xds_free(udpai_session *session);
-
-/* methods.c: what can be called; xds.h has what begins a session */
-void udpai_xds_methods_init(udpai_xds_settings *settings);
 
 /* sotw.c: fetching is much like it */
 const udpai_renderer *udpai_xds_sotw_choose_renderer(const udpai_xds *xds);

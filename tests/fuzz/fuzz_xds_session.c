@@ -45,7 +45,8 @@ typedef struct client {
 
 typedef struct bed {
     fake_hub hub;
-    udpai_xds_settings settings;
+    udpai_xds_shim shim;
+    udpai_xds_audience audience;
     unsigned content[N_TYPES][N_NAMES];
     unsigned n_changes;
     client clients[2];
@@ -388,7 +389,7 @@ static void
 open_client(bed *self, size_t i, udpai_xds_variant variant)
 {
     const udpai_stream_info info = {
-        .context = udpai_xds_method_find(&self->settings, (udpai_str){0}, variant),
+        .context = udpai_xds_method_find(&self->shim, (udpai_str){0}, variant),
     };
     self->clients[i].is_delta = variant == UDPAI_XDS_STREAM_DELTA;
     fake_stream_open(&self->clients[i].stream, &self->hub, udpai_xds_session_new, &info);
@@ -403,10 +404,12 @@ begin(bed *self, uint8_t kind)
     options.fanout.response_bytes = kind & 2 ? 1 << 20 : 200;
     options.fanout.body_cache_bytes = kind & 4 ? 1 << 20 : 0;
     fake_hub_init(&self->hub, &options);
-    self->settings.default_namespace = UDPAI_STR("local");
-    self->settings.namespaces = shown;
-    self->settings.n_namespaces = 1;
-    udpai_xds_settings_init(&self->settings);
+    self->audience.default_namespace = UDPAI_STR("local");
+    self->audience.namespaces = shown;
+    self->audience.n_namespaces = 1;
+    self->shim.audiences = &self->audience;
+    self->shim.n_audiences = 1;
+    udpai_xds_shim_init(&self->shim);
     if (kind & 8)
         settle(self, 4);
     open_client(self, 0, UDPAI_XDS_STREAM_DELTA);

@@ -144,12 +144,13 @@ test_session(void **state)
     session.id = (char *)(uintptr_t) "4";
     session.protocol = (char *)(uintptr_t) "xds-delta";
     session.peer_node_id = (char *)(uintptr_t) "envoy-7";
+    session.audience = (char *)(uintptr_t) "shops";
     session.subscriptions = subscriptions;
     session.n_subscriptions = 1;
     expect(udpai_ctl_put_sessions, packed(STATUS "SessionStatus", &session.base),
            "SESSIONS\n"
-           "SESSION   PEER      ADDRESS   PROTOCOL    FOR   SOURCE   RECEIVED\n"
-           "4         envoy-7   -         xds-delta   -     -        0\n"
+           "SESSION   PEER      ADDRESS   PROTOCOL    AUDIENCE   FOR   SOURCE   RECEIVED\n"
+           "4         envoy-7   -         xds-delta   shops      -     -        0\n"
            "\n"
            "SUBSCRIPTIONS\n"
            "SESSION   TYPE       WANTS     SENT   REMOVED   ACKNOWLEDGED   REFUSED   IN SYNC   "
@@ -172,8 +173,8 @@ test_unknown_receipts(void **state)
     session.n_unknown_receipts = 12;
     expect(udpai_ctl_put_sessions, packed(STATUS "SessionStatus", &session.base),
            "SESSIONS\n"
-           "SESSION   PEER   ADDRESS   PROTOCOL   FOR   SOURCE   RECEIVED\n"
-           "4         -      -         udpa       -     -        0\n"
+           "SESSION   PEER   ADDRESS   PROTOCOL   AUDIENCE   FOR   SOURCE   RECEIVED\n"
+           "4         -      -         udpa       -          -     -        0\n"
            "\n"
            "RECEIPTS NOBODY WAITS FOR\n"
            "SESSION   RECEIPTS\n"

@@ -217,6 +217,33 @@ names_are_valid_and_not_reserved(void **state)
 }
 
 static void
+audiences_can_be_told_apart(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "shim: {namespaces: [com.acme]}\n"
+                              "audiences:\n"
+                              "  - {default_namespace: Bad, namespaces: [B]}\n"
+                              "  - name: second\n"
+                              "    match:\n"
+                              "      node_ids: ['']\n"
+                              "      metadata: [{value: x}]\n"
+                              "  - {name: third, match: {}}\n"
+                              "  - {name: fourth}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:1:20: shim.namespaces: has no effect beside audiences, each of which says "
+              "its own\n"
+              "test.yaml:3:5: audiences[0].name: is required\n"
+              "test.yaml:3:25: audiences[0].default_namespace: namespace 'Bad' " LABELS
+              "test.yaml:3:43: audiences[0].namespaces[0]: namespace 'B' " LABELS
+              "test.yaml:4:5: audiences[1]: nobody comes so far: every client belongs to the "
+              "audience before it, which has no match\n"
+              "test.yaml:6:18: audiences[1].match.node_ids[0]: is required\n"
+              "test.yaml:7:18: audiences[1].match.metadata[0].path: is required\n"
+              "test.yaml:9:5: audiences[3]: nobody comes so far: every client belongs to the "
+              "audience before it, which has no match\n");
+}
+
+static void
 messages_have_room(void **state)
 {
     bootstrap_test *test = *state;
@@ -371,6 +398,7 @@ main(void)
         CASE(types_are_written_in_full),
         CASE(a_mirror_of_everything_must_list_it),
         CASE(names_are_valid_and_not_reserved),
+        CASE(audiences_can_be_told_apart),
         CASE(messages_have_room),
         CASE(times_are_long_enough_for_what_they_are_for),
         CASE(times_stand_in_their_order),

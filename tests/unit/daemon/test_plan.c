@@ -26,7 +26,7 @@ without_a_word_it_is_a_node_on_loopback(void **state)
     assert_null(plan.sockets.items[0].tls);
     assert_string_equal(plan.state_directory, "udpa-data");
     assert_true(plan.settings.node.is_durable);
-    assert_str(plan.xds.default_namespace, "local");
+    assert_str(plan.xds_namespace, "local");
     assert_true(plan.settings.node.id.len > 0);
     assert_int_equal(plan.settings.node.n_sources, 0);
     assert_int_equal(plan.log_level, UDPA_LOG_INFO);
@@ -53,7 +53,7 @@ the_command_line_goes_before_the_file(void **state)
     assert_string_equal(plan.sockets.items[0].address, "127.0.0.1:2");
     assert_string_equal(plan.state_directory, "y");
     assert_str(plan.settings.node.id, "line");
-    assert_str(plan.xds.default_namespace, "c.d");
+    assert_str(plan.xds_namespace, "c.d");
     assert_str(plan.directories.items[0].name_space, "c.d");
     assert_int_equal(plan.log_level, UDPA_LOG_DEBUG);
     udpai_plan_done(&plan);
@@ -119,6 +119,49 @@ sources_and_providers_are_taken_over(void **state)
 }
 
 static void
+audiences_are_taken_over(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "shim: {default_namespace: com.acme}\n"
+                              "audiences:\n"
+                              "  - name: shops\n"
+                              "    match:\n"
+                              "      identities: ['spiffe://acme/*']\n"
+                              "      node_ids: [a, b]\n"
+                              "      clusters: [c]\n"
+                              "      locality: {region: r, zone: z}\n"
+                              "      metadata: [{path: [team, name], value: pay}]\n"
+                              "      client_features: [f]\n"
+                              "    default_namespace: shop.acme\n"
+                              "    namespaces: [com.acme, org.other/team]\n"
+                              "  - {name: others}\n");
+    bootstrap_test_assert_mistakes(test, "");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.xds.n_audiences, 2);
+    const udpai_xds_audience *shops = &plan.xds.audiences[0], *others = &plan.xds.audiences[1];
+    assert_str(shops->name, "shops");
+    assert_str(shops->default_namespace, "shop.acme");
+    assert_int_equal(shops->n_namespaces, 2);
+    assert_str(shops->namespaces[1], "org.other/team");
+    assert_str(shops->match.identities.items[0], "spiffe://acme/*");
+    assert_int_equal(shops->match.node_ids.n, 2);
+    assert_str(shops->match.clusters.items[0], "c");
+    assert_str(shops->match.region, "r");
+    assert_str(shops->match.zone, "z");
+    assert_int_equal(shops->match.sub_zone.len, 0);
+    assert_int_equal(shops->match.n_metadata, 1);
+    assert_int_equal(shops->match.metadata[0].n_path, 2);
+    assert_str(shops->match.metadata[0].path[1], "name");
+    assert_str(shops->match.metadata[0].value, "pay");
+    assert_str(shops->match.client_features.items[0], "f");
+    assert_str(others->default_namespace, "com.acme");
+    assert_int_equal(others->match.node_ids.n, 0);
+    assert_int_equal(plan.settings.n_methods, UDPAI_XDS_METHODS);
+    udpai_plan_done(&plan);
+}
+
+static void
 certificates_that_are_not_there_are_named(void **state)
 {
     bootstrap_test *test = *state;
@@ -155,6 +198,7 @@ main(void)
         CASE(without_a_word_it_is_a_node_on_loopback),
         CASE(the_command_line_goes_before_the_file),
         CASE(sources_and_providers_are_taken_over),
+        CASE(audiences_are_taken_over),
         CASE(certificates_that_are_not_there_are_named),
         CASE(loopback_is_told_from_the_rest),
     };

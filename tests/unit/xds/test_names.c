@@ -5,7 +5,7 @@
 
 static const udpai_str namespaces[] = {{"com.acme", 8}, {"org.corp/team", 13}};
 
-static const udpai_xds_settings settings = {
+static const udpai_xds_audience audience = {
     .default_namespace = {"local", 5},
     .namespaces = namespaces,
     .n_namespaces = 2,
@@ -17,7 +17,7 @@ expect_full(const char *client_name, const char *expected)
 {
     char room[UDPAI_NAME_MAX];
     udpai_str name = {0};
-    bool can = udpai_xds_name_from_client(&settings, udpai_str_from(client_name), room, &name);
+    bool can = udpai_xds_name_from_client(&audience, udpai_str_from(client_name), room, &name);
     assert_int_equal(can, expected != NULL);
     if (expected)
         assert_str(name, expected);
@@ -28,7 +28,7 @@ static void
 expect_client(const char *full, const char *expected)
 {
     udpai_str name = {0};
-    bool can = udpai_xds_name_to_client(&settings, udpai_str_from(full), &name);
+    bool can = udpai_xds_name_to_client(&audience, udpai_str_from(full), &name);
     assert_int_equal(can, expected != NULL);
     if (expected)
         assert_str(name, expected);
@@ -88,7 +88,7 @@ too_long_is_no_name(void **state)
     text[UDPAI_NAME_MAX - 6] = '\0'; /* with "local/" it is just short enough */
     char room[UDPAI_NAME_MAX];
     udpai_str name;
-    assert_true(udpai_xds_name_from_client(&settings, udpai_str_from(text), room, &name));
+    assert_true(udpai_xds_name_from_client(&audience, udpai_str_from(text), room, &name));
     assert_int_equal(name.len, UDPAI_NAME_MAX);
     text[UDPAI_NAME_MAX - 6] = 'x';
     text[UDPAI_NAME_MAX - 5] = '\0';
@@ -133,12 +133,12 @@ every_name_comes_back_as_itself(void **state)
             len += strlen(piece);
         }
         udpai_str full, back;
-        if (udpai_xds_name_from_client(&settings, udpai_str_from(text), room, &full)) {
-            assert_true(udpai_xds_name_to_client(&settings, full, &back));
+        if (udpai_xds_name_from_client(&audience, udpai_str_from(text), room, &full)) {
+            assert_true(udpai_xds_name_to_client(&audience, full, &back));
             assert_str(back, text);
         }
-        if (udpai_xds_name_to_client(&settings, udpai_str_from(text), &back)) {
-            assert_true(udpai_xds_name_from_client(&settings, back, room, &full));
+        if (udpai_xds_name_to_client(&audience, udpai_str_from(text), &back)) {
+            assert_true(udpai_xds_name_from_client(&audience, back, room, &full));
             assert_str(full, text);
         }
     }
@@ -149,9 +149,9 @@ the_wildcard_stands_for_what_clients_can_name(void **state)
 {
     (void)state;
     char room[UDPAI_NAME_MAX];
-    assert_str(udpai_xds_wildcard_prefix(&settings, 0, room), "local/");
-    assert_str(udpai_xds_wildcard_prefix(&settings, 1, room), "com.acme");
-    assert_str(udpai_xds_wildcard_prefix(&settings, 2, room), "org.corp/team");
+    assert_str(udpai_xds_wildcard_prefix(&audience, 0, room), "local/");
+    assert_str(udpai_xds_wildcard_prefix(&audience, 1, room), "com.acme");
+    assert_str(udpai_xds_wildcard_prefix(&audience, 2, room), "org.corp/team");
 }
 
 int

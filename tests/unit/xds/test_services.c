@@ -67,7 +67,7 @@ every_service_of_v3_is_there(void **state)
     static const char before[] = "/envoy.service.";
     assert_int_equal(UDPAI_ARRAY_LEN(paths), UDPAI_XDS_METHODS);
     for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
-        const char *path = self->world.settings.methods[i].path;
+        const char *path = self->world.shim.methods[i].path;
         assert_memory_equal(path, before, sizeof(before) - 1);
         assert_string_equal(path + sizeof(before) - 1, paths[i]);
     }
@@ -77,17 +77,16 @@ static void
 each_method_is_found_by_its_type_and_variant(void **state)
 {
     fixture *self = *state;
-    udpai_xds_settings *settings = &self->world.settings;
+    udpai_xds_shim *shim = &self->world.shim;
     for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
-        udpai_xds_method *method = &settings->methods[i];
-        assert_ptr_equal(udpai_xds_method_find(settings, method->type_url, method->variant),
-                         method);
-        assert_ptr_equal(method->settings, settings);
+        udpai_xds_method *method = &shim->methods[i];
+        assert_ptr_equal(udpai_xds_method_find(shim, method->type_url, method->variant), method);
+        assert_ptr_equal(method->shim, shim);
     }
-    assert_null(udpai_xds_method_find(settings, (udpai_str){0}, UDPAI_XDS_FETCH));
-    assert_null(udpai_xds_method_find(settings, UDPAI_STR("x"), UDPAI_XDS_STREAM_SOTW));
-    assert_null(udpai_xds_method_find(settings, udpai_str_from(xds_type_url("VHDS")),
-                                      UDPAI_XDS_STREAM_SOTW));
+    assert_null(udpai_xds_method_find(shim, (udpai_str){0}, UDPAI_XDS_FETCH));
+    assert_null(udpai_xds_method_find(shim, UDPAI_STR("x"), UDPAI_XDS_STREAM_SOTW));
+    assert_null(
+        udpai_xds_method_find(shim, udpai_str_from(xds_type_url("VHDS")), UDPAI_XDS_STREAM_SOTW));
 }
 
 /* ---- streams of one type ---- */

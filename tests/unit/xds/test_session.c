@@ -578,7 +578,7 @@ play(xds_world *world, bool is_delta, const udpai_str *requests, size_t n_reques
     const udpai_stream_info info = {
         .stream = (udpai_stream *)(void *)&stream,
         .ops = &sink_ops,
-        .context = udpai_xds_method_find(&world->settings, (udpai_str){0},
+        .context = udpai_xds_method_find(&world->shim, (udpai_str){0},
                                          is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW),
     };
     udpa_err err = udpai_xds_session_new(&stream.session, world->hub.hub, &info);

@@ -60,11 +60,13 @@ xds_world_init_with(xds_world *world, const udpai_hub_options *options)
     static const udpai_str namespaces[] = {{"com.acme", 8}};
     memset(world, 0, sizeof(*world));
     fake_hub_init(&world->hub, options);
-    world->settings.default_namespace = UDPAI_STR("local");
-    world->settings.namespaces = namespaces;
-    world->settings.n_namespaces = UDPAI_ARRAY_LEN(namespaces);
-    world->settings.control_plane = UDPAI_STR(CONTROL_PLANE);
-    udpai_xds_settings_init(&world->settings);
+    world->audience.default_namespace = UDPAI_STR("local");
+    world->audience.namespaces = namespaces;
+    world->audience.n_namespaces = UDPAI_ARRAY_LEN(namespaces);
+    world->audience.control_plane = UDPAI_STR(CONTROL_PLANE);
+    world->shim.audiences = &world->audience;
+    world->shim.n_audiences = 1;
+    udpai_xds_shim_init(&world->shim);
 }
 
 void
@@ -264,8 +266,7 @@ void
 xds_client_call(xds_client *client, xds_world *world, const char *type, udpai_xds_variant variant)
 {
     const udpai_stream_info info = {
-        .context =
-            udpai_xds_method_find(&world->settings, udpai_str_from(xds_type_url(type)), variant),
+        .context = udpai_xds_method_find(&world->shim, udpai_str_from(xds_type_url(type)), variant),
     };
     assert_non_null(info.context);
     memset(client, 0, sizeof(*client));

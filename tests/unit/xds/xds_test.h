@@ -22,7 +22,8 @@
 
 typedef struct xds_world {
     fake_hub hub;
-    udpai_xds_settings settings;
+    udpai_xds_shim shim;
+    udpai_xds_audience audience; /* the shim's only one, until a test has others */
 } xds_world;
 
 void xds_world_init(xds_world *world);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making a plan, for the files plan*.c. */
+#ifndef UDPAI_PLAN_INTERNAL_H
+#define UDPAI_PLAN_INTERNAL_H
+
+#include "base/alloc.h"
+#include "daemon/plan.h"
+
+/* The plan frees it in the end; NULL without memory. */
+void *udpai_plan_own(udpai_plan *plan, void *memory);
+
+/* plan_xds.c: when the node and plan->xds_namespace are known. */
+udpa_err udpai_plan_xds(udpai_plan *plan);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is shown what by xDS, from the bootstrap file. */
+#include "daemon/plan_internal.h"
+#include "xds/xds.h"
+
+typedef Udpa__Config__V1__Audience audience_message;
+typedef Udpa__Config__V1__ClientMatch match_message;
+
+/* The texts stay the message's. */
+static udpa_err
+take_words(udpai_plan *plan, char *const *from, size_t n, udpai_xds_patterns *ret_words)
+{
+    udpai_str *items = udpai_plan_own(plan, udpai_alloc_array(n + 1, sizeof(*items)));
+    for (size_t i = 0; items && i < n; i++)
+        items[i] = udpai_str_from(from[i]);
+    *ret_words = (udpai_xds_patterns){items, n};
+    return items ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+take_metadata(udpai_plan *plan, const match_message *from, udpai_xds_match *to)
+{
+    size_t n = from->n_metadata;
+    udpai_xds_metadata_match *all = udpai_plan_own(plan, udpai_alloc_array(n + 1, sizeof(*all)));
+    udpa_err err = all ? UDPA_OK : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++) {
+        udpai_xds_patterns path;
+        err = take_words(plan, from->metadata[i]->path, from->metadata[i]->n_path, &path);
+        all[i] = (udpai_xds_metadata_match){
+            .path = path.items,
+            .n_path = path.n,
+            .value = udpai_str_from(from->metadata[i]->value),
+        };
+    }
+    to->metadata = all;
+    to->n_metadata = n;
+    return err;
+}
+
+static udpa_err
+take_match(udpai_plan *plan, const match_message *from, udpai_xds_match *to)
+{
+    if (!from)
+        return UDPA_OK;
+    if (from->locality) {
+        to->region = udpai_str_from(from->locality->region);
+        to->zone = udpai_str_from(from->locality->zone);
+        to->sub_zone = udpai_str_from(from->locality->sub_zone);
+    }
+    udpa_err err = take_words(plan, from->identities, from->n_identities, &to->identities);
+    if (err == UDPA_OK)
+        err = take_words(plan, from->node_ids, from->n_node_ids, &to->node_ids);
+    if (err == UDPA_OK)
+        err = take_words(plan, from->clusters, from->n_clusters, &to->clusters);
+    if (err == UDPA_OK)
+        err =
+            take_words(plan, from->client_features, from->n_client_features, &to->client_features);
+    return err == UDPA_OK ? take_metadata(plan, from, to) : err;
+}
+
+static udpa_err
+take_namespaces(udpai_plan *plan, char *const *from, size_t n, udpai_xds_audience *to)
+{
+    udpai_xds_patterns namespaces;
+    udpa_err err = take_words(plan, from, n, &namespaces);
+    to->namespaces = namespaces.items;
+    to->n_namespaces = namespaces.n;
+    return err;
+}
+
+static udpa_err
+take_audience(udpai_plan *plan, const audience_message *from, udpai_xds_audience *to)
+{
+    to->name = udpai_str_from(from->name);
+    if (*from->default_namespace)
+        to->default_namespace = udpai_str_from(from->default_namespace);
+    udpa_err err = take_namespaces(plan, from->namespaces, from->n_namespaces, to);
+    return err == UDPA_OK ? take_match(plan, from->match, &to->match) : err;
+}
+
+static udpa_err
+plan_audiences(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    const Udpa__Config__V1__Shim *shim = message->shim;
+    size_t n = message->n_audiences ? message->n_audiences : 1;
+    udpai_xds_audience *all = udpai_plan_own(plan, udpai_alloc_array(n, sizeof(*all)));
+    udpa_err err = all ? UDPA_OK : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++) {
+        all[i].default_namespace = plan->xds_namespace;
+        all[i].control_plane = plan->settings.node.id;
+        if (message->n_audiences)
+            err = take_audience(plan, message->audiences[i], &all[i]);
+        else if (shim)
+            err = take_namespaces(plan, shim->namespaces, shim->n_namespaces, &all[i]);
+    }
+    plan->xds.audiences = all;
+    plan->xds.n_audiences = n;
+    return err;
+}
+
+static udpa_err
+plan_methods(udpai_plan *plan)
+{
+    udpai_grpc_method *methods =
+        udpai_plan_own(plan, udpai_alloc_array(UDPAI_XDS_METHODS, sizeof(*methods)));
+    for (size_t i = 0; methods && i < UDPAI_XDS_METHODS; i++) {
+        udpai_xds_method *method = &plan->xds.methods[i];
+        methods[i] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
+    }
+    plan->settings.methods = methods;
+    plan->settings.n_methods = UDPAI_XDS_METHODS;
+    return methods ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_plan_xds(udpai_plan *plan)
+{
+    udpa_err err = plan_audiences(plan);
+    if (err != UDPA_OK)
+        return err;
+    udpai_xds_shim_init(&plan->xds);
+    return plan_methods(plan);
+}

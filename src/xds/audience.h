@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups of xDS clients, and what each is shown: of a list of audiences a client belongs to the
+ * first that matches it. They stay as they are and outlive the hub: what was composed for one form
+ * of responses is found again by the address of its renderer. Belongs to the stream thread. */
+#ifndef UDPAI_XDS_AUDIENCE_H
+#define UDPAI_XDS_AUDIENCE_H
+
+#include "fanout/body.h"
+#include "model/identity.h"
+#include "model/node_info.h"
+
+typedef struct udpai_xds_audience udpai_xds_audience;
+
+/* ---- who belongs to it ---- */
+
+/* Texts to compare with; in each a * stands for any bytes, also none. */
+typedef struct udpai_xds_patterns {
+    const udpai_str *items;
+    size_t n;
+} udpai_xds_patterns;
+
+/* A value in the metadata of a Node. */
+typedef struct udpai_xds_metadata_match {
+    const udpai_str *path; /* keys, from the outside in */
+    size_t n_path;
+    udpai_str value; /* a pattern for a string; a number; true or false. Of a list one counts */
+} udpai_xds_metadata_match;
+
+/* All that is given must match; nothing given: everybody does. */
+typedef struct udpai_xds_match {
+    udpai_xds_patterns identities; /* one of them, one of the names of the client's certificate */
+    udpai_xds_patterns node_ids, clusters; /* one of them */
+    udpai_str region, zone, sub_zone;      /* patterns; empty: any */
+    const udpai_xds_metadata_match *metadata;
+    size_t n_metadata;                  /* each of them */
+    udpai_xds_patterns client_features; /* each of them */
+} udpai_xds_match;
+
+/* The first of them that matches; NULL: none does. @p identity NULL: the client has none; @p node
+ * NULL: it has not said who it is. */
+udpai_xds_audience *udpai_xds_audience_choose(udpai_xds_audience *audiences,
+                                              size_t n_audiences,
+                                              const udpai_identity *identity,
+                                              const udpai_node_info *node);
+
+/* ---- what they are shown ---- */
+
+/* The forms that responses have. */
+typedef enum udpai_xds_form {
+    UDPAI_XDS_DELTA,
+    UDPAI_XDS_SOTW,           /* payloads alone: a ttl cannot be said */
+    UDPAI_XDS_SOTW_WRAPPED,   /* what has a ttl is wrapped in a Resource */
+    UDPAI_XDS_SOTW_HEARTBEAT, /* and a ttl is renewed without the payload */
+    UDPAI_XDS_FORMS,
+} udpai_xds_form;
+
+typedef struct udpai_xds_renderer {
+    udpai_renderer renderer; /* first */
+    const udpai_xds_audience *audience;
+    udpai_xds_form form;
+} udpai_xds_renderer;
+
+struct udpai_xds_audience {
+    udpai_str name; /* for people */
+    udpai_xds_match match;
+    /* The namespace of plain names, such as "local". */
+    udpai_str default_namespace;
+    /* More namespaces that they are shown, under full names. */
+    const udpai_str *namespaces;
+    size_t n_namespaces;
+    /* ControlPlane.identifier of every response; empty: none is sent. */
+    udpai_str control_plane;
+    udpai_xds_renderer renderers[UDPAI_XDS_FORMS];
+};
+
+/* To be called when the fields above the renderers are filled in; fills in those. */
+void udpai_xds_audience_init(udpai_xds_audience *audience);
+
+#endif

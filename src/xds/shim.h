@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The xDS side of a node: what clients may call, and who is shown what. The hub's owner fills in
+ * the audiences, initialises the rest, and passes the method that was called as the context of
+ * every xDS stream. It outlives the hub. Belongs to the stream thread. */
+#ifndef UDPAI_XDS_SHIM_H
+#define UDPAI_XDS_SHIM_H
+
+#include "base/log.h"
+#include "xds/audience.h"
+
+typedef struct udpai_xds_shim udpai_xds_shim;
+
+typedef enum udpai_xds_variant {
+    UDPAI_XDS_STREAM_SOTW,
+    UDPAI_XDS_STREAM_DELTA,
+    UDPAI_XDS_FETCH, /* one request, one response: the state of the world */
+} udpai_xds_variant;
+
+/* What clients may call. */
+typedef struct udpai_xds_method {
+    char path[96]; /* "/package.Service/Method" */
+    udpai_xds_variant variant;
+    udpai_str type_url; /* that the service is for; empty: each request says */
+    udpai_xds_shim *shim;
+} udpai_xds_method;
+
+/* Two of the aggregated service, three for each of eight types, one of VHDS, one of LEDS. */
+#define UDPAI_XDS_METHODS 28
+
+struct udpai_xds_shim {
+    udpai_xds_audience *audiences; /* who matches none is refused */
+    size_t n_audiences;            /* at least one */
+    /* Of warnings about states of the world that have grown too large to send often, and about
+     * clients that nobody has foreseen. */
+    udpai_log_limit large_states, strangers;
+    udpai_xds_method methods[UDPAI_XDS_METHODS];
+};
+
+/* To be called when the audiences are filled in, all but their renderers; fills in the rest. */
+void udpai_xds_shim_init(udpai_xds_shim *shim);
+
+/* What serves a type, or all types (empty), in this way; NULL: nothing does. */
+udpai_xds_method *
+udpai_xds_method_find(udpai_xds_shim *shim, udpai_str type_url, udpai_xds_variant variant);
+
+#endif
