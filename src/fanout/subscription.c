@@ -385,6 +385,15 @@ await_bytes(const udpai_await *await)
     return bytes;
 }
 
+/* What was refused is not kept, and does not count. */
+static bool
+may_await(const udpai_subscriber *subscriber, const udpai_await *await)
+{
+    return subscriber->n_awaited + await_cost(await) <=
+               AWAITS_MAX + 2 * subscriber->fanout->options.max_names &&
+           subscriber->awaited_bytes + await_bytes(await) <= AWAITED_BYTES_MAX;
+}
+
 void
 udpai_await_done(udpai_subscription *subscription, udpai_await *await)
 {
@@ -417,9 +426,6 @@ udpai_subscription_await_complete(udpai_subscription *subscription,
                                   size_t n_names)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
-    if (subscriber->n_awaited + n_names >=
-        AWAITS_MAX + 2 * subscription->topic->fanout->options.max_names)
-        return UDPA_ERR_LIMIT;
     udpai_await *await = udpai_alloc(sizeof(*await));
     if (!await)
         return UDPA_ERR_NOMEM;
@@ -429,7 +435,7 @@ udpai_subscription_await_complete(udpai_subscription *subscription,
     udpa_err err = udpa_bytes_new(&await->prefix, prefix.data, prefix.len);
     for (size_t i = 0; i < n_names && err == UDPA_OK; i++)
         err = add_await_name(subscription, await, names[i]) ? UDPA_OK : UDPA_ERR_NOMEM;
-    if (err == UDPA_OK && subscriber->awaited_bytes + await_bytes(await) > AWAITED_BYTES_MAX)
+    if (err == UDPA_OK && !may_await(subscriber, await))
         err = UDPA_ERR_LIMIT;
     if (err != UDPA_OK) {
         free_await(await);

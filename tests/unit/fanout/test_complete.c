@@ -195,6 +195,29 @@ test_states_wait_as_well(void **state)
     fanout_close(&one);
 }
 
+/* Names that were refused are answered: they take no room from those that are waited for. */
+static void
+test_what_was_refused_does_not_count(void **state)
+{
+    fanout_bed *bed = *state;
+    static udpai_str names[5000];
+    bed->options.max_names = 1;
+    fanout_bed_restart(bed);
+    fanout_settle(bed);
+    fanout_open(&one, bed);
+    udpai_subscription *subscription = fanout_of(&one, "CDS");
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++)
+        names[i] = UDPAI_STR("com.acme/refused");
+    assert_ok(udpai_subscription_await_complete(subscription, UDPAI_STR("com.acme"), names,
+                                                UDPAI_ARRAY_LEN(names)));
+    assert_all(&one, "CDS!com.acme");
+    fanout_ask(&one, "CDS", "refused"); /* now it is not */
+    assert_int_equal(udpai_subscription_await_complete(subscription, UDPAI_STR("com.acme"), names,
+                                                       UDPAI_ARRAY_LEN(names)),
+                     UDPA_ERR_LIMIT);
+    fanout_close(&one);
+}
+
 int
 main(void)
 {
@@ -209,6 +232,7 @@ main(void)
         fanout_test(test_a_ring_is_waited_out),
         fanout_test(test_a_ring_is_waited_out_since_it_is_whole),
         fanout_test(test_states_wait_as_well),
+        fanout_test(test_what_was_refused_does_not_count),
     };
     return cmocka_run_group_tests_name("complete", tests, NULL, NULL);
 }
