@@ -119,25 +119,71 @@ is_ours(udpa_err err)
     return err == UDPA_ERR_NOMEM;
 }
 
+/* Names that are refused together, because the stream asks for too many: each by itself would be
+ * more answers than may wait, for a peer that reads them. */
+typedef struct surplus {
+    udpai_str names[UDPAI_ECHOED_NAMES];
+    size_t n;
+    udpa_error *why; /* of the first */
+} surplus;
+
 static udpa_err
-subscribe_one(udpai_udpa *udpa,
-              udpai_subscription *subscription,
-              const udpai_subscription_message *message,
-              udpai_str name)
+refuse_surplus(udpai_udpa *udpa, const udpai_subscription_message *message, surplus *names)
+{
+    udpa_err err = names->n ? refuse(udpa, message, names->names, names->n, names->why) : UDPA_OK;
+    udpa_error_unref(names->why);
+    *names = (surplus){0};
+    return err;
+}
+
+static udpa_err
+subscribe_name(udpai_udpa *udpa,
+               udpai_subscription *subscription,
+               const udpai_subscription_message *message,
+               udpai_str name,
+               surplus *names)
 {
     udpa_error *error = NULL;
-    udpa_err err;
-    if (udpai_name_is_wildcard(name)) {
-        err = udpai_subscribe_wildcard(subscription, message->name_space, &error);
-    } else {
-        err = check_name(message, name, &error);
-        if (err == UDPA_OK)
-            err = udpai_subscribe_name(subscription, name, &error);
+    udpa_err err = check_name(message, name, &error);
+    if (err != UDPA_OK) {
+        err = refuse(udpa, message, &name, 1, error);
+    } else if ((err = udpai_subscribe_name(subscription, name, &error)) == UDPA_ERR_LIMIT) {
+        if (names->n == 0)
+            names->why = udpa_error_ref(error);
+        names->names[names->n++] = name;
+        err = names->n == UDPAI_ECHOED_NAMES ? refuse_surplus(udpa, message, names) : UDPA_OK;
     }
+    udpa_error_unref(error);
+    return err;
+}
+
+static udpa_err
+subscribe_wildcard(udpai_udpa *udpa,
+                   udpai_subscription *subscription,
+                   const udpai_subscription_message *message,
+                   udpai_str name)
+{
+    udpa_error *error = NULL;
+    udpa_err err = udpai_subscribe_wildcard(subscription, message->name_space, &error);
     if (err != UDPA_OK && !is_ours(err))
         err = refuse(udpa, message, &name, 1, error);
     udpa_error_unref(error);
     return err;
+}
+
+static udpa_err
+subscribe_all(udpai_udpa *udpa,
+              udpai_subscription *subscription,
+              const udpai_subscription_message *message)
+{
+    surplus names = {0};
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
+        err = udpai_name_is_wildcard(message->names[i])
+                  ? subscribe_wildcard(udpa, subscription, message, message->names[i])
+                  : subscribe_name(udpa, subscription, message, message->names[i], &names);
+    udpa_err last = refuse_surplus(udpa, message, &names);
+    return err == UDPA_OK ? last : err;
 }
 
 static udpa_err
@@ -240,8 +286,8 @@ udpai_udpa_on_subscribe(udpai_udpa *udpa,
         udpai_subscriber_get(&udpa->subscriber, message->type_url, UDPAI_MODE_DELTA);
     udpa_err err =
         subscription ? take_held(udpa, subscription, message, ret_error) : UDPA_ERR_NOMEM;
-    for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
-        err = subscribe_one(udpa, subscription, message, message->names[i]);
+    if (err == UDPA_OK)
+        err = subscribe_all(udpa, subscription, message);
     if (err == UDPA_OK)
         err = await_complete(udpa, subscription, message);
     return udpai_fail_code(ret_error, err);

@@ -227,6 +227,49 @@ names_are_bounded(void **state)
     fake_hub_done(&small);
 }
 
+static size_t
+count_errors(test_peer *from)
+{
+    size_t n = 0;
+    udpa_bytes *bytes;
+    fake_stream_run(&from->stream, from->hub);
+    while ((bytes = fake_stream_take(&from->stream))) {
+        n += *(const uint8_t *)udpa_bytes_data(bytes) == (5 << 3 | 2);
+        udpa_bytes_unref(bytes);
+    }
+    return n;
+}
+
+/* A node that asks for far more names than it may, as many at once as ours do, is refused what is
+ * too much, and served the rest: a stream that ends would begin anew with the same names. */
+static void
+a_surplus_of_names_does_not_end_the_stream(void **state)
+{
+    (void)state;
+    fake_hub small;
+    test_peer other;
+    char name[32];
+    udpai_hub_options options = fake_hub_options();
+    options.fanout.max_names = 2;
+    session_hub_init_with(&small, &options);
+    peer_open(&other, &small, PEER_NODE);
+    session_change(&small, "+C:com.acme/0=1");
+    char *room = wire_room(8000 * sizeof(name));
+    udpai_proto_writer names = {(uint8_t *)room, 0};
+    for (int i = 0; i < 8000; i++) {
+        snprintf(name, sizeof(name), "com.acme/%d", i);
+        udpai_proto_put_bytes(&names, 2, udpai_str_from(name));
+    }
+    peer_send(&other, W_MESSAGE(1, W_TEXT(1, TEST_CDS), (udpai_str){room, names.size}));
+    assert_false(other.stream.is_finished);
+    assert_int_equal(count_errors(&other),
+                     (8000 - 2 + UDPAI_ECHOED_NAMES - 1) / UDPAI_ECHOED_NAMES);
+    session_change(&small, "+C:com.acme/0=2");
+    peer_expect(&other, "publish{C C:com.acme/0=2}");
+    peer_close(&other);
+    fake_hub_done(&small);
+}
+
 static void
 types_are_bounded(void **state)
 {
@@ -565,6 +608,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_bad_name_is_refused_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_bad_scope_is_refused_whole, begin, end),
         cmocka_unit_test_setup_teardown(names_are_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(a_surplus_of_names_does_not_end_the_stream, begin, end),
         cmocka_unit_test_setup_teardown(types_are_bounded, begin, end),
         cmocka_unit_test_setup_teardown(wildcards_are_bounded, begin, end),
         cmocka_unit_test_setup_teardown(unanswered_subscribes_are_bounded, begin, end),
