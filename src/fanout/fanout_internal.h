@@ -154,15 +154,14 @@ struct udpai_view {
     udpai_timer linger;
 };
 
-/* Finds or makes the view of this selection, with everything it selects. Prefixes are a minimal
- * cover. */
-udpa_err udpai_view_get(udpai_topic *topic,
-                        const udpai_subscriber *subscriber,
+/* Finds or makes the view of this selection for a subscription, with everything it selects.
+ * Prefixes are a minimal cover. */
+udpa_err udpai_view_get(const udpai_subscription *subscription,
                         const udpai_str *prefixes,
                         size_t n_prefixes,
                         udpai_view **ret_view,
                         udpa_error **ret_error);
-/* The last subscription has left. */
+/* The last subscription has left; it may be freed. */
 void udpai_view_idle(udpai_view *view);
 void udpai_view_free(udpai_view *view);
 bool udpai_view_covers(const udpai_view *view, udpai_str name);

@@ -76,18 +76,39 @@ drop_idle(udpai_fanout *fanout, const udpai_owner *owner)
     return false;
 }
 
-udpa_err
-udpai_quota_make_room(udpai_fanout *fanout, const udpai_owner *owner, udpa_error **ret_error)
+/* The view that the subscription leaves, if nobody else has it: a change of the selection is then
+ * no view more. */
+static const udpai_view *
+view_left(const udpai_subscription *subscription)
 {
+    const udpai_view *view = subscription->view;
+    return view && view->subscriptions.next == view->subscriptions.prev ? view : NULL;
+}
+
+bool
+udpai_quota_is_exceeded(const udpai_fanout *fanout, const udpai_owner *owner)
+{
+    return fanout->n_views > fanout->options.max_views ||
+           (owner && owner->n_views > fanout->options.max_views_per_owner);
+}
+
+udpa_err
+udpai_quota_make_room(const udpai_subscription *subscription, udpa_error **ret_error)
+{
+    udpai_fanout *fanout = subscription->subscriber->fanout;
+    const udpai_owner *owner = subscription->subscriber->owner;
+    const udpai_view *left = view_left(subscription);
     const udpai_fanout_options *options = &fanout->options;
-    if (owner && owner->n_views >= options->max_views_per_owner && !drop_idle(fanout, owner))
+    size_t n_left = left != NULL, n_left_of_owner = left && left->owner == owner;
+    if (owner && owner->n_views - n_left_of_owner >= options->max_views_per_owner &&
+        !drop_idle(fanout, owner))
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "'%.*s' subscribes to %zu different selections of types and namespaces, "
                           "which is the limit for one peer (limits.max_views_per_identity): end "
                           "some first",
                           (int)udpai_min_size(owner->name_len, SHOWN_MAX), owner->name,
                           owner->n_views);
-    if (fanout->n_views >= options->max_views && !drop_idle(fanout, NULL))
+    if (fanout->n_views - n_left >= options->max_views && !drop_idle(fanout, NULL))
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "this node serves %zu different selections of types and namespaces, "
                           "which is its limit (limits.max_views): try again later",

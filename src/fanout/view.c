@@ -409,19 +409,20 @@ make_view(udpai_topic *topic,
 }
 
 udpa_err
-udpai_view_get(udpai_topic *topic,
-               const udpai_subscriber *subscriber,
+udpai_view_get(const udpai_subscription *subscription,
                const udpai_str *prefixes,
                size_t n_prefixes,
                udpai_view **ret_view,
                udpa_error **ret_error)
 {
+    udpai_topic *topic = subscription->topic;
+    const udpai_subscriber *subscriber = subscription->subscriber;
     udpai_view *view = find_view(topic, subscriber, prefixes, n_prefixes);
     if (view) {
         udpai_timer_cancel(&view->linger);
         udpai_list_remove(&view->in_idle);
     } else {
-        udpa_err err = udpai_quota_make_room(topic->fanout, subscriber->owner, ret_error);
+        udpa_err err = udpai_quota_make_room(subscription, ret_error);
         if (err != UDPA_OK)
             return err;
         view = make_view(topic, subscriber, prefixes, n_prefixes);
@@ -436,6 +437,10 @@ void
 udpai_view_idle(udpai_view *view)
 {
     udpai_fanout *fanout = view->topic->fanout;
+    if (udpai_quota_is_exceeded(fanout, view->owner)) {
+        udpai_view_free(view);
+        return;
+    }
     udpai_list_append(&fanout->idle_views, &view->in_idle);
     udpai_timer_set(fanout->wheel, &view->linger,
                     fanout->wheel->now_ms + fanout->options.view_linger_ms);

@@ -176,8 +176,7 @@ udpai_subscription_reselect(udpai_subscription *subscription, bool tell, udpa_er
         for (size_t i = 0; i < n; i++)
             prefixes[i] = udpai_bytes_view(subscription->prefixes.items[i]);
         n = udpai_prefix_minimal_cover(prefixes, n);
-        udpa_err err = udpai_view_get(subscription->topic, subscription->subscriber, prefixes, n,
-                                      &view, ret_error);
+        udpa_err err = udpai_view_get(subscription, prefixes, n, &view, ret_error);
         if (err != UDPA_OK)
             return err;
     }

@@ -96,6 +96,8 @@ test_there_are_so_many_views(void **state)
     assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("com"), NULL),
                      UDPA_ERR_LIMIT);
     assert_false(udpai_subscription_has_wildcard(subscription));
+    fanout_open(&three, bed);
+    fanout_wildcard(&three, "CDS", "com.acme");
     subscription = fanout_of(&two, "CDS");
     assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("org"), NULL),
                      UDPA_ERR_LIMIT);
@@ -103,6 +105,7 @@ test_there_are_so_many_views(void **state)
     assert_all(&two, "CDS[a=1]");
     fanout_close(&one);
     fanout_close(&two);
+    fanout_close(&three);
 }
 
 /* What one peer makes in many streams counts for it alone; what others share with it, too. */
@@ -135,6 +138,39 @@ test_one_peer_makes_so_many_views(void **state)
     fanout_close(&one);
     fanout_close(&two);
     fanout_close(&three);
+}
+
+/* Who has as many as there may be may still ask for less, or for another: no view more. */
+static void
+test_a_change_of_the_selection_is_no_view_more(void **state)
+{
+    fanout_bed *bed = *state;
+    bed->options.max_views = 3;
+    bed->options.max_views_per_owner = 2;
+    bed->options.view_linger_ms = 100000;
+    fanout_bed_restart(bed);
+    fanout_change(bed, "+CDS/a=1 +CDS//org/x=1");
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    assert_ok(udpai_subscriber_set_owner(&one.subscriber, UDPAI_STR("edge")));
+    fanout_wildcard(&two, "CDS", "com");
+    fanout_wildcard(&one, "EDS", "com");
+    fanout_wildcard(&one, "CDS", "org");
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 3);
+    assert_all(&one, "CDS[a=1 /org/x=1]");
+    fanout_drop_wildcard(&one, "CDS", "com.acme");
+    fanout_wildcard(&two, "CDS", "org"); /* it makes one for all */
+    fanout_drop_wildcard(&two, "CDS", "com");
+    fanout_wildcard(&two, "EDS", "org");
+    /* One that others use still is one more. */
+    udpai_subscription *subscription = fanout_of(&two, "CDS");
+    assert_int_equal(udpai_subscribe_wildcard(subscription, UDPAI_STR("net"), NULL),
+                     UDPA_ERR_LIMIT);
+    fanout_change(bed, "+CDS//org/y=1");
+    assert_all(&one, "CDS[/org/y=1]");
+    fanout_close(&one);
+    fanout_close(&two);
 }
 
 /* Who goes from selection to selection does not wait for those that are only kept for a while. */
@@ -420,6 +456,7 @@ main(void)
         fanout_test(test_an_unused_view_lingers),
         fanout_test(test_there_are_so_many_views),
         fanout_test(test_one_peer_makes_so_many_views),
+        fanout_test(test_a_change_of_the_selection_is_no_view_more),
         fanout_test(test_idle_views_make_room),
         fanout_test(test_a_resource_may_be_in_very_many_views),
         fanout_test(test_prefixes_end_at_borders),

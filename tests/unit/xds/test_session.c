@@ -39,7 +39,7 @@ setup_small(void **state)
     fixture *self = calloc(1, sizeof(*self));
     udpai_hub_options options = fake_hub_options();
     options.fanout.max_names = 100;
-    options.fanout.max_views = 2; /* of one namespace, on the way to the one of both */
+    options.fanout.max_views = 1; /* that of one namespace gives way to the one of both */
     options.fanout.tombstones_min = 4;
     options.fanout.response_bytes = 2000;
     xds_world_init_with(&self->world, &options);
