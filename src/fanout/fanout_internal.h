@@ -318,8 +318,9 @@ udpai_held_state udpai_held_match(udpai_subscription *subscription, const udpa_r
 void udpai_held_drop_all(udpai_subscription *subscription);
 /* Whatever it said it holds of this name: it wants it sent. */
 void udpai_held_forget(udpai_subscription *subscription, udpai_str name);
-/* Forgets what the subscription does not select any more. */
-void udpai_held_forget_uncovered(udpai_subscription *subscription);
+/* Forgets what the subscription does not select any more. After UDPA_ERR_NOMEM it must begin anew.
+ */
+udpa_err udpai_held_forget_uncovered(udpai_subscription *subscription);
 /* It may hold something of this name: once it is certain that there is nothing, it is told. Without
  * memory, or room for it, it is not. */
 void udpai_held_suspect(udpai_subscription *subscription, udpai_str name);

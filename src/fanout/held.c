@@ -109,9 +109,10 @@ udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
 
 /* Who has given a wildcard back keeps nothing of it, so that it must be sent again if it is asked
  * for again. */
-void
+udpa_err
 udpai_held_forget_uncovered(udpai_subscription *subscription)
 {
+    udpa_err err = UDPA_OK;
     udpai_map kept;
     udpai_map_init(&kept, subscription->held.key);
     size_t at = 0;
@@ -121,11 +122,15 @@ udpai_held_forget_uncovered(udpai_subscription *subscription)
         bool stays = is_ahead(subscription, held) ||
                      udpai_subscription_covers(subscription, name) ||
                      udpai_subscription_has_name(subscription, name);
-        if (!stays || !udpai_map_add(&kept, held))
-            free_held(subscription, held);
+        if (stays && udpai_map_add(&kept, held))
+            continue;
+        if (stays)
+            err = UDPA_ERR_NOMEM;
+        free_held(subscription, held);
     }
     udpai_map_done(&subscription->held);
     subscription->held = kept;
+    return err;
 }
 
 udpa_err

@@ -275,8 +275,8 @@ udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str prefix)
     if (index == subscription->prefixes.n)
         return UDPA_OK;
     forget_prefix(subscription, index);
-    udpai_held_forget_uncovered(subscription);
-    return udpai_subscription_reselect(subscription, false, NULL);
+    udpa_err err = udpai_held_forget_uncovered(subscription);
+    return err == UDPA_OK ? udpai_subscription_reselect(subscription, false, NULL) : err;
 }
 
 udpa_err
@@ -284,8 +284,8 @@ udpai_unsubscribe_all_wildcards(udpai_subscription *subscription)
 {
     while (subscription->prefixes.n)
         forget_prefix(subscription, subscription->prefixes.n - 1);
-    udpai_held_forget_uncovered(subscription);
-    return udpai_subscription_reselect(subscription, false, NULL);
+    udpa_err err = udpai_held_forget_uncovered(subscription);
+    return err == UDPA_OK ? udpai_subscription_reselect(subscription, false, NULL) : err;
 }
 
 bool

@@ -254,6 +254,41 @@ test_what_is_held_ahead_waits(void **state)
     fanout_close(&one);
 }
 
+/* False: it failed, and said so. */
+static bool
+give_all_back(fanout_bed *bed, long n_allocations)
+{
+    fanout_settle(bed);
+    udpai_subscription *subscription = begin(bed);
+    fanout_wildcard(&one, "CDS", "org");
+    udpai_subscription_hold_ahead(subscription, true);
+    assert_ok(
+        udpai_subscription_hold_version(subscription, UDPAI_STR("com.acme/gone"), UDPAI_STR("1")));
+    udpai_alloc_fail_after(n_allocations);
+    udpa_err err = udpai_unsubscribe_all_wildcards(subscription);
+    udpai_alloc_fail_after(-1);
+    if (err == UDPA_OK) {
+        udpai_subscription_hold_ahead(subscription, false);
+        fanout_wildcard(&one, "CDS", "com.acme");
+        assert_all(&one, "CDS[-gone]");
+    } else {
+        assert_int_equal(err, UDPA_ERR_NOMEM);
+    }
+    fanout_close(&one);
+    bed->interest[0] = '\0';
+    return err == UDPA_OK;
+}
+
+/* What was sent ahead of the next Subscribe is not lost in silence. */
+static void
+test_wildcards_are_given_back_without_memory(void **state)
+{
+    long n = 0;
+    while (!give_all_back(*state, n))
+        assert_true(++n < 100);
+    assert_true(n > 0);
+}
+
 int
 main(void)
 {
@@ -270,6 +305,7 @@ main(void)
         fanout_test(test_so_much_may_be_held),
         fanout_test(test_so_much_text_may_be_held),
         fanout_test(test_what_is_held_ahead_waits),
+        fanout_test(test_wildcards_are_given_back_without_memory),
     };
     return cmocka_run_group_tests_name("held", tests, NULL, NULL);
 }
