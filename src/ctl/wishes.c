@@ -54,9 +54,10 @@ udpai_ctl_wish_name(udpai_ctl_wish *wish, const char *name, const char *name_spa
     udpa_err err = add_name(wish, udpai_ctl_full_name(name, name_space));
     if (err != UDPA_OK || !udpai_ctl_may_be_id(name, name_space))
         return err;
-    if (!udpai_vector_push(&wish->seconds, wish->names.n))
-        return UDPA_ERR_NOMEM;
-    return add_name(wish, name_of_id(name, name_space));
+    err = add_name(wish, name_of_id(name, name_space));
+    if (err == UDPA_OK && !udpai_vector_push(&wish->seconds, wish->names.n - 1))
+        err = UDPA_ERR_NOMEM;
+    return err;
 }
 
 bool

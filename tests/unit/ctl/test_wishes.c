@@ -80,6 +80,10 @@ wish(void *context)
     udpa_err err = made ? udpai_ctl_wish_name(made, "prod/a", "local") : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
         err = udpai_ctl_wish_full_name(made, "com.acme/a");
+    udpai_ctl_found found;
+    udpai_ctl_found_begin(&found);
+    udpai_ctl_wishes_decide(&wishes, &found); /* commands do it in any case */
+    udpai_ctl_found_done(&found);
     udpai_ctl_wishes_done(&wishes);
     return err;
 }
