@@ -11,6 +11,7 @@
 #define TIMEOUT_MS 30000
 /* Listeners take in messages of 4 MiB; a part of that is left for what stands around payloads. */
 #define PUBLISH_MAX_BYTES ((size_t)3584 * 1024)
+#define NAME_FIELD_BYTES 3 /* at most, around a name that is removed */
 /* To one source, without a receipt yet. Ours take in as many before they stop reading; a session
  * could not queue any number. */
 #define UNDER_WAY_MAX 64
@@ -261,6 +262,8 @@ check(const udpa_publish_options *options, udpa_error **ret_error)
     size_t size = 0;
     for (size_t i = 0; i < options->n_resources; i++)
         size += udpai_resource_footprint(options->resources[i]);
+    for (size_t i = 0; i < options->n_removed_names; i++)
+        size += strlen(options->removed_names[i]) + NAME_FIELD_BYTES;
     if (size > PUBLISH_MAX_BYTES)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "%zu bytes are more than the %zu that one publication may have: publish "

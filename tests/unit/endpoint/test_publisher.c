@@ -526,6 +526,31 @@ test_too_large(void **state)
     pair_end(&pair);
 }
 
+/* Names that are removed count as well: what no listener takes in would be sent again and again. */
+static void
+test_too_many_removals(void **state)
+{
+    (void)state;
+    static const char *names[100000];
+    test_pair pair;
+    test_receipt receipt = {0};
+    udpa_publish_options options = UDPA_PUBLISH_OPTIONS_INIT;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++)
+        names[i] = "com.acme/a-name-of-which-a-hundred-thousand-are-too-many";
+    options.removed_names = names;
+    options.n_removed_names = UDPAI_ARRAY_LEN(names);
+    options.removed_type_url = TEST_TYPE;
+    options.receipt = receipt_fn;
+    options.userdata = &receipt;
+    pair_begin(&pair);
+    pair_dial(&pair, 1, NULL);
+    assert_int_equal(udpa_publish(pair.client, &options, &error), UDPA_ERR_LIMIT);
+    assert_non_null(strstr(udpa_error_message(error), "publish in parts"));
+    pair_end(&pair);
+    assert_int_equal(receipt.n_receipts, 0);
+}
+
 /* ---- what a node remembers of who has published ---- */
 
 struct memory {
@@ -596,6 +621,7 @@ main(void)
         cmocka_unit_test(test_cut_with_many_under_way),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_too_many_removals),
         cmocka_unit_test(test_a_node_forgets_who_has_nothing),
     };
     return cmocka_run_group_tests_name("endpoint publisher", tests, NULL, NULL);
