@@ -9,6 +9,7 @@
 #include "model/name.h"
 
 #define TIMEOUT_MS 30000
+#define TIMEOUT_MAX_MS ((uint64_t)1 << 40) /* for ever, to whoever says so; a time can be added */
 /* Listeners take in messages of 4 MiB; a part of that is left for what stands around payloads. */
 #define PUBLISH_MAX_BYTES ((size_t)3584 * 1024)
 #define NAME_FIELD_BYTES 3 /* at most, around a name that is removed */
@@ -338,6 +339,8 @@ udpa_publish(udpa_endpoint *endpoint, const udpa_publish_options *options, udpa_
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     publishing->outlet = outlet;
     publishing->timeout_ms = options->timeout_ms ? options->timeout_ms : TIMEOUT_MS;
+    if (publishing->timeout_ms > TIMEOUT_MAX_MS)
+        publishing->timeout_ms = TIMEOUT_MAX_MS;
     publishing->receipt = options->receipt;
     publishing->userdata = options->userdata;
     udpai_list_init(&publishing->node);

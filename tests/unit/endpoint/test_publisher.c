@@ -361,6 +361,23 @@ test_many_before_there_is_a_connection(void **state)
     pair_end(&pair);
 }
 
+/* As long as it takes: that is a time like any other. */
+static void
+test_a_receipt_is_waited_for_for_ever(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_ear ear = {0};
+    test_crowd crowd = {0};
+    pair_begin(&pair);
+    pair_both(&pair, NULL, NULL);
+    ear_open(&ear, &pair, pair.server, NULL);
+    crowd_publish(&crowd, pair.client, 0, 1, UINT64_MAX);
+    pair_run_until(&pair, &crowd.n_receipts, 1);
+    assert_int_equal(crowd.n_late + crowd.n_refused, 0);
+    pair_end(&pair);
+}
+
 /* Publishes so many, and waits until each has ended. */
 static void
 publish_in_vain(test_crowd *crowd, test_pair *pair, unsigned n)
@@ -616,6 +633,7 @@ main(void)
         cmocka_unit_test(test_publishing_while_it_is_closed),
         cmocka_unit_test(test_closing_inside_a_receipt),
         cmocka_unit_test(test_many_before_there_is_a_connection),
+        cmocka_unit_test(test_a_receipt_is_waited_for_for_ever),
         cmocka_unit_test(test_many_without_receipts),
         cmocka_unit_test(test_late_receipt_is_ignored),
         cmocka_unit_test(test_cut_with_many_under_way),
