@@ -24,12 +24,6 @@ asked_key(const void *item)
 
 /* ---- what waits to be written ---- */
 
-static bool
-is_unread(const udpai_udpa *udpa)
-{
-    return udpa->answer_bytes > UDPAI_ANSWERS_PAUSE_BYTES;
-}
-
 static void
 start_patience(udpai_udpa *udpa)
 {
@@ -43,11 +37,11 @@ udpai_udpa_pace(udpai_udpa *udpa)
     const udpai_hub_options *options = udpai_hub_settings(udpa->session.hub);
     bool has_enough = udpa->n_unjudged >= options->max_unjudged ||
                       udpa->unjudged_bytes >= options->max_unjudged_bytes;
-    if (!is_unread(udpa))
+    if (!udpai_udpa_is_unread(udpa))
         udpai_timer_cancel(&udpa->unread);
     else if (!udpai_timer_is_set(&udpa->unread))
         start_patience(udpa);
-    udpai_session_pause(&udpa->session, has_enough || is_unread(udpa));
+    udpai_session_pause(&udpa->session, has_enough || udpai_udpa_is_unread(udpa));
 }
 
 static void

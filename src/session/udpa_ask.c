@@ -213,8 +213,10 @@ udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication)
 {
     udpa->n_unjudged--;
     udpa->unjudged_bytes -= publication->size_bytes;
+    size_t texts_max =
+        udpai_udpa_is_unread(udpa) ? UDPAI_LATE_RECEIPT_TEXTS_MAX : UDPAI_RECEIPT_TEXTS_MAX;
     if (publication->receipt_required)
-        (void)udpai_udpa_answer(udpa, udpai_receipt_compose(publication));
+        (void)udpai_udpa_answer(udpa, udpai_receipt_compose(publication, texts_max));
     udpai_udpa_pace(udpa);
 }
 

@@ -49,6 +49,9 @@ typedef struct udpai_sent {
 #define UDPAI_ANSWERS_PAUSE_BYTES ((size_t)1 << 20)
 #define UDPAI_ANSWERS_PATIENCE_MS 60000
 #define UDPAI_ANSWERS_MAX_BYTES ((size_t)8 << 20)
+/* A receipt that joins so many says little of each refusal: what a peer may have waiting to be
+ * judged can be judged at once, before any of it can be written to a peer that reads. */
+#define UDPAI_LATE_RECEIPT_TEXTS_MAX ((size_t)64 << 10)
 
 struct udpai_udpa {
     udpai_session session;
@@ -85,6 +88,14 @@ udpa_err udpai_udpa_send(udpai_udpa *udpa, udpa_bytes *message);
 udpa_err udpai_udpa_send_publication(udpai_udpa *udpa, udpa_bytes *message, uint64_t nonce);
 /* The same of one that the peer makes us send. */
 udpa_err udpai_udpa_answer(udpai_udpa *udpa, udpa_bytes *message);
+
+/* Do so many answers wait that no more is read? */
+static inline bool
+udpai_udpa_is_unread(const udpai_udpa *udpa)
+{
+    return udpa->answer_bytes > UDPAI_ANSWERS_PAUSE_BYTES;
+}
+
 /* Reads on, or not: not while too much that was read waits to be judged, or too much that was
  * answered to be written. */
 void udpai_udpa_pace(udpai_udpa *udpa);

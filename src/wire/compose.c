@@ -4,9 +4,7 @@
 #include "base/utf8.h"
 #include "model/name.h"
 
-/* Receipts, in bytes and texts. */
-#define RECEIPT_WITH_TEXTS_MAX ((size_t)1 << 20)
-#define FULL_TEXTS 64
+/* Receipts: of what there is for all texts, a quarter is for whole ones if not all can be whole. */
 #define FULL_TEXT_MAX 4096
 #define SHORT_TEXT_MAX 64
 
@@ -238,6 +236,7 @@ typedef enum receipt_detail {
 typedef struct receipt_plan {
     const udpai_publication *judged;
     receipt_detail detail;
+    size_t n_full_texts; /* if others are short */
 } receipt_plan;
 
 /* `in_short`: what is said beyond the first ones, if not all can be said. */
@@ -245,13 +244,14 @@ static void
 put_error(udpai_proto_writer *writer,
           const udpa_error *error,
           udpai_str in_short,
-          receipt_detail detail,
+          const receipt_plan *plan,
           size_t *n_texts)
 {
     udpai_str text = {0};
-    if (detail == RECEIPT_FULL_TEXTS || (detail == RECEIPT_SHORT_TEXTS && *n_texts < FULL_TEXTS))
+    if (plan->detail == RECEIPT_FULL_TEXTS ||
+        (plan->detail == RECEIPT_SHORT_TEXTS && *n_texts < plan->n_full_texts))
         text = udpai_utf8_cut(udpai_str_from(udpa_error_message(error)), FULL_TEXT_MAX);
-    else if (detail == RECEIPT_SHORT_TEXTS)
+    else if (plan->detail == RECEIPT_SHORT_TEXTS)
         text = in_short;
     ++*n_texts;
     put_status(writer, 2, udpa_err_to_grpc(udpa_error_code(error)), text);
@@ -272,15 +272,15 @@ put_receipt(udpai_proto_writer *writer, const void *what)
         if (error)
             put_error(writer, error,
                       udpai_utf8_cut(udpai_str_from(udpa_error_message(error)), SHORT_TEXT_MAX),
-                      plan->detail, &n_texts);
+                      plan, &n_texts);
         else
             put_status(writer, 2, 0, (udpai_str){0});
     }
     for (size_t i = 0; i < judged->removals.n; i++) {
         const udpai_removal *removal = &judged->removals.items[i];
         if (removal->error)
-            put_error(writer, removal->error, udpai_utf8_cut(removal->name, UDPAI_NAME_MAX),
-                      plan->detail, &n_texts);
+            put_error(writer, removal->error, udpai_utf8_cut(removal->name, UDPAI_NAME_MAX), plan,
+                      &n_texts);
     }
 }
 
@@ -303,13 +303,13 @@ udpai_subscription_error_compose(const udpai_subscription_message *subscription)
 }
 
 udpa_bytes *
-udpai_receipt_compose(const udpai_publication *judged)
+udpai_receipt_compose(const udpai_publication *judged, size_t texts_max)
 {
-    receipt_plan plan = {judged, RECEIPT_FULL_TEXTS};
+    receipt_plan plan = {judged, RECEIPT_FULL_TEXTS, texts_max / 4 / FULL_TEXT_MAX};
     for (; plan.detail > RECEIPT_CODES; plan.detail--) {
         udpai_proto_writer size = {0};
         put_receipt(&size, &plan);
-        if (size.size <= RECEIPT_WITH_TEXTS_MAX)
+        if (size.size <= texts_max)
             break;
     }
     return compose_field(MESSAGE_RECEIPT, put_receipt, &plan);

@@ -51,9 +51,12 @@ size_t udpai_publish_item_size(const udpai_publish_item *item);
 udpa_bytes *udpai_subscribe_compose(const udpai_subscription_message *subscription);
 udpa_bytes *udpai_unsubscribe_compose(const udpai_subscription_message *subscription);
 udpa_bytes *udpai_subscription_error_compose(const udpai_subscription_message *subscription);
-/* Above 1 MiB with all that is to be said of each refusal, it is short beyond the first ones; above
- * it still, a receipt holds codes alone: at most 4 bytes for each entry and refused removal. */
-udpa_bytes *udpai_receipt_compose(const udpai_publication *judged);
+/* Above `texts_max` bytes with all that is to be said of each refusal, it is short beyond the first
+ * ones; above it still, a receipt holds codes alone: at most 4 bytes for each entry and refused
+ * removal. */
+udpa_bytes *udpai_receipt_compose(const udpai_publication *judged, size_t texts_max);
+/* Of one that can always be taken. */
+#define UDPAI_RECEIPT_TEXTS_MAX ((size_t)1 << 20)
 /* The Node that begins a stream. */
 udpa_bytes *udpai_node_compose(const udpai_node_info *info);
 

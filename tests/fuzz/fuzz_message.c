@@ -97,7 +97,8 @@ check_publication(const udpai_publication *publication, size_t size)
     FUZZ_CHECK(publication->entries.n + publication->removals.n <= size / 2);
     for (size_t i = 0; i < publication->entries.n; i++)
         check_entry(&publication->entries.items[i]);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *receipt = udpai_receipt_compose(publication);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *receipt = udpai_receipt_compose(publication, UDPAI_RECEIPT_TEXTS_MAX);
     FUZZ_CHECK(receipt);
     udpai_decoder decoder;
     udpai_decoder_init(&decoder);

@@ -2,6 +2,8 @@
 /* Life of a session: who speaks first, what is made of the Node, how it ends. */
 #include "session_test.h"
 
+#include <stdio.h>
+
 #include "model/name.h"
 #include "session/udpa_internal.h"
 
@@ -447,6 +449,43 @@ answers_are_bounded_in_bytes(void **state)
     assert_in_range(n, 500, 900);
 }
 
+/* Judges the oldest publication: the app has much to say against every resource. */
+static void
+refuse_at_length(void)
+{
+    static char text[4000];
+    memset(text, 'x', sizeof(text) - 1);
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_PUBLICATION);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+    order->session = report->session;
+    order->publication = UDPAI_TAKE(report->publication);
+    for (size_t i = 0; i < order->publication->entries.n; i++)
+        order->publication->entries.items[i].error =
+            udpa_error_new(UDPA_ERR_INVAL, NULL, "%s", text);
+    udpai_report_free(report);
+    udpai_hub_order(hub.hub, order);
+}
+
+/* What may wait to be judged is judged at once: who reads is not ended for it. */
+static void
+judgements_at_once_are_no_fault_of_who_reads(void **state)
+{
+    (void)state;
+    char what[64 * 20 + 2] = "";
+    for (int i = 0; i < 64; i++)
+        snprintf(what + strlen(what), sizeof(what) - strlen(what), "C:com.acme/%d=1 ", i);
+    what[strlen(what)] = '?';
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    for (int i = 0; i < 64; i++)
+        peer_publish(&peer, "C", "n", what);
+    for (int i = 0; i < 64; i++)
+        refuse_at_length();
+    assert_false(peer.stream.is_finished);
+    write_all();
+    assert_false(peer.stream.is_paused);
+    peer_close(&peer);
+}
+
 /* Two that do not read on because the other one does not would wait for ever. */
 static void
 patience_with_who_does_not_read_ends(void **state)
@@ -577,6 +616,7 @@ main(void)
         cmocka_unit_test_setup_teardown(who_does_not_read_is_not_read, begin, end),
         cmocka_unit_test_setup_teardown(pauses_compose, begin, end),
         cmocka_unit_test_setup_teardown(answers_are_bounded_in_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(judgements_at_once_are_no_fault_of_who_reads, begin, end),
         cmocka_unit_test_setup_teardown(patience_with_who_does_not_read_ends, begin, end),
         cmocka_unit_test_setup_teardown(what_we_ask_for_pauses_nothing, begin, end),
         cmocka_unit_test_setup_teardown(a_refusal_does_not_echo_all_of_it, begin, end),

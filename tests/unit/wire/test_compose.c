@@ -315,7 +315,8 @@ receipt_of_what_was_applied_is_empty(void **state)
 {
     (void)state;
     UDPA_AUTO(udpai_publication_free) udpai_publication *publication = make_publication();
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_receipt_compose(publication);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *bytes = udpai_receipt_compose(publication, UDPAI_RECEIPT_TEXTS_MAX);
     udpai_str expected = W_MESSAGE(M_RECEIPT, W_TEXT(1, "their nonce"));
     assert_true(udpai_str_eq(udpai_bytes_view(bytes), expected));
 }
@@ -327,7 +328,7 @@ receipt_names_each_entry_in_order(void **state)
     UDPA_AUTO(udpai_publication_free) udpai_publication *publication = make_publication();
     udpai_publication_refuse(&publication->entries.items[1].error,
                              udpa_error_new(UDPA_ERR_DENIED, NULL, "not yours"));
-    pb_message *message = unpack(udpai_receipt_compose(publication));
+    pb_message *message = unpack(udpai_receipt_compose(publication, UDPAI_RECEIPT_TEXTS_MAX));
     const Udpa__Service__Discovery__V1__Receipt *receipt = message->receipt;
     assert_string_equal(receipt->nonce, "their nonce");
     assert_int_equal(receipt->n_error_detail, 3);
@@ -347,7 +348,7 @@ receipt_names_refused_removals(void **state)
     UDPA_AUTO(udpai_publication_free) udpai_publication *publication = make_publication();
     udpai_publication_refuse(&publication->removals.items[1].error,
                              udpa_error_new(UDPA_ERR_DENIED, NULL, "'com.acme/y' is not yours"));
-    pb_message *message = unpack(udpai_receipt_compose(publication));
+    pb_message *message = unpack(udpai_receipt_compose(publication, UDPAI_RECEIPT_TEXTS_MAX));
     assert_int_equal(message->receipt->n_error_detail, 4);
     assert_int_equal(message->receipt->error_detail[2]->code, 0);
     assert_int_equal(message->receipt->error_detail[3]->code, 7);
@@ -371,7 +372,7 @@ refuse_all(size_t n_entries, size_t n_removals, size_t text_len, size_t *ret_siz
         assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/x")));
         publication->removals.items[i].error = udpa_error_ref(error);
     }
-    udpa_bytes *bytes = udpai_receipt_compose(publication);
+    udpa_bytes *bytes = udpai_receipt_compose(publication, UDPAI_RECEIPT_TEXTS_MAX);
     assert_non_null(bytes);
     *ret_size = udpa_bytes_size(bytes);
     return unpack(bytes);
@@ -420,7 +421,8 @@ compose_all(void *context)
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *a = udpai_subscribe_compose(&full);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *b = udpai_unsubscribe_compose(&full);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *c = udpai_subscription_error_compose(&full);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *d = udpai_receipt_compose(publication);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *d = udpai_receipt_compose(publication, UDPAI_RECEIPT_TEXTS_MAX);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *e = udpai_publish_compose(&(udpai_publish_plan){0});
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *f = udpai_publish_compose_whole(&(udpai_publish_plan){0}, 1);
