@@ -119,6 +119,7 @@ udpai_plan_xds(udpai_plan *plan)
     udpa_err err = plan_audiences(plan);
     if (err != UDPA_OK)
         return err;
+    plan->xds.removal_patience_ms = UDPAI_XDS_REMOVAL_PATIENCE_MS;
     udpai_xds_shim_init(&plan->xds);
     return plan_methods(plan);
 }

@@ -63,6 +63,9 @@ typedef struct udpai_subscriber_ops {
     /* Something may have to be sent: call udpai_subscriber_next() before long. Called once, then
      * not again until next() has found nothing. */
     void (*wake)(udpai_subscriber *subscriber);
+    /* May the subscriber be told now what of this type is gone? If not, its owner sees to it that
+     * it is asked again, by udpai_subscriber_next(). NULL: always. May not call back. */
+    bool (*may_remove)(udpai_subscriber *subscriber, udpai_subscription *subscription);
 } udpai_subscriber_ops;
 
 /* How a subscriber takes the types it subscribes to. */

@@ -120,6 +120,12 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
     return UDPA_OK;
 }
 
+static bool
+may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription)
+{
+    return !subscriber->ops->may_remove || subscriber->ops->may_remove(subscriber, subscription);
+}
+
 static udpa_err
 removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delivery)
 {
@@ -130,7 +136,8 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
             return err;
     }
     uint64_t limit = limit_for_removals(subscriber, subscription);
-    while (!delivery->body && udpai_pending_removal(subscription) <= limit) {
+    while (!delivery->body && udpai_pending_removal(subscription) <= limit &&
+           may_remove(subscriber, subscription)) {
         subscription->n_removals_deferred = 0;
         udpai_body *body = NULL;
         uint64_t since = subscription->cursor.low;

@@ -18,7 +18,10 @@ on_wake(udpai_subscriber *subscriber)
     udpai_session_ready(&UDPAI_CONTAINER_OF(subscriber, udpai_xds, subscriber)->session);
 }
 
-static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
+static const udpai_subscriber_ops subscriber_ops = {
+    .wake = on_wake,
+    .may_remove = udpai_xds_may_remove,
+};
 
 udpa_err
 udpai_xds_begin(udpai_session **ret_session,
@@ -38,6 +41,7 @@ udpai_xds_begin(udpai_session **ret_session,
     xds->protocol = protocol;
     xds->shim = method->shim;
     xds->type_url = method->type_url;
+    udpai_xds_removals_init(xds);
     *ret_session = &xds->session;
     /* Any renderer will do until the first request says which. */
     err = udpai_session_init_subscriber(&xds->session, &xds->subscriber, &subscriber_ops,
@@ -53,6 +57,7 @@ udpai_xds_free(udpai_session *session)
     udpai_xds *xds = udpai_xds_of(session);
     for (size_t i = 0; i < xds->subscriber.subscriptions.n; i++)
         udpai_xds_type_free(udpai_xds_type_of(xds->subscriber.subscriptions.items[i]));
+    udpai_xds_removals_done(xds);
     udpai_subscriber_done(&xds->subscriber);
     udpai_body_unref(xds->writing);
     udpai_node_info_unref(xds->peer);
@@ -175,6 +180,7 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
     if (!subscription)
         return UDPA_ERR_NOMEM;
     udpai_xds_note_answer(udpai_xds_type_of(subscription), request);
+    udpai_xds_removals_answered(xds);
     return xds->protocol->subscribe(xds, subscription, request, is_first, ret_error);
 }
 

@@ -24,12 +24,17 @@ typedef struct udpai_xds_method {
     udpai_xds_shim *shim;
 } udpai_xds_method;
 
+#define UDPAI_XDS_REMOVAL_PATIENCE_MS 5000
+
 /* Two of the aggregated service, three for each of eight types, one of VHDS, one of LEDS. */
 #define UDPAI_XDS_METHODS 28
 
 struct udpai_xds_shim {
     udpai_xds_audience *audiences; /* who matches none is refused */
     size_t n_audiences;            /* at least one */
+    /* What is gone is told when what may refer to it was acknowledged, or after so long; 0: at
+     * once. */
+    uint64_t removal_patience_ms;
     /* Of warnings about states of the world that have grown too large to send often, and about
      * clients that nobody has foreseen. */
     udpai_log_limit large_states, strangers;

@@ -34,6 +34,7 @@ typedef struct udpai_xds_type {
     UDPAI_VECTOR(udpa_bytes *) unnameable; /* to be answered as missing */
     udpai_list in_flight;                  /* oldest first */
     size_t n_in_flight;
+    uint64_t held_until_ms; /* removals are held back so long; 0: they are not */
     /* For status. */
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     size_t n_hidden; /* in the last response */
@@ -75,8 +76,9 @@ struct udpai_xds {
     udpai_str type_url;                 /* the only one; empty: each request says */
     udpai_node_info *peer;              /* NULL until it has said who it is */
     uint64_t last_nonce;
-    udpai_body *writing; /* what the last message borrows from */
-    size_t n_unnameable; /* over all types */
+    udpai_timer patience; /* set: removals are held back */
+    udpai_body *writing;  /* what the last message borrows from */
+    size_t n_unnameable;  /* over all types */
 };
 
 static inline udpai_xds *
@@ -126,6 +128,13 @@ udpa_err udpai_xds_subscribe_name(udpai_xds *xds,
 void udpai_xds_note_sent(udpai_subscription *subscription, uint64_t nonce, udpai_body *body);
 void udpai_xds_note_answer(udpai_xds_type *type, const udpai_xds_request *request);
 void udpai_xds_type_free(udpai_xds_type *type);
+
+/* removals.c: what is gone is told after what may refer to it */
+void udpai_xds_removals_init(udpai_xds *xds);
+void udpai_xds_removals_done(udpai_xds *xds);
+bool udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription);
+/* A response was answered. */
+void udpai_xds_removals_answered(udpai_xds *xds);
 
 /* warming.c */
 /* After a response with clusters or listeners: what a client waits for again with them goes out. */

@@ -409,6 +409,7 @@ begin(bed *self, uint8_t kind)
     self->audience.n_namespaces = 1;
     self->shim.audiences = &self->audience;
     self->shim.n_audiences = 1;
+    self->shim.removal_patience_ms = kind & 16 ? 1000 : 0;
     udpai_xds_shim_init(&self->shim);
     if (kind & 8)
         settle(self, 4);
@@ -443,13 +444,23 @@ check_end(const client *one)
 }
 
 static void
+come_to_rest(bed *self)
+{
+    run(self);
+    for (int i = 0; self->clients[0].stream.is_writing || self->clients[1].stream.is_writing; i++) {
+        FUZZ_CHECK(i < 10000);
+        complete(self, &self->clients[i & 1]);
+    }
+}
+
+static void
 end(bed *self)
 {
     settle(self, 4);
-    run(self);
-    for (int i = 0; self->clients[0].stream.is_writing || self->clients[1].stream.is_writing; i++) {
-        FUZZ_CHECK(i < 10000); /* it comes to rest */
-        complete(self, &self->clients[i & 1]);
+    come_to_rest(self);
+    for (size_t type = 0; type < N_TYPES; type++) { /* removals that wait for answers */
+        fake_hub_advance(&self->hub, self->shim.removal_patience_ms);
+        come_to_rest(self);
     }
     for (size_t i = 0; i < 2; i++) {
         check_end(&self->clients[i]);

@@ -219,6 +219,84 @@ no_route_leads_nowhere(void **state)
     }
 }
 
+/* ---- what is gone waits for acknowledgements ---- */
+
+static void
+begin_patiently(fixture *self)
+{
+    static const char *const asked[] = {"CDS", "EDS", "LDS", "RDS"};
+    begin(self);
+    self->world.shim.removal_patience_ms = 5000;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(asked); i++) {
+        xds_ack(&self->delta, asked[i]);
+        xds_ack(&self->sotw, asked[i]);
+    }
+    xds_change(&self->world, "+CDS/b=1# +RDS/r=to-b -CDS/a");
+    expect(self, "CDS[b] RDS[r]", "CDS[a b] RDS[r]");
+}
+
+static void
+a_cluster_goes_when_the_routes_are_acknowledged(void **state)
+{
+    fixture *self = *state;
+    xds_client *const clients[] = {&self->delta, &self->sotw};
+    begin_patiently(self);
+    for (size_t i = 0; i < 2; i++) {
+        xds_ack(clients[i], "CDS");
+        xds_expect(clients[i], "");
+        xds_ack(clients[i], "RDS");
+        xds_expect(clients[i], i ? "CDS[b]" : "CDS[-a]");
+    }
+}
+
+static void
+a_refusal_is_an_answer_too(void **state)
+{
+    fixture *self = *state;
+    begin_patiently(self);
+    xds_nack(&self->delta, "RDS", "no");
+    xds_nack(&self->sotw, "RDS", "no");
+    expect(self, "CDS[-a]", "CDS[b]");
+}
+
+static void
+who_does_not_answer_is_not_waited_for_for_ever(void **state)
+{
+    fixture *self = *state;
+    begin_patiently(self);
+    fake_hub_advance(&self->world.hub, 4999);
+    expect(self, "", "");
+    fake_hub_advance(&self->world.hub, 1);
+    expect(self, "CDS[-a]", "CDS[b]");
+    xds_change(&self->world, "+CDS/c=1#"); /* and nothing else is held up meanwhile */
+    expect(self, "CDS[c]", "CDS[b c]");
+}
+
+static void
+additions_go_on_while_removals_wait(void **state)
+{
+    fixture *self = *state;
+    begin_patiently(self);
+    xds_change(&self->world, "+CDS/c=1# +RDS/r=to-c -CDS/b");
+    expect(self, "CDS[c] RDS[r]", "CDS[a b c] RDS[r]");
+    xds_ack(&self->delta, "RDS");
+    xds_ack(&self->sotw, "RDS");
+    expect(self, "CDS[-a -b]", "CDS[c]");
+}
+
+/* Envoy acknowledges clusters only when it has their endpoints, or knows that there are none. */
+static void
+what_is_missing_waits_for_no_cluster(void **state)
+{
+    fixture *self = *state;
+    self->world.shim.removal_patience_ms = 5000;
+    xds_change(&self->world, "+CDS/a=1");
+    ask(self, "CDS", "");
+    expect(self, "CDS[a]", "CDS[a]");
+    ask(self, "EDS", "a");
+    expect(self, "EDS[-a]", "");
+}
+
 int
 main(void)
 {
@@ -235,6 +313,11 @@ main(void)
         TEST(a_removal_goes_out_though_nothing_else_happens),
         TEST(what_goes_by_name_goes_with_the_state_behind_it),
         TEST(no_route_leads_nowhere),
+        TEST(a_cluster_goes_when_the_routes_are_acknowledged),
+        TEST(a_refusal_is_an_answer_too),
+        TEST(who_does_not_answer_is_not_waited_for_for_ever),
+        TEST(additions_go_on_while_removals_wait),
+        TEST(what_is_missing_waits_for_no_cluster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

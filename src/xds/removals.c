@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is gone is told last: when whatever may refer to it was not only sent, but acknowledged, so
+ * that a client that takes its time is not left with routes to clusters that it has lost. Types
+ * that come later in the order refer to those before them. A client that does not answer is not
+ * waited for for ever. */
+#include "xds/xds_internal.h"
+
+static uint64_t
+now_ms(const udpai_xds *xds)
+{
+    return udpai_hub_wheel(xds->session.hub)->now_ms;
+}
+
+static void
+on_patience_end(udpai_timer *timer)
+{
+    udpai_session_ready(&UDPAI_CONTAINER_OF(timer, udpai_xds, patience)->session);
+}
+
+void
+udpai_xds_removals_init(udpai_xds *xds)
+{
+    udpai_timer_init(&xds->patience, on_patience_end);
+}
+
+void
+udpai_xds_removals_done(udpai_xds *xds)
+{
+    udpai_timer_cancel(&xds->patience);
+}
+
+static bool
+is_referrer_in_flight(const udpai_xds *xds, const udpai_subscription *subscription)
+{
+    unsigned rank = udpai_type_rank(udpai_subscription_type_url(subscription));
+    for (size_t i = xds->subscriber.subscriptions.n; i-- > 0;) {
+        const udpai_subscription *other = xds->subscriber.subscriptions.items[i];
+        if (udpai_type_rank(udpai_subscription_type_url(other)) <= rank)
+            break;
+        if (udpai_xds_type_of(other)->n_in_flight)
+            return true;
+    }
+    return false;
+}
+
+bool
+udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription)
+{
+    udpai_xds *xds = UDPAI_CONTAINER_OF(subscriber, udpai_xds, subscriber);
+    udpai_xds_type *type = udpai_xds_type_of(subscription);
+    uint64_t now = now_ms(xds), patience = xds->shim->removal_patience_ms;
+    bool holds = patience && is_referrer_in_flight(xds, subscription);
+    if (holds && !type->held_until_ms)
+        type->held_until_ms = now + patience;
+    if (holds && now < type->held_until_ms) {
+        if (!udpai_timer_is_set(&xds->patience))
+            udpai_timer_set(udpai_hub_wheel(xds->session.hub), &xds->patience, type->held_until_ms);
+        return false;
+    }
+    type->held_until_ms = 0;
+    return true;
+}
+
+void
+udpai_xds_removals_answered(udpai_xds *xds)
+{
+    if (!udpai_timer_is_set(&xds->patience))
+        return;
+    udpai_timer_cancel(&xds->patience); /* who is still held sets it again */
+    udpai_session_ready(&xds->session);
+}
