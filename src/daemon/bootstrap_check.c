@@ -305,6 +305,17 @@ check_dials(struct check *check)
 }
 
 static void
+check_type_list(struct check *check, const char *list, char *const *types, size_t n_types)
+{
+    char path[PATH_MAX_LEN];
+    for (size_t i = 0; i < n_types; i++) {
+        udpai_path_item(path, list, i);
+        check_word(check, path, "", types[i], udpai_type_check);
+        require(check, path, "", types[i]);
+    }
+}
+
+static void
 check_names(struct check *check)
 {
     const Udpa__Config__V1__Node *node = check->message->node;
@@ -317,6 +328,9 @@ check_names(struct check *check)
     if (shim)
         check_word(check, "shim", "default_namespace", shim->default_namespace,
                    udpai_namespace_check);
+    if (shim)
+        check_type_list(check, "shim.explicit_wildcard_types", shim->explicit_wildcard_types,
+                        shim->n_explicit_wildcard_types);
     for (size_t i = 0; shim && i < shim->n_namespaces; i++)
         check_word(check, udpai_path_item(path, "shim.namespaces", i), "", shim->namespaces[i],
                    check_prefix);
@@ -389,15 +403,11 @@ static void
 check_store(struct check *check)
 {
     const Udpa__Config__V1__Store *store = check->message->store;
-    char path[PATH_MAX_LEN];
     if (store && store->in_memory && (*store->directory || *store->key_file))
         udpai_findings_mistake(check->findings, "store.in_memory",
                                "nothing is kept, so directory and key_file have no meaning");
-    for (size_t i = 0; store && i < store->n_secret_types; i++) {
-        udpai_path_item(path, "store.secret_types", i);
-        check_word(check, path, "", store->secret_types[i], udpai_type_check);
-        require(check, path, "", store->secret_types[i]);
-    }
+    if (store)
+        check_type_list(check, "store.secret_types", store->secret_types, store->n_secret_types);
 }
 
 /* 0 is the default. */

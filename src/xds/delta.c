@@ -72,7 +72,7 @@ subscribe(udpai_xds *xds,
         err = unsubscribe_one(xds, subscription, request->unsubscribed[i]);
     if (err == UDPA_OK && is_first)
         err = note_held(xds, subscription, request);
-    if (err == UDPA_OK && is_first && is_empty)
+    if (err == UDPA_OK && is_first && is_empty && !udpai_xds_type_of(subscription)->is_named)
         return udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
     return err == UDPA_OK ? subscribe_all(xds, subscription, request, ret_error) : err;
 }

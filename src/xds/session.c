@@ -154,6 +154,15 @@ check_type(const udpai_xds *xds, udpai_str type_url, udpa_error **ret_error)
     return UDPA_OK;
 }
 
+static bool
+must_be_named(const udpai_xds_shim *shim, udpai_str type_url)
+{
+    for (size_t i = 0; i < shim->n_explicit_wildcards; i++)
+        if (udpai_str_eq(shim->explicit_wildcards[i], type_url))
+            return true;
+    return false;
+}
+
 static udpai_subscription *
 open_type(udpai_xds *xds, udpai_str type_url)
 {
@@ -161,6 +170,7 @@ open_type(udpai_xds *xds, udpai_str type_url)
     if (!type)
         return NULL;
     udpai_list_init(&type->in_flight);
+    type->is_named = must_be_named(xds->shim, type_url);
     udpai_subscription *subscription =
         udpai_subscriber_get(&xds->subscriber, type_url, xds->protocol->choose_mode(type_url));
     if (subscription)

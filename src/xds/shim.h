@@ -32,6 +32,9 @@ typedef struct udpai_xds_method {
 struct udpai_xds_shim {
     udpai_xds_audience *audiences; /* who matches none is refused */
     size_t n_audiences;            /* at least one */
+    /* Type URLs of which a request that names nothing asks for nothing. */
+    const udpai_str *explicit_wildcards;
+    size_t n_explicit_wildcards;
     /* What is gone is told when what may refer to it was acknowledged, or after so long; 0: at
      * once. */
     uint64_t removal_patience_ms;

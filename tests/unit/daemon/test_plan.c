@@ -122,19 +122,20 @@ static void
 audiences_are_taken_over(void **state)
 {
     bootstrap_test *test = *state;
-    bootstrap_test_read(test, "shim: {default_namespace: com.acme}\n"
-                              "audiences:\n"
-                              "  - name: shops\n"
-                              "    match:\n"
-                              "      identities: ['spiffe://acme/*']\n"
-                              "      node_ids: [a, b]\n"
-                              "      clusters: [c]\n"
-                              "      locality: {region: r, zone: z}\n"
-                              "      metadata: [{path: [team, name], value: pay}]\n"
-                              "      client_features: [f]\n"
-                              "    default_namespace: shop.acme\n"
-                              "    namespaces: [com.acme, org.other/team]\n"
-                              "  - {name: others}\n");
+    bootstrap_test_read(test,
+                        "shim: {default_namespace: com.acme, explicit_wildcard_types: [a.B]}\n"
+                        "audiences:\n"
+                        "  - name: shops\n"
+                        "    match:\n"
+                        "      identities: ['spiffe://acme/*']\n"
+                        "      node_ids: [a, b]\n"
+                        "      clusters: [c]\n"
+                        "      locality: {region: r, zone: z}\n"
+                        "      metadata: [{path: [team, name], value: pay}]\n"
+                        "      client_features: [f]\n"
+                        "    default_namespace: shop.acme\n"
+                        "    namespaces: [com.acme, org.other/team]\n"
+                        "  - {name: others}\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test, &(udpai_options){.program = "udpad"});
     assert_ok(test->err);
@@ -158,6 +159,8 @@ audiences_are_taken_over(void **state)
     assert_str(others->default_namespace, "com.acme");
     assert_int_equal(others->match.node_ids.n, 0);
     assert_int_equal(plan.settings.n_methods, UDPAI_XDS_METHODS);
+    assert_int_equal(plan.xds.n_explicit_wildcards, 1);
+    assert_str(plan.xds.explicit_wildcards[0], "type.googleapis.com/a.B");
     udpai_plan_done(&plan);
 }
 
