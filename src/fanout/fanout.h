@@ -144,6 +144,8 @@ udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_erro
 /* Takes it away. With `tell`, and a wildcard that might hold it: its present state is sent. */
 void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell);
 bool udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name);
+/* Is the name gone that the subscriber had been sent by it, and has not asked for again since? */
+bool udpai_subscription_has_lost(const udpai_subscription *subscription, udpai_str name);
 /* Calls back for every name; the callback must not subscribe or unsubscribe. */
 typedef void (*udpai_name_fn)(void *userdata, udpai_str name);
 void udpai_subscription_visit_names(const udpai_subscription *subscription,

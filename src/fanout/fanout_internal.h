@@ -207,7 +207,7 @@ struct udpai_name_sub {
     udpai_item *target;                  /* what it leads to; NULL: nothing */
     uint64_t sent_seq, sent_payload_seq; /* 0: the subscriber holds nothing */
     udpai_name_state state;
-    bool shows_last; /* MODE_STATE: the state still holds what has gone */
+    bool shows_last; /* it has gone, and was sent; MODE_STATE: the state still holds it */
 };
 
 /* What the subscriber said it holds. */

@@ -144,6 +144,8 @@ has_gone(udpai_name_sub *sub, bool was_sent, bool again)
         return;
     if (sub->state == UDPAI_NAME_PRESENT && was_sent)
         sub->shows_last = true;
+    else if (again && !udpai_list_linked(&sub->owed.node) && subscription->mode == UDPAI_MODE_DELTA)
+        sub->shows_last = false; /* its end was told */
     sub->sent_seq = sub->sent_payload_seq = 0;
     udpai_list_remove(&sub->owed.node);
     if (!is_certain(sub)) {
@@ -280,6 +282,13 @@ bool
 udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name)
 {
     return find_sub(subscription, name) != NULL;
+}
+
+bool
+udpai_subscription_has_lost(const udpai_subscription *subscription, udpai_str name)
+{
+    const udpai_name_sub *sub = find_sub(subscription, name);
+    return sub && sub->shows_last;
 }
 
 size_t

@@ -35,7 +35,8 @@ udpai_xds_type_is_whole(udpai_str type_url)
 {
     udpai_str name = udpai_type_url_name(type_url);
     return udpai_str_eq(name, UDPAI_STR("envoy.config.cluster.v3.Cluster")) ||
-           udpai_str_eq(name, UDPAI_STR("envoy.config.listener.v3.Listener"));
+           udpai_str_eq(name, UDPAI_STR("envoy.config.listener.v3.Listener")) ||
+           udpai_str_eq(name, UDPAI_STR("envoy.config.route.v3.ScopedRouteConfiguration"));
 }
 
 static bool

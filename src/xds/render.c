@@ -136,6 +136,16 @@ udpai_xds_put_resource(udpai_xds_sink *sink,
 }
 
 void
+udpai_xds_put_missing(udpai_xds_sink *sink, uint32_t number, udpai_str name)
+{
+    udpai_proto_put_head(&sink->writer, number,
+                         udpai_proto_bytes_size(RESOURCE_NAME, name.len) +
+                             udpai_proto_bytes_size(RESOURCE_ALIASES, name.len));
+    udpai_proto_put_bytes(&sink->writer, RESOURCE_NAME, name);
+    udpai_proto_put_bytes(&sink->writer, RESOURCE_ALIASES, name);
+}
+
+void
 udpai_xds_put_control_plane(udpai_xds_sink *sink,
                             uint32_t number,
                             const udpai_xds_audience *audience)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the fan-out delivers, as DeltaDiscoveryResponse. */
 #include "base/alloc.h"
+#include "xds/peek.h"
 #include "xds/render_internal.h"
 #include "xds/xds_internal.h"
 
@@ -44,6 +45,8 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
                              udpai_xds_resource_size(audience, entry, true));
         udpai_xds_put_resource(sink, audience, entry, true);
     }
+    for (size_t i = 0; i < response->n_missing; i++)
+        udpai_xds_put_missing(sink, RESOURCES, response->missing[i]);
     for (size_t i = 0; i < response->n_removed; i++)
         udpai_proto_put_bytes(&sink->writer, REMOVED, response->removed[i]);
 }
@@ -52,8 +55,35 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
 struct plan {
     udpai_xds_response response;
     udpai_xds_entry *entries;
-    udpai_str *removed;
+    udpai_str *removed, *missing;
 };
+
+/* A virtual host that was asked for and is not there: the removal alone would leave the request
+ * that waits for it in Envoy without an answer. */
+static bool
+is_told_by_resource(const udpai_render *what, udpai_str name)
+{
+    return udpai_str_eq(what->type_url, UDPAI_STR(UDPAI_XDS_TYPE_VIRTUAL_HOST)) &&
+           udpai_subscription_has_name(what->subscription, name) &&
+           !udpai_subscription_has_lost(what->subscription, name);
+}
+
+static void
+plan_removals(const udpai_xds_audience *audience, const udpai_render *what, struct plan *plan)
+{
+    udpai_xds_response *response = &plan->response;
+    for (size_t i = 0; i < what->n_removed; i++) {
+        udpai_str name;
+        if (!udpai_xds_name_to_client(audience, what->removed[i], &name))
+            continue;
+        if (is_told_by_resource(what, what->removed[i]))
+            plan->missing[response->n_missing++] = name;
+        else
+            plan->removed[response->n_removed++] = name;
+    }
+    response->removed = plan->removed;
+    response->missing = plan->missing;
+}
 
 static udpa_err
 make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan *plan)
@@ -61,19 +91,17 @@ make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan 
     const udpai_xds_audience *audience = self->audience;
     plan->entries = udpai_alloc_array(what->n_items, sizeof(*plan->entries));
     plan->removed = udpai_alloc_array(what->n_removed, sizeof(*plan->removed));
-    if (!plan->entries || !plan->removed)
+    plan->missing = udpai_alloc_array(what->n_removed, sizeof(*plan->missing));
+    if (!plan->entries || !plan->removed || !plan->missing)
         return UDPA_ERR_NOMEM;
     udpai_xds_response *response = &plan->response;
     for (size_t i = 0; i < what->n_items; i++)
         response->n_entries +=
             make_entry(audience, &what->items[i], &plan->entries[response->n_entries]);
-    for (size_t i = 0; i < what->n_removed; i++)
-        response->n_removed += udpai_xds_name_to_client(audience, what->removed[i],
-                                                        &plan->removed[response->n_removed]);
+    plan_removals(audience, what, plan);
     response->renderer = self;
     response->type_url = what->type_url;
     response->entries = plan->entries;
-    response->removed = plan->removed;
     return UDPA_OK;
 }
 
@@ -81,7 +109,8 @@ make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan 
 static udpa_err
 compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
 {
-    if (plan->response.n_entries == 0 && plan->response.n_removed == 0)
+    const udpai_xds_response *response = &plan->response;
+    if (response->n_entries == 0 && response->n_removed == 0 && response->n_missing == 0)
         return UDPA_OK;
     if (udpai_subscription_has_wildcard(what->subscription)) {
         plan->response.version = udpai_xds_note_version(body, what->state_hash);
@@ -102,6 +131,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
         err = compose_plan(&plan, what, body);
     udpai_free(plan.entries);
     udpai_free(plan.removed);
+    udpai_free(plan.missing);
     return err;
 }
 

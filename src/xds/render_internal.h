@@ -42,6 +42,8 @@ typedef struct udpai_xds_response {
     size_t n_entries;
     const udpai_str *removed; /* as the client knows them */
     size_t n_removed;
+    const udpai_str *missing; /* the same, of those that are told by a Resource */
+    size_t n_missing;
 } udpai_xds_response;
 
 /* The Resource message. `with_aliases`: as delta shows it. */
@@ -52,6 +54,8 @@ void udpai_xds_put_resource(udpai_xds_sink *sink,
                             const udpai_xds_audience *audience,
                             const udpai_xds_entry *entry,
                             bool with_aliases);
+/* A Resource that says that there is none of this name. */
+void udpai_xds_put_missing(udpai_xds_sink *sink, uint32_t number, udpai_str name);
 void udpai_xds_put_control_plane(udpai_xds_sink *sink,
                                  uint32_t number,
                                  const udpai_xds_audience *audience);

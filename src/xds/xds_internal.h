@@ -28,7 +28,7 @@ typedef struct udpai_xds_in_flight {
 
 /* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
 typedef struct udpai_xds_type {
-    bool is_named;      /* the client has named something: an empty list is no wildcard any more */
+    bool is_named;      /* an empty list is no wildcard, or not any more: something was named */
     bool is_answered;   /* something was sent since its wildcard */
     unsigned n_awaited; /* prefixes of the wildcard that are not complete yet */
     UDPAI_VECTOR(udpa_bytes *) unnameable; /* to be answered as missing */

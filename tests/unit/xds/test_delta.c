@@ -294,7 +294,7 @@ an_alias_is_a_name_too(void **state)
     xds_subscribe(&self->client, "VHDS", "r/foo.com");
     xds_expect(&self->client, "VHDS[r/v1]");
     xds_subscribe(&self->client, "VHDS", "r/x.bar.com r/x.org");
-    xds_expect(&self->client, "VHDS[r/v2] VHDS[-r/x.org]");
+    xds_expect(&self->client, "VHDS[r/v2] VHDS[?r/x.org]");
 }
 
 static void
@@ -436,6 +436,40 @@ what_makes_no_difference_to_clients_is_not_sent(void **state)
     xds_expect(&self->client, "CDS[a] EDS[a]");
 }
 
+/* Envoy answers the request that waits for it only then. */
+static void
+a_virtual_host_that_is_missing_is_told_by_a_resource(void **state)
+{
+    fixture *self = *state;
+    xds_change(&self->world, "+VHDS/a=1");
+    xds_subscribe(&self->client, "VHDS", "a b");
+    xds_expect(&self->client, "VHDS[a] VHDS[?b]");
+    xds_subscribe(&self->client, "VHDS", "b");
+    xds_expect(&self->client, "VHDS[?b]");
+    xds_change(&self->world, "+VHDS/b=1");
+    xds_expect(&self->client, "VHDS[b]");
+    xds_change(&self->world, "-VHDS/a -VHDS/b"); /* which it has */
+    xds_expect(&self->client, "VHDS[-a -b]");
+    xds_subscribe(&self->client, "VHDS", "a");
+    xds_expect(&self->client, "VHDS[?a]");
+    xds_change(&self->world, "+VHDS/a=2");
+    xds_expect(&self->client, "VHDS[a]");
+}
+
+/* What came by the wildcard goes as it goes with others. */
+static void
+a_virtual_host_of_a_wildcard_is_removed(void **state)
+{
+    fixture *self = *state;
+    xds_change(&self->world, "+VHDS/a=1 +VHDS/b=1$");
+    xds_subscribe(&self->client, "VHDS", "");
+    xds_expect(&self->client, "VHDS[a]");
+    xds_subscribe(&self->client, "VHDS", "b c");
+    xds_expect(&self->client, "VHDS[b] VHDS[?c]");
+    xds_change(&self->world, "-VHDS/a -VHDS/b");
+    xds_expect(&self->client, "VHDS[-a -b]");
+}
+
 int
 main(void)
 {
@@ -469,6 +503,8 @@ main(void)
         TEST(versions_are_content_hashes),
         TEST(a_wildcard_has_a_version_that_is_the_same_for_the_same_content),
         TEST(what_makes_no_difference_to_clients_is_not_sent),
+        TEST(a_virtual_host_that_is_missing_is_told_by_a_resource),
+        TEST(a_virtual_host_of_a_wildcard_is_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,12 +115,15 @@ other_clusters_want_none(void **state)
 }
 
 static void
-only_two_types_go_out_whole(void **state)
+few_types_go_out_whole(void **state)
 {
     (void)state;
     assert_true(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER)));
     assert_true(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_LISTENER)));
+    assert_true(udpai_xds_type_is_whole(
+        UDPAI_STR("type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration")));
     assert_false(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_ENDPOINTS)));
+    assert_false(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_ROUTES)));
     assert_false(udpai_xds_type_is_whole(UDPAI_STR("")));
 }
 
@@ -186,7 +189,7 @@ main(void)
         cmocka_unit_test_teardown(what_is_malformed_has_no_name, teardown),
         cmocka_unit_test_teardown(clusters_with_eds_say_whose_endpoints_they_want, teardown),
         cmocka_unit_test_teardown(other_clusters_want_none, teardown),
-        cmocka_unit_test_teardown(only_two_types_go_out_whole, teardown),
+        cmocka_unit_test_teardown(few_types_go_out_whole, teardown),
         cmocka_unit_test_teardown(listeners_say_which_routes_they_want, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

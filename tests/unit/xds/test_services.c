@@ -155,12 +155,36 @@ virtual_hosts_and_endpoints_of_localities_are_of_one_type_too(void **state)
     xds_change(&self->world, "+VHDS/local/routes/host=1 +LEDS/e=1");
     xds_client_call(&self->client, &self->world, "VHDS", UDPAI_XDS_STREAM_DELTA);
     xds_subscribe(&self->client, "VHDS", "routes/host routes/other");
-    xds_expect(&self->client, "VHDS[routes/host] VHDS[-routes/other]");
+    xds_expect(&self->client, "VHDS[routes/host] VHDS[?routes/other]");
     xds_client_close(&self->client);
     xds_client_call(&self->client, &self->world, "LEDS", UDPAI_XDS_STREAM_DELTA);
     xds_subscribe(&self->client, "LEDS", "e");
     xds_expect(&self->client, "LEDS[e]");
     xds_client_close(&self->client);
+}
+
+/* ---- types of which nothing is sent that was not named ---- */
+
+static void
+a_wildcard_can_be_had_by_its_name_only(void **state)
+{
+    fixture *self = *state;
+    const udpai_str type = udpai_str_from(xds_type_url("CDS"));
+    self->world.shim.explicit_wildcards = &type;
+    self->world.shim.n_explicit_wildcards = 1;
+    xds_change(&self->world, "+CDS/a=1 +CDS/b=1 +LDS/l=1");
+    for (int is_delta = 0; is_delta < 2; is_delta++) {
+        xds_client_open(&self->client, &self->world, is_delta);
+        XDS_SEND(&self->client, "CDS", .names = "");
+        xds_expect(&self->client, "");
+        XDS_SEND(&self->client, "LDS", .names = "");
+        xds_expect(&self->client, "LDS[l]");
+        XDS_SEND(&self->client, "CDS", .names = "a");
+        xds_expect(&self->client, "CDS[a]");
+        XDS_SEND(&self->client, "CDS", .names = "*");
+        xds_expect(&self->client, "CDS[a b]");
+        xds_client_close(&self->client);
+    }
 }
 
 /* ---- fetching ---- */
@@ -308,6 +332,7 @@ main(void)
         CASE(another_type_ends_the_stream_with_words),
         CASE(many_streams_of_one_name_each),
         CASE(virtual_hosts_and_endpoints_of_localities_are_of_one_type_too),
+        CASE(a_wildcard_can_be_had_by_its_name_only),
         CASE(a_fetch_is_answered_once_and_ends),
         CASE(nothing_is_an_answer_too),
         CASE(equal_states_have_equal_versions),

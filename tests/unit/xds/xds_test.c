@@ -466,12 +466,10 @@ compare_words(const void *a, const void *b)
 static void
 show_resource(shown_words *shown, const resource_message *resource, bool is_wrapped)
 {
-    assert_int_equal(strlen(resource->version), UDPAI_CONTENT_HASH_HEX);
-    bool has_ttl = resource->ttl != NULL;
-    show(shown, resource->resource ? "" : "~", resource->name,
-         has_ttl      ? "%"
-         : is_wrapped ? "="
-                      : "");
+    bool has_ttl = resource->ttl != NULL, is_missing = !resource->resource && resource->n_aliases;
+    assert_int_equal(strlen(resource->version), is_missing ? 0 : UDPAI_CONTENT_HASH_HEX);
+    const char *kind = resource->resource ? "" : is_missing ? "?" : "~";
+    show(shown, kind, resource->name, has_ttl ? "%" : is_wrapped ? "=" : "");
 }
 
 static void

@@ -10,7 +10,8 @@
  * configuration), # (a cluster without EDS), %TTL (ms), ^ALIAS (a full name), &AUTHORITY, $ (lazy).
  *
  * Responses: "CDS[a b] EDS[a -c]": type, names in order of the alphabet, removed ones behind. "~a":
- * a heartbeat; "a%": with a ttl; "a=": wrapped in a Resource, without one. */
+ * a heartbeat; "?a": there is none, told by a Resource; "a%": with a ttl; "a=": wrapped in a
+ * Resource, without one. */
 #ifndef UDPAI_TESTS_XDS_TEST_H
 #define UDPAI_TESTS_XDS_TEST_H
 
