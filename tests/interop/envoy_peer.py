@@ -11,6 +11,7 @@ from google.protobuf import json_format
 from interop import Process, wait_for
 
 API_TYPES = {'delta': 'DELTA_GRPC', 'sotw': 'GRPC'}
+ADS = {'ads': {}, 'resource_api_version': 'V3'}
 TYPE_CLUSTER = 'envoy.config.cluster.v3.Cluster'
 HTTP2 = {'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
     '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
@@ -29,10 +30,11 @@ def static_cluster(name, timeout='1s'):
     }, cluster_pb2.Cluster())
 
 
-def eds_cluster(name, timeout='1s'):
+def eds_cluster(name, timeout='1s', source=ADS, service=''):
+    """Its endpoints are those of the service, or of its own name."""
     return json_format.ParseDict({
         'name': name, 'type': 'EDS', 'connect_timeout': timeout,
-        'eds_cluster_config': {'eds_config': {'ads': {}, 'resource_api_version': 'V3'}},
+        'eds_cluster_config': {'eds_config': source, 'service_name': service},
     }, cluster_pb2.Cluster())
 
 
@@ -41,17 +43,25 @@ def assignment(name, port=9):
                                  endpoint_pb2.ClusterLoadAssignment())
 
 
-def bootstrap(name, api_type, port):
+def api(api_type):
+    return {'api_type': api_type, 'transport_api_version': 'V3',
+            'set_node_on_first_message_only': True,
+            'grpc_services': [{'envoy_grpc': {'cluster_name': 'udpad'}}]}
+
+
+def own_stream(api_type):
+    """A ConfigSource of one type, in place of ADS."""
+    return {'api_config_source': api(api_type), 'resource_api_version': 'V3'}
+
+
+def bootstrap(name, api_type, port, source=ADS):
     """JSON is YAML too."""
     return {
         'node': {'id': name, 'cluster': 'interop'},
         'admin': {'address': {'socket_address': {'address': '127.0.0.1', 'port_value': 0}}},
         'dynamic_resources': {
-            'ads_config': {
-                'api_type': api_type, 'transport_api_version': 'V3',
-                'set_node_on_first_message_only': True,
-                'grpc_services': [{'envoy_grpc': {'cluster_name': 'udpad'}}]},
-            'cds_config': {'ads': {}, 'resource_api_version': 'V3'},
+            **({'ads_config': api(api_type)} if source == ADS else {}),
+            'cds_config': source,
         },
         'static_resources': {'clusters': [{
             'name': 'udpad', 'type': 'STATIC', 'connect_timeout': '1s',
@@ -60,14 +70,24 @@ def bootstrap(name, api_type, port):
     }
 
 
+def names_in(value):
+    """What is called a name in JSON, at any depth."""
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, (dict, list)):
+            yield from names_in(inner)
+    if isinstance(value, dict):
+        yield from (value[key] for key in ('name', 'cluster_name') if key in value)
+
+
 class Envoy(Process):
-    def __init__(self, test, binary, port, name='envoy'):
+    def __init__(self, test, binary, port, name='envoy', config=None):
+        """config: a bootstrap() with something more than clusters on ADS."""
         self.name = name
-        config = test.work / f'{name}.yaml'
-        config.write_text(json.dumps(bootstrap(name, API_TYPES[test.variant or 'delta'], port)),
-                          encoding='utf-8')
+        path = test.work / f'{name}.yaml'
+        path.write_text(json.dumps(
+            config or bootstrap(name, API_TYPES[test.variant or 'delta'], port)), encoding='utf-8')
         self.admin_file = test.work / f'{name}.admin'
-        super().__init__([binary, '-c', config, '--use-dynamic-base-id', '--concurrency', '1',
+        super().__init__([binary, '-c', path, '--use-dynamic-base-id', '--concurrency', '1',
                           '--admin-address-path', self.admin_file, '-l', 'warning'],
                          test.work / f'{name}.log')
         test.processes.append(self)
@@ -86,6 +106,16 @@ class Envoy(Process):
             return int(line.split(': ')[1])
         return None
 
+    def stats(self, pattern):
+        """Counters and gauges by name, those that are 0 as well."""
+        lines = self.admin(f'/stats?filter={pattern}').splitlines()
+        return {name: int(value) for name, value in (line.rsplit(': ', 1) for line in lines)}
+
+    def listener_ports(self):
+        found = json.loads(self.admin('/listeners?format=json'))
+        return {status['name']: status['local_address']['socket_address']['port_value']
+                for status in found.get('listener_statuses', [])}
+
     def clusters(self):
         """Names of the clusters it uses that the node gave it."""
         found = json.loads(self.admin('/clusters?format=json'))
@@ -95,6 +125,11 @@ class Envoy(Process):
         """As configured, by name: those that are used, not those that still warm."""
         dump = json.loads(self.admin('/config_dump?resource=dynamic_active_clusters'))
         return {entry['cluster']['name']: entry['cluster'] for entry in dump.get('configs', [])}
+
+    def dumped_names(self):
+        """By kind of dump, the names of what it has anywhere."""
+        dump = json.loads(self.admin('/config_dump?include_eds'))
+        return {part['@type'].rsplit('.', 1)[1]: set(names_in(part)) for part in dump['configs']}
 
     def wait_for_clusters(self, names):
         return wait_for(f'{len(names)} clusters in {self.name}',

@@ -17,13 +17,12 @@ NAME = 'echo'
 ROUTE = 'echo-route'
 CLUSTER = 'echo-cluster'
 EXTENSIONS = 'type.googleapis.com/envoy.extensions.filters.'
-ADS = {'ads': {}, 'resource_api_version': 'V3'}
 
 
 def listener():
     return json_format.ParseDict({'name': NAME, 'api_listener': {'api_listener': {
         '@type': EXTENSIONS + 'network.http_connection_manager.v3.HttpConnectionManager',
-        'rds': {'config_source': ADS, 'route_config_name': ROUTE},
+        'rds': {'config_source': envoy_peer.ADS, 'route_config_name': ROUTE},
         'http_filters': [{'name': 'router', 'typed_config': {
             '@type': EXTENSIONS + 'http.router.v3.Router'}}],
     }}}, listener_pb2.Listener())

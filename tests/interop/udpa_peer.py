@@ -108,8 +108,8 @@ class Peer:
             if receipt.nonce == delta.nonce:
                 return [status for status in receipt.error_detail if status.code]
 
-    def publish(self, resources):
-        """All of it must be taken."""
+    def publish(self, resources, is_lazy=False):
+        """All of it must be taken. What is lazy comes to those who ask for it by name."""
         resources = list(resources)
         for begin in range(0, len(resources), RESOURCES_IN_A_PUBLISH):
             def fill(delta, part=resources[begin:begin + RESOURCES_IN_A_PUBLISH]):
@@ -118,6 +118,7 @@ class Peer:
                     entry = delta.resources.add(name=f'{self.namespace}/{name}')
                     entry.resource.type_url = packed.type_url
                     entry.resource.value = packed.value
+                    entry.delivery = int(is_lazy)
             refused = self.publish_delta(fill)
             if refused:
                 raise Failure(f'the node has refused: {refused[0].message}')
