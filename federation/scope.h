@@ -19,7 +19,7 @@ typedef struct udpai_wish {
     udpai_list in_ending; /* scope->lingering or scope->ended */
     udpai_scope *scope;
     bool is_wildcard;
-    bool wanted;        /* somebody here wants it */
+    size_t n_wanted;    /* texts that somebody here wants and that come to this one in the scope */
     bool is_sent;       /* on the present stream */
     bool is_known;      /* the source has said all of it, ever */
     bool is_refused;    /* the source cannot serve it; asked again after a while */

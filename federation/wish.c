@@ -205,7 +205,18 @@ cut_to_scope(const udpai_scope *scope, udpai_str text, char *room, udpai_str *re
     return true;
 }
 
-/* Sent with the next flush, together with all others that came meanwhile. */
+/* Of one of the texts. */
+static void
+count_wanted(udpai_wish *wish, bool wanted)
+{
+    if (wanted)
+        wish->n_wanted++;
+    else if (wish->n_wanted) /* without memory it may not have been counted */
+        wish->n_wanted--;
+}
+
+/* Sent with the next flush, together with all others that came meanwhile. Wildcards of wider name
+ * spaces are one in the scope. */
 void
 udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted)
 {
@@ -217,8 +228,8 @@ udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted)
         wish = make_wish(scope, text);
     if (!wish)
         return;
-    wish->wanted = wanted;
-    if (wanted)
+    count_wanted(wish, wanted);
+    if (wish->n_wanted)
         unlink_ending(wish);
     else
         linger(wish);
@@ -285,7 +296,7 @@ ask_for_wanted(udpai_scope *scope)
     size_t at = 0;
     udpai_wish *wish;
     while ((wish = udpai_map_next(&scope->wishes, &at))) {
-        if (wish->is_sent || wish->is_refused || !wish->wanted)
+        if (wish->is_sent || wish->is_refused || wish->n_wanted == 0)
             continue;
         if (wish->is_wildcard) {
             const udpai_str wildcard = {"", 0};

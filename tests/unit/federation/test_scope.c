@@ -187,6 +187,26 @@ what_a_wildcard_brings_stays_when_a_name_goes(void **state)
     assert_value(bed, "EDS", "x", "1");
 }
 
+/* A wildcard that is wider than what the source is asked for is cut to that. */
+static void
+wildcards_that_are_one_there_end_with_the_last(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "*");
+    fed_want(bed, "EDS", "*com.acme");
+    assert_orders(bed, "sub a EDS com.acme:*");
+    (void)fed_publish(bed, 'a', "EDS", "x=1 !com.acme");
+    fed_want_no_more(bed, "EDS", "*com.acme");
+    fed_advance(bed, 60000);
+    assert_orders(bed, "");
+    assert_value(bed, "EDS", "x", "1");
+    fed_want_no_more(bed, "EDS", "*");
+    fed_advance(bed, 30000);
+    assert_orders(bed, "unsub a EDS com.acme:*");
+    assert_value(bed, "EDS", "x", "");
+}
+
 static void
 after_a_reconnect_it_is_all_asked_for_again(void **state)
 {
@@ -309,6 +329,7 @@ main(void)
         fed_test(what_nobody_wants_is_given_back_after_a_while),
         fed_test(what_is_wanted_again_in_time_is_kept),
         fed_test(what_a_wildcard_brings_stays_when_a_name_goes),
+        fed_test(wildcards_that_are_one_there_end_with_the_last),
         fed_test(after_a_reconnect_it_is_all_asked_for_again),
         fed_test(a_refused_name_is_not_known_to_be_missing),
         fed_test(a_refused_mirror_is_not_known_and_does_not_hang),
