@@ -87,11 +87,11 @@ void udpai_wishes_forget_wildcards(udpai_scope *scope);
 /* What lingers ends at once. */
 void udpai_wishes_end(udpai_scope *scope);
 void udpai_wishes_free(udpai_scope *scope);
-/* The source has published removals: does anything else that it is asked for bring this resource?
- */
-bool udpai_scope_still_brings(const udpai_scope *scope,
-                              const udpa_resource *resource,
-                              const udpai_publication *news);
+/* Does anything that the source is asked for bring this resource, in whichever scope? Of what it
+ * has just published (NULL: nothing), what the removals name does not. */
+bool udpai_source_still_brings(const udpai_source *source,
+                               const udpa_resource *resource,
+                               const udpai_publication *news);
 /* The wish of this name or, with wildcard, prefix; NULL: none. */
 udpai_wish *udpai_scope_wish(const udpai_scope *scope, udpai_str subject, bool is_wildcard);
 

@@ -111,12 +111,37 @@ goes_on(const udpai_wish *wish, const void *news)
     return wish->is_sent && (wish->is_wildcard || !is_removed_in(news, udpai_wish_subject(wish)));
 }
 
-bool
-udpai_scope_still_brings(const udpai_scope *scope,
-                         const udpa_resource *resource,
-                         const udpai_publication *news)
+static bool
+counts_always(const udpai_wish *wish, const void *userdata)
 {
-    return is_brought(scope, resource, goes_on, news);
+    (void)wish;
+    (void)userdata;
+    return true;
+}
+
+static bool
+is_scope_of(const udpai_scope *scope, const udpa_resource *resource)
+{
+    return udpai_str_eq(udpai_bytes_view(scope->type), udpai_resource_type_url(resource)) &&
+           udpai_prefix_covers(udpai_bytes_view(scope->prefix), udpai_resource_name(resource));
+}
+
+bool
+udpai_source_still_brings(const udpai_source *source,
+                          const udpa_resource *resource,
+                          const udpai_publication *news)
+{
+    bool is_mirrored = true;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (!is_scope_of(scope, resource))
+            continue;
+        if (scope->on_demand ? is_brought(scope, resource, news ? goes_on : counts_always, news)
+                             : !udpai_resource_is_lazy(resource))
+            return true;
+        is_mirrored = is_mirrored && !scope->on_demand;
+    }
+    return is_mirrored;
 }
 
 /* ---- wanting ---- */
@@ -350,17 +375,9 @@ give_back_some(udpai_scope *scope, struct names *names)
 }
 
 static bool
-counts_always(const udpai_wish *wish, const void *userdata)
+is_brought_still(void *source, const udpa_resource *resource)
 {
-    (void)wish;
-    (void)userdata;
-    return true;
-}
-
-static bool
-is_brought_still(void *userdata, const udpa_resource *resource)
-{
-    return is_brought(userdata, resource, counts_always, NULL);
+    return udpai_source_still_brings(source, resource, NULL);
 }
 
 static void
@@ -375,7 +392,7 @@ give_back_ended(udpai_scope *scope)
     names_done(&names);
     udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
                              udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
-                             is_brought_still, scope);
+                             is_brought_still, scope->source);
     udpai_node_touch(scope->source->node);
 }
 

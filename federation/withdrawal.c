@@ -25,11 +25,8 @@ static bool
 is_left(void *userdata, const udpa_resource *resource)
 {
     const udpai_intake *intake = userdata;
-    const udpai_scope *scope = udpai_source_scope(
-        intake->peer->source, udpai_resource_type_url(resource), udpai_resource_name(resource));
-    if (udpa_resource_n_aliases(resource) == 0 || !scope || !scope->on_demand)
-        return true;
-    return udpai_scope_still_brings(scope, resource, intake->publication);
+    return udpa_resource_n_aliases(resource) == 0 ||
+           udpai_source_still_brings(intake->peer->source, resource, intake->publication);
 }
 
 /* Who mirrors everything asks for no aliases. */

@@ -187,6 +187,27 @@ what_a_wildcard_brings_stays_when_a_name_goes(void **state)
     assert_value(bed, "EDS", "x", "1");
 }
 
+/* One source may be asked for all of a part, and for single names of the rest. */
+static void
+what_is_mirrored_stays_when_a_name_goes(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "EDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_CONTINUE, true},
+                 {'a', "com.acme.core", UDPAI_CONTINUE, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    fed_want(bed, "EDS", "x");
+    (void)fed_orders(bed);
+    (void)fed_publish(bed, 'a', "EDS", "x=1 com.acme.core/y=1 !com.acme");
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme.core");
+    fed_want_no_more(bed, "EDS", "x");
+    fed_advance(bed, 30000);
+    assert_orders(bed, "unsub a EDS com.acme:x");
+    assert_value(bed, "EDS", "x", "");
+    assert_value(bed, "EDS", "com.acme.core/y", "1");
+}
+
 /* A wildcard that is wider than what the source is asked for is cut to that. */
 static void
 wildcards_that_are_one_there_end_with_the_last(void **state)
@@ -329,6 +350,7 @@ main(void)
         fed_test(what_nobody_wants_is_given_back_after_a_while),
         fed_test(what_is_wanted_again_in_time_is_kept),
         fed_test(what_a_wildcard_brings_stays_when_a_name_goes),
+        fed_test(what_is_mirrored_stays_when_a_name_goes),
         fed_test(wildcards_that_are_one_there_end_with_the_last),
         fed_test(after_a_reconnect_it_is_all_asked_for_again),
         fed_test(a_refused_name_is_not_known_to_be_missing),
