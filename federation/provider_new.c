@@ -147,6 +147,13 @@ new_provider(udpai_node *node,
     return err;
 }
 
+/* A directory has all its types in one reading, whoever asks for them when. */
+static bool
+was_read(const udpai_source *source)
+{
+    return source->kind == UDPAI_SOURCE_PATH && udpai_source_is_active(source);
+}
+
 /* The scopes of its type, one for each descriptor; from here on its sources are asked. */
 static udpa_err
 activate(udpai_node *node, udpai_provider *provider)
@@ -158,6 +165,7 @@ activate(udpai_node *node, udpai_provider *provider)
                             udpai_bytes_view(descriptor->prefix), descriptor->on_demand);
         if (!descriptor->scope)
             return UDPA_ERR_NOMEM;
+        descriptor->scope->is_known = was_read(descriptor->source);
         if (udpai_origin_rank(descriptor->source->origin) == UDPAI_ORIGIN_SOURCE &&
             descriptor->source->order == 0)
             descriptor->source->order = (unsigned)i + 1;

@@ -155,6 +155,22 @@ a_directory_counts_when_it_is_read(void **state)
     assert_orders(bed, "");
 }
 
+/* A reading has all types, those included that nobody has asked for yet. */
+static void
+a_type_asked_for_later_was_read_too(void **state)
+{
+    fed_bed *bed = *state;
+    bed->sources[0].kind = UDPAI_SOURCE_PATH;
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    read_files(bed, "1", false, false);
+    fed_want(bed, "CDS", "x");
+    fed_want(bed, "EDS", "x");
+    assert_value(bed, "CDS", "x", "1");
+    assert_true(fed_settled(bed, "CDS", ACME));
+    assert_true(fed_settled(bed, "EDS", ACME));
+}
+
 static void
 one_that_is_not_there_is_not_waited_for(void **state)
 {
@@ -197,6 +213,7 @@ main(void)
         fed_test(where_nobody_has_one_by_its_node_id),
         fed_test(one_that_does_not_come_is_waited_for_a_while),
         fed_test(a_directory_counts_when_it_is_read),
+        fed_test(a_type_asked_for_later_was_read_too),
         fed_test(one_that_is_not_there_is_not_waited_for),
         fed_test(one_with_mistakes_lets_the_next_stand_in),
     };
