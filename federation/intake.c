@@ -147,6 +147,11 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
 void
 udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publication)
 {
+    if (peer->is_replaced) { /* what it has, it says on its other stream */
+        udpai_publication_refuse_all(publication, UDPA_ERR_ABORTED,
+                                     "the peer has begun another stream");
+        return;
+    }
     udpai_intake intake = {
         .node = node,
         .peer = peer,

@@ -66,6 +66,7 @@ struct udpai_peer {
     udpai_source *source; /* NULL: it serves none of ours */
     udpai_origin *origin; /* of what it publishes unasked; made at first use */
     bool is_extended, is_node;
+    bool is_replaced; /* it has begun another stream, and this one ends */
 };
 
 /* ---- providers ---- */

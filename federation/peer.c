@@ -56,8 +56,10 @@ end_earlier_stream(udpai_node *node, udpai_source *source)
     udpai_peer *earlier = udpai_peer_find(node, source->session);
     UDPA_AUTO(udpa_error_unref)
     udpa_error *error = udpa_error_new(UDPA_ERR_ABORTED, NULL, "the peer has begun another stream");
-    if (earlier)
+    if (earlier) {
         earlier->source = NULL;
+        earlier->is_replaced = true;
+    }
     udpai_source_hang_up(source);
     udpai_source_closed(source, error);
 }

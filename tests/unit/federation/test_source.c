@@ -111,6 +111,22 @@ where_nobody_has_one_by_its_node_id(void **state)
     assert_non_null(strstr(fed_orders(bed), "sub a CDS com.acme:*"));
 }
 
+/* It would be a publisher's, whom nobody corrects: the source speaks on the other stream. */
+static void
+what_an_earlier_stream_brings_late_is_not_taken(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA_LISTEN);
+    uint64_t first = fed_arrive(bed, &(fed_peer){.id = "core"});
+    (void)fed_publish_at(bed, first, "CDS", "x=1 !com.acme");
+    uint64_t second = fed_arrive(bed, &(fed_peer){.id = "core"});
+    assert_string_equal(fed_publish_at(bed, first, "CDS", "y=1"),
+                        "'com.acme/y': the peer has begun another stream");
+    (void)fed_publish_at(bed, second, "CDS", "!com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    assert_value(bed, "CDS", "y", "");
+}
+
 static void
 one_that_does_not_come_is_waited_for_a_while(void **state)
 {
@@ -211,6 +227,7 @@ main(void)
         fed_test(who_has_nothing_to_say_is_complete_after_a_while),
         fed_test(one_that_dials_is_known_by_its_certificate),
         fed_test(where_nobody_has_one_by_its_node_id),
+        fed_test(what_an_earlier_stream_brings_late_is_not_taken),
         fed_test(one_that_does_not_come_is_waited_for_a_while),
         fed_test(a_directory_counts_when_it_is_read),
         fed_test(a_type_asked_for_later_was_read_too),
