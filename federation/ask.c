@@ -16,7 +16,6 @@ typedef struct udpai_question {
     char name_space[];
 } udpai_question;
 
-/* Without memory nothing is asked; the end of the stream mends what is missing. */
 static bool
 send(udpai_scope *scope, udpai_order_kind kind, const udpai_subscription_message *message)
 {
@@ -40,14 +39,15 @@ free_question(udpai_question *question)
     udpai_free(question);
 }
 
-static void
+/* False: without memory nothing is asked. */
+static bool
 send_question(udpai_scope *scope, const udpai_subscription_message *message)
 {
     udpai_str name_space = message->name_space;
     udpai_question *question = udpai_alloc(sizeof(*question) + name_space.len);
     if (!question || !send(scope, UDPAI_ORDER_SUBSCRIBE, message)) {
         udpai_free(question);
-        return;
+        return false;
     }
     question->scope = scope;
     question->batch = ++scope->last_batch;
@@ -56,6 +56,7 @@ send_question(udpai_scope *scope, const udpai_subscription_message *message)
         memcpy(question->name_space, name_space.data, name_space.len);
     udpai_list_append(&scope->source->questions, &question->in_source);
     scope->n_questions++;
+    return true;
 }
 
 /* ---- what we hold ---- */
@@ -68,6 +69,7 @@ typedef struct holdings {
     UDPAI_VECTOR(udpai_held_version) versions;
     size_t bytes;
     bool extended, is_node;
+    bool failed; /* what is held could not all be said */
 } holdings;
 
 static void
@@ -82,15 +84,15 @@ put_holdings(const holdings *held, udpai_subscription_message *message)
 }
 
 /* What fills a message goes ahead of the Subscribe, in one without names, which changes nothing. */
-static void
+static bool
 send_ahead(holdings *held)
 {
     udpai_subscription_message ahead = held->message;
     ahead.n_names = 0;
     put_holdings(held, &ahead);
-    send_question(held->scope, &ahead);
     held->digests.n = held->ways.n = 0;
     held->bytes = 0;
+    return send_question(held->scope, &ahead);
 }
 
 /* A peer without our extensions is told versions, in one message, as many as go into one: what it
@@ -104,14 +106,17 @@ add_version(holdings *held, const udpa_resource *resource)
            udpai_vector_push(&held->versions, ((udpai_held_version){name, version}));
 }
 
+/* What is not said and has vanished there would stay here for ever: all of it, or nothing is asked.
+ */
 static bool
 add_digest(holdings *held, const udpa_resource *resource)
 {
     udpai_str name = udpai_resource_name(resource);
     size_t bytes = (held->is_node ? 2 : 1) * (name.len + ENTRY_BYTES);
     if (held->digests.n &&
-        (held->bytes + bytes > UDPAI_ASKED_BYTES_MAX || held->digests.n == UDPAI_ASKED_ITEMS_MAX))
-        send_ahead(held);
+        (held->bytes + bytes > UDPAI_ASKED_BYTES_MAX || held->digests.n == UDPAI_ASKED_ITEMS_MAX) &&
+        !send_ahead(held))
+        return false;
     held->bytes += bytes;
     /* The last hop is ours: the peer sent those before it. */
     size_t n_hops = udpa_resource_n_hops(resource);
@@ -130,7 +135,10 @@ add_holding(void *userdata, const udpai_contribution *contribution)
         return true;
     if (udpai_resource_is_lazy(resource) && udpai_name_is_wildcard(held->message.names[0]))
         return true; /* its name brought it, and will be asked for by itself */
-    return held->extended ? add_digest(held, resource) : add_version(held, resource);
+    if (!held->extended)
+        return add_version(held, resource);
+    held->failed = !add_digest(held, resource);
+    return !held->failed;
 }
 
 static void
@@ -146,14 +154,27 @@ add_all_holdings(holdings *held)
     for (size_t i = 0; i < held->message.n_names; i++)
         if (udpai_store_get(store, source->origin, held->message.type_url, held->message.names[i],
                             &contribution))
-            (void)add_holding(held, &contribution);
+            if (!add_holding(held, &contribution))
+                return;
 }
 
-void
+/* The end of the answer of a peer that does not say it itself. */
+static void
+await_silence(const holdings *held)
+{
+    udpai_scope *scope = held->scope;
+    const udpai_node *node = scope->source->node;
+    if (!held->extended)
+        udpai_timer_set(node->wheel, &scope->silence_max,
+                        udpai_node_now(node) + node->timing.silence_max_ms);
+    else if (!held->is_node) /* an endpoint publishes what it likes, and has no more to say */
+        udpai_timer_set(node->wheel, &scope->silence_max, udpai_node_now(node));
+}
+
+bool
 udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names)
 {
-    const udpai_node *node = scope->source->node;
-    const udpai_peer *peer = udpai_peer_find(node, scope->source->session);
+    const udpai_peer *peer = udpai_peer_find(scope->source->node, scope->source->session);
     holdings held = {
         .scope = scope,
         .extended = peer && peer->is_extended,
@@ -167,15 +188,15 @@ udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size
     };
     add_all_holdings(&held);
     put_holdings(&held, &held.message);
-    send_question(scope, &held.message);
+    bool asked = !held.failed && send_question(scope, &held.message);
     udpai_vector_done(&held.digests);
     udpai_vector_done(&held.ways);
     udpai_vector_done(&held.versions);
-    if (!held.extended)
-        udpai_timer_set(node->wheel, &scope->silence_max,
-                        udpai_node_now(node) + node->timing.silence_max_ms);
-    else if (!held.is_node) /* an endpoint publishes what it likes, and has no more to say */
-        udpai_timer_set(node->wheel, &scope->silence_max, udpai_node_now(node));
+    if (asked)
+        await_silence(&held);
+    else
+        udpai_node_touch(scope->source->node);
+    return asked;
 }
 
 void
@@ -227,7 +248,7 @@ udpai_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names)
         .names = names,
         .n_names = n_names,
     };
-    send_question(scope, &message);
+    (void)send_question(scope, &message); /* else with the next refresh */
 }
 
 /* ---- answers ---- */

@@ -26,8 +26,8 @@ sync_mirror(udpai_scope *scope)
         udpai_ask_wildcard_no_more(scope, prefix);
         return;
     }
-    udpai_ask(scope, prefix, &wildcard, 1);
-    if (!scope->is_known)
+    scope->is_sent = udpai_ask(scope, prefix, &wildcard, 1);
+    if (scope->is_sent && !scope->is_known)
         udpai_timer_set(node->wheel, &scope->sync,
                         udpai_node_now(node) + node->timing.sync_timeout_ms);
 }
@@ -51,23 +51,22 @@ on_sync_timeout(udpai_timer *timer)
 
 /* Having nothing to ask for, it has its answer. */
 static void
-note_all_asked(udpai_scope *scope)
+note_all_asked(udpai_scope *scope, bool is_asked)
 {
-    if (scope->is_asked == scope->wanted)
+    if (scope->is_asked == is_asked)
         return;
-    scope->is_asked = scope->wanted;
+    scope->is_asked = is_asked;
     udpai_node_touch(scope->source->node);
 }
 
 void
 udpai_scope_sync(udpai_scope *scope)
 {
-    if (scope->on_demand)
-        udpai_wishes_sync(scope);
+    bool all_asked = !scope->on_demand || udpai_wishes_sync(scope);
     if (!scope->source->may_ask || !scope->source->serves_us)
         return;
     if (scope->on_demand)
-        note_all_asked(scope);
+        note_all_asked(scope, scope->wanted && all_asked);
     else if (!scope->is_refused)
         sync_mirror(scope);
 }

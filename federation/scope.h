@@ -78,8 +78,9 @@ udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, 
 
 /* Somebody here wants this name or wildcard ('*' and a prefix), or nobody any more. */
 void udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted);
-/* Sends what is wanted and was not sent; gives back what has ended, and what came by it. */
-void udpai_wishes_sync(udpai_scope *scope);
+/* Sends what is wanted and was not sent; gives back what has ended, and what came by it. False:
+ * something is wanted and could not be sent. */
+bool udpai_wishes_sync(udpai_scope *scope);
 void udpai_wishes_init(udpai_scope *scope);
 void udpai_wishes_reset(udpai_scope *scope);
 /* An Unsubscribe has taken all wildcards of the type away. */
@@ -104,8 +105,9 @@ udpai_wish_subject(const udpai_wish *wish)
 
 /* ---- ask.c ---- */
 
-/* Asks for names, or for the wildcard of the name space ("" alone), and says what is held. */
-void udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
+/* Asks for names, or for the wildcard of the name space ("" alone), and says what is held. False:
+ * without memory they were not asked for; the next flush looks again at what was not. */
+bool udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
 /* Asks for names that the scope covers, though they were asked for before. */
 void udpai_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
 void

@@ -279,20 +279,21 @@ struct names {
     UDPAI_VECTOR(udpai_str) texts;
     UDPAI_VECTOR(udpai_wish *) wishes;
     size_t bytes;
+    bool failed; /* some were not asked for */
 };
 
 static void
 send_names(struct names *names)
 {
-    if (names->texts.n)
-        udpai_ask(names->scope, udpai_bytes_view(names->scope->prefix), names->texts.items,
-                  names->texts.n);
-    for (size_t i = 0; i < names->wishes.n; i++)
+    bool asked = names->texts.n && udpai_ask(names->scope, udpai_bytes_view(names->scope->prefix),
+                                             names->texts.items, names->texts.n);
+    names->failed = names->failed || (names->texts.n && !asked);
+    for (size_t i = 0; asked && i < names->wishes.n; i++)
         note_asked(names->wishes.items[i]);
     names->texts.n = names->wishes.n = names->bytes = 0;
 }
 
-/* Without memory it is asked for with the next flush that something else causes. */
+/* Without memory it is asked for with the next flush. */
 static void
 add_name(struct names *names, udpai_wish *wish)
 {
@@ -300,8 +301,11 @@ add_name(struct names *names, udpai_wish *wish)
     if (names->texts.n == UDPAI_ASKED_ITEMS_MAX ||
         names->bytes + name.len > UDPAI_ASKED_BYTES_MAX / 2)
         send_names(names);
-    if (!udpai_vector_reserve(&names->wishes, 1) || !udpai_vector_push(&names->texts, name))
+    if (!udpai_vector_reserve(&names->wishes, 1) || !udpai_vector_push(&names->texts, name)) {
+        names->failed = true;
+        udpai_node_touch(wish->scope->source->node);
         return;
+    }
     names->wishes.items[names->wishes.n++] = wish;
     names->bytes += name.len;
 }
@@ -313,8 +317,19 @@ names_done(struct names *names)
     udpai_vector_done(&names->wishes);
 }
 
+/* False: without memory. */
+static bool
+ask_for_wildcard(udpai_scope *scope, udpai_wish *wish)
+{
+    const udpai_str wildcard = {"", 0};
+    if (!udpai_ask(scope, udpai_wish_subject(wish), &wildcard, 1))
+        return false;
+    note_asked(wish);
+    return true;
+}
+
 /* Names go together, wildcards each by itself. */
-static void
+static bool
 ask_for_wanted(udpai_scope *scope)
 {
     struct names names = {.scope = scope};
@@ -323,16 +338,14 @@ ask_for_wanted(udpai_scope *scope)
     while ((wish = udpai_map_next(&scope->wishes, &at))) {
         if (wish->is_sent || wish->is_refused || wish->n_wanted == 0)
             continue;
-        if (wish->is_wildcard) {
-            const udpai_str wildcard = {"", 0};
-            udpai_ask(scope, udpai_wish_subject(wish), &wildcard, 1);
-            note_asked(wish);
-        } else {
+        if (!wish->is_wildcard)
             add_name(&names, wish);
-        }
+        else if (!ask_for_wildcard(scope, wish))
+            names.failed = true;
     }
     send_names(&names);
     names_done(&names);
+    return !names.failed;
 }
 
 /* ---- giving back ---- */
@@ -396,12 +409,11 @@ give_back_ended(udpai_scope *scope)
     udpai_node_touch(scope->source->node);
 }
 
-void
+bool
 udpai_wishes_sync(udpai_scope *scope)
 {
     give_back_ended(scope);
-    if (scope->source->may_ask && scope->wanted)
-        ask_for_wanted(scope);
+    return !scope->source->may_ask || !scope->wanted || ask_for_wanted(scope);
 }
 
 /* ---- losing and ending ---- */

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "base/alloc.h"
+
 #define ACME "com.acme"
 #define NAMES 20000
 
@@ -135,6 +137,53 @@ a_name_is_certain_when_it_was_answered(void **state)
     (void)fed_publish(bed, 'a', "EDS", "!com.acme");
     assert_true(fed_name_settled(bed, "EDS", "y"));
     assert_false(fed_name_settled(bed, "EDS", "z"));
+}
+
+/* An answer to something else does not answer it, and it is asked for when there is memory again.
+ */
+static void
+what_was_not_asked_without_memory_is_not_answered(void **state)
+{
+    fed_bed *bed = *state;
+    char name[16];
+    start_on_demand(bed);
+    for (int n = 0; n < 60; n++) {
+        snprintf(name, sizeof(name), "y%d", n);
+        fed_want(bed, "EDS", "x");
+        udpai_node_flush(bed->node);
+        fed_want(bed, "EDS", name);
+        udpai_alloc_fail_after(n);
+        udpai_node_flush(bed->node);
+        udpai_alloc_fail_after(-1);
+        (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+        assert_false(fed_name_settled(bed, "EDS", name));
+        (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+        assert_true(fed_name_settled(bed, "EDS", name));
+        fed_want_no_more(bed, "EDS", "x");
+        fed_want_no_more(bed, "EDS", name);
+        fed_advance(bed, 30000);
+    }
+}
+
+static void
+a_mirror_is_asked_for_when_there_is_memory(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    for (int n = 0; n < 40; n++) {
+        fed_refuse(bed, 'a', "CDS", ACME, "");
+        fed_advance(bed, 29999);
+        (void)fed_orders(bed);
+        udpai_alloc_fail_after(n);
+        fed_advance(bed, 1);
+        udpai_alloc_fail_after(-1);
+        assert_orders(bed, "sub a CDS com.acme:*+1");
+        (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    }
 }
 
 static void
@@ -347,6 +396,8 @@ main(void)
         fed_test(names_that_are_wanted_together_are_asked_for_together),
         fed_test(thousands_of_names_take_few_messages),
         fed_test(a_name_is_certain_when_it_was_answered),
+        fed_test(what_was_not_asked_without_memory_is_not_answered),
+        fed_test(a_mirror_is_asked_for_when_there_is_memory),
         fed_test(what_nobody_wants_is_given_back_after_a_while),
         fed_test(what_is_wanted_again_in_time_is_kept),
         fed_test(what_a_wildcard_brings_stays_when_a_name_goes),
