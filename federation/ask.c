@@ -10,7 +10,8 @@
 /* A Subscribe that waits for its answer. */
 typedef struct udpai_question {
     udpai_list in_source;
-    udpai_scope *scope;
+    udpai_scope *scope; /* NULL: nobody waits for the answer, which comes all the same */
+    udpa_bytes *type;
     uint64_t batch;
     uint32_t len;
     char name_space[];
@@ -35,7 +36,9 @@ static void
 free_question(udpai_question *question)
 {
     udpai_list_remove(&question->in_source);
-    question->scope->n_questions--;
+    if (question->scope)
+        question->scope->n_questions--;
+    udpa_bytes_unref(question->type);
     udpai_free(question);
 }
 
@@ -50,6 +53,7 @@ send_question(udpai_scope *scope, const udpai_subscription_message *message)
         return false;
     }
     question->scope = scope;
+    question->type = udpa_bytes_ref(scope->type);
     question->batch = ++scope->last_batch;
     question->len = (uint32_t)name_space.len;
     if (name_space.len)
@@ -260,7 +264,7 @@ find_question(const udpai_source *source, udpai_str type_url, udpai_str name_spa
     UDPAI_LIST_FOREACH (at, &source->questions) {
         udpai_question *question = UDPAI_LIST_ENTRY(at, udpai_question, in_source);
         if (udpai_str_eq((udpai_str){question->name_space, question->len}, name_space) &&
-            udpai_str_eq(udpai_bytes_view(question->scope->type), type_url))
+            udpai_str_eq(udpai_bytes_view(question->type), type_url))
             return question;
     }
     return NULL;
@@ -298,4 +302,22 @@ udpai_questions_forget(udpai_scope *scope)
         if (question->scope == scope)
             free_question(question);
     }
+}
+
+void
+udpai_questions_disown(udpai_scope *scope)
+{
+    UDPAI_LIST_FOREACH (at, &scope->source->questions) {
+        udpai_question *question = UDPAI_LIST_ENTRY(at, udpai_question, in_source);
+        if (question->scope == scope)
+            question->scope = NULL;
+    }
+    scope->n_questions = 0;
+}
+
+void
+udpai_questions_end(udpai_source *source)
+{
+    while (!udpai_list_empty(&source->questions))
+        free_question(UDPAI_LIST_ENTRY(source->questions.next, udpai_question, in_source));
 }

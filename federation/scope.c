@@ -268,7 +268,7 @@ void
 udpai_scope_reset(udpai_scope *scope)
 {
     scope->is_sent = scope->is_complete = scope->is_asked = scope->is_refused = false;
-    udpai_questions_forget(scope);
+    udpai_questions_disown(scope);
     scope->last_batch = 0;
     udpai_timer_cancel(&scope->sync);
     udpai_timer_cancel(&scope->again);

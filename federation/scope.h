@@ -113,10 +113,14 @@ void udpai_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names)
 void
 udpai_ask_no_more(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
 void udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix);
-/* Forgets what the scope has asked and was not answered. */
+/* Forgets what the scope has asked of a peer that does not answer. */
 void udpai_questions_forget(udpai_scope *scope);
+/* Nobody waits for what the scope has asked; the answers that come are no others'. */
+void udpai_questions_disown(udpai_scope *scope);
+/* The stream has ended: nothing is answered any more. */
+void udpai_questions_end(udpai_source *source);
 /* The oldest Subscribe of this type and name space is answered in some way: whose it is, and its
- * batch; NULL: there is none. */
+ * batch; NULL: there is none, or nobody waits for it. */
 udpai_scope *udpai_question_take(udpai_source *source,
                                  udpai_str type_url,
                                  udpai_str name_space,

@@ -279,6 +279,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     source->n_failures++;
     udpai_timer_cancel(&source->hello);
     udpai_timer_cancel(&source->hand_back);
+    udpai_questions_end(source);
     UDPAI_LIST_FOREACH (node, &source->scopes)
         udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
     if (source->kind == UDPAI_SOURCE_UDPA && source->is_reached)
@@ -357,6 +358,7 @@ udpai_source_new(udpai_node *node,
 void
 udpai_source_free(udpai_source *source)
 {
+    udpai_questions_end(source);
     UDPAI_LIST_FOREACH_SAFE (node, &source->scopes)
         udpai_scope_free(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
     udpai_timer *const timers[] = {&source->retry, &source->grace, &source->hello,

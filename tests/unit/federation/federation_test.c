@@ -354,6 +354,8 @@ open_stream(fed_bed *bed, uint64_t link, const fed_peer *peer)
                                                   }));
     report(bed, opened);
     report(bed, new_report(UDPAI_REPORT_ALIVE, session, link));
+    if (peer->is_late)
+        fed_advance(bed, 1000);
     udpai_report *introduced = new_report(UDPAI_REPORT_NODE, session, link);
     const udpai_node_parts parts = {
         .id = udpai_str_from(peer->id),

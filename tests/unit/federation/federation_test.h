@@ -54,6 +54,7 @@ typedef struct fed_peer {
     const char *id;   /* of its Node; NULL: after the source */
     const char *name; /* of its certificate; NULL: none */
     bool is_plain;    /* knows no extensions */
+    bool is_late;     /* its Node comes when it was asked without it */
 } fed_peer;
 
 /* The stream that the node has dialled is open, and its peer has said who it is. */

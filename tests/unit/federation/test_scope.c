@@ -338,6 +338,51 @@ a_refused_mirror_is_not_known_and_does_not_hang(void **state)
     assert_true(fed_settled(bed, "CDS", ACME));
 }
 
+/* ---- answers that nobody waits for any more ---- */
+
+static void
+what_was_asked_before_its_node_is_answered_by_itself(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "EDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, true});
+    fed_start(bed);
+    fed_want(bed, "EDS", "x");
+    (void)fed_orders(bed);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_late = true});
+    assert_orders(bed, "sub a EDS com.acme:x, sub a EDS com.acme:x");
+    fed_want(bed, "EDS", "y");
+    assert_orders(bed, "sub a EDS com.acme:y");
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    assert_true(fed_name_settled(bed, "EDS", "x"));
+    assert_false(fed_name_settled(bed, "EDS", "y"));
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    assert_true(fed_name_settled(bed, "EDS", "y"));
+}
+
+static void
+what_a_type_asked_before_it_was_given_up_is_answered_by_itself(void **state)
+{
+    fed_bed *bed = *state;
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, true});
+    fed_start(bed);
+    fed_want(bed, "CDS", "z"); /* keeps the stream */
+    (void)fed_orders(bed);
+    fed_connect(bed, 'a');
+    fed_want(bed, "EDS", "x");
+    (void)fed_orders(bed);
+    fed_want_no_more(bed, "EDS", "x");
+    fed_advance(bed, 60000);
+    (void)fed_orders(bed);
+    fed_want(bed, "EDS", "y");
+    assert_orders(bed, "sub a EDS com.acme:y");
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme"); /* of x */
+    assert_false(fed_name_settled(bed, "EDS", "y"));
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    assert_true(fed_name_settled(bed, "EDS", "y"));
+}
+
 /* ---- types that somebody asks for ---- */
 
 static void
@@ -406,6 +451,8 @@ main(void)
         fed_test(after_a_reconnect_it_is_all_asked_for_again),
         fed_test(a_refused_name_is_not_known_to_be_missing),
         fed_test(a_refused_mirror_is_not_known_and_does_not_hang),
+        fed_test(what_was_asked_before_its_node_is_answered_by_itself),
+        fed_test(what_a_type_asked_before_it_was_given_up_is_answered_by_itself),
         fed_test(a_type_that_nobody_wants_any_more_is_given_up),
         fed_test(there_are_so_many_types),
     };
