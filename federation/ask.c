@@ -241,20 +241,6 @@ udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix)
         forget_wildcards(scope);
 }
 
-void
-udpai_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names)
-{
-    if (!scope->source->may_ask)
-        return;
-    const udpai_subscription_message message = {
-        .type_url = udpai_bytes_view(scope->type),
-        .name_space = udpai_bytes_view(scope->prefix),
-        .names = names,
-        .n_names = n_names,
-    };
-    (void)send_question(scope, &message); /* else with the next refresh */
-}
-
 /* ---- answers ---- */
 
 /* The oldest Subscribe of this type and name space. */

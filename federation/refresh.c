@@ -125,8 +125,6 @@ udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
     udpai_vector_done(&match.found);
 }
 
-#define NAMES_MAX 1000 /* in one Subscribe */
-
 /* The names of a scope go together. */
 static void
 ask_scope(udpai_intake *intake, udpai_scope *scope)
@@ -138,13 +136,8 @@ ask_scope(udpai_intake *intake, udpai_scope *scope)
         if ((type_url.len == 0 || udpai_str_eq(type_url, udpai_bytes_view(scope->type))) &&
             udpai_prefix_covers(udpai_bytes_view(scope->prefix), name))
             (void)udpai_vector_push(&names, name);
-        if (names.n == NAMES_MAX) {
-            udpai_ask_again(scope, names.items, names.n);
-            names.n = 0;
-        }
     }
-    if (names.n)
-        udpai_ask_again(scope, names.items, names.n);
+    udpai_scope_ask_again(scope, names.items, names.n);
     udpai_vector_done(&names);
 }
 

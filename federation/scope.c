@@ -62,7 +62,7 @@ note_all_asked(udpai_scope *scope, bool is_asked)
 void
 udpai_scope_sync(udpai_scope *scope)
 {
-    bool all_asked = !scope->on_demand || udpai_wishes_sync(scope);
+    bool all_asked = udpai_wishes_sync(scope);
     if (!scope->source->may_ask || !scope->source->serves_us)
         return;
     if (scope->on_demand)

@@ -13,7 +13,7 @@ typedef struct udpai_scope udpai_scope;
 #define UDPAI_ASKED_ITEMS_MAX 8000
 #define UDPAI_ASKED_BYTES_MAX ((size_t)1024 * 1024)
 
-/* A name or a wildcard that a source on demand is asked for. */
+/* A name or a wildcard that a source on demand is asked for; or any, to send a name again. */
 typedef struct udpai_wish {
     udpai_list in_asked;  /* scope->asked, until it is answered */
     udpai_list in_ending; /* scope->lingering or scope->ended */
@@ -43,9 +43,9 @@ struct udpai_scope {
     bool is_refused;  /* a mirror's wildcard, as a wish's */
     bool is_hung;     /* it was not said in time; until it is, the source does not count for it */
     bool is_asked;    /* on demand: all that is wanted, on the present stream */
-    uint64_t last_batch;         /* of Subscribes sent on the present stream */
-    size_t n_questions;          /* of them without an answer */
-    udpai_map wishes;            /* on demand */
+    uint64_t last_batch; /* of Subscribes sent on the present stream */
+    size_t n_questions;  /* of them without an answer */
+    udpai_map wishes;
     udpai_list asked;            /* of wishes, in the order of their batches */
     udpai_list lingering, ended; /* of wishes that nobody wants */
     size_t n_lingering;
@@ -81,6 +81,9 @@ void udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted);
 /* Sends what is wanted and was not sent; gives back what has ended, and what came by it. False:
  * something is wanted and could not be sent. */
 bool udpai_wishes_sync(udpai_scope *scope);
+/* Asks for names that the scope covers, though they were asked for before; whose name nobody here
+ * wants, for a while. */
+void udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
 void udpai_wishes_init(udpai_scope *scope);
 void udpai_wishes_reset(udpai_scope *scope);
 /* An Unsubscribe has taken all wildcards of the type away. */
@@ -108,8 +111,6 @@ udpai_wish_subject(const udpai_wish *wish)
 /* Asks for names, or for the wildcard of the name space ("" alone), and says what is held. False:
  * without memory they were not asked for; the next flush looks again at what was not. */
 bool udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
-/* Asks for names that the scope covers, though they were asked for before. */
-void udpai_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
 void
 udpai_ask_no_more(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
 void udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix);

@@ -348,6 +348,30 @@ ask_for_wanted(udpai_scope *scope)
     return !names.failed;
 }
 
+/* What was asked for by another name, or by a wildcard, has a wish of its own for a while, as if
+ * somebody had wanted it: a source that refreshes ever other names has not all of them kept. */
+static udpai_wish *
+wish_again(udpai_scope *scope, udpai_str name)
+{
+    udpai_wish *wish = udpai_scope_wish(scope, name, false);
+    if (!wish && (wish = make_wish(scope, name)))
+        linger(wish);
+    return wish;
+}
+
+void
+udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names)
+{
+    struct names batch = {.scope = scope};
+    for (size_t i = 0; i < n_names && scope->source->may_ask; i++) {
+        udpai_wish *wish = wish_again(scope, names[i]);
+        if (wish && !wish->is_refused && !udpai_list_linked(&wish->in_asked))
+            add_name(&batch, wish);
+    }
+    send_names(&batch); /* without memory: with the next refresh */
+    names_done(&batch);
+}
+
 /* ---- giving back ---- */
 
 static void
@@ -403,9 +427,10 @@ give_back_ended(udpai_scope *scope)
         send_unsubscribe(&names);
     send_unsubscribe(&names);
     names_done(&names);
-    udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
-                             udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
-                             is_brought_still, scope->source);
+    if (scope->on_demand)
+        udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
+                                 udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
+                                 is_brought_still, scope->source);
     udpai_node_touch(scope->source->node);
 }
 

@@ -257,6 +257,49 @@ what_is_mirrored_stays_when_a_name_goes(void **state)
     assert_value(bed, "EDS", "com.acme.core/y", "1");
 }
 
+/* Its refresh was on the way when it was given back. */
+static void
+what_is_refreshed_when_nobody_wants_it_is_given_back_again(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    (void)fed_orders(bed);
+    (void)fed_publish(bed, 'a', "EDS", "x=1 !com.acme");
+    fed_want_no_more(bed, "EDS", "x");
+    fed_advance(bed, 30000);
+    assert_orders(bed, "unsub a EDS com.acme:x");
+    (void)fed_publish(bed, 'a', "EDS", "~x=1");
+    assert_orders(bed, "sub a EDS com.acme:x");
+    (void)fed_publish(bed, 'a', "EDS", "x=1 !com.acme");
+    fed_advance(bed, 30000);
+    assert_orders(bed, "unsub a EDS com.acme:x");
+    assert_value(bed, "EDS", "x", "");
+}
+
+/* A source may refresh what it never sends. */
+static void
+a_mirror_asks_for_what_is_refreshed_once_and_for_a_while(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    (void)fed_orders(bed);
+    for (int i = 0; i < 100; i++)
+        (void)fed_publish(bed, 'a', "CDS", "~x=1 ~y=1");
+    assert_orders(bed, "sub a CDS com.acme:x y");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    (void)fed_publish(bed, 'a', "CDS", "~y=1"); /* what it said not to be there, it has again */
+    assert_orders(bed, "sub a CDS com.acme:y");
+    fed_advance(bed, 30000);
+    assert_orders(bed, "unsub a CDS com.acme:x y");
+    assert_value(bed, "CDS", "x", "1"); /* the wildcard brings it */
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
 /* A wildcard that is wider than what the source is asked for is cut to that. */
 static void
 wildcards_that_are_one_there_end_with_the_last(void **state)
@@ -447,6 +490,8 @@ main(void)
         fed_test(what_is_wanted_again_in_time_is_kept),
         fed_test(what_a_wildcard_brings_stays_when_a_name_goes),
         fed_test(what_is_mirrored_stays_when_a_name_goes),
+        fed_test(what_is_refreshed_when_nobody_wants_it_is_given_back_again),
+        fed_test(a_mirror_asks_for_what_is_refreshed_once_and_for_a_while),
         fed_test(wildcards_that_are_one_there_end_with_the_last),
         fed_test(after_a_reconnect_it_is_all_asked_for_again),
         fed_test(a_refused_name_is_not_known_to_be_missing),
