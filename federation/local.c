@@ -93,6 +93,9 @@ udpai_local_update_defer(udpai_local_update *update)
 void
 udpai_local_update_done(udpai_local_update *update)
 {
+    update->is_done = true;
+    if (update->is_being_told)
+        return;
     for (size_t i = 0; i < update->judgements.n; i++) {
         udpai_judgement *judgement = update->judgements.items[i];
         if (!judgement)
@@ -192,10 +195,15 @@ static void
 give(udpai_local_subscription *subscription, udpai_local_update *update)
 {
     udpai_node *node = subscription->owner;
+    update->is_being_told = true;
     if (update->changes.n)
         subscription->ops.update(subscription->ops.userdata, update);
-    if (update->is_deferred)
+    update->is_being_told = false;
+    if (update->is_deferred) {
+        if (update->is_done)
+            udpai_local_update_done(update);
         return;
+    }
     UDPAI_LIST_FOREACH (at, &node->judgements) {
         udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
         if (!judgement->is_told)

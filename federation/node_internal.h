@@ -139,6 +139,7 @@ struct udpai_local_update {
     UDPAI_VECTOR(udpai_judgement *) judgements; /* that wait for the answer; while it is deferred */
     udpai_list in_node;
     bool is_deferred;
+    bool is_being_told, is_done; /* it may be answered while it is told */
 };
 
 /* A directory of the node itself. */

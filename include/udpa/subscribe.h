@@ -110,7 +110,7 @@ udpa_update_refuse(udpa_update *update, size_t index, udpa_err code, const char 
  */
 UDPA_API void udpa_update_defer(udpa_update *update);
 
-/** The answer of a deferred update is there; releases it.
+/** The answer of a deferred update is there; releases it. May be called inside the callback.
  * @thread the loop's   @since 0.1
  */
 UDPA_API void udpa_update_done(udpa_update *update);

@@ -163,6 +163,30 @@ test_unsubscribing_inside_an_update(void **state)
 }
 
 static void
+answer_it(test_ear *ear)
+{
+    udpa_update_refuse(ear->deferred, 0, UDPA_ERR_LIMIT, "there is no room for it");
+    udpa_update_done(ear->deferred);
+}
+
+static void
+test_answering_inside_an_update(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_ear ear = {.defers = true, .also = answer_it};
+    test_receipt receipt = {0};
+    pair_begin(&pair);
+    pair_both(&pair, NULL, NULL);
+    ear_open(&ear, &pair, pair.server, NULL);
+    publish_one(&receipt, &pair, pair.client, RESOURCE("com.acme/a"));
+    pair_run_until(&pair, &receipt.n_receipts, 1);
+    assert_int_equal(receipt.n_refused, 1);
+    assert_non_null(strstr(receipt.refusal, "there is no room for it"));
+    pair_end(&pair);
+}
+
+static void
 close_it(test_ear *ear)
 {
     udpa_subscription *subscription;
@@ -255,6 +279,7 @@ main(void)
         cmocka_unit_test(test_deferred_and_ended),
         cmocka_unit_test(test_refusals_that_are_none),
         cmocka_unit_test(test_unsubscribing_inside_an_update),
+        cmocka_unit_test(test_answering_inside_an_update),
         cmocka_unit_test(test_closing_inside_an_update),
         cmocka_unit_test(test_mistakes),
     };
