@@ -129,8 +129,20 @@ note_spoken(udpai_intake *intake)
         return;
     for (size_t i = 0; i < publication->entries.n; i++)
         udpai_source_spoke(source, udpai_resource_type_url(publication->entries.items[i].resource));
-    if (publication->complete)
+    if (publication->complete && !source->has_lost_word)
         udpai_source_completed(source, publication->type_url, publication->name_space);
+}
+
+/* What was refused is not sent again on this stream, though it is not the sender's fault. */
+static void
+note_lost(const udpai_intake *intake)
+{
+    const udpai_publication *publication = intake->publication;
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        const udpa_error *error = publication->entries.items[i].error;
+        if (error && udpa_error_code(error) == UDPA_ERR_NOMEM)
+            udpai_source_lost_word(intake->peer->source);
+    }
 }
 
 static void
@@ -160,6 +172,8 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
     };
     if (!intake.origin || !index_entries(&intake.index, publication)) {
         udpai_publication_refuse_all(publication, UDPA_ERR_NOMEM, "out of memory");
+        if (udpai_intake_is_from_source(&intake))
+            udpai_source_lost_word(peer->source);
         return;
     }
     refuse_repeated(&intake.index, publication);
@@ -170,6 +184,8 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
         take_entry(&intake, &publication->entries.items[i]);
     udpai_intake_ask_unmatched(&intake);
     udpai_free(intake.index.order);
+    if (udpai_intake_is_from_source(&intake))
+        note_lost(&intake);
     note_spoken(&intake);
     count(&intake);
     log_refused(&intake);

@@ -184,6 +184,8 @@ take_publication(udpai_node *node, udpai_report *report)
 {
     udpai_peer *peer = udpai_peer_find(node, report->session);
     udpai_judgement *judgement = udpai_judgement_new(node, report->session, report->publication);
+    if (!judgement && peer && peer->source && peer->source->serves_us)
+        udpai_source_lost_word(peer->source);
     if (!judgement)
         return; /* the session goes on waiting, which is what there is memory for */
     report->publication = NULL;

@@ -46,6 +46,8 @@ struct udpai_source {
     bool may_ask;        /* the stream is ready for our Subscribes */
     bool asked_blindly;  /* without knowing what the peer understands */
     bool has_our_id;     /* it is this node itself, or one that says so */
+    bool has_lost_word;  /* there was no memory for something that it said on this stream … */
+    bool must_hang_up;   /* … nor yet for ending it */
     unsigned n_failures; /* in a row */
     udpai_timer retry, grace, hello, hand_back;
     udpai_origin *origin;
@@ -205,8 +207,11 @@ void udpai_source_alive(udpai_source *source);
 void udpai_source_closed(udpai_source *source, udpa_error *error);
 /* PATH: the last reading has failed. */
 void udpai_source_unreadable(udpai_source *source);
-/* Ends its stream, or gives up dialling; udpai_source_closed() follows. */
-void udpai_source_hang_up(udpai_source *source);
+/* Ends its stream, or gives up dialling; udpai_source_closed() follows. False: without memory. */
+bool udpai_source_hang_up(udpai_source *source);
+/* Without memory something that it said was lost. What it answers does not count any more: only
+ * another stream, in which it is told what is held, brings it again. */
+void udpai_source_lost_word(udpai_source *source);
 void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
 bool udpai_source_is_active(const udpai_source *source);
 void udpai_node_order(udpai_node *node, udpai_order *order);

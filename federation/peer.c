@@ -60,7 +60,7 @@ end_earlier_stream(udpai_node *node, udpai_source *source)
         earlier->source = NULL;
         earlier->is_replaced = true;
     }
-    udpai_source_hang_up(source);
+    (void)udpai_source_hang_up(source);
     udpai_source_closed(source, error);
 }
 

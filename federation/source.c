@@ -76,15 +76,37 @@ wait_and_retry(udpai_source *source)
                     udpai_node_now(source->node) + backoff_ms(source));
 }
 
-void
+bool
 udpai_source_hang_up(udpai_source *source)
 {
     udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
     if (!order)
-        return;
+        return false;
     order->session = source->session;
     order->link = source->link;
     udpai_node_order(source->node, order);
+    return true;
+}
+
+static void
+hang_up_in_the_end(udpai_source *source)
+{
+    source->must_hang_up = !udpai_source_hang_up(source);
+    if (source->must_hang_up)
+        udpai_node_touch(source->node);
+}
+
+void
+udpai_source_lost_word(udpai_source *source)
+{
+    if (source->has_lost_word)
+        return;
+    source->has_lost_word = true;
+    udpai_log(UDPA_LOG_ERROR, "federation",
+              "source %.*s: out of memory for what it has sent: its stream is ended, and the next "
+              "one brings it again",
+              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
+    hang_up_in_the_end(source);
 }
 
 /* A source that no provider reaches is left alone; a peer that dials us stays as long as it likes.
@@ -93,6 +115,8 @@ void
 udpai_source_reach(udpai_source *source, bool asked)
 {
     bool reached = asked || source->stays_connected;
+    if (source->must_hang_up)
+        hang_up_in_the_end(source);
     if (source->is_reached == reached)
         return;
     source->is_reached = reached;
@@ -110,7 +134,7 @@ udpai_source_reach(udpai_source *source, bool asked)
         udpai_timer_cancel(&source->retry);
         set_state(source, UDPAI_SOURCE_IDLE);
     } else if (!reached && source->state != UDPAI_SOURCE_IDLE) {
-        udpai_source_hang_up(source);
+        (void)udpai_source_hang_up(source);
     }
 }
 
@@ -210,7 +234,7 @@ refuse_namesake(udpai_source *source)
               (const char *)udpa_bytes_data(source->name),
               source->last_error ? udpa_error_message(source->last_error) : "out of memory");
     set_state(source, UDPAI_SOURCE_CONNECTED);
-    udpai_source_hang_up(source);
+    (void)udpai_source_hang_up(source);
 }
 
 /* Its Node has come: now it is known what it understands, and who it is. */
@@ -276,6 +300,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
         note_error(source, error);
     source->session = 0;
     source->may_ask = source->asked_blindly = false;
+    source->has_lost_word = source->must_hang_up = false;
     source->n_failures++;
     udpai_timer_cancel(&source->hello);
     udpai_timer_cancel(&source->hand_back);

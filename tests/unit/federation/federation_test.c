@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
+
 static const char *
 url_of(const char *type)
 {
@@ -323,7 +325,11 @@ fed_advance(fed_bed *bed, uint64_t ms)
 static void
 report(fed_bed *bed, udpai_report *report)
 {
+    if (bed->is_short)
+        udpai_alloc_fail_after(bed->n_allocations);
     udpai_node_report(bed->node, report);
+    udpai_alloc_fail_after(-1);
+    bed->is_short = false;
     udpai_node_flush(bed->node);
     udpai_node_committed(bed->node, bed->committed, UDPA_OK);
     udpai_node_flush(bed->node);

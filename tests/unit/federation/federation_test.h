@@ -28,6 +28,8 @@ typedef struct fed_bed {
     udpai_provider_config provider;
     int64_t wall_us;
     uint64_t links[FED_SOURCES], sessions[FED_SOURCES], last_session, committed;
+    bool is_short; /* of memory, for the next report: so many allocations succeed */
+    long n_allocations;
     char orders[FED_TEXT], judged[FED_TEXT];
     UDPAI_VECTOR(udpai_durable_op) kept;
 } fed_bed;

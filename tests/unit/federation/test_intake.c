@@ -257,6 +257,31 @@ a_source_is_asked_for_what_it_refreshes(void **state)
     assert_orders(bed, "sub a CDS com.acme:x y z"); /* in one message */
 }
 
+/* ---- without memory ---- */
+
+/* It is not sent again on this stream, and must not be said to be missing. */
+static void
+what_a_source_says_in_vain_it_says_on_another_stream(void **state)
+{
+    fed_bed *bed = *state;
+    start_with_source(bed);
+    bool taken = false;
+    for (long n = 0; !taken && n < 100; n++) {
+        (void)fed_orders(bed);
+        bed->is_short = true;
+        bed->n_allocations = n;
+        (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
+        taken = *fed_value(bed, "CDS", "x") && *fed_value(bed, "CDS", "y");
+        if (taken)
+            continue;
+        assert_orders(bed, "hangup a");
+        assert_false(fed_settled(bed, "CDS", "com.acme"));
+        fed_close(bed, 'a');
+        fed_connect(bed, 'a');
+    }
+    assert_true(fed_settled(bed, "CDS", "com.acme"));
+}
+
 /* ---- states of the world ---- */
 
 static void
@@ -331,6 +356,7 @@ main(void)
         fed_test(a_refresh_sets_the_timer_again),
         fed_test(a_publisher_is_told_of_a_refresh_of_nothing),
         fed_test(a_source_is_asked_for_what_it_refreshes),
+        fed_test(what_a_source_says_in_vain_it_says_on_another_stream),
         fed_test(a_state_speaks_for_its_scope),
         fed_test(without_a_scope_it_speaks_for_the_types_it_names),
         fed_test(a_large_state_takes_its_time_once),
