@@ -245,6 +245,70 @@ after_a_restart_the_same_source_counts(void **state)
     assert_value(bed, "CDS", "y", "of-a");
 }
 
+/* While the stand-in is not complete, before the one that returns has stayed, and after it has. */
+static void
+restarts_on_the_way_change_nothing(void **state)
+{
+    fed_bed *bed = *state;
+    start_fail_over(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=of-a y=of-a !com.acme");
+    fed_close(bed, 'a');
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", "x=of-b");
+    fed_restart(bed);
+    fed_advance(bed, 2000);
+    fed_connect(bed, 'b');
+    assert_value(bed, "CDS", "x", "of-a");
+    (void)fed_publish(bed, 'b', "CDS", "!com.acme");
+    assert_value(bed, "CDS", "x", "of-b");
+    assert_value(bed, "CDS", "y", "");
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    fed_advance(bed, 4999);
+    fed_restart(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    fed_advance(bed, 4999);
+    assert_value(bed, "CDS", "x", "of-b");
+    fed_advance(bed, 1);
+    assert_value(bed, "CDS", "x", "of-a");
+    fed_restart(bed);
+    assert_value(bed, "CDS", "y", "of-a");
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+static void
+a_stand_in_on_demand_stands_in_after_a_restart(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false},
+                 {'b', ACME, UDPAI_STOP_ON_SUCCESS, true});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=of-a y=of-a !com.acme");
+    fed_want(bed, "CDS", "x");
+    fed_close(bed, 'a');
+    fed_connect(bed, 'b');
+    assert_value(bed, "CDS", "x", "of-a");
+    (void)fed_publish(bed, 'b', "CDS", "x=of-b !com.acme");
+    assert_value(bed, "CDS", "x", "of-b");
+    fed_restart(bed);
+    fed_advance(bed, 2000);
+    fed_connect(bed, 'b');
+    assert_value(bed, "CDS", "x", "of-b");
+    fed_want(bed, "CDS", "y");
+    assert_false(fed_name_settled(bed, "CDS", "y"));
+    (void)fed_publish(bed, 'b', "CDS", "!com.acme");
+    assert_true(fed_name_settled(bed, "CDS", "y"));
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    fed_advance(bed, 5000);
+    assert_value(bed, "CDS", "x", "of-a");
+    assert_value(bed, "CDS", "y", "of-a");
+}
+
 static void
 half_of_what_a_lost_one_had_is_not_all(void **state)
 {
@@ -289,6 +353,8 @@ main(void)
         fed_test(nothing_is_certain_while_a_source_is_dead),
         fed_test(a_complete_stand_in_rules_out_the_lost_one),
         fed_test(after_a_restart_the_same_source_counts),
+        fed_test(restarts_on_the_way_change_nothing),
+        fed_test(a_stand_in_on_demand_stands_in_after_a_restart),
         fed_test(half_of_what_a_lost_one_had_is_not_all),
         fed_test(what_was_all_before_a_restart_is_all_after_it),
     };
