@@ -54,6 +54,7 @@ struct udpai_source {
     unsigned order; /* among the sources of the first provider that names it; from 1 */
     udpai_list scopes;
     udpai_list questions; /* that wait for their answer, in the order in which they were asked */
+    size_t n_again;       /* wishes for what it has refreshed */
     udpa_error *last_error;
     udpai_source_counters counters;
 };

@@ -23,6 +23,7 @@ typedef struct udpai_wish {
     bool is_sent;       /* on the present stream */
     bool is_known;      /* the source has said all of it, ever */
     bool is_refused;    /* the source cannot serve it; asked again after a while */
+    bool is_again;      /* made because the source has refreshed it */
     uint64_t batch;     /* of Subscribes: which of them asked for it */
     udpai_timer linger; /* the end of asking for what nobody wants */
     uint32_t len;

@@ -9,6 +9,9 @@
 /* Above it, what has lingered longest is given back at once: who wants ever other names must not
  * have the node hold them all. */
 #define LINGERING_MAX 100000
+/* Of those that nobody here has wanted, in all scopes of a source: a refresh that names no type is
+ * asked for in each. */
+#define AGAIN_MAX 100000
 
 static udpai_str
 wish_key(const void *item)
@@ -160,6 +163,7 @@ free_wish(udpai_wish *wish)
 {
     udpai_list_remove(&wish->in_asked);
     unlink_ending(wish);
+    wish->scope->source->n_again -= wish->is_again;
     udpai_free(wish);
 }
 
@@ -354,8 +358,11 @@ static udpai_wish *
 wish_again(udpai_scope *scope, udpai_str name)
 {
     udpai_wish *wish = udpai_scope_wish(scope, name, false);
-    if (!wish && (wish = make_wish(scope, name)))
-        linger(wish);
+    if (wish || scope->source->n_again == AGAIN_MAX || !(wish = make_wish(scope, name)))
+        return wish;
+    wish->is_again = true;
+    scope->source->n_again++;
+    linger(wish);
     return wish;
 }
 

@@ -407,8 +407,8 @@ fed_close(fed_bed *bed, char source)
 
 /* ---- publications ---- */
 
-static const char *
-judge(fed_bed *bed, uint64_t session, udpai_publication *publication)
+const char *
+fed_judge(fed_bed *bed, uint64_t session, udpai_publication *publication)
 {
     bed->judged[0] = '\0';
     udpai_report *published = new_report(UDPAI_REPORT_PUBLICATION, session, 0);
@@ -454,7 +454,7 @@ fed_publish_at(fed_bed *bed, uint64_t session, const char *type, const char *wor
     while ((word = strtok_r(rest, " ", &rest)))
         add_word(publication, type, word);
     free(copy);
-    return judge(bed, session, publication);
+    return fed_judge(bed, session, publication);
 }
 
 const char *
@@ -470,7 +470,7 @@ fed_put(fed_bed *bed, uint64_t session, udpa_resource *resource, bool is_refresh
     assert_true(publication && resource);
     assert_ok(udpai_publication_add(publication, resource, is_refresh));
     udpa_resource_unref(resource);
-    return judge(bed, session, publication);
+    return fed_judge(bed, session, publication);
 }
 
 /* ---- subscriptions ---- */

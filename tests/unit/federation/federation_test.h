@@ -70,6 +70,8 @@ void fed_close(fed_bed *bed, char source);
  * The version is the value. Returns what is refused, as "x: why". */
 const char *fed_publish(fed_bed *bed, char source, const char *type, const char *words);
 const char *fed_publish_at(fed_bed *bed, uint64_t session, const char *type, const char *words);
+/* Takes the publication. */
+const char *fed_judge(fed_bed *bed, uint64_t session, udpai_publication *publication);
 /* Publishes one resource with all its parts. */
 const char *fed_put(fed_bed *bed, uint64_t session, udpa_resource *resource, bool is_refresh);
 /* The peer refuses a Subscribe: names, or all of it. */

@@ -300,6 +300,37 @@ a_mirror_asks_for_what_is_refreshed_once_and_for_a_while(void **state)
     assert_true(fed_settled(bed, "CDS", ACME));
 }
 
+/* A refresh without a type is asked for in every type that there is. */
+static void
+refreshes_of_everything_are_not_all_asked_for(void **state)
+{
+    fed_bed *bed = *state;
+    char name[32];
+    fed_type(bed, "CDS");
+    fed_type(bed, "EDS");
+    fed_type(bed, "LDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_orders(bed);
+    udpai_publication *publication = udpai_publication_new();
+    assert_non_null(publication);
+    for (int i = 0; i < 40000; i++) {
+        snprintf(name, sizeof(name), "com.acme/%d", i);
+        UDPA_AUTO(udpa_resource_unref)
+        udpa_resource *resource = RESOURCE(name, .type = "", .value = "", .ttl_ms = 1);
+        assert_ok(udpai_publication_add(publication, resource, true));
+    }
+    fed_judge(bed, bed->sessions[0], publication);
+    const char *orders = fed_orders(bed);
+    size_t n = 0;
+    while ((orders = strstr(orders, "8000 names")))
+        n++, orders++;
+    assert_int_equal(n, 12); /* and half of one; the rest is left out */
+    fed_advance(bed, 30000);
+    assert_non_null(strstr(fed_orders(bed), "unsub "));
+}
+
 /* A wildcard that is wider than what the source is asked for is cut to that. */
 static void
 wildcards_that_are_one_there_end_with_the_last(void **state)
@@ -492,6 +523,7 @@ main(void)
         fed_test(what_is_mirrored_stays_when_a_name_goes),
         fed_test(what_is_refreshed_when_nobody_wants_it_is_given_back_again),
         fed_test(a_mirror_asks_for_what_is_refreshed_once_and_for_a_while),
+        fed_test(refreshes_of_everything_are_not_all_asked_for),
         fed_test(wildcards_that_are_one_there_end_with_the_last),
         fed_test(after_a_reconnect_it_is_all_asked_for_again),
         fed_test(a_refused_name_is_not_known_to_be_missing),
