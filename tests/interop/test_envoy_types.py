@@ -224,6 +224,15 @@ def check_on_demand(bench):
                lambda: bench.host('b.test') == 'host b', begin)
 
 
+def check_unknown_hosts(bench):
+    """Envoy holds a request back until it is told that there is no such host."""
+    for host in ('b.test', 'never.test'):
+        begin = time.monotonic()
+        bench.sees(f'VHDS: a request for {host}, which is not there, is answered by 404',
+                   lambda asked=host: (answer := bench.ask('virtual', host=asked)) and
+                   answer.status == 404, begin)
+
+
 def change_each(bench):
     setting = bench.setting
     bench.change('LDS', 'plain', setting.plain('two'), lambda: bench.header('server', 'two'))
@@ -237,8 +246,8 @@ def change_each(bench):
                  lambda: bench.header('x-filter', 'two'))
     bench.change('SRDS', 'far', resources.scope('far', 'far', 'red'),
                  lambda: bench.scope('far') == 'red')
+    interop.check('SRDS: the scope beside it stayed', bench.scope('near') == 'blue')
     if setting.is_delta:
-        interop.check('SRDS: the scope beside it stayed', bench.scope('near') == 'blue')
         name = 'by-host/a.test'
         bench.change('VHDS', name, resources.virtual_host(name, 'changed'),
                      lambda: bench.host('a.test') == 'changed')
@@ -250,13 +259,14 @@ def remove_some(bench):
                  lambda: bench.envoy.clusters() == {'backend'})
     bench.remove('LDS', resources.TYPE_LISTENER, 'tls',
                  lambda: 'tls' not in bench.envoy.listener_ports())
+    bench.remove('SRDS', resources.TYPE_SCOPE, 'far', lambda: bench.ask(
+        'scoped', x_scope='far').status == 404)
+    interop.check('SRDS: the scope beside it stayed', bench.scope('near') == 'blue')
     if bench.setting.is_delta:
-        bench.remove('SRDS', resources.TYPE_SCOPE, 'far', lambda: bench.ask(
-            'scoped', x_scope='far').status == 404)
-        interop.check('SRDS: the scope beside it stayed', bench.scope('near') == 'blue')
         bench.remove('VHDS', resources.TYPE_VIRTUAL_HOST, 'by-host/b.test',
                      lambda: not bench.knows_host('b'))
         interop.check('VHDS: the host beside it stayed', bench.host('a.test') == 'changed')
+        check_unknown_hosts(bench)
 
 
 def check_counters(bench, refused):
