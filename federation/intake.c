@@ -150,10 +150,13 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
 {
     if (entry->error)
         return;
-    if (entry->is_refresh)
+    if (entry->is_refresh) {
         udpai_intake_refresh(intake, entry);
-    else
-        udpai_intake_payload(intake, entry);
+        return;
+    }
+    if (udpai_intake_is_from_source(intake))
+        udpai_source_has_sent(intake->peer->source, entry->resource);
+    udpai_intake_payload(intake, entry);
 }
 
 void

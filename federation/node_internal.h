@@ -55,6 +55,7 @@ struct udpai_source {
     udpai_list scopes;
     udpai_list questions; /* that wait for their answer, in the order in which they were asked */
     size_t n_again;       /* wishes for what it has refreshed */
+    size_t n_reasked;     /* wishes that wait for that */
     udpa_error *last_error;
     udpai_source_counters counters;
 };

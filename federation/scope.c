@@ -117,7 +117,7 @@ udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_bat
             break;
         if (wish->batch < first_batch)
             continue;
-        udpai_list_remove(&wish->in_asked);
+        udpai_wish_unask(wish);
         wish->is_known = !wish->is_refused;
     }
     if (!scope->on_demand && scope->is_sent && scope->n_questions == 0 && !scope->is_refused)
@@ -188,7 +188,7 @@ static void
 refuse_wish(udpai_wish *wish)
 {
     wish->is_refused = true;
-    udpai_list_remove(&wish->in_asked);
+    udpai_wish_unask(wish);
 }
 
 static void

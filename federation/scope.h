@@ -24,6 +24,7 @@ typedef struct udpai_wish {
     bool is_known;      /* the source has said all of it, ever */
     bool is_refused;    /* the source cannot serve it; asked again after a while */
     bool is_again;      /* made because the source has refreshed it */
+    bool is_reasked;    /* asked once more for that; neither answered nor sent since */
     uint64_t batch;     /* of Subscribes: which of them asked for it */
     udpai_timer linger; /* the end of asking for what nobody wants */
     uint32_t len;
@@ -85,6 +86,10 @@ bool udpai_wishes_sync(udpai_scope *scope);
 /* Asks for names that the scope covers, though they were asked for before; whose name nobody here
  * wants, for a while. */
 void udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
+/* The source has sent its payload: if that was not kept, it may have to be asked for again. */
+void udpai_source_has_sent(udpai_source *source, const udpa_resource *resource);
+/* It does not wait for an answer any more. */
+void udpai_wish_unask(udpai_wish *wish);
 void udpai_wishes_init(udpai_scope *scope);
 void udpai_wishes_reset(udpai_scope *scope);
 /* An Unsubscribe has taken all wildcards of the type away. */

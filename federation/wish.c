@@ -159,9 +159,23 @@ unlink_ending(udpai_wish *wish)
 }
 
 static void
-free_wish(udpai_wish *wish)
+set_reasked(udpai_wish *wish, bool is_reasked)
+{
+    wish->scope->source->n_reasked += (size_t)is_reasked - (size_t)wish->is_reasked;
+    wish->is_reasked = is_reasked;
+}
+
+void
+udpai_wish_unask(udpai_wish *wish)
 {
     udpai_list_remove(&wish->in_asked);
+    set_reasked(wish, false);
+}
+
+static void
+free_wish(udpai_wish *wish)
+{
+    udpai_wish_unask(wish);
     unlink_ending(wish);
     wish->scope->source->n_again -= wish->is_again;
     udpai_free(wish);
@@ -283,7 +297,8 @@ struct names {
     UDPAI_VECTOR(udpai_str) texts;
     UDPAI_VECTOR(udpai_wish *) wishes;
     size_t bytes;
-    bool failed; /* some were not asked for */
+    bool is_again; /* they were asked for before */
+    bool failed;   /* some were not asked for */
 };
 
 static void
@@ -292,8 +307,10 @@ send_names(struct names *names)
     bool asked = names->texts.n && udpai_ask(names->scope, udpai_bytes_view(names->scope->prefix),
                                              names->texts.items, names->texts.n);
     names->failed = names->failed || (names->texts.n && !asked);
-    for (size_t i = 0; asked && i < names->wishes.n; i++)
+    for (size_t i = 0; asked && i < names->wishes.n; i++) {
         note_asked(names->wishes.items[i]);
+        set_reasked(names->wishes.items[i], names->is_again);
+    }
     names->texts.n = names->wishes.n = names->bytes = 0;
 }
 
@@ -369,14 +386,31 @@ wish_again(udpai_scope *scope, udpai_str name)
 void
 udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names)
 {
-    struct names batch = {.scope = scope};
+    struct names batch = {.scope = scope, .is_again = true};
     for (size_t i = 0; i < n_names && scope->source->may_ask; i++) {
         udpai_wish *wish = wish_again(scope, names[i]);
-        if (wish && !wish->is_refused && !udpai_list_linked(&wish->in_asked))
+        if (wish && !wish->is_refused && !wish->is_reasked)
             add_name(&batch, wish);
     }
     send_names(&batch); /* without memory: with the next refresh */
     names_done(&batch);
+}
+
+/* One that came by a loop was not kept, and the source takes us to hold it: when it refreshes it by
+ * another way, it must be asked for, though a question for it waits still. */
+void
+udpai_source_has_sent(udpai_source *source, const udpa_resource *resource)
+{
+    if (source->n_reasked == 0)
+        return;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        udpai_wish *wish = is_scope_of(scope, resource)
+                               ? udpai_scope_wish(scope, udpai_resource_name(resource), false)
+                               : NULL;
+        if (wish)
+            set_reasked(wish, false);
+    }
 }
 
 /* ---- giving back ---- */
@@ -459,7 +493,7 @@ udpai_wishes_forget_wildcards(udpai_scope *scope)
         if (!wish->is_wildcard)
             continue;
         wish->is_sent = false;
-        udpai_list_remove(&wish->in_asked);
+        udpai_wish_unask(wish);
     }
 }
 
@@ -470,7 +504,7 @@ udpai_wishes_reset(udpai_scope *scope)
     udpai_wish *wish;
     while ((wish = udpai_map_next(&scope->wishes, &at))) {
         wish->is_sent = wish->is_refused = false;
-        udpai_list_remove(&wish->in_asked);
+        udpai_wish_unask(wish);
     }
 }
 

@@ -300,6 +300,30 @@ a_mirror_asks_for_what_is_refreshed_once_and_for_a_while(void **state)
     assert_true(fed_settled(bed, "CDS", ACME));
 }
 
+/* It has come, though not yet that this is all: the source takes us to hold it. */
+static void
+what_came_by_a_loop_is_asked_for_when_another_way_brings_it(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    assert_orders(bed, "sub a EDS com.acme:x");
+    for (int i = 0; i < 3; i++) {
+        (void)fed_put(bed, bed->sessions[0],
+                      RESOURCE("com.acme/x", .type = TEST_EDS, .value = "1", .version = "1",
+                               .hops = {{"node", "far"}, {"far", "n"}}),
+                      false);
+        assert_value(bed, "EDS", "x", "");
+        (void)fed_publish(bed, 'a', "EDS", "~x=1");
+        (void)fed_publish(bed, 'a', "EDS", "~x=1"); /* once is enough */
+        assert_orders(bed, "sub a EDS com.acme:x");
+    }
+    (void)fed_publish(bed, 'a', "EDS", "x=1");
+    assert_value(bed, "EDS", "x", "1");
+    (void)fed_publish(bed, 'a', "EDS", "~x=1");
+    assert_orders(bed, "");
+}
+
 /* A refresh without a type is asked for in every type that there is. */
 static void
 refreshes_of_everything_are_not_all_asked_for(void **state)
@@ -523,6 +547,7 @@ main(void)
         fed_test(what_is_mirrored_stays_when_a_name_goes),
         fed_test(what_is_refreshed_when_nobody_wants_it_is_given_back_again),
         fed_test(a_mirror_asks_for_what_is_refreshed_once_and_for_a_while),
+        fed_test(what_came_by_a_loop_is_asked_for_when_another_way_brings_it),
         fed_test(refreshes_of_everything_are_not_all_asked_for),
         fed_test(wildcards_that_are_one_there_end_with_the_last),
         fed_test(after_a_reconnect_it_is_all_asked_for_again),
