@@ -71,4 +71,30 @@ udpai_max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* A text of a peer's in a message to people, for "%.*s": cut. */
+#define UDPAI_SHOWN_MAX 200
+#define UDPAI_SHOWN(text)                                                                          \
+    (int)udpai_min_size((text).len, UDPAI_SHOWN_MAX), (text).data ? (text).data : ""
+
+/* Copies a text to a place in memory that holds several, one behind the other, and moves the place
+ * on behind it. */
+static inline udpai_str
+udpai_str_put(char **at, udpai_str text)
+{
+    udpai_str copy = {*at, text.len};
+    if (text.len)
+        memcpy(*at, text.data, text.len);
+    *at += text.len;
+    return copy;
+}
+
+/* The same in memory that is zeroed, with a NUL behind it. */
+static inline udpai_str
+udpai_str_put_terminated(char **at, udpai_str text)
+{
+    udpai_str copy = udpai_str_put(at, text);
+    ++*at;
+    return copy;
+}
+
 #endif

@@ -57,16 +57,6 @@ udpai_body_add_part(udpai_body *body, udpa_bytes *part)
 
 /* ---- the listing ---- */
 
-static udpai_str
-put(char **at, udpai_str text)
-{
-    udpai_str copy = {*at, text.len};
-    if (text.len)
-        memcpy(*at, text.data, text.len);
-    *at += text.len;
-    return copy;
-}
-
 static udpai_listing *
 make_listing(const udpai_body *body)
 {
@@ -82,8 +72,10 @@ make_listing(const udpai_body *body)
     listing->n = n;
     char *at = (char *)(listing->resources + n);
     for (size_t i = 0; i < n; i++) {
-        listing->resources[i].name = put(&at, udpai_resource_name(body->resources.items[i]));
-        listing->resources[i].version = put(&at, udpai_resource_version(body->resources.items[i]));
+        listing->resources[i].name =
+            udpai_str_put(&at, udpai_resource_name(body->resources.items[i]));
+        listing->resources[i].version =
+            udpai_str_put(&at, udpai_resource_version(body->resources.items[i]));
     }
     return listing;
 }

@@ -3,8 +3,6 @@
  * to. */
 #include "fanout/fanout_internal.h"
 
-#define SHOWN_MAX 200 /* of a name, in messages */
-
 static udpai_name_sub *
 find_sub(const udpai_subscription *subscription, udpai_str name)
 {
@@ -229,8 +227,7 @@ udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_erro
             return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                               "this stream has asked for %zu names, which is as many as one may "
                               "(limits.max_names_per_stream); '%.*s' is one more",
-                              subscriber->n_names, (int)udpai_min_size(name.len, SHOWN_MAX),
-                              name.data);
+                              subscriber->n_names, UDPAI_SHOWN(name));
         sub = new_sub(subscription, name);
         if (!sub)
             return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

@@ -3,8 +3,6 @@
  * his own bound takes nothing from the others. */
 #include "fanout/fanout_internal.h"
 
-#define SHOWN_MAX 200 /* of a peer's name, in messages */
-
 udpai_str
 udpai_owner_key(const void *item)
 {
@@ -106,8 +104,7 @@ udpai_quota_make_room(const udpai_subscription *subscription, udpa_error **ret_e
                           "'%.*s' subscribes to %zu different selections of types and namespaces, "
                           "which is the limit for one peer (limits.max_views_per_identity): end "
                           "some first",
-                          (int)udpai_min_size(owner->name_len, SHOWN_MAX), owner->name,
-                          owner->n_views);
+                          UDPAI_SHOWN(udpai_owner_key(owner)), owner->n_views);
     if (fanout->n_views - n_left >= options->max_views && !drop_idle(fanout, NULL))
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "this node serves %zu different selections of types and namespaces, "

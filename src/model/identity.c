@@ -12,16 +12,6 @@ struct udpai_identity {
     udpai_str names[]; /* URIs, then DNS names, then the text they and the common name refer to */
 };
 
-static udpai_str
-put_text(char **at, udpai_str text)
-{
-    udpai_str copy = {*at, text.len};
-    if (text.len)
-        memcpy(*at, text.data, text.len);
-    *at += text.len + 1; /* the memory is zeroed */
-    return copy;
-}
-
 static size_t
 size_of(const udpai_identity_parts *parts)
 {
@@ -44,7 +34,7 @@ udpai_identity_new(udpai_identity **ret_identity, const udpai_identity_parts *pa
     udpai_str *uris = identity->names, *dns_names = uris + parts->n_uris;
     char *at = (char *)(dns_names + parts->n_dns_names);
     identity->parts = (udpai_identity_parts){
-        .common_name = put_text(&at, parts->common_name),
+        .common_name = udpai_str_put_terminated(&at, parts->common_name),
         .uris = uris,
         .n_uris = parts->n_uris,
         .dns_names = dns_names,
@@ -52,9 +42,9 @@ udpai_identity_new(udpai_identity **ret_identity, const udpai_identity_parts *pa
         .authenticated = parts->authenticated,
     };
     for (size_t i = 0; i < parts->n_uris; i++)
-        uris[i] = put_text(&at, parts->uris[i]);
+        uris[i] = udpai_str_put_terminated(&at, parts->uris[i]);
     for (size_t i = 0; i < parts->n_dns_names; i++)
-        dns_names[i] = put_text(&at, parts->dns_names[i]);
+        dns_names[i] = udpai_str_put_terminated(&at, parts->dns_names[i]);
     *ret_identity = identity;
     return UDPA_OK;
 }

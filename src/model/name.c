@@ -5,8 +5,6 @@
 
 #include "base/utf8.h"
 
-#define SHOWN(text) (int)udpai_min_size((text).len, 200), (text).data
-
 static bool
 is_label_char(char c)
 {
@@ -65,9 +63,9 @@ check_text(bool is_prefix, udpai_str text, udpa_error **ret_error)
         return UDPA_OK;
     const char *rule = "must be labels of a-z, 0-9 and '-' with dots between, such as com.acme";
     if (is_prefix && name_space.len == text.len)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s '%.*s' %s", what, SHOWN(text), rule);
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s '%.*s' %s", what, UDPAI_SHOWN(text), rule);
     return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s '%.*s' has no valid namespace: '%.*s' %s",
-                      what, SHOWN(text), SHOWN(name_space), rule);
+                      what, UDPAI_SHOWN(text), UDPAI_SHOWN(name_space), rule);
 }
 
 udpa_err
@@ -78,7 +76,7 @@ udpai_name_check(udpai_str name, udpa_error **ret_error)
         err = udpai_fail(ret_error, UDPA_ERR_INVAL,
                          "resource name '%.*s' has no id: it must be <namespace>/<id>, such as "
                          "com.acme/service-a",
-                         SHOWN(name));
+                         UDPAI_SHOWN(name));
     return err;
 }
 
@@ -178,12 +176,12 @@ udpai_alias_check(udpai_str alias, udpai_str resource_name, udpa_error **ret_err
     if (!udpai_str_eq(udpai_name_namespace(alias), udpai_name_namespace(resource_name)))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "alias '%.*s' lies outside the namespace of its resource '%.*s'",
-                          SHOWN(alias), SHOWN(resource_name));
+                          UDPAI_SHOWN(alias), UDPAI_SHOWN(resource_name));
     bool bad;
     find_star(alias, &bad);
     if (bad)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "alias '%.*s': one '*' may stand, right after a '/'", SHOWN(alias));
+                          "alias '%.*s': one '*' may stand, right after a '/'", UDPAI_SHOWN(alias));
     return UDPA_OK;
 }
 

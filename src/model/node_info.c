@@ -22,16 +22,6 @@ text_field(udpai_node_parts *parts, size_t index)
     return index < UDPAI_ARRAY_LEN(fields) ? fields[index] : NULL;
 }
 
-static udpai_str
-put(char **at, udpai_str text)
-{
-    udpai_str copy = {*at, text.len};
-    if (text.len)
-        memcpy(*at, text.data, text.len);
-    *at += text.len + 1;
-    return copy;
-}
-
 udpa_err
 udpai_node_info_new(udpai_node_info **ret_info, const udpai_node_parts *parts)
 {
@@ -49,9 +39,9 @@ udpai_node_info_new(udpai_node_info **ret_info, const udpai_node_parts *parts)
     udpai_str *features = (udpai_str *)(void *)info->text;
     char *at = (char *)(features + parts->n_features);
     for (size_t i = 0; (field = text_field(&copy, i)); i++)
-        *field = put(&at, *field);
+        *field = udpai_str_put_terminated(&at, *field);
     for (size_t i = 0; i < parts->n_features; i++)
-        features[i] = put(&at, parts->features[i]);
+        features[i] = udpai_str_put_terminated(&at, parts->features[i]);
     copy.features = features;
     info->parts = copy;
     *ret_info = info;

@@ -9,8 +9,6 @@
 #include "model/name.h"
 #include "model/type_url.h"
 
-#define SHOWN(text) (int)udpai_min_size((text).len, 200), (text).data
-
 enum {
     ANY_TYPE_URL = 1,
     ANY_VALUE = 2
@@ -77,16 +75,16 @@ check_any(const udpai_resource_parts *parts, udpa_error **ret_error)
         return UDPA_OK; /* a refresh */
     if (udpa_bytes_size(parts->any) > UDPAI_ANY_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "resource '%.*s' is larger than 2 GiB",
-                          SHOWN(parts->name));
+                          UDPAI_SHOWN(parts->name));
     if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value))
         return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "resource '%.*s': malformed Any",
-                          SHOWN(parts->name));
+                          UDPAI_SHOWN(parts->name));
     udpai_str type = udpai_type_url_name(type_url);
     if (type.len == 0 || type.len == type_url.len)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "resource '%.*s': type URL '%.*s' must be <prefix>/<message type>, such "
                           "as type.googleapis.com/envoy.config.cluster.v3.Cluster",
-                          SHOWN(parts->name), SHOWN(type_url));
+                          UDPAI_SHOWN(parts->name), UDPAI_SHOWN(type_url));
     return check_text("type URL", type_url, UDPAI_TYPE_URL_MAX, ret_error);
 }
 
@@ -96,14 +94,14 @@ check_counts(const udpai_resource_parts *parts, udpa_error **ret_error)
     if (parts->n_hops > UDPAI_HOPS_MAX)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "resource '%.*s' passed %zu nodes, more than %d: is there a loop?",
-                          SHOWN(parts->name), parts->n_hops, UDPAI_HOPS_MAX);
+                          UDPAI_SHOWN(parts->name), parts->n_hops, UDPAI_HOPS_MAX);
     if (parts->n_aliases > UDPAI_ALIASES_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
-                          "resource '%.*s' has %zu aliases, more than %d", SHOWN(parts->name),
+                          "resource '%.*s' has %zu aliases, more than %d", UDPAI_SHOWN(parts->name),
                           parts->n_aliases, UDPAI_ALIASES_MAX);
     if (parts->ttl_ms > UDPAI_TTL_MAX_MS)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "resource '%.*s': a ttl above ten years",
-                          SHOWN(parts->name));
+                          UDPAI_SHOWN(parts->name));
     return UDPA_OK;
 }
 

@@ -24,16 +24,6 @@ text_size(const udpai_subscription_message *message)
     return size;
 }
 
-static udpai_str
-put(char **at, udpai_str text)
-{
-    udpai_str copy = {*at, text.len};
-    if (text.len)
-        memcpy(*at, text.data, text.len);
-    *at += text.len;
-    return copy;
-}
-
 /* The tables stand behind the message, then the text. */
 udpai_subscription_message *
 udpai_subscription_message_copy(const udpai_subscription_message *message)
@@ -50,21 +40,22 @@ udpai_subscription_message_copy(const udpai_subscription_message *message)
     udpai_held_digest *digests = (udpai_held_digest *)(versions + message->n_versions);
     udpai_held_digest *ways = digests + message->n_digests;
     char *at = (char *)(ways + message->n_ways);
-    copy->type_url = put(&at, message->type_url);
-    copy->name_space = put(&at, message->name_space);
-    copy->status_text = put(&at, message->status_text);
+    copy->type_url = udpai_str_put(&at, message->type_url);
+    copy->name_space = udpai_str_put(&at, message->name_space);
+    copy->status_text = udpai_str_put(&at, message->status_text);
     for (size_t i = 0; i < message->n_names; i++)
-        names[i] = put(&at, message->names[i]);
+        names[i] = udpai_str_put(&at, message->names[i]);
     for (size_t i = 0; i < message->n_versions; i++)
-        versions[i] = (udpai_held_version){put(&at, message->versions[i].name),
-                                           put(&at, message->versions[i].version)};
+        versions[i] = (udpai_held_version){udpai_str_put(&at, message->versions[i].name),
+                                           udpai_str_put(&at, message->versions[i].version)};
     for (size_t i = 0; i < message->n_digests; i++)
-        digests[i] =
-            (udpai_held_digest){put(&at, message->digests[i].name), message->digests[i].digest};
+        digests[i] = (udpai_held_digest){udpai_str_put(&at, message->digests[i].name),
+                                         message->digests[i].digest};
     copy->names = names;
     copy->versions = versions;
     for (size_t i = 0; i < message->n_ways; i++)
-        ways[i] = (udpai_held_digest){put(&at, message->ways[i].name), message->ways[i].digest};
+        ways[i] =
+            (udpai_held_digest){udpai_str_put(&at, message->ways[i].name), message->ways[i].digest};
     copy->digests = digests;
     copy->ways = ways;
     return copy;

@@ -8,8 +8,6 @@
 
 /* The number of the nonce in both kinds of response. */
 #define NONCE_FIELD 5
-/* What clients say, cut. */
-#define SHOWN(text) (int)udpai_min_size((text).len, 200), (text).data ? (text).data : ""
 #define LARGE_STATE_BYTES ((size_t)4 * 1024 * 1024)
 
 static void
@@ -86,12 +84,12 @@ refuse_stranger(udpai_xds *xds, udpa_error **ret_error)
         udpai_log(UDPA_LOG_WARNING, "xds",
                   "refused a client that belongs to no audience: node id '%.*s', cluster '%.*s', "
                   "certificate '%.*s' (%u more such warnings left out)",
-                  SHOWN(id), SHOWN(cluster), SHOWN(identity), n_suppressed);
+                  UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity), n_suppressed);
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "you belong to no audience of this node, with node id '%.*s', cluster "
                       "'%.*s', certificate '%.*s': the section 'audiences' of its configuration "
                       "says who does",
-                      SHOWN(id), SHOWN(cluster), SHOWN(identity));
+                      UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity));
 }
 
 /* Whose client it is cannot change while it is served. */
@@ -133,7 +131,7 @@ settle_type(const udpai_xds *xds, udpai_str *type_url, udpa_error **ret_error)
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
                       "this service is for the type '%s' alone, and type_url is '%.*s': ask the "
                       "service of that type, or the aggregated one",
-                      xds->type_url.data, SHOWN(*type_url));
+                      xds->type_url.data, UDPAI_SHOWN(*type_url));
 }
 
 static udpa_err

@@ -68,9 +68,7 @@ want(struct wanted *wanted, udpai_str name, udpai_str *view, char **at)
     if (!udpai_xds_name_from_client(wanted->xds->audience, name, room, &name) ||
         udpai_map_get(&wanted->names, name))
         return;
-    memcpy(*at, name.data, name.len);
-    *view = (udpai_str){*at, name.len};
-    *at += name.len;
+    *view = udpai_str_put(at, name);
     wanted->failed |= !udpai_map_add(&wanted->names, view);
 }
 

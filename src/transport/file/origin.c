@@ -44,16 +44,6 @@ struct udpai_file_origin {
 /* ---- making ---- */
 
 /* One piece of memory holds all texts: views into it are set as they are put there. */
-static udpai_str
-put_text(char **at, udpai_str text)
-{
-    udpai_str copy = {*at, text.len};
-    if (text.len)
-        memcpy(*at, text.data, text.len);
-    *at += text.len;
-    return copy;
-}
-
 static bool
 copy_texts(udpai_file_origin *self, const udpai_file_origin_options *options)
 {
@@ -65,11 +55,11 @@ copy_texts(udpai_file_origin *self, const udpai_file_origin_options *options)
     if (!self->texts || !self->namespaces)
         return false;
     char *at = self->texts;
-    self->source = put_text(&at, options->source);
-    self->authority = put_text(&at, options->authority);
-    self->rules.default_namespace = put_text(&at, options->default_namespace);
+    self->source = udpai_str_put(&at, options->source);
+    self->authority = udpai_str_put(&at, options->authority);
+    self->rules.default_namespace = udpai_str_put(&at, options->default_namespace);
     for (size_t i = 0; i < options->n_namespaces; i++)
-        self->namespaces[i] = put_text(&at, options->namespaces[i]);
+        self->namespaces[i] = udpai_str_put(&at, options->namespaces[i]);
     return true;
 }
 

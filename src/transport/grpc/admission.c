@@ -63,7 +63,7 @@ udpai_admission_enter(udpai_admission *admission,
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "'%.*s' has %zu streams open here, which is the limit for one peer "
                           "(limits.max_streams_per_identity): close some first",
-                          (int)udpai_min_size(name.len, 200), name.data, admitted->n);
+                          UDPAI_SHOWN(name), admitted->n);
     if (!admitted)
         admitted = add_name(admission, name);
     if (!admitted)

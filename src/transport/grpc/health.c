@@ -77,7 +77,7 @@ check_receive(udpai_stream *stream, udpai_str request)
     udpa_err err = read_request(request, &service, &error);
     if (err == UDPA_OK && !is_known(stream, service))
         err = udpai_fail(&error, UDPA_ERR_NOT_FOUND, "there is no service %.*s here",
-                         (int)udpai_min_size(service.len, 200), service.data);
+                         UDPAI_SHOWN(service));
     if (err != UDPA_OK) {
         fail(stream, err, error);
         return;

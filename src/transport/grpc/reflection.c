@@ -70,7 +70,7 @@ put_error(udpai_proto_writer *writer, const struct exchange *exchange)
     else
         snprintf(text, sizeof(text), "there is no %s %.*s here",
                  exchange->question == FILE_BY_FILENAME ? "file" : "symbol",
-                 (int)udpai_min_size(exchange->argument.len, 200), exchange->argument.data);
+                 UDPAI_SHOWN(exchange->argument));
     udpai_str words = udpai_str_from(text);
     uint64_t code = (uint64_t)udpa_err_to_grpc(err);
     udpai_proto_writer size = {0};

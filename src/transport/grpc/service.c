@@ -3,8 +3,6 @@
 #include "base/strbuf.h"
 #include "transport/grpc/grpc_internal.h"
 
-#define SHOWN_PATH_MAX 200
-
 static const struct built_in {
     const char *path;
     udpa_err (*open)(udpai_stream *stream, udpa_error **ret_error);
@@ -91,14 +89,13 @@ fail_unknown(const udpai_stream_thread *thread, udpai_str path, udpa_error **ret
         return udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED,
                           "%.*s is version 2 of xDS, and here is version 3: set "
                           "transport_api_version and resource_api_version to V3 in the client",
-                          (int)udpai_min_size(path.len, SHOWN_PATH_MAX), path.data);
+                          UDPAI_SHOWN(path));
     udpai_strbuf names = {0};
     udpai_service_visit(thread, append_name, &names);
-    udpa_err err =
-        udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED,
-                   "there is no method %.*s here: this server has the services %s",
-                   (int)udpai_min_size(path.len, SHOWN_PATH_MAX), path.data,
-                   udpai_strbuf_failed(&names) ? "that grpc.reflection.v1 lists" : names.data);
+    udpa_err err = udpai_fail(
+        ret_error, UDPA_ERR_UNIMPLEMENTED,
+        "there is no method %.*s here: this server has the services %s", UDPAI_SHOWN(path),
+        udpai_strbuf_failed(&names) ? "that grpc.reflection.v1 lists" : names.data);
     udpai_strbuf_done(&names);
     return err;
 }
