@@ -5,6 +5,8 @@
 #ifndef UDPAI_SCHEMA_H
 #define UDPAI_SCHEMA_H
 
+#include <limits.h>
+
 #include "base/error.h"
 #include "base/util.h"
 
@@ -28,6 +30,9 @@ udpa_err udpai_schema_add_set(udpai_schema *schema,
                               udpa_error **ret_error);
 /* The same with the contents of a file. */
 udpa_err udpai_schema_add_file(udpai_schema *schema, const char *path, udpa_error **ret_error);
+/* The file with Envoy's types that programs read unless told otherwise: beside the program, as in a
+ * build, or where it is installed. False: there is none that can be read. */
+bool udpai_schema_default_file(char path[PATH_MAX]);
 
 /* Is there such a message type? By full name, or by type URL with any prefix. */
 bool udpai_schema_has(const udpai_schema *schema, udpai_str type);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a descriptor set from a file. */
+/* Descriptor sets in files: where they are, and reading them. */
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/strbuf.h"
 #include "codec/schema.h"
 
 #define READ_STEP ((size_t)64 * 1024)
+#define DEFAULT_NAME "envoy-v3.descriptors"
 
 static udpa_err
 read_all(FILE *file, const char *path, udpai_strbuf *contents, udpa_error **ret_error)
@@ -39,4 +41,25 @@ udpai_schema_add_file(udpai_schema *schema, const char *path, udpa_error **ret_e
     udpai_strbuf_done(&contents);
     fclose(file);
     return err;
+}
+
+bool
+udpai_schema_default_file(char path[PATH_MAX])
+{
+    static const char *const places[] = {"", "../share/udpa/"};
+    char program[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    if (len <= 0)
+        return false;
+    program[len] = '\0';
+    char *slash = strrchr(program, '/');
+    if (!slash)
+        return false;
+    slash[1] = '\0';
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(places); i++) {
+        int n = snprintf(path, PATH_MAX, "%s%s" DEFAULT_NAME, program, places[i]);
+        if (n > 0 && n < PATH_MAX && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
 }

@@ -1,40 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/descriptors.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "codec/suggest.h"
 #include "daemon/files_check.h"
 #include "daemon/words.h"
 #include "model/type_url.h"
 
-#define DESCRIPTORS "envoy-v3.descriptors"
-
 /* ---- loading ---- */
-
-/* Beside the program, as in a build, or where they are installed. */
-static bool
-find_descriptors(char path[PATH_MAX])
-{
-    static const char *const places[] = {"", "../share/udpa/"};
-    char program[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    if (len <= 0)
-        return false;
-    program[len] = '\0';
-    char *slash = strrchr(program, '/');
-    if (!slash)
-        return false;
-    slash[1] = '\0';
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(places); i++) {
-        int n = snprintf(path, PATH_MAX, "%s%s" DESCRIPTORS, program, places[i]);
-        if (n > 0 && n < PATH_MAX && access(path, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
 
 /* Named by the option, or, if that is NULL, at the path. True: it is loaded. */
 static bool
@@ -67,7 +39,7 @@ load(udpai_schema *schema,
     if (options->descriptors)
         return load_one(schema, options->descriptors, NULL, "--descriptors", findings);
     if (message->n_descriptor_sets == 0)
-        return find_descriptors(file) &&
+        return udpai_schema_default_file(file) &&
                load_one(schema, file, NULL, "the default of --descriptors", findings);
     bool all = true;
     for (size_t i = 0; i < message->n_descriptor_sets; i++)
