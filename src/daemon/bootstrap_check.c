@@ -315,25 +315,35 @@ check_type_list(struct check *check, const char *list, char *const *types, size_
     }
 }
 
+/* What xDS clients are shown. */
+static void
+check_shown(struct check *check,
+            const char *owner_path,
+            const char *default_namespace,
+            char *const *namespaces,
+            size_t n_namespaces)
+{
+    char list[PATH_MAX_LEN], path[PATH_MAX_LEN];
+    check_word(check, owner_path, "default_namespace", default_namespace, udpai_namespace_check);
+    udpai_path_field(list, owner_path, "namespaces");
+    for (size_t i = 0; i < n_namespaces; i++)
+        check_word(check, udpai_path_item(path, list, i), "", namespaces[i], check_prefix);
+}
+
 static void
 check_names(struct check *check)
 {
     const Udpa__Config__V1__Node *node = check->message->node;
     const Udpa__Config__V1__Shim *shim = check->message->shim;
-    char path[PATH_MAX_LEN];
     if (node) {
         check_word(check, "node", "id", node->id, udpai_node_id_check);
         check_word(check, "node", "namespace", node->namespace_, udpai_namespace_check);
     }
-    if (shim)
-        check_word(check, "shim", "default_namespace", shim->default_namespace,
-                   udpai_namespace_check);
-    if (shim)
-        check_type_list(check, "shim.explicit_wildcard_types", shim->explicit_wildcard_types,
-                        shim->n_explicit_wildcard_types);
-    for (size_t i = 0; shim && i < shim->n_namespaces; i++)
-        check_word(check, udpai_path_item(path, "shim.namespaces", i), "", shim->namespaces[i],
-                   check_prefix);
+    if (!shim)
+        return;
+    check_shown(check, "shim", shim->default_namespace, shim->namespaces, shim->n_namespaces);
+    check_type_list(check, "shim.explicit_wildcard_types", shim->explicit_wildcard_types,
+                    shim->n_explicit_wildcard_types);
 }
 
 static void
@@ -376,17 +386,13 @@ static void
 check_audiences(struct check *check)
 {
     const Udpa__Config__V1__Bootstrap *message = check->message;
-    char path[PATH_MAX_LEN], list[PATH_MAX_LEN], at[PATH_MAX_LEN];
+    char path[PATH_MAX_LEN], at[PATH_MAX_LEN];
     for (size_t i = 0; i < message->n_audiences; i++) {
         const Udpa__Config__V1__Audience *audience = message->audiences[i];
         udpai_path_item(path, "audiences", i);
         require(check, path, "name", audience->name);
-        check_word(check, path, "default_namespace", audience->default_namespace,
-                   udpai_namespace_check);
-        udpai_path_field(list, path, "namespaces");
-        for (size_t k = 0; k < audience->n_namespaces; k++)
-            check_word(check, udpai_path_item(at, list, k), "", audience->namespaces[k],
-                       check_prefix);
+        check_shown(check, path, audience->default_namespace, audience->namespaces,
+                    audience->n_namespaces);
         if (audience->match)
             check_match(check, udpai_path_field(at, path, "match"), audience->match);
         if (i > 0 && matches_everybody(message->audiences[i - 1]))

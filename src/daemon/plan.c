@@ -30,6 +30,22 @@ udpai_plan_own(udpai_plan *plan, void *memory)
     return NULL;
 }
 
+udpa_err
+udpai_plan_types(udpai_plan *plan, char *const *from, size_t n, const udpai_str **ret_types)
+{
+    udpai_str *types = udpai_plan_own(plan, udpai_alloc_array(n + 1, sizeof(*types)));
+    if (!types)
+        return UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const char *type_url = udpai_plan_own(plan, udpai_type_url_complete(from[i]));
+        if (!type_url)
+            return UDPA_ERR_NOMEM;
+        types[i] = udpai_str_from(type_url);
+    }
+    *ret_types = types;
+    return UDPA_OK;
+}
+
 #define SET_IF(field, value)                                                                       \
     do {                                                                                           \
         if (value)                                                                                 \
@@ -184,25 +200,6 @@ add_source(udpai_plan *plan, const Udpa__Config__V1__ConfigSource *from, udpa_er
 }
 
 static udpa_err
-plan_types(udpai_plan *plan,
-           const Udpa__Config__V1__Provider *from,
-           udpai_provider_config *provider)
-{
-    udpai_str *types = udpai_plan_own(plan, udpai_alloc_array(from->n_types + 1, sizeof(*types)));
-    if (!types)
-        return UDPA_ERR_NOMEM;
-    for (size_t i = 0; i < from->n_types; i++) {
-        const char *type_url = udpai_plan_own(plan, udpai_type_url_complete(from->types[i]));
-        if (!type_url)
-            return UDPA_ERR_NOMEM;
-        types[i] = udpai_str_from(type_url);
-    }
-    provider->types = types;
-    provider->n_types = from->n_types;
-    return UDPA_OK;
-}
-
-static udpa_err
 plan_descriptors(udpai_plan *plan,
                  const Udpa__Config__V1__Provider *from,
                  udpai_provider_config *provider,
@@ -236,10 +233,11 @@ plan_providers(udpai_plan *plan, udpa_error **ret_error)
     const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < message->n_providers && err == UDPA_OK; i++) {
-        udpai_provider_config provider = {0};
-        err = plan_types(plan, message->providers[i], &provider);
+        const Udpa__Config__V1__Provider *from = message->providers[i];
+        udpai_provider_config provider = {.n_types = from->n_types};
+        err = udpai_plan_types(plan, from->types, from->n_types, &provider.types);
         if (err == UDPA_OK)
-            err = plan_descriptors(plan, message->providers[i], &provider, ret_error);
+            err = plan_descriptors(plan, from, &provider, ret_error);
         if (err == UDPA_OK && !udpai_vector_push(&plan->providers, provider))
             err = UDPA_ERR_NOMEM;
     }

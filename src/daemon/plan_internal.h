@@ -9,6 +9,10 @@
 /* The plan frees it in the end; NULL without memory. */
 void *udpai_plan_own(udpai_plan *plan, void *memory);
 
+/* Types as the configuration names them, as type URLs; the plan's. */
+udpa_err
+udpai_plan_types(udpai_plan *plan, char *const *from, size_t n, const udpai_str **ret_types);
+
 /* plan_xds.c: when the node and plan->xds_namespace are known. */
 udpa_err udpai_plan_xds(udpai_plan *plan);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is shown what by xDS, from the bootstrap file. */
 #include "daemon/plan_internal.h"
-#include "endpoint/type.h"
 #include "xds/xds.h"
 
 typedef Udpa__Config__V1__Audience audience_message;
@@ -104,20 +103,11 @@ static udpa_err
 plan_wildcards(udpai_plan *plan)
 {
     const Udpa__Config__V1__Shim *shim = plan->bootstrap.message->shim;
-    size_t n = shim ? shim->n_explicit_wildcard_types : 0;
-    udpai_str *types = udpai_plan_own(plan, udpai_alloc_array(n + 1, sizeof(*types)));
-    if (!types)
-        return UDPA_ERR_NOMEM;
-    for (size_t i = 0; i < n; i++) {
-        const char *type_url =
-            udpai_plan_own(plan, udpai_type_url_complete(shim->explicit_wildcard_types[i]));
-        if (!type_url)
-            return UDPA_ERR_NOMEM;
-        types[i] = udpai_str_from(type_url);
-    }
-    plan->xds.explicit_wildcards = types;
-    plan->xds.n_explicit_wildcards = n;
-    return UDPA_OK;
+    if (!shim)
+        return UDPA_OK;
+    plan->xds.n_explicit_wildcards = shim->n_explicit_wildcard_types;
+    return udpai_plan_types(plan, shim->explicit_wildcard_types, shim->n_explicit_wildcard_types,
+                            &plan->xds.explicit_wildcards);
 }
 
 static udpa_err
