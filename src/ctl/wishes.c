@@ -15,13 +15,21 @@ udpai_ctl_wishes_add(udpai_ctl_wishes *wishes, char *type_url)
     return NULL;
 }
 
-udpai_ctl_wish *
-udpai_ctl_wishes_of_type(udpai_ctl_wishes *wishes, const char *type_url)
+/* NULL: there is none. */
+static udpai_ctl_wish *
+find_type(const udpai_ctl_wishes *wishes, const char *type_url)
 {
     for (size_t i = 0; i < wishes->n; i++)
         if (strcmp(wishes->items[i].type_url, type_url) == 0)
             return &wishes->items[i];
-    return udpai_ctl_wishes_add(wishes, udpai_strdup(type_url));
+    return NULL;
+}
+
+udpai_ctl_wish *
+udpai_ctl_wishes_of_type(udpai_ctl_wishes *wishes, const char *type_url)
+{
+    udpai_ctl_wish *wish = find_type(wishes, type_url);
+    return wish ? wish : udpai_ctl_wishes_add(wishes, udpai_strdup(type_url));
 }
 
 /* Takes the name over. */
@@ -63,10 +71,7 @@ udpai_ctl_wish_name(udpai_ctl_wish *wish, const char *name, const char *name_spa
 bool
 udpai_ctl_is_wished(const udpai_ctl_wishes *wishes, const char *type_url)
 {
-    for (size_t i = 0; i < wishes->n; i++)
-        if (strcmp(wishes->items[i].type_url, type_url) == 0)
-            return true;
-    return false;
+    return find_type(wishes, type_url) != NULL;
 }
 
 struct common {

@@ -56,6 +56,22 @@ subtract_held(udpai_use *use, const udpa_resource *resource)
     use->n_held--;
 }
 
+static void
+add_all(udpai_use *use, const udpai_use *other)
+{
+    use->n += other->n;
+    use->n_held += other->n_held;
+    use->bytes += other->bytes;
+}
+
+static void
+subtract_all(udpai_use *use, const udpai_use *other)
+{
+    use->n -= other->n;
+    use->n_held -= other->n_held;
+    use->bytes -= other->bytes;
+}
+
 static bool
 is_publisher(const udpai_origin *origin)
 {
@@ -135,8 +151,7 @@ check(const struct limit *limit, const struct exchange *exchange, udpa_error **r
 {
     udpai_use after = limit->used;
     add(&after, exchange->comes);
-    after.n -= limit->freed.n;
-    after.bytes -= limit->freed.bytes;
+    subtract_all(&after, &limit->freed);
     const struct amount amounts[] = {
         {limit->used.n, limit->max_resources, after.n - limit->used.n, "resources"},
         {limit->used.bytes, limit->max_bytes, after.bytes - limit->used.bytes, "bytes"},
@@ -203,9 +218,7 @@ limit_of_node(const udpai_store *store, const struct exchange *exchange)
     };
     if (!is_publisher(exchange->origin)) {
         limit.kind = "this node, publishers left out,";
-        limit.used.n -= store->publishers.n;
-        limit.used.n_held -= store->publishers.n_held;
-        limit.used.bytes -= store->publishers.bytes;
+        subtract_all(&limit.used, &store->publishers);
         limit.freed = freed(exchange, exchange->told && !is_publisher(exchange->told_by));
     }
     return limit;
@@ -314,12 +327,8 @@ udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_c
     bool was_publisher = is_publisher(origin);
     origin->rank = rank;
     if (was_publisher && !is_publisher(origin)) {
-        store->publishers.n -= origin->use.n;
-        store->publishers.n_held -= origin->use.n_held;
-        store->publishers.bytes -= origin->use.bytes;
+        subtract_all(&store->publishers, &origin->use);
     } else if (!was_publisher && is_publisher(origin)) {
-        store->publishers.n += origin->use.n;
-        store->publishers.n_held += origin->use.n_held;
-        store->publishers.bytes += origin->use.bytes;
+        add_all(&store->publishers, &origin->use);
     }
 }
