@@ -90,11 +90,10 @@ identity_matches(udpai_xds_patterns patterns, const udpai_identity *identity)
 static bool
 has_features(udpai_xds_patterns patterns, const udpai_node_parts *node)
 {
-    const udpai_xds_patterns features = {node->features, node->n_features};
     for (size_t i = 0; i < patterns.n; i++) {
         bool has = false;
-        for (size_t j = 0; j < features.n && !has; j++)
-            has = fits(patterns.items[i], features.items[j]);
+        for (size_t j = 0; j < node->n_features && !has; j++)
+            has = fits(patterns.items[i], node->features[j]);
         if (!has)
             return false;
     }

@@ -6,10 +6,11 @@
 #include "xds/peek.h"
 #include "xds/xds_internal.h"
 
-#define TYPE(name)                                                                                 \
+#define TYPE(url)                                                                                  \
     {                                                                                              \
-        UDPAI_XDS_TYPE_PREFIX name, sizeof(UDPAI_XDS_TYPE_PREFIX name) - 1                         \
+        url, sizeof(url) - 1                                                                       \
     }
+#define ENVOY_TYPE(name) TYPE(UDPAI_XDS_TYPE_PREFIX "envoy." name)
 
 /* Whole states cannot say what these are asked for: a piece of another resource. */
 enum {
@@ -24,19 +25,18 @@ static const struct service {
     unsigned variants;
 } services[] = {
     {{0}, "discovery", "Aggregated", "AggregatedResources", STREAMS},
-    {TYPE("envoy.config.listener.v3.Listener"), "listener", "Listener", "Listeners", ALL},
-    {TYPE("envoy.config.route.v3.RouteConfiguration"), "route", "Route", "Routes", ALL},
-    {TYPE("envoy.config.route.v3.ScopedRouteConfiguration"), "route", "ScopedRoutes",
+    {TYPE(UDPAI_XDS_TYPE_LISTENER), "listener", "Listener", "Listeners", ALL},
+    {TYPE(UDPAI_XDS_TYPE_ROUTES), "route", "Route", "Routes", ALL},
+    {ENVOY_TYPE("config.route.v3.ScopedRouteConfiguration"), "route", "ScopedRoutes",
      "ScopedRoutes", ALL},
-    {TYPE("envoy.config.route.v3.VirtualHost"), "route", "VirtualHost", "VirtualHosts", DELTA_ONLY},
-    {TYPE("envoy.config.cluster.v3.Cluster"), "cluster", "Cluster", "Clusters", ALL},
-    {TYPE("envoy.config.endpoint.v3.ClusterLoadAssignment"), "endpoint", "Endpoint", "Endpoints",
-     ALL},
-    {TYPE("envoy.config.endpoint.v3.LbEndpoint"), "endpoint", "LocalityEndpoint",
+    {TYPE(UDPAI_XDS_TYPE_VIRTUAL_HOST), "route", "VirtualHost", "VirtualHosts", DELTA_ONLY},
+    {TYPE(UDPAI_XDS_TYPE_CLUSTER), "cluster", "Cluster", "Clusters", ALL},
+    {TYPE(UDPAI_XDS_TYPE_ENDPOINTS), "endpoint", "Endpoint", "Endpoints", ALL},
+    {ENVOY_TYPE("config.endpoint.v3.LbEndpoint"), "endpoint", "LocalityEndpoint",
      "LocalityEndpoints", DELTA_ONLY},
-    {TYPE("envoy.extensions.transport_sockets.tls.v3.Secret"), "secret", "Secret", "Secrets", ALL},
-    {TYPE("envoy.service.runtime.v3.Runtime"), "runtime", "Runtime", "Runtime", ALL},
-    {TYPE("envoy.config.core.v3.TypedExtensionConfig"), "extension", "ExtensionConfig",
+    {ENVOY_TYPE("extensions.transport_sockets.tls.v3.Secret"), "secret", "Secret", "Secrets", ALL},
+    {ENVOY_TYPE("service.runtime.v3.Runtime"), "runtime", "Runtime", "Runtime", ALL},
+    {ENVOY_TYPE("config.core.v3.TypedExtensionConfig"), "extension", "ExtensionConfig",
      "ExtensionConfigs", ALL},
 };
 
@@ -58,9 +58,9 @@ fill(udpai_xds_method *method,
     method->variant = variant;
     method->type_url = service->type_url;
     method->shim = shim;
-    int len = snprintf(method->path, sizeof(method->path), "/envoy.service.%s.v3.%s%s/%s%s",
-                       service->package, service->name, "DiscoveryService", variants[variant].verb,
-                       service->what);
+    int len =
+        snprintf(method->path, sizeof(method->path), "/envoy.service.%s.v3.%sDiscoveryService/%s%s",
+                 service->package, service->name, variants[variant].verb, service->what);
     assert(len > 0 && (size_t)len < sizeof(method->path));
     (void)len;
 }
