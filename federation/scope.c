@@ -78,8 +78,7 @@ udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str nam
 {
     UDPAI_LIST_FOREACH (node, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(node, udpai_scope, in_source);
-        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
-            udpai_prefix_covers(udpai_bytes_view(scope->prefix), name))
+        if (udpai_scope_covers(scope, type_url, name))
             return scope;
     }
     return NULL;

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "federation/node.h"
+#include "model/name.h"
 
 typedef struct udpai_source udpai_source;
 typedef struct udpai_scope udpai_scope;
@@ -73,6 +74,15 @@ void udpai_scope_give_up(udpai_scope *scope);
 void udpai_source_spoke(udpai_source *source, udpai_str type_url);
 /* The peer cannot serve what it was asked for. */
 void udpai_source_refused(udpai_source *source, const udpai_subscription_message *error);
+
+/* Is it of this type, and does it cover the name or prefix? */
+static inline bool
+udpai_scope_covers(const udpai_scope *scope, udpai_str type_url, udpai_str name)
+{
+    return udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
+           udpai_prefix_covers(udpai_bytes_view(scope->prefix), name);
+}
+
 /* The scope of this type that covers a name or prefix; NULL: none. */
 udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str name);
 

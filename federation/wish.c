@@ -122,22 +122,16 @@ counts_always(const udpai_wish *wish, const void *userdata)
     return true;
 }
 
-static bool
-is_scope_of(const udpai_scope *scope, const udpa_resource *resource)
-{
-    return udpai_str_eq(udpai_bytes_view(scope->type), udpai_resource_type_url(resource)) &&
-           udpai_prefix_covers(udpai_bytes_view(scope->prefix), udpai_resource_name(resource));
-}
-
 bool
 udpai_source_still_brings(const udpai_source *source,
                           const udpa_resource *resource,
                           const udpai_publication *news)
 {
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     bool is_mirrored = true;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (!is_scope_of(scope, resource))
+        if (!udpai_scope_covers(scope, type_url, name))
             continue;
         if (scope->on_demand ? is_brought(scope, resource, news ? goes_on : counts_always, news)
                              : !udpai_resource_is_lazy(resource))
@@ -403,11 +397,11 @@ udpai_source_has_sent(udpai_source *source, const udpa_resource *resource)
 {
     if (source->n_reasked == 0)
         return;
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        udpai_wish *wish = is_scope_of(scope, resource)
-                               ? udpai_scope_wish(scope, udpai_resource_name(resource), false)
-                               : NULL;
+        udpai_wish *wish =
+            udpai_scope_covers(scope, type_url, name) ? udpai_scope_wish(scope, name, false) : NULL;
         if (wish)
             set_reasked(wish, false);
     }
