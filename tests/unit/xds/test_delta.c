@@ -4,38 +4,12 @@
 
 #include "xds_test.h"
 
-typedef struct fixture {
-    xds_world world;
-    xds_client client;
-} fixture;
-
-static int
-setup(void **state)
-{
-    fixture *self = calloc(1, sizeof(*self));
-    xds_world_init(&self->world);
-    xds_settle(&self->world);
-    xds_client_open(&self->client, &self->world, true);
-    *state = self;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    fixture *self = *state;
-    xds_client_close(&self->client);
-    xds_world_done(&self->world);
-    free(self);
-    return 0;
-}
-
 /* ---- wildcards ---- */
 
 static void
 a_first_request_that_names_nothing_asks_for_all(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
     xds_subscribe(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[a b]");
@@ -50,7 +24,7 @@ a_first_request_that_names_nothing_asks_for_all(void **state)
 static void
 a_first_request_that_only_takes_away_asks_for_nothing(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1");
     xds_unsubscribe(&self->client, "CDS", "a *");
     xds_expect(&self->client, "");
@@ -61,7 +35,7 @@ a_first_request_that_only_takes_away_asks_for_nothing(void **state)
 static void
 an_explicit_wildcard_asks_for_all(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
     xds_subscribe(&self->client, "CDS", "*");
     xds_expect(&self->client, "CDS[a b]");
@@ -74,7 +48,7 @@ an_explicit_wildcard_asks_for_all(void **state)
 static void
 a_first_request_that_takes_away_and_asks_asks(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     char hash[UDPAI_CONTENT_HASH_HEX + 1], held[128];
     snprintf(held, sizeof(held), "a=%s gone=old", xds_hash("CDS/a=1", hash));
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
@@ -86,7 +60,7 @@ a_first_request_that_takes_away_and_asks_asks(void **state)
 static void
 from_the_wildcard_to_names_and_to_nothing(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
     xds_subscribe(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[a b]");
@@ -106,7 +80,7 @@ from_the_wildcard_to_names_and_to_nothing(void **state)
 static void
 a_wildcard_that_holds_nothing_is_answered(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_subscribe(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[]");
     xds_ack(&self->client, "CDS");
@@ -120,7 +94,7 @@ a_wildcard_that_holds_nothing_is_answered(void **state)
 static void
 a_wildcard_asked_for_again_is_sent_again(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/com.acme/x=1");
     xds_subscribe(&self->client, "CDS", "*");
     xds_expect(&self->client, "CDS[a com.acme/x]");
@@ -134,7 +108,7 @@ a_wildcard_asked_for_again_is_sent_again(void **state)
 static void
 a_name_under_the_wildcard_is_sent_once_if_it_was_not_yet(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
     xds_subscribe(&self->client, "CDS", "a * b");
     xds_expect(&self->client, "CDS[a b]");
@@ -143,7 +117,7 @@ a_name_under_the_wildcard_is_sent_once_if_it_was_not_yet(void **state)
 static void
 a_lazy_resource_comes_by_name_only(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+VHDS/local/r/h1=1$ +VHDS/local/r/h2=1$");
     xds_subscribe(&self->client, "VHDS", "*");
     xds_expect(&self->client, "VHDS[]");
@@ -156,7 +130,7 @@ a_lazy_resource_comes_by_name_only(void **state)
 static void
 names_are_answered_with_what_there_is(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1 +EDS/c=1");
     xds_subscribe(&self->client, "EDS", "a b");
     xds_expect(&self->client, "EDS[a b]");
@@ -167,7 +141,7 @@ names_are_answered_with_what_there_is(void **state)
 static void
 a_missing_name_is_told_kept_and_sent_when_it_appears(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1");
     xds_subscribe(&self->client, "EDS", "a gone");
     xds_expect(&self->client, "EDS[a] EDS[-gone]");
@@ -184,7 +158,7 @@ a_missing_name_is_told_kept_and_sent_when_it_appears(void **state)
 static void
 a_name_asked_for_again_is_sent_again(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1");
     xds_subscribe(&self->client, "EDS", "a gone");
     xds_expect(&self->client, "EDS[a] EDS[-gone]");
@@ -195,7 +169,7 @@ a_name_asked_for_again_is_sent_again(void **state)
 static void
 unsubscribing_and_subscribing_again_sends_it_again(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1");
     xds_subscribe(&self->client, "EDS", "a");
     xds_expect(&self->client, "EDS[a]");
@@ -210,7 +184,7 @@ unsubscribing_and_subscribing_again_sends_it_again(void **state)
 static void
 a_name_given_back_before_its_turn_is_not_sent(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1");
     xds_subscribe(&self->client, "EDS", "a b gone");
     xds_unsubscribe(&self->client, "EDS", "a gone");
@@ -224,7 +198,7 @@ ten_thousand_names_in_one_request(void **state)
         N = 10000
     };
 
-    fixture *self = *state;
+    xds_one *self = *state;
     char *names = malloc((size_t)N * 10), *at = names;
     assert_non_null(names);
     for (size_t i = 0; i < N; i++)
@@ -244,7 +218,7 @@ ten_thousand_names_in_one_request(void **state)
 static void
 unsubscribing_from_a_name_sends_nothing(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1");
     xds_subscribe(&self->client, "EDS", "a b");
     xds_expect(&self->client, "EDS[a b]");
@@ -257,7 +231,7 @@ unsubscribing_from_a_name_sends_nothing(void **state)
 static void
 unsubscribing_from_a_name_under_a_wildcard_tells_its_state(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1 +CDS/lazy=1$");
     xds_subscribe(&self->client, "CDS", "* a gone lazy");
     xds_expect(&self->client, "CDS[a b] CDS[lazy] CDS[-gone]");
@@ -274,7 +248,7 @@ unsubscribing_from_a_name_under_a_wildcard_tells_its_state(void **state)
 static void
 what_the_wildcard_had_not_brought_the_name_does(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
     xds_subscribe(&self->client, "CDS", "* a b");
     xds_expect(&self->client, "CDS[a b]");
@@ -288,7 +262,7 @@ what_the_wildcard_had_not_brought_the_name_does(void **state)
 static void
 an_alias_is_a_name_too(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world,
                "+VHDS/local/r/v1=1^local/r/foo.com +VHDS/local/r/v2=1^local/r/*.bar.com");
     xds_subscribe(&self->client, "VHDS", "r/foo.com");
@@ -300,7 +274,7 @@ an_alias_is_a_name_too(void **state)
 static void
 names_have_any_characters(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/local/outbound|80||a.b.svc=1 +RDS/local/default/eg/http=1");
     xds_subscribe(&self->client, "CDS", "outbound|80||a.b.svc");
     xds_subscribe(&self->client, "RDS", "default/eg/http");
@@ -310,7 +284,7 @@ names_have_any_characters(void **state)
 static void
 other_namespaces_are_shown_under_full_names(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/com.acme/x=1 +CDS/com.acme.eu/y=1 +CDS/org.other/z=1 "
                              "+CDS/local.eu/n=1 +CDS/local/com.acme/x=1");
     xds_subscribe(&self->client, "CDS", "");
@@ -324,7 +298,7 @@ other_namespaces_are_shown_under_full_names(void **state)
 static void
 xdstp_names_are_missing(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_subscribe(&self->client, "CDS", "xdstp://auth/envoy.config.cluster.v3.Cluster/a?k=v");
     xds_expect(&self->client, "CDS[-xdstp://auth/envoy.config.cluster.v3.Cluster/a?k=v]");
 }
@@ -332,7 +306,7 @@ xdstp_names_are_missing(void **state)
 static void
 a_name_that_cannot_be_is_missing(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     char name[1200];
     memset(name, 'n', sizeof(name));
     name[sizeof(name) - 1] = '\0';
@@ -352,7 +326,7 @@ a_name_that_cannot_be_is_missing(void **state)
 static void
 a_stale_nonce_carries_subscriptions_all_the_same(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1");
     xds_subscribe(&self->client, "EDS", "a");
     xds_expect(&self->client, "EDS[a]");
@@ -370,7 +344,7 @@ a_stale_nonce_carries_subscriptions_all_the_same(void **state)
 static void
 each_type_has_its_own_nonces(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +EDS/a=1");
     xds_subscribe(&self->client, "CDS", "");
     xds_subscribe(&self->client, "EDS", "a");
@@ -385,7 +359,7 @@ each_type_has_its_own_nonces(void **state)
 static void
 versions_are_content_hashes(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     char hash[UDPAI_CONTENT_HASH_HEX + 1];
     char held[128];
     snprintf(held, sizeof(held), "a=%s", xds_hash("EDS/a=1", hash));
@@ -398,7 +372,7 @@ versions_are_content_hashes(void **state)
 static void
 a_wildcard_has_a_version_that_is_the_same_for_the_same_content(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
     xds_subscribe(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[a b]");
@@ -422,7 +396,7 @@ a_wildcard_has_a_version_that_is_the_same_for_the_same_content(void **state)
 static void
 what_makes_no_difference_to_clients_is_not_sent(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1&one +EDS/a=1&one");
     xds_subscribe(&self->client, "CDS", "");
     xds_subscribe(&self->client, "EDS", "a");
@@ -440,7 +414,7 @@ what_makes_no_difference_to_clients_is_not_sent(void **state)
 static void
 a_virtual_host_that_is_missing_is_told_by_a_resource(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+VHDS/a=1");
     xds_subscribe(&self->client, "VHDS", "a b");
     xds_expect(&self->client, "VHDS[a] VHDS[?b]");
@@ -460,7 +434,7 @@ a_virtual_host_that_is_missing_is_told_by_a_resource(void **state)
 static void
 a_virtual_host_of_a_wildcard_is_removed(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+VHDS/a=1 +VHDS/b=1$");
     xds_subscribe(&self->client, "VHDS", "");
     xds_expect(&self->client, "VHDS[a]");
@@ -474,7 +448,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, xds_one_setup_delta, xds_one_teardown)
         TEST(a_first_request_that_names_nothing_asks_for_all),
         TEST(a_first_request_that_only_takes_away_asks_for_nothing),
         TEST(an_explicit_wildcard_asks_for_all),

@@ -5,110 +5,68 @@
 
 #include "xds_test.h"
 
-typedef struct fixture {
-    xds_world world;
-    xds_client delta, sotw;
-} fixture;
-
-static int
-setup(void **state)
-{
-    fixture *self = calloc(1, sizeof(*self));
-    xds_world_init(&self->world);
-    xds_settle(&self->world);
-    xds_client_open(&self->delta, &self->world, true);
-    xds_client_open(&self->sotw, &self->world, false);
-    *state = self;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    fixture *self = *state;
-    xds_client_close(&self->delta);
-    xds_client_close(&self->sotw);
-    xds_world_done(&self->world);
-    free(self);
-    return 0;
-}
-
-static void
-ask(fixture *self, const char *type, const char *names)
-{
-    xds_subscribe(&self->delta, type, names);
-    xds_ask_for(&self->sotw, type, names);
-}
-
-static void
-expect(fixture *self, const char *delta, const char *sotw)
-{
-    xds_expect(&self->delta, delta);
-    xds_expect(&self->sotw, sotw);
-}
-
 static void
 what_is_asked_for_in_any_order_comes_in_the_right_one(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_change(&self->world, "+RTDS/t=1 +RDS/r=1 +LDS/l=1 +SDS/s=1 +EDS/a=1 +CDS/a=1");
-    ask(self, "RTDS", "t");
-    ask(self, "RDS", "r");
-    ask(self, "LDS", "");
-    ask(self, "SDS", "s");
-    ask(self, "EDS", "a");
-    ask(self, "CDS", "");
-    expect(self, "CDS[a] EDS[a] SDS[s] LDS[l] RDS[r] RTDS[t]",
-           "CDS[a] EDS[a] SDS[s] LDS[l] RDS[r] RTDS[t]");
+    xds_pair_ask(self, "RTDS", "t");
+    xds_pair_ask(self, "RDS", "r");
+    xds_pair_ask(self, "LDS", "");
+    xds_pair_ask(self, "SDS", "s");
+    xds_pair_ask(self, "EDS", "a");
+    xds_pair_ask(self, "CDS", "");
+    xds_pair_expect(self, "CDS[a] EDS[a] SDS[s] LDS[l] RDS[r] RTDS[t]",
+                    "CDS[a] EDS[a] SDS[s] LDS[l] RDS[r] RTDS[t]");
 }
 
 /* Cluster a with its endpoints, a listener and a route to it; b is asked for, and missing. */
 static void
-begin(fixture *self)
+begin(xds_pair *self)
 {
     xds_change(&self->world, "+CDS/a=1# +EDS/a=1 +LDS/l=1 +RDS/r=to-a");
-    ask(self, "CDS", "");
-    ask(self, "EDS", "a b");
-    ask(self, "LDS", "");
-    ask(self, "RDS", "r");
-    expect(self, "CDS[a] EDS[a] LDS[l] RDS[r] EDS[-b]", "CDS[a] EDS[a] LDS[l] RDS[r]");
+    xds_pair_ask(self, "CDS", "");
+    xds_pair_ask(self, "EDS", "a b");
+    xds_pair_ask(self, "LDS", "");
+    xds_pair_ask(self, "RDS", "r");
+    xds_pair_expect(self, "CDS[a] EDS[a] LDS[l] RDS[r] EDS[-b]", "CDS[a] EDS[a] LDS[l] RDS[r]");
 }
 
 static void
 changes_of_all_types_come_in_the_right_order(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     begin(self);
     xds_change(&self->world, "+RDS/r=2 +LDS/l=2 +EDS/a=2 +CDS/a=2#");
-    expect(self, "CDS[a] EDS[a] LDS[l] RDS[r]", "CDS[a] EDS[a] LDS[l] RDS[r]");
+    xds_pair_expect(self, "CDS[a] EDS[a] LDS[l] RDS[r]", "CDS[a] EDS[a] LDS[l] RDS[r]");
 }
 
 static void
 what_replaces_comes_before_what_is_replaced_goes(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     begin(self);
     xds_change(&self->world, "-CDS/a -EDS/a +RDS/r=to-b +EDS/b=1 +CDS/b=1#");
-    expect(self, "CDS[b] EDS[b] RDS[r] EDS[-a] CDS[-a]", "CDS[a b] EDS[b] RDS[r] CDS[b]");
+    xds_pair_expect(self, "CDS[b] EDS[b] RDS[r] EDS[-a] CDS[-a]", "CDS[a b] EDS[b] RDS[r] CDS[b]");
 }
 
 static void
 by_name_too(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_change(&self->world, "+CDS/a=1# +RDS/r=to-a");
-    ask(self, "CDS", "a b");
-    ask(self, "RDS", "r");
-    expect(self, "CDS[a] RDS[r] CDS[-b]", "CDS[a] RDS[r]");
+    xds_pair_ask(self, "CDS", "a b");
+    xds_pair_ask(self, "RDS", "r");
+    xds_pair_expect(self, "CDS[a] RDS[r] CDS[-b]", "CDS[a] RDS[r]");
     xds_change(&self->world, "-CDS/a +RDS/r=to-b +CDS/b=1#");
-    expect(self, "CDS[b] RDS[r] CDS[-a]", "CDS[a b] RDS[r] CDS[b]");
+    xds_pair_expect(self, "CDS[b] RDS[r] CDS[-a]", "CDS[a b] RDS[r] CDS[b]");
 }
 
 /* Each comes with its own change set, the removal last: nothing is held back, nothing overtakes. */
 static void
 one_after_the_other_while_a_write_is_under_way(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_client *const clients[] = {&self->delta, &self->sotw};
     begin(self);
     xds_change(&self->world, "+RDS/r=again");
@@ -118,13 +76,14 @@ one_after_the_other_while_a_write_is_under_way(void **state)
     xds_change(&self->world, "+EDS/b=1");
     xds_change(&self->world, "+RDS/r=to-b");
     xds_change(&self->world, "-CDS/a");
-    expect(self, "RDS[r] CDS[b] EDS[b] RDS[r] CDS[-a]", "RDS[r] CDS[a b] EDS[b] RDS[r] CDS[b]");
+    xds_pair_expect(self, "RDS[r] CDS[b] EDS[b] RDS[r] CDS[-a]",
+                    "RDS[r] CDS[a b] EDS[b] RDS[r] CDS[b]");
 }
 
 static void
 changes_during_a_write_are_one(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_client *const clients[] = {&self->delta, &self->sotw};
     begin(self);
     xds_change(&self->world, "+CDS/a=2#");
@@ -134,13 +93,13 @@ changes_during_a_write_are_one(void **state)
         const char change[] = {'+', 'C', 'D', 'S', '/', 'a', '=', content, '#', '\0'};
         xds_change(&self->world, change);
     }
-    expect(self, "CDS[a] CDS[a]", "CDS[a] CDS[a]");
+    xds_pair_expect(self, "CDS[a] CDS[a]", "CDS[a] CDS[a]");
 }
 
 static void
 what_came_and_went_during_a_write_is_not_seen(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_client *const clients[] = {&self->delta, &self->sotw};
     begin(self);
     xds_change(&self->world, "+LDS/l=2");
@@ -160,34 +119,34 @@ what_came_and_went_during_a_write_is_not_seen(void **state)
 static void
 removed_and_set_again_it_never_goes(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     begin(self);
     xds_change(&self->world, "-CDS/a -EDS/a -RDS/r");
     xds_change(&self->world, "+RDS/r=2 +EDS/a=2 +CDS/a=2#");
-    expect(self, "CDS[a] EDS[a] RDS[r]", "CDS[a] EDS[a] RDS[r]");
+    xds_pair_expect(self, "CDS[a] EDS[a] RDS[r]", "CDS[a] EDS[a] RDS[r]");
 }
 
 static void
 a_removal_goes_out_though_nothing_else_happens(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     begin(self);
     xds_change(&self->world, "-LDS/l -CDS/a");
-    expect(self, "LDS[-l] CDS[-a]", "LDS[] CDS[]");
+    xds_pair_expect(self, "LDS[-l] CDS[-a]", "LDS[] CDS[]");
 }
 
 static void
 what_goes_by_name_goes_with_the_state_behind_it(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_change(&self->world, "+LDS/l=1 +RDS/r=1");
-    ask(self, "LDS", "l");
-    ask(self, "RDS", "r");
-    expect(self, "LDS[l] RDS[r]", "LDS[l] RDS[r]");
+    xds_pair_ask(self, "LDS", "l");
+    xds_pair_ask(self, "RDS", "r");
+    xds_pair_expect(self, "LDS[l] RDS[r]", "LDS[l] RDS[r]");
     xds_change(&self->world, "-LDS/l");
-    expect(self, "LDS[-l]", "LDS[]");
+    xds_pair_expect(self, "LDS[-l]", "LDS[]");
     xds_change(&self->world, "+LDS/l=2");
-    expect(self, "LDS[l]", "LDS[l]");
+    xds_pair_expect(self, "LDS[l]", "LDS[l]");
 }
 
 /* A random walk: whatever changes in whatever order, a route is never sent before the cluster that
@@ -195,14 +154,14 @@ what_goes_by_name_goes_with_the_state_behind_it(void **state)
 static void
 no_route_leads_nowhere(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_client *const clients[] = {&self->delta, &self->sotw};
     uint64_t random = 11;
     char now = 'a', change[128], has[128];
     xds_change(&self->world, "+CDS/a=1# +RDS/r=a");
-    ask(self, "CDS", "");
-    ask(self, "RDS", "r");
-    expect(self, "CDS[a] RDS[r]", "CDS[a] RDS[r]");
+    xds_pair_ask(self, "CDS", "");
+    xds_pair_ask(self, "RDS", "r");
+    xds_pair_expect(self, "CDS[a] RDS[r]", "CDS[a] RDS[r]");
     for (int i = 0; i < 200; i++) {
         char next = (char)('a' + (now - 'a' + 1 + (int)test_random_below(&random, 24)) % 26);
         snprintf(change, sizeof(change),
@@ -222,7 +181,7 @@ no_route_leads_nowhere(void **state)
 /* ---- what is gone waits for acknowledgements ---- */
 
 static void
-begin_patiently(fixture *self)
+begin_patiently(xds_pair *self)
 {
     static const char *const asked[] = {"CDS", "EDS", "LDS", "RDS"};
     begin(self);
@@ -232,13 +191,13 @@ begin_patiently(fixture *self)
         xds_ack(&self->sotw, asked[i]);
     }
     xds_change(&self->world, "+CDS/b=1# +RDS/r=to-b -CDS/a");
-    expect(self, "CDS[b] RDS[r]", "CDS[a b] RDS[r]");
+    xds_pair_expect(self, "CDS[b] RDS[r]", "CDS[a b] RDS[r]");
 }
 
 static void
 a_cluster_goes_when_the_routes_are_acknowledged(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_client *const clients[] = {&self->delta, &self->sotw};
     begin_patiently(self);
     for (size_t i = 0; i < 2; i++) {
@@ -252,56 +211,56 @@ a_cluster_goes_when_the_routes_are_acknowledged(void **state)
 static void
 a_refusal_is_an_answer_too(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     begin_patiently(self);
     xds_nack(&self->delta, "RDS", "no");
     xds_nack(&self->sotw, "RDS", "no");
-    expect(self, "CDS[-a]", "CDS[b]");
+    xds_pair_expect(self, "CDS[-a]", "CDS[b]");
 }
 
 static void
 who_does_not_answer_is_not_waited_for_for_ever(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     begin_patiently(self);
     fake_hub_advance(&self->world.hub, 4999);
-    expect(self, "", "");
+    xds_pair_expect(self, "", "");
     fake_hub_advance(&self->world.hub, 1);
-    expect(self, "CDS[-a]", "CDS[b]");
+    xds_pair_expect(self, "CDS[-a]", "CDS[b]");
     xds_change(&self->world, "+CDS/c=1#"); /* and nothing else is held up meanwhile */
-    expect(self, "CDS[c]", "CDS[b c]");
+    xds_pair_expect(self, "CDS[c]", "CDS[b c]");
 }
 
 static void
 additions_go_on_while_removals_wait(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     begin_patiently(self);
     xds_change(&self->world, "+CDS/c=1# +RDS/r=to-c -CDS/b");
-    expect(self, "CDS[c] RDS[r]", "CDS[a b c] RDS[r]");
+    xds_pair_expect(self, "CDS[c] RDS[r]", "CDS[a b c] RDS[r]");
     xds_ack(&self->delta, "RDS");
     xds_ack(&self->sotw, "RDS");
-    expect(self, "CDS[-a -b]", "CDS[c]");
+    xds_pair_expect(self, "CDS[-a -b]", "CDS[c]");
 }
 
 /* Envoy acknowledges clusters only when it has their endpoints, or knows that there are none. */
 static void
 what_is_missing_waits_for_no_cluster(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     self->world.shim.removal_patience_ms = 5000;
     xds_change(&self->world, "+CDS/a=1");
-    ask(self, "CDS", "");
-    expect(self, "CDS[a]", "CDS[a]");
-    ask(self, "EDS", "a");
-    expect(self, "EDS[-a]", "");
+    xds_pair_ask(self, "CDS", "");
+    xds_pair_expect(self, "CDS[a]", "CDS[a]");
+    xds_pair_ask(self, "EDS", "a");
+    xds_pair_expect(self, "EDS[-a]", "");
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, xds_pair_setup, xds_pair_teardown)
         TEST(what_is_asked_for_in_any_order_comes_in_the_right_one),
         TEST(changes_of_all_types_come_in_the_right_order),
         TEST(what_replaces_comes_before_what_is_replaced_goes),

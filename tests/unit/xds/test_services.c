@@ -4,36 +4,12 @@
 
 #include "xds_test.h"
 
-typedef struct fixture {
-    xds_world world;
-    xds_client client;
-} fixture;
-
-static int
-setup(void **state)
-{
-    fixture *self = calloc(1, sizeof(*self));
-    xds_world_init(&self->world);
-    xds_settle(&self->world);
-    *state = self;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    fixture *self = *state;
-    xds_world_done(&self->world);
-    free(self);
-    return 0;
-}
-
 /* ---- what can be called ---- */
 
 static void
 every_service_of_v3_is_there(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     static const char *const paths[] = {
         "discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
         "discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources",
@@ -76,7 +52,7 @@ every_service_of_v3_is_there(void **state)
 static void
 each_method_is_found_by_its_type_and_variant(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     udpai_xds_shim *shim = &self->world.shim;
     for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
         udpai_xds_method *method = &shim->methods[i];
@@ -94,7 +70,7 @@ each_method_is_found_by_its_type_and_variant(void **state)
 static void
 on_a_stream_of_one_type_the_type_need_not_be_said(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +LDS/l=1");
     for (int is_delta = 0; is_delta < 2; is_delta++) {
         xds_client_call(&self->client, &self->world, "CDS",
@@ -112,7 +88,7 @@ on_a_stream_of_one_type_the_type_need_not_be_said(void **state)
 static void
 another_type_ends_the_stream_with_words(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_client other;
     xds_change(&self->world, "+CDS/a=1 +EDS/a=1");
     xds_client_call(&other, &self->world, "EDS", UDPAI_XDS_STREAM_SOTW);
@@ -132,7 +108,7 @@ another_type_ends_the_stream_with_words(void **state)
 static void
 many_streams_of_one_name_each(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_client clients[2];
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1");
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(clients); i++) {
@@ -151,7 +127,7 @@ many_streams_of_one_name_each(void **state)
 static void
 virtual_hosts_and_endpoints_of_localities_are_of_one_type_too(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+VHDS/local/routes/host=1 +LEDS/e=1");
     xds_client_call(&self->client, &self->world, "VHDS", UDPAI_XDS_STREAM_DELTA);
     xds_subscribe(&self->client, "VHDS", "routes/host routes/other");
@@ -168,7 +144,7 @@ virtual_hosts_and_endpoints_of_localities_are_of_one_type_too(void **state)
 static void
 a_wildcard_can_be_had_by_its_name_only(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     const udpai_str type = udpai_str_from(xds_type_url("CDS"));
     self->world.shim.explicit_wildcards = &type;
     self->world.shim.n_explicit_wildcards = 1;
@@ -190,7 +166,7 @@ a_wildcard_can_be_had_by_its_name_only(void **state)
 /* ---- fetching ---- */
 
 static void
-fetch(fixture *self, const char *type, const char *names)
+fetch(xds_one *self, const char *type, const char *names)
 {
     xds_client_call(&self->client, &self->world, type, UDPAI_XDS_FETCH);
     XDS_SEND(&self->client, type, .names = names);
@@ -198,7 +174,7 @@ fetch(fixture *self, const char *type, const char *names)
 }
 
 static void
-is_done(fixture *self)
+is_done(xds_one *self)
 {
     assert_true(self->client.stream.is_finished);
     assert_null(self->client.stream.status);
@@ -208,7 +184,7 @@ is_done(fixture *self)
 static void
 a_fetch_is_answered_once_and_ends(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1 +EDS/a=1 +EDS/b=1 +EDS/c=1");
     fetch(self, "CDS", "");
     xds_expect(&self->client, "CDS[a b]");
@@ -221,7 +197,7 @@ a_fetch_is_answered_once_and_ends(void **state)
 static void
 nothing_is_an_answer_too(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     fetch(self, "CDS", "");
     xds_expect(&self->client, "CDS[]");
     is_done(self);
@@ -233,7 +209,7 @@ nothing_is_an_answer_too(void **state)
 static void
 equal_states_have_equal_versions(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     char first[64];
     xds_change(&self->world, "+RDS/a=1 +RDS/b=1");
     fetch(self, "RDS", "a b");
@@ -255,7 +231,7 @@ equal_states_have_equal_versions(void **state)
 static void
 a_fetch_is_never_cut(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     udpai_hub_options options = fake_hub_options();
     xds_world world;
     options.fanout.response_bytes = 10;
@@ -272,7 +248,7 @@ a_fetch_is_never_cut(void **state)
 static void
 a_fetch_waits_until_its_answer_is_certain(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_world world;
     xds_world_init(&world);
     xds_change(&world, "+CDS/a=1 +EDS/a=1");
@@ -296,7 +272,7 @@ a_fetch_waits_until_its_answer_is_certain(void **state)
 static void
 a_fetch_is_one_request(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_world world;
     xds_world_init(&world); /* nothing is certain, so it is not answered yet */
     xds_client_call(&self->client, &world, "CDS", UDPAI_XDS_FETCH);
@@ -314,13 +290,13 @@ a_fetch_is_one_request(void **state)
 static void
 a_stream_ends_when_the_client_will_ask_no_more(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_client_call(&self->client, &self->world, "CDS", UDPAI_XDS_STREAM_SOTW);
     udpai_session_ended(self->client.stream.session);
     is_done(self);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, xds_one_setup, xds_one_teardown)
 
 int
 main(void)

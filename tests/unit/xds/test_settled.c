@@ -4,16 +4,11 @@
 
 #include "xds_test.h"
 
-typedef struct fixture {
-    xds_world world;
-    xds_client delta, sotw;
-} fixture;
-
 /* A node that has just begun: it knows nothing, and not even whether there is anything. */
 static int
 setup(void **state)
 {
-    fixture *self = calloc(1, sizeof(*self));
+    xds_pair *self = calloc(1, sizeof(*self));
     xds_world_init(&self->world);
     xds_settle_except(&self->world, "");
     xds_client_open(&self->delta, &self->world, true);
@@ -22,102 +17,77 @@ setup(void **state)
     return 0;
 }
 
-static int
-teardown(void **state)
-{
-    fixture *self = *state;
-    xds_client_close(&self->delta);
-    xds_client_close(&self->sotw);
-    xds_world_done(&self->world);
-    free(self);
-    return 0;
-}
-
-static void
-ask(fixture *self, const char *type, const char *names)
-{
-    xds_subscribe(&self->delta, type, names);
-    xds_ask_for(&self->sotw, type, names);
-}
-
-static void
-expect(fixture *self, const char *delta, const char *sotw)
-{
-    xds_expect(&self->delta, delta);
-    xds_expect(&self->sotw, sotw);
-}
-
 static void
 a_cold_node_says_nothing(void **state)
 {
-    fixture *self = *state;
-    ask(self, "CDS", "");
-    ask(self, "LDS", "l");
-    ask(self, "EDS", "a");
-    expect(self, "", "");
+    xds_pair *self = *state;
+    xds_pair_ask(self, "CDS", "");
+    xds_pair_ask(self, "LDS", "l");
+    xds_pair_ask(self, "EDS", "a");
+    xds_pair_expect(self, "", "");
     fake_hub_advance(&self->world.hub, 3600 * 1000); /* however long it takes */
-    expect(self, "", "");
+    xds_pair_expect(self, "", "");
 }
 
 static void
 then_it_answers_everybody(void **state)
 {
-    fixture *self = *state;
-    ask(self, "CDS", "");
-    ask(self, "LDS", "l");
-    ask(self, "EDS", "a");
-    expect(self, "", "");
+    xds_pair *self = *state;
+    xds_pair_ask(self, "CDS", "");
+    xds_pair_ask(self, "LDS", "l");
+    xds_pair_ask(self, "EDS", "a");
+    xds_pair_expect(self, "", "");
     xds_settle(&self->world);
     xds_expect(&self->sotw, "CDS[] LDS[]");
     xds_expect(&self->delta, "LDS[-l] EDS[-a] CDS[]");
-    expect(self, "", "");
+    xds_pair_expect(self, "", "");
 }
 
 static void
 what_is_there_is_sent_at_once(void **state)
 {
-    fixture *self = *state;
-    ask(self, "CDS", "");
-    ask(self, "LDS", "l");
-    ask(self, "EDS", "a b");
+    xds_pair *self = *state;
+    xds_pair_ask(self, "CDS", "");
+    xds_pair_ask(self, "LDS", "l");
+    xds_pair_ask(self, "EDS", "a b");
     xds_change(&self->world, "+CDS/a=1# +EDS/a=1 +LDS/l=1");
     /* A state of the world says what is not there, too, so it waits; one of names that are all
      * there does not. */
-    expect(self, "CDS[a] EDS[a] LDS[l]", "EDS[a] LDS[l]");
+    xds_pair_expect(self, "CDS[a] EDS[a] LDS[l]", "EDS[a] LDS[l]");
     xds_change(&self->world, "+CDS/b=1# +EDS/a=2");
-    expect(self, "CDS[b] EDS[a]", "EDS[a]");
+    xds_pair_expect(self, "CDS[b] EDS[a]", "EDS[a]");
     xds_settle(&self->world);
-    expect(self, "EDS[-b]", "CDS[a b]");
+    xds_pair_expect(self, "EDS[-b]", "CDS[a b]");
 }
 
 static void
 only_what_is_not_known_waits(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_settle_except(&self->world, "com.acme");
-    ask(self, "EDS", "gone com.acme/gone");
-    ask(self, "LDS", "gone");
-    expect(self, "LDS[-gone] EDS[-gone]", "LDS[]");
+    xds_pair_ask(self, "EDS", "gone com.acme/gone");
+    xds_pair_ask(self, "LDS", "gone");
+    xds_pair_expect(self, "LDS[-gone] EDS[-gone]", "LDS[]");
     xds_settle(&self->world);
-    expect(self, "EDS[-com.acme/gone]", "");
+    xds_pair_expect(self, "EDS[-com.acme/gone]", "");
 }
 
 static void
 a_wildcard_waits_for_all_namespaces_that_are_shown(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_settle_except(&self->world, "com.acme");
     xds_change(&self->world, "+CDS/a=1#");
-    ask(self, "CDS", "");
-    expect(self, "CDS[a]", "");
+    xds_pair_ask(self, "CDS", "");
+    xds_pair_expect(self, "CDS[a]", "");
     xds_settle_except(&self->world, "org.other"); /* which nobody here is shown */
-    expect(self, "", "CDS[a]");
+    xds_pair_expect(self, "", "CDS[a]");
 }
 
 static void
 what_a_client_held_vanishes_only_when_that_is_certain(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     char a[UDPAI_CONTENT_HASH_HEX + 1], held[256];
     snprintf(held, sizeof(held), "a=%s gone=%s", xds_hash("CDS/a=1", a), a);
     XDS_SEND(&self->delta, "CDS", .names = "*", .held = held);
@@ -131,7 +101,7 @@ what_a_client_held_vanishes_only_when_that_is_certain(void **state)
 static void
 what_a_client_held_and_has_changed_is_sent_at_once(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     XDS_SEND(&self->delta, "CDS", .names = "*", .held = "a=old b=old");
     xds_change(&self->world, "+CDS/a=1");
     xds_expect(&self->delta, "CDS[a]");
@@ -144,7 +114,7 @@ what_a_client_held_and_has_changed_is_sent_at_once(void **state)
 static void
 what_a_client_held_by_name_is_answered_by_name(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     char a[UDPAI_CONTENT_HASH_HEX + 1], held[256];
     snprintf(held, sizeof(held), "a=%s b=old gone=old other=old", xds_hash("EDS/a=1", a));
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1 +EDS/other=1");
@@ -157,7 +127,7 @@ what_a_client_held_by_name_is_answered_by_name(void **state)
 static void
 a_delta_wildcard_that_holds_all_it_had_is_answered(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     char a[UDPAI_CONTENT_HASH_HEX + 1], held[128];
     snprintf(held, sizeof(held), "a=%s", xds_hash("CDS/a=1", a));
     xds_change(&self->world, "+CDS/a=1");
@@ -170,40 +140,40 @@ a_delta_wildcard_that_holds_all_it_had_is_answered(void **state)
 static void
 what_goes_while_it_is_uncertain_is_kept_by_name(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_settle(&self->world);
     xds_change(&self->world, "+LDS/l=1");
-    ask(self, "LDS", "l");
-    expect(self, "LDS[l]", "LDS[l]");
+    xds_pair_ask(self, "LDS", "l");
+    xds_pair_expect(self, "LDS[l]", "LDS[l]");
     xds_settle_except(&self->world, "local");
     xds_change(&self->world, "-LDS/l");
-    expect(self, "", "");
+    xds_pair_expect(self, "", "");
     xds_settle(&self->world);
-    expect(self, "LDS[-l]", "LDS[]");
+    xds_pair_expect(self, "LDS[-l]", "LDS[]");
 }
 
 static void
 what_goes_and_comes_back_was_never_gone(void **state)
 {
-    fixture *self = *state;
+    xds_pair *self = *state;
     xds_settle(&self->world);
     xds_change(&self->world, "+LDS/l=1 +EDS/a=1");
-    ask(self, "LDS", "l");
-    ask(self, "EDS", "a");
-    expect(self, "EDS[a] LDS[l]", "EDS[a] LDS[l]");
+    xds_pair_ask(self, "LDS", "l");
+    xds_pair_ask(self, "EDS", "a");
+    xds_pair_expect(self, "EDS[a] LDS[l]", "EDS[a] LDS[l]");
     xds_settle_except(&self->world, "local");
     xds_change(&self->world, "-LDS/l -EDS/a");
     xds_change(&self->world, "+LDS/l=2 +EDS/a=2");
-    expect(self, "EDS[a] LDS[l]", "EDS[a] LDS[l]");
+    xds_pair_expect(self, "EDS[a] LDS[l]", "EDS[a] LDS[l]");
     xds_settle(&self->world);
-    expect(self, "", "");
+    xds_pair_expect(self, "", "");
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, xds_pair_teardown)
         TEST(a_cold_node_says_nothing),
         TEST(then_it_answers_everybody),
         TEST(what_is_there_is_sent_at_once),

@@ -4,38 +4,12 @@
 
 #include "xds_test.h"
 
-typedef struct fixture {
-    xds_world world;
-    xds_client client;
-} fixture;
-
-static int
-setup(void **state)
-{
-    fixture *self = calloc(1, sizeof(*self));
-    xds_world_init(&self->world);
-    xds_settle(&self->world);
-    xds_client_open(&self->client, &self->world, false);
-    *state = self;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    fixture *self = *state;
-    xds_client_close(&self->client);
-    xds_world_done(&self->world);
-    free(self);
-    return 0;
-}
-
 /* ---- wildcards ---- */
 
 static void
 a_first_request_that_names_nothing_asks_for_all(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1 +LDS/l=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[a b]");
@@ -49,7 +23,7 @@ a_first_request_that_names_nothing_asks_for_all(void **state)
 static void
 clusters_and_listeners_go_out_whole(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1 +LDS/l=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_ask_for(&self->client, "LDS", "");
@@ -67,7 +41,7 @@ clusters_and_listeners_go_out_whole(void **state)
 static void
 other_types_go_out_as_they_change(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1 +EDS/c=1 +RDS/r=1");
     xds_ask_for(&self->client, "EDS", "a b");
     xds_ask_for(&self->client, "RDS", "r");
@@ -83,7 +57,7 @@ other_types_go_out_as_they_change(void **state)
 static void
 an_explicit_wildcard_asks_for_all(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
     xds_ask_for(&self->client, "CDS", "*");
     xds_expect(&self->client, "CDS[a b]");
@@ -96,7 +70,7 @@ an_explicit_wildcard_asks_for_all(void **state)
 static void
 an_explicit_wildcard_beside_a_name_asks_for_all(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1 +CDS/lazy=1$");
     xds_ask_for(&self->client, "CDS", "a * lazy");
     xds_expect(&self->client, "CDS[a b lazy]");
@@ -108,7 +82,7 @@ an_explicit_wildcard_beside_a_name_asks_for_all(void **state)
 static void
 from_the_wildcard_to_names_and_to_nothing(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[a b]");
@@ -131,7 +105,7 @@ from_the_wildcard_to_names_and_to_nothing(void **state)
 static void
 no_names_after_names_is_the_end_for_other_types_too(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1");
     xds_ask_for(&self->client, "EDS", "a");
     xds_expect(&self->client, "EDS[a]");
@@ -145,7 +119,7 @@ no_names_after_names_is_the_end_for_other_types_too(void **state)
 static void
 every_type_has_the_wildcard_of_old(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+RTDS/x=1 +acme.Thing/y=1");
     xds_ask_for(&self->client, "RTDS", "");
     xds_ask_for(&self->client, "acme.Thing", "");
@@ -155,7 +129,7 @@ every_type_has_the_wildcard_of_old(void **state)
 static void
 a_wildcard_that_holds_nothing_is_answered_for_whole_types(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_ask_for(&self->client, "CDS", "");
     xds_ask_for(&self->client, "LDS", "*");
     xds_expect(&self->client, "CDS[] LDS[]");
@@ -170,7 +144,7 @@ a_wildcard_that_holds_nothing_is_answered_for_whole_types(void **state)
 static void
 a_name_that_is_new_is_sent_though_it_has_not_changed(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1 +CDS/a=1 +CDS/b=1");
     xds_ask_for(&self->client, "EDS", "a");
     xds_ask_for(&self->client, "CDS", "a");
@@ -183,7 +157,7 @@ a_name_that_is_new_is_sent_though_it_has_not_changed(void **state)
 static void
 taking_names_away_sends_nothing(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1 +CDS/a=1 +CDS/b=1");
     xds_ask_for(&self->client, "EDS", "a b");
     xds_ask_for(&self->client, "CDS", "a b");
@@ -200,7 +174,7 @@ taking_names_away_sends_nothing(void **state)
 static void
 taken_away_and_asked_for_again_it_is_sent_again(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1 +CDS/a=1 +CDS/b=1");
     xds_ask_for(&self->client, "EDS", "a b");
     xds_ask_for(&self->client, "CDS", "a b");
@@ -215,7 +189,7 @@ taken_away_and_asked_for_again_it_is_sent_again(void **state)
 static void
 a_name_taken_away_before_its_turn_is_not_sent(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1");
     xds_ask_for(&self->client, "EDS", "a b");
     xds_ask_for(&self->client, "EDS", "b");
@@ -225,7 +199,7 @@ a_name_taken_away_before_its_turn_is_not_sent(void **state)
 static void
 a_missing_name_holds_nothing_up_and_is_sent_when_it_appears(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +LDS/l=1");
     xds_ask_for(&self->client, "EDS", "gone a");
     xds_ask_for(&self->client, "LDS", "l gone");
@@ -239,7 +213,7 @@ a_missing_name_holds_nothing_up_and_is_sent_when_it_appears(void **state)
 static void
 a_missing_listener_is_an_empty_state(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_ask_for(&self->client, "LDS", "gone");
     xds_expect(&self->client, "LDS[]");
     xds_ask_for(&self->client, "EDS", "gone"); /* for this type it would say nothing */
@@ -249,7 +223,7 @@ a_missing_listener_is_an_empty_state(void **state)
 static void
 a_name_that_is_listed_twice_is_one(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +CDS/a=1");
     xds_ask_for(&self->client, "EDS", "a a a");
     xds_ask_for(&self->client, "CDS", "a * a");
@@ -261,7 +235,7 @@ a_name_that_is_listed_twice_is_one(void **state)
 static void
 names_that_cannot_be_are_ignored(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     char names[1300];
     memset(names, 'n', 1200);
     snprintf(names + 1200, sizeof(names) - 1200, " '' a");
@@ -279,7 +253,7 @@ ten_thousand_names_in_one_request(void **state)
         N = 10000
     };
 
-    fixture *self = *state;
+    xds_one *self = *state;
     char *names = malloc((size_t)N * 10), *at = names;
     assert_non_null(names);
     for (size_t i = 0; i < N; i++)
@@ -300,7 +274,7 @@ ten_thousand_names_in_one_request(void **state)
 static void
 a_request_that_differs_in_nothing_is_answered_by_nothing(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +EDS/a=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_ask_for(&self->client, "EDS", "a");
@@ -317,7 +291,7 @@ a_request_that_differs_in_nothing_is_answered_by_nothing(void **state)
 static void
 a_stale_nonce_is_answered_by_nothing(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[a]");
@@ -334,7 +308,7 @@ a_stale_nonce_is_answered_by_nothing(void **state)
 static void
 names_that_come_with_a_stale_nonce_are_not_lost(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1 +EDS/c=1");
     xds_ask_for(&self->client, "EDS", "a");
     xds_expect(&self->client, "EDS[a]");
@@ -353,7 +327,7 @@ names_that_come_with_a_stale_nonce_are_not_lost(void **state)
 static void
 the_nonce_of_an_earlier_stream_begins_a_new_one(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +EDS/a=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_ask_for(&self->client, "EDS", "a");
@@ -370,7 +344,7 @@ the_nonce_of_an_earlier_stream_begins_a_new_one(void **state)
 static void
 who_comes_back_with_the_present_version_is_answered(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +EDS/a=1 +EDS/b=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_ask_for(&self->client, "EDS", "a");
@@ -388,7 +362,7 @@ who_comes_back_with_the_present_version_is_answered(void **state)
 static void
 a_version_says_what_there_is_and_not_when(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[a b]");
@@ -414,7 +388,7 @@ a_version_says_what_there_is_and_not_when(void **state)
 static void
 each_type_has_its_own_nonces_and_versions(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +EDS/a=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_ask_for(&self->client, "EDS", "a");
@@ -438,7 +412,7 @@ each_type_has_its_own_nonces_and_versions(void **state)
 static void
 what_was_refused_is_not_sent_again_until_it_changes(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +EDS/a=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_ask_for(&self->client, "EDS", "a");
@@ -458,7 +432,7 @@ what_was_refused_is_not_sent_again_until_it_changes(void **state)
 static void
 a_refused_first_response_is_not_sent_again(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=bad");
     xds_ask_for(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[a]");
@@ -469,7 +443,7 @@ a_refused_first_response_is_not_sent_again(void **state)
 static void
 back_to_what_was_accepted_is_a_change_after_a_refusal(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +EDS/a=1");
     xds_ask_for(&self->client, "CDS", "");
     xds_ask_for(&self->client, "EDS", "a");
@@ -486,7 +460,7 @@ back_to_what_was_accepted_is_a_change_after_a_refusal(void **state)
 static void
 a_refusal_may_change_names(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=bad +EDS/b=1");
     xds_ask_for(&self->client, "EDS", "a");
     xds_expect(&self->client, "EDS[a]");
@@ -499,7 +473,7 @@ a_refusal_may_change_names(void **state)
 static void
 of_two_namesakes_one_is_sent(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/z=1!a +CDS/b=1!c +CDS/d=1!c");
     xds_ask_for(&self->client, "CDS", "");
     xds_expect(&self->client, "CDS[a c]"); /* the harness refuses a name that is there twice */
@@ -512,7 +486,7 @@ of_two_namesakes_one_is_sent(void **state)
 static void
 other_namespaces_are_sent_if_their_payloads_say_so(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/com.acme/x=1 +CDS/com.acme/y=1!y +CDS/org.other/z=1 "
                              "+EDS/com.acme/x=1 +EDS/com.acme/y=1!y");
     xds_ask_for(&self->client, "CDS", "");
@@ -525,7 +499,7 @@ other_namespaces_are_sent_if_their_payloads_say_so(void **state)
 static void
 what_makes_no_difference_to_clients_is_not_sent(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+CDS/a=1&one +EDS/a=1&one +LDS/l=1&one");
     xds_ask_for(&self->client, "CDS", "");
     xds_ask_for(&self->client, "EDS", "a");
@@ -552,7 +526,7 @@ a_large_state_is_warned_of(void **state)
         SIZE = 5 * 1024 * 1024
     };
 
-    fixture *self = *state;
+    xds_one *self = *state;
     unsigned n_warnings = 0;
     char *change = malloc(SIZE + 32);
     assert_non_null(change);
@@ -575,7 +549,7 @@ a_large_state_is_warned_of(void **state)
 static void
 one_node_may_have_many_streams(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_client others[8];
     xds_change(&self->world, "+EDS/a=1");
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(others); i++) {
@@ -593,7 +567,7 @@ one_node_may_have_many_streams(void **state)
 static void
 names_of_streams_that_have_ended_leave_nothing_behind(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     xds_change(&self->world, "+EDS/a=1");
     for (int i = 0; i < 3; i++) {
         xds_ask_for(&self->client, "EDS", "a b c");
@@ -608,7 +582,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, xds_one_setup_sotw, xds_one_teardown)
         TEST(a_first_request_that_names_nothing_asks_for_all),
         TEST(clusters_and_listeners_go_out_whole),
         TEST(other_types_go_out_as_they_change),

@@ -3,33 +3,8 @@
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
 #include "xds_test.h"
 
-typedef struct fixture {
-    xds_world world;
-    xds_client client;
-} fixture;
-
-static int
-setup(void **state)
-{
-    fixture *self = calloc(1, sizeof(*self));
-    xds_world_init(&self->world);
-    xds_settle(&self->world);
-    *state = self;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    fixture *self = *state;
-    xds_client_close(&self->client);
-    xds_world_done(&self->world);
-    free(self);
-    return 0;
-}
-
 static void
-open_client(fixture *self, bool is_delta, const char *feature, const char *other)
+open_client(xds_one *self, bool is_delta, const char *feature, const char *other)
 {
     xds_client_open(&self->client, &self->world, is_delta);
     self->client.features[0] = feature;
@@ -39,7 +14,7 @@ open_client(fixture *self, bool is_delta, const char *feature, const char *other
 static void
 delta_renews_a_ttl_without_the_payload(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     open_client(self, true, NULL, NULL);
     xds_change(&self->world, "+CDS/a=1%60000 +CDS/b=1 +EDS/a=1%60000");
     xds_subscribe(&self->client, "CDS", "");
@@ -54,7 +29,7 @@ delta_renews_a_ttl_without_the_payload(void **state)
 static void
 a_ttl_that_is_taken_away_takes_the_payload(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     open_client(self, true, NULL, NULL);
     xds_change(&self->world, "+RDS/r=1%60000");
     xds_subscribe(&self->client, "RDS", "r");
@@ -67,7 +42,7 @@ a_ttl_that_is_taken_away_takes_the_payload(void **state)
 
 /* What is left of a ttl, in seconds, in the next response. */
 static int64_t
-ttl_left(fixture *self)
+ttl_left(xds_one *self)
 {
     fake_stream_run(&self->client.stream, &self->world.hub);
     udpa_bytes *message = fake_stream_take(&self->client.stream);
@@ -87,7 +62,7 @@ ttl_left(fixture *self)
 static void
 who_comes_late_gets_what_is_left(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     open_client(self, true, NULL, NULL);
     xds_change(&self->world, "+CDS/a=1%60000");
     xds_subscribe(&self->client, "CDS", "");
@@ -102,7 +77,7 @@ who_comes_late_gets_what_is_left(void **state)
 static void
 sotw_without_the_feature_is_told_nothing_of_ttls(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     open_client(self, false, "xds.config.supports-resource-ttl", NULL);
     xds_change(&self->world, "+CDS/a=1%60000 +EDS/a=1%60000");
     xds_ask_for(&self->client, "CDS", "");
@@ -116,7 +91,7 @@ sotw_without_the_feature_is_told_nothing_of_ttls(void **state)
 static void
 sotw_with_wrapped_resources_gets_the_payload_again(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     open_client(self, false, "xds.config.resource-in-sotw", NULL);
     xds_change(&self->world, "+CDS/a=1%60000# +CDS/b=1# +EDS/a=1%60000 +EDS/b=1");
     xds_ask_for(&self->client, "CDS", "");
@@ -129,7 +104,7 @@ sotw_with_wrapped_resources_gets_the_payload_again(void **state)
 static void
 sotw_with_heartbeats_gets_these_alone(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     open_client(self, false, "xds.config.supports-resource-in-sotw",
                 "xds.config.supports-resource-ttl");
     xds_change(&self->world, "+CDS/a=1%60000# +CDS/b=1# +EDS/a=1%60000 +LDS/l=1%60000");
@@ -150,7 +125,7 @@ sotw_with_heartbeats_gets_these_alone(void **state)
 static void
 a_heartbeat_before_the_first_answer_is_part_of_it(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     open_client(self, false, "xds.config.resource-in-sotw", "xds.config.supports-resource-ttl");
     xds_change(&self->world, "+LDS/l=1%60000 +RDS/r=1%60000");
     xds_ask_for(&self->client, "LDS", "");
@@ -163,7 +138,7 @@ a_heartbeat_before_the_first_answer_is_part_of_it(void **state)
 static void
 a_state_of_names_gets_heartbeats_alone(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     open_client(self, false, "xds.config.resource-in-sotw", "xds.config.supports-resource-ttl");
     xds_change(&self->world, "+LDS/l=1%60000&one +LDS/m=1");
     xds_change(&self->world, "+LDS/l=1%60000&two");
@@ -176,7 +151,7 @@ a_state_of_names_gets_heartbeats_alone(void **state)
 static void
 nobody_renews_what_a_client_never_asked_for(void **state)
 {
-    fixture *self = *state;
+    xds_one *self = *state;
     open_client(self, true, NULL, NULL);
     xds_change(&self->world, "+EDS/a=1 +EDS/b=1%60000");
     xds_subscribe(&self->client, "EDS", "a");
@@ -189,7 +164,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, xds_one_setup, xds_one_teardown)
         TEST(delta_renews_a_ttl_without_the_payload),
         TEST(a_ttl_that_is_taken_away_takes_the_payload),
         TEST(who_comes_late_gets_what_is_left),

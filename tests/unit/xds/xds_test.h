@@ -109,4 +109,28 @@ void xds_expect_end(xds_client *client, udpa_err code, const char *words);
 /* Makes the resource that a change says, such as "CDS/a=1". */
 udpa_resource *xds_resource(const char *change);
 
+/* ---- fixtures: everything is known; closing a client that a test has not opened is harmless ----
+ */
+
+typedef struct xds_one {
+    xds_world world;
+    xds_client client;
+} xds_one;
+
+int xds_one_setup(void **state); /* the test opens the client */
+int xds_one_setup_delta(void **state);
+int xds_one_setup_sotw(void **state);
+int xds_one_teardown(void **state);
+
+/* Both protocols side by side. */
+typedef struct xds_pair {
+    xds_world world;
+    xds_client delta, sotw;
+} xds_pair;
+
+int xds_pair_setup(void **state);
+int xds_pair_teardown(void **state);
+void xds_pair_ask(xds_pair *pair, const char *type, const char *names);
+void xds_pair_expect(xds_pair *pair, const char *delta, const char *sotw);
+
 #endif
