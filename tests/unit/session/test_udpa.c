@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of a session: who speaks first, what is made of the Node, how it ends. */
-#include "session_test.h"
+#include "one_peer.h"
 
 #include <stdio.h>
 
 #include "model/name.h"
 #include "session/udpa_internal.h"
-
-static fake_hub hub;
-static test_peer peer;
-
-static int
-begin(void **state)
-{
-    (void)state;
-    session_hub_init(&hub);
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    fake_stream_close(&peer.stream);
-    fake_hub_done(&hub);
-    wire_free_all();
-    return 0;
-}
 
 static udpai_identity *
 make_identity(void)
@@ -592,36 +571,48 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(our_node_goes_out_first_on_either_side, begin, end),
-        cmocka_unit_test_setup_teardown(opening_is_reported_with_what_the_transport_knows, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(ids_of_sessions_do_not_come_again, begin, end),
-        cmocka_unit_test_setup_teardown(the_node_is_reported, begin, end),
-        cmocka_unit_test_setup_teardown(a_peer_without_the_feature_is_not_extended, begin, end),
-        cmocka_unit_test_setup_teardown(we_are_not_extended_if_we_do_not_say_so, begin, end),
-        cmocka_unit_test_setup_teardown(anything_before_the_node_ends_an_accepted_stream, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(whom_we_dialled_need_not_say_who_it_is, begin, end),
-        cmocka_unit_test_setup_teardown(a_node_needs_an_id_of_a_sane_length, begin, end),
-        cmocka_unit_test_setup_teardown(a_malformed_node_ends_the_stream, begin, end),
-        cmocka_unit_test_setup_teardown(a_node_comes_alone, begin, end),
-        cmocka_unit_test_setup_teardown(a_management_node_is_not_offered_its_own, begin, end),
-        cmocka_unit_test_setup_teardown(an_unknown_kind_is_ignored, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_malformed_ends_the_stream, begin, end),
-        cmocka_unit_test_setup_teardown(a_subscription_error_is_reported, begin, end),
-        cmocka_unit_test_setup_teardown(one_message_is_under_way_at_a_time, begin, end),
-        cmocka_unit_test_setup_teardown(control_messages_overtake_resources, begin, end),
-        cmocka_unit_test_setup_teardown(the_end_is_reported, begin, end),
-        cmocka_unit_test_setup_teardown(the_queue_of_answers_is_bounded, begin, end),
-        cmocka_unit_test_setup_teardown(who_does_not_read_is_not_read, begin, end),
-        cmocka_unit_test_setup_teardown(pauses_compose, begin, end),
-        cmocka_unit_test_setup_teardown(answers_are_bounded_in_bytes, begin, end),
-        cmocka_unit_test_setup_teardown(judgements_at_once_are_no_fault_of_who_reads, begin, end),
-        cmocka_unit_test_setup_teardown(patience_with_who_does_not_read_ends, begin, end),
-        cmocka_unit_test_setup_teardown(what_we_ask_for_pauses_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(a_refusal_does_not_echo_all_of_it, begin, end),
-        cmocka_unit_test_setup_teardown(a_receipt_of_nothing_but_refusals_can_be_taken, begin, end),
-        cmocka_unit_test_setup_teardown(a_nonce_that_cannot_go_back_ends_the_stream, begin, end),
+        cmocka_unit_test_setup_teardown(our_node_goes_out_first_on_either_side, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(opening_is_reported_with_what_the_transport_knows,
+                                        begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(ids_of_sessions_do_not_come_again, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(the_node_is_reported, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(a_peer_without_the_feature_is_not_extended, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(we_are_not_extended_if_we_do_not_say_so, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(anything_before_the_node_ends_an_accepted_stream,
+                                        begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(whom_we_dialled_need_not_say_who_it_is, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(a_node_needs_an_id_of_a_sane_length, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(a_malformed_node_ends_the_stream, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(a_node_comes_alone, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(a_management_node_is_not_offered_its_own, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(an_unknown_kind_is_ignored, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(what_is_malformed_ends_the_stream, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(a_subscription_error_is_reported, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(one_message_is_under_way_at_a_time, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(control_messages_overtake_resources, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(the_end_is_reported, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(the_queue_of_answers_is_bounded, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(who_does_not_read_is_not_read, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(pauses_compose, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(answers_are_bounded_in_bytes, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(judgements_at_once_are_no_fault_of_who_reads, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(patience_with_who_does_not_read_ends, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(what_we_ask_for_pauses_nothing, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(a_refusal_does_not_echo_all_of_it, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(a_receipt_of_nothing_but_refusals_can_be_taken, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(a_nonce_that_cannot_go_back_ends_the_stream, begin_alone,
+                                        end_anyhow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,32 +2,11 @@
 /* What resources look like on the wire: for peers that know our extensions, and for those that know
  * the public protocol alone. That no field of ours reaches the latter is checked for every message
  * that any test of this folder reads (session_test.c). */
-#include "session_test.h"
+#include "one_peer.h"
 
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 
 typedef Udpa__Service__Discovery__V1__UdpaMessage udpa_message;
-
-static fake_hub hub;
-static test_peer peer;
-
-static int
-begin(void **state)
-{
-    (void)state;
-    session_hub_init(&hub);
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    fake_stream_close(&peer.stream);
-    fake_hub_done(&hub);
-    wire_free_all();
-    return 0;
-}
 
 /* With all that there is to say of it. */
 static udpa_resource *
@@ -287,20 +266,29 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_extended_peer_is_told_everything, begin, end),
-        cmocka_unit_test_setup_teardown(an_alias_answers_with_its_resource, begin, end),
-        cmocka_unit_test_setup_teardown(a_refresh_goes_as_one, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_lazy_comes_by_name, begin, end),
-        cmocka_unit_test_setup_teardown(a_public_peer_gets_no_complete_and_no_scope, begin, end),
-        cmocka_unit_test_setup_teardown(a_public_peer_gets_no_subscription_error, begin, end),
-        cmocka_unit_test_setup_teardown(a_public_peer_gets_refreshes_of_a_ttl_only, begin, end),
-        cmocka_unit_test_setup_teardown(a_public_management_node_gets_no_extension_either, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(what_we_ask_a_public_peer_is_public, begin, end),
-        cmocka_unit_test_setup_teardown(namesakes_are_sent_again_behind_a_removal, begin, end),
-        cmocka_unit_test_setup_teardown(namesakes_that_go_together_are_not_sent_again, begin, end),
-        cmocka_unit_test_setup_teardown(namesakes_are_of_the_one_who_is_sent_them, begin, end),
-        cmocka_unit_test_setup_teardown(peers_of_one_form_share_the_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(an_extended_peer_is_told_everything, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(an_alias_answers_with_its_resource, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(a_refresh_goes_as_one, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(what_is_lazy_comes_by_name, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(a_public_peer_gets_no_complete_and_no_scope, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(a_public_peer_gets_no_subscription_error, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(a_public_peer_gets_refreshes_of_a_ttl_only, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(a_public_management_node_gets_no_extension_either,
+                                        begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(what_we_ask_a_public_peer_is_public, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(namesakes_are_sent_again_behind_a_removal, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(namesakes_that_go_together_are_not_sent_again, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(namesakes_are_of_the_one_who_is_sent_them, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(peers_of_one_form_share_the_bytes, begin_alone, end_anyhow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

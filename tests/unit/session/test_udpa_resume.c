@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The peer as a subscriber that has something already: what it says it holds, in one message or in
  * several, and how much of it. */
-#include "session_test.h"
+#include "one_peer.h"
 
 #include "model/name.h"
-
-static fake_hub hub;
-static test_peer peer;
-
-static int
-begin(void **state)
-{
-    (void)state;
-    session_hub_init(&hub);
-    peer_open(&peer, &hub, PEER_ENDPOINT);
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    peer_close(&peer);
-    fake_hub_done(&hub);
-    wire_free_all();
-    return 0;
-}
 
 static void
 what_is_held_is_not_sent(void **state)

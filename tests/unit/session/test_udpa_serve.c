@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The peer as a subscriber: what it may ask for, what it is answered, what becomes of its receipts.
  */
-#include "session_test.h"
+#include "one_peer.h"
 
 #include <stdio.h>
 
 #include "model/name.h"
 #include "session/udpa_internal.h"
-
-static fake_hub hub;
-static test_peer peer;
-
-static int
-begin(void **state)
-{
-    (void)state;
-    session_hub_init(&hub);
-    peer_open(&peer, &hub, PEER_ENDPOINT);
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    peer_close(&peer);
-    fake_hub_done(&hub);
-    wire_free_all();
-    return 0;
-}
 
 /* ---- subscribing ---- */
 

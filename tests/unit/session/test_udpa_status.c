@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a session says of itself, read by an independent decoder. */
-#include "session_test.h"
+#include "one_peer.h"
 
 #include <stdio.h>
 
@@ -8,27 +8,6 @@
 #include "udpa/status/v1/status.pb-c.h"
 
 typedef Udpa__Status__V1__SessionStatus session_status;
-
-static fake_hub hub;
-static test_peer peer;
-
-static int
-begin(void **state)
-{
-    (void)state;
-    session_hub_init(&hub);
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    fake_stream_close(&peer.stream);
-    fake_hub_done(&hub);
-    wire_free_all();
-    return 0;
-}
 
 /* Asks the hub; checks that there is one session. */
 static session_status *
@@ -209,12 +188,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_silent_session_is_described, begin, end),
-        cmocka_unit_test_setup_teardown(the_peer_is_named, begin, end),
-        cmocka_unit_test_setup_teardown(subscriptions_are_described, begin, end),
-        cmocka_unit_test_setup_teardown(refusals_are_described, begin, end),
-        cmocka_unit_test_setup_teardown(receipts_that_nobody_waits_for_are_counted, begin, end),
-        cmocka_unit_test_setup_teardown(all_sessions_are_described, begin, end),
+        cmocka_unit_test_setup_teardown(a_silent_session_is_described, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(the_peer_is_named, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(subscriptions_are_described, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(refusals_are_described, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(receipts_that_nobody_waits_for_are_counted, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(all_sessions_are_described, begin_alone, end_anyhow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
