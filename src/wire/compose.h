@@ -57,6 +57,8 @@ udpa_bytes *udpai_subscription_error_compose(const udpai_subscription_message *s
 udpa_bytes *udpai_receipt_compose(const udpai_publication *judged, size_t texts_max);
 /* Of one that can always be taken. */
 #define UDPAI_RECEIPT_TEXTS_MAX ((size_t)1 << 20)
+/* A serialised envoy.config.core.v3.Node. */
+udpa_bytes *udpai_node_encode(const udpai_node_info *info);
 /* The Node that begins a stream. */
 udpa_bytes *udpai_node_compose(const udpai_node_info *info);
 

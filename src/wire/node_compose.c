@@ -30,28 +30,31 @@ put_node(udpai_proto_writer *writer, const udpai_node_parts *node)
         udpai_proto_put_bytes(writer, 10, node->features[i]);
 }
 
-static udpa_bytes *
-node_any(const udpai_node_parts *node)
+udpa_bytes *
+udpai_node_encode(const udpai_node_info *info)
 {
+    const udpai_node_parts *node = udpai_node_info_parts(info);
     udpai_proto_writer writer = {0};
     put_node(&writer, node);
-    UDPAI_AUTO_FREE uint8_t *value = udpai_alloc(writer.size);
+    uint8_t *room;
+    udpa_bytes *value = udpai_bytes_make(writer.size, &room);
     if (!value)
         return NULL;
-    size_t size = writer.size;
-    writer = (udpai_proto_writer){value, 0};
+    writer = (udpai_proto_writer){room, 0};
     put_node(&writer, node);
-    return udpai_any_make(UDPAI_STR(UDPAI_TYPE_NODE), (udpai_str){(const char *)value, size});
+    return value;
 }
 
 udpa_bytes *
 udpai_node_compose(const udpai_node_info *info)
 {
-    const udpai_node_parts *node = udpai_node_info_parts(info);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = node_any(node);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = udpai_node_encode(info);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any =
+        value ? udpai_any_make(UDPAI_STR(UDPAI_TYPE_NODE), udpai_bytes_view(value)) : NULL;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
-    if (!any || udpai_resource_make(
-                    &resource, &(udpai_resource_parts){.name = node->id, .any = any}) != UDPA_OK)
+    const udpai_resource_parts parts = {.name = udpai_node_info_parts(info)->id, .any = any};
+    if (!any || udpai_resource_make(&resource, &parts) != UDPA_OK)
         return NULL;
     const udpai_publish_item item = {resource, {0}};
     return udpai_publish_compose_whole(&(udpai_publish_plan){.items = &item, .n_items = 1}, 0);
