@@ -73,6 +73,7 @@ typedef struct holdings {
     UDPAI_VECTOR(udpai_held_version) versions;
     size_t bytes;
     bool extended, is_node;
+    bool is_xds; /* an xDS server, whose session says when it has answered */
     bool failed; /* what is held could not all be said */
 } holdings;
 
@@ -106,6 +107,8 @@ add_version(holdings *held, const udpa_resource *resource)
 {
     udpai_str name = udpai_resource_name(resource), version = udpai_resource_version(resource);
     held->bytes += name.len + version.len + ENTRY_BYTES;
+    if (held->is_xds) /* told to the session, which tells the server what goes into a message */
+        return udpai_vector_push(&held->versions, ((udpai_held_version){name, version}));
     return held->bytes <= UDPAI_ASKED_BYTES_MAX && held->versions.n < UDPAI_ASKED_ITEMS_MAX &&
            udpai_vector_push(&held->versions, ((udpai_held_version){name, version}));
 }
@@ -139,8 +142,11 @@ add_holding(void *userdata, const udpai_contribution *contribution)
         return true;
     if (udpai_resource_is_lazy(resource) && udpai_name_is_wildcard(held->message.names[0]))
         return true; /* its name brought it, and will be asked for by itself */
-    if (!held->extended)
-        return add_version(held, resource);
+    if (!held->extended) {
+        bool is_told = add_version(held, resource);
+        held->failed = held->is_xds && !is_told;
+        return is_told;
+    }
     held->failed = !add_digest(held, resource);
     return !held->failed;
 }
@@ -168,6 +174,8 @@ await_silence(const holdings *held)
 {
     udpai_scope *scope = held->scope;
     const udpai_node *node = scope->source->node;
+    if (held->is_xds)
+        return;
     if (!held->extended)
         udpai_timer_set(node->wheel, &scope->silence_max,
                         udpai_node_now(node) + node->timing.silence_max_ms);
@@ -183,6 +191,7 @@ udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size
         .scope = scope,
         .extended = peer && peer->is_extended,
         .is_node = peer && peer->is_node,
+        .is_xds = scope->source->kind == UDPAI_SOURCE_XDS,
     };
     held.message = (udpai_subscription_message){
         .type_url = udpai_bytes_view(scope->type),
@@ -237,7 +246,8 @@ udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix)
     const udpai_peer *peer = udpai_peer_find(scope->source->node, scope->source->session);
     const udpai_str wildcard = {"", 0};
     udpai_ask_no_more(scope, prefix, &wildcard, 1);
-    if (prefix.len == 0 || !peer || !peer->is_extended)
+    bool knows_prefixes = (peer && peer->is_extended) || scope->source->kind == UDPAI_SOURCE_XDS;
+    if (prefix.len == 0 || !knows_prefixes)
         forget_wildcards(scope);
 }
 

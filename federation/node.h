@@ -18,6 +18,7 @@ typedef enum udpai_source_kind {
     UDPAI_SOURCE_UDPA,        /* we dial */
     UDPAI_SOURCE_UDPA_LISTEN, /* the peer dials us */
     UDPAI_SOURCE_PATH,        /* a directory; somebody hands in its contents */
+    UDPAI_SOURCE_XDS,         /* an xDS server; we dial, and its session speaks as a peer would */
 } udpai_source_kind;
 
 typedef struct udpai_source_config {
@@ -25,9 +26,10 @@ typedef struct udpai_source_config {
     udpai_source_kind kind;
     udpai_str peer;    /* UDPA_LISTEN: the peer's name, or without TLS its node id */
     udpai_str address; /* for people */
-    /* UDPA: dialled even while no provider asks it for anything, because it is published to. */
+    /* Those that we dial: dialled even while no provider asks it for anything, because it is
+     * published to. */
     bool stays_connected;
-    /* UDPA: how to reach it. A reference is taken with ref_target(); each DIAL order carries one.
+    /* And how to reach them. A reference is taken with ref_target(); each DIAL order carries one.
      */
     void *target;
     void *(*ref_target)(void *target);

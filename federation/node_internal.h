@@ -197,6 +197,13 @@ udpai_node_touch(udpai_node *node)
     node->is_dirty = true;
 }
 
+/* Do we dial it? */
+static inline bool
+udpai_source_is_dialled(const udpai_source *source)
+{
+    return source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_XDS;
+}
+
 /* source.c */
 udpa_err udpai_source_new(udpai_node *node,
                           const udpai_source_config *config,

@@ -143,6 +143,15 @@ check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_er
         udpa_resource_name(resource), udpa_resource_version(resource));
 }
 
+/* What an xDS server has, nobody handed to it as a resource: like a file, it is taken from nobody.
+ */
+static udpai_str
+taken_from(const udpai_peer *peer)
+{
+    bool is_xds = peer->source && peer->source->kind == UDPAI_SOURCE_XDS;
+    return is_xds ? UDPAI_STR("") : udpai_peer_name(peer);
+}
+
 /* Is what the peer says of itself wanted here? */
 static bool
 is_status_of_source(const udpai_intake *intake)
@@ -202,7 +211,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     }
     const udpai_taking taking = {
         .authority = udpai_peer_name(intake->peer),
-        .from = udpai_peer_name(intake->peer),
+        .from = taken_from(intake->peer),
         .keeps_generation = udpai_intake_keeps_generation(intake, resource),
     };
     udpa_err err = judge(intake, resource, &error);

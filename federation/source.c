@@ -126,7 +126,7 @@ udpai_source_reach(udpai_source *source, bool asked)
     if (reached && !source->is_decided)
         udpai_timer_set(node->wheel, &source->grace,
                         udpai_node_now(node) + node->timing.connect_grace_ms);
-    if (source->kind != UDPAI_SOURCE_UDPA)
+    if (!udpai_source_is_dialled(source))
         return;
     if (reached && source->state == UDPAI_SOURCE_IDLE) {
         dial(source);
@@ -215,7 +215,7 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     set_state(source, UDPAI_SOURCE_CONNECTED);
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected",
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
-    if (peer->info)
+    if (peer->info || source->kind == UDPAI_SOURCE_XDS)
         may_ask_now(source);
     else
         udpai_timer_set(node->wheel, &source->hello, udpai_node_now(node) + HELLO_MS);
@@ -307,7 +307,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     udpai_questions_end(source);
     UDPAI_LIST_FOREACH (node, &source->scopes)
         udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
-    if (source->kind == UDPAI_SOURCE_UDPA && source->is_reached)
+    if (udpai_source_is_dialled(source) && source->is_reached)
         wait_and_retry(source);
     else
         set_state(source, UDPAI_SOURCE_IDLE);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of an upstream session, and what it hands up. */
+#include "xds/upstream_internal.h"
+
+#include "base/alloc.h"
+#include "session/status.h"
+
+static const udpai_session_ops upstream_ops;
+
+/* ---- a server, across streams ---- */
+
+static udpai_str
+kept_key(const void *item)
+{
+    return udpai_bytes_view(((const udpai_upstream_kept *)item)->type);
+}
+
+static udpai_str
+copy(char **at, udpai_str text)
+{
+    udpai_str copied = {*at, text.len};
+    if (text.len)
+        memcpy(*at, text.data, text.len);
+    *at += text.len;
+    return copied;
+}
+
+udpa_err
+udpai_upstream_new(udpai_upstream **ret_upstream, const udpai_upstream_options *options)
+{
+    size_t size = options->type_url.len + options->name_space.len + options->authority.len +
+                  options->node.len;
+    udpai_upstream *upstream = udpai_alloc(sizeof(*upstream) + size);
+    if (!upstream)
+        return UDPA_ERR_NOMEM;
+    char *at = upstream->texts;
+    upstream->options = *options;
+    upstream->options.type_url = copy(&at, options->type_url);
+    upstream->options.name_space = copy(&at, options->name_space);
+    upstream->options.authority = copy(&at, options->authority);
+    upstream->options.node = copy(&at, options->node);
+    if (!options->patience_ms)
+        upstream->options.patience_ms = UDPAI_UPSTREAM_PATIENCE_MS;
+    if (!options->silence_ms)
+        upstream->options.silence_ms = UDPAI_UPSTREAM_SILENCE_MS;
+    if (!options->max_held)
+        upstream->options.max_held = UDPAI_UPSTREAM_MAX_HELD;
+    udpai_map_init(&upstream->resumable, kept_key);
+    *ret_upstream = upstream;
+    return UDPA_OK;
+}
+
+udpai_upstream *
+udpai_upstream_free(udpai_upstream *upstream)
+{
+    size_t at = 0;
+    udpai_upstream_kept *kept;
+    if (!upstream)
+        return NULL;
+    while ((kept = udpai_map_next(&upstream->resumable, &at))) {
+        udpai_upstream_held_free_all(&kept->held);
+        udpa_bytes_unref(kept->type);
+        udpai_free(kept);
+    }
+    udpai_map_done(&upstream->resumable);
+    udpai_free(upstream);
+    return NULL;
+}
+
+/* ---- what is handed up ---- */
+
+void
+udpai_upstream_check(udpai_upstream_session *session, udpa_err result)
+{
+    if (result != UDPA_OK)
+        udpai_session_finish(&session->session,
+                             udpa_error_new(result, NULL,
+                                            "cannot go on with what the server sends: "
+                                            "%s",
+                                            udpa_err_text(result)));
+}
+
+void
+udpai_upstream_pace(udpai_upstream_session *session)
+{
+    const udpai_hub_options *options = udpai_hub_settings(session->session.hub);
+    udpai_session_pause(&session->session,
+                        session->n_unjudged >= options->max_unjudged ||
+                            session->unjudged_bytes >= options->max_unjudged_bytes);
+}
+
+udpa_err
+udpai_upstream_publish(udpai_upstream_session *session, udpai_publication *publication)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_PUBLICATION);
+    if (!report) {
+        udpai_publication_free(publication);
+        return UDPA_ERR_NOMEM;
+    }
+    session->n_received += publication->entries.n;
+    session->n_unjudged++;
+    session->unjudged_bytes += publication->size_bytes;
+    report->session = session->session.id;
+    report->link = session->session.info.link;
+    report->publication = publication;
+    udpai_hub_report(session->session.hub, report);
+    udpai_upstream_pace(session);
+    return UDPA_OK;
+}
+
+void
+udpai_upstream_touch(udpai_upstream_type *type)
+{
+    if (!udpai_list_linked(&type->in_due))
+        udpai_list_append(&type->session->due, &type->in_due);
+    udpai_session_ready(&type->session->session);
+}
+
+/* ---- beginning and end ---- */
+
+static udpai_str
+type_key(const void *item)
+{
+    return udpai_bytes_view(((const udpai_upstream_type *)item)->type);
+}
+
+static udpa_err
+report_opened(udpai_upstream_session *session)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_OPENED);
+    if (!report)
+        return UDPA_ERR_NOMEM;
+    report->session = session->session.id;
+    report->link = session->session.info.link;
+    report->identity = udpai_identity_ref(session->session.info.identity);
+    report->address = udpa_bytes_ref(session->session.info.address);
+    udpai_hub_report(session->session.hub, report);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_upstream_session_new(udpai_session **ret_session,
+                           udpai_hub *hub,
+                           const udpai_stream_info *info)
+{
+    udpai_upstream_session *session = udpai_alloc(sizeof(*session));
+    if (!session)
+        return UDPA_ERR_NOMEM;
+    session->closed = udpai_report_new(UDPAI_REPORT_CLOSED);
+    udpa_err err = session->closed ? udpai_session_init(&session->session, hub, &upstream_ops, info)
+                                   : UDPA_ERR_NOMEM;
+    if (err != UDPA_OK) {
+        udpai_report_free(session->closed);
+        udpai_free(session);
+        return err;
+    }
+    session->upstream = info->context;
+    udpai_map_init(&session->types, type_key);
+    udpai_list_init(&session->due);
+    udpai_list_init(&session->unjudged);
+    *ret_session = &session->session;
+    udpai_upstream_check(session, report_opened(session));
+    return UDPA_OK;
+}
+
+static udpai_upstream_session *
+upstream_of(udpai_session *session)
+{
+    return UDPAI_CONTAINER_OF(session, udpai_upstream_session, session);
+}
+
+static void
+free_types(udpai_upstream_session *session)
+{
+    size_t at = 0;
+    udpai_upstream_type *type;
+    while ((type = udpai_map_next(&session->types, &at))) {
+        if (session->upstream->options.is_delta)
+            udpai_upstream_keep(type);
+        udpai_upstream_type_free(type);
+    }
+    udpai_map_done(&session->types);
+}
+
+static void
+upstream_free(udpai_session *base)
+{
+    udpai_upstream_session *session = upstream_of(base);
+    session->closed->session = base->id;
+    session->closed->link = base->info.link;
+    udpai_hub_report(base->hub, UDPAI_TAKE(session->closed));
+    UDPAI_LIST_FOREACH_SAFE (node, &session->unjudged)
+        udpai_upstream_response_free(UDPAI_LIST_ENTRY(node, udpai_upstream_response, node));
+    free_types(session);
+    udpa_bytes_unref(session->writing);
+    udpai_free(session);
+}
+
+/* ---- orders ---- */
+
+static void
+upstream_order(udpai_session *base, udpai_order *order)
+{
+    udpai_upstream_session *session = upstream_of(base);
+    switch (order->kind) {
+    case UDPAI_ORDER_SUBSCRIBE:
+        udpai_upstream_subscribe(session, order);
+        break;
+    case UDPAI_ORDER_UNSUBSCRIBE:
+        udpai_upstream_unsubscribe(session, order);
+        break;
+    case UDPAI_ORDER_JUDGED:
+        udpai_upstream_judged(session, order->publication);
+        break;
+    default:
+        break;
+    }
+}
+
+static void
+put_status(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_upstream_session *session = what;
+    udpai_status_put_session(writer, &session->session, NULL, session->n_received);
+}
+
+static udpa_bytes *
+upstream_describe(const udpai_session *session)
+{
+    return udpai_status_encode(put_status,
+                               UDPAI_CONTAINER_OF(session, const udpai_upstream_session, session));
+}
+
+static const udpai_session_ops upstream_ops = {
+    .name = "xds-upstream",
+    .receive = udpai_upstream_receive,
+    .next = udpai_upstream_next,
+    .order = upstream_order,
+    .describe = upstream_describe,
+    .free = upstream_free,
+};

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the upstream session, for the files upstream*.c. */
+#ifndef UDPAI_XDS_UPSTREAM_INTERNAL_H
+#define UDPAI_XDS_UPSTREAM_INTERNAL_H
+
+#include "base/map.h"
+#include "model/name.h"
+#include "xds/exchange.h"
+#include "xds/upstream.h"
+
+typedef struct udpai_upstream_session udpai_upstream_session;
+typedef struct udpai_upstream_type udpai_upstream_type;
+
+/* In one request, of which servers take 4 MiB. */
+#define UDPAI_UPSTREAM_ITEMS_MAX 8000
+#define UDPAI_UPSTREAM_BYTES_MAX ((size_t)1 << 20)
+#define UDPAI_UPSTREAM_ERROR_MAX 1000 /* bytes of the text of a refusal */
+
+struct udpai_upstream {
+    udpai_upstream_options options;
+    udpai_map resumable; /* of udpai_upstream_kept, from the last stream */
+    char texts[];
+};
+
+/* A resource as the server sent it last; or one that the loop side holds, and nothing else is known
+ * of here. */
+typedef struct udpai_upstream_held {
+    udpa_bytes *name;
+    udpa_resource *resource; /* NULL: not known */
+    udpa_bytes *version;     /* the server's own; NULL: not known */
+    uint64_t deadline_ms;    /* of its ttl; 0: none */
+    uint64_t response;       /* that it came in last, of this stream; 0: none */
+    bool is_confirmed;       /* on this stream it was sent, or not contradicted */
+    bool is_vouched;         /* the loop side holds it */
+} udpai_upstream_held;
+
+/* What the last stream has left of a type, for the next. */
+typedef struct udpai_upstream_kept {
+    udpa_bytes *type;
+    udpai_map held;
+} udpai_upstream_kept;
+
+/* A name that the server is asked for. */
+typedef struct udpai_upstream_name {
+    udpai_upstream_type *type;
+    udpai_list in_untold;  /* type->untold: to be told to the server, or taken back */
+    udpai_list in_waiting; /* type->waiting: told, and not answered; the longest first */
+    udpai_list in_orphans; /* type->orphans: it has lost its last parent */
+    uint64_t told_ms;
+    bool is_asked; /* by the loop side */
+    bool is_told, is_answered;
+    uint32_t n_parents; /* resources that refer to it */
+    uint32_t len;
+    char text[]; /* the full name */
+} udpai_upstream_name;
+
+/* A Subscribe that waits to be answered. */
+typedef struct udpai_upstream_question {
+    udpai_list node;
+    udpai_subscription_message *message; /* owned */
+    size_t n_answered;                   /* of its names, from the first on */
+} udpai_upstream_question;
+
+/* A response that was taken in, and what is to be said of it. */
+typedef struct udpai_upstream_response {
+    udpai_list node; /* session->unjudged, then type->judged */
+    udpai_upstream_type *type;
+    uint64_t id;
+    udpa_bytes *nonce, *version;
+    udpa_error *error; /* what of it is refused, the first */
+} udpai_upstream_response;
+
+struct udpai_upstream_type {
+    udpai_list in_due; /* session->due: there may be a request to send */
+    udpai_upstream_session *session;
+    udpa_bytes *type;
+    udpai_upstream_type *parent; /* whose resources name this type's; NULL: they are not followed */
+    udpai_upstream_type *child;  /* NULL, or the type that follows this one now */
+    UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards that the loop side asks for */
+    bool is_first_sent;                  /* the first request of the type, on this stream */
+    bool is_wildcard_told;
+    bool has_spoken;  /* a response has come, on this stream */
+    bool is_complete; /* the wildcard's answer was all said */
+    bool is_sotw_due; /* names have changed since they were told */
+    bool has_named;   /* a request with names was sent, on this stream */
+    bool has_aliases; /* something with other names was sent */
+    udpai_map names;  /* of udpai_upstream_name */
+    udpai_map held;   /* of udpai_upstream_held */
+    udpai_list untold, waiting, orphans, questions, judged;
+    size_t n_unjudged;
+    udpa_bytes *accepted_version, *last_nonce;
+    udpai_timer patience, silence;
+};
+
+struct udpai_upstream_session {
+    udpai_session session;
+    udpai_upstream *upstream;
+    udpai_map types;
+    udpai_list due;      /* types */
+    udpai_list unjudged; /* responses; the oldest first */
+    size_t n_unjudged, unjudged_bytes;
+    uint64_t last_response, n_received;
+    bool is_alive;      /* the server has responded */
+    bool is_introduced; /* the Node was sent */
+    udpa_bytes *writing;
+    udpai_report *closed; /* made in time: the end must be told, memory or none */
+};
+
+static inline const udpai_upstream_options *
+udpai_upstream_options_of(const udpai_upstream_type *type)
+{
+    return &type->session->upstream->options;
+}
+
+static inline uint64_t
+udpai_upstream_now(const udpai_upstream_session *session)
+{
+    return udpai_hub_wheel(session->session.hub)->now_ms;
+}
+
+static inline udpai_str
+udpai_upstream_name_text(const udpai_upstream_name *name)
+{
+    return (udpai_str){name->text, name->len};
+}
+
+static inline bool
+udpai_upstream_is_wanted(const udpai_upstream_name *name)
+{
+    return name->is_asked || name->n_parents > 0;
+}
+
+/* What counts on this stream; NULL: it must come first. */
+static inline udpa_resource *
+udpai_upstream_known(const udpai_upstream_held *held)
+{
+    return held->is_confirmed ? held->resource : NULL;
+}
+
+/* ---- upstream.c ---- */
+
+/* Ends the stream if the result is none but UDPA_OK: the next one brings all again. */
+void udpai_upstream_check(udpai_upstream_session *session, udpa_err result);
+/* Hands a publication up; takes it. */
+udpa_err udpai_upstream_publish(udpai_upstream_session *session, udpai_publication *publication);
+/* There may be a request of this type to send. */
+void udpai_upstream_touch(udpai_upstream_type *type);
+/* Reads on, or not while too much waits to be judged. */
+void udpai_upstream_pace(udpai_upstream_session *session);
+
+/* ---- upstream_type.c ---- */
+
+/* NULL without memory. */
+udpai_upstream_type *udpai_upstream_type_get(udpai_upstream_session *session, udpai_str type_url);
+void udpai_upstream_type_free(udpai_upstream_type *type);
+/* Does it, or does the type that follows it, want all that there is? */
+bool udpai_upstream_wants_wildcard(const udpai_upstream_type *type);
+/* Has the loop side asked for it? */
+bool udpai_upstream_covers(const udpai_upstream_type *type,
+                           udpai_str name,
+                           const udpai_str *aliases,
+                           size_t n_aliases);
+/* The full name of what the server names so; false: it has none that can be. */
+bool udpai_upstream_full_name(const udpai_upstream_type *type,
+                              udpai_str name,
+                              char room[UDPAI_NAME_MAX],
+                              udpai_str *ret_name);
+/* What the server calls it; false: it is not one of the server's names. */
+bool udpai_upstream_server_name(const udpai_upstream_type *type, udpai_str name, udpai_str *ret);
+
+/* NULL without memory. */
+udpai_upstream_name *udpai_upstream_name_get(udpai_upstream_type *type, udpai_str text);
+/* Whether it is wanted may have changed: has the server told. */
+void udpai_upstream_name_changed(udpai_upstream_name *name);
+udpa_err udpai_upstream_name_told(udpai_upstream_name *name);
+void udpai_upstream_name_answered(udpai_upstream_type *type, udpai_str text);
+void udpai_upstream_name_free(udpai_upstream_name *name);
+
+/* ---- upstream_held.c ---- */
+
+udpai_str udpai_upstream_held_key(const void *item);
+/* NULL without memory, or above the limit. */
+udpai_upstream_held *udpai_upstream_hold(udpai_upstream_type *type, udpai_str name);
+void udpai_upstream_held_free(udpai_upstream_held *held);
+void udpai_upstream_held_free_all(udpai_map *held);
+/* It is there no more; what followed it does not. With a publication, that says so. */
+udpa_err udpai_upstream_let_go(udpai_upstream_type *type,
+                               udpai_upstream_held *held,
+                               udpai_publication *publication);
+
+typedef bool (*udpai_upstream_held_fn)(const udpai_upstream_held *held, const void *userdata);
+/* Lets go of all that the function picks. */
+udpa_err udpai_upstream_let_go_of(udpai_upstream_type *type,
+                                  udpai_upstream_held_fn picks,
+                                  const void *userdata,
+                                  udpai_publication *publication);
+/* What the server was told to be unwanted it sends anew when it is wanted again. */
+udpa_err udpai_upstream_let_go_unwanted(udpai_upstream_type *type);
+/* The loop side says what it holds. */
+udpa_err udpai_upstream_note_holdings(udpai_upstream_type *type,
+                                      const udpai_subscription_message *message);
+/* Adds what is held to a publication, with what is left of its ttl. */
+udpa_err udpai_upstream_add_held(udpai_upstream_type *type,
+                                 udpai_upstream_held *held,
+                                 udpai_publication *publication);
+/* What this stream leaves to the next, and what it found. */
+void udpai_upstream_keep(udpai_upstream_type *type);
+void udpai_upstream_resume(udpai_upstream_type *type);
+
+/* ---- upstream_ask.c ---- */
+
+void udpai_upstream_subscribe(udpai_upstream_session *session, udpai_order *order);
+void udpai_upstream_unsubscribe(udpai_upstream_session *session, udpai_order *order);
+/* Answers the questions that have their answer. */
+udpa_err udpai_upstream_answer(udpai_upstream_type *type);
+void udpai_upstream_on_patience(udpai_timer *timer);
+void udpai_upstream_on_silence(udpai_timer *timer);
+/* Sets the timer to the end of the first name's wait. */
+void udpai_upstream_wait(udpai_upstream_type *type);
+
+/* ---- upstream_follow.c ---- */
+
+/* The type whose resources name those of this type; empty: none. */
+udpai_str udpai_upstream_parent_type(udpai_str type_url);
+/* Begins, or ends, to ask for what the parents name. */
+udpa_err udpai_upstream_follow(udpai_upstream_type *child);
+void udpai_upstream_follow_no_more(udpai_upstream_type *child);
+/* A resource of the type has changed; NULL: it was not, or is not, there. */
+udpa_err udpai_upstream_refer(udpai_upstream_type *type,
+                              const udpa_resource *before,
+                              const udpa_resource *after);
+/* What nothing refers to any more, and nobody has asked for, is gone. */
+udpa_err udpai_upstream_drop_orphans(udpai_upstream_type *child);
+
+/* ---- upstream_take.c ---- */
+
+udpa_err udpai_upstream_receive(udpai_session *session, udpai_str bytes, udpa_error **ret_error);
+void udpai_upstream_judged(udpai_upstream_session *session, udpai_publication *publication);
+void udpai_upstream_response_free(udpai_upstream_response *response);
+
+/* ---- upstream_request.c ---- */
+
+udpa_err udpai_upstream_next(udpai_session *session,
+                             udpai_outgoing *out,
+                             bool *ret_any,
+                             udpa_error **ret_error);
+
+#endif

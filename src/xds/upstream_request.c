@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is sent: names that are wanted or not any more, ACK and NACK. */
+#include "xds/upstream_internal.h"
+
+#include "base/alloc.h"
+
+/* One request, while it is made. */
+typedef struct making {
+    udpai_upstream_type *type;
+    udpai_xds_ask ask;
+    UDPAI_VECTOR(udpai_str) names, unsubscribed;
+    UDPAI_VECTOR(udpai_held_version) versions;
+    UDPAI_VECTOR(udpai_upstream_name *) told;
+    size_t bytes;
+    bool is_full;     /* the rest goes with the next */
+    bool is_wildcard; /* what is told of it */
+    udpai_upstream_response *judged;
+} making;
+
+static void
+making_done(making *self)
+{
+    udpai_vector_done(&self->names);
+    udpai_vector_done(&self->unsubscribed);
+    udpai_vector_done(&self->versions);
+    udpai_vector_done(&self->told);
+}
+
+/* ---- the delta protocol ---- */
+
+/* Of the wildcard, in its old form where it does: that one every server knows. */
+static bool
+add_delta_wildcard(making *self)
+{
+    const udpai_upstream_type *type = self->type;
+    bool is_bare = !type->is_first_sent && udpai_list_empty(&type->untold);
+    if (self->is_wildcard == type->is_wildcard_told || is_bare)
+        return true;
+    return self->is_wildcard ? udpai_vector_push(&self->names, UDPAI_STR("*"))
+                             : udpai_vector_push(&self->unsubscribed, UDPAI_STR("*"));
+}
+
+static bool
+add_delta_name(making *self, udpai_upstream_name *name)
+{
+    udpai_str server_name;
+    (void)udpai_upstream_server_name(self->type, udpai_upstream_name_text(name), &server_name);
+    self->bytes += server_name.len + 8;
+    self->is_full =
+        self->told.n >= UDPAI_UPSTREAM_ITEMS_MAX || self->bytes > UDPAI_UPSTREAM_BYTES_MAX;
+    if (self->is_full && self->told.n)
+        return true;
+    return udpai_vector_push(&self->told, name) &&
+           (udpai_upstream_is_wanted(name) ? udpai_vector_push(&self->names, server_name)
+                                           : udpai_vector_push(&self->unsubscribed, server_name));
+}
+
+static bool
+add_delta_names(making *self)
+{
+    bool has_memory = true;
+    UDPAI_LIST_FOREACH (node, &self->type->untold) {
+        if (self->is_full || !has_memory)
+            break;
+        has_memory = add_delta_name(self, UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_untold));
+    }
+    return has_memory;
+}
+
+/* What the loop side holds and nobody here knows the version of: told with one that the server
+ * cannot have, so that it is sent again, or told to be gone. */
+static udpa_err
+add_version(making *self, udpai_upstream_held *held)
+{
+    udpai_upstream_type *type = self->type;
+    udpai_str name;
+    bool is_told = udpai_upstream_server_name(type, udpai_bytes_view(held->name), &name);
+    self->bytes += name.len + 64;
+    if (!is_told || self->bytes > UDPAI_UPSTREAM_BYTES_MAX ||
+        self->versions.n >= UDPAI_UPSTREAM_ITEMS_MAX)
+        return UDPA_OK;
+    udpai_str version = held->version ? udpai_bytes_view(held->version) : UDPAI_STR("?");
+    if (!udpai_vector_push(&self->versions, ((udpai_held_version){name, version})))
+        return UDPA_ERR_NOMEM;
+    if (!held->version)
+        return UDPA_OK;
+    held->is_confirmed = true;
+    udpai_upstream_name_answered(type, udpai_bytes_view(held->name));
+    return udpai_upstream_refer(type, NULL, held->resource);
+}
+
+static bool
+is_foreign(const udpai_upstream_held *held, const void *userdata)
+{
+    (void)userdata;
+    return !held->is_vouched;
+}
+
+static udpa_err
+add_versions(making *self)
+{
+    udpai_upstream_type *type = self->type;
+    udpa_err err = udpai_upstream_let_go_of(type, is_foreign, NULL, NULL);
+    size_t at = 0;
+    udpai_upstream_held *held;
+    while (err == UDPA_OK && (held = udpai_map_next(&type->held, &at)))
+        err = add_version(self, held);
+    return err;
+}
+
+/* ---- the state of the world ---- */
+
+static bool
+add_sotw_names(making *self)
+{
+    udpai_upstream_type *type = self->type;
+    size_t at = 0;
+    udpai_upstream_name *name;
+    udpai_str server_name;
+    bool has_memory = true;
+    while (has_memory && (name = udpai_map_next(&type->names, &at))) {
+        if (!udpai_upstream_is_wanted(name))
+            continue;
+        (void)udpai_upstream_server_name(type, udpai_upstream_name_text(name), &server_name);
+        has_memory = udpai_vector_push(&self->names, server_name);
+    }
+    type->has_named = type->has_named || self->names.n;
+    if (has_memory && self->is_wildcard && type->has_named) /* the old form is for who has not */
+        has_memory = udpai_vector_push(&self->names, UDPAI_STR("*"));
+    UDPAI_LIST_FOREACH (node, &type->untold)
+        has_memory =
+            has_memory &&
+            udpai_vector_push(&self->told, UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_untold));
+    return has_memory;
+}
+
+/* ---- a request ---- */
+
+static void
+add_judged(making *self)
+{
+    udpai_upstream_type *type = self->type;
+    udpai_list *node = udpai_list_pop(&type->judged);
+    if (!node)
+        return;
+    self->judged = UDPAI_LIST_ENTRY(node, udpai_upstream_response, node);
+    const udpa_error *error = self->judged->error;
+    if (!error) {
+        udpa_bytes_unref(type->accepted_version);
+        type->accepted_version = udpa_bytes_ref(self->judged->version);
+    } else {
+        const char *text = udpa_error_message(error);
+        self->ask.error_code = udpa_err_to_grpc(udpa_error_code(error));
+        self->ask.error_text =
+            (udpai_str){text, udpai_min_size(strlen(text), UDPAI_UPSTREAM_ERROR_MAX)};
+    }
+    udpa_bytes_unref(type->last_nonce);
+    type->last_nonce = udpa_bytes_ref(self->judged->nonce);
+    self->ask.nonce = udpai_bytes_view(self->judged->nonce);
+}
+
+static udpa_err
+fill_delta(making *self)
+{
+    if (!add_delta_wildcard(self) || !add_delta_names(self))
+        return UDPA_ERR_NOMEM;
+    return self->type->is_first_sent ? UDPA_OK : add_versions(self);
+}
+
+static udpa_err
+fill_sotw(making *self)
+{
+    udpai_upstream_type *type = self->type;
+    if (!add_sotw_names(self))
+        return UDPA_ERR_NOMEM;
+    if (type->accepted_version)
+        self->ask.version = udpai_bytes_view(type->accepted_version);
+    if (type->last_nonce)
+        self->ask.nonce = udpai_bytes_view(type->last_nonce);
+    return UDPA_OK;
+}
+
+static udpa_err
+fill(making *self)
+{
+    udpai_upstream_session *session = self->type->session;
+    const udpai_upstream_options *options = &session->upstream->options;
+    self->is_wildcard = udpai_upstream_wants_wildcard(self->type);
+    add_judged(self);
+    udpa_err err = options->is_delta ? fill_delta(self) : fill_sotw(self);
+    self->ask.type_url = udpai_bytes_view(self->type->type);
+    if (!session->is_introduced)
+        self->ask.node = options->node;
+    self->ask.names = self->names.items;
+    self->ask.n_names = self->names.n;
+    self->ask.unsubscribed = self->unsubscribed.items;
+    self->ask.n_unsubscribed = self->unsubscribed.n;
+    self->ask.versions = self->versions.items;
+    self->ask.n_versions = self->versions.n;
+    return err;
+}
+
+/* ---- what follows from having sent it ---- */
+
+static udpa_err
+note_told(making *self)
+{
+    udpai_upstream_type *type = self->type;
+    udpa_err err = UDPA_OK;
+    type->session->is_introduced = type->is_first_sent = true;
+    type->is_sotw_due = false;
+    if (type->is_wildcard_told != self->is_wildcard) {
+        type->is_wildcard_told = self->is_wildcard;
+        type->is_complete = false;
+        udpai_timer_cancel(&type->silence);
+        if (!self->is_wildcard)
+            err = udpai_upstream_let_go_unwanted(type);
+    }
+    for (size_t i = 0; i < self->told.n && err == UDPA_OK; i++)
+        err = udpai_upstream_name_told(self->told.items[i]);
+    return err == UDPA_OK ? udpai_upstream_answer(type) : err;
+}
+
+/* A change of names that crosses a response would be taken for stale: it goes with its ACK. What
+ * names nothing would, at first, ask for all. */
+static bool
+has_request(const udpai_upstream_type *type)
+{
+    bool is_wildcard = udpai_upstream_wants_wildcard(type);
+    bool asks = is_wildcard || type->names.n > 0;
+    if (!udpai_list_empty(&type->judged))
+        return true;
+    if (!type->is_first_sent)
+        return asks;
+    if (udpai_upstream_options_of(type)->is_delta)
+        return !udpai_list_empty(&type->untold) || is_wildcard != type->is_wildcard_told;
+    return type->is_sotw_due && type->n_unjudged == 0;
+}
+
+static udpa_err
+send(udpai_upstream_type *type, udpa_bytes **ret_message)
+{
+    making self = {.type = type};
+    udpa_err err = fill(&self);
+    udpa_bytes *message = NULL;
+    if (err == UDPA_OK)
+        message = udpai_xds_ask_compose(&self.ask, udpai_upstream_options_of(type)->is_delta);
+    if (err == UDPA_OK)
+        err = message ? note_told(&self) : UDPA_ERR_NOMEM;
+    if (self.judged)
+        udpai_upstream_response_free(self.judged);
+    making_done(&self);
+    *ret_message = message;
+    return err;
+}
+
+udpa_err
+udpai_upstream_next(udpai_session *base, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
+{
+    udpai_upstream_session *session = UDPAI_CONTAINER_OF(base, udpai_upstream_session, session);
+    udpa_err err = UDPA_OK;
+    udpai_list *node;
+    session->writing = udpa_bytes_unref(session->writing);
+    while (err == UDPA_OK && !session->writing && (node = udpai_list_pop(&session->due))) {
+        udpai_upstream_type *type = UDPAI_LIST_ENTRY(node, udpai_upstream_type, in_due);
+        if (!has_request(type))
+            continue;
+        err = send(type, &session->writing);
+        if (has_request(type))
+            udpai_upstream_touch(type);
+    }
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    if (session->writing) {
+        out->parts = &session->writing;
+        out->n_parts = 1;
+        *ret_any = true;
+    }
+    return UDPA_OK;
+}

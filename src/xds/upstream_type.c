@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the server is asked for, of one type: wildcards and names. */
+#include "xds/upstream_internal.h"
+
+#include "base/alloc.h"
+
+/* ---- types ---- */
+
+static udpai_str
+name_key(const void *item)
+{
+    return udpai_upstream_name_text(item);
+}
+
+static udpai_upstream_type *
+make_type(udpai_upstream_session *session, udpai_str type_url)
+{
+    udpai_upstream_type *type = udpai_alloc(sizeof(*type));
+    if (!type)
+        return NULL;
+    type->session = session;
+    udpai_map_init(&type->names, name_key);
+    udpai_map_init(&type->held, udpai_upstream_held_key);
+    udpai_list *const lists[] = {&type->in_due,  &type->untold,    &type->waiting,
+                                 &type->orphans, &type->questions, &type->judged};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(lists); i++)
+        udpai_list_init(lists[i]);
+    udpai_timer_init(&type->patience, udpai_upstream_on_patience);
+    udpai_timer_init(&type->silence, udpai_upstream_on_silence);
+    if (udpa_bytes_new(&type->type, type_url.data, type_url.len) == UDPA_OK &&
+        udpai_map_add(&session->types, type)) {
+        udpai_upstream_resume(type);
+        return type;
+    }
+    udpa_bytes_unref(type->type);
+    udpai_free(type);
+    return NULL;
+}
+
+udpai_upstream_type *
+udpai_upstream_type_get(udpai_upstream_session *session, udpai_str type_url)
+{
+    udpai_upstream_type *type = udpai_map_get(&session->types, type_url);
+    return type ? type : make_type(session, type_url);
+}
+
+static void
+free_question(udpai_upstream_question *question)
+{
+    udpai_list_remove(&question->node);
+    udpai_free(question->message);
+    udpai_free(question);
+}
+
+void
+udpai_upstream_type_free(udpai_upstream_type *type)
+{
+    size_t at = 0;
+    udpai_upstream_name *name;
+    while ((name = udpai_map_next(&type->names, &at)))
+        udpai_free(name);
+    udpai_map_done(&type->names);
+    udpai_upstream_held_free_all(&type->held);
+    for (size_t i = 0; i < type->prefixes.n; i++)
+        udpa_bytes_unref(type->prefixes.items[i]);
+    udpai_vector_done(&type->prefixes);
+    UDPAI_LIST_FOREACH_SAFE (node, &type->questions)
+        free_question(UDPAI_LIST_ENTRY(node, udpai_upstream_question, node));
+    UDPAI_LIST_FOREACH_SAFE (node, &type->judged)
+        udpai_upstream_response_free(UDPAI_LIST_ENTRY(node, udpai_upstream_response, node));
+    udpai_timer_cancel(&type->patience);
+    udpai_timer_cancel(&type->silence);
+    udpa_bytes_unref(type->accepted_version);
+    udpa_bytes_unref(type->last_nonce);
+    udpa_bytes_unref(type->type);
+    udpai_free(type);
+}
+
+bool
+udpai_upstream_wants_wildcard(const udpai_upstream_type *type)
+{
+    return type->child || (!type->parent && type->prefixes.n);
+}
+
+/* ---- names as the server has them ---- */
+
+bool
+udpai_upstream_full_name(const udpai_upstream_type *type,
+                         udpai_str name,
+                         char room[UDPAI_NAME_MAX],
+                         udpai_str *ret_name)
+{
+    udpai_str name_space = udpai_upstream_options_of(type)->name_space;
+    size_t len = name_space.len + 1 + name.len;
+    if (name.len == 0 || len > UDPAI_NAME_MAX)
+        return false;
+    memcpy(room, name_space.data, name_space.len);
+    room[name_space.len] = '/';
+    memcpy(room + name_space.len + 1, name.data, name.len);
+    *ret_name = (udpai_str){room, len};
+    return true;
+}
+
+bool
+udpai_upstream_server_name(const udpai_upstream_type *type, udpai_str name, udpai_str *ret)
+{
+    *ret = udpai_name_id(name);
+    return udpai_str_eq(udpai_name_namespace(name), udpai_upstream_options_of(type)->name_space);
+}
+
+/* ---- what is covered ---- */
+
+static bool
+is_asked(const udpai_upstream_type *type, udpai_str name)
+{
+    const udpai_upstream_name *found = udpai_map_get(&type->names, name);
+    return found && found->is_asked;
+}
+
+static bool
+is_asked_pattern(const udpai_upstream_type *type, udpai_str pattern)
+{
+    size_t at = 0;
+    const udpai_upstream_name *name;
+    while ((name = udpai_map_next(&type->names, &at)))
+        if (name->is_asked && udpai_alias_matches(pattern, udpai_upstream_name_text(name)))
+            return true;
+    return false;
+}
+
+bool
+udpai_upstream_covers(const udpai_upstream_type *type,
+                      udpai_str name,
+                      const udpai_str *aliases,
+                      size_t n_aliases)
+{
+    bool may_be_all = !type->parent || udpai_map_get(&type->names, name);
+    for (size_t i = 0; i < type->prefixes.n && may_be_all; i++)
+        if (udpai_prefix_covers(udpai_bytes_view(type->prefixes.items[i]), name))
+            return true;
+    bool asked = is_asked(type, name);
+    for (size_t i = 0; i < n_aliases && !asked; i++)
+        asked = udpai_alias_is_pattern(aliases[i]) ? is_asked_pattern(type, aliases[i])
+                                                   : is_asked(type, aliases[i]);
+    return asked;
+}
+
+/* ---- names ---- */
+
+udpai_upstream_name *
+udpai_upstream_name_get(udpai_upstream_type *type, udpai_str text)
+{
+    udpai_upstream_name *name = udpai_map_get(&type->names, text);
+    if (name)
+        return name;
+    name = udpai_alloc(sizeof(*name) + text.len);
+    if (!name)
+        return NULL;
+    name->type = type;
+    name->len = (uint32_t)text.len;
+    memcpy(name->text, text.data, text.len);
+    udpai_list_init(&name->in_untold);
+    udpai_list_init(&name->in_waiting);
+    udpai_list_init(&name->in_orphans);
+    if (udpai_map_add(&type->names, name))
+        return name;
+    udpai_free(name);
+    return NULL;
+}
+
+void
+udpai_upstream_name_free(udpai_upstream_name *name)
+{
+    udpai_map_remove(&name->type->names, udpai_upstream_name_text(name));
+    udpai_list_remove(&name->in_untold);
+    udpai_list_remove(&name->in_waiting);
+    udpai_list_remove(&name->in_orphans);
+    udpai_free(name);
+}
+
+void
+udpai_upstream_name_changed(udpai_upstream_name *name)
+{
+    udpai_upstream_type *type = name->type;
+    if (udpai_upstream_is_wanted(name) == name->is_told) {
+        udpai_list_remove(&name->in_untold);
+        if (!name->is_told)
+            udpai_upstream_name_free(name);
+        return;
+    }
+    if (!udpai_list_linked(&name->in_untold))
+        udpai_list_append(&type->untold, &name->in_untold);
+    type->is_sotw_due = true;
+    udpai_upstream_touch(type);
+}
+
+static udpa_err
+untold(udpai_upstream_name *name)
+{
+    udpai_upstream_type *type = name->type;
+    udpai_upstream_held *held = udpai_map_get(&type->held, udpai_upstream_name_text(name));
+    udpai_upstream_name_free(name);
+    if (type->has_aliases)
+        return udpai_upstream_let_go_unwanted(type);
+    return held && !udpai_upstream_wants_wildcard(type) ? udpai_upstream_let_go(type, held, NULL)
+                                                        : UDPA_OK;
+}
+
+udpa_err
+udpai_upstream_name_told(udpai_upstream_name *name)
+{
+    udpai_upstream_type *type = name->type;
+    udpai_list_remove(&name->in_untold);
+    if (!udpai_upstream_is_wanted(name))
+        return untold(name);
+    name->is_told = true;
+    name->told_ms = udpai_upstream_now(type->session);
+    if (!name->is_answered && !udpai_list_linked(&name->in_waiting))
+        udpai_list_append(&type->waiting, &name->in_waiting);
+    udpai_upstream_wait(type);
+    return UDPA_OK;
+}
+
+void
+udpai_upstream_name_answered(udpai_upstream_type *type, udpai_str text)
+{
+    udpai_upstream_name *name = udpai_map_get(&type->names, text);
+    if (!name)
+        return;
+    name->is_answered = true;
+    udpai_list_remove(&name->in_waiting);
+}
