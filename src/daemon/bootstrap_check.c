@@ -144,6 +144,16 @@ check_source_name(struct check *check, const char *path, const char *name)
 }
 
 static void
+check_xds_source(struct check *check, const char *path, const Udpa__Config__V1__XdsSource *source)
+{
+    check_dialled(check, path, source->address);
+    check_client_tls(check, path, source->tls);
+    require(check, path, "authority", source->authority);
+    check_word(check, path, "namespace", source->namespace_, udpai_namespace_check);
+    check_word(check, path, "type", source->type, udpai_type_check);
+}
+
+static void
 check_source(struct check *check, const char *path, const Udpa__Config__V1__ConfigSource *source)
 {
     char room[PATH_MAX_LEN];
@@ -161,8 +171,11 @@ check_source(struct check *check, const char *path, const Udpa__Config__V1__Conf
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_PATH:
         require(check, udpai_path_field(room, path, "path"), "path", source->path->path);
         break;
+    case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS:
+        check_xds_source(check, udpai_path_field(room, path, "xds"), source->xds);
+        break;
     default:
-        udpai_findings_mistake(check->findings, path, "needs one of udpa, udpa_listen, path");
+        udpai_findings_mistake(check->findings, path, "needs one of udpa, udpa_listen, path, xds");
         break;
     }
 }

@@ -95,7 +95,7 @@ static void
 plan_xds_namespace(udpai_plan *plan, const udpai_options *options)
 {
     const Udpa__Config__V1__Shim *shim = plan->bootstrap.message->shim;
-    const char *name_space = default_namespace(plan, options);
+    const char *name_space = plan->name_space;
     if (!options->name_space)
         name_space = first_of(shim ? shim->default_namespace : NULL, name_space, name_space);
     plan->xds_namespace = udpai_str_from(name_space);
@@ -125,11 +125,12 @@ plan_sockets(udpai_plan *plan, const udpai_options *options)
 
 /* ---- where resources come from ---- */
 
-static udpa_err
-make_target(void **ret_target,
-            const char *address,
-            const Udpa__Config__V1__ClientTls *tls,
-            udpa_error **ret_error)
+udpa_err
+udpai_plan_target(void **ret_target,
+                  const char *address,
+                  const Udpa__Config__V1__ClientTls *tls,
+                  const udpai_grpc_target_options *how,
+                  udpa_error **ret_error)
 {
     udpai_tls_files files = {0};
     if (tls) {
@@ -138,17 +139,27 @@ make_target(void **ret_target,
         if (err != UDPA_OK)
             return err;
     }
-    const udpai_grpc_target_options options = {
-        .address = address,
-        .tls = tls ? &files : NULL,
-        .server_name = tls ? tls->server_name : NULL,
-        .method = {UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL},
-    };
+    udpai_grpc_target_options options = *how;
+    options.address = address;
+    options.tls = tls ? &files : NULL;
+    options.server_name = tls ? tls->server_name : NULL;
     udpai_grpc_target *target = NULL;
     udpa_err err = udpai_grpc_target_new(&target, &options, ret_error);
     udpai_tls_files_done(&files);
     *ret_target = target;
     return err;
+}
+
+static udpa_err
+make_udpa_target(void **ret_target,
+                 const char *address,
+                 const Udpa__Config__V1__ClientTls *tls,
+                 udpa_error **ret_error)
+{
+    const udpai_grpc_target_options how = {
+        .method = {UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL},
+    };
+    return udpai_plan_target(ret_target, address, tls, &how, ret_error);
 }
 
 static udpa_err
@@ -167,11 +178,13 @@ set_kind(udpai_plan *plan,
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA:
         source->kind = UDPAI_SOURCE_UDPA;
         source->address = udpai_str_from(from->udpa->address);
-        return make_target(&source->target, from->udpa->address, from->udpa->tls, ret_error);
+        return make_udpa_target(&source->target, from->udpa->address, from->udpa->tls, ret_error);
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN:
         source->kind = UDPAI_SOURCE_UDPA_LISTEN;
         source->peer = udpai_str_from(from->udpa_listen->peer);
         return UDPA_OK;
+    case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS:
+        return udpai_plan_xds_source(plan, from->xds, source, ret_error);
     default:
         source->kind = UDPAI_SOURCE_PATH;
         source->address = udpai_str_from(from->path->path);
@@ -256,7 +269,7 @@ plan_dials(udpai_plan *plan, udpa_error **ret_error)
             .ref_target = udpai_grpc_target_hold,
             .release_target = udpai_grpc_target_drop,
         };
-        err = make_target(&dial.target, from->address, from->tls, ret_error);
+        err = make_udpa_target(&dial.target, from->address, from->tls, ret_error);
         if (err == UDPA_OK && !udpai_vector_push(&plan->dials, dial)) {
             udpai_grpc_target_drop(dial.target);
             err = UDPA_ERR_NOMEM;
@@ -269,7 +282,7 @@ static udpa_err
 plan_sources(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
     const Udpa__Config__V1__StaticResources *all = plan->bootstrap.message->static_resources;
-    const char *name_space = default_namespace(plan, options);
+    const char *name_space = plan->name_space;
     udpa_err err = UDPA_OK;
     if (options->resources)
         err = add_directory(plan, &(udpai_plan_directory){.path = options->resources});
@@ -385,6 +398,7 @@ udpai_plan_make(udpai_plan *plan,
     udpa_err err = plan_log(plan, options, ret_error);
     if (err == UDPA_OK)
         err = plan_node(plan, options);
+    plan->name_space = default_namespace(plan, options);
     plan_xds_namespace(plan, options);
     if (err == UDPA_OK)
         err = udpai_plan_xds(plan);
@@ -411,6 +425,9 @@ udpai_plan_done(udpai_plan *plan)
         udpai_grpc_target_drop(plan->sources.items[i].target);
     for (size_t i = 0; i < plan->dials.n; i++)
         udpai_grpc_target_drop(plan->dials.items[i].target);
+    for (size_t i = 0; i < plan->upstreams.n; i++)
+        udpai_upstream_free(plan->upstreams.items[i]);
+    udpai_vector_done(&plan->upstreams);
     for (size_t i = 0; i < plan->owned.n; i++)
         udpai_free(plan->owned.items[i]);
     udpai_node_info_unref(plan->settings.info);

@@ -13,6 +13,19 @@ void *udpai_plan_own(udpai_plan *plan, void *memory);
 udpa_err
 udpai_plan_types(udpai_plan *plan, char *const *from, size_t n, const udpai_str **ret_types);
 
+/* How to reach a peer by a method; reads the certificates. */
+udpa_err udpai_plan_target(void **ret_target,
+                           const char *address,
+                           const Udpa__Config__V1__ClientTls *tls,
+                           const udpai_grpc_target_options *how,
+                           udpa_error **ret_error);
+
+/* plan_source.c: of kind xds, when plan->xds is known. */
+udpa_err udpai_plan_xds_source(udpai_plan *plan,
+                               const Udpa__Config__V1__XdsSource *from,
+                               udpai_source_config *source,
+                               udpa_error **ret_error);
+
 /* plan_xds.c: when the node and plan->xds_namespace are known. */
 udpa_err udpai_plan_xds(udpai_plan *plan);
 

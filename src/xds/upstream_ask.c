@@ -67,6 +67,53 @@ is_answered(const udpai_upstream_type *type, udpai_upstream_question *question)
     return true;
 }
 
+static udpa_err
+publish_or_free(udpai_upstream_type *type, udpai_publication *publication, udpa_err err)
+{
+    if (err == UDPA_OK && publication->entries.n + publication->removals.n)
+        return udpai_upstream_publish(type->session, publication);
+    udpai_publication_free(publication);
+    return err;
+}
+
+static bool
+is_unconfirmed(const udpai_upstream_held *held, const void *type)
+{
+    udpai_str name = udpai_bytes_view(held->name);
+    const udpai_upstream_name *wanted =
+        udpai_map_get(&((const udpai_upstream_type *)type)->names, name);
+    return !held->is_confirmed && !(wanted && udpai_upstream_is_wanted(wanted));
+}
+
+/* All was said: what was held and has not come is there no more. */
+static udpa_err
+let_go_unconfirmed(udpai_upstream_type *type)
+{
+    udpai_publication *publication = udpai_publication_new();
+    if (!publication)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_publication_set(&publication->type_url, udpai_bytes_view(type->type));
+    if (err == UDPA_OK)
+        err = udpai_upstream_let_go_of(type, is_unconfirmed, type, publication);
+    return publish_or_free(type, publication, err);
+}
+
+static bool
+has_wildcard(const udpai_subscription_message *message)
+{
+    return message->n_names && udpai_name_is_wildcard(message->names[0]);
+}
+
+/* What is followed has no end of its own: it has come when the last name has. */
+static udpa_err
+answer_question(udpai_upstream_type *type, udpai_upstream_question *question)
+{
+    udpa_err err = UDPA_OK;
+    if (type->parent && has_wildcard(question->message))
+        err = let_go_unconfirmed(type);
+    return err == UDPA_OK ? complete(type, question->message->name_space) : err;
+}
+
 udpa_err
 udpai_upstream_answer(udpai_upstream_type *type)
 {
@@ -77,7 +124,7 @@ udpai_upstream_answer(udpai_upstream_type *type)
         if (!is_answered(type, question))
             break;
         udpai_list_remove(&question->node);
-        err = complete(type, question->message->name_space);
+        err = answer_question(type, question);
         udpai_free(question->message);
         udpai_free(question);
     }
@@ -125,15 +172,6 @@ give_up_those_due(udpai_upstream_type *type, udpai_publication *publication)
     return err;
 }
 
-static udpa_err
-publish_or_free(udpai_upstream_type *type, udpai_publication *publication, udpa_err err)
-{
-    if (err == UDPA_OK && publication->entries.n + publication->removals.n)
-        return udpai_upstream_publish(type->session, publication);
-    udpai_publication_free(publication);
-    return err;
-}
-
 void
 udpai_upstream_on_patience(udpai_timer *timer)
 {
@@ -149,27 +187,11 @@ udpai_upstream_on_patience(udpai_timer *timer)
     udpai_upstream_check(type->session, err);
 }
 
-static bool
-is_unconfirmed(const udpai_upstream_held *held, const void *type)
-{
-    udpai_str name = udpai_bytes_view(held->name);
-    const udpai_upstream_name *wanted =
-        udpai_map_get(&((const udpai_upstream_type *)type)->names, name);
-    return !held->is_confirmed && !(wanted && udpai_upstream_is_wanted(wanted));
-}
-
-/* All was said: what was held and has not come is there no more. */
 static udpa_err
 end_wildcard(udpai_upstream_type *type)
 {
-    udpai_publication *publication = udpai_publication_new();
-    if (!publication)
-        return UDPA_ERR_NOMEM;
     type->is_complete = true;
-    udpa_err err = udpai_publication_set(&publication->type_url, udpai_bytes_view(type->type));
-    if (err == UDPA_OK)
-        err = udpai_upstream_let_go_of(type, is_unconfirmed, type, publication);
-    err = publish_or_free(type, publication, err);
+    udpa_err err = let_go_unconfirmed(type);
     if (err == UDPA_OK)
         err = udpai_upstream_answer(type);
     return err == UDPA_OK && type->child ? udpai_upstream_answer(type->child) : err;

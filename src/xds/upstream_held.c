@@ -53,7 +53,7 @@ is_covered(const udpai_upstream_type *type, const udpai_upstream_held *held)
 {
     const udpa_resource *resource = held->resource;
     udpai_str name = udpai_bytes_view(held->name);
-    bool covered = udpai_upstream_covers(type, name, NULL, 0);
+    bool covered = udpai_upstream_mirrors(type, name) || udpai_upstream_covers(type, name, NULL, 0);
     for (size_t i = 0; resource && i < udpa_resource_n_aliases(resource) && !covered; i++) {
         udpai_str alias = udpai_resource_alias(resource, i);
         covered = udpai_upstream_covers(type, name, &alias, 1);

@@ -155,6 +155,8 @@ udpai_upstream_type *udpai_upstream_type_get(udpai_upstream_session *session, ud
 void udpai_upstream_type_free(udpai_upstream_type *type);
 /* Does it, or does the type that follows it, want all that there is? */
 bool udpai_upstream_wants_wildcard(const udpai_upstream_type *type);
+/* Does the loop side ask for all there is, where the name is? */
+bool udpai_upstream_mirrors(const udpai_upstream_type *type, udpai_str name);
 /* Has the loop side asked for it? */
 bool udpai_upstream_covers(const udpai_upstream_type *type,
                            udpai_str name,

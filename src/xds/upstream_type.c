@@ -129,15 +129,23 @@ is_asked_pattern(const udpai_upstream_type *type, udpai_str pattern)
 }
 
 bool
+udpai_upstream_mirrors(const udpai_upstream_type *type, udpai_str name)
+{
+    for (size_t i = 0; i < type->prefixes.n; i++)
+        if (udpai_prefix_covers(udpai_bytes_view(type->prefixes.items[i]), name))
+            return true;
+    return false;
+}
+
+bool
 udpai_upstream_covers(const udpai_upstream_type *type,
                       udpai_str name,
                       const udpai_str *aliases,
                       size_t n_aliases)
 {
-    bool may_be_all = !type->parent || udpai_map_get(&type->names, name);
-    for (size_t i = 0; i < type->prefixes.n && may_be_all; i++)
-        if (udpai_prefix_covers(udpai_bytes_view(type->prefixes.items[i]), name))
-            return true;
+    bool is_there = !type->parent || udpai_map_get(&type->names, name);
+    if (is_there && udpai_upstream_mirrors(type, name))
+        return true;
     bool asked = is_asked(type, name);
     for (size_t i = 0; i < n_aliases && !asked; i++)
         asked = udpai_alias_is_pattern(aliases[i]) ? is_asked_pattern(type, aliases[i])

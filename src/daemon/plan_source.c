@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ConfigSources of kind xds: who the server takes us for, and which of its services is called. */
+#include "daemon/plan_internal.h"
+#include "endpoint/type.h"
+#include "wire/compose.h"
+#include "xds/upstream.h"
+
+typedef Udpa__Config__V1__XdsSource xds_message;
+
+/* Servers built on grpc-go end connections that are tried more often. */
+#define KEEPALIVE_MS ((uint64_t)5 * 60 * 1000)
+
+static udpa_err
+encode_metadata(udpai_plan *plan, const Google__Protobuf__Struct *metadata, udpai_str *ret_bytes)
+{
+    size_t size = metadata ? google__protobuf__struct__get_packed_size(metadata) : 0;
+    if (size == 0)
+        return UDPA_OK;
+    uint8_t *bytes = udpai_plan_own(plan, udpai_alloc(size));
+    if (!bytes)
+        return UDPA_ERR_NOMEM;
+    *ret_bytes = (udpai_str){(const char *)bytes, google__protobuf__struct__pack(metadata, bytes)};
+    return UDPA_OK;
+}
+
+static udpa_err
+set_client(udpai_plan *plan, const Udpa__Config__V1__XdsClient *client, udpai_node_parts *parts)
+{
+    if (!client)
+        return UDPA_OK;
+    if (*client->id)
+        parts->id = udpai_str_from(client->id);
+    if (*client->cluster)
+        parts->cluster = udpai_str_from(client->cluster);
+    if (client->locality) {
+        parts->region = udpai_str_from(client->locality->region);
+        parts->zone = udpai_str_from(client->locality->zone);
+        parts->sub_zone = udpai_str_from(client->locality->sub_zone);
+    }
+    return encode_metadata(plan, client->metadata, &parts->metadata);
+}
+
+/* What others see of our extensions is not for an xDS server. */
+static udpa_err
+make_node(udpai_plan *plan, const xds_message *from, udpa_bytes **ret_node)
+{
+    static const udpai_str features[] = {
+        {"xds.config.resource-in-sotw", sizeof("xds.config.resource-in-sotw") - 1},
+        {"xds.config.supports-resource-ttl", sizeof("xds.config.supports-resource-ttl") - 1},
+    };
+    udpai_node_parts parts = *udpai_node_info_parts(plan->settings.info);
+    parts.features = features;
+    parts.n_features = UDPAI_ARRAY_LEN(features);
+    udpa_err err = set_client(plan, from->client, &parts);
+    udpai_node_info *info = NULL;
+    if (err == UDPA_OK)
+        err = udpai_node_info_new(&info, &parts);
+    if (err != UDPA_OK)
+        return err;
+    *ret_node = udpai_node_encode(info);
+    udpai_node_info_unref(info);
+    return *ret_node ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+make_upstream(udpai_plan *plan, const xds_message *from, const char *type, udpai_upstream **ret)
+{
+    udpa_bytes *node = NULL;
+    udpa_err err = make_node(plan, from, &node);
+    if (err != UDPA_OK)
+        return err;
+    err = udpai_upstream_new(
+        ret,
+        &(udpai_upstream_options){
+            .is_delta = from->protocol == UDPA__CONFIG__V1__XDS_SOURCE__PROTOCOL__DELTA,
+            .type_url = udpai_str_from(type),
+            .name_space = udpai_str_from(*from->namespace_ ? from->namespace_ : plan->name_space),
+            .authority = udpai_str_from(from->authority),
+            .node = udpai_bytes_view(node),
+            .max_held = (size_t)plan->settings.node.store.max_resources_per_namespace,
+        });
+    udpa_bytes_unref(node);
+    if (err == UDPA_OK && !udpai_vector_push(&plan->upstreams, *ret)) {
+        udpai_upstream_free(*ret);
+        err = UDPA_ERR_NOMEM;
+    }
+    return err;
+}
+
+/* The method of the service; says which types have none. */
+static udpa_err
+find_method(udpai_plan *plan,
+            const xds_message *from,
+            const char *type,
+            const char **ret_path,
+            udpa_error **ret_error)
+{
+    bool is_delta = from->protocol == UDPA__CONFIG__V1__XDS_SOURCE__PROTOCOL__DELTA;
+    const udpai_xds_method *method =
+        udpai_xds_method_find(&plan->xds, udpai_str_from(type),
+                              is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW);
+    if (!method)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "xDS has no service for type '%s' in this protocol: leave 'type' out, "
+                          "to call the aggregated one",
+                          type);
+    *ret_path = method->path;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_plan_xds_source(udpai_plan *plan,
+                      const xds_message *from,
+                      udpai_source_config *source,
+                      udpa_error **ret_error)
+{
+    const char *type = *from->type ? udpai_plan_own(plan, udpai_type_url_complete(from->type)) : "";
+    udpai_upstream *upstream = NULL;
+    const char *path = NULL;
+    udpa_err err = type ? find_method(plan, from, type, &path, ret_error) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        err = make_upstream(plan, from, type, &upstream);
+    if (err != UDPA_OK)
+        return err;
+    source->kind = UDPAI_SOURCE_XDS;
+    source->address = udpai_str_from(from->address);
+    const udpai_grpc_target_options how = {
+        .method = {path, udpai_upstream_session_new, upstream},
+        .keepalive_ms = KEEPALIVE_MS,
+    };
+    return udpai_plan_target(&source->target, from->address, from->tls, &how, ret_error);
+}
