@@ -108,6 +108,20 @@ udpai_upstream_publish(udpai_upstream_session *session, udpai_publication *publi
     return UDPA_OK;
 }
 
+udpa_err
+udpai_upstream_publish_or_free(udpai_upstream_type *type,
+                               udpai_publication *publication,
+                               udpa_err err)
+{
+    bool any = publication->entries.n + publication->removals.n;
+    if (err == UDPA_OK && any)
+        err = udpai_publication_set(&publication->type_url, udpai_bytes_view(type->type));
+    if (err == UDPA_OK && any)
+        return udpai_upstream_publish(type->session, publication);
+    udpai_publication_free(publication);
+    return err;
+}
+
 void
 udpai_upstream_touch(udpai_upstream_type *type)
 {

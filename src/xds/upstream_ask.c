@@ -67,22 +67,15 @@ is_answered(const udpai_upstream_type *type, udpai_upstream_question *question)
     return true;
 }
 
-static udpa_err
-publish_or_free(udpai_upstream_type *type, udpai_publication *publication, udpa_err err)
-{
-    if (err == UDPA_OK && publication->entries.n + publication->removals.n)
-        return udpai_upstream_publish(type->session, publication);
-    udpai_publication_free(publication);
-    return err;
-}
-
+/* What is followed is there only if something names it. */
 static bool
-is_unconfirmed(const udpai_upstream_held *held, const void *type)
+is_unconfirmed(const udpai_upstream_held *held, const void *what)
 {
+    const udpai_upstream_type *type = what;
     udpai_str name = udpai_bytes_view(held->name);
-    const udpai_upstream_name *wanted =
-        udpai_map_get(&((const udpai_upstream_type *)type)->names, name);
-    return !held->is_confirmed && !(wanted && udpai_upstream_is_wanted(wanted));
+    if (held->is_confirmed)
+        return type->parent && !udpai_map_get(&type->names, name);
+    return !udpai_upstream_wants_name(type, name);
 }
 
 /* All was said: what was held and has not come is there no more. */
@@ -92,10 +85,8 @@ let_go_unconfirmed(udpai_upstream_type *type)
     udpai_publication *publication = udpai_publication_new();
     if (!publication)
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_publication_set(&publication->type_url, udpai_bytes_view(type->type));
-    if (err == UDPA_OK)
-        err = udpai_upstream_let_go_of(type, is_unconfirmed, type, publication);
-    return publish_or_free(type, publication, err);
+    udpa_err err = udpai_upstream_let_go_of(type, is_unconfirmed, type, publication);
+    return udpai_upstream_publish_or_free(type, publication, err);
 }
 
 static bool
@@ -109,7 +100,7 @@ static udpa_err
 answer_question(udpai_upstream_type *type, udpai_upstream_question *question)
 {
     udpa_err err = UDPA_OK;
-    if (type->parent && has_wildcard(question->message))
+    if (type->parent && type->prefixes.n && has_wildcard(question->message))
         err = let_go_unconfirmed(type);
     return err == UDPA_OK ? complete(type, question->message->name_space) : err;
 }
@@ -162,7 +153,7 @@ static udpa_err
 give_up_those_due(udpai_upstream_type *type, udpai_publication *publication)
 {
     uint64_t patience_ms = udpai_upstream_options_of(type)->patience_ms;
-    udpa_err err = udpai_publication_set(&publication->type_url, udpai_bytes_view(type->type));
+    udpa_err err = UDPA_OK;
     UDPAI_LIST_FOREACH_SAFE (node, &type->waiting) {
         udpai_upstream_name *name = UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_waiting);
         if (err != UDPA_OK || name->told_ms + patience_ms > udpai_upstream_now(type->session))
@@ -179,7 +170,8 @@ udpai_upstream_on_patience(udpai_timer *timer)
     udpai_publication *publication = udpai_publication_new();
     udpa_err err = UDPA_ERR_NOMEM;
     if (publication)
-        err = publish_or_free(type, publication, give_up_those_due(type, publication));
+        err =
+            udpai_upstream_publish_or_free(type, publication, give_up_those_due(type, publication));
     if (err == UDPA_OK)
         err = udpai_upstream_answer(type);
     if (err == UDPA_OK)
@@ -224,7 +216,7 @@ hand_up(udpai_upstream_type *type, const udpai_subscription_message *message)
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
         if ((held = udpai_map_get(&type->held, message->names[i])))
             err = udpai_upstream_add_held(type, held, publication);
-    return publish_or_free(type, publication, err);
+    return udpai_upstream_publish_or_free(type, publication, err);
 }
 
 static udpa_err
@@ -385,6 +377,8 @@ udpai_upstream_unsubscribe(udpai_upstream_session *session, udpai_order *order)
             unask_name(type, message->names[i]);
     }
     udpa_err err = udpai_upstream_drop_orphans(type);
+    if (err == UDPA_OK && !type->is_first_sent) /* the loop side gives it up: it is not held */
+        err = udpai_upstream_let_go_unwanted(type, NULL);
     if (err == UDPA_OK)
         err = udpai_upstream_answer(type);
     udpai_upstream_check(session, err);

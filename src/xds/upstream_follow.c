@@ -103,18 +103,11 @@ udpai_upstream_drop_orphans(udpai_upstream_type *child)
         if (held && !publication && !(publication = udpai_publication_new()))
             return UDPA_ERR_NOMEM;
         if (held)
-            err = udpai_upstream_let_go(child, held, publication);
+            err = udpai_upstream_hide(held, publication);
         udpai_list_remove(&name->in_waiting);
         udpai_upstream_name_changed(name);
     }
-    if (!publication)
-        return err;
-    if (err == UDPA_OK)
-        err = udpai_publication_set(&publication->type_url, udpai_bytes_view(child->type));
-    if (err == UDPA_OK)
-        return udpai_upstream_publish(child->session, publication);
-    udpai_publication_free(publication);
-    return err;
+    return publication ? udpai_upstream_publish_or_free(child, publication, err) : err;
 }
 
 /* ---- following ---- */

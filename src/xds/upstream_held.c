@@ -48,17 +48,13 @@ udpai_upstream_held_free_all(udpai_map *map)
 
 /* ---- letting go ---- */
 
-static bool
-is_covered(const udpai_upstream_type *type, const udpai_upstream_held *held)
+udpa_err
+udpai_upstream_hide(udpai_upstream_held *held, udpai_publication *publication)
 {
-    const udpa_resource *resource = held->resource;
-    udpai_str name = udpai_bytes_view(held->name);
-    bool covered = udpai_upstream_mirrors(type, name) || udpai_upstream_covers(type, name, NULL, 0);
-    for (size_t i = 0; resource && i < udpa_resource_n_aliases(resource) && !covered; i++) {
-        udpai_str alias = udpai_resource_alias(resource, i);
-        covered = udpai_upstream_covers(type, name, &alias, 1);
-    }
-    return covered;
+    if (!held->is_published && !held->is_vouched)
+        return UDPA_OK;
+    held->is_published = held->is_vouched = false;
+    return udpai_publication_remove(publication, udpai_bytes_view(held->name));
 }
 
 udpa_err
@@ -67,8 +63,8 @@ udpai_upstream_let_go(udpai_upstream_type *type,
                       udpai_publication *publication)
 {
     udpa_err err = UDPA_OK;
-    if (publication && is_covered(type, held))
-        err = udpai_publication_remove(publication, udpai_bytes_view(held->name));
+    if (publication)
+        err = udpai_upstream_hide(held, publication);
     if (err == UDPA_OK)
         err = udpai_upstream_refer(type, udpai_upstream_known(held), NULL);
     udpai_map_remove(&type->held, udpai_bytes_view(held->name));
@@ -100,16 +96,31 @@ is_unwanted(const udpai_upstream_held *held, const void *what)
 {
     const udpai_upstream_type *type = what;
     udpai_str name = udpai_bytes_view(held->name);
-    const udpai_upstream_name *wanted = udpai_map_get(&type->names, name);
-    if (udpai_upstream_wants_wildcard(type) || (wanted && udpai_upstream_is_wanted(wanted)))
+    if (udpai_upstream_has_wildcard(type) || udpai_upstream_wants_name(type, name))
         return false;
-    return !is_covered(type, held);
+    const udpa_resource *resource = held->resource;
+    bool wanted = false;
+    for (size_t i = 0; resource && i < udpa_resource_n_aliases(resource) && !wanted; i++) {
+        udpai_str alias = udpai_resource_alias(resource, i);
+        wanted = udpai_upstream_covers(type, name, &alias, 1);
+    }
+    return !wanted;
 }
 
+/* The loop side gives it up itself, but may have to take in yet what was handed up before: what
+ * ends that must come behind it. */
 udpa_err
-udpai_upstream_let_go_unwanted(udpai_upstream_type *type)
+udpai_upstream_let_go_unwanted(udpai_upstream_type *type, udpai_upstream_held *only)
 {
-    return udpai_upstream_let_go_of(type, is_unwanted, type, NULL);
+    udpai_publication *publication = udpai_publication_new();
+    if (!publication)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = UDPA_OK;
+    if (!only)
+        err = udpai_upstream_let_go_of(type, is_unwanted, type, publication);
+    else if (is_unwanted(only, type))
+        err = udpai_upstream_let_go(type, only, publication);
+    return udpai_upstream_publish_or_free(type, publication, err);
 }
 
 /* ---- what the loop side holds ---- */
@@ -122,7 +133,8 @@ is_version_of(const udpa_resource *resource, udpai_str version)
     return udpai_str_eq(version, (udpai_str){hash, sizeof(hash)});
 }
 
-/* What the loop side has another version of must come again. */
+/* What the loop side has another version of must come again; unless it has come on this stream, and
+ * is under way to it. */
 static udpa_err
 forget_payload(udpai_upstream_type *type, udpai_upstream_held *held)
 {
@@ -147,7 +159,8 @@ udpai_upstream_note_holdings(udpai_upstream_type *type, const udpai_subscription
         if (!held)
             return UDPA_ERR_NOMEM;
         held->is_vouched = true;
-        if (held->resource && !is_version_of(held->resource, version->version))
+        if (held->resource && !held->is_confirmed &&
+            !is_version_of(held->resource, version->version))
             err = forget_payload(type, held);
     }
     return err;
@@ -173,6 +186,7 @@ udpai_upstream_add_held(udpai_upstream_type *type,
     uint64_t now = udpai_upstream_now(type->session);
     if (!udpai_upstream_known(held) || (held->deadline_ms && held->deadline_ms <= now))
         return UDPA_OK;
+    held->is_published = true;
     if (!held->deadline_ms)
         return udpai_publication_add(publication, held->resource, false);
     UDPA_AUTO(udpa_resource_unref)
@@ -226,6 +240,6 @@ udpai_upstream_resume(udpai_upstream_type *type)
     udpai_upstream_held *held;
     while ((held = udpai_map_next(&type->held, &at))) {
         held->response = 0;
-        held->is_confirmed = held->is_vouched = false;
+        held->is_confirmed = held->is_vouched = held->is_published = held->is_refused = false;
     }
 }

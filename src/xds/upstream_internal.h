@@ -31,7 +31,9 @@ typedef struct udpai_upstream_held {
     uint64_t deadline_ms;    /* of its ttl; 0: none */
     uint64_t response;       /* that it came in last, of this stream; 0: none */
     bool is_confirmed;       /* on this stream it was sent, or not contradicted */
+    bool is_published;       /* it was handed up, on this stream */
     bool is_vouched;         /* the loop side holds it */
+    bool is_refused;         /* the loop side did not take it; should it come again, it is told */
 } udpai_upstream_held;
 
 /* What the last stream has left of a type, for the next. */
@@ -143,6 +145,10 @@ udpai_upstream_known(const udpai_upstream_held *held)
 void udpai_upstream_check(udpai_upstream_session *session, udpa_err result);
 /* Hands a publication up; takes it. */
 udpa_err udpai_upstream_publish(udpai_upstream_session *session, udpai_publication *publication);
+/* The same, with its type, unless something has failed before or there is nothing in it. */
+udpa_err udpai_upstream_publish_or_free(udpai_upstream_type *type,
+                                        udpai_publication *publication,
+                                        udpa_err err);
 /* There may be a request of this type to send. */
 void udpai_upstream_touch(udpai_upstream_type *type);
 /* Reads on, or not while too much waits to be judged. */
@@ -155,6 +161,10 @@ udpai_upstream_type *udpai_upstream_type_get(udpai_upstream_session *session, ud
 void udpai_upstream_type_free(udpai_upstream_type *type);
 /* Does it, or does the type that follows it, want all that there is? */
 bool udpai_upstream_wants_wildcard(const udpai_upstream_type *type);
+/* Is it told to the server? In the old form, which names nothing, a state of the world cannot be
+ * given back: no names are all names still. */
+bool udpai_upstream_has_wildcard(const udpai_upstream_type *type);
+bool udpai_upstream_wants_name(const udpai_upstream_type *type, udpai_str text);
 /* Does the loop side ask for all there is, where the name is? */
 bool udpai_upstream_mirrors(const udpai_upstream_type *type, udpai_str name);
 /* Has the loop side asked for it? */
@@ -185,10 +195,14 @@ udpai_str udpai_upstream_held_key(const void *item);
 udpai_upstream_held *udpai_upstream_hold(udpai_upstream_type *type, udpai_str name);
 void udpai_upstream_held_free(udpai_upstream_held *held);
 void udpai_upstream_held_free_all(udpai_map *held);
-/* It is there no more; what followed it does not. With a publication, that says so. */
+/* It is there no more; what followed it is not followed. The publication (NULL: none) says so, if
+ * the loop side knows of it. */
 udpa_err udpai_upstream_let_go(udpai_upstream_type *type,
                                udpai_upstream_held *held,
                                udpai_publication *publication);
+
+/* The same for the loop side alone: until the server is told, it does not send it again. */
+udpa_err udpai_upstream_hide(udpai_upstream_held *held, udpai_publication *publication);
 
 typedef bool (*udpai_upstream_held_fn)(const udpai_upstream_held *held, const void *userdata);
 /* Lets go of all that the function picks. */
@@ -196,8 +210,9 @@ udpa_err udpai_upstream_let_go_of(udpai_upstream_type *type,
                                   udpai_upstream_held_fn picks,
                                   const void *userdata,
                                   udpai_publication *publication);
-/* What the server was told to be unwanted it sends anew when it is wanted again. */
-udpa_err udpai_upstream_let_go_unwanted(udpai_upstream_type *type);
+/* What the server was told to be unwanted it sends anew when it is wanted again. All of it, or this
+ * one. */
+udpa_err udpai_upstream_let_go_unwanted(udpai_upstream_type *type, udpai_upstream_held *only);
 /* The loop side says what it holds. */
 udpa_err udpai_upstream_note_holdings(udpai_upstream_type *type,
                                       const udpai_subscription_message *message);

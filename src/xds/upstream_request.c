@@ -55,14 +55,19 @@ add_delta_name(making *self, udpai_upstream_name *name)
                                            : udpai_vector_push(&self->unsubscribed, server_name));
 }
 
+/* A name that is taken back under a wildcard is answered by what is there of it; in the request
+ * that brings the wildcard it would fall between the two. */
 static bool
 add_delta_names(making *self)
 {
+    bool brings_wildcard = self->is_wildcard && !self->type->is_wildcard_told;
     bool has_memory = true;
     UDPAI_LIST_FOREACH (node, &self->type->untold) {
+        udpai_upstream_name *name = UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_untold);
         if (self->is_full || !has_memory)
             break;
-        has_memory = add_delta_name(self, UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_untold));
+        if (!brings_wildcard || udpai_upstream_is_wanted(name))
+            has_memory = add_delta_name(self, name);
     }
     return has_memory;
 }
@@ -125,6 +130,7 @@ add_sotw_names(making *self)
         has_memory = udpai_vector_push(&self->names, server_name);
     }
     type->has_named = type->has_named || self->names.n;
+    self->is_wildcard = self->is_wildcard || udpai_upstream_has_wildcard(type);
     if (has_memory && self->is_wildcard && type->has_named) /* the old form is for who has not */
         has_memory = udpai_vector_push(&self->names, UDPAI_STR("*"));
     UDPAI_LIST_FOREACH (node, &type->untold)
@@ -214,7 +220,7 @@ note_told(making *self)
         type->is_complete = false;
         udpai_timer_cancel(&type->silence);
         if (!self->is_wildcard)
-            err = udpai_upstream_let_go_unwanted(type);
+            err = udpai_upstream_let_go_unwanted(type, NULL);
     }
     for (size_t i = 0; i < self->told.n && err == UDPA_OK; i++)
         err = udpai_upstream_name_told(self->told.items[i]);

@@ -57,8 +57,8 @@ static bool
 is_unchanged(const udpai_upstream_held *held, const udpa_resource *resource)
 {
     const udpa_resource *before = udpai_upstream_known(held);
-    return before && !held->deadline_ms && udpa_resource_ttl_ms(resource) == 0 &&
-           udpai_resource_same_payload(before, resource) &&
+    return before && !held->is_refused && !held->deadline_ms &&
+           udpa_resource_ttl_ms(resource) == 0 && udpai_resource_same_payload(before, resource) &&
            udpai_resource_digest(before) == udpai_resource_digest(resource) &&
            udpa_resource_n_aliases(before) == udpa_resource_n_aliases(resource) &&
            udpai_resource_do_not_cache(before) == udpai_resource_do_not_cache(resource);
@@ -94,17 +94,20 @@ hold(taking *self, udpai_upstream_held *held, udpa_resource *resource, udpai_str
     udpa_resource_unref(held->resource);
     held->resource = udpa_resource_ref(resource);
     held->is_confirmed = true;
+    held->is_refused = false;
     uint64_t ttl_ms = udpa_resource_ttl_ms(resource);
     held->deadline_ms = ttl_ms ? udpai_upstream_now(type->session) + ttl_ms : 0;
     answer_names(type, resource);
     return err;
 }
 
-/* Who is not asked for, is not held: servers may send more than was asked for. */
+/* Servers may send more than was asked for. What was, and is not to be any more, counts until that
+ * is told: should it be asked for again before, the server will not send it again. */
 static bool
 is_for_us(const udpai_upstream_type *type, const udpai_resource_parts *parts)
 {
-    return udpai_upstream_wants_wildcard(type) || udpai_map_get(&type->names, parts->name) ||
+    return type->is_wildcard_told || udpai_upstream_has_wildcard(type) ||
+           udpai_map_get(&type->names, parts->name) ||
            udpai_upstream_covers(type, parts->name, parts->aliases, parts->n_aliases);
 }
 
@@ -132,8 +135,10 @@ take_resource(taking *self, udpa_resource *resource, udpai_str version)
     for (size_t i = 0; i < n_aliases; i++)
         aliases[i] = udpai_resource_alias(resource, i);
     if (err == UDPA_OK && !is_unchanged_here &&
-        udpai_upstream_covers(type, name, aliases, n_aliases))
+        udpai_upstream_covers(type, name, aliases, n_aliases)) {
+        held->is_published = true;
         err = udpai_publication_add(self->publication, resource, false);
+    }
     return err;
 }
 
@@ -415,22 +420,22 @@ find_unjudged(const udpai_upstream_session *session, udpai_str nonce)
     return NULL;
 }
 
-/* It is not held here: should the server send it again, it is judged again. */
-static udpa_err
+/* The next stream must bring it again. */
+static void
 note_refused(udpai_upstream_response *response, const udpai_publication *publication)
 {
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < publication->entries.n && err == UDPA_OK; i++) {
+    for (size_t i = 0; i < publication->entries.n; i++) {
         const udpai_publication_entry *entry = &publication->entries.items[i];
         if (!entry->error)
             continue;
         udpai_upstream_held *held =
             udpai_map_get(&response->type->held, udpai_resource_name(entry->resource));
         refuse(response, udpa_error_ref(entry->error));
-        if (held && held->resource == entry->resource)
-            err = udpai_upstream_let_go(response->type, held, NULL);
+        if (!held || held->resource != entry->resource)
+            continue;
+        held->is_refused = true;
+        held->version = udpa_bytes_unref(held->version);
     }
-    return err;
 }
 
 void
@@ -447,5 +452,5 @@ udpai_upstream_judged(udpai_upstream_session *session, udpai_publication *public
     udpai_list_remove(&response->node);
     udpai_list_append(&type->judged, &response->node);
     udpai_upstream_touch(type);
-    udpai_upstream_check(session, note_refused(response, publication));
+    note_refused(response, publication);
 }

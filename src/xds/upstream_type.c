@@ -82,6 +82,14 @@ udpai_upstream_wants_wildcard(const udpai_upstream_type *type)
     return type->child || (!type->parent && type->prefixes.n);
 }
 
+bool
+udpai_upstream_has_wildcard(const udpai_upstream_type *type)
+{
+    bool is_stuck =
+        !udpai_upstream_options_of(type)->is_delta && type->is_wildcard_told && !type->has_named;
+    return is_stuck || udpai_upstream_wants_wildcard(type);
+}
+
 /* ---- names as the server has them ---- */
 
 bool
@@ -129,6 +137,13 @@ is_asked_pattern(const udpai_upstream_type *type, udpai_str pattern)
 }
 
 bool
+udpai_upstream_wants_name(const udpai_upstream_type *type, udpai_str text)
+{
+    const udpai_upstream_name *name = udpai_map_get(&type->names, text);
+    return name && udpai_upstream_is_wanted(name);
+}
+
+bool
 udpai_upstream_mirrors(const udpai_upstream_type *type, udpai_str name)
 {
     for (size_t i = 0; i < type->prefixes.n; i++)
@@ -143,7 +158,7 @@ udpai_upstream_covers(const udpai_upstream_type *type,
                       const udpai_str *aliases,
                       size_t n_aliases)
 {
-    bool is_there = !type->parent || udpai_map_get(&type->names, name);
+    bool is_there = !type->parent || udpai_upstream_wants_name(type, name);
     if (is_there && udpai_upstream_mirrors(type, name))
         return true;
     bool asked = is_asked(type, name);
@@ -186,14 +201,52 @@ udpai_upstream_name_free(udpai_upstream_name *name)
     udpai_free(name);
 }
 
+static void
+await_answer(udpai_upstream_name *name)
+{
+    udpai_upstream_type *type = name->type;
+    if (name->is_answered || udpai_list_linked(&name->in_waiting))
+        return;
+    name->told_ms = udpai_upstream_now(type->session);
+    udpai_list_append(&type->waiting, &name->in_waiting);
+    udpai_upstream_wait(type);
+}
+
+/* What was hidden meanwhile. */
+static udpa_err
+show(const udpai_upstream_name *name)
+{
+    udpai_upstream_type *type = name->type;
+    udpai_upstream_held *held = udpai_map_get(&type->held, udpai_upstream_name_text(name));
+    if (!held || held->is_published ||
+        !udpai_upstream_covers(type, udpai_upstream_name_text(name), NULL, 0))
+        return UDPA_OK;
+    udpai_publication *publication = udpai_publication_new();
+    if (!publication)
+        return UDPA_ERR_NOMEM;
+    return udpai_upstream_publish_or_free(type, publication,
+                                          udpai_upstream_add_held(type, held, publication));
+}
+
+/* It need not be told, or taken back, after all. */
+static void
+name_is_as_told(udpai_upstream_name *name)
+{
+    udpai_list_remove(&name->in_untold);
+    if (!name->is_told) {
+        udpai_upstream_name_free(name);
+        return;
+    }
+    await_answer(name);
+    udpai_upstream_check(name->type->session, show(name));
+}
+
 void
 udpai_upstream_name_changed(udpai_upstream_name *name)
 {
     udpai_upstream_type *type = name->type;
     if (udpai_upstream_is_wanted(name) == name->is_told) {
-        udpai_list_remove(&name->in_untold);
-        if (!name->is_told)
-            udpai_upstream_name_free(name);
+        name_is_as_told(name);
         return;
     }
     if (!udpai_list_linked(&name->in_untold))
@@ -208,24 +261,19 @@ untold(udpai_upstream_name *name)
     udpai_upstream_type *type = name->type;
     udpai_upstream_held *held = udpai_map_get(&type->held, udpai_upstream_name_text(name));
     udpai_upstream_name_free(name);
-    if (type->has_aliases)
-        return udpai_upstream_let_go_unwanted(type);
-    return held && !udpai_upstream_wants_wildcard(type) ? udpai_upstream_let_go(type, held, NULL)
-                                                        : UDPA_OK;
+    return held || type->has_aliases
+               ? udpai_upstream_let_go_unwanted(type, type->has_aliases ? NULL : held)
+               : UDPA_OK;
 }
 
 udpa_err
 udpai_upstream_name_told(udpai_upstream_name *name)
 {
-    udpai_upstream_type *type = name->type;
     udpai_list_remove(&name->in_untold);
     if (!udpai_upstream_is_wanted(name))
         return untold(name);
     name->is_told = true;
-    name->told_ms = udpai_upstream_now(type->session);
-    if (!name->is_answered && !udpai_list_linked(&name->in_waiting))
-        udpai_list_append(&type->waiting, &name->in_waiting);
-    udpai_upstream_wait(type);
+    await_answer(name);
     return UDPA_OK;
 }
 
