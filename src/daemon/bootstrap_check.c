@@ -3,11 +3,14 @@
 
 #include <inttypes.h>
 
+#include "base/alloc.h"
 #include "daemon/timing.h"
 #include "daemon/words.h"
 #include "endpoint/exposure.h"
+#include "endpoint/type.h"
 #include "model/name.h"
 #include "transport/grpc/stream_thread.h"
+#include "xds/shim.h"
 
 #define PATH_MAX_LEN UDPAI_FIELD_PATH_MAX
 #define MESSAGE_BYTES_MIN 4096
@@ -144,6 +147,24 @@ check_source_name(struct check *check, const char *path, const char *name)
 }
 
 static void
+check_xds_service(struct check *check, const char *path, const Udpa__Config__V1__XdsSource *source)
+{
+    char room[PATH_MAX_LEN];
+    bool is_delta = source->protocol == UDPA__CONFIG__V1__XDS_SOURCE__PROTOCOL__DELTA;
+    char *type = udpai_type_url_complete(source->type);
+    if (!type)
+        check->findings->has_failed = true;
+    else if (!udpai_xds_has_service(udpai_str_from(type),
+                                    is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW))
+        udpai_findings_mistake(
+            check->findings, udpai_path_field(room, path, "type"),
+            "xDS has no service for type '%s' in this protocol: leave it out, to "
+            "call the aggregated one",
+            type);
+    udpai_free(type);
+}
+
+static void
 check_xds_source(struct check *check, const char *path, const Udpa__Config__V1__XdsSource *source)
 {
     check_dialled(check, path, source->address);
@@ -151,6 +172,8 @@ check_xds_source(struct check *check, const char *path, const Udpa__Config__V1__
     require(check, path, "authority", source->authority);
     check_word(check, path, "namespace", source->namespace_, udpai_namespace_check);
     check_word(check, path, "type", source->type, udpai_type_check);
+    if (*source->type)
+        check_xds_service(check, path, source);
 }
 
 static void

@@ -65,6 +65,15 @@ fill(udpai_xds_method *method,
     (void)len;
 }
 
+bool
+udpai_xds_has_service(udpai_str type_url, udpai_xds_variant variant)
+{
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(services); i++)
+        if (udpai_str_eq(services[i].type_url, type_url))
+            return services[i].variants & 1U << variant;
+    return false;
+}
+
 /* Methods of one service stand together. */
 void
 udpai_xds_shim_init(udpai_xds_shim *shim)

@@ -47,6 +47,9 @@ struct udpai_xds_shim {
 /* To be called when the audiences are filled in, all but their renderers; fills in the rest. */
 void udpai_xds_shim_init(udpai_xds_shim *shim);
 
+/* Does xDS have a service for this type, or for all (empty), in this way? */
+bool udpai_xds_has_service(udpai_str type_url, udpai_xds_variant variant);
+
 /* What serves a type, or all types (empty), in this way; NULL: nothing does. */
 udpai_xds_method *
 udpai_xds_method_find(udpai_xds_shim *shim, udpai_str type_url, udpai_xds_variant variant);

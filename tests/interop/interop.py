@@ -72,9 +72,9 @@ def go_or_skip():
     return found.stdout.strip()
 
 
-def go_program_or_skip(folder, out):
-    """Builds the Go module of this folder."""
-    built = subprocess.run([go_or_skip(), 'build', '-p', '1', '-o', out, '.'], cwd=folder,
+def go_program_or_skip(folder, out, package='.'):
+    """Builds a program of the Go module of this folder."""
+    built = subprocess.run([go_or_skip(), 'build', '-p', '1', '-o', out, package], cwd=folder,
                            text=True, capture_output=True, check=False,
                            env={**os.environ, 'GOTOOLCHAIN': 'local', 'GOFLAGS': '-mod=readonly'})
     if built.returncode != 0:

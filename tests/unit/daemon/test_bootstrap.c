@@ -73,9 +73,26 @@ sources_need_a_name_of_their_own_and_a_kind(void **state)
               "test.yaml:4:7: static_resources.config_sources[1]: 'a' is the name of another "
               "ConfigSource already\n"
               "test.yaml:5:7: static_resources.config_sources[2]: needs one of udpa, udpa_listen, "
-              "path\n"
+              "path, xds\n"
               "test.yaml:8:42: providers[0].config_descriptors[0].config_source: 'b' is the name "
               "of another ConfigSource already\n");
+}
+
+static void
+an_xds_source_needs_an_authority_and_a_service_that_there_is(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "static_resources:\n"
+                              "  config_sources:\n"
+                              "    - name: a\n"
+                              "      xds: {address: 'a:1', namespace: 'A', type: a.B}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:4:12: static_resources.config_sources[0].xds.authority: is required\n"
+              "test.yaml:4:40: static_resources.config_sources[0].xds.namespace: namespace 'A' "
+              "must be labels of a-z, 0-9 and '-' with dots between, such as com.acme\n"
+              "test.yaml:4:51: static_resources.config_sources[0].xds.type: xDS has no service for "
+              "type 'type.googleapis.com/a.B' in this protocol: leave it out, to call the "
+              "aggregated one\n");
 }
 
 static void
@@ -390,6 +407,7 @@ main(void)
         CASE(an_unknown_key_is_a_mistake_with_a_suggestion),
         CASE(what_names_something_must_find_it),
         CASE(sources_need_a_name_of_their_own_and_a_kind),
+        CASE(an_xds_source_needs_an_authority_and_a_service_that_there_is),
         CASE(sockets_beyond_loopback_must_be_asked_for),
         CASE(an_address_is_one_to_listen_on),
         CASE(an_address_is_one_to_dial),

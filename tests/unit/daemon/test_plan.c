@@ -119,6 +119,33 @@ sources_and_providers_are_taken_over(void **state)
 }
 
 static void
+an_xds_server_is_a_source(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(
+        test,
+        "static_resources:\n"
+        "  config_sources:\n"
+        "    - name: mesh\n"
+        "      xds: {address: 'a:1', authority: mesh, namespace: com.acme,\n"
+        "        client: {id: me, metadata: {deep: {list: [1, true]}}}}\n"
+        "    - name: clusters\n"
+        "      xds: {address: 'a:2', authority: mesh, type: envoy.config.cluster.v3.Cluster,\n"
+        "        protocol: STATE_OF_THE_WORLD}\n"
+        "providers: []\n");
+    bootstrap_test_assert_mistakes(test, "");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    const udpai_node_config *node = &plan.settings.node;
+    assert_int_equal(node->n_sources, 2);
+    assert_int_equal(node->sources[0].kind, UDPAI_SOURCE_XDS);
+    assert_int_equal(node->sources[1].kind, UDPAI_SOURCE_XDS);
+    assert_non_null(node->sources[1].target);
+    assert_int_equal(plan.upstreams.n, 2);
+    udpai_plan_done(&plan);
+}
+
+static void
 audiences_are_taken_over(void **state)
 {
     bootstrap_test *test = *state;
@@ -201,6 +228,7 @@ main(void)
         CASE(without_a_word_it_is_a_node_on_loopback),
         CASE(the_command_line_goes_before_the_file),
         CASE(sources_and_providers_are_taken_over),
+        CASE(an_xds_server_is_a_source),
         CASE(audiences_are_taken_over),
         CASE(certificates_that_are_not_there_are_named),
         CASE(loopback_is_told_from_the_rest),

@@ -132,8 +132,8 @@ func takeChanges(listener net.Listener, target changer) {
 	}
 }
 
-func listen() net.Listener {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func listen(address string) net.Listener {
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -153,12 +153,13 @@ func makeCache(kind string, n int) (changer, error) {
 func main() {
 	kind := flag.String("cache", "linear", "linear or snapshot")
 	n := flag.Int("resources", 1000, "of each type")
+	address := flag.String("listen", "127.0.0.1:0", "where clients reach it")
 	flag.Parse()
 	target, err := makeCache(*kind, *n)
 	if err != nil {
 		log.Fatal(err)
 	}
-	streams, changes := listen(), listen()
+	streams, changes := listen(*address), listen("127.0.0.1:0")
 	go takeChanges(changes, target)
 	grpcServer := grpc.NewServer(grpc.MaxConcurrentStreams(1000000))
 	discovery.RegisterAggregatedDiscoveryServiceServer(grpcServer,
