@@ -48,8 +48,10 @@ def resources(port):
             (CLUSTER, endpoints(port))]
 
 
-def bootstrap(address):
+def bootstrap(*addresses):
+    """The first of these is the one to use, the next ones are there for when it is away."""
     return json.dumps({
         'xds_servers': [{'server_uri': address, 'channel_creds': [{'type': 'insecure'}],
-                         'server_features': ['xds_v3']}],
-        'node': {'id': 'grpc-client'}})
+                         'server_features': ['xds_v3']} for address in addresses],
+        # The client for Node.js refuses a bootstrap without a locality.
+        'node': {'id': 'grpc-client', 'locality': {}}})

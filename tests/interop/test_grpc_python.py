@@ -2,29 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The xDS client of gRPC's C core (grpcio) resolves a service through a node, calls it, and follows
 its endpoints."""
-import concurrent.futures
 import os
 import sys
 
 import interop
 import grpc
 import grpc_service
+from grpc_clients import METHOD, PATIENCE_S, Backend
 from udpa_peer import Peer
-
-METHOD = '/interop.Echo/Name'
-PATIENCE_S = 20
-
-
-class Backend:
-    """Answers every call with its own name."""
-
-    def __init__(self, name):
-        answer = grpc.unary_unary_rpc_method_handler(lambda *_: name.encode())
-        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(1))
-        self.server.add_generic_rpc_handlers(
-            [grpc.method_handlers_generic_handler('interop.Echo', {'Name': answer})])
-        self.port = self.server.add_insecure_port('127.0.0.1:0')
-        self.server.start()
 
 
 def body(test):

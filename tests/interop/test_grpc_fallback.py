@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A gRPC client with two nodes in its bootstrap falls back to the second when the first dies before it
+has said everything, and returns when the first is there again.
+
+Both nodes serve the same names. So that it can be told whose word a client follows, each names another
+backend; in earnest they would name the same.
+"""
+import sys
+
+import interop
+import grpc_clients
+import grpc_service
+from udpa_peer import Peer, sessions
+
+QUIET_S = 2
+
+
+def is_asked(test, node):
+    """Has the client a stream on this node?"""
+    return any(session.peer_node_id == 'grpc-client' and session.protocol == 'xds-sotw'
+               for session in sessions(test.build, node.address))
+
+
+def publish(test, node, resources):
+    with Peer(test.build, node.address) as peer:
+        peer.publish(resources)
+
+
+def body(test):
+    first_port, second_port = interop.free_ports(2)
+    grpc_clients.use(f'127.0.0.1:{first_port}', f'127.0.0.1:{second_port}')
+    first = interop.Node(test, 'first', first_port)
+    second = interop.Node(test, 'second', second_port)
+    client = grpc_clients.CLIENTS[test.variant](test)
+
+    *most, endpoints = grpc_service.resources(client.ports[0])
+    publish(test, second, grpc_service.resources(client.ports[1]))
+    publish(test, first, most)
+    client.begin()
+    interop.wait_for('the client at the first node', lambda: is_asked(test, first))
+    interop.check('with the first there, it does not ask the second', not is_asked(test, second))
+
+    first.stop()
+    client.wait_for_answer(1)
+    interop.check('the first died with its endpoints unsaid: the second is used', True)
+
+    first = interop.Node(test, 'first', first_port)
+    publish(test, first, [endpoints])
+    client.wait_for_answer(0)
+    interop.check('the first is back, and is used', True)
+    interop.wait_for('the end of the stream at the second', lambda: not is_asked(test, second))
+    interop.check('the second is not asked any more', True)
+
+    first.stop()
+    publish(test, second, [(grpc_service.CLUSTER, grpc_service.endpoints(client.ports[1]))])
+    interop.never('the client, which has everything, at the second',
+                  lambda: is_asked(test, second), QUIET_S)
+    client.wait_for_answer(0)
+    interop.check('the first is away again: what it has said is used on', True)
+    client.close()
+
+
+if __name__ == '__main__':
+    sys.exit(interop.run(__doc__, body, tuple(grpc_clients.CLIENTS)))
