@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A gRPC client with two nodes in its bootstrap falls back to the second when the first dies before it
-has said everything, and returns when the first is there again.
+has said everything, and returns when the first is there again. A node that is full is passed over, too.
 
 Both nodes serve the same names. So that it can be told whose word a client follows, each names another
 backend; in earnest they would name the same.
 """
+import contextlib
+import json
 import sys
 
 import interop
@@ -25,6 +27,28 @@ def is_asked(test, node):
 def publish(test, node, resources):
     with Peer(test.build, node.address) as peer:
         peer.publish(resources)
+
+
+@contextlib.contextmanager
+def full_node(test):
+    """A node that has as many streams as it takes."""
+    config = test.work / 'full.yaml'
+    config.write_text(json.dumps({'limits': {'max_streams': 1}}), encoding='utf-8')
+    node = interop.Node(test, 'full', bootstrap=config)
+    with Peer(test.build, node.address) as peer:
+        peer.publish(grpc_service.resources(9)) # so the stream is there
+        yield node
+
+
+def falls_back_from_a_full_node(test, second):
+    with full_node(test) as full:
+        grpc_clients.use(full.address, second.address)
+        client = grpc_clients.CLIENTS[test.variant](test)
+        publish(test, second, grpc_service.resources(client.ports[1]))
+        client.begin()
+        client.wait_for_answer(1)
+        interop.check('the first node is full: the second is used', True)
+        client.close()
 
 
 def body(test):
@@ -59,6 +83,7 @@ def body(test):
     client.wait_for_answer(0)
     interop.check('the first is away again: what it has said is used on', True)
     client.close()
+    falls_back_from_a_full_node(test, second)
 
 
 if __name__ == '__main__':
