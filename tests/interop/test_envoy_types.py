@@ -233,6 +233,15 @@ def check_unknown_hosts(bench):
                    answer.status == 404, begin)
 
 
+def check_host_that_appears(bench):
+    """Asked for in vain before; tried again, it is there."""
+    name = 'by-host/never.test'
+    begin = time.monotonic()
+    bench.peer.publish([(name, resources.virtual_host(name, 'at last'))], is_lazy=True)
+    bench.sees('VHDS: a host that was missing is answered when it has appeared',
+               lambda: bench.host('never.test') == 'at last', begin)
+
+
 def change_each(bench):
     setting = bench.setting
     bench.change('LDS', 'plain', setting.plain('two'), lambda: bench.header('server', 'two'))
@@ -267,6 +276,7 @@ def remove_some(bench):
                      lambda: not bench.knows_host('b'))
         interop.check('VHDS: the host beside it stayed', bench.host('a.test') == 'changed')
         check_unknown_hosts(bench)
+        check_host_that_appears(bench)
 
 
 def check_counters(bench, refused):
