@@ -26,6 +26,7 @@ class Client:
     def __init__(self, address, is_delta=True, method=None, options=()):
         self.is_delta = is_delta
         self.method = method or METHODS[is_delta]
+        self.asked = {} # the names of each type, which SotW repeats in its answers
         self.outbox = queue.Queue()
         self.channel = grpc.insecure_channel(address, options=[OWN_CONNECTION, *options])
         request, response = (
@@ -47,6 +48,7 @@ class Client:
         self.channel.close()
 
     def send(self, type_url, names=(), **fields):
+        self.asked[type_url] = names
         request = self.request(type_url=type_url, **fields)
         request.node.id = 'by-hand'
         getattr(request, 'resource_names_subscribe' if self.is_delta else 'resource_names').extend(
@@ -54,10 +56,11 @@ class Client:
         self.outbox.put(request)
 
     def answer(self, response, error=None):
-        """Acknowledges a response of a wildcard, or refuses it."""
+        """Acknowledges a response, or refuses it."""
         fields = {'response_nonce': response.nonce}
-        if not self.is_delta and not error:
-            fields['version_info'] = response.version_info
+        if not self.is_delta:
+            fields['resource_names'] = self.asked[response.type_url]
+            fields['version_info'] = '' if error else response.version_info
         request = self.request(type_url=response.type_url, **fields)
         if error:
             request.error_detail.code = 3
