@@ -66,10 +66,14 @@ class Bench:
         interop.check(f'{what}: {grown / MIB:.0f} MiB more at the peak, of at most '
                       f'{growth / MIB:.0f}', grown <= growth)
 
+    def watched(self):
+        """The cluster that changes for the watcher."""
+        return envoy_peer.static_cluster('watched', f'{self.n_marks}.25s')
+
     def serves_others(self):
         """A change is on its way to a client for as long as this."""
         self.n_marks += 1
-        changed = envoy_peer.static_cluster('watched', f'{self.n_marks}.25s')
+        changed = self.watched()
         begin = time.monotonic()
         self.peer.publish([('watched', changed)])
         self.watcher.wait_for(changed.SerializeToString(), PATIENCE_S)
@@ -147,7 +151,6 @@ def more_than_four_mib(bench):
         bench.serves_others()
 
     bench.stays_below('responses above 4 MiB', 48 * MIB, ask)
-    bench.peer.remove(envoy_peer.TYPE_CLUSTER, names)
 
 
 def requests_of_an_envoy(bench):
@@ -172,12 +175,13 @@ def requests_of_an_envoy(bench):
 # ---- who does not behave ----
 
 def who_never_reads(bench):
-    """Were their responses queued, each change would be kept twenty times."""
+    """Were their responses queued, each change would be kept twenty times, and for those that want all
+    clusters, all clusters with it."""
     names = [f'large-{i:04}' for i in range(N_IN_A_ROUND)]
 
     def change(clients):
         for client in clients:
-            client.send(ENDPOINTS, ['*'])
+            client.send(ENDPOINTS if client.is_delta else CLUSTER, ['*'])
         longest = 0
         for i in range(1, N_ROUNDS + 1):
             bench.publish((name, large_assignment(name, f'round {i} ')) for name in names)
@@ -186,7 +190,8 @@ def who_never_reads(bench):
                       f'changes within {longest:.2f} s', True)
 
     with contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(Client(bench.node.address)) for _ in range(N_SILENT)]
+        clients = [stack.enter_context(Client(bench.node.address, i % 2 == 0, options=[NO_LIMIT]))
+                   for i in range(N_SILENT)]
         bench.stays_below('clients that never read', 64 * MIB, lambda: change(clients))
         last = f'round {N_ROUNDS} '.encode()
         waited_for = set(names)
@@ -194,6 +199,11 @@ def who_never_reads(bench):
             waited_for -= {resource.name for resource in response.resources
                            if last in resource.resource.value}
         interop.check('one of them reads at last, and has the last change of all', True)
+        last = bench.watched().SerializeToString()
+        while not any(cluster.value == last for cluster in clients[1].receive().resources):
+            pass
+        interop.check('and one that wants all clusters', True)
+    bench.peer.remove(envoy_peer.TYPE_CLUSTER, [f'large-{i:04}' for i in range(N_LARGE)])
 
 
 def refuse_everything(bench, is_delta):
