@@ -106,6 +106,32 @@ test_two_links_to_one_place(void **state)
     bed_wait_streams(&pair->near, 0, 0);
 }
 
+/* A node that has many sources has no less room for clients. */
+static void
+test_links_do_not_count_as_streams_of_others(void **state)
+{
+    struct pair *pair = *state;
+    const udpai_stream_thread_options options = {.limits = {.max_streams = 1}};
+    raw_client client;
+    raw_call first, second;
+    bed_stop(&pair->near);
+    bed_start(&pair->near, &options);
+    bed_listen(&pair->near, NULL);
+    (void)dial_far(pair, 1);
+    (void)dial_far(pair, 2);
+    raw_connect(&client, pair->near.port, NULL, NULL);
+    raw_begin(&client, &first, BED_PATH);
+    assert_true(raw_say(&first, "echo"));
+    raw_expect(&first, "echo");
+    udpai_report_free(bed_report(&pair->near, UDPAI_REPORT_OPENED));
+    raw_begin(&client, &second, BED_PATH);
+    assert_int_equal(raw_status(&second), GRPC_STATUS_RESOURCE_EXHAUSTED);
+    (void)dial_far(pair, 3); /* nor does a full node dial less */
+    raw_end(&first);
+    raw_end(&second);
+    raw_disconnect(&client);
+}
+
 /* The order to stop dialling may come when the session has begun already. */
 static void
 test_stop_dialling_meets_a_session(void **state)
@@ -324,6 +350,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_session, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_links_to_one_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_do_not_count_as_streams_of_others, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_stop_dialling_meets_a_session, setup, teardown),
         cmocka_unit_test_setup_teardown(test_far_side_goes_away, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dialled_again_and_again, setup, teardown),
