@@ -12,7 +12,7 @@ import time
 import interop
 import grpc
 import envoy_peer
-from udpa_peer import Peer
+from udpa_peer import Peer, sessions
 from xds_peer import (CLUSTER, ENDPOINTS, METHODS, NO_LIMIT, OWN_CONNECTION, PATIENCE_S, Client,
                       Watcher, discovery_pb2)
 
@@ -246,7 +246,7 @@ def who_refuses_everything(bench):
 # ---- a thousand at once ----
 
 async def ask_for_clusters(channel):
-    """Returns when the first response has come; the stream stays open."""
+    """Returns the stream, which stays open, when the first response has come."""
     stream = channel.stream_stream(
         METHODS[True], request_serializer=discovery_pb2.DeltaDiscoveryRequest.SerializeToString,
         response_deserializer=discovery_pb2.DeltaDiscoveryResponse.FromString)(wait_for_ready=True)
@@ -256,16 +256,16 @@ async def ask_for_clusters(channel):
     response = await stream.read()
     if response is grpc.aio.EOF or not response.resources:
         raise interop.Failure('a client of the crowd was not served')
+    return stream
 
 
 async def open_one(address):
-    """A client with a connection of its own. On a busy machine that may be too slow with its greeting,
-    and be hung up on; then it tries again, as clients do."""
+    """A channel with a connection of its own, and its stream. On a busy machine it may be too slow with
+    its greeting, and be hung up on; then it tries again, as clients do."""
     channel = grpc.aio.insecure_channel(address, options=[OWN_CONNECTION])
     while True:
         try:
-            await ask_for_clusters(channel)
-            return channel
+            return channel, await ask_for_clusters(channel)
         except grpc.RpcError as error:
             if error.code() != grpc.StatusCode.UNAVAILABLE:
                 raise interop.Failure(f'a client of the crowd was refused: {error.details()}') \
@@ -281,20 +281,26 @@ async def open_crowd(address):
             from None
 
 
+def in_background(function, *arguments):
+    return asyncio.get_running_loop().run_in_executor(None, function, *arguments)
+
+
 async def come_and_come_back(bench):
     """All go at one time and are there again at once."""
     begin = time.monotonic()
     crowd = await open_crowd(bench.node.address)
     first_s = time.monotonic() - begin
+    n_there = len(await in_background(sessions, bench.test.build, bench.node.address))
+    interop.check(f'{n_there} sessions by the node\'s own word', n_there > N_CROWD)
     begin = time.monotonic()
-    leaving = [asyncio.ensure_future(channel.close()) for channel in crowd]
-    beside = asyncio.get_running_loop().run_in_executor(None, bench.serves_others)
+    leaving = [asyncio.ensure_future(channel.close()) for channel, _ in crowd]
+    beside = in_background(bench.serves_others)
     crowd = await open_crowd(bench.node.address)
     again_s = time.monotonic() - begin
     beside_s = await beside
     interop.check(f'{N_CROWD} connections: served after {first_s:.1f} s, and after {again_s:.1f} s '
                   f'when all come back; a client beside them waited {beside_s:.2f} s', True)
-    await asyncio.gather(*leaving, *(channel.close() for channel in crowd))
+    await asyncio.gather(*leaving, *(channel.close() for channel, _ in crowd))
 
 
 def a_thousand_at_once(bench):
