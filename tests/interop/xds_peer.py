@@ -15,6 +15,7 @@ PREFIX = 'type.googleapis.com/'
 CLUSTER = PREFIX + 'envoy.config.cluster.v3.Cluster'
 ENDPOINTS = PREFIX + 'envoy.config.endpoint.v3.ClusterLoadAssignment'
 PATIENCE_S = 30
+STREAM_S = 10 * PATIENCE_S # longer than any test; for one that hangs
 # Otherwise clients of one process would share a connection.
 OWN_CONNECTION = ('grpc.use_local_subchannel_pool', 1)
 NO_LIMIT = ('grpc.max_receive_message_length', -1)
@@ -37,7 +38,7 @@ class Client:
             self.method, response_deserializer=response.FromString,
             request_serializer=lambda message: message if isinstance(message, bytes)
             else message.SerializeToString())
-        self.stream = call(iter(self.outbox.get, None), timeout=4 * PATIENCE_S)
+        self.stream = call(iter(self.outbox.get, None), timeout=STREAM_S)
 
     def __enter__(self):
         return self
@@ -68,7 +69,11 @@ class Client:
         self.outbox.put(request)
 
     def receive(self):
-        return next(self.stream)
+        try:
+            return next(self.stream)
+        except (grpc.RpcError, StopIteration):
+            raise Failure(f'{self.method} ended: {self.stream.code()}: {self.stream.details()}') \
+                from None
 
     def status(self):
         """With what the stream is ended, whatever came before."""
