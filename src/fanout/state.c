@@ -223,6 +223,8 @@ udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
     udpai_render what = {.complete = true, .scope = scope};
+    if (subscription->view)
+        what.state_hash = subscription->view->set_hash;
     udpa_err err = udpai_collection_render(&collection, &what, ret_body);
     udpai_collection_done(&collection);
     return err;

@@ -110,7 +110,8 @@ static udpa_err
 compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
 {
     const udpai_xds_response *response = &plan->response;
-    if (response->n_entries == 0 && response->n_removed == 0 && response->n_missing == 0)
+    if (response->n_entries == 0 && response->n_removed == 0 && response->n_missing == 0 &&
+        !what->complete)
         return UDPA_OK;
     if (udpai_subscription_has_wildcard(what->subscription)) {
         plan->response.version = udpai_xds_note_version(body, what->state_hash);
@@ -120,8 +121,8 @@ compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
     return udpai_xds_compose_parts(body, put, &plan->response);
 }
 
-/* "Complete" is nothing that this protocol says; the session answers a wildcard that has brought
- * nothing (udpai_xds_compose_answer()). */
+/* "Complete" is nothing that this protocol says, but the answer to a wildcard that has brought
+ * nothing: a response with the version alone. The session sends it if it is needed. */
 static udpa_err
 compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
 {

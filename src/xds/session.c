@@ -268,16 +268,15 @@ find_unnameable(udpai_xds *xds, struct response *ret)
     return UDPA_OK;
 }
 
-/* A client that asked for all, and for which there was nothing to send, waits for that to be said.
- */
-static udpa_err
-complete(udpai_xds *xds, const udpai_delivery *delivery, struct response *ret)
+/* Of "complete", only a client needs to know that asked for all, and for which there was nothing to
+ * send: it waits for that to be said. */
+static bool
+is_wanted(const udpai_delivery *delivery)
 {
     udpai_xds_type *type = udpai_xds_type_of(delivery->subscription);
-    if (--type->n_awaited || type->is_answered)
-        return UDPA_OK;
-    ret->subscription = delivery->subscription;
-    return compose_answer(xds, NULL, 0, ret);
+    if (delivery->kind != UDPAI_DELIVERY_COMPLETE)
+        return delivery->body->parts.n > 0;
+    return --type->n_awaited == 0 && !type->is_answered;
 }
 
 static void
@@ -296,17 +295,16 @@ warn_if_large(udpai_xds *xds, const udpai_delivery *delivery)
 }
 
 /* Takes over the delivery's body. */
-static udpa_err
+static void
 take_delivery(udpai_xds *xds, const udpai_delivery *delivery, struct response *ret)
 {
-    if (delivery->kind == UDPAI_DELIVERY_COMPLETE || delivery->body->parts.n == 0) {
+    if (!is_wanted(delivery)) {
         udpai_body_unref(delivery->body);
-        return delivery->kind == UDPAI_DELIVERY_COMPLETE ? complete(xds, delivery, ret) : UDPA_OK;
+        return;
     }
     warn_if_large(xds, delivery);
     udpai_xds_follow(xds, delivery);
     *ret = (struct response){delivery->subscription, delivery->body};
-    return UDPA_OK;
 }
 
 static udpa_err
@@ -322,7 +320,7 @@ find_next(udpai_xds *xds, struct response *ret, udpa_error **ret_error)
                               "with initial_resource_versions");
         if (err != UDPA_OK || !delivery.body)
             break;
-        err = take_delivery(xds, &delivery, ret);
+        take_delivery(xds, &delivery, ret);
     }
     return err;
 }

@@ -141,7 +141,7 @@ void udpai_xds_removals_answered(udpai_xds *xds);
 void udpai_xds_follow(udpai_xds *xds, const udpai_delivery *delivery);
 
 /* render_delta.c */
-/* A response of the session's own: these names are missing, or there is nothing at all. */
+/* A response of the session's own: these names are missing. */
 udpa_err udpai_xds_compose_answer(const udpai_renderer *renderer,
                                   udpai_str type_url,
                                   const udpai_str *missing,

@@ -85,16 +85,18 @@ static void
 who_resumes_with_what_it_was_sent_is_up_to_date(void **state)
 {
     xds_pair *self = *state;
-    char a[UDPAI_CONTENT_HASH_HEX + 1], c[UDPAI_CONTENT_HASH_HEX + 1], held[128];
+    char a[UDPAI_CONTENT_HASH_HEX + 1], c[UDPAI_CONTENT_HASH_HEX + 1], held[128], version[64];
     xds_change(&self->world, "+CDS/a=1# +CDS/b=1#");
     xds_subscribe(&self->delta, "CDS", "");
     xds_expect(&self->delta, "CDS[a b]");
     xds_change(&self->world, "+CDS/a=2# -CDS/b +CDS/c=1#");
     xds_expect(&self->delta, "CDS[a c] CDS[-b]");
     snprintf(held, sizeof(held), "a=%s c=%s", xds_hash("CDS/a=2#", a), xds_hash("CDS/c=1#", c));
+    snprintf(version, sizeof(version), "%s", xds_version(&self->delta, "CDS"));
     xds_client_reopen(&self->delta);
     XDS_SEND(&self->delta, "CDS", .held = held);
     xds_expect(&self->delta, "CDS[]");
+    assert_string_equal(xds_version(&self->delta, "CDS"), version);
     xds_change(&self->world, "+CDS/c=2#");
     xds_expect(&self->delta, "CDS[c]");
 }
