@@ -137,6 +137,7 @@ what_is_unsubscribed_comes_anew(void **state)
         assert_true(upstream_next_request(bed));
     while (bed->request.n_unsubscribed == 0);
     assert_str(bed->request.unsubscribed[0], "a");
+    upstream_expect(bed, "-com.acme/a "); /* it ends what may be under way */
     upstream_ask_name(bed, ENDPOINTS, "com.acme/a");
     upstream_expect_request(bed, ENDPOINTS, "a");
     upstream_respond(bed, W_JOIN(upstream_of_type(ENDPOINTS, "n2"),
