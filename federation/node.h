@@ -180,6 +180,7 @@ udpa_err udpai_node_set_own(udpai_node *node,
 
 /* ---- publishing unasked, as endpoints do ---- */
 
+/* Is there such a source, and is it one to publish to? */
 bool udpai_node_has_source(const udpai_node *node, udpai_str source);
 /* The name of the ConfigSource, if there is just one; owned by the node. */
 bool udpai_node_only_source(const udpai_node *node, udpai_str *ret_name);

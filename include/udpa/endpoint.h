@@ -14,6 +14,7 @@
 #ifndef UDPA_ENDPOINT_H
 #define UDPA_ENDPOINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <udpa/error.h>
@@ -45,6 +46,24 @@ typedef struct udpa_tls {
         sizeof(udpa_tls), NULL, NULL, NULL, NULL                                                   \
     }
 
+/** What makes a source an xDS v3 management server, which the endpoint calls by ADS as a client. */
+typedef struct udpa_xds_server {
+    size_t struct_size; /**< sizeof(udpa_xds_server) */
+    /** Who speaks by it: the authority of all that it serves; required. */
+    const char *authority;
+    /** The namespace that its names are in: its "backend" is "<name_space>/backend" here; required.
+     */
+    const char *name_space;
+    /** Speak the state of the world protocol, for servers without the delta protocol. */
+    bool is_state_of_the_world;
+} udpa_xds_server;
+
+/** Initialiser of udpa_xds_server. */
+#define UDPA_XDS_SERVER_INIT                                                                       \
+    {                                                                                              \
+        sizeof(udpa_xds_server), NULL, NULL, false                                                 \
+    }
+
 /** A peer that resources come from, and are published to: a management server. */
 typedef struct udpa_source {
     size_t struct_size; /**< sizeof(udpa_source) */
@@ -57,12 +76,14 @@ typedef struct udpa_source {
     const char *peer;
     /** NULL: plaintext. Of a source that is dialled only. */
     const udpa_tls *tls;
+    /** NULL: it speaks UDPA. Of a source that is dialled only; nothing is published to it. */
+    const udpa_xds_server *xds;
 } udpa_source;
 
 /** Initialiser of udpa_source. */
 #define UDPA_SOURCE_INIT                                                                           \
     {                                                                                              \
-        sizeof(udpa_source), NULL, NULL, NULL, NULL                                                \
+        sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL                                          \
     }
 
 /** What an endpoint is made of. */

@@ -136,6 +136,8 @@ udpai_plan_target(void **ret_target,
     if (tls) {
         const udpai_tls_paths paths = {tls->certificate_file, tls->private_key_file, tls->ca_file};
         udpa_err err = udpai_tls_files_read(&files, &paths, udpai_wall_us() / 1000000, ret_error);
+        if (err != UDPA_OK && how->release_context)
+            how->release_context(how->method.context);
         if (err != UDPA_OK)
             return err;
     }
@@ -425,9 +427,6 @@ udpai_plan_done(udpai_plan *plan)
         udpai_grpc_target_drop(plan->sources.items[i].target);
     for (size_t i = 0; i < plan->dials.n; i++)
         udpai_grpc_target_drop(plan->dials.items[i].target);
-    for (size_t i = 0; i < plan->upstreams.n; i++)
-        udpai_upstream_free(plan->upstreams.items[i]);
-    udpai_vector_done(&plan->upstreams);
     for (size_t i = 0; i < plan->owned.n; i++)
         udpai_free(plan->owned.items[i]);
     udpai_node_info_unref(plan->settings.info);

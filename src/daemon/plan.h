@@ -9,7 +9,6 @@
 #include "daemon/options.h"
 #include "endpoint/endpoint.h"
 #include "xds/shim.h"
-#include "xds/upstream.h"
 
 /* Where what is received is kept if nothing is said. */
 #define UDPAI_DEFAULT_STATE "udpa-data"
@@ -40,10 +39,9 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_source_config) sources;
     UDPAI_VECTOR(udpai_provider_config) providers;
     UDPAI_VECTOR(udpai_dial_config) dials;
-    UDPAI_VECTOR(udpai_upstream *) upstreams; /* contexts of streams to xDS servers */
-    UDPAI_VECTOR(void *) owned;               /* tables and texts, to be freed */
-    const char *state_directory;              /* NULL: nothing is kept */
-    const char *key_file;                     /* NULL: secrets are not kept */
+    UDPAI_VECTOR(void *) owned;  /* tables and texts, to be freed */
+    const char *state_directory; /* NULL: nothing is kept */
+    const char *key_file;        /* NULL: secrets are not kept */
     const char *const *secret_types;
     size_t n_secret_types;
     udpa_log_level log_level;

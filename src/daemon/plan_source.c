@@ -80,10 +80,6 @@ make_upstream(udpai_plan *plan, const xds_message *from, const char *type, udpai
             .max_held = (size_t)plan->settings.node.store.max_resources_per_namespace,
         });
     udpa_bytes_unref(node);
-    if (err == UDPA_OK && !udpai_vector_push(&plan->upstreams, *ret)) {
-        udpai_upstream_free(*ret);
-        err = UDPA_ERR_NOMEM;
-    }
     return err;
 }
 
@@ -126,6 +122,7 @@ udpai_plan_xds_source(udpai_plan *plan,
     source->address = udpai_str_from(from->address);
     const udpai_grpc_target_options how = {
         .method = {path, udpai_upstream_session_new, upstream},
+        .release_context = udpai_upstream_drop,
         .keepalive_ms = KEEPALIVE_MS,
     };
     return udpai_plan_target(&source->target, from->address, from->tls, &how, ret_error);

@@ -8,7 +8,10 @@
 #include "endpoint/endpoint_internal.h"
 #include "endpoint/exposure.h"
 #include "loop/clock.h"
+#include "model/name.h"
 #include "session/udpa.h"
+#include "wire/compose.h"
+#include "xds/upstream.h"
 
 #define SOURCES_MAX 64
 #define TEXT_MAX 512
@@ -66,6 +69,27 @@ check_options(const udpa_endpoint_options *options, udpa_error **ret_error)
 }
 
 static udpa_err
+check_xds(const udpa_source *source, udpa_error **ret_error)
+{
+    const udpa_xds_server *xds = source->xds;
+    if (!xds)
+        return UDPA_OK;
+    if (xds->struct_size < sizeof(*xds))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "source '%s': udpa_xds_server: struct_size is %zu: begin with "
+                          "UDPA_XDS_SERVER_INIT",
+                          source->name, xds->struct_size);
+    if (!source->address)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "source '%s': xDS servers are dialled: it needs an address",
+                          source->name);
+    udpa_err err = check_text(xds->authority, "an xDS server's authority", true, ret_error);
+    if (err == UDPA_OK)
+        err = check_text(xds->name_space, "an xDS server's name_space", true, ret_error);
+    return err == UDPA_OK ? udpai_prefix_check(udpai_str_from(xds->name_space), ret_error) : err;
+}
+
+static udpa_err
 check_source(const udpa_endpoint_options *options, size_t index, udpa_error **ret_error)
 {
     const udpa_source *source = &options->sources[index];
@@ -89,7 +113,27 @@ check_source(const udpa_endpoint_options *options, size_t index, udpa_error **re
     if (listens && !options->listen_address)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "source '%s' dials, but there is no listen_address", source->name);
-    return UDPA_OK;
+    return check_xds(source, ret_error);
+}
+
+/* ---- who we are ---- */
+
+static udpa_err
+make_info(const udpa_endpoint_options *options, udpai_node_info **ret_info)
+{
+    static const udpai_str features[] = {
+        {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1}};
+    const udpai_node_parts parts = {
+        .id = udpai_str_from(options->node_id),
+        .cluster = udpai_str_from(options->cluster),
+        .region = udpai_str_from(options->region),
+        .zone = udpai_str_from(options->zone),
+        .sub_zone = udpai_str_from(options->sub_zone),
+        .user_agent_name = UDPAI_STR("libudpa"),
+        .features = features,
+        .n_features = UDPAI_ARRAY_LEN(features),
+    };
+    return udpai_node_info_new(ret_info, &parts);
 }
 
 /* ---- sources ---- */
@@ -106,18 +150,63 @@ read_tls(const udpa_tls *tls, udpai_tls_files *ret_files, udpa_error **ret_error
 }
 
 static udpa_err
-make_target(const udpa_source *source, void **ret_target, udpa_error **ret_error)
+make_upstream(const struct plan *plan, const udpa_xds_server *server, udpai_upstream **ret)
+{
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+    udpa_err err = make_info(plan->options, &info);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = err == UDPA_OK ? udpai_node_encode(info) : NULL;
+    if (err != UDPA_OK || !node)
+        return UDPA_ERR_NOMEM;
+    const udpai_upstream_options options = {
+        .is_delta = !server->is_state_of_the_world,
+        .name_space = udpai_str_from(server->name_space),
+        .authority = udpai_str_from(server->authority),
+        .node = udpai_bytes_view(node),
+    };
+    return udpai_upstream_new(ret, &options);
+}
+
+/* What is said on the stream. */
+static udpa_err
+choose_method(const struct plan *plan,
+              const udpa_source *source,
+              udpai_grpc_target_options *options,
+              udpa_error **ret_error)
+{
+    options->method = (udpai_grpc_method){UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL};
+    if (!source->xds)
+        return UDPA_OK;
+    udpai_upstream *upstream = NULL;
+    udpa_err err = make_upstream(plan, source->xds, &upstream);
+    options->method = (udpai_grpc_method){
+        source->xds->is_state_of_the_world ? UDPAI_UPSTREAM_SOTW_PATH : UDPAI_UPSTREAM_DELTA_PATH,
+        udpai_upstream_session_new,
+        upstream,
+    };
+    options->release_context = udpai_upstream_drop;
+    return udpai_fail_code(ret_error, err);
+}
+
+static udpa_err
+make_target(const struct plan *plan,
+            const udpa_source *source,
+            void **ret_target,
+            udpa_error **ret_error)
 {
     udpai_tls_files files = {0};
     udpa_err err = source->tls ? read_tls(source->tls, &files, ret_error) : UDPA_OK;
     if (err != UDPA_OK)
         return err;
-    const udpai_grpc_target_options options = {
+    udpai_grpc_target_options options = {
         .address = source->address,
         .tls = source->tls ? &files : NULL,
         .server_name = source->tls ? source->tls->server_name : NULL,
-        .method = {UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL},
     };
+    err = choose_method(plan, source, &options, ret_error);
+    if (err != UDPA_OK) {
+        udpai_tls_files_done(&files);
+        return err;
+    }
     udpai_grpc_target *target = NULL;
     err = udpai_grpc_target_new(&target, &options, ret_error);
     udpai_tls_files_done(&files);
@@ -132,7 +221,9 @@ plan_source(struct plan *plan, size_t index, udpa_error **ret_error)
     udpai_source_config *config = &plan->sources[index];
     *config = (udpai_source_config){
         .name = udpai_str_from(source->name),
-        .kind = source->address ? UDPAI_SOURCE_UDPA : UDPAI_SOURCE_UDPA_LISTEN,
+        .kind = source->xds       ? UDPAI_SOURCE_XDS
+                : source->address ? UDPAI_SOURCE_UDPA
+                                  : UDPAI_SOURCE_UDPA_LISTEN,
         .peer = udpai_str_from(source->peer),
         .address = udpai_str_from(source->address),
         .stays_connected = true,
@@ -144,7 +235,7 @@ plan_source(struct plan *plan, size_t index, udpa_error **ret_error)
         .continuation = UDPAI_STOP_ON_SUCCESS,
         .on_demand = true,
     };
-    return source->address ? make_target(source, &config->target, ret_error) : UDPA_OK;
+    return source->address ? make_target(plan, source, &config->target, ret_error) : UDPA_OK;
 }
 
 static udpa_err
@@ -188,24 +279,6 @@ plan_listener(struct plan *plan, udpa_error **ret_error)
 }
 
 /* ---- making ---- */
-
-static udpa_err
-make_info(const udpa_endpoint_options *options, udpai_node_info **ret_info)
-{
-    static const udpai_str features[] = {
-        {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1}};
-    const udpai_node_parts parts = {
-        .id = udpai_str_from(options->node_id),
-        .cluster = udpai_str_from(options->cluster),
-        .region = udpai_str_from(options->region),
-        .zone = udpai_str_from(options->zone),
-        .sub_zone = udpai_str_from(options->sub_zone),
-        .user_agent_name = UDPAI_STR("libudpa"),
-        .features = features,
-        .n_features = UDPAI_ARRAY_LEN(features),
-    };
-    return udpai_node_info_new(ret_info, &parts);
-}
 
 static udpa_err
 make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_error **ret_error)

@@ -304,8 +304,8 @@ choose_outlet(udpa_endpoint *endpoint,
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "the endpoint has not just one source: name the one to publish to");
     if (!udpai_node_has_source(endpoint->node, source))
-        return udpai_fail(ret_error, UDPA_ERR_INVAL, "there is no source '%.*s'", (int)source.len,
-                          source.data);
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "there is no source '%.*s' to publish to",
+                          (int)source.len, source.data);
     *ret_outlet = get_outlet(endpoint, source);
     return *ret_outlet ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }

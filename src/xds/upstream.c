@@ -67,6 +67,12 @@ udpai_upstream_free(udpai_upstream *upstream)
     return NULL;
 }
 
+void
+udpai_upstream_drop(void *upstream)
+{
+    udpai_upstream_free(upstream);
+}
+
 /* ---- what is handed up ---- */
 
 void

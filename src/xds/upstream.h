@@ -26,6 +26,12 @@ typedef struct udpai_upstream_options {
     size_t max_held;      /* resources that the server may have us hold */
 } udpai_upstream_options;
 
+/* Of the aggregated service. */
+#define UDPAI_UPSTREAM_DELTA_PATH                                                                  \
+    "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
+#define UDPAI_UPSTREAM_SOTW_PATH                                                                   \
+    "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
+
 /* A server, across streams: what it sent on one need not be sent on the next. The context of its
  * streams, which it outlives. Belongs to the stream thread while there are any. */
 typedef struct udpai_upstream udpai_upstream;
@@ -34,6 +40,8 @@ typedef struct udpai_upstream udpai_upstream;
 udpa_err udpai_upstream_new(udpai_upstream **ret_upstream, const udpai_upstream_options *options);
 udpai_upstream *udpai_upstream_free(udpai_upstream *upstream);
 UDPA_DEFINE_CLEANUP(udpai_upstream, udpai_upstream_free)
+/* The same for those to whom it is a void *. */
+void udpai_upstream_drop(void *upstream);
 
 /* Begins a session on a new stream, whose info->context is the udpai_upstream; reports it opened.
  */

@@ -19,7 +19,7 @@ typedef struct udpai_grpc_method {
     const char *path; /* "/package.Service/Method"; static */
     /* Begins a session on a new stream. */
     udpa_err (*open)(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info);
-    void *context; /* handed to it in the info; outlives the thread */
+    void *context; /* handed to it in the info; outlives the thread, or the target that has it */
 } udpai_grpc_method;
 
 #define UDPAI_UDPA_PATH "/udpa.service.discovery.v1.UdpaDiscoveryService/StreamMessages"
@@ -55,6 +55,9 @@ typedef struct udpai_grpc_target_options {
     const udpai_tls_files *tls; /* NULL: plaintext; else its authorities are required */
     const char *server_name;    /* that the certificate must have; NULL or empty: the host */
     udpai_grpc_method method;
+    /* Called with the method's context when the last reference to the target is dropped; also if
+     * no target can be made. NULL: the context is another's. */
+    void (*release_context)(void *context);
     /* How often an idle connection is tried; 0: UDPAI_KEEPALIVE_MS. Legacy control planes built on
      * grpc-go end connections that do so more often than every 5 minutes, unless told otherwise. */
     uint64_t keepalive_ms;

@@ -14,6 +14,7 @@ struct udpai_grpc_target {
     char *server_name; /* NULL: the host of the address */
     grpc_channel_credentials *credentials;
     udpai_grpc_method method;
+    void (*release_context)(void *context);
     uint64_t keepalive_ms;
 };
 
@@ -72,20 +73,28 @@ copy_texts(udpai_grpc_target *target, const udpai_grpc_target_options *options)
     return is_complete ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
+static void
+release_context(const udpai_grpc_method *method, void (*release)(void *context))
+{
+    if (release)
+        release(method->context);
+}
+
 udpa_err
 udpai_grpc_target_new(udpai_grpc_target **ret_target,
                       const udpai_grpc_target_options *options,
                       udpa_error **ret_error)
 {
     udpa_err err = udpai_dial_address_check(options->address, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    udpai_grpc_target *target = udpai_alloc(sizeof(*target));
-    if (!target)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpai_grpc_target *target = err == UDPA_OK ? udpai_alloc(sizeof(*target)) : NULL;
+    if (!target) {
+        release_context(&options->method, options->release_context);
+        return err == UDPA_OK ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM) : err;
+    }
     grpc_init(); /* until the last reference is dropped */
     atomic_init(&target->refs, 1);
     target->method = options->method;
+    target->release_context = options->release_context;
     target->keepalive_ms = options->keepalive_ms ? options->keepalive_ms : UDPAI_KEEPALIVE_MS;
     err = copy_texts(target, options);
     if (err == UDPA_OK)
@@ -113,6 +122,7 @@ udpai_grpc_target_unref(udpai_grpc_target *target)
         return NULL;
     if (target->credentials)
         grpc_channel_credentials_release(target->credentials);
+    release_context(&target->method, target->release_context);
     udpai_free(target->address);
     udpai_free(target->server_name);
     udpai_free(target);

@@ -111,6 +111,76 @@ test_sources(void **state)
 }
 
 static void
+test_xds_servers(void **state)
+{
+    (void)state;
+    test_pair pair;
+    udpa_xds_server server = UDPA_XDS_SERVER_INIT;
+    pair_begin(&pair);
+    trial anybody = trial_new(UDPA_ERR_INVAL, "authority is required");
+    anybody.options.n_sources = 1;
+    anybody.sources[0].xds = &server;
+    try(&pair, &anybody);
+    server.authority = "mesh";
+    server.name_space = "Com/";
+    trial nowhere = trial_new(UDPA_ERR_INVAL, "'Com/'");
+    nowhere.options.n_sources = 1;
+    nowhere.sources[0].xds = &server;
+    try(&pair, &nowhere);
+    trial dials = trial_new(UDPA_ERR_INVAL, "xDS servers are dialled");
+    dials.options.n_sources = 1;
+    dials.options.listen_address = "127.0.0.1:0";
+    dials.sources[0].xds = &server;
+    dials.sources[0].address = NULL;
+    dials.sources[0].peer = "x";
+    try(&pair, &dials);
+    trial old = trial_new(UDPA_ERR_INVAL, "UDPA_XDS_SERVER_INIT");
+    old.options.n_sources = 1;
+    old.sources[0].xds = &server;
+    server.struct_size = 1;
+    try(&pair, &old);
+    pair_end(&pair);
+}
+
+static void
+ignore_receipt(void *userdata, const udpa_receipt *receipt)
+{
+    (void)userdata;
+    (void)receipt;
+}
+
+/* Nothing would ever say what became of it. */
+static void
+test_nothing_is_published_to_an_xds_server(void **state)
+{
+    (void)state;
+    test_pair pair;
+    pair_begin(&pair);
+    udpa_xds_server server = UDPA_XDS_SERVER_INIT;
+    udpa_source source = UDPA_SOURCE_INIT;
+    udpa_endpoint_options options = UDPA_ENDPOINT_OPTIONS_INIT;
+    server.authority = "mesh";
+    server.name_space = "com.acme";
+    source.name = "mesh";
+    source.address = "127.0.0.1:1";
+    source.xds = &server;
+    options.node_id = "me";
+    options.sources = &source;
+    options.n_sources = 1;
+    assert_ok(udpa_endpoint_new(&pair.client, &pair.loop, &options, NULL));
+    udpa_publish_options publish = UDPA_PUBLISH_OPTIONS_INIT;
+    static const char *const gone[] = {"com.acme/gone"};
+    publish.removed_names = gone;
+    publish.n_removed_names = 1;
+    publish.removed_type_url = "type.googleapis.com/x.Y";
+    publish.receipt = ignore_receipt;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    assert_int_equal(udpa_publish(pair.client, &publish, &error), UDPA_ERR_INVAL);
+    assert_non_null(strstr(udpa_error_message(error), "there is no source 'mesh' to publish to"));
+    pair_end(&pair);
+}
+
+static void
 test_tls_options(void **state)
 {
     (void)state;
@@ -331,10 +401,16 @@ int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_it_is),           cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_tls_options),         cmocka_unit_test(test_listening),
-        cmocka_unit_test(test_source_error),        cmocka_unit_test(test_without_sources),
-        cmocka_unit_test(test_second_source),       cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_who_it_is),
+        cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_xds_servers),
+        cmocka_unit_test(test_nothing_is_published_to_an_xds_server),
+        cmocka_unit_test(test_tls_options),
+        cmocka_unit_test(test_listening),
+        cmocka_unit_test(test_source_error),
+        cmocka_unit_test(test_without_sources),
+        cmocka_unit_test(test_second_source),
+        cmocka_unit_test(test_tls),
         cmocka_unit_test(test_tls_of_another_name),
     };
     certificates_script = argc > 1 ? argv[1] : "make-development-ca";
