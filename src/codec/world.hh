@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two C++ files of the codec share: the schema from the inside. Nothing else is C++, and
- * nothing else may include this. */
+/* What the C++ files of the codec share (all that use libprotobuf by reflection): the schema from
+ * the inside. Nothing else is C++, and nothing else may include this. */
 #ifndef UDPAI_WORLD_HH
 #define UDPAI_WORLD_HH
 
