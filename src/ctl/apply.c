@@ -3,6 +3,7 @@
 #include "ctl/commands.h"
 #include "ctl/input.h"
 #include "ctl/publish.h"
+#include "ctl/validate.h"
 
 udpai_ctl_exit
 udpai_ctl_apply(udpai_ctl *ctl)
@@ -14,6 +15,8 @@ udpai_ctl_apply(udpai_ctl *ctl)
     }
     udpai_ctl_input input;
     udpai_ctl_exit result = udpai_ctl_input_read(&input, options);
+    if (result == UDPAI_CTL_GOOD && options->validates)
+        result = udpai_ctl_validate_input(&input);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_connect(ctl);
     if (result == UDPAI_CTL_GOOD)

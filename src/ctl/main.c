@@ -12,7 +12,7 @@ static const struct command {
     udpai_ctl_command_fn run;
 } commands[] = {
     {"apply", udpai_ctl_apply}, {"delete", udpai_ctl_delete}, {"get", udpai_ctl_get},
-    {"watch", udpai_ctl_watch}, {"status", udpai_ctl_status},
+    {"watch", udpai_ctl_watch}, {"status", udpai_ctl_status}, {"validate", udpai_ctl_validate},
 };
 
 static udpai_ctl_command_fn

@@ -27,12 +27,14 @@ enum {
     DESCRIPTORS,
     TIMEOUT,
     NODE_ID,
+    VALIDATE,
 };
 
 static const struct argp_option known_options[] = {
     {NULL, 0, NULL, 0, "What to do:", 1},
     {"filename", 'f', "FILE", 0,
-     "apply, delete: resources of this file, or of the files of this directory; - is standard "
+     "apply, delete, validate: resources of this file, or of the files of this directory; - is "
+     "standard "
      "input, as YAML or JSON; may be given again",
      1},
     {"output", 'o', "FORMAT", 0, "get, watch, status: table (default), yaml, json, or name", 1},
@@ -40,6 +42,7 @@ static const struct argp_option known_options[] = {
      "Namespace of names that have none (default local); get and watch without names: this "
      "namespace alone (default all)",
      1},
+    {"validate", VALIDATE, NULL, 0, "apply: publish nothing if 'validate' would find a mistake", 1},
     {NULL, 0, NULL, 0, "Whom to talk to:", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
@@ -95,6 +98,7 @@ static const char doc[] =
     "  get [TYPE [NAME...]]       show resources; without a type, all\n"
     "  watch [TYPE [NAME...]]     show changes as they come\n"
     "  status [sources|sessions]  what the node has, from whom, and for whom\n"
+    "  validate FILE...           check resources against their types; asks no node\n"
     "\v"
     "Exit status: 0 good; 1 refused, or not found; 2 a mistake in the command line or a file; 3 no "
     "connection; 4 no answer in time.";
@@ -142,8 +146,9 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
         const char *command;
         bool files, format, name_space;
     } commands[] = {
-        {"apply", true, false, true}, {"delete", true, false, true},  {"get", false, true, true},
-        {"watch", false, true, true}, {"status", false, true, false},
+        {"apply", true, false, true},   {"delete", true, false, true},
+        {"get", false, true, true},     {"watch", false, true, true},
+        {"status", false, true, false}, {"validate", true, false, true},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -156,6 +161,8 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
                        given->command);
         if (given->name_space && !commands[i].name_space)
             argp_error(state, "-n %s: %s is of no namespace", given->name_space, given->command);
+        if (given->validates && strcmp(given->command, "apply") != 0)
+            argp_error(state, "--validate: %s publishes nothing", given->command);
     }
 }
 
@@ -178,7 +185,7 @@ static void
 check(const udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
-        argp_error(state, "say what to do: apply, delete, get, watch, or status");
+        argp_error(state, "say what to do: apply, delete, get, watch, status, or validate");
     if (!given->certificate != !given->key)
         argp_error(state, "--cert and --key go together");
     if ((given->certificate || given->server_name) && !given->ca)
@@ -200,6 +207,9 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case NODE_ID:
         given->node_id = argument;
+        return 0;
+    case VALIDATE:
+        given->validates = true;
         return 0;
     case 'n':
         given->name_space = argument;

@@ -29,6 +29,7 @@ typedef struct udpai_ctl_options {
     const char *descriptors;
     const char *node_id;
     const char *name_space; /* as given */
+    bool validates;
     uint64_t timeout_ms;
     udpai_ctl_format format;
     const char *format_name; /* as given */

@@ -442,6 +442,21 @@ check_audiences(struct check *check)
 }
 
 static void
+check_validation(struct check *check)
+{
+    const Udpa__Config__V1__Validation *validation = check->message->validation;
+    char path[PATH_MAX_LEN], list[PATH_MAX_LEN];
+    for (size_t i = 0; validation && i < validation->n_types; i++) {
+        const Udpa__Config__V1__TypeValidation *of = validation->types[i];
+        udpai_path_item(path, "validation.types", i);
+        udpai_path_field(list, path, "types");
+        check_type_list(check, list, of->types, of->n_types);
+        if (of->n_types == 0)
+            require(check, path, "types", "");
+    }
+}
+
+static void
 check_store(struct check *check)
 {
     const Udpa__Config__V1__Store *store = check->message->store;
@@ -476,6 +491,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_names(&check);
     check_audiences(&check);
     check_store(&check);
+    check_validation(&check);
     if (limits) {
         check_message_size(&check, "max_message_bytes_from_clients",
                            limits->max_message_bytes_from_clients);

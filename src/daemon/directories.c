@@ -92,7 +92,7 @@ find_namespaces(const udpai_plan *plan, udpai_str source, prefixes *ret)
 static udpa_err
 open_one(udpai_directories *all,
          uv_loop_t *loop,
-         udpai_schema *schema,
+         const udpai_file_types *types,
          const udpai_plan *plan,
          size_t index,
          udpa_error **ret_error)
@@ -110,7 +110,8 @@ open_one(udpai_directories *all,
         .default_namespace = directory->name_space,
         .namespaces = namespaces.items,
         .n_namespaces = namespaces.n,
-        .schema = schema,
+        .schema = types->schema,
+        .policy = types->policy,
     };
     const udpai_file_origin_ops ops = {on_changed, on_problems_changed, self};
     if (err == UDPA_OK)
@@ -148,7 +149,7 @@ udpa_err
 udpai_directories_open(udpai_directories **ret_directories,
                        uv_loop_t *loop,
                        udpa_endpoint *endpoint,
-                       udpai_schema *schema,
+                       const udpai_file_types *types,
                        const udpai_plan *plan,
                        udpa_error **ret_error)
 {
@@ -160,7 +161,7 @@ udpai_directories_open(udpai_directories **ret_directories,
     all->n_open = 1;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < n && err == UDPA_OK; i++)
-        err = open_one(all, loop, schema, plan, i, ret_error);
+        err = open_one(all, loop, types, plan, i, ret_error);
     if (err == UDPA_OK)
         *ret_directories = all;
     else

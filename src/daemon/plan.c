@@ -405,6 +405,8 @@ udpai_plan_make(udpai_plan *plan,
     if (err == UDPA_OK)
         err = udpai_plan_xds(plan);
     if (err == UDPA_OK)
+        err = udpai_plan_validation(plan);
+    if (err == UDPA_OK)
         err = plan_sockets(plan, options);
     if (err == UDPA_OK)
         err = plan_sources(plan, options, ret_error);

@@ -5,6 +5,7 @@
 #define UDPAI_PLAN_H
 
 #include "base/vector.h"
+#include "codec/policy.h"
 #include "daemon/bootstrap.h"
 #include "daemon/options.h"
 #include "endpoint/endpoint.h"
@@ -45,6 +46,8 @@ typedef struct udpai_plan {
     const char *const *secret_types;
     size_t n_secret_types;
     udpa_log_level log_level;
+    udpai_policy policy; /* without its validator */
+    bool validates;      /* anything at all */
 } udpai_plan;
 
 /* Takes the bootstrap over, and reads the files of certificates. To be followed by

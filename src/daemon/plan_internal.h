@@ -26,6 +26,9 @@ udpa_err udpai_plan_xds_source(udpai_plan *plan,
                                udpai_source_config *source,
                                udpa_error **ret_error);
 
+/* plan_validation.c */
+udpa_err udpai_plan_validation(udpai_plan *plan);
+
 /* plan_xds.c: when the node and plan->xds_namespace are known. */
 udpa_err udpai_plan_xds(udpai_plan *plan);
 

@@ -13,6 +13,8 @@
 typedef struct server {
     const udpai_plan *plan;
     udpai_schema *schema;
+    udpai_validator *validator; /* NULL: nothing is validated */
+    udpai_policy policy;
     uv_loop_t loop;
     udpa_endpoint *endpoint;
     udpai_directories *directories;
@@ -47,6 +49,35 @@ server_done(server *self)
         udpai_server_tls_unref(self->tls.items[i]);
     udpai_vector_done(&self->tls);
     udpai_vector_done(&self->ports);
+    udpai_validator_unref(self->validator);
+}
+
+/* ---- validation ---- */
+
+static bool
+wants(void *userdata, const udpa_resource *resource)
+{
+    const server *self = userdata;
+    return udpai_policy_wants(&self->policy, udpai_resource_type_url(resource));
+}
+
+static udpa_err
+inspect(void *userdata, const udpa_resource *resource, udpa_error **ret_error)
+{
+    const server *self = userdata;
+    return udpai_policy_check(&self->policy, resource, udpai_wall_us(), ret_error);
+}
+
+static udpa_err
+prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error **ret_error)
+{
+    if (!self->plan->validates)
+        return UDPA_OK;
+    udpa_err err = udpai_validator_new(&self->validator, self->schema, ret_error);
+    self->policy = self->plan->policy;
+    self->policy.validator = self->validator;
+    settings->inspector = (udpai_inspector){wants, inspect, self};
+    return err;
 }
 
 /* ---- certificates ---- */
@@ -175,14 +206,18 @@ static udpa_err
 begin(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
-    udpa_err err = udpai_endpoint_new(&self->endpoint, &self->loop, &plan->settings, ret_error);
+    udpai_endpoint_settings settings = plan->settings;
+    udpa_err err = prepare_validation(self, &settings, ret_error);
+    const udpai_file_types types = {self->schema, self->validator ? &self->policy : NULL};
+    if (err == UDPA_OK)
+        err = udpai_endpoint_new(&self->endpoint, &self->loop, &settings, ret_error);
     if (err == UDPA_OK)
         err = udpai_directories_expect(self->endpoint, plan, ret_error);
     if (err == UDPA_OK)
         err = restore(self, ret_error);
     if (err == UDPA_OK)
-        err = udpai_directories_open(&self->directories, &self->loop, self->endpoint, self->schema,
-                                     plan, ret_error);
+        err = udpai_directories_open(&self->directories, &self->loop, self->endpoint, &types, plan,
+                                     ret_error);
     for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
         err = listen_on(self, &plan->sockets.items[i], ret_error);
     if (err == UDPA_OK)

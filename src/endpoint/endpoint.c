@@ -37,6 +37,18 @@ udpai_endpoint_touch(udpa_endpoint *endpoint)
     udpai_loop_wheel_arm(endpoint->wheel);
 }
 
+void
+udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
+{
+    if (endpoint->is_closing) {
+        udpai_report_free(report);
+        return;
+    }
+    if (endpoint->status)
+        udpai_own_status_report(endpoint->status, report);
+    udpai_node_report(endpoint->node, report);
+}
+
 static void
 take_reports(void *userdata, udpai_list *messages)
 {
@@ -45,13 +57,8 @@ take_reports(void *userdata, udpai_list *messages)
     udpai_list *at;
     while ((at = udpai_list_pop(messages))) {
         udpai_report *report = UDPAI_LIST_ENTRY(at, udpai_report, node);
-        if (endpoint->is_closing) {
-            udpai_report_free(report);
-            continue;
-        }
-        if (endpoint->status)
-            udpai_own_status_report(endpoint->status, report);
-        udpai_node_report(endpoint->node, report);
+        if (endpoint->is_closing || !udpai_inspection_hold(endpoint->inspection, report))
+            udpai_endpoint_take_report(endpoint, report);
     }
     run(endpoint);
 }
@@ -106,6 +113,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_publications_end(endpoint);
     udpai_subscriptions_free(endpoint);
     udpai_own_status_free(endpoint->status);
+    udpai_inspection_free(endpoint->inspection);
     endpoint->node = udpai_node_free(endpoint->node);
     udpai_timer_cancel(&endpoint->soon);
     udpai_list left;
@@ -119,6 +127,21 @@ tear_down(udpa_endpoint *endpoint)
     if (endpoint->wheel)
         udpai_loop_wheel_close(endpoint->wheel);
     uv_timer_start(&endpoint->ending, on_ending, 0, 0);
+}
+
+/* What is being inspected is waited for: it has the report. */
+static void
+tear_down_if_idle(udpa_endpoint *endpoint)
+{
+    if (endpoint->is_stopped && !udpai_inspection_is_busy(endpoint->inspection))
+        tear_down(endpoint);
+}
+
+void
+udpai_endpoint_inspected(udpa_endpoint *endpoint)
+{
+    run(endpoint);
+    tear_down_if_idle(endpoint);
 }
 
 void
@@ -136,22 +159,19 @@ static void
 take_events(void *userdata, udpai_list *messages)
 {
     udpa_endpoint *endpoint = userdata;
-    bool has_stopped = false;
     udpai_loop_wheel_advance(endpoint->wheel);
     udpai_list *at;
     while ((at = udpai_list_pop(messages))) {
         udpai_endpoint_event *event = UDPAI_LIST_ENTRY(at, udpai_endpoint_event, node);
         if (event->is_stop) {
-            has_stopped = true;
+            endpoint->is_closing = endpoint->is_stopped = true;
             continue;
         }
         udpai_node_committed(endpoint->node, event->ticket, event->result);
         udpai_free(event);
     }
-    if (has_stopped)
-        tear_down(endpoint);
-    else
-        run(endpoint);
+    run(endpoint);
+    tear_down_if_idle(endpoint);
 }
 
 /* On the engine's thread. Without memory for the message the receipt is not sent, and the publisher
@@ -320,6 +340,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
     udpa_err err = make_loop_side(endpoint, settings, ret_error);
     if (err == UDPA_OK && settings->serves_status)
         err = udpai_own_status_new(&endpoint->status, endpoint, settings);
+    if (err == UDPA_OK && settings->inspector.inspect)
+        err = udpai_inspection_new(&endpoint->inspection, endpoint, &settings->inspector);
     if (err == UDPA_OK)
         err = make_stream_side(endpoint, settings, ret_error);
     if (err != UDPA_OK) {

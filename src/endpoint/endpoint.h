@@ -13,6 +13,15 @@
 #include "loop/loop_wheel.h"
 #include "transport/grpc/stream_thread.h"
 
+/* Looks at what peers publish before the node judges it. */
+typedef struct udpai_inspector {
+    /* Shall it be looked at? On any thread; cheap. */
+    bool (*wants)(void *userdata, const udpa_resource *resource);
+    /* An error refuses the resource. On threads of libuv's pool, several at once. */
+    udpa_err (*inspect)(void *userdata, const udpa_resource *resource, udpa_error **ret_error);
+    void *userdata; /* outlives the endpoint */
+} udpai_inspector;
+
 /* Everything borrowed for the call, except what methods refer to. */
 typedef struct udpai_endpoint_settings {
     udpai_node_config node; /* is_durable: an engine will be attached */
@@ -26,6 +35,7 @@ typedef struct udpai_endpoint_settings {
     const char *version;
     udpai_acl_publish_fn may_publish; /* NULL: open */
     void *userdata;                   /* of may_publish */
+    udpai_inspector inspector;        /* without inspect(): none */
 } udpai_endpoint_settings;
 
 /* The settings of a node without any sources, with every limit and time at its default. */

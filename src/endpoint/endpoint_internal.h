@@ -8,6 +8,7 @@
 #include "loop/loop_inbox.h"
 
 typedef struct udpai_own_status udpai_own_status;
+typedef struct udpai_inspection udpai_inspection;
 
 /* What the engine's thread and the stream thread say besides reports. */
 typedef struct udpai_endpoint_event {
@@ -29,16 +30,36 @@ struct udpa_endpoint {
     udpai_stream_thread *streams;
     udpai_listener *listener; /* of the library */
     udpai_durable_engine *engine;
-    udpai_own_status *status; /* NULL: not served */
-    udpai_list outlets;       /* udpai_outlet: what is published, by source */
-    udpai_list subscriptions; /* udpa_subscription */
+    udpai_own_status *status;     /* NULL: not served */
+    udpai_inspection *inspection; /* NULL: nothing is inspected */
+    udpai_list outlets;           /* udpai_outlet: what is published, by source */
+    udpai_list subscriptions;     /* udpa_subscription */
     udpai_acl_publish_fn may_publish;
     void *acl_userdata;
     uint64_t random;
-    bool is_closing;
+    bool is_closing, is_stopped; /* is_stopped: the stream thread has ended */
     void (*closed)(void *userdata);
     void *closed_userdata;
 };
+
+/* ---- endpoint.c ---- */
+
+/* A report of the stream side, for whom it concerns; frees it. */
+void udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report);
+/* An inspection has ended: do what there is to do then. May free the inspection. */
+void udpai_endpoint_inspected(udpa_endpoint *endpoint);
+
+/* ---- inspection.c ---- */
+
+udpa_err udpai_inspection_new(udpai_inspection **ret_inspection,
+                              udpa_endpoint *endpoint,
+                              const udpai_inspector *inspector);
+/* While it is not busy. */
+void udpai_inspection_free(udpai_inspection *inspection);
+/* Is something on the pool? */
+bool udpai_inspection_is_busy(const udpai_inspection *inspection);
+/* True: the report waits, and is taken later. NULL holds nothing. */
+bool udpai_inspection_hold(udpai_inspection *inspection, udpai_report *report);
 
 /* ---- status.c ---- */
 

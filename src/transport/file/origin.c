@@ -103,6 +103,7 @@ copy_options(udpai_file_origin *self,
     set_numbers(self, options);
     self->rules.root = self->root;
     self->rules.schema = self->schema;
+    self->rules.policy = options->policy;
     self->rules.namespaces = self->namespaces;
     self->rules.n_namespaces = options->n_namespaces;
     udpai_file_scan_init(&self->scan, &self->rules);

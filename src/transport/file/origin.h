@@ -10,6 +10,7 @@
 
 #include <uv.h>
 
+#include "codec/policy.h"
 #include "codec/schema.h"
 #include "federation/node.h"
 
@@ -30,7 +31,8 @@ typedef struct udpai_file_origin_options {
     udpai_str default_namespace; /* of names without one */
     const udpai_str *namespaces; /* prefixes that names must be in; none: any name may be here */
     size_t n_namespaces;
-    udpai_schema *schema; /* a reference is taken */
+    udpai_schema *schema;       /* a reference is taken */
+    const udpai_policy *policy; /* what is validated; borrowed for good; NULL: nothing */
     size_t max_file_size, max_files, max_resources;
     /* Files are read when nothing has changed for so long, or after the longest delay. */
     uint64_t quiet_ms, delay_max_ms;

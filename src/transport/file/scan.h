@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/vector.h"
+#include "codec/policy.h"
 #include "codec/resource_file.h"
 #include "model/digest.h"
 
@@ -21,6 +22,7 @@ typedef struct udpai_file_rules {
     const udpai_str *namespaces; /* prefixes that names must be in; none: any name may be here */
     size_t n_namespaces;
     size_t max_file_size, max_files, max_resources;
+    const udpai_policy *policy; /* what is validated; NULL: nothing */
 } udpai_file_rules;
 
 /* What tells that a file is another than before, without reading it. */

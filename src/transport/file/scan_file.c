@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "codec/place.h"
 #include "loop/clock.h"
 #include "model/name.h"
 #include "model/resource.h"
@@ -198,6 +199,23 @@ check_namespaces(const udpai_file_rules *rules,
     return UDPA_OK;
 }
 
+static udpa_err
+check_policy(const udpai_file_rules *rules,
+             const udpai_scanned_file *file,
+             const udpai_resource_list *list,
+             udpa_error **ret_error)
+{
+    for (size_t i = 0; rules->policy && i < list->n; i++) {
+        const udpai_file_resource *item = &list->items[i];
+        const udpai_place place = {file->path, item->line, item->column, {NULL, 0}};
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        udpa_err err = udpai_policy_check(rules->policy, item->resource, udpai_wall_us(), &error);
+        if (err != UDPA_OK)
+            return udpai_fail_at(ret_error, err, &place, "%s", udpa_error_message(error));
+    }
+    return UDPA_OK;
+}
+
 static bool
 fits(const udpai_file_scan *scan, const udpai_scanned_file *file, size_t n)
 {
@@ -243,6 +261,8 @@ parse(const udpai_file_scan *scan,
     udpa_err err = udpai_resource_file_read(scan->rules.schema, &input, &list, ret_error);
     if (err == UDPA_OK)
         err = check_namespaces(&scan->rules, file, &list, ret_error);
+    if (err == UDPA_OK)
+        err = check_policy(&scan->rules, file, &list, ret_error);
     if (err == UDPA_OK)
         err = check_room(scan, file, &list, ret_error);
     if (err == UDPA_OK)

@@ -261,6 +261,20 @@ audiences_can_be_told_apart(void **state)
 }
 
 static void
+validation_names_its_types(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "validation:\n"
+                              "  checks: [RULES]\n"
+                              "  types:\n"
+                              "    - {types: [a.B, ''], checks: [PARSE]}\n"
+                              "    - {checks: [UNKNOWN_FIELDS]}\n");
+    bootstrap_test_assert_mistakes(test,
+                                   "test.yaml:4:21: validation.types[0].types[1]: is required\n"
+                                   "test.yaml:5:7: validation.types[1].types: is required\n");
+}
+
+static void
 messages_have_room(void **state)
 {
     bootstrap_test *test = *state;
@@ -418,6 +432,7 @@ main(void)
         CASE(names_are_valid_and_not_reserved),
         CASE(audiences_can_be_told_apart),
         CASE(messages_have_room),
+        CASE(validation_names_its_types),
         CASE(times_are_long_enough_for_what_they_are_for),
         CASE(times_stand_in_their_order),
         CASE(shortest_times_are_taken),

@@ -191,6 +191,43 @@ audiences_are_taken_over(void **state)
 }
 
 static void
+validation_is_off_unless_asked_for(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "validation: {types: [{types: [a.B]}]}");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_false(plan.validates);
+    assert_false(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.B")));
+    udpai_plan_done(&plan);
+}
+
+static void
+validation_is_by_type(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "validation:\n"
+                              "  checks: [RULES]\n"
+                              "  refuse_unknown_types: true\n"
+                              "  types:\n"
+                              "    - {types: [a.B, x/a.C], checks: [UNKNOWN_FIELDS]}\n"
+                              "    - {types: [a.D]}\n");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_true(plan.validates);
+    assert_int_equal(plan.policy.others.checks, UDPAI_CHECK_PARSE | UDPAI_CHECK_RULES);
+    assert_true(plan.policy.others.refuse_unknown_types);
+    assert_int_equal(plan.policy.n_types, 3);
+    assert_int_equal(plan.policy.types[1].validation.checks,
+                     UDPAI_CHECK_PARSE | UDPAI_CHECK_UNKNOWN_FIELDS);
+    assert_true(plan.policy.types[1].validation.refuse_unknown_types);
+    assert_true(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.C")));
+    assert_false(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.D")));
+    assert_true(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.E")));
+    udpai_plan_done(&plan);
+}
+
+static void
 certificates_that_are_not_there_are_named(void **state)
 {
     bootstrap_test *test = *state;
@@ -229,6 +266,8 @@ main(void)
         CASE(sources_and_providers_are_taken_over),
         CASE(an_xds_server_is_a_source),
         CASE(audiences_are_taken_over),
+        CASE(validation_is_off_unless_asked_for),
+        CASE(validation_is_by_type),
         CASE(certificates_that_are_not_there_are_named),
         CASE(loopback_is_told_from_the_rest),
     };

@@ -120,6 +120,7 @@ pair_serve_node(test_pair *pair)
     settings.info = info;
     settings.serves_status = true;
     settings.version = "1.2.3";
+    settings.inspector = pair->inspector;
     assert_ok(udpai_endpoint_new(&pair->server, &pair->loop, &settings, NULL));
     assert_ok(udpai_stream_thread_listen(udpai_endpoint_streams(pair->server), "127.0.0.1:0", NULL,
                                          &listener, NULL));

@@ -9,6 +9,7 @@
 #include <udpa/publish.h>
 #include <udpa/subscribe.h>
 
+#include "endpoint/endpoint.h"
 #include "tests/harness/resources.h"
 
 #define PAIR_PATIENCE_MS 10000 /* after so long something will not happen any more */
@@ -22,6 +23,7 @@ typedef struct test_pair {
     udpa_endpoint *server, *client; /* node ids "server" and "client" */
     int port;                       /* of the server */
     unsigned n_closed;
+    udpai_inspector inspector; /* of pair_serve_node(); zeroes: none */
 } test_pair;
 
 /* What a subscription was told, and how it answers. */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codec/policy.h"
+
+#include "model/type_url.h"
+
+static const udpai_validation *
+find(const udpai_policy *policy, udpai_str type_url)
+{
+    udpai_str name = udpai_type_url_name(type_url);
+    for (size_t i = 0; i < policy->n_types; i++)
+        if (udpai_str_eq(udpai_type_url_name(policy->types[i].type_url), name))
+            return &policy->types[i].validation;
+    return &policy->others;
+}
+
+bool
+udpai_policy_wants(const udpai_policy *policy, udpai_str type_url)
+{
+    const udpai_validation *validation = find(policy, type_url);
+    return validation->checks || validation->refuse_unknown_types;
+}
+
+udpa_err
+udpai_policy_check(const udpai_policy *policy,
+                   const udpa_resource *resource,
+                   int64_t now_us,
+                   udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_str type_url = udpai_resource_type_url(resource);
+    udpai_validation validation = *find(policy, type_url);
+    validation.now_us = now_us;
+    udpa_err err = udpai_validate_first(policy->validator, type_url, udpai_resource_value(resource),
+                                        &validation, &error);
+    if (err == UDPA_OK)
+        return UDPA_OK;
+    return udpai_fail(ret_error, err, "'%s': %s", udpa_resource_name(resource),
+                      udpa_error_message(error));
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* validate: files are read and checked against their types' descriptors; no node is asked. */
+#include "ctl/validate.h"
+
+#include <stdio.h>
+
+#include "codec/validate.h"
+#include "ctl/commands.h"
+#include "ctl/names.h"
+#include "loop/clock.h"
+#include "model/resource.h"
+
+/* Of one resource. */
+struct told {
+    const char *place;
+    const udpa_resource *resource;
+};
+
+static void
+tell(void *userdata, const char *path, const char *reason)
+{
+    const struct told *of = userdata;
+    udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(of->resource));
+    fprintf(stderr, "%s: %.*s '%s': %s%s%s\n", of->place, (int)kind.len, kind.data,
+            udpa_resource_name(of->resource), path, *path ? ": " : "", reason);
+}
+
+udpai_ctl_exit
+udpai_ctl_validate_input(const udpai_ctl_input *input)
+{
+    UDPA_AUTO(udpai_validator_unref) udpai_validator *validator = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    const udpai_validation validation = {
+        .checks = UDPAI_CHECK_UNKNOWN_FIELDS | UDPAI_CHECK_RULES,
+        .refuse_unknown_types = true,
+        .now_us = udpai_wall_us(),
+    };
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    if (udpai_validator_new(&validator, input->schema, &error) != UDPA_OK) {
+        udpai_ctl_complain_of(error);
+        return UDPAI_CTL_REFUSED;
+    }
+    for (size_t i = 0; i < input->resources.n; i++) {
+        const udpa_resource *resource = input->resources.items[i];
+        struct told of = {input->places.items[i], resource};
+        udpa_err err = udpai_validate(validator, udpai_resource_type_url(resource),
+                                      udpai_resource_value(resource), &validation, tell, &of);
+        if (err != UDPA_OK && err != UDPA_ERR_INVAL)
+            tell(&of, "", udpa_err_text(err));
+        if (err != UDPA_OK)
+            result = UDPAI_CTL_MISTAKE;
+    }
+    return result;
+}
+
+/* Files may stand behind -f or behind the command. */
+static udpai_ctl_exit
+read_all(udpai_ctl_input *input, const udpai_ctl_options *options)
+{
+    udpai_ctl_options all = *options;
+    memset(&all.files, 0, sizeof(all.files));
+    udpai_ctl_exit result = UDPAI_CTL_REFUSED;
+    bool is_good = udpai_vector_reserve(&all.files, options->files.n + options->arguments.n);
+    for (size_t i = 0; is_good && i < options->files.n; i++)
+        all.files.items[all.files.n++] = options->files.items[i];
+    for (size_t i = 0; is_good && i < options->arguments.n; i++)
+        all.files.items[all.files.n++] = options->arguments.items[i];
+    if (is_good)
+        result = udpai_ctl_input_read(input, &all);
+    else
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    udpai_vector_done(&all.files);
+    return result;
+}
+
+udpai_ctl_exit
+udpai_ctl_validate(udpai_ctl *ctl)
+{
+    const udpai_ctl_options *options = ctl->options;
+    udpai_ctl_input input = {0};
+    if (!options->arguments.n && !options->files.n) {
+        udpai_ctl_complain("validate takes files: udpactl validate FILE... (- is standard input)");
+        return UDPAI_CTL_MISTAKE;
+    }
+    udpai_ctl_exit result = read_all(&input, options);
+    if (result == UDPAI_CTL_GOOD)
+        result = udpai_ctl_validate_input(&input);
+    if (result == UDPAI_CTL_GOOD)
+        printf("%zu resource%s, no mistakes found\n", input.resources.n,
+               input.resources.n == 1 ? "" : "s");
+    udpai_ctl_input_done(&input);
+    return result;
+}

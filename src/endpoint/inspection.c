@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the stream thread and the node: publications that an inspector wants to see wait here
+ * while it looks at them on libuv's pool, and with each all that its session says behind it, so
+ * that the order stays. Other sessions are not held up.
+ *
+ * What waits is bounded by what sessions hand up unjudged. A publication under inspection is the
+ * pool's; all else here is the loop's. */
+#include "endpoint/endpoint_internal.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+
+/* Files and names are looked up on the pool, too: some of its threads stay free for that. */
+#define AT_ONCE 2
+
+/* A session whose first report is being inspected, or waits to be. */
+typedef struct held_session {
+    udpai_list node; /* in `waiting`, while it waits */
+    udpai_inspection *owner;
+    uint64_t session;
+    udpai_list reports;
+    udpai_publication *publication; /* of the first report, for the pool */
+    uv_work_t work;
+} held_session;
+
+struct udpai_inspection {
+    udpa_endpoint *endpoint;
+    udpai_inspector inspector;
+    udpai_map held; /* held_session */
+    udpai_list waiting;
+    size_t n_working;
+};
+
+static udpai_str
+key_of(const void *item)
+{
+    const held_session *held = item;
+    return (udpai_str){(const char *)&held->session, sizeof(held->session)};
+}
+
+udpa_err
+udpai_inspection_new(udpai_inspection **ret_inspection,
+                     udpa_endpoint *endpoint,
+                     const udpai_inspector *inspector)
+{
+    udpai_inspection *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    self->endpoint = endpoint;
+    self->inspector = *inspector;
+    udpai_map_init(&self->held, key_of);
+    udpai_list_init(&self->waiting);
+    *ret_inspection = self;
+    return UDPA_OK;
+}
+
+static void
+free_held(held_session *held)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(&held->reports)))
+        udpai_report_free(UDPAI_LIST_ENTRY(at, udpai_report, node));
+    udpai_list_remove(&held->node);
+    udpai_free(held);
+}
+
+void
+udpai_inspection_free(udpai_inspection *self)
+{
+    if (!self)
+        return;
+    size_t at = 0;
+    held_session *held;
+    while ((held = udpai_map_next(&self->held, &at)))
+        free_held(held);
+    udpai_map_done(&self->held);
+    udpai_free(self);
+}
+
+bool
+udpai_inspection_is_busy(const udpai_inspection *self)
+{
+    return self && self->n_working > 0;
+}
+
+/* ---- inspecting ---- */
+
+static bool
+is_to_be_seen(const udpai_inspection *self, const udpai_publication_entry *entry)
+{
+    return !entry->error && !entry->is_refresh &&
+           self->inspector.wants(self->inspector.userdata, entry->resource);
+}
+
+static bool
+wants(const udpai_inspection *self, const udpai_report *report)
+{
+    if (report->kind != UDPAI_REPORT_PUBLICATION)
+        return false;
+    for (size_t i = 0; i < report->publication->entries.n; i++)
+        if (is_to_be_seen(self, &report->publication->entries.items[i]))
+            return true;
+    return false;
+}
+
+static udpai_report *
+first_report(const held_session *held)
+{
+    return UDPAI_LIST_ENTRY(held->reports.next, udpai_report, node);
+}
+
+/* The pool's. */
+static void
+on_work(uv_work_t *work)
+{
+    const held_session *held = UDPAI_CONTAINER_OF(work, held_session, work);
+    const udpai_inspection *self = held->owner;
+    udpai_publication *publication = held->publication;
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        udpai_publication_entry *entry = &publication->entries.items[i];
+        udpa_error *error = NULL;
+        if (!is_to_be_seen(self, entry))
+            continue;
+        udpa_err err = self->inspector.inspect(self->inspector.userdata, entry->resource, &error);
+        if (err != UDPA_OK)
+            udpai_publication_refuse(
+                &entry->error, error ? error : udpa_error_new(err, NULL, "%s", "out of memory"));
+    }
+}
+
+static void on_worked(uv_work_t *work, int status);
+
+static void
+begin_waiting(udpai_inspection *self)
+{
+    while (self->n_working < AT_ONCE && !udpai_list_empty(&self->waiting)) {
+        held_session *held = UDPAI_LIST_ENTRY(udpai_list_pop(&self->waiting), held_session, node);
+        held->publication = first_report(held)->publication;
+        self->n_working++;
+        if (uv_queue_work(self->endpoint->loop, &held->work, on_work, on_worked) != 0)
+            abort(); /* it fails for a missing callback alone */
+    }
+}
+
+/* Tells what needs not wait any more; the session is freed if nothing is left. */
+static void
+let_go(udpai_inspection *self, held_session *held)
+{
+    udpai_list *at = udpai_list_pop(&held->reports);
+    while (at) {
+        udpai_endpoint_take_report(self->endpoint, UDPAI_LIST_ENTRY(at, udpai_report, node));
+        if (udpai_list_empty(&held->reports) || wants(self, first_report(held)))
+            break;
+        at = udpai_list_pop(&held->reports);
+    }
+    if (!udpai_list_empty(&held->reports)) {
+        udpai_list_append(&self->waiting, &held->node);
+        return;
+    }
+    udpai_map_remove(&self->held, key_of(held));
+    free_held(held);
+}
+
+static void
+on_worked(uv_work_t *work, int status)
+{
+    held_session *held = UDPAI_CONTAINER_OF(work, held_session, work);
+    udpai_inspection *self = held->owner;
+    udpa_endpoint *endpoint = self->endpoint;
+    (void)status;
+    self->n_working--;
+    if (!endpoint->is_closing) {
+        udpai_loop_wheel_advance(endpoint->wheel);
+        let_go(self, held);
+        if (!endpoint->is_closing)
+            begin_waiting(self);
+    }
+    udpai_endpoint_inspected(endpoint);
+}
+
+/* ---- taking in ---- */
+
+static held_session *
+hold(udpai_inspection *self, uint64_t session)
+{
+    held_session *held = udpai_alloc(sizeof(*held));
+    if (!held)
+        return NULL;
+    held->owner = self;
+    held->session = session;
+    udpai_list_init(&held->node);
+    udpai_list_init(&held->reports);
+    if (udpai_map_add(&self->held, held))
+        return held;
+    udpai_free(held);
+    return NULL;
+}
+
+bool
+udpai_inspection_hold(udpai_inspection *self, udpai_report *report)
+{
+    if (!self)
+        return false;
+    const held_session wanted = {.session = report->session};
+    held_session *held = udpai_map_get(&self->held, key_of(&wanted));
+    if (!held) {
+        if (!wants(self, report))
+            return false;
+        held = hold(self, report->session);
+        if (!held) {
+            udpai_publication_refuse_all(report->publication, UDPA_ERR_NOMEM, "out of memory");
+            return false;
+        }
+        udpai_list_append(&self->waiting, &held->node);
+    }
+    udpai_list_append(&held->reports, &report->node);
+    begin_waiting(self);
+    return true;
+}
