@@ -456,6 +456,52 @@ check_validation(struct check *check)
     }
 }
 
+/* Payloads of secrets are never written unencrypted. */
+static bool
+is_secret(const struct check *check, const char *type)
+{
+    const Udpa__Config__V1__Store *store = check->message->store;
+    for (size_t i = 0; store && i < store->n_secret_types; i++)
+        if (strcmp(short_type(store->secret_types[i]), short_type(type)) == 0)
+            return true;
+    return strcmp(short_type(type), "envoy.extensions.transport_sockets.tls.v3.Secret") == 0;
+}
+
+static void
+check_written_type(struct check *check, const char *list, char *const *types, size_t index)
+{
+    char path[PATH_MAX_LEN];
+    udpai_path_item(path, list, index);
+    if (is_secret(check, types[index]))
+        udpai_findings_mistake(check->findings, path,
+                               "secrets are not written into files, which are not encrypted");
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(short_type(types[i]), short_type(types[index])) == 0)
+            udpai_findings_mistake(check->findings, path, "'%s' is in the list before",
+                                   short_type(types[index]));
+}
+
+static void
+check_write_files(struct check *check)
+{
+    const Udpa__Config__V1__Bootstrap *message = check->message;
+    char path[PATH_MAX_LEN], list[PATH_MAX_LEN];
+    for (size_t i = 0; i < message->n_write_files; i++) {
+        const Udpa__Config__V1__WriteFiles *files = message->write_files[i];
+        udpai_path_item(path, "write_files", i);
+        require(check, path, "directory", files->directory);
+        for (size_t k = 0; k < i; k++)
+            if (*files->directory &&
+                strcmp(message->write_files[k]->directory, files->directory) == 0)
+                udpai_findings_mistake(check->findings, path,
+                                       "write_files[%zu] has the same directory", k);
+        udpai_path_field(list, path, "types");
+        check_type_list(check, list, files->types, files->n_types);
+        for (size_t k = 0; k < files->n_types; k++)
+            check_written_type(check, list, files->types, k);
+    }
+}
+
 static void
 check_store(struct check *check)
 {
@@ -492,6 +538,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_audiences(&check);
     check_store(&check);
     check_validation(&check);
+    check_write_files(&check);
     if (limits) {
         check_message_size(&check, "max_message_bytes_from_clients",
                            limits->max_message_bytes_from_clients);

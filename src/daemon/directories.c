@@ -10,7 +10,7 @@ typedef struct watched {
 } watched;
 
 struct udpai_directories {
-    udpa_endpoint *endpoint;
+    udpai_directories_env env;
     size_t n_open;
     size_t n;
     watched items[];
@@ -23,11 +23,11 @@ on_changed(void *userdata, const udpai_directory *directory)
 {
     watched *self = userdata;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_node_set_files(udpai_endpoint_node(self->all->endpoint), directory, &error) !=
+    if (udpai_node_set_files(udpai_endpoint_node(self->all->env.endpoint), directory, &error) !=
         UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, "file", "%.*s: not all of it can be taken: %s",
                   (int)directory->root.len, directory->root.data, udpa_error_message(error));
-    udpai_endpoint_touch(self->all->endpoint);
+    udpai_endpoint_touch(self->all->env.endpoint);
 }
 
 /* The problems of all directories are one list. */
@@ -45,7 +45,7 @@ on_problems_changed(void *userdata)
                 (void)udpai_vector_push(&texts, udpa_error_message(problem));
         }
     }
-    udpai_endpoint_set_problems(all->endpoint, texts.items, texts.n);
+    udpai_problems_set(all->env.problems, UDPAI_FOUND_IN_DIRECTORIES, texts.items, texts.n);
     udpai_vector_done(&texts);
 }
 
@@ -90,12 +90,7 @@ find_namespaces(const udpai_plan *plan, udpai_str source, prefixes *ret)
 /* ---- */
 
 static udpa_err
-open_one(udpai_directories *all,
-         uv_loop_t *loop,
-         const udpai_file_types *types,
-         const udpai_plan *plan,
-         size_t index,
-         udpa_error **ret_error)
+open_one(udpai_directories *all, const udpai_plan *plan, size_t index, udpa_error **ret_error)
 {
     const udpai_plan_directory *directory = &plan->directories.items[index];
     watched *self = &all->items[index];
@@ -110,12 +105,12 @@ open_one(udpai_directories *all,
         .default_namespace = directory->name_space,
         .namespaces = namespaces.items,
         .n_namespaces = namespaces.n,
-        .schema = types->schema,
-        .policy = types->policy,
+        .schema = all->env.schema,
+        .policy = all->env.policy,
     };
     const udpai_file_origin_ops ops = {on_changed, on_problems_changed, self};
     if (err == UDPA_OK)
-        err = udpai_file_origin_new(&self->origin, loop, &options, &ops, ret_error);
+        err = udpai_file_origin_new(&self->origin, all->env.loop, &options, &ops, ret_error);
     udpai_vector_done(&namespaces);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
@@ -147,9 +142,7 @@ udpai_directories_expect(udpa_endpoint *endpoint, const udpai_plan *plan, udpa_e
 
 udpa_err
 udpai_directories_open(udpai_directories **ret_directories,
-                       uv_loop_t *loop,
-                       udpa_endpoint *endpoint,
-                       const udpai_file_types *types,
+                       const udpai_directories_env *env,
                        const udpai_plan *plan,
                        udpa_error **ret_error)
 {
@@ -157,11 +150,11 @@ udpai_directories_open(udpai_directories **ret_directories,
     udpai_directories *all = udpai_alloc(sizeof(*all) + n * sizeof(all->items[0]));
     if (!all)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    all->endpoint = endpoint;
+    all->env = *env;
     all->n_open = 1;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < n && err == UDPA_OK; i++)
-        err = open_one(all, loop, types, plan, i, ret_error);
+        err = open_one(all, plan, i, ret_error);
     if (err == UDPA_OK)
         *ret_directories = all;
     else

@@ -4,6 +4,7 @@
 #define UDPAI_DIRECTORIES_H
 
 #include "daemon/plan.h"
+#include "daemon/problems.h"
 
 typedef struct udpai_directories udpai_directories;
 
@@ -11,17 +12,18 @@ typedef struct udpai_directories udpai_directories;
 udpa_err
 udpai_directories_expect(udpa_endpoint *endpoint, const udpai_plan *plan, udpa_error **ret_error);
 
-/* What may be in files, borrowed. */
-typedef struct udpai_file_types {
+/* Borrowed for good. */
+typedef struct udpai_directories_env {
+    uv_loop_t *loop;
+    udpa_endpoint *endpoint;
     udpai_schema *schema;
     const udpai_policy *policy; /* what is validated; NULL: nothing */
-} udpai_file_types;
+    udpai_problems *problems;
+} udpai_directories_env;
 
 /* Reads all of them once, so that nothing is served before they are there, and watches them. */
 udpa_err udpai_directories_open(udpai_directories **ret_directories,
-                                uv_loop_t *loop,
-                                udpa_endpoint *endpoint,
-                                const udpai_file_types *types,
+                                const udpai_directories_env *env,
                                 const udpai_plan *plan,
                                 udpa_error **ret_error);
 /* The loop frees it as it runs on; the endpoint is told nothing more. NULL does nothing. */

@@ -407,6 +407,8 @@ udpai_plan_make(udpai_plan *plan,
     if (err == UDPA_OK)
         err = udpai_plan_validation(plan);
     if (err == UDPA_OK)
+        err = udpai_plan_writers(plan, ret_error);
+    if (err == UDPA_OK)
         err = plan_sockets(plan, options);
     if (err == UDPA_OK)
         err = plan_sources(plan, options, ret_error);
@@ -434,6 +436,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_node_info_unref(plan->settings.info);
     udpai_vector_done(&plan->sockets);
     udpai_vector_done(&plan->directories);
+    udpai_vector_done(&plan->writers);
     udpai_vector_done(&plan->sources);
     udpai_vector_done(&plan->providers);
     udpai_vector_done(&plan->dials);

@@ -6,6 +6,7 @@
 
 #include "base/vector.h"
 #include "codec/policy.h"
+#include "codec/source.h"
 #include "daemon/bootstrap.h"
 #include "daemon/options.h"
 #include "endpoint/endpoint.h"
@@ -27,6 +28,14 @@ typedef struct udpai_plan_directory {
     udpai_str source;     /* the ConfigSource it is of; empty: the node itself */
 } udpai_plan_directory;
 
+typedef struct udpai_plan_writer {
+    const char *directory;
+    const udpai_xds_audience *audience;
+    const udpai_str *types; /* full type URLs */
+    size_t n_types;
+    udpai_format format;
+} udpai_plan_writer;
+
 /* All texts belong to the bootstrap message, the command line, or the plan. */
 typedef struct udpai_plan {
     udpai_bootstrap bootstrap;
@@ -37,6 +46,7 @@ typedef struct udpai_plan {
     udpai_str xds_namespace; /* of plain names, where an audience does not say another */
     UDPAI_VECTOR(udpai_plan_socket) sockets;
     UDPAI_VECTOR(udpai_plan_directory) directories;
+    UDPAI_VECTOR(udpai_plan_writer) writers;
     UDPAI_VECTOR(udpai_source_config) sources;
     UDPAI_VECTOR(udpai_provider_config) providers;
     UDPAI_VECTOR(udpai_dial_config) dials;

@@ -29,6 +29,9 @@ udpa_err udpai_plan_xds_source(udpai_plan *plan,
 /* plan_validation.c */
 udpa_err udpai_plan_validation(udpai_plan *plan);
 
+/* plan_writers.c: when audiences are known. */
+udpa_err udpai_plan_writers(udpai_plan *plan, udpa_error **ret_error);
+
 /* plan_xds.c: when the node and plan->xds_namespace are known. */
 udpa_err udpai_plan_xds(udpai_plan *plan);
 

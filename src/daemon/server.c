@@ -8,6 +8,7 @@
 #include "daemon/directories.h"
 #include "daemon/storage.h"
 #include "daemon/welcome.h"
+#include "daemon/writers.h"
 #include "loop/clock.h"
 
 typedef struct server {
@@ -17,7 +18,9 @@ typedef struct server {
     udpai_policy policy;
     uv_loop_t loop;
     udpa_endpoint *endpoint;
+    udpai_problems problems;
     udpai_directories *directories;
+    udpai_writers *writers;
     UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
     UDPAI_VECTOR(int) ports;              /* of each socket */
     uv_signal_t signals[3];
@@ -35,6 +38,7 @@ stop(server *self)
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(self->signals); i++)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
     udpai_directories_close(self->directories);
+    udpai_writers_close(self->writers);
     if (self->endpoint)
         udpa_endpoint_close(self->endpoint, NULL, NULL);
 }
@@ -49,6 +53,7 @@ server_done(server *self)
         udpai_server_tls_unref(self->tls.items[i]);
     udpai_vector_done(&self->tls);
     udpai_vector_done(&self->ports);
+    udpai_problems_done(&self->problems);
     udpai_validator_unref(self->validator);
 }
 
@@ -203,12 +208,28 @@ restore(server *self, udpa_error **ret_error)
 }
 
 static udpa_err
+open_files(server *self, udpa_error **ret_error)
+{
+    self->problems.endpoint = self->endpoint;
+    const udpai_directories_env directories = {
+        .loop = &self->loop,
+        .endpoint = self->endpoint,
+        .schema = self->schema,
+        .policy = self->validator ? &self->policy : NULL,
+        .problems = &self->problems,
+    };
+    const udpai_writers_env writers = {&self->loop, self->endpoint, self->schema, &self->problems};
+    udpa_err err = udpai_directories_open(&self->directories, &directories, self->plan, ret_error);
+    return err == UDPA_OK ? udpai_writers_open(&self->writers, &writers, self->plan, ret_error)
+                          : err;
+}
+
+static udpa_err
 begin(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
     udpai_endpoint_settings settings = plan->settings;
     udpa_err err = prepare_validation(self, &settings, ret_error);
-    const udpai_file_types types = {self->schema, self->validator ? &self->policy : NULL};
     if (err == UDPA_OK)
         err = udpai_endpoint_new(&self->endpoint, &self->loop, &settings, ret_error);
     if (err == UDPA_OK)
@@ -216,8 +237,7 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = restore(self, ret_error);
     if (err == UDPA_OK)
-        err = udpai_directories_open(&self->directories, &self->loop, self->endpoint, &types, plan,
-                                     ret_error);
+        err = open_files(self, ret_error);
     for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
         err = listen_on(self, &plan->sockets.items[i], ret_error);
     if (err == UDPA_OK)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is written into files, and for whom, from the bootstrap file. */
+#include "daemon/plan_internal.h"
+#include "xds/peek.h"
+
+typedef Udpa__Config__V1__WriteFiles message;
+
+/* Who reads the files, as one who connects would say it. */
+static udpa_err
+choose_audience(udpai_plan *plan,
+                const message *from,
+                udpai_plan_writer *to,
+                udpa_error **ret_error)
+{
+    const Udpa__Config__V1__WriteFiles__Client *client = from->client;
+    udpai_node_parts parts = {0};
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *node = NULL;
+    if (client) {
+        parts.id = udpai_str_from(client->node_id);
+        parts.cluster = udpai_str_from(client->cluster);
+    }
+    if (client && client->locality) {
+        parts.region = udpai_str_from(client->locality->region);
+        parts.zone = udpai_str_from(client->locality->zone);
+        parts.sub_zone = udpai_str_from(client->locality->sub_zone);
+    }
+    if (udpai_node_info_new(&node, &parts) != UDPA_OK)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    to->audience =
+        udpai_xds_audience_choose(plan->xds.audiences, plan->xds.n_audiences, NULL, node);
+    if (to->audience)
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "write_files: the client of directory '%s' belongs to no audience: say who it "
+        "is in 'client', or add an audience that it matches",
+        from->directory);
+}
+
+static udpa_err
+choose_types(udpai_plan *plan, const message *from, udpai_plan_writer *to)
+{
+    static const udpai_str usual[] = {
+        {UDPAI_XDS_TYPE_CLUSTER, sizeof(UDPAI_XDS_TYPE_CLUSTER) - 1},
+        {UDPAI_XDS_TYPE_ENDPOINTS, sizeof(UDPAI_XDS_TYPE_ENDPOINTS) - 1},
+        {UDPAI_XDS_TYPE_LISTENER, sizeof(UDPAI_XDS_TYPE_LISTENER) - 1},
+        {UDPAI_XDS_TYPE_ROUTES, sizeof(UDPAI_XDS_TYPE_ROUTES) - 1},
+    };
+    to->types = usual;
+    to->n_types = UDPAI_ARRAY_LEN(usual);
+    if (from->n_types == 0)
+        return UDPA_OK;
+    to->n_types = from->n_types;
+    return udpai_plan_types(plan, from->types, from->n_types, &to->types);
+}
+
+udpa_err
+udpai_plan_writers(udpai_plan *plan, udpa_error **ret_error)
+{
+    static const udpai_format formats[] = {
+        [UDPA__CONFIG__V1__WRITE_FILES__FORMAT__BINARY] = UDPAI_FORMAT_BINARY,
+        [UDPA__CONFIG__V1__WRITE_FILES__FORMAT__JSON] = UDPAI_FORMAT_JSON,
+        [UDPA__CONFIG__V1__WRITE_FILES__FORMAT__YAML] = UDPAI_FORMAT_YAML,
+    };
+    const Udpa__Config__V1__Bootstrap *all = plan->bootstrap.message;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < all->n_write_files && err == UDPA_OK; i++) {
+        const message *from = all->write_files[i];
+        udpai_plan_writer writer = {.directory = from->directory};
+        if ((size_t)from->format < UDPAI_ARRAY_LEN(formats))
+            writer.format = formats[from->format];
+        err = choose_audience(plan, from, &writer, ret_error);
+        if (err == UDPA_OK)
+            err = choose_types(plan, from, &writer);
+        if (err == UDPA_OK && !udpai_vector_push(&plan->writers, writer))
+            err = UDPA_ERR_NOMEM;
+    }
+    return udpai_fail_code(ret_error, err);
+}
