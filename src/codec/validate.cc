@@ -176,6 +176,11 @@ class Walk
             VisitMessage(*message, with_rules);
     }
 
+    static std::string ShownUrl(const std::string &url)
+    {
+        return udpai_quote({url.data(), url.size()}).text;
+    }
+
     void VisitAny(const pb::Message &any, bool with_rules)
     {
         const pb::Descriptor *type = any.GetDescriptor();
@@ -183,8 +188,11 @@ class Walk
         std::string value = any.GetReflection()->GetString(any, type->FindFieldByNumber(2));
         const pb::Descriptor *packed =
             descriptor_of(udpai_schema_find(validator_->schema, {url.data(), url.size()}));
-        if (!packed)
+        if (!packed) {
+            if (validation_->refuse_unknown_packed && !url.empty())
+                Tell("its type " + ShownUrl(url) + " has no descriptors here");
             return;
+        }
         if (n_packed_ == kPackedDepth) {
             Tell("messages are packed in each other too deep");
             return;

@@ -33,9 +33,10 @@ UDPA_DEFINE_CLEANUP(udpai_validator, udpai_validator_unref)
 
 typedef struct udpai_validation {
     unsigned checks; /* UDPAI_CHECK_…; 0: none */
-    /* Refuse a payload whose type has no descriptors here. What is packed in it may be of any. */
+    /* Refuse a payload whose type has no descriptors here. */
     bool refuse_unknown_types;
-    int64_t now_us; /* since 1970, for rules on times */
+    bool refuse_unknown_packed; /* and one in which something of such a type is packed */
+    int64_t now_us;             /* since 1970, for rules on times */
 } udpai_validation;
 
 /* A mistake: the fields that lead there ("" for the payload itself), and what must be. Values of

@@ -170,6 +170,48 @@ put_response(udpai_proto_writer *writer, const udpai_written_file *file)
     udpai_proto_put_bytes(writer, TYPE_URL, udpai_str_from(file->type_url));
 }
 
+/* Text leaves out what descriptors do not know, and a client must not be told half of it. */
+static udpa_err
+check_text(const udpai_write_job *job, const udpai_written_file *file, udpa_error **ret_error)
+{
+    const udpai_validation validation = {
+        .checks = UDPAI_CHECK_UNKNOWN_FIELDS,
+        .refuse_unknown_types = true,
+        .refuse_unknown_packed = true,
+    };
+    for (size_t i = 0; i < file->resources.n; i++) {
+        const udpa_resource *resource = file->resources.items[i];
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        udpa_err err = udpai_validate_first(job->validator, udpai_resource_type_url(resource),
+                                            udpai_resource_value(resource), &validation, &error);
+        if (err != UDPA_OK)
+            return udpai_fail(ret_error, err,
+                              "%s/%s: '%s' cannot be written as text, let the format be BINARY: %s",
+                              job->directory, file->path, udpa_resource_name(resource),
+                              udpa_error_message(error));
+    }
+    return UDPA_OK;
+}
+
+static udpa_err
+write_text(const udpai_write_job *job,
+           const udpai_written_file *file,
+           udpai_strbuf *response,
+           udpa_error **ret_error)
+{
+    UDPAI_AUTO_FREE char *text = NULL;
+    udpa_err err = check_text(job, file, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_convert_from_binary(job->schema, UDPAI_STR(RESPONSE),
+                                        udpai_strbuf_view(response), job->format, &text, ret_error);
+    response->len = 0;
+    if (err == UDPA_OK)
+        udpai_strbuf_puts(response, text);
+    return err == UDPA_OK && udpai_strbuf_failed(response)
+               ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
+               : err;
+}
+
 static udpa_err
 compose(const udpai_write_job *job,
         const udpai_written_file *file,
@@ -177,27 +219,13 @@ compose(const udpai_write_job *job,
         udpa_error **ret_error)
 {
     udpai_proto_writer size = {0};
-    UDPAI_AUTO_FREE char *text = NULL;
     put_response(&size, file);
     void *room = udpai_strbuf_extend(out, size.size);
     if (!room)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_proto_writer writer = {room, 0};
     put_response(&writer, file);
-    if (job->format == UDPAI_FORMAT_BINARY)
-        return UDPA_OK;
-    if (!udpai_schema_has(job->schema, udpai_str_from(file->type_url)))
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "%s: %s has no descriptors here, so it cannot be written as text: let "
-                          "the format be BINARY",
-                          file->path, file->type_url);
-    udpa_err err = udpai_convert_from_binary(job->schema, UDPAI_STR(RESPONSE),
-                                             udpai_strbuf_view(out), job->format, &text, ret_error);
-    out->len = 0;
-    if (err == UDPA_OK)
-        udpai_strbuf_puts(out, text);
-    return err == UDPA_OK && udpai_strbuf_failed(out) ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
-                                                      : err;
+    return job->format == UDPAI_FORMAT_BINARY ? UDPA_OK : write_text(job, file, out, ret_error);
 }
 
 /* ---- files ---- */

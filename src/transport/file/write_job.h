@@ -17,6 +17,7 @@
 #include "base/vector.h"
 #include "codec/schema.h"
 #include "codec/source.h"
+#include "codec/validate.h"
 
 /* The name of a file without its suffix: letters, digits, '_', '-' and '.' stand for themselves,
  * except a '.' at the beginning; every other byte becomes %XX. A name that would become too long
@@ -33,9 +34,11 @@ typedef struct udpai_written_file {
 } udpai_written_file;
 
 typedef struct udpai_write_job {
-    const char *directory;                     /* borrowed; made if it is not there */
-    const udpai_schema *schema;                /* borrowed */
-    udpai_format format;                       /* UDPAI_FORMAT_BINARY, _JSON or _YAML */
+    const char *directory;      /* borrowed; made if it is not there */
+    const udpai_schema *schema; /* borrowed */
+    udpai_format format;        /* UDPAI_FORMAT_BINARY, _JSON or _YAML */
+    /* Of the last two, for what has no text is an error; not needed for the first. Borrowed. */
+    const udpai_validator *validator;
     UDPAI_VECTOR(udpai_written_file) children; /* one resource each, or none */
     /* Directories below it that the job owns: "endpoints". Borrowed texts. */
     UDPAI_VECTOR(const char *) folders;

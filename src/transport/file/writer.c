@@ -11,6 +11,7 @@ struct udpai_file_writer {
     uv_loop_t *loop;
     udpai_file_writer_ops ops;
     udpai_schema *schema;
+    udpai_validator *validator; /* of its types */
     char *directory;
     udpai_format format;
     uint64_t quiet_ms, patience_ms, retry_ms;
@@ -154,7 +155,11 @@ static udpa_err
 make_job(udpai_file_writer *self)
 {
     self->job = (udpai_write_job){
-        .directory = self->directory, .schema = self->schema, .format = self->format};
+        .directory = self->directory,
+        .schema = self->schema,
+        .validator = self->validator,
+        .format = self->format,
+    };
     udpa_err err = subscribe_all(self);
     self->job.has_parents = err == UDPA_OK && may_write_parents(self);
     for (size_t i = 0; i < self->n_topics && err == UDPA_OK; i++)
@@ -232,6 +237,7 @@ static void
 free_writer(udpai_file_writer *self)
 {
     free_topics(self); /* not before: a job has texts of theirs */
+    udpai_validator_unref(self->validator);
     udpai_schema_unref(self->schema);
     udpa_error_unref(self->problem);
     udpai_free(self->directory);
@@ -258,7 +264,9 @@ udpai_file_writer_new(udpai_file_writer **ret_writer,
         options->patience_ms ? options->patience_ms : UDPAI_WRITER_PATIENCE_MS_DEFAULT;
     self->retry_ms = options->retry_ms ? options->retry_ms : UDPAI_WRITER_RETRY_MS_DEFAULT;
     self->directory = udpai_strdup(options->directory);
-    udpa_err err = self->directory ? make_topics(self, node, options) : UDPA_ERR_NOMEM;
+    udpa_err err = udpai_validator_new(&self->validator, self->schema, ret_error);
+    if (err == UDPA_OK)
+        err = self->directory ? make_topics(self, node, options) : UDPA_ERR_NOMEM;
     if (err != UDPA_OK) {
         free_writer(self);
         return udpai_fail_code(ret_error, err);

@@ -392,6 +392,12 @@ unknown_types_pass_unless_told_otherwise(void **state)
     validation.refuse_unknown_types = true;
     check_bytes("no.Such", UDPAI_STR(""), &validation,
                 ": its type has no descriptors here, so it cannot be checked");
+    udpa_bytes *any = wrap(5, UDPAI_STR("\x0a\x09x/no.Such\x12\x01\xff"));
+    check_bytes("codec.ruled.Holder", udpai_bytes_view(any), &validation, "");
+    validation.refuse_unknown_packed = true;
+    check_bytes("codec.ruled.Holder", udpai_bytes_view(any), &validation,
+                "typed_config: its type x/no.Such has no descriptors here");
+    udpa_bytes_unref(any);
 }
 
 /* Each level is a child of the level before it, or packed in it. */

@@ -275,6 +275,26 @@ validation_names_its_types(void **state)
 }
 
 static void
+written_files_are_no_secrets(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(
+        test, "write_files:\n"
+              "  - {directory: a, types: [a.B, type.googleapis.com/a.B]}\n"
+              "  - {directory: a, types: [envoy.extensions.transport_sockets.tls.v3.Secret, a.S]}\n"
+              "  - {client: {node_id: x}}\n"
+              "store: {secret_types: [a.S]}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:2:33: write_files[0].types[1]: 'a.B' is in the list before\n"
+              "test.yaml:3:5: write_files[1]: write_files[0] has the same directory\n"
+              "test.yaml:3:28: write_files[1].types[0]: secrets are not written into files, which "
+              "are not encrypted\n"
+              "test.yaml:3:78: write_files[1].types[1]: secrets are not written into files, which "
+              "are not encrypted\n"
+              "test.yaml:4:5: write_files[2].directory: is required\n");
+}
+
+static void
 messages_have_room(void **state)
 {
     bootstrap_test *test = *state;
@@ -433,6 +453,7 @@ main(void)
         CASE(audiences_can_be_told_apart),
         CASE(messages_have_room),
         CASE(validation_names_its_types),
+        CASE(written_files_are_no_secrets),
         CASE(times_are_long_enough_for_what_they_are_for),
         CASE(times_stand_in_their_order),
         CASE(shortest_times_are_taken),

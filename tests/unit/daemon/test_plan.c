@@ -228,6 +228,49 @@ validation_is_by_type(void **state)
 }
 
 static void
+files_are_written_for_an_audience(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test,
+                        "audiences:\n"
+                        "  - {name: a, match: {node_ids: [x]}, default_namespace: a.a}\n"
+                        "  - {name: b, match: {clusters: [y]}, default_namespace: b.b}\n"
+                        "  - {name: c, match: {locality: {zone: z}}}\n"
+                        "write_files:\n"
+                        "  - {directory: d, client: {cluster: y}}\n"
+                        "  - {directory: e, client: {node_id: x}, types: [a.B], format: YAML}\n"
+                        "  - {directory: f, client: {locality: {zone: z}}, format: JSON}\n");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.writers.n, 3);
+    const udpai_plan_writer *d = &plan.writers.items[0], *e = &plan.writers.items[1];
+    assert_string_equal(d->directory, "d");
+    assert_str(d->audience->default_namespace, "b.b");
+    assert_int_equal(d->n_types, 4);
+    assert_int_equal(d->format, UDPAI_FORMAT_BINARY);
+    assert_str(e->audience->default_namespace, "a.a");
+    assert_int_equal(e->n_types, 1);
+    assert_str(e->types[0], "type.googleapis.com/a.B");
+    assert_int_equal(e->format, UDPAI_FORMAT_YAML);
+    assert_str(plan.writers.items[2].audience->default_namespace, "local");
+    assert_int_equal(plan.writers.items[2].format, UDPAI_FORMAT_JSON);
+    udpai_plan_done(&plan);
+}
+
+static void
+files_for_nobody_are_a_mistake(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "audiences: [{name: a, match: {node_ids: [x]}}]\n"
+                              "write_files: [{directory: d, client: {node_id: y}}]\n");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_int_equal(test->err, UDPA_ERR_INVAL);
+    assert_non_null(strstr(udpa_error_message(test->error),
+                           "the client of directory 'd' belongs to no audience"));
+    udpai_plan_done(&plan);
+}
+
+static void
 certificates_that_are_not_there_are_named(void **state)
 {
     bootstrap_test *test = *state;
@@ -268,6 +311,8 @@ main(void)
         CASE(audiences_are_taken_over),
         CASE(validation_is_off_unless_asked_for),
         CASE(validation_is_by_type),
+        CASE(files_are_written_for_an_audience),
+        CASE(files_for_nobody_are_a_mistake),
         CASE(certificates_that_are_not_there_are_named),
         CASE(loopback_is_told_from_the_rest),
     };

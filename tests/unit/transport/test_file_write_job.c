@@ -20,6 +20,7 @@
 
 struct bed {
     file_bed files;
+    udpai_validator *validator;
     udpai_write_job job;
 };
 
@@ -29,6 +30,7 @@ set_up(void **state)
     struct bed *bed = udpai_alloc(sizeof(*bed));
     assert_non_null(bed);
     file_bed_init(&bed->files);
+    assert_ok(udpai_validator_new(&bed->validator, bed->files.schema, NULL));
     *state = bed;
     return 0;
 }
@@ -38,6 +40,7 @@ tear_down(void **state)
 {
     struct bed *bed = *state;
     udpai_write_job_done(&bed->job);
+    udpai_validator_unref(bed->validator);
     file_bed_done(&bed->files);
     udpai_free(bed);
     return 0;
@@ -51,6 +54,7 @@ begin(struct bed *bed)
         .directory = bed->files.root,
         .schema = bed->files.schema,
         .format = UDPAI_FORMAT_BINARY,
+        .validator = bed->validator,
         .has_parents = true,
     };
     assert_true(udpai_vector_push(&bed->job.folders, "things"));
@@ -316,21 +320,32 @@ what_is_there_may_stay(void **state)
 }
 
 static void
-text_needs_descriptors(void **state)
+put_string(struct bed *bed, const char *value)
+{
+    begin(bed);
+    bed->job.format = UDPAI_FORMAT_JSON;
+    udpai_written_file *file = udpai_write_job_add_parent(&bed->job, "strings", STRINGS);
+    udpa_resource *resource = RESOURCE("com.acme/s", .type = STRINGS, .value = value);
+    assert_non_null(file);
+    assert_true(udpai_written_file_add(file, resource));
+    udpa_resource_unref(resource);
+}
+
+static void
+text_is_written_whole_or_not_at_all(void **state)
 {
     char text[512];
-    udpai_written_file *file;
-    begin(&BED);
-    BED.job.format = UDPAI_FORMAT_JSON;
-    file = udpai_write_job_add_parent(&BED.job, "strings", STRINGS);
-    assert_non_null(file);
+    put_string(&BED, "\x0a\x02hi");
     run(&BED, 1, 0);
     read_into(&BED, "root/strings.json", text, sizeof(text));
-    assert_non_null(strstr(text, "\"typeUrl\""));
+    assert_non_null(strstr(text, "\"value\":\"hi\""));
+    put_string(&BED, "\x0a\x02hi\x12\x01x");
+    run_and_fail(&BED, "strings.json: 'com.acme/s' cannot be written as text, let the format be "
+                       "BINARY: field number 2 is unknown");
     begin(&BED);
     BED.job.format = UDPAI_FORMAT_YAML;
     parent(&BED, "all", "1");
-    run_and_fail(&BED, "test.Thing has no descriptors here");
+    run_and_fail(&BED, "its type has no descriptors here");
 }
 
 static void
@@ -360,7 +375,7 @@ main(void)
         CASE(what_cannot_be_written_whole_leaves_the_old_file),
         CASE(links_are_not_followed),
         CASE(what_is_there_may_stay),
-        CASE(text_needs_descriptors),
+        CASE(text_is_written_whole_or_not_at_all),
         CASE(a_directory_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
