@@ -40,6 +40,7 @@ constexpr int kPackedDepth = 16, kTotalDepth = 200;
 /* What the parsed form may take for so many bytes. */
 constexpr uint64_t kMemoryBase = 16 << 20, kMemoryPerByte = 24;
 constexpr size_t kMembersShown = 8;
+constexpr const char *kItems[] = {"item", "items"}, *kEntries[] = {"entry", "entries"};
 
 const TypeRules *
 rules_for(const udpai_validator *validator, const pb::Descriptor *type)
@@ -185,7 +186,9 @@ class Walk
     {
         const pb::Descriptor *type = any.GetDescriptor();
         std::string url = any.GetReflection()->GetString(any, type->FindFieldByNumber(1));
-        std::string value = any.GetReflection()->GetString(any, type->FindFieldByNumber(2));
+        std::string room;
+        const std::string &value =
+            any.GetReflection()->GetStringReference(any, type->FindFieldByNumber(2), &room);
         const pb::Descriptor *packed =
             descriptor_of(udpai_schema_find(validator_->schema, {url.data(), url.size()}));
         if (!packed) {
@@ -269,14 +272,15 @@ class Walk
             VisitValue(message, of.field, -1, &of.rules, true);
     }
 
-    bool CheckCount(uint64_t n, const Rules &rules, const char *what)
+    /* False: there are none, and that will do. @p what: how one is called, and several. */
+    bool CheckCount(uint64_t n, const Rules &rules, const char *const what[2])
     {
         if (rules.ignore_empty && n == 0)
             return false;
         if (n < rules.min)
-            Tell("must have at least " + std::to_string(rules.min) + " " + what);
+            Tell("must have at least " + std::to_string(rules.min) + " " + what[rules.min != 1]);
         if (n > rules.max)
-            Tell("must have at most " + std::to_string(rules.max) + " " + what);
+            Tell("must have at most " + std::to_string(rules.max) + " " + what[rules.max != 1]);
         return true;
     }
 
@@ -285,7 +289,7 @@ class Walk
         const pb::Reflection *reflection = message.GetReflection();
         int n = reflection->FieldSize(message, of.field);
         std::set<std::string> seen;
-        if (with_rules && !CheckCount(uint64_t(n), of.rules, "items"))
+        if (with_rules && !CheckCount(uint64_t(n), of.rules, kItems))
             return;
         for (int i = 0; i < n && !IsDone(); i++) {
             Step step(this, i);
@@ -302,7 +306,7 @@ class Walk
         const pb::FieldDescriptor *key = of.field->message_type()->map_key();
         const pb::FieldDescriptor *value = of.field->message_type()->map_value();
         int n = reflection->FieldSize(message, of.field);
-        if (with_rules && !CheckCount(uint64_t(n), of.rules, "entries"))
+        if (with_rules && !CheckCount(uint64_t(n), of.rules, kEntries))
             return;
         for (int i = 0; i < n && !IsDone(); i++) {
             const pb::Message &entry = reflection->GetRepeatedMessage(message, of.field, i);

@@ -53,6 +53,8 @@ print_data(const udpai_plan *plan)
         printf("  resources from %s\n", realpath(plan->directories.items[i].path, room)
                                             ? room
                                             : plan->directories.items[i].path);
+    for (size_t i = 0; i < plan->writers.n; i++)
+        printf("  files for clients in %s\n", plan->writers.items[i].directory);
     printf("  names without a namespace are in '%.*s'\n", (int)plan->xds_namespace.len,
            plan->xds_namespace.data);
 }

@@ -263,8 +263,8 @@ what_is_required_must_be_there(void **state)
 {
     (void)state;
     check("Needy", "{}",
-          "items: must have at least 1 items\n"
-          "pairs: must have at least 1 entries\n"
+          "items: must have at least 1 item\n"
+          "pairs: must have at least 1 entry\n"
           "duration: is required\n"
           "time: is required\n"
           "any: is required\n"
@@ -471,7 +471,7 @@ the_first_mistake_is_told_with_the_number_of_others(void **state)
                                           &all_checks, &error),
                      UDPA_ERR_INVAL);
     assert_string_equal(udpa_error_message(error),
-                        "items: must have at least 1 items (and 7 mistakes more)");
+                        "items: must have at least 1 item (and 7 mistakes more)");
     udpa_error_unref(error);
     error = NULL;
     assert_int_equal(udpai_validate_first(validator, UDPAI_STR("codec.ruled.Plain"), UDPAI_STR(""),

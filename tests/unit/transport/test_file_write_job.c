@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "codec/resource_file.h"
 #include "file_bed.h"
+#include "tests/harness/oom.h"
 #include "tests/harness/resources.h"
 #include "tests/harness/test.h"
 
@@ -22,6 +23,7 @@ struct bed {
     file_bed files;
     udpai_validator *validator;
     udpai_write_job job;
+    udpa_resource *resource;
 };
 
 static int
@@ -360,6 +362,39 @@ a_directory_is_made(void **state)
     run_and_fail(&BED, "no/such/: cannot be opened: No such file");
 }
 
+/* From an empty directory each time. */
+static udpa_err
+write_from_nothing(void *context)
+{
+    struct bed *bed = context;
+    udpa_resource *resource = bed->resource;
+    udpai_write_job job = {
+        .directory = bed->files.root, .schema = bed->files.schema, .has_parents = true};
+    job.format = UDPAI_FORMAT_BINARY;
+    (void)remove(file_bed_path(&bed->files, "root/things/a.pb"));
+    bool is_made = udpai_vector_push(&job.folders, "things");
+    udpai_written_file *child =
+        udpai_write_job_add_child(&job, "things", UDPAI_STR("a"), TEST_TYPE);
+    is_made = is_made && child && udpai_written_file_add(child, resource);
+    udpai_written_file *whole = udpai_write_job_add_parent(&job, "all", TEST_TYPE);
+    is_made = is_made && whole && udpai_written_file_add(whole, resource);
+    if (is_made)
+        udpai_write_job_run(&job);
+    udpa_err err = is_made ? udpa_error_code(job.error) : UDPA_ERR_NOMEM;
+    udpai_write_job_done(&job);
+    return err;
+}
+
+static void
+lack_of_memory_is_told(void **state)
+{
+    BED.resource = RESOURCE("com.acme/x", .value = "1");
+    assert_true(oom_torture(write_from_nothing, &BED) > 10);
+    assert_true(exists(&BED, "root/all.pb"));
+    assert_true(exists(&BED, "root/things/a.pb"));
+    udpa_resource_unref(BED.resource);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -377,6 +412,7 @@ main(void)
         CASE(what_is_there_may_stay),
         CASE(text_is_written_whole_or_not_at_all),
         CASE(a_directory_is_made),
+        CASE(lack_of_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
