@@ -5,6 +5,7 @@ writes them; then a change of each, and a removal. It never refuses one, because
 is written behind it, and a file is removed behind what referred to it."""
 import json
 import os
+import subprocess
 import sys
 import urllib.request
 
@@ -131,6 +132,26 @@ def move_and_remove(bench, peer):
     bench.sees('and the file of its route', lambda: not setting.path('routes', 'other').exists())
 
 
+def survive_failure(test, bench, peer, node):
+    """What cannot be written is told and tried again; Envoy goes on with what it has."""
+    def status():
+        return subprocess.run([test.build / 'udpactl', '--server', node.address, 'status'],
+                              capture_output=True, text=True, check=False).stdout
+
+    setting = bench.setting
+    obstacle = setting.path('routes', 'blocked')
+    obstacle.mkdir()
+    peer.publish([('blocked', resources.route('blocked', [resources.direct('/', 'blocked')])),
+                  ('more', setting.listener('more', 'blocked', 's'))])
+    bench.sees('status says what cannot be written',
+               lambda: f'{obstacle}: cannot be written' in status())
+    interop.check('Envoy goes on', bench.answer() == 'this is first')
+    interop.check('and is not told of the listener', 'more' not in bench.envoy.listener_ports())
+    obstacle.rmdir()
+    bench.sees('it is written when it can be', lambda: bench.answer('more') == 'blocked')
+    bench.sees('and status is content', lambda: str(obstacle) not in status())
+
+
 def restart(test, bench, node, config):
     """Files stay, and are not touched if nothing has changed."""
     setting = bench.setting
@@ -173,6 +194,7 @@ def body(test):
         check_names(setting)
         change_each(bench, peer)
         move_and_remove(bench, peer)
+        survive_failure(test, bench, peer, node)
         bench.check_counters()
     restart(test, bench, node, config)
     bench.check_counters()
