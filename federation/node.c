@@ -263,6 +263,7 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         take_interest(node, report);
         break;
     case UDPAI_REPORT_STATUS:
+    case UDPAI_REPORT_ACKNOWLEDGEMENTS:
     case UDPAI_REPORT_KINDS:
         break;
     }

@@ -46,6 +46,8 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
     }
     if (endpoint->status)
         udpai_own_status_report(endpoint->status, report);
+    if (endpoint->questions)
+        udpai_questions_report(endpoint->questions, report);
     udpai_node_report(endpoint->node, report);
 }
 
@@ -114,6 +116,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_subscriptions_free(endpoint);
     udpai_own_status_free(endpoint->status);
     udpai_inspection_free(endpoint->inspection);
+    udpai_questions_free(endpoint->questions);
     endpoint->node = udpai_node_free(endpoint->node);
     udpai_timer_cancel(&endpoint->soon);
     udpai_list left;
@@ -342,6 +345,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
         err = udpai_own_status_new(&endpoint->status, endpoint, settings);
     if (err == UDPA_OK && settings->inspector.inspect)
         err = udpai_inspection_new(&endpoint->inspection, endpoint, &settings->inspector);
+    if (err == UDPA_OK && settings->serves_status)
+        err = udpai_questions_new(&endpoint->questions, endpoint);
     if (err == UDPA_OK)
         err = make_stream_side(endpoint, settings, ret_error);
     if (err != UDPA_OK) {

@@ -9,6 +9,7 @@
 
 typedef struct udpai_own_status udpai_own_status;
 typedef struct udpai_inspection udpai_inspection;
+typedef struct udpai_questions udpai_questions;
 
 /* What the engine's thread and the stream thread say besides reports. */
 typedef struct udpai_endpoint_event {
@@ -31,6 +32,7 @@ struct udpa_endpoint {
     udpai_listener *listener; /* of the library */
     udpai_durable_engine *engine;
     udpai_own_status *status;     /* NULL: not served */
+    udpai_questions *questions;   /* beside it */
     udpai_inspection *inspection; /* NULL: nothing is inspected */
     udpai_list outlets;           /* udpai_outlet: what is published, by source */
     udpai_list subscriptions;     /* udpa_subscription */
@@ -69,6 +71,16 @@ udpa_err udpai_own_status_new(udpai_own_status **ret_status,
 void udpai_own_status_free(udpai_own_status *status);
 /* Looks at a report before the node does: is somebody interested, has a description come? */
 void udpai_own_status_report(udpai_own_status *status, const udpai_report *report);
+
+/* What the node says under this name; NULL without memory, or if it cannot be a name. */
+udpa_resource *udpai_own_resource(const char *type_url, udpai_str name, udpa_bytes *body);
+
+/* ---- questions.c ---- */
+
+udpa_err udpai_questions_new(udpai_questions **ret_questions, udpa_endpoint *endpoint);
+void udpai_questions_free(udpai_questions *questions);
+/* Looks at a report before the node does: does somebody ask, or not any more; are there answers? */
+void udpai_questions_report(udpai_questions *questions, const udpai_report *report);
 
 /* ---- publisher.c ---- */
 

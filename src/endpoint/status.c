@@ -49,6 +49,19 @@ free_list(resource_list *list)
     udpai_vector_done(list);
 }
 
+udpa_resource *
+udpai_own_resource(const char *type_url, udpai_str name, udpa_bytes *body)
+{
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any = udpai_any_make(udpai_str_from(type_url), udpai_bytes_view(body));
+    const udpai_resource_parts parts = {.name = name, .any = any};
+    udpa_resource *resource = NULL;
+    if (!any || udpai_resource_parts_check(&parts, NULL) != UDPA_OK ||
+        udpai_resource_make(&resource, &parts) != UDPA_OK)
+        return NULL;
+    return resource;
+}
+
 /* Names it udpa.node/<node id>/<kind>[/<which>]. Without memory it is left out until the next time.
  */
 static void
@@ -64,13 +77,10 @@ add(const udpai_own_status *status,
     udpai_strbuf_str(&name, udpai_bytes_view(status->node_id));
     udpai_strbuf_printf(&name, "/%s%s", kinds[type], which.len ? "/" : "");
     udpai_strbuf_str(&name, which);
-    UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *any =
-        body ? udpai_any_make(udpai_str_from(types[type]), udpai_bytes_view(body)) : NULL;
-    const udpai_resource_parts parts = {.name = udpai_strbuf_view(&name), .any = any};
-    udpa_resource *resource = NULL;
-    if (any && !udpai_strbuf_failed(&name) && udpai_resource_parts_check(&parts, NULL) == UDPA_OK &&
-        udpai_resource_make(&resource, &parts) == UDPA_OK && !udpai_vector_push(list, resource))
+    udpa_resource *resource = body && !udpai_strbuf_failed(&name)
+                                  ? udpai_own_resource(types[type], udpai_strbuf_view(&name), body)
+                                  : NULL;
+    if (resource && !udpai_vector_push(list, resource))
         udpa_resource_unref(resource);
     udpai_strbuf_done(&name);
 }
@@ -315,13 +325,21 @@ take_descriptions(udpai_own_status *status, const udpai_report *report)
     expect(status, false);
 }
 
+static bool
+is_own(udpai_str type_url)
+{
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
+        if (udpai_str_eq(type_url, udpai_str_from(types[i])))
+            return true;
+    return false;
+}
+
 void
 udpai_own_status_report(udpai_own_status *status, const udpai_report *report)
 {
     if (report->kind == UDPAI_REPORT_STATUS)
         take_descriptions(status, report);
-    else if (report->kind == UDPAI_REPORT_INTEREST &&
-             udpai_str_starts(report->subscription->type_url, UDPAI_STR(TYPE_PREFIX)))
+    else if (report->kind == UDPAI_REPORT_INTEREST && is_own(report->subscription->type_url))
         take_interest(status, report->wanted);
 }
 

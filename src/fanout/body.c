@@ -76,6 +76,7 @@ make_listing(const udpai_body *body)
             udpai_str_put(&at, udpai_resource_name(body->resources.items[i]));
         listing->resources[i].version =
             udpai_str_put(&at, udpai_resource_version(body->resources.items[i]));
+        listing->resources[i].seq = i < body->seqs.n ? body->seqs.items[i] : 0;
     }
     return listing;
 }

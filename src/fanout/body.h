@@ -33,7 +33,8 @@ typedef struct udpai_listing {
 
     struct {
         udpai_str name, version;
-    } resources[]; /* in order; their text stands behind them */
+        uint64_t seq; /* as the body's */
+    } resources[];    /* in order; their text stands behind them */
 } udpai_listing;
 
 /* Counted; stream thread only. */
@@ -46,6 +47,7 @@ typedef struct udpai_body {
     UDPAI_VECTOR(udpa_resource *) resources; /* what it holds, in order; references */
     udpai_listing *listing;                  /* of them; NULL: nobody has asked for it */
     UDPAI_VECTOR(uint64_t) seqs;             /* of each resource, see udpai_send_item */
+    uint64_t seq_low, seq_high;              /* the least and the greatest of them, but for 0 */
     UDPAI_VECTOR(udpa_bytes *) removed;      /* names */
     size_t n_refreshes;                      /* of the resources */
     size_t n_hidden;           /* of the resources: left out by the renderer, for a namesake */

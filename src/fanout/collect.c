@@ -293,6 +293,8 @@ put_off(udpai_subscription *subscription, udpai_owed *owed, uint64_t limit)
     if (!item || item->seq <= limit)
         return false;
     owed->mark_seq = subscription->topic->fanout->seq;
+    if (owed->extras)
+        subscription->extra_seq = owed->mark_seq;
     udpai_list_remove(&owed->node);
     udpai_list_append(&subscription->additions, &owed->node);
     return true;
@@ -330,6 +332,7 @@ add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
     if (shown && sub) {
         sub->sent_seq = item->seq;
         sub->sent_payload_seq = payload_seq;
+        sub->sent_turn = subscription->n_turns + (held != UDPAI_HELD_ALL);
     }
     udpai_owed_done(owed);
     return true;
@@ -405,6 +408,8 @@ collect_owed_removals(udpai_collection *collection, uint64_t limit, udpa_err *re
         if (!keeps_it(subscription, owed->item) &&
             !udpai_collection_remove(collection, owed->item, ret_err))
             return;
+        if (!owed->extras)
+            UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed)->sent_turn = subscription->n_turns + 1;
         udpai_owed_done(owed);
     }
 }

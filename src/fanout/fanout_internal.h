@@ -206,6 +206,7 @@ struct udpai_name_sub {
     udpai_item *asked;                   /* of the name that was asked for; same as owed.item */
     udpai_item *target;                  /* what it leads to; NULL: nothing */
     uint64_t sent_seq, sent_payload_seq; /* 0: the subscriber holds nothing */
+    uint64_t sent_turn; /* of the delivery that brought what it holds, or took it away */
     udpai_name_state state;
     bool shows_last; /* it has gone, and was sent; MODE_STATE: the state still holds it */
 };
@@ -265,6 +266,9 @@ struct udpai_subscription {
     bool state_forced;                         /* it goes out though nothing may have changed */
     bool state_has_ttl;                        /* the one that was sent last */
     udpai_set_hash state_hash;                 /* of that one */
+    uint64_t n_turns;                          /* deliveries that it was given */
+    uint64_t extra_seq;                        /* the last place of what it was owed besides */
+    uint64_t stamp;                            /* to meet it once in one pass */
     uint64_t synced_seq; /* of each item it was sent the state of then, or a later one */
     unsigned n_deferred; /* rounds in which it had something to send and might not */
     unsigned n_removals_deferred;

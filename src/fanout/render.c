@@ -89,6 +89,16 @@ udpai_collection_remove(udpai_collection *collection, udpai_item *item, udpa_err
     return true;
 }
 
+static void
+add_seq(udpai_body *body, uint64_t seq)
+{
+    body->seqs.items[body->seqs.n++] = seq;
+    if (seq && (body->seq_low == 0 || seq < body->seq_low))
+        body->seq_low = seq;
+    if (seq > body->seq_high)
+        body->seq_high = seq;
+}
+
 /* Notes what the body holds. */
 static udpa_err
 list_contents(const udpai_collection *collection, udpai_body *body)
@@ -100,7 +110,7 @@ list_contents(const udpai_collection *collection, udpai_body *body)
     for (size_t i = 0; i < collection->items.n; i++) {
         body->resources.items[body->resources.n++] =
             udpa_resource_ref(collection->items.items[i].resource);
-        body->seqs.items[body->seqs.n++] = collection->items.items[i].seq;
+        add_seq(body, collection->items.items[i].seq);
         body->n_refreshes += collection->items.items[i].refresh;
     }
     for (size_t i = 0; i < collection->removed.n; i++) {

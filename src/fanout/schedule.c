@@ -11,6 +11,7 @@
  * others before it, a type that had to wait for some rounds overtakes what changed twice meanwhile,
  * and after some more it goes as far as there is. */
 #include "fanout/fanout_internal.h"
+#include "fanout/takers.h"
 
 #define PATIENCE 2
 #define REMOVALS_PATIENCE 16
@@ -81,14 +82,36 @@ is_too_far_behind(const udpai_subscription *subscription)
            subscription->cursor.tombstones < subscription->view->tombstone_horizon;
 }
 
+/* Where it stands before it is sent the next. Payloads: see collect.c; a refresh that moved one on
+ * before it was sent makes the cursor alone say too much. */
+static udpai_standing
+place_of(udpai_subscription *subscription)
+{
+    uint64_t low = subscription->cursor.low, synced = subscription->synced_seq;
+    return (udpai_standing){
+        .additions = udpai_pending(subscription),
+        .payloads = low < synced ? low : synced,
+        .removals = udpai_pending_removal(subscription),
+        .turn = subscription->n_turns + 1,
+    };
+}
+
 static udpa_err
 give(udpai_delivery *delivery,
      udpai_delivery_kind kind,
      udpai_subscription *subscription,
      udpai_body *body)
 {
-    if (body)
-        *delivery = (udpai_delivery){.kind = kind, .subscription = subscription, .body = body};
+    if (body) {
+        subscription->n_turns++;
+        *delivery = (udpai_delivery){
+            .kind = kind,
+            .subscription = subscription,
+            .body = body,
+            .place = UDPAI_STANDING_NONE,
+            .head = subscription->topic->fanout->seq,
+        };
+    }
     return UDPA_OK;
 }
 
@@ -108,6 +131,7 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
         }
         udpai_body *body = NULL;
         uint64_t since = whole ? subscription->cursor.low : 0;
+        udpai_standing place = place_of(subscription);
         udpa_err err = udpai_collect_additions(subscription, limit, &body);
         if (err != UDPA_OK)
             return err;
@@ -116,6 +140,8 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
             subscription->synced_seq = head;
         give(delivery, whole ? UDPAI_DELIVERY_STATE : UDPAI_DELIVERY_ADDITIONS, subscription, body);
         delivery->since = since;
+        delivery->place = place;
+        delivery->place.removals = UDPAI_NOTHING;
     }
     return UDPA_OK;
 }
@@ -141,6 +167,7 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
         subscription->n_removals_deferred = 0;
         udpai_body *body = NULL;
         uint64_t since = subscription->cursor.low;
+        udpai_standing place = place_of(subscription);
         udpa_err err = udpai_collect_removals(subscription, limit, &body);
         if (err != UDPA_OK)
             return err;
@@ -149,6 +176,9 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
                                                     : UDPAI_DELIVERY_REMOVALS,
              subscription, body);
         delivery->since = since;
+        delivery->place = place;
+        if (subscription->mode != UDPAI_MODE_STATE)
+            delivery->place.additions = delivery->place.payloads = UDPAI_NOTHING;
     }
     return UDPA_OK;
 }

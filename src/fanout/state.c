@@ -44,8 +44,12 @@ add_names(udpai_collection *collection, udpai_subscription *subscription, bool w
             udpai_collection_add(collection, item, item->resource, false, &err);
         else if (with_removed && sub->shows_last && sub->asked->last)
             udpai_collection_add(collection, sub->asked, sub->asked->last, false, &err);
+        uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
+        bool loses_last = sub->shows_last && !with_removed;
+        if (payload_seq != sub->sent_payload_seq || loses_last)
+            sub->sent_turn = subscription->n_turns + 1;
         sub->sent_seq = item ? item->seq : 0;
-        sub->sent_payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
+        sub->sent_payload_seq = payload_seq;
         sub->shows_last &= with_removed;
     }
     return err;

@@ -246,6 +246,7 @@ udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *
     if (!owed)
         return UDPA_ERR_NOMEM;
     udpai_owe(subscription, list, owed);
+    subscription->extra_seq = owed->mark_seq;
     if (!udpai_list_linked(&owed->node))
         udpai_owed_done(owed);
     return UDPA_OK;

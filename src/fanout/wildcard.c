@@ -120,6 +120,7 @@ hand_over_to_names(udpai_subscription *subscription,
         if (sub->target && brought && !before->is_tombstone) {
             sub->sent_seq = item->seq;
             sub->sent_payload_seq = udpai_item_payload_seq(item, subscription);
+            sub->sent_turn = subscription->n_turns;
         } else if (sub->target && sub->sent_seq != item->seq) {
             udpai_owe(subscription, &subscription->additions, &sub->owed);
         } else if (!sub->target && sub->state == UDPAI_NAME_MISSING && !brought) {

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "session/acknowledgement.h"
 
 #define RETRY_MS 100 /* after want of memory */
 
@@ -126,6 +127,12 @@ udpai_hub_decoder(udpai_hub *hub)
     return &hub->decoder;
 }
 
+int64_t
+udpai_hub_wall_us(const udpai_hub *hub)
+{
+    return hub->env.wall_us(hub->env.userdata);
+}
+
 const udpai_hub_options *
 udpai_hub_settings(const udpai_hub *hub)
 {
@@ -232,6 +239,23 @@ describe_all(udpai_hub *hub, udpai_order *order)
     udpai_hub_report(hub, report);
 }
 
+/* The answers stand beside the questions; NULL: there is none. */
+static void
+answer_questions(udpai_hub *hub, udpai_order *order)
+{
+    const udpai_subscription_message *questions = order->subscription;
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_ACKNOWLEDGEMENTS);
+    if (!report || !udpai_vector_reserve(&report->statuses, questions->n_names)) {
+        udpai_report_free(report);
+        return;
+    }
+    for (size_t i = 0; i < questions->n_names; i++)
+        report->statuses.items[report->statuses.n++] =
+            udpai_acknowledgement_describe(hub, questions->names[i]);
+    report->subscription = UDPAI_TAKE(order->subscription);
+    udpai_hub_report(hub, report);
+}
+
 static void
 hang_up(udpai_hub *hub, udpai_order *order)
 {
@@ -282,6 +306,9 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
     case UDPAI_ORDER_STATUS:
         describe_all(hub, order);
         break;
+    case UDPAI_ORDER_ACKNOWLEDGEMENTS:
+        answer_questions(hub, order);
+        break;
     default:
         pass_on(hub, order);
         break;
@@ -321,6 +348,7 @@ udpai_session_init_subscriber(udpai_session *session,
     const udpai_stream_info *info = &session->info;
     udpai_str address = info->address ? udpai_bytes_view(info->address) : (udpai_str){0};
     udpai_subscriber_init(subscriber, session->hub->fanout, ops, renderer);
+    subscriber->userdata = session;
     return udpai_subscriber_set_owner(subscriber, udpai_peer_counts_as(info->identity, address));
 }
 

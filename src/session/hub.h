@@ -11,6 +11,8 @@
 
 typedef struct udpai_hub udpai_hub;
 typedef struct udpai_session udpai_session;
+typedef struct udpai_taker udpai_taker;
+typedef struct udpai_acknowledgement udpai_acknowledgement;
 typedef struct udpai_stream udpai_stream; /* the transport's end of a stream */
 
 /* A message that goes out: parts, one behind the other, then a small tail. Borrowed for the call.
@@ -60,6 +62,12 @@ typedef struct udpai_session_ops {
     void (*order)(udpai_session *session, udpai_order *order);
     /* Serialised udpa.status.v1.SessionStatus; NULL without memory. */
     udpa_bytes *(*describe)(const udpai_session *session);
+    /* What the peer has answered to what it was sent of a resource; NULL: it is not asked. */
+    void (*judge)(const udpai_session *session,
+                  const udpai_taker *taker,
+                  udpai_acknowledgement *ret_acknowledgement);
+    /* Who the peer says it is; borrowed; NULL: it has not said. Beside judge. */
+    const udpai_node_info *(*peer)(const udpai_session *session);
     void (*free)(udpai_session *session);
 } udpai_session_ops;
 
@@ -117,6 +125,7 @@ size_t udpai_hub_n_sessions(const udpai_hub *hub);
 udpai_fanout *udpai_hub_fanout(udpai_hub *hub);
 udpai_wheel *udpai_hub_wheel(udpai_hub *hub);
 udpai_decoder *udpai_hub_decoder(udpai_hub *hub);
+int64_t udpai_hub_wall_us(const udpai_hub *hub); /* now */
 const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);
 void udpai_hub_report(udpai_hub *hub, udpai_report *report);
 

@@ -30,17 +30,18 @@ udpai_subscription_message udpai_subscription_error_cut(const udpai_subscription
 /* ---- orders: loop side to stream side ---- */
 
 typedef enum udpai_order_kind {
-    UDPAI_ORDER_CHANGES,     /* apply; answered by UDPAI_REPORT_APPLIED */
-    UDPAI_ORDER_SETTLED,     /* take over what is settled now */
-    UDPAI_ORDER_DIAL,        /* open a stream for a link; for the transport */
-    UDPAI_ORDER_HANG_UP,     /* end a session, or the attempt to open one */
-    UDPAI_ORDER_ATTACH,      /* a session serves a ConfigSource from now on */
-    UDPAI_ORDER_SUBSCRIBE,   /* send a Subscribe */
-    UDPAI_ORDER_UNSUBSCRIBE, /* send an Unsubscribe */
-    UDPAI_ORDER_JUDGED,      /* a publication was applied: send the receipt, take in more */
-    UDPAI_ORDER_PUBLISH,     /* publish what nobody need have asked for */
-    UDPAI_ORDER_FORGET,      /* nobody waits for the receipt of a PUBLISH any more */
-    UDPAI_ORDER_STATUS,      /* describe all sessions */
+    UDPAI_ORDER_CHANGES,          /* apply; answered by UDPAI_REPORT_APPLIED */
+    UDPAI_ORDER_SETTLED,          /* take over what is settled now */
+    UDPAI_ORDER_DIAL,             /* open a stream for a link; for the transport */
+    UDPAI_ORDER_HANG_UP,          /* end a session, or the attempt to open one */
+    UDPAI_ORDER_ATTACH,           /* a session serves a ConfigSource from now on */
+    UDPAI_ORDER_SUBSCRIBE,        /* send a Subscribe */
+    UDPAI_ORDER_UNSUBSCRIBE,      /* send an Unsubscribe */
+    UDPAI_ORDER_JUDGED,           /* a publication was applied: send the receipt, take in more */
+    UDPAI_ORDER_PUBLISH,          /* publish what nobody need have asked for */
+    UDPAI_ORDER_FORGET,           /* nobody waits for the receipt of a PUBLISH any more */
+    UDPAI_ORDER_STATUS,           /* describe all sessions */
+    UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions whose names it has */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -79,6 +80,7 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_CLOSED,             /* the session, or the attempt to open one, has ended */
     UDPAI_REPORT_INTEREST,           /* somebody subscribes, or nobody any more */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
+    UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
@@ -96,7 +98,8 @@ typedef struct udpai_report {
     bool wanted;                              /* INTEREST */
     udpa_error *error;                        /* CLOSED: why */
     uint64_t ticket;
-    UDPAI_VECTOR(udpa_bytes *) statuses; /* STATUS: serialised udpa.status.v1.SessionStatus */
+    /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus. */
+    UDPAI_VECTOR(udpa_bytes *) statuses;
 } udpai_report;
 
 udpai_report *udpai_report_new(udpai_report_kind kind); /* NULL without memory */

@@ -12,36 +12,168 @@ free_refused(udpai_refused *refused)
 }
 
 static void
-drop_oldest(udpai_refused_list *list)
+drop(udpai_refused_list *list, size_t index)
 {
-    free_refused(list->items[0]);
-    memmove(list->items, list->items + 1, --list->n * sizeof(*list->items));
+    free_refused(list->items[index]);
+    list->n--;
+    memmove(list->items + index, list->items + index + 1, (list->n - index) * sizeof(*list->items));
+}
+
+/* ---- ranges ---- */
+
+void
+udpai_refused_range_add(udpai_refused_range *range, const udpai_refused_range *more)
+{
+    bool is_first = !range->error;
+    if (is_first || more->low < range->low)
+        range->low = more->low;
+    if (is_first || more->high > range->high)
+        range->high = more->high;
+    udpa_error *error = udpa_error_ref(more->error);
+    udpa_error_unref(range->error);
+    range->error = error;
+    range->at_us = more->at_us;
+}
+
+static void
+clear(udpai_refused_range *range)
+{
+    udpa_error_unref(range->error);
+    *range = (udpai_refused_range){0};
+}
+
+/* ---- the last ones ---- */
+
+static udpai_refused *
+copy(const udpai_refused *from)
+{
+    udpai_refused *refused = udpai_alloc(sizeof(*refused) + from->name.len + from->version.len);
+    if (!refused)
+        return NULL;
+    char *at = (char *)(refused + 1);
+    *refused = *from;
+    refused->name = udpai_str_put(&at, from->name);
+    refused->version = udpai_str_put(&at, from->version);
+    udpa_error_ref(refused->error);
+    return refused;
+}
+
+/* That it was refused is not forgotten with its name. */
+static void
+drop_oldest(udpai_refusals *refusals)
+{
+    const udpai_refused *oldest = refusals->last.items[0];
+    const udpai_refused_range range = {oldest->seq, oldest->seq, oldest->error, oldest->at_us};
+    if (oldest->seq)
+        udpai_refused_range_add(&refusals->others, &range);
+    drop(&refusals->last, 0);
 }
 
 void
-udpai_refused_add(udpai_refused_list *list, udpai_str name, udpai_str version, udpa_error *error)
+udpai_refusals_add(udpai_refusals *refusals, const udpai_refused *what)
 {
-    udpai_refused *refused = udpai_alloc(sizeof(*refused) + name.len + version.len);
+    udpai_refused *refused = copy(what);
     if (!refused)
         return;
-    char *text = (char *)(refused + 1);
-    if (name.len)
-        memcpy(text, name.data, name.len);
-    if (version.len)
-        memcpy(text + name.len, version.data, version.len);
-    refused->name = (udpai_str){text, name.len};
-    refused->version = (udpai_str){text + name.len, version.len};
-    refused->error = udpa_error_ref(error);
-    if (list->n == UDPAI_REFUSED_KEPT)
-        drop_oldest(list);
-    if (!udpai_vector_push(list, refused))
+    if (refusals->last.n == UDPAI_REFUSED_KEPT)
+        drop_oldest(refusals);
+    if (!udpai_vector_push(&refusals->last, refused))
         free_refused(refused);
 }
 
 void
-udpai_refused_done(udpai_refused_list *list)
+udpai_refusals_forget_range(udpai_refusals *refusals, uint64_t low, uint64_t high)
 {
-    while (list->n)
-        free_refused(list->items[--list->n]);
-    udpai_vector_done(list);
+    for (size_t i = refusals->last.n; i-- > 0;) {
+        uint64_t seq = refusals->last.items[i]->seq;
+        if (seq && seq >= low && seq <= high)
+            drop(&refusals->last, i);
+    }
+    if (refusals->others.error && low <= refusals->others.low && high >= refusals->others.high)
+        clear(&refusals->others);
+}
+
+void
+udpai_refusals_forget(udpai_refusals *refusals, uint64_t seq)
+{
+    if (seq)
+        udpai_refusals_forget_range(refusals, seq, seq);
+}
+
+bool
+udpai_refusals_find(const udpai_refusals *refusals,
+                    udpai_str name,
+                    uint64_t seq,
+                    udpai_refused *ret_refused)
+{
+    for (size_t i = refusals->last.n; seq && i-- > 0;)
+        if (refusals->last.items[i]->seq == seq &&
+            udpai_str_eq(refusals->last.items[i]->name, name)) {
+            *ret_refused = *refusals->last.items[i];
+            return true;
+        }
+    const udpai_refused_range *others = &refusals->others;
+    if (!others->error || seq < others->low || seq > others->high)
+        return false;
+    *ret_refused = (udpai_refused){
+        .error = others->error,
+        .at_us = others->at_us,
+        .is_certain = others->low == others->high ||
+                      udpai_refusal_names(udpai_str_from(udpa_error_message(others->error)), name),
+    };
+    return true;
+}
+
+void
+udpai_refusals_done(udpai_refusals *refusals)
+{
+    while (refusals->last.n)
+        free_refused(refusals->last.items[--refusals->last.n]);
+    udpai_vector_done(&refusals->last);
+    clear(&refusals->others);
+    clear(&refusals->removals);
+}
+
+/* ---- what a text speaks of ---- */
+
+static bool
+is_part_of_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+}
+
+/* "web.v2" is not spoken of by "web", but a sentence may end with it. */
+static bool
+goes_on(udpai_str text, size_t at)
+{
+    if (at < text.len && (text.data[at] == '.' || text.data[at] == '/'))
+        at++;
+    return at < text.len && is_part_of_word(text.data[at]);
+}
+
+static bool
+came_from(udpai_str text, size_t at)
+{
+    return at > 0 && (is_part_of_word(text.data[at - 1]) || text.data[at - 1] == '.');
+}
+
+/* Peers know a name with its namespace or without: both end with the id. */
+bool
+udpai_refusal_names(udpai_str text, udpai_str full_name)
+{
+    const char *slash = full_name.len ? memchr(full_name.data, '/', full_name.len) : NULL;
+    size_t skip = slash ? (size_t)(slash - full_name.data) + 1 : 0;
+    udpai_str id = {full_name.data + skip, full_name.len - skip};
+    if (id.len == 0)
+        return false;
+    for (size_t at = 0; at + id.len <= text.len; at++) {
+        const char *found = memmem(text.data + at, text.len - at, id.data, id.len);
+        if (!found)
+            return false;
+        at = (size_t)(found - text.data);
+        if (!came_from(text, at) && !goes_on(text, at + id.len))
+            return true;
+    }
+    return false;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The resources that a peer has refused last, for status: what they are called, and why. */
+/* What a peer has refused of what it was sent, of one type: the last resources by name, for status,
+ * and of what is not noted so, where in the sequence it lies. Bounded, whatever the peer says. */
 #ifndef UDPAI_REFUSED_H
 #define UDPAI_REFUSED_H
 
@@ -11,13 +12,42 @@
 typedef struct udpai_refused {
     udpa_error *error;
     udpai_str name, version; /* their text stands behind it */
+    uint64_t seq;            /* of the payload, see udpai_send_item; 0: none was sent */
+    int64_t at_us;
+    bool is_certain; /* false: it came with what was refused, and others are named */
 } udpai_refused;
 
 typedef UDPAI_VECTOR(udpai_refused *) udpai_refused_list; /* the oldest first */
 
+/* Something between these places, both included. */
+typedef struct udpai_refused_range {
+    uint64_t low, high;
+    udpa_error *error; /* NULL: nothing */
+    int64_t at_us;
+} udpai_refused_range;
+
+typedef struct udpai_refusals {
+    udpai_refused_list last;
+    udpai_refused_range others;
+    udpai_refused_range removals;
+} udpai_refusals;
+
 /* Copies the text, takes a reference to the error. What there is no memory for is not kept. */
-void
-udpai_refused_add(udpai_refused_list *list, udpai_str name, udpai_str version, udpa_error *error);
-void udpai_refused_done(udpai_refused_list *list);
+void udpai_refusals_add(udpai_refusals *refusals, const udpai_refused *refused);
+/* Widens the range; takes a reference to the error, in place of the one before. */
+void udpai_refused_range_add(udpai_refused_range *range, const udpai_refused_range *more);
+/* What was refused so, was sent again and accepted. */
+void udpai_refusals_forget(udpai_refusals *refusals, uint64_t seq);
+/* The same of all between these places. */
+void udpai_refusals_forget_range(udpai_refusals *refusals, uint64_t low, uint64_t high);
+/* Was this refused? The error is borrowed; only error, time and certainty are filled in. */
+bool udpai_refusals_find(const udpai_refusals *refusals,
+                         udpai_str name,
+                         uint64_t seq,
+                         udpai_refused *ret_refused);
+void udpai_refusals_done(udpai_refusals *refusals);
+
+/* Does a peer's text speak of the resource, in whatever spelling it knows its name? */
+bool udpai_refusal_names(udpai_str text, udpai_str full_name);
 
 #endif

@@ -39,6 +39,13 @@ udpai_status_put_session(udpai_proto_writer *writer,
 }
 
 static void
+put_time(udpai_proto_writer *writer, uint32_t number, int64_t time_us)
+{
+    if (time_us)
+        udpai_timestamp_put(writer, number, time_us);
+}
+
+static void
 put_refused(udpai_proto_writer *writer, const udpai_refused *refused)
 {
     udpai_proto_put_bytes_opt(writer, 1, refused->name);
@@ -46,6 +53,7 @@ put_refused(udpai_proto_writer *writer, const udpai_refused *refused)
     udpai_proto_put_varint_opt(writer, 3,
                                (uint64_t)udpa_err_to_grpc(udpa_error_code(refused->error)));
     udpai_proto_put_bytes_opt(writer, 4, udpai_str_from(udpa_error_message(refused->error)));
+    put_time(writer, 5, refused->at_us);
 }
 
 static void
@@ -74,6 +82,10 @@ put_fields(udpai_proto_writer *writer,
     udpai_proto_put_varint_opt(
         writer, 12, udpai_subscriber_in_sync(udpai_subscription_subscriber(subscription)));
     udpai_proto_put_varint_opt(writer, 13, facts->n_hidden);
+    udpai_proto_put_varint_opt(writer, 14, facts->n_unanswered);
+    put_time(writer, 15, facts->unanswered_us);
+    put_time(writer, 16, facts->acknowledged_us);
+    put_time(writer, 17, facts->refused_us);
 }
 
 void

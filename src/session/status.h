@@ -14,6 +14,8 @@ typedef struct udpai_subscription_facts {
     const udpa_error *last_error;
     const udpai_refused_list *refused; /* the last ones */
     uint64_t n_hidden;                 /* of the last response: left out for a namesake */
+    uint64_t n_unanswered;             /* responses */
+    int64_t unanswered_us, acknowledged_us, refused_us; /* since when, and when last; 0: never */
 } udpai_subscription_facts;
 
 typedef void (*udpai_status_fn)(udpai_proto_writer *writer, const void *what);

@@ -381,5 +381,7 @@ static const udpai_session_ops udpa_ops = {
     .next = udpa_next,
     .order = udpa_order,
     .describe = udpai_udpa_describe,
+    .judge = udpai_udpa_judge,
+    .peer = udpai_udpa_peer,
     .free = udpa_free,
 };

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "session/refused.h"
 #include "session/udpa.h"
+#include "session/unanswered.h"
 #include "wire/compose.h"
 
 typedef struct udpai_udpa udpai_udpa;
@@ -24,6 +25,9 @@ typedef struct udpai_in_flight {
     uint64_t nonce;
     udpai_subscription *subscription; /* NULL: of a PUBLISH order */
     udpai_listing *listing;
+    udpai_standing place;
+    uint64_t head;
+    int64_t sent_us;
     udpai_publication *publication; /* of a PUBLISH order */
     uint64_t ticket;
 } udpai_in_flight;
@@ -39,7 +43,9 @@ typedef struct udpai_asked {
 typedef struct udpai_sent {
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     udpa_error *last_error;
-    udpai_refused_list refused; /* the last ones */
+    udpai_refusals refusals;
+    udpai_lost lost;
+    int64_t acknowledged_us, refused_us; /* 0: never */
 } udpai_sent;
 
 #define UDPAI_IN_FLIGHT_MAX 256
@@ -129,7 +135,21 @@ void udpai_udpa_free_asked(udpai_udpa *udpa);
 /* udpa_render.c */
 const udpai_renderer *udpai_udpa_renderer(bool extended, bool receipt);
 
+/* udpa_judge.c */
+/* NULL: the status says that all is well. */
+udpa_error *udpai_status_error(const udpai_status_message *status, size_t text_max);
+/* Notes what the peer says of each resource that it was sent. */
+void udpai_udpa_note_receipt(const udpai_udpa *udpa,
+                             const udpai_in_flight *flight,
+                             const udpai_receipt_message *receipt);
+/* Notes a delivery whose receipt will not be recognised. */
+void udpai_udpa_note_lost(const udpai_in_flight *flight);
+void udpai_udpa_judge(const udpai_session *session,
+                      const udpai_taker *taker,
+                      udpai_acknowledgement *ret_acknowledgement);
+
 /* udpa_status.c */
+const udpai_node_info *udpai_udpa_peer(const udpai_session *session);
 udpa_bytes *udpai_udpa_describe(const udpai_session *session);
 
 #endif

@@ -9,8 +9,6 @@
 #define TYPES_MAX 1024
 /* What a status says is looked through for a name up to here. */
 #define TEXT_WITH_NAME_MAX 4096
-/* What is kept of it, for status. */
-#define TEXT_KEPT_MAX 1024
 
 void
 udpai_udpa_choose_renderer(udpai_udpa *udpa)
@@ -37,7 +35,7 @@ free_sent(udpai_sent *sent)
 {
     if (!sent)
         return;
-    udpai_refused_done(&sent->refused);
+    udpai_refusals_done(&sent->refusals);
     udpa_error_unref(sent->last_error);
     udpai_free(sent);
 }
@@ -323,37 +321,9 @@ find_in_flight(udpai_udpa *udpa, uint64_t nonce)
 }
 
 static udpa_error *
-error_of(const udpai_status_message *status, size_t text_max)
+error_of(const udpai_status_message *status)
 {
-    if (status->code == 0)
-        return NULL;
-    udpai_str text = udpai_utf8_cut(status->text, text_max);
-    return udpa_error_new(udpa_err_from_grpc(status->code), NULL, "%.*s", (int)text.len, text.data);
-}
-
-/* Consumes the error. */
-static void
-note_refused(udpai_sent *sent, const udpai_listing *listing, size_t index, udpa_error *error)
-{
-    udpai_refused_add(&sent->refused, listing->resources[index].name,
-                      listing->resources[index].version, error);
-    udpa_error_unref(sent->last_error);
-    sent->last_error = error;
-}
-
-static void
-note_receipt(const udpai_in_flight *flight, const udpai_receipt_message *receipt)
-{
-    udpai_sent *sent = udpai_udpa_sent(flight->subscription);
-    if (!sent)
-        return;
-    for (size_t i = 0; i < flight->listing->n; i++) {
-        bool refused = i < receipt->n_statuses && receipt->statuses[i].code != 0;
-        sent->n_acknowledged += !refused;
-        sent->n_refused += refused;
-        if (refused)
-            note_refused(sent, flight->listing, i, error_of(&receipt->statuses[i], TEXT_KEPT_MAX));
-    }
+    return udpai_status_error(status, TEXT_WITH_NAME_MAX);
 }
 
 /* Behind the entries come the removals that were refused, no others; each is named in the text. Of
@@ -381,7 +351,7 @@ take_removal_status(udpai_publication *publication, const udpai_status_message *
 {
     udpai_removal *removal = status->code ? find_refused_removal(publication, status->text) : NULL;
     if (removal)
-        udpai_publication_refuse(&removal->error, error_of(status, TEXT_WITH_NAME_MAX));
+        udpai_publication_refuse(&removal->error, error_of(status));
 }
 
 /* What we published comes back with the peer's judgement in it. Somebody waits for it: without
@@ -393,7 +363,7 @@ report_receipt(udpai_udpa *udpa, udpai_in_flight *flight, const udpai_receipt_me
     size_t n = publication->entries.n;
     for (size_t i = 0; i < n && i < receipt->n_statuses; i++)
         udpai_publication_refuse(&publication->entries.items[i].error,
-                                 error_of(&receipt->statuses[i], TEXT_WITH_NAME_MAX));
+                                 error_of(&receipt->statuses[i]));
     for (size_t i = n; i < receipt->n_statuses && i - n < publication->removals.n; i++)
         take_removal_status(publication, &receipt->statuses[i]);
     udpai_report *report = udpai_report_new(UDPAI_REPORT_RECEIPT);
@@ -420,7 +390,7 @@ udpai_udpa_on_receipt(udpai_udpa *udpa, const udpai_receipt_message *receipt)
     if (flight->publication)
         report_receipt(udpa, flight, receipt);
     else
-        note_receipt(flight, receipt);
+        udpai_udpa_note_receipt(udpa, flight, receipt);
     udpai_in_flight_free(udpa, flight);
 }
 
@@ -444,6 +414,7 @@ forget_oldest_delivery(udpai_udpa *udpa)
     UDPAI_LIST_FOREACH (node, &udpa->in_flight) {
         udpai_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_in_flight, node);
         if (!flight->publication) {
+            udpai_udpa_note_lost(flight);
             udpai_in_flight_free(udpa, flight);
             return;
         }
@@ -457,15 +428,21 @@ note_in_flight(udpai_udpa *udpa, const udpai_delivery *delivery)
     if (udpa->subscriber.renderer != udpai_udpa_renderer(udpa->is_extended, true) ||
         delivery->kind == UDPAI_DELIVERY_COMPLETE)
         return;
-    udpai_listing *listing = udpai_body_list(delivery->body);
-    udpai_in_flight *flight = listing ? udpai_alloc(sizeof(*flight)) : NULL;
+    const udpai_in_flight noted = {
+        .nonce = udpa->last_nonce,
+        .subscription = delivery->subscription,
+        .listing = udpai_body_list(delivery->body),
+        .place = delivery->place,
+        .head = delivery->head,
+        .sent_us = udpai_hub_wall_us(udpa->session.hub),
+    };
+    udpai_in_flight *flight = noted.listing ? udpai_alloc(sizeof(*flight)) : NULL;
     if (!flight) {
-        udpai_listing_unref(listing);
+        udpai_udpa_note_lost(&noted);
+        udpai_listing_unref(noted.listing);
         return;
     }
-    flight->nonce = udpa->last_nonce;
-    flight->subscription = delivery->subscription;
-    flight->listing = listing;
+    *flight = noted;
     udpai_list_init(&flight->node);
     udpai_list_append(&udpa->in_flight, &flight->node);
     if (++udpa->n_in_flight > UDPAI_IN_FLIGHT_MAX)

@@ -31,102 +31,193 @@ udpai_xds_type_free(udpai_xds_type *type)
     for (size_t i = 0; i < type->unnameable.n; i++)
         udpa_bytes_unref(type->unnameable.items[i]);
     udpai_vector_done(&type->unnameable);
-    udpai_refused_done(&type->refused);
+    udpai_refusals_done(&type->refusals);
     udpa_error_unref(type->last_error);
     udpai_free(type);
 }
 
 /* ---- sent ---- */
 
-void
-udpai_xds_note_sent(udpai_subscription *subscription, uint64_t nonce, udpai_body *body)
+static void
+count_sent(udpai_xds_type *type, const udpai_body *body)
 {
-    udpai_xds_type *type = udpai_xds_type_of(subscription);
     type->is_answered = true;
     type->n_resources += body->resources.n - body->n_hidden;
     type->n_removals += body->removed.n;
     type->n_hidden = body->n_hidden;
-    if (body->version.len == sizeof(type->version_sent)) {
-        memcpy(type->version_sent, body->version.data, body->version.len);
-        type->has_sent = true;
-    }
-    /* Without memory its answer will not be recognised. */
-    udpai_xds_in_flight *flight = udpai_alloc(sizeof(*flight));
-    if (!flight)
+    if (body->version.len != sizeof(type->version_sent))
         return;
-    flight->nonce = nonce;
+    memcpy(type->version_sent, body->version.data, body->version.len);
+    type->has_sent = true;
+}
+
+static void
+lose_flight(udpai_xds_type *type, const udpai_xds_in_flight *flight)
+{
+    udpai_lost_add(&type->lost, flight->nonce, flight->place, flight->sent_us);
+}
+
+static void
+fill_flight(udpai_xds_in_flight *flight, udpai_body *body)
+{
     flight->n_resources = body->resources.n - body->n_hidden;
+    flight->seq_low = body->seq_low;
+    flight->seq_high = body->seq_high;
     flight->has_version = body->version.len == sizeof(flight->version);
     if (flight->has_version)
         memcpy(flight->version, body->version.data, body->version.len);
     if (body->resources.n <= UDPAI_REFUSED_KEPT)
         flight->listing = udpai_body_list(body);
+}
+
+void
+udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response)
+{
+    udpai_xds_type *type = udpai_xds_type_of(response->subscription);
+    const udpai_xds_in_flight noted = {
+        .nonce = xds->last_nonce,
+        .place = response->place,
+        .head = response->head,
+        .sent_us = udpai_hub_wall_us(xds->session.hub),
+        .is_state = response->kind == UDPAI_DELIVERY_STATE,
+    };
+    count_sent(type, response->body);
+    udpai_xds_in_flight *flight = udpai_alloc(sizeof(*flight));
+    if (!flight) { /* its answer will not be recognised */
+        lose_flight(type, &noted);
+        return;
+    }
+    *flight = noted;
+    fill_flight(flight, response->body);
     udpai_list_init(&flight->node);
     udpai_list_append(&type->in_flight, &flight->node);
-    if (++type->n_in_flight > UDPAI_XDS_IN_FLIGHT_MAX)
+    if (++type->n_in_flight > UDPAI_XDS_IN_FLIGHT_MAX) {
+        lose_flight(type, oldest_flight(type));
         free_flight(type, oldest_flight(type));
+    }
 }
 
 /* ---- answered ---- */
 
-/* Clients answer in order: of what is older than an answer, no answer will come. NULL: the nonce is
- * none of ours, or stale. */
 static udpai_xds_in_flight *
 find_flight(udpai_xds_type *type, uint64_t nonce)
 {
-    udpai_xds_in_flight *found = NULL;
     UDPAI_LIST_FOREACH (node, &type->in_flight) {
         udpai_xds_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_xds_in_flight, node);
         if (flight->nonce == nonce)
-            found = flight;
+            return flight;
     }
-    while (found && oldest_flight(type) != found)
-        free_flight(type, oldest_flight(type));
-    return found;
+    return NULL;
+}
+
+/* What was refused before may have been sent again in it. */
+static void
+forget_refusals(udpai_xds_type *type, const udpai_xds_in_flight *flight)
+{
+    const udpai_listing *listing = flight->listing;
+    for (size_t i = 0; listing && i < listing->n; i++)
+        udpai_refusals_forget(&type->refusals, listing->resources[i].seq);
+    if (!listing && flight->seq_high)
+        udpai_refusals_forget_range(&type->refusals, flight->seq_low, flight->seq_high);
+    if (flight->is_state)
+        type->accepted_seq = flight->head;
 }
 
 static void
-note_acknowledged(udpai_xds_type *type, const udpai_xds_in_flight *flight)
+note_acknowledged(udpai_xds_type *type, const udpai_xds_in_flight *flight, int64_t now_us)
 {
     type->n_acknowledged += flight->n_resources;
+    type->acknowledged_us = now_us;
+    forget_refusals(type, flight);
     if (!flight->has_version)
         return;
     memcpy(type->version_acknowledged, flight->version, sizeof(flight->version));
     type->has_acknowledged = true;
 }
 
-/* The client says of the whole response what is wrong. With few resources in it, they are shown
- * beside the reason; with many, the reason must do. */
+static size_t
+count_named(const udpai_listing *listing, udpai_str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < listing->n; i++)
+        n += udpai_refusal_names(text, listing->resources[i].name);
+    return n;
+}
+
+/* The client says of the whole response what is wrong; most say in their words of what. */
+static void
+note_each(udpai_xds_type *type, const udpai_listing *listing, udpa_error *error)
+{
+    udpai_str text = error ? udpai_str_from(udpa_error_message(error)) : UDPAI_STR("");
+    size_t n_named = count_named(listing, text);
+    for (size_t i = 0; i < listing->n; i++) {
+        const udpai_refused refused = {
+            .error = error,
+            .name = listing->resources[i].name,
+            .version = listing->resources[i].version,
+            .seq = listing->resources[i].seq,
+            .at_us = type->refused_us,
+            .is_certain = n_named == 0 || udpai_refusal_names(text, listing->resources[i].name),
+        };
+        udpai_refusals_add(&type->refusals, &refused);
+    }
+}
+
+/* With few resources in the response, they are shown beside the reason; with many, the reason and
+ * where they lie must do. */
+static void
+note_contents(udpai_xds_type *type, const udpai_xds_in_flight *flight, udpa_error *error)
+{
+    udpai_refused_range all = {flight->seq_low, flight->seq_high, error, type->refused_us};
+    udpai_refused_range removals = {flight->place.removals, flight->head, error, type->refused_us};
+    if (flight->listing)
+        note_each(type, flight->listing, error);
+    else if (all.high && error)
+        udpai_refused_range_add(&type->refusals.others, &all);
+    if (removals.low != UINT64_MAX && error)
+        udpai_refused_range_add(&type->refusals.removals, &removals);
+}
+
 static void
 note_refused(udpai_xds_type *type,
              const udpai_xds_in_flight *flight,
              const udpai_xds_request *request)
 {
-    const udpai_listing *listing = flight->listing;
     udpa_err code = udpa_err_from_grpc(request->error_code);
     udpa_error *error = udpa_error_new(code == UDPA_OK ? UDPA_ERR_UNKNOWN : code, NULL, "%.*s",
                                        (int)udpai_min_size(request->error_text.len, 4096),
                                        request->error_text.data);
     type->n_refused += flight->n_resources;
-    for (size_t i = 0; listing && i < listing->n; i++)
-        udpai_refused_add(&type->refused, listing->resources[i].name, listing->resources[i].version,
-                          error);
+    note_contents(type, flight, error);
     udpa_error_unref(type->last_error);
     type->last_error = error;
 }
 
+/* Clients answer in order: of what is older than an answer no answer will come, and what was
+ * refused would have been said. */
+static void
+drop_older(udpai_xds_type *type, const udpai_xds_in_flight *flight)
+{
+    while (oldest_flight(type) != flight)
+        free_flight(type, oldest_flight(type));
+}
+
 void
-udpai_xds_note_answer(udpai_xds_type *type, const udpai_xds_request *request)
+udpai_xds_note_answer(const udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request)
 {
     uint64_t nonce;
-    if (!udpai_nonce_parse(request->nonce, &nonce))
+    udpai_xds_in_flight *flight =
+        udpai_nonce_parse(request->nonce, &nonce) ? find_flight(type, nonce) : NULL;
+    if (!flight) /* of none of ours, or stale */
         return;
-    udpai_xds_in_flight *flight = find_flight(type, nonce);
-    if (!flight)
-        return;
-    if (request->is_refusal)
+    int64_t now_us = udpai_hub_wall_us(xds->session.hub);
+    drop_older(type, flight);
+    udpai_lost_answered(&type->lost, nonce);
+    if (request->is_refusal) {
+        type->refused_us = now_us;
         note_refused(type, flight, request);
-    else
-        note_acknowledged(type, flight);
+    } else {
+        note_acknowledged(type, flight, now_us);
+    }
     free_flight(type, flight);
 }

@@ -85,6 +85,8 @@ const udpai_xds_protocol udpai_xds_delta = {
             .next = udpai_xds_next,
             .order = udpai_xds_order,
             .describe = udpai_xds_describe,
+            .judge = udpai_xds_judge,
+            .peer = udpai_xds_peer,
             .free = udpai_xds_free,
         },
     .decode = udpai_xds_delta_request_decode,

@@ -187,7 +187,7 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
         subscription = open_type(xds, request->type_url);
     if (!subscription)
         return UDPA_ERR_NOMEM;
-    udpai_xds_note_answer(udpai_xds_type_of(subscription), request);
+    udpai_xds_note_answer(xds, udpai_xds_type_of(subscription), request);
     udpai_xds_removals_answered(xds);
     return xds->protocol->subscribe(xds, subscription, request, is_first, ret_error);
 }
@@ -214,17 +214,11 @@ udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_er
 
 /* ---- responses ---- */
 
-/* A response, and what it belongs to. */
-struct response {
-    udpai_subscription *subscription;
-    udpai_body *body; /* NULL: none */
-};
-
 static udpa_err
 compose_answer(const udpai_xds *xds,
                const udpai_str *missing,
                size_t n_missing,
-               struct response *ret)
+               udpai_xds_next_response *ret)
 {
     UDPA_AUTO(udpai_body_unref) udpai_body *body = udpai_body_new();
     if (!body)
@@ -238,7 +232,7 @@ compose_answer(const udpai_xds *xds,
 }
 
 static udpa_err
-answer_unnameable(udpai_xds *xds, udpai_xds_type *type, struct response *ret)
+answer_unnameable(udpai_xds *xds, udpai_xds_type *type, udpai_xds_next_response *ret)
 {
     udpai_str missing[UDPAI_XDS_UNNAMEABLE_MAX];
     size_t n = udpai_min_size(type->unnameable.n, UDPAI_XDS_UNNAMEABLE_MAX);
@@ -255,7 +249,7 @@ answer_unnameable(udpai_xds *xds, udpai_xds_type *type, struct response *ret)
 
 /* Names that cannot be are certainly not there. */
 static udpa_err
-find_unnameable(udpai_xds *xds, struct response *ret)
+find_unnameable(udpai_xds *xds, udpai_xds_next_response *ret)
 {
     for (size_t i = 0; xds->n_unnameable && i < xds->subscriber.subscriptions.n; i++) {
         udpai_subscription *subscription = xds->subscriber.subscriptions.items[i];
@@ -296,7 +290,7 @@ warn_if_large(udpai_xds *xds, const udpai_delivery *delivery)
 
 /* Takes over the delivery's body. */
 static void
-take_delivery(udpai_xds *xds, const udpai_delivery *delivery, struct response *ret)
+take_delivery(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_response *ret)
 {
     if (!is_wanted(delivery)) {
         udpai_body_unref(delivery->body);
@@ -304,11 +298,17 @@ take_delivery(udpai_xds *xds, const udpai_delivery *delivery, struct response *r
     }
     warn_if_large(xds, delivery);
     udpai_xds_follow(xds, delivery);
-    *ret = (struct response){delivery->subscription, delivery->body};
+    ret->subscription = delivery->subscription;
+    ret->body = delivery->body;
+    if (delivery->kind == UDPAI_DELIVERY_COMPLETE)
+        return;
+    ret->kind = delivery->kind;
+    ret->place = delivery->place;
+    ret->head = delivery->head;
 }
 
 static udpa_err
-find_next(udpai_xds *xds, struct response *ret, udpa_error **ret_error)
+find_next(udpai_xds *xds, udpai_xds_next_response *ret, udpa_error **ret_error)
 {
     udpa_err err = find_unnameable(xds, ret);
     while (err == UDPA_OK && !ret->body) {
@@ -329,7 +329,7 @@ udpa_err
 udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
 {
     udpai_xds *xds = udpai_xds_of(session);
-    struct response next = {0};
+    udpai_xds_next_response next = {.place = UDPAI_STANDING_NONE};
     xds->writing = udpai_body_unref(xds->writing);
     udpa_err err = find_next(xds, &next, ret_error);
     if (err != UDPA_OK || !next.body)
@@ -339,7 +339,7 @@ udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     out->n_parts = next.body->parts.n;
     udpai_nonce_tail(++xds->last_nonce, NONCE_FIELD, out->tail);
     out->tail_len = UDPAI_NONCE_TAIL_LEN;
-    udpai_xds_note_sent(next.subscription, xds->last_nonce, next.body);
+    udpai_xds_note_sent(xds, &next);
     *ret_any = true;
     return UDPA_OK;
 }

@@ -11,6 +11,14 @@ version_of(bool is_there, const char version[UDPAI_CONTENT_HASH_HEX])
     return is_there ? (udpai_str){version, UDPAI_CONTENT_HASH_HEX} : (udpai_str){0};
 }
 
+static int64_t
+unanswered_us(const udpai_xds_type *type)
+{
+    if (udpai_list_empty(&type->in_flight))
+        return 0;
+    return UDPAI_LIST_ENTRY(type->in_flight.next, const udpai_xds_in_flight, node)->sent_us;
+}
+
 static void
 put_subscription(udpai_proto_writer *writer, const udpai_subscription *subscription)
 {
@@ -24,7 +32,11 @@ put_subscription(udpai_proto_writer *writer, const udpai_subscription *subscript
         .version_sent = version_of(type->has_sent, type->version_sent),
         .version_acknowledged = version_of(type->has_acknowledged, type->version_acknowledged),
         .last_error = type->last_error,
-        .refused = &type->refused,
+        .refused = &type->refusals.last,
+        .n_unanswered = type->n_in_flight,
+        .unanswered_us = unanswered_us(type),
+        .acknowledged_us = type->acknowledged_us,
+        .refused_us = type->refused_us,
     };
     udpai_status_put_subscription(writer, subscription, &facts);
 }
@@ -38,6 +50,12 @@ put(udpai_proto_writer *writer, const void *what)
         udpai_proto_put_bytes_opt(writer, AUDIENCE, xds->audience->name);
     for (size_t i = 0; i < xds->subscriber.subscriptions.n; i++)
         put_subscription(writer, xds->subscriber.subscriptions.items[i]);
+}
+
+const udpai_node_info *
+udpai_xds_peer(const udpai_session *session)
+{
+    return UDPAI_CONTAINER_OF(session, const udpai_xds, session)->peer;
 }
 
 udpa_bytes *

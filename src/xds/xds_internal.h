@@ -4,6 +4,7 @@
 #define UDPAI_XDS_INTERNAL_H
 
 #include "session/refused.h"
+#include "session/unanswered.h"
 #include "xds/names.h"
 #include "xds/request.h"
 #include "xds/xds.h"
@@ -20,6 +21,11 @@
 typedef struct udpai_xds_in_flight {
     udpai_list node;
     uint64_t nonce;
+    udpai_standing place;
+    uint64_t head;
+    int64_t sent_us;
+    uint64_t seq_low, seq_high; /* as of the body */
+    bool is_state;
     size_t n_resources;
     bool has_version;
     char version[UDPAI_CONTENT_HASH_HEX];
@@ -39,9 +45,12 @@ typedef struct udpai_xds_type {
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     size_t n_hidden; /* in the last response */
     char version_sent[UDPAI_CONTENT_HASH_HEX], version_acknowledged[UDPAI_CONTENT_HASH_HEX];
-    bool has_sent, has_acknowledged; /* a version */
+    bool has_sent, has_acknowledged;     /* a version */
+    int64_t acknowledged_us, refused_us; /* when last; 0: never */
     udpa_error *last_error;
-    udpai_refused_list refused; /* the last ones */
+    udpai_refusals refusals;
+    udpai_lost lost;
+    uint64_t accepted_seq; /* of a state: the client has accepted all up to here */
 } udpai_xds_type;
 
 typedef struct udpai_xds udpai_xds;
@@ -124,9 +133,19 @@ udpa_err udpai_xds_subscribe_name(udpai_xds *xds,
                                   udpai_str name,
                                   udpa_error **ret_error);
 
+/* A response, and what it belongs to. */
+typedef struct udpai_xds_next_response {
+    udpai_subscription *subscription;
+    udpai_body *body; /* NULL: none */
+    udpai_delivery_kind kind;
+    udpai_standing place;
+    uint64_t head;
+} udpai_xds_next_response;
+
 /* answer.c: what became of what was sent */
-void udpai_xds_note_sent(udpai_subscription *subscription, uint64_t nonce, udpai_body *body);
-void udpai_xds_note_answer(udpai_xds_type *type, const udpai_xds_request *request);
+void udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response);
+void
+udpai_xds_note_answer(const udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request);
 void udpai_xds_type_free(udpai_xds_type *type);
 
 /* removals.c: what is gone is told after what may refer to it */
@@ -148,7 +167,13 @@ udpa_err udpai_xds_compose_answer(const udpai_renderer *renderer,
                                   size_t n_missing,
                                   udpai_body *body);
 
+/* judge.c */
+void udpai_xds_judge(const udpai_session *session,
+                     const udpai_taker *taker,
+                     udpai_acknowledgement *ret_acknowledgement);
+
 /* status.c */
+const udpai_node_info *udpai_xds_peer(const udpai_session *session);
 udpa_bytes *udpai_xds_describe(const udpai_session *session);
 
 #endif

@@ -103,6 +103,60 @@ test_seen_by_an_endpoint(void **state)
     pair_end(&pair);
 }
 
+static void
+take_acknowledgement(void *userdata, udpa_update *update)
+{
+    look *self = userdata;
+    udpa_resource_unref(self->last);
+    self->last = udpa_resource_ref(udpa_update_resource(update, 0));
+    size_t size;
+    const void *payload = udpa_resource_payload(self->last, &size);
+    Udpa__Status__V1__AcknowledgementStatus *status =
+        udpa__status__v1__acknowledgement_status__unpack(NULL, size, payload);
+    assert_non_null(status);
+    assert_string_equal(status->type_url, TEST_TYPE);
+    assert_string_equal(status->name, "com.acme/a");
+    self->n_updates += status->exists && status->n_subscribed == 1 && status->n_acknowledged == 1;
+    udpa__status__v1__acknowledgement_status__free_unpacked(status, NULL);
+}
+
+/* The client of this pair asks, so it does not count; another one does, once it has answered. */
+static void
+test_acknowledgements_are_asked_for_by_name(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_receipt receipt = {0};
+    look asking = {0};
+    test_ear ear = {0};
+    udpa_endpoint *other = NULL;
+    pair_begin(&pair);
+    pair_serve_node(&pair);
+    pair_dial(&pair, pair.port, NULL);
+    publish_one(&receipt, &pair, pair.client, RESOURCE("com.acme/a"));
+    pair_run_until(&pair, &receipt.n_receipts, 1);
+    const char *name = "udpa.node/acknowledgement/1/" TEST_TYPE "/com.acme/a";
+    udpa_subscription *subscription;
+    udpa_subscribe_options options = UDPA_SUBSCRIBE_OPTIONS_INIT;
+    options.type_url = STATUS "AcknowledgementStatus";
+    options.names = &name;
+    options.n_names = 1;
+    options.update = take_acknowledgement;
+    options.complete = on_complete;
+    options.userdata = &asking;
+    assert_ok(udpa_subscribe(&subscription, pair.client, &options, NULL));
+    udpa_endpoint *asker = pair.client;
+    pair_dial(&pair, pair.port, NULL);
+    other = pair.client;
+    ear_open(&ear, &pair, other, "com.acme/a");
+    pair_run_until(&pair, &asking.n_updates, 1);
+    assert_int_equal(ear.n_updates, 1);
+    assert_int_equal(asking.n_complete, 0); /* it is never all */
+    udpa_resource_unref(asking.last);
+    pair_close(&pair, &asker);
+    pair_end(&pair);
+}
+
 /* Nobody but the node itself speaks there. */
 static void
 test_nobody_else_may_say_it(void **state)
@@ -125,6 +179,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seen_by_an_endpoint),
+        cmocka_unit_test(test_acknowledgements_are_asked_for_by_name),
         cmocka_unit_test(test_nobody_else_may_say_it),
     };
     return cmocka_run_group_tests_name("endpoint status", tests, NULL, NULL);

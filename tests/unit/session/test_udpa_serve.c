@@ -417,8 +417,8 @@ what_is_accepted_and_refused_is_counted(void **state)
     assert_int_equal(sent->n_resources, 3);
     assert_int_equal(sent->n_acknowledged, 2);
     assert_int_equal(sent->n_refused, 1);
-    assert_int_equal(sent->refused.n, 1);
-    assert_str(sent->refused.items[0]->name, "com.acme/b");
+    assert_int_equal(sent->refusals.last.n, 1);
+    assert_str(sent->refusals.last.items[0]->name, "com.acme/b");
     assert_string_equal(udpa_error_message(sent->last_error), "bad");
     peer_expect(&peer, ""); /* it is not sent again until it changes */
     session_change(&hub, "+C:com.acme/b=2");
@@ -528,9 +528,9 @@ the_last_refusals_are_kept(void **state)
     }
     const udpai_sent *sent = sent_of("C");
     assert_int_equal(sent->n_refused, UDPAI_REFUSED_KEPT + 5);
-    assert_int_equal(sent->refused.n, UDPAI_REFUSED_KEPT);
-    assert_str(sent->refused.items[0]->version, "5");
-    assert_int_equal(udpa_error_code(sent->refused.items[0]->error), UDPA_ERR_PRECONDITION);
+    assert_int_equal(sent->refusals.last.n, UDPAI_REFUSED_KEPT);
+    assert_str(sent->refusals.last.items[0]->version, "5");
+    assert_int_equal(udpa_error_code(sent->refusals.last.items[0]->error), UDPA_ERR_PRECONDITION);
 }
 
 static void

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A wildcard has been sent what stands before its cursor, a name what it notes; and what was sent
+ * is answered if it stands before the first thing in any response that is not. Where that cannot be
+ * told exactly, it is said of less than there is. */
+#include "fanout/takers.h"
+
+#include "fanout/fanout_internal.h"
+
+struct visit {
+    udpai_item *item;
+    udpai_taker_fn visit;
+    void *userdata;
+    uint64_t stamp;
+};
+
+udpai_standing
+udpai_standing_least(udpai_standing a, udpai_standing b)
+{
+    return (udpai_standing){
+        .additions = a.additions < b.additions ? a.additions : b.additions,
+        .payloads = a.payloads < b.payloads ? a.payloads : b.payloads,
+        .removals = a.removals < b.removals ? a.removals : b.removals,
+        .turn = a.turn < b.turn ? a.turn : b.turn,
+    };
+}
+
+bool
+udpai_taker_is_answered(const udpai_taker *taker, udpai_standing unanswered)
+{
+    if (!taker->is_sent || taker->turn >= unanswered.turn)
+        return false;
+    if (!taker->resource)
+        return taker->place < unanswered.removals;
+    return taker->place < unanswered.additions || taker->place <= unanswered.payloads;
+}
+
+static uint64_t
+greatest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- what is there ---- */
+
+static const udpai_name_sub *
+find_sub(const udpai_subscription *subscription, const udpai_item *item)
+{
+    return udpai_map_get(&subscription->names, udpai_item_name(item));
+}
+
+static bool
+is_in_view(const udpai_subscription *subscription, const udpai_item *item)
+{
+    const udpai_membership *member =
+        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
+    return member && !member->is_tombstone;
+}
+
+/* A refresh moves an item on whose payload was sent; then the payload's place counts. */
+static void
+stand_in_view(udpai_taker *taker, const udpai_item *item)
+{
+    const udpai_subscription *subscription = taker->subscription;
+    const udpai_cursor *cursor = &subscription->cursor;
+    bool was_passed = item->seq <= cursor->low ||
+                      (item->seq > cursor->window_from && item->seq <= cursor->window_to);
+    uint64_t payloads =
+        cursor->low < subscription->synced_seq ? cursor->low : subscription->synced_seq;
+    taker->is_sent = (was_passed || taker->seq <= payloads) && !udpai_extra_of(subscription, item);
+    taker->place = was_passed && taker->seq > payloads ? item->seq : taker->seq;
+    /* What was owed besides may have been this, and its place was where it was owed. */
+    if (taker->place <= subscription->extra_seq)
+        taker->place = greatest(item->seq, subscription->extra_seq);
+}
+
+/* Asked for by name, too, it may go out once more. */
+static void
+stand_by_name(udpai_taker *taker, const udpai_name_sub *sub, bool by_view)
+{
+    bool was_sent = by_view ? taker->is_sent : sub->sent_payload_seq == taker->seq;
+    taker->is_sent = was_sent && !udpai_list_linked(&sub->owed.node);
+    taker->turn = sub->sent_turn;
+}
+
+static void
+tell(const struct visit *self, udpai_subscription *subscription, const udpai_name_sub *sub)
+{
+    if (subscription->stamp == self->stamp)
+        return;
+    subscription->stamp = self->stamp;
+    udpai_taker taker = {
+        .subscription = subscription,
+        .resource = self->item->resource,
+        .seq = udpai_item_payload_seq(self->item, subscription),
+    };
+    bool by_view = is_in_view(subscription, self->item);
+    if (by_view)
+        stand_in_view(&taker, self->item);
+    if (!sub)
+        sub = find_sub(subscription, self->item);
+    if (sub)
+        stand_by_name(&taker, sub, by_view);
+    self->visit(self->userdata, &taker);
+}
+
+static void
+tell_subs(const struct visit *self)
+{
+    UDPAI_LIST_FOREACH (node, &self->item->name_subs) {
+        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
+        if (sub->target == self->item)
+            tell(self, sub->subscription, sub);
+    }
+    UDPAI_LIST_FOREACH (node, &self->item->alias_subs) {
+        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target);
+        tell(self, sub->subscription, sub);
+    }
+}
+
+static void
+tell_views(const struct visit *self)
+{
+    for (size_t i = 0; i < self->item->n_memberships; i++) {
+        const udpai_membership *member = &self->item->memberships[i];
+        if (member->is_tombstone)
+            continue;
+        UDPAI_LIST_FOREACH (node, &member->view->subscriptions)
+            tell(self, UDPAI_LIST_ENTRY(node, udpai_subscription, in_view), NULL);
+    }
+}
+
+/* ---- what is gone ---- */
+
+static void
+leave_view(udpai_taker *taker, const udpai_item *item)
+{
+    const udpai_subscription *subscription = taker->subscription;
+    const udpai_membership *member = udpai_item_membership(item, subscription->view);
+    if (member && member->is_tombstone)
+        taker->place = subscription->view->tombstones.slots[member->slot].seq;
+    taker->is_sent = taker->is_sent && taker->place <= subscription->cursor.tombstones &&
+                     !udpai_extra_of(subscription, item);
+    taker->place = greatest(taker->place, subscription->extra_seq);
+}
+
+static void
+leave_name(udpai_taker *taker, const udpai_name_sub *sub)
+{
+    bool is_state = taker->subscription->mode == UDPAI_MODE_STATE;
+    bool is_told = is_state ? !sub->shows_last : !udpai_list_linked(&sub->owed.node);
+    taker->is_sent = taker->is_sent && sub->state == UDPAI_NAME_MISSING && is_told;
+    taker->turn = sub->sent_turn;
+}
+
+/* Who said that it holds it, and has not been told yet. */
+static bool
+is_held(const udpai_subscription *subscription, udpai_str name)
+{
+    return udpai_map_get(&subscription->held, name) != NULL;
+}
+
+static void
+tell_gone(const struct visit *self, udpai_subscription *subscription)
+{
+    if (subscription->stamp == self->stamp)
+        return;
+    subscription->stamp = self->stamp;
+    udpai_str name = udpai_item_name(self->item);
+    udpai_taker taker = {
+        .subscription = subscription,
+        .is_sent = !is_held(subscription, name),
+        .is_untold = subscription->mode == UDPAI_MODE_GROUPED,
+    };
+    const udpai_name_sub *sub = find_sub(subscription, self->item);
+    if (subscription->view)
+        leave_view(&taker, self->item);
+    if (sub)
+        leave_name(&taker, sub);
+    self->visit(self->userdata, &taker);
+}
+
+static void
+tell_all_gone(const struct visit *self)
+{
+    UDPAI_LIST_FOREACH (node, &self->item->topic->views) {
+        udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, in_topic);
+        if (!udpai_view_covers(view, udpai_item_name(self->item)))
+            continue;
+        UDPAI_LIST_FOREACH (member, &view->subscriptions)
+            tell_gone(self, UDPAI_LIST_ENTRY(member, udpai_subscription, in_view));
+    }
+    UDPAI_LIST_FOREACH (node, &self->item->name_subs)
+        tell_gone(self, UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item)->subscription);
+}
+
+/* ---- both ---- */
+
+static udpai_item *
+find_item(const udpai_topic *topic, udpai_str name)
+{
+    udpai_item *item = udpai_item_find(topic, name);
+    const udpai_subscriber anybody = {.fanout = topic->fanout};
+    udpai_item *target = item && item->resource ? item : udpai_alias_resolve(topic, &anybody, name);
+    return target ? target : item;
+}
+
+udpa_resource *
+udpai_fanout_visit_takers(
+    udpai_fanout *fanout, udpai_str type_url, udpai_str name, udpai_taker_fn visit, void *userdata)
+{
+    udpai_topic *topic = udpai_topic_find(fanout, type_url);
+    if (!topic)
+        return NULL;
+    /* One that is not there at all has a place to be asked for all the same: those that select its
+     * name are known by it. */
+    udpai_item *item = find_item(topic, name);
+    if (!item)
+        item = udpai_item_get(topic, name);
+    if (!item)
+        return NULL;
+    item->n_owed++;
+    const struct visit self = {item, visit, userdata, ++fanout->stamp};
+    if (item->resource) {
+        tell_subs(&self);
+        tell_views(&self);
+    } else {
+        tell_all_gone(&self);
+    }
+    udpa_resource *resource = item->resource;
+    item->n_owed--;
+    udpai_item_release(item);
+    return resource;
+}

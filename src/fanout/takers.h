@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who takes a resource, and how far each has come with it, by places in the sequence alone: nobody
+ * keeps a table of what each was sent, and nothing here is done before somebody asks. */
+#ifndef UDPAI_TAKERS_H
+#define UDPAI_TAKERS_H
+
+#include "fanout/fanout.h"
+
+/* One subscription, and one resource that it selects. */
+typedef struct udpai_taker {
+    udpai_subscription *subscription;
+    udpa_resource *resource; /* as it is shown now; NULL: it is gone, and that is what is told */
+    bool is_sent;
+    bool is_untold; /* this protocol cannot say that it is gone */
+    uint64_t place; /* where it stood when it was sent; 0: it did not come by a wildcard */
+    uint64_t turn;  /* of the delivery that it came with; 0: it did not come by a name */
+    uint64_t seq;   /* of the payload, see udpai_send_item */
+} udpai_taker;
+
+typedef void (*udpai_taker_fn)(void *userdata, const udpai_taker *taker);
+
+/* Calls back for every subscription that selects the resource of this name or alias, by wildcard,
+ * name, or alias; each once. If there is none: for those that select the name. Returns the
+ * resource, borrowed; NULL: there is none. The callback may not subscribe or send. */
+udpa_resource *udpai_fanout_visit_takers(
+    udpai_fanout *fanout, udpai_str type_url, udpai_str name, udpai_taker_fn visit, void *userdata);
+
+/* Nothing is unanswered. */
+#define UDPAI_STANDING_NONE ((udpai_standing){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX})
+
+/* The lesser in each. */
+udpai_standing udpai_standing_least(udpai_standing a, udpai_standing b);
+/* Was what the taker was sent answered, if what is not answered began at this place? */
+bool udpai_taker_is_answered(const udpai_taker *taker, udpai_standing unanswered);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/acknowledgement.h"
+
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "session/status.h"
+#include "wire/entry.h"
+
+/* Sessions that are told of one by one; of the others the number must do. */
+#define SESSIONS_MAX 256
+#define REASON_MAX 512
+
+struct finding {
+    const udpai_session *session;
+    udpai_acknowledgement what;
+};
+
+struct survey {
+    udpai_str type_url, name;
+    const udpa_resource *resource; /* NULL: there is none */
+    size_t n_given, n_sent, n_refused;
+    UDPAI_VECTOR(struct finding) others; /* who has not, or cannot say */
+    bool failed;
+};
+
+bool
+udpai_acknowledgement_parse(udpai_str question, udpai_str *ret_type_url, udpai_str *ret_name)
+{
+    udpai_str prefix = UDPAI_STR(UDPAI_ACKNOWLEDGEMENT_PREFIX);
+    if (!udpai_str_starts(question, prefix))
+        return false;
+    size_t at = prefix.len, begins[2];
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(begins); i++) {
+        const char *slash = memchr(question.data + at, '/', question.len - at);
+        if (!slash || slash == question.data + at)
+            return false;
+        at = begins[i] = (size_t)(slash - question.data) + 1;
+    }
+    const char *end = memchr(question.data + at, '/', question.len - at);
+    if (!end || end + 1 == question.data + question.len)
+        return false;
+    size_t len = (size_t)(end - question.data);
+    *ret_type_url = (udpai_str){question.data + begins[0], len - begins[0]};
+    *ret_name = (udpai_str){end + 1, question.len - len - 1};
+    return true;
+}
+
+/* ---- asking the sessions ---- */
+
+/* Who asks looks on; it is none of those that the resource is for. */
+static bool
+is_asking(const udpai_subscription *subscription)
+{
+    return udpai_subscriber_find(udpai_subscription_subscriber(subscription),
+                                 UDPAI_STR(UDPAI_ACKNOWLEDGEMENT_TYPE)) != NULL;
+}
+
+static void
+count(struct survey *survey, const struct finding *finding)
+{
+    switch (finding->what.state) {
+    case UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN:
+        return;
+    case UDPAI_ACKNOWLEDGEMENT_GIVEN:
+        survey->n_given++;
+        return;
+    case UDPAI_ACKNOWLEDGEMENT_SENT:
+        survey->n_sent++;
+        break;
+    case UDPAI_ACKNOWLEDGEMENT_REFUSED:
+        survey->n_refused++;
+        break;
+    default:
+        break;
+    }
+    survey->failed |= !udpai_vector_push(&survey->others, *finding);
+}
+
+static void
+on_taker(void *userdata, const udpai_taker *taker)
+{
+    const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
+    struct finding finding = {.session = session};
+    if (!session || session->is_finishing || !session->ops->judge || is_asking(taker->subscription))
+        return;
+    session->ops->judge(session, taker, &finding.what);
+    count(userdata, &finding);
+}
+
+/* Refusals first, then in the order in which they came: the same each time. */
+static int
+compare(const void *a, const void *b)
+{
+    const struct finding *one = a, *two = b;
+    bool refused = one->what.state == UDPAI_ACKNOWLEDGEMENT_REFUSED,
+         other_refused = two->what.state == UDPAI_ACKNOWLEDGEMENT_REFUSED;
+    if (refused != other_refused)
+        return refused ? -1 : 1;
+    return one->session->id < two->session->id ? -1 : one->session->id > two->session->id;
+}
+
+/* ---- writing ---- */
+
+static void
+put_finding(udpai_proto_writer *writer, const struct finding *finding)
+{
+    const udpa_error *error = finding->what.error;
+    udpai_status_put_session(writer, finding->session,
+                             finding->session->ops->peer(finding->session), 0);
+    udpai_proto_put_varint(writer, 20, finding->what.state);
+    if (finding->what.since_us)
+        udpai_timestamp_put(writer, 21, finding->what.since_us);
+    if (!error)
+        return;
+    udpai_proto_put_varint_opt(writer, 22, (uint64_t)udpa_err_to_grpc(udpa_error_code(error)));
+    udpai_proto_put_bytes_opt(
+        writer, 23, udpai_utf8_cut(udpai_str_from(udpa_error_message(error)), REASON_MAX));
+}
+
+static void
+put_resource(udpai_proto_writer *writer, const udpa_resource *resource)
+{
+    char content[UDPAI_CONTENT_HASH_HEX];
+    udpai_content_hash_hex(udpai_resource_content_hash(resource), content);
+    udpai_proto_put_varint(writer, 3, true);
+    udpai_proto_put_bytes_opt(writer, 4, udpai_resource_version(resource));
+    udpai_proto_put_bytes(writer, 5, (udpai_str){content, sizeof(content)});
+}
+
+static void
+put(udpai_proto_writer *writer, const void *what)
+{
+    const struct survey *survey = what;
+    size_t n = udpai_min_size(survey->others.n, SESSIONS_MAX);
+    udpai_proto_put_bytes(writer, 1, survey->type_url);
+    udpai_proto_put_bytes(writer, 2, survey->name);
+    if (survey->resource)
+        put_resource(writer, survey->resource);
+    udpai_proto_put_varint_opt(writer, 6, survey->n_given + survey->others.n);
+    udpai_proto_put_varint_opt(writer, 7, survey->n_given);
+    udpai_proto_put_varint_opt(writer, 8, survey->n_sent);
+    udpai_proto_put_varint_opt(writer, 9, survey->n_refused);
+    for (size_t i = 0; i < n; i++) {
+        udpai_proto_writer size = {0};
+        put_finding(&size, &survey->others.items[i]);
+        udpai_proto_put_head(writer, 10, size.size);
+        put_finding(writer, &survey->others.items[i]);
+    }
+}
+
+udpa_bytes *
+udpai_acknowledgement_describe(udpai_hub *hub, udpai_str question)
+{
+    struct survey survey = {0};
+    if (!udpai_acknowledgement_parse(question, &survey.type_url, &survey.name))
+        return NULL;
+    survey.resource = udpai_fanout_visit_takers(udpai_hub_fanout(hub), survey.type_url, survey.name,
+                                                on_taker, &survey);
+    if (survey.resource)
+        survey.name = udpai_resource_name(survey.resource);
+    if (survey.others.n > 1)
+        qsort(survey.others.items, survey.others.n, sizeof(survey.others.items[0]), compare);
+    udpa_bytes *status = survey.failed ? NULL : udpai_status_encode(put, &survey);
+    udpai_vector_done(&survey.others);
+    return status;
+}

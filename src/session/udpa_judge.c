@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the peer has said of what it was sent: a receipt speaks of each resource by itself. */
+#include "base/utf8.h"
+#include "session/acknowledgement.h"
+#include "session/udpa_internal.h"
+
+/* What is kept of a status, to be shown. */
+#define TEXT_KEPT_MAX 1024
+
+udpa_error *
+udpai_status_error(const udpai_status_message *status, size_t text_max)
+{
+    if (status->code == 0)
+        return NULL;
+    udpai_str text = udpai_utf8_cut(status->text, text_max);
+    return udpa_error_new(udpa_err_from_grpc(status->code), NULL, "%.*s", (int)text.len, text.data);
+}
+
+/* ---- noting ---- */
+
+/* Consumes the error. */
+static void
+note_refused(udpai_sent *sent, const udpai_in_flight *flight, size_t index, udpa_error *error)
+{
+    const udpai_refused refused = {
+        .error = error,
+        .name = flight->listing->resources[index].name,
+        .version = flight->listing->resources[index].version,
+        .seq = flight->listing->resources[index].seq,
+        .at_us = sent->refused_us,
+        .is_certain = true,
+    };
+    udpai_refusals_add(&sent->refusals, &refused);
+    udpa_error_unref(sent->last_error);
+    sent->last_error = error;
+}
+
+/* Behind the entries, refused removals alone have a status. */
+static void
+note_refused_removals(udpai_sent *sent,
+                      const udpai_in_flight *flight,
+                      const udpai_receipt_message *receipt,
+                      int64_t now_us)
+{
+    for (size_t i = flight->listing->n; i < receipt->n_statuses; i++) {
+        UDPA_AUTO(udpa_error_unref)
+        udpa_error *error = udpai_status_error(&receipt->statuses[i], TEXT_KEPT_MAX);
+        const udpai_refused_range range = {flight->place.removals, flight->head, error, now_us};
+        if (!error)
+            continue;
+        udpai_refused_range_add(&sent->refusals.removals, &range);
+        sent->refused_us = now_us;
+    }
+}
+
+void
+udpai_udpa_note_receipt(const udpai_udpa *udpa,
+                        const udpai_in_flight *flight,
+                        const udpai_receipt_message *receipt)
+{
+    udpai_sent *sent = udpai_udpa_sent(flight->subscription);
+    if (!sent)
+        return;
+    int64_t now_us = udpai_hub_wall_us(udpa->session.hub);
+    udpai_lost_answered(&sent->lost, flight->nonce);
+    for (size_t i = 0; i < flight->listing->n; i++) {
+        bool refused = i < receipt->n_statuses && receipt->statuses[i].code != 0;
+        *(refused ? &sent->refused_us : &sent->acknowledged_us) = now_us;
+        sent->n_acknowledged += !refused;
+        sent->n_refused += refused;
+        if (refused)
+            note_refused(sent, flight, i, udpai_status_error(&receipt->statuses[i], TEXT_KEPT_MAX));
+        else
+            udpai_refusals_forget(&sent->refusals, flight->listing->resources[i].seq);
+    }
+    note_refused_removals(sent, flight, receipt, now_us);
+}
+
+void
+udpai_udpa_note_lost(const udpai_in_flight *flight)
+{
+    udpai_sent *sent = udpai_udpa_sent(flight->subscription);
+    if (sent)
+        udpai_lost_add(&sent->lost, flight->nonce, flight->place, flight->sent_us);
+}
+
+/* ---- judging ---- */
+
+static udpai_standing
+find_unanswered(const udpai_udpa *udpa,
+                const udpai_subscription *subscription,
+                const udpai_sent *sent,
+                int64_t *ret_since_us)
+{
+    udpai_standing place = udpai_lost_place(&sent->lost);
+    *ret_since_us = sent->lost.sent_us;
+    UDPAI_LIST_FOREACH (node, &udpa->in_flight) {
+        const udpai_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_in_flight, node);
+        if (flight->subscription != subscription)
+            continue;
+        place = udpai_standing_least(place, flight->place);
+        if (*ret_since_us == 0)
+            *ret_since_us = flight->sent_us;
+    }
+    return place;
+}
+
+static bool
+find_refusal(const udpai_sent *sent, const udpai_taker *taker, udpai_acknowledgement *ret)
+{
+    const udpai_refused_range *removals = &sent->refusals.removals;
+    udpai_refused refused = {.error = removals->error, .at_us = removals->at_us};
+    bool found =
+        taker->resource
+            ? udpai_refusals_find(&sent->refusals, udpai_resource_name(taker->resource), taker->seq,
+                                  &refused)
+            : removals->error && taker->place >= removals->low && taker->place <= removals->high;
+    if (found)
+        *ret = (udpai_acknowledgement){
+            .state =
+                refused.is_certain ? UDPAI_ACKNOWLEDGEMENT_REFUSED : UDPAI_ACKNOWLEDGEMENT_DOUBTFUL,
+            .since_us = refused.at_us,
+            .error = refused.error,
+        };
+    return found;
+}
+
+/* Nodes are sent what they asked for, and want no receipt to be asked of them. */
+void
+udpai_udpa_judge(const udpai_session *session, const udpai_taker *taker, udpai_acknowledgement *ret)
+{
+    static const udpai_sent none;
+    const udpai_udpa *udpa = UDPAI_CONTAINER_OF(session, const udpai_udpa, session);
+    const udpai_sent *sent = udpai_subscription_userdata(taker->subscription);
+    *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_BEHIND};
+    if (!sent)
+        sent = &none;
+    if (!taker->is_sent || find_refusal(sent, taker, ret))
+        return;
+    if (udpa->subscriber.renderer != udpai_udpa_renderer(udpa->is_extended, true)) {
+        ret->state = UDPAI_ACKNOWLEDGEMENT_SENT;
+        return;
+    }
+    int64_t since_us;
+    udpai_standing unanswered = find_unanswered(udpa, taker->subscription, sent, &since_us);
+    ret->state = UDPAI_ACKNOWLEDGEMENT_GIVEN;
+    if (udpai_taker_is_answered(taker, unanswered))
+        return;
+    *ret = (udpai_acknowledgement){UDPAI_ACKNOWLEDGEMENT_UNANSWERED, since_us, NULL};
+}

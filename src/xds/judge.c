@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the client has said of what it was sent: an answer speaks of a whole response, and each type
+ * has its own. */
+#include "session/acknowledgement.h"
+#include "xds/xds_internal.h"
+
+static udpai_standing
+find_unanswered(const udpai_xds_type *type, int64_t *ret_since_us)
+{
+    udpai_standing place = udpai_lost_place(&type->lost);
+    *ret_since_us = type->lost.sent_us;
+    UDPAI_LIST_FOREACH (node, &type->in_flight) {
+        const udpai_xds_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_xds_in_flight, node);
+        place = udpai_standing_least(place, flight->place);
+        if (*ret_since_us == 0)
+            *ret_since_us = flight->sent_us;
+    }
+    return place;
+}
+
+static bool
+is_shown(const udpai_taker *taker)
+{
+    const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
+    const udpai_send_item item = {.resource = taker->resource, .seq = taker->seq};
+    return !taker->resource || renderer->item_size(renderer, &item) > 0;
+}
+
+/* What came in a state that was accepted since was accepted with it. */
+static bool
+find_refusal(const udpai_xds_type *type, const udpai_taker *taker, udpai_refused *ret_refused)
+{
+    const udpai_refused_range *removals = &type->refusals.removals;
+    if (taker->resource)
+        return taker->seq > type->accepted_seq &&
+               udpai_refusals_find(&type->refusals, udpai_resource_name(taker->resource),
+                                   taker->seq, ret_refused);
+    *ret_refused = (udpai_refused){.error = removals->error, .at_us = removals->at_us};
+    return removals->error && taker->place > type->accepted_seq && taker->place >= removals->low &&
+           taker->place <= removals->high;
+}
+
+void
+udpai_xds_judge(const udpai_session *session, const udpai_taker *taker, udpai_acknowledgement *ret)
+{
+    const udpai_xds_type *type = udpai_xds_type_of(taker->subscription);
+    udpai_refused refused;
+    *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_BEHIND};
+    (void)session;
+    if (!is_shown(taker)) {
+        ret->state = UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN;
+    } else if (taker->is_untold) {
+        ret->state = UDPAI_ACKNOWLEDGEMENT_UNTOLD;
+    } else if (taker->is_sent && find_refusal(type, taker, &refused)) {
+        ret->state =
+            refused.is_certain ? UDPAI_ACKNOWLEDGEMENT_REFUSED : UDPAI_ACKNOWLEDGEMENT_DOUBTFUL;
+        ret->since_us = refused.at_us;
+        ret->error = refused.error;
+    } else if (taker->is_sent) {
+        int64_t since_us;
+        udpai_standing unanswered = find_unanswered(type, &since_us);
+        bool is_answered = udpai_taker_is_answered(taker, unanswered);
+        ret->state = is_answered ? UDPAI_ACKNOWLEDGEMENT_GIVEN : UDPAI_ACKNOWLEDGEMENT_UNANSWERED;
+        ret->since_us = is_answered ? 0 : since_us;
+    }
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who has acknowledged a resource, of xDS clients: told by places in the sequence and the answers,
+ * for whichever way they asked for it. */
+#include "tests/unit/session/acknowledgement_test.h"
+#include "xds_test.h"
+
+static void
+expect(xds_world *world, const char *type, const char *name, const char *expected)
+{
+    assert_string_equal(acknowledgement_of(world->hub.hub, xds_type_url(type), name), expected);
+}
+
+/* Acknowledges what there is, whatever it may be. */
+static void
+catch_up(xds_client *client)
+{
+    xds_ack_all(client);
+    client->trace[0] = '\0';
+}
+
+/* ---- delta ---- */
+
+static void
+a_wildcard_is_told_apart_by_its_answers(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    expect(world, "CDS", "local/a", "gone: 0 of 0");
+    xds_change(world, "+CDS/a=1# +CDS/b=1#");
+    expect(world, "CDS", "local/a", "0 of 0");
+    xds_subscribe(&self->client, "CDS", "");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "CDS[a b]");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/a", "1 of 1");
+    xds_change(world, "+CDS/b=2#");
+    expect(world, "CDS", "local/a", "1 of 1");
+    expect(world, "CDS", "local/b", "0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "CDS[b]");
+    expect(world, "CDS", "local/a", "1 of 1"); /* it holds its answer back for another */
+    expect(world, "CDS", "local/b", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/b", "1 of 1");
+}
+
+/* The sequence stands still while clients ask for what is there already. */
+static void
+names_are_told_apart_though_nothing_changes(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+EDS/a=1 +EDS/b=1 +EDS/c=1");
+    xds_subscribe(&self->client, "EDS", "a");
+    expect(world, "EDS", "local/b", "0 of 0"); /* nobody wants it */
+    xds_expect(&self->client, "EDS[a]");
+    xds_ack(&self->client, "EDS");
+    expect(world, "EDS", "local/a", "1 of 1");
+    xds_subscribe(&self->client, "EDS", "b");
+    expect(world, "EDS", "local/b", "0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "EDS[b]");
+    expect(world, "EDS", "local/a", "1 of 1");
+    expect(world, "EDS", "local/b", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "EDS");
+    expect(world, "EDS", "local/b", "1 of 1");
+    xds_subscribe(&self->client, "EDS", "b"); /* again: it is sent again */
+    expect(world, "EDS", "local/b", "0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "EDS[b]");
+    expect(world, "EDS", "local/b", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "EDS");
+    expect(world, "EDS", "local/b", "1 of 1");
+    xds_unsubscribe(&self->client, "EDS", "b");
+    expect(world, "EDS", "local/b", "0 of 0");
+}
+
+static void
+an_alias_leads_to_its_resource(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+VHDS/local/r/v=1^local/r/host");
+    xds_subscribe(&self->client, "VHDS", "r/host");
+    xds_expect(&self->client, "VHDS[r/v]");
+    expect(world, "VHDS", "local/r/v", "0 of 1; xds-delta#1 unanswered");
+    expect(world, "VHDS", "local/r/host", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "VHDS");
+    expect(world, "VHDS", "local/r/v", "1 of 1");
+    expect(world, "VHDS", "local/r/host", "1 of 1");
+}
+
+static void
+both_ways_count_once(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1#^local/x");
+    xds_subscribe(&self->client, "CDS", "* a x");
+    catch_up(&self->client);
+    expect(world, "CDS", "local/a", "1 of 1");
+    xds_change(world, "+CDS/a=2#^local/x");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 behind");
+    catch_up(&self->client);
+    expect(world, "CDS", "local/a", "1 of 1");
+}
+
+static void
+the_refused_version_is_refused_until_it_changes(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1# +CDS/b=1#");
+    xds_subscribe(&self->client, "CDS", "");
+    catch_up(&self->client);
+    xds_change(world, "+CDS/a=2#");
+    xds_expect(&self->client, "CDS[a]");
+    xds_nack(&self->client, "CDS", "no good");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 refused 'no good'");
+    expect(world, "CDS", "local/b", "1 of 1");
+    xds_change(world, "+CDS/b=2#");
+    catch_up(&self->client);
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 refused 'no good'");
+    xds_change(world, "+CDS/a=3#");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "CDS[a]");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/a", "1 of 1");
+}
+
+static void
+others_in_a_refused_response_are_in_doubt(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/bad=1# +CDS/good=1#");
+    xds_subscribe(&self->client, "CDS", "");
+    xds_expect(&self->client, "CDS[bad good]");
+    xds_nack(&self->client, "CDS", "cluster bad: no");
+    expect(world, "CDS", "local/bad", "0 of 1; xds-delta#1 refused 'cluster bad: no'");
+    expect(world, "CDS", "local/good", "0 of 1; xds-delta#1 in doubt 'cluster bad: no'");
+}
+
+/* Asked for again it comes again, and may be accepted then. */
+static void
+what_is_sent_again_may_be_accepted(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+EDS/a=1");
+    xds_subscribe(&self->client, "EDS", "a");
+    xds_expect(&self->client, "EDS[a]");
+    xds_nack(&self->client, "EDS", "not now");
+    xds_subscribe(&self->client, "EDS", "a");
+    xds_expect(&self->client, "EDS[a]");
+    expect(world, "EDS", "local/a", "0 of 1; xds-delta#1 refused 'not now'");
+    xds_ack(&self->client, "EDS");
+    expect(world, "EDS", "local/a", "1 of 1");
+}
+
+/* More than are noted by name: where they lie must do. */
+static void
+of_a_large_refused_response_the_named_are_certain(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    char all[512];
+    size_t at = 0;
+    xds_change(world, "+CDS/early=1#");
+    xds_subscribe(&self->client, "CDS", "");
+    catch_up(&self->client);
+    for (int i = 0; i < 40; i++) {
+        char change[32];
+        snprintf(change, sizeof(change), "+CDS/n%d=1#", i + 10);
+        xds_change(world, change);
+        at += (size_t)snprintf(all + at, sizeof(all) - at, "%sn%d", i ? " " : "CDS[", i + 10);
+    }
+    snprintf(all + at, sizeof(all) - at, "]");
+    xds_expect(&self->client, all);
+    xds_nack(&self->client, "CDS", "n17 is bad");
+    expect(world, "CDS", "local/n17", "0 of 1; xds-delta#1 refused 'n17 is bad'");
+    expect(world, "CDS", "local/n18", "0 of 1; xds-delta#1 in doubt 'n17 is bad'");
+    expect(world, "CDS", "local/early", "1 of 1");
+    xds_change(world, "+CDS/n17=2#");
+    expect(world, "CDS", "local/n17", "0 of 1; xds-delta#1 behind");
+}
+
+static void
+a_removal_is_acknowledged_like_a_change(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1# +CDS/b=1#");
+    xds_subscribe(&self->client, "CDS", "* a");
+    catch_up(&self->client);
+    xds_change(world, "-CDS/a -CDS/b");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 behind");
+    expect(world, "CDS", "local/b", "gone: 0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "CDS[-a -b]");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 unanswered");
+    expect(world, "CDS", "local/b", "gone: 0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/a", "gone: 1 of 1");
+    expect(world, "CDS", "local/b", "gone: 1 of 1");
+    xds_change(world, "+CDS/b=1#");
+    expect(world, "CDS", "local/b", "0 of 1; xds-delta#1 behind");
+}
+
+static void
+who_holds_a_version_from_before_has_it(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    char hash[UDPAI_CONTENT_HASH_HEX + 1], held[128];
+    xds_change(world, "+CDS/a=1#");
+    snprintf(held, sizeof(held), "a=%s gone=1", xds_hash("CDS/a=1#", hash));
+    XDS_SEND(&self->client, "CDS", .held = held);
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 behind");
+    expect(world, "CDS", "local/gone", "gone: 0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "CDS[-gone]");
+    expect(world, "CDS", "local/a", "1 of 1");
+    expect(world, "CDS", "local/gone", "gone: 0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/gone", "gone: 1 of 1");
+}
+
+/* What it has not answered is not called answered when it is forgotten. */
+static void
+who_never_answers_never_has_it(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_subscribe(&self->client, "CDS", "");
+    xds_expect(&self->client, "CDS[]");
+    for (int i = 0; i < UDPAI_XDS_IN_FLIGHT_MAX + 9; i++) {
+        char change[32], expected[32];
+        snprintf(change, sizeof(change), "+CDS/n%d=1#", i);
+        snprintf(expected, sizeof(expected), "CDS[n%d]", i);
+        xds_change(world, change);
+        xds_expect(&self->client, expected);
+    }
+    expect(world, "CDS", "local/n0", "0 of 1; xds-delta#1 unanswered");
+    expect(world, "CDS", "local/n70", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS"); /* of the last: with it, of all */
+    expect(world, "CDS", "local/n0", "1 of 1");
+    expect(world, "CDS", "local/n70", "1 of 1");
+}
+
+/* ---- state of the world ---- */
+
+static void
+a_state_speaks_of_all_it_holds(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1# +CDS/b=1#");
+    xds_ask_for(&self->client, "CDS", "");
+    expect(world, "CDS", "local/a", "0 of 1; xds-sotw#1 behind");
+    xds_expect(&self->client, "CDS[a b]");
+    expect(world, "CDS", "local/a", "0 of 1; xds-sotw#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/a", "1 of 1");
+    xds_change(world, "+CDS/a=2#");
+    xds_expect(&self->client, "CDS[a b]");
+    xds_nack(&self->client, "CDS", "a: bad");
+    expect(world, "CDS", "local/a", "0 of 1; xds-sotw#1 refused 'a: bad'");
+    expect(world, "CDS", "local/b", "1 of 1"); /* as it was accepted before */
+    xds_change(world, "+CDS/b=2#");
+    xds_expect(&self->client, "CDS[a b]");
+    xds_nack(&self->client, "CDS", "a: bad");
+    expect(world, "CDS", "local/a", "0 of 1; xds-sotw#1 refused 'a: bad'");
+    expect(world, "CDS", "local/b", "0 of 1; xds-sotw#1 in doubt 'a: bad'");
+    xds_change(world, "+CDS/a=3#");
+    xds_expect(&self->client, "CDS[a b]");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/a", "1 of 1");
+    expect(world, "CDS", "local/b", "1 of 1");
+}
+
+static void
+a_state_without_it_removes(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1# +CDS/b=1#");
+    xds_ask_for(&self->client, "CDS", "");
+    catch_up(&self->client);
+    xds_change(world, "-CDS/a");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-sotw#1 behind");
+    xds_expect(&self->client, "CDS[b]");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-sotw#1 unanswered");
+    xds_nack(&self->client, "CDS", "I need it");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-sotw#1 in doubt 'I need it'");
+    xds_change(world, "+CDS/b=2#");
+    catch_up(&self->client);
+    expect(world, "CDS", "local/a", "gone: 1 of 1");
+}
+
+static void
+of_other_types_it_cannot_say_that_they_are_gone(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+EDS/a=1 +EDS/b=1");
+    xds_ask_for(&self->client, "EDS", "a b");
+    xds_expect(&self->client, "EDS[a b]");
+    expect(world, "EDS", "local/a", "0 of 1; xds-sotw#1 unanswered");
+    xds_ack(&self->client, "EDS");
+    expect(world, "EDS", "local/a", "1 of 1");
+    xds_change(world, "-EDS/a");
+    expect(world, "EDS", "local/a", "gone: 0 of 1; xds-sotw#1 untold");
+}
+
+/* Whose payload does not say its full name. */
+static void
+what_cannot_be_shown_does_not_concern_it(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    static const udpai_str namespaces[] = {UDPAI_STR("com.acme")};
+    world->audience.namespaces = namespaces;
+    world->audience.n_namespaces = 1;
+    xds_change(world, "+CDS/com.acme/a=1!a# +CDS/b=1#");
+    xds_ask_for(&self->client, "CDS", "");
+    xds_expect(&self->client, "CDS[b]");
+    expect(world, "CDS", "com.acme/a", "0 of 0");
+    expect(world, "CDS", "local/b", "0 of 1; xds-sotw#1 unanswered");
+}
+
+/* ---- both ---- */
+
+static void
+each_session_counts(void **state)
+{
+    xds_pair *pair = *state;
+    xds_world *world = &pair->world;
+    xds_change(world, "+CDS/a=1#");
+    xds_pair_ask(pair, "CDS", "");
+    xds_pair_expect(pair, "CDS[a]", "CDS[a]");
+    expect(world, "CDS", "local/a", "0 of 2; xds-delta#1 unanswered; xds-sotw#2 unanswered");
+    xds_nack(&pair->sotw, "CDS", "bad");
+    expect(world, "CDS", "local/a", "0 of 2; xds-sotw#2 refused 'bad'; xds-delta#1 unanswered");
+    xds_ack(&pair->delta, "CDS");
+    expect(world, "CDS", "local/a", "1 of 2; xds-sotw#2 refused 'bad'");
+    xds_client_reopen(&pair->sotw);
+    expect(world, "CDS", "local/a", "1 of 1"); /* until it asks again */
+    xds_ask_for(&pair->sotw, "CDS", "");
+    xds_expect(&pair->sotw, "CDS[a]");
+    expect(world, "CDS", "local/a", "1 of 2; xds-sotw#3 unanswered");
+    xds_ack(&pair->sotw, "CDS");
+    expect(world, "CDS", "local/a", "2 of 2");
+}
+
+/* A heartbeat is sent and answered, and the payload stays acknowledged. */
+static void
+refreshes_take_nothing_back(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1#%5000 +CDS/b=1#");
+    xds_subscribe(&self->client, "CDS", "");
+    catch_up(&self->client);
+    xds_change(world, "~CDS/a=1#%5000");
+    expect(world, "CDS", "local/a", "1 of 1");
+    xds_expect(&self->client, "CDS[~a%]");
+    expect(world, "CDS", "local/a", "1 of 1");
+    expect(world, "CDS", "local/b", "1 of 1");
+    /* One that overtakes its own payload: that has not been sent. */
+    xds_change(world, "+CDS/a=2#%5000");
+    xds_change(world, "~CDS/a=2#%5000");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "CDS[a%]");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/a", "1 of 1");
+}
+
+#define delta_test(test)                                                                           \
+    cmocka_unit_test_setup_teardown(test, xds_one_setup_delta, xds_one_teardown)
+#define sotw_test(test) cmocka_unit_test_setup_teardown(test, xds_one_setup_sotw, xds_one_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        delta_test(a_wildcard_is_told_apart_by_its_answers),
+        delta_test(names_are_told_apart_though_nothing_changes),
+        delta_test(an_alias_leads_to_its_resource),
+        delta_test(both_ways_count_once),
+        delta_test(the_refused_version_is_refused_until_it_changes),
+        delta_test(others_in_a_refused_response_are_in_doubt),
+        delta_test(what_is_sent_again_may_be_accepted),
+        delta_test(of_a_large_refused_response_the_named_are_certain),
+        delta_test(a_removal_is_acknowledged_like_a_change),
+        delta_test(who_holds_a_version_from_before_has_it),
+        delta_test(who_never_answers_never_has_it),
+        delta_test(refreshes_take_nothing_back),
+        sotw_test(a_state_speaks_of_all_it_holds),
+        sotw_test(a_state_without_it_removes),
+        sotw_test(of_other_types_it_cannot_say_that_they_are_gone),
+        sotw_test(what_cannot_be_shown_does_not_concern_it),
+        cmocka_unit_test_setup_teardown(each_session_counts, xds_pair_setup, xds_pair_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
