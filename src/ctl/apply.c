@@ -4,6 +4,7 @@
 #include "ctl/input.h"
 #include "ctl/publish.h"
 #include "ctl/validate.h"
+#include "ctl/wait.h"
 
 udpai_ctl_exit
 udpai_ctl_apply(udpai_ctl *ctl)
@@ -21,6 +22,8 @@ udpai_ctl_apply(udpai_ctl *ctl)
         result = udpai_ctl_connect(ctl);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_publish(ctl, input.resources.items, input.resources.n);
+    if (result == UDPAI_CTL_GOOD && options->is_waiting)
+        result = udpai_ctl_wait_for_applied(ctl, input.resources.items, input.resources.n);
     udpai_ctl_input_done(&input);
     return result;
 }

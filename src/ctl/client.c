@@ -113,15 +113,17 @@ udpai_ctl_wait(udpai_ctl *ctl)
 static void
 on_signal(uv_signal_t *handle, int number)
 {
+    udpai_ctl *ctl = handle->data;
     (void)number;
-    udpai_ctl_finish(handle->data, UDPAI_CTL_GOOD);
+    udpai_ctl_finish(ctl, ctl->on_signal);
 }
 
-udpai_ctl_exit
-udpai_ctl_wait_long(udpai_ctl *ctl)
+static udpai_ctl_exit
+wait_lasting(udpai_ctl *ctl, udpai_ctl_exit on_signals)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
     ctl->is_lasting = true;
+    ctl->on_signal = on_signals;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++)
         uv_signal_start(&ctl->signals[i], on_signal, numbers[i]);
     udpai_ctl_exit result = udpai_ctl_wait(ctl);
@@ -129,6 +131,18 @@ udpai_ctl_wait_long(udpai_ctl *ctl)
         uv_signal_stop(&ctl->signals[i]);
     ctl->is_lasting = false;
     return result;
+}
+
+udpai_ctl_exit
+udpai_ctl_wait_long(udpai_ctl *ctl)
+{
+    return wait_lasting(ctl, UDPAI_CTL_GOOD);
+}
+
+udpai_ctl_exit
+udpai_ctl_wait_until(udpai_ctl *ctl)
+{
+    return wait_lasting(ctl, UDPAI_CTL_TIMED_OUT);
 }
 
 /* ---- beginning and ending ---- */

@@ -24,6 +24,7 @@ typedef struct udpai_ctl {
     uv_signal_t signals[2];
     const udpa_error *last_error; /* that was told of; compared, never read */
     bool is_heard;                /* the node has answered something */
+    udpai_ctl_exit on_signal;     /* the result */
     bool is_lasting;              /* what is lost is only told of: the endpoint tries again */
     bool is_finished;
     udpai_ctl_exit result;
@@ -41,6 +42,8 @@ udpai_ctl_exit udpai_ctl_connect(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_wait(udpai_ctl *ctl);
 /* Like it, but once the node has been heard there is no timeout: SIGINT or SIGTERM end it. */
 udpai_ctl_exit udpai_ctl_wait_long(udpai_ctl *ctl);
+/* Like it, but whoever calls sees to its end, and a signal ends it as the timeout does. */
+udpai_ctl_exit udpai_ctl_wait_until(udpai_ctl *ctl);
 /* From callbacks: what was waited for is there. */
 void udpai_ctl_finish(udpai_ctl *ctl, udpai_ctl_exit result);
 /* From callbacks: the node has answered. */

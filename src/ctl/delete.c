@@ -7,6 +7,7 @@
 #include "ctl/input.h"
 #include "ctl/names.h"
 #include "ctl/publish.h"
+#include "ctl/wait.h"
 
 /* ---- what to delete ---- */
 
@@ -102,6 +103,8 @@ delete_wishes(udpai_ctl *ctl, udpai_ctl_wishes *wishes)
         result = udpai_ctl_withdraw(ctl, &wishes->items[i]);
     if (result == UDPAI_CTL_GOOD && udpai_ctl_found_size(&before))
         result = look_again(ctl, wishes, &before);
+    if (result == UDPAI_CTL_GOOD && ctl->options->is_waiting && udpai_ctl_found_size(&before))
+        result = udpai_ctl_wait_for_deleted(ctl, &before);
     udpai_ctl_found_done(&before);
     return result == UDPAI_CTL_GOOD && any_missing ? UDPAI_CTL_REFUSED : result;
 }

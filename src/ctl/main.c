@@ -11,8 +11,10 @@ static const struct command {
     const char *name;
     udpai_ctl_command_fn run;
 } commands[] = {
-    {"apply", udpai_ctl_apply}, {"delete", udpai_ctl_delete}, {"get", udpai_ctl_get},
-    {"watch", udpai_ctl_watch}, {"status", udpai_ctl_status}, {"validate", udpai_ctl_validate},
+    {"apply", udpai_ctl_apply},       {"delete", udpai_ctl_delete},
+    {"get", udpai_ctl_get},           {"watch", udpai_ctl_watch},
+    {"status", udpai_ctl_status},     {"validate", udpai_ctl_validate},
+    {"wait", udpai_ctl_wait_command},
 };
 
 static udpai_ctl_command_fn

@@ -28,25 +28,47 @@ enum {
     TIMEOUT,
     NODE_ID,
     VALIDATE,
+    WAIT,
+    GONE,
+    RESOURCE_VERSION,
+    AT_LEAST,
+    DESPITE_REFUSALS,
 };
+
+#define WAIT_S 60
 
 static const struct argp_option known_options[] = {
     {NULL, 0, NULL, 0, "What to do:", 1},
     {"filename", 'f', "FILE", 0,
-     "apply, delete, validate: resources of this file, or of the files of this directory; - is "
+     "apply, delete, validate, wait: resources of this file, or of the files of this directory; - "
+     "is "
      "standard "
      "input, as YAML or JSON; may be given again",
      1},
-    {"output", 'o', "FORMAT", 0, "get, watch, status: table (default), yaml, json, or name", 1},
+    {"output", 'o', "FORMAT", 0,
+     "get, watch, status: table (default), yaml, json, or name; wait: table or json", 1},
     {"namespace", 'n', "NAME", 0,
      "Namespace of names that have none (default local); get and watch without names: this "
      "namespace alone (default all)",
      1},
     {"validate", VALIDATE, NULL, 0, "apply: publish nothing if 'validate' would find a mistake", 1},
+    {"wait", WAIT, NULL, 0,
+     "apply, delete: then wait until everybody who subscribes to it has acknowledged it", 1},
+    {"gone", GONE, NULL, 0, "wait: until everybody has acknowledged that it is gone", 1},
+    {"resource-version", RESOURCE_VERSION, "VERSION", 0,
+     "wait: for this version of the one resource (default: of files, theirs; of names, whichever "
+     "is "
+     "there)",
+     1},
+    {"at-least", AT_LEAST, "N", 0,
+     "wait: so many must have acknowledged it (default 0: nobody need be there)", 1},
+    {"despite-refusals", DESPITE_REFUSALS, NULL, 0,
+     "wait: go on when somebody refuses it, instead of ending at once", 1},
     {NULL, 0, NULL, 0, "Whom to talk to:", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
-    {"timeout", TIMEOUT, "SECONDS", 0, "How long to wait for its answers (default 5)", 2},
+    {"timeout", TIMEOUT, "SECONDS", 0,
+     "How long to wait for its answers (default 5; for acknowledgements 60)", 2},
     {"ca", CA, "FILE", 0, "Speak TLS; the node's certificate must be vouched for by these (PEM)",
      2},
     {"cert", CERTIFICATE, "FILE", 0, "Our certificate (PEM)", 2},
@@ -99,9 +121,12 @@ static const char doc[] =
     "  watch [TYPE [NAME...]]     show changes as they come\n"
     "  status [sources|sessions]  what the node has, from whom, and for whom\n"
     "  validate FILE...           check resources against their types; asks no node\n"
+    "  wait TYPE NAME...          until all who subscribe have it; or wait -f FILE\n"
     "\v"
     "Exit status: 0 good; 1 refused, or not found; 2 a mistake in the command line or a file; 3 no "
-    "connection; 4 no answer in time.";
+    "connection; 4 no answer in time, or wait: somebody has not acknowledged it in time; 5 wait: "
+    "it "
+    "was replaced meanwhile.";
 
 /* ---- parsing ---- */
 
@@ -113,7 +138,18 @@ set_timeout(udpai_ctl_options *given, const char *text, const struct argp_state 
     if (end == text || *end || !isfinite(seconds) || seconds < 0.001 || seconds > TIMEOUT_MAX_S)
         argp_error(state, "--timeout %s: give seconds, such as 5 or 0.5, at most %d", text,
                    TIMEOUT_MAX_S);
-    given->timeout_ms = (uint64_t)(seconds * 1000);
+    given->timeout_ms = given->wait_ms = (uint64_t)(seconds * 1000);
+}
+
+static void
+set_at_least(udpai_ctl_options *given, const char *text, const struct argp_state *state)
+{
+    char *end;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || number > UINT32_MAX)
+        argp_error(state, "--at-least %s: give a number of subscribers", text);
+    given->at_least = number;
+    given->at_least_text = text;
 }
 
 static void
@@ -138,17 +174,28 @@ add_argument(udpai_ctl_options *given, const char *text)
         abort();
 }
 
+/* What only waiting heeds; `is_waiting`: some of it, for another command. */
+static void
+check_not_wait(const udpai_ctl_options *given, const struct argp_state *state, bool is_waiting)
+{
+    if (given->is_gone || given->resource_version)
+        argp_error(state, "--gone and --resource-version go with wait");
+    if (!is_waiting && (given->at_least_text || given->despite_refusals))
+        argp_error(state, "--at-least and --despite-refusals go with wait, or with --wait");
+}
+
 /* An option that a command does not heed is a mistake: whoever gave it expected something. */
 static void
 check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
 {
     static const struct {
         const char *command;
-        bool files, format, name_space;
+        bool files, format, name_space, waits, is_wait;
     } commands[] = {
-        {"apply", true, false, true},   {"delete", true, false, true},
-        {"get", false, true, true},     {"watch", false, true, true},
-        {"status", false, true, false}, {"validate", true, false, true},
+        {"apply", true, false, true, true, false},    {"delete", true, false, true, true, false},
+        {"get", false, true, true, false, false},     {"watch", false, true, true, false, false},
+        {"status", false, true, false, false, false}, {"validate", true, false, true, false, false},
+        {"wait", true, true, true, false, true},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -163,6 +210,10 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
             argp_error(state, "-n %s: %s is of no namespace", given->name_space, given->command);
         if (given->validates && strcmp(given->command, "apply") != 0)
             argp_error(state, "--validate: %s publishes nothing", given->command);
+        if (given->is_waiting && !commands[i].waits)
+            argp_error(state, "--wait goes with apply and delete");
+        if (!commands[i].is_wait)
+            check_not_wait(given, state, given->is_waiting);
     }
 }
 
@@ -180,18 +231,27 @@ check_values(const udpai_ctl_options *given, const struct argp_state *state)
                    given->name_space);
 }
 
+static void
+check_wait(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    if (strcmp(given->command, "wait") == 0 && given->format != UDPAI_CTL_TABLE &&
+        given->format != UDPAI_CTL_JSON)
+        argp_error(state, "-o %s: wait has table and json", given->format_name);
+}
+
 /* What all commands share; commands check the rest themselves. */
 static void
 check(const udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
-        argp_error(state, "say what to do: apply, delete, get, watch, status, or validate");
+        argp_error(state, "say what to do: apply, delete, get, watch, status, wait, or validate");
     if (!given->certificate != !given->key)
         argp_error(state, "--cert and --key go together");
     if ((given->certificate || given->server_name) && !given->ca)
         argp_error(state, "--cert, --key and --server-name need --ca, which turns TLS on");
     check_values(given, state);
     check_heeded(given, state);
+    check_wait(given, state);
 }
 
 static error_t
@@ -231,6 +291,31 @@ parse_more(int key, char *argument, struct argp_state *state)
 }
 
 static error_t
+parse_wait(int key, char *argument, struct argp_state *state)
+{
+    udpai_ctl_options *given = state->input;
+    switch (key) {
+    case WAIT:
+        given->is_waiting = true;
+        return 0;
+    case GONE:
+        given->is_gone = true;
+        return 0;
+    case RESOURCE_VERSION:
+        given->resource_version = argument;
+        return 0;
+    case AT_LEAST:
+        set_at_least(given, argument, state);
+        return 0;
+    case DESPITE_REFUSALS:
+        given->despite_refusals = true;
+        return 0;
+    default:
+        return parse_more(key, argument, state);
+    }
+}
+
+static error_t
 parse(int key, char *argument, struct argp_state *state)
 {
     udpai_ctl_options *given = state->input;
@@ -251,7 +336,7 @@ parse(int key, char *argument, struct argp_state *state)
         given->server_name = argument;
         return 0;
     default:
-        return parse_more(key, argument, state);
+        return parse_wait(key, argument, state);
     }
 }
 
@@ -271,6 +356,7 @@ udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
         .server = server && *server ? server : DEFAULT_SERVER,
         .node_id = "udpactl",
         .timeout_ms = 5000,
+        .wait_ms = WAIT_S * 1000,
     };
     argp_err_exit_status = UDPAI_CTL_MISTAKE;
     if (argp_parse(&parser, argc, argv, 0, NULL, options) != 0)

@@ -13,6 +13,7 @@ typedef enum udpai_ctl_exit {
     UDPAI_CTL_MISTAKE = 2, /* in the command line, or in a file */
     UDPAI_CTL_NO_CONNECTION = 3,
     UDPAI_CTL_TIMED_OUT = 4,
+    UDPAI_CTL_SUPERSEDED = 5, /* what was waited for was there, and is not any more */
 } udpai_ctl_exit;
 
 typedef enum udpai_ctl_format {
@@ -31,6 +32,11 @@ typedef struct udpai_ctl_options {
     const char *name_space; /* as given */
     bool validates;
     uint64_t timeout_ms;
+    uint64_t wait_ms; /* for acknowledgements */
+    const char *resource_version;
+    uint64_t at_least;
+    const char *at_least_text; /* as given */
+    bool is_gone, is_waiting, despite_refusals;
     udpai_ctl_format format;
     const char *format_name; /* as given */
     const char *command;

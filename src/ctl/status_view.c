@@ -206,10 +206,28 @@ udpai_ctl_put_sources(udpai_strbuf *out, udpa_resource *const *resources, size_t
 
 /* ---- sessions ---- */
 
+/* "2 for 12 s" */
+static void
+add_unanswered(udpai_ctl_table *table,
+               const Udpa__Status__V1__SubscriptionStatus *subscription,
+               int64_t now_us)
+{
+    const Google__Protobuf__Timestamp *since = subscription->unanswered_since;
+    udpai_strbuf text = {0};
+    udpai_strbuf_printf(&text, "%llu", (unsigned long long)subscription->n_unanswered);
+    if (since && now_us / 1000000 > since->seconds) {
+        udpai_strbuf_puts(&text, " for ");
+        udpai_ctl_put_age(&text, now_us / 1000000 - since->seconds);
+    }
+    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_strbuf_done(&text);
+}
+
 static void
 add_subscription(udpai_ctl_table *table,
                  const Udpa__Status__V1__SessionStatus *session,
-                 const Udpa__Status__V1__SubscriptionStatus *subscription)
+                 const Udpa__Status__V1__SubscriptionStatus *subscription,
+                 int64_t now_us)
 {
     add(table, session->id);
     udpai_ctl_table_add(table, kind_of(subscription->type_url));
@@ -221,6 +239,7 @@ add_subscription(udpai_ctl_table *table,
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_removals_sent);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_acknowledged);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_refused);
+    add_unanswered(table, subscription, now_us);
     add(table, subscription->in_sync ? "yes" : "no");
     add(table, subscription->last_error);
 }
@@ -259,15 +278,13 @@ add_subscriptions(udpai_ctl_table *table,
                   const Udpa__Status__V1__SessionStatus *session,
                   int64_t now_us)
 {
-    (void)now_us;
     for (size_t i = 0; i < session->n_subscriptions; i++)
-        add_subscription(table, session, session->subscriptions[i]);
+        add_subscription(table, session, session->subscriptions[i], now_us);
 }
 
 static void
 add_refused(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *session, int64_t now_us)
 {
-    (void)now_us;
     for (size_t i = 0; i < session->n_subscriptions; i++) {
         const Udpa__Status__V1__SubscriptionStatus *subscription = session->subscriptions[i];
         for (size_t k = 0; k < subscription->n_refused_resources; k++) {
@@ -275,6 +292,7 @@ add_refused(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *sessi
             udpai_ctl_table_add(table, kind_of(subscription->type_url));
             add(table, subscription->refused_resources[k]->name);
             add(table, subscription->refused_resources[k]->version);
+            add_age(table, subscription->refused_resources[k]->time, now_us);
             add(table, subscription->refused_resources[k]->message);
         }
     }
@@ -305,10 +323,11 @@ udpai_ctl_put_sessions(udpai_strbuf *out, udpa_resource *const *resources, size_
 {
     static const char *const heads[] = {"SESSION",  "PEER", "ADDRESS", "PROTOCOL",
                                         "AUDIENCE", "FOR",  "SOURCE",  "RECEIVED"};
-    static const char *const subscription_heads[] = {"SESSION", "TYPE",    "WANTS",
-                                                     "SENT",    "REMOVED", "ACKNOWLEDGED",
-                                                     "REFUSED", "IN SYNC", "LAST ERROR"};
-    static const char *const refused_heads[] = {"SESSION", "TYPE", "NAME", "VERSION", "REASON"};
+    static const char *const subscription_heads[] = {
+        "SESSION",      "TYPE",    "WANTS",      "SENT",    "REMOVED",
+        "ACKNOWLEDGED", "REFUSED", "UNANSWERED", "IN SYNC", "LAST ERROR"};
+    static const char *const refused_heads[] = {"SESSION", "TYPE", "NAME",
+                                                "VERSION", "FOR",  "REASON"};
     static const char *const unknown_heads[] = {"SESSION", "RECEIPTS"};
 
     const struct {

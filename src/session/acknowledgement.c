@@ -19,8 +19,8 @@ struct finding {
 struct survey {
     udpai_str type_url, name;
     const udpa_resource *resource; /* NULL: there is none */
-    size_t n_given, n_sent, n_refused;
-    UDPAI_VECTOR(struct finding) others; /* who has not, or cannot say */
+    size_t n[UDPAI_ACKNOWLEDGEMENT_STATES];
+    UDPAI_VECTOR(struct finding) findings;
     bool failed;
 };
 
@@ -59,22 +59,10 @@ is_asking(const udpai_subscription *subscription)
 static void
 count(struct survey *survey, const struct finding *finding)
 {
-    switch (finding->what.state) {
-    case UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN:
+    if (finding->what.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN)
         return;
-    case UDPAI_ACKNOWLEDGEMENT_GIVEN:
-        survey->n_given++;
-        return;
-    case UDPAI_ACKNOWLEDGEMENT_SENT:
-        survey->n_sent++;
-        break;
-    case UDPAI_ACKNOWLEDGEMENT_REFUSED:
-        survey->n_refused++;
-        break;
-    default:
-        break;
-    }
-    survey->failed |= !udpai_vector_push(&survey->others, *finding);
+    survey->n[finding->what.state]++;
+    survey->failed |= !udpai_vector_push(&survey->findings, *finding);
 }
 
 static void
@@ -88,15 +76,22 @@ on_taker(void *userdata, const udpai_taker *taker)
     count(userdata, &finding);
 }
 
-/* Refusals first, then in the order in which they came: the same each time. */
+static int
+weight(udpai_acknowledgement_state state)
+{
+    if (state == UDPAI_ACKNOWLEDGEMENT_REFUSED)
+        return 0;
+    return state == UDPAI_ACKNOWLEDGEMENT_GIVEN ? 2 : 1;
+}
+
+/* Of one kind in the order in which they came: the same each time. */
 static int
 compare(const void *a, const void *b)
 {
     const struct finding *one = a, *two = b;
-    bool refused = one->what.state == UDPAI_ACKNOWLEDGEMENT_REFUSED,
-         other_refused = two->what.state == UDPAI_ACKNOWLEDGEMENT_REFUSED;
-    if (refused != other_refused)
-        return refused ? -1 : 1;
+    int difference = weight(one->what.state) - weight(two->what.state);
+    if (difference)
+        return difference;
     return one->session->id < two->session->id ? -1 : one->session->id > two->session->id;
 }
 
@@ -132,21 +127,22 @@ static void
 put(udpai_proto_writer *writer, const void *what)
 {
     const struct survey *survey = what;
-    size_t n = udpai_min_size(survey->others.n, SESSIONS_MAX);
+    size_t n = udpai_min_size(survey->findings.n, SESSIONS_MAX);
     udpai_proto_put_bytes(writer, 1, survey->type_url);
     udpai_proto_put_bytes(writer, 2, survey->name);
     if (survey->resource)
         put_resource(writer, survey->resource);
-    udpai_proto_put_varint_opt(writer, 6, survey->n_given + survey->others.n);
-    udpai_proto_put_varint_opt(writer, 7, survey->n_given);
-    udpai_proto_put_varint_opt(writer, 8, survey->n_sent);
-    udpai_proto_put_varint_opt(writer, 9, survey->n_refused);
+    udpai_proto_put_varint_opt(writer, 6, survey->findings.n);
+    udpai_proto_put_varint_opt(writer, 7, survey->n[UDPAI_ACKNOWLEDGEMENT_GIVEN]);
+    udpai_proto_put_varint_opt(writer, 8, survey->n[UDPAI_ACKNOWLEDGEMENT_SENT]);
+    udpai_proto_put_varint_opt(writer, 9, survey->n[UDPAI_ACKNOWLEDGEMENT_REFUSED]);
     for (size_t i = 0; i < n; i++) {
         udpai_proto_writer size = {0};
-        put_finding(&size, &survey->others.items[i]);
+        put_finding(&size, &survey->findings.items[i]);
         udpai_proto_put_head(writer, 10, size.size);
-        put_finding(writer, &survey->others.items[i]);
+        put_finding(writer, &survey->findings.items[i]);
     }
+    udpai_proto_put_varint_opt(writer, 11, survey->n[UDPAI_ACKNOWLEDGEMENT_UNTOLD]);
 }
 
 udpa_bytes *
@@ -159,9 +155,9 @@ udpai_acknowledgement_describe(udpai_hub *hub, udpai_str question)
                                                 on_taker, &survey);
     if (survey.resource)
         survey.name = udpai_resource_name(survey.resource);
-    if (survey.others.n > 1)
-        qsort(survey.others.items, survey.others.n, sizeof(survey.others.items[0]), compare);
+    if (survey.findings.n > 1)
+        qsort(survey.findings.items, survey.findings.n, sizeof(survey.findings.items[0]), compare);
     udpa_bytes *status = survey.failed ? NULL : udpai_status_encode(put, &survey);
-    udpai_vector_done(&survey.others);
+    udpai_vector_done(&survey.findings);
     return status;
 }

@@ -26,6 +26,7 @@ typedef enum udpai_acknowledgement_state {
     UDPAI_ACKNOWLEDGEMENT_UNTOLD,
     UDPAI_ACKNOWLEDGEMENT_SENT, /* and the peer acknowledges nothing */
     UDPAI_ACKNOWLEDGEMENT_GIVEN,
+    UDPAI_ACKNOWLEDGEMENT_STATES,
 } udpai_acknowledgement_state;
 
 /* What a session says of one of its subscriptions and a resource. */

@@ -243,6 +243,51 @@ def check_status(ctl):
     check('  short names', 'udpa.node/node/node' in ctl('get', 'node', '-o', 'name'))
 
 
+def check_wait(test):
+    """Who has acknowledged it; tests/interop has clients that do not."""
+    _, address = test.start_node('asked')
+    ctl = Ctl(test, address)
+    path = test.work / 'waited.yaml'
+    path.write_text(greeting('waited', '1') + '---\n' + greeting('com.acme/waited', '1'))
+    out = ctl('apply', '--wait', '-f', path)
+    check('  nobody subscribes', out.count('nobody subscribes to it') == 2, out)
+    watch = test.start('watch-waited', [*ctl.command, 'watch', STRING])
+    watch.wait_for_log('StringValue local/waited')
+    watch.wait_for_log('StringValue com.acme/waited')
+    out = ctl('wait', '-f', path, '--at-least', '1')
+    check('  who watches has it', out.count('1 of 1 have version') == 2, out)
+    path.write_text(greeting('waited', '2'))
+    ctl('wait', '-f', path, '--timeout', '1', status=4)
+    out = ctl('apply', '--wait', '-f', path)
+    check('  who watches has the new version, too', '1 of 1 have version' in out, out)
+    said = json.loads(ctl('wait', STRING, 'waited', '-o', 'json'))
+    check('  JSON tells whom', [(one['state'], one['protocol']) for one in said[0]['sessions']] ==
+          [('acknowledged', 'udpa')] and said[0]['result'] == 'acknowledged', said)
+    version = said[0]['version']
+    ctl('wait', STRING, 'waited', '--resource-version', version)
+    ctl('wait', STRING, 'waited', '--at-least', '2', '--timeout', '1', status=4)
+    out = ctl('delete', '--wait', '-f', path)
+    check('  it is gone', 'have acknowledged that it is gone' in out, out)
+    ctl('wait', '--gone', STRING, 'waited')
+    ctl('wait', '--gone', '-n', 'com.acme', STRING, 'waited', '--timeout', '1', status=4)
+    ctl('delete', STRING, 'com.acme/waited')
+    for mistake, words in ((['wait'], 'wait takes a type and names, or files'),
+                           (['wait', STRING], 'wait takes'),
+                           (['wait', STRING, 'a', '-f', path], 'wait takes'),
+                           (['wait', '-f', path, '--resource-version', '1'], 'one name'),
+                           (['wait', STRING, 'a', '-o', 'yaml'], 'table and json'),
+                           (['wait', STRING, 'a', '--at-least', 'x'], 'give a number'),
+                           (['get', '--wait'], '--wait goes with'),
+                           (['get', '--gone'], 'go with wait'),
+                           (['apply', '-f', path, '--at-least', '1'], 'or with --wait'),
+                           (['wait', 'x/y/z', 'a'], "exactly one '/'")):
+        ctl(*mistake, status=2, err=words)
+    check('watch ends', test.interrupt(watch) == 0, watch.text())
+    waiting = test.start('wait', [*ctl.command, 'wait', STRING, 'never'])
+    wait_for('the question', lambda: 'AcknowledgementStatus' in ctl('status', 'sessions'))
+    check('an interrupt ends it as the timeout does', test.interrupt(waiting) == 4, waiting.text())
+
+
 def check_second_node(test, address):
     """A node that has the first one as its source, and one that is not there."""
     host, port = address.rsplit(':', 1)
@@ -397,6 +442,7 @@ def body(test):
     table = check_watch(test, ctl)
     check_delete(test, ctl)
     check_status(ctl)
+    check_wait(test)
     check_second_node(test, address)
     check_on_demand(test, address)
     check_goes_before(test)

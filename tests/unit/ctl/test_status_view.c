@@ -140,7 +140,13 @@ test_session(void **state)
     Udpa__Status__V1__SubscriptionStatus subscription = UDPA__STATUS__V1__SUBSCRIPTION_STATUS__INIT,
                                          *subscriptions[] = {&subscription};
     Udpa__Status__V1__SessionStatus session = UDPA__STATUS__V1__SESSION_STATUS__INIT;
+    Google__Protobuf__Timestamp since = GOOGLE__PROTOBUF__TIMESTAMP__INIT, time = since;
     fill_subscription(&subscription, refused);
+    since.seconds = NOW_US / 1000000 - 65;
+    subscription.n_unanswered = 2;
+    subscription.unanswered_since = &since;
+    time.seconds = NOW_US / 1000000 - 5;
+    refusal.time = &time;
     session.id = (char *)(uintptr_t) "4";
     session.protocol = (char *)(uintptr_t) "xds-delta";
     session.peer_node_id = (char *)(uintptr_t) "envoy-7";
@@ -153,14 +159,14 @@ test_session(void **state)
            "4         envoy-7   -         xds-delta   shops      -     -        0\n"
            "\n"
            "SUBSCRIPTIONS\n"
-           "SESSION   TYPE       WANTS     SENT   REMOVED   ACKNOWLEDGED   REFUSED   IN SYNC   "
-           "LAST ERROR\n"
-           "4         listener   2 names   5      0         0              1         no        "
-           "no filter\n"
+           "SESSION   TYPE       WANTS     SENT   REMOVED   ACKNOWLEDGED   REFUSED   "
+           "UNANSWERED        IN SYNC   LAST ERROR\n"
+           "4         listener   2 names   5      0         0              1         "
+           "2 for 1 min 5 s   no        no filter\n"
            "\n"
            "REFUSED\n"
-           "SESSION   TYPE       NAME         VERSION   REASON\n"
-           "4         listener   com.acme/l   v2        no filter\n");
+           "SESSION   TYPE       NAME         VERSION   FOR   REASON\n"
+           "4         listener   com.acme/l   v2        5 s   no filter\n");
 }
 
 static void

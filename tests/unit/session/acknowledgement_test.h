@@ -21,8 +21,11 @@ acknowledgement_put(char *text, size_t size, const Udpa__Status__V1__Acknowledge
         (size_t)snprintf(text, size, "%s%llu of %llu",
                          status->exists ? "" : "gone: ", (unsigned long long)status->n_acknowledged,
                          (unsigned long long)status->n_subscribed);
+    assert_int_equal(status->n_sessions, status->n_subscribed);
     for (size_t i = 0; i < status->n_sessions; i++) {
         const Udpa__Status__V1__SessionAcknowledgement *session = status->sessions[i];
+        if (session->state == UDPA__STATUS__V1__SESSION_ACKNOWLEDGEMENT__STATE__ACKNOWLEDGED)
+            continue;
         assert_in_range(session->state, 1, UDPAI_ARRAY_LEN(states) - 1);
         n += (size_t)snprintf(text + n, size - n, "; %s#%s %s", session->protocol, session->id,
                               states[session->state]);

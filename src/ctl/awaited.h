@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is waited for until everybody has acknowledged it, and what the node has said of that. Pure.
+ */
+#ifndef UDPAI_CTL_AWAITED_H
+#define UDPAI_CTL_AWAITED_H
+
+#include <udpa/resource.h>
+
+#include "base/vector.h"
+#include "udpa/status/v1/status.pb-c.h"
+
+#define UDPAI_CTL_ACKNOWLEDGEMENT_TYPE "type.googleapis.com/udpa.status.v1.AcknowledgementStatus"
+
+/* How far it is. */
+typedef enum udpai_ctl_progress {
+    UDPAI_CTL_UNKNOWN, /* the node has not answered yet */
+    UDPAI_CTL_WAITING,
+    UDPAI_CTL_REPLACED,   /* it was there, and something else is now */
+    UDPAI_CTL_REFUSED_BY, /* somebody */
+    UDPAI_CTL_ACKNOWLEDGED,
+} udpai_ctl_progress;
+
+/* Somebody who had not acknowledged it, and whose stream has ended since. */
+typedef struct udpai_ctl_absent {
+    char *peer; /* owned */
+    bool is_gone;
+} udpai_ctl_absent;
+
+/* One resource. */
+typedef struct udpai_ctl_awaited {
+    char *type_url, *name, *question; /* owned; the question is the name that is subscribed to */
+    char *version;                    /* owned; NULL: whichever is there */
+    bool is_removal;                  /* that it is gone is waited for */
+    bool is_second; /* it is meant only if the one before is not there, and this one is */
+    bool was_there; /* in the state that is waited for */
+    Udpa__Status__V1__AcknowledgementStatus *status; /* owned; NULL: none yet */
+    UDPAI_VECTOR(udpai_ctl_absent) absent;
+} udpai_ctl_awaited;
+
+typedef struct udpai_ctl_awaited_list {
+    UDPAI_VECTOR(udpai_ctl_awaited) items;
+    char token[24];      /* of the questions: nobody has asked by it before */
+    const char *node_id; /* of peers that are called so as udpactl itself nobody is missed */
+    uint64_t at_least;   /* that must have acknowledged each */
+} udpai_ctl_awaited_list;
+
+void udpai_ctl_awaited_done(udpai_ctl_awaited_list *list);
+/* Copies the texts; a version of NULL: any. UDPA_ERR_INVAL: it cannot be asked for, and why. */
+udpa_err udpai_ctl_awaited_add(udpai_ctl_awaited_list *list,
+                               const char *type_url,
+                               const char *name,
+                               const char *version,
+                               udpa_error **ret_error);
+/* Takes in what the node says. What is no answer to one of these is left alone. */
+udpa_err udpai_ctl_awaited_take(udpai_ctl_awaited_list *list, const udpa_resource *answer);
+
+/* Is this one meant, of two ways to read a name? */
+bool udpai_ctl_awaited_is_meant(const udpai_ctl_awaited_list *list, size_t index);
+udpai_ctl_progress udpai_ctl_awaited_progress(const udpai_ctl_awaited_list *list, size_t index);
+/* Of all: the first in the order of the enum, but what was replaced or refused goes before. */
+udpai_ctl_progress udpai_ctl_awaited_overall(const udpai_ctl_awaited_list *list);
+/* Is it in the state that is waited for? */
+bool udpai_ctl_awaited_is_there(const udpai_ctl_awaited *awaited);
+
+/* By what a peer is known again; "": by nothing. */
+const char *udpai_ctl_awaited_peer(const Udpa__Status__V1__SessionAcknowledgement *session);
+
+#endif

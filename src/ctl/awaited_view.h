@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who has what is waited for, and who has not, as text. Pure. */
+#ifndef UDPAI_CTL_AWAITED_VIEW_H
+#define UDPAI_CTL_AWAITED_VIEW_H
+
+#include "base/strbuf.h"
+#include "ctl/awaited.h"
+
+/* A line for each resource, then a table of who has not acknowledged it, since when, and why. */
+void udpai_ctl_put_awaited(udpai_strbuf *out, const udpai_ctl_awaited_list *list, int64_t now_us);
+/* The same with everything that is known, as one JSON array. */
+void udpai_ctl_put_awaited_json(udpai_strbuf *out, const udpai_ctl_awaited_list *list);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each resource is a question to the node, asked by subscribing to its name; answers come as long
+ * as it is subscribed to, until all are as they should be. */
+#include "ctl/wait.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "ctl/awaited_view.h"
+#include "ctl/collect.h"
+#include "ctl/commands.h"
+#include "ctl/input.h"
+#include "ctl/names.h"
+#include "ctl/show.h"
+
+typedef struct waiting {
+    udpai_ctl *ctl;
+    udpai_ctl_awaited_list list;
+} waiting;
+
+static int64_t
+wall_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void
+begin(waiting *self, udpai_ctl *ctl)
+{
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+        random = (uint64_t)wall_us();
+    *self = (waiting){.ctl = ctl};
+    snprintf(self->list.token, sizeof(self->list.token), "%016" PRIx64, random);
+    self->list.node_id = ctl->options->node_id;
+    self->list.at_least = ctl->options->at_least;
+}
+
+static void
+done(waiting *self)
+{
+    udpai_ctl_awaited_done(&self->list);
+}
+
+/* ---- what to wait for ---- */
+
+static udpai_ctl_exit
+add(waiting *self, const char *type_url, const char *name, const char *version)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_ctl_awaited_add(&self->list, type_url, name, version, &error) == UDPA_OK)
+        return UDPAI_CTL_GOOD;
+    udpai_ctl_complain_of(error);
+    return UDPAI_CTL_MISTAKE;
+}
+
+static udpai_ctl_exit
+add_resources(waiting *self, udpa_resource *const *resources, size_t n, bool with_version)
+{
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    for (size_t i = 0; i < n && result == UDPAI_CTL_GOOD; i++)
+        result = add(self, udpa_resource_type_url(resources[i]), udpa_resource_name(resources[i]),
+                     with_version ? udpa_resource_version(resources[i]) : NULL);
+    return result;
+}
+
+static udpai_ctl_exit
+add_files(waiting *self)
+{
+    udpai_ctl_input input;
+    udpai_ctl_exit result = udpai_ctl_input_read(&input, self->ctl->options);
+    if (result == UDPAI_CTL_GOOD)
+        result = add_resources(self, input.resources.items, input.resources.n,
+                               !self->ctl->options->is_gone);
+    udpai_ctl_input_done(&input);
+    return result;
+}
+
+static bool
+is_second(const udpai_ctl_wish *wish, size_t index)
+{
+    for (size_t i = 0; i < wish->seconds.n; i++)
+        if (wish->seconds.items[i] == index)
+            return true;
+    return false;
+}
+
+static udpai_ctl_exit
+add_arguments(waiting *self)
+{
+    const udpai_ctl_options *options = self->ctl->options;
+    udpai_ctl_wishes wishes = {0};
+    udpai_ctl_exit result = udpai_ctl_wish_of_arguments(options, &wishes);
+    for (size_t i = 0; i < wishes.n; i++) {
+        const udpai_ctl_wish *wish = &wishes.items[i];
+        for (size_t k = 0; k < wish->names.n && result == UDPAI_CTL_GOOD; k++) {
+            result = add(self, wish->type_url, wish->names.items[k], options->resource_version);
+            if (result == UDPAI_CTL_GOOD)
+                self->list.items.items[self->list.items.n - 1].is_second = is_second(wish, k);
+        }
+    }
+    udpai_ctl_wishes_done(&wishes);
+    return result;
+}
+
+static udpai_ctl_exit
+find_awaited(waiting *self)
+{
+    const udpai_ctl_options *options = self->ctl->options;
+    bool by_files = options->files.n && !options->arguments.n,
+         by_names = !options->files.n && options->arguments.n >= 2,
+         is_version = options->resource_version != NULL;
+    if (is_version && (options->arguments.n != 2 || options->files.n || options->is_gone)) {
+        udpai_ctl_complain("--resource-version goes with one name: udpactl wait TYPE NAME "
+                           "--resource-version=VERSION");
+        return UDPAI_CTL_MISTAKE;
+    }
+    if (by_files)
+        return add_files(self);
+    if (by_names)
+        return add_arguments(self);
+    udpai_ctl_complain(
+        "wait takes a type and names, or files: udpactl wait TYPE NAME..., or udpactl "
+        "wait -f FILE");
+    return UDPAI_CTL_MISTAKE;
+}
+
+static void
+mark_gone(waiting *self)
+{
+    for (size_t i = 0; i < self->list.items.n; i++)
+        self->list.items.items[i].is_removal = true;
+}
+
+/* ---- waiting ---- */
+
+/* Waiting goes on if it may. */
+static void
+look(waiting *self)
+{
+    bool despite_refusals = self->ctl->options->despite_refusals;
+    switch (udpai_ctl_awaited_overall(&self->list)) {
+    case UDPAI_CTL_ACKNOWLEDGED:
+        udpai_ctl_finish(self->ctl, UDPAI_CTL_GOOD);
+        break;
+    case UDPAI_CTL_REPLACED:
+        udpai_ctl_finish(self->ctl, UDPAI_CTL_SUPERSEDED);
+        break;
+    case UDPAI_CTL_REFUSED_BY:
+        if (!despite_refusals)
+            udpai_ctl_finish(self->ctl, UDPAI_CTL_REFUSED);
+        break;
+    default:
+        break;
+    }
+}
+
+static void
+on_update(void *userdata, udpa_update *update)
+{
+    waiting *self = userdata;
+    udpai_ctl_heard(self->ctl);
+    for (size_t i = 0; i < udpa_update_size(update); i++)
+        if (!udpa_update_is_removal(update, i) &&
+            udpai_ctl_awaited_take(&self->list, udpa_update_resource(update, i)) != UDPA_OK) {
+            udpai_ctl_complain("what %s says of acknowledgements cannot be read",
+                               self->ctl->options->server);
+            udpai_ctl_finish(self->ctl, UDPAI_CTL_REFUSED);
+        }
+    look(self);
+}
+
+/* A node that knows these questions never says that this is all. */
+static void
+on_complete(void *userdata)
+{
+    waiting *self = userdata;
+    udpai_ctl_complain("%s does not tell who has acknowledged what: it is older than this udpactl, "
+                       "or no udpad",
+                       self->ctl->options->server);
+    udpai_ctl_finish(self->ctl, UDPAI_CTL_REFUSED);
+}
+
+/* After a refusal there is nothing better to say at the end. */
+static void
+on_end(uv_timer_t *timer)
+{
+    waiting *self = timer->data;
+    bool is_refused = udpai_ctl_awaited_overall(&self->list) == UDPAI_CTL_REFUSED_BY;
+    udpai_ctl_finish(self->ctl, is_refused ? UDPAI_CTL_REFUSED : UDPAI_CTL_TIMED_OUT);
+}
+
+static udpai_ctl_exit
+subscribe(waiting *self)
+{
+    udpai_ctl_wishes wishes = {0};
+    udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
+    udpa_subscription *subscription; /* ends with the endpoint */
+    callbacks.update = on_update;
+    callbacks.complete = on_complete;
+    callbacks.userdata = self;
+    udpai_ctl_wish *wish = udpai_ctl_wishes_of_type(&wishes, UDPAI_CTL_ACKNOWLEDGEMENT_TYPE);
+    udpa_err err = wish ? UDPA_OK : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < self->list.items.n && err == UDPA_OK; i++)
+        err = udpai_ctl_wish_full_name(wish, self->list.items.items[i].question);
+    udpai_ctl_exit result = UDPAI_CTL_REFUSED;
+    if (err == UDPA_OK)
+        result = udpai_ctl_subscribe(self->ctl, wish, &callbacks, &subscription);
+    else
+        udpai_ctl_complain("%s", udpa_err_text(err));
+    udpai_ctl_wishes_done(&wishes);
+    return result;
+}
+
+static udpai_ctl_exit
+show(const waiting *self)
+{
+    udpai_strbuf out = {0};
+    if (self->ctl->options->format == UDPAI_CTL_JSON)
+        udpai_ctl_put_awaited_json(&out, &self->list);
+    else
+        udpai_ctl_put_awaited(&out, &self->list, wall_us());
+    return udpai_ctl_print(&out);
+}
+
+static udpai_ctl_exit
+wait_for_all(waiting *self)
+{
+    udpai_ctl *ctl = self->ctl;
+    udpai_ctl_exit result = udpai_ctl_connect(ctl);
+    if (result == UDPAI_CTL_GOOD)
+        result = subscribe(self);
+    if (result != UDPAI_CTL_GOOD)
+        return result;
+    ctl->patience.data = self;
+    uv_timer_start(&ctl->patience, on_end, ctl->options->wait_ms, 0);
+    result = udpai_ctl_wait_until(ctl);
+    uv_timer_stop(&ctl->patience);
+    udpai_ctl_disconnect(ctl);
+    if (ctl->is_heard || result == UDPAI_CTL_GOOD) {
+        udpai_ctl_exit shown = show(self);
+        return result == UDPAI_CTL_GOOD ? shown : result;
+    }
+    return result;
+}
+
+/* ---- the commands ---- */
+
+udpai_ctl_exit
+udpai_ctl_wait_command(udpai_ctl *ctl)
+{
+    waiting self;
+    begin(&self, ctl);
+    udpai_ctl_exit result = find_awaited(&self);
+    if (ctl->options->is_gone)
+        mark_gone(&self);
+    if (result == UDPAI_CTL_GOOD)
+        result = wait_for_all(&self);
+    done(&self);
+    return result;
+}
+
+/* It was looked already that it is there. */
+udpai_ctl_exit
+udpai_ctl_wait_for_applied(udpai_ctl *ctl, udpa_resource *const *resources, size_t n_resources)
+{
+    waiting self;
+    begin(&self, ctl);
+    udpai_ctl_exit result = add_resources(&self, resources, n_resources, true);
+    for (size_t i = 0; i < self.list.items.n; i++)
+        self.list.items.items[i].was_there = true;
+    if (result == UDPAI_CTL_GOOD)
+        result = wait_for_all(&self);
+    done(&self);
+    return result;
+}
+
+udpai_ctl_exit
+udpai_ctl_wait_for_deleted(udpai_ctl *ctl, const udpai_ctl_found *deleted)
+{
+    waiting self;
+    begin(&self, ctl);
+    UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(deleted);
+    udpai_ctl_exit result =
+        resources ? add_resources(&self, resources, udpai_ctl_found_size(deleted), false)
+                  : UDPAI_CTL_REFUSED;
+    mark_gone(&self);
+    if (result == UDPAI_CTL_GOOD)
+        result = wait_for_all(&self);
+    done(&self);
+    return result;
+}
