@@ -407,15 +407,18 @@ check_match(struct check *check, const char *path, const Udpa__Config__V1__Clien
     for (size_t i = 0; i < match->n_metadata; i++)
         if (match->metadata[i]->n_path == 0)
             require(check, udpai_path_item(at, list, i), "path", "");
+    udpai_path_field(list, path, "dynamic_parameters");
+    for (size_t i = 0; i < match->n_dynamic_parameters; i++)
+        require(check, udpai_path_item(at, list, i), "key", match->dynamic_parameters[i]->key);
 }
 
 static bool
 matches_everybody(const Udpa__Config__V1__Audience *audience)
 {
     const Udpa__Config__V1__ClientMatch *match = audience->match;
-    return !match ||
-           (match->n_identities == 0 && match->n_node_ids == 0 && match->n_clusters == 0 &&
-            !match->locality && match->n_metadata == 0 && match->n_client_features == 0);
+    return !match || (match->n_identities == 0 && match->n_node_ids == 0 &&
+                      match->n_clusters == 0 && !match->locality && match->n_metadata == 0 &&
+                      match->n_client_features == 0 && match->n_dynamic_parameters == 0);
 }
 
 static void

@@ -38,6 +38,22 @@ take_metadata(udpai_plan *plan, const match_message *from, udpai_xds_match *to)
 }
 
 static udpa_err
+take_parameters(udpai_plan *plan, const match_message *from, udpai_xds_match *to)
+{
+    size_t n = from->n_dynamic_parameters;
+    udpai_xds_parameter_match *all = udpai_plan_own(plan, udpai_alloc_array(n + 1, sizeof(*all)));
+    for (size_t i = 0; all && i < n; i++)
+        all[i] = (udpai_xds_parameter_match){
+            .type_url = udpai_str_from(from->dynamic_parameters[i]->type_url),
+            .key = udpai_str_from(from->dynamic_parameters[i]->key),
+            .value = udpai_str_from(from->dynamic_parameters[i]->value),
+        };
+    to->parameters = all;
+    to->n_parameters = n;
+    return all ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
 take_match(udpai_plan *plan, const match_message *from, udpai_xds_match *to)
 {
     if (!from)
@@ -55,7 +71,9 @@ take_match(udpai_plan *plan, const match_message *from, udpai_xds_match *to)
     if (err == UDPA_OK)
         err =
             take_words(plan, from->client_features, from->n_client_features, &to->client_features);
-    return err == UDPA_OK ? take_metadata(plan, from, to) : err;
+    if (err == UDPA_OK)
+        err = take_metadata(plan, from, to);
+    return err == UDPA_OK ? take_parameters(plan, from, to) : err;
 }
 
 static udpa_err
@@ -72,6 +90,7 @@ static udpa_err
 take_audience(udpai_plan *plan, const audience_message *from, udpai_xds_audience *to)
 {
     to->name = udpai_str_from(from->name);
+    to->is_canary = from->canary;
     if (*from->default_namespace)
         to->default_namespace = udpai_str_from(from->default_namespace);
     udpa_err err = take_namespaces(plan, from->namespaces, from->n_namespaces, to);

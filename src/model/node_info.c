@@ -16,8 +16,9 @@ static udpai_str *
 text_field(udpai_node_parts *parts, size_t index)
 {
     udpai_str *const fields[] = {
-        &parts->id,       &parts->cluster,         &parts->region,   &parts->zone,
-        &parts->sub_zone, &parts->user_agent_name, &parts->metadata, &parts->user_agent_version,
+        &parts->id,         &parts->cluster,         &parts->region,   &parts->zone,
+        &parts->sub_zone,   &parts->user_agent_name, &parts->metadata, &parts->user_agent_version,
+        &parts->parameters,
     };
     return index < UDPAI_ARRAY_LEN(fields) ? fields[index] : NULL;
 }
@@ -68,6 +69,34 @@ const udpai_node_parts *
 udpai_node_info_parts(const udpai_node_info *info)
 {
     return &info->parts;
+}
+
+bool
+udpai_node_info_equal(const udpai_node_info *a, const udpai_node_info *b)
+{
+    udpai_node_parts one = a->parts, two = b->parts;
+    const udpai_str *field;
+    for (size_t i = 0; (field = text_field(&one, i)); i++)
+        if (!udpai_str_eq(*field, *text_field(&two, i)))
+            return false;
+    if (one.n_features != two.n_features)
+        return false;
+    for (size_t i = 0; i < one.n_features; i++)
+        if (!udpai_str_eq(one.features[i], two.features[i]))
+            return false;
+    return true;
+}
+
+/* Dynamic parameters may come and go. */
+bool
+udpai_node_info_is_as_full(const udpai_node_info *info, const udpai_node_info *other)
+{
+    udpai_node_parts mine = info->parts, others = other->parts;
+    const udpai_str *field;
+    for (size_t i = 0; (field = text_field(&mine, i)); i++)
+        if (field != &mine.parameters && field->len == 0 && text_field(&others, i)->len)
+            return false;
+    return mine.n_features > 0 || others.n_features == 0;
 }
 
 bool

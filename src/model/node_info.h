@@ -17,7 +17,8 @@ typedef struct udpai_node_parts {
     udpai_str id, cluster, region, zone, sub_zone, user_agent_name, user_agent_version;
     const udpai_str *features;
     size_t n_features;
-    udpai_str metadata; /* serialised Struct */
+    udpai_str metadata;   /* serialised Struct */
+    udpai_str parameters; /* dynamic_parameters: serialised fields of that number of a Node */
 } udpai_node_parts;
 
 /* Copies everything. */
@@ -28,6 +29,9 @@ UDPA_DEFINE_CLEANUP(udpai_node_info, udpai_node_info_unref)
 
 /* Views owned by @p info. */
 const udpai_node_parts *udpai_node_info_parts(const udpai_node_info *info);
+bool udpai_node_info_equal(const udpai_node_info *a, const udpai_node_info *b);
+/* Does it say something of all that the other one does? */
+bool udpai_node_info_is_as_full(const udpai_node_info *info, const udpai_node_info *other);
 bool udpai_node_info_has_feature(const udpai_node_info *info, const char *feature);
 
 #endif

@@ -28,6 +28,7 @@ put_node(udpai_proto_writer *writer, const udpai_node_parts *node)
     udpai_proto_put_bytes_opt(writer, 7, node->user_agent_version);
     for (size_t i = 0; i < node->n_features; i++)
         udpai_proto_put_bytes(writer, 10, node->features[i]);
+    udpai_proto_put_raw(writer, node->parameters);
 }
 
 udpa_bytes *

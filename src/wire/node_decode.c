@@ -1,28 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/node_decode.h"
 
+#include "base/alloc.h"
 #include "base/proto.h"
 #include "wire/message.h"
 
 #define NODE_METADATA 3
+#define NODE_PARAMETERS 12
 #define FEATURES_MAX 256
 
-/* Metadata nests without bound, so our Node does not know it; it stands among the unknown fields,
- * behind its length. */
+/* What nests without bound our Node does not know; it stands among the unknown fields, behind its
+ * length. */
+static bool
+is_field(const ProtobufCMessageUnknownField *field, uint32_t number, udpai_str *ret_bytes)
+{
+    if (field->tag != number || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
+        return false;
+    size_t skip = 0;
+    while (skip < field->len && field->data[skip] & 0x80)
+        skip++;
+    *ret_bytes = (udpai_str){(const char *)field->data + skip + 1, field->len - skip - 1};
+    return true;
+}
+
 static udpai_str
 find_metadata(const ProtobufCMessage *node)
 {
     udpai_str metadata = {0};
-    for (unsigned i = 0; i < node->n_unknown_fields; i++) {
-        const ProtobufCMessageUnknownField *field = &node->unknown_fields[i];
-        if (field->tag != NODE_METADATA || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
-            continue;
-        size_t skip = 0;
-        while (skip < field->len && field->data[skip] & 0x80)
-            skip++;
-        metadata = (udpai_str){(const char *)field->data + skip + 1, field->len - skip - 1};
-    }
+    for (unsigned i = 0; i < node->n_unknown_fields; i++)
+        is_field(&node->unknown_fields[i], NODE_METADATA, &metadata);
     return metadata;
+}
+
+/* Entries of the map, one behind the other. */
+static void
+put_parameters(udpai_proto_writer *writer, const ProtobufCMessage *node)
+{
+    udpai_str entry;
+    for (unsigned i = 0; i < node->n_unknown_fields; i++)
+        if (is_field(&node->unknown_fields[i], NODE_PARAMETERS, &entry))
+            udpai_proto_put_bytes(writer, NODE_PARAMETERS, entry);
+}
+
+/* *ret_room: to be freed. */
+static udpa_err
+copy_parameters(const ProtobufCMessage *node, uint8_t **ret_room, udpai_str *ret_parameters)
+{
+    udpai_proto_writer writer = {0};
+    put_parameters(&writer, node);
+    if (writer.size == 0)
+        return UDPA_OK;
+    size_t size = writer.size;
+    *ret_room = udpai_alloc(size);
+    if (!*ret_room)
+        return UDPA_ERR_NOMEM;
+    writer = (udpai_proto_writer){*ret_room, 0};
+    put_parameters(&writer, node);
+    *ret_parameters = (udpai_str){(const char *)*ret_room, size};
+    return UDPA_OK;
 }
 
 udpa_err
@@ -49,7 +84,9 @@ udpai_node_info_from_message(const Envoy__Config__Core__V3__Node *message,
         parts.zone = udpai_str_from(message->locality->zone);
         parts.sub_zone = udpai_str_from(message->locality->sub_zone);
     }
-    return udpai_node_info_new(ret_info, &parts);
+    UDPAI_AUTO_FREE uint8_t *room = NULL;
+    udpa_err err = copy_parameters(&message->base, &room, &parts.parameters);
+    return err == UDPA_OK ? udpai_node_info_new(ret_info, &parts) : err;
 }
 
 udpa_err

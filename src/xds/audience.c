@@ -17,6 +17,8 @@ enum { /* field numbers of Struct, its entries, Value and ListValue */
     VALUE_STRUCT = 5,
     VALUE_LIST = 6,
     LIST_VALUES = 1,
+    NODE_PARAMETERS = 12, /* a map of type URLs to ContextParams, which have a map of texts */
+    PARAMS_PARAMS = 1,
 };
 
 /* ---- patterns ---- */
@@ -194,6 +196,53 @@ metadata_matches(const udpai_xds_metadata_match *match, udpai_str metadata)
     return scalar_is(&value, match->value);
 }
 
+/* ---- dynamic parameters ---- */
+
+/* An entry of a map with texts as keys. */
+static bool
+read_entry(udpai_str bytes, udpai_str *ret_key, udpai_str *ret_value)
+{
+    udpai_proto_reader reader = udpai_proto_read(bytes);
+    udpai_proto_field field;
+    *ret_key = *ret_value = (udpai_str){0};
+    while (udpai_proto_next(&reader, &field)) {
+        if (field.number == ENTRY_KEY && field.type == UDPAI_WIRE_BYTES)
+            *ret_key = field.bytes;
+        else if (field.number == ENTRY_VALUE && field.type == UDPAI_WIRE_BYTES)
+            *ret_value = field.bytes;
+    }
+    return !reader.failed;
+}
+
+static bool
+params_match(const udpai_xds_parameter_match *match, udpai_str params)
+{
+    udpai_proto_reader reader = udpai_proto_read(params);
+    udpai_proto_field field;
+    udpai_str key, value;
+    bool found = false;
+    while (udpai_proto_next(&reader, &field))
+        found |= field.number == PARAMS_PARAMS && field.type == UDPAI_WIRE_BYTES &&
+                 read_entry(field.bytes, &key, &value) && udpai_str_eq(key, match->key) &&
+                 fits(match->value, value);
+    return found && !reader.failed;
+}
+
+static bool
+parameter_matches(const udpai_xds_parameter_match *match, udpai_str parameters)
+{
+    udpai_proto_reader reader = udpai_proto_read(parameters);
+    udpai_proto_field field;
+    udpai_str type_url, params;
+    bool found = false;
+    while (udpai_proto_next(&reader, &field))
+        found |= field.number == NODE_PARAMETERS && field.type == UDPAI_WIRE_BYTES &&
+                 read_entry(field.bytes, &type_url, &params) &&
+                 (match->type_url.len == 0 || udpai_str_eq(match->type_url, type_url)) &&
+                 params_match(match, params);
+    return found && !reader.failed;
+}
+
 /* ---- the whole ---- */
 
 static bool
@@ -201,6 +250,9 @@ node_matches(const udpai_xds_match *match, const udpai_node_parts *node)
 {
     for (size_t i = 0; i < match->n_metadata; i++)
         if (!metadata_matches(&match->metadata[i], node->metadata))
+            return false;
+    for (size_t i = 0; i < match->n_parameters; i++)
+        if (!parameter_matches(&match->parameters[i], node->parameters))
             return false;
     return fits_one_or_any(match->node_ids, node->id) &&
            fits_one_or_any(match->clusters, node->cluster) &&

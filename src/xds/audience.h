@@ -26,6 +26,13 @@ typedef struct udpai_xds_metadata_match {
     udpai_str value; /* a pattern for a string; a number; true or false. Of a list one counts */
 } udpai_xds_metadata_match;
 
+/* One of the dynamic parameters of a Node, which a client may change while it is connected. */
+typedef struct udpai_xds_parameter_match {
+    udpai_str type_url; /* for resources of this type; empty: of any */
+    udpai_str key;
+    udpai_str value; /* a pattern */
+} udpai_xds_parameter_match;
+
 /* All that is given must match; nothing given: everybody does. */
 typedef struct udpai_xds_match {
     udpai_xds_patterns identities; /* one of them, one of the names of the client's certificate */
@@ -34,6 +41,8 @@ typedef struct udpai_xds_match {
     const udpai_xds_metadata_match *metadata;
     size_t n_metadata;                  /* each of them */
     udpai_xds_patterns client_features; /* each of them */
+    const udpai_xds_parameter_match *parameters;
+    size_t n_parameters; /* each of them */
 } udpai_xds_match;
 
 /* The first of them that matches; NULL: none does. @p identity NULL: the client has none; @p node
@@ -70,6 +79,7 @@ struct udpai_xds_audience {
     size_t n_namespaces;
     /* ControlPlane.identifier of every response; empty: none is sent. */
     udpai_str control_plane;
+    bool is_canary; /* SotW responses are marked so; delta has no such mark */
     udpai_xds_renderer renderers[UDPAI_XDS_FORMS];
 };
 

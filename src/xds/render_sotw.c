@@ -12,6 +12,7 @@
 enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended by each stream */
     VERSION = 1,
     RESOURCES = 2,
+    CANARY = 3,
     TYPE_URL = 4,
     CONTROL_PLANE = 6,
     ANY_TYPE_URL = 1,
@@ -128,6 +129,7 @@ static void
 put(udpai_xds_sink *sink, const udpai_xds_response *response)
 {
     udpai_proto_put_bytes(&sink->writer, VERSION, response->version);
+    udpai_proto_put_varint_opt(&sink->writer, CANARY, response->renderer->audience->is_canary);
     udpai_proto_put_bytes(&sink->writer, TYPE_URL, response->type_url);
     udpai_xds_put_control_plane(sink, CONTROL_PLANE, response->renderer->audience);
     for (size_t i = 0; i < response->n_entries; i++)

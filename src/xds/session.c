@@ -105,17 +105,40 @@ meet(udpai_xds *xds, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* Only the first request need have it, and it is always the same. */
+/* What is told by one audience may have other names in another, and a client cannot be told so: it
+ * connects again, with what it holds, and is served as what it has become. */
+static udpa_err
+meet_again(udpai_xds *xds, udpa_error **ret_error)
+{
+    const udpai_xds_audience *now = udpai_xds_audience_choose(
+        xds->shim->audiences, xds->shim->n_audiences, xds->session.info.identity, xds->peer);
+    if (!now)
+        return refuse_stranger(xds, ret_error);
+    if (now == xds->audience)
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_ABORTED,
+                      "your Node has changed, and with it you belong to audience '%.*s' of this "
+                      "node, and no longer to '%.*s': connect again",
+                      UDPAI_SHOWN(now->name), UDPAI_SHOWN(xds->audience->name));
+}
+
+/* Only the first request need have it. A later one may have it, too, or less of it, which says
+ * nothing; in full, it counts. */
 static udpa_err
 take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
 {
-    if (!request->node)
+    bool is_news =
+        request->node && (!xds->peer || (udpai_node_info_is_as_full(request->node, xds->peer) &&
+                                         !udpai_node_info_equal(request->node, xds->peer)));
+    if (!is_news)
         return xds->audience ? UDPA_OK : meet(xds, ret_error);
     if (udpai_node_info_parts(request->node)->id.len > UDPAI_AUTHORITY_MAX)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "the id of the Node is longer than %d bytes",
                           UDPAI_AUTHORITY_MAX);
+    bool is_first = !xds->peer;
+    udpai_node_info_unref(xds->peer);
     xds->peer = UDPAI_TAKE(request->node);
-    return meet(xds, ret_error);
+    return is_first ? meet(xds, ret_error) : meet_again(xds, ret_error);
 }
 
 /* On a stream of one type the request need not say which. */
@@ -192,12 +215,19 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
     return xds->protocol->subscribe(xds, subscription, request, is_first, ret_error);
 }
 
+/* Where audiences are configured (they have names), a client may come to belong to another. */
+static bool
+wants_node(const udpai_xds *xds)
+{
+    return !xds->peer || xds->shim->audiences[0].name.len > 0;
+}
+
 udpa_err
 udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
 {
     udpai_xds *xds = udpai_xds_of(session);
     udpai_xds_request request = {0};
-    udpa_err err = xds->protocol->decode(udpai_hub_decoder(session->hub), message, !xds->peer,
+    udpa_err err = xds->protocol->decode(udpai_hub_decoder(session->hub), message, wants_node(xds),
                                          &request, ret_error);
     if (err != UDPA_OK)
         return err;

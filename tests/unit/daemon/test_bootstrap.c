@@ -244,6 +244,7 @@ audiences_can_be_told_apart(void **state)
                               "    match:\n"
                               "      node_ids: ['']\n"
                               "      metadata: [{value: x}]\n"
+                              "      dynamic_parameters: [{value: x}]\n"
                               "  - {name: third, match: {}}\n"
                               "  - {name: fourth}\n");
     bootstrap_test_assert_mistakes(
@@ -256,7 +257,8 @@ audiences_can_be_told_apart(void **state)
               "audience before it, which has no match\n"
               "test.yaml:6:18: audiences[1].match.node_ids[0]: is required\n"
               "test.yaml:7:18: audiences[1].match.metadata[0].path: is required\n"
-              "test.yaml:9:5: audiences[3]: nobody comes so far: every client belongs to the "
+              "test.yaml:8:28: audiences[1].match.dynamic_parameters[0].key: is required\n"
+              "test.yaml:10:5: audiences[3]: nobody comes so far: every client belongs to the "
               "audience before it, which has no match\n");
 }
 

@@ -159,6 +159,8 @@ audiences_are_taken_over(void **state)
                         "      locality: {region: r, zone: z}\n"
                         "      metadata: [{path: [team, name], value: pay}]\n"
                         "      client_features: [f]\n"
+                        "      dynamic_parameters: [{type_url: x/T, key: env, value: 'b*'}]\n"
+                        "    canary: true\n"
                         "    default_namespace: shop.acme\n"
                         "    namespaces: [com.acme, org.other/team]\n"
                         "  - {name: others}\n");
@@ -182,6 +184,12 @@ audiences_are_taken_over(void **state)
     assert_str(shops->match.metadata[0].path[1], "name");
     assert_str(shops->match.metadata[0].value, "pay");
     assert_str(shops->match.client_features.items[0], "f");
+    assert_int_equal(shops->match.n_parameters, 1);
+    assert_str(shops->match.parameters[0].type_url, "x/T");
+    assert_str(shops->match.parameters[0].key, "env");
+    assert_str(shops->match.parameters[0].value, "b*");
+    assert_true(shops->is_canary);
+    assert_false(others->is_canary);
     assert_str(others->default_namespace, "com.acme");
     assert_int_equal(others->match.node_ids.n, 0);
     assert_int_equal(plan.settings.n_methods, UDPAI_XDS_METHODS);

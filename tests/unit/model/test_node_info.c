@@ -59,6 +59,39 @@ nothing_said_is_empty(void **state)
 }
 
 static void
+two_are_compared(void **state)
+{
+    (void)state;
+    static const udpai_str other_features[] = {UDPAI_STR(UDPAI_FEATURE_EXTENSIONS), UDPAI_STR("y")};
+    udpai_node_parts same = full_parts(), less = same, parameters = same, features_differ = same,
+                     fewer = same;
+    less.cluster = (udpai_str){0};
+    parameters.parameters = UDPAI_STR("p");
+    features_differ.features = other_features;
+    fewer.n_features = 0;
+
+    const struct {
+        const udpai_node_parts *parts;
+        bool is_equal, is_as_full;
+    } cases[] = {
+        {&same, true, true},        {&less, false, false},
+        {&parameters, false, true}, {&features_differ, false, true},
+        {&fewer, false, false},
+    };
+
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+    assert_ok(udpai_node_info_new(&info, &same));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
+        UDPA_AUTO(udpai_node_info_unref) udpai_node_info *other = NULL;
+        assert_ok(udpai_node_info_new(&other, cases[i].parts));
+        assert_int_equal(udpai_node_info_equal(info, other), cases[i].is_equal);
+        assert_int_equal(udpai_node_info_equal(other, info), cases[i].is_equal);
+        assert_int_equal(udpai_node_info_is_as_full(other, info), cases[i].is_as_full);
+        assert_true(udpai_node_info_is_as_full(info, other)); /* parameters may go */
+    }
+}
+
+static void
 features_are_found_whole(void **state)
 {
     (void)state;
@@ -109,9 +142,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_comes_out),       cmocka_unit_test(nothing_said_is_empty),
-        cmocka_unit_test(features_are_found_whole),   cmocka_unit_test(references_keep_it_alive),
-        cmocka_unit_test(lack_of_memory_is_reported),
+        cmocka_unit_test(everything_comes_out),     cmocka_unit_test(nothing_said_is_empty),
+        cmocka_unit_test(two_are_compared),         cmocka_unit_test(features_are_found_whole),
+        cmocka_unit_test(references_keep_it_alive), cmocka_unit_test(lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,26 @@ metadata_is_opaque(void **state)
     assert_int_equal(udpai_node_info_parts(info)->metadata.len, 0);
 }
 
+/* Each an entry of a map, whatever it holds; all are kept, and told further. */
+static void
+parameters_are_kept_as_they_are(void **state)
+{
+    (void)state;
+    udpai_str one = W_MESSAGE(12, W_TEXT(1, "x/T"), W_MESSAGE(2, W_TEXT(1, "?"))),
+              two = wire_bytes(12, wire_nested(2, 20000)), all = W_JOIN(one, two);
+    UDPA_AUTO(udpai_node_info_unref)
+    udpai_node_info *info = decode_node(W_JOIN(W_TEXT(1, "id"), one, W_VARINT(12, 7), two));
+    assert_true(udpai_str_eq(udpai_node_info_parts(info)->parameters, all));
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_node_compose(info);
+    udpai_message message;
+    assert_int_equal(decode(&decoder, udpai_bytes_view(bytes), false, &message), UDPA_OK);
+    UDPA_AUTO(udpai_node_info_unref)
+    udpai_node_info *back =
+        decode_node(udpai_resource_value(message.publication->entries.items[0].resource));
+    assert_true(udpai_str_eq(udpai_node_info_parts(back)->parameters, all));
+    udpai_message_done(&message);
+}
+
 static void
 features_are_bounded(void **state)
 {
@@ -140,6 +160,7 @@ make_info(void)
         .features = features,
         .n_features = 2,
         .metadata = UDPAI_STR("\x0a\x00"),
+        .parameters = UDPAI_STR("\x62\x02\x0a\x00"),
     };
     udpai_node_info *info = NULL;
     return udpai_node_info_new(&info, &parts) == UDPA_OK ? info : NULL;
@@ -214,13 +235,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(fields_are_read),
-        TEST(empty_node_is_one),
-        TEST(metadata_is_opaque),
-        TEST(features_are_bounded),
-        TEST(malformed_nodes_are_refused),
-        TEST(node_begins_a_stream),
-        TEST(survives_lack_of_memory),
+        TEST(fields_are_read),      TEST(parameters_are_kept_as_they_are),
+        TEST(empty_node_is_one),    TEST(metadata_is_opaque),
+        TEST(features_are_bounded), TEST(malformed_nodes_are_refused),
+        TEST(node_begins_a_stream), TEST(survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

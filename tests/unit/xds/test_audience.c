@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* To which audience a client belongs, and what it is shown then. */
+#include <stdio.h>
+
 #include "tests/harness/wire.h"
 #include "xds_test.h"
 
@@ -285,6 +287,97 @@ what_changes_is_told_to_whom_it_concerns(void **state)
 }
 
 static void
+expect_parameter(const char *type_url, const char *key, const char *value, bool expected)
+{
+    const udpai_xds_parameter_match parameter = {udpai_str_from(type_url), udpai_str_from(key),
+                                                 udpai_str_from(value)};
+    const udpai_xds_match match = {.parameters = &parameter, .n_parameters = 1};
+    udpai_str env = W_MESSAGE(1, W_TEXT(1, "env"), W_TEXT(2, "blue")),
+              size = W_MESSAGE(1, W_TEXT(1, "size"), W_TEXT(2, "9"));
+    const udpai_node_parts node = {
+        .parameters = W_JOIN(W_MESSAGE(12, W_TEXT(1, "x/A"), W_MESSAGE(2, size)),
+                             W_MESSAGE(12, W_TEXT(1, "x/B"), W_MESSAGE(2, size, env)))};
+    if (matches(&match, &node, NULL) != expected)
+        fail_msg("type '%s', %s=%s", type_url, key, value);
+    assert_false(matches(&match, &(udpai_node_parts){.id = UDPAI_STR("n")}, NULL));
+    const udpai_node_parts broken = {.parameters = W_JOIN(node.parameters, UDPAI_STR("\x62\x7f"))};
+    assert_false(matches(&match, &broken, NULL));
+    wire_free_all();
+}
+
+static void
+parameters_are_found_by_type_and_key(void **state)
+{
+    (void)state;
+    expect_parameter("", "env", "blue", true);
+    expect_parameter("", "env", "b*", true);
+    expect_parameter("", "env", "red", false);
+    expect_parameter("", "blue", "env", false);
+    expect_parameter("x/B", "env", "blue", true);
+    expect_parameter("x/A", "env", "blue", false);
+    expect_parameter("x/A", "size", "9", true);
+    expect_parameter("x/C", "size", "9", false);
+}
+
+static void
+say_again(fixture *self, const char *node_id, const char *parameter)
+{
+    XDS_SEND(&self->client, "CDS", .names = self->client.is_delta ? "" : "*", .node_id = node_id,
+             .says_node = true, .parameter = parameter);
+}
+
+/* It is told at once that it must connect again, and then it is what it has become. */
+static void
+a_client_may_change_its_audience(void **state)
+{
+    fixture *self = *state;
+    const udpai_xds_parameter_match green = {.key = UDPAI_STR("env"), .value = UDPAI_STR("green")};
+    self->audiences[0].match = (udpai_xds_match){.parameters = &green, .n_parameters = 1};
+    for (int is_delta = 0; is_delta < 2; is_delta++) {
+        ask_as(self, is_delta, "back");
+        xds_expect(&self->client, "CDS[b com.acme/c]");
+        /* The same, less, or something that makes no difference. */
+        say_again(self, "back", NULL);
+        say_again(self, "", "env=green");
+        say_again(self, "back", "env=blue");
+        xds_expect(&self->client, "");
+        say_again(self, "back", "env=green");
+        xds_expect_end(&self->client, UDPA_ERR_ABORTED, "audience 'shops'");
+        xds_expect_end(&self->client, UDPA_ERR_ABORTED, "no longer to 'back'");
+        xds_client_reopen(&self->client);
+        XDS_SEND(&self->client, "CDS", .names = "", .node_id = "back", .parameter = "env=green");
+        xds_expect(&self->client, is_delta ? "CDS[a]" : "CDS[shop.acme/a]");
+        xds_client_close(&self->client);
+    }
+}
+
+/* What it held as another is taken away; what it still may see, it keeps. */
+static void
+what_it_may_not_see_any_more_is_removed(void **state)
+{
+    fixture *self = *state;
+    char hash[UDPAI_CONTENT_HASH_HEX + 1], held[256];
+    self->audiences[0].namespaces = self->audiences[1].namespaces; /* com.acme */
+    self->audiences[0].n_namespaces = 1;
+    xds_client_open(&self->client, &self->world, true);
+    snprintf(held, sizeof(held), "b=x com.acme/c=%s", xds_hash("CDS/com.acme/c=1", hash));
+    XDS_SEND(&self->client, "CDS", .names = "", .node_id = "shop-1", .held = held);
+    xds_expect(&self->client, "CDS[a] CDS[-b]");
+    xds_client_close(&self->client);
+}
+
+static void
+who_comes_to_belong_to_none_is_refused(void **state)
+{
+    fixture *self = *state;
+    ask_as(self, true, "shop-1");
+    xds_expect(&self->client, "CDS[a]");
+    say_again(self, "workshop", NULL);
+    xds_expect_end(&self->client, UDPA_ERR_DENIED, "node id 'workshop'");
+    xds_client_close(&self->client);
+}
+
+static void
 who_belongs_to_none_is_refused_with_words(void **state)
 {
     fixture *self = *state;
@@ -322,7 +415,11 @@ main(void)
         cmocka_unit_test(only_a_certificate_gives_an_identity),
         cmocka_unit_test(metadata_is_found_by_its_path),
         cmocka_unit_test(the_last_of_two_counts_and_what_is_malformed_does_not),
+        cmocka_unit_test(parameters_are_found_by_type_and_key),
         CASE(each_audience_is_shown_its_own),
+        CASE(a_client_may_change_its_audience),
+        CASE(what_it_may_not_see_any_more_is_removed),
+        CASE(who_comes_to_belong_to_none_is_refused),
         CASE(what_changes_is_told_to_whom_it_concerns),
         CASE(who_belongs_to_none_is_refused_with_words),
         CASE(who_does_not_say_who_he_is_belongs_where_everybody_does),

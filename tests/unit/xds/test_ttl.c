@@ -122,6 +122,31 @@ sotw_with_heartbeats_gets_these_alone(void **state)
     xds_expect(&self->client, "CDS[a% b]"); /* with news, the state is whole */
 }
 
+/* In each spelling of the feature, and with heartbeats or not: what is sent has no ttl any more, or
+ * the client would let it expire. */
+static void
+sotw_is_told_when_a_ttl_is_taken_away(void **state)
+{
+    xds_one *self = *state;
+    static const char *const features[][2] = {
+        {"xds.config.resource-in-sotw", NULL},
+        {"xds.config.supports-resource-in-sotw", NULL},
+        {"xds.config.resource-in-sotw", "xds.config.supports-resource-ttl"},
+        {"xds.config.supports-resource-in-sotw", "xds.config.supports-resource-ttl"},
+    };
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(features); i++) {
+        open_client(self, false, features[i][0], features[i][1]);
+        xds_change(&self->world, "+CDS/a=1%60000# +EDS/a=1%60000");
+        xds_ask_for(&self->client, "CDS", "");
+        xds_ask_for(&self->client, "EDS", "a");
+        xds_expect(&self->client, "CDS[a%] EDS[a%]");
+        xds_change(&self->world, "~CDS/a=1# ~EDS/a=1");
+        xds_expect(&self->client, "CDS[a] EDS[a]");
+        xds_change(&self->world, "-CDS/a -EDS/a");
+        xds_client_close(&self->client);
+    }
+}
+
 static void
 a_heartbeat_before_the_first_answer_is_part_of_it(void **state)
 {
@@ -169,6 +194,7 @@ main(void)
         TEST(a_ttl_that_is_taken_away_takes_the_payload),
         TEST(who_comes_late_gets_what_is_left),
         TEST(sotw_without_the_feature_is_told_nothing_of_ttls),
+        TEST(sotw_is_told_when_a_ttl_is_taken_away),
         TEST(sotw_with_wrapped_resources_gets_the_payload_again),
         TEST(sotw_with_heartbeats_gets_these_alone),
         TEST(a_heartbeat_before_the_first_answer_is_part_of_it),

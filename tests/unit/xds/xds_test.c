@@ -358,6 +358,14 @@ put_held(uint32_t number, const char *held)
     return all;
 }
 
+/* A dynamic parameter, for clusters. */
+static udpai_str
+put_parameter(const char *text)
+{
+    return text ? W_MESSAGE(12, W_TEXT(1, xds_type_url("CDS")), W_MESSAGE(2, put_held(1, text)))
+                : W_NOTHING;
+}
+
 static udpai_str
 put_node(const xds_client *client, const xds_ask *ask)
 {
@@ -368,7 +376,7 @@ put_node(const xds_client *client, const xds_ask *ask)
         padding = W_JOIN(padding, W_MESSAGE(9, W_TEXT(1, "envoy.filters.http.something_or_other"),
                                             W_TEXT(2, "envoy.filters.http, and the text of it")));
     return W_JOIN(W_TEXT(1, ask->node_id ? ask->node_id : "client"), W_TEXT(2, "cluster"), features,
-                  padding);
+                  padding, put_parameter(ask->parameter));
 }
 
 static udpai_str
@@ -390,7 +398,8 @@ delta_request(const xds_ask *ask, udpai_str node, udpai_str nonce, udpai_str err
 void
 xds_send(xds_client *client, const xds_ask *ask)
 {
-    udpai_str node = client->sent_first ? W_NOTHING : put_node(client, ask), error = W_NOTHING;
+    bool says_node = !client->sent_first || ask->says_node;
+    udpai_str node = says_node ? put_node(client, ask) : W_NOTHING, error = W_NOTHING;
     const char *nonce = ask->nonce ? ask->nonce : type_of(client, ask->type)->nonce;
     if (ask->error)
         error = W_JOIN(W_VARINT(1, 3), W_TEXT(2, ask->error));

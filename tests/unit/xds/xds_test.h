@@ -68,7 +68,9 @@ typedef struct xds_ask {
     const char *version;
     const char *error; /* not NULL: a refusal */
     const char *node_id;
-    size_t node_padding; /* bytes of further fields in the Node */
+    size_t node_padding;   /* bytes of further fields in the Node */
+    bool says_node;        /* again, though it is not the first request */
+    const char *parameter; /* of its Node, "key=value" */
 } xds_ask;
 
 /* Of the service for this type. */
