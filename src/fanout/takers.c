@@ -31,7 +31,7 @@ udpai_taker_is_answered(const udpai_taker *taker, udpai_standing unanswered)
         return false;
     if (!taker->resource)
         return taker->place < unanswered.removals;
-    return taker->place < unanswered.additions || taker->place <= unanswered.payloads;
+    return taker->place < unanswered.additions || taker->payload <= unanswered.payloads;
 }
 
 static uint64_t
@@ -56,7 +56,7 @@ is_in_view(const udpai_subscription *subscription, const udpai_item *item)
     return member && !member->is_tombstone;
 }
 
-/* A refresh moves an item on whose payload was sent; then the payload's place counts. */
+/* A refresh moves an item on whose payload was sent: then the payload's place may tell. */
 static void
 stand_in_view(udpai_taker *taker, const udpai_item *item)
 {
@@ -67,10 +67,10 @@ stand_in_view(udpai_taker *taker, const udpai_item *item)
     uint64_t payloads =
         cursor->low < subscription->synced_seq ? cursor->low : subscription->synced_seq;
     taker->is_sent = (was_passed || taker->seq <= payloads) && !udpai_extra_of(subscription, item);
-    taker->place = was_passed && taker->seq > payloads ? item->seq : taker->seq;
-    /* What was owed besides may have been this, and its place was where it was owed. */
-    if (taker->place <= subscription->extra_seq)
-        taker->place = greatest(item->seq, subscription->extra_seq);
+    /* What was owed besides may have been this, whatever the cursor had passed. */
+    bool maybe_owed = item->seq <= subscription->extra_seq;
+    taker->place = maybe_owed ? subscription->extra_seq : item->seq;
+    taker->payload = taker->seq <= subscription->extra_seq ? UDPAI_NOTHING : taker->seq;
 }
 
 /* Asked for by name, too, it may go out once more. */
@@ -92,6 +92,7 @@ tell(const struct visit *self, udpai_subscription *subscription, const udpai_nam
         .subscription = subscription,
         .resource = self->item->resource,
         .seq = udpai_item_payload_seq(self->item, subscription),
+        .payload = UDPAI_NOTHING,
     };
     bool by_view = is_in_view(subscription, self->item);
     if (by_view)

@@ -117,10 +117,11 @@ hand_over_to_names(udpai_subscription *subscription,
         bool brought = before->is_tombstone
                            ? item->seq <= cursor->tombstones
                            : was_sent(cursor, item->seq) && !udpai_extra_of(subscription, item);
+        if (brought) /* with some delivery up to now */
+            sub->sent_turn = subscription->n_turns;
         if (sub->target && brought && !before->is_tombstone) {
             sub->sent_seq = item->seq;
             sub->sent_payload_seq = udpai_item_payload_seq(item, subscription);
-            sub->sent_turn = subscription->n_turns;
         } else if (sub->target && sub->sent_seq != item->seq) {
             udpai_owe(subscription, &subscription->additions, &sub->owed);
         } else if (!sub->target && sub->state == UDPAI_NAME_MISSING && !brought) {

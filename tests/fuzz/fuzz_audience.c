@@ -63,6 +63,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pattern.len = udpai_min_size(pattern.len, PATTERN_MAX);
     const udpai_node_parts node = {.id = id, .metadata = input};
     matches(&(udpai_xds_match){.metadata = &metadata, .n_metadata = 1}, &node);
+    const udpai_node_parts other = {.id = id, .parameters = input};
+    const udpai_xds_parameter_match parameter = {id, path[0], metadata.value};
+    matches(&(udpai_xds_match){.parameters = &parameter, .n_parameters = 1}, &other);
     const udpai_xds_match by_id = {.node_ids = {&pattern, 1}};
     size_t n_stars = 0;
     for (size_t i = 0; i < pattern.len; i++)

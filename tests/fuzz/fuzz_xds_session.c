@@ -8,6 +8,7 @@
 #include "base/proto.h"
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
 #include "model/resource.h"
+#include "session/acknowledgement.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/wire.h"
@@ -435,6 +436,29 @@ check_client(const bed *self, const client *one)
     }
 }
 
+/* Everything was sent, so nobody can be behind. */
+static void
+check_acknowledgement(bed *self, size_t type, size_t name)
+{
+    char question[UDPAI_NAME_MAX];
+    bool is_full = strncmp(names[name], "com.acme", 8) == 0;
+    snprintf(question, sizeof(question), UDPAI_ACKNOWLEDGEMENT_PREFIX "t/%s/%s%s", urls[type],
+             is_full ? "" : "local/", names[name]);
+    udpa_bytes *status = udpai_acknowledgement_describe(self->hub.hub, udpai_str_from(question));
+    FUZZ_CHECK(status);
+    udpai_proto_reader reader = udpai_proto_read(udpai_bytes_view(status)), session;
+    udpai_proto_field field, part;
+    bool exists = false;
+    while (udpai_proto_next(&reader, &field)) {
+        exists |= field.number == 3;
+        session = udpai_proto_read(field.number == 10 ? field.bytes : (udpai_str){0});
+        while (udpai_proto_next(&session, &part))
+            FUZZ_CHECK(part.number != 20 || part.value != UDPAI_ACKNOWLEDGEMENT_BEHIND);
+    }
+    FUZZ_CHECK(!reader.failed && exists == (self->content[type][name] != 0));
+    udpa_bytes_unref(status);
+}
+
 /* The only end there may be: more was removed than is remembered. */
 static void
 check_end(const client *one)
@@ -462,6 +486,9 @@ end(bed *self)
         fake_hub_advance(&self->hub, self->shim.removal_patience_ms);
         come_to_rest(self);
     }
+    for (size_t type = 0; type < N_TYPES; type++)
+        for (size_t i = 0; i < N_NAMES; i++)
+            check_acknowledgement(self, type, i);
     for (size_t i = 0; i < 2; i++) {
         check_end(&self->clients[i]);
         check_client(self, &self->clients[i]);
