@@ -9,13 +9,24 @@
 #include "session/acknowledgement.h"
 
 #define INTERVAL_MS 200
+/* The stream thread answers so many at a time, and does its other work between. */
+#define BATCH 32
+/* Without memory no answer may come: then it is asked again. */
+#define PATIENCE_MS 2000
 /* What all peers together may ask at a time. */
 #define QUESTIONS_MAX 8192
+
+typedef struct question {
+    udpa_bytes *name;
+    udpa_resource *answer; /* NULL: none yet */
+} question;
 
 struct udpai_questions {
     udpa_endpoint *endpoint;
     udpai_timer timer;
-    udpai_map names; /* of udpa_bytes */
+    udpai_map all; /* of question */
+    size_t at;     /* of the round: those before it were asked */
+    bool is_again; /* somebody has asked since the round began */
     udpai_log_limit refusals;
 };
 
@@ -28,76 +39,106 @@ type_url(void)
 static udpai_str
 name_key(const void *item)
 {
-    return udpai_bytes_view(item);
+    return udpai_bytes_view(((const question *)item)->name);
 }
 
-/* ---- answers ---- */
-
 static void
-set_answers(udpai_questions *questions, udpa_resource *const *resources, size_t n)
+free_question(question *one)
 {
-    if (udpai_node_set_own(questions->endpoint->node, type_url(), resources, n) != UDPA_OK)
-        udpai_log(UDPA_LOG_WARNING, "status",
-                  "a question about acknowledgements is not answered: %s",
-                  udpa_err_text(UDPA_ERR_NOMEM));
+    if (!one)
+        return;
+    udpa_bytes_unref(one->name);
+    udpa_resource_unref(one->answer);
+    udpai_free(one);
 }
 
-/* What nobody asks any more is left out; what there was no memory for is so until the next time. */
 static void
-take_answers(udpai_questions *questions, const udpai_report *report)
+set_timer(udpai_questions *questions, uint64_t delay_ms)
 {
-    UDPAI_VECTOR(udpa_resource *) answers = {0};
-    const udpai_subscription_message *asked = report->subscription;
-    for (size_t i = 0; i < asked->n_names && i < report->statuses.n; i++) {
-        udpa_bytes *body = report->statuses.items[i];
-        bool is_asked = udpai_map_get(&questions->names, asked->names[i]) != NULL;
-        udpa_resource *answer =
-            body && is_asked ? udpai_own_resource(UDPAI_ACKNOWLEDGEMENT_TYPE, asked->names[i], body)
-                             : NULL;
-        if (answer && !udpai_vector_push(&answers, answer))
-            udpa_resource_unref(answer);
-    }
-    set_answers(questions, answers.items, answers.n);
-    for (size_t i = 0; i < answers.n; i++)
-        udpa_resource_unref(answers.items[i]);
-    udpai_vector_done(&answers);
+    udpai_wheel *wheel = udpai_loop_wheel_get(questions->endpoint->wheel);
+    udpai_timer_set(wheel, &questions->timer, wheel->now_ms + delay_ms);
 }
 
 /* ---- asking ---- */
 
-static void
-ask(udpai_questions *questions)
+/* The next of the round; false: there is no memory, or that was all. */
+static bool
+ask_batch(udpai_questions *questions)
 {
-    size_t n = 0, at = 0;
-    UDPAI_AUTO_FREE udpai_str *names = udpai_alloc_array(questions->names.n, sizeof(*names));
-    const udpa_bytes *name;
-    while (names && (name = udpai_map_next(&questions->names, &at)))
-        names[n++] = udpai_bytes_view(name);
+    udpai_str names[BATCH];
+    size_t n = 0;
+    const question *one;
+    while (n < BATCH && (one = udpai_map_next(&questions->all, &questions->at)))
+        names[n++] = udpai_bytes_view(one->name);
     const udpai_subscription_message message = {.names = names, .n_names = n};
-    udpai_order *order = names ? udpai_order_new(UDPAI_ORDER_ACKNOWLEDGEMENTS) : NULL;
+    udpai_order *order = n ? udpai_order_new(UDPAI_ORDER_ACKNOWLEDGEMENTS) : NULL;
     if (order)
         order->subscription = udpai_subscription_message_copy(&message);
-    if (order && order->subscription)
-        udpai_stream_thread_order(questions->endpoint->streams, order);
-    else
+    if (!order || !order->subscription) {
         udpai_order_free(order);
-    udpai_wheel *wheel = udpai_loop_wheel_get(questions->endpoint->wheel);
-    udpai_timer_set(wheel, &questions->timer, wheel->now_ms + INTERVAL_MS);
-}
-
-/* What is asked at the same time is asked together. */
-static void
-ask_soon(udpai_questions *questions)
-{
-    udpai_wheel *wheel = udpai_loop_wheel_get(questions->endpoint->wheel);
-    udpai_timer_set(wheel, &questions->timer, wheel->now_ms);
+        return false;
+    }
+    udpai_stream_thread_order(questions->endpoint->streams, order);
+    set_timer(questions, PATIENCE_MS);
+    return true;
 }
 
 static void
 on_timer(udpai_timer *timer)
 {
-    ask(UDPAI_CONTAINER_OF(timer, udpai_questions, timer));
+    udpai_questions *questions = UDPAI_CONTAINER_OF(timer, udpai_questions, timer);
+    questions->at = 0;
+    questions->is_again = false;
+    if (!ask_batch(questions))
+        set_timer(questions, INTERVAL_MS);
 }
+
+/* ---- answers ---- */
+
+static void
+publish(udpai_questions *questions)
+{
+    UDPAI_VECTOR(udpa_resource *) answers = {0};
+    size_t at = 0;
+    const question *one;
+    bool made = udpai_vector_reserve(&answers, questions->all.n);
+    while (made && (one = udpai_map_next(&questions->all, &at)))
+        if (one->answer)
+            answers.items[answers.n++] = one->answer;
+    if (!made || udpai_node_set_own(questions->endpoint->node, type_url(), answers.items,
+                                    answers.n) != UDPA_OK)
+        udpai_log(UDPA_LOG_WARNING, "status",
+                  "questions about acknowledgements are not answered: %s",
+                  udpa_err_text(UDPA_ERR_NOMEM));
+    udpai_vector_done(&answers);
+}
+
+/* What nobody asks any more is dropped. */
+static void
+take_answer(udpai_questions *questions, udpai_str name, udpa_bytes *body)
+{
+    question *one = udpai_map_get(&questions->all, name);
+    udpa_resource *answer =
+        one && body ? udpai_own_resource(UDPAI_ACKNOWLEDGEMENT_TYPE, name, body) : NULL;
+    if (!answer)
+        return;
+    udpa_resource_unref(one->answer);
+    one->answer = answer;
+}
+
+static void
+take_answers(udpai_questions *questions, const udpai_report *report)
+{
+    const udpai_subscription_message *asked = report->subscription;
+    for (size_t i = 0; i < asked->n_names && i < report->statuses.n; i++)
+        take_answer(questions, asked->names[i], report->statuses.items[i]);
+    if (questions->all.n == 0 || ask_batch(questions))
+        return;
+    publish(questions);
+    set_timer(questions, questions->is_again ? 0 : INTERVAL_MS);
+}
+
+/* ---- questions ---- */
 
 static void
 refuse(udpai_questions *questions, const char *why)
@@ -112,33 +153,43 @@ refuse(udpai_questions *questions, const char *why)
             why, n_suppressed);
 }
 
+static udpa_err
+add(udpai_questions *questions, udpai_str name)
+{
+    question *one = udpai_alloc(sizeof(*one));
+    if (one && udpa_bytes_new(&one->name, name.data, name.len) == UDPA_OK &&
+        udpai_map_add(&questions->all, one))
+        return UDPA_OK;
+    free_question(one);
+    return UDPA_ERR_NOMEM;
+}
+
+/* Those that come while a round is under way get one of their own behind it. */
 static void
 begin(udpai_questions *questions, udpai_str name)
 {
     udpai_str type, resource;
-    udpa_bytes *copy = NULL;
-    if (!udpai_acknowledgement_parse(name, &type, &resource)) {
+    if (!udpai_acknowledgement_parse(name, &type, &resource))
         refuse(questions, "its name is not udpa.node/acknowledgement/TOKEN/TYPE URL/NAME");
-    } else if (questions->names.n >= QUESTIONS_MAX) {
+    else if (questions->all.n >= QUESTIONS_MAX)
         refuse(questions, "too many are asked at a time");
-    } else if (udpa_bytes_new(&copy, name.data, name.len) != UDPA_OK ||
-               !udpai_map_add(&questions->names, copy)) {
-        udpa_bytes_unref(copy);
+    else if (add(questions, name) != UDPA_OK)
         refuse(questions, udpa_err_text(UDPA_ERR_NOMEM));
-    } else {
-        ask_soon(questions);
-    }
+    else if (questions->all.n == 1)
+        set_timer(questions, 0);
+    else
+        questions->is_again = true;
 }
 
 static void
 end(udpai_questions *questions, udpai_str name)
 {
-    udpa_bytes *known = udpai_map_remove(&questions->names, name);
-    udpa_bytes_unref(known);
-    if (!known || questions->names.n)
+    question *known = udpai_map_remove(&questions->all, name);
+    free_question(known);
+    if (!known || questions->all.n)
         return;
     udpai_timer_cancel(&questions->timer);
-    set_answers(questions, NULL, 0);
+    publish(questions);
 }
 
 void
@@ -166,7 +217,7 @@ udpai_questions_new(udpai_questions **ret_questions, udpa_endpoint *endpoint)
         return UDPA_ERR_NOMEM;
     questions->endpoint = endpoint;
     udpai_timer_init(&questions->timer, on_timer);
-    udpai_map_init(&questions->names, name_key);
+    udpai_map_init(&questions->all, name_key);
     udpa_err err = udpai_node_expect_own(endpoint->node, type_url(), true);
     if (err == UDPA_OK)
         *ret_questions = questions;
@@ -181,10 +232,10 @@ udpai_questions_free(udpai_questions *questions)
     if (!questions)
         return;
     size_t at = 0;
-    udpa_bytes *name;
-    while ((name = udpai_map_next(&questions->names, &at)))
-        udpa_bytes_unref(name);
-    udpai_map_done(&questions->names);
+    question *one;
+    while ((one = udpai_map_next(&questions->all, &at)))
+        free_question(one);
+    udpai_map_done(&questions->all);
     udpai_timer_cancel(&questions->timer);
     udpai_free(questions);
 }
