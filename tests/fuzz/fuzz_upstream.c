@@ -16,6 +16,7 @@
 
 #define N_TYPES 3
 #define N_NAMES 4
+#define PATIENCE_MS 2000
 
 enum { /* types */
     CLUSTERS,
@@ -306,6 +307,8 @@ make_upstream(bed *self)
         .name_space = UDPAI_STR("local"),
         .authority = UDPAI_STR("server"),
         .node = UDPAI_STR("\x0a\x02me"),
+        .patience_ms = PATIENCE_MS,
+        .silence_ms = 500,
     };
     FUZZ_CHECK(udpai_upstream_new(&self->upstream, &options) == UDPA_OK);
 }
@@ -359,7 +362,7 @@ command(bed *self, udpai_str *input)
         reconnect(self, what & 1);
         break;
     case 8:
-        advance(self, what * (uint64_t)100);
+        advance(self, what * (uint64_t)20);
         break;
     case 9:
         (void)judge(self, true);
@@ -379,10 +382,10 @@ command(bed *self, udpai_str *input)
 static void
 come_to_rest(bed *self)
 {
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 5; i++) {
         for (int turn = 0; pump(self) || judge(self, false); turn++)
             FUZZ_CHECK(turn < 10000);
-        advance(self, UDPAI_UPSTREAM_PATIENCE_MS + 1);
+        advance(self, PATIENCE_MS + 1);
     }
 }
 
