@@ -23,21 +23,23 @@ static const struct service {
     udpai_str type_url;
     const char *package, *name, *what;
     unsigned variants;
+    const char *rest; /* what its path ends with; NULL: it cannot be polled */
 } services[] = {
-    {{0}, "discovery", "Aggregated", "AggregatedResources", STREAMS},
-    {TYPE(UDPAI_XDS_TYPE_LISTENER), "listener", "Listener", "Listeners", ALL},
-    {TYPE(UDPAI_XDS_TYPE_ROUTES), "route", "Route", "Routes", ALL},
+    {{0}, "discovery", "Aggregated", "AggregatedResources", STREAMS, NULL},
+    {TYPE(UDPAI_XDS_TYPE_LISTENER), "listener", "Listener", "Listeners", ALL, "listeners"},
+    {TYPE(UDPAI_XDS_TYPE_ROUTES), "route", "Route", "Routes", ALL, "routes"},
     {ENVOY_TYPE("config.route.v3.ScopedRouteConfiguration"), "route", "ScopedRoutes",
-     "ScopedRoutes", ALL},
-    {TYPE(UDPAI_XDS_TYPE_VIRTUAL_HOST), "route", "VirtualHost", "VirtualHosts", DELTA_ONLY},
-    {TYPE(UDPAI_XDS_TYPE_CLUSTER), "cluster", "Cluster", "Clusters", ALL},
-    {TYPE(UDPAI_XDS_TYPE_ENDPOINTS), "endpoint", "Endpoint", "Endpoints", ALL},
+     "ScopedRoutes", ALL, "scoped-routes"},
+    {TYPE(UDPAI_XDS_TYPE_VIRTUAL_HOST), "route", "VirtualHost", "VirtualHosts", DELTA_ONLY, NULL},
+    {TYPE(UDPAI_XDS_TYPE_CLUSTER), "cluster", "Cluster", "Clusters", ALL, "clusters"},
+    {TYPE(UDPAI_XDS_TYPE_ENDPOINTS), "endpoint", "Endpoint", "Endpoints", ALL, "endpoints"},
     {ENVOY_TYPE("config.endpoint.v3.LbEndpoint"), "endpoint", "LocalityEndpoint",
-     "LocalityEndpoints", DELTA_ONLY},
-    {ENVOY_TYPE("extensions.transport_sockets.tls.v3.Secret"), "secret", "Secret", "Secrets", ALL},
-    {ENVOY_TYPE("service.runtime.v3.Runtime"), "runtime", "Runtime", "Runtime", ALL},
+     "LocalityEndpoints", DELTA_ONLY, NULL},
+    {ENVOY_TYPE("extensions.transport_sockets.tls.v3.Secret"), "secret", "Secret", "Secrets", ALL,
+     "secrets"},
+    {ENVOY_TYPE("service.runtime.v3.Runtime"), "runtime", "Runtime", "Runtime", ALL, "runtime"},
     {ENVOY_TYPE("config.core.v3.TypedExtensionConfig"), "extension", "ExtensionConfig",
-     "ExtensionConfigs", ALL},
+     "ExtensionConfigs", ALL, "extension_configs"},
 };
 
 static const struct variant {
@@ -47,6 +49,7 @@ static const struct variant {
     [UDPAI_XDS_STREAM_SOTW] = {"Stream", &udpai_xds_sotw},
     [UDPAI_XDS_STREAM_DELTA] = {"Delta", &udpai_xds_delta},
     [UDPAI_XDS_FETCH] = {"Fetch", &udpai_xds_fetch},
+    [UDPAI_XDS_POLL] = {NULL, &udpai_xds_poll},
 };
 
 static void
@@ -55,12 +58,16 @@ fill(udpai_xds_method *method,
      const struct service *service,
      udpai_xds_variant variant)
 {
+    int len;
     method->variant = variant;
     method->type_url = service->type_url;
     method->shim = shim;
-    int len =
-        snprintf(method->path, sizeof(method->path), "/envoy.service.%s.v3.%sDiscoveryService/%s%s",
-                 service->package, service->name, variants[variant].verb, service->what);
+    if (variant == UDPAI_XDS_POLL)
+        len = snprintf(method->path, sizeof(method->path), "/v3/discovery:%s", service->rest);
+    else
+        len = snprintf(method->path, sizeof(method->path),
+                       "/envoy.service.%s.v3.%sDiscoveryService/%s%s", service->package,
+                       service->name, variants[variant].verb, service->what);
     assert(len > 0 && (size_t)len < sizeof(method->path));
     (void)len;
 }
@@ -74,18 +81,32 @@ udpai_xds_has_service(udpai_str type_url, udpai_xds_variant variant)
     return false;
 }
 
+static void
+fill_polls(udpai_xds_shim *shim)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(services); i++) {
+        if (!services[i].rest)
+            continue;
+        assert(n < UDPAI_XDS_POLLS);
+        fill(&shim->polls[n++], shim, &services[i], UDPAI_XDS_POLL);
+    }
+    assert(n == UDPAI_XDS_POLLS);
+}
+
 /* Methods of one service stand together. */
 void
 udpai_xds_shim_init(udpai_xds_shim *shim)
 {
     size_t n = 0;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(services); i++)
-        for (size_t variant = 0; variant < UDPAI_ARRAY_LEN(variants); variant++)
+        for (size_t variant = 0; variant < UDPAI_XDS_POLL; variant++)
             if (services[i].variants & 1U << variant) {
                 assert(n < UDPAI_XDS_METHODS);
                 fill(&shim->methods[n++], shim, &services[i], (udpai_xds_variant)variant);
             }
     assert(n == UDPAI_XDS_METHODS);
+    fill_polls(shim);
     for (size_t i = 0; i < shim->n_audiences; i++)
         udpai_xds_audience_init(&shim->audiences[i]);
 }
@@ -93,10 +114,11 @@ udpai_xds_shim_init(udpai_xds_shim *shim)
 udpai_xds_method *
 udpai_xds_method_find(udpai_xds_shim *shim, udpai_str type_url, udpai_xds_variant variant)
 {
-    for (size_t i = 0; i < UDPAI_XDS_METHODS; i++)
-        if (shim->methods[i].variant == variant &&
-            udpai_str_eq(shim->methods[i].type_url, type_url))
-            return &shim->methods[i];
+    udpai_xds_method *methods = variant == UDPAI_XDS_POLL ? shim->polls : shim->methods;
+    size_t n = variant == UDPAI_XDS_POLL ? UDPAI_XDS_POLLS : UDPAI_XDS_METHODS;
+    for (size_t i = 0; i < n; i++)
+        if (methods[i].variant == variant && udpai_str_eq(methods[i].type_url, type_url))
+            return &methods[i];
     return NULL;
 }
 

@@ -85,6 +85,7 @@ udpai_xds_request_decode(udpai_decoder *decoder,
     udpai_xds_request to = {
         .type_url = udpai_str_from(from->type_url),
         .nonce = udpai_str_from(from->response_nonce),
+        .version = udpai_str_from(from->version_info),
         .n_names = from->n_resource_names,
     };
     read_error(from->error_detail, &to);

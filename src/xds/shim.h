@@ -14,11 +14,12 @@ typedef enum udpai_xds_variant {
     UDPAI_XDS_STREAM_SOTW,
     UDPAI_XDS_STREAM_DELTA,
     UDPAI_XDS_FETCH, /* one request, one response: the state of the world */
+    UDPAI_XDS_POLL,  /* the same when it is not what the client holds: REST */
 } udpai_xds_variant;
 
 /* What clients may call. */
 typedef struct udpai_xds_method {
-    char path[96]; /* "/package.Service/Method" */
+    char path[96]; /* "/package.Service/Method"; of REST "/v3/discovery:clusters" */
     udpai_xds_variant variant;
     udpai_str type_url; /* that the service is for; empty: each request says */
     udpai_xds_shim *shim;
@@ -28,6 +29,8 @@ typedef struct udpai_xds_method {
 
 /* Two of the aggregated service, three for each of eight types, one of VHDS, one of LEDS. */
 #define UDPAI_XDS_METHODS 28
+/* The eight types that can be polled. */
+#define UDPAI_XDS_POLLS 8
 
 struct udpai_xds_shim {
     udpai_xds_audience *audiences; /* who matches none is refused */
@@ -42,6 +45,7 @@ struct udpai_xds_shim {
      * clients that nobody has foreseen. */
     udpai_log_limit large_states, strangers;
     udpai_xds_method methods[UDPAI_XDS_METHODS];
+    udpai_xds_method polls[UDPAI_XDS_POLLS]; /* their paths are those of REST */
 };
 
 /* To be called when the audiences are filled in, all but their renderers; fills in the rest. */

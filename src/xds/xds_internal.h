@@ -74,7 +74,16 @@ typedef struct udpai_xds_protocol {
     bool has_removals; /* what is missing can be told */
 } udpai_xds_protocol;
 
-extern const udpai_xds_protocol udpai_xds_delta, udpai_xds_sotw, udpai_xds_fetch;
+extern const udpai_xds_protocol udpai_xds_delta, udpai_xds_sotw, udpai_xds_fetch, udpai_xds_poll;
+
+/* What only polling has. */
+typedef struct udpai_xds_polling {
+    udpai_timer patience; /* the client's */
+    bool is_over;         /* it waits no longer */
+    bool is_answered;
+    bool has_version;
+    char version[UDPAI_CONTENT_HASH_HEX]; /* that the client holds */
+} udpai_xds_polling;
 
 struct udpai_xds {
     udpai_session session; /* first */
@@ -88,6 +97,7 @@ struct udpai_xds {
     udpai_timer patience; /* set: removals are held back */
     udpai_body *writing;  /* what the last message borrows from */
     size_t n_unnameable;  /* over all types */
+    udpai_xds_polling polling;
 };
 
 static inline udpai_xds *
@@ -113,7 +123,7 @@ udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
 void udpai_xds_order(udpai_session *session, udpai_order *order);
 void udpai_xds_free(udpai_session *session);
 
-/* sotw.c: fetching is much like it */
+/* sotw.c: fetching and polling are much like it */
 const udpai_renderer *udpai_xds_sotw_choose_renderer(const udpai_xds *xds);
 udpa_err udpai_xds_sotw_subscribe(udpai_xds *xds,
                                   udpai_subscription *subscription,

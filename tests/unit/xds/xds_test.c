@@ -266,6 +266,7 @@ void
 xds_client_call(xds_client *client, xds_world *world, const char *type, udpai_xds_variant variant)
 {
     const udpai_stream_info info = {
+        .patience_ms = variant == UDPAI_XDS_POLL ? XDS_TEST_PATIENCE_MS : 0,
         .context = udpai_xds_method_find(&world->shim, udpai_str_from(xds_type_url(type)), variant),
     };
     assert_non_null(info.context);

@@ -20,6 +20,7 @@
 #include "xds/xds_internal.h"
 
 #define XDS_TEST_TYPES_MAX 64
+#define XDS_TEST_PATIENCE_MS 30000 /* of who polls */
 
 typedef struct xds_world {
     fake_hub hub;
