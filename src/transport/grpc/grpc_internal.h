@@ -50,16 +50,6 @@ void udpai_wake_init(udpai_wake *wake,
                      void (*done)(udpai_tag *tag, bool ok));
 void udpai_wake_send(void *wake);
 
-/* ---- something to be done on the stream thread, asked for by another ---- */
-
-typedef struct udpai_request udpai_request;
-
-struct udpai_request {
-    udpai_list node;
-    udpai_stream_thread *thread;
-    void (*run)(udpai_request *request);
-};
-
 /* ---- admission.c ---- */
 
 /* How many streams others have opened, in all and of each name. */
@@ -107,6 +97,7 @@ struct udpai_stream_thread {
     size_t n_streams, n_listeners, n_refusals, n_tags;
     udpai_admission admission;
     udpai_list health_watches;
+    udpai_list visits, due_visits; /* the latter: written or finished */
     bool is_serving, is_stopping, is_queue_closed;
 
     atomic_size_t stat_streams, stat_refused, stat_tags;
@@ -216,6 +207,13 @@ bool udpai_service_exists(const udpai_stream_thread *thread, udpai_str service);
 void udpai_service_visit(const udpai_stream_thread *thread,
                          void (*visit)(void *userdata, udpai_str service),
                          void *userdata);
+
+/* ---- visit.c ---- */
+
+/* Goes on with visits whose message was taken, or that have ended; false: there were none. After
+ * every udpai_hub_run(), and then that once more. */
+bool udpai_visits_settle(udpai_stream_thread *thread);
+void udpai_visits_finish(udpai_stream_thread *thread, const udpa_error *why);
 
 /* ---- client.c ---- */
 

@@ -8,6 +8,9 @@
 #ifndef UDPAI_STREAM_THREAD_H
 #define UDPAI_STREAM_THREAD_H
 
+#include <stdatomic.h>
+
+#include "base/vector.h"
 #include "session/hub.h"
 #include "transport/tls_files.h"
 
@@ -157,6 +160,57 @@ void udpai_stream_thread_stop(udpai_stream_thread *thread, const char *why);
 /* Stops it if it was not, waits for its end, frees it. */
 udpai_stream_thread *udpai_stream_thread_free(udpai_stream_thread *thread);
 UDPA_DEFINE_CLEANUP(udpai_stream_thread, udpai_stream_thread_free)
+
+/* ---- visits: one request and its answer, for transports that are not gRPC ---- */
+
+typedef struct udpai_visit udpai_visit;
+
+/* Something to be done on the stream thread, asked for by another. */
+typedef struct udpai_request {
+    udpai_list node;
+    udpai_stream_thread *thread;
+    void (*run)(struct udpai_request *request);
+} udpai_request;
+
+/* Counted atomically: by whoever makes it and, while it lasts, by the stream thread. */
+struct udpai_visit {
+    /* Filled in by whoever makes it, and read by the stream thread. */
+    udpai_grpc_method method;
+    udpai_identity *identity; /* NULL: none was presented; owned */
+    udpa_bytes *address;      /* of the peer; owned */
+    udpa_bytes *message;      /* the request; owned */
+    uint64_t patience_ms;     /* see udpai_stream_info */
+    /* On the stream thread, once: it is over, and what is below is filled in. May not call back. */
+    void (*over)(udpai_visit *visit);
+    void (*free)(udpai_visit *visit); /* when nobody counts it; any thread */
+
+    /* The answer. */
+    UDPAI_VECTOR(udpa_bytes *) parts; /* none: there was nothing to say */
+    udpa_error *error;                /* NULL: it has ended in peace */
+
+    /* The stream thread's. */
+    atomic_uint refs;
+    udpai_stream_thread *thread;
+    udpai_session *session;
+    udpai_list node, in_due;
+    struct udpai_admitted *admitted;
+    bool is_written, is_finished;
+    udpai_request begin_request, cancel_request;
+};
+
+/* One reference; the rest is zero, to be filled in. */
+void udpai_visit_init(udpai_visit *visit);
+udpai_visit *udpai_visit_ref(udpai_visit *visit);
+/* Lets go of what it owns, then calls its free(). */
+udpai_visit *udpai_visit_unref(udpai_visit *visit);
+/* Any thread. Begins it; false: the thread has stopped, and over() is not called. It counts as a
+ * stream for limits. */
+bool udpai_stream_thread_visit(udpai_stream_thread *thread, udpai_visit *visit);
+/* Any thread, once, after it was begun: nobody waits for the answer any more. over() is called all
+ * the same. */
+void udpai_visit_cancel(udpai_visit *visit);
+
+/* ---- figures ---- */
 
 typedef struct udpai_stream_thread_stats {
     size_t n_streams; /* now, of both directions; those being refused or ended count */

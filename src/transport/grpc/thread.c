@@ -131,7 +131,7 @@ void
 udpai_thread_check_end(udpai_stream_thread *thread)
 {
     if (!thread->is_stopping || thread->is_queue_closed || thread->n_streams ||
-        !udpai_list_empty(&thread->listeners))
+        !udpai_list_empty(&thread->listeners) || !udpai_list_empty(&thread->visits))
         return;
     thread->is_queue_closed = true;
     udpai_list orders, requests, *at;
@@ -157,6 +157,7 @@ run_stop(udpai_request *request)
     UDPAI_LIST_FOREACH (at, &thread->streams)
         end_stream(UDPAI_LIST_ENTRY(at, udpai_stream, node), thread->stop_why);
     udpai_listeners_begin_close(thread, thread->stop_why);
+    udpai_visits_finish(thread, thread->stop_why);
     udpai_thread_check_end(thread);
 }
 
@@ -177,8 +178,11 @@ run(void *userdata)
 {
     udpai_stream_thread *thread = userdata;
     pthread_setname_np(pthread_self(), "udpa-streams");
-    while (udpai_queue_turn(thread))
-        udpai_hub_run(thread->hub);
+    while (udpai_queue_turn(thread)) {
+        do
+            udpai_hub_run(thread->hub);
+        while (udpai_visits_settle(thread));
+    }
     if (thread->stopped)
         thread->stopped(thread->userdata);
     return NULL;
@@ -217,6 +221,8 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_list_init(&thread->streams);
     udpai_list_init(&thread->listeners);
     udpai_list_init(&thread->health_watches);
+    udpai_list_init(&thread->visits);
+    udpai_list_init(&thread->due_visits);
     udpai_admission_init(&thread->admission, thread->limits.max_streams,
                          thread->limits.max_streams_per_identity);
     thread->n_methods = options->n_methods;

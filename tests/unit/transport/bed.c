@@ -17,7 +17,7 @@ typedef struct obedient {
     udpai_session session;
     udpa_bytes *out[PARTS], *tail;
     size_t n_out, n_writing;
-    bool floods;
+    bool floods, holds, leaves;
 } obedient;
 
 static udpa_bytes *
@@ -93,7 +93,11 @@ receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
         return UDPA_OK;
     } else if (udpai_str_starts(message, UDPAI_STR("echo"))) {
         say(self, message);
-    } else if (udpai_str_eq(message, UDPAI_STR("parts"))) {
+    } else if (udpai_str_eq(message, UDPAI_STR("hold"))) {
+        self->holds = true;
+    } else if (udpai_str_eq(message, UDPAI_STR("parts")) ||
+               udpai_str_eq(message, UDPAI_STR("parts, then bye"))) {
+        self->holds = self->leaves = message.len > 5;
         drop(self);
         for (self->n_out = 0; self->n_out < PARTS; self->n_out++)
             self->out[self->n_out] = make_part(self->n_out);
@@ -125,8 +129,11 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
         memset(room, 'f', 65536);
         self->n_out = 1;
     }
-    if (self->n_out == 0)
+    if (self->n_out == 0) {
+        if (self->leaves)
+            udpai_session_finish(session, NULL);
         return UDPA_OK;
+    }
     atomic_fetch_add(&bed_n_written, 1);
     out->parts = self->out;
     out->n_parts = self->n_out;
@@ -136,6 +143,15 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
     }
     self->n_out = 0;
     *ret_any = true;
+    return UDPA_OK;
+}
+
+static udpa_err
+ended(udpai_session *session, udpa_error **ret_error)
+{
+    (void)ret_error;
+    if (!UDPAI_CONTAINER_OF(session, obedient, session)->holds)
+        udpai_session_finish(session, NULL);
     return UDPA_OK;
 }
 
@@ -166,6 +182,7 @@ static const udpai_session_ops ops = {
     .name = "obedient",
     .receive = receive,
     .next = next,
+    .ended = ended,
     .order = order,
     .describe = describe,
     .free = free_obedient,

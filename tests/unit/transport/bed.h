@@ -15,6 +15,8 @@
 /* What the protocol does with a message:
  *   echo…      sends it back
  *   parts      sends a message of many parts of all sizes, bed_parts_text()
+ *   parts, then bye   the same, and ends in peace when it is written
+ *   hold       does not mind that the peer will send no more
  *   finish     ends the stream with UDPA_ERR_DENIED "as you wish"
  *   bye        ends it in peace
  *   pause      reads no more, until a JUDGED order comes
