@@ -157,3 +157,17 @@ udpai_convert_from_binary(const udpai_schema *schema,
     }
     return udpai_fail(ret_error, UDPA_ERR_INVAL, "not a text format");
 }
+
+udpa_err
+udpai_convert_to_complete_json(const udpai_schema *schema,
+                               udpai_str type_name,
+                               udpai_str bytes,
+                               char **ret_text,
+                               udpa_error **ret_error)
+{
+    const udpai_type *type;
+    udpa_err err = find_type(schema, type_name, NULL, &type, ret_error);
+    return err == UDPA_OK ? udpai_message_to_json(schema, type, bytes, UDPAI_JSON_COMPLETE,
+                                                  ret_text, ret_error)
+                          : err;
+}

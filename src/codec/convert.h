@@ -42,4 +42,12 @@ udpa_err udpai_convert_from_binary(const udpai_schema *schema,
                                    char **ret_text,
                                    udpa_error **ret_error);
 
+/* The same in JSON for a program that must get all of it: a type or a field that has no descriptor
+ * is UDPA_ERR_NOT_FOUND, with words that name it. */
+udpa_err udpai_convert_to_complete_json(const udpai_schema *schema,
+                                        udpai_str type,
+                                        udpai_str bytes,
+                                        char **ret_text,
+                                        udpa_error **ret_error);
+
 #endif

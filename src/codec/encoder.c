@@ -340,7 +340,9 @@ put_member(udpai_encoder *encoder, struct message *message, const udpai_entry *e
 {
     udpai_field field;
     if (!udpai_type_field(message->type, entry->key->text, &field))
-        return fail_unknown_field(encoder, message->type, entry->key);
+        return encoder->encoding->source->skips_unknown
+                   ? UDPA_OK
+                   : fail_unknown_field(encoder, message->type, entry->key);
     if (udpai_tree_is_null(entry->value) && !takes_null(&field))
         return UDPA_OK;
     udpa_err err = note_field(encoder, message, &field, entry->key);

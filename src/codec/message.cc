@@ -148,6 +148,7 @@ class AnyWalk
     enum class Aim {
         kMeasure,     /* only see that it is not too deep */
         kWrapUnknown, /* for WriteResolver */
+        kComplete,    /* see that everything in it is known */
         kCanonical,
     };
 
@@ -164,6 +165,8 @@ class AnyWalk
         if (message->GetDescriptor()->full_name() == "google.protobuf.Any")
             return VisitAny(message, depth);
         const pb::Reflection *reflection = message->GetReflection();
+        if (aim_ == Aim::kComplete && !CheckFields(*message, reflection))
+            return false;
         std::vector<const pb::FieldDescriptor *> fields;
         reflection->ListFields(*message, &fields);
         for (const pb::FieldDescriptor *field : fields)
@@ -174,8 +177,29 @@ class AnyWalk
     }
 
     std::string problem;
+    bool is_unknown = false; /* the problem: descriptors are missing */
 
   private:
+    bool CheckFields(const pb::Message &message, const pb::Reflection *reflection)
+    {
+        const pb::UnknownFieldSet &unknown = reflection->GetUnknownFields(message);
+        if (unknown.empty())
+            return true;
+        is_unknown = true;
+        problem = "field " + std::to_string(unknown.field(0).number()) + " of " +
+                  message.GetDescriptor()->full_name() +
+                  " is not known: load newer descriptors with --descriptors FILE";
+        return false;
+    }
+
+    bool FailType(const std::string &name)
+    {
+        is_unknown = true;
+        problem = "message type '" + name +
+                  "' is not known: load its descriptors with --descriptors FILE";
+        return false;
+    }
+
     bool VisitField(pb::Message *message,
                     const pb::Reflection *reflection,
                     const pb::FieldDescriptor *field,
@@ -198,6 +222,8 @@ class AnyWalk
         std::string value = reflection->GetString(*any, value_field);
         const pb::Descriptor *type = schema_->world->pool.FindMessageTypeByName(name_of_url(url));
         if (!type) {
+            if (aim_ == Aim::kComplete && !url.empty())
+                return FailType(name_of_url(url));
             if (aim_ == Aim::kWrapUnknown && !value.empty())
                 reflection->SetString(any, value_field, Wrap(value));
             return true;
@@ -273,8 +299,8 @@ load(const udpai_schema *schema,
                           type->full_name().c_str());
     AnyWalk walk(schema, aim);
     if (!walk.Visit(message.get(), 1))
-        return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "%s: %s", type->full_name().c_str(),
-                          walk.problem.c_str());
+        return udpai_fail(ret_error, walk.is_unknown ? UDPA_ERR_NOT_FOUND : UDPA_ERR_MALFORMED,
+                          "%s: %s", type->full_name().c_str(), walk.problem.c_str());
     *ret_message = std::move(message);
     return UDPA_OK;
 }
@@ -449,8 +475,10 @@ udpai_message_to_json(const udpai_schema *schema,
     return guarded(ret_error, [&] {
         const pb::Descriptor *descriptor = descriptor_of(type);
         MessagePtr message;
-        udpa_err err =
-            load(schema, descriptor, bytes, AnyWalk::Aim::kWrapUnknown, &message, ret_error);
+        udpa_err err = load(schema, descriptor, bytes,
+                            style == UDPAI_JSON_COMPLETE ? AnyWalk::Aim::kComplete
+                                                         : AnyWalk::Aim::kWrapUnknown,
+                            &message, ret_error);
         if (err != UDPA_OK)
             return err;
         pb::util::JsonPrintOptions options;

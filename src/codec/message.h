@@ -24,6 +24,7 @@ typedef enum udpai_json_style {
     UDPAI_JSON_COMPACT, /* lowerCamelCase names */
     UDPAI_JSON_INDENTED,
     UDPAI_JSON_ORIGINAL_NAMES, /* compact */
+    UDPAI_JSON_COMPLETE,       /* compact; what the schema does not know is UDPA_ERR_NOT_FOUND */
 } udpai_json_style;
 
 /* Bytes to proto3 JSON. An Any whose type is not known is {"@type": "…", "value": "base64"}. */

@@ -26,6 +26,7 @@ typedef struct udpai_source {
     udpai_format format;
     size_t max_size;    /* 0: UDPAI_DOCUMENT_SIZE_DEFAULT. Reading needs up to 40 times the size */
     unsigned max_depth; /* 0: UDPAI_DOCUMENT_DEPTH; at most UDPAI_SOURCE_DEPTH_MAX */
+    bool skips_unknown; /* fields that a type does not have are passed over: its writer is newer */
 } udpai_source;
 
 static inline size_t

@@ -5,6 +5,7 @@
 
 #include "codec_test.h"
 #include "tests/harness/oom.h"
+#include "tests/harness/wire.h"
 
 static const char full[] =
     "name: \"a\\nb\"\n"
@@ -343,6 +344,62 @@ there_and_back(void *context)
     return err;
 }
 
+/* ---- for programs, which must get all of it ---- */
+
+static void
+assert_incomplete(udpai_str bytes, const char *words)
+{
+    char *text = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    assert_int_equal(
+        udpai_convert_to_complete_json(test_schema, UDPAI_STR(EVERYTHING), bytes, &text, &error),
+        UDPA_ERR_NOT_FOUND);
+    assert_null(text);
+    if (!strstr(udpa_error_message(error), words))
+        fail_msg("'%s' is not in '%s'", words, udpa_error_message(error));
+}
+
+static void
+what_is_not_known_is_told_and_not_left_out(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    udpai_str any = W_JOIN(W_TEXT(1, "t/a.b.Unknown"), W_TEXT(2, "xyz"));
+    udpai_str known = W_JOIN(W_TEXT(1, "t/codec.test.Nameless"), W_MESSAGE(2, W_VARINT(1, 3)));
+    assert_incomplete(W_MESSAGE(16, any), "message type 'a.b.Unknown' is not known");
+    assert_incomplete(W_MESSAGE(11, W_MESSAGE(17, any)), "--descriptors FILE");
+    assert_incomplete(W_JOIN(W_TEXT(1, "a"), W_VARINT(4000, 1)),
+                      "field 4000 of codec.test.Everything is not known");
+    assert_incomplete(
+        W_MESSAGE(16, W_TEXT(1, "t/codec.test.Nameless"), W_MESSAGE(2, W_TEXT(9, "x"))),
+        "field 9 of codec.test.Nameless");
+    assert_int_equal(udpai_convert_to_complete_json(test_schema, UDPAI_STR(EVERYTHING),
+                                                    W_MESSAGE(16, known), &text, NULL),
+                     UDPA_OK);
+    assert_string_equal(text, "{\"any\":{\"@type\":\"t/codec.test.Nameless\",\"number\":3}}");
+    udpai_free(text);
+    wire_free_all();
+}
+
+static void
+fields_of_a_newer_writer_can_be_passed_over(void **state)
+{
+    (void)state;
+    udpai_source source =
+        source_of(UDPAI_FORMAT_JSON,
+                  "{\"newer\": [1, {\"x\": null}], \"name\": \"a\", \"child\": {\"newer\": 1}}");
+    udpa_bytes *bytes = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    assert_int_equal(
+        udpai_convert_to_binary(test_schema, UDPAI_STR(EVERYTHING), &source, &bytes, &error),
+        UDPA_ERR_INVAL);
+    source.skips_unknown = true;
+    assert_int_equal(
+        udpai_convert_to_binary(test_schema, UDPAI_STR(EVERYTHING), &source, &bytes, NULL),
+        UDPA_OK);
+    assert_bytes_shown(EVERYTHING, bytes, UDPAI_FORMAT_JSON, "{\"name\":\"a\",\"child\":{}}");
+}
+
 static void
 survives_lack_of_memory(void **state)
 {
@@ -366,6 +423,8 @@ main(void)
         cmocka_unit_test(exactly_one_document),
         cmocka_unit_test(any_type_can_be_a_document),
         cmocka_unit_test(our_own_configuration),
+        cmocka_unit_test(what_is_not_known_is_told_and_not_left_out),
+        cmocka_unit_test(fields_of_a_newer_writer_can_be_passed_over),
         cmocka_unit_test(survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, setup_schema, teardown_schema);
