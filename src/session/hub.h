@@ -42,6 +42,7 @@ typedef struct udpai_stream_info {
     udpa_bytes *address;      /* of the peer, for people; a reference is taken */
     uint64_t link;            /* not 0: we dialled, for this link */
     bool is_source;           /* and the peer serves a ConfigSource */
+    bool is_secure;           /* of those who ask once: nobody else can read the answer */
     uint64_t patience_ms;     /* how long a peer that asks once waits for its answer; 0: for ever */
     void *context;            /* what the method's protocol needs besides; borrowed */
 } udpai_stream_info;

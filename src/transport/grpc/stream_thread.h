@@ -136,6 +136,9 @@ void udpai_stream_thread_order(udpai_stream_thread *thread, udpai_order *order);
 
 /* Is it an address to listen on? Says how to write one. Any thread. */
 udpa_err udpai_listen_address_check(const char *address, udpa_error **ret_error);
+/* A socket that is bound to it, without waiting and not inherited; says why there is none. Any
+ * thread. */
+udpa_err udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_error);
 /* Listens on ADDRESS:PORT, an IPv6 address in brackets; port 0: any. @p tls: NULL: plaintext; else
  * a reference is taken. The listener is the thread's. */
 udpa_err udpai_stream_thread_listen(udpai_stream_thread *thread,
@@ -180,6 +183,7 @@ struct udpai_visit {
     udpa_bytes *address;      /* of the peer; owned */
     udpa_bytes *message;      /* the request; owned */
     uint64_t patience_ms;     /* see udpai_stream_info */
+    bool is_secure;           /* the same */
     /* On the stream thread, once: it is over, and what is below is filled in. May not call back. */
     void (*over)(udpai_visit *visit);
     void (*free)(udpai_visit *visit); /* when nobody counts it; any thread */

@@ -160,6 +160,7 @@ open_session(udpai_visit *visit, udpa_error **ret_error)
         .identity = visit->identity,
         .address = visit->address,
         .patience_ms = visit->patience_ms,
+        .is_secure = visit->is_secure,
         .context = visit->method.context,
     };
     udpai_str name = udpai_peer_counts_as(visit->identity, udpai_bytes_view(visit->address));

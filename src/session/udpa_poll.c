@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/udpa_poll.h"
+
+#include "base/alloc.h"
+#include "model/name.h"
+#include "model/type_url.h"
+#include "session/status.h"
+#include "udpa/service/discovery/v1/discovery.pb-c.h"
+#include "wire/entry.h"
+
+enum { /* field numbers of FetchResponse */
+    VERSION = 1,
+    TYPE_URL = 2,
+    RESOURCES = 3,
+};
+
+typedef Udpa__Service__Discovery__V1__FetchRequest request_message;
+
+typedef struct udpa_poll {
+    udpai_session session; /* first */
+    udpai_subscriber subscriber;
+    const udpai_udpa_polls *polls;
+    udpai_subscription *subscription; /* NULL until the request has come */
+    udpai_body *writing;
+    udpai_timer patience; /* the client's */
+    bool is_over, is_answered;
+    bool has_version;
+    char version[UDPAI_CONTENT_HASH_HEX]; /* that the client holds */
+} udpa_poll;
+
+static udpa_poll *
+poll_of(udpai_session *session)
+{
+    return UDPAI_CONTAINER_OF(session, udpa_poll, session);
+}
+
+/* ---- responses ---- */
+
+static udpai_entry_form
+form_of(const udpai_send_item *item)
+{
+    return (udpai_entry_form){.extended = true, .ttl_ms = item->ttl_ms};
+}
+
+static size_t
+item_size(const udpai_renderer *renderer, const udpai_send_item *item)
+{
+    udpai_proto_writer writer = {0};
+    (void)renderer;
+    udpai_entry_put_field(&writer, RESOURCES, item->resource, form_of(item));
+    return writer.size;
+}
+
+static udpai_str
+version(const udpai_renderer *renderer,
+        const udpa_resource *resource,
+        char room[UDPAI_CONTENT_HASH_HEX])
+{
+    (void)renderer;
+    (void)room;
+    return udpai_resource_version(resource);
+}
+
+static void
+put(udpai_proto_writer *writer, const udpai_render *what, udpai_str state)
+{
+    udpai_proto_put_bytes(writer, VERSION, state);
+    udpai_proto_put_bytes(writer, TYPE_URL, what->type_url);
+    for (size_t i = 0; i < what->n_items; i++)
+        udpai_entry_put_field(writer, RESOURCES, what->items[i].resource, form_of(&what->items[i]));
+}
+
+static udpa_err
+compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
+{
+    (void)renderer;
+    if (!what->is_state)
+        return UDPA_OK; /* only states are sent */
+    char *text = udpai_alloc(UDPAI_CONTENT_HASH_HEX);
+    if (!text)
+        return UDPA_ERR_NOMEM;
+    udpai_content_hash_hex((udpai_content_hash){what->state_hash.high, what->state_hash.low}, text);
+    body->version = (udpai_str){text, UDPAI_CONTENT_HASH_HEX};
+    udpai_proto_writer writer = {0};
+    uint8_t *room;
+    put(&writer, what, body->version);
+    udpa_bytes *part = udpai_bytes_make(writer.size, &room);
+    if (!part)
+        return UDPA_ERR_NOMEM;
+    writer = (udpai_proto_writer){.at = room};
+    put(&writer, what, body->version);
+    return udpai_body_add_part(body, part) ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static const udpai_renderer renderer = {
+    .item_size = item_size,
+    .version = version,
+    .compose = compose,
+};
+
+/* ---- the request ---- */
+
+/* What clients report about themselves and their traffic is no configuration. */
+static bool
+is_of_clients(udpai_str type_url)
+{
+    static const char *const packages[] = {
+        "udpa.load.v1.",         "udpa.status.v1.",
+        "udpa.health.v1.",       "envoy.service.load_stats.",
+        "envoy.service.health.", "envoy.service.status.",
+    };
+    udpai_str name = udpai_type_url_name(type_url);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(packages); i++)
+        if (udpai_str_starts(name, udpai_str_from(packages[i])))
+            return true;
+    return false;
+}
+
+static bool
+is_secret(const udpai_udpa_polls *polls, udpai_str type_url)
+{
+    udpai_str name = udpai_type_url_name(type_url);
+    if (udpai_str_eq(name, UDPAI_STR("envoy.extensions.transport_sockets.tls.v3.Secret")))
+        return true;
+    for (size_t i = 0; i < polls->n_secret_types; i++)
+        if (udpai_str_eq(udpai_type_url_name(polls->secret_types[i]), name))
+            return true;
+    return false;
+}
+
+static udpa_err
+check(const udpa_poll *self, const request_message *request, udpa_error **ret_error)
+{
+    udpai_str type_url = udpai_str_from(request->type_url);
+    if (type_url.len == 0 || type_url.len > UDPAI_TYPE_URL_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "a FetchRequest needs a type_url of at most %d bytes, such as "
+                          "type.googleapis.com/envoy.config.cluster.v3.Cluster",
+                          UDPAI_TYPE_URL_MAX);
+    if (is_of_clients(type_url))
+        return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                          "'%.*s' is what clients report: REST serves configuration alone; "
+                          "subscribe to it by UDPA over gRPC",
+                          UDPAI_SHOWN(type_url));
+    if (is_secret(self->polls, type_url) && !self->session.info.is_secure)
+        return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                          "'%.*s' is a type of secrets, and they are sent by TLS alone: ask a "
+                          "socket that has certificates",
+                          UDPAI_SHOWN(type_url));
+    return udpai_prefix_check(udpai_str_from(request->namespace_), ret_error);
+}
+
+static udpa_err
+subscribe_name(const udpa_poll *self,
+               const request_message *request,
+               udpai_str name,
+               udpa_error **ret_error)
+{
+    udpai_str prefix = udpai_str_from(request->namespace_);
+    udpa_err err = udpai_name_check(name, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (!udpai_prefix_covers(prefix, name))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "name '%.*s' lies outside the request's namespace '%.*s'",
+                          UDPAI_SHOWN(name), UDPAI_SHOWN(prefix));
+    return udpai_subscribe_name(self->subscription, name, ret_error);
+}
+
+static udpa_err
+subscribe(udpa_poll *self, const request_message *request, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    bool is_all = request->n_resource_names == 0;
+    self->subscription = udpai_subscriber_get(&self->subscriber, udpai_str_from(request->type_url),
+                                              UDPAI_MODE_STATE);
+    if (!self->subscription)
+        return UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < request->n_resource_names && err == UDPA_OK; i++) {
+        udpai_str name = udpai_str_from(request->resource_names[i]);
+        if (udpai_name_is_wildcard(name))
+            is_all = true;
+        else
+            err = subscribe_name(self, request, name, ret_error);
+    }
+    if (err == UDPA_OK && is_all)
+        err = udpai_subscribe_wildcard(self->subscription, udpai_str_from(request->namespace_),
+                                       ret_error);
+    return err;
+}
+
+static udpa_err
+take(udpa_poll *self, const request_message *request, udpa_error **ret_error)
+{
+    udpai_str held = udpai_str_from(request->version);
+    udpa_err err = check(self, request, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    self->has_version = held.len == sizeof(self->version);
+    if (self->has_version)
+        memcpy(self->version, held.data, held.len);
+    return subscribe(self, request, ret_error);
+}
+
+static udpa_err
+receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
+{
+    udpa_poll *self = poll_of(session);
+    udpai_wheel *wheel = udpai_hub_wheel(session->hub);
+    udpai_decoder *decoder = udpai_hub_decoder(session->hub);
+    const ProtobufCMessageDescriptor *type =
+        &udpa__service__discovery__v1__fetch_request__descriptor;
+    if (self->subscription)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "a poll is one request");
+    udpai_arena_reset(&decoder->arena);
+    udpa_err err = udpai_scan(type, message, NULL, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    request_message *request = (request_message *)protobuf_c_message_unpack(
+        type, &decoder->arena.allocator, message.len, (const uint8_t *)message.data);
+    if (!request)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (session->info.patience_ms)
+        udpai_timer_set(wheel, &self->patience, wheel->now_ms + session->info.patience_ms);
+    return udpai_fail_code(ret_error, take(self, request, ret_error));
+}
+
+/* ---- the answer ---- */
+
+static bool
+is_held(const udpa_poll *self, const udpai_body *body)
+{
+    return self->has_version &&
+           udpai_str_eq(body->version, (udpai_str){self->version, sizeof(self->version)});
+}
+
+/* The next state that the client does not hold; NULL: there is none yet. */
+static udpa_err
+find_state(udpa_poll *self, udpai_body **ret_body)
+{
+    udpai_delivery delivery = {0};
+    udpa_err err;
+    while ((err = udpai_subscriber_next(&self->subscriber, &delivery)) == UDPA_OK &&
+           delivery.body) {
+        if (delivery.kind == UDPAI_DELIVERY_STATE && delivery.body->parts.n &&
+            !is_held(self, delivery.body)) {
+            *ret_body = delivery.body;
+            return UDPA_OK;
+        }
+        udpai_body_unref(delivery.body);
+    }
+    return err;
+}
+
+static udpa_err
+give_up(udpa_poll *self, udpa_error **ret_error)
+{
+    if (!self->has_version)
+        return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE,
+                          "it is not certain yet what there is: a source of this node has not said "
+                          "all it has; ask again");
+    udpai_session_finish(&self->session, NULL);
+    return UDPA_OK;
+}
+
+static udpa_err
+next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
+{
+    udpa_poll *self = poll_of(session);
+    if (self->is_answered) {
+        udpai_session_finish(session, NULL);
+        return UDPA_OK;
+    }
+    udpa_err err = self->subscription ? find_state(self, &self->writing) : UDPA_OK;
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    if (!self->writing)
+        return self->is_over ? give_up(self, ret_error) : UDPA_OK;
+    self->is_answered = true;
+    out->parts = self->writing->parts.items;
+    out->n_parts = self->writing->parts.n;
+    *ret_any = true;
+    return UDPA_OK;
+}
+
+/* ---- its life ---- */
+
+static udpa_err
+ended(udpai_session *session, udpa_error **ret_error)
+{
+    return poll_of(session)->subscription
+               ? UDPA_OK
+               : udpai_fail(ret_error, UDPA_ERR_INVAL, "a poll needs a FetchRequest");
+}
+
+static void
+order(udpai_session *session, udpai_order *given)
+{
+    (void)session; /* the loop side gives it none */
+    (void)given;
+}
+
+static void
+put_status(udpai_proto_writer *writer, const void *what)
+{
+    const udpa_poll *self = what;
+    const udpai_subscription_facts facts = {0};
+    udpai_status_put_session(writer, &self->session, NULL, 0);
+    if (self->subscription)
+        udpai_status_put_subscription(writer, self->subscription, &facts);
+}
+
+static udpa_bytes *
+describe(const udpai_session *session)
+{
+    return udpai_status_encode(put_status, UDPAI_CONTAINER_OF(session, const udpa_poll, session));
+}
+
+static void
+poll_free(udpai_session *session)
+{
+    udpa_poll *self = poll_of(session);
+    udpai_timer_cancel(&self->patience);
+    udpai_subscriber_done(&self->subscriber);
+    udpai_body_unref(self->writing);
+    udpai_free(self);
+}
+
+static const udpai_session_ops ops = {
+    .name = "udpa-rest",
+    .receive = receive,
+    .next = next,
+    .ended = ended,
+    .order = order,
+    .describe = describe,
+    .free = poll_free,
+};
+
+static void
+on_wake(udpai_subscriber *subscriber)
+{
+    udpai_session_ready(&UDPAI_CONTAINER_OF(subscriber, udpa_poll, subscriber)->session);
+}
+
+static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
+
+static void
+on_patience_end(udpai_timer *timer)
+{
+    udpa_poll *self = UDPAI_CONTAINER_OF(timer, udpa_poll, patience);
+    self->is_over = true;
+    udpai_session_ready(&self->session);
+}
+
+udpa_err
+udpai_udpa_poll_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
+{
+    udpa_poll *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_session_init(&self->session, hub, &ops, info);
+    if (err != UDPA_OK) {
+        udpai_free(self);
+        return err;
+    }
+    self->polls = info->context;
+    udpai_timer_init(&self->patience, on_patience_end);
+    *ret_session = &self->session;
+    err = udpai_session_init_subscriber(&self->session, &self->subscriber, &subscriber_ops,
+                                        &renderer);
+    if (err != UDPA_OK)
+        udpai_session_finish(&self->session, NULL);
+    return UDPA_OK;
+}

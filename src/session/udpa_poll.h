@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* UDPA for those who cannot hold a stream (REST): one FetchRequest, one FetchResponse with the
+ * latest state of what it asks for; held while that is what the client has already. Resources of
+ * configuration alone: what clients report is not served so, and secrets only where nobody else can
+ * read them. */
+#ifndef UDPAI_UDPA_POLL_H
+#define UDPAI_UDPA_POLL_H
+
+#include "session/hub.h"
+
+#define UDPAI_UDPA_POLL_PATH "/v1/udpa:resources"
+
+/* What every such session needs; the context of the method. Outlives the hub. */
+typedef struct udpai_udpa_polls {
+    const udpai_str *secret_types; /* type URLs, besides Envoy's Secret */
+    size_t n_secret_types;
+} udpai_udpa_polls;
+
+udpa_err
+udpai_udpa_poll_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info);
+
+#endif
