@@ -91,34 +91,47 @@ hint_for(int number)
 
 /* 0, or an errno. */
 static int
-try_to_bind(const struct addrinfo *at)
+try_to_bind(const struct addrinfo *at, int *ret_fd)
 {
-    int on = 1, off = 0, number = 0;
-    int socket_fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1, off = 0;
+    int socket_fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (socket_fd < 0)
         return errno;
     /* What is left of connections of an earlier process is no obstacle. */
     setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (at->ai_family == AF_INET6)
         setsockopt(socket_fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    if (bind(socket_fd, at->ai_addr, at->ai_addrlen) != 0)
-        number = errno;
-    close(socket_fd);
-    return number;
+    if (bind(socket_fd, at->ai_addr, at->ai_addrlen) != 0) {
+        int number = errno;
+        close(socket_fd);
+        return number;
+    }
+    *ret_fd = socket_fd;
+    return 0;
 }
 
 udpa_err
-udpai_address_probe(const char *address, udpa_error **ret_error)
+udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_error)
 {
     struct addrinfo *found = NULL;
     udpa_err err = resolve(address, &found, ret_error);
     if (err != UDPA_OK)
         return err;
-    int number = try_to_bind(found);
+    int number = try_to_bind(found, ret_fd);
     freeaddrinfo(found);
     if (number == 0)
         return UDPA_OK;
     char text[128];
     return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on %s: %s%s", address,
                       strerror_r(number, text, sizeof(text)), hint_for(number));
+}
+
+udpa_err
+udpai_address_probe(const char *address, udpa_error **ret_error)
+{
+    int fd;
+    udpa_err err = udpai_address_bind(address, &fd, ret_error);
+    if (err == UDPA_OK)
+        close(fd);
+    return err;
 }

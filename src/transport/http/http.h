@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP thread: REST for those who do not speak gRPC. A request in JSON becomes a visit to the
+ * stream thread (stream_thread.h), its answer becomes JSON again; what a request means, sessions
+ * there know. HTTP/1.1 and HTTP/2, with and without TLS, by libwebsockets on its own poll loop.
+ *
+ * All of it belongs to the loop's thread, which is told of the end by stopped(). */
+#ifndef UDPAI_HTTP_H
+#define UDPAI_HTTP_H
+
+#include "codec/schema.h"
+#include "transport/grpc/stream_thread.h"
+#include "transport/tls_files.h"
+
+typedef struct udpai_http udpai_http;
+
+/* What is served at a path, by POST. All texts static. */
+typedef struct udpai_http_route {
+    const char *path;
+    udpai_grpc_method method; /* its path is not looked at */
+    const char *request_type; /* full names of the messages whose JSON goes in and out */
+    const char *response_type;
+    const char *what; /* for people: "clusters of xDS" */
+} udpai_http_route;
+
+/* 0 anywhere: the default that is named. */
+#define UDPAI_HTTP_HOLD_MS 30000
+#define UDPAI_HTTP_MAX_CONNECTIONS 4096
+#define UDPAI_HTTP_MAX_BODY_BYTES (4 << 20)
+
+typedef struct udpai_http_limits {
+    uint64_t hold_ms; /* how long a request is held while nothing changes, unless it says less */
+    size_t max_connections;
+    size_t max_body_bytes;
+} udpai_http_limits;
+
+typedef struct udpai_http_socket {
+    const char *address;        /* ADDRESS:PORT, an IPv6 address in brackets; port 0: any */
+    const udpai_tls_files *tls; /* NULL: plaintext */
+    bool client_certificate_optional;
+} udpai_http_socket;
+
+/* All borrowed for the call, except the routes, the schema, which is counted, and the stream
+ * thread, which outlives the HTTP thread. */
+typedef struct udpai_http_options {
+    const udpai_http_socket *sockets;
+    size_t n_sockets;
+    const udpai_http_route *routes;
+    size_t n_routes;
+    udpai_schema *schema;
+    udpai_stream_thread *streams;
+    udpai_http_limits limits;
+    void (*stopped)(void *userdata); /* on the HTTP thread, the last that is heard of it */
+    void *userdata;
+} udpai_http_options;
+
+/* Listens, and starts the thread. */
+udpa_err
+udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_error **ret_error);
+/* Of the socket with this index. */
+int udpai_http_port(const udpai_http *http, size_t index);
+/* Other certificates of this socket for handshakes from now on. Whether clients must present one
+ * cannot change: UDPA_ERR_PRECONDITION. */
+udpa_err udpai_http_replace_tls(udpai_http *http,
+                                size_t index,
+                                const udpai_tls_files *files,
+                                udpa_error **ret_error);
+/* Answers what is held, takes no more, and ends; who does not take his answer is cut. */
+void udpai_http_stop(udpai_http *http);
+/* Stops it if it was not, waits for its end, frees it. */
+udpai_http *udpai_http_free(udpai_http *http);
+UDPA_DEFINE_CLEANUP(udpai_http, udpai_http_free)
+
+#endif

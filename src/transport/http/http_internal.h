@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP thread's inside, for the files of this folder. Everything here belongs to the HTTP
+ * thread, but where it is said otherwise. */
+#ifndef UDPAI_HTTP_INTERNAL_H
+#define UDPAI_HTTP_INTERNAL_H
+
+#include <libwebsockets.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "loop/inbox.h"
+#include "transport/http/chunked.h"
+#include "transport/http/http.h"
+
+#define UDPAI_LOG_HTTP "http"
+
+#define UDPAI_HTTP_HEADERS_MAX 8192  /* bytes of the headers of one request */
+#define UDPAI_HTTP_STREAMS 128       /* requests at a time on one connection of HTTP/2 */
+#define UDPAI_HTTP_HEADERS_S 10      /* until a handshake, or the headers, must have come */
+#define UDPAI_HTTP_BODY_S 20         /* until the body must */
+#define UDPAI_HTTP_IDLE_S 300        /* a connection without a request */
+#define UDPAI_HTTP_STALL_S 20        /* until a piece of the answer must have been taken, and … */
+#define UDPAI_HTTP_REPLY_S 300       /* … all of it */
+#define UDPAI_HTTP_STOP_S 3          /* until who has not taken it at a stop is cut */
+#define UDPAI_HTTP_ABANDONED_MAX 100 /* requests of one connection, more than were waited for */
+
+/* ---- messages to the thread ---- */
+
+typedef struct udpai_http_message udpai_http_message;
+
+/* What other threads say; whoever sends it owns it until it is run. */
+struct udpai_http_message {
+    udpai_list node;
+    void (*run)(udpai_http *http, udpai_http_message *message);
+};
+
+/* ---- tls.c ---- */
+
+typedef struct udpai_http_listener udpai_http_listener;
+
+/* A context with these certificates; any thread. */
+udpa_err
+udpai_http_tls_new(SSL_CTX **ret_context, const udpai_tls_files *files, udpa_error **ret_error);
+/* Has handshakes that begin with libwebsockets' context go on with the listener's. */
+void udpai_http_tls_adopt(SSL_CTX *context, udpai_http_listener *listener);
+/* Who is at the other end, by a certificate that was verified; NULL: he presented none. */
+udpa_err udpai_http_tls_identity(SSL *ssl, udpai_identity **ret_identity, udpa_error **ret_error);
+
+/* ---- listener.c ---- */
+
+struct udpai_http_listener {
+    udpai_http *http;
+    int fd;                                /* -1: none, or libwebsockets' */
+    int port;                              /* any thread */
+    bool asks, is_optional;                /* for certificates of clients; any thread */
+    SSL_CTX *current;                      /* NULL: plaintext */
+    struct lws_vhost *vhost, *prior_vhost; /* the latter of HTTP/2 without TLS */
+    struct lws *wsi;                       /* that accepts */
+};
+
+/* Binds and listens; any thread. */
+udpa_err udpai_http_listener_open(udpai_http_listener *listener,
+                                  const char *address,
+                                  udpa_error **ret_error);
+/* Makes its vhosts in the context, and has it accept. */
+udpa_err udpai_http_listener_start(udpai_http_listener *listener, udpa_error **ret_error);
+void udpai_http_listener_stop(udpai_http_listener *listener);
+
+/* A connection, from its acceptance on; the opaque user data of its network wsi. */
+typedef struct udpai_http_connection {
+    udpai_http_listener *listener;
+    udpai_list node;
+    struct lws *wsi;
+    udpa_bytes *address;
+    udpai_identity *identity; /* once it was looked for */
+    bool is_known;            /* it was */
+    unsigned n_exchanges;     /* now */
+    unsigned n_abandoned;     /* less those that were answered */
+} udpai_http_connection;
+
+/* Of any wsi; NULL: it is none. */
+udpai_http_connection *udpai_http_connection_of(struct lws *wsi);
+/* The wsi of a connection has gone. */
+void udpai_http_connection_gone(struct lws *wsi);
+
+int udpai_http_on_listen(
+    struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len);
+int udpai_http_on_greeting(
+    struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len);
+
+/* ---- exchange.c: a request and its answer ---- */
+
+typedef struct udpai_http_visit udpai_http_visit;
+
+typedef enum udpai_http_stage {
+    UDPAI_HTTP_READING,
+    UDPAI_HTTP_ASKING, /* the stream thread */
+    UDPAI_HTTP_REPLYING,
+    UDPAI_HTTP_DONE,
+} udpai_http_stage;
+
+typedef struct udpai_http_exchange {
+    udpai_http *http;
+    udpai_http_connection *connection;
+    struct lws *wsi;
+    udpai_list node;
+    udpai_http_stage stage;
+    bool is_second; /* HTTP/2 */
+    bool closes;    /* the connection, behind the answer */
+    bool is_chunked;
+    const udpai_http_route *route; /* NULL: none */
+    uint64_t patience_ms;
+    size_t left; /* of the body, if it is not chunked */
+    udpai_chunked chunked;
+    udpai_strbuf body;
+    udpai_http_visit *visit; /* what is asked; NULL: nothing */
+    /* The answer. */
+    unsigned status;
+    bool is_head_sent, is_answered; /* the latter: not with an error */
+    udpai_strbuf text;              /* JSON; empty: none */
+    size_t n_sent;
+} udpai_http_exchange;
+
+/* The headers of a request have come. NULL without memory. */
+udpai_http_exchange *udpai_http_exchange_begin(struct lws *wsi, udpai_str path);
+void udpai_http_exchange_take(udpai_http_exchange *exchange, udpai_str piece);
+/* The body has come whole. */
+void udpai_http_exchange_ask(udpai_http_exchange *exchange);
+/* Writes the next piece; true: that was all. Below 0: the connection is broken. */
+int udpai_http_exchange_write(udpai_http_exchange *exchange, bool *ret_all);
+/* Its client has gone, or has its answer. */
+void udpai_http_exchange_end(udpai_http_exchange *exchange);
+/* Replies with an error, in the words of @p error. */
+void
+udpai_http_exchange_fail(udpai_http_exchange *exchange, unsigned status, const udpa_error *error);
+/* Time is up for what it does now. */
+void udpai_http_exchange_late(udpai_http_exchange *exchange);
+
+/* ---- request.c: what a request is for ---- */
+
+/* Reads the headers; an error is answered with @p ret_status. */
+udpa_err udpai_http_request_read(udpai_http_exchange *exchange,
+                                 udpai_str path,
+                                 unsigned *ret_status,
+                                 udpa_error **ret_error);
+
+/* ---- rest.c: JSON and bytes ---- */
+
+udpa_err udpai_http_to_binary(const udpai_http *http,
+                              const udpai_http_route *route,
+                              udpai_str json,
+                              udpa_bytes **ret_bytes,
+                              udpa_error **ret_error);
+/* Appends to @p json. */
+udpa_err udpai_http_to_json(udpai_http *http,
+                            const udpai_http_route *route,
+                            const udpai_visit *visit,
+                            udpai_strbuf *json,
+                            udpa_error **ret_error);
+/* Appends an error: google.rpc.Status. */
+void udpai_http_put_error(udpai_strbuf *json, const udpa_error *error);
+unsigned udpai_http_status_of(udpa_err err);
+void udpai_http_made_done(udpai_http *http);
+
+/* ---- thread.c ---- */
+
+/* JSON that was made already: many clients wait for the same. */
+typedef struct udpai_http_made {
+    const udpai_http_route *route; /* NULL: none */
+    udpai_strbuf bytes, json;      /* what it was made of; what was made */
+} udpai_http_made;
+
+#define UDPAI_HTTP_MADE 16
+#define UDPAI_HTTP_MADE_MAX_BYTES ((size_t)8 << 20) /* of one */
+
+struct udpai_http {
+    pthread_t pthread;
+    bool is_started, is_stop_asked, has_inbox; /* the owner's */
+    udpai_http_limits limits;
+    const udpai_http_route *routes;
+    size_t n_routes;
+    udpai_schema *schema;
+    udpai_stream_thread *streams;
+    void (*stopped)(void *userdata);
+    void *userdata;
+
+    struct lws_context *context;
+    udpai_http_listener *listeners;
+    size_t n_listeners;
+    udpai_inbox inbox; /* any thread */
+    udpai_http_message stop_message;
+
+    udpai_list connections, exchanges;
+    size_t n_connections, n_visits;
+    bool is_stopping, is_done;
+    lws_sorted_usec_list_t stop_timer;
+    udpai_http_made made[UDPAI_HTTP_MADE];
+    unsigned next_made;
+    udpai_log_limit failures; /* of warnings about what cannot be put into JSON */
+};
+
+/* Handles what has come from other threads. */
+void udpai_http_receive(udpai_http *http);
+/* A connection or a visit has gone: is that all that the stop waited for? */
+void udpai_http_check_end(udpai_http *http);
+
+extern const struct lws_protocols udpai_http_protocols[];
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TLS of those who come by HTTP. libwebsockets keeps one context for each socket as long as it
+ * lives; certificates are in contexts of our own, which take its place at the begin of each
+ * handshake, so that others can be taken into use without closing anything. Sessions are not
+ * resumed: who comes is verified each time, by what is trusted now. */
+#include <openssl/err.h>
+#include <openssl/pem.h>
+
+#include "certs/certificate.h"
+#include "transport/http/http_internal.h"
+
+static udpa_err
+fail_tls(udpa_error **ret_error, const char *what)
+{
+    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+    udpa_err err = udpai_fail(ret_error, UDPA_ERR_INVAL, "%s cannot be used for HTTP: %s", what,
+                              reason ? reason : "OpenSSL does not say why");
+    ERR_clear_error();
+    return err;
+}
+
+static BIO *
+bio_of(const char *text)
+{
+    return BIO_new_mem_buf(text, -1);
+}
+
+/* Of all certificates of the text. */
+static bool
+each_certificate(const char *pem,
+                 bool (*take)(SSL_CTX *context, X509 *certificate, size_t index),
+                 SSL_CTX *context)
+{
+    BIO *bio = bio_of(pem);
+    bool is_good = bio != NULL;
+    size_t n = 0;
+    while (is_good) {
+        X509 *certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+        if (!certificate)
+            break; /* the end, which PEM calls an error */
+        is_good = take(context, certificate, n++);
+        X509_free(certificate);
+    }
+    BIO_free(bio);
+    return is_good && n > 0;
+}
+
+static bool
+take_own(SSL_CTX *context, X509 *certificate, size_t index)
+{
+    return index == 0 ? SSL_CTX_use_certificate(context, certificate) == 1
+                      : SSL_CTX_add1_chain_cert(context, certificate) == 1;
+}
+
+static bool
+take_authority(SSL_CTX *context, X509 *certificate, size_t index)
+{
+    (void)index;
+    return X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate) == 1 &&
+           SSL_CTX_add_client_CA(context, certificate) == 1;
+}
+
+static bool
+take_key(SSL_CTX *context, const char *pem)
+{
+    BIO *bio = bio_of(pem);
+    EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : NULL;
+    bool is_good = key && SSL_CTX_use_PrivateKey(context, key) == 1;
+    EVP_PKEY_free(key);
+    BIO_free(bio);
+    return is_good;
+}
+
+static int
+choose_protocol(SSL *ssl,
+                const unsigned char **out,
+                unsigned char *out_len,
+                const unsigned char *in,
+                unsigned in_len,
+                void *userdata)
+{
+    static const unsigned char ours[] = "\x02h2\x08http/1.1";
+    unsigned char *chosen;
+    (void)ssl;
+    (void)userdata;
+    if (SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, in, in_len) !=
+        OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+udpa_err
+udpai_http_tls_new(SSL_CTX **ret_context, const udpai_tls_files *files, udpa_error **ret_error)
+{
+    if (!files->certificate || !files->private_key)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "a socket with TLS needs a certificate and its private key "
+                          "(certificate_file, private_key_file)");
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    const char *wrong = NULL;
+    if (!context)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (!each_certificate(files->certificate, take_own, context))
+        wrong = "the certificate";
+    else if (!take_key(context, files->private_key))
+        wrong = "the private key";
+    else if (files->authorities && !each_certificate(files->authorities, take_authority, context))
+        wrong = "the authorities of clients";
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+    ERR_clear_error();
+    if (wrong) {
+        SSL_CTX_free(context);
+        return fail_tls(ret_error, wrong);
+    }
+    *ret_context = context;
+    return UDPA_OK;
+}
+
+static int
+on_hello(SSL *ssl, int *alert, void *userdata)
+{
+    const udpai_http_listener *listener = userdata;
+    (void)alert;
+    return SSL_set_SSL_CTX(ssl, listener->current) ? SSL_CLIENT_HELLO_SUCCESS
+                                                   : SSL_CLIENT_HELLO_ERROR;
+}
+
+void
+udpai_http_tls_adopt(SSL_CTX *context, udpai_http_listener *listener)
+{
+    int mode = SSL_VERIFY_NONE;
+    if (listener->asks)
+        mode = SSL_VERIFY_PEER | (listener->is_optional ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT);
+    SSL_CTX_set_verify(context, mode, NULL);
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_client_hello_cb(context, on_hello, listener);
+    /* libwebsockets' own would look for a vhost of that name, by a context that is not its own. */
+    SSL_CTX_set_tlsext_servername_callback(context, NULL);
+}
+
+udpa_err
+udpai_http_tls_identity(SSL *ssl, udpai_identity **ret_identity, udpa_error **ret_error)
+{
+    UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
+    X509 *certificate = SSL_get0_peer_certificate(ssl);
+    if (!certificate)
+        return UDPA_OK;
+    BIO *bio = BIO_new(BIO_s_mem());
+    if (!bio || PEM_write_bio_X509(bio, certificate) != 1) {
+        BIO_free(bio);
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    char *text = NULL;
+    long len = BIO_get_mem_data(bio, &text);
+    const udpai_pem pem = {"the client's certificate", {text, (size_t)len}};
+    udpa_err err = udpai_chain_new(&chain, pem, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_chain_identity(chain, ret_identity, ret_error);
+    BIO_free(bio);
+    return err;
+}
