@@ -144,6 +144,10 @@ who_holds_it_waits(void **state)
     BEGIN(&self, .type = "C", .version = self.version);
     BEGIN(&named, .type = "C", .names = {"com.acme/a"}, .version = named.version);
     expect_held(&self);
+    udpai_hub_order(hub.hub, udpai_order_new(UDPAI_ORDER_STATUS));
+    udpai_report *status = session_take(&hub, UDPAI_REPORT_STATUS);
+    assert_int_equal(status->statuses.n, 2);
+    udpai_report_free(status);
     session_change(&hub, "+C:com.acme/b=2");
     expect(&self, "com.acme/a=1 com.acme/b=2");
     expect_held(&named);
