@@ -83,22 +83,32 @@ check_client_tls(struct check *check, const char *path, const Udpa__Config__V1__
 
 /* ---- sections ---- */
 
+/* A list of sockets, and the field that it is. */
+struct sockets {
+    const char *field;
+    Udpa__Config__V1__Socket *const *items;
+    size_t n;
+};
+
 /* Port 0 is another one each time. */
 static void
-check_is_alone(struct check *check, size_t index, const char *path)
+check_is_alone(struct check *check, const struct sockets *sockets, size_t index, const char *path)
 {
-    const char *address = check->message->sockets[index]->address;
+    const char *address = sockets->items[index]->address;
     const char *colon = strrchr(address, ':');
     for (size_t i = 0; i < index; i++)
-        if (strcmp(colon, ":0") != 0 && strcmp(check->message->sockets[i]->address, address) == 0)
-            udpai_findings_mistake(check->findings, path, "'%s' is the address of sockets[%zu] too",
-                                   address, i);
+        if (strcmp(colon, ":0") != 0 && strcmp(sockets->items[i]->address, address) == 0)
+            udpai_findings_mistake(check->findings, path, "'%s' is the address of %s[%zu] too",
+                                   address, sockets->field, i);
 }
 
 static void
-check_address(struct check *check, size_t index, const char *socket_path)
+check_address(struct check *check,
+              const struct sockets *sockets,
+              size_t index,
+              const char *socket_path)
 {
-    const Udpa__Config__V1__Socket *socket = check->message->sockets[index];
+    const Udpa__Config__V1__Socket *socket = sockets->items[index];
     char path[PATH_MAX_LEN];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_path_field(path, socket_path, "address");
@@ -109,7 +119,7 @@ check_address(struct check *check, size_t index, const char *socket_path)
         udpai_findings_mistake(check->findings, path, "%s", udpa_error_message(error));
         return;
     }
-    check_is_alone(check, index, path);
+    check_is_alone(check, sockets, index, path);
     if (!socket->insecure && !udpai_exposure_is_loopback(socket->address))
         udpai_findings_mistake(check->findings, path,
                                "'%s' is beyond loopback, where every peer may publish and "
@@ -119,19 +129,48 @@ check_address(struct check *check, size_t index, const char *socket_path)
 }
 
 static void
-check_sockets(struct check *check)
+check_sockets(struct check *check, const struct sockets *sockets)
 {
-    for (size_t i = 0; i < check->message->n_sockets; i++) {
-        const Udpa__Config__V1__ServerTls *tls = check->message->sockets[i]->tls;
+    for (size_t i = 0; i < sockets->n; i++) {
+        const Udpa__Config__V1__ServerTls *tls = sockets->items[i]->tls;
         char path[PATH_MAX_LEN];
-        udpai_path_item(path, "sockets", i);
-        check_address(check, i, path);
+        udpai_path_item(path, sockets->field, i);
+        check_address(check, sockets, i, path);
         if (!tls)
             continue;
         udpai_path_field(path, path, "tls");
         require(check, path, "certificate_file", tls->certificate_file);
         require(check, path, "private_key_file", tls->private_key_file);
     }
+}
+
+#define HOLD_S_MAX 3600
+
+static void
+check_http(struct check *check)
+{
+    const Udpa__Config__V1__Http *http = check->message->http;
+    if (!http)
+        return;
+    check_sockets(check, &(struct sockets){"http.sockets", http->sockets, http->n_sockets});
+    for (size_t i = 0; i < http->n_sockets; i++)
+        for (size_t k = 0; k < check->message->n_sockets; k++)
+            if (*http->sockets[i]->address && !strstr(http->sockets[i]->address, ":0") &&
+                strcmp(http->sockets[i]->address, check->message->sockets[k]->address) == 0)
+                udpai_findings_mistake(
+                    check->findings, "http.sockets",
+                    "'%s' is the address of sockets[%zu] too: REST and gRPC have "
+                    "a port each",
+                    http->sockets[i]->address, k);
+    if (http->hold &&
+        (http->hold->seconds < 0 || http->hold->nanos < 0 || http->hold->seconds > HOLD_S_MAX))
+        udpai_findings_mistake(check->findings, "http.hold", "must lie between 0 s and %d s",
+                               HOLD_S_MAX);
+    if (http->max_body_bytes && http->max_body_bytes < MESSAGE_BYTES_MIN)
+        udpai_findings_mistake(check->findings, "http.max_body_bytes",
+                               "%" PRIu32 " is too small: hardly a request could come in; it must "
+                               "be at least %d",
+                               http->max_body_bytes, MESSAGE_BYTES_MIN);
 }
 
 static void
@@ -533,7 +572,8 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
 {
     struct check check = {.message = message, .findings = findings};
     const Udpa__Config__V1__Limits *limits = message->limits;
-    check_sockets(&check);
+    check_sockets(&check, &(struct sockets){"sockets", message->sockets, message->n_sockets});
+    check_http(&check);
     check_static(&check);
     check_providers(&check);
     check_dials(&check);

@@ -132,12 +132,15 @@ check_client_tls(udpai_findings *findings, const char *path, const Udpa__Config_
 }
 
 static void
-check_sockets(udpai_findings *findings, const Udpa__Config__V1__Bootstrap *message)
+check_sockets(udpai_findings *findings,
+              const char *field,
+              Udpa__Config__V1__Socket *const *sockets,
+              size_t n)
 {
-    for (size_t i = 0; i < message->n_sockets; i++) {
-        const Udpa__Config__V1__ServerTls *tls = message->sockets[i]->tls;
+    for (size_t i = 0; i < n; i++) {
+        const Udpa__Config__V1__ServerTls *tls = sockets[i]->tls;
         char path[PATH_LEN];
-        udpai_path_item(path, "sockets", i);
+        udpai_path_item(path, field, i);
         if (tls)
             check_tls(findings, &(struct tls){
                                     .path = udpai_path_field(path, path, "tls"),
@@ -274,7 +277,9 @@ udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
     if (options->resources)
         check_directory(&(struct named){findings, NULL, "--resources"}, options->resources);
     if (!options->listen)
-        check_sockets(findings, message);
+        check_sockets(findings, "sockets", message->sockets, message->n_sockets);
+    if (!options->http && message->http)
+        check_sockets(findings, "http.sockets", message->http->sockets, message->http->n_sockets);
     check_static(findings, message->static_resources);
     check_providers(findings, message);
     for (size_t i = 0; i < message->n_dial; i++)

@@ -14,6 +14,7 @@ const char *argp_program_version = "udpad " VERSION;
 enum {
     CHECK = 256,
     LISTEN,
+    HTTP,
     RESOURCES,
     STATE,
     DESCRIPTORS,
@@ -28,6 +29,7 @@ static const struct argp_option options[] = {
      "Check the bootstrap file and the files that it names, tell every mistake, and exit", 0},
     {"listen", LISTEN, "ADDR:PORT", 0,
      "Serve UDPA and xDS v3 there (default 127.0.0.1:18000; port 0: any)", 0},
+    {"http", HTTP, "ADDR:PORT", 0, "Serve xDS and UDPA by REST there (default: nowhere)", 0},
     {"resources", RESOURCES, "DIR", 0, "Serve the resource files of this directory", 0},
     {"state", STATE, "DIR", 0, "Keep what is received there (default ./udpa-data)", 0},
     {"descriptors", DESCRIPTORS, "FILE", 0,
@@ -65,6 +67,9 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case LISTEN:
         given->listen = argument;
+        return 0;
+    case HTTP:
+        given->http = argument;
         return 0;
     case RESOURCES:
         given->resources = argument;

@@ -10,6 +10,7 @@ typedef struct udpai_options {
     const char *program;     /* as it was called */
     const char *config_file; /* NULL: no bootstrap file */
     const char *listen;
+    const char *http;
     const char *resources;
     const char *state;
     const char *descriptors;

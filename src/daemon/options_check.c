@@ -14,34 +14,37 @@ tell(udpai_findings *findings, const char *option, udpa_error *error)
 }
 
 static size_t
-n_with_tls(const Udpa__Config__V1__Bootstrap *message)
+n_with_tls(Udpa__Config__V1__Socket *const *sockets, size_t n)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < message->n_sockets; i++)
-        n += message->sockets[i]->tls != NULL;
-    return n;
+    size_t n_found = 0;
+    for (size_t i = 0; i < n; i++)
+        n_found += sockets[i]->tls != NULL;
+    return n_found;
 }
 
+/* An option that takes the place of sockets of the bootstrap file. */
+struct listening {
+    const char *option, *address, *field;
+    size_t n_with_tls; /* sockets whose place it takes */
+};
+
 static void
-check_listen(const udpai_options *options,
-             const Udpa__Config__V1__Bootstrap *message,
-             udpai_findings *findings)
+check_listen(const struct listening *given, udpai_findings *findings)
 {
-    const char *address = options->listen;
     udpa_error *error = NULL;
-    if (udpai_listen_address_check(address, &error) != UDPA_OK)
-        tell(findings, "--listen", error);
-    else if (!udpai_exposure_is_loopback(address))
+    if (udpai_listen_address_check(given->address, &error) != UDPA_OK)
+        tell(findings, given->option, error);
+    else if (!udpai_exposure_is_loopback(given->address))
         udpai_findings_option(findings,
-                              "--listen %s is beyond loopback, and --listen is always without TLS, "
-                              "so that anybody could come: listen on 127.0.0.1, or write the "
-                              "address into 'sockets' of a bootstrap file, with certificates",
-                              address);
-    else if (n_with_tls(message))
-        udpai_findings_warn(findings, "sockets",
-                            "--listen %s takes the place of these, and is without TLS: every local "
+                              "%s %s is beyond loopback, and %s is always without TLS, so that "
+                              "anybody could come: listen on 127.0.0.1, or write the address into "
+                              "'%s' of a bootstrap file, with certificates",
+                              given->option, given->address, given->option, given->field);
+    else if (given->n_with_tls)
+        udpai_findings_warn(findings, given->field,
+                            "%s %s takes the place of these, and is without TLS: every local "
                             "client may come",
-                            address);
+                            given->option, given->address);
 }
 
 void
@@ -51,8 +54,15 @@ udpai_options_check(const udpai_options *options,
 {
     udpa_error *error = NULL;
     udpa_log_level level;
+    const Udpa__Config__V1__Http *http = message->http;
     if (options->listen)
-        check_listen(options, message, findings);
+        check_listen(&(struct listening){"--listen", options->listen, "sockets",
+                                         n_with_tls(message->sockets, message->n_sockets)},
+                     findings);
+    if (options->http)
+        check_listen(&(struct listening){"--http", options->http, "http.sockets",
+                                         http ? n_with_tls(http->sockets, http->n_sockets) : 0},
+                     findings);
     if (options->name_space && udpai_namespace_check(options->name_space, &error) != UDPA_OK)
         tell(findings, "--namespace", UDPAI_TAKE(error));
     if (options->node_id && udpai_node_id_check(options->node_id, &error) != UDPA_OK)

@@ -411,6 +411,8 @@ udpai_plan_make(udpai_plan *plan,
     if (err == UDPA_OK)
         err = plan_sockets(plan, options);
     if (err == UDPA_OK)
+        err = udpai_plan_rest(plan, options);
+    if (err == UDPA_OK)
         err = plan_sources(plan, options, ret_error);
     udpai_node_config *node = &plan->settings.node;
     node->sources = plan->sources.items;
@@ -435,6 +437,7 @@ udpai_plan_done(udpai_plan *plan)
         udpai_free(plan->owned.items[i]);
     udpai_node_info_unref(plan->settings.info);
     udpai_vector_done(&plan->sockets);
+    udpai_vector_done(&plan->http_sockets);
     udpai_vector_done(&plan->directories);
     udpai_vector_done(&plan->writers);
     udpai_vector_done(&plan->sources);

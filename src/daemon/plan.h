@@ -10,6 +10,8 @@
 #include "daemon/bootstrap.h"
 #include "daemon/options.h"
 #include "endpoint/endpoint.h"
+#include "session/udpa_poll.h"
+#include "transport/http/http.h"
 #include "xds/shim.h"
 
 /* Where what is received is kept if nothing is said. */
@@ -45,6 +47,10 @@ typedef struct udpai_plan {
     const char *name_space;  /* of names without one, where nothing else is said */
     udpai_str xds_namespace; /* of plain names, where an audience does not say another */
     UDPAI_VECTOR(udpai_plan_socket) sockets;
+    UDPAI_VECTOR(udpai_plan_socket) http_sockets;
+    udpai_http_limits http_limits;
+    udpai_http_route http_routes[UDPAI_XDS_POLLS + 1];
+    udpai_udpa_polls udpa_polls;
     UDPAI_VECTOR(udpai_plan_directory) directories;
     UDPAI_VECTOR(udpai_plan_writer) writers;
     UDPAI_VECTOR(udpai_source_config) sources;

@@ -35,4 +35,7 @@ udpa_err udpai_plan_writers(udpai_plan *plan, udpa_error **ret_error);
 /* plan_xds.c: when the node and plan->xds_namespace are known. */
 udpa_err udpai_plan_xds(udpai_plan *plan);
 
+/* plan_rest.c: when xDS is planned. */
+udpa_err udpai_plan_rest(udpai_plan *plan, const udpai_options *options);
+
 #endif

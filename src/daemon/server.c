@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "daemon/directories.h"
+#include "daemon/rest.h"
 #include "daemon/storage.h"
 #include "daemon/welcome.h"
 #include "daemon/writers.h"
@@ -21,13 +22,24 @@ typedef struct server {
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
+    udpai_rest *rest;                     /* NULL: none */
     UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
     UDPAI_VECTOR(int) ports;              /* of each socket */
+    UDPAI_VECTOR(int) http_ports;
     uv_signal_t signals[3];
     bool is_stopping;
 } server;
 
 /* ---- ending ---- */
+
+/* Whoever asks by REST is served by the stream thread, so the endpoint ends last. */
+static void
+on_rest_closed(void *userdata)
+{
+    server *self = userdata;
+    if (self->endpoint)
+        udpa_endpoint_close(self->endpoint, NULL, NULL);
+}
 
 static void
 stop(server *self)
@@ -39,8 +51,7 @@ stop(server *self)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
     udpai_directories_close(self->directories);
     udpai_writers_close(self->writers);
-    if (self->endpoint)
-        udpa_endpoint_close(self->endpoint, NULL, NULL);
+    udpai_rest_close(UDPAI_TAKE(self->rest), on_rest_closed, self);
 }
 
 static void
@@ -55,6 +66,7 @@ server_done(server *self)
     udpai_vector_done(&self->ports);
     udpai_problems_done(&self->problems);
     udpai_validator_unref(self->validator);
+    udpai_vector_done(&self->http_ports);
 }
 
 /* ---- validation ---- */
@@ -140,6 +152,7 @@ reload(server *self)
         n++;
         n_read += read_again(&self->plan->sockets.items[i], self->tls.items[i]);
     }
+    udpai_rest_reload(self->rest, &n, &n_read);
     if (n == 0)
         udpai_log(UDPA_LOG_INFO, "daemon",
                   "SIGHUP: no socket has certificates, so nothing was reloaded; %s", rest);
@@ -241,6 +254,12 @@ begin(server *self, udpa_error **ret_error)
     for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
         err = listen_on(self, &plan->sockets.items[i], ret_error);
     if (err == UDPA_OK)
+        err = udpai_rest_open(&self->rest, &self->loop, udpai_endpoint_streams(self->endpoint),
+                              self->schema, plan, ret_error);
+    for (size_t i = 0; i < plan->http_sockets.n && err == UDPA_OK; i++)
+        if (!udpai_vector_push(&self->http_ports, udpai_rest_port(self->rest, i)))
+            err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err == UDPA_OK)
         udpai_endpoint_start(self->endpoint);
     return err;
 }
@@ -259,7 +278,8 @@ udpai_server_run(const udpai_plan *plan,
     watch_signals(&self);
     udpa_err err = begin(&self, ret_error);
     if (err == UDPA_OK) {
-        udpai_welcome_print(plan, schema, options, self.ports.items);
+        udpai_welcome_print(plan, schema, options,
+                            &(udpai_ports){self.ports.items, self.http_ports.items});
         uv_run(&self.loop, UV_RUN_DEFAULT);
     }
     server_done(&self);

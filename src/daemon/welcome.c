@@ -30,14 +30,20 @@ who_may_come(const udpai_plan_socket *socket)
 }
 
 static void
-print_sockets(const udpai_plan *plan, const int *ports)
+print_socket(const udpai_plan_socket *socket, int port, const char *what)
 {
-    for (size_t i = 0; i < plan->sockets.n; i++) {
-        char address[300];
-        udpai_welcome_address(address, sizeof(address), plan->sockets.items[i].address, ports[i]);
-        printf("  listening on %s (UDPA and xDS v3 over gRPC; %s)\n", address,
-               who_may_come(&plan->sockets.items[i]));
-    }
+    char address[300];
+    udpai_welcome_address(address, sizeof(address), socket->address, port);
+    printf("  listening on %s (%s; %s)\n", address, what, who_may_come(socket));
+}
+
+static void
+print_sockets(const udpai_plan *plan, const udpai_ports *ports)
+{
+    for (size_t i = 0; i < plan->sockets.n; i++)
+        print_socket(&plan->sockets.items[i], ports->grpc[i], "UDPA and xDS v3 over gRPC");
+    for (size_t i = 0; i < plan->http_sockets.n; i++)
+        print_socket(&plan->http_sockets.items[i], ports->http[i], "UDPA and xDS v3 over REST");
 }
 
 static void
@@ -102,13 +108,13 @@ void
 udpai_welcome_print(const udpai_plan *plan,
                     const udpai_schema *schema,
                     const udpai_options *options,
-                    const int *ports)
+                    const udpai_ports *ports)
 {
     printf("udpad %s, node '%.*s'\n", plan->settings.version, (int)plan->settings.node.id.len,
            plan->settings.node.id.data);
     print_sockets(plan, ports);
     print_data(plan);
     if (!plan->sockets.items[0].tls)
-        print_next(plan, schema, options, ports[0]);
+        print_next(plan, schema, options, ports->grpc[0]);
     fflush(stdout);
 }

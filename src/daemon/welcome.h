@@ -9,10 +9,15 @@
 /* The address with the port that it really has: "127.0.0.1:18000"; cut at the room's size. */
 void udpai_welcome_address(char *room, size_t size, const char *address, int port);
 
-/* @p ports: of each socket of the plan. To standard output. */
+/* Those that the plan's sockets really have. */
+typedef struct udpai_ports {
+    const int *grpc, *http;
+} udpai_ports;
+
+/* To standard output. */
 void udpai_welcome_print(const udpai_plan *plan,
                          const udpai_schema *schema,
                          const udpai_options *options,
-                         const int *ports);
+                         const udpai_ports *ports);
 
 #endif

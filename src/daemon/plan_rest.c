@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* REST, from the bootstrap file and the command line. */
+#include "daemon/plan_internal.h"
+#include "session/udpa_poll.h"
+#include "xds/xds.h"
+
+#define DISCOVERY "envoy.service.discovery.v3."
+
+static void
+plan_routes(udpai_plan *plan)
+{
+    for (size_t i = 0; i < UDPAI_XDS_POLLS; i++) {
+        udpai_xds_method *method = &plan->xds.polls[i];
+        plan->http_routes[i] = (udpai_http_route){
+            .path = method->path,
+            .method = {method->path, udpai_xds_session_new, method},
+            .request_type = DISCOVERY "DiscoveryRequest",
+            .response_type = DISCOVERY "DiscoveryResponse",
+        };
+    }
+    plan->http_routes[UDPAI_XDS_POLLS] = (udpai_http_route){
+        .path = UDPAI_UDPA_POLL_PATH,
+        .method = {UDPAI_UDPA_POLL_PATH, udpai_udpa_poll_new, &plan->udpa_polls},
+        .request_type = "udpa.service.discovery.v1.FetchRequest",
+        .response_type = "udpa.service.discovery.v1.FetchResponse",
+    };
+}
+
+/* Those of the store, and the one that always is one. */
+static udpa_err
+plan_secrets(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Store *store = plan->bootstrap.message->store;
+    plan->udpa_polls.n_secret_types = store ? store->n_secret_types : 0;
+    return store ? udpai_plan_types(plan, store->secret_types, store->n_secret_types,
+                                    &plan->udpa_polls.secret_types)
+                 : UDPA_OK;
+}
+
+static udpa_err
+plan_sockets(udpai_plan *plan, const udpai_options *options)
+{
+    const Udpa__Config__V1__Http *http = plan->bootstrap.message->http;
+    if (options->http) {
+        const udpai_plan_socket socket = {.address = options->http};
+        return udpai_vector_push(&plan->http_sockets, socket) ? UDPA_OK : UDPA_ERR_NOMEM;
+    }
+    for (size_t i = 0; http && i < http->n_sockets; i++) {
+        const Udpa__Config__V1__Socket *from = http->sockets[i];
+        const udpai_plan_socket socket = {from->address, from->tls, from->insecure};
+        if (!udpai_vector_push(&plan->http_sockets, socket))
+            return UDPA_ERR_NOMEM;
+    }
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_plan_rest(udpai_plan *plan, const udpai_options *options)
+{
+    const Udpa__Config__V1__Http *http = plan->bootstrap.message->http;
+    if (http) {
+        plan->http_limits.max_connections = http->max_connections;
+        plan->http_limits.max_body_bytes = http->max_body_bytes;
+    }
+    if (http && http->hold) {
+        uint64_t ms = (uint64_t)http->hold->seconds * 1000 + (uint64_t)http->hold->nanos / 1000000;
+        plan->http_limits.hold_ms = ms ? ms : 1; /* 0 is the default */
+    }
+    plan_routes(plan);
+    udpa_err err = plan_secrets(plan);
+    return err == UDPA_OK ? plan_sockets(plan, options) : err;
+}

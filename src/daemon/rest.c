@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/rest.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "loop/clock.h"
+
+struct udpai_rest {
+    const udpai_plan *plan;
+    udpai_http *http;
+    uv_async_t ended;
+    void (*closed)(void *userdata);
+    void *userdata;
+};
+
+/* ---- certificates ---- */
+
+static udpa_err
+read_tls(const Udpa__Config__V1__ServerTls *from,
+         udpai_tls_files *ret_files,
+         udpa_error **ret_error)
+{
+    const udpai_tls_paths paths = {from->certificate_file, from->private_key_file,
+                                   from->client_ca_file};
+    return udpai_tls_files_read(ret_files, &paths, udpai_wall_us() / 1000000, ret_error);
+}
+
+static bool
+read_again(udpai_rest *self, size_t index)
+{
+    const udpai_plan_socket *socket = &self->plan->http_sockets.items[index];
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_tls_files files = {0};
+    udpa_err err = read_tls(socket->tls, &files, &error);
+    if (err == UDPA_OK)
+        err = udpai_http_replace_tls(self->http, index, &files, &error);
+    udpai_tls_files_done(&files);
+    if (err == UDPA_OK)
+        udpai_log(UDPA_LOG_INFO, "daemon", "%s: certificates were read again", socket->address);
+    else
+        udpai_log(UDPA_LOG_ERROR, "daemon", "%s: the certificates stay as they were: %s",
+                  socket->address, udpa_error_message(error));
+    return err == UDPA_OK;
+}
+
+void
+udpai_rest_reload(udpai_rest *self, size_t *n, size_t *n_read)
+{
+    for (size_t i = 0; self && i < self->plan->http_sockets.n; i++) {
+        if (!self->plan->http_sockets.items[i].tls)
+            continue;
+        ++*n;
+        *n_read += read_again(self, i);
+    }
+}
+
+/* ---- the end ---- */
+
+/* On the HTTP thread. */
+static void
+on_stopped(void *userdata)
+{
+    uv_async_send(&((udpai_rest *)userdata)->ended);
+}
+
+static void
+on_closed(uv_handle_t *handle)
+{
+    udpai_rest *self = handle->data;
+    void (*closed)(void *userdata) = self->closed;
+    void *userdata = self->userdata;
+    udpai_free(self);
+    if (closed)
+        closed(userdata);
+}
+
+static void
+on_ended(uv_async_t *handle)
+{
+    udpai_rest *self = handle->data;
+    self->http = udpai_http_free(self->http);
+    uv_close((uv_handle_t *)handle, on_closed);
+}
+
+void
+udpai_rest_close(udpai_rest *self, void (*closed)(void *userdata), void *userdata)
+{
+    if (!self) {
+        closed(userdata);
+        return;
+    }
+    self->closed = closed;
+    self->userdata = userdata;
+    udpai_http_stop(self->http);
+}
+
+/* ---- the begin ---- */
+
+typedef UDPAI_VECTOR(udpai_http_socket) socket_list;
+
+/* The files are read into @p files, one for each socket. */
+static udpa_err
+list_sockets(const udpai_plan *plan,
+             udpai_tls_files *files,
+             socket_list *sockets,
+             udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < plan->http_sockets.n && err == UDPA_OK; i++) {
+        const udpai_plan_socket *from = &plan->http_sockets.items[i];
+        if (from->tls)
+            err = read_tls(from->tls, &files[i], ret_error);
+        const udpai_http_socket socket = {
+            .address = from->address,
+            .tls = from->tls ? &files[i] : NULL,
+            .client_certificate_optional = from->tls && from->tls->client_certificate_optional,
+        };
+        if (err == UDPA_OK && !udpai_vector_push(sockets, socket))
+            err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    return err;
+}
+
+static udpa_err
+start(udpai_rest *self,
+      udpai_stream_thread *streams,
+      udpai_schema *schema,
+      udpai_tls_files *files,
+      udpa_error **ret_error)
+{
+    const udpai_plan *plan = self->plan;
+    socket_list sockets = {0};
+    udpa_err err = list_sockets(plan, files, &sockets, ret_error);
+    const udpai_http_options options = {
+        .sockets = sockets.items,
+        .n_sockets = sockets.n,
+        .routes = plan->http_routes,
+        .n_routes = UDPAI_ARRAY_LEN(plan->http_routes),
+        .schema = schema,
+        .streams = streams,
+        .limits = plan->http_limits,
+        .stopped = on_stopped,
+        .userdata = self,
+    };
+    if (err == UDPA_OK)
+        err = udpai_http_new(&self->http, &options, ret_error);
+    udpai_vector_done(&sockets);
+    return err;
+}
+
+udpa_err
+udpai_rest_open(udpai_rest **ret_rest,
+                uv_loop_t *loop,
+                udpai_stream_thread *streams,
+                udpai_schema *schema,
+                const udpai_plan *plan,
+                udpa_error **ret_error)
+{
+    size_t n = plan->http_sockets.n;
+    if (n == 0)
+        return UDPA_OK;
+    udpai_rest *self = udpai_alloc(sizeof(*self));
+    udpai_tls_files *files = udpai_alloc_array(n, sizeof(*files));
+    udpa_err err = self && files ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err == UDPA_OK) {
+        self->plan = plan;
+        uv_async_init(loop, &self->ended, on_ended);
+        self->ended.data = self;
+        err = start(self, streams, schema, files, ret_error);
+    }
+    for (size_t i = 0; files && i < n; i++)
+        udpai_tls_files_done(&files[i]);
+    udpai_free(files);
+    if (err == UDPA_OK)
+        *ret_rest = self;
+    else if (self && self->plan)
+        uv_close((uv_handle_t *)&self->ended, on_closed);
+    else
+        udpai_free(self);
+    return err;
+}
+
+int
+udpai_rest_port(const udpai_rest *self, size_t index)
+{
+    return udpai_http_port(self->http, index);
+}

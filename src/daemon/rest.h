@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sockets of REST: their certificates, and their end, which comes before the stream thread's.
+ * All of it belongs to the loop's thread. */
+#ifndef UDPAI_DAEMON_REST_H
+#define UDPAI_DAEMON_REST_H
+
+#include <uv.h>
+
+#include "daemon/plan.h"
+
+typedef struct udpai_rest udpai_rest;
+
+/* Listens where the plan says; *ret_rest stays NULL if that is nowhere. */
+udpa_err udpai_rest_open(udpai_rest **ret_rest,
+                         uv_loop_t *loop,
+                         udpai_stream_thread *streams,
+                         udpai_schema *schema,
+                         const udpai_plan *plan,
+                         udpa_error **ret_error);
+/* Of the plan's socket with this index. */
+int udpai_rest_port(const udpai_rest *rest, size_t index);
+/* Reads certificates again; counts sockets that have some, and those whose were taken into use. */
+void udpai_rest_reload(udpai_rest *rest, size_t *n, size_t *n_read);
+/* Answers what is held, then calls @p closed, and is freed; of NULL at once. */
+void udpai_rest_close(udpai_rest *rest, void (*closed)(void *userdata), void *userdata);
+
+#endif

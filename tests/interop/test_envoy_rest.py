@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Envoy is configured by REST alone, all eight types, and its requests are held until a change.
+
+What is served, and how it is seen in HTTP answers, is as in test_envoy_types.py.
+"""
+import json
+import sys
+import time
+
+import interop
+import envoy_peer
+import test_envoy_types as types
+from udpa_peer import Peer
+
+REQUEST_TIMEOUT_S = 5
+ATTEMPTS = 'cluster_manager.cds.update_attempt'
+# Envoy says when it gives up; the node answers that nothing has changed a fifth of it before.
+HELD_S = 2
+BAD_HTTP = 'cluster.udpad.upstream_rq_(4xx|5xx|timeout)|cluster.udpad.upstream_cx_connect_fail'
+
+
+class Setting(types.Setting):
+    """As that of a SotW variant, with another way to ask."""
+
+    def __init__(self, test):
+        test.variant = 'sotw_per_type'
+        super().__init__(test)
+        self.own_stream = self.source = {
+            'resource_api_version': 'V3',
+            'api_config_source': {
+                'api_type': 'REST', 'transport_api_version': 'V3', 'cluster_names': ['udpad'],
+                'refresh_delay': '0.02s', 'request_timeout': f'{REQUEST_TIMEOUT_S}s'}}
+
+    def bootstrap(self, port):
+        config = super().bootstrap(port)
+        for cluster in config['static_resources']['clusters']: # Envoy's REST is HTTP/1.1
+            del cluster['typed_extension_protocol_options']
+        return config
+
+
+# How soon is measured on streams; here only that it is not after a hold.
+types.BOUND_S = REQUEST_TIMEOUT_S - 1
+
+
+def rest_port(node):
+    line = next(line for line in node.text().splitlines() if 'over REST' in line)
+    return int(line.split('listening on ')[1].split()[0].rsplit(':', 1)[1])
+
+
+def check_held(bench):
+    """A client that polls each 20 ms would ask a hundred times."""
+    before = bench.envoy.stat(ATTEMPTS)
+    begin = time.monotonic()
+    interop.wait_for('time to pass', lambda: time.monotonic() - begin > HELD_S)
+    asked = bench.envoy.stat(ATTEMPTS) - before
+    interop.check(f'while nothing changes its request is held: {asked} in {HELD_S} s', asked <= 1)
+
+
+def check_given_up(bench):
+    """The hold ends before Envoy's own limit, which would count as a failure."""
+    before = bench.envoy.stat(ATTEMPTS)
+    begin = time.monotonic()
+    interop.wait_for('the end of a hold', lambda: bench.envoy.stat(ATTEMPTS) > before)
+    held = time.monotonic() - begin
+    interop.check(f'a hold ends before Envoy gives up: {held:.1f} s', held < REQUEST_TIMEOUT_S)
+    wrong = {name: value for name, value in bench.envoy.stats(BAD_HTTP).items() if value}
+    interop.check(f'no request has failed: {wrong}', not wrong)
+
+
+def body(test):
+    binary = interop.envoy_or_skip()
+    setting = Setting(test)
+    bootstrap = test.work / 'node.yaml'
+    bootstrap.write_text(json.dumps({'http': {'sockets': [{'address': '127.0.0.1:0'}]}}))
+    node = interop.Node(test, 'node', bootstrap=bootstrap)
+    port = rest_port(node)
+    with Peer(test.build, node.address) as peer:
+        peer.publish(setting.initial())
+        begin = time.monotonic()
+        envoy = envoy_peer.Envoy(test, binary, port, config=setting.bootstrap(port))
+        bench = types.Bench(test, setting, peer, envoy)
+        types.check_applied(bench, begin)
+        check_held(bench)
+        types.change_each(bench)
+        types.remove_some(bench)
+        check_given_up(bench)
+        types.check_counters(bench, None)
+
+
+if __name__ == '__main__':
+    sys.exit(interop.run(__doc__, body))

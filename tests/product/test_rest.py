@@ -1,0 +1,429 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""REST as clients meet it: what is answered, what is held, what is refused and with which words."""
+import argparse
+import concurrent.futures
+import http.client
+import json
+import pathlib
+import re
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import time
+
+from product import PATIENCE_S, check, main, wait_for
+
+RESOURCES = '/v1/udpa:resources'
+CLUSTERS = '/v3/discovery:clusters'
+XDS = [f'/v3/discovery:{name}' for name in (
+    'listeners', 'routes', 'scoped-routes', 'clusters', 'endpoints', 'secrets', 'runtime',
+    'extension_configs')]
+STRING = 'type.googleapis.com/google.protobuf.StringValue'
+CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster'
+WRAPPER = 'type.googleapis.com/envoy.service.discovery.v3.Resource'
+SECRET = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'
+JSON = {'content-type': 'application/json'}
+NODE = {'node': {'id': 'test', 'cluster': 'tests'}}
+
+
+# ---- what is served ----
+
+def put_greeting(test, text, name='hello'):
+    folder = test.work / 'resources'
+    folder.mkdir(exist_ok=True)
+    new = test.work / 'new.yaml'
+    new.write_text(f'name: {name}\nresource:\n  "@type": {STRING}\n  value: {json.dumps(text)}\n')
+    new.rename(folder / f'{name}.yaml')
+    return folder
+
+
+def field(number, data):
+    size = bytes([len(data)] if len(data) < 128 else [len(data) % 128 | 128, len(data) // 128])
+    return bytes([number << 3 | 2]) + size + data
+
+
+def put_cluster(test):
+    """In binary and wrapped, since its type is unknown here."""
+    cluster = field(1, CLUSTER.encode()) + field(2, field(1, b'backend'))
+    wrapped = field(1, WRAPPER.encode()) + field(2, field(3, b'backend') + field(2, cluster))
+    (put_greeting(test, 'first') / 'cluster.pb').write_bytes(field(2, wrapped))
+
+
+class Rest:
+    """A node with REST."""
+
+    def __init__(self, test, name, *more):
+        self.test = test
+        few = test.work / 'few.descriptors' # one file, in which there is nothing
+        few.write_bytes(field(1, field(1, b'x.proto')))
+        self.process, self.grpc = test.start_node(name, '--descriptors', few, *more)
+        self.ports = [int(port) for port in
+                      re.findall(r'listening on 127\.0\.0\.1:(\d+) \([^)]*REST', self.text())]
+
+    def text(self):
+        wait_for('the whole welcome', lambda: 'names without' in self.process.text())
+        return self.process.text()
+
+    def post(self, path, body, headers=None, timeout=PATIENCE_S):
+        """(status, parsed JSON or None, headers)"""
+        connection = http.client.HTTPConnection('127.0.0.1', self.ports[0], timeout=timeout)
+        text = body if isinstance(body, (bytes, str)) else json.dumps(body)
+        connection.request('POST', path, text, {**JSON, **(headers or {})})
+        return read_answer(connection)
+
+    def ask(self, method, path):
+        connection = http.client.HTTPConnection('127.0.0.1', self.ports[0], timeout=PATIENCE_S)
+        connection.request(method, path)
+        return read_answer(connection)
+
+    def raw(self, data):
+        """What comes back for these bytes, until the other side closes."""
+        with socket.create_connection(('127.0.0.1', self.ports[0]), PATIENCE_S) as stream:
+            stream.sendall(data)
+            return read_all(stream)
+
+    def is_well(self):
+        return self.post(CLUSTERS, NODE)[0] in (200, 501)
+
+
+def read_answer(connection):
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    return answer.status, json.loads(text) if text else None, answer.headers
+
+
+def read_all(stream):
+    out = b''
+    try:
+        while data := stream.recv(65536):
+            out += data
+    except ConnectionError:
+        pass
+    return out
+
+
+def values(answer):
+    return {resource['name']: resource['resource']['value'] for resource in
+            answer.get('resources', [])}
+
+
+# ---- answers ----
+
+def test_answers(rest):
+    for path in XDS:
+        status, answer, headers = rest.post(path, NODE)
+        if path == CLUSTERS:
+            continue
+        check(f'{path} is answered by all there is', status == 200 and
+              re.fullmatch('[0-9a-f]{32}', answer['versionInfo']) and
+              headers['content-type'] == 'application/json' and
+              'resources' not in answer, f'{status} {answer}')
+    status, answer, _ = rest.post(RESOURCES, {'type_url': STRING})
+    check('UDPA is answered', status == 200 and values(answer) == {'local/hello': 'first'} and
+          answer['resources'][0]['originInfo']['authority'] == 'node', answer)
+    status, answer, _ = rest.post(RESOURCES, {
+        'typeUrl': STRING, 'namespace': 'local', 'resourceNames': ['local/none']})
+    check('a name that there is not is not in the answer', status == 200 and not values(answer),
+          answer)
+    status, answer, _ = rest.post(RESOURCES, {'type_url': STRING, 'newer_field': {'x': [1]}})
+    check('a client may be newer than the node', status == 200, answer)
+
+
+def test_unknown_type(rest):
+    status, answer, _ = rest.post(CLUSTERS, NODE)
+    words = answer['message']
+    check('a type without descriptors is named, and how to load them is told',
+          status == 501 and 'envoy.config.cluster.v3.Cluster' in words and
+          '--descriptors FILE' in words and 'descriptor_sets' in words, f'{status} {answer}')
+    line = rest.process.wait_for_log('cannot be answered')
+    check('the log says so, too', 'envoy.config.cluster.v3.Cluster' in line, line)
+
+
+# ---- holding ----
+
+def test_hold(test, rest):
+    _, first, _ = rest.post(RESOURCES, {'type_url': STRING})
+    ask = {'type_url': STRING, 'version': first['version']}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        held = [pool.submit(rest.post, RESOURCES, ask), pool.submit(curl, rest, RESOURCES, ask)]
+        status, answer, _ = rest.post(RESOURCES, ask, {'prefer': 'respond-async, wait=1'})
+        check('when the client waits no longer, nothing has changed', status == 304 and not answer,
+              f'{status} {answer}')
+        status, _, _ = rest.post(RESOURCES, ask, {'x-envoy-expected-rq-timeout-ms': '500'})
+        check('an Envoy is answered before it gives up', status == 304, status)
+        check('the others are still held', not any(one.done() for one in held))
+        put_greeting(test, 'second')
+        answers = [one.result(PATIENCE_S) for one in held]
+    for status, answer, _ in answers:
+        check('a change ends the wait', status == 200 and
+              values(answer) == {'local/hello': 'second'}, f'{status} {answer}')
+    _, empty, _ = rest.post(XDS[0], NODE)
+    status, _, _ = rest.post(XDS[0], {**NODE, 'version_info': empty['versionInfo']},
+                             {'prefer': 'wait=1'})
+    check('xDS holds by version_info', status == 304, status)
+
+
+def curl(rest, path, body, *more):
+    """By HTTP/2: (status, JSON or None, version of HTTP)"""
+    done = subprocess.run(
+        ['curl', '-sS', '-m', str(PATIENCE_S), '-w', '\n%{http_code} %{http_version}',
+         '-H', 'content-type: application/json', '-d', json.dumps(body),
+         *(more or ['--http2-prior-knowledge', f'http://127.0.0.1:{rest.ports[0]}{path}'])],
+        capture_output=True, text=True, check=False)
+    text, _, last = done.stdout.rpartition('\n')
+    status, _, version = last.partition(' ')
+    return int(status or 0), json.loads(text) if text else done.stderr or None, version
+
+
+def test_second(rest):
+    status, answer, version = curl(rest, RESOURCES, {'type_url': STRING})
+    check('HTTP/2 without TLS', status == 200 and version == '2' and values(answer), answer)
+    status, answer, version = curl(rest, RESOURCES, {'type_url': STRING}, '--http2',
+                                   f'http://127.0.0.1:{rest.ports[0]}{RESOURCES}')
+    check('who offers to change to HTTP/2 is answered as he asks', status == 200 and
+          version == '1.1', f'{status} {version} {answer}')
+
+
+# ---- refusals ----
+
+def test_refusals(rest):
+    cases = [
+        ('an unknown path', rest.ask('POST', '/nothing'), 404, RESOURCES),
+        ('an unknown path, by any method', rest.ask('GET', '/'), 404, CLUSTERS),
+        ('version 2', rest.ask('POST', '/v2/discovery:clusters'), 404, 'transport_api_version'),
+        ('another method', rest.ask('GET', CLUSTERS), 405, 'takes POST alone'),
+        ('another type of content', rest.post(CLUSTERS, NODE, {'content-type': 'text/plain'}), 415,
+         'application/json'),
+        ('a packed body', rest.post(CLUSTERS, NODE, {'content-encoding': 'gzip'}), 415, 'gzip'),
+        ('broken JSON', rest.post(CLUSTERS, '{"node":\n {"id": 5,}}'), 400, 'body:2:'),
+        ('JSON of another shape', rest.post(CLUSTERS, '{"node": [1]}'), 400, 'body:1:10: node'),
+        ('no JSON', rest.post(CLUSTERS, ''), 400, 'body'),
+        ('deep JSON', rest.post(CLUSTERS, '[' * 100000), 400, 'nested too deep'),
+        ('another type', rest.post(CLUSTERS, {**NODE, 'type_url': STRING}), 400, 'for the type'),
+        ('no type', rest.post(RESOURCES, {}), 400, 'needs a type_url'),
+        ('secrets without TLS', rest.post(RESOURCES, {'type_url': SECRET}), 403, 'TLS alone'),
+        ('what clients report', rest.post(RESOURCES, {
+            'type_url': 'type.googleapis.com/udpa.status.v1.NodeStatus'}), 403, 'clients report'),
+    ]
+    for what, (status, answer, _), expected, words in cases:
+        check(f'{what}: {expected}', status == expected and words in answer['message'],
+              f'{status} {answer}')
+    check('the method that there is, is told', rest.ask('PUT', CLUSTERS)[2]['allow'] == 'POST')
+
+
+def head(*lines, path=CLUSTERS):
+    return ('\r\n'.join([f'POST {path} HTTP/1.1', 'host: x', 'content-type: application/json',
+                         *lines]) + '\r\n\r\n').encode()
+
+
+def test_framing(rest):
+    chunked = head('transfer-encoding: chunked')
+    body = b'{"type_url": "' + STRING.encode() + b'"}'
+    good = b'%x\r\n%s\r\n0\r\n\r\n' % (len(body), body)
+    cases = [
+        ('a body in chunks', head('transfer-encoding: chunked', path=RESOURCES) + good, 200, 'hello'),
+        ('a bad chunk', chunked + b'zz\r\n', 400, 'chunks'),
+        ('a chunk too large', chunked + b'fffffff\r\n', 413, 'larger than'),
+        ('a body too large', head('content-length: 99999999'), 413, 'max_body_bytes'),
+        ('no length', head(), 411, 'content-length'),
+        ('a length that is none', head('content-length: -1'), 400, 'must be a number'),
+        ('two lengths', head('content-length: 5', 'transfer-encoding: chunked') + good, 400,
+         'either'),
+        ('another coding', head('transfer-encoding: gzip, chunked'), 501, 'not understood'),
+    ]
+    for what, data, status, words in cases:
+        answer = rest.raw(data).decode()
+        check(f'{what}: {status}', answer.startswith(f'HTTP/1.1 {status} ') and words in answer and
+              'connection: close' in answer, answer)
+    check('too long a head is cut off', b' 200 ' not in rest.raw(head('x: ' + 'y' * 100000)))
+    held = head('content-length: 2', path=XDS[0]) + b'{}'
+    check('who does not wait for an answer is cut off', rest.raw(held * 50).count(b'HTTP/1.1 ') < 50)
+    for data in (b'\0\1\2\3\r\n\r\n', b'CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n',
+                 b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + b'\xff' * 64):
+        rest.raw(data)
+    check('it serves on', rest.is_well())
+
+
+# ---- hostile use of HTTP/2 ----
+
+def frame(kind, flags, stream, payload=b''):
+    return struct.pack('>I', len(payload))[1:] + bytes([kind, flags]) + struct.pack('>I', stream) + \
+        payload
+
+
+def literal(name, value):
+    return bytes([0, len(name)]) + name + bytes([len(value)]) + value
+
+
+def test_rapid_reset(test, rest, version):
+    """Streams that are opened and reset at once end the connection before they cost much."""
+    body = json.dumps({'type_url': STRING, 'version': version}).encode()
+    headers = b'\x83\x86' + literal(b':path', RESOURCES.encode()) + literal(b':authority', b'x') + \
+        literal(b'content-type', b'application/json') + \
+        literal(b'content-length', str(len(body)).encode())
+    n_reset = 0
+    with socket.create_connection(('127.0.0.1', rest.ports[0]), PATIENCE_S) as stream:
+        stream.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(4, 0, 0))
+        try:
+            for number in range(1, 20001, 2):
+                stream.sendall(frame(1, 4, number, headers) + frame(0, 1, number, body) +
+                               frame(3, 0, number, struct.pack('>I', 8)))
+                n_reset += 1
+        except ConnectionError:
+            pass
+        read_all(stream)
+    check('who resets streams is cut off', n_reset < 10000, n_reset)
+    wait_for('every held request to be forgotten', lambda: 'udpa-rest' not in subprocess.run(
+        [test.build / 'udpactl', '--server', rest.grpc, 'status'], capture_output=True, text=True,
+        check=False).stdout)
+    check('others are served', rest.is_well())
+
+
+def test_connections(test):
+    """At the limit, others are not let in, until one leaves."""
+    bootstrap = test.work / 'few.yaml'
+    bootstrap.write_text('http: {sockets: [{address: "127.0.0.1:0"}], max_connections: 3}\n')
+    rest = Rest(test, 'few', '-c', bootstrap)
+    streams = [socket.create_connection(('127.0.0.1', rest.ports[0])) for _ in range(3)]
+    wait_for('the fourth to be refused', lambda: rest.raw(head('content-length: 2')) == b'' and
+             not accepts(rest))
+    for stream in streams:
+        stream.close()
+    wait_for('place for another one', lambda: accepts(rest))
+    check('a limit on connections', True)
+    check('SIGINT ends it', test.interrupt(rest.process) == 0)
+
+
+def accepts(rest):
+    try:
+        return rest.is_well()
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+# ---- TLS ----
+
+def issue(test, name):
+    folder = test.work / 'certificates'
+    subprocess.run([test.arguments.ca, folder, name], check=True, stdout=subprocess.DEVNULL)
+    return folder / f'{name}.crt', folder / f'{name}.key', folder / 'ca.crt'
+
+
+def served_number(port, context):
+    """The serial number of the certificate that is shown."""
+    with socket.create_connection(('127.0.0.1', port), PATIENCE_S) as stream:
+        with context.wrap_socket(stream, server_hostname='localhost') as secure:
+            return secure.getpeercert()['serialNumber']
+
+
+def secure_post(port, context, path, body):
+    connection = http.client.HTTPSConnection('localhost', port, timeout=PATIENCE_S, context=context)
+    connection.request('POST', path, json.dumps(body), JSON)
+    return read_answer(connection)
+
+
+def test_tls(test):
+    (certificate, key, ca), (edge, edge_key, _) = issue(test, 'node'), issue(test, 'edge')
+    bootstrap = test.work / 'tls.yaml'
+    bootstrap.write_text(
+        'audiences: [{name: edges, match: {identities: [edge]}}]\n'
+        'http:\n  sockets:\n  - address: 127.0.0.1:0\n    tls:\n'
+        f'      certificate_file: {certificate}\n      private_key_file: {key}\n'
+        f'      client_ca_file: {ca}\n')
+    rest = Rest(test, 'tls', '-c', bootstrap, '--resources', put_greeting(test, 'secure'))
+    contexts = {}
+    for name in ('edge', 'node'):
+        contexts[name] = ssl.create_default_context(cafile=ca)
+        contexts[name].load_cert_chain(*issue(test, name)[:2])
+    port = rest.ports[0]
+    status, answer, _ = secure_post(port, contexts['edge'], XDS[0], NODE)
+    check('a client belongs to an audience by its certificate', status == 200, answer)
+    status, answer, _ = secure_post(port, contexts['node'], XDS[0], NODE)
+    check('another one does not', status == 403 and "certificate 'node'" in answer['message'],
+          answer)
+    status, answer, _ = secure_post(port, contexts['edge'], RESOURCES, {'type_url': SECRET})
+    check('secrets by TLS', status == 200, answer)
+    status, answer, version = curl(rest, RESOURCES, {'type_url': STRING}, '--cacert', ca, '--cert',
+                                   edge, '--key', edge_key, f'https://localhost:{port}{RESOURCES}')
+    check('HTTP/2 by TLS', status == 200 and version == '2' and values(answer), answer)
+    try:
+        secure_post(port, ssl.create_default_context(cafile=ca), XDS[0], NODE)
+        check('who has no certificate is not let in', False)
+    except (ssl.SSLError, ConnectionError):
+        check('who has no certificate is not let in', True)
+    before = served_number(port, contexts['edge'])
+    for path in (certificate, key):
+        path.unlink()
+    issue(test, 'node')
+    rest.process.process.send_signal(signal.SIGHUP)
+    rest.process.wait_for_log('reloaded: certificates')
+    wait_for('the new certificate', lambda: served_number(port, contexts['edge']) != before)
+    status, _, _ = secure_post(port, contexts['edge'], XDS[0], NODE)
+    check('a reload changes the certificate, and clients come as before', status == 200)
+    check('SIGINT ends it', test.interrupt(rest.process) == 0)
+
+
+# ---- configuration, and the end ----
+
+def test_options(test):
+    for given, words in ((('--http', '0.0.0.0:0'), 'beyond loopback'),
+                         (('--http', 'nowhere'), 'no address to listen on'),
+                         (('--http', ''), 'is given nothing')):
+        done = subprocess.run([test.build / 'udpad', '--check', *given], capture_output=True,
+                              text=True, check=False)
+        check(f'{" ".join(given)} is a mistake', done.returncode == 2 and words in done.stderr,
+              done.stderr)
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run([test.build / 'udpad', '--listen', '127.0.0.1:0', '--http',
+                               f'127.0.0.1:{port}', '--state', test.work / 'taken'],
+                              capture_output=True, text=True, check=False, timeout=60)
+    check('a port that is taken is told', done.returncode == 1 and 'in use' in done.stderr,
+          done.stderr)
+
+
+def test_end(test, rest, version):
+    """What is held is answered before the node ends."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        held = pool.submit(rest.post, RESOURCES, {'type_url': STRING, 'version': version})
+        wait_for('the request to be held', lambda: 'udpa-rest' in subprocess.run(
+            [test.build / 'udpactl', '--server', rest.grpc, 'status'], capture_output=True,
+            text=True, check=False).stdout)
+        idle = socket.create_connection(('127.0.0.1', rest.ports[0]))
+        begin = time.monotonic()
+        status = test.interrupt(rest.process)
+        answer = held.result(PATIENCE_S)
+    idle.close()
+    check('it ends in good order', status == 0, rest.process.text()[-2000:])
+    check('soon', time.monotonic() - begin < PATIENCE_S / 2)
+    check('who waits is told', answer[0] == 503 and 'shutting down' in answer[1]['message'] and
+          answer[2]['retry-after'], answer)
+
+
+def body(test):
+    test_options(test)
+    put_cluster(test)
+    rest = Rest(test, 'node', '--http', '127.0.0.1:0', '--resources', test.work / 'resources')
+    wait_for('the files', lambda: rest.post(RESOURCES, {'type_url': STRING})[0] == 200)
+    test_answers(rest)
+    test_unknown_type(rest)
+    test_hold(test, rest)
+    test_second(rest)
+    test_refusals(rest)
+    test_framing(rest)
+    version = rest.post(RESOURCES, {'type_url': STRING})[1]['version']
+    test_rapid_reset(test, rest, version)
+    test_connections(test)
+    test_tls(test)
+    test_end(test, rest, rest.post(RESOURCES, {'type_url': STRING})[1]['version'])
+
+
+if __name__ == '__main__':
+    PARSER = argparse.ArgumentParser(description=__doc__)
+    PARSER.add_argument('--ca', type=pathlib.Path)
+    sys.exit(main(PARSER, body))
