@@ -512,7 +512,10 @@ udpai_resource_file_read(const udpai_schema *schema,
     struct file_reader reader = {
         .schema = schema,
         .file = file,
-        .source = {file->name, file->contents, format, file->max_size, 0},
+        .source = {.name = file->name,
+                   .text = file->contents,
+                   .format = format,
+                   .max_size = file->max_size},
         .ret_error = ret_error,
     };
     udpai_map_init(&reader.known, known_key);

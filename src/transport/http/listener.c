@@ -48,6 +48,14 @@ udpai_http_listener_open(udpai_http_listener *self, const char *address, udpa_er
 
 /* ---- what libwebsockets needs of it ---- */
 
+/* Time without a byte from the client, of HTTP/2 also while requests are held. */
+static int
+idle_s(const udpai_http *http)
+{
+    uint64_t hold_s = http->limits.hold_ms / 1000 + 60;
+    return hold_s > UDPAI_HTTP_IDLE_S ? (int)udpai_min_size(hold_s, 1 << 20) : UDPAI_HTTP_IDLE_S;
+}
+
 static struct lws_vhost *
 make_vhost(udpai_http_listener *self, const char *name, uint64_t options)
 {
@@ -57,7 +65,7 @@ make_vhost(udpai_http_listener *self, const char *name, uint64_t options)
         .protocols = udpai_http_protocols,
         .options = options,
         .user = self,
-        .keepalive_timeout = UDPAI_HTTP_IDLE_S,
+        .keepalive_timeout = idle_s(self->http),
         .timeout_secs_ah_idle = UDPAI_HTTP_HEADERS_S,
         .server_string = "udpad",
         .http2_settings = {1, 65536, 0, UDPAI_HTTP_STREAMS, 65535, 16384, UDPAI_HTTP_HEADERS_MAX},
