@@ -102,7 +102,8 @@ test_secret(void **state)
         assert_null(strstr(text, "aHVza"));
         assert_non_null(strstr(text, "redacted"));
         assert_non_null(strstr(text, SECRET));
-        const udpai_source again = {"shown", udpai_str_from(text), formats[i], 0, 0};
+        const udpai_source again = {
+            .name = "shown", .text = udpai_str_from(text), .format = formats[i]};
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
         assert_int_not_equal(udpai_convert_to_binary(

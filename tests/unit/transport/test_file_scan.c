@@ -444,7 +444,8 @@ put_binary_response(struct bed *bed, const char *path, const char *json)
 {
     udpa_error *error = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
-    const udpai_source source = {"x.json", udpai_str_from(json), UDPAI_FORMAT_JSON, 0, 0};
+    const udpai_source source = {
+        .name = "x.json", .text = udpai_str_from(json), .format = UDPAI_FORMAT_JSON};
     if (udpai_convert_to_binary(bed->files.schema,
                                 UDPAI_STR("envoy.service.discovery.v3.DiscoveryResponse"), &source,
                                 &bytes, &error))
