@@ -88,15 +88,19 @@ struct sockets {
     const char *field;
     Udpa__Config__V1__Socket *const *items;
     size_t n;
+    const struct sockets *before; /* whose addresses are taken; NULL: none */
 };
 
-/* Port 0 is another one each time. */
+/* None of the first @p n sockets may have this address. Port 0 is another one each time. */
 static void
-check_is_alone(struct check *check, const struct sockets *sockets, size_t index, const char *path)
+check_is_alone(struct check *check,
+               const struct sockets *sockets,
+               size_t n,
+               const char *address,
+               const char *path)
 {
-    const char *address = sockets->items[index]->address;
     const char *colon = strrchr(address, ':');
-    for (size_t i = 0; i < index; i++)
+    for (size_t i = 0; i < n; i++)
         if (strcmp(colon, ":0") != 0 && strcmp(sockets->items[i]->address, address) == 0)
             udpai_findings_mistake(check->findings, path, "'%s' is the address of %s[%zu] too",
                                    address, sockets->field, i);
@@ -119,7 +123,9 @@ check_address(struct check *check,
         udpai_findings_mistake(check->findings, path, "%s", udpa_error_message(error));
         return;
     }
-    check_is_alone(check, sockets, index, path);
+    check_is_alone(check, sockets, index, socket->address, path);
+    if (sockets->before)
+        check_is_alone(check, sockets->before, sockets->before->n, socket->address, path);
     if (!socket->insecure && !udpai_exposure_is_loopback(socket->address))
         udpai_findings_mistake(check->findings, path,
                                "'%s' is beyond loopback, where every peer may publish and "
@@ -147,21 +153,23 @@ check_sockets(struct check *check, const struct sockets *sockets)
 #define HOLD_S_MAX 3600
 
 static void
+check_all_sockets(struct check *check)
+{
+    const Udpa__Config__V1__Bootstrap *message = check->message;
+    const Udpa__Config__V1__Http *http = message->http;
+    const struct sockets grpc = {"sockets", message->sockets, message->n_sockets, NULL};
+    check_sockets(check, &grpc);
+    if (http)
+        check_sockets(check,
+                      &(struct sockets){"http.sockets", http->sockets, http->n_sockets, &grpc});
+}
+
+static void
 check_http(struct check *check)
 {
     const Udpa__Config__V1__Http *http = check->message->http;
     if (!http)
         return;
-    check_sockets(check, &(struct sockets){"http.sockets", http->sockets, http->n_sockets});
-    for (size_t i = 0; i < http->n_sockets; i++)
-        for (size_t k = 0; k < check->message->n_sockets; k++)
-            if (*http->sockets[i]->address && !strstr(http->sockets[i]->address, ":0") &&
-                strcmp(http->sockets[i]->address, check->message->sockets[k]->address) == 0)
-                udpai_findings_mistake(
-                    check->findings, "http.sockets",
-                    "'%s' is the address of sockets[%zu] too: REST and gRPC have "
-                    "a port each",
-                    http->sockets[i]->address, k);
     if (http->hold &&
         (http->hold->seconds < 0 || http->hold->nanos < 0 || http->hold->seconds > HOLD_S_MAX))
         udpai_findings_mistake(check->findings, "http.hold", "must lie between 0 s and %d s",
@@ -572,7 +580,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
 {
     struct check check = {.message = message, .findings = findings};
     const Udpa__Config__V1__Limits *limits = message->limits;
-    check_sockets(&check, &(struct sockets){"sockets", message->sockets, message->n_sockets});
+    check_all_sockets(&check);
     check_http(&check);
     check_static(&check);
     check_providers(&check);

@@ -110,6 +110,33 @@ sockets_beyond_loopback_must_be_asked_for(void **state)
 }
 
 static void
+sockets_of_http_are_sockets(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "sockets: [{address: '127.0.0.1:1'}]\n"
+                              "http:\n"
+                              "  hold: 3601s\n"
+                              "  max_body_bytes: 1\n"
+                              "  sockets:\n"
+                              "  - address: 10.0.0.1:18000\n"
+                              "  - {address: '10.0.0.1:18001', insecure: true}\n"
+                              "  - {address: '127.0.0.1:1', tls: {certificate_file: c}}\n"
+                              "  - address: nowhere\n");
+    bootstrap_test_assert_mistakes(
+        test,
+        "test.yaml:3:9: http.hold: must lie between 0 s and 3600 s\n"
+        "test.yaml:4:19: http.max_body_bytes: 1 is too small: hardly a request could come in; it "
+        "must be at least 4096\n"
+        "test.yaml:6:14: http.sockets[0].address: '10.0.0.1:18000' is beyond loopback, where every "
+        "peer may publish and subscribe to everything: listen on 127.0.0.1, or say 'insecure: "
+        "true'\n"
+        "test.yaml:8:15: http.sockets[2].address: '127.0.0.1:1' is the address of sockets[0] too\n"
+        "test.yaml:8:35: http.sockets[2].tls.private_key_file: is required\n"
+        "test.yaml:9:14: http.sockets[3].address: 'nowhere' is no address to listen on: write "
+        "ADDRESS:PORT, such as 127.0.0.1:18000 or [::1]:18000\n");
+}
+
+static void
 an_address_is_one_to_listen_on(void **state)
 {
     bootstrap_test *test = *state;
@@ -445,6 +472,7 @@ main(void)
         CASE(sources_need_a_name_of_their_own_and_a_kind),
         CASE(an_xds_source_needs_an_authority_and_a_service_that_there_is),
         CASE(sockets_beyond_loopback_must_be_asked_for),
+        CASE(sockets_of_http_are_sockets),
         CASE(an_address_is_one_to_listen_on),
         CASE(an_address_is_one_to_dial),
         CASE(keys_and_certificates_come_together),

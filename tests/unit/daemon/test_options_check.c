@@ -81,6 +81,20 @@ certificates_are_not_dropped_in_silence(void **state)
               "and is without TLS: every local client may come\n");
 }
 
+static void
+http_is_looked_at_as_listen_is(void **state)
+{
+    bootstrap_test *test = *state;
+    check(test,
+          "http: {sockets: [{address: '127.0.0.1:1', tls: {certificate_file: c, private_key_file: "
+          "k}}]}\n",
+          &(udpai_options){.http = "127.0.0.1:2"});
+    assert_int_equal(test->findings.n_mistakes, 0);
+    bootstrap_test_assert_mistakes(
+        test, "warning: test.yaml:1:17: http.sockets: --http 127.0.0.1:2 takes the place of these, "
+              "and is without TLS: every local client may come\n");
+}
+
 #define CASE(name)                                                                                 \
     cmocka_unit_test_setup_teardown(name, bootstrap_test_setup, bootstrap_test_teardown)
 
@@ -93,6 +107,7 @@ main(void)
         CASE(what_is_no_address_is_not_called_beyond_loopback),
         CASE(beyond_loopback_is_refused_whatever_the_file_has),
         CASE(certificates_are_not_dropped_in_silence),
+        CASE(http_is_looked_at_as_listen_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,39 @@ the_command_line_goes_before_the_file(void **state)
 }
 
 static void
+rest_has_a_route_for_each_type_and_udpa(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "http: {hold: 0s, max_connections: 5, sockets: [{address: "
+                              "'127.0.0.1:1', insecure: true}, {address: '127.0.0.1:2'}]}\n"
+                              "store: {secret_types: [acme.Password]}\n");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.http_sockets.n, 2);
+    assert_true(plan.http_sockets.items[0].insecure);
+    assert_int_equal(plan.http_limits.hold_ms, 1); /* 0 would be the default */
+    assert_int_equal(plan.http_limits.max_connections, 5);
+    assert_string_equal(plan.http_routes[0].path, "/v3/discovery:listeners");
+    assert_string_equal(plan.http_routes[UDPAI_XDS_POLLS].path, "/v1/udpa:resources");
+    assert_int_equal(plan.udpa_polls.n_secret_types, 1);
+    assert_str(plan.udpa_polls.secret_types[0], "type.googleapis.com/acme.Password");
+    udpai_plan_done(&plan);
+}
+
+static void
+http_of_the_command_line_goes_before_the_file(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "http: {hold: 1.5s, sockets: [{address: '127.0.0.1:1'}]}\n");
+    make(test, &(udpai_options){.program = "udpad", .http = "127.0.0.1:0"});
+    assert_ok(test->err);
+    assert_int_equal(plan.http_sockets.n, 1);
+    assert_string_equal(plan.http_sockets.items[0].address, "127.0.0.1:0");
+    assert_int_equal(plan.http_limits.hold_ms, 1500);
+    udpai_plan_done(&plan);
+}
+
+static void
 sources_and_providers_are_taken_over(void **state)
 {
     bootstrap_test *test = *state;
@@ -314,6 +347,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         CASE(without_a_word_it_is_a_node_on_loopback),
         CASE(the_command_line_goes_before_the_file),
+        CASE(rest_has_a_route_for_each_type_and_udpa),
+        CASE(http_of_the_command_line_goes_before_the_file),
         CASE(sources_and_providers_are_taken_over),
         CASE(an_xds_server_is_a_source),
         CASE(audiences_are_taken_over),
