@@ -16,6 +16,7 @@ plan_routes(udpai_plan *plan)
             .method = {method->path, udpai_xds_session_new, method},
             .request_type = DISCOVERY "DiscoveryRequest",
             .response_type = DISCOVERY "DiscoveryResponse",
+            .version_field = 1,
         };
     }
     plan->http_routes[UDPAI_XDS_POLLS] = (udpai_http_route){
@@ -23,6 +24,7 @@ plan_routes(udpai_plan *plan)
         .method = {UDPAI_UDPA_POLL_PATH, udpai_udpa_poll_new, &plan->udpa_polls},
         .request_type = "udpa.service.discovery.v1.FetchRequest",
         .response_type = "udpa.service.discovery.v1.FetchResponse",
+        .version_field = 4,
     };
 }
 

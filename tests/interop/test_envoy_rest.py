@@ -71,6 +71,18 @@ def check_given_up(bench):
     interop.check(f'no request has failed: {wrong}', not wrong)
 
 
+def refuse_one(bench):
+    """A cluster that Envoy refuses is sent again once a hold, not at each of its polls."""
+    counter = 'cluster_manager.cds.update_rejected'
+    bench.peer.publish([('bad', envoy_peer.static_cluster('bad', '0s'))])
+    interop.wait_for('the refusal', lambda: (bench.envoy.stat(counter) or 0) > 0)
+    interop.never('a third attempt', lambda: bench.envoy.stat(counter) > 2, HELD_S)
+    bench.change('CDS', 'bad', envoy_peer.static_cluster('bad', '3s'),
+                 lambda: 'bad' in bench.envoy.active_clusters())
+    interop.check('the cluster beside it is used', bench.backend('third'))
+    types.check_counters(bench, counter)
+
+
 def body(test):
     binary = interop.envoy_or_skip()
     setting = Setting(test)
@@ -89,6 +101,7 @@ def body(test):
         types.remove_some(bench)
         check_given_up(bench)
         types.check_counters(bench, None)
+        refuse_one(bench)
 
 
 if __name__ == '__main__':

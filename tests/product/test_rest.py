@@ -168,6 +168,21 @@ def test_hold(test, rest):
     check('xDS holds by version_info', status == 304, status)
 
 
+def test_refused_answer(test, rest):
+    """Who asks again with the version that he had is held, once."""
+    old = rest.post(RESOURCES, {'type_url': STRING})[1]['version']
+    put_greeting(test, 'third')
+    ask = {'type_url': STRING, 'version': old}
+    wait = {'prefer': 'wait=1'}
+    wait_for('the change', lambda: rest.post(RESOURCES, {'type_url': STRING})[1]['version'] != old)
+    answers = [rest.post(RESOURCES, ask, wait)[0] for _ in range(4)]
+    check('what was refused is sent once a hold', answers == [200, 304, 200, 304], answers)
+    status, answer, _ = rest.post(RESOURCES, {**ask, 'namespace': 'local'}, wait)
+    check('another question is answered', status == 200 and values(answer), status)
+    answers = [rest.post(RESOURCES, {'type_url': STRING}, wait)[0] for _ in range(3)]
+    check('who has no version is answered each time', answers == [200, 200, 200], answers)
+
+
 def curl(rest, path, body, *more):
     """By HTTP/2: (status, JSON or None, version of HTTP)"""
     done = subprocess.run(
@@ -413,6 +428,7 @@ def body(test):
     test_answers(rest)
     test_unknown_type(rest)
     test_hold(test, rest)
+    test_refused_answer(test, rest)
     test_second(rest)
     test_refusals(rest)
     test_framing(rest)

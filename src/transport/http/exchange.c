@@ -116,10 +116,12 @@ udpai_http_exchange_write(udpai_http_exchange *self, bool *ret_all)
     if (result < 0)
         return result;
     *ret_all = self->n_sent == self->text.len;
-    if (*ret_all)
+    if (*ret_all) {
         self->stage = UDPAI_HTTP_DONE;
-    else
+        udpai_http_question_taken(self);
+    } else {
         lws_callback_on_writable(self->wsi);
+    }
     return 0;
 }
 
@@ -149,7 +151,8 @@ take_answer(udpai_http_exchange *self, const udpai_http_visit *visit)
     if (error) {
         udpai_http_exchange_fail(self, udpai_http_status_of(err), error);
     } else {
-        self->is_answered = true;
+        if (visit->base.parts.n)
+            udpai_http_question_answer(self, &visit->base);
         reply(self, visit->base.parts.n ? 200 : 304);
     }
     udpa_error_unref(error);
@@ -230,9 +233,10 @@ ask(udpai_http_exchange *self, udpa_error **ret_error)
                                    &message, ret_error);
     if (err == UDPA_ERR_NOT_FOUND || err == UDPA_ERR_LIMIT)
         err = UDPA_ERR_INVAL; /* of what the client wrote */
-    if (err == UDPA_OK)
-        err = send_visit(self, message, ret_error);
-    return err;
+    if (err != UDPA_OK)
+        return err;
+    udpai_http_question_note(self, &message);
+    return send_visit(self, message, ret_error);
 }
 
 void

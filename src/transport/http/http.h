@@ -16,10 +16,10 @@ typedef struct udpai_http udpai_http;
 /* What is served at a path, by POST. All texts static. */
 typedef struct udpai_http_route {
     const char *path;
-    udpai_grpc_method method; /* its path is not looked at */
-    const char *request_type; /* full names of the messages whose JSON goes in and out */
-    const char *response_type;
-    const char *what; /* for people: "clusters of xDS" */
+    udpai_grpc_method method;  /* its path is not looked at */
+    const char *request_type;  /* full names of the messages whose JSON goes in and out */
+    const char *response_type; /* whose field 1 is a version */
+    uint32_t version_field;    /* of the request: that its client has */
 } udpai_http_route;
 
 /* 0 anywhere: the default that is named. */

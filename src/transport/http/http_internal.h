@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "loop/inbox.h"
+#include "model/digest.h"
 #include "transport/http/chunked.h"
 #include "transport/http/http.h"
 
@@ -117,10 +118,15 @@ typedef struct udpai_http_exchange {
     udpai_chunked chunked;
     udpai_strbuf body;
     udpai_http_visit *visit; /* what is asked; NULL: nothing */
+    /* See refused.c. */
+    bool is_question;
+    udpai_content_hash question;
+    char version[UDPAI_CONTENT_HASH_HEX]; /* of the answer */
+    size_t version_len;
     /* The answer. */
     unsigned status;
-    bool is_head_sent, is_answered; /* the latter: not with an error */
-    udpai_strbuf text;              /* JSON; empty: none */
+    bool is_head_sent;
+    udpai_strbuf text; /* JSON; empty: none */
     size_t n_sent;
 } udpai_http_exchange;
 
@@ -165,6 +171,24 @@ void udpai_http_put_error(udpai_strbuf *json, const udpa_error *error);
 unsigned udpai_http_status_of(udpa_err err);
 void udpai_http_made_done(udpai_http *http);
 
+/* ---- refused.c ---- */
+
+/* Who was answered what; a question is of one client, and of one version that he has. */
+typedef struct udpai_http_answered {
+    udpai_content_hash question;
+    size_t version_len; /* 0: none */
+    char version[UDPAI_CONTENT_HASH_HEX];
+} udpai_http_answered;
+
+#define UDPAI_HTTP_ANSWERED 1024
+
+/* A request is about to be asked: as if its client had what he was sent for the same before. */
+void udpai_http_question_note(udpai_http_exchange *exchange, udpa_bytes **message);
+/* There is an answer; … */
+void udpai_http_question_answer(udpai_http_exchange *exchange, const udpai_visit *visit);
+/* … and now the client has it. */
+void udpai_http_question_taken(udpai_http_exchange *exchange);
+
 /* ---- thread.c ---- */
 
 /* JSON that was made already: many clients wait for the same. */
@@ -199,6 +223,8 @@ struct udpai_http {
     lws_sorted_usec_list_t stop_timer;
     udpai_http_made made[UDPAI_HTTP_MADE];
     unsigned next_made;
+    udpai_http_answered answered[UDPAI_HTTP_ANSWERED];
+    unsigned next_answered;
     udpai_log_limit failures; /* of warnings about what cannot be put into JSON */
 };
 
