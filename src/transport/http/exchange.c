@@ -3,6 +3,7 @@
  * piece by piece. */
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "loop/clock.h"
 #include "transport/http/http_internal.h"
 
 #define PIECE_BYTES 8192
@@ -25,14 +26,25 @@ http_of(struct lws *wsi)
 
 /* ---- answering ---- */
 
+/* Until the next piece must have been taken; see late(). */
+static void
+expect_progress(udpai_http_exchange *self)
+{
+    uint64_t now = udpai_monotonic_ms(), until = now + UDPAI_HTTP_STALL_S * 1000;
+    if (until > self->reply_until_ms)
+        until = self->reply_until_ms > now ? self->reply_until_ms : now + 1;
+    lws_set_timer_usecs(self->wsi, (lws_usec_t)(until - now) * LWS_US_PER_MS);
+}
+
 static void
 reply(udpai_http_exchange *self, unsigned status)
 {
     self->status = status;
     self->stage = UDPAI_HTTP_REPLYING;
     self->closes |= self->http->is_stopping;
-    lws_set_timer_usecs(self->wsi, (lws_usec_t)UDPAI_HTTP_REPLY_S * LWS_USEC_PER_SEC);
-    lws_set_timeout(self->wsi, PENDING_TIMEOUT_HTTP_CONTENT, UDPAI_HTTP_STALL_S);
+    self->reply_until_ms = udpai_monotonic_ms() + UDPAI_HTTP_REPLY_S * 1000;
+    expect_progress(self);
+    lws_set_timeout(self->wsi, NO_PENDING_TIMEOUT, 0);
     lws_callback_on_writable(self->wsi);
 }
 
@@ -84,9 +96,11 @@ write_head(udpai_http_exchange *self)
     enum lws_write_protocol how = LWS_WRITE_HTTP_HEADERS;
     if (is_all)
         how |= LWS_WRITE_H2_STREAM_END;
-    return lws_write(self->wsi, begin, (size_t)(at - begin), how) < 0 ? -1 : 0;
+    return lws_write(self->wsi, begin, (size_t)(at - begin), how) < 0 ? -1 : 1;
 }
 
+/* 0: nothing can be written until the client has taken something, which calls again; below 0: the
+ * connection is broken. */
 static int
 write_piece(udpai_http_exchange *self)
 {
@@ -94,17 +108,17 @@ write_piece(udpai_http_exchange *self)
     size_t n = udpai_min_size(self->text.len - self->n_sent, PIECE_BYTES);
     int allowed = lws_get_peer_write_allowance(self->wsi); /* below 0: any */
     if (allowed == 0)
-        return 0; /* until the client has taken something */
+        return 0;
     if (allowed > 0)
         n = udpai_min_size(n, (size_t)allowed);
     memcpy(room + LWS_PRE, self->text.data + self->n_sent, n);
     self->n_sent += n;
     bool is_last = self->n_sent == self->text.len;
-    lws_set_timeout(self->wsi, PENDING_TIMEOUT_HTTP_CONTENT, UDPAI_HTTP_STALL_S);
+    expect_progress(self);
     return lws_write(self->wsi, room + LWS_PRE, n,
                      is_last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0
                ? -1
-               : 0;
+               : 1;
 }
 
 int
@@ -119,7 +133,7 @@ udpai_http_exchange_write(udpai_http_exchange *self, bool *ret_all)
     if (*ret_all) {
         self->stage = UDPAI_HTTP_DONE;
         udpai_http_question_taken(self);
-    } else {
+    } else if (result > 0) {
         lws_callback_on_writable(self->wsi);
     }
     return 0;
@@ -299,8 +313,8 @@ udpai_http_exchange_late(udpai_http_exchange *self)
     case UDPAI_HTTP_ASKING: /* how long it is held, the session decides */
         lws_set_timeout(self->wsi, NO_PENDING_TIMEOUT, 0);
         break;
-    default:
-        lws_set_timeout(self->wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC);
+    default: /* all of it: a stream of HTTP/2 alone would end without its client being told */
+        lws_set_timeout(self->connection->wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC);
         break;
     }
 }

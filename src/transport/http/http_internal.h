@@ -125,6 +125,7 @@ typedef struct udpai_http_exchange {
     size_t version_len;
     /* The answer. */
     unsigned status;
+    uint64_t reply_until_ms;
     bool is_head_sent;
     udpai_strbuf text; /* JSON; empty: none */
     size_t n_sent;
