@@ -275,19 +275,73 @@ def literal(name, value):
     return bytes([0, len(name)]) + name + bytes([len(value)]) + value
 
 
+PREFACE = b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+DATA, HEADERS, RESET, SETTINGS, WINDOW_UPDATE = 0, 1, 3, 4, 8
+INITIAL_WINDOW = 4 # a setting
+SMALL_WINDOW = 1000
+
+
+def request(body):
+    """The headers of a request for resources of UDPA, and the body."""
+    text = json.dumps(body).encode()
+    return b'\x83\x86' + literal(b':path', RESOURCES.encode()) + literal(b':authority', b'x') + \
+        literal(b'content-type', b'application/json') + \
+        literal(b'content-length', str(len(text)).encode()), text
+
+
+def read_exactly(stream, size):
+    data = b''
+    while len(data) < size:
+        more = stream.recv(size - len(data))
+        if not more:
+            raise ConnectionError('it was closed')
+        data += more
+    return data
+
+
+def read_frame(stream):
+    head = read_exactly(stream, 9)
+    return head[3], head[4], read_exactly(stream, int.from_bytes(head[:3], 'big'))
+
+
+def test_small_window(test, rest):
+    """A client that takes little at a time gets all of it."""
+    put_greeting(test, 'x' * 50000, 'large')
+    wait_for('the large one', lambda: 'local/large' in values(
+        rest.post(RESOURCES, {'type_url': STRING})[1]))
+    headers, body = request({'type_url': STRING, 'resource_names': ['local/large']})
+    got, is_last = b'', False
+    with socket.create_connection(('127.0.0.1', rest.ports[0]), PATIENCE_S) as stream:
+        stream.sendall(PREFACE +
+                       frame(SETTINGS, 0, 0, struct.pack('>HI', INITIAL_WINDOW, SMALL_WINDOW)) +
+                       frame(HEADERS, 4, 1, headers) + frame(DATA, 1, 1, body))
+        while not is_last:
+            kind, flags, payload = read_frame(stream)
+            if kind != DATA:
+                continue
+            if len(payload) > SMALL_WINDOW:
+                check('no more than the window comes at once', False, len(payload))
+            got += payload
+            is_last = flags & 1
+            for number in () if is_last else (0, 1):
+                stream.sendall(frame(WINDOW_UPDATE, 0, number, struct.pack('>I', len(payload))))
+    check('a client with a small window gets all of it',
+          values(json.loads(got)) == {'local/large': 'x' * 50000}, got[:200])
+    (test.work / 'resources' / 'large.yaml').unlink()
+    wait_for('the end of the large one', lambda: 'local/large' not in values(
+        rest.post(RESOURCES, {'type_url': STRING})[1]))
+
+
 def test_rapid_reset(test, rest, version):
     """Streams that are opened and reset at once end the connection before they cost much."""
-    body = json.dumps({'type_url': STRING, 'version': version}).encode()
-    headers = b'\x83\x86' + literal(b':path', RESOURCES.encode()) + literal(b':authority', b'x') + \
-        literal(b'content-type', b'application/json') + \
-        literal(b'content-length', str(len(body)).encode())
+    headers, body = request({'type_url': STRING, 'version': version})
     n_reset = 0
     with socket.create_connection(('127.0.0.1', rest.ports[0]), PATIENCE_S) as stream:
-        stream.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(4, 0, 0))
+        stream.sendall(PREFACE + frame(SETTINGS, 0, 0))
         try:
             for number in range(1, 20001, 2):
-                stream.sendall(frame(1, 4, number, headers) + frame(0, 1, number, body) +
-                               frame(3, 0, number, struct.pack('>I', 8)))
+                stream.sendall(frame(HEADERS, 4, number, headers) + frame(DATA, 1, number, body) +
+                               frame(RESET, 0, number, struct.pack('>I', 8)))
                 n_reset += 1
         except ConnectionError:
             pass
@@ -432,6 +486,7 @@ def body(test):
     test_second(rest)
     test_refusals(rest)
     test_framing(rest)
+    test_small_window(test, rest)
     version = rest.post(RESOURCES, {'type_url': STRING})[1]['version']
     test_rapid_reset(test, rest, version)
     test_connections(test)
