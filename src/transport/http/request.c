@@ -61,6 +61,7 @@ find_route(const udpai_http *http, udpai_str path)
 
 /* ---- the body ---- */
 
+/* Without a word about it, it is taken for JSON; behind the type there may be parameters. */
 static bool
 is_json(const char *type)
 {
