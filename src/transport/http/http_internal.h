@@ -234,6 +234,8 @@ void udpai_http_receive(udpai_http *http);
 /* A connection or a visit has gone: is that all that the stop waited for? */
 void udpai_http_check_end(udpai_http *http);
 
+void *udpai_http_lws_memory(void *at, size_t size, const char *reason);
+
 extern const struct lws_protocols udpai_http_protocols[];
 
 #endif
