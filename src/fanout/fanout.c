@@ -78,6 +78,7 @@ free_topic(udpai_topic *topic)
         udpa_resource_unref(item->last);
         udpa_bytes_unref(item->from_node);
         udpai_free(item->memberships);
+        udpai_family_leave(item);
         udpai_free(item);
     }
     udpai_map_done(&topic->items);

@@ -112,6 +112,21 @@ udpai_subscription *udpai_subscriber_find(const udpai_subscriber *subscriber, ud
 udpai_subscription *
 udpai_subscriber_get(udpai_subscriber *subscriber, udpai_str type_url, udpai_delivery_mode mode);
 
+/* A subscription to a type may have parts beside it: with wildcards and names of their own, and
+ * responses of their own. */
+typedef struct udpai_part {
+    udpai_str type_url;
+    udpai_str label; /* not empty; what the renderer makes of the part depends on it alone */
+    udpai_str glob;  /* its wildcards hold this collection alone (model/xdstp.h); empty: anything */
+} udpai_part;
+
+/* Adds one. NULL without memory. */
+udpai_subscription *udpai_subscriber_add_part(udpai_subscriber *subscriber,
+                                              const udpai_part *part,
+                                              udpai_delivery_mode mode);
+/* Ends a part, and says nothing of what it had. */
+void udpai_subscriber_drop_part(udpai_subscription *part);
+
 /* What the subscriber says it still holds, from an earlier stream: what is equal is not sent, what
  * is no longer there is told once that is certain. Before subscribing. UDPA_ERR_LIMIT: it is not
  * noted, and if it has vanished that will not be told. */
@@ -204,6 +219,11 @@ bool udpai_subscriber_in_sync(const udpai_subscriber *subscriber);
 /* ---- for status, and for sessions ---- */
 
 udpai_str udpai_subscription_type_url(const udpai_subscription *subscription);
+/* Empty: it is no part. */
+udpai_str udpai_subscription_label(const udpai_subscription *subscription);
+udpai_str udpai_subscription_glob(const udpai_subscription *subscription);
+/* Do its wildcards hold nothing now? */
+bool udpai_subscription_is_empty(const udpai_subscription *subscription);
 udpai_delivery_mode udpai_subscription_mode(const udpai_subscription *subscription);
 udpai_subscriber *udpai_subscription_subscriber(const udpai_subscription *subscription);
 size_t udpai_subscription_n_names(const udpai_subscription *subscription);

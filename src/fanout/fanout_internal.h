@@ -5,11 +5,10 @@
 
 #include "base/map.h"
 #include "fanout/fanout.h"
+#include "fanout/glob.h"
 #include "fanout/log.h"
 #include "fanout/quota.h"
 
-typedef struct udpai_topic udpai_topic;
-typedef struct udpai_view udpai_view;
 typedef struct udpai_name_sub udpai_name_sub;
 typedef struct udpai_owed udpai_owed;
 
@@ -40,6 +39,8 @@ struct udpai_item {
     uint64_t stamp;        /* to meet it once in one pass */
     udpai_list name_subs;  /* who asked for exactly this name */
     udpai_list alias_subs; /* whose other name leads here */
+    udpai_family *family;  /* NULL: none, or nobody has asked for any */
+    udpai_list in_family;
     char name[];
 };
 
@@ -65,6 +66,9 @@ struct udpai_topic {
     size_t n_live;
     udpai_list indirect; /* name subs whose own name has no resource */
     udpai_map prefixes;  /* udpai_view_prefix: which views a name may belong to */
+    udpai_map globs;     /* the same, of collections by glob */
+    udpai_map families;
+    bool has_families; /* somebody has asked for a collection: items are in their families */
     udpai_list views;
     size_t n_subscriptions;
     size_t n_state_subscriptions;
@@ -128,16 +132,18 @@ void udpai_alias_free_all(udpai_topic *topic);
 /* ---- view.c ---- */
 
 /* One prefix, and the views that have it. */
-typedef struct udpai_view_prefix {
+struct udpai_view_prefix {
     UDPAI_VECTOR(udpai_view *) views;
     uint32_t len;
     char text[];
-} udpai_view_prefix;
+};
 
 struct udpai_view {
     udpai_topic *topic;
     udpai_list in_topic;
     UDPAI_VECTOR(udpai_view_prefix *) prefixes;
+    udpa_bytes *glob;  /* it selects what is in this collection; NULL: all below its prefixes */
+    udpa_bytes *label; /* with a glob: of those that share it */
     udpa_bytes *except_node;
     uint64_t visibility;
     udpai_owner *owner; /* NULL: it counts for nobody */
@@ -245,6 +251,8 @@ struct udpai_subscription {
     udpai_subscriber *subscriber;
     udpai_topic *topic;
     udpai_delivery_mode mode;
+    udpa_bytes *label; /* NULL: it is no part */
+    udpa_bytes *glob;  /* NULL: its wildcards are of namespaces */
     void *userdata;
     UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards asked for */
     udpai_view *view;                    /* NULL: no wildcard */

@@ -161,6 +161,10 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
         if (err != UDPA_OK)
             return err;
     }
+    if (udpai_pending_removal(subscription) == UDPAI_NOTHING) {
+        come_to(subscription);
+        return UDPA_OK;
+    }
     uint64_t limit = limit_for_removals(subscriber, subscription);
     while (!delivery->body && udpai_pending_removal(subscription) <= limit &&
            may_remove(subscriber, subscription)) {

@@ -77,6 +77,8 @@ free_subscription(udpai_subscription *subscription)
     free_awaits(subscription);
     udpai_list_remove(&subscription->in_waiting);
     udpai_timer_cancel(&subscription->cycle);
+    udpa_bytes_unref(subscription->label);
+    udpa_bytes_unref(subscription->glob);
     topic->n_state_subscriptions -= subscription->mode == UDPAI_MODE_STATE;
     topic->n_subscriptions--;
     udpai_free(subscription);
@@ -116,9 +118,12 @@ udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id)
 udpai_subscription *
 udpai_subscriber_find(const udpai_subscriber *subscriber, udpai_str type_url)
 {
-    for (size_t i = 0; i < subscriber->subscriptions.n; i++)
-        if (udpai_str_eq(udpai_topic_url(subscriber->subscriptions.items[i]->topic), type_url))
-            return subscriber->subscriptions.items[i];
+    const udpai_topic *topic = udpai_topic_find(subscriber->fanout, type_url);
+    for (size_t i = 0; topic && i < subscriber->subscriptions.n; i++) {
+        udpai_subscription *subscription = subscriber->subscriptions.items[i];
+        if (subscription->topic == topic && !subscription->label)
+            return subscription;
+    }
     return NULL;
 }
 
@@ -164,12 +169,10 @@ insert_by_rank(udpai_subscriber *subscriber, udpai_subscription *subscription)
     subscriber->turn = 0;
 }
 
-udpai_subscription *
-udpai_subscriber_get(udpai_subscriber *subscriber, udpai_str type_url, udpai_delivery_mode mode)
+static udpai_subscription *
+add_subscription(udpai_subscriber *subscriber, udpai_str type_url, udpai_delivery_mode mode)
 {
-    udpai_subscription *subscription = udpai_subscriber_find(subscriber, type_url);
-    if (subscription)
-        return subscription;
+    udpai_subscription *subscription = NULL;
     udpai_topic *topic = udpai_topic_get(subscriber->fanout, type_url);
     if (!topic)
         return NULL;
@@ -183,6 +186,45 @@ udpai_subscriber_get(udpai_subscriber *subscriber, udpai_str type_url, udpai_del
     topic->n_state_subscriptions += mode == UDPAI_MODE_STATE;
     insert_by_rank(subscriber, subscription);
     return subscription;
+}
+
+udpai_subscription *
+udpai_subscriber_get(udpai_subscriber *subscriber, udpai_str type_url, udpai_delivery_mode mode)
+{
+    udpai_subscription *subscription = udpai_subscriber_find(subscriber, type_url);
+    return subscription ? subscription : add_subscription(subscriber, type_url, mode);
+}
+
+udpai_subscription *
+udpai_subscriber_add_part(udpai_subscriber *subscriber,
+                          const udpai_part *part,
+                          udpai_delivery_mode mode)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *label = NULL, *glob = NULL;
+    udpa_err err = udpa_bytes_new(&label, part->label.data, part->label.len);
+    if (err == UDPA_OK && part->glob.len)
+        err = udpa_bytes_new(&glob, part->glob.data, part->glob.len);
+    udpai_subscription *subscription =
+        err == UDPA_OK ? add_subscription(subscriber, part->type_url, mode) : NULL;
+    if (!subscription)
+        return NULL;
+    subscription->label = UDPAI_TAKE(label);
+    subscription->glob = UDPAI_TAKE(glob);
+    return subscription;
+}
+
+void
+udpai_subscriber_drop_part(udpai_subscription *part)
+{
+    udpai_subscriber *subscriber = part->subscriber;
+    udpai_subscription **all = subscriber->subscriptions.items;
+    size_t at = 0, n = subscriber->subscriptions.n;
+    while (all[at] != part)
+        at++;
+    memmove(all + at, all + at + 1, (n - at - 1) * sizeof(*all));
+    subscriber->subscriptions.n--;
+    subscriber->turn = 0;
+    free_subscription(part);
 }
 
 void
@@ -455,6 +497,24 @@ udpai_str
 udpai_subscription_type_url(const udpai_subscription *subscription)
 {
     return udpai_topic_url(subscription->topic);
+}
+
+udpai_str
+udpai_subscription_label(const udpai_subscription *subscription)
+{
+    return subscription->label ? udpai_bytes_view(subscription->label) : (udpai_str){0};
+}
+
+udpai_str
+udpai_subscription_glob(const udpai_subscription *subscription)
+{
+    return subscription->glob ? udpai_bytes_view(subscription->glob) : (udpai_str){0};
+}
+
+bool
+udpai_subscription_is_empty(const udpai_subscription *subscription)
+{
+    return !subscription->view || subscription->view->live.n_live == 0;
 }
 
 udpai_subscriber *

@@ -73,6 +73,7 @@ udpai_topic_get(udpai_fanout *fanout, udpai_str type_url)
     udpai_map_init(&topic->items, item_key);
     udpai_map_init(&topic->aliases, alias_key);
     udpai_map_init(&topic->prefixes, prefix_key);
+    udpai_families_init(topic);
     udpai_list_init(&topic->indirect);
     udpai_list_init(&topic->views);
     if (topic->url && udpai_map_add(&fanout->topics, topic))
@@ -91,6 +92,7 @@ udpai_topic_release(udpai_topic *topic)
     udpai_alias_free_all(topic);
     udpai_map_done(&topic->items);
     udpai_map_done(&topic->prefixes);
+    udpai_families_done(topic);
     udpai_vector_done(&topic->wildcards);
     udpa_bytes_unref(topic->url);
     udpai_free(topic);
@@ -117,11 +119,12 @@ udpai_item_get(udpai_topic *topic, udpai_str name)
         memcpy(item->name, name.data, name.len);
     udpai_list_init(&item->name_subs);
     udpai_list_init(&item->alias_subs);
-    if (!udpai_map_add(&topic->items, item)) {
-        udpai_free(item);
-        return NULL;
-    }
-    return item;
+    udpai_list_init(&item->in_family);
+    if (udpai_family_join(item) && udpai_map_add(&topic->items, item))
+        return item;
+    udpai_family_leave(item);
+    udpai_free(item);
+    return NULL;
 }
 
 void
@@ -132,6 +135,7 @@ udpai_item_release(udpai_item *item)
         return;
     udpai_topic *topic = item->topic;
     udpai_map_remove(&topic->items, udpai_item_name(item));
+    udpai_family_leave(item);
     udpa_resource_unref(item->last);
     udpa_bytes_unref(item->from_node);
     udpai_free(item->memberships);

@@ -45,6 +45,8 @@ selects(const udpai_view *view, const udpai_item *item)
 bool
 udpai_view_covers(const udpai_view *view, udpai_str name)
 {
+    if (view->glob)
+        return udpai_glob_covers(view, name);
     for (size_t i = 0; i < view->prefixes.n; i++) {
         const udpai_view_prefix *prefix = view->prefixes.items[i];
         if (udpai_prefix_covers((udpai_str){prefix->text, prefix->len}, name))
@@ -202,28 +204,37 @@ reserve_member(udpai_view *view, udpai_item *item, size_t n_joining)
 }
 
 /* Views that do not hold the item yet are noted behind its memberships, where they do not count as
- * such. */
+ * such. What has the stamp holds it. */
 static udpa_err
-reserve_new_views(udpai_item *item,
+reserve_new_among(const udpai_view_prefix *prefix,
+                  udpai_item *item,
                   const udpai_change *change,
                   uint64_t stamp,
-                  size_t *ret_n_joining)
+                  size_t *n_joining)
 {
-    size_t at = 0, n = 0;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; prefix && i < prefix->views.n && err == UDPA_OK; i++) {
+        udpai_view *view = prefix->views.items[i];
+        if (view->stamp == stamp || !would_select(view, change->resource, change->from_node))
+            continue;
+        err = reserve_member(view, item, *n_joining);
+        if (err == UDPA_OK)
+            item->memberships[item->n_memberships + (*n_joining)++].view = view;
+    }
+    return err;
+}
+
+static udpa_err
+reserve_new_views(udpai_item *item, const udpai_change *change, uint64_t stamp, size_t *n_joining)
+{
+    size_t at = 0;
     udpai_str prefix_text;
     udpa_err err = UDPA_OK;
-    while (err == UDPA_OK && udpai_name_next_prefix(udpai_item_name(item), &at, &prefix_text)) {
-        udpai_view_prefix *prefix = udpai_map_get(&item->topic->prefixes, prefix_text);
-        for (size_t i = 0; prefix && i < prefix->views.n && err == UDPA_OK; i++) {
-            udpai_view *view = prefix->views.items[i];
-            if (view->stamp == stamp || !would_select(view, change->resource, change->from_node))
-                continue;
-            err = reserve_member(view, item, n);
-            if (err == UDPA_OK)
-                item->memberships[item->n_memberships + n++].view = view;
-        }
-    }
-    *ret_n_joining = n;
+    while (err == UDPA_OK && udpai_name_next_prefix(udpai_item_name(item), &at, &prefix_text))
+        err = reserve_new_among(udpai_map_get(&item->topic->prefixes, prefix_text), item, change,
+                                stamp, n_joining);
+    if (err == UDPA_OK)
+        err = reserve_new_among(udpai_glob_views_of(item), item, change, stamp, n_joining);
     return err;
 }
 
@@ -257,16 +268,24 @@ udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_joini
 /* ---- finding and making ---- */
 
 static bool
+same_bytes(const udpa_bytes *a, const udpa_bytes *b)
+{
+    return a == b || (a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b)));
+}
+
+/* What of the selection of a glob is the same is found by the glob. */
+static bool
 same_selection(const udpai_view *view,
-               const udpai_subscriber *subscriber,
+               const udpai_subscription *subscription,
                const udpai_str *prefixes,
                size_t n_prefixes)
 {
-    if (view->prefixes.n != n_prefixes || view->visibility != subscriber->visibility)
+    const udpai_subscriber *subscriber = subscription->subscriber;
+    if (view->prefixes.n != n_prefixes || view->visibility != subscriber->visibility ||
+        !same_bytes(view->except_node, subscriber->except_node))
         return false;
-    const udpa_bytes *a = view->except_node, *b = subscriber->except_node;
-    if (a != b && (!a || !b || !udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b))))
-        return false;
+    if (view->glob)
+        return same_bytes(view->label, subscription->label);
     for (size_t i = 0; i < n_prefixes; i++) {
         const udpai_view_prefix *own = view->prefixes.items[i];
         if (!udpai_str_eq((udpai_str){own->text, own->len}, prefixes[i]))
@@ -276,32 +295,39 @@ same_selection(const udpai_view *view,
 }
 
 static udpai_view *
-find_view(udpai_topic *topic,
-          const udpai_subscriber *subscriber,
-          const udpai_str *prefixes,
-          size_t n_prefixes)
+find_view(const udpai_subscription *subscription, const udpai_str *prefixes, size_t n_prefixes)
 {
-    const udpai_view_prefix *first = udpai_map_get(&topic->prefixes, prefixes[0]);
+    const udpai_topic *topic = subscription->topic;
+    const udpai_view_prefix *first =
+        subscription->glob ? udpai_map_get(&topic->globs, udpai_bytes_view(subscription->glob))
+                           : udpai_map_get(&topic->prefixes, prefixes[0]);
     for (size_t i = 0; first && i < first->views.n; i++)
-        if (same_selection(first->views.items[i], subscriber, prefixes, n_prefixes))
+        if (same_selection(first->views.items[i], subscription, prefixes, n_prefixes))
             return first->views.items[i];
     return NULL;
 }
 
+/* Where views are found. */
+static udpai_map *
+index_of(const udpai_view *view)
+{
+    return view->glob ? &view->topic->globs : &view->topic->prefixes;
+}
+
 static void
-drop_prefix_if_unused(udpai_topic *topic, udpai_view_prefix *prefix)
+drop_prefix_if_unused(udpai_map *index, udpai_view_prefix *prefix)
 {
     if (prefix->views.n)
         return;
-    udpai_map_remove(&topic->prefixes, (udpai_str){prefix->text, prefix->len});
+    udpai_map_remove(index, (udpai_str){prefix->text, prefix->len});
     udpai_vector_done(&prefix->views);
     udpai_free(prefix);
 }
 
 static udpai_view_prefix *
-get_prefix(udpai_topic *topic, udpai_str text)
+get_prefix(udpai_map *index, udpai_str text)
 {
-    udpai_view_prefix *prefix = udpai_map_get(&topic->prefixes, text);
+    udpai_view_prefix *prefix = udpai_map_get(index, text);
     if (prefix)
         return prefix;
     prefix = udpai_alloc(sizeof(*prefix) + text.len);
@@ -310,7 +336,7 @@ get_prefix(udpai_topic *topic, udpai_str text)
     prefix->len = (uint32_t)text.len;
     if (text.len)
         memcpy(prefix->text, text.data, text.len);
-    if (udpai_map_add(&topic->prefixes, prefix))
+    if (udpai_map_add(index, prefix))
         return prefix;
     udpai_free(prefix);
     return NULL;
@@ -319,7 +345,7 @@ get_prefix(udpai_topic *topic, udpai_str text)
 static bool
 attach_prefix(udpai_view *view, udpai_str text)
 {
-    udpai_view_prefix *prefix = get_prefix(view->topic, text);
+    udpai_view_prefix *prefix = get_prefix(index_of(view), text);
     if (!prefix)
         return false;
     if (udpai_vector_push(&prefix->views, view)) {
@@ -327,7 +353,7 @@ attach_prefix(udpai_view *view, udpai_str text)
             return true;
         prefix->views.n--;
     }
-    drop_prefix_if_unused(view->topic, prefix);
+    drop_prefix_if_unused(index_of(view), prefix);
     return false;
 }
 
@@ -338,17 +364,42 @@ compare_seq(const void *a, const void *b)
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* Everything the view selects, in order of its last change. */
+typedef UDPAI_VECTOR(udpai_item *) item_vector;
+
 static bool
-fill(udpai_view *view)
+find_by_prefixes(const udpai_view *view, item_vector *found)
 {
-    UDPAI_VECTOR(udpai_item *) found = {0};
     size_t at = 0;
     udpai_item *item;
     bool made = true;
     while (made && (item = udpai_map_next(&view->topic->items, &at)))
         if (selects(view, item) && udpai_view_covers(view, udpai_item_name(item)))
-            made = udpai_vector_push(&found, item);
+            made = udpai_vector_push(found, item);
+    return made;
+}
+
+static bool
+find_by_glob(const udpai_view *view, item_vector *found)
+{
+    const udpai_family *family =
+        udpai_map_get(&view->topic->families, udpai_bytes_view(view->glob));
+    if (!family)
+        return true;
+    bool made = true;
+    UDPAI_LIST_FOREACH (node, &family->items) {
+        udpai_item *item = UDPAI_LIST_ENTRY(node, udpai_item, in_family);
+        if (made && selects(view, item))
+            made = udpai_vector_push(found, item);
+    }
+    return made;
+}
+
+/* Everything the view selects, in order of its last change. */
+static bool
+fill(udpai_view *view)
+{
+    item_vector found = {0};
+    bool made = view->glob ? find_by_glob(view, &found) : find_by_prefixes(view, &found);
     if (found.n > 1)
         qsort(found.items, found.n, sizeof(udpai_item *), compare_seq);
     for (size_t i = 0; made && i < found.n; i++) {
@@ -367,16 +418,43 @@ on_linger_end(udpai_timer *timer)
     udpai_view_free(UDPAI_CONTAINER_OF(timer, udpai_view, linger));
 }
 
-static udpai_view *
-new_view(udpai_topic *topic, const udpai_subscriber *subscriber)
+/* Views of globs do not count against the bounds on views: each costs its members one look-up in
+ * all, goes with its last subscription, and these are bounded. */
+static void
+count_view(udpai_view *view, const udpai_subscriber *subscriber)
 {
+    if (view->glob)
+        return;
+    view->topic->fanout->n_views++;
+    view->owner = udpai_owner_ref(subscriber->owner);
+    if (view->owner)
+        view->owner->n_views++;
+}
+
+static void
+uncount_view(udpai_view *view)
+{
+    if (view->glob)
+        return;
+    view->topic->fanout->n_views--;
+    if (view->owner)
+        view->owner->n_views--;
+    udpai_owner_unref(view->owner);
+}
+
+static udpai_view *
+new_view(const udpai_subscription *subscription)
+{
+    const udpai_subscriber *subscriber = subscription->subscriber;
+    udpai_topic *topic = subscription->topic;
     udpai_view *view = udpai_alloc(sizeof(*view));
     if (!view)
         return NULL;
     view->topic = topic;
+    view->glob = udpa_bytes_ref(subscription->glob);
+    view->label = udpa_bytes_ref(subscription->glob ? subscription->label : NULL);
     view->except_node = udpa_bytes_ref(subscriber->except_node);
     view->visibility = subscriber->visibility;
-    view->owner = udpai_owner_ref(subscriber->owner);
     view->tombstone_horizon = topic->fanout->seq;
     udpai_list_init(&view->in_topic);
     udpai_list_init(&view->subscriptions);
@@ -385,22 +463,27 @@ new_view(udpai_topic *topic, const udpai_subscriber *subscriber)
     udpai_list_init(&view->in_idle);
     udpai_timer_init(&view->linger, on_linger_end);
     udpai_list_append(&topic->views, &view->in_topic);
-    topic->fanout->n_views++;
-    if (view->owner)
-        view->owner->n_views++;
+    count_view(view, subscriber);
     return view;
 }
 
-static udpai_view *
-make_view(udpai_topic *topic,
-          const udpai_subscriber *subscriber,
-          const udpai_str *prefixes,
-          size_t n_prefixes)
+static bool
+attach(udpai_view *view, const udpai_str *prefixes, size_t n_prefixes)
 {
-    udpai_view *view = new_view(topic, subscriber);
-    bool made = view != NULL;
+    if (view->glob)
+        return udpai_families_make(view->topic) == UDPA_OK &&
+               attach_prefix(view, udpai_bytes_view(view->glob));
+    bool made = true;
     for (size_t i = 0; made && i < n_prefixes; i++)
         made = attach_prefix(view, prefixes[i]);
+    return made;
+}
+
+static udpai_view *
+make_view(const udpai_subscription *subscription, const udpai_str *prefixes, size_t n_prefixes)
+{
+    udpai_view *view = new_view(subscription);
+    bool made = view && attach(view, prefixes, n_prefixes);
     if (made && fill(view))
         return view;
     if (view)
@@ -415,17 +498,16 @@ udpai_view_get(const udpai_subscription *subscription,
                udpai_view **ret_view,
                udpa_error **ret_error)
 {
-    udpai_topic *topic = subscription->topic;
-    const udpai_subscriber *subscriber = subscription->subscriber;
-    udpai_view *view = find_view(topic, subscriber, prefixes, n_prefixes);
+    udpai_view *view = find_view(subscription, prefixes, n_prefixes);
     if (view) {
         udpai_timer_cancel(&view->linger);
         udpai_list_remove(&view->in_idle);
     } else {
-        udpa_err err = udpai_quota_make_room(subscription, ret_error);
+        udpa_err err =
+            subscription->glob ? UDPA_OK : udpai_quota_make_room(subscription, ret_error);
         if (err != UDPA_OK)
             return err;
-        view = make_view(topic, subscriber, prefixes, n_prefixes);
+        view = make_view(subscription, prefixes, n_prefixes);
     }
     if (!view)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -437,7 +519,7 @@ void
 udpai_view_idle(udpai_view *view)
 {
     udpai_fanout *fanout = view->topic->fanout;
-    if (udpai_quota_is_exceeded(fanout, view->owner)) {
+    if (view->glob || udpai_quota_is_exceeded(fanout, view->owner)) {
         udpai_view_free(view);
         return;
     }
@@ -471,7 +553,7 @@ udpai_view_free(udpai_view *view)
         for (size_t k = 0; k < prefix->views.n; k++)
             if (prefix->views.items[k] == view)
                 udpai_vector_remove_unordered(&prefix->views, k);
-        drop_prefix_if_unused(topic, prefix);
+        drop_prefix_if_unused(index_of(view), prefix);
     }
     udpai_view_drop_bodies(view);
     udpai_vector_done(&view->prefixes);
@@ -480,11 +562,10 @@ udpai_view_free(udpai_view *view)
     udpai_list_remove(&view->dirty);
     udpai_list_remove(&view->in_idle);
     udpa_bytes_unref(view->except_node);
-    if (view->owner)
-        view->owner->n_views--;
-    udpai_owner_unref(view->owner);
+    uncount_view(view);
+    udpa_bytes_unref(view->glob);
+    udpa_bytes_unref(view->label);
     udpai_free(view);
-    topic->fanout->n_views--;
     topic->n_subscriptions--;
     udpai_topic_release(topic);
 }

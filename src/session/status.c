@@ -62,8 +62,10 @@ put_fields(udpai_proto_writer *writer,
            const udpai_subscription_facts *facts)
 {
     udpai_proto_put_bytes(writer, 1, udpai_subscription_type_url(subscription));
+    udpai_str glob = udpai_subscription_glob(subscription);
     for (size_t i = 0; i < udpai_subscription_n_prefixes(subscription); i++)
-        udpai_proto_put_bytes(writer, 2, udpai_subscription_prefix(subscription, i));
+        udpai_proto_put_bytes(writer, 2,
+                              glob.len ? glob : udpai_subscription_prefix(subscription, i));
     udpai_proto_put_varint_opt(writer, 3, udpai_subscription_n_names(subscription));
     udpai_proto_put_varint_opt(writer, 4, facts->n_resources);
     udpai_proto_put_varint_opt(writer, 5, facts->n_removals);
