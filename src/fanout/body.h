@@ -13,6 +13,7 @@ typedef struct udpai_subscription udpai_subscription;
 
 /* A resource to be sent. */
 typedef struct udpai_send_item {
+    const udpai_subscription *subscription; /* for which */
     udpa_resource *resource;
     uint64_t ttl_ms; /* what is left; 0: none */
     bool refresh;    /* the receiver holds the payload */

@@ -43,6 +43,7 @@ udpai_collection_add(udpai_collection *collection,
     const udpai_renderer *renderer = collection->subscription->subscriber->renderer;
     uint64_t seq = udpai_item_payload_seq(item, collection->subscription);
     const udpai_send_item send = {
+        .subscription = collection->subscription,
         .resource = resource,
         .ttl_ms = udpai_item_ttl_left(item),
         .refresh = refresh,

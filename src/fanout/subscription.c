@@ -574,6 +574,7 @@ udpai_subscription_shows(const udpai_subscription *subscription,
                udpai_subscription_has_name(subscription, name);
     if (has)
         *ret_item = (udpai_send_item){
+            .subscription = subscription,
             .resource = item->resource,
             .ttl_ms = udpai_item_ttl_left(item),
             .seq = udpai_item_payload_seq(item, subscription),

@@ -32,6 +32,7 @@ udpai_xds_type_free(udpai_xds_type *type)
         udpa_bytes_unref(type->unnameable.items[i]);
     udpai_vector_done(&type->unnameable);
     udpai_refusals_done(&type->refusals);
+    udpai_xds_spelled_done(type);
     udpa_error_unref(type->last_error);
     udpai_free(type);
 }
@@ -39,9 +40,9 @@ udpai_xds_type_free(udpai_xds_type *type)
 /* ---- sent ---- */
 
 static void
-count_sent(udpai_xds_type *type, const udpai_body *body)
+count_sent(udpai_xds_type *type, const udpai_subscription *subscription, const udpai_body *body)
 {
-    type->is_answered = true;
+    type->is_answered |= udpai_subscription_label(subscription).len == 0;
     type->n_resources += body->resources.n - body->n_hidden;
     type->n_removals += body->removed.n;
     type->n_hidden = body->n_hidden;
@@ -81,7 +82,7 @@ udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *respons
         .sent_us = udpai_hub_wall_us(xds->session.hub),
         .is_state = response->kind == UDPAI_DELIVERY_STATE,
     };
-    count_sent(type, response->body);
+    count_sent(type, response->subscription, response->body);
     udpai_xds_in_flight *flight = udpai_alloc(sizeof(*flight));
     if (!flight) { /* its answer will not be recognised */
         lose_flight(type, &noted);

@@ -16,16 +16,48 @@ choose_mode(udpai_str type_url)
     return UDPAI_MODE_DELTA;
 }
 
+static bool
+resolve(const udpai_xds *xds,
+        const udpai_subscription *subscription,
+        udpai_str name,
+        udpai_xds_name *ret_name)
+{
+    return udpai_xds_name_resolve(xds->audience, udpai_subscription_type_url(subscription), name,
+                                  ret_name, NULL) == UDPA_OK;
+}
+
+/* What is held is noted with the part that will bring it, so that must be there. */
+static udpa_err
+make_parts(udpai_xds *xds,
+           udpai_subscription *subscription,
+           const udpai_xds_request *request,
+           udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; request->n_versions && i < request->n_names && err == UDPA_OK; i++) {
+        udpai_xds_name name;
+        udpai_subscription *part;
+        if (udpai_xdstp_is(request->names[i]) &&
+            resolve(xds, subscription, request->names[i], &name))
+            err = udpai_xds_get_part(xds, subscription, &name, request->names[i], &part, ret_error);
+    }
+    return err;
+}
+
 /* What the client holds from an earlier stream. What is not noted is sent again. */
 static udpa_err
 note_held(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_request *request)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < request->n_versions && err == UDPA_OK; i++) {
-        char room[UDPAI_NAME_MAX];
-        udpai_str name;
-        if (udpai_xds_name_from_client(xds->audience, request->versions[i].name, room, &name))
-            err = udpai_subscription_hold_version(subscription, name, request->versions[i].version);
+        const udpai_held_version *held = &request->versions[i];
+        udpai_xds_name name;
+        if (!resolve(xds, subscription, held->name, &name))
+            continue;
+        err =
+            name.is_xdstp
+                ? udpai_xds_hold_spelled(udpai_xds_type_of(subscription), name.full, held->version)
+                : udpai_subscription_hold_version(subscription, name.full, held->version);
     }
     return err == UDPA_ERR_LIMIT ? UDPA_OK : err;
 }
@@ -34,11 +66,15 @@ note_held(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_requ
 static udpa_err
 unsubscribe_one(udpai_xds *xds, udpai_subscription *subscription, udpai_str name)
 {
-    char room[UDPAI_NAME_MAX];
+    udpai_xds_name resolved;
     if (udpai_str_eq(name, UDPAI_XDS_WILDCARD))
         return udpai_unsubscribe_all_wildcards(subscription);
-    if (udpai_xds_name_from_client(xds->audience, name, room, &name))
-        udpai_unsubscribe_name(subscription, name, true);
+    if (!resolve(xds, subscription, name, &resolved))
+        return UDPA_OK;
+    if (resolved.is_xdstp)
+        udpai_xds_unsubscribe_spelled(xds, udpai_xds_type_of(subscription), &resolved);
+    else
+        udpai_unsubscribe_name(subscription, resolved.full, true);
     return UDPA_OK;
 }
 
@@ -71,6 +107,8 @@ subscribe(udpai_xds *xds,
     for (size_t i = 0; i < request->n_unsubscribed && err == UDPA_OK; i++)
         err = unsubscribe_one(xds, subscription, request->unsubscribed[i]);
     if (err == UDPA_OK && is_first)
+        err = make_parts(xds, subscription, request, ret_error);
+    if (err == UDPA_OK && is_first)
         err = note_held(xds, subscription, request);
     if (err == UDPA_OK && is_first && is_empty && !udpai_xds_type_of(subscription)->is_named)
         return udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
@@ -94,4 +132,5 @@ const udpai_xds_protocol udpai_xds_delta = {
     .choose_mode = choose_mode,
     .subscribe = subscribe,
     .has_removals = true,
+    .has_parts = true,
 };

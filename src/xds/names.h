@@ -4,17 +4,35 @@
  * A client's name is a full one only if it lies below one of the namespaces that clients are shown;
  * any other, whatever slashes it has, is an id in the default namespace. Back again, a name loses
  * the default namespace. What would not come back as the same name cannot be named by clients, and
- * is not shown to them. */
+ * is not shown to them.
+ *
+ * Names of the form xdstp://… say their namespace by their authority, and their type. Such a client
+ * compares names: it is answered by the spelling that it used. */
 #ifndef UDPAI_XDS_NAMES_H
 #define UDPAI_XDS_NAMES_H
 
-#include "model/name.h"
+#include "model/xdstp.h"
 #include "xds/audience.h"
 
 #define UDPAI_XDS_WILDCARD UDPAI_STR("*")
 
-/* The full name that a client's name stands for, a view of it or of `room`; false: it cannot be the
- * name of anything (empty, or too long). The wildcard is no name. */
+/* What a client's name stands for. */
+typedef struct udpai_xds_name {
+    udpai_str full; /* as UDPA knows it; of a glob: as udpai_glob_of_name() has it */
+    bool is_xdstp, is_glob;
+    char room[UDPAI_NAME_MAX]; /* what `full` may be a view of */
+} udpai_xds_name;
+
+/* UDPA_ERR_INVAL: it cannot be the name of anything; UDPA_ERR_DENIED: it may be, in a namespace
+ * that these clients are not shown. The wildcard is no name. */
+udpa_err udpai_xds_name_resolve(const udpai_xds_audience *audience,
+                                udpai_str type_url,
+                                udpai_str name,
+                                udpai_xds_name *ret_name,
+                                udpa_error **ret_error);
+
+/* The same for a name that is not of the form xdstp://…: a view of it or of `room`; false: it
+ * cannot be the name of anything. */
 bool udpai_xds_name_from_client(const udpai_xds_audience *audience,
                                 udpai_str name,
                                 char room[UDPAI_NAME_MAX],

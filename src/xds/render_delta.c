@@ -15,21 +15,31 @@ enum { /* field numbers of DeltaDiscoveryResponse; the nonce is appended by each
 
 /* False: it has no place in a response. A refresh is a heartbeat, if there is a ttl to renew. */
 static bool
-make_entry(const udpai_xds_audience *audience, const udpai_send_item *item, udpai_xds_entry *entry)
+make_entry(const udpai_xds_audience *audience,
+           const udpai_send_item *item,
+           char room[UDPAI_XDS_SHOWN_MAX],
+           udpai_xds_entry *entry)
 {
-    *entry = (udpai_xds_entry){.item = item, .has_payload = !item->refresh};
+    *entry = (udpai_xds_entry){
+        .item = item,
+        .has_payload = !item->refresh,
+        .is_spelled = udpai_subscription_label(item->subscription).len > 0,
+    };
     return (!item->refresh || item->ttl_ms) &&
-           udpai_xds_name_to_client(audience, udpai_resource_name(item->resource), &entry->name);
+           udpai_xds_shown_name(audience, item->subscription, item->resource,
+                                udpai_resource_name(item->resource), room, &entry->name);
 }
 
 static size_t
 item_size(const udpai_renderer *renderer, const udpai_send_item *item)
 {
     const udpai_xds_audience *audience = udpai_xds_renderer_of(renderer)->audience;
+    char room[UDPAI_XDS_SHOWN_MAX];
     udpai_xds_entry entry;
-    if (!make_entry(audience, item, &entry))
+    if (!make_entry(audience, item, room, &entry))
         return 0;
-    return udpai_proto_bytes_size(RESOURCES, udpai_xds_resource_size(audience, &entry, true));
+    return udpai_proto_bytes_size(RESOURCES,
+                                  udpai_xds_resource_size(audience, &entry, !entry.is_spelled));
 }
 
 static void
@@ -42,8 +52,8 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
     for (size_t i = 0; i < response->n_entries; i++) {
         const udpai_xds_entry *entry = &response->entries[i];
         udpai_proto_put_head(&sink->writer, RESOURCES,
-                             udpai_xds_resource_size(audience, entry, true));
-        udpai_xds_put_resource(sink, audience, entry, true);
+                             udpai_xds_resource_size(audience, entry, !entry->is_spelled));
+        udpai_xds_put_resource(sink, audience, entry, !entry->is_spelled);
     }
     for (size_t i = 0; i < response->n_missing; i++)
         udpai_xds_put_missing(sink, RESOURCES, response->missing[i]);
@@ -56,7 +66,29 @@ struct plan {
     udpai_xds_response response;
     udpai_xds_entry *entries;
     udpai_str *removed, *missing;
+    char *text, *text_at; /* names that are made for this response */
 };
+
+/* The names of members are made from that of their collection. */
+static size_t
+text_size(const udpai_render *what)
+{
+    size_t size = 0, label = udpai_subscription_label(what->subscription).len;
+    if (udpai_subscription_glob(what->subscription).len == 0)
+        return 0;
+    for (size_t i = 0; i < what->n_items; i++)
+        size += label + udpai_resource_name(what->items[i].resource).len;
+    for (size_t i = 0; i < what->n_removed; i++)
+        size += label + what->removed[i].len;
+    return size;
+}
+
+/* Of what was made in the room, a copy that lasts as long as the plan. */
+static udpai_str
+keep(struct plan *plan, const char room[UDPAI_XDS_SHOWN_MAX], udpai_str name)
+{
+    return name.data == room ? udpai_str_put(&plan->text_at, name) : name;
+}
 
 /* A virtual host that was asked for and is not there: the removal alone would leave the request
  * that waits for it in Envoy without an answer. */
@@ -73,9 +105,12 @@ plan_removals(const udpai_xds_audience *audience, const udpai_render *what, stru
 {
     udpai_xds_response *response = &plan->response;
     for (size_t i = 0; i < what->n_removed; i++) {
+        char room[UDPAI_XDS_SHOWN_MAX];
         udpai_str name;
-        if (!udpai_xds_name_to_client(audience, what->removed[i], &name))
+        if (!udpai_xds_shown_name(audience, what->subscription, NULL, what->removed[i], room,
+                                  &name))
             continue;
+        name = keep(plan, room, name);
         if (is_told_by_resource(what, what->removed[i]))
             plan->missing[response->n_missing++] = name;
         else
@@ -85,6 +120,22 @@ plan_removals(const udpai_xds_audience *audience, const udpai_render *what, stru
     response->missing = plan->missing;
 }
 
+static void
+plan_additions(const udpai_xds_audience *audience, const udpai_render *what, struct plan *plan)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < what->n_items; i++) {
+        char room[UDPAI_XDS_SHOWN_MAX];
+        udpai_xds_entry *entry = &plan->entries[n];
+        if (!make_entry(audience, &what->items[i], room, entry))
+            continue;
+        entry->name = keep(plan, room, entry->name);
+        n++;
+    }
+    plan->response.n_entries = n;
+    plan->response.entries = plan->entries;
+}
+
 static udpa_err
 make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan *plan)
 {
@@ -92,16 +143,13 @@ make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan 
     plan->entries = udpai_alloc_array(what->n_items, sizeof(*plan->entries));
     plan->removed = udpai_alloc_array(what->n_removed, sizeof(*plan->removed));
     plan->missing = udpai_alloc_array(what->n_removed, sizeof(*plan->missing));
-    if (!plan->entries || !plan->removed || !plan->missing)
+    plan->text = plan->text_at = udpai_alloc(text_size(what));
+    if (!plan->entries || !plan->removed || !plan->missing || !plan->text)
         return UDPA_ERR_NOMEM;
-    udpai_xds_response *response = &plan->response;
-    for (size_t i = 0; i < what->n_items; i++)
-        response->n_entries +=
-            make_entry(audience, &what->items[i], &plan->entries[response->n_entries]);
+    plan_additions(audience, what, plan);
     plan_removals(audience, what, plan);
-    response->renderer = self;
-    response->type_url = what->type_url;
-    response->entries = plan->entries;
+    plan->response.renderer = self;
+    plan->response.type_url = what->type_url;
     return UDPA_OK;
 }
 
@@ -133,6 +181,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
     udpai_free(plan.entries);
     udpai_free(plan.removed);
     udpai_free(plan.missing);
+    udpai_free(plan.text);
     return err;
 }
 

@@ -30,6 +30,7 @@ typedef struct udpai_xds_entry {
     const udpai_send_item *item;
     udpai_str name;    /* as the client knows it */
     bool is_called_so; /* it is its own name, not only what the payload says */
+    bool is_spelled;   /* in the client's own way: other names do not go with it */
     bool has_payload;
     bool is_hidden; /* left out: a namesake goes before it */
 } udpai_xds_entry;

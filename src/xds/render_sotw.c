@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "xds/peek.h"
 #include "xds/render_internal.h"
+#include "xds/xds_internal.h"
 
 enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended by each stream */
     VERSION = 1,
@@ -24,7 +25,7 @@ enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended 
 static bool
 is_wrapped(const udpai_xds_renderer *self, const udpai_xds_entry *entry)
 {
-    return self->form != UDPAI_XDS_SOTW && entry->item->ttl_ms;
+    return self->form != UDPAI_XDS_SOTW && (entry->item->ttl_ms || entry->is_spelled);
 }
 
 /* What a refresh becomes: nothing, the payload once more, or a heartbeat. */
@@ -34,6 +35,25 @@ says_something(const udpai_xds_renderer *self, const udpai_send_item *item)
     return !item->refresh || (self->form != UDPAI_XDS_SOTW && item->ttl_ms);
 }
 
+/* A payload of a type without names, as lists of resources are: its client knows what it asked
+ * for. */
+static bool
+name_the_nameless(const udpai_xds_renderer *self,
+                  const udpai_send_item *item,
+                  udpai_xds_entry *entry)
+{
+    udpai_str name = udpai_resource_name(item->resource);
+    if (udpai_subscription_has_name(item->subscription, name))
+        entry->name = udpai_xds_spelling(udpai_xds_type_of(item->subscription), name);
+    entry->is_spelled = entry->name.len > 0;
+    if (entry->is_spelled)
+        return true;
+    return udpai_xds_name_to_client(self->audience, name, &entry->name) &&
+           udpai_xds_name_is_plain(self->audience, name);
+}
+
+/* A name of the form xdstp://… that a payload says must be its own: nobody speaks for the authority
+ * of another. */
 static bool
 make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xds_entry *entry)
 {
@@ -42,14 +62,21 @@ make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xd
         .item = item,
         .has_payload = !item->refresh || self->form != UDPAI_XDS_SOTW_HEARTBEAT,
     };
-    udpai_str called;
-    if (!says_something(self, item) || !udpai_xds_name_to_client(self->audience, name, &called))
+    udpai_str called, type_url = udpai_resource_type_url(item->resource);
+    if (!says_something(self, item))
         return false;
-    bool has_own = udpai_xds_peek_name(udpai_resource_type_url(item->resource),
-                                       udpai_resource_value(item->resource), &own_name);
-    entry->name = has_own ? own_name : called;
-    entry->is_called_so = udpai_str_eq(entry->name, called);
-    return udpai_xds_name_is_plain(self->audience, name) || (has_own && entry->is_called_so);
+    if (!udpai_xds_peek_name(type_url, udpai_resource_value(item->resource), &own_name)) {
+        entry->is_called_so = true;
+        return name_the_nameless(self, item, entry);
+    }
+    udpai_xds_name said;
+    entry->name = own_name;
+    entry->is_called_so =
+        udpai_xds_name_resolve(self->audience, type_url, own_name, &said, NULL) == UDPA_OK &&
+        udpai_str_eq(said.full, name);
+    return entry->is_called_so ||
+           (udpai_xds_name_is_plain(self->audience, name) && !udpai_xdstp_is(own_name) &&
+            udpai_xds_name_to_client(self->audience, name, &called));
 }
 
 static size_t

@@ -53,8 +53,11 @@ void
 udpai_xds_free(udpai_session *session)
 {
     udpai_xds *xds = udpai_xds_of(session);
-    for (size_t i = 0; i < xds->subscriber.subscriptions.n; i++)
-        udpai_xds_type_free(udpai_xds_type_of(xds->subscriber.subscriptions.items[i]));
+    for (size_t i = 0; i < xds->subscriber.subscriptions.n; i++) {
+        udpai_subscription *subscription = xds->subscriber.subscriptions.items[i];
+        if (udpai_subscription_label(subscription).len == 0) /* parts share it */
+            udpai_xds_type_free(udpai_xds_type_of(subscription));
+    }
     udpai_xds_removals_done(xds);
     udpai_subscriber_done(&xds->subscriber);
     udpai_body_unref(xds->writing);
@@ -167,8 +170,7 @@ check_type(const udpai_xds *xds, udpai_str type_url, udpa_error **ret_error)
     if (type_url.len > UDPAI_TYPE_URL_MAX)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "type_url is longer than %d bytes: '%.60s…'",
                           UDPAI_TYPE_URL_MAX, type_url.data);
-    if (xds->subscriber.subscriptions.n >= UDPAI_XDS_TYPES_MAX &&
-        !udpai_subscriber_find(&xds->subscriber, type_url))
+    if (xds->n_types >= UDPAI_XDS_TYPES_MAX && !udpai_subscriber_find(&xds->subscriber, type_url))
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "a stream has at most %d types, and '%.*s' is one more",
                           UDPAI_XDS_TYPES_MAX, (int)type_url.len, type_url.data);
@@ -191,13 +193,16 @@ open_type(udpai_xds *xds, udpai_str type_url)
     if (!type)
         return NULL;
     udpai_list_init(&type->in_flight);
+    udpai_xds_spelled_init(type);
     type->is_named = must_be_named(xds->shim, type_url);
     udpai_subscription *subscription =
         udpai_subscriber_get(&xds->subscriber, type_url, xds->protocol->choose_mode(type_url));
-    if (subscription)
-        udpai_subscription_set_userdata(subscription, type);
-    else
+    if (!subscription) {
         udpai_free(type);
+        return NULL;
+    }
+    udpai_subscription_set_userdata(subscription, type);
+    xds->n_types++;
     return subscription;
 }
 
@@ -292,6 +297,18 @@ find_unnameable(udpai_xds *xds, udpai_xds_next_response *ret)
     return UDPA_OK;
 }
 
+/* The members of a collection were sent; that there are none is said of the collection. */
+static udpa_err
+complete_glob(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_response *ret)
+{
+    const udpai_str label = udpai_subscription_label(delivery->subscription);
+    if (!udpai_subscription_is_empty(delivery->subscription))
+        return UDPA_OK;
+    ret->subscription = delivery->subscription;
+    udpai_xds_type_of(delivery->subscription)->n_removals++;
+    return compose_answer(xds, &label, 1, ret);
+}
+
 /* Of "complete", only a client needs to know that asked for all, and for which there was nothing to
  * send: it waits for that to be said. */
 static bool
@@ -319,22 +336,25 @@ warn_if_large(udpai_xds *xds, const udpai_delivery *delivery)
 }
 
 /* Takes over the delivery's body. */
-static void
+static udpa_err
 take_delivery(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_response *ret)
 {
-    if (!is_wanted(delivery)) {
+    bool ends_glob = delivery->kind == UDPAI_DELIVERY_COMPLETE &&
+                     udpai_subscription_glob(delivery->subscription).len;
+    if (ends_glob || !is_wanted(delivery)) {
         udpai_body_unref(delivery->body);
-        return;
+        return ends_glob ? complete_glob(xds, delivery, ret) : UDPA_OK;
     }
     warn_if_large(xds, delivery);
     udpai_xds_follow(xds, delivery);
     ret->subscription = delivery->subscription;
     ret->body = delivery->body;
     if (delivery->kind == UDPAI_DELIVERY_COMPLETE)
-        return;
+        return UDPA_OK;
     ret->kind = delivery->kind;
     ret->place = delivery->place;
     ret->head = delivery->head;
+    return UDPA_OK;
 }
 
 static udpa_err
@@ -350,7 +370,7 @@ find_next(udpai_xds *xds, udpai_xds_next_response *ret, udpa_error **ret_error)
                               "with initial_resource_versions");
         if (err != UDPA_OK || !delivery.body)
             break;
-        take_delivery(xds, &delivery, ret);
+        err = take_delivery(xds, &delivery, ret);
     }
     return err;
 }

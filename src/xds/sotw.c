@@ -45,6 +45,7 @@ name_key(const void *item)
 /* The names of a request, as UDPA knows them. */
 struct wanted {
     udpai_xds *xds;
+    udpai_str type_url;
     udpai_map names;  /* of udpai_str */
     udpai_str *views; /* what it points to */
     char *text;
@@ -52,23 +53,30 @@ struct wanted {
     bool failed;
 };
 
-static size_t
-text_size(const udpai_xds *xds, const udpai_xds_request *request)
+static bool
+resolve(const struct wanted *wanted, udpai_str name, udpai_xds_name *ret_name)
 {
+    return udpai_xds_name_resolve(wanted->xds->audience, wanted->type_url, name, ret_name, NULL) ==
+           UDPA_OK;
+}
+
+static size_t
+text_size(const struct wanted *wanted, const udpai_xds_request *request)
+{
+    udpai_xds_name name;
     size_t size = 0;
     for (size_t i = 0; i < request->n_names; i++)
-        size += request->names[i].len + xds->audience->default_namespace.len + 1;
+        size += resolve(wanted, request->names[i], &name) ? name.full.len : 0;
     return size;
 }
 
 static void
 want(struct wanted *wanted, udpai_str name, udpai_str *view, char **at)
 {
-    char room[UDPAI_NAME_MAX];
-    if (!udpai_xds_name_from_client(wanted->xds->audience, name, room, &name) ||
-        udpai_map_get(&wanted->names, name))
+    udpai_xds_name resolved;
+    if (!resolve(wanted, name, &resolved) || udpai_map_get(&wanted->names, resolved.full))
         return;
-    *view = udpai_str_put(at, name);
+    *view = udpai_str_put(at, resolved.full);
     wanted->failed |= !udpai_map_add(&wanted->names, view);
 }
 
@@ -80,24 +88,31 @@ note_if_gone(void *userdata, udpai_str name)
         wanted->failed |= !udpai_vector_push(&wanted->gone, name);
 }
 
+static void
+unsubscribe(udpai_xds *xds, udpai_subscription *subscription, udpai_str name)
+{
+    udpai_xds_forget_spelling(xds, udpai_xds_type_of(subscription), name);
+    udpai_unsubscribe_name(subscription, name, false);
+}
+
 static udpa_err
 unsubscribe_others(udpai_xds *xds,
                    udpai_subscription *subscription,
                    const udpai_xds_request *request)
 {
-    struct wanted wanted = {.xds = xds};
+    struct wanted wanted = {xds, .type_url = udpai_subscription_type_url(subscription)};
     if (udpai_subscription_n_names(subscription) == 0)
         return UDPA_OK;
     udpai_map_init(&wanted.names, name_key);
     wanted.views = udpai_alloc_array(request->n_names, sizeof(*wanted.views));
-    char *at = wanted.text = udpai_alloc(text_size(xds, request));
+    char *at = wanted.text = udpai_alloc(text_size(&wanted, request));
     wanted.failed = !wanted.views || !wanted.text;
     for (size_t i = 0; i < request->n_names && !wanted.failed; i++)
         want(&wanted, request->names[i], &wanted.views[i], &at);
     if (!wanted.failed)
         udpai_subscription_visit_names(subscription, note_if_gone, &wanted);
     for (size_t i = 0; i < wanted.gone.n && !wanted.failed; i++)
-        udpai_unsubscribe_name(subscription, wanted.gone.items[i], false);
+        unsubscribe(xds, subscription, wanted.gone.items[i]);
     udpai_vector_done(&wanted.gone);
     udpai_map_done(&wanted.names);
     udpai_free(wanted.views);
@@ -110,9 +125,10 @@ unsubscribe_others(udpai_xds *xds,
 static bool
 is_subscribed(const udpai_xds *xds, const udpai_subscription *subscription, udpai_str name)
 {
-    char room[UDPAI_NAME_MAX];
-    return udpai_xds_name_from_client(xds->audience, name, room, &name) &&
-           udpai_subscription_has_name(subscription, name);
+    udpai_xds_name resolved;
+    return udpai_xds_name_resolve(xds->audience, udpai_subscription_type_url(subscription), name,
+                                  &resolved, NULL) == UDPA_OK &&
+           udpai_subscription_has_name(subscription, resolved.full);
 }
 
 static udpa_err

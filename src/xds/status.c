@@ -22,7 +22,10 @@ unanswered_us(const udpai_xds_type *type)
 static void
 put_subscription(udpai_proto_writer *writer, const udpai_subscription *subscription)
 {
-    const udpai_xds_type *type = udpai_xds_type_of(subscription);
+    static const udpai_xds_type counted_with_its_type;
+    const udpai_xds_type *type = udpai_subscription_label(subscription).len
+                                     ? &counted_with_its_type
+                                     : udpai_xds_type_of(subscription);
     const udpai_subscription_facts facts = {
         .n_resources = type->n_resources,
         .n_removals = type->n_removals,

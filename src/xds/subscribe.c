@@ -65,9 +65,15 @@ udpai_xds_subscribe_name(udpai_xds *xds,
                          udpai_str name,
                          udpa_error **ret_error)
 {
-    char room[UDPAI_NAME_MAX];
-    udpai_str full;
-    if (!udpai_xds_name_from_client(xds->audience, name, room, &full))
-        return note_unnameable(xds, udpai_xds_type_of(subscription), name, ret_error);
-    return udpai_subscribe_name(subscription, full, ret_error);
+    udpai_xds_type *type = udpai_xds_type_of(subscription);
+    udpai_xds_name resolved;
+    if (udpai_xds_name_resolve(xds->audience, udpai_subscription_type_url(subscription), name,
+                               &resolved, NULL) != UDPA_OK ||
+        (resolved.is_glob && !xds->protocol->has_parts))
+        return note_unnameable(xds, type, name, ret_error);
+    if (resolved.is_xdstp && xds->protocol->has_parts)
+        return udpai_xds_subscribe_spelled(xds, subscription, &resolved, name, ret_error);
+    udpa_err err =
+        resolved.is_xdstp ? udpai_xds_spell(xds, type, resolved.full, name, ret_error) : UDPA_OK;
+    return err == UDPA_OK ? udpai_subscribe_name(subscription, resolved.full, ret_error) : err;
 }

@@ -16,9 +16,15 @@ static void
 resend(void *userdata, udpai_str name)
 {
     const struct follower *follower = userdata;
-    char room[UDPAI_NAME_MAX];
-    if (udpai_xds_name_from_client(follower->xds->audience, name, room, &name))
-        udpai_subscription_resend(follower->subscription, name);
+    udpai_xds_name resolved;
+    if (udpai_xds_name_resolve(follower->xds->audience,
+                               udpai_subscription_type_url(follower->subscription), name, &resolved,
+                               NULL) != UDPA_OK)
+        return;
+    if (resolved.is_xdstp && follower->xds->protocol->has_parts)
+        udpai_xds_resend_spelled(udpai_xds_type_of(follower->subscription), &resolved);
+    else
+        udpai_subscription_resend(follower->subscription, resolved.full);
 }
 
 static void

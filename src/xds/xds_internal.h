@@ -3,6 +3,7 @@
 #ifndef UDPAI_XDS_INTERNAL_H
 #define UDPAI_XDS_INTERNAL_H
 
+#include "base/map.h"
 #include "session/refused.h"
 #include "session/unanswered.h"
 #include "xds/names.h"
@@ -12,6 +13,10 @@
 #define UDPAI_XDS_TYPES_MAX 1024
 /* Responses of one type whose answer is waited for; of older ones it does not count any more. */
 #define UDPAI_XDS_IN_FLIGHT_MAX 64
+/* What a stream may ask for by names of the form xdstp://…: collections by glob, and bytes of
+ * spellings. */
+#define UDPAI_XDS_GLOBS_MAX 4096
+#define UDPAI_XDS_SPELLED_BYTES_MAX ((size_t)16 << 20)
 /* Names that cannot be any, in requests whose answer has not been sent. */
 #define UDPAI_XDS_UNNAMEABLE_MAX 1024
 
@@ -38,7 +43,11 @@ typedef struct udpai_xds_type {
     bool is_answered;   /* something was sent since its wildcard */
     unsigned n_awaited; /* prefixes of the wildcard that are not complete yet */
     UDPAI_VECTOR(udpa_bytes *) unnameable; /* to be answered as missing */
-    udpai_list in_flight;                  /* oldest first */
+    /* What was asked for by names of the form xdstp://… (spelled.c). */
+    udpai_map spellings;       /* of names, as the client wrote them last */
+    udpai_map globs;           /* of udpai_subscription: parts, each of a collection */
+    udpai_subscription *named; /* the part with the names; NULL: none; SotW has none */
+    udpai_list in_flight;      /* oldest first */
     size_t n_in_flight;
     uint64_t held_until_ms; /* removals are held back so long; 0: they are not */
     /* For status. */
@@ -72,6 +81,7 @@ typedef struct udpai_xds_protocol {
                           bool is_first,
                           udpa_error **ret_error);
     bool has_removals; /* what is missing can be told */
+    bool has_parts;    /* a response need not hold all; and resources have names of their own */
 } udpai_xds_protocol;
 
 extern const udpai_xds_protocol udpai_xds_delta, udpai_xds_sotw, udpai_xds_fetch, udpai_xds_poll;
@@ -98,6 +108,8 @@ struct udpai_xds {
     udpai_body *writing;  /* what the last message borrows from */
     size_t n_unnameable;  /* over all types */
     udpai_xds_polling polling;
+    size_t n_types, n_globs;
+    size_t spelled_bytes;
 };
 
 static inline udpai_xds *
@@ -151,6 +163,46 @@ typedef struct udpai_xds_next_response {
     udpai_standing place;
     uint64_t head;
 } udpai_xds_next_response;
+
+/* spelled.c: names of the form xdstp://… */
+void udpai_xds_spelled_init(udpai_xds_type *type);
+void udpai_xds_spelled_done(udpai_xds_type *type);
+/* Notes how the client spells a name. */
+udpa_err udpai_xds_spell(udpai_xds *xds,
+                         udpai_xds_type *type,
+                         udpai_str full_name,
+                         udpai_str spelling,
+                         udpa_error **ret_error);
+void udpai_xds_forget_spelling(udpai_xds *xds, udpai_xds_type *type, udpai_str full_name);
+/* Empty: it spells it as any other name. */
+udpai_str udpai_xds_spelling(const udpai_xds_type *type, udpai_str full_name);
+/* The part that such a name belongs to, made if need be; it is not subscribed to yet. */
+udpa_err udpai_xds_get_part(udpai_xds *xds,
+                            udpai_subscription *subscription,
+                            const udpai_xds_name *name,
+                            udpai_str spelling,
+                            udpai_subscription **ret_part,
+                            udpa_error **ret_error);
+udpa_err udpai_xds_subscribe_spelled(udpai_xds *xds,
+                                     udpai_subscription *subscription,
+                                     const udpai_xds_name *name,
+                                     udpai_str spelling,
+                                     udpa_error **ret_error);
+void
+udpai_xds_unsubscribe_spelled(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_name *name);
+/* Notes what the client holds of an earlier stream, with what will bring it. */
+udpa_err udpai_xds_hold_spelled(udpai_xds_type *type, udpai_str full_name, udpai_str version);
+/* Sends it again. */
+void udpai_xds_resend_spelled(udpai_xds_type *type, const udpai_xds_name *name);
+/* A resource, or what is missing (NULL), as the client knows it through this subscription: a view
+ * of the resource, of the session, or of `room`. False: it cannot name it. */
+#define UDPAI_XDS_SHOWN_MAX (UDPAI_XDSTP_TEXT_MAX + UDPAI_NAME_MAX)
+bool udpai_xds_shown_name(const udpai_xds_audience *audience,
+                          const udpai_subscription *subscription,
+                          const udpa_resource *resource,
+                          udpai_str full_name,
+                          char room[UDPAI_XDS_SHOWN_MAX],
+                          udpai_str *ret_name);
 
 /* answer.c: what became of what was sent */
 void udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response);

@@ -296,14 +296,6 @@ other_namespaces_are_shown_under_full_names(void **state)
 }
 
 static void
-xdstp_names_are_missing(void **state)
-{
-    xds_one *self = *state;
-    xds_subscribe(&self->client, "CDS", "xdstp://auth/envoy.config.cluster.v3.Cluster/a?k=v");
-    xds_expect(&self->client, "CDS[-xdstp://auth/envoy.config.cluster.v3.Cluster/a?k=v]");
-}
-
-static void
 a_name_that_cannot_be_is_missing(void **state)
 {
     xds_one *self = *state;
@@ -470,7 +462,6 @@ main(void)
         TEST(an_alias_is_a_name_too),
         TEST(names_have_any_characters),
         TEST(other_namespaces_are_shown_under_full_names),
-        TEST(xdstp_names_are_missing),
         TEST(a_name_that_cannot_be_is_missing),
         TEST(a_stale_nonce_carries_subscriptions_all_the_same),
         TEST(each_type_has_its_own_nonces),

@@ -5,7 +5,14 @@
 
 static const udpai_str namespaces[] = {{"com.acme", 8}, {"org.corp/team", 13}};
 
+static const udpai_xds_authority authorities[] = {
+    {{"Listed:80", 9}, {"com.acme/listed", 15}},
+    {{"hidden", 6}, {"org.hidden", 10}},
+};
+
 static const udpai_xds_audience audience = {
+    .authorities = authorities,
+    .n_authorities = 2,
     .default_namespace = {"local", 5},
     .namespaces = namespaces,
     .n_namespaces = 2,
@@ -71,12 +78,56 @@ the_wildcard_and_nothing_are_no_names(void **state)
     expect_full("**", "local/**");
 }
 
+#define T "envoy.config.cluster.v3.Cluster"
+
+/* What it stands for; NULL: it is refused with this code. */
 static void
-names_of_later_kinds_are_ids_that_nobody_has(void **state)
+expect_resolved(const char *name, const char *expected, udpa_err code)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_xds_name resolved;
+    udpa_err err = udpai_xds_name_resolve(&audience, UDPAI_STR("type.googleapis.com/" T),
+                                          udpai_str_from(name), &resolved, &error);
+    assert_int_equal(err, expected ? UDPA_OK : code);
+    assert_int_equal(udpa_error_code(error), err);
+    if (expected)
+        assert_str(resolved.full, expected);
+}
+
+static void
+xdstp_names_say_their_namespace_by_their_authority(void **state)
 {
     (void)state;
-    expect_full("xdstp://auth/envoy.config.cluster.v3.Cluster/a?x=y",
-                "local/xdstp://auth/envoy.config.cluster.v3.Cluster/a?x=y");
+    expect_resolved("xdstp://com.acme/" T "/a?y=2&x=1", "com.acme/a?x=1&y=2", UDPA_OK);
+    expect_resolved("xdstp://com.acme.eu/" T "/a", "com.acme.eu/a", UDPA_OK);
+    expect_resolved("xdstp:///" T "/a", "local/a", UDPA_OK);
+    expect_resolved("xdstp://local/" T "/com.acme/a", "local/com.acme/a", UDPA_OK);
+    expect_resolved("xdstp://org.corp/" T "/team/a", "org.corp/team/a", UDPA_OK);
+    expect_resolved("xdstp://Listed:80/" T "/a", "com.acme/listed/a", UDPA_OK);
+    expect_resolved("xdstp://com.acme/" T "/foo/*", "com.acme/foo/*", UDPA_OK);
+    expect_resolved("plain", "local/plain", UDPA_OK);
+}
+
+static void
+xdstp_names_outside_what_is_shown_are_denied(void **state)
+{
+    (void)state;
+    expect_resolved("xdstp://com.acmecorp/" T "/a", NULL, UDPA_ERR_DENIED);
+    expect_resolved("xdstp://Acme/" T "/a", NULL, UDPA_ERR_DENIED);
+    expect_resolved("xdstp://org.corp/" T "/other/a", NULL, UDPA_ERR_DENIED);
+    expect_resolved("xdstp://hidden/" T "/a", NULL, UDPA_ERR_DENIED); /* whatever it looks like */
+}
+
+static void
+xdstp_names_are_of_their_type_or_of_nothing(void **state)
+{
+    (void)state;
+    expect_resolved("xdstp://com.acme/envoy.config.listener.v3.Listener/a", NULL, UDPA_ERR_INVAL);
+    expect_resolved("xdstp://com.acme/" T, NULL, UDPA_ERR_INVAL);
+    expect_resolved("xdstp://com.acme/" T "/a#entry=b", NULL, UDPA_ERR_INVAL);
+    expect_resolved("", NULL, UDPA_ERR_INVAL);
+    expect_full("xdstp://com.acme/" T "/a", NULL); /* it is no plain name */
+    expect_client("local/xdstp://com.acme/" T "/a", NULL);
 }
 
 static void
@@ -161,7 +212,9 @@ main(void)
         cmocka_unit_test(plain_names_lie_in_the_default_namespace),
         cmocka_unit_test(listed_namespaces_begin_full_names_at_a_border),
         cmocka_unit_test(the_wildcard_and_nothing_are_no_names),
-        cmocka_unit_test(names_of_later_kinds_are_ids_that_nobody_has),
+        cmocka_unit_test(xdstp_names_say_their_namespace_by_their_authority),
+        cmocka_unit_test(xdstp_names_outside_what_is_shown_are_denied),
+        cmocka_unit_test(xdstp_names_are_of_their_type_or_of_nothing),
         cmocka_unit_test(too_long_is_no_name),
         cmocka_unit_test(back_again_the_default_namespace_goes),
         cmocka_unit_test(what_would_come_back_as_something_else_is_not_shown),

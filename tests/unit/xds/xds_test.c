@@ -24,6 +24,7 @@ static const struct {
     {"SDS", "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"},
     {"RTDS", "type.googleapis.com/envoy.service.runtime.v3.Runtime"},
     {"LEDS", "type.googleapis.com/envoy.config.endpoint.v3.LbEndpoint"},
+    {"LISTS", "type.googleapis.com/envoy.config.listener.v3.ListenerCollection"},
     {"VHDS", "type.googleapis.com/envoy.config.route.v3.VirtualHost"},
 };
 
@@ -185,10 +186,23 @@ payload_of(const change_text *change, const char *url, udpai_str name)
                   wire_bytes(1000, change->content));
 }
 
+/* What stands for what divides a change. */
+static udpai_str
+name_in(udpai_str text, char room[UDPAI_NAME_MAX])
+{
+    for (size_t i = 0; i < text.len; i++)
+        room[i] = text.data[i] == '{' ? '=' : text.data[i] == ';' ? '&' : text.data[i];
+    return (udpai_str){room, text.len};
+}
+
 static udpa_resource *
 resource_of(udpai_str text)
 {
     change_text change = parse(text);
+    char rooms[3][UDPAI_NAME_MAX];
+    change.name = name_in(change.name, rooms[0]);
+    change.payload_name = name_in(change.payload_name, rooms[1]);
+    change.service = name_in(change.service, rooms[2]);
     char type[128], name[UDPAI_NAME_MAX];
     snprintf(type, sizeof(type), "%.*s", (int)change.type.len, change.type.data);
     const char *url = xds_type_url(type);
@@ -238,7 +252,6 @@ void
 xds_change(xds_world *world, const char *changes)
 {
     udpai_change_set *set = udpai_change_set_new();
-    assert_non_null(set);
     udpai_str left = udpai_str_from(changes);
     while (left.len) {
         udpai_str word = cut(&left, " ");
@@ -292,10 +305,9 @@ xds_client_close(xds_client *client)
 void
 xds_client_reopen(xds_client *client)
 {
-    xds_world *world = client->world;
-    bool is_delta = client->is_delta;
+    const xds_client before = *client;
     xds_client_close(client);
-    xds_client_open(client, world, is_delta);
+    xds_client_open(client, before.world, before.is_delta);
 }
 
 static xds_client_type *
@@ -512,12 +524,10 @@ append(xds_client *client, const char *url, shown_words *shown, size_t n_removed
             fail_msg("'%s' is twice in one response", shown->words[i]);
     len += (size_t)snprintf(client->trace + len, sizeof(client->trace) - len, "%s%s[",
                             len ? " " : "", word_of(url));
-    for (size_t i = 0; i < shown->n; i++) {
+    for (size_t i = 0; i < shown->n; free(shown->words[i++]))
         if (len < sizeof(client->trace))
             len += (size_t)snprintf(client->trace + len, sizeof(client->trace) - len, "%s%s",
                                     i ? " " : "", shown->words[i]);
-        free(shown->words[i]);
-    }
     if (len < sizeof(client->trace))
         snprintf(client->trace + len, sizeof(client->trace) - len, "]");
 }
