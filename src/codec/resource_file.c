@@ -110,12 +110,50 @@ is_full_name(const struct file_reader *reader, const udpai_resource_entry *entry
            udpai_prefix_check(name_space, NULL) == UDPA_OK;
 }
 
-/* The name, with the namespace in front if it has none; data is NULL without memory. */
+static udpa_err
+fail_name(struct file_reader *reader, const udpai_place *place, udpai_str name, const char *reason)
+{
+    return udpai_fail_at(reader->ret_error, UDPA_ERR_INVAL, place, "the name '%s' %s",
+                         UDPAI_QUOTE(name), reason);
+}
+
+/* A name of the form xdstp://…: what it is in UDPA. */
+static udpa_err
+full_name_of_xdstp(struct file_reader *reader,
+                   const udpai_resource_entry *entry,
+                   const udpai_place *place,
+                   udpai_str *name)
+{
+    udpai_xdstp xdstp;
+    UDPA_AUTO(udpa_error_unref) udpa_error *cause = NULL;
+    char room[UDPAI_NAME_MAX];
+    udpai_str name_space, full;
+    if (udpai_xdstp_parse(*name, &xdstp, &cause) != UDPA_OK)
+        return udpai_fail_at(reader->ret_error, UDPA_ERR_INVAL, place, "%s",
+                             udpa_error_message(cause));
+    if (!udpai_str_eq(xdstp.type, udpai_type_url_name(entry->type_url)))
+        return fail_name(reader, place, *name, "is that of a resource of another type");
+    if (xdstp.is_glob)
+        return fail_name(reader, place, *name,
+                         "is that of a collection: give its members names of their own");
+    if (!udpai_xdstp_namespace(&reader->file->authorities, xdstp.authority,
+                               reader->file->default_namespace, &name_space))
+        return fail_name(reader, place, *name,
+                         "has an authority that stands for no namespace: list it in the section "
+                         "'authorities' of the node's configuration");
+    if (udpai_xdstp_full_name(&xdstp, name_space, room, &full, &cause) != UDPA_OK)
+        return udpai_fail_at(reader->ret_error, UDPA_ERR_INVAL, place, "%s",
+                             udpa_error_message(cause));
+    *name = (udpai_str){keep(reader, full), full.len};
+    return name->data ? UDPA_OK : out_of_memory(reader);
+}
+
+/* The name, with the namespace in front if it has none. */
 static udpai_str
-full_name(struct file_reader *reader,
-          const udpai_resource_entry *entry,
-          udpai_str name,
-          udpai_str name_space)
+with_namespace(struct file_reader *reader,
+               const udpai_resource_entry *entry,
+               udpai_str name,
+               udpai_str name_space)
 {
     udpai_strbuf full = {0};
     if (!is_full_name(reader, entry, name)) {
@@ -192,26 +230,37 @@ append(struct file_reader *reader, udpa_resource *resource, const udpai_place *p
     return out_of_memory(reader);
 }
 
+static udpa_err
+complete_name(struct file_reader *reader,
+              const udpai_resource_entry *entry,
+              const udpai_place *place,
+              udpai_str name_space,
+              udpai_str *name)
+{
+    if (udpai_xdstp_is(*name))
+        return full_name_of_xdstp(reader, entry, place, name);
+    *name = with_namespace(reader, entry, *name, name_space);
+    return name->data ? UDPA_OK : out_of_memory(reader);
+}
+
 /* Full names instead of the entry's own. */
 static udpa_err
-complete_names(struct file_reader *reader, udpai_resource_entry *entry)
+complete_names(struct file_reader *reader, udpai_resource_entry *entry, const udpai_place *place)
 {
-    entry->name = full_name(reader, entry, entry->name, reader->file->default_namespace);
-    if (!entry->name.data)
-        return out_of_memory(reader);
+    udpa_err err =
+        complete_name(reader, entry, place, reader->file->default_namespace, &entry->name);
+    if (err != UDPA_OK)
+        return err;
     udpai_str name_space = udpai_name_namespace(entry->name);
-    for (size_t i = 0; i < entry->aliases.n; i++) {
-        entry->aliases.items[i] = full_name(reader, entry, entry->aliases.items[i], name_space);
-        if (!entry->aliases.items[i].data)
-            return out_of_memory(reader);
-    }
-    return UDPA_OK;
+    for (size_t i = 0; i < entry->aliases.n && err == UDPA_OK; i++)
+        err = complete_name(reader, entry, place, name_space, &entry->aliases.items[i]);
+    return err;
 }
 
 static udpa_err
 add_resource(struct file_reader *reader, udpai_resource_entry *entry, const udpai_place *place)
 {
-    udpa_err err = complete_names(reader, entry);
+    udpa_err err = complete_names(reader, entry, place);
     if (err != UDPA_OK)
         return err;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = udpai_any_make(entry->type_url, entry->value);

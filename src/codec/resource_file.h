@@ -12,8 +12,9 @@
  *
  * A name whose part before the first '/' is the default namespace, or is a namespace with a dot in
  * it, is a full name. Any other is an id in the default namespace. An alias without a namespace is
- * in that of its resource. Where a udpa Resource says its authority, as what a node has printed
- * does, a namespace needs no dot.
+ * in that of its resource. A name of the form xdstp://AUTHORITY/TYPE/ID is that of ID in the
+ * namespace of the authority; the type must be that of the resource. Where a udpa Resource says its
+ * authority, as what a node has printed does, a namespace needs no dot.
  *
  * Versions are content hashes, except that a udpa Resource may say its own; what an Envoy message
  * says of versions is not used. Authorities are empty unless a udpa Resource says one. */
@@ -24,6 +25,7 @@
 
 #include "codec/schema.h"
 #include "codec/source.h"
+#include "model/xdstp.h"
 
 typedef struct udpai_file_resource {
     udpa_resource *resource;
@@ -39,7 +41,9 @@ typedef struct udpai_resource_file {
     const char *name; /* for errors; its suffix decides the format */
     udpai_str contents;
     udpai_str default_namespace; /* such as "local" */
-    size_t max_size;             /* 0: UDPAI_DOCUMENT_SIZE_DEFAULT */
+    /* Whose names of the form xdstp://… lie where. */
+    udpai_xdstp_authorities authorities;
+    size_t max_size; /* 0: UDPAI_DOCUMENT_SIZE_DEFAULT */
     /* What a node has printed is welcome too: of how a resource came there (hops, and origin_info
      * but for the authority) nothing is taken over, since whoever takes it in writes that anew. */
     bool is_printed;

@@ -5,8 +5,8 @@
 
 #include "base/strbuf.h"
 #include "codec/suggest.h"
-#include "model/name.h"
 #include "model/type_url.h"
+#include "model/xdstp.h"
 
 #define PREFIX "type.googleapis.com/"
 
@@ -92,10 +92,28 @@ is_full_name(const char *name)
     return strchr(name, '/') && name_space.len && udpai_prefix_check(name_space, NULL) == UDPA_OK;
 }
 
+/* By what authorities stand for if nobody has said another: which is listed, the node knows. */
+static bool
+put_xdstp(udpai_strbuf *full, const char *name, const char *name_space)
+{
+    static const udpai_xdstp_authorities none;
+    udpai_xdstp xdstp;
+    char room[UDPAI_NAME_MAX];
+    udpai_str found;
+    if (udpai_xdstp_parse(udpai_str_from(name), &xdstp, NULL) != UDPA_OK ||
+        !udpai_xdstp_namespace(&none, xdstp.authority, udpai_str_from(name_space), &found) ||
+        udpai_xdstp_full_name(&xdstp, found, room, &found, NULL) != UDPA_OK)
+        return false;
+    udpai_strbuf_str(full, found);
+    return true;
+}
+
 char *
 udpai_ctl_full_name(const char *name, const char *name_space)
 {
     udpai_strbuf full = {0};
+    if (put_xdstp(&full, name, name_space))
+        return udpai_strbuf_take(&full);
     if (!is_full_name(name)) {
         udpai_strbuf_puts(&full, name_space);
         udpai_strbuf_putc(&full, '/');

@@ -553,6 +553,25 @@ check_write_files(struct check *check)
 }
 
 static void
+check_authorities(struct check *check)
+{
+    const Udpa__Config__V1__Bootstrap *message = check->message;
+    char path[PATH_MAX_LEN];
+    for (size_t i = 0; i < message->n_authorities; i++) {
+        const Udpa__Config__V1__Authority *authority = message->authorities[i];
+        udpai_path_item(path, "authorities", i);
+        require(check, path, "namespace", authority->namespace_);
+        check_word(check, path, "namespace", authority->namespace_, check_prefix);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(message->authorities[k]->name, authority->name) == 0)
+                udpai_findings_mistake(check->findings, path,
+                                       "the authority '%s' is there already: it stands for one "
+                                       "namespace",
+                                       authority->name);
+    }
+}
+
+static void
 check_store(struct check *check)
 {
     const Udpa__Config__V1__Store *store = check->message->store;
@@ -587,6 +606,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_dials(&check);
     check_names(&check);
     check_audiences(&check);
+    check_authorities(&check);
     check_store(&check);
     check_validation(&check);
     check_write_files(&check);

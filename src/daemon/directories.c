@@ -103,6 +103,7 @@ open_one(udpai_directories *all, const udpai_plan *plan, size_t index, udpa_erro
         .source = directory->source,
         .authority = directory->authority,
         .default_namespace = directory->name_space,
+        .authorities = plan->authorities,
         .namespaces = namespaces.items,
         .n_namespaces = namespaces.n,
         .schema = all->env.schema,

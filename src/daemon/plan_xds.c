@@ -98,6 +98,19 @@ take_audience(udpai_plan *plan, const audience_message *from, udpai_xds_audience
 }
 
 static udpa_err
+plan_authorities(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    size_t n = message->n_authorities;
+    udpai_xdstp_authority *all = udpai_plan_own(plan, udpai_alloc_array(n + 1, sizeof(*all)));
+    for (size_t i = 0; all && i < n; i++)
+        all[i] = (udpai_xdstp_authority){udpai_str_from(message->authorities[i]->name),
+                                         udpai_str_from(message->authorities[i]->namespace_)};
+    plan->authorities = (udpai_xdstp_authorities){all, n};
+    return all ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
 plan_audiences(udpai_plan *plan)
 {
     const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
@@ -108,6 +121,7 @@ plan_audiences(udpai_plan *plan)
     for (size_t i = 0; i < n && err == UDPA_OK; i++) {
         all[i].default_namespace = plan->xds_namespace;
         all[i].control_plane = plan->settings.node.id;
+        all[i].authorities = plan->authorities;
         if (message->n_audiences)
             err = take_audience(plan, message->audiences[i], &all[i]);
         else if (shim)
@@ -146,7 +160,9 @@ plan_methods(udpai_plan *plan)
 udpa_err
 udpai_plan_xds(udpai_plan *plan)
 {
-    udpa_err err = plan_audiences(plan);
+    udpa_err err = plan_authorities(plan);
+    if (err == UDPA_OK)
+        err = plan_audiences(plan);
     if (err == UDPA_OK)
         err = plan_wildcards(plan);
     if (err != UDPA_OK)

@@ -243,13 +243,20 @@ udpai_xdstp_parse(udpai_str text, udpai_xdstp *ret_xdstp, udpa_error **ret_error
 }
 
 bool
-udpai_xdstp_namespace(udpai_str authority, udpai_str *ret_namespace)
+udpai_xdstp_namespace(const udpai_xdstp_authorities *listed,
+                      udpai_str authority,
+                      udpai_str default_namespace,
+                      udpai_str *ret_namespace)
 {
-    if (authority.len == 0 || memchr(authority.data, '/', authority.len) ||
-        udpai_prefix_check(authority, NULL) != UDPA_OK)
-        return false;
-    *ret_namespace = authority;
-    return true;
+    for (size_t i = 0; i < listed->n; i++) {
+        if (!udpai_str_eq(listed->items[i].name, authority))
+            continue;
+        *ret_namespace = listed->items[i].prefix;
+        return true;
+    }
+    *ret_namespace = authority.len ? authority : default_namespace;
+    return authority.len == 0 || (!memchr(authority.data, '/', authority.len) &&
+                                  udpai_prefix_check(authority, NULL) == UDPA_OK);
 }
 
 udpa_err

@@ -30,9 +30,23 @@ typedef struct udpai_xdstp {
 bool udpai_xdstp_is(udpai_str text);
 /* UDPA_ERR_INVAL: it is none that may be asked for, and why. */
 udpa_err udpai_xdstp_parse(udpai_str text, udpai_xdstp *ret_xdstp, udpa_error **ret_error);
-/* The namespace that an authority stands for if nobody has said another: it must look like one.
- * The empty authority has none. */
-bool udpai_xdstp_namespace(udpai_str authority, udpai_str *ret_namespace);
+
+/* An authority, and below which prefix what it names lies. */
+typedef struct udpai_xdstp_authority {
+    udpai_str name, prefix;
+} udpai_xdstp_authority;
+
+typedef struct udpai_xdstp_authorities {
+    const udpai_xdstp_authority *items;
+    size_t n;
+} udpai_xdstp_authorities;
+
+/* What an authority stands for: what is listed; else the empty one for the default namespace, and
+ * what looks like a namespace for itself. False: nothing. */
+bool udpai_xdstp_namespace(const udpai_xdstp_authorities *listed,
+                           udpai_str authority,
+                           udpai_str default_namespace,
+                           udpai_str *ret_namespace);
 /* The full name of what was parsed, in a namespace (or below a prefix). UDPA_ERR_INVAL: too long,
  * or no name. */
 udpa_err udpai_xdstp_full_name(const udpai_xdstp *xdstp,

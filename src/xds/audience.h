@@ -8,6 +8,7 @@
 #include "fanout/body.h"
 #include "model/identity.h"
 #include "model/node_info.h"
+#include "model/xdstp.h"
 
 typedef struct udpai_xds_audience udpai_xds_audience;
 
@@ -69,11 +70,6 @@ typedef struct udpai_xds_renderer {
     udpai_xds_form form;
 } udpai_xds_renderer;
 
-/* The authority of names of the form xdstp://…, and below which prefix they lie. */
-typedef struct udpai_xds_authority {
-    udpai_str name, prefix;
-} udpai_xds_authority;
-
 struct udpai_xds_audience {
     udpai_str name; /* for people */
     udpai_xds_match match;
@@ -82,10 +78,7 @@ struct udpai_xds_audience {
     /* More namespaces that they are shown, under full names. */
     const udpai_str *namespaces;
     size_t n_namespaces;
-    /* Of those that are not listed the name itself is the namespace, if it looks like one; that
-     * which is empty is for the default namespace. */
-    const udpai_xds_authority *authorities;
-    size_t n_authorities;
+    udpai_xdstp_authorities authorities;
     /* ControlPlane.identifier of every response; empty: none is sent. */
     udpai_str control_plane;
     bool is_canary; /* SotW responses are marked so; delta has no such mark */

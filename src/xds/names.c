@@ -37,20 +37,6 @@ udpai_xds_name_from_client(const udpai_xds_audience *audience,
 
 /* ---- xdstp ---- */
 
-/* False: the authority stands for nothing here. */
-static bool
-find_namespace(const udpai_xds_audience *audience, udpai_str authority, udpai_str *ret_namespace)
-{
-    for (size_t i = 0; i < audience->n_authorities; i++) {
-        if (!udpai_str_eq(audience->authorities[i].name, authority))
-            continue;
-        *ret_namespace = audience->authorities[i].prefix;
-        return true;
-    }
-    *ret_namespace = audience->default_namespace;
-    return authority.len == 0 || udpai_xdstp_namespace(authority, ret_namespace);
-}
-
 static bool
 shows(const udpai_xds_audience *audience, udpai_str full_name)
 {
@@ -87,7 +73,8 @@ resolve_xdstp(const udpai_xds_audience *audience,
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "'%.*s' is the name of a %.*s, and was asked for as a %.*s",
                           UDPAI_SHOWN(name), UDPAI_SHOWN(xdstp.type), UDPAI_SHOWN(type));
-    if (!find_namespace(audience, xdstp.authority, &name_space))
+    if (!udpai_xdstp_namespace(&audience->authorities, xdstp.authority, audience->default_namespace,
+                               &name_space))
         return deny(name, ret_error);
     err = udpai_xdstp_full_name(&xdstp, name_space, to->room, &to->full, ret_error);
     if (err != UDPA_OK)

@@ -11,7 +11,6 @@
 #ifndef UDPAI_XDS_NAMES_H
 #define UDPAI_XDS_NAMES_H
 
-#include "model/xdstp.h"
 #include "xds/audience.h"
 
 #define UDPAI_XDS_WILDCARD UDPAI_STR("*")

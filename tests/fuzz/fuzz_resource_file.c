@@ -62,7 +62,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     udpai_str input = {(const char *)data, size};
     size_t kind = fuzz_take_byte(&input) % UDPAI_ARRAY_LEN(names);
-    const udpai_resource_file file = {names[kind], input, UDPAI_STR("local"), 0, false};
+    const udpai_resource_file file = {names[kind], input, UDPAI_STR("local"), {0}, 0, false};
     udpai_resource_list list = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = udpai_resource_file_read(schema(), &file, &list, &error);

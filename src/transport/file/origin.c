@@ -104,6 +104,7 @@ copy_options(udpai_file_origin *self,
     self->rules.root = self->root;
     self->rules.schema = self->schema;
     self->rules.policy = options->policy;
+    self->rules.authorities = options->authorities;
     self->rules.namespaces = self->namespaces;
     self->rules.n_namespaces = options->n_namespaces;
     udpai_file_scan_init(&self->scan, &self->rules);

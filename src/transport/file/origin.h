@@ -13,6 +13,7 @@
 #include "codec/policy.h"
 #include "codec/schema.h"
 #include "federation/node.h"
+#include "model/xdstp.h"
 
 /* Each is what 0 in the options stands for. */
 #define UDPAI_FILE_SIZE_MAX_DEFAULT ((size_t)64 * 1024 * 1024)
@@ -26,9 +27,10 @@ typedef struct udpai_file_origin udpai_file_origin;
 
 typedef struct udpai_file_origin_options {
     const char *root;
-    udpai_str source;            /* as udpai_directory.source */
-    udpai_str authority;         /* as udpai_directory.authority */
-    udpai_str default_namespace; /* of names without one */
+    udpai_str source;                    /* as udpai_directory.source */
+    udpai_str authority;                 /* as udpai_directory.authority */
+    udpai_str default_namespace;         /* of names without one */
+    udpai_xdstp_authorities authorities; /* of names; outlive the origin */
     const udpai_str *namespaces; /* prefixes that names must be in; none: any name may be here */
     size_t n_namespaces;
     udpai_schema *schema;       /* a reference is taken */

@@ -19,6 +19,7 @@ typedef struct udpai_file_rules {
     const char *root;
     const udpai_schema *schema;
     udpai_str default_namespace;
+    udpai_xdstp_authorities authorities;
     const udpai_str *namespaces; /* prefixes that names must be in; none: any name may be here */
     size_t n_namespaces;
     size_t max_file_size, max_files, max_resources;

@@ -250,8 +250,13 @@ parse(const udpai_file_scan *scan,
       udpai_resource_list *ret_list,
       udpa_error **ret_error)
 {
-    const udpai_resource_file input = {file->path, contents, scan->rules.default_namespace,
-                                       scan->rules.max_file_size, false};
+    const udpai_resource_file input = {
+        .name = file->path,
+        .contents = contents,
+        .default_namespace = scan->rules.default_namespace,
+        .authorities = scan->rules.authorities,
+        .max_size = scan->rules.max_file_size,
+    };
     /* A program that writes in place has emptied the file first. */
     if (!contents.len && file->list.n)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,

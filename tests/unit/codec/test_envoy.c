@@ -74,7 +74,7 @@ setup_envoy(void **state)
 static udpa_err
 read_edge(const char *yaml, udpai_resource_list *ret_list, udpa_error **ret_error)
 {
-    const udpai_resource_file file = {"edge.yaml", udpai_str_from(yaml), UDPAI_STR("local"), 0,
+    const udpai_resource_file file = {"edge.yaml", udpai_str_from(yaml), UDPAI_STR("local"), {0}, 0,
                                       false};
     return udpai_resource_file_read(test_schema, &file, ret_list, ret_error);
 }

@@ -17,7 +17,7 @@ read_ok(const char *name, udpai_str contents)
 {
     udpa_error *error = NULL;
     udpai_resource_list list = {0};
-    const udpai_resource_file file = {name, contents, UDPAI_STR("local"), 0, false};
+    const udpai_resource_file file = {name, contents, UDPAI_STR("local"), {0}, 0, false};
     if (udpai_resource_file_read(test_schema, &file, &list, &error))
         fail_msg("%s", udpa_error_message(error));
     return list;
@@ -28,7 +28,7 @@ assert_file_fails(const char *name, udpai_str contents, udpa_err code, const cha
 {
     udpa_error *error = NULL;
     udpai_resource_list list = {0};
-    const udpai_resource_file file = {name, contents, UDPAI_STR("local"), 0, false};
+    const udpai_resource_file file = {name, contents, UDPAI_STR("local"), {0}, 0, false};
     assert_int_equal(udpai_resource_file_read(test_schema, &file, &list, &error), code);
     assert_non_null(error);
     assert_string_equal(udpa_error_message(error), message);
@@ -166,7 +166,6 @@ names_get_their_namespace(void **state)
         {".a/b", "local/.a/b"},
         {"/a", "local//a"},
         {"x.y/", NULL},
-        {"xdstp://a/b", "local/xdstp://a/b"},
     };
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++) {
         char yaml[200];
@@ -180,6 +179,41 @@ names_get_their_namespace(void **state)
             assert_yaml_fails(yaml, "f.yaml:1:1: resource name 'x.y/' has no id: it must be "
                                     "<namespace>/<id>, such as com.acme/service-a");
         }
+    }
+}
+
+static void
+xdstp_names_lie_in_the_namespace_of_their_authority(void **state)
+{
+    (void)state;
+    static const udpai_xdstp_authority items[] = {{{"Acme", 4}, {"org.acme/x", 10}}};
+
+    static const struct {
+        const char *name, *full; /* or what the mistake says */
+    } cases[] = {
+        {"xdstp://com.acme/codec.test.Assignment/a/b?y=2&x=1", "com.acme/a/b?x=1&y=2"},
+        {"xdstp:///codec.test.Assignment/a", "local/a"},
+        {"xdstp://Acme/codec.test.Assignment/a", "org.acme/x/a"},
+        {"xdstp://Other/codec.test.Assignment/a", "stands for no namespace"},
+        {"xdstp://com.acme/codec.test.Everything/a", "another type"},
+        {"xdstp://com.acme/codec.test.Assignment/a/*", "a collection"},
+        {"xdstp://com.acme/codec.test.Assignment", "no id"},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
+        char yaml[200];
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        udpai_resource_list list = {0};
+        snprintf(yaml, sizeof(yaml), "{" TYPED ", cluster_name: '%s'}", cases[i].name);
+        const udpai_resource_file file = {
+            "f.yaml", udpai_str_from(yaml), UDPAI_STR("local"), {items, 1}, 0, false};
+        if (udpai_resource_file_read(test_schema, &file, &list, &error) != UDPA_OK) {
+            if (!strstr(udpa_error_message(error), cases[i].full))
+                fail_msg("%s", udpa_error_message(error));
+            continue;
+        }
+        assert_string_equal(udpa_resource_name(list.items[0].resource), cases[i].full);
+        udpai_resource_list_done(&list);
     }
 }
 
@@ -471,7 +505,8 @@ binary_files_are_not_trusted(void **state)
     assert_file_fails("f.pb", UDPAI_STR("\x12\x00"), UDPA_ERR_INVAL,
                       "f.pb: resources[0]: there is no payload: 'resource' must be a message with "
                       "'@type'");
-    const udpai_resource_file large = {"f.pb", UDPAI_STR("1234"), UDPAI_STR("local"), 3, false};
+    const udpai_resource_file large = {"f.pb", UDPAI_STR("1234"), UDPAI_STR("local"), {0}, 3,
+                                       false};
     udpai_resource_list list = {0};
     udpa_error *error = NULL;
     assert_int_equal(udpai_resource_file_read(test_schema, &large, &list, &error), UDPA_ERR_LIMIT);
@@ -495,11 +530,16 @@ static void
 survives_lack_of_memory(void **state)
 {
     (void)state;
-    udpai_resource_file yaml = {"f.yaml", UDPAI_STR(response_yaml), UDPAI_STR("local"), 0, false};
+    udpai_resource_file yaml = {"f.yaml", UDPAI_STR(response_yaml), UDPAI_STR("local"), {0}, 0,
+                                false};
     oom_torture(read_and_drop, &yaml);
     udpai_resource_file text = {
-        "f.textproto", UDPAI_STR("resources { [t/codec.test.Assignment] { cluster_name: 'a' } }"),
-        UDPAI_STR("local"), 0, false};
+        "f.textproto",
+        UDPAI_STR("resources { [t/codec.test.Assignment] { cluster_name: 'a' } }"),
+        UDPAI_STR("local"),
+        {0},
+        0,
+        false};
     oom_torture(read_and_drop, &text);
 }
 
@@ -511,6 +551,7 @@ main(void)
         cmocka_unit_test(empty_files_have_no_resources),
         cmocka_unit_test(typed_documents_name_themselves),
         cmocka_unit_test(names_get_their_namespace),
+        cmocka_unit_test(xdstp_names_lie_in_the_namespace_of_their_authority),
         cmocka_unit_test(wrapped_documents_say_more),
         cmocka_unit_test(what_was_printed_keeps_its_name),
         cmocka_unit_test(what_was_printed_says_more_than_a_file_may),

@@ -88,6 +88,9 @@ test_full_names(void **state)
         {"com.acme/hello", "local", "com.acme/hello"},
         {"com.acme/a/b", "com.acme", "com.acme/a/b"},
         {"/hello", "local", "local//hello"},
+        {"xdstp://com.acme/a.B/hello?y=2&x=1", "local", "com.acme/hello?x=1&y=2"},
+        {"xdstp:///a.B/hello", "com.acme", "com.acme/hello"},
+        {"xdstp://Acme/a.B/hello", "local", "local/xdstp://Acme/a.B/hello"}, /* nobody is that */
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {

@@ -324,6 +324,22 @@ written_files_are_no_secrets(void **state)
 }
 
 static void
+authorities_stand_for_one_namespace_each(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "authorities:\n"
+                              "  - {name: a, namespace: com.acme/a}\n"
+                              "  - {namespace: Bad}\n"
+                              "  - {name: a, namespace: org.other}\n"
+                              "  - {name: b}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:3:17: authorities[1].namespace: namespace 'Bad' " LABELS
+              "test.yaml:4:5: authorities[2]: the authority 'a' is there already: it stands for "
+              "one namespace\n"
+              "test.yaml:5:5: authorities[3].namespace: is required\n");
+}
+
+static void
 messages_have_room(void **state)
 {
     bootstrap_test *test = *state;
@@ -481,6 +497,7 @@ main(void)
         CASE(a_mirror_of_everything_must_list_it),
         CASE(names_are_valid_and_not_reserved),
         CASE(audiences_can_be_told_apart),
+        CASE(authorities_stand_for_one_namespace_each),
         CASE(messages_have_room),
         CASE(validation_names_its_types),
         CASE(written_files_are_no_secrets),

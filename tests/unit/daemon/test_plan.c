@@ -196,7 +196,8 @@ audiences_are_taken_over(void **state)
                         "    canary: true\n"
                         "    default_namespace: shop.acme\n"
                         "    namespaces: [com.acme, org.other/team]\n"
-                        "  - {name: others}\n");
+                        "  - {name: others}\n"
+                        "authorities: [{name: Shop, namespace: shop.acme/x}]\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test, &(udpai_options){.program = "udpad"});
     assert_ok(test->err);
@@ -224,6 +225,10 @@ audiences_are_taken_over(void **state)
     assert_true(shops->is_canary);
     assert_false(others->is_canary);
     assert_str(others->default_namespace, "com.acme");
+    assert_int_equal(others->authorities.n, 1);
+    assert_str(others->authorities.items[0].name, "Shop");
+    assert_str(others->authorities.items[0].prefix, "shop.acme/x");
+    assert_ptr_equal(plan.authorities.items, others->authorities.items);
     assert_int_equal(others->match.node_ids.n, 0);
     assert_int_equal(plan.settings.n_methods, UDPAI_XDS_METHODS);
     assert_int_equal(plan.xds.n_explicit_wildcards, 1);

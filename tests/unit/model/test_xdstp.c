@@ -131,6 +131,8 @@ everything_is_bounded(void **state)
     expect_refused(text, "64");
 }
 
+static const udpai_xdstp_authorities nobody;
+
 static void
 a_name_goes_behind_the_namespace(void **state)
 {
@@ -140,7 +142,7 @@ a_name_goes_behind_the_namespace(void **state)
     char room[UDPAI_NAME_MAX];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     assert_ok(udpai_xdstp_parse(UDPAI_STR("xdstp://com.acme/" T "/a/b?z=1&y=2"), &xdstp, NULL));
-    assert_true(udpai_xdstp_namespace(xdstp.authority, &name_space));
+    assert_true(udpai_xdstp_namespace(&nobody, xdstp.authority, UDPAI_STR("local"), &name_space));
     assert_ok(udpai_xdstp_full_name(&xdstp, name_space, room, &name, NULL));
     assert_str(name, "com.acme/a/b?y=2&z=1");
     char id[UDPAI_NAME_MAX];
@@ -152,16 +154,33 @@ a_name_goes_behind_the_namespace(void **state)
 }
 
 static void
+expect_namespace(const char *authority, const char *expected)
+{
+    static const udpai_xdstp_authority items[] = {
+        {{"Listed:80", 9}, {"com.acme/listed", 15}},
+        {{"com.acme", 8}, {"org.corp", 8}},
+    };
+    static const udpai_xdstp_authorities listed = {items, 2};
+    udpai_str name_space;
+    bool is_any =
+        udpai_xdstp_namespace(&listed, udpai_str_from(authority), UDPAI_STR("local"), &name_space);
+    assert_int_equal(is_any, expected != NULL);
+    if (expected)
+        assert_str(name_space, expected);
+}
+
+static void
 an_authority_that_looks_like_a_namespace_is_one(void **state)
 {
     (void)state;
-    udpai_str name_space;
-    assert_true(udpai_xdstp_namespace(UDPAI_STR("td.example.com"), &name_space));
-    assert_str(name_space, "td.example.com");
-    assert_false(udpai_xdstp_namespace(UDPAI_STR(""), &name_space));
-    assert_false(udpai_xdstp_namespace(UDPAI_STR("Acme"), &name_space));
-    assert_false(udpai_xdstp_namespace(UDPAI_STR("a/b"), &name_space));
-    assert_false(udpai_xdstp_namespace(UDPAI_STR("a:80"), &name_space));
+    expect_namespace("td.example.com", "td.example.com");
+    expect_namespace("", "local");
+    expect_namespace("Listed:80", "com.acme/listed");
+    expect_namespace("com.acme", "org.corp");
+    expect_namespace("com.acme.eu", "com.acme.eu");
+    expect_namespace("Acme", NULL);
+    expect_namespace("a/b", NULL);
+    expect_namespace("a:80", NULL);
 }
 
 static void

@@ -5,14 +5,13 @@
 
 static const udpai_str namespaces[] = {{"com.acme", 8}, {"org.corp/team", 13}};
 
-static const udpai_xds_authority authorities[] = {
+static const udpai_xdstp_authority authorities[] = {
     {{"Listed:80", 9}, {"com.acme/listed", 15}},
     {{"hidden", 6}, {"org.hidden", 10}},
 };
 
 static const udpai_xds_audience audience = {
-    .authorities = authorities,
-    .n_authorities = 2,
+    .authorities = {authorities, 2},
     .default_namespace = {"local", 5},
     .namespaces = namespaces,
     .n_namespaces = 2,
