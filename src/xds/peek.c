@@ -13,6 +13,9 @@ enum { /* field numbers of the public types */
     CLUSTER_CUSTOM_TYPE = 38, /* in one oneof with CLUSTER_TYPE */
     EDS_SERVICE_NAME = 2,
     DISCOVERY_TYPE_EDS = 3, /* the value, of an enum */
+    ASSIGNMENT_LOCALITIES = 2,
+    LOCALITY_COLLECTION = 8,
+    COLLECTION_NAME = 2,
     LISTENER_FILTER_CHAINS = 3,
     LISTENER_API_LISTENER = 19,
     LISTENER_DEFAULT_FILTER_CHAIN = 25,
@@ -118,13 +121,13 @@ udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name)
 
 /* ---- routes ---- */
 
-typedef struct route_visitor {
+typedef struct name_visitor {
     udpai_xds_name_fn visit;
     void *userdata;
-} route_visitor;
+} name_visitor;
 
 static void
-visit_http(udpai_str manager, const route_visitor *visitor)
+visit_http(udpai_str manager, const name_visitor *visitor)
 {
     udpai_str rds = {0}, name = {0};
     udpai_proto_reader reader = udpai_proto_read(manager);
@@ -148,7 +151,7 @@ visit_http(udpai_str manager, const route_visitor *visitor)
 }
 
 static void
-visit_any(udpai_str any, const route_visitor *visitor)
+visit_any(udpai_str any, const name_visitor *visitor)
 {
     udpai_str type_url = {0}, value = {0};
     udpai_proto_reader reader = udpai_proto_read(any);
@@ -164,7 +167,7 @@ visit_any(udpai_str any, const route_visitor *visitor)
         visit_http(value, visitor);
 }
 
-typedef void (*visit_fn)(udpai_str message, const route_visitor *visitor);
+typedef void (*visit_fn)(udpai_str message, const name_visitor *visitor);
 
 static bool
 is_well_formed(udpai_str message)
@@ -178,7 +181,7 @@ is_well_formed(udpai_str message)
 
 /* Has `visit` look at every occurrence of one field; of a message that is malformed, at none. */
 static void
-visit_field(udpai_str message, uint32_t number, visit_fn visit, const route_visitor *visitor)
+visit_field(udpai_str message, uint32_t number, visit_fn visit, const name_visitor *visitor)
 {
     if (!is_well_formed(message))
         return;
@@ -190,27 +193,53 @@ visit_field(udpai_str message, uint32_t number, visit_fn visit, const route_visi
 }
 
 static void
-visit_filter(udpai_str filter, const route_visitor *visitor)
+visit_filter(udpai_str filter, const name_visitor *visitor)
 {
     visit_field(filter, FILTER_TYPED_CONFIG, visit_any, visitor);
 }
 
 static void
-visit_chain(udpai_str chain, const route_visitor *visitor)
+visit_chain(udpai_str chain, const name_visitor *visitor)
 {
     visit_field(chain, FILTER_CHAIN_FILTERS, visit_filter, visitor);
 }
 
 static void
-visit_api_listener(udpai_str api_listener, const route_visitor *visitor)
+visit_api_listener(udpai_str api_listener, const name_visitor *visitor)
 {
     visit_field(api_listener, API_LISTENER_ANY, visit_any, visitor);
+}
+
+static void
+visit_collection(udpai_str config, const name_visitor *visitor)
+{
+    udpai_str name = {0};
+    udpai_proto_reader reader = udpai_proto_read(config);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == COLLECTION_NAME && field.type == UDPAI_WIRE_BYTES)
+            name = field.bytes;
+    if (!reader.failed && name.len && udpai_utf8_valid(name))
+        visitor->visit(visitor->userdata, name);
+}
+
+static void
+visit_locality(udpai_str locality, const name_visitor *visitor)
+{
+    visit_field(locality, LOCALITY_COLLECTION, visit_collection, visitor);
+}
+
+void
+udpai_xds_peek_collections(udpai_str assignment, udpai_xds_name_fn visit, void *userdata)
+{
+    const name_visitor visitor = {visit, userdata};
+    visit_field(assignment, ASSIGNMENT_LOCALITIES, visit_locality, &visitor);
 }
 
 void
 udpai_xds_peek_routes(udpai_str listener, udpai_xds_name_fn visit, void *userdata)
 {
-    const route_visitor visitor = {visit, userdata};
+    const name_visitor visitor = {visit, userdata};
     visit_field(listener, LISTENER_FILTER_CHAINS, visit_chain, &visitor);
     visit_field(listener, LISTENER_DEFAULT_FILTER_CHAIN, visit_chain, &visitor);
     visit_field(listener, LISTENER_API_LISTENER, visit_api_listener, &visitor);

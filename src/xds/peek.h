@@ -11,6 +11,7 @@
 #define UDPAI_XDS_TYPE_CLUSTER UDPAI_XDS_TYPE_PREFIX "envoy.config.cluster.v3.Cluster"
 #define UDPAI_XDS_TYPE_ENDPOINTS                                                                   \
     UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.ClusterLoadAssignment"
+#define UDPAI_XDS_TYPE_MEMBER UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.LbEndpoint"
 #define UDPAI_XDS_TYPE_LISTENER UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.Listener"
 #define UDPAI_XDS_TYPE_VIRTUAL_HOST UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.VirtualHost"
 #define UDPAI_XDS_TYPE_ROUTES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.RouteConfiguration"
@@ -28,5 +29,7 @@ bool udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name);
 /* Calls back with the name of every RouteConfiguration that this Listener gets by RDS. */
 typedef void (*udpai_xds_name_fn)(void *userdata, udpai_str name);
 void udpai_xds_peek_routes(udpai_str listener, udpai_xds_name_fn visit, void *userdata);
+/* The same with every collection (LEDS) that the localities of a ClusterLoadAssignment have. */
+void udpai_xds_peek_collections(udpai_str assignment, udpai_xds_name_fn visit, void *userdata);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A client that is sent another version of a cluster with EDS waits for its endpoints again, though
- * they may be the same as before: Envoy holds the new cluster back for 15 s if they do not come. By
- * the protocol's text listeners may wait for their routes so (Envoy does not). So behind a response
- * with such clusters or listeners, what they wait for goes out once more. */
+ * they may be the same as before: Envoy holds the new cluster back for 15 s if they do not come,
+ * and likewise behind endpoints for what their localities have by LEDS. By the protocol's text
+ * listeners may wait for their routes so (Envoy does not). So behind a response with such clusters
+ * or listeners, what they wait for goes out once more. */
 #include "xds/peek.h"
 #include "xds/xds_internal.h"
 
@@ -40,6 +41,7 @@ static const struct {
     void (*visit)(udpai_str payload, udpai_xds_name_fn visit, void *userdata);
 } rules[] = {
     {UDPAI_XDS_TYPE_CLUSTER, UDPAI_XDS_TYPE_ENDPOINTS, visit_endpoints},
+    {UDPAI_XDS_TYPE_ENDPOINTS, UDPAI_XDS_TYPE_MEMBER, udpai_xds_peek_collections},
     {UDPAI_XDS_TYPE_LISTENER, UDPAI_XDS_TYPE_ROUTES, udpai_xds_peek_routes},
 };
 

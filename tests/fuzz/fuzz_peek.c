@@ -104,5 +104,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     udpai_xds_peek_routes(input, on_route, &found);
     FUZZ_CHECK(found.n <= input.len);
     FUZZ_CHECK(found.n == 0 || is_well_formed(input));
+    found.n = 0;
+    udpai_xds_peek_collections(input, on_route, &found);
+    FUZZ_CHECK(found.n <= input.len);
+    FUZZ_CHECK(found.n == 0 || is_well_formed(input));
     return 0;
 }

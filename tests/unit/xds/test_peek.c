@@ -127,7 +127,7 @@ few_types_go_out_whole(void **state)
     assert_false(udpai_xds_type_is_whole(UDPAI_STR("")));
 }
 
-/* ---- routes ---- */
+/* ---- routes, and collections ---- */
 
 static void
 add_route(void *userdata, udpai_str name)
@@ -142,6 +142,27 @@ expect_routes(udpai_str listener, const char *expected)
     char text[256] = "";
     udpai_xds_peek_routes(listener, add_route, text);
     assert_string_equal(text, expected);
+}
+
+static void
+expect_collections(udpai_str assignment, const char *expected)
+{
+    char text[256] = "";
+    udpai_xds_peek_collections(assignment, add_route, text);
+    assert_string_equal(text, expected);
+}
+
+static void
+localities_say_which_collections_they_want(void **state)
+{
+    (void)state;
+    udpai_str one = W_MESSAGE(2, W_MESSAGE(8, W_EMPTY(1), W_TEXT(2, "a/*")), W_VARINT(5, 1)),
+              other = W_MESSAGE(2, W_MESSAGE(8, W_TEXT(2, "b/*")));
+    expect_collections(W_JOIN(NAME("c"), one, W_MESSAGE(2, W_VARINT(5, 1)), other), "a/* b/* ");
+    expect_collections(NAME("c"), "");
+    expect_collections(W_MESSAGE(2, W_MESSAGE(8, W_TEXT(2, ""))), "");
+    expect_collections(W_JOIN(one, UDPAI_STR("\x12")), ""); /* cut off */
+    wire_free_all();
 }
 
 static udpai_str
@@ -190,6 +211,7 @@ main(void)
         cmocka_unit_test_teardown(clusters_with_eds_say_whose_endpoints_they_want, teardown),
         cmocka_unit_test_teardown(other_clusters_want_none, teardown),
         cmocka_unit_test_teardown(few_types_go_out_whole, teardown),
+        cmocka_unit_test_teardown(localities_say_which_collections_they_want, teardown),
         cmocka_unit_test_teardown(listeners_say_which_routes_they_want, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,6 +294,22 @@ what_a_changed_cluster_waits_for_comes_again(void **state)
     xds_expect(&self->client, "CDS[com.acme/a] EDS[" ENDPOINTS "e?k=v]");
 }
 
+static void
+what_changed_endpoints_wait_for_comes_again(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+CDS/com.acme/a=1@" ENDPOINTS "e +EDS/com.acme/e=1!" ENDPOINTS
+                             "e@" MEMBERS "m/* +LEDS/com.acme/m/x=1");
+    xds_subscribe(&self->client, "CDS", "*");
+    xds_subscribe(&self->client, "EDS", ENDPOINTS "e");
+    xds_subscribe(&self->client, "LEDS", MEMBERS "m/*");
+    xds_expect(&self->client, "CDS[com.acme/a] EDS[" ENDPOINTS "e] LEDS[" MEMBERS "m/x]");
+    xds_change(&self->world, "+CDS/com.acme/a=2@" ENDPOINTS "e");
+    xds_expect(&self->client, "CDS[com.acme/a] EDS[" ENDPOINTS "e] LEDS[" MEMBERS "m/x]");
+    xds_change(&self->world, "+LEDS/com.acme/m/y=1");
+    xds_expect(&self->client, "LEDS[" MEMBERS "m/y]");
+}
+
 /* ---- collections by list ---- */
 
 static void
@@ -348,6 +364,7 @@ main(void)
         DELTA(a_wildcard_that_holds_nothing_is_answered_beside_a_glob),
         DELTA(globs_are_bounded),
         DELTA(what_a_changed_cluster_waits_for_comes_again),
+        DELTA(what_changed_endpoints_wait_for_comes_again),
         PAIR(lists_are_resources_of_their_own),
         SOTW(lists_are_wrapped_for_who_takes_that),
     };

@@ -168,6 +168,8 @@ put_reference(const change_text *change, const char *url)
 {
     if (strcmp(url, UDPAI_XDS_TYPE_CLUSTER) == 0 && !change->is_static)
         return W_JOIN(W_VARINT(2, 3), W_MESSAGE(3, wire_bytes(2, change->service)));
+    if (strcmp(url, UDPAI_XDS_TYPE_ENDPOINTS) == 0 && change->service.len)
+        return W_MESSAGE(2, W_MESSAGE(8, wire_bytes(2, change->service)));
     if (strcmp(url, UDPAI_XDS_TYPE_LISTENER) == 0 && change->service.len)
         return W_MESSAGE(19, W_MESSAGE(1, W_TEXT(1, HTTP_CONNECTION_MANAGER),
                                        W_MESSAGE(2, W_MESSAGE(3, wire_bytes(2, change->service)))));
@@ -220,7 +222,6 @@ resource_of(udpai_str text)
         .n_aliases = change.alias.len > 0,
     };
     udpa_resource *resource = NULL;
-    assert_non_null(parts.any);
     assert_ok(udpai_resource_make(&resource, &parts));
     udpa_bytes_unref(parts.any);
     return resource;

@@ -7,8 +7,8 @@
  * Changes: "+CDS/a=1 -EDS/b ~LDS/c" sets, removes, refreshes. A name without a slash lies in the
  * namespace "local". Behind it, in any order: =CONTENT (the rest of the payload), !NAME (the
  * payload says another name), @SERVICE (a cluster's EDS service name; a listener's route
- * configuration), # (a cluster without EDS), %TTL (ms), ^ALIAS (a full name), &AUTHORITY, $ (lazy).
- * In names "{" stands for "=" and ";" for "&".
+ * configuration; the collection of an assignment's locality), # (a cluster without EDS), %TTL (ms),
+ * ^ALIAS (a full name), &AUTHORITY, $ (lazy). In names "{" stands for "=" and ";" for "&".
  *
  * Responses: "CDS[a b] EDS[a -c]": type, names in order of the alphabet, removed ones behind. "~a":
  * a heartbeat; "?a": there is none, told by a Resource; "a%": with a ttl; "a=": wrapped in a
