@@ -489,6 +489,9 @@ check_audiences(struct check *check)
     if (message->n_audiences && message->shim && message->shim->n_namespaces)
         udpai_findings_mistake(check->findings, "shim.namespaces",
                                "has no effect beside audiences, each of which says its own");
+    if (message->n_audiences && message->shim && message->shim->resource_errors)
+        udpai_findings_mistake(check->findings, "shim.resource_errors",
+                               "has no effect beside audiences, each of which says its own");
 }
 
 static void

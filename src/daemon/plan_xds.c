@@ -91,6 +91,7 @@ take_audience(udpai_plan *plan, const audience_message *from, udpai_xds_audience
 {
     to->name = udpai_str_from(from->name);
     to->is_canary = from->canary;
+    to->resource_errors = from->resource_errors;
     if (*from->default_namespace)
         to->default_namespace = udpai_str_from(from->default_namespace);
     udpa_err err = take_namespaces(plan, from->namespaces, from->n_namespaces, to);
@@ -126,6 +127,8 @@ plan_audiences(udpai_plan *plan)
             err = take_audience(plan, message->audiences[i], &all[i]);
         else if (shim)
             err = take_namespaces(plan, shim->namespaces, shim->n_namespaces, &all[i]);
+        if (!message->n_audiences && shim)
+            all[i].resource_errors = shim->resource_errors;
     }
     plan->xds.audiences = all;
     plan->xds.n_audiences = n;

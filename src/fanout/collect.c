@@ -106,6 +106,8 @@ udpai_pending_removal(udpai_subscription *subscription)
     switch (subscription->mode) {
     case UDPAI_MODE_GROUPED:
         break;
+    case UDPAI_MODE_TOLD:
+        return first_owed(&subscription->removals);
     case UDPAI_MODE_DELTA:
         return least(pending, first_owed(&subscription->removals));
     case UDPAI_MODE_STATE:
@@ -236,7 +238,7 @@ is_shareable(const udpai_subscription *subscription)
 static udpai_set_hash
 hash_of_all(const udpai_subscription *subscription)
 {
-    if (subscription->mode == UDPAI_MODE_GROUPED)
+    if (subscription->mode != UDPAI_MODE_DELTA)
         return udpai_subscription_set_hash(subscription);
     return subscription->view ? subscription->view->set_hash : (udpai_set_hash){0};
 }
@@ -420,7 +422,7 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
     *ret_body = NULL;
     if (subscription->mode == UDPAI_MODE_STATE)
         return udpai_collect_state(subscription, false, ret_body);
-    udpai_view *view = subscription->view;
+    udpai_view *view = subscription->mode == UDPAI_MODE_DELTA ? subscription->view : NULL;
     const udpai_renderer *renderer = subscription->subscriber->renderer;
     const udpai_body_range range = {subscription->cursor.tombstones | REMOVALS_BIT, limit, 0};
     bool shareable = view && !renderer->removals_are_private && subscription->names.n == 0 &&

@@ -73,6 +73,7 @@ typedef enum udpai_delivery_mode {
     UDPAI_MODE_DELTA,   /* additions and removals */
     UDPAI_MODE_STATE,   /* everything each time (SotW LDS, CDS) */
     UDPAI_MODE_GROUPED, /* additions; removals cannot be said (other SotW types) */
+    UDPAI_MODE_TOLD,    /* the same, but of names that were asked for it can be said */
 } udpai_delivery_mode;
 
 struct udpai_subscriber {
@@ -167,6 +168,11 @@ typedef void (*udpai_name_fn)(void *userdata, udpai_str name);
 void udpai_subscription_visit_names(const udpai_subscription *subscription,
                                     udpai_name_fn visit,
                                     void *userdata);
+/* The same for those of which it is certain that there is nothing, and no state shows them still.
+ */
+void udpai_subscription_visit_missing(const udpai_subscription *subscription,
+                                      udpai_name_fn visit,
+                                      void *userdata);
 /* Sends a resource again if the subscriber has it, though it has not changed. */
 void udpai_subscription_resend(udpai_subscription *subscription, udpai_str name);
 /* Sends everything that the wildcards hold again. */

@@ -134,6 +134,12 @@ is_certain(udpai_name_sub *sub)
                                               sub->subscription->asked_ms);
 }
 
+static bool
+can_tell_names(const udpai_subscription *subscription)
+{
+    return subscription->mode == UDPAI_MODE_DELTA || subscription->mode == UDPAI_MODE_TOLD;
+}
+
 static void
 has_gone(udpai_name_sub *sub, bool was_sent, bool again)
 {
@@ -142,7 +148,7 @@ has_gone(udpai_name_sub *sub, bool was_sent, bool again)
         return;
     if (sub->state == UDPAI_NAME_PRESENT && was_sent)
         sub->shows_last = true;
-    else if (again && !udpai_list_linked(&sub->owed.node) && subscription->mode == UDPAI_MODE_DELTA)
+    else if (again && !udpai_list_linked(&sub->owed.node) && can_tell_names(subscription))
         sub->shows_last = false; /* its end was told */
     sub->sent_seq = sub->sent_payload_seq = 0;
     udpai_list_remove(&sub->owed.node);
@@ -154,7 +160,7 @@ has_gone(udpai_name_sub *sub, bool was_sent, bool again)
     sub->state = UDPAI_NAME_MISSING;
     /* In a state there is nothing to take away of what it never showed. */
     bool is_news = subscription->mode == UDPAI_MODE_STATE && !sub->shows_last;
-    if (again || !goes_by_view(sub, sub->asked))
+    if (again || subscription->mode == UDPAI_MODE_TOLD || !goes_by_view(sub, sub->asked))
         udpai_owe(subscription, is_news ? &subscription->additions : &subscription->removals,
                   &sub->owed);
 }
@@ -303,6 +309,18 @@ udpai_subscription_visit_names(const udpai_subscription *subscription,
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at)))
         visit(userdata, udpai_item_name(sub->asked));
+}
+
+void
+udpai_subscription_visit_missing(const udpai_subscription *subscription,
+                                 udpai_name_fn visit,
+                                 void *userdata)
+{
+    size_t at = 0;
+    const udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &at)))
+        if (!sub->target && sub->state == UDPAI_NAME_MISSING && !sub->shows_last)
+            visit(userdata, udpai_item_name(sub->asked));
 }
 
 void

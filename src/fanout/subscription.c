@@ -239,6 +239,14 @@ udpai_subscription_wake(udpai_subscription *subscription)
 
 /* ---- what is owed ---- */
 
+/* Can the protocol say what is owed so? */
+static bool
+can_tell(const udpai_subscription *subscription, const udpai_list *list, const udpai_owed *owed)
+{
+    return list != &subscription->removals || subscription->mode == UDPAI_MODE_DELTA ||
+           (subscription->mode == UDPAI_MODE_TOLD && !owed->extras);
+}
+
 void
 udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed)
 {
@@ -250,7 +258,7 @@ udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed)
                                                         : &subscription->state_due_seq;
         if (*due == UDPAI_NOTHING)
             *due = now;
-    } else if (subscription->mode == UDPAI_MODE_DELTA || list != &subscription->removals) {
+    } else if (can_tell(subscription, list, owed)) {
         udpai_list_append(list, &owed->node);
     }
     udpai_subscription_wake(subscription);

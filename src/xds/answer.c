@@ -28,9 +28,7 @@ udpai_xds_type_free(udpai_xds_type *type)
         return;
     while (!udpai_list_empty(&type->in_flight))
         free_flight(type, oldest_flight(type));
-    for (size_t i = 0; i < type->unnameable.n; i++)
-        udpa_bytes_unref(type->unnameable.items[i]);
-    udpai_vector_done(&type->unnameable);
+    udpai_xds_unnameable_done(type);
     udpai_refusals_done(&type->refusals);
     udpai_xds_spelled_done(type);
     udpa_error_unref(type->last_error);

@@ -11,6 +11,8 @@
 #include "model/xdstp.h"
 
 typedef struct udpai_xds_audience udpai_xds_audience;
+typedef struct udpai_xds_renderer udpai_xds_renderer;
+typedef struct udpai_xds_missing udpai_xds_missing;
 
 /* ---- who belongs to it ---- */
 
@@ -64,11 +66,21 @@ typedef enum udpai_xds_form {
     UDPAI_XDS_FORMS,
 } udpai_xds_form;
 
-typedef struct udpai_xds_renderer {
+/* In Node.client_features: the client reads resource_errors. */
+#define UDPAI_XDS_FEATURE_ERRORS "udpa.xds.resource-errors.v1"
+
+struct udpai_xds_renderer {
     udpai_renderer renderer; /* first */
     const udpai_xds_audience *audience;
     udpai_xds_form form;
-} udpai_xds_renderer;
+    bool says_errors; /* what is missing is told in resource_errors */
+    /* Composes a response of the session's own: these names are missing; none: it says nothing. */
+    udpa_err (*compose_answer)(const udpai_xds_renderer *self,
+                               const udpai_subscription *subscription,
+                               const udpai_xds_missing *missing,
+                               size_t n_missing,
+                               udpai_body *body);
+};
 
 struct udpai_xds_audience {
     udpai_str name; /* for people */
@@ -82,7 +94,10 @@ struct udpai_xds_audience {
     /* ControlPlane.identifier of every response; empty: none is sent. */
     udpai_str control_plane;
     bool is_canary; /* SotW responses are marked so; delta has no such mark */
-    udpai_xds_renderer renderers[UDPAI_XDS_FORMS];
+    /* They read resource_errors, all of them. Others are told so only if their Node has the feature
+     * of that name. */
+    bool resource_errors;
+    udpai_xds_renderer renderers[UDPAI_XDS_FORMS], with_errors[UDPAI_XDS_FORMS];
 };
 
 /* To be called when the fields above the renderers are filled in; fills in those. */

@@ -6,12 +6,13 @@
 static const udpai_renderer *
 choose_renderer(const udpai_xds *xds)
 {
-    return &xds->audience->renderers[UDPAI_XDS_DELTA].renderer;
+    return udpai_xds_renderer_for(xds, UDPAI_XDS_DELTA);
 }
 
 static udpai_delivery_mode
-choose_mode(udpai_str type_url)
+choose_mode(const udpai_xds *xds, udpai_str type_url)
 {
+    (void)xds;
     (void)type_url;
     return UDPAI_MODE_DELTA;
 }

@@ -37,8 +37,9 @@ ended(udpai_session *session, udpa_error **ret_error)
 
 /* Nothing can be said later, so all types are told as a whole. */
 static udpai_delivery_mode
-choose_mode(udpai_str type_url)
+choose_mode(const udpai_xds *xds, udpai_str type_url)
 {
+    (void)xds;
     (void)type_url;
     return UDPAI_MODE_STATE;
 }

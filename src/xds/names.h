@@ -22,6 +22,15 @@ typedef struct udpai_xds_name {
     char room[UDPAI_NAME_MAX]; /* what `full` may be a view of */
 } udpai_xds_name;
 
+/* A name that was asked for, as the client spells it, and why nothing is sent for it. */
+struct udpai_xds_missing {
+    udpai_str name;
+    udpa_err why; /* NOT_FOUND or DENIED */
+    udpai_str reason;
+};
+
+#define UDPAI_XDS_NOT_THERE UDPAI_STR("there is no such resource")
+
 /* UDPA_ERR_INVAL: it cannot be the name of anything; UDPA_ERR_DENIED: it may be, in a namespace
  * that these clients are not shown. The wildcard is no name. */
 udpa_err udpai_xds_name_resolve(const udpai_xds_audience *audience,

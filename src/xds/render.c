@@ -14,6 +14,11 @@ enum { /* field numbers of Resource, CacheControl, ControlPlane */
     RESOURCE_CACHE_CONTROL = 7,
     CACHE_CONTROL_DO_NOT_CACHE = 1,
     CONTROL_PLANE_IDENTIFIER = 1,
+    ERROR_RESOURCE_NAME = 1, /* of ResourceError, ResourceName, Status */
+    ERROR_DETAIL = 2,
+    NAME_NAME = 1,
+    STATUS_CODE = 1,
+    STATUS_MESSAGE = 2,
 };
 
 /* ---- the sink ---- */
@@ -145,6 +150,32 @@ udpai_xds_put_missing(udpai_xds_sink *sink, uint32_t number, udpai_str name)
     udpai_proto_put_bytes(&sink->writer, RESOURCE_ALIASES, name);
 }
 
+static void
+put_error(udpai_proto_writer *writer, const udpai_xds_missing *missing)
+{
+    udpai_proto_writer status = {0};
+    uint64_t code = (uint64_t)udpa_err_to_grpc(missing->why);
+    udpai_proto_put_varint(&status, STATUS_CODE, code);
+    udpai_proto_put_bytes(&status, STATUS_MESSAGE, missing->reason);
+    udpai_proto_put_head(writer, ERROR_RESOURCE_NAME,
+                         udpai_proto_bytes_size(NAME_NAME, missing->name.len));
+    udpai_proto_put_bytes(writer, NAME_NAME, missing->name);
+    udpai_proto_put_head(writer, ERROR_DETAIL, status.size);
+    udpai_proto_put_varint(writer, STATUS_CODE, code);
+    udpai_proto_put_bytes(writer, STATUS_MESSAGE, missing->reason);
+}
+
+void
+udpai_xds_put_errors(udpai_xds_sink *sink, uint32_t number, const udpai_xds_response *response)
+{
+    for (size_t i = 0; i < response->n_errors; i++) {
+        udpai_proto_writer size = {0};
+        put_error(&size, &response->errors[i]);
+        udpai_proto_put_head(&sink->writer, number, size.size);
+        put_error(&sink->writer, &response->errors[i]);
+    }
+}
+
 void
 udpai_xds_put_control_plane(udpai_xds_sink *sink,
                             uint32_t number,
@@ -181,11 +212,12 @@ version(const udpai_renderer *renderer,
     return (udpai_str){room, UDPAI_CONTENT_HASH_HEX};
 }
 
-void
-udpai_xds_audience_init(udpai_xds_audience *audience)
+static void
+init_forms(const udpai_xds_audience *audience, udpai_xds_renderer *forms, bool says_errors)
 {
     for (size_t i = 0; i < UDPAI_XDS_FORMS; i++) {
-        udpai_xds_renderer *form = &audience->renderers[i];
+        udpai_xds_renderer *form = &forms[i];
+        form->says_errors = says_errors;
         form->audience = audience;
         form->form = (udpai_xds_form)i;
         form->renderer.version = version;
@@ -196,4 +228,11 @@ udpai_xds_audience_init(udpai_xds_audience *audience)
         else
             udpai_xds_renderer_init_sotw(&form->renderer);
     }
+}
+
+void
+udpai_xds_audience_init(udpai_xds_audience *audience)
+{
+    init_forms(audience, audience->renderers, false);
+    init_forms(audience, audience->with_errors, true);
 }

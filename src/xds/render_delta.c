@@ -11,6 +11,7 @@ enum { /* field numbers of DeltaDiscoveryResponse; the nonce is appended by each
     TYPE_URL = 4,
     REMOVED = 6,
     CONTROL_PLANE = 7,
+    RESOURCE_ERRORS = 9,
 };
 
 /* False: it has no place in a response. A refresh is a heartbeat, if there is a ttl to renew. */
@@ -59,6 +60,7 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
         udpai_xds_put_missing(sink, RESOURCES, response->missing[i]);
     for (size_t i = 0; i < response->n_removed; i++)
         udpai_proto_put_bytes(&sink->writer, REMOVED, response->removed[i]);
+    udpai_xds_put_errors(sink, RESOURCE_ERRORS, response);
 }
 
 /* What there is to compose, in the client's words. */
@@ -66,6 +68,7 @@ struct plan {
     udpai_xds_response response;
     udpai_xds_entry *entries;
     udpai_str *removed, *missing;
+    udpai_xds_missing *errors;
     char *text, *text_at; /* names that are made for this response */
 };
 
@@ -100,6 +103,13 @@ is_told_by_resource(const udpai_render *what, udpai_str name)
            !udpai_subscription_has_lost(what->subscription, name);
 }
 
+/* Of what came by wildcard, only the end is told. */
+static bool
+is_told_by_error(const udpai_xds_response *response, const udpai_render *what, udpai_str name)
+{
+    return response->renderer->says_errors && udpai_subscription_has_name(what->subscription, name);
+}
+
 static void
 plan_removals(const udpai_xds_audience *audience, const udpai_render *what, struct plan *plan)
 {
@@ -113,11 +123,15 @@ plan_removals(const udpai_xds_audience *audience, const udpai_render *what, stru
         name = keep(plan, room, name);
         if (is_told_by_resource(what, what->removed[i]))
             plan->missing[response->n_missing++] = name;
+        else if (is_told_by_error(response, what, what->removed[i]))
+            plan->errors[response->n_errors++] =
+                (udpai_xds_missing){name, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
         else
             plan->removed[response->n_removed++] = name;
     }
     response->removed = plan->removed;
     response->missing = plan->missing;
+    response->errors = plan->errors;
 }
 
 static void
@@ -143,12 +157,13 @@ make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan 
     plan->entries = udpai_alloc_array(what->n_items, sizeof(*plan->entries));
     plan->removed = udpai_alloc_array(what->n_removed, sizeof(*plan->removed));
     plan->missing = udpai_alloc_array(what->n_removed, sizeof(*plan->missing));
+    plan->errors = udpai_alloc_array(what->n_removed, sizeof(*plan->errors));
     plan->text = plan->text_at = udpai_alloc(text_size(what));
-    if (!plan->entries || !plan->removed || !plan->missing || !plan->text)
+    if (!plan->entries || !plan->removed || !plan->missing || !plan->errors || !plan->text)
         return UDPA_ERR_NOMEM;
+    plan->response.renderer = self;
     plan_additions(audience, what, plan);
     plan_removals(audience, what, plan);
-    plan->response.renderer = self;
     plan->response.type_url = what->type_url;
     return UDPA_OK;
 }
@@ -159,7 +174,7 @@ compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
 {
     const udpai_xds_response *response = &plan->response;
     if (response->n_entries == 0 && response->n_removed == 0 && response->n_missing == 0 &&
-        !what->complete)
+        response->n_errors == 0 && !what->complete)
         return UDPA_OK;
     if (udpai_subscription_has_wildcard(what->subscription)) {
         plan->response.version = udpai_xds_note_version(body, what->state_hash);
@@ -181,23 +196,35 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
     udpai_free(plan.entries);
     udpai_free(plan.removed);
     udpai_free(plan.missing);
+    udpai_free(plan.errors);
     udpai_free(plan.text);
     return err;
 }
 
-udpa_err
-udpai_xds_compose_answer(const udpai_renderer *renderer,
-                         udpai_str type_url,
-                         const udpai_str *missing,
-                         size_t n_missing,
-                         udpai_body *body)
+/* A response of the session's own. */
+static udpa_err
+compose_answer(const udpai_xds_renderer *self,
+               const udpai_subscription *subscription,
+               const udpai_xds_missing *missing,
+               size_t n_missing,
+               udpai_body *body)
 {
-    const udpai_xds_response response = {
-        .renderer = udpai_xds_renderer_of(renderer),
-        .type_url = type_url,
-        .removed = missing,
-        .n_removed = n_missing,
+    udpai_xds_response response = {
+        .renderer = self,
+        .type_url = udpai_subscription_type_url(subscription),
     };
+    if (self->says_errors) {
+        response.errors = missing;
+        response.n_errors = n_missing;
+        return udpai_xds_compose_parts(body, put, &response);
+    }
+    UDPAI_AUTO_FREE udpai_str *names = udpai_alloc_array(n_missing, sizeof(*names));
+    if (!names)
+        return UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < n_missing; i++)
+        names[i] = missing[i].name;
+    response.removed = names;
+    response.n_removed = n_missing;
     return udpai_xds_compose_parts(body, put, &response);
 }
 
@@ -206,4 +233,5 @@ udpai_xds_renderer_init_delta(udpai_renderer *renderer)
 {
     renderer->item_size = item_size;
     renderer->compose = compose;
+    UDPAI_CONTAINER_OF(renderer, udpai_xds_renderer, renderer)->compose_answer = compose_answer;
 }

@@ -45,6 +45,8 @@ typedef struct udpai_xds_response {
     size_t n_removed;
     const udpai_str *missing; /* the same, of those that are told by a Resource */
     size_t n_missing;
+    const udpai_xds_missing *errors; /* told in resource_errors */
+    size_t n_errors;
 } udpai_xds_response;
 
 /* The Resource message. `with_aliases`: as delta shows it. */
@@ -57,6 +59,8 @@ void udpai_xds_put_resource(udpai_xds_sink *sink,
                             bool with_aliases);
 /* A Resource that says that there is none of this name. */
 void udpai_xds_put_missing(udpai_xds_sink *sink, uint32_t number, udpai_str name);
+void
+udpai_xds_put_errors(udpai_xds_sink *sink, uint32_t number, const udpai_xds_response *response);
 void udpai_xds_put_control_plane(udpai_xds_sink *sink,
                                  uint32_t number,
                                  const udpai_xds_audience *audience);

@@ -16,6 +16,7 @@ enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended 
     CANARY = 3,
     TYPE_URL = 4,
     CONTROL_PLANE = 6,
+    RESOURCE_ERRORS = 7,
     ANY_TYPE_URL = 1,
     ANY_VALUE = 2,
 };
@@ -162,23 +163,65 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
     for (size_t i = 0; i < response->n_entries; i++)
         if (!response->entries[i].is_hidden)
             put_entry(sink, response->renderer, &response->entries[i]);
+    udpai_xds_put_errors(sink, RESOURCE_ERRORS, response);
+}
+
+/* The names that a response says to be missing. */
+struct errors {
+    const udpai_xds_renderer *self;
+    const udpai_subscription *subscription;
+    UDPAI_VECTOR(udpai_xds_missing) missing;
+    bool failed;
+};
+
+static void
+add_missing(void *userdata, udpai_str full_name)
+{
+    struct errors *errors = userdata;
+    udpai_xds_missing missing = {{0}, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
+    missing.name = udpai_xds_spelling(udpai_xds_type_of(errors->subscription), full_name);
+    if (missing.name.len == 0 &&
+        !udpai_xds_name_to_client(errors->self->audience, full_name, &missing.name))
+        return;
+    errors->failed |= !udpai_vector_push(&errors->missing, missing);
+}
+
+/* A state says of all that was asked for whether it is there. */
+static udpa_err
+find_errors(struct errors *errors, const udpai_render *what)
+{
+    if (!errors->self->says_errors)
+        return UDPA_OK;
+    for (size_t i = 0; i < what->n_removed; i++)
+        add_missing(errors, what->removed[i]);
+    if (what->is_state)
+        udpai_subscription_visit_missing(what->subscription, add_missing, errors);
+    const udpai_xds_type *type = udpai_xds_type_of(what->subscription);
+    if (what->is_state && udpai_subscription_n_names(what->subscription) > 0) /* it is not shared */
+        for (size_t i = 0; i < type->unnameable.n; i++)
+            errors->failed |=
+                !udpai_vector_push(&errors->missing, udpai_xds_unnameable_view(type, i));
+    return errors->failed ? UDPA_ERR_NOMEM : UDPA_OK;
 }
 
 static udpa_err
 compose_entries(const udpai_xds_renderer *self,
                 const udpai_render *what,
                 udpai_xds_entry *entries,
+                const struct errors *errors,
                 udpai_body *body)
 {
     udpai_xds_response response = {
         .renderer = self,
         .type_url = what->type_url,
         .entries = entries,
+        .errors = errors->missing.items,
+        .n_errors = errors->missing.n,
     };
     for (size_t i = 0; i < what->n_items; i++)
         response.n_entries += make_entry(self, &what->items[i], &entries[response.n_entries]);
     udpa_err err = hide_namesakes(entries, response.n_entries, &body->n_hidden);
-    if (err != UDPA_OK || (response.n_entries == 0 && !what->is_state))
+    if (err != UDPA_OK || (response.n_entries + response.n_errors == 0 && !what->is_state))
         return err;
     response.version = udpai_xds_note_version(body, what->state_hash);
     if (response.version.len == 0)
@@ -192,7 +235,33 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
     UDPAI_AUTO_FREE udpai_xds_entry *entries = udpai_alloc_array(what->n_items, sizeof(*entries));
     if (!entries)
         return UDPA_ERR_NOMEM;
-    return compose_entries(udpai_xds_renderer_of(renderer), what, entries, body);
+    struct errors errors = {
+        .self = udpai_xds_renderer_of(renderer),
+        .subscription = what->subscription,
+    };
+    udpa_err err = find_errors(&errors, what);
+    if (err == UDPA_OK)
+        err = compose_entries(errors.self, what, entries, &errors, body);
+    udpai_vector_done(&errors.missing);
+    return err;
+}
+
+/* A response of the session's own. */
+static udpa_err
+compose_answer(const udpai_xds_renderer *self,
+               const udpai_subscription *subscription,
+               const udpai_xds_missing *missing,
+               size_t n_missing,
+               udpai_body *body)
+{
+    udpai_xds_response response = {
+        .renderer = self,
+        .type_url = udpai_subscription_type_url(subscription),
+        .version = udpai_xds_note_version(body, udpai_subscription_set_hash(subscription)),
+        .errors = missing,
+        .n_errors = n_missing,
+    };
+    return response.version.len ? udpai_xds_compose_parts(body, put, &response) : UDPA_ERR_NOMEM;
 }
 
 void
@@ -200,4 +269,5 @@ udpai_xds_renderer_init_sotw(udpai_renderer *renderer)
 {
     renderer->item_size = item_size;
     renderer->compose = compose;
+    UDPAI_CONTAINER_OF(renderer, udpai_xds_renderer, renderer)->compose_answer = compose_answer;
 }

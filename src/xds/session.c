@@ -73,6 +73,13 @@ udpai_xds_order(udpai_session *session, udpai_order *order)
     (void)order;
 }
 
+const udpai_renderer *
+udpai_xds_renderer_for(const udpai_xds *xds, udpai_xds_form form)
+{
+    const udpai_xds_audience *audience = xds->audience;
+    return &(xds->says_errors ? audience->with_errors : audience->renderers)[form].renderer;
+}
+
 /* ---- requests ---- */
 
 static udpa_err
@@ -104,6 +111,9 @@ meet(udpai_xds *xds, udpa_error **ret_error)
                                                   xds->session.info.identity, xds->peer);
     if (!xds->audience)
         return refuse_stranger(xds, ret_error);
+    xds->says_errors =
+        xds->audience->resource_errors ||
+        (xds->peer && udpai_node_info_has_feature(xds->peer, UDPAI_XDS_FEATURE_ERRORS));
     xds->subscriber.renderer = xds->protocol->choose_renderer(xds);
     return UDPA_OK;
 }
@@ -196,7 +206,7 @@ open_type(udpai_xds *xds, udpai_str type_url)
     udpai_xds_spelled_init(type);
     type->is_named = must_be_named(xds->shim, type_url);
     udpai_subscription *subscription =
-        udpai_subscriber_get(&xds->subscriber, type_url, xds->protocol->choose_mode(type_url));
+        udpai_subscriber_get(&xds->subscriber, type_url, xds->protocol->choose_mode(xds, type_url));
     if (!subscription) {
         udpai_free(type);
         return NULL;
@@ -251,16 +261,16 @@ udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_er
 
 static udpa_err
 compose_answer(const udpai_xds *xds,
-               const udpai_str *missing,
+               const udpai_xds_missing *missing,
                size_t n_missing,
                udpai_xds_next_response *ret)
 {
     UDPA_AUTO(udpai_body_unref) udpai_body *body = udpai_body_new();
     if (!body)
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_xds_compose_answer(xds->subscriber.renderer,
-                                            udpai_subscription_type_url(ret->subscription), missing,
-                                            n_missing, body);
+    const udpai_xds_renderer *renderer =
+        UDPAI_CONTAINER_OF(xds->subscriber.renderer, const udpai_xds_renderer, renderer);
+    udpa_err err = renderer->compose_answer(renderer, ret->subscription, missing, n_missing, body);
     if (err == UDPA_OK)
         ret->body = UDPAI_TAKE(body);
     return err;
@@ -269,16 +279,11 @@ compose_answer(const udpai_xds *xds,
 static udpa_err
 answer_unnameable(udpai_xds *xds, udpai_xds_type *type, udpai_xds_next_response *ret)
 {
-    udpai_str missing[UDPAI_XDS_UNNAMEABLE_MAX];
-    size_t n = udpai_min_size(type->unnameable.n, UDPAI_XDS_UNNAMEABLE_MAX);
-    for (size_t i = 0; i < n; i++)
-        missing[i] = udpai_bytes_view(type->unnameable.items[i]);
+    udpai_xds_missing missing[UDPAI_XDS_UNNAMEABLE_MAX];
+    size_t n = udpai_xds_untold(type, missing, UDPAI_XDS_UNNAMEABLE_MAX);
     udpa_err err = compose_answer(xds, missing, n, ret);
-    for (size_t i = 0; i < n; i++)
-        udpa_bytes_unref(type->unnameable.items[i]);
+    udpai_xds_told(xds, type);
     type->n_removals += n;
-    type->unnameable.n = 0;
-    xds->n_unnameable -= n;
     return err;
 }
 
@@ -286,10 +291,10 @@ answer_unnameable(udpai_xds *xds, udpai_xds_type *type, udpai_xds_next_response 
 static udpa_err
 find_unnameable(udpai_xds *xds, udpai_xds_next_response *ret)
 {
-    for (size_t i = 0; xds->n_unnameable && i < xds->subscriber.subscriptions.n; i++) {
+    for (size_t i = 0; xds->n_untold && i < xds->subscriber.subscriptions.n; i++) {
         udpai_subscription *subscription = xds->subscriber.subscriptions.items[i];
         udpai_xds_type *type = udpai_xds_type_of(subscription);
-        if (type->unnameable.n == 0)
+        if (type->n_untold == 0)
             continue;
         ret->subscription = subscription;
         return answer_unnameable(xds, type, ret);
@@ -301,12 +306,13 @@ find_unnameable(udpai_xds *xds, udpai_xds_next_response *ret)
 static udpa_err
 complete_glob(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_response *ret)
 {
-    const udpai_str label = udpai_subscription_label(delivery->subscription);
+    const udpai_xds_missing missing = {udpai_subscription_label(delivery->subscription),
+                                       UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
     if (!udpai_subscription_is_empty(delivery->subscription))
         return UDPA_OK;
     ret->subscription = delivery->subscription;
     udpai_xds_type_of(delivery->subscription)->n_removals++;
-    return compose_answer(xds, &label, 1, ret);
+    return compose_answer(xds, &missing, 1, ret);
 }
 
 /* Of "complete", only a client needs to know that asked for all, and for which there was nothing to

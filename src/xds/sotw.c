@@ -25,13 +25,15 @@ udpai_xds_sotw_choose_renderer(const udpai_xds *xds)
         form = udpai_node_info_has_feature(xds->peer, "xds.config.supports-resource-ttl")
                    ? UDPAI_XDS_SOTW_HEARTBEAT
                    : UDPAI_XDS_SOTW_WRAPPED;
-    return &xds->audience->renderers[form].renderer;
+    return udpai_xds_renderer_for(xds, form);
 }
 
 static udpai_delivery_mode
-choose_mode(udpai_str type_url)
+choose_mode(const udpai_xds *xds, udpai_str type_url)
 {
-    return udpai_xds_type_is_whole(type_url) ? UDPAI_MODE_STATE : UDPAI_MODE_GROUPED;
+    if (udpai_xds_type_is_whole(type_url))
+        return UDPAI_MODE_STATE;
+    return xds->says_errors ? UDPAI_MODE_TOLD : UDPAI_MODE_GROUPED;
 }
 
 /* ---- which names are no longer in the list ---- */
@@ -171,8 +173,10 @@ udpai_xds_sotw_subscribe(udpai_xds *xds,
         err = udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
     if (err == UDPA_OK)
         err = unsubscribe_others(xds, subscription, request);
+    udpai_xds_begin_names(type);
     if (err == UDPA_OK)
         err = subscribe_new(xds, subscription, request, ret_error);
+    udpai_xds_end_names(xds, subscription);
     if (err == UDPA_OK && !is_all && was_all)
         err = udpai_unsubscribe_all_wildcards(subscription);
     return err;

@@ -35,28 +35,21 @@ udpai_xds_subscribe_wildcard(udpai_xds *xds,
     return add_prefixes(xds, subscription, is_new, ret_error);
 }
 
+/* What a name stands for; in `ret_why`, why it stands for nothing here. */
 static udpa_err
-note_unnameable(udpai_xds *xds, udpai_xds_type *type, udpai_str name, udpa_error **ret_error)
+resolve(const udpai_xds *xds,
+        const udpai_subscription *subscription,
+        udpai_str name,
+        udpai_xds_name *ret_name,
+        udpa_error **ret_why)
 {
-    if (!xds->protocol->has_removals)
-        return UDPA_OK;
-    if (type->unnameable.n >= UDPAI_XDS_UNNAMEABLE_MAX)
-        return udpai_fail(
-            ret_error, UDPA_ERR_LIMIT,
-            "more than %d names that are empty or longer than %d bytes wait for their "
-            "answer",
-            UDPAI_XDS_UNNAMEABLE_MAX, UDPAI_NAME_MAX);
-    udpa_bytes *copy = NULL;
-    udpa_err err = udpa_bytes_new(&copy, name.data, name.len);
-    if (err == UDPA_OK && !udpai_vector_push(&type->unnameable, copy)) {
-        udpa_bytes_unref(copy);
-        err = UDPA_ERR_NOMEM;
-    }
-    if (err != UDPA_OK)
-        return err;
-    xds->n_unnameable++;
-    udpai_session_ready(&xds->session);
-    return UDPA_OK;
+    udpa_err err = udpai_xds_name_resolve(xds->audience, udpai_subscription_type_url(subscription),
+                                          name, ret_name, ret_why);
+    if (err == UDPA_OK && ret_name->is_glob && !xds->protocol->has_parts)
+        return udpai_fail(ret_why, UDPA_ERR_INVAL,
+                          "'%.*s' is a collection by glob, which the delta protocol alone has",
+                          UDPAI_SHOWN(name));
+    return err;
 }
 
 udpa_err
@@ -65,15 +58,14 @@ udpai_xds_subscribe_name(udpai_xds *xds,
                          udpai_str name,
                          udpa_error **ret_error)
 {
-    udpai_xds_type *type = udpai_xds_type_of(subscription);
     udpai_xds_name resolved;
-    if (udpai_xds_name_resolve(xds->audience, udpai_subscription_type_url(subscription), name,
-                               &resolved, NULL) != UDPA_OK ||
-        (resolved.is_glob && !xds->protocol->has_parts))
-        return note_unnameable(xds, type, name, ret_error);
+    udpa_error *why = NULL;
+    if (resolve(xds, subscription, name, &resolved, &why) != UDPA_OK)
+        return udpai_xds_note_unnameable(xds, subscription, name, why, ret_error);
     if (resolved.is_xdstp && xds->protocol->has_parts)
         return udpai_xds_subscribe_spelled(xds, subscription, &resolved, name, ret_error);
-    udpa_err err =
-        resolved.is_xdstp ? udpai_xds_spell(xds, type, resolved.full, name, ret_error) : UDPA_OK;
+    udpa_err err = resolved.is_xdstp ? udpai_xds_spell(xds, udpai_xds_type_of(subscription),
+                                                       resolved.full, name, ret_error)
+                                     : UDPA_OK;
     return err == UDPA_OK ? udpai_subscribe_name(subscription, resolved.full, ret_error) : err;
 }

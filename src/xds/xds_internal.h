@@ -37,12 +37,20 @@ typedef struct udpai_xds_in_flight {
     udpai_listing *listing; /* NULL: too long to be shown if it is refused */
 } udpai_xds_in_flight;
 
+/* A name that was asked for and cannot be, or is not for this client. */
+typedef struct udpai_xds_unnameable {
+    udpa_bytes *name;
+    udpa_error *why;
+    bool is_told, is_asked;
+} udpai_xds_unnameable;
+
 /* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
 typedef struct udpai_xds_type {
     bool is_named;      /* an empty list is no wildcard, or not any more: something was named */
     bool is_answered;   /* something was sent since its wildcard */
     unsigned n_awaited; /* prefixes of the wildcard that are not complete yet */
-    UDPAI_VECTOR(udpa_bytes *) unnameable; /* to be answered as missing */
+    UDPAI_VECTOR(udpai_xds_unnameable) unnameable; /* missing.c */
+    size_t n_untold;                               /* of these */
     /* What was asked for by names of the form xdstp://… (spelled.c). */
     udpai_map spellings;       /* of names, as the client wrote them last */
     udpai_map globs;           /* of udpai_subscription: parts, each of a collection */
@@ -73,7 +81,7 @@ typedef struct udpai_xds_protocol {
                        udpai_xds_request *ret_request,
                        udpa_error **ret_error);
     const udpai_renderer *(*choose_renderer)(const udpai_xds *xds);
-    udpai_delivery_mode (*choose_mode)(udpai_str type_url);
+    udpai_delivery_mode (*choose_mode)(const udpai_xds *xds, udpai_str type_url);
     /* Carries out what the request says about subscriptions. */
     udpa_err (*subscribe)(udpai_xds *xds,
                           udpai_subscription *subscription,
@@ -106,7 +114,8 @@ struct udpai_xds {
     uint64_t last_nonce;
     udpai_timer patience; /* set: removals are held back */
     udpai_body *writing;  /* what the last message borrows from */
-    size_t n_unnameable;  /* over all types */
+    size_t n_untold;      /* names that cannot be, over all types */
+    bool says_errors;     /* what is missing is told in resource_errors */
     udpai_xds_polling polling;
     size_t n_types, n_globs;
     size_t spelled_bytes;
@@ -134,6 +143,9 @@ udpa_err
 udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
 void udpai_xds_order(udpai_session *session, udpai_order *order);
 void udpai_xds_free(udpai_session *session);
+
+/* The renderer of a form, for what this client can read. */
+const udpai_renderer *udpai_xds_renderer_for(const udpai_xds *xds, udpai_xds_form form);
 
 /* sotw.c: fetching and polling are much like it */
 const udpai_renderer *udpai_xds_sotw_choose_renderer(const udpai_xds *xds);
@@ -221,13 +233,21 @@ void udpai_xds_removals_answered(udpai_xds *xds);
 /* After a response with clusters or listeners: what a client waits for again with them goes out. */
 void udpai_xds_follow(udpai_xds *xds, const udpai_delivery *delivery);
 
-/* render_delta.c */
-/* A response of the session's own: these names are missing. */
-udpa_err udpai_xds_compose_answer(const udpai_renderer *renderer,
-                                  udpai_str type_url,
-                                  const udpai_str *missing,
-                                  size_t n_missing,
-                                  udpai_body *body);
+/* missing.c: names that cannot be */
+/* Notes one, to be told if the protocol can say it; consumes the error. */
+udpa_err udpai_xds_note_unnameable(udpai_xds *xds,
+                                   udpai_subscription *subscription,
+                                   udpai_str name,
+                                   udpa_error *why,
+                                   udpa_error **ret_error);
+/* SotW: around the names of a request, which has all. */
+void udpai_xds_begin_names(udpai_xds_type *type);
+void udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription);
+/* Those that were not told yet, at most so many; they count as told when that is done. */
+size_t udpai_xds_untold(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max);
+void udpai_xds_told(udpai_xds *xds, udpai_xds_type *type);
+udpai_xds_missing udpai_xds_unnameable_view(const udpai_xds_type *type, size_t index);
+void udpai_xds_unnameable_done(udpai_xds_type *type);
 
 /* judge.c */
 void udpai_xds_judge(const udpai_session *session,

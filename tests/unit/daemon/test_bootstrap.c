@@ -340,6 +340,17 @@ authorities_stand_for_one_namespace_each(void **state)
 }
 
 static void
+each_audience_says_whether_it_reads_errors(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "shim: {resource_errors: true}\n"
+                              "audiences: [{name: a, resource_errors: true}]\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:1:25: shim.resource_errors: has no effect beside audiences, each of which "
+              "says its own\n");
+}
+
+static void
 messages_have_room(void **state)
 {
     bootstrap_test *test = *state;
@@ -498,6 +509,7 @@ main(void)
         CASE(names_are_valid_and_not_reserved),
         CASE(audiences_can_be_told_apart),
         CASE(authorities_stand_for_one_namespace_each),
+        CASE(each_audience_says_whether_it_reads_errors),
         CASE(messages_have_room),
         CASE(validation_names_its_types),
         CASE(written_files_are_no_secrets),

@@ -196,7 +196,7 @@ audiences_are_taken_over(void **state)
                         "    canary: true\n"
                         "    default_namespace: shop.acme\n"
                         "    namespaces: [com.acme, org.other/team]\n"
-                        "  - {name: others}\n"
+                        "  - {name: others, resource_errors: true}\n"
                         "authorities: [{name: Shop, namespace: shop.acme/x}]\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test, &(udpai_options){.program = "udpad"});
@@ -225,6 +225,8 @@ audiences_are_taken_over(void **state)
     assert_true(shops->is_canary);
     assert_false(others->is_canary);
     assert_str(others->default_namespace, "com.acme");
+    assert_false(shops->resource_errors);
+    assert_true(others->resource_errors);
     assert_int_equal(others->authorities.n, 1);
     assert_str(others->authorities.items[0].name, "Shop");
     assert_str(others->authorities.items[0].prefix, "shop.acme/x");

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that were asked for and cannot be any, or are not for this client: they are certainly not
+ * there, and told once. In delta that is the end of them. In the state of the world, where only who
+ * reads resource_errors can be told, a name is in every request for as long as it is wanted, so it
+ * is remembered that it was told. */
+#include "xds/xds_internal.h"
+
+static bool
+is_state(const udpai_subscription *subscription)
+{
+    return subscription && udpai_subscription_mode(subscription) == UDPAI_MODE_STATE;
+}
+
+static void
+free_one(udpai_xds_unnameable *one)
+{
+    udpa_bytes_unref(one->name);
+    udpa_error_unref(one->why);
+}
+
+void
+udpai_xds_unnameable_done(udpai_xds_type *type)
+{
+    for (size_t i = 0; i < type->unnameable.n; i++)
+        free_one(&type->unnameable.items[i]);
+    udpai_vector_done(&type->unnameable);
+}
+
+udpai_xds_missing
+udpai_xds_unnameable_view(const udpai_xds_type *type, size_t index)
+{
+    const udpai_xds_unnameable *one = &type->unnameable.items[index];
+    bool is_denied = udpa_error_code(one->why) == UDPA_ERR_DENIED;
+    return (udpai_xds_missing){
+        .name = udpai_bytes_view(one->name),
+        .why = is_denied ? UDPA_ERR_DENIED : UDPA_ERR_NOT_FOUND,
+        .reason = udpai_str_from(udpa_error_message(one->why)),
+    };
+}
+
+/* ---- noting ---- */
+
+static udpai_xds_unnameable *
+find(const udpai_xds_type *type, udpai_str name)
+{
+    for (size_t i = 0; i < type->unnameable.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(type->unnameable.items[i].name), name))
+            return &type->unnameable.items[i];
+    return NULL;
+}
+
+static udpa_err
+add(udpai_xds *xds, udpai_xds_type *type, udpai_str name, udpa_error *why)
+{
+    udpai_xds_unnameable one = {.why = why, .is_asked = true};
+    udpa_err err = udpa_bytes_new(&one.name, name.data, name.len);
+    if (err == UDPA_OK && !udpai_vector_push(&type->unnameable, one))
+        err = UDPA_ERR_NOMEM;
+    if (err != UDPA_OK) {
+        free_one(&one);
+        return err;
+    }
+    type->n_untold++;
+    xds->n_untold++;
+    udpai_session_ready(&xds->session);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_xds_note_unnameable(udpai_xds *xds,
+                          udpai_subscription *subscription,
+                          udpai_str name,
+                          udpa_error *why,
+                          udpa_error **ret_error)
+{
+    udpai_xds_type *type = udpai_xds_type_of(subscription);
+    udpai_xds_unnameable *known = xds->protocol->has_removals ? NULL : find(type, name);
+    bool can_tell = xds->protocol->has_removals || xds->says_errors;
+    if (known)
+        known->is_asked = true;
+    if (!can_tell || known) {
+        udpa_error_unref(why);
+        return UDPA_OK;
+    }
+    if (type->unnameable.n < UDPAI_XDS_UNNAMEABLE_MAX)
+        return add(xds, type, name, why);
+    udpa_error_unref(why);
+    return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                      "more than %d names that are empty, longer than %d bytes or otherwise none "
+                      "wait for their answer; the last one is '%.*s'",
+                      UDPAI_XDS_UNNAMEABLE_MAX, UDPAI_NAME_MAX, UDPAI_SHOWN(name));
+}
+
+/* ---- the names of a request of the state of the world ---- */
+
+void
+udpai_xds_begin_names(udpai_xds_type *type)
+{
+    for (size_t i = 0; i < type->unnameable.n; i++)
+        type->unnameable.items[i].is_asked = false;
+}
+
+static void
+count_told(udpai_xds *xds, udpai_xds_type *type, udpai_xds_unnameable *one)
+{
+    if (one->is_told)
+        return;
+    one->is_told = true;
+    type->n_untold--;
+    xds->n_untold--;
+}
+
+/* A response without resources would be a state in which there is nothing: beside others they are
+ * told with the state of those. */
+void
+udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription)
+{
+    udpai_xds_type *type = udpai_xds_type_of(subscription);
+    for (size_t i = type->unnameable.n; i-- > 0;) {
+        udpai_xds_unnameable *one = &type->unnameable.items[i];
+        if (one->is_asked)
+            continue;
+        count_told(xds, type, one);
+        free_one(one);
+        udpai_vector_remove_unordered(&type->unnameable, i);
+    }
+    bool has_others = udpai_subscription_n_names(subscription) > 0 ||
+                      udpai_subscription_has_wildcard(subscription);
+    if (type->n_untold == 0 || !is_state(subscription) || !has_others)
+        return;
+    for (size_t i = 0; i < type->unnameable.n; i++)
+        count_told(xds, type, &type->unnameable.items[i]);
+    udpai_subscription_resend_state(subscription);
+}
+
+/* ---- telling ---- */
+
+size_t
+udpai_xds_untold(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < type->unnameable.n && n < max; i++)
+        if (!type->unnameable.items[i].is_told)
+            ret_missing[n++] = udpai_xds_unnameable_view(type, i);
+    return n;
+}
+
+void
+udpai_xds_told(udpai_xds *xds, udpai_xds_type *type)
+{
+    for (size_t i = 0; i < type->unnameable.n; i++)
+        count_told(xds, type, &type->unnameable.items[i]);
+    if (!xds->protocol->has_removals)
+        return;
+    for (size_t i = 0; i < type->unnameable.n; i++)
+        free_one(&type->unnameable.items[i]);
+    type->unnameable.n = 0;
+}
