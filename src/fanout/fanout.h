@@ -244,6 +244,8 @@ bool udpai_subscription_shows(const udpai_subscription *subscription,
 /* A slot for the session that subscribes. */
 void udpai_subscription_set_userdata(udpai_subscription *subscription, void *userdata);
 void *udpai_subscription_userdata(const udpai_subscription *subscription);
+/* Another one, for a time; 0 at first. */
+uint64_t *udpai_subscription_time(udpai_subscription *subscription);
 
 /* The order in which types are sent: CDS 0, EDS 1, LDS 2, RDS 3, …; unknown ones last. */
 unsigned udpai_type_rank(udpai_str type_url);

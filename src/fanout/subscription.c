@@ -543,6 +543,12 @@ udpai_subscription_set_userdata(udpai_subscription *subscription, void *userdata
     subscription->userdata = userdata;
 }
 
+uint64_t *
+udpai_subscription_time(udpai_subscription *subscription)
+{
+    return &subscription->time;
+}
+
 void *
 udpai_subscription_userdata(const udpai_subscription *subscription)
 {

@@ -47,17 +47,18 @@ bool
 udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription)
 {
     udpai_xds *xds = UDPAI_CONTAINER_OF(subscriber, udpai_xds, subscriber);
-    udpai_xds_type *type = udpai_xds_type_of(subscription);
+    /* Removals are held back so long; 0: they are not. Each part of a type has its own. */
+    uint64_t *held_until_ms = udpai_subscription_time(subscription);
     uint64_t now = now_ms(xds), patience = xds->shim->removal_patience_ms;
     bool holds = patience && is_referrer_in_flight(xds, subscription);
-    if (holds && !type->held_until_ms)
-        type->held_until_ms = now + patience;
-    if (holds && now < type->held_until_ms) {
+    if (holds && !*held_until_ms)
+        *held_until_ms = now + patience;
+    if (holds && now < *held_until_ms) {
         if (!udpai_timer_is_set(&xds->patience))
-            udpai_timer_set(udpai_hub_wheel(xds->session.hub), &xds->patience, type->held_until_ms);
+            udpai_timer_set(udpai_hub_wheel(xds->session.hub), &xds->patience, *held_until_ms);
         return false;
     }
-    type->held_until_ms = 0;
+    *held_until_ms = 0;
     return true;
 }
 

@@ -57,7 +57,6 @@ typedef struct udpai_xds_type {
     udpai_subscription *named; /* the part with the names; NULL: none; SotW has none */
     udpai_list in_flight;      /* oldest first */
     size_t n_in_flight;
-    uint64_t held_until_ms; /* removals are held back so long; 0: they are not */
     /* For status. */
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     size_t n_hidden; /* in the last response */

@@ -231,6 +231,26 @@ who_does_not_answer_is_not_waited_for_for_ever(void **state)
     xds_pair_expect(self, "CDS[c]", "CDS[b c]");
 }
 
+/* Each part of a type waits as long, not one behind the other. */
+static void
+parts_are_held_back_side_by_side(void **state)
+{
+    static const char *const names = "xdstp://com.acme/envoy.config.cluster.v3.Cluster/a "
+                                     "xdstp://com.acme/envoy.config.cluster.v3.Cluster/m/*";
+    xds_pair *self = *state;
+    self->world.shim.removal_patience_ms = 5000;
+    xds_change(&self->world, "+CDS/com.acme/a=1# +CDS/com.acme/m/b=1# +RDS/r=1");
+    xds_subscribe(&self->delta, "CDS", names);
+    xds_subscribe(&self->delta, "RDS", "*");
+    xds_ack_all(&self->delta);
+    self->delta.trace[0] = '\0';
+    xds_change(&self->world, "-CDS/com.acme/a -CDS/com.acme/m/b +RDS/r=2");
+    xds_expect(&self->delta, "RDS[r]");
+    fake_hub_advance(&self->world.hub, 5000);
+    xds_expect(&self->delta, "CDS[-xdstp://com.acme/envoy.config.cluster.v3.Cluster/m/b] "
+                             "CDS[-xdstp://com.acme/envoy.config.cluster.v3.Cluster/a]");
+}
+
 static void
 additions_go_on_while_removals_wait(void **state)
 {
@@ -275,6 +295,7 @@ main(void)
         TEST(a_cluster_goes_when_the_routes_are_acknowledged),
         TEST(a_refusal_is_an_answer_too),
         TEST(who_does_not_answer_is_not_waited_for_for_ever),
+        TEST(parts_are_held_back_side_by_side),
         TEST(additions_go_on_while_removals_wait),
         TEST(what_is_missing_waits_for_no_cluster),
     };
