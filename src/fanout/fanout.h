@@ -125,6 +125,9 @@ typedef struct udpai_part {
 udpai_subscription *udpai_subscriber_add_part(udpai_subscriber *subscriber,
                                               const udpai_part *part,
                                               udpai_delivery_mode mode);
+/* What the subscriber may still hold through a part, and has not been told the end of, counts as
+ * held through another one, which is to take its place. To be called before that is subscribed. */
+void udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old);
 /* Ends a part, and says nothing of what it had. */
 void udpai_subscriber_drop_part(udpai_subscription *part);
 
@@ -160,6 +163,8 @@ udpa_err
 udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_error **ret_error);
 /* Takes it away. With `tell`, and a wildcard that might hold it: its present state is sent. */
 void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell);
+/* Sends what the wildcards hold of a name that another part of the type has given back. */
+void udpai_subscription_tell(udpai_subscription *subscription, udpai_str name);
 bool udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name);
 /* Is the name gone that the subscriber had been sent by it, and has not asked for again since? */
 bool udpai_subscription_has_lost(const udpai_subscription *subscription, udpai_str name);

@@ -261,3 +261,18 @@ udpai_held_check(udpai_subscription *subscription)
     subscription->held = uncertain;
     return err;
 }
+
+void
+udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
+{
+    const udpai_log *log = old->view ? &old->view->tombstones : NULL;
+    for (size_t i = log ? udpai_log_after(log, old->cursor.tombstones) : 0; log && i < log->n; i++)
+        if (log->slots[i].item)
+            udpai_held_suspect(part, udpai_item_name(log->slots[i].item));
+    UDPAI_LIST_FOREACH (node, &old->removals)
+        udpai_held_suspect(part, udpai_item_name(UDPAI_LIST_ENTRY(node, udpai_owed, node)->item));
+    size_t at = 0;
+    const udpai_held *held;
+    while ((held = udpai_map_next(&old->held, &at)))
+        udpai_held_suspect(part, (udpai_str){held->name, held->name_len});
+}

@@ -281,6 +281,18 @@ udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool te
         udpai_subscription_wake(subscription);
 }
 
+void
+udpai_subscription_tell(udpai_subscription *subscription, udpai_str name)
+{
+    udpai_item *item = subscription->view ? udpai_item_get(subscription->topic, name) : NULL;
+    if (!item)
+        return;
+    item->n_owed++;
+    tell_state_of(subscription, item);
+    item->n_owed--;
+    udpai_item_release(item);
+}
+
 bool
 udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name)
 {

@@ -147,6 +147,30 @@ add_glob(udpai_xds *xds,
     return UDPA_OK;
 }
 
+/* What went meanwhile, and was not told yet, the client has in the other spelling. */
+static udpa_err
+respell_glob(udpai_xds *xds,
+             udpai_subscription *subscription,
+             udpai_subscription *old,
+             udpai_str text,
+             udpai_subscription **ret_part)
+{
+    udpai_xds_type *type = udpai_xds_type_of(subscription);
+    udpai_subscription *part = add_part(xds, subscription, text, udpai_subscription_glob(old));
+    if (!part)
+        return UDPA_ERR_NOMEM;
+    udpai_part_take_over(part, old);
+    udpai_map_remove(&type->globs, udpai_subscription_glob(old));
+    udpai_subscriber_drop_part(old);
+    if (!udpai_map_add(&type->globs, part)) {
+        udpai_subscriber_drop_part(part);
+        xds->n_globs--;
+        return UDPA_ERR_NOMEM;
+    }
+    *ret_part = part;
+    return UDPA_OK;
+}
+
 udpa_err
 udpai_xds_get_part(udpai_xds *xds,
                    udpai_subscription *subscription,
@@ -163,10 +187,8 @@ udpai_xds_get_part(udpai_xds *xds,
         return type->named ? UDPA_OK : UDPA_ERR_NOMEM;
     }
     udpai_subscription *part = udpai_map_get(&type->globs, name->full);
-    if (part && !udpai_str_eq(udpai_subscription_label(part), text)) {
-        drop_glob(xds, type, name->full);
-        part = NULL;
-    }
+    if (part && !udpai_str_eq(udpai_subscription_label(part), text))
+        return respell_glob(xds, subscription, part, text, ret_part);
     *ret_part = part;
     return part ? UDPA_OK : add_glob(xds, subscription, name->full, text, ret_part, ret_error);
 }
@@ -208,7 +230,7 @@ udpai_xds_unsubscribe_spelled(udpai_xds *xds, udpai_xds_type *type, const udpai_
     udpai_subscription *part =
         udpai_glob_of_name(name->full, room, &glob) ? udpai_map_get(&type->globs, glob) : NULL;
     if (part)
-        udpai_subscription_resend(part, name->full);
+        udpai_subscription_tell(part, name->full);
 }
 
 udpa_err

@@ -229,6 +229,33 @@ a_glob_in_another_spelling_takes_the_place_of_the_first(void **state)
     xds_expect(&self->client, "");
 }
 
+/* Who compares names part by part takes the one for the other. */
+static void
+what_went_before_a_new_spelling_is_told_in_that(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+CDS/com.acme/m/a=1 +CDS/com.acme/m/b=1");
+    xds_subscribe(&self->client, "CDS", CLUSTERS "m/*");
+    xds_expect(&self->client, "CDS[" CLUSTERS "m/a " CLUSTERS "m/b]");
+    xds_change(&self->world, "-CDS/com.acme/m/a");
+    xds_subscribe(&self->client, "CDS", CLUSTERS "%6D/*");
+    xds_expect(&self->client, "CDS[" CLUSTERS "%6D/b] CDS[-" CLUSTERS "%6D/a]");
+}
+
+/* It has gone, and the client has not been told, when the name is given back. */
+static void
+the_end_of_a_name_that_a_glob_holds_is_told(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+CDS/com.acme/m/a=1");
+    xds_subscribe(&self->client, "CDS", CLUSTERS "m/a");
+    xds_expect(&self->client, "CDS[" CLUSTERS "m/a]");
+    xds_change(&self->world, "-CDS/com.acme/m/a +CDS/com.acme/m/b=1");
+    xds_subscribe(&self->client, "CDS", CLUSTERS "m/*");
+    xds_unsubscribe(&self->client, "CDS", CLUSTERS "m/a");
+    xds_expect(&self->client, "CDS[" CLUSTERS "m/b] CDS[-" CLUSTERS "m/a]");
+}
+
 static void
 only_delta_has_globs(void **state)
 {
@@ -359,6 +386,8 @@ main(void)
         DELTA(an_empty_collection_is_said_to_be_missing_once_certain),
         DELTA(several_globs_beside_names_and_wildcards),
         DELTA(a_glob_in_another_spelling_takes_the_place_of_the_first),
+        DELTA(what_went_before_a_new_spelling_is_told_in_that),
+        DELTA(the_end_of_a_name_that_a_glob_holds_is_told),
         SOTW(only_delta_has_globs),
         DELTA(who_asks_for_a_glob_alone_is_sent_nothing_else),
         DELTA(a_wildcard_that_holds_nothing_is_answered_beside_a_glob),
