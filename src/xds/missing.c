@@ -66,6 +66,22 @@ add(udpai_xds *xds, udpai_xds_type *type, udpai_str name, udpa_error *why)
     return UDPA_OK;
 }
 
+/* Most clients cannot be told why. */
+static void
+warn(udpai_xds *xds, udpai_str name, const udpa_error *why)
+{
+    unsigned n_suppressed;
+    if (!udpai_xdstp_is(name) ||
+        !udpai_log_allow(&xds->shim->bad_names, udpai_hub_wheel(xds->session.hub)->now_ms,
+                         &n_suppressed))
+        return;
+    udpai_str id = xds->peer ? udpai_node_info_parts(xds->peer)->id : (udpai_str){0};
+    udpai_log(UDPA_LOG_WARNING, "xds",
+              "the client with node id '%.*s' has asked for a name that is missing whatever there "
+              "is: %s (%u more such warnings left out)",
+              UDPAI_SHOWN(id), udpa_error_message(why), n_suppressed);
+}
+
 udpa_err
 udpai_xds_note_unnameable(udpai_xds *xds,
                           udpai_subscription *subscription,
@@ -76,6 +92,7 @@ udpai_xds_note_unnameable(udpai_xds *xds,
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     udpai_xds_unnameable *known = xds->protocol->has_removals ? NULL : find(type, name);
     bool can_tell = xds->protocol->has_removals || xds->says_errors;
+    warn(xds, name, why);
     if (known)
         known->is_asked = true;
     if (!can_tell || known) {

@@ -41,9 +41,9 @@ struct udpai_xds_shim {
     /* What is gone is told when what may refer to it was acknowledged, or after so long; 0: at
      * once. */
     uint64_t removal_patience_ms;
-    /* Of warnings about states of the world that have grown too large to send often, and about
-     * clients that nobody has foreseen. */
-    udpai_log_limit large_states, strangers;
+    /* Of warnings about states of the world that have grown too large to send often, about clients
+     * that nobody has foreseen, and about xdstp names that cannot be answered. */
+    udpai_log_limit large_states, strangers, bad_names;
     udpai_xds_method methods[UDPAI_XDS_METHODS];
     udpai_xds_method polls[UDPAI_XDS_POLLS]; /* their paths are those of REST */
 };

@@ -193,6 +193,40 @@ udpai_xds_get_part(udpai_xds *xds,
     return part ? UDPA_OK : add_glob(xds, subscription, name->full, text, ret_part, ret_error);
 }
 
+/* The only collection that may hold the name and is asked for; NULL: none. */
+static udpai_subscription *
+collection_of(const udpai_xds_type *type, udpai_str full_name)
+{
+    char room[UDPAI_GLOB_MAX];
+    udpai_str glob;
+    return udpai_glob_of_name(full_name, room, &glob) ? udpai_map_get(&type->globs, glob) : NULL;
+}
+
+/* A name was given back, or its spelling. A glob may hold it still, so its present state is told,
+ * as that of a wildcard is. */
+static void
+tell_collection(const udpai_xds_type *type, udpai_str full_name)
+{
+    udpai_subscription *part = collection_of(type, full_name);
+    if (part)
+        udpai_subscription_tell(part, full_name);
+}
+
+static udpa_err
+subscribe_name(udpai_xds *xds,
+               udpai_xds_type *type,
+               udpai_str full_name,
+               udpai_str text,
+               udpa_error **ret_error)
+{
+    udpai_str before = udpai_xds_spelling(type, full_name);
+    bool is_respelled = before.len && !udpai_str_eq(before, text);
+    udpa_err err = udpai_xds_spell(xds, type, full_name, text, ret_error);
+    if (err == UDPA_OK && is_respelled)
+        tell_collection(type, full_name);
+    return err == UDPA_OK ? udpai_subscribe_name(type->named, full_name, ret_error) : err;
+}
+
 udpa_err
 udpai_xds_subscribe_spelled(udpai_xds *xds,
                             udpai_subscription *subscription,
@@ -204,21 +238,16 @@ udpai_xds_subscribe_spelled(udpai_xds *xds,
     udpa_err err = udpai_xds_get_part(xds, subscription, name, text, &part, ret_error);
     if (err != UDPA_OK)
         return err;
-    if (!name->is_glob) {
-        err = udpai_xds_spell(xds, udpai_xds_type_of(subscription), name->full, text, ret_error);
-        return err == UDPA_OK ? udpai_subscribe_name(part, name->full, ret_error) : err;
-    }
+    if (!name->is_glob)
+        return subscribe_name(xds, udpai_xds_type_of(subscription), name->full, text, ret_error);
     udpai_str prefix = udpai_glob_prefix(name->full);
     err = udpai_subscribe_wildcard(part, prefix, ret_error);
     return err == UDPA_OK ? udpai_subscription_await_complete(part, prefix, NULL, 0) : err;
 }
 
-/* A glob may hold the name still, so its present state is told, as that of a wildcard is. */
 void
 udpai_xds_unsubscribe_spelled(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_name *name)
 {
-    char room[UDPAI_GLOB_MAX];
-    udpai_str glob;
     if (name->is_glob) {
         drop_glob(xds, type, name->full);
         return;
@@ -227,19 +256,13 @@ udpai_xds_unsubscribe_spelled(udpai_xds *xds, udpai_xds_type *type, const udpai_
         return;
     udpai_unsubscribe_name(type->named, name->full, false);
     udpai_xds_forget_spelling(xds, type, name->full);
-    udpai_subscription *part =
-        udpai_glob_of_name(name->full, room, &glob) ? udpai_map_get(&type->globs, glob) : NULL;
-    if (part)
-        udpai_subscription_tell(part, name->full);
+    tell_collection(type, name->full);
 }
 
 udpa_err
 udpai_xds_hold_spelled(udpai_xds_type *type, udpai_str full_name, udpai_str version)
 {
-    char room[UDPAI_GLOB_MAX];
-    udpai_str glob;
-    udpai_subscription *part =
-        udpai_glob_of_name(full_name, room, &glob) ? udpai_map_get(&type->globs, glob) : NULL;
+    udpai_subscription *part = collection_of(type, full_name);
     udpa_err err = part ? udpai_subscription_hold_version(part, full_name, version) : UDPA_OK;
     if (err == UDPA_OK && type->named)
         err = udpai_subscription_hold_version(type->named, full_name, version);
