@@ -44,7 +44,7 @@ typedef struct udpai_plan {
     char host[256];
     udpai_endpoint_settings settings;
     udpai_xds_shim xds;
-    const char *name_space;  /* of names without one, where nothing else is said */
+    const char *name_space; /* of names without one, where nothing else is said */
     udpai_xdstp_authorities authorities;
     udpai_str xds_namespace; /* of plain names, where an audience does not say another */
     UDPAI_VECTOR(udpai_plan_socket) sockets;

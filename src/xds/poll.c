@@ -105,8 +105,9 @@ choose_renderer(const udpai_xds *xds)
 }
 
 static udpai_delivery_mode
-choose_mode(udpai_str type_url)
+choose_mode(const udpai_xds *xds, udpai_str type_url)
 {
+    (void)xds;
     (void)type_url;
     return UDPAI_MODE_STATE;
 }
