@@ -22,7 +22,8 @@ static bool
 is_shown(const udpai_taker *taker)
 {
     const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
-    const udpai_send_item item = {.resource = taker->resource, .seq = taker->seq};
+    const udpai_send_item item = {
+        .subscription = taker->subscription, .resource = taker->resource, .seq = taker->seq};
     return !taker->resource || renderer->item_size(renderer, &item) > 0;
 }
 

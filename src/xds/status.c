@@ -14,7 +14,7 @@ version_of(bool is_there, const char version[UDPAI_CONTENT_HASH_HEX])
 static int64_t
 unanswered_us(const udpai_xds_type *type)
 {
-    if (udpai_list_empty(&type->in_flight))
+    if (type->n_in_flight == 0)
         return 0;
     return UDPAI_LIST_ENTRY(type->in_flight.next, const udpai_xds_in_flight, node)->sent_us;
 }
