@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The types of resources that the cases speak of, and contents for them that say which variant they
+ * are, in a form that survives being decoded and encoded by a server. */
+#ifndef UDPAI_CONFORM_KIND_H
+#define UDPAI_CONFORM_KIND_H
+
+#include "base/bytes.h"
+
+typedef enum udpai_kind {
+    UDPAI_CLUSTER,
+    UDPAI_ENDPOINTS,
+    UDPAI_LISTENER,
+    UDPAI_ROUTES,
+    UDPAI_SECRET,
+    UDPAI_RUNTIME,
+    UDPAI_KINDS,
+} udpai_kind;
+
+/* For people, such as "cluster". */
+const char *udpai_kind_word(udpai_kind kind);
+udpai_str udpai_kind_url(udpai_kind kind);
+/* UDPAI_KINDS: none of these. By URL; by word. */
+udpai_kind udpai_kind_of_url(udpai_str type_url);
+udpai_kind udpai_kind_of_word(udpai_str word);
+
+/* A small valid resource of this name and variant; NULL without memory. */
+udpa_bytes *udpai_kind_payload(udpai_kind kind, const char *name, unsigned variant);
+/* The variant that contents say they are; 0: none that was made here. */
+unsigned udpai_kind_variant(udpai_str payload);
+/* The name that contents of any of these types give themselves; empty: none. A view. */
+udpai_str udpai_kind_name(udpai_str payload);
+
+#endif

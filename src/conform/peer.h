@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the suite needs of the world outside: calls to the server that is tested, and somebody who
+ * changes what it serves. Everything blocks, because a script does one thing after the other; no
+ * function here is called from any thread but one. */
+#ifndef UDPAI_CONFORM_PEER_H
+#define UDPAI_CONFORM_PEER_H
+
+#include "base/strbuf.h"
+#include "conform/kind.h"
+
+/* ---- calls ---- */
+
+typedef enum udpai_heard {
+    UDPAI_HEARD_NOTHING, /* in the time given */
+    UDPAI_HEARD_MESSAGE,
+    UDPAI_HEARD_END, /* the call is over; its status is known */
+} udpai_heard;
+
+typedef struct udpai_call_status {
+    int code;       /* of gRPC */
+    udpai_str text; /* a view that lasts as long as the call */
+} udpai_call_status;
+
+typedef struct udpai_peer {
+    /* Begins a call of "/package.Service/Method"; that it cannot be is its end. NULL without
+     * memory. */
+    void *(*open)(void *self, const char *path);
+    void (*send)(void *call, udpai_str message);
+    /* Nothing more will be sent. */
+    void (*end)(void *call);
+    /* The next message, a view until the next call of this with the same @p call. */
+    udpai_heard (*hear)(void *call, uint64_t timeout_ms, udpai_str *ret_message);
+    udpai_call_status (*status)(const void *call); /* of one that is over */
+    void (*close)(void *call);                     /* cancels it if it is not over */
+    uint64_t (*now_ms)(void *self);
+    void *self;
+} udpai_peer;
+
+/* ---- changes ---- */
+
+typedef struct udpai_edit {
+    bool is_removal;
+    udpai_kind kind;
+    const char *name;
+    unsigned variant;  /* the rest: not of removals */
+    udpai_str payload; /* the serialised message */
+    uint64_t ttl_ms;   /* 0: none */
+    const char *alias; /* NULL: none */
+} udpai_edit;
+
+typedef enum udpai_change_result {
+    UDPAI_CHANGE_MADE,
+    UDPAI_CHANGE_UNSUPPORTED,
+    UDPAI_CHANGE_FAILED,
+} udpai_change_result;
+
+/* What a changer can do besides. */
+enum {
+    UDPAI_CAN_ATOMIC = 1, /* several changes become visible at once */
+    UDPAI_CAN_TTL = 2,
+    UDPAI_CAN_ALIAS = 4,
+};
+
+typedef struct udpai_changer {
+    /* All of them; when it returns a new stream sees them, or will see them soon. */
+    udpai_change_result (*apply)(void *self,
+                                 const udpai_edit *changes,
+                                 size_t n_changes,
+                                 udpai_strbuf *why);
+    unsigned abilities;
+    void *self;
+} udpai_changer;
+
+#endif

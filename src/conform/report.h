@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What came of a run, for people and for programs. Pure. */
+#ifndef UDPAI_CONFORM_REPORT_H
+#define UDPAI_CONFORM_REPORT_H
+
+#include "conform/suite.h"
+
+typedef struct udpai_tally {
+    size_t n_passed, n_failed, n_fell_short, n_skipped; /* fell short: of what it should do */
+} udpai_tally;
+
+udpai_tally udpai_report_tally(const udpai_results *results, bool is_strict);
+
+/* What did not pass, with the rule it rests on and what was said; then how many there were. */
+void udpai_report_text(udpai_strbuf *out, const udpai_results *results, bool is_strict);
+void udpai_report_tap(udpai_strbuf *out, const udpai_results *results, bool is_strict);
+void udpai_report_junit(udpai_strbuf *out, const udpai_results *results, bool is_strict);
+void udpai_report_json(udpai_strbuf *out, const udpai_results *results, bool is_strict);
+/* A line for each case and way: level, name, section, rule. */
+void udpai_report_list(udpai_strbuf *out, bool (*is_wanted)(void *, const char *), void *userdata);
+
+#endif
