@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udpactl: the command line of a node. It speaks nothing but UDPA, by the public library. */
+/* udpactl: the command line of a node. It speaks UDPA, by the public library,
+ * and for conform xDS. */
 #include <signal.h>
 
 #include "codec/suggest.h"
@@ -14,7 +15,7 @@ static const struct command {
     {"apply", udpai_ctl_apply},       {"delete", udpai_ctl_delete},
     {"get", udpai_ctl_get},           {"watch", udpai_ctl_watch},
     {"status", udpai_ctl_status},     {"validate", udpai_ctl_validate},
-    {"wait", udpai_ctl_wait_command},
+    {"wait", udpai_ctl_wait_command}, {"conform", udpai_ctl_conform},
 };
 
 static udpai_ctl_command_fn

@@ -46,7 +46,10 @@ static const struct argp_option known_options[] = {
      "input, as YAML or JSON; may be given again",
      1},
     {"output", 'o', "FORMAT", 0,
-     "get, watch, status: table (default), yaml, json, or name; wait: table or json", 1},
+     "get, watch, status: table (default), yaml, json, or name; wait: table or json; conform: "
+     "table, "
+     "tap, junit, or json",
+     1},
     {"namespace", 'n', "NAME", 0,
      "Namespace of names that have none (default local); get and watch without names: this "
      "namespace alone (default all)",
@@ -122,6 +125,7 @@ static const char doc[] =
     "  status [sources|sessions]  what the node has, from whom, and for whom\n"
     "  validate FILE...           check resources against their types; asks no node\n"
     "  wait TYPE NAME...          until all who subscribe have it; or wait -f FILE\n"
+    "  conform                    test a server of xDS, this one or any other\n"
     "\v"
     "Exit status: 0 good; 1 refused, or not found; 2 a mistake in the command line or a file; 3 no "
     "connection; 4 no answer in time, or wait: somebody has not acknowledged it in time; 5 wait: "
@@ -162,7 +166,12 @@ set_format(udpai_ctl_options *given, const char *text, const struct argp_state *
             given->format_name = text;
             return;
         }
-    argp_error(state, "-o %s: the formats are table, yaml, json, and name", text);
+    given->format_name = text;
+    if (udpai_conform_form_take(&given->conform, text))
+        return;
+    argp_error(state,
+               "-o %s: the formats are table, yaml, json, and name, and of conform tap and junit",
+               text);
 }
 
 static void
@@ -184,6 +193,16 @@ check_not_wait(const udpai_ctl_options *given, const struct argp_state *state, b
         argp_error(state, "--at-least and --despite-refusals go with wait, or with --wait");
 }
 
+/* Some formats are for test results, others for resources. */
+static void
+check_format(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    bool is_conform = strcmp(given->command, "conform") == 0;
+    bool is_of_resources = given->format == UDPAI_CTL_YAML || given->format == UDPAI_CTL_NAME;
+    if (is_conform ? is_of_resources : given->conform.form != UDPAI_CONFORM_NO_FORM)
+        argp_error(state, "-o %s: %s has not this format", given->format_name, given->command);
+}
+
 /* An option that a command does not heed is a mistake: whoever gave it expected something. */
 static void
 check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
@@ -195,7 +214,7 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
         {"apply", true, false, true, true, false},    {"delete", true, false, true, true, false},
         {"get", false, true, true, false, false},     {"watch", false, true, true, false, false},
         {"status", false, true, false, false, false}, {"validate", true, false, true, false, false},
-        {"wait", true, true, true, false, true},
+        {"wait", true, true, true, false, true},      {"conform", false, true, true, false, false},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -215,6 +234,8 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
         if (!commands[i].is_wait)
             check_not_wait(given, state, given->is_waiting);
     }
+    check_format(given, state);
+    udpai_conform_options_check(&given->conform, given->command, state);
 }
 
 static void
@@ -244,7 +265,8 @@ static void
 check(const udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
-        argp_error(state, "say what to do: apply, delete, get, watch, status, wait, or validate");
+        argp_error(state, "say what to do: apply, delete, get, watch, status, wait, validate, or "
+                          "conform");
     if (!given->certificate != !given->key)
         argp_error(state, "--cert and --key go together");
     if ((given->certificate || given->server_name) && !given->ca)
@@ -279,6 +301,9 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case 'f':
         return udpai_vector_push(&given->files, argument) ? 0 : ENOMEM;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &given->conform;
+        return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
         return 0;
@@ -340,7 +365,13 @@ parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {
+    {&udpai_conform_parser, 0, "Of conform:", 3},
+    {0},
+};
+
 static const struct argp parser = {
+    .children = children,
     .options = known_options,
     .parser = parse,
     .args_doc = "COMMAND [ARGUMENT...]",
@@ -373,6 +404,7 @@ udpai_ctl_options_done(udpai_ctl_options *options)
 {
     udpai_vector_done(&options->arguments);
     udpai_vector_done(&options->files);
+    udpai_vector_done(&options->conform.resources);
 }
 
 const char *

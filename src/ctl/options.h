@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 #include "base/vector.h"
+#include "ctl/conform_options.h"
 
 /* What the program's exit says. */
 typedef enum udpai_ctl_exit {
@@ -42,6 +43,7 @@ typedef struct udpai_ctl_options {
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;
+    udpai_conform_options conform;
 } udpai_ctl_options;
 
 /* Ends the program for --help, --version, and what cannot be understood. */

@@ -409,7 +409,13 @@ def check_tls(test):
     check('  applied over TLS', 'applied' in out, out)
     out = ctl('get')
     check('  as whom the certificate names', re.search(r'hello +\S+ +operator ', out), out)
+    some = ('conform', '--apply-to', f'127.0.0.1:{port}', '--run', '^delta/.*/initial-')
+    out = ctl(*some, '-o', 'tap')
+    check('  conforms over TLS', out.startswith('1..8\n') and 'not ok' not in out and
+          'SKIP' not in out, out)
     Ctl(test, f'127.0.0.1:{port}', *ca)('get', status=3, err=f'127.0.0.1:{port}')
+    Ctl(test, f'127.0.0.1:{port}', *ca)('conform', '--timeout', '1', status=3,
+                                        err='no connection within 1 s')
     Ctl(test, f'127.0.0.1:{port}')('get', status=3, err='does it want TLS')
     Ctl(test, f'127.0.0.1:{port}', *ca, *ours, '--server-name', 'other.test')(
         'get', status=3, err='other.test')

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conform: does a server do what the protocol of xDS wants? Any server: what is specific to one is
+ * who changes what it serves. */
+#include <regex.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "conform/report.h"
+#include "ctl/caller.h"
+#include "ctl/commands.h"
+#include "ctl/hook.h"
+#include "ctl/publishing_changer.h"
+
+#define DEFAULT_QUIET_MS 200
+#define DEFAULT_PREFIX "conform"
+
+typedef struct conformance {
+    const udpai_ctl_options *options;
+    udpai_suite suite;
+    regex_t wanted;
+    bool has_wanted;
+    udpai_caller *caller;
+    udpai_peer peer;
+    udpai_hook *hook;    /* NULL: none */
+    udpai_ctl publisher; /* of --apply-to */
+    udpai_ctl_options publisher_options;
+    bool is_publishing;
+} conformance;
+
+static bool
+is_wanted(void *userdata, const char *name)
+{
+    const conformance *self = userdata;
+    return !self->has_wanted || regexec(&self->wanted, name, 0, NULL, 0) == 0;
+}
+
+static udpai_ctl_exit
+compile_wanted(conformance *self)
+{
+    const char *text = self->options->conform.run;
+    char why[200];
+    if (!text)
+        return UDPAI_CTL_GOOD;
+    int number = regcomp(&self->wanted, text, REG_EXTENDED | REG_NOSUB);
+    self->has_wanted = number == 0;
+    if (number == 0)
+        return UDPAI_CTL_GOOD;
+    regerror(number, &self->wanted, why, sizeof(why));
+    udpai_ctl_complain("--run '%s' is no regular expression: %s", text, why);
+    return UDPAI_CTL_MISTAKE;
+}
+
+/* ---- who changes ---- */
+
+static udpai_ctl_exit
+begin_publisher(conformance *self)
+{
+    self->publisher_options = *self->options;
+    self->publisher_options.server = self->options->conform.apply_to;
+    self->publisher_options.node_id = "udpactl-conform";
+    udpai_ctl_exit result = udpai_ctl_begin(&self->publisher, &self->publisher_options);
+    if (result != UDPAI_CTL_GOOD)
+        return result;
+    self->is_publishing = true;
+    result = udpai_ctl_connect(&self->publisher);
+    self->suite.stage.world.changer = udpai_publishing_changer(&self->publisher);
+    return result;
+}
+
+static udpai_ctl_exit
+begin_hook(conformance *self)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_hook_new(&self->hook, self->options->conform.change, &error) != UDPA_OK) {
+        udpai_ctl_complain_of(error);
+        return UDPAI_CTL_MISTAKE;
+    }
+    self->suite.stage.world.changer = udpai_hook_changer(self->hook);
+    return UDPAI_CTL_GOOD;
+}
+
+static udpai_ctl_exit
+begin_changer(conformance *self)
+{
+    if (self->options->conform.apply_to)
+        return begin_publisher(self);
+    return self->options->conform.change ? begin_hook(self) : UDPAI_CTL_GOOD;
+}
+
+static udpai_ctl_exit
+learn_resources(conformance *self)
+{
+    const udpai_conform_options *given = &self->options->conform;
+    for (size_t i = 0; i < given->resources.n; i++) {
+        const char *text = given->resources.items[i], *equals = strchr(text, '=');
+        udpai_str word = {text, equals ? (size_t)(equals - text) : 0};
+        udpai_kind kind = udpai_kind_of_word(word);
+        if (kind == UDPAI_KINDS || !equals[1]) {
+            udpai_ctl_complain("--resource %s: write TYPE=NAME, with cluster, endpoint, listener, "
+                               "route, secret, or runtime as the type",
+                               text);
+            return UDPAI_CTL_MISTAKE;
+        }
+        udpai_world_learn(&self->suite.stage.world, kind, udpai_str_from(equals + 1));
+    }
+    return UDPAI_CTL_GOOD;
+}
+
+/* ---- the server ---- */
+
+static udpai_ctl_exit
+connect_to_server(conformance *self)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_caller_new(&self->caller, self->options, &error) != UDPA_OK) {
+        udpai_ctl_complain_of(error);
+        return UDPAI_CTL_MISTAKE;
+    }
+    if (udpai_caller_connect(self->caller, self->options->timeout_ms, &error) != UDPA_OK) {
+        udpai_ctl_complain("%s: %s", self->options->server, udpa_error_message(error));
+        return UDPAI_CTL_NO_CONNECTION;
+    }
+    self->peer = udpai_caller_peer(self->caller);
+    return UDPAI_CTL_GOOD;
+}
+
+static void
+fill_stage(conformance *self)
+{
+    const udpai_conform_options *given = &self->options->conform;
+    udpai_stage *stage = &self->suite.stage;
+    stage->peer = &self->peer;
+    stage->node_id = udpai_str_from(self->options->node_id);
+    stage->timeout_ms = self->options->timeout_ms;
+    stage->quiet_ms = given->quiet_ms ? given->quiet_ms : DEFAULT_QUIET_MS;
+    udpai_world_init(&stage->world, given->prefix ? given->prefix : DEFAULT_PREFIX, NULL);
+    self->suite.is_wanted = is_wanted;
+    self->suite.userdata = self;
+}
+
+static udpai_ctl_exit
+begin(conformance *self)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_ctl_exit result = learn_resources(self);
+    if (result == UDPAI_CTL_GOOD)
+        result = begin_changer(self); /* it may be what starts the server */
+    if (result == UDPAI_CTL_GOOD)
+        result = connect_to_server(self);
+    if (result == UDPAI_CTL_GOOD && udpai_suite_begin(&self->suite, &error) != UDPA_OK) {
+        udpai_ctl_complain_of(error);
+        result = UDPAI_CTL_NO_CONNECTION;
+    }
+    return result;
+}
+
+static void
+end(conformance *self)
+{
+    udpai_suite_done(&self->suite);
+    udpai_hook_free(self->hook);
+    if (self->is_publishing)
+        udpai_ctl_end(&self->publisher);
+    udpai_caller_free(self->caller);
+    if (self->has_wanted)
+        regfree(&self->wanted);
+}
+
+/* ---- telling ---- */
+
+static udpai_ctl_exit
+print(udpai_strbuf *out)
+{
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    if (udpai_strbuf_failed(out)) {
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        result = UDPAI_CTL_REFUSED;
+    } else if (out->len) {
+        fwrite(out->data, 1, out->len, stdout);
+    }
+    udpai_strbuf_done(out);
+    return result;
+}
+
+static udpai_ctl_exit
+report(const conformance *self)
+{
+    const udpai_results *results = &self->suite.results;
+    bool is_strict = self->options->conform.is_strict;
+    udpai_tally tally = udpai_report_tally(results, is_strict);
+    udpai_strbuf out = {0};
+    if (self->options->conform.form == UDPAI_CONFORM_TAP)
+        udpai_report_tap(&out, results, is_strict);
+    else if (self->options->conform.form == UDPAI_CONFORM_JUNIT)
+        udpai_report_junit(&out, results, is_strict);
+    else if (self->options->format == UDPAI_CTL_JSON)
+        udpai_report_json(&out, results, is_strict);
+    else
+        udpai_report_text(&out, results, is_strict);
+    udpai_ctl_exit result = print(&out);
+    if (!results->n || tally.n_skipped == results->n) {
+        udpai_ctl_complain(results->n ? "every case was skipped: nothing is known of the server"
+                                      : "no case matches --run '%s' (--list names them)",
+                           self->options->conform.run);
+        return UDPAI_CTL_MISTAKE;
+    }
+    return tally.n_failed ? UDPAI_CTL_REFUSED : result;
+}
+
+static udpai_ctl_exit
+list(conformance *self)
+{
+    udpai_strbuf out = {0};
+    udpai_report_list(&out, is_wanted, self);
+    return print(&out);
+}
+
+udpai_ctl_exit
+udpai_ctl_conform(udpai_ctl *ctl)
+{
+    conformance self = {.options = ctl->options};
+    if (ctl->options->arguments.n) {
+        udpai_ctl_complain("conform takes no arguments: the server is named by --server HOST:PORT");
+        return UDPAI_CTL_MISTAKE;
+    }
+    udpai_suite_init(&self.suite);
+    fill_stage(&self);
+    udpai_ctl_exit result = compile_wanted(&self);
+    if (result == UDPAI_CTL_GOOD && ctl->options->conform.is_list) {
+        result = list(&self);
+    } else if (result == UDPAI_CTL_GOOD) {
+        result = begin(&self);
+        if (result == UDPAI_CTL_GOOD)
+            udpai_suite_run(&self.suite);
+        udpai_suite_end(&self.suite);
+        if (result == UDPAI_CTL_GOOD)
+            result = report(&self);
+    }
+    end(&self);
+    return result;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/conform_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define QUIET_MAX_MS 60000
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+enum {
+    RUN = 512,
+    CHANGE,
+    APPLY_TO,
+    RESOURCE,
+    QUIET,
+    PREFIX,
+    STRICT,
+    LIST,
+};
+
+static const struct argp_option known_options[] = {
+    {"run", RUN, "REGEX", 0, "Only cases whose name matches, such as '^delta/' or nack", 0},
+    {"list", LIST, NULL, 0, "Print the cases and what they rest on, and run none", 0},
+    {"change", CHANGE, "COMMAND", 0,
+     "Have this program change what the server serves; it reads requests from its standard input",
+     0},
+    {"apply-to", APPLY_TO, "HOST:PORT", 0,
+     "Change what the server serves by publishing to this node of UDPA; it may be the server", 0},
+    {"resource", RESOURCE, "TYPE=NAME", 0,
+     "Without these two: the server has this, such as endpoint=backend; may be given again", 0},
+    {"quiet-ms", QUIET, "MS", 0, "How long nothing must come where nothing may (default 200)", 0},
+    {"prefix", PREFIX, "TEXT", 0, "Of names that are made up (default conform)", 0},
+    {"strict", STRICT, NULL, 0, "What a server should do, it must", 0},
+    {0},
+};
+
+static void
+set_quiet(udpai_conform_options *given, const char *text, const struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    unsigned long long ms = strtoull(text, &end, 10);
+    if (end == text || *end || *text == '-' || errno || ms < 1 || ms > QUIET_MAX_MS)
+        argp_error(state, "--quiet-ms %s: give milliseconds, from 1 to %d", text, QUIET_MAX_MS);
+    given->quiet_ms = ms;
+}
+
+static void
+set_prefix(udpai_conform_options *given, const char *text, const struct argp_state *state)
+{
+    if (!*text || text[strspn(text, NAME_CHARACTERS)] || strlen(text) > 100)
+        argp_error(state, "--prefix %s: write up to 100 letters, digits, '-', '_' and '.'", text);
+    given->prefix = text;
+}
+
+static error_t
+take_more(udpai_conform_options *given,
+          int key,
+          const char *argument,
+          const struct argp_state *state)
+{
+    switch (key) {
+    case QUIET:
+        set_quiet(given, argument, state);
+        return 0;
+    case PREFIX:
+        set_prefix(given, argument, state);
+        return 0;
+    case RESOURCE:
+        return udpai_vector_push(&given->resources, argument) ? 0 : ENOMEM;
+    case STRICT:
+        given->is_strict = true;
+        return 0;
+    case LIST:
+        given->is_list = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char *
+name_of(int key)
+{
+    for (const struct argp_option *at = known_options; at->name; at++)
+        if (at->key == key)
+            return at->name;
+    return NULL;
+}
+
+static error_t
+take(int key, char *argument, struct argp_state *state)
+{
+    udpai_conform_options *given = state->input;
+    if (!given->first)
+        given->first = name_of(key);
+    switch (key) {
+    case RUN:
+        given->run = argument;
+        return 0;
+    case CHANGE:
+        given->change = argument;
+        return 0;
+    case APPLY_TO:
+        given->apply_to = argument;
+        return 0;
+    default:
+        return take_more(given, key, argument, state);
+    }
+}
+
+const struct argp udpai_conform_parser = {.options = known_options, .parser = take};
+
+bool
+udpai_conform_form_take(udpai_conform_options *given, const char *name)
+{
+    given->form = strcmp(name, "tap") == 0     ? UDPAI_CONFORM_TAP
+                  : strcmp(name, "junit") == 0 ? UDPAI_CONFORM_JUNIT
+                                               : UDPAI_CONFORM_NO_FORM;
+    return given->form != UDPAI_CONFORM_NO_FORM;
+}
+
+void
+udpai_conform_options_check(const udpai_conform_options *given,
+                            const char *command,
+                            const struct argp_state *state)
+{
+    if (given->first && strcmp(command, "conform") != 0)
+        argp_error(state, "--%s is for conform alone", given->first);
+    if (given->change && given->apply_to)
+        argp_error(state, "--change and --apply-to: give one of them");
+    if (given->resources.n && (given->change || given->apply_to))
+        argp_error(state, "--resource is for servers that cannot be changed: with --change or "
+                          "--apply-to the tests bring their own");
+}

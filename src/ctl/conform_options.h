@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `udpactl conform` alone is told. NULL or 0 anywhere: not given. */
+#ifndef UDPAI_CTL_CONFORM_OPTIONS_H
+#define UDPAI_CTL_CONFORM_OPTIONS_H
+
+#include <argp.h>
+
+#include "base/vector.h"
+
+/* Formats that no other command has. */
+typedef enum udpai_conform_form {
+    UDPAI_CONFORM_NO_FORM,
+    UDPAI_CONFORM_TAP,
+    UDPAI_CONFORM_JUNIT,
+} udpai_conform_form;
+
+typedef struct udpai_conform_options {
+    udpai_conform_form form;
+    const char *run;      /* a regular expression */
+    const char *change;   /* a command */
+    const char *apply_to; /* HOST:PORT */
+    const char *prefix;
+    UDPAI_VECTOR(const char *) resources; /* TYPE=NAME */
+    uint64_t quiet_ms;
+    bool is_strict, is_list;
+    const char *first; /* the first option of these that was given */
+} udpai_conform_options;
+
+/* Its input is a udpai_conform_options. */
+extern const struct argp udpai_conform_parser;
+
+/* Is it the name of a format of ours? Then it is taken. */
+bool udpai_conform_form_take(udpai_conform_options *given, const char *name);
+/* At the end of the command line: what was given, to this command or to another. */
+void udpai_conform_options_check(const udpai_conform_options *given,
+                                 const char *command,
+                                 const struct argp_state *state);
+
+#endif
