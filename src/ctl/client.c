@@ -199,6 +199,11 @@ udpai_ctl_connect(udpai_ctl *ctl)
     tls.certificate_file = options->certificate;
     tls.private_key_file = options->key;
     tls.server_name = options->server_name;
+    udpa_xds_server xds = UDPA_XDS_SERVER_INIT;
+    xds.authority = options->server;
+    xds.name_space = udpai_ctl_namespace(options);
+    xds.is_state_of_the_world = options->is_state_of_the_world;
+    source.xds = options->is_xds ? &xds : NULL;
     source.name = UDPAI_CTL_SOURCE;
     source.address = options->server;
     source.tls = options->ca ? &tls : NULL;

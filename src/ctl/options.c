@@ -13,6 +13,8 @@
 #define DEFAULT_SERVER "127.0.0.1:18000"
 #define DEFAULT_NAMESPACE "local"
 #define TIMEOUT_MAX_S 86400
+#define TIMEOUT_MS 5000
+#define XDS_TIMEOUT_MS 20000 /* what is not there may be waited for */
 
 /* glibc looks for it among the program's symbols. */
 extern const char *argp_program_version __attribute__((visibility("default")));
@@ -27,6 +29,7 @@ enum {
     DESCRIPTORS,
     TIMEOUT,
     NODE_ID,
+    STATE_OF_THE_WORLD,
     VALIDATE,
     WAIT,
     GONE,
@@ -71,7 +74,7 @@ static const struct argp_option known_options[] = {
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
     {"timeout", TIMEOUT, "SECONDS", 0,
-     "How long to wait for its answers (default 5; for acknowledgements 60)", 2},
+     "How long to wait for its answers (default 5; xds 20; for acknowledgements 60)", 2},
     {"ca", CA, "FILE", 0, "Speak TLS; the node's certificate must be vouched for by these (PEM)",
      2},
     {"cert", CERTIFICATE, "FILE", 0, "Our certificate (PEM)", 2},
@@ -81,6 +84,8 @@ static const struct argp_option known_options[] = {
     {"node-id", NODE_ID, "ID", 0,
      "As whom to publish (default udpactl): what is applied is replaced and deleted by the same id",
      2},
+    {"state-of-the-world", STATE_OF_THE_WORLD, NULL, 0,
+     "xds: speak the state of the world protocol (default: the delta protocol)", 2},
     {NULL, 0, NULL, 0, "And:", 3},
     {"descriptors", DESCRIPTORS, "FILE", 0,
      "Descriptor set of the types to be read and shown (default envoy-v3.descriptors beside the "
@@ -126,6 +131,8 @@ static const char doc[] =
     "  validate FILE...           check resources against their types; asks no node\n"
     "  wait TYPE NAME...          until all who subscribe have it; or wait -f FILE\n"
     "  conform                    test a server of xDS, this one or any other\n"
+    "  xds get|watch TYPE [NAME...]\n"
+    "                             the same of any server of xDS, as its client\n"
     "\v"
     "Exit status: 0 good; 1 refused, or not found; 2 a mistake in the command line or a file; 3 no "
     "connection; 4 no answer in time, or wait: somebody has not acknowledged it in time; 5 wait: "
@@ -177,7 +184,9 @@ set_format(udpai_ctl_options *given, const char *text, const struct argp_state *
 static void
 add_argument(udpai_ctl_options *given, const char *text)
 {
-    if (!given->command)
+    if (!given->command && !given->is_xds && strcmp(text, "xds") == 0)
+        given->is_xds = true;
+    else if (!given->command)
         given->command = text;
     else if (!udpai_vector_push(&given->arguments, text))
         abort();
@@ -252,6 +261,17 @@ check_values(const udpai_ctl_options *given, const struct argp_state *state)
                    given->name_space);
 }
 
+/* Such a server does not say which types it has. */
+static void
+check_xds(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    bool looks = strcmp(given->command, "get") == 0 || strcmp(given->command, "watch") == 0;
+    if (given->is_xds && (!looks || given->arguments.n == 0))
+        argp_error(state, "write 'xds get TYPE [NAME...]', or 'xds watch TYPE [NAME...]'");
+    if (given->is_state_of_the_world && !given->is_xds)
+        argp_error(state, "--state-of-the-world goes with xds");
+}
+
 static void
 check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 {
@@ -265,8 +285,8 @@ static void
 check(const udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
-        argp_error(state, "say what to do: apply, delete, get, watch, status, wait, validate, or "
-                          "conform");
+        argp_error(state, "say what to do: apply, delete, get, watch, status, wait, validate, "
+                          "conform, or xds");
     if (!given->certificate != !given->key)
         argp_error(state, "--cert and --key go together");
     if ((given->certificate || given->server_name) && !given->ca)
@@ -274,6 +294,7 @@ check(const udpai_ctl_options *given, const struct argp_state *state)
     check_values(given, state);
     check_heeded(given, state);
     check_wait(given, state);
+    check_xds(given, state);
 }
 
 static error_t
@@ -293,6 +314,9 @@ parse_more(int key, char *argument, struct argp_state *state)
     case VALIDATE:
         given->validates = true;
         return 0;
+    case STATE_OF_THE_WORLD:
+        given->is_state_of_the_world = true;
+        return 0;
     case 'n':
         given->name_space = argument;
         return 0;
@@ -308,6 +332,8 @@ parse_more(int key, char *argument, struct argp_state *state)
         add_argument(given, argument);
         return 0;
     case ARGP_KEY_END:
+        if (given->timeout_ms == 0)
+            given->timeout_ms = given->is_xds ? XDS_TIMEOUT_MS : TIMEOUT_MS;
         check(given, state);
         return 0;
     default:
@@ -386,7 +412,6 @@ udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
     *options = (udpai_ctl_options){
         .server = server && *server ? server : DEFAULT_SERVER,
         .node_id = "udpactl",
-        .timeout_ms = 5000,
         .wait_ms = WAIT_S * 1000,
     };
     argp_err_exit_status = UDPAI_CTL_MISTAKE;

@@ -40,6 +40,8 @@ typedef struct udpai_ctl_options {
     bool is_gone, is_waiting, despite_refusals;
     udpai_ctl_format format;
     const char *format_name; /* as given */
+    bool is_xds;             /* the server is one of xDS, and we are its client */
+    bool is_state_of_the_world;
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;

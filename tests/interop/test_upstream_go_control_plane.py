@@ -7,6 +7,7 @@ anew; and what go-control-plane has no more when it is back, goes.
 Endpoints have no wildcard there: the node asks for them as the clusters name them."""
 import json
 import socket
+import subprocess
 import sys
 
 import interop
@@ -74,6 +75,14 @@ def body(test):
     envoy.wait_for_clusters(names(N_CLUSTERS))
     interop.wait_for('endpoints of all clusters', lambda: has_endpoints(envoy, names(N_CLUSTERS)))
     interop.check(f'{N_CLUSTERS} clusters and their endpoints came through the node', True)
+
+    protocol = ['--state-of-the-world'] if test.variant.endswith('sotw') else []
+    for kind in ('cluster', 'endpoint'):
+        out = subprocess.run([test.build / 'udpactl', '--server', f'127.0.0.1:{legacy_port}', 'xds',
+                              'get', kind, '-o', 'name', *protocol],
+                             capture_output=True, text=True, check=True).stdout
+        interop.check(f'udpactl gets each {kind} from go-control-plane itself',
+                      sorted(line.rsplit('/', 1)[1] for line in out.split()) == names(N_CLUSTERS))
 
     legacy.change(0, 3, 7)
     interop.wait_for('a changed cluster', lambda: envoy.active_clusters().get(

@@ -148,6 +148,24 @@ def check_get(ctl):
     check('  the same without a table', ctl('get', 'cluster', err='there is no cluster') == '')
 
 
+def check_xds(ctl):
+    """The node as a server of xDS, of which udpactl is a client."""
+    name = 'google.protobuf.StringValue'
+    out = ctl('xds', 'get', name, '-o', 'name')
+    check('xds get: all that the server has of a type',
+          sorted(out.split()) == [f'{name}/local/{one}' for one in ('a', 'c', 'hello')], out)
+    out = ctl('-n', 'org.other', 'xds', 'get', name, 'hello', '-o', 'json')
+    found = {one['name']: one['resource']['value'] for one in json.loads(out)}
+    check('  by name, in the namespace that is wanted',
+          found == {'org.other/hello': 'hello, world'}, out)
+    ctl('xds', 'get', name, 'nobody', status=1, err=f"there is no {name} 'local/nobody'")
+    check('  what is missing is told', True)
+    ctl('xds', 'status', status=2, err="write 'xds get TYPE [NAME...]'")
+    ctl('xds', 'get', status=2, err="write 'xds get TYPE [NAME...]'")
+    ctl('get', '--state-of-the-world', status=2, err='goes with xds')
+    check('  mistakes', True)
+
+
 def check_edit(ctl):
     """What 'get' prints can be edited and applied: it is another version then."""
     text = ctl('get', STRING, 'hello', '-o', 'yaml')
@@ -441,6 +459,7 @@ def body(test):
     check_mistakes(test, ctl)
     check_files(test, ctl)
     check_get(ctl)
+    check_xds(ctl)
     check_closed_streams(test, ctl)
     check_edit(ctl)
     check_printed_names(test, ctl)
