@@ -13,7 +13,7 @@ import interop
 import envoy_peer
 import envoy_resources as resources
 from envoy.config.endpoint.v3 import endpoint_components_pb2, endpoint_pb2
-from federation import Backend
+from federation import ENVOY_VERSION, Backend
 from google.protobuf import json_format
 from udpa_peer import Peer
 
@@ -145,6 +145,11 @@ def body(test):
         interop.check(f'no counter of failure moved: {wrong}', not wrong)
 
 
+# The Envoy of this version may end by a segmentation fault when a cluster changes whose endpoints are
+# a collection.
+FALLS = '1.36.'
+
+
 def check_clusters(bench, peer, pool, backends, source):
     peer.publish([('edge/spare', cluster('spare')), ('spare', assignment('spare', source))])
     bench.sees('CDS: a member more, whose endpoints are an empty collection', lambda: name_of(
@@ -156,6 +161,8 @@ def check_clusters(bench, peer, pool, backends, source):
     peer.remove(CLUSTER, ['edge/web'])
     bench.sees('CDS: a member less', lambda: set(bench.envoy.active_clusters()) == {
         name_of(CLUSTER, 'edge/spare')})
+    if ENVOY_VERSION.startswith(FALLS):
+        return
     peer.publish([('edge/spare', cluster_with_timeout('spare', '2s'))])
     bench.sees('CDS: a change of a member is used', lambda: bench.envoy.active_clusters()[
         name_of(CLUSTER, 'edge/spare')]['connect_timeout'] == '2s')
