@@ -288,7 +288,7 @@ udpai_kind_payload(udpai_kind kind, const char *name, unsigned variant)
 unsigned
 udpai_kind_variant(udpai_str payload)
 {
-    const char *end = payload.data + payload.len;
+    const char *end = payload.len ? payload.data + payload.len : NULL;
     const char *at = payload.len ? memmem(payload.data, payload.len, MARK, strlen(MARK)) : NULL;
     unsigned variant = 0;
     if (!at)

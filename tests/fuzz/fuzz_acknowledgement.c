@@ -27,7 +27,7 @@ check_text(udpai_str name, udpai_str text)
 {
     const char *slash = name.len ? memchr(name.data, '/', name.len) : NULL;
     size_t skip = slash ? (size_t)(slash - name.data) + 1 : 0;
-    udpai_str id = {name.data + skip, name.len - skip};
+    udpai_str id = {skip ? name.data + skip : name.data, name.len - skip};
     if (udpai_refusal_names(text, name))
         FUZZ_CHECK(id.len && memmem(text.data, text.len, id.data, id.len));
     FUZZ_CHECK(udpai_refusal_names(id, name) == (id.len > 0));
