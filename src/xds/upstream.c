@@ -5,6 +5,10 @@
 #include "base/alloc.h"
 #include "session/status.h"
 
+/* Responses whose ACK the server has not taken. */
+#define UNREAD_MAX 256
+#define UNREAD_PATIENCE_MS 30000
+
 static const udpai_session_ops upstream_ops;
 
 /* ---- a server, across streams ---- */
@@ -90,9 +94,31 @@ void
 udpai_upstream_pace(udpai_upstream_session *session)
 {
     const udpai_hub_options *options = udpai_hub_settings(session->session.hub);
+    udpai_wheel *wheel = udpai_hub_wheel(session->session.hub);
+    bool is_unread = session->n_responses >= options->max_unjudged + UNREAD_MAX;
+    if (!is_unread)
+        udpai_timer_cancel(&session->unread);
+    else if (!udpai_timer_is_set(&session->unread))
+        udpai_timer_set(wheel, &session->unread, wheel->now_ms + UNREAD_PATIENCE_MS);
     udpai_session_pause(&session->session,
-                        session->n_unjudged >= options->max_unjudged ||
+                        is_unread || session->n_unjudged >= options->max_unjudged ||
                             session->unjudged_bytes >= options->max_unjudged_bytes);
+}
+
+/* Two that wait for each other to read would wait for ever. */
+static void
+on_unread(udpai_timer *timer)
+{
+    udpai_upstream_session *session = UDPAI_CONTAINER_OF(timer, udpai_upstream_session, unread);
+    if (!session->session.is_writing) { /* it is not the server who is waited for */
+        udpai_upstream_pace(session);
+        return;
+    }
+    udpai_session_finish(&session->session,
+                         udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                                        "the server does not read: %zu of its responses wait to be "
+                                        "acknowledged",
+                                        session->n_responses));
 }
 
 udpa_err
@@ -178,6 +204,7 @@ udpai_upstream_session_new(udpai_session **ret_session,
     udpai_map_init(&session->types, type_key);
     udpai_list_init(&session->due);
     udpai_list_init(&session->unjudged);
+    udpai_timer_init(&session->unread, on_unread);
     *ret_session = &session->session;
     udpai_upstream_check(session, report_opened(session));
     return UDPA_OK;
@@ -209,8 +236,7 @@ upstream_free(udpai_session *base)
     session->closed->session = base->id;
     session->closed->link = base->info.link;
     udpai_hub_report(base->hub, UDPAI_TAKE(session->closed));
-    UDPAI_LIST_FOREACH_SAFE (node, &session->unjudged)
-        udpai_upstream_response_free(UDPAI_LIST_ENTRY(node, udpai_upstream_response, node));
+    udpai_timer_cancel(&session->unread);
     free_types(session);
     udpa_bytes_unref(session->writing);
     udpai_free(session);

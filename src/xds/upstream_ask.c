@@ -163,10 +163,23 @@ give_up_those_due(udpai_upstream_type *type, udpai_publication *publication)
     return err;
 }
 
+/* While nothing is read, the server's silence is ours. */
+static bool
+is_deaf(udpai_upstream_type *type, udpai_timer *timer)
+{
+    if (type->session->session.is_paused)
+        udpai_timer_set(udpai_hub_wheel(type->session->session.hub), timer,
+                        udpai_upstream_now(type->session) +
+                            udpai_upstream_options_of(type)->silence_ms);
+    return type->session->session.is_paused;
+}
+
 void
 udpai_upstream_on_patience(udpai_timer *timer)
 {
     udpai_upstream_type *type = UDPAI_CONTAINER_OF(timer, udpai_upstream_type, patience);
+    if (is_deaf(type, timer))
+        return;
     udpai_publication *publication = udpai_publication_new();
     udpa_err err = UDPA_ERR_NOMEM;
     if (publication)
@@ -193,6 +206,8 @@ void
 udpai_upstream_on_silence(udpai_timer *timer)
 {
     udpai_upstream_type *type = UDPAI_CONTAINER_OF(timer, udpai_upstream_type, silence);
+    if (is_deaf(type, timer))
+        return;
     udpai_upstream_check(type->session, end_wildcard(type));
 }
 

@@ -11,6 +11,7 @@
 typedef struct udpai_upstream_session udpai_upstream_session;
 typedef struct udpai_upstream_type udpai_upstream_type;
 
+#define UDPAI_UPSTREAM_VERSION_MAX 1024 /* of a response, and of a resource to be told */
 /* In one request, of which servers take 4 MiB. */
 #define UDPAI_UPSTREAM_ITEMS_MAX 8000
 #define UDPAI_UPSTREAM_BYTES_MAX ((size_t)1 << 20)
@@ -65,9 +66,11 @@ typedef struct udpai_upstream_question {
 
 /* A response that was taken in, and what is to be said of it. */
 typedef struct udpai_upstream_response {
-    udpai_list node; /* session->unjudged, then type->judged */
+    udpai_list in_unjudged; /* session->unjudged */
+    udpai_list in_type;     /* type->responses */
     udpai_upstream_type *type;
     uint64_t id;
+    bool is_judged;
     udpa_bytes *nonce, *version;
     udpa_error *error; /* what of it is refused, the first */
 } udpai_upstream_response;
@@ -88,7 +91,8 @@ struct udpai_upstream_type {
     bool has_aliases; /* something with other names was sent */
     udpai_map names;  /* of udpai_upstream_name */
     udpai_map held;   /* of udpai_upstream_held */
-    udpai_list untold, waiting, orphans, questions, judged;
+    udpai_list untold, waiting, orphans, questions;
+    udpai_list responses; /* that are not answered; the oldest first, and answered first */
     size_t n_unjudged;
     udpa_bytes *accepted_version, *last_nonce;
     udpai_timer patience, silence;
@@ -101,6 +105,8 @@ struct udpai_upstream_session {
     udpai_list due;      /* types */
     udpai_list unjudged; /* responses; the oldest first */
     size_t n_unjudged, unjudged_bytes;
+    size_t n_responses; /* that are not answered */
+    udpai_timer unread; /* how long the server need not read what answers it */
     uint64_t last_response, n_received;
     bool is_alive;      /* the server has responded */
     bool is_introduced; /* the Node was sent */
@@ -151,7 +157,7 @@ udpa_err udpai_upstream_publish_or_free(udpai_upstream_type *type,
                                         udpa_err err);
 /* There may be a request of this type to send. */
 void udpai_upstream_touch(udpai_upstream_type *type);
-/* Reads on, or not while too much waits to be judged. */
+/* Reads on, or not while too much waits to be judged, or to be read by the server. */
 void udpai_upstream_pace(udpai_upstream_session *session);
 
 /* ---- upstream_type.c ---- */
@@ -253,6 +259,8 @@ udpa_err udpai_upstream_drop_orphans(udpai_upstream_type *child);
 
 udpa_err udpai_upstream_receive(udpai_session *session, udpai_str bytes, udpa_error **ret_error);
 void udpai_upstream_judged(udpai_upstream_session *session, udpai_publication *publication);
+/* The one to be answered now; NULL: it is not judged yet, or there is none. */
+udpai_upstream_response *udpai_upstream_first_judged(const udpai_upstream_type *type);
 void udpai_upstream_response_free(udpai_upstream_response *response);
 
 /* ---- upstream_request.c ---- */

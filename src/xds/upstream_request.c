@@ -3,6 +3,7 @@
 #include "xds/upstream_internal.h"
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 
 /* One request, while it is made. */
 typedef struct making {
@@ -80,7 +81,7 @@ add_version(making *self, udpai_upstream_held *held)
     udpai_upstream_type *type = self->type;
     udpai_str name;
     bool is_told = udpai_upstream_server_name(type, udpai_bytes_view(held->name), &name);
-    self->bytes += name.len + 64;
+    self->bytes += name.len + (held->version ? udpa_bytes_size(held->version) : 1) + 16;
     if (!is_told || self->bytes > UDPAI_UPSTREAM_BYTES_MAX ||
         self->versions.n >= UDPAI_UPSTREAM_ITEMS_MAX)
         return UDPA_OK;
@@ -146,10 +147,9 @@ static void
 add_judged(making *self)
 {
     udpai_upstream_type *type = self->type;
-    udpai_list *node = udpai_list_pop(&type->judged);
-    if (!node)
+    self->judged = udpai_upstream_first_judged(type);
+    if (!self->judged)
         return;
-    self->judged = UDPAI_LIST_ENTRY(node, udpai_upstream_response, node);
     const udpa_error *error = self->judged->error;
     if (!error) {
         udpa_bytes_unref(type->accepted_version);
@@ -157,8 +157,7 @@ add_judged(making *self)
     } else {
         const char *text = udpa_error_message(error);
         self->ask.error_code = udpa_err_to_grpc(udpa_error_code(error));
-        self->ask.error_text =
-            (udpai_str){text, udpai_min_size(strlen(text), UDPAI_UPSTREAM_ERROR_MAX)};
+        self->ask.error_text = udpai_utf8_cut(udpai_str_from(text), UDPAI_UPSTREAM_ERROR_MAX);
     }
     udpa_bytes_unref(type->last_nonce);
     type->last_nonce = udpa_bytes_ref(self->judged->nonce);
@@ -234,7 +233,7 @@ has_request(const udpai_upstream_type *type)
 {
     bool is_wildcard = udpai_upstream_wants_wildcard(type);
     bool asks = is_wildcard || type->names.n > 0;
-    if (!udpai_list_empty(&type->judged))
+    if (udpai_upstream_first_judged(type))
         return true;
     if (!type->is_first_sent)
         return asks;
@@ -255,6 +254,7 @@ send(udpai_upstream_type *type, udpa_bytes **ret_message)
         err = message ? note_told(&self) : UDPA_ERR_NOMEM;
     if (self.judged)
         udpai_upstream_response_free(self.judged);
+    udpai_upstream_pace(type->session);
     making_done(&self);
     *ret_message = message;
     return err;

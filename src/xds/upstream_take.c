@@ -17,11 +17,25 @@ typedef struct taking {
 void
 udpai_upstream_response_free(udpai_upstream_response *response)
 {
-    udpai_list_remove(&response->node);
+    response->type->session->n_responses--;
+    udpai_list_remove(&response->in_unjudged);
+    udpai_list_remove(&response->in_type);
     udpa_bytes_unref(response->nonce);
     udpa_bytes_unref(response->version);
     udpa_error_unref(response->error);
     udpai_free(response);
+}
+
+/* In the order in which they came, whatever that of their judgements: a nonce that is not the last
+ * one would make what is said beside it stale. */
+udpai_upstream_response *
+udpai_upstream_first_judged(const udpai_upstream_type *type)
+{
+    if (udpai_list_empty(&type->responses))
+        return NULL;
+    udpai_upstream_response *first =
+        UDPAI_LIST_ENTRY(type->responses.next, udpai_upstream_response, in_type);
+    return first->is_judged ? first : NULL;
 }
 
 /* Consumes the error; the first one is told. */
@@ -45,7 +59,7 @@ read_aliases(const taking *self, const udpai_xds_received *received)
     for (size_t i = 0; aliases && i < received->n_aliases; i++) {
         size_t len =
             udpai_upstream_options_of(self->type)->name_space.len + 1 + received->aliases[i].len;
-        char *room = len <= UDPAI_NAME_MAX ? udpai_arena_alloc(arena, UDPAI_NAME_MAX) : NULL;
+        char *room = len <= UDPAI_NAME_MAX ? udpai_arena_alloc(arena, len) : NULL;
         if (!room || !udpai_upstream_full_name(self->type, received->aliases[i], room, &aliases[i]))
             return NULL;
     }
@@ -68,6 +82,9 @@ static udpa_err
 set_version(udpai_upstream_held *held, udpai_str version)
 {
     udpa_bytes *copy = NULL;
+    if (version.len >
+        UDPAI_UPSTREAM_VERSION_MAX) /* not told, it is sent again by the next stream */
+        version.len = 0;
     if (version.len && udpa_bytes_new(&copy, version.data, version.len) != UDPA_OK)
         return UDPA_ERR_NOMEM;
     udpa_bytes_unref(held->version);
@@ -332,10 +349,15 @@ note_response(udpai_upstream_type *type, const udpai_xds_answer *answer)
         return NULL;
     response->type = type;
     response->id = ++session->last_response;
-    udpai_list_init(&response->node);
+    session->n_responses++;
+    udpai_list_init(&response->in_unjudged);
+    udpai_list_init(&response->in_type);
+    udpai_str version =
+        udpai_upstream_options_of(type)->is_delta ? (udpai_str){"", 0} : answer->version;
     if (udpa_bytes_new(&response->nonce, answer->nonce.data, answer->nonce.len) == UDPA_OK &&
-        udpa_bytes_new(&response->version, answer->version.data, answer->version.len) == UDPA_OK) {
-        udpai_list_append(&session->unjudged, &response->node);
+        udpa_bytes_new(&response->version, version.data, version.len) == UDPA_OK) {
+        udpai_list_append(&session->unjudged, &response->in_unjudged);
+        udpai_list_append(&type->responses, &response->in_type);
         type->n_unjudged++;
         return response;
     }
@@ -396,6 +418,10 @@ udpai_upstream_receive(udpai_session *base, udpai_str bytes, udpa_error **ret_er
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "a response has a nonce of %zu bytes; at most %d go back",
                           answer.nonce.len, UDPAI_NONCE_MAX);
+    if (!options->is_delta && answer.version.len > UDPAI_UPSTREAM_VERSION_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "a response has a version of %zu bytes; at most %d go back",
+                          answer.version.len, UDPAI_UPSTREAM_VERSION_MAX);
     err = report_alive(session);
     udpai_str type_url = answer.type_url.len ? answer.type_url : options->type_url;
     udpai_upstream_type *type = udpai_map_get(&session->types, type_url);
@@ -413,7 +439,8 @@ find_unjudged(const udpai_upstream_session *session, udpai_str nonce)
     if (!udpai_nonce_parse(nonce, &id))
         return NULL;
     UDPAI_LIST_FOREACH (node, &session->unjudged) {
-        udpai_upstream_response *response = UDPAI_LIST_ENTRY(node, udpai_upstream_response, node);
+        udpai_upstream_response *response =
+            UDPAI_LIST_ENTRY(node, udpai_upstream_response, in_unjudged);
         if (response->id == id)
             return response;
     }
@@ -449,8 +476,8 @@ udpai_upstream_judged(udpai_upstream_session *session, udpai_publication *public
         return;
     udpai_upstream_type *type = response->type;
     type->n_unjudged--;
-    udpai_list_remove(&response->node);
-    udpai_list_append(&type->judged, &response->node);
+    response->is_judged = true;
+    udpai_list_remove(&response->in_unjudged);
     udpai_upstream_touch(type);
     note_refused(response, publication);
 }

@@ -22,7 +22,7 @@ make_type(udpai_upstream_session *session, udpai_str type_url)
     udpai_map_init(&type->names, name_key);
     udpai_map_init(&type->held, udpai_upstream_held_key);
     udpai_list *const lists[] = {&type->in_due,  &type->untold,    &type->waiting,
-                                 &type->orphans, &type->questions, &type->judged};
+                                 &type->orphans, &type->questions, &type->responses};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(lists); i++)
         udpai_list_init(lists[i]);
     udpai_timer_init(&type->patience, udpai_upstream_on_patience);
@@ -66,8 +66,8 @@ udpai_upstream_type_free(udpai_upstream_type *type)
     udpai_vector_done(&type->prefixes);
     UDPAI_LIST_FOREACH_SAFE (node, &type->questions)
         free_question(UDPAI_LIST_ENTRY(node, udpai_upstream_question, node));
-    UDPAI_LIST_FOREACH_SAFE (node, &type->judged)
-        udpai_upstream_response_free(UDPAI_LIST_ENTRY(node, udpai_upstream_response, node));
+    UDPAI_LIST_FOREACH_SAFE (node, &type->responses)
+        udpai_upstream_response_free(UDPAI_LIST_ENTRY(node, udpai_upstream_response, in_type));
     udpai_timer_cancel(&type->patience);
     udpai_timer_cancel(&type->silence);
     udpa_bytes_unref(type->accepted_version);

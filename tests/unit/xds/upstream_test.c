@@ -201,6 +201,21 @@ upstream_endpoints(const char *name, uint64_t number)
     return upstream_any(ENDPOINTS, W_JOIN(W_TEXT(1, name), W_VARINT(99, number)));
 }
 
+const char *
+upstream_hash(udpai_str payload)
+{
+    static char hash[UDPAI_CONTENT_HASH_HEX + 1];
+    udpa_bytes *bytes = NULL;
+    udpa_resource *made = NULL;
+    assert_ok(udpa_bytes_new(&bytes, payload.data, payload.len));
+    assert_ok(udpai_resource_make(&made,
+                                  &(udpai_resource_parts){.name = UDPAI_STR("x/y"), .any = bytes}));
+    udpai_content_hash_hex(udpai_resource_content_hash(made), hash);
+    udpa_resource_unref(made);
+    udpa_bytes_unref(bytes);
+    return hash;
+}
+
 udpai_str
 upstream_resource(const char *name, const char *version, udpai_str payload)
 {

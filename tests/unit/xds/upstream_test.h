@@ -57,6 +57,8 @@ udpai_str upstream_any(const char *type_url, udpai_str value);
 /* A Cluster with endpoints by EDS, and a number that makes it another one. */
 udpai_str upstream_cluster(const char *name, uint64_t number);
 udpai_str upstream_endpoints(const char *name, uint64_t number);
+/* As the loop side knows its version; valid until the next call. */
+const char *upstream_hash(udpai_str payload);
 udpai_str upstream_resource(const char *name, const char *version, udpai_str payload);
 udpai_str upstream_of_type(const char *type_url, const char *nonce);
 void upstream_respond(upstream_bed *bed, udpai_str response);
