@@ -86,7 +86,14 @@ check_xds(const udpa_source *source, udpa_error **ret_error)
     udpa_err err = check_text(xds->authority, "an xDS server's authority", true, ret_error);
     if (err == UDPA_OK)
         err = check_text(xds->name_space, "an xDS server's name_space", true, ret_error);
-    return err == UDPA_OK ? udpai_prefix_check(udpai_str_from(xds->name_space), ret_error) : err;
+    if (err == UDPA_OK)
+        err = udpai_prefix_check(udpai_str_from(xds->name_space), ret_error);
+    if (err == UDPA_OK && strchr(xds->name_space, '/'))
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL,
+                         "an xDS server's name_space '%s' is a prefix: all its names are in one "
+                         "namespace, such as com.acme",
+                         xds->name_space);
+    return err;
 }
 
 static udpa_err

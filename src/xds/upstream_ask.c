@@ -75,7 +75,7 @@ is_unconfirmed(const udpai_upstream_held *held, const void *what)
     udpai_str name = udpai_bytes_view(held->name);
     if (held->is_confirmed)
         return type->parent && !udpai_map_get(&type->names, name);
-    return !udpai_upstream_wants_name(type, name);
+    return held->response == 0 && !udpai_upstream_wants_name(type, name);
 }
 
 /* All was said: what was held and has not come is there no more. */
@@ -95,14 +95,16 @@ has_wildcard(const udpai_subscription_message *message)
     return message->n_names && udpai_name_is_wildcard(message->names[0]);
 }
 
-/* What is followed has no end of its own: it has come when the last name has. */
+/* What is followed has no end of its own: it has come when the last name has. And who asks when all
+ * was said may hold what has gone before. */
 static udpa_err
 answer_question(udpai_upstream_type *type, udpai_upstream_question *question)
 {
+    udpai_str name_space = question->message->name_space;
     udpa_err err = UDPA_OK;
-    if (type->parent && type->prefixes.n && has_wildcard(question->message))
+    if (has_wildcard(question->message) && is_wildcard_asked(type, name_space))
         err = let_go_unconfirmed(type);
-    return err == UDPA_OK ? complete(type, question->message->name_space) : err;
+    return err == UDPA_OK ? complete(type, name_space) : err;
 }
 
 udpa_err
@@ -144,7 +146,7 @@ give_up(udpai_upstream_name *name, udpai_publication *publication)
     udpai_upstream_type *type = name->type;
     udpai_upstream_held *held = udpai_map_get(&type->held, udpai_upstream_name_text(name));
     udpai_upstream_name_answered(type, udpai_upstream_name_text(name));
-    return held && !held->is_confirmed && type->has_spoken
+    return held && !held->is_confirmed && held->response == 0 && type->has_spoken
                ? udpai_upstream_let_go(type, held, publication)
                : UDPA_OK;
 }
@@ -393,7 +395,7 @@ udpai_upstream_unsubscribe(udpai_upstream_session *session, udpai_order *order)
     }
     udpa_err err = udpai_upstream_drop_orphans(type);
     if (err == UDPA_OK && !type->is_first_sent) /* the loop side gives it up: it is not held */
-        err = udpai_upstream_let_go_unwanted(type, NULL);
+        err = udpai_upstream_let_go_unwanted(type);
     if (err == UDPA_OK)
         err = udpai_upstream_answer(type);
     udpai_upstream_check(session, err);

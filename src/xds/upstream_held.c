@@ -12,10 +12,10 @@ udpai_upstream_held_key(const void *item)
 }
 
 udpai_upstream_held *
-udpai_upstream_hold(udpai_upstream_type *type, udpai_str name)
+udpai_upstream_hold(udpai_upstream_type *type, udpai_str name, size_t max_held)
 {
     udpai_upstream_held *held = udpai_map_get(&type->held, name);
-    if (held || type->held.n >= udpai_upstream_options_of(type)->max_held)
+    if (held || type->held.n >= max_held)
         return held;
     held = udpai_alloc(sizeof(*held));
     if (!held)
@@ -110,16 +110,20 @@ is_unwanted(const udpai_upstream_held *held, const void *what)
 /* The loop side gives it up itself, but may have to take in yet what was handed up before: what
  * ends that must come behind it. */
 udpa_err
-udpai_upstream_let_go_unwanted(udpai_upstream_type *type, udpai_upstream_held *only)
+udpai_upstream_let_go_if_unwanted(udpai_upstream_type *type,
+                                  udpai_upstream_held *held,
+                                  udpai_publication *publication)
+{
+    return is_unwanted(held, type) ? udpai_upstream_let_go(type, held, publication) : UDPA_OK;
+}
+
+udpa_err
+udpai_upstream_let_go_unwanted(udpai_upstream_type *type)
 {
     udpai_publication *publication = udpai_publication_new();
     if (!publication)
         return UDPA_ERR_NOMEM;
-    udpa_err err = UDPA_OK;
-    if (!only)
-        err = udpai_upstream_let_go_of(type, is_unwanted, type, publication);
-    else if (is_unwanted(only, type))
-        err = udpai_upstream_let_go(type, only, publication);
+    udpa_err err = udpai_upstream_let_go_of(type, is_unwanted, type, publication);
     return udpai_upstream_publish_or_free(type, publication, err);
 }
 
@@ -147,14 +151,15 @@ forget_payload(udpai_upstream_type *type, udpai_upstream_held *held)
 udpa_err
 udpai_upstream_note_holdings(udpai_upstream_type *type, const udpai_subscription_message *message)
 {
+    size_t max_held = udpai_upstream_options_of(type)->max_held;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < message->n_versions && err == UDPA_OK; i++) {
         const udpai_held_version *version = &message->versions[i];
         udpai_str server_name;
         if (!udpai_upstream_server_name(type, version->name, &server_name))
             continue;
-        udpai_upstream_held *held = udpai_upstream_hold(type, version->name);
-        if (!held && type->held.n >= udpai_upstream_options_of(type)->max_held)
+        udpai_upstream_held *held = udpai_upstream_hold(type, version->name, max_held);
+        if (!held && type->held.n >= max_held)
             break;
         if (!held)
             return UDPA_ERR_NOMEM;

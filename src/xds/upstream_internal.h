@@ -30,7 +30,7 @@ typedef struct udpai_upstream_held {
     udpa_resource *resource; /* NULL: not known */
     udpa_bytes *version;     /* the server's own; NULL: not known */
     uint64_t deadline_ms;    /* of its ttl; 0: none */
-    uint64_t response;       /* that it came in last, of this stream; 0: none */
+    uint64_t response;       /* that named it last, of this stream; 0: none */
     bool is_confirmed;       /* on this stream it was sent, or not contradicted */
     bool is_published;       /* it was handed up, on this stream */
     bool is_vouched;         /* the loop side holds it */
@@ -52,6 +52,7 @@ typedef struct udpai_upstream_name {
     uint64_t told_ms;
     bool is_asked; /* by the loop side */
     bool is_told, is_answered;
+    bool is_first;      /* told by the first request: so every state knows of it */
     uint32_t n_parents; /* resources that refer to it */
     uint32_t len;
     char text[]; /* the full name */
@@ -84,13 +85,14 @@ struct udpai_upstream_type {
     UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards that the loop side asks for */
     bool is_first_sent;                  /* the first request of the type, on this stream */
     bool is_wildcard_told;
-    bool has_spoken;  /* a response has come, on this stream */
-    bool is_complete; /* the wildcard's answer was all said */
-    bool is_sotw_due; /* names have changed since they were told */
-    bool has_named;   /* a request with names was sent, on this stream */
-    bool has_aliases; /* something with other names was sent */
-    udpai_map names;  /* of udpai_upstream_name */
-    udpai_map held;   /* of udpai_upstream_held */
+    bool is_wildcard_first; /* told by the first request: so every state knows of it */
+    bool has_spoken;        /* a response has come, on this stream */
+    bool is_complete;       /* the wildcard's answer was all said */
+    bool is_sotw_due;       /* names have changed since they were told */
+    bool has_named;         /* a request with names was sent, on this stream */
+    bool has_aliases;       /* something with other names was sent */
+    udpai_map names;        /* of udpai_upstream_name */
+    udpai_map held;         /* of udpai_upstream_held */
     udpai_list untold, waiting, orphans, questions;
     udpai_list responses; /* that are not answered; the oldest first, and answered first */
     size_t n_unjudged;
@@ -190,7 +192,8 @@ bool udpai_upstream_server_name(const udpai_upstream_type *type, udpai_str name,
 udpai_upstream_name *udpai_upstream_name_get(udpai_upstream_type *type, udpai_str text);
 /* Whether it is wanted may have changed: has the server told. */
 void udpai_upstream_name_changed(udpai_upstream_name *name);
-udpa_err udpai_upstream_name_told(udpai_upstream_name *name);
+/* It is, or is taken back; the publication says what is not held any more because of that. */
+udpa_err udpai_upstream_name_told(udpai_upstream_name *name, udpai_publication *publication);
 void udpai_upstream_name_answered(udpai_upstream_type *type, udpai_str text);
 void udpai_upstream_name_free(udpai_upstream_name *name);
 
@@ -198,7 +201,8 @@ void udpai_upstream_name_free(udpai_upstream_name *name);
 
 udpai_str udpai_upstream_held_key(const void *item);
 /* NULL without memory, or above the limit. */
-udpai_upstream_held *udpai_upstream_hold(udpai_upstream_type *type, udpai_str name);
+udpai_upstream_held *
+udpai_upstream_hold(udpai_upstream_type *type, udpai_str name, size_t max_held);
 void udpai_upstream_held_free(udpai_upstream_held *held);
 void udpai_upstream_held_free_all(udpai_map *held);
 /* It is there no more; what followed it is not followed. The publication (NULL: none) says so, if
@@ -216,9 +220,12 @@ udpa_err udpai_upstream_let_go_of(udpai_upstream_type *type,
                                   udpai_upstream_held_fn picks,
                                   const void *userdata,
                                   udpai_publication *publication);
-/* What the server was told to be unwanted it sends anew when it is wanted again. All of it, or this
- * one. */
-udpa_err udpai_upstream_let_go_unwanted(udpai_upstream_type *type, udpai_upstream_held *only);
+/* What the server was told to be unwanted it sends anew when it is wanted again. This one, or all
+ * of it. */
+udpa_err udpai_upstream_let_go_if_unwanted(udpai_upstream_type *type,
+                                           udpai_upstream_held *held,
+                                           udpai_publication *publication);
+udpa_err udpai_upstream_let_go_unwanted(udpai_upstream_type *type);
 /* The loop side says what it holds. */
 udpa_err udpai_upstream_note_holdings(udpai_upstream_type *type,
                                       const udpai_subscription_message *message);

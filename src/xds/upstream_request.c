@@ -208,21 +208,43 @@ fill(making *self)
 /* ---- what follows from having sent it ---- */
 
 static udpa_err
+note_names(making *self, bool is_first)
+{
+    udpai_upstream_type *type = self->type;
+    udpai_publication *publication = udpai_publication_new();
+    udpa_err err = publication ? UDPA_OK : UDPA_ERR_NOMEM;
+    bool any_taken_back = false;
+    for (size_t i = 0; i < self->told.n && err == UDPA_OK; i++) {
+        udpai_upstream_name *name = self->told.items[i];
+        any_taken_back = any_taken_back || !udpai_upstream_is_wanted(name);
+        name->is_first = is_first;
+        err = udpai_upstream_name_told(name, publication);
+    }
+    if (publication)
+        err = udpai_upstream_publish_or_free(type, publication, err);
+    if (err == UDPA_OK && any_taken_back && type->has_aliases) /* it may have come by an alias */
+        err = udpai_upstream_let_go_unwanted(type);
+    return err;
+}
+
+static udpa_err
 note_told(making *self)
 {
     udpai_upstream_type *type = self->type;
+    bool is_first = !type->is_first_sent;
     udpa_err err = UDPA_OK;
     type->session->is_introduced = type->is_first_sent = true;
     type->is_sotw_due = false;
     if (type->is_wildcard_told != self->is_wildcard) {
         type->is_wildcard_told = self->is_wildcard;
+        type->is_wildcard_first = is_first;
         type->is_complete = false;
         udpai_timer_cancel(&type->silence);
         if (!self->is_wildcard)
-            err = udpai_upstream_let_go_unwanted(type, NULL);
+            err = udpai_upstream_let_go_unwanted(type);
     }
-    for (size_t i = 0; i < self->told.n && err == UDPA_OK; i++)
-        err = udpai_upstream_name_told(self->told.items[i]);
+    if (err == UDPA_OK && self->told.n)
+        err = note_names(self, is_first);
     return err == UDPA_OK ? udpai_upstream_answer(type) : err;
 }
 

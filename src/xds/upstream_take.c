@@ -133,10 +133,19 @@ take_resource(taking *self, udpa_resource *resource, udpai_str version)
 {
     udpai_upstream_type *type = self->type;
     udpai_str name = udpai_resource_name(resource);
-    udpai_upstream_held *held = udpai_upstream_hold(type, name);
+    size_t max_held = udpai_upstream_options_of(type)->max_held;
+    /* Twice: all may be others at once, and of those that go it is known behind them. */
+    udpai_upstream_held *held = udpai_upstream_hold(type, name, 2 * max_held);
+    if (!held && type->held.n >= 2 * max_held) {
+        refuse(self->response,
+               udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                              "'%s' is too many: at most %zu resources of a type are taken from a "
+                              "server",
+                              udpa_resource_name(resource), max_held));
+        return UDPA_OK;
+    }
     if (!held)
-        return type->held.n >= udpai_upstream_options_of(type)->max_held ? UDPA_ERR_LIMIT
-                                                                         : UDPA_ERR_NOMEM;
+        return UDPA_ERR_NOMEM;
     if (held->response == self->response->id) {
         refuse(self->response,
                udpa_error_new(UDPA_ERR_EXISTS, NULL,
@@ -180,6 +189,16 @@ make_resource(taking *self,
     return err == UDPA_OK ? udpai_resource_make(ret, parts) : err;
 }
 
+/* What is there of that name stays as it was. */
+static void
+refuse_payload(const taking *self, udpai_str name, udpa_error *error)
+{
+    udpai_upstream_held *held = udpai_map_get(&self->type->held, name);
+    if (held)
+        held->response = self->response->id;
+    refuse(self->response, error);
+}
+
 /* A resource that cannot be is refused by itself. */
 static udpa_err
 take_payload(taking *self, const udpai_xds_received *received, udpai_resource_parts *parts)
@@ -201,7 +220,8 @@ take_payload(taking *self, const udpai_xds_received *received, udpai_resource_pa
     }
     if (err == UDPA_OK)
         return take_resource(self, resource, received->version);
-    refuse(self->response, error ? error : udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
+    refuse_payload(self, parts->name,
+                   error ? error : udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
     return UDPA_OK;
 }
 
@@ -221,7 +241,7 @@ take_heartbeat(taking *self, const udpai_xds_received *received, udpai_str name)
     if (err != UDPA_OK)
         return err;
     held->deadline_ms = udpai_upstream_now(type->session) + received->ttl_ms;
-    return udpai_upstream_covers(type, name, NULL, 0)
+    return udpai_upstream_covers(type, name, parts.aliases, parts.n_aliases)
                ? udpai_publication_add(self->publication, renewed, false)
                : UDPA_OK;
 }
@@ -245,14 +265,20 @@ typedef struct absence {
     uint64_t response;
 } absence;
 
+/* What was asked for later than at first, and has not come yet, may not have been heard of when the
+ * state was sent: its end is found out by waiting. */
 static bool
 is_absent(const udpai_upstream_held *held, const void *userdata)
 {
     const absence *from = userdata;
-    const udpai_upstream_name *name =
-        udpai_map_get(&from->type->names, udpai_bytes_view(held->name));
-    return held->response != from->response &&
-           (from->type->is_wildcard_told || (name && name->is_told));
+    const udpai_upstream_type *type = from->type;
+    const udpai_upstream_name *name = udpai_map_get(&type->names, udpai_bytes_view(held->name));
+    bool is_told = name && name->is_told;
+    if (held->response == from->response)
+        return false;
+    if (held->is_confirmed)
+        return type->is_wildcard_told || is_told;
+    return (type->is_wildcard_told && type->is_wildcard_first) || (is_told && name->is_first);
 }
 
 /* A state of the world that is whole says of all that is not in it that it is not there. */
@@ -264,9 +290,10 @@ take_absences(taking *self)
     udpa_err err = udpai_upstream_let_go_of(type, is_absent, &from, self->publication);
     UDPAI_LIST_FOREACH_SAFE (node, &type->waiting) {
         udpai_upstream_name *name = UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_waiting);
-        udpai_upstream_name_answered(type, udpai_upstream_name_text(name));
+        if (name->is_first)
+            udpai_upstream_name_answered(type, udpai_upstream_name_text(name));
     }
-    type->is_complete = type->is_wildcard_told;
+    type->is_complete = type->is_wildcard_told && (type->is_wildcard_first || type->is_complete);
     return err;
 }
 
@@ -278,7 +305,7 @@ take_received(taking *self, const udpai_xds_received *received)
     char room[UDPAI_NAME_MAX];
     udpai_str name;
     udpai_resource_parts parts = {.n_aliases = received->n_aliases};
-    if (!received->has_any && received->n_aliases) {
+    if (!received->has_any && received->n_aliases && !received->has_ttl) {
         udpa_err err = UDPA_OK;
         for (size_t i = 0; i < received->n_aliases && err == UDPA_OK; i++)
             err = take_removed(self, received->aliases[i]);

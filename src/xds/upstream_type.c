@@ -100,7 +100,7 @@ udpai_upstream_full_name(const udpai_upstream_type *type,
 {
     udpai_str name_space = udpai_upstream_options_of(type)->name_space;
     size_t len = name_space.len + 1 + name.len;
-    if (name.len == 0 || len > UDPAI_NAME_MAX)
+    if (udpai_name_is_wildcard(name) || len > UDPAI_NAME_MAX)
         return false;
     memcpy(room, name_space.data, name_space.len);
     room[name_space.len] = '/';
@@ -113,7 +113,8 @@ bool
 udpai_upstream_server_name(const udpai_upstream_type *type, udpai_str name, udpai_str *ret)
 {
     *ret = udpai_name_id(name);
-    return udpai_str_eq(udpai_name_namespace(name), udpai_upstream_options_of(type)->name_space);
+    return !udpai_name_is_wildcard(*ret) &&
+           udpai_str_eq(udpai_name_namespace(name), udpai_upstream_options_of(type)->name_space);
 }
 
 /* ---- what is covered ---- */
@@ -256,22 +257,20 @@ udpai_upstream_name_changed(udpai_upstream_name *name)
 }
 
 static udpa_err
-untold(udpai_upstream_name *name)
+untold(udpai_upstream_name *name, udpai_publication *publication)
 {
     udpai_upstream_type *type = name->type;
     udpai_upstream_held *held = udpai_map_get(&type->held, udpai_upstream_name_text(name));
     udpai_upstream_name_free(name);
-    return held || type->has_aliases
-               ? udpai_upstream_let_go_unwanted(type, type->has_aliases ? NULL : held)
-               : UDPA_OK;
+    return held ? udpai_upstream_let_go_if_unwanted(type, held, publication) : UDPA_OK;
 }
 
 udpa_err
-udpai_upstream_name_told(udpai_upstream_name *name)
+udpai_upstream_name_told(udpai_upstream_name *name, udpai_publication *publication)
 {
     udpai_list_remove(&name->in_untold);
     if (!udpai_upstream_is_wanted(name))
-        return untold(name);
+        return untold(name, publication);
     name->is_told = true;
     await_answer(name);
     return UDPA_OK;

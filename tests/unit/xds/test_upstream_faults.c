@@ -2,6 +2,8 @@
 /* An xDS server as a source that misbehaves, is slow, or says more than it should. */
 #include "tests/unit/xds/upstream_test.h"
 
+#include <stdio.h>
+
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
 
@@ -109,6 +111,194 @@ versions_without_end_are_not_told(void **state)
     assert_str(bed->request.versions[0].version, "?");
 }
 
+/* ---- what is taken for gone ---- */
+
+#define HELD(name)                                                                                 \
+    (udpai_held_version)                                                                           \
+    {                                                                                              \
+        UDPAI_STR(name), UDPAI_STR("h")                                                            \
+    }
+
+/* It is refused, so what was there is there still. */
+static void
+what_is_refused_is_not_gone(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_all(bed, CLUSTER);
+    assert_true(upstream_next_request(bed));
+    upstream_respond(
+        bed, W_JOIN(upstream_of_type(CLUSTER, "n1"), wire_bytes(2, upstream_cluster("a", 1))));
+    upstream_expect(bed, "+com.acme/a ");
+    upstream_expect(bed, "complete");
+    udpai_str wrong = upstream_any(
+        "type.googleapis.com/envoy.service.discovery.v3.Resource",
+        W_JOIN(W_TEXT(3, "a"), W_TEXT(1, "2"), wire_bytes(2, upstream_endpoints("a", 1))));
+    upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n2"), wire_bytes(2, wrong)));
+    upstream_expect(bed, "nothing");
+}
+
+/* A state may have been sent before the server heard of the name. */
+static void
+a_state_says_nothing_of_what_was_asked_for_meanwhile(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_name(bed, CLUSTER, "com.acme/a");
+    assert_true(upstream_next_request(bed));
+    upstream_respond(
+        bed, W_JOIN(upstream_of_type(CLUSTER, "n1"), wire_bytes(2, upstream_cluster("a", 1))));
+    upstream_expect(bed, "+com.acme/a ");
+    upstream_expect(bed, "complete");
+    upstream_ask_holding(bed, CLUSTER, "com.acme/b", HELD("com.acme/b"));
+    while (upstream_next_request(bed))
+        ;
+    upstream_respond(
+        bed, W_JOIN(upstream_of_type(CLUSTER, "n2"), wire_bytes(2, upstream_cluster("a", 2))));
+    upstream_expect(bed, "+com.acme/a ");
+    upstream_expect(bed, "");
+    upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n3"),
+                                 wire_bytes(2, upstream_cluster("a", 2)),
+                                 wire_bytes(2, upstream_cluster("b", 1))));
+    upstream_expect(bed, "+com.acme/b ");
+    upstream_expect(bed, "complete");
+    upstream_respond(
+        bed, W_JOIN(upstream_of_type(CLUSTER, "n4"), wire_bytes(2, upstream_cluster("a", 2))));
+    upstream_expect(bed, "-com.acme/b "); /* which it had */
+}
+
+static void
+nor_of_a_wildcard_that_came_later(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_name(bed, CLUSTER, "com.acme/a");
+    assert_true(upstream_next_request(bed));
+    upstream_respond(
+        bed, W_JOIN(upstream_of_type(CLUSTER, "n1"), wire_bytes(2, upstream_cluster("a", 1))));
+    upstream_expect(bed, "+com.acme/a ");
+    upstream_expect(bed, "complete");
+    upstream_ask_holding(bed, CLUSTER, "", HELD("com.acme/b"));
+    upstream_expect(bed, "+com.acme/a ");
+    while (upstream_next_request(bed))
+        ;
+    upstream_respond(
+        bed, W_JOIN(upstream_of_type(CLUSTER, "n2"), wire_bytes(2, upstream_cluster("a", 1))));
+    upstream_expect(bed, "nothing");
+    upstream_expect(bed, "");
+    fake_hub_advance(&bed->hub, UDPAI_UPSTREAM_SILENCE_MS + 1);
+    upstream_expect(bed, "-com.acme/b ");
+    upstream_expect(bed, "complete");
+}
+
+static void
+ask_all_of(upstream_bed *bed, const char *name_space, udpai_held_version held)
+{
+    const udpai_str all = {"", 0};
+    const udpai_subscription_message message = {
+        .type_url = UDPAI_STR(CLUSTER),
+        .name_space = udpai_str_from(name_space),
+        .names = &all,
+        .n_names = 1,
+        .versions = &held,
+        .n_versions = 1,
+    };
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_SUBSCRIBE);
+    order->session = bed->stream.session->id;
+    order->subscription = udpai_subscription_message_copy(&message);
+    udpai_hub_order(bed->hub.hub, order);
+}
+
+/* All was said when it was asked for, so what is held and was not named has gone. */
+static void
+who_asks_late_learns_what_has_gone(void **state)
+{
+    upstream_bed *bed = *state;
+    ask_all_of(bed, "com.acme/one", HELD("com.acme/one/old"));
+    assert_true(upstream_next_request(bed));
+    upstream_respond(bed, upstream_of_type(CLUSTER, "n1"));
+    upstream_expect(bed, "nothing");
+    fake_hub_advance(&bed->hub, UDPAI_UPSTREAM_SILENCE_MS + 1);
+    upstream_expect(bed, "-com.acme/one/old ");
+    upstream_expect(bed, "complete");
+    ask_all_of(bed, "com.acme/two", HELD("com.acme/two/old"));
+    upstream_expect(bed, "-com.acme/two/old ");
+    upstream_expect(bed, "complete");
+}
+
+/* ---- what it may not be asked for ---- */
+
+/* Told as a name, and taken back, it would be everybody's wildcard. */
+static void
+a_wildcard_is_no_name(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_all(bed, CLUSTER);
+    upstream_expect_request(bed, CLUSTER, "");
+    upstream_ask_name(bed, CLUSTER, "com.acme/*");
+    upstream_expect_no_request(bed);
+    upstream_ask_no_more(bed, CLUSTER, "com.acme/*");
+    upstream_expect_no_request(bed);
+    upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n1"),
+                                 upstream_resource("*", "1", upstream_cluster("*", 1))));
+    upstream_expect(bed, "nothing");
+    upstream_expect_request(bed, CLUSTER, "");
+    assert_true(bed->request.is_refusal);
+}
+
+/* ---- what may be there ---- */
+
+static udpai_str
+some_clusters(const char *nonce, unsigned first, unsigned n)
+{
+    udpai_str all = upstream_of_type(CLUSTER, nonce);
+    for (unsigned i = first; i < first + n; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "%u", i);
+        all = W_JOIN(all, wire_bytes(2, upstream_cluster(name, 1)));
+    }
+    return all;
+}
+
+static int
+setup_small(void **state)
+{
+    (void)upstream_setup_sotw(state);
+    upstream_bed *bed = *state;
+    upstream_disconnect(bed);
+    udpai_upstream_free(bed->upstream);
+    assert_ok(udpai_upstream_new(&bed->upstream, &(udpai_upstream_options){
+                                                     .name_space = UDPAI_STR("com.acme"),
+                                                     .authority = UDPAI_STR("istio"),
+                                                     .max_held = 2,
+                                                 }));
+    upstream_connect(bed);
+    return 0;
+}
+
+/* All may be others at once; what is too many is refused, and does not end the stream. */
+static void
+too_many_are_refused_one_by_one(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_all(bed, CLUSTER);
+    assert_true(upstream_next_request(bed));
+    upstream_respond(bed, some_clusters("n1", 0, 2));
+    upstream_expect(bed, "+com.acme/0 +com.acme/1 ");
+    upstream_expect(bed, "complete");
+    upstream_respond(bed, some_clusters("n2", 2, 2));
+    fake_hub_advance(&bed->hub, 1);
+    assert_false(bed->stream.is_finished);
+    udpai_publication *others = take_publication(bed);
+    assert_int_equal(others->entries.n, 2);
+    assert_int_equal(others->removals.n, 2);
+    give_back(bed, others);
+    upstream_respond(bed, some_clusters("n3", 2, 6));
+    assert_false(bed->stream.is_finished);
+    upstream_expect(bed, "+com.acme/4 +com.acme/5 ");
+    do
+        assert_true(upstream_next_request(bed));
+    while (!bed->request.is_refusal);
+    assert_int_equal(bed->request.error_code, 8);
+}
+
 int
 main(void)
 {
@@ -120,6 +310,13 @@ main(void)
         TEST(answers_keep_the_order_of_responses),
         TEST(a_refusal_is_valid_text),
         TEST(versions_without_end_are_not_told),
+        TEST_SOTW(what_is_refused_is_not_gone),
+        TEST_SOTW(a_state_says_nothing_of_what_was_asked_for_meanwhile),
+        TEST_SOTW(nor_of_a_wildcard_that_came_later),
+        TEST(who_asks_late_learns_what_has_gone),
+        TEST(a_wildcard_is_no_name),
+        cmocka_unit_test_setup_teardown(too_many_are_refused_one_by_one, setup_small,
+                                        upstream_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
