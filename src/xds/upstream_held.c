@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 
+#define EXPIRY_MS 1000 /* at least so long between two looks */
+
 udpai_str
 udpai_upstream_held_key(const void *item)
 {
@@ -125,6 +127,52 @@ udpai_upstream_let_go_unwanted(udpai_upstream_type *type)
         return UDPA_ERR_NOMEM;
     udpa_err err = udpai_upstream_let_go_of(type, is_unwanted, type, publication);
     return udpai_upstream_publish_or_free(type, publication, err);
+}
+
+/* ---- what ends by itself ---- */
+
+/* Not for each by itself: who gives ever other names a ttl of a moment has them looked at once a
+ * second. */
+void
+udpai_upstream_expect_expiry(udpai_upstream_type *type, const udpai_upstream_held *held)
+{
+    uint64_t soonest_ms = udpai_upstream_now(type->session) + EXPIRY_MS;
+    if (!held->deadline_ms)
+        return;
+    uint64_t at_ms = held->deadline_ms > soonest_ms ? held->deadline_ms : soonest_ms;
+    if (udpai_timer_is_set(&type->expiry) && type->expiry_ms <= at_ms)
+        return;
+    type->expiry_ms = at_ms;
+    udpai_timer_set(udpai_hub_wheel(type->session->session.hub), &type->expiry, at_ms);
+}
+
+static bool
+has_expired(const udpai_upstream_held *held, const void *what)
+{
+    const uint64_t *now_ms = what;
+    return held->deadline_ms && held->deadline_ms <= *now_ms;
+}
+
+/* The loop side ends it by itself. */
+static udpa_err
+let_go_expired(udpai_upstream_type *type)
+{
+    uint64_t now_ms = udpai_upstream_now(type->session);
+    udpa_err err = udpai_upstream_let_go_of(type, has_expired, &now_ms, NULL);
+    if (err == UDPA_OK && type->child)
+        err = udpai_upstream_drop_orphans(type->child);
+    return err == UDPA_OK && type->child ? udpai_upstream_answer(type->child) : err;
+}
+
+void
+udpai_upstream_on_expiry(udpai_timer *timer)
+{
+    udpai_upstream_type *type = UDPAI_CONTAINER_OF(timer, udpai_upstream_type, expiry);
+    udpai_upstream_check(type->session, let_go_expired(type));
+    size_t at = 0;
+    const udpai_upstream_held *held;
+    while ((held = udpai_map_next(&type->held, &at)))
+        udpai_upstream_expect_expiry(type, held);
 }
 
 /* ---- what the loop side holds ---- */

@@ -97,7 +97,8 @@ struct udpai_upstream_type {
     udpai_list responses; /* that are not answered; the oldest first, and answered first */
     size_t n_unjudged;
     udpa_bytes *accepted_version, *last_nonce;
-    udpai_timer patience, silence;
+    udpai_timer patience, silence, expiry;
+    uint64_t expiry_ms; /* that the timer is set to */
 };
 
 struct udpai_upstream_session {
@@ -233,6 +234,9 @@ udpa_err udpai_upstream_note_holdings(udpai_upstream_type *type,
 udpa_err udpai_upstream_add_held(udpai_upstream_type *type,
                                  udpai_upstream_held *held,
                                  udpai_publication *publication);
+/* What has a ttl ends with it: the timer is set to the end of this one, too. */
+void udpai_upstream_expect_expiry(udpai_upstream_type *type, const udpai_upstream_held *held);
+void udpai_upstream_on_expiry(udpai_timer *timer);
 /* What this stream leaves to the next, and what it found. */
 void udpai_upstream_keep(udpai_upstream_type *type);
 void udpai_upstream_resume(udpai_upstream_type *type);

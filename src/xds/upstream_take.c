@@ -114,6 +114,7 @@ hold(taking *self, udpai_upstream_held *held, udpa_resource *resource, udpai_str
     held->is_refused = false;
     uint64_t ttl_ms = udpa_resource_ttl_ms(resource);
     held->deadline_ms = ttl_ms ? udpai_upstream_now(type->session) + ttl_ms : 0;
+    udpai_upstream_expect_expiry(type, held);
     answer_names(type, resource);
     return err;
 }

@@ -27,6 +27,7 @@ make_type(udpai_upstream_session *session, udpai_str type_url)
         udpai_list_init(lists[i]);
     udpai_timer_init(&type->patience, udpai_upstream_on_patience);
     udpai_timer_init(&type->silence, udpai_upstream_on_silence);
+    udpai_timer_init(&type->expiry, udpai_upstream_on_expiry);
     if (udpa_bytes_new(&type->type, type_url.data, type_url.len) == UDPA_OK &&
         udpai_map_add(&session->types, type)) {
         udpai_upstream_resume(type);
@@ -70,6 +71,7 @@ udpai_upstream_type_free(udpai_upstream_type *type)
         udpai_upstream_response_free(UDPAI_LIST_ENTRY(node, udpai_upstream_response, in_type));
     udpai_timer_cancel(&type->patience);
     udpai_timer_cancel(&type->silence);
+    udpai_timer_cancel(&type->expiry);
     udpa_bytes_unref(type->accepted_version);
     udpa_bytes_unref(type->last_nonce);
     udpa_bytes_unref(type->type);

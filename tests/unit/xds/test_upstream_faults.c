@@ -299,6 +299,57 @@ too_many_are_refused_one_by_one(void **state)
     assert_int_equal(bed->request.error_code, 8);
 }
 
+/* A server that sends ever other names with a ttl has not all of them held; and what an ended one
+ * named ends, too. */
+static void
+what_has_expired_is_let_go(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_all(bed, ENDPOINTS);
+    upstream_expect_request(bed, CLUSTER, "");
+    upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n1"),
+                                 W_MESSAGE(2, W_TEXT(3, "a"), W_TEXT(1, "1"),
+                                           wire_bytes(2, upstream_cluster("a", 1)),
+                                           W_MESSAGE(6, W_VARINT(1, 5)))));
+    upstream_expect(bed, "nothing");
+    do
+        assert_true(upstream_next_request(bed));
+    while (!udpai_str_eq(bed->request.type_url, UDPAI_STR(ENDPOINTS)));
+    upstream_respond(bed, W_JOIN(upstream_of_type(ENDPOINTS, "n1"),
+                                 upstream_resource("a", "1", upstream_endpoints("a", 1))));
+    upstream_expect(bed, "+com.acme/a ");
+    fake_hub_advance(&bed->hub, 4999);
+    upstream_expect(bed, "complete");
+    upstream_expect(bed, "");
+    fake_hub_advance(&bed->hub, 2);
+    upstream_expect(bed, "-com.acme/a ");
+    do
+        assert_true(upstream_next_request(bed));
+    while (bed->request.n_unsubscribed == 0);
+    assert_str(bed->request.unsubscribed[0], "a");
+}
+
+static void
+a_heartbeat_renews_what_came_by_an_alias(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_name(bed, SECRET, "com.acme/www");
+    assert_true(upstream_next_request(bed));
+    upstream_respond(bed, W_JOIN(upstream_of_type(SECRET, "n1"),
+                                 W_MESSAGE(2, W_TEXT(3, "host"), W_TEXT(1, "1"), W_TEXT(4, "www"),
+                                           wire_bytes(2, upstream_any(SECRET, W_TEXT(1, "h"))),
+                                           W_MESSAGE(6, W_VARINT(1, 5)))));
+    upstream_expect(bed, "+com.acme/host ");
+    upstream_expect(bed, "complete");
+    for (int i = 0; i < 5; i++) {
+        fake_hub_advance(&bed->hub, 3000);
+        upstream_respond(bed, W_JOIN(upstream_of_type(SECRET, "n2"),
+                                     W_MESSAGE(2, W_TEXT(3, "host"), W_TEXT(1, "1"),
+                                               W_TEXT(4, "www"), W_MESSAGE(6, W_VARINT(1, 5)))));
+        upstream_expect(bed, "+com.acme/host ");
+    }
+}
+
 int
 main(void)
 {
@@ -315,6 +366,8 @@ main(void)
         TEST_SOTW(nor_of_a_wildcard_that_came_later),
         TEST(who_asks_late_learns_what_has_gone),
         TEST(a_wildcard_is_no_name),
+        TEST(what_has_expired_is_let_go),
+        TEST(a_heartbeat_renews_what_came_by_an_alias),
         cmocka_unit_test_setup_teardown(too_many_are_refused_one_by_one, setup_small,
                                         upstream_teardown),
     };
