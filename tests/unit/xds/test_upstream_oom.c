@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A conversation with an xDS server, on two streams, with each allocation failing in turn: either
- * the stream ends for want of memory, or the loop side holds in the end what it should. */
+/* A conversation with an xDS server, on two streams, with each allocation failing in turn; for
+ * good, or until the step that it happens in is done. Either the stream ends for want of memory, or
+ * the loop side holds in the end what it should. */
 #include "tests/harness/oom.h"
 #include "tests/harness/wire.h"
 #include "tests/unit/xds/upstream_test.h"
@@ -9,7 +10,9 @@ typedef struct oom_bed {
     fake_hub hub;
     udpai_upstream *upstream;
     udpai_session *session;
-    bool is_delta, is_writing, is_finished, is_short;
+    bool is_delta, is_writing, is_finished;
+    bool recovers;            /* there is memory again when a step is done */
+    bool is_short, was_short; /* the loop side has run out of it; anybody has */
     udpa_err finished_with;
     udpai_str responses[8];
     size_t n_responses;
@@ -44,13 +47,25 @@ static const udpai_stream_ops stream_ops = {
     .write = on_write, .set_reading = on_set_reading, .finish = on_finish};
 
 static void
+recover(oom_bed *bed)
+{
+    void *probe = udpai_alloc(1);
+    bed->was_short = bed->was_short || !probe;
+    if (!probe && bed->recovers)
+        udpai_alloc_fail_after(-1);
+    udpai_free(probe);
+}
+
+static void
 write_all(oom_bed *bed)
 {
+    recover(bed);
     do {
         if (bed->is_writing)
             udpai_session_written(bed->session);
         bed->is_writing = false;
         udpai_hub_run(bed->hub.hub);
+        recover(bed);
     } while (bed->is_writing);
 }
 
@@ -113,10 +128,12 @@ listen_and_wait(oom_bed *bed)
 {
     for (size_t i = 0; i < bed->n_responses; i++) {
         udpai_session_receive(bed->session, bed->responses[i]);
+        recover(bed);
         judge_all(bed);
     }
     for (int i = 0; i < 4; i++) {
         fake_hub_advance(&bed->hub, UDPAI_UPSTREAM_PATIENCE_MS + 1);
+        recover(bed);
         judge_all(bed);
     }
 }
@@ -139,7 +156,9 @@ talk(oom_bed *bed)
     judge_all(bed);
     if (bed->is_finished || bed->is_short)
         return UDPA_ERR_NOMEM;
-    return bed->n_here == 2 ? UDPA_OK : UDPA_ERR_UNKNOWN;
+    if (bed->n_here != 2)
+        return UDPA_ERR_UNKNOWN;
+    return bed->was_short ? UDPA_ERR_NOMEM : UDPA_OK;
 }
 
 static udpa_err
@@ -151,7 +170,7 @@ hold_stream(oom_bed *bed)
         .link = 1,
         .context = bed->upstream,
     };
-    bed->is_finished = bed->is_writing = bed->is_short = false;
+    bed->is_finished = bed->is_writing = bed->is_short = bed->was_short = false;
     bed->n_here = bed->n_questions = 0;
     udpa_err err = udpai_upstream_session_new(&bed->session, bed->hub.hub, &info);
     if (err != UDPA_OK)
@@ -180,7 +199,7 @@ converse(void *context)
         return err;
     udpa_err first = hold_stream(bed), second = hold_stream(bed);
     bed->upstream = udpai_upstream_free(bed->upstream);
-    return first == UDPA_OK ? second : first;
+    return first == UDPA_OK || second == UDPA_ERR_UNKNOWN ? second : first;
 }
 
 /* ---- what the server says ---- */
@@ -227,9 +246,9 @@ prepare_sotw(oom_bed *bed)
 }
 
 static void
-torture(bool is_delta)
+torture(bool is_delta, bool recovers)
 {
-    oom_bed bed = {.is_delta = is_delta};
+    oom_bed bed = {.is_delta = is_delta, .recovers = recovers};
     udpai_hub_options options = fake_hub_options();
     fake_hub_init(&bed.hub, &options);
     (is_delta ? prepare_delta : prepare_sotw)(&bed);
@@ -242,14 +261,16 @@ static void
 want_of_memory_ends_a_delta_stream(void **state)
 {
     (void)state;
-    torture(true);
+    torture(true, false);
+    torture(true, true);
 }
 
 static void
 want_of_memory_ends_a_stream_of_states(void **state)
 {
     (void)state;
-    torture(false);
+    torture(false, false);
+    torture(false, true);
 }
 
 int
