@@ -359,6 +359,8 @@ open_stream(fed_bed *bed, uint64_t link, const fed_peer *peer)
                                                       .authenticated = true,
                                                   }));
     report(bed, opened);
+    if (peer->is_xds)
+        return session;
     report(bed, new_report(UDPAI_REPORT_ALIVE, session, link));
     if (peer->is_late)
         fed_advance(bed, 1000);
@@ -383,6 +385,13 @@ fed_connect_as(fed_bed *bed, char source, const fed_peer *peer)
         whole.id = id;
     bed->sessions[source - 'a'] = bed->last_session + 1;
     (void)open_stream(bed, bed->links[source - 'a'], &whole);
+}
+
+void
+fed_speak(fed_bed *bed, char source)
+{
+    int i = source - 'a';
+    report(bed, new_report(UDPAI_REPORT_ALIVE, bed->sessions[i], bed->links[i]));
 }
 
 void

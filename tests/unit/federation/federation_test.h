@@ -57,11 +57,14 @@ typedef struct fed_peer {
     const char *name; /* of its certificate; NULL: none */
     bool is_plain;    /* knows no extensions */
     bool is_late;     /* its Node comes when it was asked without it */
+    bool is_xds;      /* it has no Node, and has said nothing yet */
 } fed_peer;
 
 /* The stream that the node has dialled is open, and its peer has said who it is. */
 void fed_connect(fed_bed *bed, char source);
 void fed_connect_as(fed_bed *bed, char source, const fed_peer *peer);
+/* One that is_xds has said something. */
+void fed_speak(fed_bed *bed, char source);
 /* Somebody dials us; returns the session. */
 uint64_t fed_arrive(fed_bed *bed, const fed_peer *peer);
 void fed_close(fed_bed *bed, char source);

@@ -217,6 +217,84 @@ one_with_mistakes_lets_the_next_stand_in(void **state)
     assert_value(bed, "CDS", "x", "2"); /* until b is complete */
 }
 
+/* ---- an xDS server ---- */
+
+/* To be connected is not to be served. */
+static void
+an_xds_server_counts_when_it_has_said_all(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_XDS);
+    (void)fed_orders(bed);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_xds = true});
+    assert_orders(bed, "sub a CDS com.acme:*"); /* no Node is waited for */
+    fed_advance(bed, 2000);
+    assert_orders(bed, "dial b");
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", "x=of-b y=of-b !com.acme");
+    assert_value(bed, "CDS", "x", "of-b");
+    fed_speak(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=of-a");
+    fed_advance(bed, 60000);
+    assert_value(bed, "CDS", "x", "of-b"); /* it has not said all */
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_value(bed, "CDS", "x", "of-a");
+    assert_value(bed, "CDS", "y", "");
+    assert_non_null(strstr(fed_orders(bed), "hangup b"));
+}
+
+/* Its stream ends in the middle: what it had stays until the next source has said all, and it comes
+ * back as one that must say all again. */
+static void
+an_xds_server_that_comes_back_says_all_again(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_XDS);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_xds = true});
+    fed_speak(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
+    fed_close(bed, 'a');
+    assert_value(bed, "CDS", "x", "1");
+    fed_connect(bed, 'b');
+    assert_value(bed, "CDS", "x", "1");
+    (void)fed_publish(bed, 'b', "CDS", "x=2 !com.acme");
+    assert_value(bed, "CDS", "x", "2");
+    assert_value(bed, "CDS", "y", "");
+    fed_advance(bed, 1000);
+    (void)fed_orders(bed);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_xds = true});
+    assert_orders(bed, "sub a CDS com.acme:*+2");
+    fed_speak(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=3 -y !com.acme");
+    assert_value(bed, "CDS", "x", "2"); /* it must last, first */
+    fed_advance(bed, 60000);
+    assert_value(bed, "CDS", "x", "3");
+}
+
+/* Of memory, for what it says: it cannot count as having said all. */
+static void
+an_xds_server_whose_word_was_lost_is_hung_up(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_XDS);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_xds = true});
+    fed_speak(bed, 'a');
+    (void)fed_orders(bed);
+    bed->is_short = true;
+    bed->n_allocations = 0;
+    (void)fed_publish(bed, 'a', "CDS", "x=1");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_false(fed_settled(bed, "CDS", ACME));
+    assert_non_null(strstr(fed_orders(bed), "hangup a"));
+    fed_close(bed, 'a');
+    fed_advance(bed, 1000);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_xds = true});
+    fed_speak(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    assert_true(fed_settled(bed, "CDS", ACME));
+    assert_value(bed, "CDS", "x", "1");
+}
+
 int
 main(void)
 {
@@ -233,6 +311,9 @@ main(void)
         fed_test(a_type_asked_for_later_was_read_too),
         fed_test(one_that_is_not_there_is_not_waited_for),
         fed_test(one_with_mistakes_lets_the_next_stand_in),
+        fed_test(an_xds_server_counts_when_it_has_said_all),
+        fed_test(an_xds_server_that_comes_back_says_all_again),
+        fed_test(an_xds_server_whose_word_was_lost_is_hung_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
