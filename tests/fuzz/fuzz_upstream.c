@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server of ours, a client of ours, and a loop side that asks, refuses and forgets. Commands of
- * two bytes. Streams break, the client's memory of the last stream is lost, time passes.
+ * two bytes. Streams break, the client's memory of the last stream is lost, time passes; judgements
+ * overtake each other; and somebody may say in the server's place what the server would never say.
  *
  * In the end the loop side holds what there is of all that it asks for, and of what is not there
- * any more nothing where the protocol can tell; and every question has had one answer. */
+ * any more nothing where the protocol can tell; and every question has had one answer. Unless there
+ * were lies: then nothing is known but that all was freed. */
 #include "base/alloc.h"
 #include "base/proto.h"
 #include "model/resource.h"
@@ -35,7 +37,7 @@ static const char *const names[N_NAMES] = {"local/a", "local/b", "local/c/d", "l
 typedef struct loop_type {
     bool asks_all;
     unsigned asked;
-    unsigned content[N_NAMES], refused[N_NAMES];
+    unsigned content[N_NAMES + 1], refused[N_NAMES + 1]; /* the last one: of names of lies */
 } loop_type;
 
 typedef struct bed {
@@ -44,7 +46,8 @@ typedef struct bed {
     udpai_xds_shim shim;
     udpai_xds_audience audience;
     udpai_upstream *upstream;
-    bool is_delta, has_asked_secrets;
+    bool is_delta, has_asked_secrets, has_lied;
+    udpai_order *deferred; /* a judgement that later ones overtake */
     unsigned content[N_TYPES][N_NAMES];
     unsigned n_changes, n_questions;
     loop_type types[N_TYPES];
@@ -132,12 +135,12 @@ find_type(udpai_str url)
 }
 
 static size_t
-find_name(udpai_str name)
+find_name(const bed *self, udpai_str name)
 {
     size_t i = 0;
     while (i < N_NAMES && !udpai_str_eq(name, udpai_str_from(names[i])))
         i++;
-    FUZZ_CHECK(i < N_NAMES);
+    FUZZ_CHECK(i < N_NAMES || self->has_lied);
     return i;
 }
 
@@ -164,7 +167,7 @@ static void
 take_entry(bed *self, udpai_publication_entry *entry, bool refuses)
 {
     loop_type *type = &self->types[find_type(udpai_resource_type_url(entry->resource))];
-    size_t name = find_name(udpai_resource_name(entry->resource));
+    size_t name = find_name(self, udpai_resource_name(entry->resource));
     unsigned content = content_of(entry->resource);
     if (refuses)
         type->refused[name] = content;
@@ -179,7 +182,7 @@ take_publication(bed *self, udpai_publication *publication, bool refuses)
 {
     size_t type = publication->type_url.len ? find_type(publication->type_url) : N_TYPES;
     for (size_t i = 0; i < publication->removals.n; i++)
-        self->types[type].content[find_name(publication->removals.items[i].name)] = 0;
+        self->types[type].content[find_name(self, publication->removals.items[i].name)] = 0;
     for (size_t i = 0; i < publication->entries.n; i++)
         take_entry(self, &publication->entries.items[i], refuses);
     if (publication->complete)
@@ -188,7 +191,7 @@ take_publication(bed *self, udpai_publication *publication, bool refuses)
 
 /* The next one; false: there is none. */
 static bool
-judge(bed *self, bool refuses)
+judge(bed *self, bool refuses, bool defers)
 {
     udpai_report *report = fake_hub_take_report(&self->client, UDPAI_REPORT_PUBLICATION);
     udpai_order *order = report ? udpai_order_new(UDPAI_ORDER_JUDGED) : NULL;
@@ -198,8 +201,20 @@ judge(bed *self, bool refuses)
     order->session = report->session;
     order->publication = UDPAI_TAKE(report->publication);
     udpai_report_free(report);
-    udpai_hub_order(self->client.hub, order);
+    if (defers && !self->deferred)
+        self->deferred = order;
+    else
+        udpai_hub_order(self->client.hub, order);
     return true;
+}
+
+static bool
+judge_deferred(bed *self)
+{
+    bool any = self->deferred;
+    if (any)
+        udpai_hub_order(self->client.hub, UDPAI_TAKE(self->deferred));
+    return any;
 }
 
 static void
@@ -271,8 +286,9 @@ unsubscribe(bed *self, size_t type, udpai_str name)
 static void
 hang_up(bed *self)
 {
-    while (judge(self, false))
+    while (judge(self, false, false))
         ;
+    (void)judge_deferred(self);
     fake_stream_close(&self->served);
     fake_stream_close(&self->dialled);
     fake_hub_drop_reports(&self->client);
@@ -324,6 +340,42 @@ reconnect(bed *self, bool forgets)
     dial(self);
 }
 
+/* ---- lies ---- */
+
+static udpai_str
+make_lie(const bed *self, const char *url, udpai_str *input)
+{
+    static const char *const called[] = {"a", "b", "c/d", "*", "", "xdstp://a/b/c", "//", "e"};
+    uint8_t which = fuzz_take_byte(input), what = fuzz_take_byte(input);
+    const char *name = called[which & 7];
+    const udpai_str none = {"", 0};
+    udpai_str any = W_JOIN(W_TEXT(1, which & 8 ? urls[what & 1] : url),
+                           W_MESSAGE(2, W_TEXT(1, name), W_VARINT(2, 3), W_VARINT(1000, what)));
+    udpai_str resource = W_JOIN(W_TEXT(3, name), W_TEXT(1, what & 8 ? "1" : ""),
+                                which & 16 ? wire_bytes(2, any) : none,
+                                which & 32 ? W_TEXT(4, called[what & 7]) : none,
+                                which & 64 ? W_MESSAGE(6, W_VARINT(1, what >> 6)) : none,
+                                which & 128 ? W_TEXT(4, "x/*") : none);
+    if (self->is_delta)
+        return what & 16 ? W_TEXT(6, name) : wire_bytes(2, resource);
+    if (what & 16)
+        return wire_bytes(2, any);
+    return W_MESSAGE(2, W_TEXT(1, UDPAI_XDS_TYPE_PREFIX "envoy.service.discovery.v3.Resource"),
+                     wire_bytes(2, resource));
+}
+
+static void
+lie(bed *self, size_t type, uint8_t n, udpai_str *input)
+{
+    udpai_str response = W_JOIN(W_TEXT(4, urls[type]), W_TEXT(5, n & 8 ? "lie" : ""));
+    for (unsigned i = 0; i < (n & 7); i++)
+        response = W_JOIN(response, make_lie(self, urls[type], input));
+    self->has_lied = true;
+    if (self->dialled.session)
+        fake_stream_receive(&self->dialled, response.data, response.len);
+    wire_free_all();
+}
+
 /* ---- commands ---- */
 
 static void
@@ -365,11 +417,17 @@ command(bed *self, udpai_str *input)
         advance(self, what * (uint64_t)20);
         break;
     case 9:
-        (void)judge(self, true);
+        (void)judge(self, true, what & 1);
         break;
     case 10:
+        (void)judge(self, false, what & 1);
+        break;
     case 11:
-        (void)judge(self, false);
+        if (!judge_deferred(self))
+            (void)judge(self, false, false);
+        break;
+    case 12:
+        lie(self, type, what, input);
         break;
     default:
         (void)pump(self);
@@ -383,7 +441,7 @@ static void
 come_to_rest(bed *self)
 {
     for (int i = 0; i < 5; i++) {
-        for (int turn = 0; pump(self) || judge(self, false); turn++)
+        for (int turn = 0; pump(self) || judge(self, false, false) || judge_deferred(self); turn++)
             FUZZ_CHECK(turn < 10000);
         advance(self, PATIENCE_MS + 1);
     }
@@ -403,6 +461,8 @@ wanted_content(const bed *self, size_t type, size_t name)
 static void
 check(const bed *self)
 {
+    if (self->has_lied)
+        return;
     FUZZ_CHECK(!self->served.is_finished && !self->dialled.is_finished);
     /* Of what is not there at all, and is not whole, a state of the world says nothing. */
     if (self->is_delta || !self->has_asked_secrets)
