@@ -106,7 +106,7 @@ is_unwanted(const udpai_upstream_held *held, const void *what)
         udpai_str alias = udpai_resource_alias(resource, i);
         wanted = udpai_upstream_covers(type, name, &alias, 1);
     }
-    return !wanted;
+    return !wanted && !udpai_upstream_compares_no_more(type);
 }
 
 /* The loop side gives it up itself, but may have to take in yet what was handed up before: what

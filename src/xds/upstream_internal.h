@@ -11,6 +11,8 @@
 typedef struct udpai_upstream_session udpai_upstream_session;
 typedef struct udpai_upstream_type udpai_upstream_type;
 
+/* Names that patterns are compared with, for one message. */
+#define UDPAI_UPSTREAM_COMPARED_MAX ((size_t)10000000)
 #define UDPAI_UPSTREAM_VERSION_MAX 1024 /* of a response, and of a resource to be told */
 /* In one request, of which servers take 4 MiB. */
 #define UDPAI_UPSTREAM_ITEMS_MAX 8000
@@ -109,6 +111,7 @@ struct udpai_upstream_session {
     udpai_list unjudged; /* responses; the oldest first */
     size_t n_unjudged, unjudged_bytes;
     size_t n_responses; /* that are not answered */
+    size_t n_compared;  /* for this message */
     udpai_timer unread; /* how long the server need not read what answers it */
     uint64_t last_response, n_received;
     bool is_alive;      /* the server has responded */
@@ -127,6 +130,13 @@ static inline uint64_t
 udpai_upstream_now(const udpai_upstream_session *session)
 {
     return udpai_hub_wheel(session->session.hub)->now_ms;
+}
+
+/* What a pattern covers is not known any more. */
+static inline bool
+udpai_upstream_compares_no_more(const udpai_upstream_type *type)
+{
+    return type->session->n_compared >= UDPAI_UPSTREAM_COMPARED_MAX;
 }
 
 static inline udpai_str

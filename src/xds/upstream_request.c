@@ -268,6 +268,7 @@ static udpa_err
 send(udpai_upstream_type *type, udpa_bytes **ret_message)
 {
     making self = {.type = type};
+    type->session->n_compared = 0;
     udpa_err err = fill(&self);
     udpa_bytes *message = NULL;
     if (err == UDPA_OK)

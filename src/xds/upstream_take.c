@@ -325,7 +325,15 @@ take_received(taking *self, const udpai_xds_received *received)
     parts.name = name;
     if (!received->has_any)
         return take_heartbeat(self, received, name);
-    return is_for_us(self->type, &parts) ? take_payload(self, received, &parts) : UDPA_OK;
+    if (is_for_us(self->type, &parts))
+        return take_payload(self, received, &parts);
+    if (received->n_aliases && udpai_upstream_compares_no_more(self->type))
+        refuse(self->response,
+               udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                              "'%.*s' and those behind it are not taken: the response has too many "
+                              "patterns for %zu names",
+                              UDPAI_SHOWN(name), self->type->names.n));
+    return UDPA_OK;
 }
 
 static bool
@@ -450,6 +458,7 @@ udpai_upstream_receive(udpai_session *base, udpai_str bytes, udpa_error **ret_er
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "a response has a version of %zu bytes; at most %d go back",
                           answer.version.len, UDPAI_UPSTREAM_VERSION_MAX);
+    session->n_compared = 0;
     err = report_alive(session);
     udpai_str type_url = answer.type_url.len ? answer.type_url : options->type_url;
     udpai_upstream_type *type = udpai_map_get(&session->types, type_url);

@@ -133,7 +133,8 @@ is_asked_pattern(const udpai_upstream_type *type, udpai_str pattern)
 {
     size_t at = 0;
     const udpai_upstream_name *name;
-    while ((name = udpai_map_next(&type->names, &at)))
+    while (!udpai_upstream_compares_no_more(type) && (name = udpai_map_next(&type->names, &at)) &&
+           ++type->session->n_compared)
         if (name->is_asked && udpai_alias_matches(pattern, udpai_upstream_name_text(name)))
             return true;
     return false;

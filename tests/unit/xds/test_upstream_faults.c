@@ -3,6 +3,7 @@
 #include "tests/unit/xds/upstream_test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
@@ -350,6 +351,47 @@ a_heartbeat_renews_what_came_by_an_alias(void **state)
     }
 }
 
+/* ---- what it costs ---- */
+
+/* Patterns are compared with all names that were asked for: a response of patterns that match none
+ * would take a minute. */
+static void
+patterns_are_not_compared_without_end(void **state)
+{
+    enum {
+        N_ASKED = 20000,
+        N_RESOURCES = 50
+    };
+
+    upstream_bed *bed = *state;
+    char(*texts)[32] = calloc(N_ASKED, sizeof(*texts));
+    udpai_str *names = calloc(N_ASKED, sizeof(*names));
+    for (size_t i = 0; i < N_ASKED; i++)
+        names[i] =
+            (udpai_str){texts[i], (size_t)snprintf(texts[i], sizeof(*texts), "com.acme/a/%zu", i)};
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_SUBSCRIBE);
+    order->session = bed->stream.session->id;
+    order->subscription = udpai_subscription_message_copy(&(udpai_subscription_message){
+        .type_url = UDPAI_STR(SECRET), .names = names, .n_names = N_ASKED});
+    udpai_hub_order(bed->hub.hub, order);
+    free(names);
+    free(texts);
+    while (upstream_next_request(bed))
+        ;
+    udpai_str aliases = {"", 0};
+    for (size_t i = 0; i < 100; i++)
+        aliases = W_JOIN(aliases, W_TEXT(4, "z/*"));
+    udpai_str response = upstream_of_type(SECRET, "n1");
+    for (size_t i = 0; i < N_RESOURCES; i++)
+        response = W_JOIN(response, W_MESSAGE(2, W_TEXT(3, "a"), W_TEXT(1, "1"), aliases,
+                                              wire_bytes(2, upstream_any(SECRET, W_TEXT(1, "h")))));
+    upstream_respond(bed, response);
+    upstream_expect(bed, "nothing");
+    upstream_expect_request(bed, SECRET, "");
+    assert_true(bed->request.is_refusal);
+    assert_int_equal(bed->request.error_code, 8);
+}
+
 int
 main(void)
 {
@@ -367,6 +409,7 @@ main(void)
         TEST(who_asks_late_learns_what_has_gone),
         TEST(a_wildcard_is_no_name),
         TEST(what_has_expired_is_let_go),
+        TEST(patterns_are_not_compared_without_end),
         TEST(a_heartbeat_renews_what_came_by_an_alias),
         cmocka_unit_test_setup_teardown(too_many_are_refused_one_by_one, setup_small,
                                         upstream_teardown),
