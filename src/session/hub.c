@@ -428,7 +428,7 @@ udpai_session_written(udpai_session *session)
 void
 udpai_session_closed(udpai_session *session, const udpa_error *why)
 {
-    (void)why;
+    session->why = why;
     udpai_list_remove(&session->in_ready);
     udpai_map_remove(&session->hub->sessions, session_key(session));
     udpai_identity *identity = session->info.identity;

@@ -82,6 +82,7 @@ struct udpai_session {
     int64_t since_us;
     udpai_list in_ready;
     bool is_writing, is_finishing, is_paused;
+    const udpa_error *why; /* it has ended, while it is freed; NULL: as it should */
 };
 
 typedef struct udpai_hub_options {

@@ -235,6 +235,7 @@ upstream_free(udpai_session *base)
     udpai_upstream_session *session = upstream_of(base);
     session->closed->session = base->id;
     session->closed->link = base->info.link;
+    session->closed->error = udpa_error_ref((udpa_error *)(uintptr_t)base->why);
     udpai_hub_report(base->hub, UDPAI_TAKE(session->closed));
     udpai_timer_cancel(&session->unread);
     free_types(session);

@@ -351,6 +351,23 @@ a_heartbeat_renews_what_came_by_an_alias(void **state)
     }
 }
 
+/* ---- what is told of its end ---- */
+
+/* Or nobody would know what is wrong with the server. */
+static void
+the_end_says_why(void **state)
+{
+    upstream_bed *bed = *state;
+    udpa_error *why = udpa_error_new(UDPA_ERR_LIMIT, NULL, "enough");
+    udpai_session_closed(UDPAI_TAKE(bed->stream.session), why);
+    udpa_error_unref(why);
+    udpai_report *closed = fake_hub_take_report(&bed->hub, UDPAI_REPORT_CLOSED);
+    assert_string_equal(udpa_error_message(closed->error), "enough");
+    udpai_report_free(closed);
+    fake_stream_close(&bed->stream);
+    upstream_connect(bed);
+}
+
 /* ---- what it costs ---- */
 
 /* Patterns are compared with all names that were asked for: a response of patterns that match none
@@ -409,6 +426,7 @@ main(void)
         TEST(who_asks_late_learns_what_has_gone),
         TEST(a_wildcard_is_no_name),
         TEST(what_has_expired_is_let_go),
+        TEST(the_end_says_why),
         TEST(patterns_are_not_compared_without_end),
         TEST(a_heartbeat_renews_what_came_by_an_alias),
         cmocka_unit_test_setup_teardown(too_many_are_refused_one_by_one, setup_small,
