@@ -57,23 +57,16 @@ is_asking(const udpai_subscription *subscription)
 }
 
 static void
-count(struct survey *survey, const struct finding *finding)
-{
-    if (finding->what.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN)
-        return;
-    survey->n[finding->what.state]++;
-    survey->failed |= !udpai_vector_push(&survey->findings, *finding);
-}
-
-static void
 on_taker(void *userdata, const udpai_taker *taker)
 {
+    struct survey *survey = userdata;
     const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
     struct finding finding = {.session = session};
     if (!session || session->is_finishing || !session->ops->judge || is_asking(taker->subscription))
         return;
     session->ops->judge(session, taker, &finding.what);
-    count(userdata, &finding);
+    if (finding.what.state != UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN)
+        survey->failed |= !udpai_vector_push(&survey->findings, finding);
 }
 
 static int
@@ -84,15 +77,56 @@ weight(udpai_acknowledgement_state state)
     return state == UDPAI_ACKNOWLEDGEMENT_GIVEN ? 2 : 1;
 }
 
+static int
+compare_sessions(const struct finding *one, const struct finding *two)
+{
+    if (one->session->id == two->session->id)
+        return 0;
+    return one->session->id < two->session->id ? -1 : 1;
+}
+
 /* Of one kind in the order in which they came: the same each time. */
 static int
 compare(const void *a, const void *b)
 {
     const struct finding *one = a, *two = b;
     int difference = weight(one->what.state) - weight(two->what.state);
-    if (difference)
-        return difference;
-    return one->session->id < two->session->id ? -1 : one->session->id > two->session->id;
+    return difference ? difference : compare_sessions(one, two);
+}
+
+/* What a session says first of all: that it has refused it, or else what is furthest from its
+ * having it. */
+static int
+compare_in_sessions(const void *a, const void *b)
+{
+    const struct finding *one = a, *two = b;
+    int difference = compare_sessions(one, two);
+    if (difference == 0)
+        difference = weight(one->what.state) - weight(two->what.state);
+    return difference ? difference : (int)one->what.state - (int)two->what.state;
+}
+
+static void
+sort(struct survey *survey, int (*how)(const void *, const void *))
+{
+    if (survey->findings.n > 1)
+        qsort(survey->findings.items, survey->findings.n, sizeof(survey->findings.items[0]), how);
+}
+
+/* A session may take a resource by several subscriptions, and has it when it has it by all. */
+static void
+count_each_once(struct survey *survey)
+{
+    struct finding *items = survey->findings.items;
+    size_t n = 0;
+    sort(survey, compare_in_sessions);
+    for (size_t i = 0; i < survey->findings.n; i++)
+        if (n == 0 || items[n - 1].session != items[i].session)
+            items[n++] = items[i];
+    survey->findings.n = n;
+    for (size_t i = 0; i < n; i++)
+        survey->n[items[i].what.state]++;
+    sort(survey, compare);
 }
 
 /* ---- writing ---- */
@@ -155,8 +189,7 @@ udpai_acknowledgement_describe(udpai_hub *hub, udpai_str question)
                                                 on_taker, &survey);
     if (survey.resource)
         survey.name = udpai_resource_name(survey.resource);
-    if (survey.findings.n > 1)
-        qsort(survey.findings.items, survey.findings.n, sizeof(survey.findings.items[0]), compare);
+    count_each_once(&survey);
     udpa_bytes *status = survey.failed ? NULL : udpai_status_encode(put, &survey);
     udpai_vector_done(&survey.findings);
     return status;

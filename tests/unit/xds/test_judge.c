@@ -326,6 +326,51 @@ what_cannot_be_shown_does_not_concern_it(void **state)
     expect(world, "CDS", "local/b", "0 of 1; xds-sotw#1 unanswered");
 }
 
+/* ---- parts of a type ---- */
+
+#define SPELLED(authority) "xdstp://" authority "/envoy.config.cluster.v3.Cluster/"
+
+/* By wildcard, by name and by collection: it has it when it has accepted it of all of them. */
+static void
+all_parts_of_a_session_count_once(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1#");
+    xds_subscribe(&self->client, "CDS", "*");
+    xds_expect(&self->client, "CDS[a]");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/a", "1 of 1");
+    xds_subscribe(&self->client, "CDS", SPELLED("") "a " SPELLED("local") "*");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "CDS[" SPELLED("") "a] CDS[" SPELLED("local") "a]");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/a", "1 of 1");
+    xds_change(world, "-CDS/a");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 behind");
+    catch_up(&self->client);
+    expect(world, "CDS", "local/a", "gone: 1 of 1");
+}
+
+static void
+what_one_part_refuses_is_refused(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1#");
+    xds_subscribe(&self->client, "CDS", "*");
+    catch_up(&self->client);
+    xds_subscribe(&self->client, "CDS", SPELLED("") "a");
+    xds_expect(&self->client, "CDS[" SPELLED("") "a]");
+    xds_nack(&self->client, "CDS", "no");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 refused 'no'");
+    xds_subscribe(&self->client, "CDS", SPELLED("local") "*"); /* not sent yet */
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 refused 'no'");
+    catch_up(&self->client);
+    expect(world, "CDS", "local/a", "1 of 1");
+}
+
 /* ---- both ---- */
 
 static void
@@ -394,6 +439,8 @@ main(void)
         delta_test(who_holds_a_version_from_before_has_it),
         delta_test(who_never_answers_never_has_it),
         delta_test(refreshes_take_nothing_back),
+        delta_test(all_parts_of_a_session_count_once),
+        delta_test(what_one_part_refuses_is_refused),
         sotw_test(a_state_speaks_of_all_it_holds),
         sotw_test(a_state_without_it_removes),
         sotw_test(of_other_types_it_cannot_say_that_they_are_gone),
