@@ -101,6 +101,22 @@ udpai_refusals_forget(udpai_refusals *refusals, uint64_t seq)
 }
 
 bool
+udpai_refusals_any(const udpai_refusals *refusals)
+{
+    return refusals->last.n || refusals->others.error;
+}
+
+bool
+udpai_refusals_has(const udpai_refusals *refusals, uint64_t seq)
+{
+    const udpai_refused_range *others = &refusals->others;
+    for (size_t i = 0; seq && i < refusals->last.n; i++)
+        if (refusals->last.items[i]->seq == seq)
+            return true;
+    return seq && others->error && others->low == seq && others->high == seq;
+}
+
+bool
 udpai_refusals_find(const udpai_refusals *refusals,
                     udpai_str name,
                     uint64_t seq,

@@ -36,9 +36,12 @@ typedef struct udpai_refusals {
 void udpai_refusals_add(udpai_refusals *refusals, const udpai_refused *refused);
 /* Widens the range; takes a reference to the error, in place of the one before. */
 void udpai_refused_range_add(udpai_refused_range *range, const udpai_refused_range *more);
+bool udpai_refusals_any(const udpai_refusals *refusals);
+/* Is exactly this noted? */
+bool udpai_refusals_has(const udpai_refusals *refusals, uint64_t seq);
 /* What was refused so, was sent again and accepted. */
 void udpai_refusals_forget(udpai_refusals *refusals, uint64_t seq);
-/* The same of all between these places. */
+/* The same of whatever lies between these places. */
 void udpai_refusals_forget_range(udpai_refusals *refusals, uint64_t low, uint64_t high);
 /* Was this refused? The error is borrowed; only error, time and certainty are filled in. */
 bool udpai_refusals_find(const udpai_refusals *refusals,

@@ -12,6 +12,7 @@ free_flight(udpai_xds_type *type, udpai_xds_in_flight *flight)
     udpai_list_remove(&flight->node);
     type->n_in_flight--;
     udpai_listing_unref(flight->listing);
+    udpai_vector_done(&flight->again);
     udpai_free(flight);
 }
 
@@ -56,8 +57,17 @@ lose_flight(udpai_xds_type *type, const udpai_xds_in_flight *flight)
     udpai_lost_add(&type->lost, flight->nonce, flight->place, flight->sent_us);
 }
 
+/* What had been refused and is in it again. What there is no memory to note stays refused. */
 static void
-fill_flight(udpai_xds_in_flight *flight, udpai_body *body)
+note_again(udpai_xds_in_flight *flight, const udpai_refusals *refusals, const udpai_body *body)
+{
+    for (size_t i = 0; udpai_refusals_any(refusals) && i < body->seqs.n; i++)
+        if (udpai_refusals_has(refusals, body->seqs.items[i]))
+            (void)udpai_vector_push(&flight->again, body->seqs.items[i]);
+}
+
+static void
+fill_flight(udpai_xds_in_flight *flight, const udpai_refusals *refusals, udpai_body *body)
 {
     flight->n_resources = body->resources.n - body->n_hidden;
     flight->seq_low = body->seq_low;
@@ -67,6 +77,8 @@ fill_flight(udpai_xds_in_flight *flight, udpai_body *body)
         memcpy(flight->version, body->version.data, body->version.len);
     if (body->resources.n <= UDPAI_REFUSED_KEPT)
         flight->listing = udpai_body_list(body);
+    if (!flight->listing)
+        note_again(flight, refusals, body);
 }
 
 void
@@ -87,7 +99,7 @@ udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *respons
         return;
     }
     *flight = noted;
-    fill_flight(flight, response->body);
+    fill_flight(flight, &type->refusals, response->body);
     udpai_list_init(&flight->node);
     udpai_list_append(&type->in_flight, &flight->node);
     if (++type->n_in_flight > UDPAI_XDS_IN_FLIGHT_MAX) {
@@ -109,17 +121,19 @@ find_flight(udpai_xds_type *type, uint64_t nonce)
     return NULL;
 }
 
-/* What was refused before may have been sent again in it. */
+/* What was refused before may have been sent again in it. A state speaks of all there was. */
 static void
 forget_refusals(udpai_xds_type *type, const udpai_xds_in_flight *flight)
 {
     const udpai_listing *listing = flight->listing;
     for (size_t i = 0; listing && i < listing->n; i++)
         udpai_refusals_forget(&type->refusals, listing->resources[i].seq);
-    if (!listing && flight->seq_high)
-        udpai_refusals_forget_range(&type->refusals, flight->seq_low, flight->seq_high);
-    if (flight->is_state)
-        type->accepted_seq = flight->head;
+    for (size_t i = 0; i < flight->again.n; i++)
+        udpai_refusals_forget(&type->refusals, flight->again.items[i]);
+    if (!flight->is_state)
+        return;
+    type->accepted_seq = flight->head;
+    udpai_refusals_forget_range(&type->refusals, 0, flight->head);
 }
 
 static void

@@ -34,7 +34,8 @@ typedef struct udpai_xds_in_flight {
     size_t n_resources;
     bool has_version;
     char version[UDPAI_CONTENT_HASH_HEX];
-    udpai_listing *listing; /* NULL: too long to be shown if it is refused */
+    udpai_listing *listing;       /* NULL: too long to be shown if it is refused */
+    UDPAI_VECTOR(uint64_t) again; /* without it: of what had been refused before, as of the body */
 } udpai_xds_in_flight;
 
 /* A name that was asked for and cannot be, or is not for this client. */

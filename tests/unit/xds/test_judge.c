@@ -184,6 +184,46 @@ of_a_large_refused_response_the_named_are_certain(void **state)
     expect(world, "CDS", "local/n17", "0 of 1; xds-delta#1 behind");
 }
 
+/* "n10 n11 …", each with something around it, behind what stands there already. */
+static void
+put_names(char text[512], int from, int to, const char *before, const char *behind)
+{
+    for (int i = from; i < to; i++) {
+        size_t at = strlen(text);
+        snprintf(text + at, 512 - at, "%s%sn%d%s", at ? " " : "", before, i, behind);
+    }
+}
+
+/* Though by its place in the sequence it lies between what was accepted. */
+static void
+what_others_bring_does_not_accept_it(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    char early[512] = "", late[512] = "", some[512] = "", all[512] = "bad", expected[520];
+    put_names(early, 10, 30, "+EDS/", "=1");
+    put_names(late, 30, 50, "+EDS/", "=1");
+    put_names(some, 10, 50, "", "");
+    put_names(all, 10, 50, "", "");
+    xds_change(world, early);
+    xds_change(world, "+EDS/bad=1");
+    xds_change(world, late);
+    xds_subscribe(&self->client, "EDS", "bad");
+    xds_expect(&self->client, "EDS[bad]");
+    xds_nack(&self->client, "EDS", "no");
+    xds_subscribe(&self->client, "EDS", some);
+    snprintf(expected, sizeof(expected), "EDS[%s]", some);
+    xds_expect(&self->client, expected);
+    xds_ack(&self->client, "EDS");
+    expect(world, "EDS", "local/n10", "1 of 1");
+    expect(world, "EDS", "local/bad", "0 of 1; xds-delta#1 refused 'no'");
+    xds_subscribe(&self->client, "EDS", all); /* once more, and this time it will do */
+    snprintf(expected, sizeof(expected), "EDS[%s]", all);
+    xds_expect(&self->client, expected);
+    xds_ack(&self->client, "EDS");
+    expect(world, "EDS", "local/bad", "1 of 1");
+}
+
 static void
 a_removal_is_acknowledged_like_a_change(void **state)
 {
@@ -435,6 +475,7 @@ main(void)
         delta_test(others_in_a_refused_response_are_in_doubt),
         delta_test(what_is_sent_again_may_be_accepted),
         delta_test(of_a_large_refused_response_the_named_are_certain),
+        delta_test(what_others_bring_does_not_accept_it),
         delta_test(a_removal_is_acknowledged_like_a_change),
         delta_test(who_holds_a_version_from_before_has_it),
         delta_test(who_never_answers_never_has_it),
