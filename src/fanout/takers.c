@@ -150,6 +150,8 @@ leave_name(udpai_taker *taker, const udpai_name_sub *sub)
     bool is_state = taker->subscription->mode == UDPAI_MODE_STATE;
     bool is_told = is_state ? !sub->shows_last : !udpai_list_linked(&sub->owed.node);
     taker->is_sent = taker->is_sent && sub->state == UDPAI_NAME_MISSING && is_told;
+    if (taker->is_sent)
+        taker->place = greatest(taker->place, sub->owed.mark_seq);
     taker->turn = sub->sent_turn;
 }
 

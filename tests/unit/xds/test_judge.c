@@ -246,6 +246,29 @@ a_removal_is_acknowledged_like_a_change(void **state)
 }
 
 static void
+a_removal_by_name_may_be_refused(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1#");
+    xds_subscribe(&self->client, "CDS", "a");
+    catch_up(&self->client);
+    xds_change(world, "-CDS/a");
+    xds_expect(&self->client, "CDS[-a]");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 unanswered");
+    xds_nack(&self->client, "CDS", "I need it");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 in doubt 'I need it'");
+    xds_change(world, "+CDS/a=2#");
+    catch_up(&self->client);
+    expect(world, "CDS", "local/a", "1 of 1");
+    xds_change(world, "-CDS/a");
+    xds_expect(&self->client, "CDS[-a]");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/a", "gone: 1 of 1");
+}
+
+static void
 who_holds_a_version_from_before_has_it(void **state)
 {
     xds_one *self = *state;
@@ -477,6 +500,7 @@ main(void)
         delta_test(of_a_large_refused_response_the_named_are_certain),
         delta_test(what_others_bring_does_not_accept_it),
         delta_test(a_removal_is_acknowledged_like_a_change),
+        delta_test(a_removal_by_name_may_be_refused),
         delta_test(who_holds_a_version_from_before_has_it),
         delta_test(who_never_answers_never_has_it),
         delta_test(refreshes_take_nothing_back),
