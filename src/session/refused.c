@@ -159,11 +159,11 @@ is_part_of_word(char c)
            c == '-';
 }
 
-/* "web.v2" is not spoken of by "web", but a sentence may end with it. */
+/* "web.v2" is not spoken of by "web", but a sentence may end with it; nor is "web?k=1". */
 static bool
 goes_on(udpai_str text, size_t at)
 {
-    if (at < text.len && (text.data[at] == '.' || text.data[at] == '/'))
+    if (at < text.len && memchr("./?&%", text.data[at], 5))
         at++;
     return at < text.len && is_part_of_word(text.data[at]);
 }
@@ -174,22 +174,27 @@ came_from(udpai_str text, size_t at)
     return at > 0 && (is_part_of_word(text.data[at - 1]) || text.data[at - 1] == '.');
 }
 
+bool
+udpai_refusal_spells(udpai_str text, udpai_str name)
+{
+    if (name.len == 0)
+        return false;
+    for (size_t at = 0; at + name.len <= text.len; at++) {
+        const char *found = memmem(text.data + at, text.len - at, name.data, name.len);
+        if (!found)
+            return false;
+        at = (size_t)(found - text.data);
+        if (!came_from(text, at) && !goes_on(text, at + name.len))
+            return true;
+    }
+    return false;
+}
+
 /* Peers know a name with its namespace or without: both end with the id. */
 bool
 udpai_refusal_names(udpai_str text, udpai_str full_name)
 {
     const char *slash = full_name.len ? memchr(full_name.data, '/', full_name.len) : NULL;
     size_t skip = slash ? (size_t)(slash - full_name.data) + 1 : 0;
-    udpai_str id = {full_name.data + skip, full_name.len - skip};
-    if (id.len == 0)
-        return false;
-    for (size_t at = 0; at + id.len <= text.len; at++) {
-        const char *found = memmem(text.data + at, text.len - at, id.data, id.len);
-        if (!found)
-            return false;
-        at = (size_t)(found - text.data);
-        if (!came_from(text, at) && !goes_on(text, at + id.len))
-            return true;
-    }
-    return false;
+    return udpai_refusal_spells(text, (udpai_str){full_name.data + skip, full_name.len - skip});
 }

@@ -52,5 +52,7 @@ void udpai_refusals_done(udpai_refusals *refusals);
 
 /* Does a peer's text speak of the resource, in whatever spelling it knows its name? */
 bool udpai_refusal_names(udpai_str text, udpai_str full_name);
+/* Does it say exactly this? */
+bool udpai_refusal_spells(udpai_str text, udpai_str name);
 
 #endif

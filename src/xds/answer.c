@@ -86,6 +86,7 @@ udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *respons
 {
     udpai_xds_type *type = udpai_xds_type_of(response->subscription);
     const udpai_xds_in_flight noted = {
+        .subscription = response->subscription,
         .nonce = xds->last_nonce,
         .place = response->place,
         .head = response->head,
@@ -105,6 +106,16 @@ udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *respons
     if (++type->n_in_flight > UDPAI_XDS_IN_FLIGHT_MAX) {
         lose_flight(type, oldest_flight(type));
         free_flight(type, oldest_flight(type));
+    }
+}
+
+void
+udpai_xds_forget_part(udpai_xds_type *type, const udpai_subscription *part)
+{
+    UDPAI_LIST_FOREACH (node, &type->in_flight) {
+        udpai_xds_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_xds_in_flight, node);
+        if (flight->subscription == part)
+            flight->subscription = NULL;
     }
 }
 
@@ -148,21 +159,31 @@ note_acknowledged(udpai_xds_type *type, const udpai_xds_in_flight *flight, int64
     type->has_acknowledged = true;
 }
 
-static size_t
-count_named(const udpai_listing *listing, udpai_str text)
+/* What came in a part was called as the client spells it. */
+static bool
+is_named(const udpai_xds *xds, const udpai_xds_in_flight *flight, udpai_str text, size_t index)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < listing->n; i++)
-        n += udpai_refusal_names(text, listing->resources[i].name);
-    return n;
+    udpai_str full_name = flight->listing->resources[index].name, spelled;
+    char room[UDPAI_XDS_SHOWN_MAX];
+    return udpai_refusal_names(text, full_name) ||
+           (flight->subscription && udpai_subscription_label(flight->subscription).len &&
+            udpai_xds_shown_name(xds->audience, flight->subscription, NULL, full_name, room,
+                                 &spelled) &&
+            udpai_refusal_spells(text, spelled));
 }
 
 /* The client says of the whole response what is wrong; most say in their words of what. */
 static void
-note_each(udpai_xds_type *type, const udpai_listing *listing, udpa_error *error)
+note_each(const udpai_xds *xds,
+          udpai_xds_type *type,
+          const udpai_xds_in_flight *flight,
+          udpa_error *error)
 {
+    const udpai_listing *listing = flight->listing;
     udpai_str text = error ? udpai_str_from(udpa_error_message(error)) : UDPAI_STR("");
-    size_t n_named = count_named(listing, text);
+    size_t n_named = 0;
+    for (size_t i = 0; i < listing->n; i++)
+        n_named += is_named(xds, flight, text, i);
     for (size_t i = 0; i < listing->n; i++) {
         const udpai_refused refused = {
             .error = error,
@@ -170,7 +191,7 @@ note_each(udpai_xds_type *type, const udpai_listing *listing, udpa_error *error)
             .version = listing->resources[i].version,
             .seq = listing->resources[i].seq,
             .at_us = type->refused_us,
-            .is_certain = n_named == 0 || udpai_refusal_names(text, listing->resources[i].name),
+            .is_certain = n_named == 0 || is_named(xds, flight, text, i),
         };
         udpai_refusals_add(&type->refusals, &refused);
     }
@@ -179,12 +200,15 @@ note_each(udpai_xds_type *type, const udpai_listing *listing, udpa_error *error)
 /* With few resources in the response, they are shown beside the reason; with many, the reason and
  * where they lie must do. */
 static void
-note_contents(udpai_xds_type *type, const udpai_xds_in_flight *flight, udpa_error *error)
+note_contents(const udpai_xds *xds,
+              udpai_xds_type *type,
+              const udpai_xds_in_flight *flight,
+              udpa_error *error)
 {
     udpai_refused_range all = {flight->seq_low, flight->seq_high, error, type->refused_us};
     udpai_refused_range removals = {flight->place.removals, flight->head, error, type->refused_us};
     if (flight->listing)
-        note_each(type, flight->listing, error);
+        note_each(xds, type, flight, error);
     else if (all.high && error)
         udpai_refused_range_add(&type->refusals.others, &all);
     if (removals.low != UINT64_MAX && error)
@@ -192,7 +216,8 @@ note_contents(udpai_xds_type *type, const udpai_xds_in_flight *flight, udpa_erro
 }
 
 static void
-note_refused(udpai_xds_type *type,
+note_refused(const udpai_xds *xds,
+             udpai_xds_type *type,
              const udpai_xds_in_flight *flight,
              const udpai_xds_request *request)
 {
@@ -201,7 +226,7 @@ note_refused(udpai_xds_type *type,
                                        (int)udpai_min_size(request->error_text.len, 4096),
                                        request->error_text.data);
     type->n_refused += flight->n_resources;
-    note_contents(type, flight, error);
+    note_contents(xds, type, flight, error);
     udpa_error_unref(type->last_error);
     type->last_error = error;
 }
@@ -228,7 +253,7 @@ udpai_xds_note_answer(const udpai_xds *xds, udpai_xds_type *type, const udpai_xd
     udpai_lost_answered(&type->lost, nonce);
     if (request->is_refusal) {
         type->refused_us = now_us;
-        note_refused(type, flight, request);
+        note_refused(xds, type, flight, request);
     } else {
         note_acknowledged(type, flight, now_us);
     }

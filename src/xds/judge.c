@@ -4,13 +4,18 @@
 #include "session/acknowledgement.h"
 #include "xds/xds_internal.h"
 
+/* Places are those of one subscription, which its type may have several of. */
 static udpai_standing
-find_unanswered(const udpai_xds_type *type, int64_t *ret_since_us)
+find_unanswered(const udpai_xds_type *type,
+                const udpai_subscription *subscription,
+                int64_t *ret_since_us)
 {
     udpai_standing place = udpai_lost_place(&type->lost);
     *ret_since_us = type->lost.sent_us;
     UDPAI_LIST_FOREACH (node, &type->in_flight) {
         const udpai_xds_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_xds_in_flight, node);
+        if (flight->subscription != subscription)
+            continue;
         place = udpai_standing_least(place, flight->place);
         if (*ret_since_us == 0)
             *ret_since_us = flight->sent_us;
@@ -59,7 +64,7 @@ udpai_xds_judge(const udpai_session *session, const udpai_taker *taker, udpai_ac
         ret->error = refused.error;
     } else if (taker->is_sent) {
         int64_t since_us;
-        udpai_standing unanswered = find_unanswered(type, &since_us);
+        udpai_standing unanswered = find_unanswered(type, taker->subscription, &since_us);
         bool is_answered = udpai_taker_is_answered(taker, unanswered);
         ret->state = is_answered ? UDPAI_ACKNOWLEDGEMENT_GIVEN : UDPAI_ACKNOWLEDGEMENT_UNANSWERED;
         ret->since_us = is_answered ? 0 : since_us;

@@ -114,12 +114,19 @@ add_part(udpai_xds *xds, udpai_subscription *subscription, udpai_str label, udpa
 }
 
 static void
+drop_part(udpai_xds_type *type, udpai_subscription *part)
+{
+    udpai_xds_forget_part(type, part);
+    udpai_subscriber_drop_part(part);
+}
+
+static void
 drop_glob(udpai_xds *xds, udpai_xds_type *type, udpai_str glob)
 {
     udpai_subscription *part = udpai_map_remove(&type->globs, glob);
     if (!part)
         return;
-    udpai_subscriber_drop_part(part);
+    drop_part(type, part);
     xds->n_globs--;
 }
 
@@ -161,7 +168,7 @@ respell_glob(udpai_xds *xds,
         return UDPA_ERR_NOMEM;
     udpai_part_take_over(part, old);
     udpai_map_remove(&type->globs, udpai_subscription_glob(old));
-    udpai_subscriber_drop_part(old);
+    drop_part(type, old);
     if (!udpai_map_add(&type->globs, part)) {
         udpai_subscriber_drop_part(part);
         xds->n_globs--;

@@ -25,8 +25,9 @@
  */
 typedef struct udpai_xds_in_flight {
     udpai_list node;
+    const udpai_subscription *subscription; /* NULL: of a part that has ended */
     uint64_t nonce;
-    udpai_standing place;
+    udpai_standing place; /* in this subscription */
     uint64_t head;
     int64_t sent_us;
     uint64_t seq_low, seq_high; /* as of the body */
@@ -220,6 +221,8 @@ bool udpai_xds_shown_name(const udpai_xds_audience *audience,
 void udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response);
 void
 udpai_xds_note_answer(const udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request);
+/* A part is about to end. */
+void udpai_xds_forget_part(udpai_xds_type *type, const udpai_subscription *part);
 void udpai_xds_type_free(udpai_xds_type *type);
 
 /* removals.c: what is gone is told after what may refer to it */

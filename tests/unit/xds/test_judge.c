@@ -434,6 +434,54 @@ what_one_part_refuses_is_refused(void **state)
     expect(world, "CDS", "local/a", "1 of 1");
 }
 
+/* Each has places of its own. */
+static void
+what_another_part_waits_for_is_nothing_to_it(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1# +CDS/local/m/b=1#");
+    xds_subscribe(&self->client, "CDS", SPELLED("") "a");
+    for (int i = 2; i < 5; i++) {
+        char change[32];
+        catch_up(&self->client);
+        snprintf(change, sizeof(change), "+CDS/a=%d#", i);
+        xds_change(world, change);
+    }
+    catch_up(&self->client);
+    xds_subscribe(&self->client, "CDS", SPELLED("") "m/*");
+    xds_expect(&self->client, "CDS[" SPELLED("") "m/b]");
+    expect(world, "CDS", "local/a", "1 of 1");
+    expect(world, "CDS", "local/m/b", "0 of 1; xds-delta#1 unanswered");
+    xds_unsubscribe(&self->client, "CDS", SPELLED("") "m/*");
+    xds_subscribe(&self->client, "CDS", SPELLED("") "m/*");
+    xds_expect(&self->client, "CDS[" SPELLED("") "m/b]");
+    expect(world, "CDS", "local/m/b", "0 of 1; xds-delta#1 unanswered");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/m/b", "1 of 1");
+}
+
+/* Some clients say of what they refuse as they have spelled it. */
+static void
+a_refusal_has_names_as_they_are_spelled(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/x?j{2;k{1=1# +CDS/y?j{2;k{1=1#");
+    xds_subscribe(&self->client, "CDS", SPELLED("") "x?k=1&j=2 " SPELLED("") "y?k=1&j=2");
+    xds_expect(&self->client, "CDS[" SPELLED("") "x?k=1&j=2 " SPELLED("") "y?k=1&j=2]");
+    xds_nack(&self->client, "CDS", SPELLED("") "x?k=1&j=2: no");
+    expect(world, "CDS", "local/x?j=2&k=1",
+           "0 of 1; xds-delta#1 refused '" SPELLED("") "x?k=1&j=2: no'");
+    expect(world, "CDS", "local/y?j=2&k=1",
+           "0 of 1; xds-delta#1 in doubt '" SPELLED("") "x?k=1&j=2: no'");
+    xds_subscribe(&self->client, "CDS", SPELLED("local") "*?k=1&j=2");
+    xds_expect(&self->client, "CDS[" SPELLED("local") "x?k=1&j=2 " SPELLED("local") "y?k=1&j=2]");
+    xds_nack(&self->client, "CDS", SPELLED("local") "y?k=1&j=2: no");
+    expect(world, "CDS", "local/y?j=2&k=1",
+           "0 of 1; xds-delta#1 refused '" SPELLED("local") "y?k=1&j=2: no'");
+}
+
 /* ---- both ---- */
 
 static void
@@ -506,6 +554,8 @@ main(void)
         delta_test(refreshes_take_nothing_back),
         delta_test(all_parts_of_a_session_count_once),
         delta_test(what_one_part_refuses_is_refused),
+        delta_test(what_another_part_waits_for_is_nothing_to_it),
+        delta_test(a_refusal_has_names_as_they_are_spelled),
         sotw_test(a_state_speaks_of_all_it_holds),
         sotw_test(a_state_without_it_removes),
         sotw_test(of_other_types_it_cannot_say_that_they_are_gone),
