@@ -54,6 +54,14 @@ count_sent(udpai_xds_type *type, const udpai_subscription *subscription, const u
 static void
 lose_flight(udpai_xds_type *type, const udpai_xds_in_flight *flight)
 {
+    bool is_first = type->lost.nonce == 0;
+    if (is_first || flight->seq_low < type->lost_low)
+        type->lost_low = flight->seq_low;
+    if (is_first || flight->seq_high > type->lost_high)
+        type->lost_high = flight->seq_high;
+    if (is_first || flight->place.removals < type->lost_removals)
+        type->lost_removals = flight->place.removals;
+    type->lost_head = flight->head;
     udpai_lost_add(&type->lost, flight->nonce, flight->place, flight->sent_us);
 }
 
@@ -70,8 +78,6 @@ static void
 fill_flight(udpai_xds_in_flight *flight, const udpai_refusals *refusals, udpai_body *body)
 {
     flight->n_resources = body->resources.n - body->n_hidden;
-    flight->seq_low = body->seq_low;
-    flight->seq_high = body->seq_high;
     flight->has_version = body->version.len == sizeof(flight->version);
     if (flight->has_version)
         memcpy(flight->version, body->version.data, body->version.len);
@@ -85,15 +91,18 @@ void
 udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response)
 {
     udpai_xds_type *type = udpai_xds_type_of(response->subscription);
+    const udpai_body *body = response->body;
     const udpai_xds_in_flight noted = {
         .subscription = response->subscription,
         .nonce = xds->last_nonce,
         .place = response->place,
         .head = response->head,
         .sent_us = udpai_hub_wall_us(xds->session.hub),
+        .seq_low = body->seq_low,
+        .seq_high = body->seq_high,
         .is_state = response->kind == UDPAI_DELIVERY_STATE,
     };
-    count_sent(type, response->subscription, response->body);
+    count_sent(type, response->subscription, body);
     udpai_xds_in_flight *flight = udpai_alloc(sizeof(*flight));
     if (!flight) { /* its answer will not be recognised */
         lose_flight(type, &noted);
@@ -215,16 +224,37 @@ note_contents(const udpai_xds *xds,
         udpai_refused_range_add(&type->refusals.removals, &removals);
 }
 
+/* NULL without memory. */
+static udpa_error *
+error_of(const udpai_xds_request *request)
+{
+    udpa_err code = udpa_err_from_grpc(request->error_code);
+    return udpa_error_new(code == UDPA_OK ? UDPA_ERR_UNKNOWN : code, NULL, "%.*s",
+                          (int)udpai_min_size(request->error_text.len, 4096),
+                          request->error_text.data);
+}
+
+/* Of a response that is not noted any more: it is something of what these brought. */
+static void
+note_lost_refused(udpai_xds_type *type, const udpai_xds_request *request)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = error_of(request);
+    const udpai_refused_range all = {type->lost_low, type->lost_high, error, type->refused_us};
+    const udpai_refused_range removals = {type->lost_removals, type->lost_head, error,
+                                          type->refused_us};
+    if (error && all.high)
+        udpai_refused_range_add(&type->refusals.others, &all);
+    if (error && removals.low != UINT64_MAX)
+        udpai_refused_range_add(&type->refusals.removals, &removals);
+}
+
 static void
 note_refused(const udpai_xds *xds,
              udpai_xds_type *type,
              const udpai_xds_in_flight *flight,
              const udpai_xds_request *request)
 {
-    udpa_err code = udpa_err_from_grpc(request->error_code);
-    udpa_error *error = udpa_error_new(code == UDPA_OK ? UDPA_ERR_UNKNOWN : code, NULL, "%.*s",
-                                       (int)udpai_min_size(request->error_text.len, 4096),
-                                       request->error_text.data);
+    udpa_error *error = error_of(request);
     type->n_refused += flight->n_resources;
     note_contents(xds, type, flight, error);
     udpa_error_unref(type->last_error);
@@ -244,11 +274,18 @@ void
 udpai_xds_note_answer(const udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request)
 {
     uint64_t nonce;
-    udpai_xds_in_flight *flight =
-        udpai_nonce_parse(request->nonce, &nonce) ? find_flight(type, nonce) : NULL;
-    if (!flight) /* of none of ours, or stale */
+    if (!udpai_nonce_parse(request->nonce, &nonce)) /* none of ours */
         return;
+    udpai_xds_in_flight *flight = find_flight(type, nonce);
     int64_t now_us = udpai_hub_wall_us(xds->session.hub);
+    if (!flight) {
+        bool may_be_lost = nonce && nonce <= type->lost.nonce;
+        if (may_be_lost && request->is_refusal) {
+            type->refused_us = now_us;
+            note_lost_refused(type, request);
+        }
+        return;
+    }
     drop_older(type, flight);
     udpai_lost_answered(&type->lost, nonce);
     if (request->is_refusal) {

@@ -68,6 +68,7 @@ typedef struct udpai_xds_type {
     udpa_error *last_error;
     udpai_refusals refusals;
     udpai_lost lost;
+    uint64_t lost_low, lost_high, lost_removals, lost_head; /* what these brought lies there */
     uint64_t accepted_seq; /* of a state: the client has accepted all up to here */
 } udpai_xds_type;
 

@@ -308,6 +308,30 @@ who_never_answers_never_has_it(void **state)
     expect(world, "CDS", "local/n70", "1 of 1");
 }
 
+/* Nor does a refusal count for nothing. */
+static void
+what_is_refused_late_is_not_accepted_with_the_rest(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    char first[32];
+    xds_subscribe(&self->client, "CDS", "");
+    xds_expect(&self->client, "CDS[]");
+    for (int i = 0; i < UDPAI_XDS_IN_FLIGHT_MAX + 9; i++) {
+        char change[32], expected[32];
+        snprintf(change, sizeof(change), "+CDS/n%d=1#", i);
+        snprintf(expected, sizeof(expected), "CDS[n%d]", i);
+        xds_change(world, change);
+        xds_expect(&self->client, expected);
+        if (i == 0)
+            snprintf(first, sizeof(first), "%s", xds_nonce(&self->client, "CDS"));
+    }
+    XDS_SEND(&self->client, "CDS", .nonce = first, .error = "no");
+    xds_ack(&self->client, "CDS");
+    expect(world, "CDS", "local/n0", "0 of 1; xds-delta#1 in doubt 'no'");
+    expect(world, "CDS", "local/n70", "1 of 1");
+}
+
 /* ---- state of the world ---- */
 
 static void
@@ -551,6 +575,7 @@ main(void)
         delta_test(a_removal_by_name_may_be_refused),
         delta_test(who_holds_a_version_from_before_has_it),
         delta_test(who_never_answers_never_has_it),
+        delta_test(what_is_refused_late_is_not_accepted_with_the_rest),
         delta_test(refreshes_take_nothing_back),
         delta_test(all_parts_of_a_session_count_once),
         delta_test(what_one_part_refuses_is_refused),
