@@ -139,6 +139,7 @@ leave_view(udpai_taker *taker, const udpai_item *item)
     const udpai_membership *member = udpai_item_membership(item, subscription->view);
     if (member && member->is_tombstone)
         taker->place = subscription->view->tombstones.slots[member->slot].seq;
+    taker->from = taker->place;
     taker->is_sent = taker->is_sent && taker->place <= subscription->cursor.tombstones &&
                      !udpai_extra_of(subscription, item);
     taker->place = greatest(taker->place, subscription->extra_seq);
@@ -150,9 +151,12 @@ leave_name(udpai_taker *taker, const udpai_name_sub *sub)
     bool is_state = taker->subscription->mode == UDPAI_MODE_STATE;
     bool is_told = is_state ? !sub->shows_last : !udpai_list_linked(&sub->owed.node);
     taker->is_sent = taker->is_sent && sub->state == UDPAI_NAME_MISSING && is_told;
-    if (taker->is_sent)
-        taker->place = greatest(taker->place, sub->owed.mark_seq);
     taker->turn = sub->sent_turn;
+    if (!taker->is_sent)
+        return;
+    taker->place = greatest(taker->place, sub->owed.mark_seq);
+    if (sub->owed.mark_seq < taker->from || !taker->subscription->view)
+        taker->from = sub->owed.mark_seq;
 }
 
 /* Who said that it holds it, and has not been told yet. */

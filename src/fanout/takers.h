@@ -13,6 +13,7 @@ typedef struct udpai_taker {
     bool is_sent;
     bool is_untold;   /* this protocol cannot say that it is gone */
     uint64_t place;   /* where it stands, or its removal; 0: it came by a name alone */
+    uint64_t from;    /* of a removal: it was told here or later, up to there */
     uint64_t payload; /* where its payload did; UINT64_MAX: that tells nothing */
     uint64_t turn;    /* of the delivery that it came with; 0: it did not come by a name */
     uint64_t seq;     /* of the payload, see udpai_send_item */

@@ -35,6 +35,12 @@ udpai_refused_range_add(udpai_refused_range *range, const udpai_refused_range *m
     range->at_us = more->at_us;
 }
 
+bool
+udpai_refused_range_meets(const udpai_refused_range *range, uint64_t from, uint64_t to)
+{
+    return range->error && range->low <= to && range->high >= from;
+}
+
 static void
 clear(udpai_refused_range *range)
 {

@@ -39,6 +39,8 @@ void udpai_refused_range_add(udpai_refused_range *range, const udpai_refused_ran
 bool udpai_refusals_any(const udpai_refusals *refusals);
 /* Is exactly this noted? */
 bool udpai_refusals_has(const udpai_refusals *refusals, uint64_t seq);
+/* Does it hold any place from the one to the other? */
+bool udpai_refused_range_meets(const udpai_refused_range *range, uint64_t from, uint64_t to);
 /* What was refused so, was sent again and accepted. */
 void udpai_refusals_forget(udpai_refusals *refusals, uint64_t seq);
 /* The same of whatever lies between these places. */

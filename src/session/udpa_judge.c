@@ -110,11 +110,10 @@ find_refusal(const udpai_sent *sent, const udpai_taker *taker, udpai_acknowledge
 {
     const udpai_refused_range *removals = &sent->refusals.removals;
     udpai_refused refused = {.error = removals->error, .at_us = removals->at_us};
-    bool found =
-        taker->resource
-            ? udpai_refusals_find(&sent->refusals, udpai_resource_name(taker->resource), taker->seq,
-                                  &refused)
-            : removals->error && taker->place >= removals->low && taker->place <= removals->high;
+    bool found = taker->resource
+                     ? udpai_refusals_find(&sent->refusals, udpai_resource_name(taker->resource),
+                                           taker->seq, &refused)
+                     : udpai_refused_range_meets(removals, taker->from, taker->place);
     if (found)
         *ret = (udpai_acknowledgement){
             .state =

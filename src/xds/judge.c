@@ -42,8 +42,8 @@ find_refusal(const udpai_xds_type *type, const udpai_taker *taker, udpai_refused
                udpai_refusals_find(&type->refusals, udpai_resource_name(taker->resource),
                                    taker->seq, ret_refused);
     *ret_refused = (udpai_refused){.error = removals->error, .at_us = removals->at_us};
-    return removals->error && taker->place > type->accepted_seq && taker->place >= removals->low &&
-           taker->place <= removals->high;
+    bool is_accepted = type->accepted_seq && taker->place <= type->accepted_seq;
+    return !is_accepted && udpai_refused_range_meets(removals, taker->from, taker->place);
 }
 
 void

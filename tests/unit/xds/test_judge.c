@@ -268,6 +268,27 @@ a_removal_by_name_may_be_refused(void **state)
     expect(world, "CDS", "local/a", "gone: 1 of 1");
 }
 
+/* What it is owed besides makes it uncertain where the end of another was told, but no further. */
+static void
+a_refused_removal_stays_refused(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1#");
+    xds_subscribe(&self->client, "CDS", "*");
+    catch_up(&self->client);
+    xds_change(world, "-CDS/a");
+    xds_expect(&self->client, "CDS[-a]");
+    xds_nack(&self->client, "CDS", "no");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 in doubt 'no'");
+    xds_change(world, "+CDS/b=1#");
+    catch_up(&self->client);
+    xds_subscribe(&self->client, "CDS", "c");
+    xds_unsubscribe(&self->client, "CDS", "c");
+    catch_up(&self->client);
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 in doubt 'no'");
+}
+
 static void
 who_holds_a_version_from_before_has_it(void **state)
 {
@@ -573,6 +594,7 @@ main(void)
         delta_test(what_others_bring_does_not_accept_it),
         delta_test(a_removal_is_acknowledged_like_a_change),
         delta_test(a_removal_by_name_may_be_refused),
+        delta_test(a_refused_removal_stays_refused),
         delta_test(who_holds_a_version_from_before_has_it),
         delta_test(who_never_answers_never_has_it),
         delta_test(what_is_refused_late_is_not_accepted_with_the_rest),
