@@ -249,7 +249,7 @@ bool udpai_subscription_shows(const udpai_subscription *subscription,
 /* A slot for the session that subscribes. */
 void udpai_subscription_set_userdata(udpai_subscription *subscription, void *userdata);
 void *udpai_subscription_userdata(const udpai_subscription *subscription);
-/* Another one, for a time; 0 at first. */
+/* Another one, for a time that has to do with its removals: 0 when there are none. */
 uint64_t *udpai_subscription_time(udpai_subscription *subscription);
 
 /* The order in which types are sent: CDS 0, EDS 1, LDS 2, RDS 3, …; unknown ones last. */

@@ -254,7 +254,7 @@ struct udpai_subscription {
     udpa_bytes *label; /* NULL: it is no part */
     udpa_bytes *glob;  /* NULL: its wildcards are of namespaces */
     void *userdata;
-    uint64_t time;                       /* the session's */
+    uint64_t time;                       /* the session's, while there are removals */
     UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards asked for */
     udpai_view *view;                    /* NULL: no wildcard */
     udpai_list in_view;

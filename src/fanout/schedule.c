@@ -162,6 +162,7 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
             return err;
     }
     if (udpai_pending_removal(subscription) == UDPAI_NOTHING) {
+        subscription->time = 0; /* of one that was held back, and is void now */
         come_to(subscription);
         return UDPA_OK;
     }

@@ -231,6 +231,25 @@ who_does_not_answer_is_not_waited_for_for_ever(void **state)
     xds_pair_expect(self, "CDS[c]", "CDS[b c]");
 }
 
+/* What waited and came back does not make the next one impatient. */
+static void
+each_removal_is_waited_for_anew(void **state)
+{
+    xds_pair *self = *state;
+    begin_patiently(self);
+    xds_change(&self->world, "+CDS/a=2#");
+    xds_pair_expect(self, "CDS[a]", "CDS[a b]");
+    fake_hub_advance(&self->world.hub, 10000);
+    xds_ack_all(&self->delta);
+    xds_ack_all(&self->sotw);
+    xds_pair_expect(self, "", "");
+    xds_change(&self->world, "+RDS/r=to-a -CDS/b");
+    xds_pair_expect(self, "RDS[r]", "RDS[r]");
+    xds_ack(&self->delta, "RDS");
+    xds_ack(&self->sotw, "RDS");
+    xds_pair_expect(self, "CDS[-b]", "CDS[a]");
+}
+
 /* Each part of a type waits as long, not one behind the other. */
 static void
 parts_are_held_back_side_by_side(void **state)
@@ -295,6 +314,7 @@ main(void)
         TEST(a_cluster_goes_when_the_routes_are_acknowledged),
         TEST(a_refusal_is_an_answer_too),
         TEST(who_does_not_answer_is_not_waited_for_for_ever),
+        TEST(each_removal_is_waited_for_anew),
         TEST(parts_are_held_back_side_by_side),
         TEST(additions_go_on_while_removals_wait),
         TEST(what_is_missing_waits_for_no_cluster),
