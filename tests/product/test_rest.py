@@ -437,6 +437,23 @@ def test_tls(test):
     check('SIGINT ends it', test.interrupt(rest.process) == 0)
 
 
+# ---- what this node holds, and cannot be said ----
+
+def test_broken_resource(test, rest):
+    """Who asks is not to blame for what is there."""
+    broken = field(1, STRING.encode()) + field(2, b'\xff\xff')
+    wrapped = field(1, WRAPPER.encode()) + field(2, field(3, b'broken') + field(2, broken))
+    path = test.work / 'resources' / 'broken.pb'
+    path.write_bytes(field(2, wrapped))
+    ask = {'type_url': STRING, 'resource_names': ['local/broken']}
+    wait_for('the broken one', lambda: rest.post(RESOURCES, ask)[0] != 200)
+    status, answer, _ = rest.post(RESOURCES, ask)
+    check('a broken resource is no mistake of who asks: 500', status == 500 and
+          'StringValue' in answer['message'], f'{status} {answer}')
+    path.unlink()
+    wait_for('its end', lambda: rest.post(RESOURCES, ask)[0] == 200)
+
+
 # ---- configuration, and the end ----
 
 def test_options(test):
@@ -474,6 +491,38 @@ def test_end(test, rest, version):
           answer[2]['retry-after'], answer)
 
 
+def test_change_behind_the_end(test):
+    """Who was told that the node ends is told nothing else, whatever changes meanwhile."""
+    rest = Rest(test, 'ending', '--http', '127.0.0.1:0')
+    apply = [test.build / 'udpactl', '--server', rest.grpc, 'apply', '-f']
+    one = test.work / 'one.yaml'
+    one.write_text(f'name: one\nresource:\n  "@type": {STRING}\n  value: first\n')
+    subprocess.run([*apply, one], check=True, stdout=subprocess.DEVNULL)
+    version = rest.post(RESOURCES, {'type_url': STRING})[1]['version']
+    headers, text = request({'type_url': STRING, 'version': version})
+    got, is_last = b'', False
+    with socket.create_connection(('127.0.0.1', rest.ports[0]), PATIENCE_S) as stream:
+        stream.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack('>HI', INITIAL_WINDOW, 10)) +
+                       frame(HEADERS, 4, 1, headers) + frame(DATA, 1, 1, text))
+        wait_for('the request to be held', lambda: 'udpa-rest' in subprocess.run(
+            [test.build / 'udpactl', '--server', rest.grpc, 'status'], capture_output=True,
+            text=True, check=False).stdout)
+        rest.process.process.send_signal(signal.SIGINT)
+        while not is_last:
+            kind, flags, payload = read_frame(stream)
+            if kind != DATA:
+                continue
+            if not got: # the rest waits for the window
+                one.write_text(one.read_text().replace('first', 'second'))
+                subprocess.run([*apply, one], check=False, capture_output=True)
+                stream.sendall(frame(WINDOW_UPDATE, 0, 1, struct.pack('>I', 100000)))
+            got += payload
+            is_last = flags & 1
+    check('a change behind the end disturbs no answer',
+          'shutting down' in json.loads(got)['message'], got[:200])
+    check('it ends in good order', rest.process.process.wait(PATIENCE_S) == 0)
+
+
 def body(test):
     test_options(test)
     put_cluster(test)
@@ -489,7 +538,9 @@ def body(test):
     test_small_window(test, rest)
     version = rest.post(RESOURCES, {'type_url': STRING})[1]['version']
     test_rapid_reset(test, rest, version)
+    test_broken_resource(test, rest)
     test_connections(test)
+    test_change_behind_the_end(test)
     test_tls(test)
     test_end(test, rest, rest.post(RESOURCES, {'type_url': STRING})[1]['version'])
 

@@ -48,9 +48,21 @@ reply(udpai_http_exchange *self, unsigned status)
     lws_callback_on_writable(self->wsi);
 }
 
+/* There is one answer, so nobody waits for another one. */
+static void
+leave_visit(udpai_http_exchange *self)
+{
+    if (!self->visit)
+        return;
+    self->visit->exchange = NULL;
+    udpai_visit_cancel(&self->visit->base);
+    self->visit = NULL;
+}
+
 void
 udpai_http_exchange_fail(udpai_http_exchange *self, unsigned status, const udpa_error *error)
 {
+    leave_visit(self);
     self->text.len = 0;
     udpai_http_put_error(&self->text, error);
     if (udpai_strbuf_failed(&self->text)) {
@@ -359,10 +371,7 @@ udpai_http_exchange_end(udpai_http_exchange *self)
 {
     if (!self)
         return;
-    if (self->visit) {
-        self->visit->exchange = NULL;
-        udpai_visit_cancel(&self->visit->base);
-    }
+    leave_visit(self);
     count_abandoned(self);
     self->connection->n_exchanges--;
     udpai_list_remove(&self->node);

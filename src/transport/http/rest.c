@@ -95,8 +95,11 @@ make(udpai_http *http,
     }
     warn(http, route, error);
     bool is_unknown = err == UDPA_ERR_NOT_FOUND;
-    return udpai_fail_because(ret_error, is_unknown ? UDPA_ERR_UNIMPLEMENTED : err, error,
-                              "what there is cannot be put into JSON%s",
+    if (is_unknown)
+        err = UDPA_ERR_UNIMPLEMENTED;
+    else if (err != UDPA_ERR_NOMEM)
+        err = UDPA_ERR_INTERNAL; /* whatever it is, who asks has done nothing wrong */
+    return udpai_fail_because(ret_error, err, error, "what there is cannot be put into JSON%s",
                               is_unknown ? ", for which a node needs the descriptors of every type "
                                            "(udpad.conf(5), descriptor_sets)"
                                          : "");
