@@ -292,7 +292,7 @@ udpai_upstream_resume(udpai_upstream_type *type)
     size_t at = 0;
     udpai_upstream_held *held;
     while ((held = udpai_map_next(&type->held, &at))) {
-        held->response = 0;
+        held->response = held->published_in = 0;
         held->is_confirmed = held->is_vouched = held->is_published = held->is_refused = false;
     }
 }

@@ -33,6 +33,7 @@ typedef struct udpai_upstream_held {
     udpa_bytes *version;     /* the server's own; NULL: not known */
     uint64_t deadline_ms;    /* of its ttl; 0: none */
     uint64_t response;       /* that named it last, of this stream; 0: none */
+    uint64_t published_in;   /* the response with which it was handed up; 0: none of this stream */
     bool is_confirmed;       /* on this stream it was sent, or not contradicted */
     bool is_published;       /* it was handed up, on this stream */
     bool is_vouched;         /* the loop side holds it */

@@ -66,13 +66,25 @@ read_aliases(const taking *self, const udpai_xds_received *received)
     return aliases;
 }
 
+/* It may yet be refused, and then so is what brings the same again. */
+static bool
+is_unjudged(const udpai_upstream_session *session, const udpai_upstream_held *held)
+{
+    if (udpai_list_empty(&session->unjudged))
+        return false;
+    const udpai_upstream_response *oldest =
+        UDPAI_LIST_ENTRY(session->unjudged.next, udpai_upstream_response, node);
+    return oldest->id <= held->published_in;
+}
+
 /* What of it says nothing new to the loop side? */
 static bool
-is_unchanged(const udpai_upstream_held *held, const udpa_resource *resource)
+is_unchanged(const taking *self, const udpai_upstream_held *held, const udpa_resource *resource)
 {
     const udpa_resource *before = udpai_upstream_known(held);
-    return before && !held->is_refused && !held->deadline_ms &&
-           udpa_resource_ttl_ms(resource) == 0 && udpai_resource_same_payload(before, resource) &&
+    return before && !held->is_refused && !is_unjudged(self->type->session, held) &&
+           !held->deadline_ms && udpa_resource_ttl_ms(resource) == 0 &&
+           udpai_resource_same_payload(before, resource) &&
            udpai_resource_digest(before) == udpai_resource_digest(resource) &&
            udpa_resource_n_aliases(before) == udpa_resource_n_aliases(resource) &&
            udpai_resource_do_not_cache(before) == udpai_resource_do_not_cache(resource);
@@ -155,7 +167,7 @@ take_resource(taking *self, udpa_resource *resource, udpai_str version)
         return UDPA_OK;
     }
     held->response = self->response->id;
-    bool is_unchanged_here = is_unchanged(held, resource);
+    bool is_unchanged_here = is_unchanged(self, held, resource);
     udpa_err err = hold(self, held, resource, version);
     size_t n_aliases = udpa_resource_n_aliases(resource);
     udpai_str aliases[UDPAI_ALIASES_MAX];
@@ -164,6 +176,7 @@ take_resource(taking *self, udpa_resource *resource, udpai_str version)
     if (err == UDPA_OK && !is_unchanged_here &&
         udpai_upstream_covers(type, name, aliases, n_aliases)) {
         held->is_published = true;
+        held->published_in = self->response->id;
         err = udpai_publication_add(self->publication, resource, false);
     }
     return err;

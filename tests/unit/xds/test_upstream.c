@@ -92,6 +92,31 @@ a_refusal_names_what_is_refused_and_keeps_the_version(void **state)
     upstream_expect(bed, "+com.acme/a "); /* judged again */
 }
 
+/* A server need not wait for an answer; what it sends twice is not taken because it is not new. */
+static void
+what_comes_again_before_it_is_judged_is_refused_each_time(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_all(bed, CLUSTER);
+    assert_true(upstream_next_request(bed));
+    upstream_respond(
+        bed, W_JOIN(upstream_of_type(CLUSTER, "n1"), wire_bytes(2, upstream_cluster("a", 1))));
+    upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n2"),
+                                 wire_bytes(2, upstream_cluster("a", 1)),
+                                 wire_bytes(2, upstream_cluster("b", 1))));
+    upstream_judge(bed, "+com.acme/a ", udpa_error_new(UDPA_ERR_DENIED, NULL, "not a"));
+    upstream_expect(bed, "complete");
+    upstream_judge(bed, "+com.acme/a +com.acme/b ", udpa_error_new(UDPA_ERR_DENIED, NULL, "not a"));
+    assert_true(upstream_next_request(bed));
+    while (!udpai_str_eq(bed->request.nonce, UDPAI_STR("n2")))
+        assert_true(upstream_next_request(bed));
+    assert_true(bed->request.is_refusal);
+    upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n3"),
+                                 wire_bytes(2, upstream_cluster("a", 1)),
+                                 wire_bytes(2, upstream_cluster("b", 1))));
+    upstream_expect(bed, "+com.acme/a "); /* judged again, and b is held */
+}
+
 static void
 what_cannot_be_is_refused_by_itself(void **state)
 {
@@ -258,6 +283,7 @@ main(void)
         TEST(what_a_state_leaves_out_is_removed),
         TEST(what_was_held_before_and_is_not_there_any_more_is_removed),
         TEST(a_refusal_names_what_is_refused_and_keeps_the_version),
+        TEST(what_comes_again_before_it_is_judged_is_refused_each_time),
         TEST(what_cannot_be_is_refused_by_itself),
         TEST(names_change_with_the_answer_that_is_under_way),
         TEST(what_is_not_sent_in_time_is_not_there),
