@@ -52,8 +52,7 @@ udpai_written_name(udpai_str name, char ret_name[UDPAI_WRITTEN_NAME_MAX + 1])
         cut = at <= room ? at : cut;
     }
     if (i < name.len) {
-        /* '%' without digits behind it stands in no other name */
-        ret_name[cut++] = '%';
+        ret_name[cut++] = '~'; /* it stands in no other name */
         udpai_content_hash_hex(udpai_content_hash_of((udpai_str){0}, name), ret_name + cut);
         at = cut + UDPAI_CONTENT_HASH_HEX;
     }
@@ -313,14 +312,17 @@ put_in_place(const udpai_write_job *job,
 }
 
 static udpa_err
-write_file(udpai_write_job *job, int directory, const udpai_written_file *file)
+write_file(udpai_write_job *job,
+           int directory,
+           const udpai_written_file *file,
+           udpa_error **ret_error)
 {
     udpai_strbuf contents = {0};
     if (file->if_absent && faccessat(directory, file->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return UDPA_OK;
-    udpa_err err = compose(job, file, &contents, &job->error);
+    udpa_err err = compose(job, file, &contents, ret_error);
     if (err == UDPA_OK && !holds(directory, file->path, udpai_strbuf_view(&contents))) {
-        err = put_in_place(job, directory, file->path, udpai_strbuf_view(&contents), &job->error);
+        err = put_in_place(job, directory, file->path, udpai_strbuf_view(&contents), ret_error);
         job->n_written += err == UDPA_OK;
     }
     udpai_strbuf_done(&contents);
@@ -405,16 +407,33 @@ make_folders(udpai_write_job *job, int directory)
     return UDPA_OK;
 }
 
+/* What cannot be text keeps its own file as it was, and no other one. */
+static udpa_err
+write_children(udpai_write_job *job, int directory)
+{
+    udpa_err first = UDPA_OK, err = UDPA_OK;
+    for (size_t i = 0; i < job->children.n && err != UDPA_ERR_IO && err != UDPA_ERR_NOMEM; i++) {
+        udpa_error *error = NULL;
+        err = write_file(job, directory, &job->children.items[i], &error);
+        first = first == UDPA_OK ? err : first;
+        if (job->error)
+            udpa_error_unref(error);
+        else
+            job->error = error;
+    }
+    return first;
+}
+
 static udpa_err
 write_files(udpai_write_job *job, int directory)
 {
     udpa_err err = make_folders(job, directory);
-    for (size_t i = 0; i < job->children.n && err == UDPA_OK; i++)
-        err = write_file(job, directory, &job->children.items[i]);
+    if (err == UDPA_OK)
+        err = write_children(job, directory);
     if (err != UDPA_OK || !job->has_parents)
         return err;
     for (size_t i = 0; i < job->parents.n && err == UDPA_OK; i++)
-        err = write_file(job, directory, &job->parents.items[i]);
+        err = write_file(job, directory, &job->parents.items[i], &job->error);
     return err == UDPA_OK ? sweep_all(job, directory) : err;
 }
 

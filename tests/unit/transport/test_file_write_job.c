@@ -174,6 +174,31 @@ long_names_differ(void **state)
     assert_memory_equal(a, name, UDPAI_WRITTEN_NAME_MAX);
 }
 
+/* Where the hash of what was cut begins with the digits of a byte that is written as such. */
+static void
+no_short_name_stands_for_a_long_one(void **state)
+{
+    (void)state;
+    char name[600], cut[UDPAI_WRITTEN_NAME_MAX + 1], hash[UDPAI_CONTENT_HASH_HEX];
+    const size_t kept = UDPAI_WRITTEN_NAME_MAX - UDPAI_CONTENT_HASH_HEX - 1;
+    size_t len;
+    memset(name, 'x', sizeof(name));
+    for (len = 300; len < sizeof(name); len++) {
+        udpai_content_hash_hex(udpai_content_hash_of((udpai_str){0}, (udpai_str){name, len}), hash);
+        if (hash[0] == '2' && hash[1] <= '9')
+            break;
+    }
+    assert_true(len < sizeof(name));
+    udpai_written_name((udpai_str){name, len}, cut);
+    /* the short one: the same beginning, that byte, and the other digits */
+    name[kept] = (char)(0x20 + hash[1] - '0');
+    memcpy(name + kept + 1, hash + 2, UDPAI_CONTENT_HASH_HEX - 2);
+    char written[UDPAI_WRITTEN_NAME_MAX + 1];
+    udpai_written_name((udpai_str){name, kept + UDPAI_CONTENT_HASH_HEX - 1}, written);
+    assert_int_equal(strlen(written), UDPAI_WRITTEN_NAME_MAX);
+    assert_string_not_equal(written, cut);
+}
+
 /* ---- jobs ---- */
 
 static void
@@ -351,6 +376,20 @@ text_is_written_whole_or_not_at_all(void **state)
 }
 
 static void
+what_cannot_be_text_holds_up_no_other(void **state)
+{
+    begin(&BED);
+    BED.job.format = UDPAI_FORMAT_JSON;
+    child(&BED, "bad", "1");
+    child(&BED, "good", NULL);
+    parent(&BED, "all", "1");
+    run_and_fail(&BED, "things/bad.json: ");
+    assert_false(exists(&BED, "root/things/bad.json"));
+    assert_true(exists(&BED, "root/things/good.json"));
+    assert_false(exists(&BED, "root/all.json")); /* it would refer to what is not there */
+}
+
+static void
 a_directory_is_made(void **state)
 {
     begin(&BED);
@@ -403,6 +442,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_stay_where_they_are),
         cmocka_unit_test(long_names_differ),
+        cmocka_unit_test(no_short_name_stands_for_a_long_one),
         CASE(a_response_is_written_for_each),
         CASE(what_has_not_changed_is_not_touched),
         CASE(children_go_when_parents_were_written),
@@ -411,6 +451,7 @@ main(void)
         CASE(links_are_not_followed),
         CASE(what_is_there_may_stay),
         CASE(text_is_written_whole_or_not_at_all),
+        CASE(what_cannot_be_text_holds_up_no_other),
         CASE(a_directory_is_made),
         CASE(lack_of_memory_is_told),
     };
