@@ -154,7 +154,7 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     if (err == UDPA_OK)
         err = udpai_udpa_send(udpa, udpai_node_compose(udpai_hub_settings(hub)->info));
     if (err != UDPA_OK)
-        udpai_session_finish(&udpa->session, NULL);
+        udpai_session_finish(&udpa->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
     return UDPA_OK;
 }
 

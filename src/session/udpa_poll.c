@@ -370,6 +370,6 @@ udpai_udpa_poll_new(udpai_session **ret_session, udpai_hub *hub, const udpai_str
     err = udpai_session_init_subscriber(&self->session, &self->subscriber, &subscriber_ops,
                                         &renderer);
     if (err != UDPA_OK)
-        udpai_session_finish(&self->session, NULL);
+        udpai_session_finish(&self->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
     return UDPA_OK;
 }

@@ -45,7 +45,7 @@ udpai_xds_begin(udpai_session **ret_session,
     err = udpai_session_init_subscriber(&xds->session, &xds->subscriber, &subscriber_ops,
                                         &method->shim->audiences[0].renderers[0].renderer);
     if (err != UDPA_OK)
-        udpai_session_finish(&xds->session, NULL);
+        udpai_session_finish(&xds->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
     return UDPA_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "one_peer.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 
@@ -242,6 +243,29 @@ end_polls(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_alone, end_polls)
 
+/* The last of what a session needs: it begins, and ends at once. */
+static void
+without_memory_it_is_not_said_that_nothing_has_changed(void **state)
+{
+    (void)state;
+    char address[] = "10.0.0.0:1";
+    fake_stream stream = {0};
+    for (long n = 50; n >= 0 && !stream.is_finished; n--) {
+        fake_stream_close(&stream);
+        memset(&stream, 0, sizeof(stream));
+        address[7] = (char)('A' + n); /* of nobody who is known */
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
+        assert_ok(udpa_bytes_new(&bytes, address, strlen(address)));
+        const udpai_stream_info info = {.context = (void *)(uintptr_t)&polls, .address = bytes};
+        udpai_alloc_fail_after(n);
+        fake_stream_open(&stream, &hub, udpai_udpa_poll_new, &info);
+        udpai_alloc_fail_after(-1);
+    }
+    assert_true(stream.is_finished);
+    assert_int_equal(udpa_error_code(stream.status), UDPA_ERR_NOMEM);
+    fake_stream_close(&stream);
+}
+
 int
 main(void)
 {
@@ -252,6 +276,7 @@ main(void)
         CASE(secrets_are_for_those_whom_nobody_overhears),
         CASE(requests_that_cannot_be_are_refused),
         CASE(what_is_not_certain_is_waited_for),
+        CASE(without_memory_it_is_not_said_that_nothing_has_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
