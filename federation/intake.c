@@ -105,16 +105,33 @@ count(udpai_intake *intake)
     counters->n_removals += publication->removals.n;
 }
 
+/* A server of xDS says no name. */
+static udpai_str
+name_of(const udpai_peer *peer)
+{
+    udpai_str name = udpai_peer_name(peer);
+    return name.len == 0 && peer->source ? udpai_bytes_view(peer->source->name) : name;
+}
+
 static void
-log_refused(udpai_intake *intake)
+tell_source(udpai_source *source, udpa_error *error)
+{
+    udpa_error_unref(source->last_error);
+    source->last_error = udpa_error_ref(error);
+}
+
+static void
+tell_refused(udpai_intake *intake)
 {
     udpai_node *node = intake->node;
     unsigned n_suppressed;
     for (size_t i = 0; i < intake->publication->entries.n; i++) {
-        const udpa_error *error = intake->publication->entries.items[i].error;
+        udpa_error *error = intake->publication->entries.items[i].error;
+        if (error && udpai_intake_is_from_source(intake))
+            tell_source(intake->peer->source, error);
         if (!error || !udpai_log_allow(&node->refused_log, udpai_node_now(node), &n_suppressed))
             continue;
-        udpai_str name = udpai_peer_name(intake->peer);
+        udpai_str name = name_of(intake->peer);
         udpai_log(UDPA_LOG_WARNING, "federation", "refused from %.*s: %s (%u more not shown)",
                   (int)name.len, name.data, udpa_error_message(error), n_suppressed);
     }
@@ -191,5 +208,5 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
         note_lost(&intake);
     note_spoken(&intake);
     count(&intake);
-    log_refused(&intake);
+    tell_refused(&intake);
 }

@@ -82,6 +82,29 @@ who_has_nothing_to_say_is_complete_after_a_while(void **state)
     assert_true(fed_settled(bed, "CDS", ACME));
 }
 
+static void
+find_status(void *userdata, udpai_str name, udpa_bytes *status)
+{
+    udpa_bytes **found = userdata;
+    if (udpai_str_eq(name, UDPAI_STR("a")))
+        *found = udpa_bytes_ref(status);
+}
+
+static void
+its_status_says_what_was_refused_last(void **state)
+{
+    fed_bed *bed = *state;
+    static const char words[] = "'com.acme/x' stands in this message twice";
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *status = NULL;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_plain = true});
+    assert_string_not_equal(fed_publish(bed, 'a', "CDS", "x=1 x=2"), "");
+    assert_ok(udpai_node_visit_sources(bed->node, find_status, &status));
+    assert_non_null(status);
+    assert_non_null(
+        memmem(udpa_bytes_data(status), udpa_bytes_size(status), words, sizeof(words) - 1));
+}
+
 /* ---- dialling ---- */
 
 static void
@@ -303,6 +326,7 @@ main(void)
         fed_test(one_with_our_own_id_is_hung_up),
         fed_test(who_knows_no_extensions_is_complete_when_silent),
         fed_test(who_has_nothing_to_say_is_complete_after_a_while),
+        fed_test(its_status_says_what_was_refused_last),
         fed_test(one_that_dials_is_known_by_its_certificate),
         fed_test(where_nobody_has_one_by_its_node_id),
         fed_test(what_an_earlier_stream_brings_late_is_not_taken),
