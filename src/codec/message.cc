@@ -4,7 +4,7 @@
  * json_util knows an Any only by one prefix and writes its contents as they come. So it never sees
  * one when reading: there an Any is an ordinary message whose bytes the encoder has made. When
  * writing it does, and what has no descriptor is made to look like a message of one field. */
-#include "codec/world.hh"
+#include "codec/meter.hh"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
@@ -27,6 +27,7 @@ constexpr char kAnyUrl[] = "type.googleapis.com/google.protobuf.Any";
 constexpr char kPlainAnyUrl[] = "type.googleapis.com/udpai.PlainAny";
 /* Messages in each other, Any contents included. A document of the greatest depth makes fewer. */
 constexpr int kTotalDepth = 200;
+constexpr char kTooLarge[] = " is too large in memory, for its size";
 
 std::string
 name_of_url(const std::string &url)
@@ -141,6 +142,13 @@ canonical(const pb::Message &message)
     return bytes;
 }
 
+/* What cannot be parsed has room: that is told by who tries. */
+bool
+has_room(Meter *meter, const pb::Descriptor *type, udpai_str bytes)
+{
+    return meter->Take(type, bytes, 1) || !meter->is_empty;
+}
+
 /* Visits every Any in a message, Any in Any included. */
 class AnyWalk
 {
@@ -152,7 +160,8 @@ class AnyWalk
         kCanonical,
     };
 
-    AnyWalk(const udpai_schema *schema, Aim aim) : schema_(schema), aim_(aim)
+    AnyWalk(const udpai_schema *schema, Aim aim, Meter *meter = nullptr)
+        : schema_(schema), aim_(aim), meter_(meter)
     {
     }
 
@@ -228,6 +237,10 @@ class AnyWalk
                 reflection->SetString(any, value_field, Wrap(value));
             return true;
         }
+        if (meter_ && !has_room(meter_, type, {value.data(), value.size()})) {
+            problem = "what is packed in an Any as " + type->full_name() + kTooLarge;
+            return false;
+        }
         MessagePtr content = new_message(schema_, type);
         if (!parse(content.get(), value.data(), value.size())) {
             problem = "the bytes in an Any are no valid " + type->full_name();
@@ -250,6 +263,7 @@ class AnyWalk
 
     const udpai_schema *schema_;
     Aim aim_;
+    Meter *meter_; /* NULL: it is taken as it is */
 };
 
 /* Sizes are int in libprotobuf. */
@@ -294,12 +308,19 @@ load(const udpai_schema *schema,
      udpa_error **ret_error)
 {
     MessagePtr message = new_message(schema, type);
+    Meter meter(bytes.len);
+    bool is_measured = aim == AnyWalk::Aim::kComplete; /* a node's, of what others have sent */
+    if (is_measured && !has_room(&meter, type, bytes))
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "%s%s", type->full_name().c_str(), kTooLarge);
     if (bytes.len > INT32_MAX || !parse(message.get(), bytes.data, bytes.len))
         return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "%zu bytes are no valid %s", bytes.len,
                           type->full_name().c_str());
-    AnyWalk walk(schema, aim);
+    AnyWalk walk(schema, aim, is_measured ? &meter : nullptr);
     if (!walk.Visit(message.get(), 1))
-        return udpai_fail(ret_error, walk.is_unknown ? UDPA_ERR_NOT_FOUND : UDPA_ERR_MALFORMED,
+        return udpai_fail(ret_error,
+                          walk.is_unknown  ? UDPA_ERR_NOT_FOUND
+                          : meter.is_empty ? UDPA_ERR_LIMIT
+                                           : UDPA_ERR_MALFORMED,
                           "%s: %s", type->full_name().c_str(), walk.problem.c_str());
     *ret_message = std::move(message);
     return UDPA_OK;

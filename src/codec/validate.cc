@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* validate.h: a walk through a payload, and through what is packed in it.
- *
- * A few bytes can be a message with a hundred fields, so before anything is parsed it is measured
- * how much memory it would take: what is far more than such a payload needs is refused. */
+/* validate.h: a walk through a payload, and through what is packed in it. */
+#include "codec/meter.hh"
 #include "codec/rules.hh"
 
 #include <mutex>
@@ -13,7 +11,6 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 extern "C" {
-#include "base/proto.h"
 #include "codec/place.h"
 }
 
@@ -33,12 +30,8 @@ struct udpai_validator {
 namespace
 {
 
-/* Levels of messages in one unit: what libprotobuf's clients accept. */
-constexpr int kDepth = 100;
 /* Units packed in each other, and levels in all. */
 constexpr int kPackedDepth = 16, kTotalDepth = 200;
-/* What the parsed form may take for so many bytes. */
-constexpr uint64_t kMemoryBase = 16 << 20, kMemoryPerByte = 24;
 constexpr size_t kMembersShown = 8;
 constexpr const char *kItems[] = {"item", "items"}, *kEntries[] = {"entry", "entries"};
 
@@ -51,50 +44,6 @@ rules_for(const udpai_validator *validator, const pb::Descriptor *type)
         rules = compile_rules(&validator->schema->world->factory, validator->rules_type, type);
     return rules.get();
 }
-
-/* Adds up what parsed messages take, roughly. */
-class Meter
-{
-  public:
-    explicit Meter(uint64_t size) : room_(kMemoryBase + kMemoryPerByte * size)
-    {
-    }
-
-    /* False: it cannot be parsed, or there is no room any more. */
-    bool Take(const pb::Descriptor *type, udpai_str bytes, int depth)
-    {
-        udpai_proto_reader reader = udpai_proto_read(bytes);
-        udpai_proto_field field;
-        if (depth > kDepth || !Spend(48 + 32 * uint64_t(type->field_count())))
-            return false;
-        while (udpai_proto_next(&reader, &field))
-            if (!TakeField(type->FindFieldByNumber(int(field.number)), field, depth))
-                return false;
-        return !reader.failed;
-    }
-
-    bool is_empty = false;
-
-  private:
-    bool TakeField(const pb::FieldDescriptor *field, const udpai_proto_field &raw, int depth)
-    {
-        if (raw.type != UDPAI_WIRE_BYTES)
-            return Spend(16);
-        if (field && field->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE)
-            return Take(field->message_type(), raw.bytes, depth + 1);
-        bool is_packed = field && field->is_packable();
-        return Spend(40 + uint64_t(raw.bytes.len) * (is_packed ? 8 : 1));
-    }
-
-    bool Spend(uint64_t n)
-    {
-        is_empty = is_empty || n > room_;
-        room_ -= is_empty ? 0 : n;
-        return !is_empty;
-    }
-
-    uint64_t room_;
-};
 
 class Walk
 {
@@ -169,7 +118,7 @@ class Walk
         std::unique_ptr<pb::Message> message(factory.GetPrototype(type)->New());
         pb::io::CodedInputStream stream(reinterpret_cast<const uint8_t *>(value.data),
                                         int(value.len));
-        stream.SetRecursionLimit(kDepth);
+        stream.SetRecursionLimit(Meter::kDepth);
         if (value.len &&
             (!message->ParsePartialFromCodedStream(&stream) || !stream.ConsumedEntireMessage()))
             Tell("its bytes are no valid " + type->full_name());

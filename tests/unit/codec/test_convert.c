@@ -381,6 +381,34 @@ what_is_not_known_is_told_and_not_left_out(void **state)
     wire_free_all();
 }
 
+/* Two bytes can be a message of many fields: here of "Everything", by its field 12. */
+static void
+what_is_far_larger_in_memory_is_not_converted(void **state)
+{
+    (void)state;
+
+    enum {
+        N = 1 << 20
+    };
+
+    char *text = NULL, *children = udpai_alloc(N);
+    assert_non_null(children);
+    for (size_t i = 0; i < N; i += 2)
+        children[i] = 12 << 3 | 2;
+    const udpai_str all = {children, N};
+    const udpai_str packed =
+        W_MESSAGE(16, W_JOIN(W_TEXT(1, "t/codec.test.Everything"), wire_bytes(2, all)));
+    for (int i = 0; i < 2; i++) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        assert_int_equal(udpai_convert_to_complete_json(test_schema, UDPAI_STR(EVERYTHING),
+                                                        i ? packed : all, &text, &error),
+                         UDPA_ERR_LIMIT);
+        assert_non_null(strstr(udpa_error_message(error), "too large in memory"));
+    }
+    udpai_free(children);
+    wire_free_all();
+}
+
 static void
 fields_of_a_newer_writer_can_be_passed_over(void **state)
 {
@@ -424,6 +452,7 @@ main(void)
         cmocka_unit_test(any_type_can_be_a_document),
         cmocka_unit_test(our_own_configuration),
         cmocka_unit_test(what_is_not_known_is_told_and_not_left_out),
+        cmocka_unit_test(what_is_far_larger_in_memory_is_not_converted),
         cmocka_unit_test(fields_of_a_newer_writer_can_be_passed_over),
         cmocka_unit_test(survives_lack_of_memory),
     };
