@@ -332,6 +332,33 @@ def test_small_window(test, rest):
         rest.post(RESOURCES, {'type_url': STRING})[1]))
 
 
+def most_memory(rest):
+    text = pathlib.Path(f'/proc/{rest.process.process.pid}/status').read_text()
+    return int(re.search(r'VmHWM:\s*(\d+) kB', text).group(1)) * 1024
+
+
+def test_same_answers(test):
+    """Who waits for the same is sent the same: not a copy for each who does not take it."""
+    size, n = 4 << 20, 120
+    folder = test.work / 'very-large'
+    folder.mkdir()
+    (folder / 'one.yaml').write_text(
+        f'name: one\nresource:\n  "@type": {STRING}\n  value: "{"x" * size}"\n')
+    rest = Rest(test, 'same', '--http', '127.0.0.1:0', '--resources', folder)
+    wait_for('the large one', lambda: rest.post(RESOURCES, {'type_url': STRING})[0] == 200)
+    before = most_memory(rest)
+    headers, body = request({'type_url': STRING})
+    with socket.create_connection(('127.0.0.1', rest.ports[0]), PATIENCE_S) as stream:
+        stream.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack('>HI', INITIAL_WINDOW, 1)))
+        for number in range(1, 2 * n, 2):
+            stream.sendall(frame(HEADERS, 4, number, headers) + frame(DATA, 1, number, body))
+            while read_frame(stream)[0] != DATA:
+                pass
+    more = most_memory(rest) - before
+    check('many answers that nobody takes are one', more < n * size / 4, f'{more} bytes')
+    check('SIGINT ends it', test.interrupt(rest.process) == 0)
+
+
 def test_rapid_reset(test, rest, version):
     """Streams that are opened and reset at once end the connection before they cost much."""
     headers, body = request({'type_url': STRING, 'version': version})
@@ -539,6 +566,7 @@ def body(test):
     version = rest.post(RESOURCES, {'type_url': STRING})[1]['version']
     test_rapid_reset(test, rest, version)
     test_broken_resource(test, rest)
+    test_same_answers(test)
     test_connections(test)
     test_change_behind_the_end(test)
     test_tls(test)

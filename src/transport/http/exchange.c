@@ -63,15 +63,17 @@ void
 udpai_http_exchange_fail(udpai_http_exchange *self, unsigned status, const udpa_error *error)
 {
     leave_visit(self);
-    self->text.len = 0;
-    udpai_http_put_error(&self->text, error);
-    if (udpai_strbuf_failed(&self->text)) {
-        udpai_strbuf_done(&self->text);
-        self->text = (udpai_strbuf){0};
-    }
+    udpa_bytes_unref(self->text);
+    self->text = udpai_http_error_json(error);
     /* A body that nobody reads would be taken for the next request. */
     self->closes |= self->stage == UDPAI_HTTP_READING && !self->is_second;
     reply(self, status);
+}
+
+static udpai_str
+text_of(const udpai_http_exchange *self)
+{
+    return self->text ? udpai_bytes_view(self->text) : (udpai_str){0};
 }
 
 static bool
@@ -88,7 +90,8 @@ put_head(const udpai_http_exchange *self, unsigned char **at, unsigned char *end
     struct lws *wsi = self->wsi;
     bool has_body = self->status != 304;
     return lws_add_http_header_status(wsi, self->status, at, end) == 0 &&
-           (!has_body || lws_add_http_header_content_length(wsi, self->text.len, at, end) == 0) &&
+           (!has_body ||
+            lws_add_http_header_content_length(wsi, text_of(self).len, at, end) == 0) &&
            (!has_body || put(wsi, "content-type:", "application/json", at, end)) &&
            put(wsi, "cache-control:", "no-store", at, end) &&
            (self->status != 405 || put(wsi, "allow:", "POST", at, end)) &&
@@ -101,7 +104,7 @@ write_head(udpai_http_exchange *self)
 {
     unsigned char room[LWS_PRE + HEAD_BYTES], *begin = room + LWS_PRE, *at = begin;
     unsigned char *end = room + sizeof(room) - 1;
-    bool is_all = self->text.len == 0;
+    bool is_all = text_of(self).len == 0;
     if (!put_head(self, &at, end) || lws_finalize_http_header(self->wsi, &at, end) != 0)
         return -1;
     self->is_head_sent = true;
@@ -117,15 +120,16 @@ static int
 write_piece(udpai_http_exchange *self)
 {
     unsigned char room[LWS_PRE + PIECE_BYTES];
-    size_t n = udpai_min_size(self->text.len - self->n_sent, PIECE_BYTES);
+    udpai_str text = text_of(self);
+    size_t n = udpai_min_size(text.len - self->n_sent, PIECE_BYTES);
     int allowed = lws_get_peer_write_allowance(self->wsi); /* below 0: any */
     if (allowed == 0)
         return 0;
     if (allowed > 0)
         n = udpai_min_size(n, (size_t)allowed);
-    memcpy(room + LWS_PRE, self->text.data + self->n_sent, n);
+    memcpy(room + LWS_PRE, text.data + self->n_sent, n);
     self->n_sent += n;
-    bool is_last = self->n_sent == self->text.len;
+    bool is_last = self->n_sent == text.len;
     expect_progress(self);
     return lws_write(self->wsi, room + LWS_PRE, n,
                      is_last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0
@@ -141,7 +145,7 @@ udpai_http_exchange_write(udpai_http_exchange *self, bool *ret_all)
     int result = self->is_head_sent ? write_piece(self) : write_head(self);
     if (result < 0)
         return result;
-    *ret_all = self->n_sent == self->text.len;
+    *ret_all = self->n_sent == text_of(self).len;
     if (*ret_all) {
         self->stage = UDPAI_HTTP_DONE;
         udpai_http_question_taken(self);
@@ -376,6 +380,6 @@ udpai_http_exchange_end(udpai_http_exchange *self)
     self->connection->n_exchanges--;
     udpai_list_remove(&self->node);
     udpai_strbuf_done(&self->body);
-    udpai_strbuf_done(&self->text);
+    udpa_bytes_unref(self->text);
     udpai_free(self);
 }

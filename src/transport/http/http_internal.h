@@ -127,7 +127,7 @@ typedef struct udpai_http_exchange {
     unsigned status;
     uint64_t reply_until_ms;
     bool is_head_sent;
-    udpai_strbuf text; /* JSON; empty: none */
+    udpa_bytes *text; /* JSON, shared by all who are answered the same; NULL: none */
     size_t n_sent;
 } udpai_http_exchange;
 
@@ -161,14 +161,13 @@ udpa_err udpai_http_to_binary(const udpai_http *http,
                               udpai_str json,
                               udpa_bytes **ret_bytes,
                               udpa_error **ret_error);
-/* Appends to @p json. */
 udpa_err udpai_http_to_json(udpai_http *http,
                             const udpai_http_route *route,
                             const udpai_visit *visit,
-                            udpai_strbuf *json,
+                            udpa_bytes **ret_json,
                             udpa_error **ret_error);
-/* Appends an error: google.rpc.Status. */
-void udpai_http_put_error(udpai_strbuf *json, const udpa_error *error);
+/* An error: google.rpc.Status; NULL without memory. */
+udpa_bytes *udpai_http_error_json(const udpa_error *error);
 unsigned udpai_http_status_of(udpa_err err);
 void udpai_http_made_done(udpai_http *http);
 
@@ -195,11 +194,12 @@ void udpai_http_question_taken(udpai_http_exchange *exchange);
 /* JSON that was made already: many clients wait for the same. */
 typedef struct udpai_http_made {
     const udpai_http_route *route; /* NULL: none */
-    udpai_strbuf bytes, json;      /* what it was made of; what was made */
+    udpai_strbuf bytes;            /* what it was made of */
+    udpa_bytes *json;
 } udpai_http_made;
 
 #define UDPAI_HTTP_MADE 16
-#define UDPAI_HTTP_MADE_MAX_BYTES ((size_t)8 << 20) /* of one */
+#define UDPAI_HTTP_MADE_MAX_BYTES ((size_t)128 << 20) /* of all */
 
 struct udpai_http {
     pthread_t pthread;
@@ -224,6 +224,7 @@ struct udpai_http {
     lws_sorted_usec_list_t stop_timer;
     udpai_http_made made[UDPAI_HTTP_MADE];
     unsigned next_made;
+    size_t made_bytes;
     udpai_http_answered answered[UDPAI_HTTP_ANSWERED];
     unsigned next_answered;
     udpai_log_limit failures; /* of warnings about what cannot be put into JSON */

@@ -33,13 +33,19 @@ udpai_http_status_of(udpa_err err)
     }
 }
 
-void
-udpai_http_put_error(udpai_strbuf *json, const udpa_error *error)
+udpa_bytes *
+udpai_http_error_json(const udpa_error *error)
 {
-    udpai_strbuf_printf(json,
+    udpai_strbuf json = {0};
+    udpa_bytes *bytes = NULL;
+    udpai_strbuf_printf(&json,
                         "{\"code\":%d,\"message\":", udpa_err_to_grpc(udpa_error_code(error)));
-    udpai_json_put_string(json, udpai_str_from(udpa_error_message(error)));
-    udpai_strbuf_puts(json, "}\n");
+    udpai_json_put_string(&json, udpai_str_from(udpa_error_message(error)));
+    udpai_strbuf_puts(&json, "}\n");
+    udpa_err err =
+        udpai_strbuf_failed(&json) ? UDPA_ERR_NOMEM : udpa_bytes_new(&bytes, json.data, json.len);
+    udpai_strbuf_done(&json);
+    return err == UDPA_OK ? bytes : NULL;
 }
 
 udpa_err
@@ -82,17 +88,15 @@ static udpa_err
 make(udpai_http *http,
      const udpai_http_route *route,
      udpai_str bytes,
-     udpai_strbuf *json,
+     udpa_bytes **ret_json,
      udpa_error **ret_error)
 {
     UDPAI_AUTO_FREE char *text = NULL;
     udpa_error *error = NULL;
     udpa_err err = udpai_convert_to_complete_json(
         http->schema, udpai_str_from(route->response_type), bytes, &text, &error);
-    if (err == UDPA_OK) {
-        udpai_strbuf_puts(json, text);
-        return UDPA_OK;
-    }
+    if (err == UDPA_OK)
+        return udpai_fail_code(ret_error, udpa_bytes_new(ret_json, text, strlen(text)));
     warn(http, route, error);
     bool is_unknown = err == UDPA_ERR_NOT_FOUND;
     if (is_unknown)
@@ -116,32 +120,36 @@ find_made(udpai_http *http, const udpai_http_route *route, udpai_str bytes)
     return NULL;
 }
 
-static void
-forget_made(udpai_http_made *made)
+static size_t
+made_size(const udpai_http_made *made)
 {
+    return made->route ? made->bytes.len + udpa_bytes_size(made->json) : 0;
+}
+
+static void
+forget_made(udpai_http *http, udpai_http_made *made)
+{
+    http->made_bytes -= made_size(made);
     udpai_strbuf_done(&made->bytes);
-    udpai_strbuf_done(&made->json);
+    udpa_bytes_unref(made->json);
     *made = (udpai_http_made){0};
 }
 
-/* Takes the bytes over. */
+/* Takes the bytes over. The oldest make room. */
 static void
-keep_made(udpai_http *http,
-          const udpai_http_route *route,
-          udpai_strbuf *bytes,
-          const udpai_strbuf *json)
+keep_made(udpai_http *http, const udpai_http_route *route, udpai_strbuf *bytes, udpa_bytes *json)
 {
-    if (bytes->len + json->len > UDPAI_HTTP_MADE_MAX_BYTES)
+    const udpai_http_made wanted = {route, *bytes, json};
+    size_t size = made_size(&wanted);
+    if (size > UDPAI_HTTP_MADE_MAX_BYTES)
         return;
-    udpai_http_made *made = &http->made[http->next_made++ % UDPAI_HTTP_MADE];
-    forget_made(made);
-    udpai_strbuf_str(&made->json, udpai_strbuf_view(json));
-    if (udpai_strbuf_failed(&made->json)) {
-        forget_made(made);
-        return;
-    }
-    made->route = route;
-    made->bytes = *bytes;
+    unsigned at = http->next_made++;
+    forget_made(http, &http->made[at % UDPAI_HTTP_MADE]);
+    for (unsigned i = 1; http->made_bytes + size > UDPAI_HTTP_MADE_MAX_BYTES; i++)
+        forget_made(http, &http->made[(at + i) % UDPAI_HTTP_MADE]);
+    udpa_bytes_ref(json);
+    http->made[at % UDPAI_HTTP_MADE] = wanted;
+    http->made_bytes += size;
     *bytes = (udpai_strbuf){0};
 }
 
@@ -149,23 +157,25 @@ udpa_err
 udpai_http_to_json(udpai_http *http,
                    const udpai_http_route *route,
                    const udpai_visit *visit,
-                   udpai_strbuf *json,
+                   udpa_bytes **ret_json,
                    udpa_error **ret_error)
 {
     udpai_strbuf bytes = {0};
+    udpa_bytes *json = NULL;
     join(visit, &bytes);
     udpa_err err = udpai_strbuf_failed(&bytes) ? UDPA_ERR_NOMEM : UDPA_OK;
     const udpai_http_made *made =
         err == UDPA_OK ? find_made(http, route, udpai_strbuf_view(&bytes)) : NULL;
-    if (made)
-        udpai_strbuf_str(json, udpai_strbuf_view(&made->json));
-    else if (err == UDPA_OK)
-        err = make(http, route, udpai_strbuf_view(&bytes), json, ret_error);
-    if (err == UDPA_OK && udpai_strbuf_failed(json))
-        err = UDPA_ERR_NOMEM;
-    if (err == UDPA_OK && !made)
-        keep_made(http, route, &bytes, json);
+    if (made) {
+        json = udpa_bytes_ref(made->json);
+    } else if (err == UDPA_OK) {
+        err = make(http, route, udpai_strbuf_view(&bytes), &json, ret_error);
+        if (err == UDPA_OK)
+            keep_made(http, route, &bytes, json);
+    }
     udpai_strbuf_done(&bytes);
+    if (err == UDPA_OK)
+        *ret_json = json;
     return udpai_fail_code(ret_error, err);
 }
 
@@ -173,5 +183,5 @@ void
 udpai_http_made_done(udpai_http *http)
 {
     for (size_t i = 0; i < UDPAI_HTTP_MADE; i++)
-        forget_made(&http->made[i]);
+        forget_made(http, &http->made[i]);
 }
