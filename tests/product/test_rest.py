@@ -417,6 +417,28 @@ def served_number(port, context):
             return secure.getpeercert()['serialNumber']
 
 
+def chosen_protocol(port, context, *offered):
+    context.set_alpn_protocols(offered)
+    with socket.create_connection(('127.0.0.1', port), PATIENCE_S) as stream:
+        with context.wrap_socket(stream, server_hostname='localhost') as secure:
+            return secure.selected_alpn_protocol()
+
+
+def second_by_tls(port, context, body):
+    """The answer's JSON, by HTTP/2."""
+    context.set_alpn_protocols(['h2'])
+    headers, text = request(body)
+    got, flags = b'', 0
+    with socket.create_connection(('127.0.0.1', port), PATIENCE_S) as stream:
+        with context.wrap_socket(stream, server_hostname='localhost') as secure:
+            secure.sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, 4, 1, headers) +
+                           frame(DATA, 1, 1, text))
+            while not (got and flags & 1):
+                kind, flags, payload = read_frame(secure)
+                got += payload if kind == DATA else b''
+    return json.loads(got)
+
+
 def secure_post(port, context, path, body):
     connection = http.client.HTTPSConnection('localhost', port, timeout=PATIENCE_S, context=context)
     connection.request('POST', path, json.dumps(body), JSON)
@@ -444,9 +466,15 @@ def test_tls(test):
           answer)
     status, answer, _ = secure_post(port, contexts['edge'], RESOURCES, {'type_url': SECRET})
     check('secrets by TLS', status == 200, answer)
+    answer = second_by_tls(port, contexts['edge'], {'type_url': STRING})
+    check('HTTP/2 by TLS', values(answer) == {'local/hello': 'secure'}, answer)
     status, answer, version = curl(rest, RESOURCES, {'type_url': STRING}, '--cacert', ca, '--cert',
                                    edge, '--key', edge_key, f'https://localhost:{port}{RESOURCES}')
-    check('HTTP/2 by TLS', status == 200 and version == '2' and values(answer), answer)
+    check('HTTP/1.1 by TLS', status == 200 and version == '1.1' and values(answer), answer)
+    check('who offers HTTP/1.1, too, is answered by that',
+          chosen_protocol(port, contexts['edge'], 'h2', 'http/1.1') == 'http/1.1' and
+          chosen_protocol(port, contexts['edge'], 'h2') == 'h2')
+    contexts['edge'].set_alpn_protocols(['http/1.1'])
     try:
         secure_post(port, ssl.create_default_context(cafile=ca), XDS[0], NODE)
         check('who has no certificate is not let in', False)

@@ -71,6 +71,9 @@ take_key(SSL_CTX *context, const char *pem)
     return is_good;
 }
 
+/* Who offers both gets HTTP/1.1: by HTTP/2, libwebsockets 4.1.6 takes what it reads together with
+ * the body of one request, such as the next request, for too much of that body, and ends the
+ * connection. */
 static int
 choose_protocol(SSL *ssl,
                 const unsigned char **out,
@@ -79,7 +82,7 @@ choose_protocol(SSL *ssl,
                 unsigned in_len,
                 void *userdata)
 {
-    static const unsigned char ours[] = "\x02h2\x08http/1.1";
+    static const unsigned char ours[] = "\x08http/1.1\x02h2";
     unsigned char *chosen;
     (void)ssl;
     (void)userdata;
