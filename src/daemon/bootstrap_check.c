@@ -534,6 +534,40 @@ check_written_type(struct check *check, const char *list, char *const *types, si
                                    short_type(types[index]));
 }
 
+/* But for slashes at the end. */
+static bool
+is_same_path(const char *one, const char *other)
+{
+    udpai_str a = udpai_str_from(one), b = udpai_str_from(other);
+    while (a.len > 1 && a.data[a.len - 1] == '/')
+        a.len--;
+    while (b.len > 1 && b.data[b.len - 1] == '/')
+        b.len--;
+    return a.len > 0 && udpai_str_eq(a, b);
+}
+
+/* What is written where resources are read would be read as resources, and written again. */
+static void
+check_not_read(struct check *check, const char *path, const char *directory)
+{
+    const Udpa__Config__V1__StaticResources *all = check->message->static_resources;
+    for (size_t i = 0; all && i < all->n_directories; i++)
+        if (is_same_path(all->directories[i]->path, directory))
+            udpai_findings_mistake(check->findings, path,
+                                   "static_resources.directories[%zu] reads this directory: "
+                                   "write into another one",
+                                   i);
+    for (size_t i = 0; all && i < all->n_config_sources; i++) {
+        const Udpa__Config__V1__ConfigSource *source = all->config_sources[i];
+        if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_PATH &&
+            is_same_path(source->path->path, directory))
+            udpai_findings_mistake(check->findings, path,
+                                   "static_resources.config_sources[%zu] reads this directory: "
+                                   "write into another one",
+                                   i);
+    }
+}
+
 static void
 check_write_files(struct check *check)
 {
@@ -544,10 +578,10 @@ check_write_files(struct check *check)
         udpai_path_item(path, "write_files", i);
         require(check, path, "directory", files->directory);
         for (size_t k = 0; k < i; k++)
-            if (*files->directory &&
-                strcmp(message->write_files[k]->directory, files->directory) == 0)
+            if (is_same_path(message->write_files[k]->directory, files->directory))
                 udpai_findings_mistake(check->findings, path,
                                        "write_files[%zu] has the same directory", k);
+        check_not_read(check, path, files->directory);
         udpai_path_field(list, path, "types");
         check_type_list(check, list, files->types, files->n_types);
         for (size_t k = 0; k < files->n_types; k++)

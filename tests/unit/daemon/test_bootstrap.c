@@ -324,6 +324,27 @@ written_files_are_no_secrets(void **state)
 }
 
 static void
+files_are_not_written_where_resources_are_read(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "write_files:\n"
+                              "  - {directory: a/}\n"
+                              "  - {directory: b}\n"
+                              "  - {directory: a}\n"
+                              "  - {directory: c}\n"
+                              "static_resources:\n"
+                              "  directories: [{path: d}, {path: b/}]\n"
+                              "  config_sources:\n"
+                              "    - {name: f, path: {path: c, authority: x}}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:3:5: write_files[1]: static_resources.directories[1] reads this "
+              "directory: write into another one\n"
+              "test.yaml:4:5: write_files[2]: write_files[0] has the same directory\n"
+              "test.yaml:5:5: write_files[3]: static_resources.config_sources[0] reads this "
+              "directory: write into another one\n");
+}
+
+static void
 authorities_stand_for_one_namespace_each(void **state)
 {
     bootstrap_test *test = *state;
@@ -513,6 +534,7 @@ main(void)
         CASE(messages_have_room),
         CASE(validation_names_its_types),
         CASE(written_files_are_no_secrets),
+        CASE(files_are_not_written_where_resources_are_read),
         CASE(times_are_long_enough_for_what_they_are_for),
         CASE(times_stand_in_their_order),
         CASE(shortest_times_are_taken),
