@@ -73,7 +73,7 @@ is_unjudged(const udpai_upstream_session *session, const udpai_upstream_held *he
     if (udpai_list_empty(&session->unjudged))
         return false;
     const udpai_upstream_response *oldest =
-        UDPAI_LIST_ENTRY(session->unjudged.next, udpai_upstream_response, node);
+        UDPAI_LIST_ENTRY(session->unjudged.next, udpai_upstream_response, in_unjudged);
     return oldest->id <= held->published_in;
 }
 
