@@ -119,6 +119,8 @@ hand_over_to_names(udpai_subscription *subscription,
                            : was_sent(cursor, item->seq) && !udpai_extra_of(subscription, item);
         if (brought) /* with some delivery up to now */
             sub->sent_turn = subscription->n_turns;
+        if (brought && before->is_tombstone && !udpai_list_linked(&sub->owed.node))
+            sub->owed.mark_seq = item->seq; /* where its end was told */
         if (sub->target && brought && !before->is_tombstone) {
             sub->sent_seq = item->seq;
             sub->sent_payload_seq = udpai_item_payload_seq(item, subscription);

@@ -289,6 +289,25 @@ a_refused_removal_stays_refused(void **state)
     expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 in doubt 'no'");
 }
 
+/* Told by the wildcard, which has been given back since. */
+static void
+a_removal_may_be_refused_late(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1#");
+    xds_subscribe(&self->client, "CDS", "* a");
+    catch_up(&self->client);
+    xds_change(world, "+CDS/b=1#");
+    catch_up(&self->client);
+    xds_change(world, "-CDS/a");
+    xds_expect(&self->client, "CDS[-a]");
+    xds_unsubscribe(&self->client, "CDS", "*");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 unanswered");
+    xds_nack(&self->client, "CDS", "no");
+    expect(world, "CDS", "local/a", "gone: 0 of 1; xds-delta#1 in doubt 'no'");
+}
+
 static void
 who_holds_a_version_from_before_has_it(void **state)
 {
@@ -595,6 +614,7 @@ main(void)
         delta_test(a_removal_is_acknowledged_like_a_change),
         delta_test(a_removal_by_name_may_be_refused),
         delta_test(a_refused_removal_stays_refused),
+        delta_test(a_removal_may_be_refused_late),
         delta_test(who_holds_a_version_from_before_has_it),
         delta_test(who_never_answers_never_has_it),
         delta_test(what_is_refused_late_is_not_accepted_with_the_rest),
