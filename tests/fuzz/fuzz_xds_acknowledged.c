@@ -341,12 +341,14 @@ end(bed *self)
     run(self);
     for (int i = 0; self->stream.is_writing || self->n_waiting; i++) {
         FUZZ_CHECK(i < 10000);
-        if (self->stream.is_writing)
-            fake_stream_complete(&self->stream);
-        else
+        bool answers = !self->stream.is_writing;
+        if (answers)
             answer(self, false);
+        else
+            fake_stream_complete(&self->stream);
         run(self);
-        check(self);
+        if (answers && self->n_waiting < 8)
+            check(self);
     }
     FUZZ_CHECK(!self->stream.is_finished);
     check_all_is_said(self);
