@@ -201,6 +201,8 @@ bool
 udpai_refusal_names(udpai_str text, udpai_str full_name)
 {
     const char *slash = full_name.len ? memchr(full_name.data, '/', full_name.len) : NULL;
-    size_t skip = slash ? (size_t)(slash - full_name.data) + 1 : 0;
-    return udpai_refusal_spells(text, (udpai_str){full_name.data + skip, full_name.len - skip});
+    if (!slash)
+        return udpai_refusal_spells(text, full_name);
+    size_t skip = (size_t)(slash - full_name.data) + 1;
+    return udpai_refusal_spells(text, (udpai_str){slash + 1, full_name.len - skip});
 }
