@@ -13,8 +13,9 @@
 #include "conform/hook_words.h"
 #include "loop/clock.h"
 
-#define PATIENCE_MS 30000 /* for an answer; the first may have to wait for a server to start */
-#define END_PATIENCE_MS 3000
+#define PATIENCE_MS 30000    /* for an answer; the first may have to wait for a server to start */
+#define END_PATIENCE_MS 2000 /* for each way to ask for its end */
+#define REAP_MS 10
 #define LINE_MAX_BYTES 4096
 
 extern char **environ;
@@ -216,18 +217,42 @@ wait_for_end(udpai_hook *hook)
     return udpai_monotonic_ms() < deadline;
 }
 
+/* False: it goes on after all this time. */
+static bool
+reap(const udpai_hook *hook, uint64_t patience_ms)
+{
+    uint64_t deadline = udpai_monotonic_ms() + patience_ms;
+    for (;;) {
+        pid_t ended = waitpid(hook->pid, NULL, WNOHANG);
+        if (ended == hook->pid || (ended < 0 && errno != EINTR))
+            return true;
+        if (udpai_monotonic_ms() >= deadline)
+            return false;
+        (void)poll(NULL, 0, REAP_MS);
+    }
+}
+
+/* A program that ignores what it is told must not keep ours. */
+static void
+end(udpai_hook *hook)
+{
+    if (!wait_for_end(hook) || !reap(hook, END_PATIENCE_MS))
+        kill(-hook->pid, SIGTERM);
+    if (reap(hook, END_PATIENCE_MS))
+        return;
+    kill(-hook->pid, SIGKILL);
+    while (waitpid(hook->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
 udpai_hook *
 udpai_hook_free(udpai_hook *hook)
 {
     if (!hook)
         return NULL;
     close(hook->to);
-    if (hook->pid > 0) {
-        if (!wait_for_end(hook))
-            kill(-hook->pid, SIGTERM);
-        while (waitpid(hook->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
+    if (hook->pid > 0)
+        end(hook);
     close(hook->from);
     udpai_free(hook);
     return NULL;

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree
 
 from product import check, main
@@ -114,6 +115,15 @@ def check_hook(conform):
             err='cannot put a cluster on the server: no room')
 
 
+def check_stubborn_hook(conform):
+    """Who closes its output and ignores SIGTERM is ended all the same."""
+    begin = time.monotonic()
+    conform('--change', "trap '' TERM; exec >&-; while :; do sleep 1; done", status=2,
+            err='the program of --change has ended')
+    took = time.monotonic() - begin
+    check(f'  a program that does not end is ended ({took:.1f} s)', took < 30)
+
+
 def body(test):
     _, address = test.start_node()
     conform = Conform(test, address)
@@ -123,6 +133,7 @@ def body(test):
               for line in listed.splitlines()), listed)
     check_mistakes(conform)
     check_hook(conform)
+    check_stubborn_hook(conform)
     check_all(conform, address)
     check_formats(conform, address)
     check_without_changes(test)
