@@ -303,7 +303,8 @@ udpai_caller_free(udpai_caller *caller)
         ;
     grpc_completion_queue_destroy(caller->cq);
     udpai_free(caller);
-    grpc_shutdown();
+    grpc_shutdown_blocking(); /* a handshake that was given up ends now, not while the program does
+                               */
     return NULL;
 }
 
