@@ -129,7 +129,7 @@ udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_error)
 udpa_err
 udpai_address_probe(const char *address, udpa_error **ret_error)
 {
-    int fd;
+    int fd = -1;
     udpa_err err = udpai_address_bind(address, &fd, ret_error);
     if (err == UDPA_OK)
         close(fd);
