@@ -82,6 +82,7 @@ struct udpai_session {
     int64_t since_us;
     udpai_list in_ready;
     bool is_writing, is_finishing, is_paused;
+    bool is_alive;         /* its peer has sent something valid, and that was told */
     const udpa_error *why; /* it has ended, while it is freed; NULL: as it should */
 };
 
@@ -151,6 +152,20 @@ void udpai_session_ready(udpai_session *session);
 /* Ends the stream; consumes the error (NULL: OK). Nothing is written or received any more. */
 void udpai_session_finish(udpai_session *session, udpa_error *status);
 void udpai_session_pause(udpai_session *session, bool pause);
+
+/* ---- for protocols: what the loop side is told; reports.c ---- */
+
+/* With the session's number and link; NULL without memory. */
+udpai_report *udpai_session_report_new(const udpai_session *session, udpai_report_kind kind);
+/* UDPA_ERR_NOMEM: it was not told. */
+udpa_err udpai_session_report_opened(udpai_session *session);
+/* The peer has sent something valid; told once. */
+udpa_err udpai_session_report_alive(udpai_session *session);
+/* Takes the publication, which the loop side may have by the time of the return. */
+udpa_err udpai_session_report_publication(udpai_session *session, udpai_publication *publication);
+/* Cuts what is too long of the message. */
+udpa_err udpai_session_report_subscription_error(udpai_session *session,
+                                                 const udpai_subscription_message *message);
 
 /* ---- for transports ---- */
 

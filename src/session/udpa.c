@@ -113,20 +113,6 @@ udpai_udpa_answer(udpai_udpa *udpa, udpa_bytes *message)
 
 /* ---- beginning and end ---- */
 
-static udpa_err
-report_opened(udpai_udpa *udpa)
-{
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_OPENED);
-    if (!report)
-        return UDPA_ERR_NOMEM;
-    report->session = udpa->session.id;
-    report->link = udpa->session.info.link;
-    report->identity = udpai_identity_ref(udpa->session.info.identity);
-    report->address = udpa_bytes_ref(udpa->session.info.address);
-    udpai_hub_report(udpa->session.hub, report);
-    return UDPA_OK;
-}
-
 udpa_err
 udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
 {
@@ -150,7 +136,7 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     err = udpai_session_init_subscriber(&udpa->session, &udpa->subscriber, &subscriber_ops, NULL);
     udpai_udpa_choose_renderer(udpa);
     if (err == UDPA_OK)
-        err = report_opened(udpa);
+        err = udpai_session_report_opened(&udpa->session);
     if (err == UDPA_OK)
         err = udpai_udpa_send(udpa, udpai_node_compose(udpai_hub_settings(hub)->info));
     if (err != UDPA_OK)
@@ -218,11 +204,9 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
         err = udpai_subscriber_set_except(&udpa->subscriber, id);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_NODE);
+    udpai_report *report = udpai_session_report_new(&udpa->session, UDPAI_REPORT_NODE);
     if (!report)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    report->session = udpa->session.id;
-    report->link = udpa->session.info.link;
     report->info = udpai_node_info_ref(info);
     report->is_extended = udpa->is_extended;
     udpai_hub_report(udpa->session.hub, report);
@@ -230,40 +214,6 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
 }
 
 /* ---- messages ---- */
-
-static udpa_err
-report_alive(udpai_udpa *udpa)
-{
-    if (udpa->is_alive)
-        return UDPA_OK;
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_ALIVE);
-    if (!report)
-        return UDPA_ERR_NOMEM;
-    udpa->is_alive = true;
-    report->session = udpa->session.id;
-    report->link = udpa->session.info.link;
-    udpai_hub_report(udpa->session.hub, report);
-    return UDPA_OK;
-}
-
-static udpa_err
-report_subscription_error(udpai_udpa *udpa, const udpai_subscription_message *message)
-{
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_SUBSCRIPTION_ERROR);
-    udpai_str names[UDPAI_ECHOED_NAMES];
-    udpai_subscription_message error = udpai_subscription_error_cut(message, names);
-    udpai_subscription_message *copy = udpai_subscription_message_copy(&error);
-    if (!report || !copy) {
-        udpai_report_free(report);
-        udpai_free(copy);
-        return UDPA_ERR_NOMEM;
-    }
-    report->session = udpa->session.id;
-    report->link = udpa->session.info.link;
-    report->subscription = copy;
-    udpai_hub_report(udpa->session.hub, report);
-    return UDPA_OK;
-}
 
 static udpa_err
 take_publication(udpai_udpa *udpa, udpai_publication *publication, udpa_error **ret_error)
@@ -291,7 +241,7 @@ take_message(udpai_udpa *udpa, udpai_message *message, udpa_error **ret_error)
         udpai_udpa_on_receipt(udpa, &message->receipt);
         return UDPA_OK;
     case UDPAI_MESSAGE_SUBSCRIPTION_ERROR:
-        return report_subscription_error(udpa, &message->subscription);
+        return udpai_session_report_subscription_error(&udpa->session, &message->subscription);
     case UDPAI_MESSAGE_NONE:
     case UDPAI_MESSAGE_KINDS:
         break;
@@ -310,7 +260,7 @@ udpa_receive(udpai_session *session, udpai_str bytes, udpa_error **ret_error)
         return err;
     udpa_resource *node = node_resource(&message);
     if (node || udpa->peer || session->info.link)
-        err = report_alive(udpa);
+        err = udpai_session_report_alive(session);
     if (err == UDPA_OK && node)
         err = take_node(udpa, node, ret_error);
     else if (err == UDPA_OK && !udpa->peer && session->info.link == 0)

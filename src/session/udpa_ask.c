@@ -190,20 +190,15 @@ refuse_unasked(udpai_udpa *udpa, udpai_publication *publication)
 udpa_err
 udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
 {
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_PUBLICATION);
-    if (!report) {
-        udpai_publication_free(publication);
-        return UDPA_ERR_NOMEM;
-    }
-    udpa->n_received += publication->entries.n;
+    size_t n = publication->entries.n, size = publication->size_bytes;
     if (udpa->is_source)
         refuse_unasked(udpa, publication);
+    udpa_err err = udpai_session_report_publication(&udpa->session, publication);
+    if (err != UDPA_OK)
+        return err;
+    udpa->n_received += n;
     udpa->n_unjudged++;
-    udpa->unjudged_bytes += publication->size_bytes;
-    report->session = udpa->session.id;
-    report->link = udpa->session.info.link;
-    report->publication = publication;
-    udpai_hub_report(udpa->session.hub, report);
+    udpa->unjudged_bytes += size;
     udpai_udpa_pace(udpa);
     return UDPA_OK;
 }

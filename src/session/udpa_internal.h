@@ -65,7 +65,6 @@ struct udpai_udpa {
     udpai_node_info *peer; /* NULL until it has said who it is */
     bool is_extended;      /* the peer knows our extensions */
     bool is_source;        /* the peer serves a ConfigSource */
-    bool is_alive;         /* it has sent something valid */
     udpai_list controls;
     size_t n_controls, answer_bytes;
     udpai_timer unread;   /* set while answers keep us from reading */

@@ -19,16 +19,6 @@ kept_key(const void *item)
     return udpai_bytes_view(((const udpai_upstream_kept *)item)->type);
 }
 
-static udpai_str
-copy(char **at, udpai_str text)
-{
-    udpai_str copied = {*at, text.len};
-    if (text.len)
-        memcpy(*at, text.data, text.len);
-    *at += text.len;
-    return copied;
-}
-
 udpa_err
 udpai_upstream_new(udpai_upstream **ret_upstream, const udpai_upstream_options *options)
 {
@@ -39,10 +29,10 @@ udpai_upstream_new(udpai_upstream **ret_upstream, const udpai_upstream_options *
         return UDPA_ERR_NOMEM;
     char *at = upstream->texts;
     upstream->options = *options;
-    upstream->options.type_url = copy(&at, options->type_url);
-    upstream->options.name_space = copy(&at, options->name_space);
-    upstream->options.authority = copy(&at, options->authority);
-    upstream->options.node = copy(&at, options->node);
+    upstream->options.type_url = udpai_str_put(&at, options->type_url);
+    upstream->options.name_space = udpai_str_put(&at, options->name_space);
+    upstream->options.authority = udpai_str_put(&at, options->authority);
+    upstream->options.node = udpai_str_put(&at, options->node);
     if (!options->patience_ms)
         upstream->options.patience_ms = UDPAI_UPSTREAM_PATIENCE_MS;
     if (!options->silence_ms)
@@ -124,18 +114,13 @@ on_unread(udpai_timer *timer)
 udpa_err
 udpai_upstream_publish(udpai_upstream_session *session, udpai_publication *publication)
 {
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_PUBLICATION);
-    if (!report) {
-        udpai_publication_free(publication);
-        return UDPA_ERR_NOMEM;
-    }
-    session->n_received += publication->entries.n;
+    size_t n = publication->entries.n, size = publication->size_bytes;
+    udpa_err err = udpai_session_report_publication(&session->session, publication);
+    if (err != UDPA_OK)
+        return err;
+    session->n_received += n;
     session->n_unjudged++;
-    session->unjudged_bytes += publication->size_bytes;
-    report->session = session->session.id;
-    report->link = session->session.info.link;
-    report->publication = publication;
-    udpai_hub_report(session->session.hub, report);
+    session->unjudged_bytes += size;
     udpai_upstream_pace(session);
     return UDPA_OK;
 }
@@ -170,20 +155,6 @@ type_key(const void *item)
     return udpai_bytes_view(((const udpai_upstream_type *)item)->type);
 }
 
-static udpa_err
-report_opened(udpai_upstream_session *session)
-{
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_OPENED);
-    if (!report)
-        return UDPA_ERR_NOMEM;
-    report->session = session->session.id;
-    report->link = session->session.info.link;
-    report->identity = udpai_identity_ref(session->session.info.identity);
-    report->address = udpa_bytes_ref(session->session.info.address);
-    udpai_hub_report(session->session.hub, report);
-    return UDPA_OK;
-}
-
 udpa_err
 udpai_upstream_session_new(udpai_session **ret_session,
                            udpai_hub *hub,
@@ -206,7 +177,7 @@ udpai_upstream_session_new(udpai_session **ret_session,
     udpai_list_init(&session->unjudged);
     udpai_timer_init(&session->unread, on_unread);
     *ret_session = &session->session;
-    udpai_upstream_check(session, report_opened(session));
+    udpai_upstream_check(session, udpai_session_report_opened(&session->session));
     return UDPA_OK;
 }
 

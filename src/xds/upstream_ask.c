@@ -321,17 +321,7 @@ refuse(udpai_upstream_session *session, const udpai_subscription_message *messag
         .status_code = udpa_err_to_grpc(UDPA_ERR_UNIMPLEMENTED),
         .status_text = {text, udpai_min_size((size_t)len, sizeof(text) - 1)},
     };
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_SUBSCRIPTION_ERROR);
-    if (report)
-        report->subscription = udpai_subscription_message_copy(&error);
-    if (!report || !report->subscription) {
-        udpai_report_free(report);
-        return UDPA_ERR_NOMEM;
-    }
-    report->session = session->session.id;
-    report->link = session->session.info.link;
-    udpai_hub_report(session->session.hub, report);
-    return UDPA_OK;
+    return udpai_session_report_subscription_error(&session->session, &error);
 }
 
 void

@@ -115,7 +115,6 @@ struct udpai_upstream_session {
     size_t n_compared;  /* for this message */
     udpai_timer unread; /* how long the server need not read what answers it */
     uint64_t last_response, n_received;
-    bool is_alive;      /* the server has responded */
     bool is_introduced; /* the Node was sent */
     udpa_bytes *writing;
     udpai_report *closed; /* made in time: the end must be told, memory or none */

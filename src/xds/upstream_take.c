@@ -437,21 +437,6 @@ take(udpai_upstream_type *type, const udpai_xds_answer *answer, size_t size)
     return err == UDPA_OK ? conclude(&self) : err;
 }
 
-static udpa_err
-report_alive(udpai_upstream_session *session)
-{
-    if (session->is_alive)
-        return UDPA_OK;
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_ALIVE);
-    if (!report)
-        return UDPA_ERR_NOMEM;
-    session->is_alive = true;
-    report->session = session->session.id;
-    report->link = session->session.info.link;
-    udpai_hub_report(session->session.hub, report);
-    return UDPA_OK;
-}
-
 /* A type that nobody here has asked for is passed over. */
 udpa_err
 udpai_upstream_receive(udpai_session *base, udpai_str bytes, udpa_error **ret_error)
@@ -472,7 +457,7 @@ udpai_upstream_receive(udpai_session *base, udpai_str bytes, udpa_error **ret_er
                           "a response has a version of %zu bytes; at most %d go back",
                           answer.version.len, UDPAI_UPSTREAM_VERSION_MAX);
     session->n_compared = 0;
-    err = report_alive(session);
+    err = udpai_session_report_alive(base);
     udpai_str type_url = answer.type_url.len ? answer.type_url : options->type_url;
     udpai_upstream_type *type = udpai_map_get(&session->types, type_url);
     if (err == UDPA_OK && type)
