@@ -71,6 +71,17 @@ udpai_max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* -1: it is no hexadecimal digit. */
+static inline int
+udpai_hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* A text of a peer's in a message to people, for "%.*s": cut. */
 #define UDPAI_SHOWN_MAX 200
 #define UDPAI_SHOWN(text)                                                                          \

@@ -6,7 +6,6 @@
 #include "codec/json_text.h"
 #include "ctl/names.h"
 #include "ctl/status_view.h"
-#include "ctl/table.h"
 
 typedef Udpa__Status__V1__AcknowledgementStatus status_message;
 typedef Udpa__Status__V1__SessionAcknowledgement session_message;
@@ -108,23 +107,6 @@ state_text(const session_message *session)
 }
 
 static void
-add(udpai_ctl_table *table, const char *text)
-{
-    udpai_ctl_table_add(table, udpai_str_from(text));
-}
-
-static void
-add_age(udpai_ctl_table *table, const Google__Protobuf__Timestamp *since, int64_t now_us)
-{
-    udpai_strbuf text = {0};
-    int64_t seconds = since ? now_us / 1000000 - since->seconds : 0;
-    if (since && since->seconds)
-        udpai_ctl_put_age(&text, seconds < 0 ? 0 : seconds);
-    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
-    udpai_strbuf_done(&text);
-}
-
-static void
 add_resource(udpai_ctl_table *table, const udpai_ctl_awaited *awaited)
 {
     udpai_strbuf text = {0};
@@ -142,25 +124,25 @@ add_sessions(udpai_ctl_table *table, const udpai_ctl_awaited *awaited, int64_t n
         if (!is_told_of(session))
             continue;
         add_resource(table, awaited);
-        add(table, session->id);
-        add(table, udpai_ctl_awaited_peer(session));
-        add(table, session->peer_address);
-        add(table, session->protocol);
-        add(table, state_text(session));
-        add_age(table, session->since, now_us);
-        add(table, session->message);
+        udpai_ctl_table_add_text(table, session->id);
+        udpai_ctl_table_add_text(table, udpai_ctl_awaited_peer(session));
+        udpai_ctl_table_add_text(table, session->peer_address);
+        udpai_ctl_table_add_text(table, session->protocol);
+        udpai_ctl_table_add_text(table, state_text(session));
+        udpai_ctl_table_add_age(table, session->since, now_us);
+        udpai_ctl_table_add_text(table, session->message);
     }
     for (size_t i = 0; i < awaited->absent.n; i++) {
         if (!awaited->absent.items[i].is_gone)
             continue;
         add_resource(table, awaited);
-        add(table, "");
-        add(table, awaited->absent.items[i].peer);
-        add(table, "");
-        add(table, "");
-        add(table, "has left");
-        add(table, "");
-        add(table, "its stream has ended before it had acknowledged it");
+        udpai_ctl_table_add_text(table, "");
+        udpai_ctl_table_add_text(table, awaited->absent.items[i].peer);
+        udpai_ctl_table_add_text(table, "");
+        udpai_ctl_table_add_text(table, "");
+        udpai_ctl_table_add_text(table, "has left");
+        udpai_ctl_table_add_text(table, "");
+        udpai_ctl_table_add_text(table, "its stream has ended before it had acknowledged it");
     }
 }
 

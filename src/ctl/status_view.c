@@ -2,7 +2,6 @@
 #include "ctl/status_view.h"
 
 #include "ctl/names.h"
-#include "ctl/table.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 #define STATUS "udpa.status.v1."
@@ -33,8 +32,10 @@ udpai_ctl_put_age(udpai_strbuf *out, int64_t seconds)
         udpai_strbuf_puts(out, "0 s");
 }
 
-static void
-add_age(udpai_ctl_table *table, const Google__Protobuf__Timestamp *since, int64_t now_us)
+void
+udpai_ctl_table_add_age(udpai_ctl_table *table,
+                        const Google__Protobuf__Timestamp *since,
+                        int64_t now_us)
 {
     udpai_strbuf text = {0};
     int64_t seconds = since ? now_us / 1000000 - since->seconds : 0;
@@ -42,12 +43,6 @@ add_age(udpai_ctl_table *table, const Google__Protobuf__Timestamp *since, int64_
         udpai_ctl_put_age(&text, seconds < 0 ? 0 : seconds);
     udpai_ctl_table_add(table, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
-}
-
-static void
-add(udpai_ctl_table *table, const char *text)
-{
-    udpai_ctl_table_add(table, udpai_str_from(text));
 }
 
 static udpai_str
@@ -121,9 +116,9 @@ put_node(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node, int64_t no
     static const char *const heads[] = {"NODE", "VERSION", "RUNS FOR", "SESSIONS"};
     udpai_ctl_table table;
     udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
-    add(&table, node->node_id);
-    add(&table, node->version);
-    add_age(&table, node->started, now_us);
+    udpai_ctl_table_add_text(&table, node->node_id);
+    udpai_ctl_table_add_text(&table, node->version);
+    udpai_ctl_table_add_age(&table, node->started, now_us);
     udpai_ctl_table_addf(&table, "%llu", (unsigned long long)node->n_sessions);
     udpai_ctl_table_write(&table, out);
     udpai_ctl_table_done(&table);
@@ -172,15 +167,16 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
     size_t n_complete = 0;
     for (size_t i = 0; i < source->n_types; i++)
         n_complete += source->types[i]->complete != 0;
-    add(table, source->name);
-    add(table, source->address);
-    add(table, state_text(source->state));
-    add_age(table, source->since, now_us);
-    add(table, *source->peer_identity ? source->peer_identity : source->peer_node_id);
+    udpai_ctl_table_add_text(table, source->name);
+    udpai_ctl_table_add_text(table, source->address);
+    udpai_ctl_table_add_text(table, state_text(source->state));
+    udpai_ctl_table_add_age(table, source->since, now_us);
+    udpai_ctl_table_add_text(table,
+                             *source->peer_identity ? source->peer_identity : source->peer_node_id);
     udpai_ctl_table_addf(table, "%zu of %zu", n_complete, source->n_types);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_resources_received);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_refused);
-    add(table, source->last_error);
+    udpai_ctl_table_add_text(table, source->last_error);
 }
 
 void
@@ -229,7 +225,7 @@ add_subscription(udpai_ctl_table *table,
                  const Udpa__Status__V1__SubscriptionStatus *subscription,
                  int64_t now_us)
 {
-    add(table, session->id);
+    udpai_ctl_table_add_text(table, session->id);
     udpai_ctl_table_add(table, kind_of(subscription->type_url));
     if (subscription->n_names)
         udpai_ctl_table_addf(table, "%llu names", (unsigned long long)subscription->n_names);
@@ -240,20 +236,21 @@ add_subscription(udpai_ctl_table *table,
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_acknowledged);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_refused);
     add_unanswered(table, subscription, now_us);
-    add(table, subscription->in_sync ? "yes" : "no");
-    add(table, subscription->last_error);
+    udpai_ctl_table_add_text(table, subscription->in_sync ? "yes" : "no");
+    udpai_ctl_table_add_text(table, subscription->last_error);
 }
 
 static void
 add_session(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *session, int64_t now_us)
 {
-    add(table, session->id);
-    add(table, *session->peer_identity ? session->peer_identity : session->peer_node_id);
-    add(table, session->peer_address);
-    add(table, session->protocol);
-    add(table, session->audience);
-    add_age(table, session->since, now_us);
-    add(table, session->source);
+    udpai_ctl_table_add_text(table, session->id);
+    udpai_ctl_table_add_text(table, *session->peer_identity ? session->peer_identity
+                                                            : session->peer_node_id);
+    udpai_ctl_table_add_text(table, session->peer_address);
+    udpai_ctl_table_add_text(table, session->protocol);
+    udpai_ctl_table_add_text(table, session->audience);
+    udpai_ctl_table_add_age(table, session->since, now_us);
+    udpai_ctl_table_add_text(table, session->source);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)session->n_resources_received);
 }
 
@@ -265,7 +262,7 @@ add_unknown_receipts(udpai_ctl_table *table,
     (void)now_us;
     if (!session->n_unknown_receipts)
         return;
-    add(table, session->id);
+    udpai_ctl_table_add_text(table, session->id);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)session->n_unknown_receipts);
 }
 
@@ -288,12 +285,12 @@ add_refused(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *sessi
     for (size_t i = 0; i < session->n_subscriptions; i++) {
         const Udpa__Status__V1__SubscriptionStatus *subscription = session->subscriptions[i];
         for (size_t k = 0; k < subscription->n_refused_resources; k++) {
-            add(table, session->id);
+            udpai_ctl_table_add_text(table, session->id);
             udpai_ctl_table_add(table, kind_of(subscription->type_url));
-            add(table, subscription->refused_resources[k]->name);
-            add(table, subscription->refused_resources[k]->version);
-            add_age(table, subscription->refused_resources[k]->time, now_us);
-            add(table, subscription->refused_resources[k]->message);
+            udpai_ctl_table_add_text(table, subscription->refused_resources[k]->name);
+            udpai_ctl_table_add_text(table, subscription->refused_resources[k]->version);
+            udpai_ctl_table_add_age(table, subscription->refused_resources[k]->time, now_us);
+            udpai_ctl_table_add_text(table, subscription->refused_resources[k]->message);
         }
     }
 }

@@ -6,6 +6,8 @@
 #include <udpa/resource.h>
 
 #include "base/strbuf.h"
+#include "ctl/table.h"
+#include "google/protobuf/timestamp.pb-c.h"
 
 /* Each takes the resources of its type out of the array. @p now_us: since 1970. */
 void
@@ -16,6 +18,10 @@ void udpai_ctl_put_sessions(udpai_strbuf *out,
                             udpa_resource *const *resources,
                             size_t n,
                             int64_t now_us);
+/* How long ago @p since was; NULL or 0: never. */
+void udpai_ctl_table_add_age(udpai_ctl_table *table,
+                             const Google__Protobuf__Timestamp *since,
+                             int64_t now_us);
 /* "3 d 4 h", "12 min", "5 s": the two largest units. */
 void udpai_ctl_put_age(udpai_strbuf *out, int64_t seconds);
 

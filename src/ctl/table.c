@@ -55,6 +55,12 @@ udpai_ctl_table_add(udpai_ctl_table *table, udpai_str cell)
 }
 
 void
+udpai_ctl_table_add_text(udpai_ctl_table *table, const char *cell)
+{
+    udpai_ctl_table_add(table, udpai_str_from(cell));
+}
+
+void
 udpai_ctl_table_addf(udpai_ctl_table *table, const char *format, ...)
 {
     char room[256];

@@ -16,6 +16,7 @@ typedef struct udpai_ctl_table {
 void udpai_ctl_table_begin(udpai_ctl_table *table, const char *const *heads, size_t n_columns);
 /* The next cell of the row, or the first of the next one; an empty one is shown as "-". */
 void udpai_ctl_table_add(udpai_ctl_table *table, udpai_str cell);
+void udpai_ctl_table_add_text(udpai_ctl_table *table, const char *cell);
 void udpai_ctl_table_addf(udpai_ctl_table *table, const char *format, ...) UDPA_PRINTF(2, 3);
 size_t udpai_ctl_table_n_rows(const udpai_ctl_table *table); /* without the heads */
 /* Appends the whole; an unfinished row is left out. */

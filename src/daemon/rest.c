@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "loop/clock.h"
+#include "daemon/certificates.h"
 
 struct udpai_rest {
     const udpai_plan *plan;
@@ -15,42 +15,27 @@ struct udpai_rest {
 
 /* ---- certificates ---- */
 
-static udpa_err
-read_tls(const Udpa__Config__V1__ServerTls *from,
-         udpai_tls_files *ret_files,
-         udpa_error **ret_error)
-{
-    const udpai_tls_paths paths = {from->certificate_file, from->private_key_file,
-                                   from->client_ca_file};
-    return udpai_tls_files_read(ret_files, &paths, udpai_wall_us() / 1000000, ret_error);
-}
+typedef struct http_socket {
+    udpai_http *http;
+    size_t index;
+} http_socket;
 
-static bool
-read_again(udpai_rest *self, size_t index)
+static udpa_err
+replace(void *userdata, const udpai_tls_files *files, udpa_error **ret_error)
 {
-    const udpai_plan_socket *socket = &self->plan->http_sockets.items[index];
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_tls_files files = {0};
-    udpa_err err = read_tls(socket->tls, &files, &error);
-    if (err == UDPA_OK)
-        err = udpai_http_replace_tls(self->http, index, &files, &error);
-    udpai_tls_files_done(&files);
-    if (err == UDPA_OK)
-        udpai_log(UDPA_LOG_INFO, "daemon", "%s: certificates were read again", socket->address);
-    else
-        udpai_log(UDPA_LOG_ERROR, "daemon", "%s: the certificates stay as they were: %s",
-                  socket->address, udpa_error_message(error));
-    return err == UDPA_OK;
+    const http_socket *socket = userdata;
+    return udpai_http_replace_tls(socket->http, socket->index, files, ret_error);
 }
 
 void
 udpai_rest_reload(udpai_rest *self, size_t *n, size_t *n_read)
 {
     for (size_t i = 0; self && i < self->plan->http_sockets.n; i++) {
-        if (!self->plan->http_sockets.items[i].tls)
+        const udpai_plan_socket *socket = &self->plan->http_sockets.items[i];
+        if (!socket->tls)
             continue;
         ++*n;
-        *n_read += read_again(self, i);
+        *n_read += udpai_certificates_read_again(socket, replace, &(http_socket){self->http, i});
     }
 }
 
@@ -109,7 +94,7 @@ list_sockets(const udpai_plan *plan,
     for (size_t i = 0; i < plan->http_sockets.n && err == UDPA_OK; i++) {
         const udpai_plan_socket *from = &plan->http_sockets.items[i];
         if (from->tls)
-            err = read_tls(from->tls, &files[i], ret_error);
+            err = udpai_certificates_read(from->tls, &files[i], ret_error);
         const udpai_http_socket socket = {
             .address = from->address,
             .tls = from->tls ? &files[i] : NULL,

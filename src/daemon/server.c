@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "daemon/certificates.h"
 #include "daemon/directories.h"
 #include "daemon/rest.h"
 #include "daemon/storage.h"
@@ -100,22 +101,12 @@ prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error *
 /* ---- certificates ---- */
 
 static udpa_err
-read_tls(const Udpa__Config__V1__ServerTls *from,
-         udpai_tls_files *ret_files,
-         udpa_error **ret_error)
-{
-    const udpai_tls_paths paths = {from->certificate_file, from->private_key_file,
-                                   from->client_ca_file};
-    return udpai_tls_files_read(ret_files, &paths, udpai_wall_us() / 1000000, ret_error);
-}
-
-static udpa_err
 make_tls(const udpai_plan_socket *socket, udpai_server_tls **ret_tls, udpa_error **ret_error)
 {
     udpai_tls_files files = {0};
     if (!socket->tls)
         return UDPA_OK;
-    udpa_err err = read_tls(socket->tls, &files, ret_error);
+    udpa_err err = udpai_certificates_read(socket->tls, &files, ret_error);
     if (err == UDPA_OK)
         err = udpai_server_tls_new(ret_tls, &files, socket->tls->client_certificate_optional,
                                    ret_error);
@@ -123,22 +114,10 @@ make_tls(const udpai_plan_socket *socket, udpai_server_tls **ret_tls, udpa_error
     return err;
 }
 
-/* A certificate that cannot be read leaves the one that is in use: false. */
-static bool
-read_again(const udpai_plan_socket *socket, udpai_server_tls *tls)
+static udpa_err
+replace(void *userdata, const udpai_tls_files *files, udpa_error **ret_error)
 {
-    udpai_tls_files files = {0};
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = read_tls(socket->tls, &files, &error);
-    if (err == UDPA_OK)
-        err = udpai_server_tls_replace(tls, &files, &error);
-    udpai_tls_files_done(&files);
-    if (err == UDPA_OK)
-        udpai_log(UDPA_LOG_INFO, "daemon", "%s: certificates were read again", socket->address);
-    else
-        udpai_log(UDPA_LOG_ERROR, "daemon", "%s: the certificates stay as they were: %s",
-                  socket->address, udpa_error_message(error));
-    return err == UDPA_OK;
+    return udpai_server_tls_replace(userdata, files, ret_error);
 }
 
 static void
@@ -150,7 +129,8 @@ reload(server *self)
         if (!self->tls.items[i])
             continue;
         n++;
-        n_read += read_again(&self->plan->sockets.items[i], self->tls.items[i]);
+        n_read += udpai_certificates_read_again(&self->plan->sockets.items[i], replace,
+                                                self->tls.items[i]);
     }
     udpai_rest_reload(self->rest, &n, &n_read);
     if (n == 0)

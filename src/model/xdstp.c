@@ -36,16 +36,6 @@ fail(udpai_str text, udpa_error **ret_error, const char *reason)
 
 /* ---- percent signs ---- */
 
-static int
-hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* Appends the decoded text to the room; false: it is malformed, or no text when decoded. */
 static bool
 decode(udpai_str text, char **at, udpai_str *ret_decoded)
@@ -56,8 +46,8 @@ decode(udpai_str text, char **at, udpai_str *ret_decoded)
             *end++ = text.data[i];
             continue;
         }
-        int high = i + 2 < text.len ? hex_value(text.data[i + 1]) : -1;
-        int low = high >= 0 ? hex_value(text.data[i + 2]) : -1;
+        int high = i + 2 < text.len ? udpai_hex_value(text.data[i + 1]) : -1;
+        int low = high >= 0 ? udpai_hex_value(text.data[i + 2]) : -1;
         if (low < 0)
             return false;
         *end++ = (char)(high * 16 + low);

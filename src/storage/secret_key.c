@@ -49,16 +49,6 @@ read_all(int fd, char *room, size_t size)
     return (ssize_t)n;
 }
 
-static int
-hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static bool
 parse_hex(udpai_str text, uint8_t key[UDPAI_SECRET_KEY_SIZE])
 {
@@ -69,7 +59,7 @@ parse_hex(udpai_str text, uint8_t key[UDPAI_SECRET_KEY_SIZE])
     if (text.len != HEX_SIZE)
         return false;
     for (size_t i = 0; i < UDPAI_SECRET_KEY_SIZE; i++) {
-        int high = hex_digit(text.data[2 * i]), low = hex_digit(text.data[2 * i + 1]);
+        int high = udpai_hex_value(text.data[2 * i]), low = udpai_hex_value(text.data[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         key[i] = (uint8_t)(high << 4 | low);

@@ -37,20 +37,13 @@ udpai_call_identity(grpc_call *call, udpai_identity **ret_identity, udpa_error *
     return err;
 }
 
-static int
-hex_digit(char c)
-{
-    const char *digits = "0123456789abcdef", *found = strchr(digits, c | 0x20);
-    return c && found ? (int)(found - digits) : -1;
-}
-
 /* gRPC writes addresses as URIs: ipv4:192.0.2.1:4242, ipv6:%5B2001:db8::1%5D:4242. */
 static void
 put_decoded(udpai_strbuf *to, const char *uri)
 {
     for (; *uri; uri++) {
-        int high = *uri == '%' ? hex_digit(uri[1]) : -1;
-        int low = high < 0 ? -1 : hex_digit(uri[2]);
+        int high = *uri == '%' ? udpai_hex_value(uri[1]) : -1;
+        int low = high < 0 ? -1 : udpai_hex_value(uri[2]);
         udpai_strbuf_putc(to, low < 0 ? *uri : (char)(high * 16 + low));
         uri += low < 0 ? 0 : 2;
     }

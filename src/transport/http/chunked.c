@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transport/http/chunked.h"
 
-static int
-hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static udpa_err
 fail(udpa_error **ret_error, const char *what)
 {
@@ -26,7 +17,7 @@ too_large(udpa_error **ret_error, size_t max)
 static udpa_err
 take_digit(udpai_chunked *self, char c, size_t room, size_t max, udpa_error **ret_error)
 {
-    int value = hex_value(c);
+    int value = udpai_hex_value(c);
     if (value < 0) {
         if (self->n == 0)
             return fail(ret_error, "one has no size");
