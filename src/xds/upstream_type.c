@@ -114,9 +114,12 @@ udpai_upstream_full_name(const udpai_upstream_type *type,
 bool
 udpai_upstream_server_name(const udpai_upstream_type *type, udpai_str name, udpai_str *ret)
 {
-    *ret = udpai_name_id(name);
-    return !udpai_name_is_wildcard(*ret) &&
-           udpai_str_eq(udpai_name_namespace(name), udpai_upstream_options_of(type)->name_space);
+    udpai_str name_space = udpai_upstream_options_of(type)->name_space;
+    if (!udpai_str_starts(name, name_space) || name.len <= name_space.len ||
+        name.data[name_space.len] != '/')
+        return false;
+    *ret = (udpai_str){name.data + name_space.len + 1, name.len - name_space.len - 1};
+    return !udpai_name_is_wildcard(*ret);
 }
 
 /* ---- what is covered ---- */

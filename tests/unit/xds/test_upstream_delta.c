@@ -198,6 +198,25 @@ garbage_ends_the_stream(void **state)
     assert_int_equal(udpa_error_code(bed->stream.status), UDPA_ERR_MALFORMED);
 }
 
+static void
+names_may_lie_below_a_path(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_all(bed, ENDPOINTS);
+    upstream_expect_request(bed, CLUSTER, "");
+    upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n1"),
+                                 upstream_resource("a", "1", upstream_cluster("a", 1))));
+    upstream_expect(bed, "nothing");
+    do
+        assert_true(upstream_next_request(bed));
+    while (!udpai_str_eq(bed->request.type_url, UDPAI_STR(ENDPOINTS)));
+    assert_int_equal(bed->request.n_names, 1);
+    assert_str(bed->request.names[0], "a");
+    upstream_respond(bed, W_JOIN(upstream_of_type(ENDPOINTS, "n1"),
+                                 upstream_resource("a", "1", upstream_endpoints("a", 1))));
+    upstream_expect(bed, "+com.acme/clients/one/a ");
+}
+
 int
 main(void)
 {
@@ -213,6 +232,8 @@ main(void)
         TEST(a_ttl_is_renewed_by_a_heartbeat),
         TEST(what_has_another_namespace_is_not_the_servers),
         TEST(garbage_ends_the_stream),
+        cmocka_unit_test_setup_teardown(names_may_lie_below_a_path, upstream_setup_in_a_path,
+                                        upstream_teardown),
         cmocka_unit_test_setup_teardown(a_service_of_one_type_refuses_others,
                                         upstream_setup_clusters_only, upstream_teardown),
     };

@@ -22,7 +22,7 @@ upstream_connect(upstream_bed *bed)
 }
 
 static upstream_bed *
-upstream_make_bed(bool is_delta, const char *type_url)
+upstream_make_bed(bool is_delta, const char *type_url, const char *name_space)
 {
     upstream_bed *bed = calloc(1, sizeof(*bed));
     udpai_hub_options options = fake_hub_options();
@@ -32,7 +32,7 @@ upstream_make_bed(bool is_delta, const char *type_url)
     assert_ok(udpai_upstream_new(&bed->upstream, &(udpai_upstream_options){
                                                      .is_delta = is_delta,
                                                      .type_url = udpai_str_from(type_url),
-                                                     .name_space = UDPAI_STR("com.acme"),
+                                                     .name_space = udpai_str_from(name_space),
                                                      .authority = UDPAI_STR("istio"),
                                                      .node = W_TEXT(1, "me"),
                                                  }));
@@ -43,21 +43,28 @@ upstream_make_bed(bool is_delta, const char *type_url)
 int
 upstream_setup_sotw(void **state)
 {
-    *state = upstream_make_bed(false, "");
+    *state = upstream_make_bed(false, "", "com.acme");
     return 0;
 }
 
 int
 upstream_setup_delta(void **state)
 {
-    *state = upstream_make_bed(true, "");
+    *state = upstream_make_bed(true, "", "com.acme");
+    return 0;
+}
+
+int
+upstream_setup_in_a_path(void **state)
+{
+    *state = upstream_make_bed(true, "", "com.acme/clients/one");
     return 0;
 }
 
 int
 upstream_setup_clusters_only(void **state)
 {
-    *state = upstream_make_bed(true, CLUSTER);
+    *state = upstream_make_bed(true, CLUSTER, "com.acme");
     return 0;
 }
 
