@@ -208,7 +208,7 @@ udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size
     if (asked)
         await_silence(&held);
     else
-        udpai_node_touch(scope->source->node);
+        udpai_source_touch(scope->source);
     return asked;
 }
 
@@ -237,7 +237,7 @@ forget_wildcards(const udpai_scope *ended)
         scope->is_sent = false;
         udpai_wishes_forget_wildcards(scope);
     }
-    udpai_node_touch(ended->source->node);
+    udpai_source_touch(ended->source);
 }
 
 void

@@ -77,6 +77,7 @@ init_tables(udpai_node *node)
     udpai_map_init(&node->sources, source_key);
     udpai_map_init(&node->links, link_key);
     udpai_map_init(&node->peers, peer_key);
+    udpai_clients_init(node);
     udpai_map_init(&node->interests, interest_key);
     udpai_list_init(&node->judgements);
     udpai_list_init(&node->published);
@@ -146,6 +147,7 @@ udpai_node_free(udpai_node *node)
     udpai_peers_free(node);
     udpai_interests_free(node);
     udpai_providers_free(node);
+    udpai_clients_free_all(node);
     size_t at = 0;
     udpai_source *source;
     while ((source = udpai_map_next(&node->links, &at)))
@@ -261,6 +263,9 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         break;
     case UDPAI_REPORT_INTEREST:
         take_interest(node, report);
+        break;
+    case UDPAI_REPORT_CLIENTS:
+        udpai_clients_told(node, report);
         break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:

@@ -34,6 +34,10 @@ typedef struct udpai_source_config {
     void *target;
     void *(*ref_target)(void *target);
     void (*release_target)(void *target);
+    /* Not NULL: it is asked for each group of clients by itself (UDPAI_REPORT_CLIENTS), as if each
+     * were a source of its own, whose resources lie in the name space of the group. Makes the
+     * target for one of them, a reference; NULL without memory. */
+    void *(*target_for)(void *target, udpai_str name_space, const udpai_node_info *client);
 } udpai_source_config;
 
 typedef enum udpai_continuation {
@@ -169,6 +173,9 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
 /* A directory of the node itself will come: nothing negative is said before it has. What was kept
  * of it is restored only if this was called before. */
 udpa_err udpai_node_expect_files(udpai_node *node, udpai_str root);
+/* Clients that never connect, because they read files: sources are asked for this group as long as
+ * the node lives. */
+udpa_err udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client);
 /* What the node says of itself, in the reserved namespace udpa.node, which nobody else speaks for.
  * While something of a type is expected, nothing negative is said of it there. */
 udpa_err udpai_node_expect_own(udpai_node *node, udpai_str type_url, bool expected);

@@ -10,6 +10,7 @@
 
 typedef struct udpai_peer udpai_peer;
 typedef struct udpai_judgement udpai_judgement;
+typedef struct udpai_clients udpai_clients;
 
 /* ---- sources ---- */
 
@@ -34,6 +35,9 @@ struct udpai_source {
     void *target;
     void *(*ref_target)(void *target);
     void (*release_target)(void *target);
+    void *(*target_for)(void *target, udpai_str name_space, const udpai_node_info *client);
+    udpai_clients *clients;       /* it is asked in their stead; NULL: for all */
+    const udpai_source *template; /* that it was made after; NULL: it is configured itself */
     bool serves_us; /* a ConfigSource; false: an endpoint that we serve by dialling it */
     uint64_t link;
     uint64_t session; /* 0: none */
@@ -80,7 +84,8 @@ typedef struct udpai_descriptor {
     udpa_bytes *prefix;
     udpai_continuation continuation;
     bool on_demand;
-    udpai_scope *scope; /* of the provider's type */
+    udpai_scope *scope; /* of the provider's type; NULL: of per_clients */
+    unsigned position;  /* among all of the provider, from 0 */
     bool is_reached;
     bool is_cut_off;  /* not reached because one before it succeeds; false: for another reason */
     bool is_eligible; /* what came by it counts */
@@ -94,7 +99,24 @@ typedef struct udpai_provider {
     size_t n_wanted;    /* names and wildcards of the type that are wanted here */
     udpai_timer unused; /* the end of asking for a type of which nobody wants anything */
     UDPAI_VECTOR(udpai_descriptor) descriptors;
+    /* Whose sources are asked for each group of clients by itself: what theirs are made after. */
+    UDPAI_VECTOR(udpai_descriptor) per_clients;
 } udpai_provider;
+
+/* ---- groups of clients ---- */
+
+/* Clients that share a name space, in which sources are asked in their stead. */
+struct udpai_clients {
+    udpai_node *node;
+    udpa_bytes *name_space;
+    udpai_node_info *info; /* who stands for them; NULL: nobody has said who it is */
+    bool have_come;        /* since the restart */
+    bool are_expected;     /* they never go */
+    UDPAI_VECTOR(udpai_source *) sources;
+    udpai_map providers; /* udpai_provider, by type */
+    udpai_timer unused;  /* the end of asking for clients that have gone */
+    bool is_dirty;       /* its providers must be looked at again */
+};
 
 /* ---- publications being judged ---- */
 
@@ -161,7 +183,8 @@ struct udpai_node {
     udpa_bytes *authority;
     udpai_store *store;
     udpai_map sources;        /* by name */
-    udpai_map links;          /* by link id */
+    udpai_map links;          /* by link id; with those of groups of clients */
+    udpai_map clients;        /* udpai_clients, by name space */
     udpai_map peers;          /* by session */
     udpai_map providers;      /* udpai_provider, by type */
     udpai_provider *any_type; /* the template of every other type; NULL: none */
@@ -197,6 +220,15 @@ udpai_node_touch(udpai_node *node)
     node->is_dirty = true;
 }
 
+/* The same, for what follows from the state of one source. */
+static inline void
+udpai_source_touch(udpai_source *source)
+{
+    if (source->clients)
+        source->clients->is_dirty = true;
+    udpai_node_touch(source->node);
+}
+
 /* Do we dial it? */
 static inline bool
 udpai_source_is_dialled(const udpai_source *source)
@@ -225,6 +257,18 @@ void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
 bool udpai_source_is_active(const udpai_source *source);
 void udpai_node_order(udpai_node *node, udpai_order *order);
 
+/* Takes the reference. A stream that is there is ended, so that the next is to the new one. */
+void udpai_source_set_target(udpai_source *source, void *target);
+
+/* clients.c */
+void udpai_clients_init(udpai_node *node);
+void udpai_clients_free_all(udpai_node *node);
+/* UDPAI_REPORT_CLIENTS */
+void udpai_clients_told(udpai_node *node, const udpai_report *report);
+/* The source that such an origin was of, before a restart; NULL: none is configured now. */
+udpai_source *udpai_clients_restore(udpai_node *node, udpai_str source_name);
+void udpai_clients_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+
 /* provider.c */
 
 /* Has its source said all of it? */
@@ -235,10 +279,23 @@ void
 udpai_provider_set_in_use(udpai_node *node, udpai_origin *origin, udpai_str type_url, bool in_use);
 void udpai_providers_evaluate(udpai_node *node);
 
+/* Looks at it and at what follows from it. */
+void udpai_provider_evaluate(udpai_provider *provider);
+
 /* unsettled.c */
 udpai_settled *udpai_providers_settled(const udpai_node *node);
 
 /* provider_new.c */
+udpai_str udpai_provider_key(const void *provider);
+/* Without descriptors. NULL without memory. */
+udpai_provider *udpai_provider_new(udpai_node *node, udpai_str type_url);
+void udpai_provider_free(udpai_provider *provider);
+/* What is set of it: source, continuation, on_demand, position. */
+udpa_err
+udpai_provider_add(udpai_provider *provider, const udpai_descriptor *descriptor, udpai_str prefix);
+/* Makes the scopes of its type, one for each descriptor: from here on its sources are asked. */
+udpa_err udpai_provider_activate(udpai_map *providers, udpai_provider *provider);
+void udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool wanted);
 udpa_err
 udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error);
 void udpai_providers_free(udpai_node *node);

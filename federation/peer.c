@@ -85,6 +85,7 @@ udpai_peer_opened(udpai_node *node, udpai_report *report)
     peer->identity = UDPAI_TAKE(report->identity);
     peer->address = UDPAI_TAKE(report->address);
     udpai_source *source = report->link ? source_of_link(node, report->link) : NULL;
+    peer->is_replaced = report->link && !source; /* it was given up, and hung up */
     if (source)
         udpai_source_opened(source, peer);
 }

@@ -174,8 +174,8 @@ tell_store(udpai_node *node, const udpai_provider *provider)
     }
 }
 
-static void
-evaluate(udpai_node *node, udpai_provider *provider)
+void
+udpai_provider_evaluate(udpai_provider *provider)
 {
     reach(provider);
     choose_eligible(provider);
@@ -183,7 +183,7 @@ evaluate(udpai_node *node, udpai_provider *provider)
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
         descriptor->scope->wanted = descriptor->is_reached;
     }
-    tell_store(node, provider);
+    tell_store(provider->node, provider);
 }
 
 static bool
@@ -195,18 +195,47 @@ is_wanted(const udpai_source *source)
     return !source->serves_us;
 }
 
-void
-udpai_providers_evaluate(udpai_node *node)
+static void
+ask(udpai_source *source)
+{
+    bool is_there = !source->clients || source->clients->have_come;
+    udpai_source_reach(source, is_there && is_wanted(source));
+    UDPAI_LIST_FOREACH (scope, &source->scopes)
+        udpai_scope_sync(UDPAI_LIST_ENTRY(scope, udpai_scope, in_source));
+}
+
+static void
+evaluate_all(udpai_map *providers)
 {
     size_t at = 0;
     udpai_provider *provider;
-    while ((provider = udpai_map_next(&node->providers, &at)))
-        evaluate(node, provider);
-    at = 0;
+    while ((provider = udpai_map_next(providers, &at)))
+        udpai_provider_evaluate(provider);
+}
+
+/* What is asked in the stead of some clients follows from the state of their sources alone. */
+static void
+evaluate_clients(udpai_clients *clients)
+{
+    if (!clients->is_dirty)
+        return;
+    clients->is_dirty = false;
+    evaluate_all(&clients->providers);
+    for (size_t i = 0; i < clients->sources.n; i++)
+        ask(clients->sources.items[i]);
+}
+
+void
+udpai_providers_evaluate(udpai_node *node)
+{
+    evaluate_all(&node->providers);
+    size_t at = 0;
     udpai_source *source;
-    while ((source = udpai_map_next(&node->links, &at))) {
-        udpai_source_reach(source, is_wanted(source));
-        UDPAI_LIST_FOREACH (scope, &source->scopes)
-            udpai_scope_sync(UDPAI_LIST_ENTRY(scope, udpai_scope, in_source));
-    }
+    while ((source = udpai_map_next(&node->links, &at)))
+        if (!source->clients)
+            ask(source);
+    at = 0;
+    udpai_clients *clients;
+    while ((clients = udpai_map_next(&node->clients, &at)))
+        evaluate_clients(clients);
 }

@@ -8,14 +8,14 @@
  * not have the others lose theirs. */
 #define ANY_TYPES_MAX 1000
 
-static udpai_str
-provider_key(const void *item)
+udpai_str
+udpai_provider_key(const void *item)
 {
     return udpai_bytes_view(((const udpai_provider *)item)->type);
 }
 
-static void
-free_provider(udpai_provider *provider)
+void
+udpai_provider_free(udpai_provider *provider)
 {
     if (!provider)
         return;
@@ -23,6 +23,9 @@ free_provider(udpai_provider *provider)
     for (size_t i = 0; i < provider->descriptors.n; i++)
         udpa_bytes_unref(provider->descriptors.items[i].prefix);
     udpai_vector_done(&provider->descriptors);
+    for (size_t i = 0; i < provider->per_clients.n; i++)
+        udpa_bytes_unref(provider->per_clients.items[i].prefix);
+    udpai_vector_done(&provider->per_clients);
     udpa_bytes_unref(provider->type);
     udpai_free(provider);
 }
@@ -33,9 +36,9 @@ udpai_providers_free(udpai_node *node)
     size_t at = 0;
     udpai_provider *provider;
     while ((provider = udpai_map_next(&node->providers, &at)))
-        free_provider(provider);
+        udpai_provider_free(provider);
     udpai_map_done(&node->providers);
-    free_provider(node->any_type);
+    udpai_provider_free(node->any_type);
 }
 
 static udpai_provider *provider_of(udpai_node *node, udpai_str type_url);
@@ -63,7 +66,7 @@ give_up(udpai_provider *provider)
     }
     udpai_map_remove(&node->providers, type_url);
     node->n_any_types--;
-    free_provider(provider);
+    udpai_provider_free(provider);
     udpai_node_touch(node);
 }
 
@@ -97,6 +100,21 @@ on_unused(udpai_timer *timer)
         udpai_interests_visit_types(node, ask_for_type, node);
 }
 
+udpa_err
+udpai_provider_add(udpai_provider *provider, const udpai_descriptor *descriptor, udpai_str prefix)
+{
+    udpai_descriptor fresh = *descriptor;
+    udpa_err err = udpa_bytes_new(&fresh.prefix, prefix.data, prefix.len);
+    if (err != UDPA_OK)
+        return err;
+    bool added = fresh.source->target_for && !fresh.source->clients
+                     ? udpai_vector_push(&provider->per_clients, fresh)
+                     : udpai_vector_push(&provider->descriptors, fresh);
+    if (!added)
+        udpa_bytes_unref(fresh.prefix);
+    return added ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 static udpa_err
 add_descriptor(udpai_node *node,
                udpai_provider *provider,
@@ -111,17 +129,32 @@ add_descriptor(udpai_node *node,
                           (int)udpa_bytes_size(provider->type),
                           (const char *)udpa_bytes_data(provider->type), (int)config->source.len,
                           config->source.data);
-    udpai_descriptor descriptor = {
+    if (source->target_for && udpa_bytes_size(provider->type) == 0)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "the ConfigSource '%.*s' is asked for each group of clients by itself: "
+                          "the provider must say of which types",
+                          UDPAI_SHOWN(config->source));
+    const udpai_descriptor descriptor = {
         .source = source,
         .continuation = config->continuation,
         .on_demand = config->on_demand,
+        .position = (unsigned)(provider->descriptors.n + provider->per_clients.n),
     };
-    udpa_err err = udpa_bytes_new(&descriptor.prefix, config->prefix.data, config->prefix.len);
-    if (err == UDPA_OK && !udpai_vector_push(&provider->descriptors, descriptor)) {
-        udpa_bytes_unref(descriptor.prefix);
-        err = UDPA_ERR_NOMEM;
-    }
-    return udpai_fail_code(ret_error, err);
+    return udpai_fail_code(ret_error, udpai_provider_add(provider, &descriptor, config->prefix));
+}
+
+udpai_provider *
+udpai_provider_new(udpai_node *node, udpai_str type_url)
+{
+    udpai_provider *provider = udpai_alloc(sizeof(*provider));
+    if (!provider)
+        return NULL;
+    provider->node = node;
+    udpai_timer_init(&provider->unused, on_unused);
+    if (udpa_bytes_new(&provider->type, type_url.data, type_url.len) == UDPA_OK)
+        return provider;
+    udpai_provider_free(provider);
+    return NULL;
 }
 
 static udpa_err
@@ -131,17 +164,12 @@ new_provider(udpai_node *node,
              udpai_provider **ret_provider,
              udpa_error **ret_error)
 {
-    udpai_provider *provider = udpai_alloc(sizeof(*provider));
-    if (!provider)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    provider->node = node;
-    udpai_timer_init(&provider->unused, on_unused);
-    udpa_err err =
-        udpai_fail_code(ret_error, udpa_bytes_new(&provider->type, type_url.data, type_url.len));
+    udpai_provider *provider = udpai_provider_new(node, type_url);
+    udpa_err err = udpai_fail_code(ret_error, provider ? UDPA_OK : UDPA_ERR_NOMEM);
     for (size_t i = 0; i < config->n_descriptors && err == UDPA_OK; i++)
         err = add_descriptor(node, provider, &config->descriptors[i], ret_error);
     if (err != UDPA_OK)
-        free_provider(provider);
+        udpai_provider_free(provider);
     else
         *ret_provider = provider;
     return err;
@@ -154,25 +182,24 @@ was_read(const udpai_source *source)
     return source->kind == UDPAI_SOURCE_PATH && udpai_source_is_active(source);
 }
 
-/* The scopes of its type, one for each descriptor; from here on its sources are asked. */
-static udpa_err
-activate(udpai_node *node, udpai_provider *provider)
+udpa_err
+udpai_provider_activate(udpai_map *providers, udpai_provider *provider)
 {
+    udpai_node *node = provider->node;
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
+        udpai_source *source = descriptor->source;
         descriptor->scope =
-            udpai_scope_new(descriptor->source, udpai_bytes_view(provider->type),
+            udpai_scope_new(source, udpai_bytes_view(provider->type),
                             udpai_bytes_view(descriptor->prefix), descriptor->on_demand);
         if (!descriptor->scope)
             return UDPA_ERR_NOMEM;
-        descriptor->scope->is_known = was_read(descriptor->source);
-        if (udpai_origin_rank(descriptor->source->origin) == UDPAI_ORIGIN_SOURCE &&
-            descriptor->source->order == 0)
-            descriptor->source->order = (unsigned)i + 1;
-        udpai_origin_set_rank(node->store, descriptor->source->origin, UDPAI_ORIGIN_SOURCE,
-                              descriptor->source->order);
+        descriptor->scope->is_known = was_read(source);
+        if (udpai_origin_rank(source->origin) == UDPAI_ORIGIN_SOURCE && source->order == 0)
+            source->order = descriptor->position + 1;
+        udpai_origin_set_rank(node->store, source->origin, UDPAI_ORIGIN_SOURCE, source->order);
     }
-    if (!udpai_map_add(&node->providers, provider))
+    if (!udpai_map_add(providers, provider))
         return UDPA_ERR_NOMEM;
     udpai_node_touch(node);
     return UDPA_OK;
@@ -191,16 +218,16 @@ add_type(udpai_node *node,
     udpa_err err = new_provider(node, type_url, config, &provider, ret_error);
     if (err != UDPA_OK)
         return err;
-    err = udpai_fail_code(ret_error, activate(node, provider));
+    err = udpai_fail_code(ret_error, udpai_provider_activate(&node->providers, provider));
     if (err != UDPA_OK)
-        free_provider(provider);
+        udpai_provider_free(provider);
     return err;
 }
 
 udpa_err
 udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error)
 {
-    udpai_map_init(&node->providers, provider_key);
+    udpai_map_init(&node->providers, udpai_provider_key);
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < config->n_providers && err == UDPA_OK; i++) {
         const udpai_provider_config *provider = &config->providers[i];
@@ -257,8 +284,8 @@ has_room_for_type(udpai_node *node, udpai_str type_url)
     return false;
 }
 
-static void
-take_interest(udpai_provider *provider, udpai_str text, bool wanted)
+void
+udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool wanted)
 {
     provider->n_wanted += wanted ? 1 : (size_t)-1;
     udpai_timer_cancel(&provider->unused);
@@ -272,7 +299,7 @@ take_interest(udpai_provider *provider, udpai_str text, bool wanted)
 static void
 replay(void *provider, udpai_str text)
 {
-    take_interest(provider, text, true);
+    udpai_provider_take_interest(provider, text, true);
 }
 
 /* A type that nobody has asked for yet gets the provider of all others, and all that is wanted of
@@ -301,7 +328,9 @@ udpai_providers_expect(udpai_node *node, udpai_str type_url)
 void
 udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_str type_url)
 {
-    const udpai_provider *provider = provider_of(node, type_url);
+    const udpai_provider *provider = source->clients
+                                         ? udpai_map_get(&source->clients->providers, type_url)
+                                         : provider_of(node, type_url);
     for (size_t i = 0; provider && i < provider->descriptors.n; i++) {
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
         if (descriptor->source != source)
@@ -316,7 +345,8 @@ udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, b
 {
     udpai_provider *provider = udpai_map_get(&node->providers, type_url);
     if (provider)
-        take_interest(provider, text, wanted);
+        udpai_provider_take_interest(provider, text, wanted);
     else if (wanted)
         (void)provider_of(node, type_url); /* takes it with all others */
+    udpai_clients_interest(node, type_url, text, wanted);
 }

@@ -4,12 +4,14 @@
 #include "federation/node_internal.h"
 
 static udpai_source *
-source_of_origin(const udpai_node *node, udpai_str key)
+source_of_origin(udpai_node *node, udpai_str key)
 {
     udpai_str head = UDPAI_STR("source:");
     if (!udpai_str_starts(key, head))
         return NULL;
-    return udpai_map_get(&node->sources, (udpai_str){key.data + head.len, key.len - head.len});
+    const udpai_str name = {key.data + head.len, key.len - head.len};
+    udpai_source *source = udpai_map_get(&node->sources, name);
+    return source ? source : udpai_clients_restore(node, name);
 }
 
 /* The directory that an origin's key names, if it will be read. */

@@ -36,7 +36,7 @@ static void
 on_sync_timeout(udpai_timer *timer)
 {
     udpai_scope *scope = UDPAI_CONTAINER_OF(timer, udpai_scope, sync);
-    const udpai_source *source = scope->source;
+    udpai_source *source = scope->source;
     if (scope->is_known || scope->is_refused)
         return;
     scope->is_hung = true;
@@ -46,7 +46,7 @@ on_sync_timeout(udpai_timer *timer)
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
               (int)udpa_bytes_size(scope->type), (const char *)udpa_bytes_data(scope->type),
               (unsigned long long)source->node->timing.sync_timeout_ms);
-    udpai_node_touch(source->node);
+    udpai_source_touch(source);
 }
 
 /* Having nothing to ask for, it has its answer. */
@@ -56,7 +56,7 @@ note_all_asked(udpai_scope *scope, bool is_asked)
     if (scope->is_asked == is_asked)
         return;
     scope->is_asked = is_asked;
-    udpai_node_touch(scope->source->node);
+    udpai_source_touch(scope->source);
 }
 
 void
@@ -121,7 +121,7 @@ udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_bat
     }
     if (!scope->on_demand && scope->is_sent && scope->n_questions == 0 && !scope->is_refused)
         mark_known(scope);
-    udpai_node_touch(scope->source->node);
+    udpai_source_touch(scope->source);
 }
 
 static void
@@ -180,7 +180,7 @@ on_again(udpai_timer *timer)
     while ((wish = udpai_map_next(&scope->wishes, &at)))
         if (wish->is_refused)
             wish->is_refused = wish->is_sent = false;
-    udpai_node_touch(scope->source->node);
+    udpai_source_touch(scope->source);
 }
 
 static void
@@ -203,7 +203,7 @@ ask_later(udpai_scope *scope)
     const udpai_node *node = scope->source->node;
     if (!udpai_timer_is_set(&scope->again))
         udpai_timer_set(node->wheel, &scope->again, udpai_node_now(node) + AGAIN_MS);
-    udpai_node_touch(scope->source->node);
+    udpai_source_touch(scope->source);
 }
 
 /* No other answer comes. */

@@ -27,7 +27,7 @@ set_state(udpai_source *source, udpai_source_state state)
         return;
     source->state = state;
     source->since_us = source->node->env.wall_us(source->node->env.userdata);
-    udpai_node_touch(source->node);
+    udpai_source_touch(source);
 }
 
 /* ---- dialling ---- */
@@ -93,7 +93,7 @@ hang_up_in_the_end(udpai_source *source)
 {
     source->must_hang_up = !udpai_source_hang_up(source);
     if (source->must_hang_up)
-        udpai_node_touch(source->node);
+        udpai_source_touch(source);
 }
 
 void
@@ -145,13 +145,13 @@ on_grace_end(udpai_timer *timer)
 {
     udpai_source *source = UDPAI_CONTAINER_OF(timer, udpai_source, grace);
     source->is_decided = true;
-    udpai_node_touch(source->node);
+    udpai_source_touch(source);
 }
 
 static void
 on_hand_back(udpai_timer *timer)
 {
-    udpai_node_touch(UDPAI_CONTAINER_OF(timer, udpai_source, hand_back)->node);
+    udpai_source_touch(UDPAI_CONTAINER_OF(timer, udpai_source, hand_back));
 }
 
 /* ---- the stream ---- */
@@ -256,7 +256,7 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
         ask_anew(source);
     }
     may_ask_now(source);
-    udpai_node_touch(source->node);
+    udpai_source_touch(source);
 }
 
 void
@@ -279,7 +279,7 @@ udpai_source_unreadable(udpai_source *source)
 {
     source->is_decided = true;
     set_state(source, UDPAI_SOURCE_IDLE);
-    udpai_node_touch(source->node);
+    udpai_source_touch(source);
 }
 
 static void
@@ -311,7 +311,18 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
         wait_and_retry(source);
     else
         set_state(source, UDPAI_SOURCE_IDLE);
-    udpai_node_touch(source->node);
+    udpai_source_touch(source);
+}
+
+void
+udpai_source_set_target(udpai_source *source, void *target)
+{
+    bool is_dialled = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
+    if (source->target)
+        source->release_target(source->target);
+    source->target = target;
+    if (is_dialled)
+        hang_up_in_the_end(source);
 }
 
 /* ---- making one ---- */
@@ -328,6 +339,7 @@ copy_config(udpai_source *source, const udpai_source_config *config)
     source->stays_connected = config->stays_connected;
     source->ref_target = config->ref_target;
     source->release_target = config->release_target;
+    source->target_for = config->target_for;
     source->target = config->target ? config->ref_target(config->target) : NULL;
     return err;
 }
@@ -335,7 +347,7 @@ copy_config(udpai_source *source, const udpai_source_config *config)
 static udpa_err
 make_origin(udpai_source *source)
 {
-    char key[UDPAI_AUTHORITY_MAX + 8];
+    char key[UDPAI_AUTHORITY_MAX + UDPAI_NAME_MAX + 8];
     udpai_str name = udpai_bytes_view(source->name);
     int len = snprintf(key, sizeof(key), "source:%.*s", (int)name.len, name.data);
     if (len < 0 || (size_t)len >= sizeof(key))

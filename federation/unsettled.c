@@ -33,6 +33,12 @@ struct facts {
     bool failed;
 };
 
+/* Of sources that are asked for groups of clients. */
+struct group_facts {
+    UDPAI_VECTOR(udpai_str) whole, answered, asked;
+    bool failed;
+};
+
 static void
 facts_done(struct facts *facts)
 {
@@ -85,6 +91,99 @@ add_missing(struct facts *facts, const udpai_node *node, const udpai_descriptor 
         facts->failed = true;
 }
 
+/* ---- sources that are asked for groups of clients ---- */
+
+static void
+add_wishes(struct group_facts *of, const udpai_scope *scope)
+{
+    size_t at = 0;
+    const udpai_wish *wish;
+    while ((wish = udpai_map_next(&scope->wishes, &at))) {
+        udpai_str subject = udpai_wish_subject(wish);
+        of->failed = of->failed || !(wish->is_known ? udpai_vector_push(&of->answered, subject)
+                                                    : udpai_vector_push(&of->asked, subject));
+    }
+}
+
+static void
+add_descriptor_of_group(struct group_facts *of, const udpai_provider *provider, size_t index)
+{
+    const udpai_descriptor *descriptor = &provider->descriptors.items[index];
+    udpai_str name_space = udpai_bytes_view(descriptor->prefix);
+    bool is_whole =
+        (descriptor->scope->is_known && !descriptor->on_demand) || is_ruled_out(provider, index);
+    if (is_whole)
+        of->failed = of->failed || !udpai_vector_push(&of->whole, name_space);
+    else if (descriptor->on_demand)
+        add_wishes(of, descriptor->scope);
+    else
+        of->failed = of->failed || !udpai_vector_push(&of->asked, name_space);
+}
+
+/* What the source that this one was configured for has said to each group. */
+static void
+add_groups(struct group_facts *of,
+           const udpai_node *node,
+           const udpai_descriptor *configured,
+           udpai_str type_url)
+{
+    size_t at = 0;
+    const udpai_clients *clients;
+    while ((clients = udpai_map_next(&node->clients, &at))) {
+        const udpai_provider *provider = udpai_map_get(&clients->providers, type_url);
+        for (size_t i = 0; provider && i < provider->descriptors.n; i++)
+            if (provider->descriptors.items[i].position == configured->position)
+                add_descriptor_of_group(of, provider, i);
+    }
+}
+
+static udpai_str *
+copy_list(struct facts *facts, const udpai_str *items, size_t n)
+{
+    udpai_str *list = udpai_alloc_array(n + 1, sizeof(*list));
+    if (!list || !udpai_vector_push(&facts->wishes, list)) {
+        udpai_free(list);
+        facts->failed = true;
+        return NULL;
+    }
+    if (n)
+        memcpy(list, items, n * sizeof(*list));
+    return list;
+}
+
+/* One entry for all groups: of a name space that is no group's yet nothing is known. */
+static void
+add_per_clients(struct facts *facts,
+                const udpai_node *node,
+                const udpai_provider *provider,
+                const udpai_descriptor *configured)
+{
+    struct group_facts of = {0};
+    udpai_str type_url = udpai_bytes_view(provider->type);
+    add_groups(&of, node, configured, type_url);
+    facts->failed = facts->failed || of.failed;
+    const udpai_unsettled missing = {
+        .type_url = type_url,
+        .prefix = udpai_bytes_view(configured->prefix),
+        .source = udpai_bytes_view(configured->source->name),
+        .is_of_groups = true,
+        .on_demand = true,
+        .whole = copy_list(facts, of.whole.items, of.whole.n),
+        .n_whole = of.whole.n,
+        .answered = copy_list(facts, of.answered.items, of.answered.n),
+        .n_answered = of.answered.n,
+        .asked = copy_list(facts, of.asked.items, of.asked.n),
+        .n_asked = of.asked.n,
+    };
+    udpai_vector_done(&of.whole);
+    udpai_vector_done(&of.answered);
+    udpai_vector_done(&of.asked);
+    if (!udpai_vector_push(&facts->missing, missing))
+        facts->failed = true;
+}
+
+/* ---- the whole ---- */
+
 static void
 add_provider(struct facts *facts, const udpai_node *node, const udpai_provider *provider)
 {
@@ -95,6 +194,8 @@ add_provider(struct facts *facts, const udpai_node *node, const udpai_provider *
         if (!(descriptor->scope->is_known && !descriptor->on_demand) && !is_ruled_out(provider, i))
             add_missing(facts, node, descriptor);
     }
+    for (size_t i = 0; i < provider->per_clients.n; i++)
+        add_per_clients(facts, node, provider, &provider->per_clients.items[i]);
 }
 
 udpai_settled *

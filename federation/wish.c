@@ -180,7 +180,7 @@ end(udpai_wish *wish)
 {
     unlink_ending(wish);
     udpai_list_append(&wish->scope->ended, &wish->in_ending);
-    udpai_node_touch(wish->scope->source->node);
+    udpai_source_touch(wish->scope->source);
 }
 
 static void
@@ -270,7 +270,7 @@ udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted)
         unlink_ending(wish);
     else
         linger(wish);
-    udpai_node_touch(scope->source->node);
+    udpai_source_touch(scope->source);
 }
 
 /* ---- asking ---- */
@@ -318,7 +318,7 @@ add_name(struct names *names, udpai_wish *wish)
         send_names(names);
     if (!udpai_vector_reserve(&names->wishes, 1) || !udpai_vector_push(&names->texts, name)) {
         names->failed = true;
-        udpai_node_touch(wish->scope->source->node);
+        udpai_source_touch(wish->scope->source);
         return;
     }
     names->wishes.items[names->wishes.n++] = wish;
@@ -466,7 +466,7 @@ give_back_ended(udpai_scope *scope)
         udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
                                  udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
                                  is_brought_still, scope->source);
-    udpai_node_touch(scope->source->node);
+    udpai_source_touch(scope->source);
 }
 
 bool

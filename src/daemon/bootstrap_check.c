@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "daemon/clients_check.h"
 #include "daemon/timing.h"
 #include "daemon/words.h"
 #include "endpoint/exposure.h"
@@ -643,6 +644,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_dials(&check);
     check_names(&check);
     check_audiences(&check);
+    udpai_clients_check(message, findings);
     check_authorities(&check);
     check_store(&check);
     check_validation(&check);

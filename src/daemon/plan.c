@@ -348,6 +348,8 @@ plan_limits(udpai_plan *plan)
     SET_IF(settings->fanout.max_names, limits->max_names_per_stream);
     SET_IF(settings->fanout.max_views, limits->max_views);
     SET_IF(settings->fanout.max_views_per_owner, limits->max_views_per_identity);
+    SET_IF(plan->xds.groups.max, limits->max_client_groups);
+    SET_IF(plan->xds.groups.max_of_identity, limits->max_client_groups_per_identity);
     udpai_store_options *store = &settings->node.store;
     SET_IF(store->max_resources_per_namespace, limits->max_resources_per_namespace);
     SET_IF(store->max_bytes_per_namespace, limits->max_bytes_per_namespace);
@@ -433,6 +435,8 @@ udpai_plan_done(udpai_plan *plan)
         udpai_grpc_target_drop(plan->sources.items[i].target);
     for (size_t i = 0; i < plan->dials.n; i++)
         udpai_grpc_target_drop(plan->dials.items[i].target);
+    for (size_t i = 0; i < plan->writers.n; i++)
+        udpai_node_info_unref(plan->writers.items[i].client);
     for (size_t i = 0; i < plan->owned.n; i++)
         udpai_free(plan->owned.items[i]);
     udpai_node_info_unref(plan->settings.info);

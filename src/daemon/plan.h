@@ -33,7 +33,8 @@ typedef struct udpai_plan_directory {
 typedef struct udpai_plan_writer {
     const char *directory;
     const udpai_xds_audience *audience;
-    const udpai_str *types; /* full type URLs */
+    udpai_node_info *client; /* who reads it, of a group of clients; NULL: of all; the plan's */
+    const udpai_str *types;  /* full type URLs */
     size_t n_types;
     udpai_format format;
 } udpai_plan_writer;

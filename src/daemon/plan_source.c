@@ -40,14 +40,16 @@ set_client(udpai_plan *plan, const Udpa__Config__V1__XdsClient *client, udpai_no
     return encode_metadata(plan, client->metadata, &parts->metadata);
 }
 
+/* What this node understands of what an xDS server says. */
+static const udpai_str features[] = {
+    {"xds.config.resource-in-sotw", sizeof("xds.config.resource-in-sotw") - 1},
+    {"xds.config.supports-resource-ttl", sizeof("xds.config.supports-resource-ttl") - 1},
+};
+
 /* What others see of our extensions is not for an xDS server. */
 static udpa_err
 make_node(udpai_plan *plan, const xds_message *from, udpa_bytes **ret_node)
 {
-    static const udpai_str features[] = {
-        {"xds.config.resource-in-sotw", sizeof("xds.config.resource-in-sotw") - 1},
-        {"xds.config.supports-resource-ttl", sizeof("xds.config.supports-resource-ttl") - 1},
-    };
     udpai_node_parts parts = *udpai_node_info_parts(plan->settings.info);
     parts.features = features;
     parts.n_features = UDPAI_ARRAY_LEN(features);
@@ -82,6 +84,49 @@ make_upstream(udpai_plan *plan, const xds_message *from, const char *type, udpai
     udpa_bytes_unref(node);
     return err;
 }
+
+/* ---- in the stead of clients ---- */
+
+/* The client's own Node, but for what is this node's part: to understand the server. */
+static udpa_bytes *
+encode_client(const udpai_node_info *client)
+{
+    udpai_node_parts parts = *udpai_node_info_parts(client);
+    size_t n = 0;
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+    udpai_str *all = udpai_alloc_array(parts.n_features + UDPAI_ARRAY_LEN(features), sizeof(*all));
+    if (!all)
+        return NULL;
+    for (size_t i = 0; i < parts.n_features; i++)
+        all[n++] = parts.features[i];
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(features); i++)
+        if (!udpai_node_info_has_feature(client, features[i].data))
+            all[n++] = features[i];
+    parts.features = all;
+    parts.n_features = n;
+    udpa_err err = udpai_node_info_new(&info, &parts);
+    udpai_free(all);
+    return err == UDPA_OK ? udpai_node_encode(info) : NULL;
+}
+
+static void *
+target_for_clients(void *target, udpai_str name_space, const udpai_node_info *client)
+{
+    udpai_upstream_options options =
+        *udpai_upstream_settings(udpai_grpc_target_method(target)->context);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = client ? encode_client(client) : NULL;
+    udpai_upstream *upstream = NULL;
+    if (client && !node)
+        return NULL;
+    options.name_space = name_space;
+    if (node)
+        options.node = udpai_bytes_view(node);
+    return udpai_upstream_new(&upstream, &options) == UDPA_OK
+               ? udpai_grpc_target_with(target, upstream)
+               : NULL;
+}
+
+/* ---- the whole ---- */
 
 /* The method of the service; says which types have none. */
 static udpa_err
@@ -120,6 +165,8 @@ udpai_plan_xds_source(udpai_plan *plan,
         return err;
     source->kind = UDPAI_SOURCE_XDS;
     source->address = udpai_str_from(from->address);
+    if (from->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
+        source->target_for = target_for_clients;
     const udpai_grpc_target_options how = {
         .method = {path, udpai_upstream_session_new, upstream},
         .release_context = udpai_upstream_drop,

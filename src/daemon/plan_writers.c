@@ -7,14 +7,10 @@ typedef Udpa__Config__V1__WriteFiles message;
 
 /* Who reads the files, as one who connects would say it. */
 static udpa_err
-choose_audience(udpai_plan *plan,
-                const message *from,
-                udpai_plan_writer *to,
-                udpa_error **ret_error)
+make_client(const message *from, udpai_node_info **ret_client)
 {
     const Udpa__Config__V1__WriteFiles__Client *client = from->client;
     udpai_node_parts parts = {0};
-    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *node = NULL;
     if (client) {
         parts.id = udpai_str_from(client->node_id);
         parts.cluster = udpai_str_from(client->cluster);
@@ -24,17 +20,52 @@ choose_audience(udpai_plan *plan,
         parts.zone = udpai_str_from(client->locality->zone);
         parts.sub_zone = udpai_str_from(client->locality->sub_zone);
     }
-    if (udpai_node_info_new(&node, &parts) != UDPA_OK)
+    return udpai_node_info_new(ret_client, &parts);
+}
+
+/* The audience with the name space that is this client's. */
+static udpa_err
+take_group(udpai_plan *plan,
+           const message *from,
+           const udpai_xds_audience *template,
+           udpai_plan_writer *to,
+           udpa_error **ret_error)
+{
+    const udpai_xds_client client = {.node = to->client};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_xds_audience *audience = udpai_plan_own(plan, udpai_alloc(sizeof(*audience)));
+    char *room = udpai_plan_own(plan, udpai_alloc(UDPAI_XDS_GROUP_NAMESPACE_MAX));
+    if (!audience || !room)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    *audience = *template;
+    udpa_err err = udpai_xds_template_expand(template->default_namespace, &client, room,
+                                             &audience->default_namespace, &error);
+    if (err != UDPA_OK)
+        return udpai_fail(ret_error, err, "write_files: the client of directory '%s': %s",
+                          from->directory, udpa_error_message(error));
+    udpai_xds_audience_init(audience);
+    to->audience = audience;
+    return UDPA_OK;
+}
+
+static udpa_err
+choose_audience(udpai_plan *plan,
+                const message *from,
+                udpai_plan_writer *to,
+                udpa_error **ret_error)
+{
     to->audience =
-        udpai_xds_audience_choose(plan->xds.audiences, plan->xds.n_audiences, NULL, node);
-    if (to->audience)
-        return UDPA_OK;
-    return udpai_fail(
-        ret_error, UDPA_ERR_INVAL,
-        "write_files: the client of directory '%s' belongs to no audience: say who it "
-        "is in 'client', or add an audience that it matches",
-        from->directory);
+        udpai_xds_audience_choose(plan->xds.audiences, plan->xds.n_audiences, NULL, to->client);
+    if (!to->audience)
+        return udpai_fail(
+            ret_error, UDPA_ERR_INVAL,
+            "write_files: the client of directory '%s' belongs to no audience: say who it "
+            "is in 'client', or add an audience that it matches",
+            from->directory);
+    if (udpai_xds_template_is(to->audience->default_namespace))
+        return take_group(plan, from, to->audience, to, ret_error);
+    to->client = udpai_node_info_unref(to->client);
+    return UDPA_OK;
 }
 
 static udpa_err
@@ -69,11 +100,15 @@ udpai_plan_writers(udpai_plan *plan, udpa_error **ret_error)
         udpai_plan_writer writer = {.directory = from->directory};
         if ((size_t)from->format < UDPAI_ARRAY_LEN(formats))
             writer.format = formats[from->format];
-        err = choose_audience(plan, from, &writer, ret_error);
+        err = make_client(from, &writer.client);
+        if (err == UDPA_OK)
+            err = choose_audience(plan, from, &writer, ret_error);
         if (err == UDPA_OK)
             err = choose_types(plan, from, &writer);
         if (err == UDPA_OK && !udpai_vector_push(&plan->writers, writer))
             err = UDPA_ERR_NOMEM;
+        if (err != UDPA_OK)
+            udpai_node_info_unref(writer.client);
     }
     return udpai_fail_code(ret_error, err);
 }

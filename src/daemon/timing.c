@@ -10,6 +10,7 @@ enum {
     HAND_BACK_DELAY,
     BACKOFF_BASE,
     BACKOFF_MAX,
+    INTEREST_LINGER,
     N_TIMES
 };
 
@@ -34,6 +35,7 @@ static const struct rule {
     [HAND_BACK_DELAY] = RULE(hand_back_delay, SHORTEST_MS),
     [BACKOFF_BASE] = RULE(backoff_base, SHORTEST_BACKOFF_MS),
     [BACKOFF_MAX] = RULE(backoff_max, SHORTEST_BACKOFF_MS),
+    [INTEREST_LINGER] = RULE(interest_linger, SHORTEST_MS),
 #undef RULE
 };
 
@@ -48,6 +50,7 @@ time_of(udpai_endpoint_settings *settings, int which)
         [HAND_BACK_DELAY] = &node->hand_back_delay_ms,
         [BACKOFF_BASE] = &node->backoff_base_ms,
         [BACKOFF_MAX] = &node->backoff_max_ms,
+        [INTEREST_LINGER] = &node->interest_linger_ms,
     };
     return times[which];
 }

@@ -51,10 +51,15 @@ open_one(udpai_writers *self, const udpai_plan_writer *plan, udpa_error **ret_er
         .format = plan->format,
         .schema = self->env.schema,
     };
+    udpai_node *node = udpai_endpoint_node(self->env.endpoint);
+    udpa_err err = plan->client ? udpai_node_expect_clients(node, plan->audience->default_namespace,
+                                                            plan->client)
+                                : UDPA_OK;
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
     const udpai_file_writer_ops ops = {on_node_called, on_problem_changed, self};
-    udpa_err err =
-        udpai_file_writer_new(&self->items[self->n], self->env.loop,
-                              udpai_endpoint_node(self->env.endpoint), &options, &ops, ret_error);
+    err = udpai_file_writer_new(&self->items[self->n], self->env.loop, node, &options, &ops,
+                                ret_error);
     self->n += err == UDPA_OK;
     self->n_open += err == UDPA_OK;
     return err;

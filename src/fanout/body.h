@@ -56,6 +56,7 @@ typedef struct udpai_body {
     udpai_str version;         /* of a state, for protocols that have one; owned */
     /* Where it lies in its view: everything in the range, up to `to`. */
     const void *renderer;
+    uint64_t renderer_serial;
     udpai_body_range range;
     uint64_t to;
     bool has_ttl;
@@ -94,6 +95,8 @@ typedef struct udpai_render {
 } udpai_render;
 
 typedef struct udpai_renderer {
+    /* Tells it from one that had its address before. */
+    uint64_t serial;
     /* This protocol shows the content of a resource, its aliases and its ttl; who answers for it,
      * and what version he gave it, makes no difference. */
     bool shows_content_only;

@@ -38,8 +38,8 @@ udpai_view_find_body(udpai_view *view,
     udpai_fanout *fanout = view->topic->fanout;
     UDPAI_LIST_FOREACH (node, &view->bodies) {
         udpai_body *body = UDPAI_LIST_ENTRY(node, udpai_body, in_view);
-        if (body->renderer == renderer && same_range(&body->range, range) &&
-            is_usable(body, fanout)) {
+        if (body->renderer == renderer && body->renderer_serial == renderer->serial &&
+            same_range(&body->range, range) && is_usable(body, fanout)) {
             udpai_list_remove(&body->in_recent);
             udpai_list_prepend(&fanout->recent_bodies, &body->in_recent);
             return udpai_body_ref(body);

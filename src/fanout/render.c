@@ -142,6 +142,7 @@ udpai_collection_render(const udpai_collection *collection,
     what->removed = collection->removed.items;
     what->n_removed = collection->removed.n;
     body->renderer = renderer;
+    body->renderer_serial = renderer->serial;
     body->state_hash = what->state_hash;
     udpa_err err = list_contents(collection, body);
     if (err == UDPA_OK)

@@ -132,6 +132,7 @@ udpai_report_free(udpai_report *report)
     udpai_identity_unref(report->identity);
     udpa_bytes_unref(report->address);
     udpai_node_info_unref(report->info);
+    udpa_bytes_unref(report->name_space);
     udpai_publication_free(report->publication);
     udpai_free(report->subscription);
     udpa_error_unref(report->error);

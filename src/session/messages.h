@@ -79,6 +79,7 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_RECEIPT,            /* of a PUBLISH, or the answer to FORGET */
     UDPAI_REPORT_CLOSED,             /* the session, or the attempt to open one, has ended */
     UDPAI_REPORT_INTEREST,           /* somebody subscribes, or nobody any more */
+    UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has gone */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
     UDPAI_REPORT_KINDS,
@@ -90,12 +91,13 @@ typedef struct udpai_report {
     uint64_t session, link;
     udpai_identity *identity; /* OPENED; NULL: none was presented */
     udpa_bytes *address;      /* OPENED: the peer's, for people */
-    udpai_node_info *info;    /* NODE */
+    udpai_node_info *info;    /* NODE; CLIENTS: who stands for them, NULL: nobody has said */
+    udpa_bytes *name_space;   /* CLIENTS: that they share */
     bool is_extended;         /* NODE: both sides know our extensions */
     /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
     udpai_publication *publication;
     udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST */
-    bool wanted;                              /* INTEREST */
+    bool wanted;                              /* INTEREST, CLIENTS */
     udpa_error *error;                        /* CLOSED: why */
     uint64_t ticket;
     /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus. */

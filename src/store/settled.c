@@ -71,6 +71,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
     for (size_t i = 0; i < facts->n_missing; i++) {
         const udpai_unsettled *from = &facts->missing[i];
         udpai_str *answered = take_table(tables, from->n_answered * sizeof(*answered));
+        udpai_str *whole = take_table(tables, from->n_whole * sizeof(*whole));
         udpai_str *asked = take_table(tables, from->n_asked * sizeof(*asked));
         const udpai_unsettled entry = {
             .type_url = copy_text(text, from->type_url),
@@ -81,6 +82,9 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .since_ms = from->since_ms,
             .answered = copy_texts(text, answered, from->answered, from->n_answered),
             .n_answered = from->n_answered,
+            .whole = copy_texts(text, whole, from->whole, from->n_whole),
+            .n_whole = from->n_whole,
+            .is_of_groups = from->is_of_groups,
             .on_demand = from->on_demand,
             .asked = copy_texts(text, asked, from->asked, from->n_asked),
             .n_asked = from->n_asked,
@@ -146,6 +150,10 @@ is_covered(const udpai_str *sorted, size_t n, udpai_str name)
 static bool
 is_answered(const udpai_unsettled *missing, udpai_str scope, bool as_name)
 {
+    if (is_covered(missing->whole, missing->n_whole, scope) ||
+        (missing->is_of_groups && missing->n_asked == 0 &&
+         udpai_prefix_covers(scope, missing->prefix)))
+        return true;
     return as_name ? is_in(missing->answered, missing->n_answered, scope)
                    : is_covered(missing->answered, missing->n_answered, scope);
 }
@@ -320,7 +328,8 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
     return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
            udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
            a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
-           a->on_demand == b->on_demand &&
+           a->on_demand == b->on_demand && a->is_of_groups == b->is_of_groups &&
+           same_texts(a->whole, a->n_whole, b->whole, b->n_whole) &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
            same_texts(a->asked, a->n_asked, b->asked, b->n_asked);
 }

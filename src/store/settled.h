@@ -27,6 +27,12 @@ typedef struct udpai_unsettled {
     /* What it has answered all the same: names, or prefixes of which it has said all. */
     const udpai_str *answered;
     size_t n_answered;
+    /* Prefixes of which it has said all, for those who ask for a name as such, too. */
+    const udpai_str *whole;
+    size_t n_whole;
+    /* It stands for sources that are asked for groups of clients: who asks for more than one group
+     * has his answer if none of `asked` is left. */
+    bool is_of_groups;
     /* It is asked for single names and prefixes only; of these it has not answered yet. */
     bool on_demand;
     const udpai_str *asked;

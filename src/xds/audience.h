@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of xDS clients, and what each is shown: of a list of audiences a client belongs to the
- * first that matches it. They stay as they are and outlive the hub: what was composed for one form
- * of responses is found again by the address of its renderer. Belongs to the stream thread. */
+ * first that matches it. They stay as they are and outlive the hub, or what is made after them for
+ * a few clients (xds/group.h) its sessions: what was composed for one form of responses is found
+ * again by the address of its renderer and the serial number. Belongs to the stream thread. */
 #ifndef UDPAI_XDS_AUDIENCE_H
 #define UDPAI_XDS_AUDIENCE_H
 
@@ -85,7 +86,8 @@ struct udpai_xds_renderer {
 struct udpai_xds_audience {
     udpai_str name; /* for people */
     udpai_xds_match match;
-    /* The namespace of plain names, such as "local". */
+    uint64_t serial; /* 0, but of what is made after another audience */
+    /* The namespace of plain names, such as "local"; or what it is made after, xds/group.h. */
     udpai_str default_namespace;
     /* More namespaces that they are shown, under full names. */
     const udpai_str *namespaces;

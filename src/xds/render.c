@@ -220,6 +220,7 @@ init_forms(const udpai_xds_audience *audience, udpai_xds_renderer *forms, bool s
         form->says_errors = says_errors;
         form->audience = audience;
         form->form = (udpai_xds_form)i;
+        form->renderer.serial = audience->serial;
         form->renderer.version = version;
         form->renderer.shows_content_only = true;
         form->renderer.refreshes_alone = i == UDPAI_XDS_SOTW_HEARTBEAT;

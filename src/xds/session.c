@@ -61,6 +61,7 @@ udpai_xds_free(udpai_session *session)
     udpai_xds_removals_done(xds);
     udpai_subscriber_done(&xds->subscriber);
     udpai_body_unref(xds->writing);
+    udpai_xds_group_leave(&xds->shim->groups, session->hub, xds->group);
     udpai_node_info_unref(xds->peer);
     udpai_free(xds);
 }
@@ -102,15 +103,38 @@ refuse_stranger(udpai_xds *xds, udpa_error **ret_error)
                       UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity));
 }
 
+static udpai_xds_client
+client_of(const udpai_xds *xds)
+{
+    return (udpai_xds_client){xds->session.info.identity, xds->peer};
+}
+
+static udpa_err
+choose_audience(udpai_xds *xds, udpa_error **ret_error)
+{
+    const udpai_xds_audience *audience = udpai_xds_audience_choose(
+        xds->shim->audiences, xds->shim->n_audiences, xds->session.info.identity, xds->peer);
+    if (!audience)
+        return refuse_stranger(xds, ret_error);
+    xds->audience = audience;
+    if (!udpai_xds_template_is(audience->default_namespace))
+        return UDPA_OK;
+    const udpai_xds_client client = client_of(xds);
+    xds->audience = NULL;
+    udpa_err err = udpai_xds_group_join(&xds->shim->groups, xds->session.hub, audience, &client,
+                                        &xds->group, ret_error);
+    if (err == UDPA_OK)
+        xds->audience = udpai_xds_group_audience(xds->group);
+    return err;
+}
+
 /* Whose client it is cannot change while it is served. */
 static udpa_err
 meet(udpai_xds *xds, udpa_error **ret_error)
 {
-    if (!xds->audience)
-        xds->audience = udpai_xds_audience_choose(xds->shim->audiences, xds->shim->n_audiences,
-                                                  xds->session.info.identity, xds->peer);
-    if (!xds->audience)
-        return refuse_stranger(xds, ret_error);
+    udpa_err err = xds->audience ? UDPA_OK : choose_audience(xds, ret_error);
+    if (err != UDPA_OK)
+        return err;
     xds->says_errors =
         xds->audience->resource_errors ||
         (xds->peer && udpai_node_info_has_feature(xds->peer, UDPAI_XDS_FEATURE_ERRORS));
@@ -127,8 +151,19 @@ meet_again(udpai_xds *xds, udpa_error **ret_error)
         xds->shim->audiences, xds->shim->n_audiences, xds->session.info.identity, xds->peer);
     if (!now)
         return refuse_stranger(xds, ret_error);
-    if (now == xds->audience)
+    bool stays = now == xds->audience;
+    if (xds->group && now == udpai_xds_group_template(xds->group)) {
+        const udpai_xds_client client = client_of(xds);
+        udpa_err err =
+            udpai_xds_group_meet_again(xds->group, xds->session.hub, &client, &stays, ret_error);
+        if (err != UDPA_OK)
+            return err;
+    }
+    if (stays)
         return UDPA_OK;
+    if (xds->group)
+        return udpai_fail(ret_error, UDPA_ERR_ABORTED,
+                          "your Node has changed, and with it what you are shown: connect again");
     return udpai_fail(ret_error, UDPA_ERR_ABORTED,
                       "your Node has changed, and with it you belong to audience '%.*s' of this "
                       "node, and no longer to '%.*s': connect again",
@@ -234,7 +269,8 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
 static bool
 wants_node(const udpai_xds *xds)
 {
-    return !xds->peer || xds->shim->audiences[0].name.len > 0;
+    const udpai_xds_audience *first = &xds->shim->audiences[0];
+    return !xds->peer || first->name.len > 0 || udpai_xds_template_is(first->default_namespace);
 }
 
 udpa_err

@@ -6,7 +6,7 @@
 #define UDPAI_XDS_SHIM_H
 
 #include "base/log.h"
-#include "xds/audience.h"
+#include "xds/group.h"
 
 typedef struct udpai_xds_shim udpai_xds_shim;
 
@@ -43,6 +43,7 @@ struct udpai_xds_shim {
     uint64_t removal_patience_ms;
     /* Of warnings about states of the world that have grown too large to send often, about clients
      * that nobody has foreseen, and about xdstp names that cannot be answered. */
+    udpai_xds_groups groups; /* the limits are its owner's, 0: the defaults */
     udpai_log_limit large_states, strangers, bad_names;
     udpai_xds_method methods[UDPAI_XDS_METHODS];
     udpai_xds_method polls[UDPAI_XDS_POLLS]; /* their paths are those of REST */

@@ -61,6 +61,12 @@ udpai_upstream_free(udpai_upstream *upstream)
     return NULL;
 }
 
+const udpai_upstream_options *
+udpai_upstream_settings(const udpai_upstream *upstream)
+{
+    return &upstream->options;
+}
+
 void
 udpai_upstream_drop(void *upstream)
 {

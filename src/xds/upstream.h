@@ -42,6 +42,8 @@ udpai_upstream *udpai_upstream_free(udpai_upstream *upstream);
 UDPA_DEFINE_CLEANUP(udpai_upstream, udpai_upstream_free)
 /* The same for those to whom it is a void *. */
 void udpai_upstream_drop(void *upstream);
+/* As it was made, with the defaults filled in; any thread. */
+const udpai_upstream_options *udpai_upstream_settings(const udpai_upstream *upstream);
 
 /* Begins a session on a new stream, whose info->context is the udpai_upstream; reports it opened.
  */

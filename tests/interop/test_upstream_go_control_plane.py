@@ -6,12 +6,12 @@ anew; and what go-control-plane has no more when it is back, goes.
 
 Endpoints have no wildcard there: the node asks for them as the clusters name them."""
 import json
-import socket
 import subprocess
 import sys
 
 import interop
 import envoy_peer
+from go_control_plane import GoControlPlane, has_endpoints, program_or_skip
 
 N_CLUSTERS = 40
 N_LATER = 35
@@ -21,24 +21,6 @@ TYPES = ['envoy.config.cluster.v3.Cluster', 'envoy.config.endpoint.v3.ClusterLoa
 
 def names(n):
     return [f'cluster-{i:06}' for i in range(n)]
-
-
-class GoControlPlane(interop.Process):
-    def __init__(self, test, program, cache, port, n):
-        super().__init__([program, '-cache', cache, '-resources', str(n),
-                          '-listen', f'127.0.0.1:{port}'], test.work / 'go-control-plane.log')
-        test.processes.append(self)
-        words = self.wait_for_log('listening on ').split()
-        self.changes = words[words.index('changes') + 2]
-
-    def change(self, kind, i, serial):
-        host, port = self.changes.rsplit(':', 1)
-        with socket.create_connection((host, int(port))) as connection:
-            connection.sendall(f'{kind} {i} {serial}\n'.encode())
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
 
 
 def bootstrap(test, port):
@@ -53,18 +35,9 @@ def bootstrap(test, port):
     return path
 
 
-def has_endpoints(envoy, wanted):
-    dump = json.loads(envoy.admin('/config_dump?include_eds'))
-    return {config['endpoint_config']['cluster_name']
-            for part in dump['configs'] if part['@type'].endswith('EndpointsConfigDump')
-            for config in part.get('dynamic_endpoint_configs', [])
-            if config['endpoint_config'].get('endpoints')} == set(wanted)
-
-
 def body(test):
     binary = interop.envoy_or_skip()
-    program = interop.go_program_or_skip(interop.SOURCE / 'tests' / 'bench' / 'go',
-                                         test.build / 'go-control-plane', './peer')
+    program = program_or_skip(test)
     cache = test.variant.split('_')[0]
     legacy_port, node_port = interop.free_ports(2)
     legacy = GoControlPlane(test, program, cache, legacy_port, N_CLUSTERS)

@@ -234,7 +234,6 @@ udpai_str udpai_client_reason(udpai_str text, const char **ret_hint);
 grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target,
                                         const udpai_stream_thread *thread,
                                         size_t max_message_bytes);
-const udpai_grpc_method *udpai_grpc_target_method(const udpai_grpc_target *target);
 const char *udpai_grpc_target_address(const udpai_grpc_target *target);
 
 /* One listener's use of its certificate. */

@@ -73,9 +73,13 @@ udpa_err udpai_dial_address_check(const char *address, udpa_error **ret_error);
 udpa_err udpai_grpc_target_new(udpai_grpc_target **ret_target,
                                const udpai_grpc_target_options *options,
                                udpa_error **ret_error);
+/* The same endpoint by the same means, for another context of the same method, which is released as
+ * the other's is. NULL without memory; the context is released then, too. */
+udpai_grpc_target *udpai_grpc_target_with(udpai_grpc_target *target, void *context);
 udpai_grpc_target *udpai_grpc_target_ref(udpai_grpc_target *target);
 udpai_grpc_target *udpai_grpc_target_unref(udpai_grpc_target *target);
 UDPA_DEFINE_CLEANUP(udpai_grpc_target, udpai_grpc_target_unref)
+const udpai_grpc_method *udpai_grpc_target_method(const udpai_grpc_target *target);
 /* The same for those to whom a target is a void *: udpai_source_config, udpai_order. */
 void *udpai_grpc_target_hold(void *target);
 void udpai_grpc_target_drop(void *target);

@@ -10,6 +10,7 @@
 
 struct udpai_grpc_target {
     atomic_uint refs;
+    udpai_grpc_target *base; /* whose address, name and credentials it has; NULL: its own */
     char *address;
     char *server_name; /* NULL: the host of the address */
     grpc_channel_credentials *credentials;
@@ -108,6 +109,39 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
 }
 
 udpai_grpc_target *
+udpai_grpc_target_with(udpai_grpc_target *base, void *context)
+{
+    udpai_grpc_target *target = udpai_alloc(sizeof(*target));
+    if (!target) {
+        if (base->release_context)
+            base->release_context(context);
+        return NULL;
+    }
+    grpc_init();
+    *target = (udpai_grpc_target){
+        .base = udpai_grpc_target_ref(base),
+        .address = base->address,
+        .server_name = base->server_name,
+        .credentials = base->credentials,
+        .method = base->method,
+        .release_context = base->release_context,
+        .keepalive_ms = base->keepalive_ms,
+    };
+    target->method.context = context;
+    atomic_init(&target->refs, 1);
+    return target;
+}
+
+static void
+free_own(udpai_grpc_target *target)
+{
+    if (target->credentials)
+        grpc_channel_credentials_release(target->credentials);
+    udpai_free(target->address);
+    udpai_free(target->server_name);
+}
+
+udpai_grpc_target *
 udpai_grpc_target_ref(udpai_grpc_target *target)
 {
     if (target)
@@ -120,11 +154,11 @@ udpai_grpc_target_unref(udpai_grpc_target *target)
 {
     if (!target || atomic_fetch_sub_explicit(&target->refs, 1, memory_order_acq_rel) != 1)
         return NULL;
-    if (target->credentials)
-        grpc_channel_credentials_release(target->credentials);
     release_context(&target->method, target->release_context);
-    udpai_free(target->address);
-    udpai_free(target->server_name);
+    if (target->base)
+        udpai_grpc_target_unref(target->base);
+    else
+        free_own(target);
     udpai_free(target);
     grpc_shutdown();
     return NULL;

@@ -154,6 +154,22 @@ test_another_renderer_composes_for_itself(void **state)
 }
 
 static void
+test_so_does_one_that_lies_where_another_lay(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_renderer other = bed->renderer;
+    fanout_change(bed, "+CDS/a=1");
+    for (int i = 0; i < 3; i++) {
+        other.base.serial = (uint64_t)(i + 1) / 2; /* 0, 1, 1 */
+        fanout_open_with(&one, bed, &other);
+        fanout_wildcard(&one, "CDS", "");
+        assert_all(&one, "CDS[a=1]");
+        fanout_close(&one);
+    }
+    assert_int_equal(bed->n_composed, 2);
+}
+
+static void
 test_who_resumes_is_composed_for_alone(void **state)
 {
     fanout_bed *bed = *state;
@@ -322,6 +338,7 @@ main(void)
         fanout_test(test_states_are_shared),
         fanout_test(test_a_ttl_is_of_its_moment),
         fanout_test(test_another_renderer_composes_for_itself),
+        fanout_test(test_so_does_one_that_lies_where_another_lay),
         fanout_test(test_who_resumes_is_composed_for_alone),
         fanout_test(test_who_keeps_it_by_name_gets_his_own_removals),
         fanout_test(test_what_has_changed_since_is_not_found),

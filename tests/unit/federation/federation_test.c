@@ -41,7 +41,7 @@ full_name(const char *name, char room[300])
 static char
 source_of(const fed_bed *bed, const udpai_order *order)
 {
-    for (int i = 0; i < FED_SOURCES; i++)
+    for (int i = 0; i < FED_LINKS; i++)
         if ((order->link && bed->links[i] == order->link) ||
             (order->session && bed->sessions[i] == order->session))
             return (char)('a' + i);
@@ -294,7 +294,7 @@ fed_start(fed_bed *bed)
     assert_ok(udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, NULL));
     for (size_t i = 0; i < bed->kept.n; i++)
         assert_ok(udpai_node_restore(bed->node, &bed->kept.items[i]));
-    for (int i = 0; i < FED_SOURCES; i++)
+    for (int i = 0; i < FED_LINKS; i++)
         bed->links[i] = (uint64_t)i + 1; /* they are numbered as they are configured */
     memset(bed->sessions, 0, sizeof(bed->sessions));
     udpai_node_start(bed->node);
@@ -531,6 +531,60 @@ void
 fed_want_no_more(fed_bed *bed, const char *type, const char *text)
 {
     tell_interest(bed, type, text, false);
+}
+
+/* ---- groups of clients ---- */
+
+static void *
+same_target(void *target)
+{
+    return target;
+}
+
+static void
+release_nothing(void *target)
+{
+    (void)target;
+}
+
+static void *
+reach(void *target, udpai_str name_space, const udpai_node_info *client)
+{
+    fed_bed *bed = target;
+    udpai_str id = client ? udpai_node_info_parts(client)->id : UDPAI_STR("nobody");
+    note(bed->orders, ", ", "reach %.*s as %.*s", UDPAI_SHOWN(name_space), UDPAI_SHOWN(id));
+    return bed;
+}
+
+void
+fed_ask_per_clients(fed_bed *bed, char source)
+{
+    udpai_source_config *config = &bed->sources[source - 'a'];
+    config->kind = UDPAI_SOURCE_XDS;
+    config->target = bed;
+    config->ref_target = same_target;
+    config->release_target = release_nothing;
+    config->target_for = reach;
+}
+
+void
+fed_come(fed_bed *bed, const char *name_space, const char *node_id)
+{
+    udpai_report *clients = new_report(UDPAI_REPORT_CLIENTS, 0, 0);
+    clients->wanted = true;
+    assert_ok(udpa_bytes_new(&clients->name_space, name_space, strlen(name_space)));
+    if (node_id)
+        assert_ok(udpai_node_info_new(&clients->info,
+                                      &(udpai_node_parts){.id = udpai_str_from(node_id)}));
+    report(bed, clients);
+}
+
+void
+fed_go(fed_bed *bed, const char *name_space)
+{
+    udpai_report *clients = new_report(UDPAI_REPORT_CLIENTS, 0, 0);
+    assert_ok(udpa_bytes_new(&clients->name_space, name_space, strlen(name_space)));
+    report(bed, clients);
 }
 
 /* ---- looking ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A node on a virtual clock, with the stream side played by the test: sources are named a, b, c;
- * what the node orders is one text, what it holds another. */
+ * those that are made for groups of clients are called d, e, f … as they come. What the node orders
+ * is one text, what it holds another. */
 #ifndef UDPAI_FEDERATION_TEST_H
 #define UDPAI_FEDERATION_TEST_H
 
@@ -8,6 +9,7 @@
 #include "tests/harness/resources.h"
 
 #define FED_SOURCES 3
+#define FED_LINKS 12
 #define FED_TEXT 65536
 
 /* A descriptor: source, prefix, continuation. */
@@ -27,7 +29,7 @@ typedef struct fed_bed {
     udpai_descriptor_config descriptors[4];
     udpai_provider_config provider;
     int64_t wall_us;
-    uint64_t links[FED_SOURCES], sessions[FED_SOURCES], last_session, committed;
+    uint64_t links[FED_LINKS], sessions[FED_LINKS], last_session, committed;
     bool is_short; /* of memory, for the next report: so many allocations succeed */
     long n_allocations;
     char orders[FED_TEXT], judged[FED_TEXT];
@@ -83,6 +85,13 @@ fed_refuse(fed_bed *bed, char source, const char *type, const char *name_space, 
 /* Somebody here wants a name, or "*prefix". */
 void fed_want(fed_bed *bed, const char *type, const char *text);
 void fed_want_no_more(fed_bed *bed, const char *type, const char *text);
+
+/* A source is asked for each group of clients by itself; its targets are noted as orders: "reach
+ * com.acme/x as ID". */
+void fed_ask_per_clients(fed_bed *bed, char source);
+/* A group of clients is there, with this node id (NULL: none has said), or has gone. */
+void fed_come(fed_bed *bed, const char *name_space, const char *node_id);
+void fed_go(fed_bed *bed, const char *name_space);
 
 /* ---- looking ---- */
 

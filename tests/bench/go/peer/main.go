@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The server that udpad is measured beside: ADS on go-control-plane, by its linear or its snapshot
-// cache. On a second port it takes changes, a line each: the index of a type, of a resource, and the
+// cache, or with a snapshot for each node. On a second port it takes changes, a line each: the index of a type, of a resource, and the
 // serial of the change.
 package main
 
@@ -146,12 +146,14 @@ func makeCache(kind string, n int) (changer, error) {
 		return newLinear(n), nil
 	case "snapshot":
 		return newSnapshot(n)
+	case "nodes":
+		return newNodes(n), nil
 	}
-	return nil, fmt.Errorf("-cache %s: must be linear or snapshot", kind)
+	return nil, fmt.Errorf("-cache %s: must be linear, snapshot or nodes", kind)
 }
 
 func main() {
-	kind := flag.String("cache", "linear", "linear or snapshot")
+	kind := flag.String("cache", "linear", "linear, snapshot or nodes")
 	n := flag.Int("resources", 1000, "of each type")
 	address := flag.String("listen", "127.0.0.1:0", "where clients reach it")
 	flag.Parse()
@@ -162,8 +164,12 @@ func main() {
 	streams, changes := listen(*address), listen("127.0.0.1:0")
 	go takeChanges(changes, target)
 	grpcServer := grpc.NewServer(grpc.MaxConcurrentStreams(1000000))
+	var callbacks server.Callbacks
+	if target, ok := target.(*nodes); ok {
+		callbacks = target.callbacks()
+	}
 	discovery.RegisterAggregatedDiscoveryServiceServer(grpcServer,
-		server.NewServer(context.Background(), target.cache(), nil))
+		server.NewServer(context.Background(), target.cache(), callbacks))
 	fmt.Printf("listening on %s, changes on %s\n", streams.Addr(), changes.Addr())
 	log.Fatal(grpcServer.Serve(streams))
 }

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/clients_check.h"
+
+#include "model/name.h"
+#include "xds/group.h"
+
+typedef Udpa__Config__V1__Bootstrap bootstrap_message;
+typedef Udpa__Config__V1__ConfigDescriptor descriptor_message;
+typedef Udpa__Config__V1__XdsSource xds_message;
+
+struct check {
+    const bootstrap_message *message;
+    udpai_findings *findings;
+};
+
+/* ---- name spaces with words in braces ---- */
+
+static void
+check_template(const struct check *check, const char *owner, const char *name_space)
+{
+    char path[UDPAI_FIELD_PATH_MAX];
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_str text = udpai_str_from(name_space);
+    if (udpai_xds_template_is(text) && udpai_xds_template_check(text, &error) != UDPA_OK)
+        udpai_findings_mistake(check->findings, udpai_path_field(path, owner, "default_namespace"),
+                               "%s", udpa_error_message(error));
+}
+
+static void
+check_templates(const struct check *check)
+{
+    char path[UDPAI_FIELD_PATH_MAX];
+    if (check->message->shim)
+        check_template(check, "shim", check->message->shim->default_namespace);
+    for (size_t i = 0; i < check->message->n_audiences; i++)
+        check_template(check, udpai_path_item(path, "audiences", i),
+                       check->message->audiences[i]->default_namespace);
+}
+
+/* The next name space with words in it that the descriptor's source is asked for; NULL: none. */
+static const char *
+next_template(const struct check *check, const descriptor_message *descriptor, size_t *at)
+{
+    const bootstrap_message *message = check->message;
+    for (; *at <= message->n_audiences; ++*at) {
+        const char *text = *at < message->n_audiences ? message->audiences[*at]->default_namespace
+                           : message->shim            ? message->shim->default_namespace
+                                                      : "";
+        if (udpai_xds_template_is(udpai_str_from(text)) &&
+            udpai_prefix_covers(udpai_str_from(descriptor->namespace_), udpai_str_from(text))) {
+            ++*at;
+            return text;
+        }
+    }
+    return NULL;
+}
+
+/* ---- sources ---- */
+
+static bool
+is_one_clients(const char *template)
+{
+    udpai_str text = udpai_str_from(template);
+    return udpai_xds_template_has(text, UDPAI_STR("node_id")) ||
+           udpai_xds_template_has(text, UDPAI_STR("identity"));
+}
+
+static void
+check_audience_of(const struct check *check,
+                  const char *path,
+                  const descriptor_message *descriptor,
+                  const xds_message *source)
+{
+    bool per_client = source->audience == UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__PER_CLIENT;
+    size_t at = 0, n = 0;
+    const char *template;
+    while ((template = next_template(check, descriptor, &at))) {
+        n++;
+        if (per_client && !is_one_clients(template))
+            udpai_findings_mistake(
+                check->findings, path,
+                "its source is PER_CLIENT, but several clients may share '%s': put {node_id} or "
+                "{identity} into it, or make the source PER_GROUP",
+                template);
+    }
+    if (n == 0)
+        udpai_findings_mistake(
+            check->findings, path,
+            "its source is asked for each group of clients by itself, but there is none below "
+            "'%s': give an audience a default_namespace such as %s/{node_id}",
+            descriptor->namespace_,
+            *descriptor->namespace_ ? descriptor->namespace_ : "com.acme/clients");
+}
+
+static const xds_message *
+xds_of(const Udpa__Config__V1__ConfigSource *source)
+{
+    bool is_xds = source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS;
+    bool is_shared =
+        is_xds && source->xds->audience == UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED;
+    return is_xds && !is_shared ? source->xds : NULL;
+}
+
+/* The source of a descriptor, if it is asked for groups of clients. */
+static const xds_message *
+find_source(const struct check *check, const descriptor_message *descriptor)
+{
+    const Udpa__Config__V1__StaticResources *all = check->message->static_resources;
+    if (descriptor->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE)
+        return xds_of(descriptor->config_source);
+    if (descriptor->source_case != UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_RESOURCE_NAME)
+        return NULL;
+    for (size_t i = 0; all && i < all->n_config_sources; i++)
+        if (strcmp(all->config_sources[i]->name, descriptor->resource_name) == 0)
+            return xds_of(all->config_sources[i]);
+    return NULL;
+}
+
+static void
+check_descriptor(const struct check *check,
+                 const char *path,
+                 const Udpa__Config__V1__Provider *provider,
+                 const descriptor_message *descriptor)
+{
+    const xds_message *source = find_source(check, descriptor);
+    if (!source)
+        return;
+    if (provider->n_types == 0)
+        udpai_findings_mistake(check->findings, path,
+                               "its source is asked for each group of clients by itself: say in "
+                               "'types' of the provider for which types");
+    if (*source->namespace_)
+        udpai_findings_warn(check->findings, path,
+                            "the 'namespace' of its source has no effect: what it says to a group "
+                            "of clients lies in the name space of the group");
+    check_audience_of(check, path, descriptor, source);
+}
+
+void
+udpai_clients_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
+{
+    const struct check check = {message, findings};
+    char provider[UDPAI_FIELD_PATH_MAX], list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
+    check_templates(&check);
+    for (size_t i = 0; i < message->n_providers; i++) {
+        udpai_path_item(provider, "providers", i);
+        udpai_path_field(list, provider, "config_descriptors");
+        for (size_t k = 0; k < message->providers[i]->n_config_descriptors; k++)
+            check_descriptor(&check, udpai_path_item(path, list, k), message->providers[i],
+                             message->providers[i]->config_descriptors[k]);
+    }
+}

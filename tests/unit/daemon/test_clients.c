@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Name spaces of groups of clients, and sources that are asked for each group. */
+#include "daemon/plan.h"
+#include "tests/unit/daemon/bootstrap_test.h"
+
+static void
+expect(bootstrap_test *test, const char *file, const char *mistakes)
+{
+    bootstrap_test_read(test, file);
+    bootstrap_test_assert_mistakes(test, mistakes);
+}
+
+static void
+words_in_braces_are_known(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test,
+           "shim: {default_namespace: 'a.b/{node}'}\n"
+           "audiences: [{name: a, default_namespace: 'a.b/x/{cluster'}]\n",
+           "test.yaml:1:27: shim.default_namespace: 'a.b/{node}': {node} is no word for what a "
+           "client says of itself; these are: {node_id}, {cluster}, {region}, {zone}, {sub_zone}, "
+           "{identity}\n"
+           "test.yaml:2:42: audiences[0].default_namespace: 'a.b/x/{cluster': {{cluster} is no "
+           "word for what a client says of itself; these are: {node_id}, {cluster}, {region}, "
+           "{zone}, {sub_zone}, {identity}\n");
+}
+
+#define SOURCE(audience)                                                                           \
+    "static_resources: {config_sources: [{name: m, xds: {address: 'a:1', authority: m, "           \
+    "audience: " audience "}}]}\n"
+#define PROVIDER(types, name_space)                                                                \
+    "providers: [{" types "config_descriptors: [{resource_name: m, namespace: " name_space "}]}]"  \
+    "\n"
+#define AUDIENCE(name_space) "audiences: [{name: a, default_namespace: '" name_space "'}]\n"
+
+static void
+a_source_for_each_client_has_clients(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test,
+           SOURCE("PER_CLIENT") PROVIDER("types: [a.B], ", "a.b/c") AUDIENCE("a.b/d/{node_id}"),
+           "test.yaml:2:49: providers[0].config_descriptors[0]: its source is asked for each group "
+           "of clients by itself, but there is none below 'a.b/c': give an audience a "
+           "default_namespace such as a.b/c/{node_id}\n");
+}
+
+static void
+one_clients_name_space_is_no_others(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test, SOURCE("PER_CLIENT") PROVIDER("types: [a.B], ", "a.b/c") AUDIENCE("a.b/c/{zone}"),
+           "test.yaml:2:49: providers[0].config_descriptors[0]: its source is PER_CLIENT, but "
+           "several clients may share 'a.b/c/{zone}': put {node_id} or {identity} into it, or make "
+           "the source PER_GROUP\n");
+}
+
+static void
+its_provider_says_its_types(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, SOURCE("PER_GROUP") PROVIDER("", "a.b/c") AUDIENCE("a.b/c/{zone}"));
+    bootstrap_test_tell(test);
+    assert_non_null(
+        strstr(udpai_strbuf_view(&test->mistakes).data, "say in 'types' of the provider"));
+}
+
+static void
+one_for_each_client_is_taken(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test,
+           SOURCE("PER_CLIENT") PROVIDER("types: [a.B], ", "a.b/c") AUDIENCE("a.b/c/{identity}"),
+           "");
+}
+
+static void
+one_for_each_group_is_taken(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test, SOURCE("PER_GROUP") PROVIDER("types: [a.B], ", "a.b") AUDIENCE("a.b/c/{zone}"),
+           "");
+}
+
+static void
+what_reads_files_is_a_client_too(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_plan plan = {0};
+    bootstrap_test_read(
+        test,
+        SOURCE("PER_CLIENT") PROVIDER("types: [a.B], ", "a.b/c")
+            AUDIENCE("a.b/c/{node_id}") "limits: {max_client_groups: 7}\n"
+                                        "write_files: [{directory: x, client: {node_id: n/1}}]\n");
+    bootstrap_test_assert_mistakes(test, "");
+    assert_ok(udpai_plan_make(&plan, &test->bootstrap, &(udpai_options){.program = "udpad"}, NULL));
+    assert_str(plan.writers.items[0].audience->default_namespace, "a.b/c/n%2F1");
+    assert_str(udpai_node_info_parts(plan.writers.items[0].client)->id, "n/1");
+    assert_int_equal(plan.xds.groups.max, 7);
+    assert_non_null(plan.settings.node.sources[0].target_for);
+    udpai_plan_done(&plan);
+}
+
+/* The target of one client has its own name space, and is reached as the configured one is. */
+static void
+each_client_has_a_target(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_plan plan = {0};
+    bootstrap_test_read(test, SOURCE("PER_CLIENT") PROVIDER("types: [a.B], ", "a.b/c")
+                                  AUDIENCE("a.b/c/{node_id}"));
+    assert_ok(udpai_plan_make(&plan, &test->bootstrap, &(udpai_options){.program = "udpad"}, NULL));
+    const udpai_source_config *source = &plan.settings.node.sources[0];
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *client = NULL;
+    assert_ok(udpai_node_info_new(&client, &(udpai_node_parts){.id = UDPAI_STR("n")}));
+    for (int i = 0; i < 2; i++) {
+        void *target = source->target_for(source->target, UDPAI_STR("a.b/c/n"), i ? NULL : client);
+        assert_non_null(target);
+        source->release_target(target);
+    }
+    udpai_plan_done(&plan);
+}
+
+#define CASE(test)                                                                                 \
+    cmocka_unit_test_setup_teardown(test, bootstrap_test_setup, bootstrap_test_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(words_in_braces_are_known),           CASE(a_source_for_each_client_has_clients),
+        CASE(one_clients_name_space_is_no_others), CASE(its_provider_says_its_types),
+        CASE(one_for_each_client_is_taken),        CASE(one_for_each_group_is_taken),
+        CASE(what_reads_files_is_a_client_too),    CASE(each_client_has_a_target),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
