@@ -109,6 +109,7 @@ udpai_node_new(udpai_node **ret_node,
     node->is_endpoint = config->is_endpoint;
     node->peers_are_anonymous = config->peers_are_anonymous;
     node->max_changes_ahead = config->max_changes_ahead;
+    node->acl = udpai_acl_ref(config->acl);
     node->is_dirty = true;
     init_tables(node);
     udpa_err err = udpa_bytes_new(&node->id, config->id.data, config->id.len);
@@ -165,6 +166,7 @@ udpai_node_free(udpai_node *node)
     udpai_vector_done(&node->forgotten);
     udpai_store_free(node->store);
     udpai_settled_unref(node->settled);
+    udpai_acl_unref(node->acl);
     udpa_bytes_unref(node->id);
     udpa_bytes_unref(node->authority);
     udpai_free(node);
@@ -439,4 +441,10 @@ uint64_t
 udpai_node_n_loops(const udpai_node *node)
 {
     return node->n_loops;
+}
+
+uint64_t
+udpai_node_n_denied(const udpai_node *node)
+{
+    return node->n_denied;
 }

@@ -7,6 +7,7 @@
 #ifndef UDPAI_NODE_H
 #define UDPAI_NODE_H
 
+#include "model/acl.h"
 #include "session/messages.h"
 #include "store/store.h"
 
@@ -99,14 +100,9 @@ typedef struct udpai_node_config {
     /* Nobody who dials us can show a certificate: a source that does is known by its node id. Else
      * only by its certificate. */
     bool peers_are_anonymous;
+    udpai_acl *acl;           /* NULL: everybody may publish anything; a reference is taken */
     size_t max_changes_ahead; /* change sets that the stream side may have before it */
 } udpai_node_config;
-
-/* Decides who may publish what; open if there is none. An error refuses. */
-typedef udpa_err (*udpai_acl_publish_fn)(void *userdata,
-                                         const udpai_identity *identity,
-                                         const udpa_resource *resource,
-                                         udpa_error **ret_error);
 
 typedef struct udpai_node_env {
     /* Takes the order. */
@@ -123,7 +119,6 @@ typedef struct udpai_node_env {
                       uint64_t ticket,
                       const udpai_publication *publication,
                       const udpa_error *error);
-    udpai_acl_publish_fn may_publish;
     void *userdata;
 } udpai_node_env;
 
@@ -250,6 +245,8 @@ udpai_store *udpai_node_store(udpai_node *node);
 const udpai_settled *udpai_node_settled(const udpai_node *node);
 /* Loops met so far. */
 uint64_t udpai_node_n_loops(const udpai_node *node);
+/* Publications of resources that the ACL refused so far, or in a dry run would have. */
+uint64_t udpai_node_n_denied(const udpai_node *node);
 /* Serialised udpa.status.v1.SourceStatus of each source; NodeStatus. */
 udpa_err udpai_node_visit_sources(const udpai_node *node,
                                   void (*visit)(void *userdata, udpai_str name, udpa_bytes *status),

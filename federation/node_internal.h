@@ -203,8 +203,9 @@ struct udpai_node {
     bool is_dirty;          /* providers must be looked at again */
     uint64_t last_link, last_ticket, last_publish;
     size_t n_changes_ahead, max_changes_ahead;
-    uint64_t n_loops;
-    udpai_log_limit refused_log;
+    uint64_t n_loops, n_denied;
+    udpai_log_limit refused_log, acl_log;
+    udpai_acl *acl; /* NULL: none */
 };
 
 static inline uint64_t
@@ -334,6 +335,12 @@ udpa_err udpai_intake_put(udpai_node *node,
                           udpa_resource *resource,
                           const udpai_taking *taking,
                           udpa_error **ret_error);
+
+/* access.c */
+udpa_err udpai_access_check_publication(udpai_node *node,
+                                        const udpai_peer *peer,
+                                        const udpa_resource *resource,
+                                        udpa_error **ret_error);
 
 /* judgement.c */
 udpai_judgement *

@@ -162,7 +162,6 @@ is_status_of_source(const udpai_intake *intake)
 static udpa_err
 judge(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
-    const udpai_node *node = intake->node;
     udpa_err err = check_scope(intake, resource, ret_error);
     if (err == UDPA_OK && !is_status_of_source(intake) &&
         udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), udpai_resource_name(resource)))
@@ -172,9 +171,8 @@ judge(const udpai_intake *intake, const udpa_resource *resource, udpa_error **re
                          udpa_resource_name(resource), UDPAI_NODE_NAMESPACE);
     if (err == UDPA_OK)
         err = udpai_intake_check_way(intake, resource, ret_error);
-    if (err == UDPA_OK && node->env.may_publish)
-        err =
-            node->env.may_publish(node->env.userdata, intake->peer->identity, resource, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_access_check_publication(intake->node, intake->peer, resource, ret_error);
     if (err == UDPA_OK)
         err = check_version(intake, resource, ret_error);
     return err;

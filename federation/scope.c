@@ -245,10 +245,24 @@ refuse_names(udpai_scope *scope, const udpai_subscription_message *error)
         ask_later(scope);
 }
 
+/* It is not the end of the stream, but the last that was amiss. */
+static void
+note_refusal(udpai_source *source, const udpai_subscription_message *error)
+{
+    udpa_error *why =
+        udpa_error_new(udpa_err_from_grpc((int)error->status_code), NULL,
+                       "it refuses what it is asked for: %.*s", UDPAI_SHOWN(error->status_text));
+    if (!why)
+        return;
+    udpa_error_unref(source->last_error);
+    source->last_error = why;
+}
+
 void
 udpai_source_refused(udpai_source *source, const udpai_subscription_message *error)
 {
     uint64_t batch;
+    note_refusal(source, error);
     udpai_scope *whole =
         error->n_names ? NULL
                        : udpai_question_take(source, error->type_url, error->name_space, &batch);

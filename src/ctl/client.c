@@ -67,6 +67,15 @@ fail_to_connect(udpai_ctl *ctl, const udpa_error *error)
     udpai_ctl_finish(ctl, UDPAI_CTL_NO_CONNECTION);
 }
 
+/* There is no use in waiting for what is not for us. */
+static void
+end_denied(udpai_ctl *ctl, const udpa_error *error)
+{
+    if (!ctl->may_be_denied)
+        udpai_ctl_complain("%s: %s", ctl->options->server, udpa_error_message(error));
+    udpai_ctl_finish(ctl, ctl->may_be_denied ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED);
+}
+
 static void
 on_look(uv_timer_t *timer)
 {
@@ -75,7 +84,9 @@ on_look(uv_timer_t *timer)
     if (!error || error == ctl->last_error)
         return;
     ctl->last_error = error;
-    if (!ctl->is_heard)
+    if (udpa_error_code(error) == UDPA_ERR_DENIED)
+        end_denied(ctl, error);
+    else if (!ctl->is_heard)
         fail_to_connect(ctl, error);
     else if (ctl->is_lasting)
         udpai_ctl_complain("%s (trying again)", udpa_error_message(error));

@@ -130,6 +130,8 @@ static const char doc[] =
     "  status [sources|sessions]  what the node has, from whom, and for whom\n"
     "  validate FILE...           check resources against their types; asks no node\n"
     "  wait TYPE NAME...          until all who subscribe have it; or wait -f FILE\n"
+    "  auth can-i PEER publish|subscribe|admin TYPE NAME [AUTHORITY]\n"
+    "                             what the node's rules say of a peer, and which of them\n"
     "  conform                    test a server of xDS, this one or any other\n"
     "  xds get|watch TYPE [NAME...]\n"
     "                             the same of any server of xDS, as its client\n"
@@ -224,6 +226,7 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
         {"get", false, true, true, false, false},     {"watch", false, true, true, false, false},
         {"status", false, true, false, false, false}, {"validate", true, false, true, false, false},
         {"wait", true, true, true, false, true},      {"conform", false, true, true, false, false},
+        {"auth", false, false, true, false, false},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -286,7 +289,7 @@ check(const udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
         argp_error(state, "say what to do: apply, delete, get, watch, status, wait, validate, "
-                          "conform, or xds");
+                          "conform, auth, or xds");
     if (!given->certificate != !given->key)
         argp_error(state, "--cert and --key go together");
     if ((given->certificate || given->server_name) && !given->ca)

@@ -130,8 +130,10 @@ look(udpai_ctl *ctl, const struct part *part, udpai_ctl_found *found)
             result = UDPAI_CTL_REFUSED;
         }
     }
+    ctl->may_be_denied = true; /* who publishes need not be shown it */
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect_names(ctl, &wishes, found);
+    ctl->may_be_denied = false;
     udpai_ctl_wishes_done(&wishes);
     return result;
 }

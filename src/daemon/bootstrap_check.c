@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "daemon/acl_check.h"
 #include "daemon/clients_check.h"
 #include "daemon/timing.h"
 #include "daemon/words.h"
@@ -107,6 +108,14 @@ check_is_alone(struct check *check,
                                    address, sockets->field, i);
 }
 
+/* Whoever comes proves who he is, and may do what the rules say. */
+static bool
+is_guarded(const struct check *check, const Udpa__Config__V1__Socket *socket)
+{
+    const Udpa__Config__V1__Acl *acl = check->message->acl;
+    return acl && !acl->dry_run && socket->tls && *socket->tls->client_ca_file;
+}
+
 static void
 check_address(struct check *check,
               const struct sockets *sockets,
@@ -127,10 +136,12 @@ check_address(struct check *check,
     check_is_alone(check, sockets, index, socket->address, path);
     if (sockets->before)
         check_is_alone(check, sockets->before, sockets->before->n, socket->address, path);
-    if (!socket->insecure && !udpai_exposure_is_loopback(socket->address))
+    if (!socket->insecure && !is_guarded(check, socket) &&
+        !udpai_exposure_is_loopback(socket->address))
         udpai_findings_mistake(check->findings, path,
                                "'%s' is beyond loopback, where every peer may publish and "
-                               "subscribe to everything: listen on 127.0.0.1, or say 'insecure: "
+                               "subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
+                               "and client certificates (tls.client_ca_file), or say 'insecure: "
                                "true'",
                                socket->address);
 }
@@ -645,6 +656,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_names(&check);
     check_audiences(&check);
     udpai_clients_check(message, findings);
+    udpai_acl_check(message, findings);
     check_authorities(&check);
     check_store(&check);
     check_validation(&check);

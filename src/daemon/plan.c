@@ -415,6 +415,8 @@ udpai_plan_make(udpai_plan *plan,
     if (err == UDPA_OK)
         err = udpai_plan_rest(plan, options);
     if (err == UDPA_OK)
+        err = udpai_plan_acl(plan);
+    if (err == UDPA_OK)
         err = plan_sources(plan, options, ret_error);
     udpai_node_config *node = &plan->settings.node;
     node->sources = plan->sources.items;
@@ -440,6 +442,7 @@ udpai_plan_done(udpai_plan *plan)
     for (size_t i = 0; i < plan->owned.n; i++)
         udpai_free(plan->owned.items[i]);
     udpai_node_info_unref(plan->settings.info);
+    udpai_acl_unref(plan->settings.node.acl);
     udpai_vector_done(&plan->sockets);
     udpai_vector_done(&plan->http_sockets);
     udpai_vector_done(&plan->directories);

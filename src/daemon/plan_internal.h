@@ -20,6 +20,9 @@ udpa_err udpai_plan_target(void **ret_target,
                            const udpai_grpc_target_options *how,
                            udpa_error **ret_error);
 
+/* plan_acl.c: when sockets are planned. */
+udpa_err udpai_plan_acl(udpai_plan *plan);
+
 /* plan_source.c: of kind xds, when plan->xds is known. */
 udpa_err udpai_plan_xds_source(udpai_plan *plan,
                                const Udpa__Config__V1__XdsSource *from,

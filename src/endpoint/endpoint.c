@@ -48,6 +48,8 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
         udpai_own_status_report(endpoint->status, report);
     if (endpoint->questions)
         udpai_questions_report(endpoint->questions, report);
+    if (endpoint->access)
+        udpai_access_answers_report(endpoint->access, report);
     udpai_node_report(endpoint->node, report);
 }
 
@@ -117,6 +119,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_own_status_free(endpoint->status);
     udpai_inspection_free(endpoint->inspection);
     udpai_questions_free(endpoint->questions);
+    udpai_access_answers_free(endpoint->access);
     endpoint->node = udpai_node_free(endpoint->node);
     udpai_timer_cancel(&endpoint->soon);
     udpai_list left;
@@ -249,16 +252,6 @@ published(void *userdata,
     udpai_publications_receipt(userdata, ticket, publication, error);
 }
 
-static udpa_err
-may_publish(void *userdata,
-            const udpai_identity *identity,
-            const udpa_resource *resource,
-            udpa_error **ret_error)
-{
-    const udpa_endpoint *endpoint = userdata;
-    return endpoint->may_publish(endpoint->acl_userdata, identity, resource, ret_error);
-}
-
 /* ---- the beginning ---- */
 
 static udpa_err
@@ -281,7 +274,6 @@ make_loop_side(udpa_endpoint *endpoint,
         .wall_us = wall_us,
         .random = random_number,
         .published = published,
-        .may_publish = settings->may_publish ? may_publish : NULL,
         .userdata = endpoint,
     };
     return udpai_node_new(&endpoint->node, udpai_loop_wheel_get(endpoint->wheel), &settings->node,
@@ -304,6 +296,7 @@ make_stream_side(udpa_endpoint *endpoint,
             {
                 .fanout = settings->fanout,
                 .info = settings->info,
+                .acl = settings->node.acl,
                 .max_unjudged = 64,
                 .max_unjudged_bytes = 1 << 20,
             },
@@ -331,8 +324,6 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     endpoint->loop = loop;
     endpoint->stopped.is_stop = true;
-    endpoint->may_publish = settings->may_publish;
-    endpoint->acl_userdata = settings->userdata;
     udpai_list_init(&endpoint->stopped.node);
     udpai_list_init(&endpoint->outlets);
     udpai_list_init(&endpoint->subscriptions);
@@ -347,6 +338,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
         err = udpai_inspection_new(&endpoint->inspection, endpoint, &settings->inspector);
     if (err == UDPA_OK && settings->serves_status)
         err = udpai_questions_new(&endpoint->questions, endpoint);
+    if (err == UDPA_OK && settings->serves_status)
+        err = udpai_access_answers_new(&endpoint->access, endpoint, settings->node.acl);
     if (err == UDPA_OK)
         err = make_stream_side(endpoint, settings, ret_error);
     if (err != UDPA_OK) {

@@ -33,9 +33,7 @@ typedef struct udpai_endpoint_settings {
     udpai_stream_timing timing;
     bool serves_status; /* resources of udpa.status.v1 in the namespace udpa.node */
     const char *version;
-    udpai_acl_publish_fn may_publish; /* NULL: open */
-    void *userdata;                   /* of may_publish */
-    udpai_inspector inspector;        /* without inspect(): none */
+    udpai_inspector inspector; /* without inspect(): none */
 } udpai_endpoint_settings;
 
 /* The settings of a node without any sources, with every limit and time at its default. */

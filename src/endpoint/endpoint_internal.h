@@ -10,6 +10,7 @@
 typedef struct udpai_own_status udpai_own_status;
 typedef struct udpai_inspection udpai_inspection;
 typedef struct udpai_questions udpai_questions;
+typedef struct udpai_access_answers udpai_access_answers;
 
 /* What the engine's thread and the stream thread say besides reports. */
 typedef struct udpai_endpoint_event {
@@ -33,11 +34,10 @@ struct udpa_endpoint {
     udpai_durable_engine *engine;
     udpai_own_status *status;     /* NULL: not served */
     udpai_questions *questions;   /* beside it */
+    udpai_access_answers *access; /* beside it */
     udpai_inspection *inspection; /* NULL: nothing is inspected */
     udpai_list outlets;           /* udpai_outlet: what is published, by source */
     udpai_list subscriptions;     /* udpa_subscription */
-    udpai_acl_publish_fn may_publish;
-    void *acl_userdata;
     uint64_t random;
     bool is_closing, is_stopped; /* is_stopped: the stream thread has ended */
     void (*closed)(void *userdata);
@@ -81,6 +81,15 @@ udpa_err udpai_questions_new(udpai_questions **ret_questions, udpa_endpoint *end
 void udpai_questions_free(udpai_questions *questions);
 /* Looks at a report before the node does: does somebody ask, or not any more; are there answers? */
 void udpai_questions_report(udpai_questions *questions, const udpai_report *report);
+
+/* ---- access_answers.c ---- */
+
+udpa_err udpai_access_answers_new(udpai_access_answers **ret_answers,
+                                  udpa_endpoint *endpoint,
+                                  udpai_acl *acl);
+void udpai_access_answers_free(udpai_access_answers *answers);
+/* Looks at a report before the node does: does somebody ask, or not any more? */
+void udpai_access_answers_report(udpai_access_answers *answers, const udpai_report *report);
 
 /* ---- publisher.c ---- */
 

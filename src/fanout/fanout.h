@@ -104,6 +104,9 @@ void udpai_subscriber_done(udpai_subscriber *subscriber);
 /* The views that it makes from now on count for this peer, which other subscribers may be, too; an
  * empty name: for nobody. */
 udpa_err udpai_subscriber_set_owner(udpai_subscriber *subscriber, udpai_str name);
+/* It is shown what all of this number are, from now on, and told of what it does not see any more.
+ */
+udpa_err udpai_subscriber_set_visibility(udpai_subscriber *subscriber, uint64_t visibility);
 /* Nothing that came from this node is offered any more. */
 udpa_err udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id);
 

@@ -95,6 +95,17 @@ udpai_subscriber_done(udpai_subscriber *subscriber)
     subscriber->owner = udpai_owner_unref(subscriber->owner);
 }
 
+static udpa_err
+reselect_all(udpai_subscriber *subscriber)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < subscriber->subscriptions.n && err == UDPA_OK; i++) {
+        err = udpai_subscription_reselect(subscriber->subscriptions.items[i], true, NULL);
+        udpai_name_subs_update(subscriber->subscriptions.items[i]);
+    }
+    return err;
+}
+
 udpa_err
 udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id)
 {
@@ -106,11 +117,16 @@ udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id)
         return err;
     udpa_bytes_unref(subscriber->except_node);
     subscriber->except_node = except;
-    for (size_t i = 0; i < subscriber->subscriptions.n && err == UDPA_OK; i++) {
-        err = udpai_subscription_reselect(subscriber->subscriptions.items[i], true, NULL);
-        udpai_name_subs_update(subscriber->subscriptions.items[i]);
-    }
-    return err;
+    return reselect_all(subscriber);
+}
+
+udpa_err
+udpai_subscriber_set_visibility(udpai_subscriber *subscriber, uint64_t visibility)
+{
+    if (subscriber->visibility == visibility)
+        return UDPA_OK;
+    subscriber->visibility = visibility;
+    return reselect_all(subscriber);
 }
 
 /* ---- subscriptions ---- */

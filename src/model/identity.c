@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/alloc.h"
+#include "base/pattern.h"
 
 struct udpai_identity {
     atomic_uint refs;
@@ -100,6 +101,23 @@ udpai_identity_matches(const udpai_identity *identity, udpai_str text)
     size_t n = identity->parts.n_uris + identity->parts.n_dns_names;
     for (size_t i = 0; i < n; i++)
         if (udpai_str_eq(identity->names[i], text))
+            return true;
+    return false;
+}
+
+bool
+udpai_identity_fits(const udpai_identity *identity, const udpai_str *patterns, size_t n)
+{
+    const udpai_identity_parts *parts = identity ? &identity->parts : NULL;
+    if (!parts || !parts->authenticated)
+        return false;
+    if (parts->common_name.len && udpai_patterns_fit(patterns, n, parts->common_name))
+        return true;
+    for (size_t i = 0; i < parts->n_uris; i++)
+        if (udpai_patterns_fit(patterns, n, parts->uris[i]))
+            return true;
+    for (size_t i = 0; i < parts->n_dns_names; i++)
+        if (udpai_patterns_fit(patterns, n, parts->dns_names[i]))
             return true;
     return false;
 }

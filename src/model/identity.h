@@ -36,6 +36,11 @@ udpai_str udpai_identity_name(const udpai_identity *identity);
  * (HOST:PORT) without the port. */
 udpai_str udpai_peer_counts_as(const udpai_identity *identity, udpai_str address);
 
+/* Is one of the names that its certificate proves as one of the patterns has it (base/pattern.h)?
+ */
+bool
+udpai_identity_fits(const udpai_identity *identity, const udpai_str *patterns, size_t n_patterns);
+
 /* Is @p text one of its names, byte for byte? Nobody is called by an empty text. */
 bool udpai_identity_matches(const udpai_identity *identity, udpai_str text);
 

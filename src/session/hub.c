@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "session/access.h"
 #include "session/acknowledgement.h"
 
 #define RETRY_MS 100 /* after want of memory */
@@ -18,6 +19,7 @@ struct udpai_hub {
     udpai_list ready;
     udpai_list late; /* orders that the mirror has not followed yet, the oldest first */
     udpai_timer retry;
+    udpai_access access;
     uint64_t last_id;
 };
 
@@ -82,6 +84,9 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_list_init(&hub->late);
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
+    udpai_access_init(&hub->access, options->acl);
+    if (options->acl)
+        udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
     *ret_hub = hub;
     return UDPA_OK;
 }
@@ -97,6 +102,7 @@ udpai_hub_free(udpai_hub *hub)
     udpai_timer_cancel(&hub->retry);
     udpai_map_done(&hub->sessions);
     udpai_fanout_free(hub->fanout);
+    udpai_access_done(&hub->access);
     udpai_decoder_done(&hub->decoder);
     udpai_node_info_unref(hub->options.info);
     udpai_free(hub);
@@ -131,6 +137,12 @@ int64_t
 udpai_hub_wall_us(const udpai_hub *hub)
 {
     return hub->env.wall_us(hub->env.userdata);
+}
+
+udpai_access *
+udpai_hub_access(udpai_hub *hub)
+{
+    return &hub->access;
 }
 
 const udpai_hub_options *

@@ -7,12 +7,14 @@
 #define UDPAI_HUB_H
 
 #include "fanout/fanout.h"
+#include "model/acl.h"
 #include "session/messages.h"
 
 typedef struct udpai_hub udpai_hub;
 typedef struct udpai_session udpai_session;
 typedef struct udpai_taker udpai_taker;
 typedef struct udpai_acknowledgement udpai_acknowledgement;
+typedef struct udpai_access udpai_access;
 typedef struct udpai_stream udpai_stream; /* the transport's end of a stream */
 
 /* A message that goes out: parts, one behind the other, then a small tail. Borrowed for the call.
@@ -82,6 +84,7 @@ struct udpai_session {
     int64_t since_us;
     udpai_list in_ready;
     bool is_writing, is_finishing, is_paused;
+    uint64_t n_denied;     /* subscriptions that the ACL refuses, or would */
     bool is_alive;         /* its peer has sent something valid, and that was told */
     const udpa_error *why; /* it has ended, while it is freed; NULL: as it should */
 };
@@ -89,6 +92,7 @@ struct udpai_session {
 typedef struct udpai_hub_options {
     udpai_fanout_options fanout;
     udpai_node_info *info; /* who we are; a reference is taken */
+    udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
     /* What a session may hand up before it stops reading. */
     size_t max_unjudged;
     size_t max_unjudged_bytes;
@@ -131,6 +135,7 @@ udpai_wheel *udpai_hub_wheel(udpai_hub *hub);
 udpai_decoder *udpai_hub_decoder(udpai_hub *hub);
 int64_t udpai_hub_wall_us(const udpai_hub *hub); /* now */
 const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);
+udpai_access *udpai_hub_access(udpai_hub *hub);
 void udpai_hub_report(udpai_hub *hub, udpai_report *report);
 
 /* ---- for protocols ---- */
@@ -152,6 +157,28 @@ void udpai_session_ready(udpai_session *session);
 /* Ends the stream; consumes the error (NULL: OK). Nothing is written or received any more. */
 void udpai_session_finish(udpai_session *session, udpa_error *status);
 void udpai_session_pause(udpai_session *session, bool pause);
+
+/* ---- for protocols: what the ACL says; access.c ---- */
+
+/* The peer has said who it is, or has not yet (NULL): its subscriber is shown what it may be shown,
+ * from now on. UDPA_ERR_DENIED: it is not who it says. */
+udpa_err udpai_session_admit(udpai_session *session,
+                             udpai_subscriber *subscriber,
+                             const udpai_node_info *node,
+                             udpa_error **ret_error);
+
+typedef struct udpai_asked_for {
+    udpai_str type_url;
+    udpai_str name; /* of a wildcard, its prefix */
+    bool is_wildcard;
+} udpai_asked_for;
+
+/* May the peer ask for it at all? What it is shown is a matter of its visibility. UDPA_ERR_DENIED:
+ * no; it is counted and logged. */
+udpa_err udpai_session_check_subscription(udpai_session *session,
+                                          const udpai_node_info *node,
+                                          const udpai_asked_for *asked,
+                                          udpa_error **ret_error);
 
 /* ---- for protocols: what the loop side is told; reports.c ---- */
 

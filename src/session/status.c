@@ -36,6 +36,7 @@ udpai_status_put_session(udpai_proto_writer *writer,
         udpai_proto_put_bytes_opt(writer, 5, udpai_node_info_parts(peer)->id);
     udpai_timestamp_put(writer, 7, session->since_us);
     udpai_proto_put_varint_opt(writer, 9, n_received);
+    udpai_proto_put_varint_opt(writer, 12, session->n_denied);
 }
 
 static void

@@ -136,6 +136,8 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     err = udpai_session_init_subscriber(&udpa->session, &udpa->subscriber, &subscriber_ops, NULL);
     udpai_udpa_choose_renderer(udpa);
     if (err == UDPA_OK)
+        err = udpai_session_admit(&udpa->session, &udpa->subscriber, NULL, NULL);
+    if (err == UDPA_OK)
         err = udpai_session_report_opened(&udpa->session);
     if (err == UDPA_OK)
         err = udpai_udpa_send(udpa, udpai_node_compose(udpai_hub_settings(hub)->info));
@@ -200,7 +202,8 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
                         udpai_node_info_has_feature(udpai_hub_settings(udpa->session.hub)->info,
                                                     UDPAI_FEATURE_EXTENSIONS);
     udpai_udpa_choose_renderer(udpa);
-    if (udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE))
+    err = udpai_session_admit(&udpa->session, &udpa->subscriber, info, ret_error);
+    if (err == UDPA_OK && udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE))
         err = udpai_subscriber_set_except(&udpa->subscriber, id);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);

@@ -167,6 +167,18 @@ subscribe_name(const udpa_poll *self,
     return udpai_subscribe_name(self->subscription, name, ret_error);
 }
 
+/* Who polls has no Node. */
+static udpa_err
+check_access(udpa_poll *self,
+             const request_message *request,
+             udpai_str name,
+             bool is_wildcard,
+             udpa_error **ret_error)
+{
+    const udpai_asked_for asked = {udpai_str_from(request->type_url), name, is_wildcard};
+    return udpai_session_check_subscription(&self->session, NULL, &asked, ret_error);
+}
+
 static udpa_err
 subscribe(udpa_poll *self, const request_message *request, udpa_error **ret_error)
 {
@@ -180,9 +192,11 @@ subscribe(udpa_poll *self, const request_message *request, udpa_error **ret_erro
         udpai_str name = udpai_str_from(request->resource_names[i]);
         if (udpai_name_is_wildcard(name))
             is_all = true;
-        else
+        else if ((err = check_access(self, request, name, false, ret_error)) == UDPA_OK)
             err = subscribe_name(self, request, name, ret_error);
     }
+    if (err == UDPA_OK && is_all)
+        err = check_access(self, request, udpai_str_from(request->namespace_), true, ret_error);
     if (err == UDPA_OK && is_all)
         err = udpai_subscribe_wildcard(self->subscription, udpai_str_from(request->namespace_),
                                        ret_error);
@@ -369,6 +383,8 @@ udpai_udpa_poll_new(udpai_session **ret_session, udpai_hub *hub, const udpai_str
     *ret_session = &self->session;
     err = udpai_session_init_subscriber(&self->session, &self->subscriber, &subscriber_ops,
                                         &renderer);
+    if (err == UDPA_OK)
+        err = udpai_session_admit(&self->session, &self->subscriber, NULL, NULL);
     if (err != UDPA_OK)
         udpai_session_finish(&self->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
     return UDPA_OK;

@@ -100,14 +100,20 @@ check_scope(const udpai_udpa *udpa,
 }
 
 static udpa_err
-check_name(const udpai_subscription_message *message, udpai_str name, udpa_error **ret_error)
+check_name(udpai_udpa *udpa,
+           const udpai_subscription_message *message,
+           udpai_str name,
+           udpa_error **ret_error)
 {
     udpa_err err = udpai_name_check(name, ret_error);
     if (err == UDPA_OK && !udpai_prefix_covers(message->name_space, name))
         err = udpai_fail(ret_error, UDPA_ERR_INVAL,
                          "name '%.*s' lies outside the Subscribe's namespace '%.*s'", (int)name.len,
                          name.data, (int)message->name_space.len, message->name_space.data);
-    return err;
+    const udpai_asked_for asked = {message->type_url, name, false};
+    return err == UDPA_OK
+               ? udpai_session_check_subscription(&udpa->session, udpa->peer, &asked, ret_error)
+               : err;
 }
 
 /* An error of the subscription, which the peer is told; or one of ours, which ends the session. */
@@ -142,10 +148,11 @@ subscribe_name(udpai_udpa *udpa,
                surplus *names)
 {
     udpa_error *error = NULL;
-    udpa_err err = check_name(message, name, &error);
-    if (err != UDPA_OK) {
+    udpa_err err = check_name(udpa, message, name, &error);
+    if (err != UDPA_OK && !is_ours(err)) {
         err = refuse(udpa, message, &name, 1, error);
-    } else if ((err = udpai_subscribe_name(subscription, name, &error)) == UDPA_ERR_LIMIT) {
+    } else if (err == UDPA_OK &&
+               (err = udpai_subscribe_name(subscription, name, &error)) == UDPA_ERR_LIMIT) {
         if (names->n == 0)
             names->why = udpa_error_ref(error);
         names->names[names->n++] = name;
@@ -162,7 +169,10 @@ subscribe_wildcard(udpai_udpa *udpa,
                    udpai_str name)
 {
     udpa_error *error = NULL;
-    udpa_err err = udpai_subscribe_wildcard(subscription, message->name_space, &error);
+    const udpai_asked_for asked = {message->type_url, message->name_space, true};
+    udpa_err err = udpai_session_check_subscription(&udpa->session, udpa->peer, &asked, &error);
+    if (err == UDPA_OK)
+        err = udpai_subscribe_wildcard(subscription, message->name_space, &error);
     if (err != UDPA_OK && !is_ours(err))
         err = refuse(udpa, message, &name, 1, error);
     udpa_error_unref(error);

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/pattern.h"
 #include "base/proto.h"
 
 enum { /* field numbers of Struct, its entries, Value and ListValue */
@@ -23,49 +24,16 @@ enum { /* field numbers of Struct, its entries, Value and ListValue */
 
 /* ---- patterns ---- */
 
-/* Behind a mismatch the last * takes one byte more. */
-static bool
-fits(udpai_str pattern, udpai_str text)
-{
-    size_t at = 0, in_text = 0, star = SIZE_MAX, from = 0;
-    while (in_text < text.len) {
-        if (at < pattern.len && pattern.data[at] == '*') {
-            star = at++;
-            from = in_text;
-        } else if (at < pattern.len && pattern.data[at] == text.data[in_text]) {
-            at++;
-            in_text++;
-        } else if (star != SIZE_MAX) {
-            at = star + 1;
-            in_text = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (at < pattern.len && pattern.data[at] == '*')
-        at++;
-    return at == pattern.len;
-}
-
-static bool
-fits_one(udpai_xds_patterns patterns, udpai_str text)
-{
-    for (size_t i = 0; i < patterns.n; i++)
-        if (fits(patterns.items[i], text))
-            return true;
-    return false;
-}
-
 static bool
 fits_one_or_any(udpai_xds_patterns patterns, udpai_str text)
 {
-    return patterns.n == 0 || fits_one(patterns, text);
+    return patterns.n == 0 || udpai_patterns_fit(patterns.items, patterns.n, text);
 }
 
 static bool
 fits_or_any(udpai_str pattern, udpai_str text)
 {
-    return pattern.len == 0 || fits(pattern, text);
+    return pattern.len == 0 || udpai_pattern_fits(pattern, text);
 }
 
 /* ---- who ---- */
@@ -75,18 +43,7 @@ identity_matches(udpai_xds_patterns patterns, const udpai_identity *identity)
 {
     if (patterns.n == 0)
         return true;
-    const udpai_identity_parts *parts = identity ? udpai_identity_parts_of(identity) : NULL;
-    if (!parts || !parts->authenticated)
-        return false;
-    if (parts->common_name.len && fits_one(patterns, parts->common_name))
-        return true;
-    for (size_t i = 0; i < parts->n_uris; i++)
-        if (fits_one(patterns, parts->uris[i]))
-            return true;
-    for (size_t i = 0; i < parts->n_dns_names; i++)
-        if (fits_one(patterns, parts->dns_names[i]))
-            return true;
-    return false;
+    return udpai_identity_fits(identity, patterns.items, patterns.n);
 }
 
 static bool
@@ -95,7 +52,7 @@ has_features(udpai_xds_patterns patterns, const udpai_node_parts *node)
     for (size_t i = 0; i < patterns.n; i++) {
         bool has = false;
         for (size_t j = 0; j < node->n_features && !has; j++)
-            has = fits(patterns.items[i], node->features[j]);
+            has = udpai_pattern_fits(patterns.items[i], node->features[j]);
         if (!has)
             return false;
     }
@@ -162,7 +119,7 @@ static bool
 scalar_is(const udpai_proto_field *value, udpai_str text)
 {
     if (value->number == VALUE_STRING && value->type == UDPAI_WIRE_BYTES)
-        return fits(text, value->bytes);
+        return udpai_pattern_fits(text, value->bytes);
     if (value->number == VALUE_BOOL && value->type == UDPAI_WIRE_VARINT)
         return udpai_str_eq(text, value->value ? UDPAI_STR("true") : UDPAI_STR("false"));
     return value->number == VALUE_NUMBER && value->type == UDPAI_WIRE_FIXED64 &&
@@ -224,7 +181,7 @@ params_match(const udpai_xds_parameter_match *match, udpai_str params)
     while (udpai_proto_next(&reader, &field))
         found |= field.number == PARAMS_PARAMS && field.type == UDPAI_WIRE_BYTES &&
                  read_entry(field.bytes, &key, &value) && udpai_str_eq(key, match->key) &&
-                 fits(match->value, value);
+                 udpai_pattern_fits(match->value, value);
     return found && !reader.failed;
 }
 

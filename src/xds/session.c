@@ -133,6 +133,8 @@ static udpa_err
 meet(udpai_xds *xds, udpa_error **ret_error)
 {
     udpa_err err = xds->audience ? UDPA_OK : choose_audience(xds, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_session_admit(&xds->session, &xds->subscriber, xds->peer, ret_error);
     if (err != UDPA_OK)
         return err;
     xds->says_errors =
@@ -151,6 +153,9 @@ meet_again(udpai_xds *xds, udpa_error **ret_error)
         xds->shim->audiences, xds->shim->n_audiences, xds->session.info.identity, xds->peer);
     if (!now)
         return refuse_stranger(xds, ret_error);
+    udpa_err admitted = udpai_session_admit(&xds->session, &xds->subscriber, xds->peer, ret_error);
+    if (admitted != UDPA_OK)
+        return admitted;
     bool stays = now == xds->audience;
     if (xds->group && now == udpai_xds_group_template(xds->group)) {
         const udpai_xds_client client = client_of(xds);

@@ -13,6 +13,9 @@ add_prefixes(udpai_xds *xds, udpai_subscription *subscription, bool is_new, udpa
     for (size_t i = 0; i <= xds->audience->n_namespaces && err == UDPA_OK; i++) {
         char room[UDPAI_NAME_MAX];
         udpai_str prefix = udpai_xds_wildcard_prefix(xds->audience, i, room);
+        const udpai_asked_for asked = {udpai_subscription_type_url(subscription), prefix, true};
+        if (is_new) /* counted and logged; what it may not see it is not shown */
+            (void)udpai_session_check_subscription(&xds->session, xds->peer, &asked, NULL);
         if (is_new)
             err = udpai_subscribe_wildcard(subscription, prefix, ret_error);
         if (err == UDPA_OK && awaits) {
@@ -37,7 +40,7 @@ udpai_xds_subscribe_wildcard(udpai_xds *xds,
 
 /* What a name stands for; in `ret_why`, why it stands for nothing here. */
 static udpa_err
-resolve(const udpai_xds *xds,
+resolve(udpai_xds *xds,
         const udpai_subscription *subscription,
         udpai_str name,
         udpai_xds_name *ret_name,
@@ -49,7 +52,11 @@ resolve(const udpai_xds *xds,
         return udpai_fail(ret_why, UDPA_ERR_INVAL,
                           "'%.*s' is a collection by glob, which the delta protocol alone has",
                           UDPAI_SHOWN(name));
-    return err;
+    const udpai_asked_for asked = {udpai_subscription_type_url(subscription), ret_name->full,
+                                   false};
+    return err == UDPA_OK
+               ? udpai_session_check_subscription(&xds->session, xds->peer, &asked, ret_why)
+               : err;
 }
 
 udpa_err

@@ -88,6 +88,7 @@ plan_member(sim_node *node, sim_node_plan *plan)
         .providers = &self->provider,
         .n_providers = self->provider.n_descriptors ? 1 : 0,
         .is_durable = !self->is_endpoint,
+        .acl = self->is_endpoint ? NULL : self->scenario->acl,
         .max_changes_ahead = 3,
     };
 }
@@ -122,19 +123,30 @@ management_stopped(sim_node *node)
     }
 }
 
-static udpa_err
-refuse_namespace(void *userdata,
-                 const udpai_identity *identity,
-                 const udpa_resource *resource,
-                 udpa_error **ret_error)
+/* Nothing may be published in the last namespace. */
+static udpai_acl *
+make_acl(void)
 {
-    (void)identity;
-    sim_node *node = userdata;
-    if (!sim_key_is_refused(sim_key_of(udpa_resource_name(resource))))
-        return UDPA_OK;
-    node->world->counts[SIM_REFUSED_BY_ACL]++;
-    return udpai_fail(ret_error, UDPA_ERR_DENIED, "'%s' may not be published here",
-                      udpa_resource_name(resource));
+    static const udpai_str everybody[] = {{"*", 1}}, open[] = {{"com.acme", 8}, {"org.blah", 8}};
+    const udpai_acl_rule rules[] = {
+        {.name = UDPAI_STR("publishers"),
+         .identities = everybody,
+         .n_identities = 1,
+         .actions = UDPAI_ACL_PUBLISH,
+         .prefixes = open,
+         .n_prefixes = UDPAI_ARRAY_LEN(open),
+         .on_behalf_of = everybody,
+         .n_on_behalf_of = 1},
+        {.name = UDPAI_STR("readers"),
+         .identities = everybody,
+         .n_identities = 1,
+         .actions = UDPAI_ACL_SUBSCRIBE},
+    };
+    const udpai_acl_options options = {.rules = rules, .n_rules = UDPAI_ARRAY_LEN(rules)};
+    udpai_acl *acl = NULL;
+    if (udpai_acl_new(&acl, &options) != UDPA_OK)
+        abort();
+    return acl;
 }
 
 /* ---- building ---- */
@@ -192,7 +204,8 @@ build_management(sim_scenario *scenario, int index)
 {
     sim_random *random = &scenario->world.random;
     sim_member *self = add_member(scenario, 'm', index);
-    self->node->may_publish = refuse_namespace;
+    if (!scenario->acl)
+        scenario->acl = make_acl();
     self->node->stopped = management_stopped;
     self->on_demand = index > 0 && sim_once_in(random, 4);
     scenario->has_on_demand |= self->on_demand;
@@ -272,6 +285,7 @@ sim_free_members(sim_scenario *scenario)
 {
     for (int i = 0; i < scenario->n_members; i++)
         udpai_free(scenario->members[i]);
+    udpai_acl_unref(scenario->acl);
 }
 
 void

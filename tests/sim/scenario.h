@@ -73,6 +73,7 @@ struct sim_scenario {
     int publishers[ENDPOINTS_MAX];
     int n_publishers;
     sim_member *members[MEMBERS_MAX];
+    udpai_acl *acl; /* of management nodes */
     sim_truth truths[MEMBERS_MAX][N_KEYS];
     bool is_changing, is_over;
     bool has_on_demand;    /* a management node that asks on demand */

@@ -481,7 +481,6 @@ make_halves(sim_node *node, const sim_node_plan *plan)
         .wall_us = wall_us,
         .random = random_number,
         .published = on_published,
-        .may_publish = node->may_publish,
         .userdata = node,
     };
     udpa_error *error = NULL;
@@ -501,6 +500,7 @@ make_halves(sim_node *node, const sim_node_plan *plan)
                    .body_cache_bytes = 1 << 20,
                    .response_bytes = 2000},
         .info = make_info(node, plan),
+        .acl = plan->config.acl,
         .max_unjudged = 4,
         .max_unjudged_bytes = 1 << 20,
     };
@@ -559,6 +559,7 @@ sim_crash_node(sim_node *node, bool keep_state)
     node->is_up = false;
     node->epoch++;
     node->hub = udpai_hub_free(node->hub);
+    node->world->counts[SIM_REFUSED_BY_ACL] += udpai_node_n_denied(node->node);
     node->node = udpai_node_free(node->node);
     drop_messages(node);
     node->disk_busy_until_us = 0;

@@ -85,8 +85,7 @@ struct sim_node {
                       uint64_t ticket,
                       const udpai_publication *publication,
                       const udpa_error *error);
-    udpai_acl_publish_fn may_publish; /* NULL: everybody everything; its userdata is the node */
-    void (*dies)(sim_node *self);     /* crashes it; called while a commit is under way */
+    void (*dies)(sim_node *self); /* crashes it; called while a commit is under way */
     void *userdata;
     bool is_up;
     bool dies_committing; /* in its next commit */

@@ -105,8 +105,8 @@ sockets_beyond_loopback_must_be_asked_for(void **state)
     bootstrap_test_assert_mistakes(
         test,
         "test.yaml:2:14: sockets[0].address: '10.0.0.1:18000' is beyond loopback, where every "
-        "peer may publish and subscribe to everything: listen on 127.0.0.1, or say 'insecure: "
-        "true'\n");
+        "peer may publish and subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
+        "and client certificates (tls.client_ca_file), or say 'insecure: true'\n");
 }
 
 static void
@@ -128,8 +128,8 @@ sockets_of_http_are_sockets(void **state)
         "test.yaml:4:19: http.max_body_bytes: 1 is too small: hardly a request could come in; it "
         "must be at least 4096\n"
         "test.yaml:6:14: http.sockets[0].address: '10.0.0.1:18000' is beyond loopback, where every "
-        "peer may publish and subscribe to everything: listen on 127.0.0.1, or say 'insecure: "
-        "true'\n"
+        "peer may publish and subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
+        "and client certificates (tls.client_ca_file), or say 'insecure: true'\n"
         "test.yaml:8:15: http.sockets[2].address: '127.0.0.1:1' is the address of sockets[0] too\n"
         "test.yaml:8:35: http.sockets[2].tls.private_key_file: is required\n"
         "test.yaml:9:14: http.sockets[3].address: 'nowhere' is no address to listen on: write "
@@ -287,6 +287,48 @@ audiences_can_be_told_apart(void **state)
               "test.yaml:8:28: audiences[1].match.dynamic_parameters[0].key: is required\n"
               "test.yaml:10:5: audiences[3]: nobody comes so far: every client belongs to the "
               "audience before it, which has no match\n");
+}
+
+static void
+rules_say_whom_they_are_for_and_what_they_allow(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "acl:\n"
+                              "  rules:\n"
+                              "  - {name: a, identities: ['*'], actions: [SUBSCRIBE],\n"
+                              "     on_behalf_of: [x]}\n"
+                              "  - {name: a, identities: [''], actions: [PUBLISH],\n"
+                              "     namespaces: ['', Bad]}\n"
+                              "  - {}\n");
+    bootstrap_test_assert_mistakes(
+        test,
+        "warning: test.yaml:4:20: acl.rules[0].on_behalf_of: has no effect in a rule that lets "
+        "nobody "
+        "publish\n"
+        "test.yaml:5:5: acl.rules[1]: acl.rules[0] has the same name, 'a'\n"
+        "test.yaml:5:28: acl.rules[1].identities[0]: is empty\n"
+        "test.yaml:6:19: acl.rules[1].namespaces[0]: is empty: leave 'namespaces' out if all are "
+        "meant\n"
+        "test.yaml:6:23: acl.rules[1].namespaces[1]: namespace 'Bad' " LABELS
+        "test.yaml:7:5: acl.rules[2].name: is required\n"
+        "test.yaml:7:5: acl.rules[2].identities: is required\n"
+        "test.yaml:7:5: acl.rules[2].actions: is required\n");
+}
+
+static void
+with_rules_and_certificates_it_may_listen_anywhere(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(
+        test, "acl: {rules: [{name: a, identities: [b], actions: [SUBSCRIBE]}]}\n"
+              "sockets:\n"
+              "- {address: '10.0.0.1:1', tls: {certificate_file: c, private_key_file: k,\n"
+              "   client_ca_file: ca}}\n"
+              "- {address: '10.0.0.1:2', tls: {certificate_file: c, private_key_file: k}}\n");
+    bootstrap_test_tell(test);
+    const char *told = udpai_strbuf_view(&test->mistakes).data;
+    assert_null(strstr(told, "sockets[0].address"));
+    assert_non_null(strstr(told, "sockets[1].address: '10.0.0.1:2' is beyond loopback"));
 }
 
 static void
@@ -449,8 +491,8 @@ mistakes_of_all_kinds_are_told_at_once(void **state)
         "test.yaml:2:5: sockets[0]: this is a number, but must be a map of fields\n"
         "test.yaml:3:6: sockets[1]: unknown field 'adress'; did you mean 'address'?\n"
         "test.yaml:4:15: sockets[2].address: '10.0.0.1:1' is beyond loopback, where every "
-        "peer may publish and subscribe to everything: listen on 127.0.0.1, or say "
-        "'insecure: true'\n"
+        "peer may publish and subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
+        "and client certificates (tls.client_ca_file), or say 'insecure: true'\n"
         "test.yaml:4:53: sockets[2].tls.certificate_file: this is a list, but must be a string, "
         "in quotes\n"
         "test.yaml:5:24: timing.backoff_base: 0s is too short: it must be at least 0.02s\n"
@@ -529,6 +571,8 @@ main(void)
         CASE(a_mirror_of_everything_must_list_it),
         CASE(names_are_valid_and_not_reserved),
         CASE(audiences_can_be_told_apart),
+        CASE(rules_say_whom_they_are_for_and_what_they_allow),
+        CASE(with_rules_and_certificates_it_may_listen_anywhere),
         CASE(authorities_stand_for_one_namespace_each),
         CASE(each_audience_says_whether_it_reads_errors),
         CASE(messages_have_room),

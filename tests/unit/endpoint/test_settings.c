@@ -55,7 +55,6 @@ test_limits_are_set(void **state)
     assert_true(settings.fanout.max_held_bytes > 0);
     assert_int_equal(settings.node.n_sources + settings.node.n_providers + settings.n_methods, 0);
     assert_false(settings.node.is_endpoint || settings.serves_status);
-    assert_null(settings.may_publish);
 }
 
 int

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/acl_check.h"
+
+#include "model/acl.h"
+#include "model/name.h"
+
+typedef Udpa__Config__V1__AclRule rule_message;
+
+static void
+require(udpai_findings *findings, const char *path, const char *field, bool is_given)
+{
+    char room[UDPAI_FIELD_PATH_MAX];
+    if (!is_given)
+        udpai_findings_mistake(findings, udpai_path_field(room, path, field), "is required");
+}
+
+static void
+check_words(udpai_findings *findings, const char *list, char *const *words, size_t n)
+{
+    char path[UDPAI_FIELD_PATH_MAX];
+    for (size_t i = 0; i < n; i++)
+        if (!*words[i])
+            udpai_findings_mistake(findings, udpai_path_item(path, list, i), "is empty");
+}
+
+static void
+check_prefixes(udpai_findings *findings, const char *list, char *const *prefixes, size_t n)
+{
+    char path[UDPAI_FIELD_PATH_MAX];
+    for (size_t i = 0; i < n; i++) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        udpai_path_item(path, list, i);
+        if (!*prefixes[i])
+            udpai_findings_mistake(findings, path,
+                                   "is empty: leave 'namespaces' out if all are meant");
+        else if (udpai_prefix_check(udpai_str_from(prefixes[i]), &error) != UDPA_OK)
+            udpai_findings_mistake(findings, path, "%s", udpa_error_message(error));
+    }
+}
+
+static bool
+has_action(const rule_message *rule, Udpa__Config__V1__AclRule__Action action)
+{
+    for (size_t i = 0; i < rule->n_actions; i++)
+        if (rule->actions[i] == action)
+            return true;
+    return false;
+}
+
+static void
+check_rule(udpai_findings *findings, const char *path, const rule_message *rule)
+{
+    char list[UDPAI_FIELD_PATH_MAX];
+    require(findings, path, "name", *rule->name);
+    require(findings, path, "identities", rule->n_identities);
+    require(findings, path, "actions", rule->n_actions);
+    check_words(findings, udpai_path_field(list, path, "identities"), rule->identities,
+                rule->n_identities);
+    check_words(findings, udpai_path_field(list, path, "types"), rule->types, rule->n_types);
+    check_words(findings, udpai_path_field(list, path, "on_behalf_of"), rule->on_behalf_of,
+                rule->n_on_behalf_of);
+    check_prefixes(findings, udpai_path_field(list, path, "namespaces"), rule->namespaces,
+                   rule->n_namespaces);
+    if (rule->n_on_behalf_of && !has_action(rule, UDPA__CONFIG__V1__ACL_RULE__ACTION__PUBLISH))
+        udpai_findings_warn(findings, udpai_path_field(list, path, "on_behalf_of"),
+                            "has no effect in a rule that lets nobody publish");
+}
+
+void
+udpai_acl_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
+{
+    const Udpa__Config__V1__Acl *acl = message->acl;
+    char path[UDPAI_FIELD_PATH_MAX];
+    if (!acl)
+        return;
+    if (acl->n_rules == 0)
+        udpai_findings_warn(findings, "acl",
+                            "has no rules, so nobody may publish or subscribe to anything");
+    if (acl->n_rules > UDPAI_ACL_RULES_MAX)
+        udpai_findings_mistake(findings, "acl.rules", "are %zu; at most %d can be", acl->n_rules,
+                               UDPAI_ACL_RULES_MAX);
+    for (size_t i = 0; i < acl->n_rules; i++) {
+        udpai_path_item(path, "acl.rules", i);
+        check_rule(findings, path, acl->rules[i]);
+        for (size_t k = 0; k < i; k++)
+            if (*acl->rules[i]->name && strcmp(acl->rules[i]->name, acl->rules[k]->name) == 0)
+                udpai_findings_mistake(findings, path, "acl.rules[%zu] has the same name, '%s'", k,
+                                       acl->rules[i]->name);
+    }
+}

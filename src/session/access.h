@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What peers are shown, as the ACL says, on the stream side. Each set of rules that lets somebody
+ * be shown anything is a visibility, a number, which all whom the same rules are for share. For the
+ * hub and its sessions; a hub without an ACL shows everything to everybody. */
+#ifndef UDPAI_SESSION_ACCESS_H
+#define UDPAI_SESSION_ACCESS_H
+
+#include "base/log.h"
+#include "base/map.h"
+#include "session/hub.h"
+
+/* Different sets of rules; whoever would need one more is refused. */
+#define UDPAI_ACCESS_VIEWS_MAX 65536
+
+typedef struct udpai_access_view udpai_access_view;
+
+typedef struct udpai_access {
+    udpai_acl *acl;                          /* NULL: everything is shown to everybody */
+    udpai_map by_rules;                      /* of udpai_access_view */
+    UDPAI_VECTOR(udpai_access_view *) views; /* visibility 1 is the first */
+    udpai_log_limit log;
+} udpai_access;
+
+/* Takes a reference to the ACL. */
+void udpai_access_init(udpai_access *access, udpai_acl *acl);
+void udpai_access_done(udpai_access *access);
+/* A udpai_may_see_fn. */
+bool udpai_access_may_see(void *access, uint64_t visibility, const udpa_resource *resource);
+/* Finds or makes the visibility of a peer; 0: it is shown everything. */
+udpa_err udpai_access_visibility(udpai_access *access,
+                                 const udpai_acl_subject *subject,
+                                 uint64_t *ret_visibility);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who may publish what, as the ACL says: publishers and sources. */
+#include "tests/unit/federation/federation_test.h"
+
+#define T(text)                                                                                    \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+
+static const udpai_str acme[] = {T("com.acme")}, alice[] = {T("alice")}, source[] = {T("a")},
+                       everybody[] = {T("*")};
+static const udpai_acl_rule rules[] = {
+    {.name = T("alice"),
+     .identities = alice,
+     .n_identities = 1,
+     .actions = UDPAI_ACL_PUBLISH,
+     .prefixes = acme,
+     .n_prefixes = 1},
+    {.name = T("source a"),
+     .identities = source,
+     .n_identities = 1,
+     .actions = UDPAI_ACL_PUBLISH,
+     .on_behalf_of = everybody,
+     .n_on_behalf_of = 1},
+};
+
+static void
+start(fed_bed *bed, bool is_dry_run)
+{
+    const udpai_acl_options options = {
+        .rules = rules, .n_rules = UDPAI_ARRAY_LEN(rules), .is_dry_run = is_dry_run};
+    assert_ok(udpai_acl_new(&bed->config.acl, &options));
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', "", UDPAI_CONTINUE, false}, {'b', "", UDPAI_CONTINUE, false});
+    fed_start(bed);
+    udpai_acl_unref(bed->config.acl);
+}
+
+static void
+a_publisher_may_what_its_rule_says(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed, false);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "n", .name = "alice"});
+    assert_string_equal(fed_publish_at(bed, session, "CDS", "x=1"), "");
+    assert_value(bed, "CDS", "x", "1");
+    assert_string_equal(
+        fed_publish_at(bed, session, "CDS", "org.other/y=1"),
+        "alice may not publish 'org.other/y' of type envoy.config.cluster.v3.Cluster: rule "
+        "'alice', the nearest, is for other namespaces");
+    assert_value(bed, "CDS", "org.other/y", "");
+    assert_int_equal(udpai_node_n_denied(bed->node), 1);
+}
+
+static void
+others_may_nothing(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed, false);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "alice", .name = "mallory"});
+    assert_non_null(strstr(fed_publish_at(bed, session, "CDS", "x=1"), "mallory may not publish"));
+    session = fed_arrive(bed, &(fed_peer){.id = "alice"}); /* only says so */
+    assert_non_null(strstr(fed_publish_at(bed, session, "CDS", "x=1"),
+                           "a peer without a name may not publish"));
+    assert_value(bed, "CDS", "x", "");
+}
+
+static const char *
+put_as(fed_bed *bed, uint64_t session, const char *authority)
+{
+    return fed_put(bed, session,
+                   RESOURCE("com.acme/x", .type = TEST_CDS, .version = "1", .value = "1",
+                            .authority = authority),
+                   false);
+}
+
+static void
+nobody_speaks_for_another(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed, false);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "n", .name = "alice"});
+    assert_string_equal(put_as(bed, session, "alice"), "");
+    assert_non_null(strstr(put_as(bed, session, "bank"),
+                           "rule 'alice' does not let it speak on behalf of authority 'bank'"));
+    assert_value(bed, "CDS", "x", ""); /* nor is what it had said before its word any more */
+}
+
+/* It is known by the name that the configuration gives it. */
+static void
+a_source_has_rules_too(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed, false);
+    fed_connect(bed, 'a');
+    fed_connect(bed, 'b');
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "x=1"), "");
+    assert_string_equal(put_as(bed, bed->sessions[0], "bank"), "");
+    assert_non_null(strstr(fed_publish(bed, 'b', "CDS", "y=1"), "b may not publish"));
+    assert_value(bed, "CDS", "y", "");
+}
+
+/* What it sends is what the configuration says: whose, and where. */
+static void
+an_xds_server_needs_none(void **state)
+{
+    fed_bed *bed = *state;
+    bed->sources[1].kind = UDPAI_SOURCE_XDS;
+    start(bed, false);
+    fed_connect_as(bed, 'b', &(fed_peer){.is_xds = true});
+    fed_speak(bed, 'b');
+    assert_string_equal(fed_publish(bed, 'b', "CDS", "y=1"), "");
+    assert_value(bed, "CDS", "y", "1");
+}
+
+static void
+a_dry_run_refuses_nothing_and_counts(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed, true);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "n", .name = "mallory"});
+    assert_string_equal(fed_publish_at(bed, session, "CDS", "x=1"), "");
+    assert_value(bed, "CDS", "x", "1");
+    assert_int_equal(udpai_node_n_denied(bed->node), 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fed_test(a_publisher_may_what_its_rule_says),
+        fed_test(others_may_nothing),
+        fed_test(nobody_speaks_for_another),
+        fed_test(a_source_has_rules_too),
+        fed_test(an_xds_server_needs_none),
+        fed_test(a_dry_run_refuses_nothing_and_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

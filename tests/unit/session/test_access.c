@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a peer may ask for, and is shown, as the ACL says. */
+#include "one_peer.h"
+
+#include "model/acl.h"
+
+#define T(text)                                                                                    \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+
+static const udpai_str shops[] = {T("shop-*")}, everybody[] = {T("*")}, of_shops[] = {T("shop")},
+                       public[] = {T("public")}, clusters[] = {T("*Cluster")};
+static const udpai_acl_rule rules[] = {
+    {.name = T("shops"),
+     .identities = shops,
+     .n_identities = 1,
+     .actions = UDPAI_ACL_SUBSCRIBE,
+     .types = clusters,
+     .n_types = 1,
+     .prefixes = of_shops,
+     .n_prefixes = 1},
+    {.name = T("everybody"),
+     .identities = everybody,
+     .n_identities = 1,
+     .actions = UDPAI_ACL_SUBSCRIBE,
+     .prefixes = public,
+     .n_prefixes = 1},
+};
+
+static void
+begin_with(const udpai_acl_options *options)
+{
+    udpai_acl_options whole = *options;
+    udpai_hub_options hub_options = fake_hub_options();
+    whole.rules = rules;
+    whole.n_rules = UDPAI_ARRAY_LEN(rules);
+    assert_ok(udpai_acl_new(&hub_options.acl, &whole));
+    session_hub_init_with(&hub, &hub_options);
+    udpai_acl_unref(hub_options.acl);
+    session_change(&hub, "+C:shop/a=1 +E:shop/a=1 +C:public/b=1 +C:bank/c=1");
+}
+
+static void
+open_as(const char *id, const udpai_stream_info *info)
+{
+    peer_open_silent(&peer, &hub, PEER_ENDPOINT, info);
+    peer_expect(&peer, "node{node}");
+    peer_send_node(&peer, id);
+}
+
+static int
+begin_trusting(void **state)
+{
+    (void)state;
+    begin_with(&(udpai_acl_options){.trusts_node_ids = true});
+    return 0;
+}
+
+static int
+begin_dry(void **state)
+{
+    (void)state;
+    begin_with(&(udpai_acl_options){.trusts_node_ids = true, .is_dry_run = true});
+    return 0;
+}
+
+static int
+begin_bound(void **state)
+{
+    (void)state;
+    begin_with(&(udpai_acl_options){.binds_node_id = true});
+    return 0;
+}
+
+static void
+a_wildcard_holds_what_may_be_seen(void **state)
+{
+    (void)state;
+    open_as("shop-1", NULL);
+    peer_subscribe(&peer, "C", "", "''");
+    peer_expect(&peer, "publish{C C:shop/a=1 C:public/b=1 ?} publish{C !}");
+    session_change(&hub, "+C:bank/c=2 +C:shop/a=2");
+    peer_expect(&peer, "publish{C C:shop/a=2 ?}");
+    peer_subscribe(&peer, "E", "", "''"); /* of this type the rule for shops is not */
+    peer_expect(&peer, "publish{E !}");
+}
+
+static void
+others_see_less(void **state)
+{
+    (void)state;
+    open_as("bank-1", NULL);
+    peer_subscribe(&peer, "C", "", "''");
+    peer_expect(&peer, "publish{C C:public/b=1 ?} publish{C !}");
+}
+
+static void
+what_may_not_be_asked_for_is_refused(void **state)
+{
+    (void)state;
+    open_as("shop-1", NULL);
+    peer_subscribe(&peer, "C", "", "bank/c shop/a");
+    peer_expect(&peer, "error{C bank/c 7'shop-1 may not subscribe to 'bank/c' of type "
+                       "envoy.config.cluster.v3.Cluster: rule 'shops', the nearest, is for other "
+                       "namespaces'} publish{C C:shop/a=1 ?} publish{C !}");
+    peer_subscribe(&peer, "C", "bank", "''");
+    peer_expect(&peer, "error{C@bank '' 7'shop-1 may not subscribe to what is below 'bank' of type "
+                       "envoy.config.cluster.v3.Cluster: rule 'shops', the nearest, is for other "
+                       "namespaces'} publish{C@bank !}");
+    peer_subscribe(&peer, "C", "udpa.node", "''"); /* of nodes */
+    peer_expect(&peer,
+                "error{C@udpa.node '' 7'shop-1 may not subscribe to what is below 'udpa.node' of "
+                "type envoy.config.cluster.v3.Cluster: rule 'shops', the nearest, is for other "
+                "actions'} publish{C@udpa.node !}");
+    assert_int_equal(peer.stream.session->n_denied, 3);
+}
+
+static void
+a_dry_run_refuses_nothing_and_counts(void **state)
+{
+    (void)state;
+    open_as("bank-1", NULL);
+    peer_subscribe(&peer, "C", "", "shop/a");
+    peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C !}");
+    assert_int_equal(peer.stream.session->n_denied, 1);
+}
+
+/* It may subscribe before it says who it is. */
+static void
+one_that_was_dialled_is_shown_more_when_it_is_known(void **state)
+{
+    (void)state;
+    const udpai_stream_info dialled = {.link = 7};
+    peer_open_silent(&peer, &hub, PEER_ENDPOINT, &dialled);
+    peer_subscribe(&peer, "C", "", "''");
+    peer_expect(&peer, "node{node} publish{ C:public/b=1 ?}");
+    peer_send_node(&peer, "shop-1");
+    peer_expect(&peer, "publish{C C:shop/a=1 ?}");
+}
+
+static void
+who_says_another_is_somebody_else_is_shown_less(void **state)
+{
+    (void)state;
+    open_as("shop-1", NULL);
+    peer_subscribe(&peer, "C", "", "''");
+    peer_expect(&peer, "publish{C C:shop/a=1 C:public/b=1 ?} publish{C !}");
+    peer_send_node(&peer, "bank-1");
+    peer_expect(&peer, "publish{C -shop/a ?}");
+}
+
+static void
+a_node_id_that_is_not_in_the_certificate_ends_the_stream(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
+    assert_ok(udpai_identity_new(&identity, &(udpai_identity_parts){
+                                                .common_name = UDPAI_STR("shop-1"),
+                                                .authenticated = true,
+                                            }));
+    const udpai_stream_info info = {.identity = identity};
+    open_as("shop-2", &info);
+    peer_expect_end(&peer, UDPA_ERR_DENIED, "'shop-2', is none of the names in your certificate");
+    fake_stream_close(&peer.stream);
+    open_as("shop-1", &info);
+    peer_subscribe(&peer, "C", "", "shop/a");
+    peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C !}");
+}
+
+#define CASE(test, begin) cmocka_unit_test_setup_teardown(test, begin, end_anyhow)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_wildcard_holds_what_may_be_seen, begin_trusting),
+        CASE(others_see_less, begin_trusting),
+        CASE(what_may_not_be_asked_for_is_refused, begin_trusting),
+        CASE(a_dry_run_refuses_nothing_and_counts, begin_dry),
+        CASE(one_that_was_dialled_is_shown_more_when_it_is_known, begin_trusting),
+        CASE(who_says_another_is_somebody_else_is_shown_less, begin_trusting),
+        CASE(a_node_id_that_is_not_in_the_certificate_ends_the_stream, begin_bound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

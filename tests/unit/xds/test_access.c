@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an xDS client is shown and told, as the ACL says. */
+#include "model/acl.h"
+#include "xds_test.h"
+
+#define T(text)                                                                                    \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+
+typedef struct fixture {
+    xds_world world;
+    xds_client client;
+} fixture;
+
+static int
+setup(void **state)
+{
+    static const udpai_str shops[] = {T("shop-*")}, of_shops[] = {T("local/shop")},
+                           everybody[] = {T("*")}, of_all[] = {T("local/all"), T("com.acme")};
+    static const udpai_acl_rule rules[] = {
+        {T("shops"), shops, 1, UDPAI_ACL_SUBSCRIBE, NULL, 0, of_shops, 1, NULL, 0},
+        {T("everybody"), everybody, 1, UDPAI_ACL_SUBSCRIBE, NULL, 0, of_all, 2, NULL, 0},
+    };
+    const udpai_acl_options acl = {
+        .rules = rules, .n_rules = UDPAI_ARRAY_LEN(rules), .trusts_node_ids = true};
+    fixture *self = calloc(1, sizeof(*self));
+    udpai_hub_options options = fake_hub_options();
+    assert_ok(udpai_acl_new(&options.acl, &acl));
+    xds_world_init_with(&self->world, &options);
+    udpai_acl_unref(options.acl);
+    xds_settle(&self->world);
+    xds_change(&self->world, "+CDS/local/shop/a=1!shop/a +CDS/local/all/b=1!all/b "
+                             "+CDS/local/bank/c=1!bank/c");
+    *state = self;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    fixture *self = *state;
+    xds_client_close(&self->client);
+    xds_world_done(&self->world);
+    free(self);
+    return 0;
+}
+
+static void
+ask_as(fixture *self, bool is_delta, const char *node_id, const char *names)
+{
+    xds_client_close(&self->client);
+    xds_client_open(&self->client, &self->world, is_delta);
+    XDS_SEND(&self->client, "CDS", .names = names, .node_id = node_id);
+}
+
+static void
+a_wildcard_holds_what_may_be_seen(void **state)
+{
+    fixture *self = *state;
+    for (int is_delta = 0; is_delta < 2; is_delta++) {
+        ask_as(self, is_delta, "shop-1", "");
+        xds_expect(&self->client, "CDS[all/b shop/a]");
+        ask_as(self, is_delta, "bank-1", "");
+        xds_expect(&self->client, "CDS[all/b]");
+    }
+}
+
+static void
+what_changes_is_told_to_those_who_may_see_it(void **state)
+{
+    fixture *self = *state;
+    ask_as(self, true, "bank-1", "");
+    xds_expect(&self->client, "CDS[all/b]");
+    xds_ack_all(&self->client);
+    xds_change(&self->world, "+CDS/local/shop/a=2!shop/a +CDS/local/bank/c=2!bank/c");
+    xds_expect(&self->client, "");
+    assert_int_equal(self->client.stream.session->n_denied, 0);
+}
+
+static void
+a_name_that_is_not_for_it_is_told_to_be_missing(void **state)
+{
+    fixture *self = *state;
+    ask_as(self, true, "bank-1", "bank/c all/b");
+    xds_expect(&self->client, "CDS[-bank/c] CDS[all/b]");
+    assert_int_equal(self->client.stream.session->n_denied, 1);
+}
+
+static void
+a_wildcard_of_nothing_is_counted(void **state)
+{
+    fixture *self = *state;
+    self->world.audience.default_namespace = UDPAI_STR("org.other");
+    self->world.audience.n_namespaces = 0;
+    ask_as(self, true, "bank-1", "");
+    xds_expect(&self->client, "CDS[]");
+    assert_int_equal(self->client.stream.session->n_denied, 1);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_wildcard_holds_what_may_be_seen),
+        CASE(what_changes_is_told_to_those_who_may_see_it),
+        CASE(a_name_that_is_not_for_it_is_told_to_be_missing),
+        CASE(a_wildcard_of_nothing_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
