@@ -46,3 +46,10 @@ udpai_access_check_publication(udpai_node *node,
         *ret_error = UDPAI_TAKE(why);
     return UDPA_ERR_DENIED;
 }
+
+void
+udpai_node_set_acl(udpai_node *node, udpai_acl *acl)
+{
+    udpai_acl_unref(node->acl);
+    node->acl = udpai_acl_ref(acl);
+}

@@ -180,6 +180,9 @@ udpa_err udpai_node_set_own(udpai_node *node,
                             udpa_resource *const *resources,
                             size_t n_resources);
 
+/* Other rules on who may publish what hold from now on; takes a reference. */
+void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);
+
 /* ---- publishing unasked, as endpoints do ---- */
 
 /* Is there such a source, and is it one to publish to? */

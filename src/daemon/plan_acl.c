@@ -60,12 +60,9 @@ has_tls(const udpai_plan_socket *sockets, size_t n)
     return false;
 }
 
-udpa_err
-udpai_plan_acl(udpai_plan *plan)
+static udpa_err
+read_acl(udpai_plan *plan, const Udpa__Config__V1__Acl *from, udpai_acl **ret_acl)
 {
-    const Udpa__Config__V1__Acl *from = plan->bootstrap.message->acl;
-    if (!from)
-        return UDPA_OK;
     udpai_acl_rule *rules =
         udpai_plan_own(plan, udpai_alloc_array(from->n_rules + 1, sizeof(*rules)));
     udpa_err err = rules ? UDPA_OK : UDPA_ERR_NOMEM;
@@ -81,5 +78,25 @@ udpai_plan_acl(udpai_plan *plan)
         .trusts_node_ids = !has_tls(plan->sockets.items, plan->sockets.n) &&
                            !has_tls(plan->http_sockets.items, plan->http_sockets.n),
     };
-    return udpai_acl_new(&plan->settings.node.acl, &options);
+    return udpai_acl_new(ret_acl, &options);
+}
+
+udpa_err
+udpai_plan_acl(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Acl *from = plan->bootstrap.message->acl;
+    return from ? read_acl(plan, from, &plan->settings.node.acl) : UDPA_OK;
+}
+
+udpa_err
+udpai_plan_acl_again(const udpai_plan *plan, const Udpa__Config__V1__Acl *from, udpai_acl **ret_acl)
+{
+    udpai_plan tables = {0}; /* whose memory is needed until the rules are copied */
+    memcpy(&tables.sockets, &plan->sockets, sizeof(tables.sockets));
+    memcpy(&tables.http_sockets, &plan->http_sockets, sizeof(tables.http_sockets));
+    udpa_err err = read_acl(&tables, from, ret_acl);
+    for (size_t i = 0; i < tables.owned.n; i++)
+        udpai_free(tables.owned.items[i]);
+    udpai_vector_done(&tables.owned);
+    return err;
 }

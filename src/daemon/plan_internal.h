@@ -22,6 +22,10 @@ udpa_err udpai_plan_target(void **ret_target,
 
 /* plan_acl.c: when sockets are planned. */
 udpa_err udpai_plan_acl(udpai_plan *plan);
+/* Of another reading of the file, for the same sockets. */
+udpa_err udpai_plan_acl_again(const udpai_plan *plan,
+                              const Udpa__Config__V1__Acl *from,
+                              udpai_acl **ret_acl);
 
 /* plan_source.c: of kind xds, when plan->xds is known. */
 udpa_err udpai_plan_xds_source(udpai_plan *plan,

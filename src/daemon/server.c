@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "daemon/acl_reload.h"
 #include "daemon/certificates.h"
 #include "daemon/directories.h"
 #include "daemon/rest.h"
@@ -15,6 +16,7 @@
 
 typedef struct server {
     const udpai_plan *plan;
+    const udpai_options *options;
     udpai_schema *schema;
     udpai_validator *validator; /* NULL: nothing is validated */
     udpai_policy policy;
@@ -123,8 +125,11 @@ replace(void *userdata, const udpai_tls_files *files, udpa_error **ret_error)
 static void
 reload(server *self)
 {
-    static const char rest[] = "everything else in the bootstrap file takes a restart";
+    static const char rest[] = "everything but these and the rules takes a restart";
     size_t n = 0, n_read = 0;
+    if (self->options->config_file)
+        (void)udpai_acl_reload(self->endpoint, self->plan, self->schema,
+                               self->options->config_file);
     for (size_t i = 0; i < self->tls.n; i++) {
         if (!self->tls.items[i])
             continue;
@@ -135,7 +140,7 @@ reload(server *self)
     udpai_rest_reload(self->rest, &n, &n_read);
     if (n == 0)
         udpai_log(UDPA_LOG_INFO, "daemon",
-                  "SIGHUP: no socket has certificates, so nothing was reloaded; %s", rest);
+                  "SIGHUP: no socket has certificates that could be reloaded; %s", rest);
     else if (n_read == n)
         udpai_log(UDPA_LOG_INFO, "daemon", "reloaded: certificates of sockets; %s", rest);
     else
@@ -250,7 +255,7 @@ udpai_server_run(const udpai_plan *plan,
                  const udpai_options *options,
                  udpa_error **ret_error)
 {
-    server self = {.plan = plan, .schema = schema};
+    server self = {.plan = plan, .options = options, .schema = schema};
     int number = uv_loop_init(&self.loop);
     if (number != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make an event loop: %s",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a peer may do: whoever asks subscribes to a name (session/access_question.h), and as long as
- * he does, the answer is a resource of this node by that name. Rules do not change while the node
- * runs, so it is made once. */
+ * he does, the answer is a resource of this node by that name, made anew when the rules change. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -57,6 +56,14 @@ refuse(udpai_access_answers *answers, const char *why)
                   why, n_suppressed);
 }
 
+/* NULL without memory. */
+static udpa_resource *
+answer(const udpai_access_answers *answers, udpai_str name, const udpai_access_question *question)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_access_answer(answers->acl, question);
+    return body ? udpai_own_resource(UDPAI_ACCESS_TYPE, name, body) : NULL;
+}
+
 static void
 begin(udpai_access_answers *answers, udpai_str name)
 {
@@ -69,14 +76,38 @@ begin(udpai_access_answers *answers, udpai_str name)
         refuse(answers, "too many are asked at a time");
         return;
     }
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_access_answer(answers->acl, &question);
-    udpa_resource *answer = body ? udpai_own_resource(UDPAI_ACCESS_TYPE, name, body) : NULL;
-    if (answer && udpai_map_add(&answers->all, answer)) {
+    udpa_resource *said = answer(answers, name, &question);
+    if (said && udpai_map_add(&answers->all, said)) {
         publish(answers);
         return;
     }
-    udpa_resource_unref(answer);
+    udpa_resource_unref(said);
     refuse(answers, udpa_err_text(UDPA_ERR_NOMEM));
+}
+
+/* Without memory for one, nothing is said to it until it is asked again. */
+void
+udpai_access_answers_set_acl(udpai_access_answers *answers, udpai_acl *acl)
+{
+    udpai_map before = answers->all;
+    size_t at = 0;
+    udpa_resource *one;
+    udpai_access_question question;
+    udpai_acl_unref(answers->acl);
+    answers->acl = udpai_acl_ref(acl);
+    udpai_map_init(&answers->all, name_key);
+    while ((one = udpai_map_next(&before, &at))) {
+        udpai_str name = udpai_resource_name(one);
+        udpa_resource *said =
+            udpai_access_question_parse(name, &question) ? answer(answers, name, &question) : NULL;
+        if (said && !udpai_map_add(&answers->all, said))
+            udpa_resource_unref(said);
+    }
+    publish(answers);
+    at = 0;
+    while ((one = udpai_map_next(&before, &at)))
+        udpa_resource_unref(one);
+    udpai_map_done(&before);
 }
 
 static void

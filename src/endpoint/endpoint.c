@@ -37,6 +37,21 @@ udpai_endpoint_touch(udpa_endpoint *endpoint)
     udpai_loop_wheel_arm(endpoint->wheel);
 }
 
+udpa_err
+udpai_endpoint_set_acl(udpa_endpoint *endpoint, udpai_acl *acl)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_ACL);
+    if (!order)
+        return UDPA_ERR_NOMEM;
+    order->acl = udpai_acl_ref(acl);
+    udpai_stream_thread_order(endpoint->streams, order);
+    udpai_node_set_acl(endpoint->node, acl);
+    if (endpoint->access)
+        udpai_access_answers_set_acl(endpoint->access, acl);
+    udpai_endpoint_touch(endpoint);
+    return UDPA_OK;
+}
+
 void
 udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
 {

@@ -57,6 +57,10 @@ void udpai_endpoint_start(udpa_endpoint *endpoint);
  * memory some are left out. */
 void udpai_endpoint_set_problems(udpa_endpoint *endpoint, const char *const *texts, size_t n);
 
+/* Other rules hold from now on, for publications and for what peers are shown. UDPA_ERR_NOMEM:
+ * those before still do. */
+udpa_err udpai_endpoint_set_acl(udpa_endpoint *endpoint, udpai_acl *acl);
+
 /* What is called on these must be followed by udpai_endpoint_touch(). */
 udpai_node *udpai_endpoint_node(udpa_endpoint *endpoint);
 udpai_stream_thread *udpai_endpoint_streams(udpa_endpoint *endpoint);

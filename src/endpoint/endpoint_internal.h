@@ -88,6 +88,8 @@ udpa_err udpai_access_answers_new(udpai_access_answers **ret_answers,
                                   udpa_endpoint *endpoint,
                                   udpai_acl *acl);
 void udpai_access_answers_free(udpai_access_answers *answers);
+/* What was answered is answered anew. */
+void udpai_access_answers_set_acl(udpai_access_answers *answers, udpai_acl *acl);
 /* Looks at a report before the node does: does somebody ask, or not any more? */
 void udpai_access_answers_report(udpai_access_answers *answers, const udpai_report *report);
 

@@ -4,66 +4,90 @@
 #include "base/alloc.h"
 #include "model/name.h"
 
-struct udpai_access_view {
+typedef struct access_view {
     uint64_t visibility;
     size_t n_rules;
     uint16_t rules[];
-};
+} access_view;
 
 static udpai_str
-view_key(const void *item)
+rules_key(const void *item)
 {
-    const udpai_access_view *view = item;
+    const access_view *view = item;
     return (udpai_str){(const char *)view->rules, view->n_rules * sizeof(view->rules[0])};
+}
+
+static udpai_str
+visibility_key(const void *item)
+{
+    const access_view *view = item;
+    return (udpai_str){(const char *)&view->visibility, sizeof(view->visibility)};
 }
 
 void
 udpai_access_init(udpai_access *access, udpai_acl *acl)
 {
     *access = (udpai_access){.acl = udpai_acl_ref(acl)};
-    udpai_map_init(&access->by_rules, view_key);
+    udpai_map_init(&access->by_rules, rules_key);
+    udpai_map_init(&access->by_visibility, visibility_key);
 }
 
 void
 udpai_access_done(udpai_access *access)
 {
-    for (size_t i = 0; i < access->views.n; i++)
-        udpai_free(access->views.items[i]);
-    udpai_vector_done(&access->views);
+    size_t at = 0;
+    access_view *view;
+    while ((view = udpai_map_next(&access->by_visibility, &at)))
+        udpai_free(view);
+    udpai_map_done(&access->by_visibility);
     udpai_map_done(&access->by_rules);
     access->acl = udpai_acl_unref(access->acl);
 }
 
+void
+udpai_access_replace(udpai_access *access, udpai_acl *acl)
+{
+    udpai_access before = *access;
+    udpai_access_init(access, acl);
+    access->last_visibility = before.last_visibility;
+    access->log = before.log;
+    udpai_access_done(&before);
+}
+
+/* Views of earlier rules, which nobody has any more, show nothing. */
 bool
 udpai_access_may_see(void *userdata, uint64_t visibility, const udpa_resource *resource)
 {
     const udpai_access *access = userdata;
     if (visibility == 0)
         return true;
-    const udpai_access_view *view = access->views.items[visibility - 1];
-    return udpai_acl_view_shows(access->acl, view->rules, view->n_rules,
+    const access_view *view = udpai_map_get(
+        &access->by_visibility, (udpai_str){(const char *)&visibility, sizeof(visibility)});
+    return view &&
+           udpai_acl_view_shows(access->acl, view->rules, view->n_rules,
                                 udpai_resource_type_url(resource), udpai_resource_name(resource));
 }
 
-static udpai_access_view *
+static access_view *
 add_view(udpai_access *access, const udpai_acl_view *from)
 {
     size_t size = from->rules.n * sizeof(from->rules.items[0]);
-    udpai_access_view *view = udpai_alloc(sizeof(*view) + size);
-    if (!view || !udpai_vector_reserve(&access->views, 1)) {
-        udpai_free(view);
+    access_view *view = udpai_alloc(sizeof(*view) + size);
+    if (!view)
         return NULL;
-    }
-    view->visibility = access->views.n + 1;
+    view->visibility = ++access->last_visibility;
     view->n_rules = from->rules.n;
     if (size)
         memcpy(view->rules, from->rules.items, size);
-    if (!udpai_map_add(&access->by_rules, view)) {
+    if (!udpai_map_add(&access->by_visibility, view)) {
         udpai_free(view);
         return NULL;
     }
-    access->views.items[access->views.n++] = view;
-    return view;
+    if (udpai_map_add(&access->by_rules, view))
+        return view;
+    udpai_map_remove(&access->by_visibility, visibility_key(view));
+    udpai_free(view);
+    return NULL;
 }
 
 udpa_err
@@ -80,8 +104,8 @@ udpai_access_visibility(udpai_access *access,
         return err;
     const udpai_str key = {(const char *)view.rules.items,
                            view.rules.n * sizeof(view.rules.items[0])};
-    const udpai_access_view *known = udpai_map_get(&access->by_rules, key);
-    if (!known && access->views.n >= UDPAI_ACCESS_VIEWS_MAX)
+    const access_view *known = udpai_map_get(&access->by_rules, key);
+    if (!known && access->by_rules.n >= UDPAI_ACCESS_VIEWS_MAX)
         err = UDPA_ERR_LIMIT;
     else if (!known && !(known = add_view(access, &view)))
         err = UDPA_ERR_NOMEM;
@@ -119,6 +143,19 @@ udpai_session_admit(udpai_session *session,
     if (err == UDPA_OK)
         err = udpai_subscriber_set_visibility(subscriber, visibility);
     return udpai_fail_code(ret_error, err);
+}
+
+void
+udpai_session_admit_again(udpai_session *session,
+                          udpai_subscriber *subscriber,
+                          const udpai_node_info *node)
+{
+    udpa_error *error = NULL;
+    udpa_err err = udpai_session_admit(session, subscriber, node, &error);
+    if (err == UDPA_OK)
+        return;
+    udpai_session_finish(session,
+                         error ? error : udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
 }
 
 static void

@@ -12,18 +12,19 @@
 /* Different sets of rules; whoever would need one more is refused. */
 #define UDPAI_ACCESS_VIEWS_MAX 65536
 
-typedef struct udpai_access_view udpai_access_view;
-
 typedef struct udpai_access {
-    udpai_acl *acl;                          /* NULL: everything is shown to everybody */
-    udpai_map by_rules;                      /* of udpai_access_view */
-    UDPAI_VECTOR(udpai_access_view *) views; /* visibility 1 is the first */
+    udpai_acl *acl;                    /* NULL: everything is shown to everybody */
+    udpai_map by_rules, by_visibility; /* of the same */
+    uint64_t last_visibility;          /* none is ever given twice: views remember them */
     udpai_log_limit log;
 } udpai_access;
 
 /* Takes a reference to the ACL. */
 void udpai_access_init(udpai_access *access, udpai_acl *acl);
 void udpai_access_done(udpai_access *access);
+/* Other rules hold from now on; takes a reference. Each session must be admitted again: until it is
+ * nothing new is shown to it. */
+void udpai_access_replace(udpai_access *access, udpai_acl *acl);
 /* A udpai_may_see_fn. */
 bool udpai_access_may_see(void *access, uint64_t visibility, const udpa_resource *resource);
 /* Finds or makes the visibility of a peer; 0: it is shown everything. */

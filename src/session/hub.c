@@ -85,8 +85,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
-    if (options->acl)
-        udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
+    udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
     *ret_hub = hub;
     return UDPA_OK;
 }
@@ -311,6 +310,10 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         return; /* the order is the transport's now */
     case UDPAI_ORDER_HANG_UP:
         hang_up(hub, order);
+        break;
+    case UDPAI_ORDER_ACL:
+        udpai_access_replace(&hub->access, order->acl);
+        pass_on_to_all(hub, order);
         break;
     case UDPAI_ORDER_FORGET:
         pass_on_to_all(hub, order);

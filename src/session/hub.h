@@ -167,6 +167,11 @@ udpa_err udpai_session_admit(udpai_session *session,
                              const udpai_node_info *node,
                              udpa_error **ret_error);
 
+/* Other rules hold: UDPAI_ORDER_ACL. One that may not be served any more is ended. */
+void udpai_session_admit_again(udpai_session *session,
+                               udpai_subscriber *subscriber,
+                               const udpai_node_info *node);
+
 typedef struct udpai_asked_for {
     udpai_str type_url;
     udpai_str name; /* of a wildcard, its prefix */

@@ -105,6 +105,7 @@ udpai_order_free(udpai_order *order)
     if (order->target)
         order->release_target(order->target);
     udpa_error_unref(order->error);
+    udpai_acl_unref(order->acl);
     udpai_free(order->subscription);
     udpai_publication_free(order->publication);
     udpai_free(order);

@@ -6,6 +6,7 @@
 #define UDPAI_MESSAGES_H
 
 #include "base/list.h"
+#include "model/acl.h"
 #include "model/identity.h"
 #include "model/node_info.h"
 #include "model/publication.h"
@@ -40,6 +41,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_JUDGED,           /* a publication was applied: send the receipt, take in more */
     UDPAI_ORDER_PUBLISH,          /* publish what nobody need have asked for */
     UDPAI_ORDER_FORGET,           /* nobody waits for the receipt of a PUBLISH any more */
+    UDPAI_ORDER_ACL,              /* other rules hold from now on */
     UDPAI_ORDER_STATUS,           /* describe all sessions */
     UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions whose names it has */
     UDPAI_ORDER_KINDS,
@@ -59,6 +61,7 @@ typedef struct udpai_order {
     udpa_error *error; /* HANG_UP: why; NULL: in peace */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
+    udpai_acl *acl;  /* ACL: a reference */
     uint64_t ticket; /* PUBLISH: comes back with the receipt; FORGET: of which, in any session */
     void (*release_target)(void *target);
 } udpai_order;

@@ -297,6 +297,9 @@ udpa_order(udpai_session *session, udpai_order *order)
     case UDPAI_ORDER_PUBLISH:
         (void)udpai_udpa_publish(udpa, order);
         break;
+    case UDPAI_ORDER_ACL:
+        udpai_session_admit_again(session, &udpa->subscriber, udpa->peer);
+        break;
     case UDPAI_ORDER_FORGET:
         udpai_udpa_forget(udpa, order->ticket);
         break;

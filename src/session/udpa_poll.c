@@ -310,8 +310,8 @@ ended(udpai_session *session, udpa_error **ret_error)
 static void
 order(udpai_session *session, udpai_order *given)
 {
-    (void)session; /* the loop side gives it none */
-    (void)given;
+    if (given->kind == UDPAI_ORDER_ACL)
+        udpai_session_admit_again(session, &poll_of(session)->subscriber, NULL);
 }
 
 static void

@@ -66,12 +66,12 @@ udpai_xds_free(udpai_session *session)
     udpai_free(xds);
 }
 
-/* The loop side gives no orders to these sessions yet. */
 void
 udpai_xds_order(udpai_session *session, udpai_order *order)
 {
-    (void)session;
-    (void)order;
+    udpai_xds *xds = udpai_xds_of(session);
+    if (order->kind == UDPAI_ORDER_ACL && xds->audience)
+        udpai_session_admit_again(session, &xds->subscriber, xds->peer);
 }
 
 const udpai_renderer *

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node with rules, and peers with certificates: each publishes and is shown what its rules say,
 by UDPA and by xDS, and is told which rule stands in the way."""
+import copy
 import json
+import signal
 import subprocess
 import sys
 
@@ -51,12 +53,17 @@ class Peers:
             {'name': name, 'resource': {**CLUSTER, 'name': name.split('/')[1]}}))
 
 
+def write(test, peers):
+    path = test.work / 'node.yaml'
+    path.write_text(json.dumps({**test.config, 'sockets': [
+        {'address': '127.0.0.1:0', 'tls': peers.tls()}]}), encoding='utf-8')
+    return path
+
+
 def body(test):
     peers = Peers(test)
-    path = test.work / 'node.yaml'
-    path.write_text(json.dumps({**CONFIG, 'sockets': [
-        {'address': '127.0.0.1:0', 'tls': peers.tls()}]}), encoding='utf-8')
-    peers.node = interop.Node(test, 'node', None, path)
+    test.config = copy.deepcopy(CONFIG)
+    peers.node = interop.Node(test, 'node', None, write(test, peers))
 
     status, said = peers.apply('shop-1', 'shop.acme/tills')
     interop.check(f'a shop publishes in its namespace\n{said}', status == 0)
@@ -100,7 +107,23 @@ def body(test):
     interop.check(f'only who is told of nodes is told of rules\n{said}', status != 0 and
                   'may not subscribe' in said)
 
-    _, said = peers('shop-1', 'xds', 'get', 'cluster', '-o', 'name')
+    test.config['acl']['rules'][0]['namespaces'].append('bank.acme')
+    test.config['acl']['rules'][2]['actions'].remove('SUBSCRIBE')
+    write(test, peers)
+    peers.node.process.send_signal(signal.SIGHUP)
+    peers.node.wait_for_log('3 rules hold from now on')
+    status, said = peers('shop-1', 'get', 'cluster', 'bank.acme/vault', '-o', 'name')
+    interop.check(f'other rules hold after SIGHUP\n{said}', status == 0)
+    status, said = peers('auditor', 'get', 'cluster', 'bank.acme/vault')
+    interop.check(f'also where they take away\n{said}', status != 0)
+    del test.config['acl']
+    write(test, peers)
+    peers.node.process.send_signal(signal.SIGHUP)
+    peers.node.wait_for_log('the rules stay as they were')
+    status, said = peers('auditor', 'get', 'cluster', 'bank.acme/vault')
+    interop.check('no rules are not put into use', status != 0)
+
+    _, said = peers('mallory', 'xds', 'get', 'cluster', '-o', 'name')
     interop.check(f'by xDS, too, nobody is shown what is not for him\n{said}',
                   'vault' not in said)
 

@@ -168,6 +168,54 @@ a_node_id_that_is_not_in_the_certificate_ends_the_stream(void **state)
     peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C !}");
 }
 
+static void
+give_rules(const udpai_acl_options *options)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_ACL);
+    assert_non_null(order);
+    assert_ok(udpai_acl_new(&order->acl, options));
+    udpai_hub_order(hub.hub, order);
+}
+
+static void
+other_rules_hold_at_once(void **state)
+{
+    (void)state;
+    static const udpai_str banks[] = {T("bank")};
+    const udpai_acl_rule rule = {.name = T("banks"),
+                                 .identities = everybody,
+                                 .n_identities = 1,
+                                 .actions = UDPAI_ACL_SUBSCRIBE,
+                                 .prefixes = banks,
+                                 .n_prefixes = 1};
+    open_as("shop-1", NULL);
+    peer_subscribe(&peer, "C", "", "'' shop/a");
+    peer_expect(&peer, "publish{C C:shop/a=1 C:public/b=1 ?} publish{C !}");
+    give_rules(&(udpai_acl_options){.rules = &rule, .n_rules = 1});
+    peer_expect(&peer, "publish{C C:bank/c=1 ?} publish{C -public/b -shop/a ?}");
+    session_change(&hub, "+C:shop/a=2 +C:bank/c=2");
+    peer_expect(&peer, "publish{C C:bank/c=2 ?}");
+    give_rules(&(udpai_acl_options){
+        .rules = rules, .n_rules = UDPAI_ARRAY_LEN(rules), .trusts_node_ids = true});
+    peer_expect(&peer, "publish{C C:public/b=1 C:shop/a=2 ?} publish{C -bank/c ?}");
+}
+
+static void
+whom_other_rules_do_not_know_is_ended(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
+    assert_ok(udpai_identity_new(&identity, &(udpai_identity_parts){
+                                                .common_name = UDPAI_STR("shop-1"),
+                                                .authenticated = true,
+                                            }));
+    const udpai_stream_info info = {.identity = identity};
+    open_as("shop-2", &info);
+    give_rules(&(udpai_acl_options){
+        .rules = rules, .n_rules = UDPAI_ARRAY_LEN(rules), .binds_node_id = true});
+    peer_expect_end(&peer, UDPA_ERR_DENIED, "'shop-2', is none of the names in your certificate");
+}
+
 #define CASE(test, begin) cmocka_unit_test_setup_teardown(test, begin, end_anyhow)
 
 int
@@ -180,6 +228,8 @@ main(void)
         CASE(a_dry_run_refuses_nothing_and_counts, begin_dry),
         CASE(one_that_was_dialled_is_shown_more_when_it_is_known, begin_trusting),
         CASE(who_says_another_is_somebody_else_is_shown_less, begin_trusting),
+        CASE(other_rules_hold_at_once, begin_trusting),
+        CASE(whom_other_rules_do_not_know_is_ended, begin_trusting),
         CASE(a_node_id_that_is_not_in_the_certificate_ends_the_stream, begin_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
