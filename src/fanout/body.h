@@ -102,6 +102,9 @@ typedef struct udpai_renderer {
     bool shows_content_only;
     /* What goes with a removal depends on what else its receiver has asked for. */
     bool removals_are_private;
+    /* In delta: what an alias has led to is told as removed by its own name as well. Who does not
+     * say so has clients that look for what has the alias. */
+    bool aliases_end_by_name;
     /* In a state, refreshes may go out alone, without the rest of it. */
     bool refreshes_alone;
     /* Bytes that an item adds to a response; 0: this protocol has nothing to say of it. */

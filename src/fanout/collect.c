@@ -371,12 +371,22 @@ udpai_collect_additions(udpai_subscription *subscription, uint64_t limit, udpai_
 
 /* ---- removals ---- */
 
-/* What it gets by name it does not lose with the wildcard. */
+static bool
+is_led_to(const udpai_subscription *subscription, const udpai_item *item)
+{
+    UDPAI_LIST_FOREACH (node, &item->alias_subs)
+        if (UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target)->subscription == subscription)
+            return true;
+    return false;
+}
+
+/* What it gets by a name, its own or another, it does not lose with the wildcard, or by a name
+ * that leads elsewhere now. */
 static bool
 keeps_it(const udpai_subscription *subscription, const udpai_item *item)
 {
     const udpai_name_sub *sub = udpai_map_get(&subscription->names, udpai_item_name(item));
-    if (sub && sub->target)
+    if ((sub && sub->target) || is_led_to(subscription, item))
         return true;
     const udpai_membership *member =
         subscription->view ? udpai_item_membership(item, subscription->view) : NULL;

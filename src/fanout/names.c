@@ -165,11 +165,27 @@ has_gone(udpai_name_sub *sub, bool was_sent, bool again)
                   &sub->owed);
 }
 
+/* What an alias led to was sent under its own name, so its end is told under that, unless the
+ * subscriber still has it otherwise; of a part, everything has the name that was asked for. Without
+ * memory the subscriber keeps what it has. */
+static void
+leave_target(udpai_name_sub *sub)
+{
+    udpai_subscription *subscription = sub->subscription;
+    if (subscription->subscriber->renderer->aliases_end_by_name && !subscription->label &&
+        subscription->mode == UDPAI_MODE_DELTA &&
+        subscription->extras.n < subscription->topic->fanout->options.max_names)
+        (void)udpai_owe_extra(subscription, &subscription->removals, sub->target);
+}
+
 void
 udpai_name_sub_update(udpai_name_sub *sub, bool again)
 {
     bool was_sent = sub->sent_payload_seq != 0;
-    set_target(sub, resolve(sub));
+    udpai_item *target = resolve(sub);
+    if (was_sent && target != sub->target && sub->target != sub->asked)
+        leave_target(sub);
+    set_target(sub, target);
     if (sub->target)
         has_come(sub, again);
     else

@@ -233,5 +233,6 @@ udpai_xds_renderer_init_delta(udpai_renderer *renderer)
 {
     renderer->item_size = item_size;
     renderer->compose = compose;
+    renderer->aliases_end_by_name = true;
     UDPAI_CONTAINER_OF(renderer, udpai_xds_renderer, renderer)->compose_answer = compose_answer;
 }

@@ -271,6 +271,40 @@ an_alias_is_a_name_too(void **state)
     xds_expect(&self->client, "VHDS[r/v2] VHDS[?r/x.org]");
 }
 
+/* The client was never told what the alias is, but in what came. */
+static void
+what_an_alias_led_to_ends_by_its_name(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+CDS/a=1^local/x +VHDS/local/r/v=1^local/r/foo.com");
+    xds_subscribe(&self->client, "CDS", "x");
+    xds_subscribe(&self->client, "VHDS", "r/foo.com");
+    xds_expect(&self->client, "CDS[a] VHDS[r/v]");
+    xds_change(&self->world, "-CDS/a -VHDS/local/r/v");
+    xds_expect(&self->client, "VHDS[-r/foo.com -r/v] CDS[-a -x]");
+    xds_change(&self->world, "+CDS/a=2^local/x");
+    xds_expect(&self->client, "CDS[a]");
+    xds_change(&self->world, "+CDS/a=2 +CDS/b=1^local/x"); /* it leads elsewhere */
+    xds_expect(&self->client, "CDS[b] CDS[-a]");
+    xds_change(&self->world, "+CDS/x=own");
+    xds_expect(&self->client, "CDS[x] CDS[-b]");
+}
+
+static void
+what_an_alias_led_to_stays_if_it_is_held_otherwise(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+CDS/a=1^local/x +EDS/a=1^local/x");
+    xds_subscribe(&self->client, "CDS", "x a");
+    xds_subscribe(&self->client, "EDS", "*");
+    xds_subscribe(&self->client, "EDS", "x");
+    xds_expect(&self->client, "CDS[a] EDS[a]");
+    xds_change(&self->world, "+CDS/a=2 +EDS/a=2");
+    xds_expect(&self->client, "CDS[a] EDS[a] EDS[-x] CDS[-x]");
+    xds_unsubscribe(&self->client, "CDS", "x");
+    xds_expect(&self->client, "");
+}
+
 static void
 names_have_any_characters(void **state)
 {
@@ -460,6 +494,8 @@ main(void)
         TEST(unsubscribing_from_a_name_under_a_wildcard_tells_its_state),
         TEST(what_the_wildcard_had_not_brought_the_name_does),
         TEST(an_alias_is_a_name_too),
+        TEST(what_an_alias_led_to_ends_by_its_name),
+        TEST(what_an_alias_led_to_stays_if_it_is_held_otherwise),
         TEST(names_have_any_characters),
         TEST(other_namespaces_are_shown_under_full_names),
         TEST(a_name_that_cannot_be_is_missing),
