@@ -130,31 +130,17 @@ only_what_changed(udpai_script *script)
     udpai_expect_nothing_of(talk, script->kind, UDPAI_B);
 }
 
-/* A client that comes again and says what it holds of the stream before. */
-static udpai_talk *
-resume(udpai_script *script, udpai_talk *before, udpai_names names, const char *held)
-{
-    const udpai_news *news = udpai_last_of(before, script->kind, held);
-    const udpai_held_version version = {udpai_str_from(news ? news->name : ""),
-                                        udpai_str_from(news ? news->version : "")};
-    udpai_talk_close(before);
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_say(talk, script->kind,
-              &(udpai_saying){.names = names, .held = &version, .n_held = news ? 1 : 0});
-    return talk;
-}
-
 static void
 held_is_not_sent(udpai_script *script)
 {
-    udpai_talk *talk = resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A, "a");
+    udpai_talk *talk = udpai_resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A, "a");
     udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
 }
 
 static void
 held_is_followed(udpai_script *script)
 {
-    udpai_talk *talk = resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A, "a");
+    udpai_talk *talk = udpai_resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A, "a");
     udpai_let_settle(talk);
     udpai_set(script, script->kind, "a");
     udpai_expect(talk, script->kind, UDPAI_A);
@@ -163,7 +149,7 @@ held_is_followed(udpai_script *script)
 static void
 not_held_is_sent(udpai_script *script)
 {
-    udpai_talk *talk = resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A_B, "a");
+    udpai_talk *talk = udpai_resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A_B, "a");
     udpai_expect(talk, script->kind, UDPAI_B);
 }
 
@@ -172,7 +158,7 @@ changed_is_sent(udpai_script *script)
 {
     udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
     udpai_set(script, script->kind, "a");
-    udpai_expect(resume(script, talk, UDPAI_A, "a"), script->kind, UDPAI_A);
+    udpai_expect(udpai_resume(script, talk, UDPAI_A, "a"), script->kind, UDPAI_A);
 }
 
 /* The removal itself may be told on the stream that is there before: what counts is the next. */
@@ -181,7 +167,7 @@ vanished_is_told(udpai_script *script)
 {
     udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
     udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(resume(script, talk, UDPAI_A_B, "b"), script->kind, "b");
+    udpai_expect_gone(udpai_resume(script, talk, UDPAI_A_B, "b"), script->kind, "b");
 }
 
 static void
@@ -189,32 +175,10 @@ vanished_under_wildcard_is_told(udpai_script *script)
 {
     udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(resume(script, talk, UDPAI_NO_NAMES, "b"), script->kind, "b");
+    udpai_expect_gone(udpai_resume(script, talk, UDPAI_NO_NAMES, "b"), script->kind, "b");
 }
 
-/* ---- aliases, ttl ---- */
-
-static void
-by_alias(udpai_script *script)
-{
-    udpai_world_extra extra = {0};
-    extra.other_name = udpai_world_name(&script->stage->world, script->kind, "alias");
-    udpai_set_as(script, script->kind, "a", &extra);
-    udpai_talk *talk = subscribe(script, UDPAI_NAMES("alias"));
-    udpai_expect(talk, script->kind, UDPAI_A);
-}
-
-static void
-update_by_alias(udpai_script *script)
-{
-    udpai_world_extra extra = {0};
-    extra.other_name = udpai_world_name(&script->stage->world, script->kind, "alias");
-    udpai_set_as(script, script->kind, "a", &extra);
-    udpai_talk *talk = subscribe(script, UDPAI_NAMES("alias"));
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_set_as(script, script->kind, "a", &extra);
-    udpai_expect(talk, script->kind, UDPAI_A);
-}
+/* ---- ttl ---- */
 
 static udpai_talk *
 begin_with_ttl(udpai_script *script, bool wants_ttl)
@@ -407,18 +371,6 @@ static const udpai_case cases[] = {
          UDPAI_CLUSTER,
          UDPAI_NEEDS_CHANGES,
          vanished_under_wildcard_is_told),
-    CASE("alias-is-a-name",
-         UDPAI_SECTION_ALIASES,
-         "Resources are found by name or alias, and come with their name.",
-         UDPAI_CLUSTER,
-         UDPAI_NEEDS_CHANGES | UDPAI_CAN_ALIAS,
-         by_alias),
-    CASE("alias-gets-updates",
-         UDPAI_SECTION_SUBSCRIBING,
-         "Whether somebody is subscribed is told by names and by aliases.",
-         UDPAI_CLUSTER,
-         UDPAI_NEEDS_CHANGES | UDPAI_CAN_ALIAS,
-         update_by_alias),
     CASE("ttl-for-those-who-can",
          UDPAI_SECTION_TTL,
          "A resource may have a ttl, for clients that announce that they know it.",

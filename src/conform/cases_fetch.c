@@ -46,6 +46,24 @@ follows_changes(udpai_script *script)
 }
 
 static void
+has_version(udpai_script *script)
+{
+    udpai_talk *talk = fetch(script, script->kind, UDPAI_A);
+    udpai_expect(talk, script->kind, UDPAI_A);
+    const udpai_response *last = udpai_last_response(talk, script->kind);
+    udpai_require(script, last && *last->version, "version_info is empty");
+}
+
+static void
+only_what_was_asked_for(udpai_script *script)
+{
+    udpai_talk *talk = fetch(script, script->kind, UDPAI_A);
+    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_require(script, !udpai_is_running(script) || !udpai_heard_of(talk, script->kind, "b"),
+                  "what was not asked for is in the response");
+}
+
+static void
 missing_beside_known(udpai_script *script)
 {
     udpai_talk *talk = fetch(script, script->kind, UDPAI_NAMES("nobody", "a"));
@@ -72,7 +90,23 @@ static const udpai_case cases[] = {
     FETCH("route", UDPAI_ROUTES, RULE_FETCH, UDPAI_MUST, 0, by_name),
     FETCH("cluster", UDPAI_CLUSTER, RULE_FETCH, UDPAI_MUST, 0, by_name),
     FETCH("endpoint", UDPAI_ENDPOINTS, RULE_FETCH, UDPAI_MUST, 0, by_name),
+    FETCH("scoped-route", UDPAI_SCOPE, RULE_FETCH, UDPAI_MUST, 0, by_name),
+    FETCH("secret", UDPAI_SECRET, RULE_FETCH, UDPAI_MUST, 0, by_name),
+    FETCH("runtime", UDPAI_RUNTIME, RULE_FETCH, UDPAI_MUST, 0, by_name),
+    FETCH("extension", UDPAI_EXTENSION, RULE_FETCH, UDPAI_MUST, 0, by_name),
     FETCH("all-clusters", UDPAI_CLUSTER, RULE_FETCH, UDPAI_MUST, 0, all),
+    FETCH("version-is-told",
+          UDPAI_CLUSTER,
+          "Every type has a version, told with each response.",
+          UDPAI_MUST,
+          0,
+          has_version),
+    FETCH("only-what-was-asked-for",
+          UDPAI_ENDPOINTS,
+          "Clients pass over what they did not ask for: it is needless work.",
+          UDPAI_SHOULD,
+          0,
+          only_what_was_asked_for),
     FETCH("missing-beside-known",
           UDPAI_ENDPOINTS,
           "A name that does not exist keeps nothing else from being supplied.",

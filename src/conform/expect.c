@@ -26,7 +26,7 @@ find_news(const udpai_talk *talk, udpai_kind kind, const char *name, size_t from
     const char *full = udpai_resolve(talk->script, kind, name);
     for (size_t i = talk->news.n; full && i-- > from;) {
         const udpai_news *news = &talk->news.items[i];
-        if (news->kind == kind && news->name && strcmp(news->name, full) == 0)
+        if (news->kind == kind && news->name && udpai_world_same_name(news->name, full))
             return news;
     }
     return NULL;
@@ -62,7 +62,7 @@ udpai_count_in_last(const udpai_talk *talk, udpai_kind kind, const char *name)
     for (size_t i = 0; full && i < talk->news.n; i++) {
         const udpai_news *news = &talk->news.items[i];
         n += news->response == (size_t)(last - talk->responses.items) && !news->is_removal &&
-             news->name && strcmp(news->name, full) == 0;
+             news->name && udpai_world_same_name(news->name, full);
     }
     return n;
 }
@@ -88,17 +88,11 @@ now(const udpai_talk *talk)
     return peer->now_ms(peer->self);
 }
 
-typedef struct expected {
-    udpai_kind kind;
-    udpai_names names;
-    size_t n_responses; /* that there were before */
-} expected;
-
-typedef bool (*met_fn)(const udpai_talk *talk, const expected *what);
-
-/* Whether it was met; false if the script has ended, too. */
-static bool
-wait_until(udpai_talk *talk, met_fn met, const expected *what, uint64_t timeout_ms)
+bool
+udpai_wait_until(udpai_talk *talk,
+                 udpai_met_fn met,
+                 const udpai_expected *what,
+                 uint64_t timeout_ms)
 {
     if (!talk || !udpai_is_running(talk->script))
         return false;
@@ -113,7 +107,7 @@ wait_until(udpai_talk *talk, met_fn met, const expected *what, uint64_t timeout_
 }
 
 static bool
-are_all_met(const udpai_talk *talk, const expected *what)
+are_all_met(const udpai_talk *talk, const udpai_expected *what)
 {
     for (udpai_names at = what->names; *at; at++)
         if (!is_met(talk, what->kind, *at))
@@ -158,8 +152,8 @@ fail_for(udpai_talk *talk, udpai_kind kind, const char *name, const char *what)
 void
 udpai_expect(udpai_talk *talk, udpai_kind kind, udpai_names names)
 {
-    expected what = {kind, names, 0};
-    if (!talk || wait_until(talk, are_all_met, &what, talk->script->stage->timeout_ms))
+    udpai_expected what = {kind, names, 0};
+    if (!talk || udpai_wait_until(talk, are_all_met, &what, talk->script->stage->timeout_ms))
         return;
     for (udpai_names at = names; *at; at++)
         if (!is_met(talk, kind, *at))
@@ -167,7 +161,7 @@ udpai_expect(udpai_talk *talk, udpai_kind kind, udpai_names names)
 }
 
 static bool
-is_gone(const udpai_talk *talk, const expected *what)
+is_gone(const udpai_talk *talk, const udpai_expected *what)
 {
     const udpai_response *last = udpai_last_response(talk, what->kind);
     const udpai_news *news = udpai_heard_of(talk, what->kind, what->names[0]);
@@ -182,15 +176,15 @@ udpai_expect_gone(udpai_talk *talk, udpai_kind kind, const char *name)
 {
     if (!talk)
         return;
-    expected what = {kind, UDPAI_NAMES(name), talk->response_mark};
-    if (!wait_until(talk, is_gone, &what, talk->script->stage->timeout_ms))
+    udpai_expected what = {kind, UDPAI_NAMES(name), talk->response_mark};
+    if (!udpai_wait_until(talk, is_gone, &what, talk->script->stage->timeout_ms))
         fail_for(talk, kind, name,
                  talk->is_delta ? "was expected in removed_resources and was not"
                                 : "was expected to be left out of the whole state and was not");
 }
 
 static bool
-has_response(const udpai_talk *talk, const expected *what)
+has_response(const udpai_talk *talk, const udpai_expected *what)
 {
     const udpai_response *last = udpai_last_response(talk, what->kind);
     return last && (size_t)(last - talk->responses.items) >= what->n_responses;
@@ -199,8 +193,8 @@ has_response(const udpai_talk *talk, const expected *what)
 void
 udpai_expect_response(udpai_talk *talk, udpai_kind kind)
 {
-    expected what = {kind, UDPAI_NO_NAMES, talk ? talk->response_mark : 0};
-    if (talk && !wait_until(talk, has_response, &what, talk->script->stage->timeout_ms))
+    udpai_expected what = {kind, UDPAI_NO_NAMES, talk ? talk->response_mark : 0};
+    if (talk && !udpai_wait_until(talk, has_response, &what, talk->script->stage->timeout_ms))
         udpai_fail_script(talk->script,
                           "a response with %ss was expected within %g s and did not "
                           "come%s",
@@ -212,7 +206,7 @@ udpai_expect_response(udpai_talk *talk, udpai_kind kind)
 
 /* The first of these that something was said of. */
 static const udpai_news *
-find_disturbing(const udpai_talk *talk, const expected *what)
+find_disturbing(const udpai_talk *talk, const udpai_expected *what)
 {
     const udpai_news *news = NULL;
     for (udpai_names at = what->names; at && *at && !news; at++)
@@ -222,7 +216,7 @@ find_disturbing(const udpai_talk *talk, const expected *what)
 
 /* Whether something was said of these, or, if there are no names, whether there was a response. */
 static bool
-is_disturbed(const udpai_talk *talk, const expected *what)
+is_disturbed(const udpai_talk *talk, const udpai_expected *what)
 {
     return what->names ? find_disturbing(talk, what) != NULL : has_response(talk, what);
 }
@@ -241,7 +235,7 @@ exchange_sentinel(udpai_talk *talk, udpai_kind kind)
     size_t mark = talk->mark, response_mark = talk->response_mark;
     udpai_names names = talk->n_sentinels++ % 2 ? UDPAI_NAMES("s2") : UDPAI_NAMES("s1");
     udpai_want(talk, other, names);
-    (void)wait_until(talk, are_all_met, &(expected){other, names, 0}, stage->quiet_ms);
+    (void)udpai_wait_until(talk, are_all_met, &(udpai_expected){other, names, 0}, stage->quiet_ms);
     talk->mark = mark;
     talk->response_mark = response_mark;
 }
@@ -251,9 +245,9 @@ udpai_expect_nothing_of(udpai_talk *talk, udpai_kind kind, udpai_names names)
 {
     if (!talk || !udpai_is_running(talk->script))
         return;
-    expected what = {kind, names, talk->response_mark};
+    udpai_expected what = {kind, names, talk->response_mark};
     exchange_sentinel(talk, kind);
-    if (!wait_until(talk, is_disturbed, &what, talk->script->stage->quiet_ms)) {
+    if (!udpai_wait_until(talk, is_disturbed, &what, talk->script->stage->quiet_ms)) {
         if (talk->is_over)
             udpai_fail_script(talk->script, "the server ended the stream, where nothing was "
                                             "expected to happen");
@@ -265,7 +259,7 @@ udpai_expect_nothing_of(udpai_talk *talk, udpai_kind kind, udpai_names names)
 }
 
 static bool
-is_over(const udpai_talk *talk, const expected *what)
+is_over(const udpai_talk *talk, const udpai_expected *what)
 {
     (void)what;
     return talk->is_over;
@@ -276,7 +270,7 @@ udpai_expect_end(udpai_talk *talk, int code)
 {
     if (!talk)
         return;
-    if (!wait_until(talk, is_over, &(expected){0}, talk->script->stage->timeout_ms)) {
+    if (!udpai_wait_until(talk, is_over, &(udpai_expected){0}, talk->script->stage->timeout_ms)) {
         udpai_fail_script(talk->script,
                           "the server was expected to end the stream within %g s, and "
                           "did not",
@@ -291,7 +285,7 @@ udpai_expect_end(udpai_talk *talk, int code)
 }
 
 static bool
-never(const udpai_talk *talk, const expected *what)
+never(const udpai_talk *talk, const udpai_expected *what)
 {
     (void)talk, (void)what;
     return false;
@@ -303,6 +297,6 @@ udpai_let_settle(udpai_talk *talk)
     if (!talk || !udpai_is_running(talk->script))
         return;
     exchange_sentinel(talk, talk->script->kind);
-    (void)wait_until(talk, never, &(expected){0}, talk->script->stage->quiet_ms);
+    (void)udpai_wait_until(talk, never, &(udpai_expected){0}, talk->script->stage->quiet_ms);
     udpai_talk_mark(talk);
 }

@@ -56,13 +56,30 @@ note(udpai_talk *talk, const udpai_news *news)
     udpai_free(news->name);
     udpai_free(news->version);
     udpai_free(news->endpoints);
+    udpai_free(news->aliases);
     udpai_fail_script(talk->script, "out of memory");
 }
 
 static udpai_str
-received_name(const udpai_xds_received *received)
+received_name(udpai_kind kind, const udpai_xds_received *received)
 {
-    return received->name.len ? received->name : udpai_kind_name(value_of_any(received->any));
+    if (received->name.len || kind == UDPAI_KINDS)
+        return received->name;
+    return udpai_kind_name(kind, value_of_any(received->any));
+}
+
+/* Each with a line of its own. */
+static char *
+copy_aliases(udpai_script *script, const udpai_xds_received *received)
+{
+    udpai_strbuf lines = {0};
+    for (size_t i = 0; i < received->n_aliases; i++) {
+        udpai_strbuf_str(&lines, received->aliases[i]);
+        udpai_strbuf_putc(&lines, '\n');
+    }
+    char *copied = copy(script, udpai_strbuf_view(&lines));
+    udpai_strbuf_done(&lines);
+    return copied;
 }
 
 static void
@@ -73,7 +90,8 @@ note_resource(udpai_talk *talk, udpai_kind kind, const udpai_xds_received *recei
     note(talk, &(udpai_news){
                    .kind = kind,
                    .endpoints = has_endpoints ? copy(talk->script, endpoints) : NULL,
-                   .name = copy(talk->script, received_name(received)),
+                   .name = copy(talk->script, received_name(kind, received)),
+                   .aliases = copy_aliases(talk->script, received),
                    .version = copy(talk->script, received->version),
                    .contents = udpai_kind_of_url(field_of_any(received->any, 1)),
                    .is_wrapped = received->is_wrapped,
@@ -126,7 +144,7 @@ transcribe_answer(const udpai_talk *talk, udpai_kind kind, const udpai_xds_answe
                         kind == UDPAI_KINDS ? "(another type)" : udpai_kind_word(kind));
     for (size_t i = 0; i < answer->n_resources && i < SHOWN_NAMES; i++) {
         unsigned variant = udpai_kind_variant(value_of_any(answer->resources[i].any));
-        udpai_str name = received_name(&answer->resources[i]);
+        udpai_str name = received_name(kind, &answer->resources[i]);
         udpai_strbuf_printf(&line, "%s%.*s", i ? ", " : "", UDPAI_SHOWN(name));
         if (variant)
             udpai_strbuf_printf(&line, " v%u", variant);
@@ -171,7 +189,7 @@ answer(udpai_talk *talk, udpai_kind kind, const udpai_response *response)
 }
 
 static void
-take(udpai_talk *talk, const udpai_xds_answer *heard)
+take(udpai_talk *talk, const udpai_xds_answer *heard, udpai_str message)
 {
     udpai_kind kind = udpai_kind_of_url(heard->type_url);
     if (!heard->type_url.len)
@@ -180,6 +198,7 @@ take(udpai_talk *talk, const udpai_xds_answer *heard)
     if (kind == UDPAI_KINDS)
         return;
     udpai_topic *topic = &talk->topics[kind];
+    udpai_note_errors(talk, kind, message);
     note_response(talk, kind, heard);
     if (!udpai_is_running(talk->script))
         return;
@@ -221,7 +240,7 @@ udpai_hear(udpai_talk *talk, uint64_t timeout_ms)
         break;
     }
     if (udpai_xds_answer_decode(&talk->decoder, message, talk->is_delta, &heard, &error) == UDPA_OK)
-        take(talk, &heard);
+        take(talk, &heard, message);
     else
         udpai_fail_script(talk->script, "the server sent what is no response: %s",
                           udpa_error_message(error));

@@ -30,6 +30,8 @@ udpai_hook_put_change(udpai_strbuf *out, const udpai_edit *change)
         udpai_strbuf_printf(out, " ttl_ms=%llu", (unsigned long long)change->ttl_ms);
     if (!change->is_removal && change->alias)
         udpai_strbuf_printf(out, " alias=%s", change->alias);
+    if (!change->is_removal && change->is_lazy)
+        udpai_strbuf_puts(out, " lazy=1");
     udpai_strbuf_putc(out, '\n');
 }
 
@@ -78,9 +80,9 @@ udpai_hook_read_abilities(udpai_str words)
         udpai_str word;
         unsigned ability;
     } known[] = {
-        {{"atomic", 6}, UDPAI_CAN_ATOMIC},
-        {{"ttl", 3}, UDPAI_CAN_TTL},
-        {{"alias", 5}, UDPAI_CAN_ALIAS},
+        {{"atomic", 6}, UDPAI_CAN_ATOMIC}, {{"ttl", 3}, UDPAI_CAN_TTL},
+        {{"alias", 5}, UDPAI_CAN_ALIAS},   {{"xdstp", 5}, UDPAI_CAN_XDSTP},
+        {{"lazy", 4}, UDPAI_CAN_LAZY},     {{"glob", 4}, UDPAI_CAN_GLOB},
     };
 
     unsigned abilities = 0;

@@ -10,11 +10,13 @@
 #define UDPAI_HOOK_COMMIT "commit\n" /* what was set and removed since becomes visible */
 #define UDPAI_HOOK_ABORT "abort\n"   /* it does not */
 
-/* "set TYPE_URL NAME VARIANT BASE64 [ttl_ms=N] [alias=NAME]", or "remove TYPE_URL NAME". */
+/* "set TYPE_URL NAME VARIANT BASE64 [ttl_ms=N] [alias=NAME] [lazy=1]", or "remove TYPE_URL NAME".
+ */
 void udpai_hook_put_change(udpai_strbuf *out, const udpai_edit *change);
 /* "ok", "unsupported WHY", "error WHY"; what is none of these is an error. The rest is appended. */
 udpai_change_result udpai_hook_read_answer(udpai_str line, udpai_strbuf *why);
-/* Of the words behind "ok": "atomic", "ttl", "alias"; others mean nothing. */
+/* Of the words behind "ok": "atomic", "ttl", "alias", "xdstp", "glob", "lazy"; others mean nothing.
+ */
 unsigned udpai_hook_read_abilities(udpai_str words);
 
 #endif

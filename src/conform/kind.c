@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conform/kind.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/proto.h"
 #include "xds/peek.h"
-
-#define MARK "conform-v"
-#define MARK_MAX 32
-#define PORT 9 /* of endpoints and listeners: discard */
 
 static const struct kind_info {
     const char *word, *url;
+    unsigned traits;
 } kinds[] = {
-    [UDPAI_CLUSTER] = {"cluster", UDPAI_XDS_TYPE_CLUSTER},
-    [UDPAI_ENDPOINTS] = {"endpoint", UDPAI_XDS_TYPE_ENDPOINTS},
-    [UDPAI_LISTENER] = {"listener", UDPAI_XDS_TYPE_LISTENER},
-    [UDPAI_ROUTES] = {"route", UDPAI_XDS_TYPE_ROUTES},
+    [UDPAI_CLUSTER] = {"cluster", UDPAI_XDS_TYPE_CLUSTER, 0},
+    [UDPAI_ENDPOINTS] = {"endpoint", UDPAI_XDS_TYPE_ENDPOINTS, 0},
+    [UDPAI_LISTENER] = {"listener", UDPAI_XDS_TYPE_LISTENER, 0},
+    [UDPAI_ROUTES] = {"route", UDPAI_XDS_TYPE_ROUTES, 0},
     [UDPAI_SECRET] = {"secret",
-                      UDPAI_XDS_TYPE_PREFIX "envoy.extensions.transport_sockets.tls.v3.Secret"},
-    [UDPAI_RUNTIME] = {"runtime", UDPAI_XDS_TYPE_PREFIX "envoy.service.runtime.v3.Runtime"},
+                      UDPAI_XDS_TYPE_PREFIX "envoy.extensions.transport_sockets.tls.v3.Secret", 0},
+    [UDPAI_RUNTIME] = {"runtime", UDPAI_XDS_TYPE_PREFIX "envoy.service.runtime.v3.Runtime", 0},
+    [UDPAI_SCOPE] = {"scoped-route",
+                     UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.ScopedRouteConfiguration", 0},
+    [UDPAI_EXTENSION] = {"extension",
+                         UDPAI_XDS_TYPE_PREFIX "envoy.config.core.v3.TypedExtensionConfig", 0},
+    [UDPAI_HOST] = {"virtual-host", UDPAI_XDS_TYPE_VIRTUAL_HOST, UDPAI_DELTA_ONLY},
+    [UDPAI_MEMBER] = {"locality-endpoint", UDPAI_XDS_TYPE_MEMBER,
+                      UDPAI_DELTA_ONLY | UDPAI_NAMED_BY_URL},
+    [UDPAI_LIST] = {"listener-collection",
+                    UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.ListenerCollection",
+                    UDPAI_NAMED_BY_URL},
 };
+
+bool
+udpai_kind_is(udpai_kind kind, unsigned trait)
+{
+    return (kinds[kind].traits & trait) != 0;
+}
 
 const char *
 udpai_kind_word(udpai_kind kind)
@@ -51,261 +60,4 @@ udpai_kind_of_word(udpai_str word)
     while (i < UDPAI_KINDS && !udpai_str_eq(word, udpai_str_from(kinds[i].word)))
         i++;
     return (udpai_kind)i;
-}
-
-/* ---- contents ---- */
-
-/* A message within another: the same function counts it and writes it. */
-typedef void (*put_fn)(udpai_proto_writer *writer, const char *name, udpai_str mark);
-
-static void
-put_message(
-    udpai_proto_writer *writer, uint32_t number, put_fn put, const char *name, udpai_str mark)
-{
-    udpai_proto_writer size = {0};
-    put(&size, name, mark);
-    udpai_proto_put_head(writer, number, size.size);
-    put(writer, name, mark);
-}
-
-static void
-put_name(udpai_proto_writer *writer, const char *name)
-{
-    udpai_proto_put_bytes(writer, 1, udpai_str_from(name));
-}
-
-static void
-put_nothing(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    (void)writer, (void)name, (void)mark;
-}
-
-static void
-put_source(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    enum {
-        ADS = 3,
-        RESOURCE_API_VERSION = 6,
-        V3 = 2
-    };
-
-    put_message(writer, ADS, put_nothing, name, mark);
-    udpai_proto_put_varint(writer, RESOURCE_API_VERSION, V3);
-}
-
-static void
-put_eds_config(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    put_message(writer, 1, put_source, name, mark);
-}
-
-static void
-put_second(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    (void)name, (void)mark;
-    udpai_proto_put_varint(writer, 1, 1);
-}
-
-static void
-put_cluster(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    enum {
-        TYPE = 2,
-        EDS_CONFIG = 3,
-        CONNECT_TIMEOUT = 4,
-        ALT_STAT_NAME = 28,
-        EDS = 3
-    };
-
-    put_name(writer, name);
-    udpai_proto_put_varint(writer, TYPE, EDS);
-    put_message(writer, EDS_CONFIG, put_eds_config, name, mark);
-    put_message(writer, CONNECT_TIMEOUT, put_second, name, mark);
-    udpai_proto_put_bytes(writer, ALT_STAT_NAME, mark);
-}
-
-static void
-put_socket(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    enum {
-        ADDRESS = 2,
-        PORT_VALUE = 3
-    };
-
-    (void)name, (void)mark;
-    udpai_proto_put_bytes(writer, ADDRESS, UDPAI_STR("127.0.0.1"));
-    udpai_proto_put_varint(writer, PORT_VALUE, PORT);
-}
-
-static void
-put_address(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    put_message(writer, 1, put_socket, name, mark);
-}
-
-static void
-put_endpoint(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    put_message(writer, 1, put_address, name, mark);
-}
-
-static void
-put_lb_endpoint(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    put_message(writer, 1, put_endpoint, name, mark);
-}
-
-static void
-put_place(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    enum {
-        SUB_ZONE = 3
-    };
-
-    (void)name;
-    udpai_proto_put_bytes(writer, SUB_ZONE, mark);
-}
-
-static void
-put_locality(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    enum {
-        LOCALITY = 1,
-        LB_ENDPOINTS = 2,
-        WEIGHT = 3
-    };
-
-    put_message(writer, LOCALITY, put_place, name, mark);
-    put_message(writer, LB_ENDPOINTS, put_lb_endpoint, name, mark);
-    put_message(writer, WEIGHT, put_second, name, mark);
-}
-
-static void
-put_assignment(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    put_name(writer, name);
-    put_message(writer, 2, put_locality, name, mark);
-}
-
-static void
-put_listener(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    enum {
-        ADDRESS = 2,
-        STAT_PREFIX = 28
-    };
-
-    put_name(writer, name);
-    put_message(writer, ADDRESS, put_address, name, mark);
-    udpai_proto_put_bytes(writer, STAT_PREFIX, mark);
-}
-
-static void
-put_host(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    (void)name;
-    udpai_proto_put_bytes(writer, 1, mark);
-    udpai_proto_put_bytes(writer, 2, UDPAI_STR("*"));
-}
-
-static void
-put_routes(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    put_name(writer, name);
-    put_message(writer, 2, put_host, name, mark);
-}
-
-static void
-put_inline(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    enum {
-        INLINE_STRING = 3
-    };
-
-    (void)name;
-    udpai_proto_put_bytes(writer, INLINE_STRING, mark);
-}
-
-static void
-put_generic(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    put_message(writer, 1, put_inline, name, mark);
-}
-
-static void
-put_secret(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    enum {
-        GENERIC_SECRET = 5
-    };
-
-    put_name(writer, name);
-    put_message(writer, GENERIC_SECRET, put_generic, name, mark);
-}
-
-static void
-put_entry(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    udpai_proto_put_bytes(writer, 1, UDPAI_STR("variant"));
-    put_message(writer, 2, put_inline, name, mark); /* Value.string_value is 3, too */
-}
-
-static void
-put_layer(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    put_message(writer, 1, put_entry, name, mark);
-}
-
-static void
-put_runtime(udpai_proto_writer *writer, const char *name, udpai_str mark)
-{
-    put_name(writer, name);
-    put_message(writer, 2, put_layer, name, mark);
-}
-
-udpa_bytes *
-udpai_kind_payload(udpai_kind kind, const char *name, unsigned variant)
-{
-    static const put_fn puts[] = {
-        [UDPAI_CLUSTER] = put_cluster,   [UDPAI_ENDPOINTS] = put_assignment,
-        [UDPAI_LISTENER] = put_listener, [UDPAI_ROUTES] = put_routes,
-        [UDPAI_SECRET] = put_secret,     [UDPAI_RUNTIME] = put_runtime,
-    };
-    char text[MARK_MAX];
-    udpai_str mark = {text, (size_t)snprintf(text, sizeof(text), MARK "%u.", variant)};
-    udpai_proto_writer writer = {0};
-    puts[kind](&writer, name, mark);
-    uint8_t *room;
-    udpa_bytes *payload = udpai_bytes_make(writer.size, &room);
-    if (!payload)
-        return NULL;
-    writer = (udpai_proto_writer){room, 0};
-    puts[kind](&writer, name, mark);
-    return payload;
-}
-
-/* The point behind the number is what tells that all its digits are there. */
-unsigned
-udpai_kind_variant(udpai_str payload)
-{
-    const char *end = payload.len ? payload.data + payload.len : NULL;
-    const char *at = payload.len ? memmem(payload.data, payload.len, MARK, strlen(MARK)) : NULL;
-    unsigned variant = 0;
-    if (!at)
-        return 0;
-    for (at += strlen(MARK); at < end && *at >= '0' && *at <= '9' && variant < 100000000; at++)
-        variant = variant * 10 + (unsigned)(*at - '0');
-    return at < end && *at == '.' ? variant : 0;
-}
-
-udpai_str
-udpai_kind_name(udpai_str payload)
-{
-    udpai_proto_reader reader = udpai_proto_read(payload);
-    udpai_proto_field field;
-    udpai_str name = {0};
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == 1 && field.type == UDPAI_WIRE_BYTES)
-            name = field.bytes;
-    return reader.failed ? (udpai_str){0} : name;
 }

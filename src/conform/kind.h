@@ -13,8 +13,21 @@ typedef enum udpai_kind {
     UDPAI_ROUTES,
     UDPAI_SECRET,
     UDPAI_RUNTIME,
+    UDPAI_SCOPE,     /* ScopedRouteConfiguration */
+    UDPAI_EXTENSION, /* TypedExtensionConfig */
+    UDPAI_HOST,      /* VirtualHost */
+    UDPAI_MEMBER,    /* LbEndpoint, which LEDS has */
+    UDPAI_LIST,      /* ListenerCollection */
     UDPAI_KINDS,
 } udpai_kind;
+
+/* Of types. */
+enum {
+    UDPAI_DELTA_ONLY = 1,
+    UDPAI_NAMED_BY_URL = 2, /* by xdstp://…; contents have no name */
+};
+
+bool udpai_kind_is(udpai_kind kind, unsigned trait);
 
 /* For people, such as "cluster". */
 const char *udpai_kind_word(udpai_kind kind);
@@ -27,7 +40,7 @@ udpai_kind udpai_kind_of_word(udpai_str word);
 udpa_bytes *udpai_kind_payload(udpai_kind kind, const char *name, unsigned variant);
 /* The variant that contents say they are; 0: none that was made here. */
 unsigned udpai_kind_variant(udpai_str payload);
-/* The name that contents of any of these types give themselves; empty: none. A view. */
-udpai_str udpai_kind_name(udpai_str payload);
+/* The name that contents give themselves; empty: none. A view. */
+udpai_str udpai_kind_name(udpai_kind kind, udpai_str payload);
 
 #endif

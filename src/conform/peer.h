@@ -46,6 +46,7 @@ typedef struct udpai_edit {
     udpai_str payload; /* the serialised message */
     uint64_t ttl_ms;   /* 0: none */
     const char *alias; /* NULL: none */
+    bool is_lazy;      /* not for wildcards: only for who names it */
 } udpai_edit;
 
 typedef enum udpai_change_result {
@@ -59,6 +60,9 @@ enum {
     UDPAI_CAN_ATOMIC = 1, /* several changes become visible at once */
     UDPAI_CAN_TTL = 2,
     UDPAI_CAN_ALIAS = 4,
+    UDPAI_CAN_XDSTP = 16, /* names of the form xdstp://AUTHORITY/TYPE/ID */
+    UDPAI_CAN_LAZY = 32,
+    UDPAI_CAN_GLOB = 64, /* collections of such names */
 };
 
 typedef struct udpai_changer {

@@ -92,10 +92,11 @@ transcribe_changes(udpai_script *script)
             udpai_transcribe(script, "* change: remove %s %s", udpai_kind_word(change->kind),
                              change->name);
         else
-            udpai_transcribe(script, "* change: set %s %s to v%u%s%s",
+            udpai_transcribe(script, "* change: set %s %s to v%u%s%s%s",
                              udpai_kind_word(change->kind), change->name, change->variant,
                              change->ttl_ms ? ", with a ttl" : "",
-                             change->alias ? ", with an alias" : "");
+                             change->alias ? ", with an alias" : "",
+                             change->is_lazy ? ", not for wildcards" : "");
     }
 }
 

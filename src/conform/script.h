@@ -55,6 +55,7 @@ typedef struct udpai_news {
     udpai_kind kind;
     char *name;
     char *version;       /* of the resource; SotW, not wrapped: empty */
+    char *aliases;       /* that it came with, a line each; NULL: none */
     char *endpoints;     /* of a cluster: the name that its endpoints have; NULL: none by EDS */
     udpai_kind contents; /* what the payload says it is */
     bool is_removal;
@@ -62,6 +63,14 @@ typedef struct udpai_news {
     unsigned variant;
     size_t response; /* its number */
 } udpai_news;
+
+/* What was told in resource_errors. */
+typedef struct udpai_told_error {
+    udpai_kind kind;
+    char *name;
+    int code;        /* of google.rpc */
+    size_t response; /* its number */
+} udpai_told_error;
 
 typedef struct udpai_response {
     udpai_kind kind;
@@ -89,15 +98,17 @@ struct udpai_talk {
     void *call;
     unsigned number; /* for people */
     bool is_delta;
-    udpai_kind only; /* a stream of one type: this; aggregated: UDPAI_KINDS */
-    bool sends_node; /* with the next request; later: no more */
-    bool wants_ttl;  /* announces the features of the client that a ttl needs */
+    udpai_kind only;   /* a stream of one type: this; aggregated: UDPAI_KINDS */
+    bool sends_node;   /* with the next request; later: no more */
+    bool wants_ttl;    /* announces the features of the client that a ttl needs, and a wrapper */
+    bool reads_errors; /* announces that it reads resource_errors */
     bool is_over;
     bool is_optional; /* a method that a server need not have */
     udpai_decoder decoder;
     udpai_topic topics[UDPAI_KINDS];
     UDPAI_VECTOR(udpai_response) responses;
     UDPAI_VECTOR(udpai_news) news;
+    UDPAI_VECTOR(udpai_told_error) errors;
     size_t mark, response_mark; /* news and responses from here on are behind the last deed */
     unsigned n_sentinels;
 };
@@ -115,6 +126,11 @@ void udpai_talk_close(udpai_talk *talk);
 void udpai_talk_free(udpai_talk *talk);
 
 /* ---- saying ---- */
+
+/* A delta client that comes again, on a new stream in the place of that one, asks for these, and
+ * says that it holds one of them as it was sent to it. */
+udpai_talk *
+udpai_resume(udpai_script *script, udpai_talk *before, udpai_names names, const char *held);
 
 /* Has the client be interested in these names and no others. SotW: one request with all of them.
  * Delta: one that subscribes to what is new and unsubscribes from the rest. */
@@ -165,6 +181,13 @@ const udpai_news *udpai_heard_of(const udpai_talk *talk, udpai_kind kind, const 
 const udpai_news *udpai_last_of(const udpai_talk *talk, udpai_kind kind, const char *name);
 /* The last response of a type; NULL: none. */
 const udpai_response *udpai_last_response(const udpai_talk *talk, udpai_kind kind);
+/* Did it come with this alias? */
+bool udpai_has_alias(const udpai_news *news, const char *alias);
+/* The last that was said of a name behind the mark, whether it is a name or an alias of what came;
+ * NULL: nothing. */
+const udpai_news *udpai_told_of(const udpai_talk *talk, udpai_kind kind, const char *name);
+/* What was said of it in resource_errors behind the mark; NULL: nothing. */
+const udpai_told_error *udpai_error_of(const udpai_talk *talk, udpai_kind kind, const char *name);
 /* How often this came in the last response of the type. */
 size_t udpai_count_in_last(const udpai_talk *talk, udpai_kind kind, const char *name);
 
@@ -184,6 +207,10 @@ void udpai_talk_mark(udpai_talk *talk);
 void udpai_expect(udpai_talk *talk, udpai_kind kind, udpai_names names);
 /* That it is not there is told: in delta by a removal, else by a whole state without it. */
 void udpai_expect_gone(udpai_talk *talk, udpai_kind kind, const char *name);
+/* Something is said of the name, whatever it is. */
+void udpai_expect_told(udpai_talk *talk, udpai_kind kind, const char *name);
+/* Waits a while for either of resource_errors and something else that is said of the name. */
+void udpai_await_error(udpai_talk *talk, udpai_kind kind, const char *name);
 /* Any response of the type. */
 void udpai_expect_response(udpai_talk *talk, udpai_kind kind);
 /* Nothing is said of these, which were not said since the last deed either; NULL: of the type. */

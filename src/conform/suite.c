@@ -8,9 +8,10 @@
 #include "base/error.h"
 
 static const udpai_cases *const groups[] = {
-    &udpai_cases_subscribe, &udpai_cases_change,   &udpai_cases_answer,
-    &udpai_cases_stream,    &udpai_cases_sotw,     &udpai_cases_delta,
-    &udpai_cases_order,     &udpai_cases_envelope, &udpai_cases_fetch,
+    &udpai_cases_subscribe, &udpai_cases_change, &udpai_cases_answer,      &udpai_cases_stream,
+    &udpai_cases_sotw,      &udpai_cases_delta,  &udpai_cases_order,       &udpai_cases_envelope,
+    &udpai_cases_fetch,     &udpai_cases_types,  &udpai_cases_alias,       &udpai_cases_demand,
+    &udpai_cases_hosts,     &udpai_cases_urls,   &udpai_cases_collections, &udpai_cases_errors,
 };
 
 static const struct way {
@@ -71,6 +72,10 @@ put_resources(udpai_suite *suite, udpa_error **ret_error)
     udpa_err err = UDPA_OK;
     for (size_t kind = 0; kind < UDPAI_KINDS && err == UDPA_OK; kind++) {
         udpai_strbuf why = {0};
+        world->is_missing[kind] = udpai_kind_is((udpai_kind)kind, UDPAI_NAMED_BY_URL) &&
+                                  !(world->changer.abilities & UDPAI_CAN_XDSTP);
+        if (world->is_missing[kind])
+            continue;
         udpai_world_stage_begin(world, (udpai_kind)kind);
         udpai_change_result result = udpai_world_commit(world, &why);
         world->is_missing[kind] = result != UDPAI_CHANGE_MADE;
@@ -82,7 +87,8 @@ put_resources(udpai_suite *suite, udpa_error **ret_error)
     return err;
 }
 
-/* A stream of whichever variant there is: they are tried in turn. */
+/* A stream of whichever variant there is: they are tried in turn. What has no name in its contents
+ * comes in SotW at best in a wrapper. */
 static udpai_talk *
 open_somehow(udpai_script *script, udpai_kind kind, size_t attempt)
 {
@@ -91,11 +97,13 @@ open_somehow(udpai_script *script, udpai_kind kind, size_t attempt)
         udpai_xds_variant variant;
     } attempts[] = {
         {true, UDPAI_XDS_STREAM_SOTW},
-        {true, UDPAI_XDS_STREAM_DELTA},
         {false, UDPAI_XDS_STREAM_SOTW},
+        {true, UDPAI_XDS_STREAM_DELTA},
         {false, UDPAI_XDS_STREAM_DELTA},
     };
 
+    if (udpai_kind_is(kind, UDPAI_DELTA_ONLY | UDPAI_NAMED_BY_URL))
+        attempt += 2;
     if (attempt >= UDPAI_ARRAY_LEN(attempts))
         return NULL;
     return udpai_talk_open_method(script, attempts[attempt].is_aggregated ? UDPAI_KINDS : kind,
@@ -201,20 +209,36 @@ restore(udpai_suite *suite, udpai_script *script)
 
 /* ---- a case ---- */
 
+/* Of a changer; without one names that it needs can be given. */
+static void
+check_abilities(unsigned needs, udpai_script *script)
+{
+    static const struct {
+        unsigned ability;
+        const char *what;
+    } all[] = {
+        {UDPAI_CAN_ATOMIC, "several changes at once"},
+        {UDPAI_CAN_TTL, "resources with a ttl"},
+        {UDPAI_CAN_ALIAS, "resources with aliases"},
+        {UDPAI_CAN_XDSTP, "names of the form xdstp://AUTHORITY/TYPE/ID"},
+        {UDPAI_CAN_GLOB, "collections by glob"},
+        {UDPAI_CAN_LAZY, "resources that do not come by wildcard"},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++)
+        if (needs & all[i].ability & ~script->stage->world.changer.abilities)
+            udpai_skip_script(script, "it needs %s, which the changer cannot do", all[i].what);
+}
+
 static void
 check_needs(const udpai_case *that, udpai_script *script)
 {
     const udpai_world *world = &script->stage->world;
-    unsigned able = world->changer.abilities;
-    if (that->needs && !udpai_world_can_change(world))
+    if (that->needs & UDPAI_NEEDS_CHANGES && !udpai_world_can_change(world))
         udpai_skip_script(script, "it needs to change resources: give --change or --apply-to");
-    else if (that->needs & UDPAI_CAN_ATOMIC && !(able & UDPAI_CAN_ATOMIC))
-        udpai_skip_script(script, "it needs several changes at once, which the changer cannot do");
-    else if (that->needs & UDPAI_CAN_TTL && !(able & UDPAI_CAN_TTL))
-        udpai_skip_script(script, "it needs resources with a ttl, which the changer cannot do");
-    else if (that->needs & UDPAI_CAN_ALIAS && !(able & UDPAI_CAN_ALIAS))
-        udpai_skip_script(script, "it needs resources with aliases, which the changer cannot do");
-    else if (udpai_world_can_change(world) && world->is_missing[that->kind])
+    if (udpai_world_can_change(world))
+        check_abilities(that->needs, script);
+    if (udpai_world_can_change(world) && world->is_missing[that->kind])
         udpai_skip_script(script, "the changer does not do %ss", udpai_kind_word(that->kind));
 }
 

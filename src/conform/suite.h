@@ -24,9 +24,10 @@ enum {
     UDPAI_ONCE = 16, /* no way: the case opens what it wants itself */
 };
 
-/* What a case needs besides the server. */
+/* What a case needs besides the server: changes, and abilities of a changer, UDPAI_CAN_…. Without
+ * NEEDS_CHANGES an ability counts only if there is a changer. */
 enum {
-    UDPAI_NEEDS_CHANGES = 8, /* and the abilities of a changer, UDPAI_CAN_… */
+    UDPAI_NEEDS_CHANGES = 8,
 };
 
 typedef struct udpai_case {
@@ -47,7 +48,9 @@ typedef struct udpai_cases {
 
 extern const udpai_cases udpai_cases_subscribe, udpai_cases_change, udpai_cases_answer,
     udpai_cases_stream, udpai_cases_sotw, udpai_cases_delta, udpai_cases_order,
-    udpai_cases_envelope, udpai_cases_fetch;
+    udpai_cases_envelope, udpai_cases_fetch, udpai_cases_types, udpai_cases_alias,
+    udpai_cases_demand, udpai_cases_hosts, udpai_cases_urls, udpai_cases_collections,
+    udpai_cases_errors;
 
 /* What came of a case that was run in one way. */
 typedef struct udpai_result {

@@ -44,6 +44,8 @@ udpai_talk_open_method(udpai_script *script, udpai_kind only, udpai_xds_variant 
     udpai_str type = only == UDPAI_KINDS ? (udpai_str){0} : udpai_kind_url(only);
     const udpai_xds_method *method = udpai_xds_method_find(&script->stage->methods, type, variant);
     udpai_talk *talk = method ? udpai_talk_open_path(script, method->path) : NULL;
+    if (!method)
+        udpai_skip_script(script, "the protocol has no such method");
     if (talk) {
         talk->is_delta = variant == UDPAI_XDS_STREAM_DELTA;
         talk->only = only;
@@ -92,7 +94,11 @@ udpai_talk_free(udpai_talk *talk)
         udpai_free(talk->news.items[i].name);
         udpai_free(talk->news.items[i].version);
         udpai_free(talk->news.items[i].endpoints);
+        udpai_free(talk->news.items[i].aliases);
     }
+    for (size_t i = 0; i < talk->errors.n; i++)
+        udpai_free(talk->errors.items[i].name);
+    udpai_vector_done(&talk->errors);
     for (size_t i = 0; i < UDPAI_KINDS; i++)
         topic_done(&talk->topics[i]);
     udpai_vector_done(&talk->responses);
@@ -121,18 +127,21 @@ udpai_talk_is_usable(const udpai_talk *talk)
 static udpa_bytes *
 make_node(const udpai_talk *talk)
 {
-    static const udpai_str features[] = {
+    static const udpai_str all[] = {
         {"xds.config.supports-resource-ttl", 32},
         {"xds.config.supports-resource-in-sotw", 36},
         {"xds.config.resource-in-sotw", 27},
+        {"udpa.xds.resource-errors.v1", 27}, /* nothing else is known to say so */
     };
+    size_t first = talk->wants_ttl ? 0 : UDPAI_ARRAY_LEN(all) - 1;
+    size_t end = UDPAI_ARRAY_LEN(all) - (talk->reads_errors ? 0 : 1);
     udpai_node_info *info = NULL;
     udpai_node_parts parts = {
         .id = talk->script->stage->node_id,
         .cluster = UDPAI_STR("conform"),
         .user_agent_name = UDPAI_STR("udpactl conform"),
-        .features = features,
-        .n_features = talk->wants_ttl ? UDPAI_ARRAY_LEN(features) : 0,
+        .features = all + first,
+        .n_features = end - first,
     };
     udpa_bytes *node = NULL;
     if (udpai_node_info_new(&info, &parts) == UDPA_OK)
@@ -313,6 +322,19 @@ udpai_want(udpai_talk *talk, udpai_kind kind, udpai_names names)
     else if (resolve(talk, kind, names, &wanted))
         want_delta(talk, kind, &wanted);
     udpai_vector_done(&wanted);
+}
+
+udpai_talk *
+udpai_resume(udpai_script *script, udpai_talk *before, udpai_names names, const char *held)
+{
+    const udpai_news *news = udpai_last_of(before, script->kind, held);
+    const udpai_held_version version = {udpai_str_from(news ? news->name : ""),
+                                        udpai_str_from(news ? news->version : "")};
+    udpai_talk_close(before);
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_say(talk, script->kind,
+              &(udpai_saying){.names = names, .held = &version, .n_held = news ? 1 : 0});
+    return talk;
 }
 
 void

@@ -2,6 +2,7 @@
 #include "conform/world.h"
 
 #include "base/alloc.h"
+#include "model/xdstp.h"
 
 /* What is there when a case begins. "s1" and "s2" are asked for to see whether the server still
  * listens, by cases that wait for nothing to come. */
@@ -10,7 +11,7 @@ static const char *const permanent[] = {"a", "b", "s1", "s2", "s0"};
 void
 udpai_world_init(udpai_world *world, const char *prefix, const udpai_changer *changer)
 {
-    *world = (udpai_world){.prefix = prefix};
+    *world = (udpai_world){.prefix = prefix, .authority = "conform.example"};
     if (changer)
         world->changer = *changer;
 }
@@ -57,15 +58,37 @@ find_alias(const udpai_world *world, udpai_kind kind, const char *alias)
     return NULL;
 }
 
+static bool
+are_same(udpai_str a, udpai_str b)
+{
+    udpai_xdstp first, second;
+    if (udpai_str_eq(a, b))
+        return true;
+    return udpai_xdstp_is(a) && udpai_xdstp_is(b) &&
+           udpai_xdstp_parse(a, &first, NULL) == UDPA_OK &&
+           udpai_xdstp_parse(b, &second, NULL) == UDPA_OK &&
+           udpai_str_eq(first.authority, second.authority) &&
+           udpai_str_eq(first.type, second.type) && udpai_str_eq(first.id, second.id);
+}
+
+bool
+udpai_world_same_name(const char *a, const char *b)
+{
+    return are_same(udpai_str_from(a), udpai_str_from(b));
+}
+
+/* Of several spellings the one that something was put there by. */
 udpai_world_entry *
 udpai_world_find(const udpai_world *world, udpai_kind kind, udpai_str name)
 {
+    udpai_world_entry *found = NULL;
     for (size_t i = 0; i < world->entries.n; i++) {
         udpai_world_entry *entry = world->entries.items[i];
-        if (entry->kind == kind && udpai_str_eq(udpai_str_from(entry->name), name))
-            return entry;
+        if (entry->kind == kind && are_same(udpai_str_from(entry->name), name) &&
+            (!found || entry->variant))
+            found = entry;
     }
-    return NULL;
+    return found;
 }
 
 unsigned
@@ -91,23 +114,53 @@ add_entry(udpai_world *world, udpai_kind kind, char *alias, char *name)
     return NULL;
 }
 
+/* Behind the scheme that stands before it. */
+static const char *
+behind(const char *alias, const char *scheme)
+{
+    size_t len = strlen(scheme);
+    return strncmp(alias, scheme, len) == 0 ? alias + len : NULL;
+}
+
+static bool
+put_url(udpai_strbuf *out, const udpai_world *world, udpai_kind kind, const char *alias)
+{
+    const char *elsewhere = behind(alias, "xdstp-elsewhere:");
+    const char *mistyped = behind(alias, "xdstp-mistyped:");
+    const char *id = elsewhere ? elsewhere : mistyped ? mistyped : behind(alias, "xdstp:");
+    if (!id && udpai_kind_is(kind, UDPAI_NAMED_BY_URL))
+        id = alias;
+    if (!id)
+        return false;
+    udpai_kind typed = !mistyped ? kind : kind == UDPAI_LISTENER ? UDPAI_CLUSTER : UDPAI_LISTENER;
+    udpai_strbuf_printf(out, UDPAI_XDSTP_SCHEME "%s%s/%s/%s/%s", world->authority,
+                        elsewhere ? ".elsewhere" : "", strchr(udpai_kind_url(typed).data, '/') + 1,
+                        world->prefix, id);
+    return true;
+}
+
+/* Virtual hosts are those of routes: ROUTES/HOST. */
 static udpai_world_entry *
 make_entry(udpai_world *world, udpai_kind kind, const char *alias)
 {
     udpai_strbuf name = {0};
-    udpai_strbuf_printf(&name, "%s-%s", world->prefix, alias);
+    if (!put_url(&name, world, kind, alias))
+        udpai_strbuf_printf(&name, "%s-%s%s", world->prefix,
+                            kind == UDPAI_HOST && !strchr(alias, '/') ? "routes/" : "", alias);
     return add_entry(world, kind, udpai_strdup(alias), udpai_strbuf_take(&name));
 }
 
 void
 udpai_world_learn(udpai_world *world, udpai_kind kind, udpai_str name)
 {
-    char alias[2] = "a";
+    char url_alias[] = "xdstp:a", plain_alias[] = "a";
+    bool is_url = udpai_xdstp_is(name) && !udpai_kind_is(kind, UDPAI_NAMED_BY_URL);
+    char *alias = is_url ? url_alias : plain_alias, *letter = alias + strlen(alias) - 1;
     if (!name.len || udpai_world_find(world, kind, name))
         return;
-    while (alias[0] < 'c' && find_alias(world, kind, alias))
-        alias[0]++;
-    if (alias[0] < 'c')
+    while (*letter < 'c' && find_alias(world, kind, alias))
+        ++*letter;
+    if (*letter < 'c')
         (void)add_entry(world, kind, udpai_strdup(alias), udpai_strndup(name.data, name.len));
 }
 
@@ -117,7 +170,7 @@ udpai_world_name(udpai_world *world, udpai_kind kind, const char *alias)
     if (strcmp(alias, "*") == 0)
         return "*";
     udpai_world_entry *entry = find_alias(world, kind, alias);
-    bool is_made_up = udpai_world_can_change(world) || strcmp(alias, "nobody") == 0;
+    bool is_made_up = udpai_world_can_change(world) || strstr(alias, "nobody") != NULL;
     if (!entry && is_made_up)
         entry = make_entry(world, kind, alias);
     return entry ? entry->name : NULL;
@@ -161,7 +214,7 @@ udpai_world_set(udpai_world *world,
         world->failed = true;
         return;
     }
-    entry->is_special = extra->ttl_ms || extra->other_name;
+    entry->is_special = extra->ttl_ms || extra->other_name || extra->is_lazy;
     stage(world, entry,
           &(udpai_edit){
               .kind = kind,
@@ -170,6 +223,7 @@ udpai_world_set(udpai_world *world,
               .payload = udpai_bytes_view(payload),
               .ttl_ms = extra->ttl_ms,
               .alias = extra->other_name,
+              .is_lazy = extra->is_lazy,
           });
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the server that is tested is known to have: resources that the suite puts there itself, by a
  * changer, or, without one, names that it was told or has learnt. Cases speak of them by short
- * names: "a", "b", "c"; of what is not there by "nobody"; "*" is the wildcard. */
+ * names: "a", "b", "c"; of what is not there by "nobody"; "*" is the wildcard. What begins with
+ * "xdstp:" is by a URL, "xdstp:a?x=1" by xdstp://AUTHORITY/TYPE/PREFIX/a?x=1; behind
+ * "xdstp-elsewhere:" the authority is another one, behind "xdstp-mistyped:" the type. */
 #ifndef UDPAI_CONFORM_WORLD_H
 #define UDPAI_CONFORM_WORLD_H
 
@@ -15,11 +17,12 @@ typedef struct udpai_world_entry {
     unsigned variant;  /* the one that is there; 0: none, or it is not known which */
     bool is_changed;   /* a case has changed it: it is put back, or removed, behind it */
     bool is_permanent; /* there between cases */
-    bool is_special;   /* with a ttl or an alias: to be replaced by a plain one */
+    bool is_special;   /* with a ttl, an alias, or lazy: to be replaced by a plain one */
 } udpai_world_entry;
 
 typedef struct udpai_world {
     const char *prefix;    /* of names that the suite makes up */
+    const char *authority; /* of those that are URLs */
     udpai_changer changer; /* apply is NULL: there is none */
     UDPAI_VECTOR(udpai_world_entry *) entries;
     UDPAI_VECTOR(udpai_edit) staged; /* their payloads are owned, by `payloads` */
@@ -31,7 +34,7 @@ typedef struct udpai_world {
     bool failed;                  /* without memory */
 } udpai_world;
 
-/* @p prefix is borrowed. */
+/* @p prefix is borrowed. The authority is one that nobody has, until somebody else is named. */
 void udpai_world_init(udpai_world *world, const char *prefix, const udpai_changer *changer);
 void udpai_world_done(udpai_world *world);
 bool udpai_world_can_change(const udpai_world *world);
@@ -43,6 +46,8 @@ void udpai_world_learn(udpai_world *world, udpai_kind kind, udpai_str name);
 const char *udpai_world_name(udpai_world *world, udpai_kind kind, const char *alias);
 /* The variant of what has this name; 0: it is not known, or not there. */
 unsigned udpai_world_variant(const udpai_world *world, udpai_kind kind, udpai_str name);
+/* Are they one name? URLs have several spellings. */
+bool udpai_world_same_name(const char *a, const char *b);
 /* The entry of this name; NULL: none. */
 udpai_world_entry *udpai_world_find(const udpai_world *world, udpai_kind kind, udpai_str name);
 
@@ -50,6 +55,7 @@ typedef struct udpai_world_extra {
     unsigned variant; /* 0: a new one */
     uint64_t ttl_ms;
     const char *other_name; /* an alias in the sense of the protocol; NULL: none */
+    bool is_lazy;           /* not for wildcards */
 } udpai_world_extra;
 
 /* Has it there with the next commit; @p extra may be NULL. */

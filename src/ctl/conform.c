@@ -97,7 +97,8 @@ learn_resources(conformance *self)
         udpai_kind kind = udpai_kind_of_word(word);
         if (kind == UDPAI_KINDS || !equals[1]) {
             udpai_ctl_complain("--resource %s: write TYPE=NAME, with cluster, endpoint, listener, "
-                               "route, secret, or runtime as the type",
+                               "route, secret, runtime, scoped-route, extension, virtual-host, "
+                               "locality-endpoint, or listener-collection as the type",
                                text);
             return UDPAI_CTL_MISTAKE;
         }
@@ -134,6 +135,10 @@ fill_stage(conformance *self)
     stage->timeout_ms = self->options->timeout_ms;
     stage->quiet_ms = given->quiet_ms ? given->quiet_ms : DEFAULT_QUIET_MS;
     udpai_world_init(&stage->world, given->prefix ? given->prefix : DEFAULT_PREFIX, NULL);
+    if (given->authority)
+        stage->world.authority = given->authority;
+    else if (given->apply_to)
+        stage->world.authority = udpai_ctl_namespace(self->options);
     self->suite.is_wanted = is_wanted;
     self->suite.userdata = self;
 }

@@ -14,6 +14,7 @@ enum {
     RESOURCE,
     QUIET,
     PREFIX,
+    AUTHORITY,
     STRICT,
     LIST,
 };
@@ -30,6 +31,10 @@ static const struct argp_option known_options[] = {
      "Without these two: the server has this, such as endpoint=backend; may be given again", 0},
     {"quiet-ms", QUIET, "MS", 0, "How long nothing must come where nothing may (default 200)", 0},
     {"prefix", PREFIX, "TEXT", 0, "Of names that are made up (default conform)", 0},
+    {"authority", AUTHORITY, "NAME", 0,
+     "Of names xdstp://NAME/… that are made up (default the namespace of --apply-to, or "
+     "conform.example)",
+     0},
     {"strict", STRICT, NULL, 0, "What a server should do, it must", 0},
     {0},
 };
@@ -53,6 +58,15 @@ set_prefix(udpai_conform_options *given, const char *text, const struct argp_sta
     given->prefix = text;
 }
 
+static void
+set_authority(udpai_conform_options *given, const char *text, const struct argp_state *state)
+{
+    if (text[strspn(text, NAME_CHARACTERS)] || strlen(text) > 100)
+        argp_error(state, "--authority %s: write up to 100 letters, digits, '-', '_' and '.'",
+                   text);
+    given->authority = text;
+}
+
 static error_t
 take_more(udpai_conform_options *given,
           int key,
@@ -65,6 +79,9 @@ take_more(udpai_conform_options *given,
         return 0;
     case PREFIX:
         set_prefix(given, argument, state);
+        return 0;
+    case AUTHORITY:
+        set_authority(given, argument, state);
         return 0;
     case RESOURCE:
         return udpai_vector_push(&given->resources, argument) ? 0 : ENOMEM;

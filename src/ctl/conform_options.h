@@ -19,7 +19,7 @@ typedef struct udpai_conform_options {
     const char *run;      /* a regular expression */
     const char *change;   /* a command */
     const char *apply_to; /* HOST:PORT */
-    const char *prefix;
+    const char *prefix, *authority;
     UDPAI_VECTOR(const char *) resources; /* TYPE=NAME */
     uint64_t quiet_ms;
     bool is_strict, is_list;

@@ -3,6 +3,8 @@
 
 #include "base/strbuf.h"
 #include "base/vector.h"
+#include "ctl/names.h"
+#include "model/xdstp.h"
 
 typedef UDPAI_VECTOR(udpa_resource *) resources;
 typedef UDPAI_VECTOR(char *) texts;
@@ -16,10 +18,13 @@ typedef struct publication {
     udpai_change_result result;
 } publication;
 
+/* All but those by URL are ids, whatever they look like. */
 static char *
 full_name(const udpai_ctl *ctl, const char *name)
 {
     udpai_strbuf full = {0};
+    if (udpai_xdstp_is(udpai_str_from(name)))
+        return udpai_ctl_full_name(name, udpai_ctl_namespace(ctl->options));
     udpai_strbuf_printf(&full, "%s/%s", udpai_ctl_namespace(ctl->options), name);
     return udpai_strbuf_take(&full);
 }
@@ -38,6 +43,7 @@ add_resource(publication *self, const udpai_edit *change)
     spec.payload = change->payload.data;
     spec.payload_size = change->payload.len;
     spec.ttl_ms = change->ttl_ms;
+    spec.lazy = change->is_lazy;
     spec.aliases = aliases;
     spec.n_aliases = alias ? 1 : 0;
     if (name && udpa_resource_new(&resource, &spec, &error) == UDPA_OK &&
@@ -143,5 +149,8 @@ apply(void *of, const udpai_edit *changes, size_t n_changes, udpai_strbuf *why)
 udpai_changer
 udpai_publishing_changer(udpai_ctl *ctl)
 {
-    return (udpai_changer){apply, UDPAI_CAN_ATOMIC | UDPAI_CAN_TTL | UDPAI_CAN_ALIAS, ctl};
+    return (udpai_changer){apply,
+                           UDPAI_CAN_ATOMIC | UDPAI_CAN_TTL | UDPAI_CAN_ALIAS | UDPAI_CAN_XDSTP |
+                               UDPAI_CAN_GLOB | UDPAI_CAN_LAZY,
+                           ctl};
 }

@@ -12,6 +12,7 @@ import hashlib
 import queue
 import sys
 import threading
+import urllib.parse
 
 import interop  # noqa: F401
 import grpc
@@ -25,49 +26,153 @@ LISTENER = PREFIX + 'envoy.config.listener.v3.Listener'
 ROUTES = PREFIX + 'envoy.config.route.v3.RouteConfiguration'
 SECRET = PREFIX + 'envoy.extensions.transport_sockets.tls.v3.Secret'
 RUNTIME = PREFIX + 'envoy.service.runtime.v3.Runtime'
-ORDER = [CLUSTER, ENDPOINTS, LISTENER, ROUTES, SECRET, RUNTIME]
-WHOLE = (CLUSTER, LISTENER)
+SCOPE = PREFIX + 'envoy.config.route.v3.ScopedRouteConfiguration'
+EXTENSION = PREFIX + 'envoy.config.core.v3.TypedExtensionConfig'
+HOST = PREFIX + 'envoy.config.route.v3.VirtualHost'
+MEMBER = PREFIX + 'envoy.config.endpoint.v3.LbEndpoint'
+LIST = PREFIX + 'envoy.config.listener.v3.ListenerCollection'
+ORDER = [CLUSTER, ENDPOINTS, LISTENER, ROUTES, SCOPE, HOST, SECRET, RUNTIME, EXTENSION, MEMBER, LIST]
+WHOLE = (CLUSTER, LISTENER, SCOPE)
 SERVICES = [('discovery.v3.Aggregated', 'AggregatedResources', None),
             ('cluster.v3.Cluster', 'Clusters', CLUSTER),
             ('endpoint.v3.Endpoint', 'Endpoints', ENDPOINTS),
             ('listener.v3.Listener', 'Listeners', LISTENER),
-            ('route.v3.Route', 'Routes', ROUTES)]
+            ('route.v3.Route', 'Routes', ROUTES),
+            ('route.v3.ScopedRoutes', 'ScopedRoutes', SCOPE),
+            ('route.v3.VirtualHost', 'VirtualHosts', HOST),
+            ('secret.v3.Secret', 'Secrets', SECRET),
+            ('runtime.v3.Runtime', 'Runtime', RUNTIME),
+            ('extension.v3.ExtensionConfig', 'ExtensionConfigs', EXTENSION),
+            ('endpoint.v3.LocalityEndpoint', 'LocalityEndpoints', MEMBER)]
+DELTA_ONLY = (HOST, MEMBER)
+READS_ERRORS = 'udpa.xds.resource-errors.v1'
+NOT_FOUND, UNKNOWN = 5, 2
 TTL = 'xds.config.supports-resource-ttl'
 IN_SOTW = 'xds.config.supports-resource-in-sotw'
 
 # What can be wrong, and the cases that must find it.
 FAULTS = {
-    'nack-loop': r'^sotw/.*/nack-(of-update-)?no-hot-loop$',
+    'nack-loop': r'^sotw/.*/nack-(of-update-)?no-hot-loop$|^types/sotw.*/nack-no-hot-loop-secret$',
     'answers-stale-nonces': r'/stale-nonce-is-not-answered$',
     'silent-at-same-version': r'/reconnect-(same-version-is|other-names-are)-answered$',
     'partial-listeners': r'/whole-listener-',
     'endpoints-not-again': r'/endpoints-again-behind-cluster$',
     'nonce-of-stream': r'^sotw/.*/nonce-is-of-its-type$',
-    'silent-about-missing': r'/unknown-.*-is-told$',
-    'forgets-after-update': r'^delta/.*/update-(twice|last-counts)$',
+    'silent-about-missing': r'^delta/.*/unknown-.*-is-told$|^(types|demand)/delta-aggregated/'
+                            r'(unknown-extension|missing)-is-told$|^(collection|vhds)/'
+                            r'delta-aggregated/(glob-empty-is-told|missing-is-answered)$',
+    'forgets-after-update': r'^delta/.*/update-(twice|last-counts)$|'
+                            r'^types/delta-.*/update-spares-other-secrets$',
     'star-is-a-name': r'/wildcard-(cluster|listener)-by-star$',
-    'wrong-order': r'/additions-in-order$',
-    'duplicates': r'/(no-duplicates|twice-in-a-request)$',
+    'wrong-order': r'/(additions-in-order|virtual-hosts-behind-routes)$',
+    'duplicates': r'/(no-duplicates|twice-in-a-request|alias-beside-name-comes-once)$',
     'removals-first': r'/removals-last$',
     'empty-is-all': r'/empty-after-(name|star)-is-nothing$',
     'forgets-missing': r'/missing-(cluster|endpoint)-appears$',
-    'held-not-again': r'/held-(cluster-)?is-sent-again$',
-    'vanished-untold': r'/resume-vanished-',
+    'held-not-again': r'/(held-(cluster-)?|glob-)is-sent-again$|^demand/.*/second-is-sent$',
+    'vanished-untold': r'/(glob-)?resume-vanished-',
     'ttl-for-all': r'/ttl-(no-wrapper-for-others|only-for-those-who-can)$',
     'one-version': r'/version-changes$',
     'unsubscribing-pushes-all': r'/unsubscribing-is-silent$',
     'serves-other-types': r'/other-type-is-refused$',
     'one-nonce': r'/nonces-differ$',
     'waits-for-cluster-ack': r'/endpoints-before-cluster-ack$',
+    # Types besides the four.
+    'four-types-change': r'^types/.*-aggregated/update-(scoped-route|extension|secret|runtime)$|'
+                         r'^types/sotw-per-type/missing-secret-appears$',
+    'four-types-are-removed': r'^types/delta-aggregated/removal-(extension|secret|runtime)$',
+    'partial-scopes': r'^types/sotw-.*/(whole|removal)-scoped-route-under-wildcard$',
+    'scopes-by-name-alone': r'^types/.*-aggregated/wildcard-scoped-route-without-names$',
+    'update-removes-others': r'^types/delta-.*/update-spares-other-',
+    # Virtual hosts, names on demand, aliases.
+    'missing-hosts-are-removed': r'^vhds/.*/missing-has-its-form$',
+    'missing-is-told-once': r'^(vhds|demand)/.*/missing-is-(answered|told)-again$',
+    'hosts-of-any-routes': r'^vhds/.*/routes-are-part-of-the-name$',
+    'aliases-unsaid': r'/alias-is-said$',
+    'aliases-end-by-alias': r'^delta/.*/alias-removal-is-told$',
+    'aliases-are-left-for-names': r'^delta/.*/alias-left-is-silent$',
+    'aliases-are-forgotten': r'/alias-(gets-updates|appears)$',
+    'more-than-was-asked-for': r'^vhds/.*/only-what-was-asked-for$|^demand/.*/spares-the-rest$|'
+                               r'^fetch/only-what-was-asked-for$',
+    'left-untold': r'^(demand/.*/lazy-left-is-told|delta/.*/missing-name-left-under-wildcard)$',
+    'names-without-wildcard': r'^demand/sotw-.*/lazy-comes-by-name$',
+    # Names by URL, collections.
+    'names-are-text': r'^xdstp/.*/(parameters-in-any-order|escapes-mean-the-same)$',
+    'no-parameters': r'^xdstp/.*/(other|more|fewer)-parameters-are-another-name$|'
+                     r'^collection/.*/glob-(without-)?parameters-selects?$',
+    'any-authority': r'^xdstp/.*/authority-is-part-of-the-name$',
+    'any-type': r'^xdstp/.*/type-is-part-of-the-name$',
+    'urls-alone': r'^xdstp/.*/beside-plain-names$',
+    'globs-go-deep': r'^collection/.*/glob-is-one-level$',
+    'globs-are-beginnings': r'^collection/.*/glob-of-other-path-is-another$',
+    'globs-are-wildcards': r'^collection/.*/glob-is-no-wildcard$',
+    'globs-are-looked-up-once': r'^(collection|leds)/.*/glob-(member-comes|empty-fills)$',
+    'globs-go-as-one': r'^(collection|leds)/.*/glob-member-changes-alone$',
+    'members-leave-by-glob': r'^(collection|leds)/.*/glob-member-leaves$',
+    'one-glob': r'^collection/.*/globs-beside-each-other$',
+    'globs-are-never-left': r'^collection/.*/glob-left-is-silent$',
+    'lists-are-bare': r'^collection/.*/list-is-wrapped$',
+    'lists-stay': r'^collection/.*/list-follows-changes$',
+    # Errors, Fetch.
+    'errors-say-nothing': r'^errors/.*/(missing|removed)-.*-is-not-found$',
+    'errors-beside-removals': r'^errors/delta-.*/no-resource-too$',
+    'errors-alone': r'^errors/sotw-.*/whole-beside-error$',
+    'errors-again-and-again': r'^errors/.*/told-once$',
+    'errors-are-the-end': r'^errors/.*-aggregated/then-appears$',
+    'fetch-without-version': r'^fetch/version-is-told$',
 }
 
 
 class Entry:
-    def __init__(self, data, ttl_ms, alias):
+    def __init__(self, data, ttl_ms, alias, is_lazy):
         self.data = data
         self.ttl_ms = ttl_ms
         self.alias = alias
+        self.is_lazy = is_lazy
         self.version = hashlib.sha256(data + str((ttl_ms, alias)).encode()).hexdigest()[:16]
+
+
+class Names:
+    """What is equal for all spellings of a name, and which collection it is in."""
+
+    def __init__(self, fault):
+        self.fault = fault
+
+    def key(self, name):
+        if not name.startswith('xdstp://') or self.fault == 'names-are-text':
+            return name.rpartition('/')[2] if self.fault == 'hosts-of-any-routes' else name
+        parts = urllib.parse.urlsplit(name)
+        authority, path = parts.netloc, urllib.parse.unquote(parts.path)
+        query = tuple(sorted(urllib.parse.parse_qsl(parts.query, keep_blank_values=True)))
+        if self.fault == 'any-authority':
+            authority = ''
+        if self.fault == 'any-type':
+            path = path.partition('/')[2].partition('/')[2]
+        return (authority, path, () if self.fault == 'no-parameters' else query)
+
+    def globs(self, name):
+        """Keys of the collections that it is in: one, if all is well."""
+        if not name.startswith('xdstp://'):
+            return
+        base, _, query = name.partition('?')
+        query = '?' + query if query else ''
+        folder = base.rpartition('/')[0]
+        yield self.key(folder + '/*' + query)
+        if self.fault == 'globs-go-deep':
+            yield self.key(folder.rpartition('/')[0] + '/*' + query)
+        if self.fault == 'globs-are-beginnings':
+            yield self.key(folder[:-3] + '/*' + query)
+
+    def index(self, entries):
+        """{key: names of what it leads to}"""
+        found = {}
+        for name, entry in entries.items():
+            keys = {self.key(name), *self.globs(name)}
+            if entry.alias:
+                keys.add(self.key(entry.alias))
+            for key in keys:
+                found.setdefault(key, []).append(name)
+        return found
 
 
 class World:
@@ -83,11 +188,12 @@ class World:
         words = line.split()
         verb, rest = words[0], words[1:]
         if verb == 'abilities':
-            return 'ok atomic ttl alias'
+            return 'ok atomic ttl alias xdstp glob lazy'
         if verb == 'set':
             extra = dict(word.split('=', 1) for word in rest[4:])
             self.staged.append((rest[0], rest[1], Entry(
-                base64.b64decode(rest[3]), int(extra.get('ttl_ms', 0)), extra.get('alias'))))
+                base64.b64decode(rest[3]), int(extra.get('ttl_ms', 0)), extra.get('alias'),
+                'lazy' in extra)))
         elif verb == 'remove':
             self.staged.append((rest[0], rest[1], None))
         elif verb == 'abort':
@@ -120,12 +226,14 @@ class Topic:
         self.sent = {}
         self.nonce = ''
         self.pending = False
+        self.told = set() # what is missing, and the client knows
 
 
 class Stream:
     def __init__(self, world, fault, only, context, requests):
         self.world = world
         self.fault = fault
+        self.names = Names(fault)
         self.only = only
         self.context = context
         self.requests = requests
@@ -201,13 +309,49 @@ class Stream:
         topic.pending = True
         return self.nonce
 
+    def led_to(self, url, asked):
+        """The names of resources that these lead to."""
+        index = self.names.index(self.types[url])
+        return {name for one in asked for name in index.get(self.names.key(one), ())}
+
     def visible(self, url, topic):
         """What the client is shown: {name: entry}."""
+        asked = topic.names
+        if self.fault == 'urls-alone' and any(name.startswith('xdstp:') for name in asked):
+            asked = {name for name in asked if name.startswith('xdstp:')}
+        if self.fault == 'one-glob':
+            asked = set(sorted(asked)[:1]) if all(name.endswith('/*') for name in asked) else asked
+        wanted = self.led_to(url, asked)
+        has_all = topic.wildcard or self.fault == 'globs-are-wildcards' and \
+            any(name.endswith('/*') for name in asked)
+        if self.fault == 'names-without-wildcard' and len(asked) > 1:
+            has_all = False
         return {name: entry for name, entry in self.types[url].items()
-                if topic.wildcard or name in topic.names or entry.alias in topic.names}
+                if name in wanted or (has_all and not entry.is_lazy)}
+
+    def reads_errors(self):
+        return READS_ERRORS in self.features
+
+    def missing(self, url, topic, asked):
+        """Of names that are asked for those that lead to nothing."""
+        index = self.names.index(self.types[url])
+        missing = {name for name in asked - {'*'} if self.names.key(name) not in index}
+        topic.told &= missing
+        return missing
+
+    def put_errors(self, response, missing):
+        for name in sorted(missing):
+            error = response.resource_errors.add()
+            error.resource_name.name = name
+            error.error_detail.code = \
+                UNKNOWN if self.fault == 'errors-say-nothing' else NOT_FOUND
 
     def order(self):
         known = [url for url in ORDER if url in self.topics]
+        if self.fault == 'four-types-change':
+            known = [url for url in known if url in ORDER[:4]]
+        if self.fault == 'lists-stay':
+            known = [url for url in known if url != LIST]
         return known[::-1] if self.fault == 'wrong-order' else known
 
     def change(self):
@@ -218,12 +362,22 @@ class Stream:
         for url in self.order():
             topic = self.topics[url]
             now = self.visible(url, topic)
+            if self.fault == 'globs-are-looked-up-once':
+                now = {name: entry for name, entry in now.items() if name in topic.sent or
+                       not any('/*' in asked for asked in topic.names)}
+            if self.fault == 'aliases-are-forgotten':
+                now = {name: entry for name, entry in now.items() if not entry.alias}
+            if self.fault == 'errors-are-the-end' and topic.told:
+                now = {name: entry for name, entry in now.items() if name in topic.sent}
             changed = {name for name, entry in now.items()
                        if topic.sent.get(name, [None])[0] != self.version(entry)}
             if url == CLUSTER:
                 changed_clusters = changed & set(topic.sent)
             elif url == ENDPOINTS and self.fault != 'endpoints-not-again':
                 changed |= changed_clusters & set(now)
+            if changed and self.fault == 'globs-go-as-one' and \
+                    any('/*' in asked for asked in topic.names):
+                changed = set(now)
             if changed:
                 yield self.update(url, topic, changed)
                 if self.fault == 'forgets-after-update':
@@ -236,6 +390,8 @@ class Stream:
             if topic:
                 now = self.visible(url, topic)
                 gone = [name for name in topic.sent if name not in now]
+                if self.fault == 'four-types-are-removed' and url not in ORDER[:4]:
+                    gone = []
                 if gone:
                     yield from self.remove(url, topic, gone)
 
@@ -251,7 +407,7 @@ class Stream:
                                           resource=self.any_of(url, entry))
         if self.fault == 'one-version':
             resource.version = 'v'
-        if entry.alias:
+        if entry.alias and self.fault != 'aliases-unsaid':
             resource.aliases.append(entry.alias)
         if entry.ttl_ms and (TTL in self.features or self.fault == 'ttl-for-all'):
             resource.ttl.FromMilliseconds(entry.ttl_ms)
@@ -259,8 +415,11 @@ class Stream:
 
 
 class SotwStream(Stream):
+    is_fetch = False
+
     def is_whole(self, url):
-        return url in WHOLE and not (self.fault == 'partial-listeners' and url == LISTENER)
+        partial = {'partial-listeners': LISTENER, 'partial-scopes': SCOPE}
+        return url in WHOLE and partial.get(self.fault) != url
 
     def answer(self, url, topic, request, is_first):
         names = set(request.resource_names)
@@ -281,6 +440,8 @@ class SotwStream(Stream):
             topic.wildcard = '*' in names or not topic.was_named
         if self.fault == 'empty-is-all' and not names:
             topic.wildcard = True
+        if self.fault == 'scopes-by-name-alone' and url == SCOPE:
+            topic.wildcard = False
         if self.fault == 'forgets-missing':
             topic.names = {name for name in names if name in self.types[url] or name == '*'}
         wanted = self.visible(url, topic)
@@ -289,8 +450,10 @@ class SotwStream(Stream):
         new = names - before
         if self.fault == 'nack-loop' and request.HasField('error_detail'):
             new, is_first = names, True
-        if is_first or is_stale or new & set(wanted) or (topic.wildcard and not had_all):
-            yield self.update(url, topic, set(wanted) if is_first or is_stale else new)
+        named = self.led_to(url, new)
+        missing = self.missing(url, topic, names) - topic.told if self.reads_errors() else set()
+        if is_first or is_stale or named or missing or (topic.wildcard and not had_all):
+            yield self.update(url, topic, set(wanted) if is_first or is_stale else named)
 
     def state_version(self, url, names):
         text = ''.join(f'{name}={self.version(entry)};'
@@ -301,7 +464,8 @@ class SotwStream(Stream):
 
     def wrap(self, url, name, entry):
         can = {TTL, IN_SOTW} <= self.features or self.fault == 'ttl-for-all'
-        if not (entry.ttl_ms and can):
+        must = url == LIST and self.fault != 'lists-are-bare'
+        if not (entry.ttl_ms and can) and not must:
             return self.any_of(url, entry)
         wrapped = any_pb2.Any()
         wrapped.Pack(self.resource(url, name, entry))
@@ -310,14 +474,26 @@ class SotwStream(Stream):
     def respond(self, url, topic, entries):
         response = discovery_pb2.DiscoveryResponse(
             type_url=url, nonce=self.new_nonce(topic),
-            version_info=self.state_version(url, topic.names),
+            version_info='' if self.is_fetch and self.fault == 'fetch-without-version'
+            else self.state_version(url, topic.names),
             resources=[self.wrap(url, name, entry) for name, entry in entries.items()])
         if self.fault == 'duplicates':
             response.resources.extend(response.resources[:])
+        if self.reads_errors():
+            missing = self.missing(url, topic, topic.names)
+            if self.fault == 'errors-alone' and missing - topic.told:
+                del response.resources[:]
+                topic.sent = {}
+            self.put_errors(response, missing if self.fault == 'errors-again-and-again'
+                            else missing - topic.told)
+            topic.told = missing
         return response
 
     def update(self, url, topic, names):
         now = self.visible(url, topic)
+        if self.is_fetch and self.fault == 'more-than-was-asked-for':
+            now = self.types[url]
+            names = set(now)
         if self.is_whole(url): # what will be removed is still in it
             entries = {**{name: sent[1] for name, sent in topic.sent.items()}, **now}
         else:
@@ -329,7 +505,7 @@ class SotwStream(Stream):
     def remove(self, url, topic, names):
         for name in names:
             del topic.sent[name]
-        if self.is_whole(url):
+        if self.is_whole(url) or self.reads_errors():
             yield self.respond(url, topic, self.visible(url, topic))
 
 
@@ -337,10 +513,13 @@ class DeltaStream(Stream):
     def answer(self, url, topic, request, is_first):
         subscribed = set(request.resource_names_subscribe)
         left = set(request.resource_names_unsubscribe)
+        if not is_first and not subscribed and not left:
+            return # an answer
         if is_first:
             topic.sent = {name: (version, None)
                           for name, version in request.initial_resource_versions.items()}
-            topic.wildcard = not subscribed
+            topic.wildcard = not subscribed and \
+                not (self.fault == 'scopes-by-name-alone' and url == SCOPE)
         had = dict(topic.sent)
         again = set() if is_first else subscribed - {'*'}
         if self.fault == 'held-not-again':
@@ -351,33 +530,56 @@ class DeltaStream(Stream):
         topic.names |= subscribed - {'*'}
         if self.fault == 'forgets-missing':
             topic.names &= set(self.types[url])
-        topic.names -= left
+        if self.fault != 'aliases-are-left-for-names' or left <= set(self.types[url]):
+            topic.names -= {name for name in left
+                            if self.fault != 'globs-are-never-left' or not name.endswith('/*')}
         if self.fault == 'empty-is-all' and not topic.names and not topic.wildcard:
             topic.wildcard = True
         now = self.visible(url, topic)
-        changed = {name for name, entry in now.items() if name in again or
-                   entry.alias in again or (topic.wildcard and name in left) or
+        led_to = self.led_to(url, again)
+        changed = {name for name, entry in now.items() if name in led_to or
+                   (topic.wildcard and name in left) or
                    had.get(name, [None])[0] != self.version(entry)}
         if left and self.fault == 'unsubscribing-pushes-all':
             changed = set(now)
-        aliases = {entry.alias for entry in now.values()}
-        missing = {name for name in subscribed - {'*'} if name not in now and name not in aliases}
+        if subscribed and self.fault == 'more-than-was-asked-for':
+            changed = set(self.types[url])
+        missing = self.missing(url, topic, subscribed)
+        if self.fault == 'missing-is-told-once':
+            missing, topic.told = missing - topic.told, topic.told | missing
         gone = {name for name in had if name not in now and (is_first or topic.wildcard)}
         if topic.wildcard:
             gone |= {name for name in left - {'*'} if name not in now}
+        if self.fault == 'left-untold':
+            gone -= left
         for name in left - {'*'} - set(now):
             topic.sent.pop(name, None)
         if self.fault == 'silent-about-missing':
             missing = missing & set(had)
         if self.fault == 'vanished-untold':
             gone, missing = set(), missing - set(had)
-        if not topic.wildcard and '*' in left:
+        if not topic.wildcard and left:
             topic.sent = {name: sent for name, sent in topic.sent.items() if name in now}
         if changed or gone or missing or (is_first and topic.wildcard):
-            yield self.respond(url, topic, changed, gone | missing)
+            yield self.respond(url, topic, changed, gone, missing - gone)
 
-    def respond(self, url, topic, names, removed=()):
+    def put_missing(self, url, topic, response, missing):
+        """In the way that this client and this type want."""
+        if url == HOST and self.fault != 'missing-hosts-are-removed':
+            for name in sorted(missing):
+                response.resources.add(name=name, aliases=[name])
+        elif self.reads_errors():
+            self.put_errors(response, missing)
+            topic.told |= set(missing)
+            if self.fault == 'errors-beside-removals':
+                response.removed_resources.extend(sorted(missing))
+        else:
+            response.removed_resources.extend(sorted(missing))
+
+    def respond(self, url, topic, names, removed=(), missing=()):
         now = self.visible(url, topic)
+        if self.fault == 'more-than-was-asked-for':
+            now = self.types[url]
         entries = {name: entry for name, entry in now.items() if name in names}
         topic.sent.update({name: (self.version(entry), entry) for name, entry in entries.items()})
         for name in removed:
@@ -387,13 +589,33 @@ class DeltaStream(Stream):
             resources=[self.resource(url, name, entry) for name, entry in entries.items()])
         if self.fault == 'duplicates':
             response.resources.extend(response.resources[:])
+        self.put_missing(url, topic, response, missing)
         return response
 
     def update(self, url, topic, names):
-        return self.respond(url, topic, names)
+        if self.fault == 'update-removes-others':
+            return self.respond(url, topic, names, set(topic.sent) - names)
+        response = self.respond(url, topic, names)
+        if self.fault == 'errors-again-and-again' and self.reads_errors():
+            self.put_errors(response, self.missing(url, topic, topic.names))
+        return response
 
     def remove(self, url, topic, names):
-        yield self.respond(url, topic, (), names)
+        if self.fault == 'aliases-end-by-alias' or self.fault == 'members-leave-by-glob':
+            names = [self.led_here(topic, name) for name in names]
+        asked = {name for name in names if name in topic.names}
+        for name in names:
+            topic.sent.pop(name, None)
+        if self.reads_errors():
+            yield self.respond(url, topic, (), set(names) - asked, asked)
+        else:
+            yield self.respond(url, topic, (), names)
+
+    @staticmethod
+    def led_here(topic, name):
+        """The name that was asked for; it may have been that of something else."""
+        topic.sent.pop(name, None)
+        return name if name in topic.names or not topic.names else sorted(topic.names)[0]
 
 
 class Server:
@@ -407,6 +629,7 @@ class Server:
     def fetch(self, only):
         def answer(request, context):
             stream = SotwStream(self.world, self.fault, only, context, ())
+            stream.is_fetch = True
             with self.world.lock:
                 stream.types = self.world.types
             return next(stream.request(request))
@@ -419,12 +642,13 @@ class Server:
                  discovery_pb2.DeltaDiscoveryResponse.SerializeToString)
         for name, what, only in SERVICES:
             methods = {
-                'Stream' + what: grpc.stream_stream_rpc_method_handler(
-                    self.stream(SotwStream, only), *sotw),
                 'Delta' + what: grpc.stream_stream_rpc_method_handler(
                     self.stream(DeltaStream, only), *delta),
             }
-            if only:
+            if only not in DELTA_ONLY:
+                methods['Stream' + what] = grpc.stream_stream_rpc_method_handler(
+                    self.stream(SotwStream, only), *sotw)
+            if only and only not in DELTA_ONLY:
                 methods['Fetch' + what] = grpc.unary_unary_rpc_method_handler(
                     self.fetch(only), *sotw)
             yield grpc.method_handlers_generic_handler(

@@ -16,7 +16,10 @@ import conform_findings
 
 GROUPS = [('sotw/aggregated', r'^sotw/aggregated/'), ('sotw/per-type', r'^sotw/per-type/'),
           ('delta/aggregated', r'^delta/aggregated/'), ('delta/per-type', r'^delta/per-type/'),
-          ('order', r'^order/'), ('envelope', r'^envelope/'), ('fetch', r'^fetch/')]
+          ('order', r'^order/'), ('envelope', r'^envelope/'), ('types', r'^types/'),
+          ('vhds', r'^vhds/'), ('demand', r'^demand/'), ('xdstp', r'^xdstp/'),
+          ('collection', r'^collection/'), ('leds', r'^leds/'), ('errors', r'^errors/'),
+          ('fetch', r'^fetch/')]
 HEAD = '''# Who conforms to xDS v3
 
 What `udpactl conform` ([guide](guide/conform.md)) says of two servers. This page is written by
@@ -59,7 +62,7 @@ def figures(results, pattern):
 
 def short_names(names):
     """One name for those that differ only in the way they were run."""
-    return sorted({re.sub(r'^(order|envelope)/[^/]*/', r'\1/', re.sub(
+    return sorted({re.sub(r'^(order|envelope|types|vhds|demand|xdstp|collection|leds|errors)/[^/]*/', r'\1/', re.sub(
         r'^(sotw|delta)/[^/]*/', r'\1/', name)) for name in names})
 
 

@@ -24,9 +24,11 @@ import (
 	clusterservice "github.com/envoyproxy/go-control-plane/envoy/service/cluster/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	endpointservice "github.com/envoyproxy/go-control-plane/envoy/service/endpoint/v3"
+	extensionservice "github.com/envoyproxy/go-control-plane/envoy/service/extension/v3"
 	listenerservice "github.com/envoyproxy/go-control-plane/envoy/service/listener/v3"
 	routeservice "github.com/envoyproxy/go-control-plane/envoy/service/route/v3"
-	_ "github.com/envoyproxy/go-control-plane/envoy/service/runtime/v3"
+	runtimeservice "github.com/envoyproxy/go-control-plane/envoy/service/runtime/v3"
+	secretservice "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	resource "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
@@ -49,6 +51,10 @@ var kinds = map[string]types.ResponseType{
 	resource.RouteType:    types.Route,
 	resource.SecretType:   types.Secret,
 	resource.RuntimeType:  types.Runtime,
+
+	resource.ScopedRouteType:     types.ScopedRoute,
+	resource.ExtensionConfigType: types.ExtensionConfig,
+	resource.VirtualHostType:     types.VirtualHost,
 }
 
 type change struct {
@@ -90,7 +96,8 @@ func (l *linear) cache() cache.Cache {
 }
 
 // Caches of different types know nothing of each other, so nothing is changed at once.
-func (l *linear) abilities() string { return "" }
+// Names are any text to it, URLs, too.
+func (l *linear) abilities() string { return "xdstp" }
 
 func (l *linear) apply(changes []change) error {
 	updates := map[string]map[string]types.Resource{}
@@ -151,7 +158,7 @@ func (s *snapshot) set() error {
 }
 
 func (s *snapshot) cache() cache.Cache { return s.snapshots }
-func (s *snapshot) abilities() string  { return "atomic ttl" }
+func (s *snapshot) abilities() string  { return "atomic ttl xdstp" }
 
 func (s *snapshot) apply(changes []change) error {
 	for _, one := range changes {
@@ -259,6 +266,11 @@ func main() {
 	endpointservice.RegisterEndpointDiscoveryServiceServer(grpcServer, xds)
 	listenerservice.RegisterListenerDiscoveryServiceServer(grpcServer, xds)
 	routeservice.RegisterRouteDiscoveryServiceServer(grpcServer, xds)
+	routeservice.RegisterScopedRoutesDiscoveryServiceServer(grpcServer, xds)
+	routeservice.RegisterVirtualHostDiscoveryServiceServer(grpcServer, xds)
+	secretservice.RegisterSecretDiscoveryServiceServer(grpcServer, xds)
+	runtimeservice.RegisterRuntimeDiscoveryServiceServer(grpcServer, xds)
+	extensionservice.RegisterExtensionConfigDiscoveryServiceServer(grpcServer, xds)
 	go func() { log.Fatal(grpcServer.Serve(listener)) }()
 	taker := commands{target: target}
 	lines := bufio.NewScanner(os.Stdin)

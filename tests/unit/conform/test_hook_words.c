@@ -13,12 +13,16 @@ changes_are_lines(void **state)
     change.ttl_ms = 1500;
     change.alias = "b";
     udpai_hook_put_change(&out, &change);
+    change.is_lazy = true;
+    udpai_hook_put_change(&out, &change);
     change.is_removal = true;
     udpai_hook_put_change(&out, &change);
     assert_str(udpai_strbuf_view(&out),
                "set type.googleapis.com/envoy.config.cluster.v3.Cluster a 7 aGk=\n"
                "set type.googleapis.com/envoy.config.cluster.v3.Cluster a 7 aGk= ttl_ms=1500 "
                "alias=b\n"
+               "set type.googleapis.com/envoy.config.cluster.v3.Cluster a 7 aGk= ttl_ms=1500 "
+               "alias=b lazy=1\n"
                "remove type.googleapis.com/envoy.config.cluster.v3.Cluster a\n");
     udpai_strbuf_done(&out);
 }
@@ -57,6 +61,8 @@ abilities_are_words(void **state)
     assert_int_equal(udpai_hook_read_abilities(UDPAI_STR(" ttl  wings atomic\n")),
                      UDPAI_CAN_TTL | UDPAI_CAN_ATOMIC);
     assert_int_equal(udpai_hook_read_abilities(UDPAI_STR("aliases alias")), UDPAI_CAN_ALIAS);
+    assert_int_equal(udpai_hook_read_abilities(UDPAI_STR("lazy xdstp glob")),
+                     UDPAI_CAN_LAZY | UDPAI_CAN_XDSTP | UDPAI_CAN_GLOB);
 }
 
 int
