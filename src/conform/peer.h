@@ -36,6 +36,21 @@ typedef struct udpai_peer {
     void *self;
 } udpai_peer;
 
+/* ---- bytes, for REST ---- */
+
+typedef struct udpai_byte_peer {
+    /* A connection; NULL: there is none, and why. */
+    void *(*open)(void *self, udpai_strbuf *why);
+    /* False: it has ended. */
+    bool (*send)(void *stream, udpai_str bytes);
+    /* Appends what comes; a message is any piece. */
+    udpai_heard (*receive)(void *stream, uint64_t timeout_ms, udpai_strbuf *to);
+    void (*close)(void *stream);
+    uint64_t (*now_ms)(void *self);
+    const char *address; /* HOST:PORT */
+    void *self;
+} udpai_byte_peer;
+
 /* ---- changes ---- */
 
 typedef struct udpai_edit {

@@ -25,6 +25,7 @@ typedef struct udpai_script udpai_script;
 /* What all scripts of a run share. */
 typedef struct udpai_stage {
     const udpai_peer *peer;
+    const udpai_byte_peer *rest; /* NULL: it is not known where the server speaks REST */
     udpai_world world;
     udpai_str node_id;
     uint64_t timeout_ms; /* for what must come */

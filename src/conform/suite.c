@@ -12,6 +12,7 @@ static const udpai_cases *const groups[] = {
     &udpai_cases_sotw,      &udpai_cases_delta,  &udpai_cases_order,       &udpai_cases_envelope,
     &udpai_cases_fetch,     &udpai_cases_types,  &udpai_cases_alias,       &udpai_cases_demand,
     &udpai_cases_hosts,     &udpai_cases_urls,   &udpai_cases_collections, &udpai_cases_errors,
+    &udpai_cases_rest,
 };
 
 static const struct way {

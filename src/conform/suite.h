@@ -50,7 +50,7 @@ extern const udpai_cases udpai_cases_subscribe, udpai_cases_change, udpai_cases_
     udpai_cases_stream, udpai_cases_sotw, udpai_cases_delta, udpai_cases_order,
     udpai_cases_envelope, udpai_cases_fetch, udpai_cases_types, udpai_cases_alias,
     udpai_cases_demand, udpai_cases_hosts, udpai_cases_urls, udpai_cases_collections,
-    udpai_cases_errors;
+    udpai_cases_errors, udpai_cases_rest;
 
 /* What came of a case that was run in one way. */
 typedef struct udpai_result {

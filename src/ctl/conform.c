@@ -10,6 +10,7 @@
 #include "ctl/commands.h"
 #include "ctl/hook.h"
 #include "ctl/publishing_changer.h"
+#include "ctl/rest_stream.h"
 
 #define DEFAULT_QUIET_MS 200
 #define DEFAULT_PREFIX "conform"
@@ -21,6 +22,7 @@ typedef struct conformance {
     bool has_wanted;
     udpai_caller *caller;
     udpai_peer peer;
+    udpai_byte_peer rest;
     udpai_hook *hook;    /* NULL: none */
     udpai_ctl publisher; /* of --apply-to */
     udpai_ctl_options publisher_options;
@@ -135,6 +137,8 @@ fill_stage(conformance *self)
     stage->timeout_ms = self->options->timeout_ms;
     stage->quiet_ms = given->quiet_ms ? given->quiet_ms : DEFAULT_QUIET_MS;
     udpai_world_init(&stage->world, given->prefix ? given->prefix : DEFAULT_PREFIX, NULL);
+    self->rest = udpai_rest_stream_peer(given->rest);
+    stage->rest = given->rest ? &self->rest : NULL;
     if (given->authority)
         stage->world.authority = given->authority;
     else if (given->apply_to)

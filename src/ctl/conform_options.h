@@ -20,6 +20,7 @@ typedef struct udpai_conform_options {
     const char *change;   /* a command */
     const char *apply_to; /* HOST:PORT */
     const char *prefix, *authority;
+    const char *rest;                     /* HOST:PORT */
     UDPAI_VECTOR(const char *) resources; /* TYPE=NAME */
     uint64_t quiet_ms;
     bool is_strict, is_list;

@@ -23,11 +23,10 @@ def conform(test, address, *options):
 
 def at_python(test, fault, *options):
     """At the small server of ours, with or without a fault."""
-    [port] = interop.free_ports(1)
-    address = f'127.0.0.1:{port}'
-    server = f"'{sys.executable}' '{HERE / 'conform_server.py'}' --listen {address}"
+    address, rest = (f'127.0.0.1:{port}' for port in interop.free_ports(2))
+    server = f"'{sys.executable}' '{HERE / 'conform_server.py'}' --listen {address} --rest {rest}"
     return conform(test, address, '--change', server + (f' --fault {fault}' if fault else ''),
-                   *options)
+                   '--rest', rest, *options)
 
 
 def go_program(test):
@@ -38,10 +37,11 @@ def go_program(test):
 def at_go(test, cache, *options):
     """At go-control-plane, which go_program() has built."""
     program = test.build / 'conform-go'
-    [port] = interop.free_ports(1)
-    address = f'127.0.0.1:{port}'
-    return conform(test, address, '--change', f"'{program}' -cache {cache} -listen {address}",
-                   *options)
+    address, rest = (f'127.0.0.1:{port}' for port in interop.free_ports(2))
+    command = f"'{program}' -cache {cache} -listen {address} -rest {rest}"
+    if cache != 'linear': # which has no Fetch, and so no REST
+        options = ('--rest', rest, *options)
+    return conform(test, address, '--change', command, *options)
 
 
 def not_passed(results, verdicts=('fail', 'short')):

@@ -15,6 +15,7 @@ import threading
 import urllib.parse
 
 import interop  # noqa: F401
+import conform_rest
 import grpc
 from envoy.service.discovery.v3 import discovery_pb2
 from google.protobuf import any_pb2
@@ -74,7 +75,7 @@ FAULTS = {
     'ttl-for-all': r'/ttl-(no-wrapper-for-others|only-for-those-who-can)$',
     'one-version': r'/version-changes$',
     'unsubscribing-pushes-all': r'/unsubscribing-is-silent$',
-    'serves-other-types': r'/other-type-is-refused$',
+    'serves-other-types': r'^(sotw|delta|fetch)/.*other-type-is-refused$',
     'one-nonce': r'/nonces-differ$',
     'waits-for-cluster-ack': r'/endpoints-before-cluster-ack$',
     # Types besides the four.
@@ -120,6 +121,7 @@ FAULTS = {
     'errors-again-and-again': r'^errors/.*/told-once$',
     'errors-are-the-end': r'^errors/.*-aggregated/then-appears$',
     'fetch-without-version': r'^fetch/version-is-told$',
+    **conform_rest.FAULTS,
 }
 
 
@@ -180,6 +182,7 @@ class World:
 
     def __init__(self):
         self.lock = threading.Lock()
+        self.news = threading.Condition()
         self.types = {url: {} for url in ORDER}
         self.staged = []
         self.streams = set()
@@ -214,6 +217,8 @@ class World:
             self.types, self.staged = types, []
             for stream in self.streams:
                 stream.events.put(types)
+        with self.news:
+            self.news.notify_all()
 
 
 class Topic:
@@ -658,6 +663,7 @@ class Server:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n', maxsplit=1)[0])
     parser.add_argument('--listen', required=True)
+    parser.add_argument('--rest', help='an address to listen on for it')
     parser.add_argument('--fault', choices=sorted(FAULTS), default='')
     arguments = parser.parse_args()
     world = World()
@@ -666,6 +672,8 @@ def main():
     if not server.add_insecure_port(arguments.listen):
         sys.exit(f'cannot listen on {arguments.listen}')
     server.start()
+    if arguments.rest:
+        conform_rest.serve(world, arguments.fault, arguments.rest)
     for line in sys.stdin:
         print(world.command(line), flush=True)
     server.stop(0)

@@ -61,7 +61,7 @@ def faults(test):
 
 # About the same time each, most of it waiting.
 PARTS = ('^(sotw|order|envelope|fetch)/', '^(delta|demand|xdstp)/',
-         '^(types|vhds|collection|leds|errors)/')
+         '^(types|vhds|collection|leds|errors|rest)/')
 
 
 def check_cache(test, cache):

@@ -3,6 +3,7 @@
 """udpactl conform: a node passes in all variants, and what is printed is what programs can read."""
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -39,19 +40,20 @@ class Conform:
         return done.stdout
 
 
-def check_all(conform, address):
-    lines = conform('--apply-to', address, '-o', 'tap').splitlines()
+def check_all(conform, address, rest):
+    lines = conform('--apply-to', address, *(('--rest', rest) if rest else ()), '-o',
+                    'tap').splitlines()
     count = int(lines[0].removeprefix('1..'))
     results = [line for line in lines if re.match(r'(not )?ok \d', line)]
     check(f'  {count} cases', len(results) == count > 600, lines[0])
-    check('  none is skipped', not [line for line in results if '# SKIP' in line],
-          [line for line in results if '# SKIP' in line])
+    skipped = [line for line in results if '# SKIP' in line and (rest or ' - rest/' not in line)]
+    check('  none is skipped', not skipped, skipped)
     short = [line.split()[3] for line in results if '(falls short' in line]
     check('  none falls short that is not known', all(KNOWN.match(name) for name in short), short)
     for group in ('sotw/aggregated/', 'sotw/per-type/', 'delta/aggregated/', 'delta/per-type/',
                   'order/sotw-', 'order/delta-', 'envelope/', 'types/sotw-', 'types/delta-', 'vhds/',
                   'demand/', 'xdstp/sotw-', 'xdstp/delta-', 'collection/', 'leds/', 'errors/sotw-',
-                  'errors/delta-', 'fetch/'):
+                  'errors/delta-', 'fetch/', 'rest/'):
         n = sum(f' - {group}' in line for line in results)
         check(f'  {n} of {group}', n >= 5, lines[0])
 
@@ -93,6 +95,10 @@ def check_without_changes(test):
     tap = conform('-o', 'tap', '--run', '^sotw/.*/initial-route', '--resource', 'route=none',
                   '--timeout', '1', status=1)
     check('  what it was told of is expected', 'route none was expected' in tap, tap)
+    tap = conform('-o', 'tap', '--run', '^xdstp/delta-.*/(cluster-is-served|follows-changes)$',
+                  '--resource', 'cluster=xdstp://local/envoy.config.cluster.v3.Cluster/known')
+    check('  a URL that it was told of is asked for', len(re.findall(
+        r'^ok \d+ - xdstp/delta-[a-z-]*/cluster-is-served$', tap, re.M)) == 2, tap)
 
 
 def check_mistakes(conform):
@@ -102,6 +108,9 @@ def check_mistakes(conform):
     conform('--resource', 'no=thing', status=2, err='write TYPE=NAME')
     conform('-o', 'yaml', status=2, err='has not this format')
     conform('--quiet-ms', '0', status=2, err='give milliseconds')
+    conform('--authority', 'a/b', status=2, err='--authority a/b: write up to 100 letters')
+    tap = conform('-o', 'tap', '--run', '^(rest|sotw)/.*cluster$', '--rest', '127.0.0.1:1', status=1)
+    check('  no connection to REST is a failure', 'cannot connect: Connection refused' in tap, tap)
     conform('--change', 'exit 0', status=2, err='the program of --change has ended')
     conform('--change', 'read a; echo hello; cat', status=2, err="it answers 'hello")
     conform('--change', 'true', '--apply-to', 'x:1', status=2, err='give one of them')
@@ -126,8 +135,17 @@ def check_stubborn_hook(conform):
     check(f'  a program that does not end is ended ({took:.1f} s)', took < 30)
 
 
+def start_node(test):
+    """Its addresses; that of REST is None without what it needs for that."""
+    descriptors = os.environ.get('UDPA_ENVOY_DESCRIPTORS', '')
+    if not os.path.exists(descriptors):
+        return test.start_node()[1], None
+    node, address = test.start_node('node', '--http', '127.0.0.1:0', '--descriptors', descriptors)
+    return address, re.search(r'listening on (\S+)', node.wait_for_log('over REST')).group(1)
+
+
 def body(test):
-    _, address = test.start_node()
+    address, rest = start_node(test)
     conform = Conform(test, address)
     listed = conform('--list')
     check('  a list with rules', len(listed.splitlines()) > 300 and
@@ -136,7 +154,7 @@ def body(test):
     check_mistakes(conform)
     check_hook(conform)
     check_stubborn_hook(conform)
-    check_all(conform, address)
+    check_all(conform, address, rest)
     check_formats(conform, address)
     check_without_changes(test)
     Conform(test, '127.0.0.1:1')('--timeout', '1', status=3, err='no connection within 1 s')

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log"
 	"net"
+	"net/http"
 	"os"
 	"sort"
 	"strconv"
@@ -247,9 +248,29 @@ func makeCache(kind string) (changer, error) {
 	return nil, fmt.Errorf("-cache %s: must be linear, snapshot, or ads", kind)
 }
 
+// What its gateway answers, as the example of its own does.
+func serveREST(address string, xds server.Server) {
+	gateway := server.HTTPGateway{Server: xds}
+	handler := func(writer http.ResponseWriter, request *http.Request) {
+		body, code, err := gateway.ServeHTTP(request)
+		if err != nil {
+			http.Error(writer, err.Error(), code)
+			return
+		}
+		if body == nil {
+			writer.WriteHeader(http.StatusNotModified)
+			return
+		}
+		writer.Header().Set("Content-Type", "application/json")
+		_, _ = writer.Write(body)
+	}
+	log.Fatal(http.ListenAndServe(address, http.HandlerFunc(handler)))
+}
+
 func main() {
 	kind := flag.String("cache", "snapshot", "linear, snapshot, or ads: a snapshot for ADS alone")
 	address := flag.String("listen", "127.0.0.1:0", "where to listen")
+	rest := flag.String("rest", "", "where to listen for REST")
 	flag.Parse()
 	target, err := makeCache(*kind)
 	if err != nil {
@@ -272,6 +293,9 @@ func main() {
 	runtimeservice.RegisterRuntimeDiscoveryServiceServer(grpcServer, xds)
 	extensionservice.RegisterExtensionConfigDiscoveryServiceServer(grpcServer, xds)
 	go func() { log.Fatal(grpcServer.Serve(listener)) }()
+	if *rest != "" {
+		go serveREST(*rest, xds)
+	}
 	taker := commands{target: target}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
