@@ -47,8 +47,8 @@ FINDINGS = [
      'The text has this as a note on Envoy, so the case says should.'),
     (r'^xdstp/.*/(parameters-in-any-order|escapes-mean-the-same)$', ('snapshot', 'linear'),
      'URLs as names are compared as text.',
-     'TP1: the order of context parameters is nothing. A server that makes the names itself, and is '
-     'asked in its own spelling, is not harmed.'),
+     'TP1: the order of context parameters does not count. Who makes the names himself, and is asked in '
+     'his own spelling, is not harmed.'),
     (r'^types/sotw-.*/(whole|removal)-scoped-route-under-wildcard$', ('linear',),
      'A change of a scope of routes is sent alone in SotW, and its end not at all.',
      'The text asks for whole states of clusters and listeners only; an Envoy loses the other scopes, '

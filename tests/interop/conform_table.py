@@ -43,8 +43,8 @@ UDPAD = '''
   misses, also of those that the client knows of. The text expects an error once, and forbids nothing;
   a state is the same for all who ask for it, and so is shared by them.
 
-And it did: what an alias had led to ended under the alias alone (`delta/…/alias-removal-is-told`), so that
-a client kept what it had got under its own name. The text was right; that is repaired.
+Found by this suite, and repaired: what an alias had led to ended under the alias alone
+(`delta/…/alias-removal-is-told`), so a client kept what it had got under its own name. The text was right.
 '''
 PEER = '''
 ## go-control-plane 0.14.0, and who is right
