@@ -90,10 +90,10 @@ def route_of_vhds(name, source):
                                  route_pb2.RouteConfiguration())
 
 
-def virtual_host(name, text):
+def virtual_host(name, text, domain=None):
     """Named `<route>/<host>` as its resource is: Envoy forgets no others when they are removed."""
     return json_format.ParseDict(
-        {'name': name, 'domains': [name.split('/')[1]], 'routes': [direct('/', text)]},
+        {'name': name, 'domains': [domain or name.split('/')[1]], 'routes': [direct('/', text)]},
         route_components_pb2.VirtualHost())
 
 

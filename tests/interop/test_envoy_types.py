@@ -242,6 +242,18 @@ def check_host_that_appears(bench):
                lambda: bench.host('never.test') == 'at last', begin)
 
 
+def check_host_by_alias(bench):
+    """Asked for by its domain, known by its name, and by that it is forgotten."""
+    name, alias = 'by-host/several', 'by-host/one.test'
+    bench.peer.publish([(name, resources.virtual_host(name, 'by alias', 'one.test'))], is_lazy=True,
+                       aliases=[alias])
+    begin = time.monotonic()
+    bench.sees('VHDS: a host that has another name is answered',
+               lambda: bench.host('one.test') == 'by alias', begin)
+    bench.remove('VHDS', resources.TYPE_VIRTUAL_HOST, name, lambda: name not in bench.envoy.admin(
+        '/config_dump?resource=dynamic_route_configs'))
+
+
 def change_each(bench):
     setting = bench.setting
     bench.change('LDS', 'plain', setting.plain('two'), lambda: bench.header('server', 'two'))
@@ -277,6 +289,7 @@ def remove_some(bench):
         interop.check('VHDS: the host beside it stayed', bench.host('a.test') == 'changed')
         check_unknown_hosts(bench)
         check_host_that_appears(bench)
+        check_host_by_alias(bench)
 
 
 def check_counters(bench, refused):

@@ -108,8 +108,8 @@ class Peer:
             if receipt.nonce == delta.nonce:
                 return [status for status in receipt.error_detail if status.code]
 
-    def publish(self, resources, is_lazy=False):
-        """All of it must be taken. What is lazy comes to those who ask for it by name."""
+    def publish(self, resources, is_lazy=False, aliases=()):
+        """All of it must be taken. What is lazy comes to those who ask for it by name, or by an alias."""
         resources = list(resources)
         for begin in range(0, len(resources), RESOURCES_IN_A_PUBLISH):
             def fill(delta, part=resources[begin:begin + RESOURCES_IN_A_PUBLISH]):
@@ -119,6 +119,7 @@ class Peer:
                     entry.resource.type_url = packed.type_url
                     entry.resource.value = packed.value
                     entry.delivery = int(is_lazy)
+                    entry.aliases.extend(f'{self.namespace}/{alias}' for alias in aliases)
             refused = self.publish_delta(fill)
             if refused:
                 raise Failure(f'the node has refused: {refused[0].message}')
