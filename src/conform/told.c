@@ -11,8 +11,8 @@ bool
 udpai_has_alias(const udpai_news *news, const char *alias)
 {
     size_t len = strlen(alias);
-    for (const char *at = news->aliases; at && *at; at = strchr(at, '\n') + 1)
-        if (strncmp(at, alias, len) == 0 && at[len] == '\n')
+    for (const char *at = news->aliases, *end; at && (end = strchr(at, '\n')); at = end + 1)
+        if ((size_t)(end - at) == len && memcmp(at, alias, len) == 0)
             return true;
     return false;
 }
@@ -23,7 +23,7 @@ udpai_told_of(const udpai_talk *talk, udpai_kind kind, const char *name)
     const char *full = talk ? udpai_resolve(talk->script, kind, name) : NULL;
     for (size_t i = talk ? talk->news.n : 0; full && i-- > talk->mark;) {
         const udpai_news *news = &talk->news.items[i];
-        if (news->kind == kind &&
+        if (news->kind == kind && news->name &&
             (udpai_world_same_name(news->name, full) || udpai_has_alias(news, full)))
             return news;
     }

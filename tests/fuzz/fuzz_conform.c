@@ -69,6 +69,8 @@ converse(udpai_stage *stage, bool is_delta)
     udpai_want(talk, UDPAI_CLUSTER, UDPAI_NAMES("*", "a"));
     udpai_expect(talk, UDPAI_CLUSTER, UDPAI_NAMES("a"));
     udpai_expect_gone(talk, UDPAI_CLUSTER, "a");
+    (void)udpai_told_of(talk, UDPAI_CLUSTER, "a");
+    (void)udpai_error_of(talk, UDPAI_CLUSTER, "a");
     udpai_expect_nothing_of(talk, UDPAI_CLUSTER, NULL);
     FUZZ_CHECK(udpai_is_running(&script) || script.why.len > 0);
     for (size_t i = 0; i < talk->news.n; i++)
