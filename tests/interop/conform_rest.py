@@ -36,6 +36,7 @@ TYPES = {
 # As conform_server.FAULTS.
 FAULTS = {
     'rest-clusters-alone': r'^rest/(listener|route|scoped-route|endpoint|secret|runtime|extension)$',
+    'rest-is-empty': r'^rest/cluster$',
     'rest-by-name-alone': r'^rest/all-clusters$',
     'rest-all-or-nothing': r'^rest/missing-beside-known$',
     'rest-without-version': r'^rest/version-is-told$',
@@ -128,7 +129,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         shown = {name: entry for name, entry in entries.items()
                  if name in names or (not names and not entry.is_lazy)}
         is_clusters = request.type_url == TYPES[CLUSTERS]
-        if (self.fault == 'rest-clusters-alone' and not is_clusters) or \
+        if self.fault == 'rest-is-empty' or \
+                (self.fault == 'rest-clusters-alone' and not is_clusters) or \
                 (self.fault == 'rest-by-name-alone' and not names) or \
                 (self.fault == 'rest-all-or-nothing' and names - set(entries)):
             shown = {}

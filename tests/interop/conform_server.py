@@ -78,10 +78,29 @@ FAULTS = {
     'serves-other-types': r'^(sotw|delta|fetch)/.*other-type-is-refused$',
     'one-nonce': r'/nonces-differ$',
     'waits-for-cluster-ack': r'/endpoints-before-cluster-ack$',
+    # What is tried of each type and each kind of name, once: it waits in vain.
+    'serves-four-types': r'^types/sotw-per-type/initial-|^(vhds|leds)/delta-per-type/by-name$|'
+                         r'^fetch/(scoped-route|secret|runtime|extension)$|'
+                         r'^collection/.*/list-is-served$',
+    'fetches-nothing': r'^fetch/(listener|route|cluster|endpoint|all-clusters|follows-changes|'
+                       r'missing-beside-known)$',
+    'urls-lead-nowhere': r'^xdstp/delta-per-type/((cluster|endpoint|listener)-is-served|'
+                         r'follows-changes)$|^(collection|leds)/delta-per-type/glob-has-members$',
+    'aliases-lead-nowhere': r'^delta/aggregated/alias-is-a-name$',
+    'changes-by-name-are-lost': r'^types/.*-per-type/(missing-(extension|runtime|scoped-route)-appears|'
+                                r'new-scoped-route-under-wildcard)$',
+    'news-by-name-are-lost': r'^(demand|vhds|xdstp)/delta-aggregated/(missing-appears|update|'
+                             r'second-beside-first|lazy-gets-updates)$',
+    'removals-are-lost': r'^(demand/.*-aggregated/lazy-removal-is-told|'
+                         r'xdstp/.*-aggregated/removal-is-told)$',
+    'silent-about-others': r'^types/delta-per-type/unknown-|^xdstp/delta-aggregated/missing-is-told$|'
+                           r'^leds/delta-aggregated/glob-empty-is-told$',
     # Types besides the four.
     'four-types-change': r'^types/.*-aggregated/update-(scoped-route|extension|secret|runtime)$|'
                          r'^types/sotw-per-type/missing-secret-appears$',
-    'four-types-are-removed': r'^types/delta-aggregated/removal-(extension|secret|runtime)$',
+    'four-types-are-removed': r'^types/delta-aggregated/removal-(extension|secret|runtime)$|'
+                              r'^types/delta-per-type/removal-scoped-route$|'
+                              r'^vhds/delta-aggregated/removal$',
     'partial-scopes': r'^types/sotw-.*/(whole|removal)-scoped-route-under-wildcard$',
     'scopes-by-name-alone': r'^types/.*-aggregated/wildcard-scoped-route-without-names$',
     'update-removes-others': r'^types/delta-.*/update-spares-other-',
@@ -168,9 +187,11 @@ class Names:
     def index(self, entries):
         """{key: names of what it leads to}"""
         found = {}
+        if self.fault == 'urls-lead-nowhere':
+            entries = {name: entry for name, entry in entries.items() if '://' not in name}
         for name, entry in entries.items():
             keys = {self.key(name), *self.globs(name)}
-            if entry.alias:
+            if entry.alias and self.fault != 'aliases-lead-nowhere':
                 keys.add(self.key(entry.alias))
             for key in keys:
                 found.setdefault(key, []).append(name)
@@ -322,6 +343,9 @@ class Stream:
     def visible(self, url, topic):
         """What the client is shown: {name: entry}."""
         asked = topic.names
+        if (self.fault == 'serves-four-types' and url not in ORDER[:4]) or \
+                (self.fault == 'fetches-nothing' and getattr(self, 'is_fetch', False)):
+            return {}
         if self.fault == 'urls-alone' and any(name.startswith('xdstp:') for name in asked):
             asked = {name for name in asked if name.startswith('xdstp:')}
         if self.fault == 'one-glob':
@@ -370,6 +394,9 @@ class Stream:
             if self.fault == 'globs-are-looked-up-once':
                 now = {name: entry for name, entry in now.items() if name in topic.sent or
                        not any('/*' in asked for asked in topic.names)}
+            if self.fault in ('changes-by-name-are-lost', 'news-by-name-are-lost') and \
+                    (topic.names or url != CLUSTER):
+                now = {}
             if self.fault == 'aliases-are-forgotten':
                 now = {name: entry for name, entry in now.items() if not entry.alias}
             if self.fault == 'errors-are-the-end' and topic.told:
@@ -395,7 +422,8 @@ class Stream:
             if topic:
                 now = self.visible(url, topic)
                 gone = [name for name in topic.sent if name not in now]
-                if self.fault == 'four-types-are-removed' and url not in ORDER[:4]:
+                if self.fault == 'removals-are-lost' or \
+                        (self.fault == 'four-types-are-removed' and url not in ORDER[:4]):
                     gone = []
                 if gone:
                     yield from self.remove(url, topic, gone)
@@ -559,7 +587,7 @@ class DeltaStream(Stream):
             gone -= left
         for name in left - {'*'} - set(now):
             topic.sent.pop(name, None)
-        if self.fault == 'silent-about-missing':
+        if self.fault in ('silent-about-missing', 'silent-about-others'):
             missing = missing & set(had)
         if self.fault == 'vanished-untold':
             gone, missing = set(), missing - set(had)

@@ -21,7 +21,7 @@ PATIENT = ('--quiet-ms', '150', '--timeout', '2')
 
 def at_once(check, what):
     """Several at a time: most of it is waiting for what does not come."""
-    with concurrent.futures.ThreadPoolExecutor(max_workers=6) as pool:
+    with concurrent.futures.ThreadPoolExecutor(max_workers=8) as pool:
         for done in [pool.submit(check, one) for one in what]:
             done.result()
 
