@@ -21,7 +21,7 @@ udpai_access_check_publication(udpai_node *node,
                                udpa_error **ret_error)
 {
     unsigned n_suppressed;
-    if (!node->acl || (peer->source && peer->source->kind == UDPAI_SOURCE_XDS))
+    if (!node->acl || (peer->source && udpai_source_is_xds(peer->source)))
         return UDPA_OK;
     const udpai_acl_subject subject = subject_of(peer);
     const udpai_acl_question question = {

@@ -191,7 +191,7 @@ udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size
         .scope = scope,
         .extended = peer && peer->is_extended,
         .is_node = peer && peer->is_node,
-        .is_xds = scope->source->kind == UDPAI_SOURCE_XDS,
+        .is_xds = udpai_source_is_xds(scope->source),
     };
     held.message = (udpai_subscription_message){
         .type_url = udpai_bytes_view(scope->type),
@@ -246,7 +246,7 @@ udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix)
     const udpai_peer *peer = udpai_peer_find(scope->source->node, scope->source->session);
     const udpai_str wildcard = {"", 0};
     udpai_ask_no_more(scope, prefix, &wildcard, 1);
-    bool knows_prefixes = (peer && peer->is_extended) || scope->source->kind == UDPAI_SOURCE_XDS;
+    bool knows_prefixes = (peer && peer->is_extended) || udpai_source_is_xds(scope->source);
     if (prefix.len == 0 || !knows_prefixes)
         forget_wildcards(scope);
 }

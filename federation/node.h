@@ -20,6 +20,7 @@ typedef enum udpai_source_kind {
     UDPAI_SOURCE_UDPA_LISTEN, /* the peer dials us */
     UDPAI_SOURCE_PATH,        /* a directory; somebody hands in its contents */
     UDPAI_SOURCE_XDS,         /* an xDS server; we dial, and its session speaks as a peer would */
+    UDPAI_SOURCE_REST,        /* one that is polled; the same */
 } udpai_source_kind;
 
 typedef struct udpai_source_config {

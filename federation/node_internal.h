@@ -230,11 +230,18 @@ udpai_source_touch(udpai_source *source)
     udpai_node_touch(source->node);
 }
 
+/* Is it a server of xDS, by whatever transport? */
+static inline bool
+udpai_source_is_xds(const udpai_source *source)
+{
+    return source->kind == UDPAI_SOURCE_XDS || source->kind == UDPAI_SOURCE_REST;
+}
+
 /* Do we dial it? */
 static inline bool
 udpai_source_is_dialled(const udpai_source *source)
 {
-    return source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_XDS;
+    return source->kind == UDPAI_SOURCE_UDPA || udpai_source_is_xds(source);
 }
 
 /* source.c */

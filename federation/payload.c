@@ -148,7 +148,7 @@ check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_er
 static udpai_str
 taken_from(const udpai_peer *peer)
 {
-    bool is_xds = peer->source && peer->source->kind == UDPAI_SOURCE_XDS;
+    bool is_xds = peer->source && udpai_source_is_xds(peer->source);
     return is_xds ? UDPAI_STR("") : udpai_peer_name(peer);
 }
 

@@ -50,7 +50,7 @@ bool
 udpai_node_has_source(const udpai_node *node, udpai_str name)
 {
     const udpai_source *source = udpai_map_get(&node->sources, name);
-    return source && source->kind != UDPAI_SOURCE_XDS;
+    return source && !udpai_source_is_xds(source);
 }
 
 bool
@@ -89,7 +89,7 @@ bool
 udpai_node_may_publish_to(const udpai_node *node, udpai_str source_name)
 {
     const udpai_source *source = udpai_map_get(&node->sources, source_name);
-    return source && source->may_ask && source->kind != UDPAI_SOURCE_XDS && !waits_for_an_end(node);
+    return source && source->may_ask && !udpai_source_is_xds(source) && !waits_for_an_end(node);
 }
 
 uint64_t
@@ -101,7 +101,7 @@ udpai_node_publish(udpai_node *node, udpai_str source_name, udpai_publication *p
     const udpai_source *source;
     publication->receipt_required = true;
     while ((source = udpai_map_next(&node->sources, &at)))
-        if (source->may_ask && source->kind != UDPAI_SOURCE_XDS &&
+        if (source->may_ask && !udpai_source_is_xds(source) &&
             (source_name.len == 0 || udpai_str_eq(udpai_bytes_view(source->name), source_name)))
             any |= publish_to(node, source->session, publication, ticket);
     udpai_publication_free(publication);

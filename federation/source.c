@@ -215,7 +215,7 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     set_state(source, UDPAI_SOURCE_CONNECTED);
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected",
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
-    if (peer->info || source->kind == UDPAI_SOURCE_XDS)
+    if (peer->info || udpai_source_is_xds(source))
         may_ask_now(source);
     else
         udpai_timer_set(node->wheel, &source->hello, udpai_node_now(node) + HELLO_MS);

@@ -24,6 +24,25 @@ state_number(const udpai_source *source)
     return 0;
 }
 
+/* As the bootstrap file calls it. */
+static udpai_str
+kind_of(const udpai_source *source)
+{
+    switch (source->kind) {
+    case UDPAI_SOURCE_UDPA:
+        return source->serves_us ? UDPAI_STR("udpa") : UDPAI_STR("dial");
+    case UDPAI_SOURCE_UDPA_LISTEN:
+        return UDPAI_STR("udpa_listen");
+    case UDPAI_SOURCE_PATH:
+        return UDPAI_STR("path");
+    case UDPAI_SOURCE_XDS:
+        return UDPAI_STR("xds");
+    case UDPAI_SOURCE_REST:
+        return UDPAI_STR("rest");
+    }
+    return (udpai_str){0};
+}
+
 static void
 put_scope(udpai_proto_writer *writer, const udpai_scope *scope)
 {
@@ -68,6 +87,7 @@ put_source(udpai_proto_writer *writer, const void *what)
         put_scope(writer, scope);
     }
     put_counters(writer, &source->counters);
+    udpai_proto_put_bytes_opt(writer, 14, kind_of(source));
 }
 
 udpa_err

@@ -5,8 +5,9 @@
  * answers for what it was sent.
  *
  * Everything here belongs to the thread that runs the loop, and all callbacks come on it. The
- * endpoint has one thread of its own for its streams, which blocks all signals. gRPC does not
- * survive fork(): a process that has an endpoint must not fork without exec.
+ * endpoint has one thread of its own for its streams, and one for each source by REST; they block
+ * all signals. gRPC does not survive fork(): a process that has an endpoint must not fork without
+ * exec.
  *
  * Structures begin with struct_size, so that a library may learn new fields without a new ABI: use
  * their initialisers.
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <udpa/bytes.h>
 #include <udpa/error.h>
 #include <udpa/macros.h>
 
@@ -64,6 +66,47 @@ typedef struct udpa_xds_server {
         sizeof(udpa_xds_server), NULL, NULL, false                                                 \
     }
 
+/** Translates a message between its bytes and proto3 JSON.
+ * @param userdata  of the udpa_rest_server.
+ * @param type      the message's full name, such as envoy.service.discovery.v3.DiscoveryRequest.
+ * @param from      @p size bytes, or characters of JSON; from the server, so they may be anything.
+ * @param ret_to    [out] a new reference, which the caller takes over; untouched on failure.
+ * @param ret_error [out] what is wrong.
+ * @return UDPA_OK, or any error.
+ * @thread one of the endpoint's own, not the loop's   @since 0.1
+ */
+typedef udpa_err (*udpa_json_fn)(void *userdata,
+                                 const char *type,
+                                 const void *from,
+                                 size_t size,
+                                 udpa_bytes **ret_to,
+                                 udpa_error **ret_error);
+
+/** What makes a source an xDS v3 management server that speaks REST and JSON alone: the endpoint
+ * polls it as a client. The library knows no messages but its own, so the application translates:
+ * libprotobuf does it in two calls. */
+typedef struct udpa_rest_server {
+    size_t struct_size; /**< sizeof(udpa_rest_server) */
+    /** Who speaks by it: the authority of all that it serves; required. */
+    const char *authority;
+    /** The namespace that its names are in, as in udpa_xds_server; required. */
+    const char *name_space;
+    /** From one request of a type to the next, with up to a quarter more; 0: 5000. */
+    unsigned refresh_delay_ms;
+    /** How long an answer may take; a server that can is asked to hold a request for four fifths of
+     * it while nothing changes; 0: 30000. */
+    unsigned request_timeout_ms;
+    udpa_json_fn to_json;  /**< Required. */
+    udpa_json_fn to_bytes; /**< Required. */
+    void *userdata;        /**< Handed to both; outlives the endpoint. */
+} udpa_rest_server;
+
+/** Initialiser of udpa_rest_server. */
+#define UDPA_REST_SERVER_INIT                                                                      \
+    {                                                                                              \
+        sizeof(udpa_rest_server), NULL, NULL, 0, 0, NULL, NULL, NULL                               \
+    }
+
 /** A peer that resources come from, and are published to: a management server. */
 typedef struct udpa_source {
     size_t struct_size; /**< sizeof(udpa_source) */
@@ -78,12 +121,14 @@ typedef struct udpa_source {
     const udpa_tls *tls;
     /** NULL: it speaks UDPA. Of a source that is dialled only; nothing is published to it. */
     const udpa_xds_server *xds;
+    /** The same for a server by REST; NULL: it is none. */
+    const udpa_rest_server *rest;
 } udpa_source;
 
 /** Initialiser of udpa_source. */
 #define UDPA_SOURCE_INIT                                                                           \
     {                                                                                              \
-        sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL                                          \
+        sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL, NULL                                    \
     }
 
 /** What an endpoint is made of. */

@@ -32,8 +32,9 @@ udpai_rest_open(udpai_script *script)
     if (!udpai_is_running(script))
         return NULL;
     if (!peer) {
-        udpai_skip_script(script, "it needs to know where the server speaks REST: give --rest "
-                                  "HOST:PORT");
+        udpai_skip_script(script,
+                          "it needs to know where the server speaks REST: give --rest-server "
+                          "HOST:PORT");
         return NULL;
     }
     udpai_strbuf why = {0};

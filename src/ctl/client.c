@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "ctl/rest.h"
 
 #define LOOK_MS 20
 
@@ -214,7 +215,11 @@ udpai_ctl_connect(udpai_ctl *ctl)
     xds.authority = options->server;
     xds.name_space = udpai_ctl_namespace(options);
     xds.is_state_of_the_world = options->is_state_of_the_world;
-    source.xds = options->is_xds ? &xds : NULL;
+    udpa_rest_server rest = UDPA_REST_SERVER_INIT;
+    if (options->is_rest && udpai_ctl_rest_server(ctl, &rest) != UDPAI_CTL_GOOD)
+        return UDPAI_CTL_MISTAKE;
+    source.xds = options->is_xds && !options->is_rest ? &xds : NULL;
+    source.rest = options->is_rest ? &rest : NULL;
     source.name = UDPAI_CTL_SOURCE;
     source.address = options->server;
     source.tls = options->ca ? &tls : NULL;
@@ -242,4 +247,5 @@ udpai_ctl_end(udpai_ctl *ctl)
         uv_close((uv_handle_t *)&ctl->signals[i], NULL);
     uv_run(&ctl->loop, UV_RUN_DEFAULT);
     uv_loop_close(&ctl->loop);
+    udpai_schema_unref(ctl->schema);
 }

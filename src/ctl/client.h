@@ -9,6 +9,7 @@
 #include <udpa/subscribe.h>
 
 #include "base/util.h"
+#include "codec/schema.h"
 #include "ctl/options.h"
 
 #define UDPAI_CTL_SOURCE "server"
@@ -17,10 +18,11 @@ typedef struct udpai_ctl {
     const udpai_ctl_options *options;
     uv_loop_t loop;
     udpa_endpoint *endpoint;
-    uv_timer_t look;     /* has the connection failed? */
-    uv_timer_t deadline; /* of what is waited for */
-    uv_timer_t patience; /* until it is asked why that takes so long; see waits.h */
-    char *waits_for;     /* whom the node says that it waits for; owned; NULL: nothing is known */
+    udpai_schema *schema; /* of a server by REST; NULL: there is none */
+    uv_timer_t look;      /* has the connection failed? */
+    uv_timer_t deadline;  /* of what is waited for */
+    uv_timer_t patience;  /* until it is asked why that takes so long; see waits.h */
+    char *waits_for;      /* whom the node says that it waits for; owned; NULL: nothing is known */
     uv_signal_t signals[2];
     const udpa_error *last_error; /* that was told of; compared, never read */
     bool is_heard;                /* the node has answered something */

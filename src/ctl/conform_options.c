@@ -32,7 +32,7 @@ static const struct argp_option known_options[] = {
      "Without these two: the server has this, such as endpoint=backend; may be given again", 0},
     {"quiet-ms", QUIET, "MS", 0, "How long nothing must come where nothing may (default 200)", 0},
     {"prefix", PREFIX, "TEXT", 0, "Of names that are made up (default conform)", 0},
-    {"rest", REST, "HOST:PORT", 0,
+    {"rest-server", REST, "HOST:PORT", 0,
      "Where the server speaks REST, without TLS; else the cases of it are skipped", 0},
     {"authority", AUTHORITY, "NAME", 0,
      "Of names xdstp://NAME/… that are made up (default the namespace of --apply-to, or "

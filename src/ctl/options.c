@@ -30,6 +30,7 @@ enum {
     TIMEOUT,
     NODE_ID,
     STATE_OF_THE_WORLD,
+    REST,
     VALIDATE,
     WAIT,
     GONE,
@@ -86,6 +87,7 @@ static const struct argp_option known_options[] = {
      2},
     {"state-of-the-world", STATE_OF_THE_WORLD, NULL, 0,
      "xds: speak the state of the world protocol (default: the delta protocol)", 2},
+    {"rest", REST, NULL, 0, "xds: speak REST and JSON (default: gRPC)", 2},
     {NULL, 0, NULL, 0, "And:", 3},
     {"descriptors", DESCRIPTORS, "FILE", 0,
      "Descriptor set of the types to be read and shown (default envoy-v3.descriptors beside the "
@@ -273,6 +275,8 @@ check_xds(const udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "write 'xds get TYPE [NAME...]', or 'xds watch TYPE [NAME...]'");
     if (given->is_state_of_the_world && !given->is_xds)
         argp_error(state, "--state-of-the-world goes with xds");
+    if (given->is_rest && (!given->is_xds || given->is_state_of_the_world))
+        argp_error(state, "--rest goes with xds, and is the state of the world in any case");
 }
 
 static void
@@ -319,6 +323,9 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case STATE_OF_THE_WORLD:
         given->is_state_of_the_world = true;
+        return 0;
+    case REST:
+        given->is_rest = true;
         return 0;
     case 'n':
         given->name_space = argument;

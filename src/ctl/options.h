@@ -42,6 +42,7 @@ typedef struct udpai_ctl_options {
     const char *format_name; /* as given */
     bool is_xds;             /* the server is one of xDS, and we are its client */
     bool is_state_of_the_world;
+    bool is_rest;
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;

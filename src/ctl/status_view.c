@@ -168,6 +168,7 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
     for (size_t i = 0; i < source->n_types; i++)
         n_complete += source->types[i]->complete != 0;
     udpai_ctl_table_add_text(table, source->name);
+    udpai_ctl_table_add_text(table, source->kind);
     udpai_ctl_table_add_text(table, source->address);
     udpai_ctl_table_add_text(table, state_text(source->state));
     udpai_ctl_table_add_age(table, source->since, now_us);
@@ -182,8 +183,8 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
 void
 udpai_ctl_put_sources(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
 {
-    static const char *const heads[] = {"NAME",     "ADDRESS",  "STATE",   "FOR",       "PEER",
-                                        "COMPLETE", "RECEIVED", "REFUSED", "LAST ERROR"};
+    static const char *const heads[] = {"NAME", "KIND",     "ADDRESS",  "STATE",   "FOR",
+                                        "PEER", "COMPLETE", "RECEIVED", "REFUSED", "LAST ERROR"};
     udpai_ctl_table table;
     udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {

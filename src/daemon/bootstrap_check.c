@@ -6,12 +6,14 @@
 #include "base/alloc.h"
 #include "daemon/acl_check.h"
 #include "daemon/clients_check.h"
+#include "daemon/rest_check.h"
 #include "daemon/timing.h"
 #include "daemon/words.h"
 #include "endpoint/exposure.h"
 #include "endpoint/type.h"
 #include "model/name.h"
 #include "transport/grpc/stream_thread.h"
+#include "transport/http/asker.h"
 #include "xds/shim.h"
 
 #define PATH_MAX_LEN UDPAI_FIELD_PATH_MAX
@@ -236,6 +238,17 @@ check_xds_source(struct check *check, const char *path, const Udpa__Config__V1__
 }
 
 static void
+check_rest_source(struct check *check, const char *path, const Udpa__Config__V1__RestSource *source)
+{
+    require(check, path, "address", source->address);
+    check_word(check, path, "address", source->address, udpai_http_address_check);
+    check_client_tls(check, path, source->tls);
+    require(check, path, "authority", source->authority);
+    check_word(check, path, "namespace", source->namespace_, udpai_namespace_check);
+    udpai_rest_check_times(source, path, check->findings);
+}
+
+static void
 check_source(struct check *check, const char *path, const Udpa__Config__V1__ConfigSource *source)
 {
     char room[PATH_MAX_LEN];
@@ -256,8 +269,12 @@ check_source(struct check *check, const char *path, const Udpa__Config__V1__Conf
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS:
         check_xds_source(check, udpai_path_field(room, path, "xds"), source->xds);
         break;
+    case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST:
+        check_rest_source(check, udpai_path_field(room, path, "rest"), source->rest);
+        break;
     default:
-        udpai_findings_mistake(check->findings, path, "needs one of udpa, udpa_listen, path, xds");
+        udpai_findings_mistake(check->findings, path,
+                               "needs one of udpa, udpa_listen, path, xds, rest");
         break;
     }
 }
@@ -652,6 +669,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_http(&check);
     check_static(&check);
     check_providers(&check);
+    udpai_rest_check_types(message, findings);
     check_dials(&check);
     check_names(&check);
     check_audiences(&check);

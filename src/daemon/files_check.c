@@ -206,6 +206,8 @@ check_source(udpai_findings *findings,
         check_client_tls(findings, udpai_path_field(room, path, "udpa"), source->udpa->tls);
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS)
         check_client_tls(findings, udpai_path_field(room, path, "xds"), source->xds->tls);
+    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST)
+        check_client_tls(findings, udpai_path_field(room, path, "rest"), source->rest->tls);
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_PATH)
         check_directory(&(struct named){findings, udpai_path_field(room, path, "path.path"), NULL},
                         source->path->path);

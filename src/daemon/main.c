@@ -98,6 +98,7 @@ run(const udpai_options *options, udpa_error **ret_error)
         udpai_bootstrap_done(&bootstrap);
         return status;
     }
+    plan.schema = schema;
     if (udpai_plan_make(&plan, &bootstrap, options, ret_error) != UDPA_OK) {
         status = EXIT_MISTAKE;
     } else {

@@ -187,6 +187,8 @@ set_kind(udpai_plan *plan,
         return UDPA_OK;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS:
         return udpai_plan_xds_source(plan, from->xds, source, ret_error);
+    case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST:
+        return udpai_plan_polled_source(plan, from->rest, source, ret_error);
     default:
         source->kind = UDPAI_SOURCE_PATH;
         source->address = udpai_str_from(from->path->path);
@@ -448,6 +450,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_vector_done(&plan->directories);
     udpai_vector_done(&plan->writers);
     udpai_vector_done(&plan->sources);
+    udpai_vector_done(&plan->polled);
     udpai_vector_done(&plan->providers);
     udpai_vector_done(&plan->dials);
     udpai_vector_done(&plan->owned);

@@ -6,6 +6,7 @@
 
 #include "base/vector.h"
 #include "codec/policy.h"
+#include "codec/schema.h"
 #include "codec/source.h"
 #include "daemon/bootstrap.h"
 #include "daemon/options.h"
@@ -39,8 +40,16 @@ typedef struct udpai_plan_writer {
     udpai_format format;
 } udpai_plan_writer;
 
+/* A source of kind rest. */
+typedef struct udpai_plan_polled {
+    const char *name;
+    const Udpa__Config__V1__ClientTls *tls; /* NULL: none */
+    udpai_asker *asker;                     /* the target's, which the plan has */
+} udpai_plan_polled;
+
 /* All texts belong to the bootstrap message, the command line, or the plan. */
 typedef struct udpai_plan {
+    udpai_schema *schema; /* for sources of kind rest; set before the plan is made; borrowed */
     udpai_bootstrap bootstrap;
     char host[256];
     udpai_endpoint_settings settings;
@@ -56,6 +65,7 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_plan_directory) directories;
     UDPAI_VECTOR(udpai_plan_writer) writers;
     UDPAI_VECTOR(udpai_source_config) sources;
+    UDPAI_VECTOR(udpai_plan_polled) polled; /* of the sources */
     UDPAI_VECTOR(udpai_provider_config) providers;
     UDPAI_VECTOR(udpai_dial_config) dials;
     UDPAI_VECTOR(void *) owned;  /* tables and texts, to be freed */
@@ -75,6 +85,10 @@ udpa_err udpai_plan_make(udpai_plan *plan,
                          const udpai_options *options,
                          udpa_error **ret_error);
 void udpai_plan_done(udpai_plan *plan);
+
+/* Reads the certificates of such a source, which has TLS, again, for connections from now on, and
+ * logs what came of it. False: those in use stay. */
+bool udpai_polled_read_again(const udpai_plan_polled *polled);
 
 /* The level that a word of the command line means, in small or capital letters. */
 udpa_err udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error);

@@ -33,6 +33,17 @@ udpa_err udpai_plan_xds_source(udpai_plan *plan,
                                udpai_source_config *source,
                                udpa_error **ret_error);
 
+/* Who an xDS server takes us for: a serialised Node. */
+udpa_err udpai_plan_client(udpai_plan *plan,
+                           const Udpa__Config__V1__XdsClient *client,
+                           udpa_bytes **ret_node);
+
+/* plan_polled.c: of kind rest. */
+udpa_err udpai_plan_polled_source(udpai_plan *plan,
+                                  const Udpa__Config__V1__RestSource *from,
+                                  udpai_source_config *source,
+                                  udpa_error **ret_error);
+
 /* plan_validation.c */
 udpa_err udpai_plan_validation(udpai_plan *plan);
 

@@ -47,13 +47,15 @@ static const udpai_str features[] = {
 };
 
 /* What others see of our extensions is not for an xDS server. */
-static udpa_err
-make_node(udpai_plan *plan, const xds_message *from, udpa_bytes **ret_node)
+udpa_err
+udpai_plan_client(udpai_plan *plan,
+                  const Udpa__Config__V1__XdsClient *client,
+                  udpa_bytes **ret_node)
 {
     udpai_node_parts parts = *udpai_node_info_parts(plan->settings.info);
     parts.features = features;
     parts.n_features = UDPAI_ARRAY_LEN(features);
-    udpa_err err = set_client(plan, from->client, &parts);
+    udpa_err err = set_client(plan, client, &parts);
     udpai_node_info *info = NULL;
     if (err == UDPA_OK)
         err = udpai_node_info_new(&info, &parts);
@@ -68,7 +70,7 @@ static udpa_err
 make_upstream(udpai_plan *plan, const xds_message *from, const char *type, udpai_upstream **ret)
 {
     udpa_bytes *node = NULL;
-    udpa_err err = make_node(plan, from, &node);
+    udpa_err err = udpai_plan_client(plan, from->client, &node);
     if (err != UDPA_OK)
         return err;
     err = udpai_upstream_new(

@@ -123,6 +123,17 @@ replace(void *userdata, const udpai_tls_files *files, udpa_error **ret_error)
 }
 
 static void
+reload_polled(const udpai_plan *plan, size_t *n, size_t *n_read)
+{
+    for (size_t i = 0; i < plan->polled.n; i++) {
+        if (!plan->polled.items[i].tls)
+            continue;
+        ++*n;
+        *n_read += udpai_polled_read_again(&plan->polled.items[i]);
+    }
+}
+
+static void
 reload(server *self)
 {
     static const char rest[] = "everything but these and the rules takes a restart";
@@ -138,14 +149,16 @@ reload(server *self)
                                                 self->tls.items[i]);
     }
     udpai_rest_reload(self->rest, &n, &n_read);
+    reload_polled(self->plan, &n, &n_read);
+    const char *what = self->plan->polled.n ? "sockets and sources by REST" : "sockets";
     if (n == 0)
         udpai_log(UDPA_LOG_INFO, "daemon",
                   "SIGHUP: no socket has certificates that could be reloaded; %s", rest);
     else if (n_read == n)
-        udpai_log(UDPA_LOG_INFO, "daemon", "reloaded: certificates of sockets; %s", rest);
+        udpai_log(UDPA_LOG_INFO, "daemon", "reloaded: certificates of %s; %s", what, rest);
     else
-        udpai_log(UDPA_LOG_ERROR, "daemon", "reloaded: certificates of %zu of %zu sockets", n_read,
-                  n);
+        udpai_log(UDPA_LOG_ERROR, "daemon", "reloaded: certificates of %zu of %zu %s", n_read, n,
+                  what);
 }
 
 /* ---- signals ---- */

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "endpoint/endpoint_internal.h"
 #include "endpoint/exposure.h"
+#include "endpoint/polled.h"
 #include "loop/clock.h"
 #include "model/name.h"
 #include "session/udpa.h"
@@ -68,10 +69,45 @@ check_options(const udpa_endpoint_options *options, udpa_error **ret_error)
     return UDPA_OK;
 }
 
+/* Of a server of xDS, by whatever transport. */
+static udpa_err
+check_names(const udpa_source *source,
+            const char *authority,
+            const char *name_space,
+            udpa_error **ret_error)
+{
+    if (!source->address)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "source '%s': xDS servers are dialled: it needs an address",
+                          source->name);
+    udpa_err err = check_text(authority, "an xDS server's authority", true, ret_error);
+    if (err == UDPA_OK)
+        err = check_text(name_space, "an xDS server's name_space", true, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_prefix_check(udpai_str_from(name_space), ret_error);
+    if (err == UDPA_OK && strchr(name_space, '/'))
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL,
+                         "an xDS server's name_space '%s' is a prefix: all its names are in one "
+                         "namespace, such as com.acme",
+                         name_space);
+    return err;
+}
+
+static udpa_err
+check_rest(const udpa_source *source, udpa_error **ret_error)
+{
+    udpa_err err = udpai_rest_server_check(source, ret_error);
+    return err == UDPA_OK
+               ? check_names(source, source->rest->authority, source->rest->name_space, ret_error)
+               : err;
+}
+
 static udpa_err
 check_xds(const udpa_source *source, udpa_error **ret_error)
 {
     const udpa_xds_server *xds = source->xds;
+    if (source->rest)
+        return check_rest(source, ret_error);
     if (!xds)
         return UDPA_OK;
     if (xds->struct_size < sizeof(*xds))
@@ -79,21 +115,7 @@ check_xds(const udpa_source *source, udpa_error **ret_error)
                           "source '%s': udpa_xds_server: struct_size is %zu: begin with "
                           "UDPA_XDS_SERVER_INIT",
                           source->name, xds->struct_size);
-    if (!source->address)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "source '%s': xDS servers are dialled: it needs an address",
-                          source->name);
-    udpa_err err = check_text(xds->authority, "an xDS server's authority", true, ret_error);
-    if (err == UDPA_OK)
-        err = check_text(xds->name_space, "an xDS server's name_space", true, ret_error);
-    if (err == UDPA_OK)
-        err = udpai_prefix_check(udpai_str_from(xds->name_space), ret_error);
-    if (err == UDPA_OK && strchr(xds->name_space, '/'))
-        err = udpai_fail(ret_error, UDPA_ERR_INVAL,
-                         "an xDS server's name_space '%s' is a prefix: all its names are in one "
-                         "namespace, such as com.acme",
-                         xds->name_space);
-    return err;
+    return check_names(source, xds->authority, xds->name_space, ret_error);
 }
 
 static udpa_err
@@ -156,21 +178,28 @@ read_tls(const udpa_tls *tls, udpai_tls_files *ret_files, udpa_error **ret_error
     return udpai_tls_files_read(ret_files, &paths, udpai_wall_us() / 1000000, ret_error);
 }
 
+/* The session of an xDS server, by gRPC or by REST. */
 static udpa_err
-make_upstream(const struct plan *plan, const udpa_xds_server *server, udpai_upstream **ret)
+make_upstream(const udpa_source *source, udpai_str node, udpai_grpc_target_options *options)
 {
-    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
-    udpa_err err = make_info(plan->options, &info);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = err == UDPA_OK ? udpai_node_encode(info) : NULL;
-    if (err != UDPA_OK || !node)
-        return UDPA_ERR_NOMEM;
-    const udpai_upstream_options options = {
-        .is_delta = !server->is_state_of_the_world,
-        .name_space = udpai_str_from(server->name_space),
-        .authority = udpai_str_from(server->authority),
-        .node = udpai_bytes_view(node),
+    const udpa_xds_server *xds = source->xds;
+    const udpa_rest_server *rest = source->rest;
+    udpai_upstream *upstream = NULL;
+    const udpai_upstream_options upstream_options = {
+        .is_delta = xds && !xds->is_state_of_the_world,
+        .is_rest = rest != NULL,
+        .name_space = udpai_str_from(xds ? xds->name_space : rest->name_space),
+        .authority = udpai_str_from(xds ? xds->authority : rest->authority),
+        .node = node,
     };
-    return udpai_upstream_new(ret, &options);
+    udpa_err err = udpai_upstream_new(&upstream, &upstream_options);
+    options->method = (udpai_grpc_method){
+        upstream_options.is_delta ? UDPAI_UPSTREAM_DELTA_PATH : UDPAI_UPSTREAM_SOTW_PATH,
+        udpai_upstream_session_new,
+        upstream,
+    };
+    options->release_context = udpai_upstream_drop;
+    return err;
 }
 
 /* What is said on the stream. */
@@ -181,16 +210,23 @@ choose_method(const struct plan *plan,
               udpa_error **ret_error)
 {
     options->method = (udpai_grpc_method){UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL};
-    if (!source->xds)
+    if (!source->xds && !source->rest)
         return UDPA_OK;
-    udpai_upstream *upstream = NULL;
-    udpa_err err = make_upstream(plan, source->xds, &upstream);
-    options->method = (udpai_grpc_method){
-        source->xds->is_state_of_the_world ? UDPAI_UPSTREAM_SOTW_PATH : UDPAI_UPSTREAM_DELTA_PATH,
-        udpai_upstream_session_new,
-        upstream,
-    };
-    options->release_context = udpai_upstream_drop;
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+    udpa_err err = make_info(plan->options, &info);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = err == UDPA_OK ? udpai_node_encode(info) : NULL;
+    if (!node)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (source->rest)
+        err = udpai_rest_server_make(source, options->tls, udpai_bytes_view(node), options,
+                                     ret_error);
+    if (err == UDPA_OK)
+        err = make_upstream(source, udpai_bytes_view(node), options);
+    if (err != UDPA_OK) {
+        udpai_polled_server_free(options->server);
+        if (options->asker)
+            options->asker->ops->free(options->asker);
+    }
     return udpai_fail_code(ret_error, err);
 }
 
@@ -228,7 +264,8 @@ plan_source(struct plan *plan, size_t index, udpa_error **ret_error)
     udpai_source_config *config = &plan->sources[index];
     *config = (udpai_source_config){
         .name = udpai_str_from(source->name),
-        .kind = source->xds       ? UDPAI_SOURCE_XDS
+        .kind = source->rest      ? UDPAI_SOURCE_REST
+                : source->xds     ? UDPAI_SOURCE_XDS
                 : source->address ? UDPAI_SOURCE_UDPA
                                   : UDPAI_SOURCE_UDPA_LISTEN,
         .peer = udpai_str_from(source->peer),

@@ -81,6 +81,38 @@ udpai_xds_has_service(udpai_str type_url, udpai_xds_variant variant)
     return false;
 }
 
+/* The service of the type that has this index among those of REST; NULL: there are not so many. */
+static const struct service *
+rest_service(size_t index)
+{
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(services); i++)
+        if (services[i].rest && index-- == 0)
+            return &services[i];
+    return NULL;
+}
+
+size_t
+udpai_xds_rest_index(udpai_str type_url)
+{
+    const struct service *service;
+    size_t index = 0;
+    while ((service = rest_service(index)) && !udpai_str_eq(service->type_url, type_url))
+        index++;
+    return index;
+}
+
+udpai_str
+udpai_xds_rest_type(size_t index)
+{
+    return rest_service(index)->type_url;
+}
+
+void
+udpai_xds_rest_path(size_t index, char *room, size_t size)
+{
+    snprintf(room, size, "/v3/discovery:%s", rest_service(index)->rest);
+}
+
 static void
 fill_polls(udpai_xds_shim *shim)
 {

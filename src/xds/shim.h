@@ -55,6 +55,12 @@ void udpai_xds_shim_init(udpai_xds_shim *shim);
 /* Does xDS have a service for this type, or for all (empty), in this way? */
 bool udpai_xds_has_service(udpai_str type_url, udpai_xds_variant variant);
 
+/* The place of a type among those that can be polled; UDPAI_XDS_POLLS: it cannot. */
+size_t udpai_xds_rest_index(udpai_str type_url);
+/* And back: the type, and its path. */
+udpai_str udpai_xds_rest_type(size_t index);
+void udpai_xds_rest_path(size_t index, char *room, size_t size);
+
 /* What serves a type, or all types (empty), in this way; NULL: nothing does. */
 udpai_xds_method *
 udpai_xds_method_find(udpai_xds_shim *shim, udpai_str type_url, udpai_xds_variant variant);

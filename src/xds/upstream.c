@@ -9,7 +9,7 @@
 #define UNREAD_MAX 256
 #define UNREAD_PATIENCE_MS 30000
 
-static const udpai_session_ops upstream_ops;
+static const udpai_session_ops upstream_ops, rest_ops;
 
 /* ---- a server, across streams ---- */
 
@@ -170,14 +170,16 @@ udpai_upstream_session_new(udpai_session **ret_session,
     if (!session)
         return UDPA_ERR_NOMEM;
     session->closed = udpai_report_new(UDPAI_REPORT_CLOSED);
-    udpa_err err = session->closed ? udpai_session_init(&session->session, hub, &upstream_ops, info)
-                                   : UDPA_ERR_NOMEM;
+    udpai_upstream *upstream = info->context;
+    const udpai_session_ops *ops = upstream->options.is_rest ? &rest_ops : &upstream_ops;
+    udpa_err err =
+        session->closed ? udpai_session_init(&session->session, hub, ops, info) : UDPA_ERR_NOMEM;
     if (err != UDPA_OK) {
         udpai_report_free(session->closed);
         udpai_free(session);
         return err;
     }
-    session->upstream = info->context;
+    session->upstream = upstream;
     udpai_map_init(&session->types, type_key);
     udpai_list_init(&session->due);
     udpai_list_init(&session->unjudged);
@@ -255,11 +257,11 @@ upstream_describe(const udpai_session *session)
                                UDPAI_CONTAINER_OF(session, const udpai_upstream_session, session));
 }
 
-static const udpai_session_ops upstream_ops = {
-    .name = "xds-upstream",
-    .receive = udpai_upstream_receive,
-    .next = udpai_upstream_next,
-    .order = upstream_order,
-    .describe = upstream_describe,
-    .free = upstream_free,
-};
+#define OPS_CALLED(its_name)                                                                       \
+    {                                                                                              \
+        .name = (its_name), .receive = udpai_upstream_receive, .next = udpai_upstream_next,        \
+        .order = upstream_order, .describe = upstream_describe, .free = upstream_free,             \
+    }
+
+static const udpai_session_ops upstream_ops = OPS_CALLED("xds-upstream");
+static const udpai_session_ops rest_ops = OPS_CALLED("rest-upstream");

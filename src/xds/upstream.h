@@ -16,6 +16,7 @@
 
 typedef struct udpai_upstream_options {
     bool is_delta;
+    bool is_rest;         /* what it says is polled by REST (polling.h): of types that can be */
     udpai_str type_url;   /* what the service is for; empty: the aggregated one, for all */
     udpai_str name_space; /* that its names are in */
     udpai_str authority;  /* that speaks by it */

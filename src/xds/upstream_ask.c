@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "xds/shim.h"
 
 /* ---- answers ---- */
 
@@ -305,16 +306,27 @@ add_question(udpai_upstream_type *type, udpai_order *order)
     return err == UDPA_OK ? udpai_upstream_answer(type) : err;
 }
 
-/* The service is for another type. */
+/* Is it one that the server is called for? */
+static bool
+is_served(const udpai_upstream_options *options, udpai_str type_url)
+{
+    if (options->is_rest)
+        return udpai_xds_rest_index(type_url) < UDPAI_XDS_POLLS;
+    return options->type_url.len == 0 || udpai_str_eq(options->type_url, type_url);
+}
+
 static udpa_err
 refuse(udpai_upstream_session *session, const udpai_subscription_message *message)
 {
-    udpai_str type_url = session->upstream->options.type_url;
+    const udpai_upstream_options *options = &session->upstream->options;
     char text[2 * UDPAI_TYPE_URL_MAX];
-    int len = snprintf(text, sizeof(text),
-                       "the service is for %.*s alone: name a ConfigSource of "
-                       "another one, or of the aggregated service",
-                       (int)type_url.len, type_url.data);
+    int len = options->is_rest
+                  ? snprintf(text, sizeof(text),
+                             "REST has no path for this type: name a ConfigSource of kind xds")
+                  : snprintf(text, sizeof(text),
+                             "the service is for %.*s alone: name a ConfigSource of "
+                             "another one, or of the aggregated service",
+                             (int)options->type_url.len, options->type_url.data);
     const udpai_subscription_message error = {
         .type_url = message->type_url,
         .name_space = message->name_space,
@@ -328,10 +340,9 @@ void
 udpai_upstream_subscribe(udpai_upstream_session *session, udpai_order *order)
 {
     udpai_str type_url = order->subscription->type_url;
-    udpai_str only = session->upstream->options.type_url;
     udpai_upstream_type *type = NULL;
     udpa_err err = UDPA_OK;
-    if (only.len && !udpai_str_eq(only, type_url))
+    if (!is_served(&session->upstream->options, type_url))
         err = refuse(session, order->subscription);
     else if ((type = udpai_upstream_type_get(session, type_url)))
         err = add_question(type, order);

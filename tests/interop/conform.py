@@ -26,7 +26,7 @@ def at_python(test, fault, *options):
     address, rest = (f'127.0.0.1:{port}' for port in interop.free_ports(2))
     server = f"'{sys.executable}' '{HERE / 'conform_server.py'}' --listen {address} --rest {rest}"
     return conform(test, address, '--change', server + (f' --fault {fault}' if fault else ''),
-                   '--rest', rest, *options)
+                   '--rest-server', rest, *options)
 
 
 def go_program(test):
@@ -40,7 +40,7 @@ def at_go(test, cache, *options):
     address, rest = (f'127.0.0.1:{port}' for port in interop.free_ports(2))
     command = f"'{program}' -cache {cache} -listen {address} -rest {rest}"
     if cache != 'linear': # which has no Fetch, and so no REST
-        options = ('--rest', rest, *options)
+        options = ('--rest-server', rest, *options)
     return conform(test, address, '--change', command, *options)
 
 

@@ -95,7 +95,7 @@ def body(test):
         node = interop.Node(test, 'node', bootstrap=bootstrap)
         rest = node.wait_for_log('over REST').split('listening on ')[1].split()[0]
         results = {'udpad': conform.conform(test, node.address, '--apply-to', node.address,
-                                            '--rest', rest)[0]}
+                                            '--rest-server', rest)[0]}
         conform.go_program(test)
         for cache in ('snapshot', 'linear'):
             results[cache] = conform.at_go(test, cache, '--timeout', '2')[0]

@@ -41,7 +41,7 @@ class Conform:
 
 
 def check_all(conform, address, rest):
-    lines = conform('--apply-to', address, *(('--rest', rest) if rest else ()), '-o',
+    lines = conform('--apply-to', address, *(('--rest-server', rest) if rest else ()), '-o',
                     'tap').splitlines()
     count = int(lines[0].removeprefix('1..'))
     results = [line for line in lines if re.match(r'(not )?ok \d', line)]
@@ -109,7 +109,7 @@ def check_mistakes(conform):
     conform('-o', 'yaml', status=2, err='has not this format')
     conform('--quiet-ms', '0', status=2, err='give milliseconds')
     conform('--authority', 'a/b', status=2, err='--authority a/b: write up to 100 letters')
-    tap = conform('-o', 'tap', '--run', '^(rest|sotw)/.*cluster$', '--rest', '127.0.0.1:1', status=1)
+    tap = conform('-o', 'tap', '--run', '^(rest|sotw)/.*cluster$', '--rest-server', '127.0.0.1:1', status=1)
     check('  no connection to REST is a failure', 'cannot connect: Connection refused' in tap, tap)
     conform('--change', 'exit 0', status=2, err='the program of --change has ended')
     conform('--change', 'read a; echo hello; cat', status=2, err="it answers 'hello")

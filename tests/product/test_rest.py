@@ -151,14 +151,16 @@ def test_hold(test, rest):
     ask = {'type_url': STRING, 'version': first['version']}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         held = [pool.submit(rest.post, RESOURCES, ask), pool.submit(curl, rest, RESOURCES, ask)]
-        status, answer, _ = rest.post(RESOURCES, ask, {'prefer': 'respond-async, wait=1'})
+        status, answer, headers = rest.post(RESOURCES, ask, {'prefer': 'respond-async, wait=1'})
         check('when the client waits no longer, nothing has changed', status == 304 and not answer,
               f'{status} {answer}')
+        check('it is told that it was held', headers['preference-applied'] == 'wait', headers)
         status, _, _ = rest.post(RESOURCES, ask, {'x-envoy-expected-rq-timeout-ms': '500'})
         check('an Envoy is answered before it gives up', status == 304, status)
         check('the others are still held', not any(one.done() for one in held))
         put_greeting(test, 'second')
         answers = [one.result(PATIENCE_S) for one in held]
+    check('who has not asked for it is not told so', 'preference-applied' not in answers[0][2])
     for status, answer, _ in answers:
         check('a change ends the wait', status == 200 and
               values(answer) == {'local/hello': 'second'}, f'{status} {answer}')

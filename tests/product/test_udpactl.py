@@ -163,6 +163,8 @@ def check_xds(ctl):
     ctl('xds', 'status', status=2, err="write 'xds get TYPE [NAME...]'")
     ctl('xds', 'get', status=2, err="write 'xds get TYPE [NAME...]'")
     ctl('get', '--state-of-the-world', status=2, err='goes with xds')
+    ctl('get', '--rest', status=2, err='goes with xds')
+    ctl('xds', 'get', '--rest', 'a.B', status=2, err='REST has no path for a.B')
     check('  mistakes', True)
 
 
@@ -321,8 +323,8 @@ def check_second_node(test, address):
     ctl = Ctl(test, edge_address)
     out = wait_for('both sources in the status', lambda: (text := ctl('status', 'sources')) and
                    'active' in text and 'Connection refused' in text and text)
-    check('their states', re.search(r'core +127\S+ +active', out) and
-          re.search(r'gone +127.0.0.1:1 +(waiting|connecting)', out), out)
+    check('their states', re.search(r'core +udpa +127\S+ +active', out) and
+          re.search(r'gone +udpa +127.0.0.1:1 +(waiting|connecting)', out), out)
 
 
 def check_waiting_node(test):

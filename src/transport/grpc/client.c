@@ -131,24 +131,35 @@ begin_call(udpai_stream *stream)
     (void)udpai_stream_start(stream, &op, 1, &stream->write_tag);
 }
 
+/* Takes the report over; false: there is no memory, and it does not. */
+static bool
+dial(udpai_stream_thread *thread, udpai_order *order, udpai_report *report)
+{
+    if (udpai_grpc_target_asker(order->target))
+        return udpai_polled_dial(thread, order, report);
+    udpai_dialled *dialled = make_dialled(order);
+    udpai_stream *stream = dialled ? udpai_stream_new(thread, NULL) : NULL;
+    if (!stream) {
+        if (dialled)
+            udpai_grpc_target_unref(dialled->target);
+        udpai_free(dialled);
+        return false;
+    }
+    dialled->report = report;
+    stream->dialled = dialled;
+    begin_call(stream);
+    return true;
+}
+
 void
 udpai_client_dial(udpai_stream_thread *thread, udpai_order *order)
 {
     /* First what reports a failure: federation waits for one or for a session. */
     udpai_report *report = udpai_report_new(UDPAI_REPORT_CLOSED);
-    udpai_dialled *dialled = report ? make_dialled(order) : NULL;
-    udpai_stream *stream = dialled ? udpai_stream_new(thread, NULL) : NULL;
-    if (stream) {
-        dialled->report = report;
-        stream->dialled = dialled;
-        begin_call(stream);
-    } else if (report) {
-        if (dialled)
-            udpai_grpc_target_unref(dialled->target);
-        udpai_free(dialled);
+    if (report && !dial(thread, order, report)) {
         report_closed(thread, report, order->link,
                       udpa_error_new(UDPA_ERR_NOMEM, NULL, "cannot dial: out of memory"));
-    } else {
+    } else if (!report) {
         udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_GRPC, "out of memory: link %llu is not dialled",
                   (unsigned long long)order->link);
     }
@@ -194,6 +205,7 @@ udpai_client_give_up(udpai_stream *stream, grpc_status_code code, const char *wh
 void
 udpai_client_stop_dialling(udpai_stream_thread *thread, uint64_t link)
 {
+    udpai_polled_stop_dialling(thread, link);
     UDPAI_LIST_FOREACH (at, &thread->streams) {
         udpai_stream *stream = UDPAI_LIST_ENTRY(at, udpai_stream, node);
         if (!stream->dialled || stream->dialled->link != link)

@@ -98,6 +98,7 @@ struct udpai_stream_thread {
     udpai_admission admission;
     udpai_list health_watches;
     udpai_list visits, due_visits; /* the latter: written or finished */
+    udpai_list polled, due_polled;
     bool is_serving, is_stopping, is_queue_closed;
 
     atomic_size_t stat_streams, stat_refused, stat_tags;
@@ -215,6 +216,17 @@ void udpai_service_visit(const udpai_stream_thread *thread,
 bool udpai_visits_settle(udpai_stream_thread *thread);
 void udpai_visits_finish(udpai_stream_thread *thread, const udpa_error *why);
 
+/* ---- polled.c ---- */
+
+typedef struct udpai_polled udpai_polled;
+
+/* Takes the report, of a failure, over; false: there is no memory, and it does not. */
+bool udpai_polled_dial(udpai_stream_thread *thread, const udpai_order *order, udpai_report *report);
+void udpai_polled_stop_dialling(udpai_stream_thread *thread, uint64_t link);
+void udpai_polled_finish(udpai_stream_thread *thread, const udpa_error *why);
+/* As udpai_visits_settle(). */
+bool udpai_polled_settle(udpai_stream_thread *thread);
+
 /* ---- client.c ---- */
 
 void udpai_client_dial(udpai_stream_thread *thread, udpai_order *order);
@@ -235,6 +247,9 @@ grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target,
                                         const udpai_stream_thread *thread,
                                         size_t max_message_bytes);
 const char *udpai_grpc_target_address(const udpai_grpc_target *target);
+/* Of a server that is polled; NULL: it is none. */
+udpai_asker *udpai_grpc_target_asker(const udpai_grpc_target *target);
+udpai_polled_server *udpai_grpc_target_server(const udpai_grpc_target *target);
 
 /* One listener's use of its certificate. */
 typedef struct udpai_tls_user {

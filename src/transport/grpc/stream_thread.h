@@ -12,7 +12,9 @@
 
 #include "base/vector.h"
 #include "session/hub.h"
+#include "transport/asker.h"
 #include "transport/tls_files.h"
+#include "xds/polling.h"
 
 typedef struct udpai_stream_thread udpai_stream_thread;
 typedef struct udpai_listener udpai_listener;
@@ -64,6 +66,10 @@ typedef struct udpai_grpc_target_options {
     /* How often an idle connection is tried; 0: UDPAI_KEEPALIVE_MS. Legacy control planes built on
      * grpc-go end connections that do so more often than every 5 minutes, unless told otherwise. */
     uint64_t keepalive_ms;
+    /* Not NULL: no stream of gRPC is opened, but the server is asked by this again and again. Both
+     * are consumed, also if no target can be made. */
+    udpai_asker *asker;
+    udpai_polled_server *server;
 } udpai_grpc_target_options;
 
 /* Is it an address to dial? Says how to write one. Nothing is looked up; any thread. */

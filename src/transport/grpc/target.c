@@ -17,6 +17,8 @@ struct udpai_grpc_target {
     udpai_grpc_method method;
     void (*release_context)(void *context);
     uint64_t keepalive_ms;
+    udpai_asker *asker; /* NULL: it is dialled by gRPC */
+    udpai_polled_server *server;
 };
 
 static bool
@@ -81,6 +83,14 @@ release_context(const udpai_grpc_method *method, void (*release)(void *context))
         release(method->context);
 }
 
+static void
+free_polled(udpai_asker *asker, udpai_polled_server *server)
+{
+    if (asker)
+        asker->ops->free(asker);
+    udpai_polled_server_free(server);
+}
+
 udpa_err
 udpai_grpc_target_new(udpai_grpc_target **ret_target,
                       const udpai_grpc_target_options *options,
@@ -90,6 +100,7 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
     udpai_grpc_target *target = err == UDPA_OK ? udpai_alloc(sizeof(*target)) : NULL;
     if (!target) {
         release_context(&options->method, options->release_context);
+        free_polled(options->asker, options->server);
         return err == UDPA_OK ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM) : err;
     }
     grpc_init(); /* until the last reference is dropped */
@@ -97,8 +108,10 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
     target->method = options->method;
     target->release_context = options->release_context;
     target->keepalive_ms = options->keepalive_ms ? options->keepalive_ms : UDPAI_KEEPALIVE_MS;
+    target->asker = options->asker;
+    target->server = options->server;
     err = copy_texts(target, options);
-    if (err == UDPA_OK)
+    if (err == UDPA_OK && !target->asker)
         err = make_credentials(target, options->tls, ret_error);
     if (err != UDPA_OK) {
         udpai_grpc_target_unref(target);
@@ -137,6 +150,7 @@ free_own(udpai_grpc_target *target)
 {
     if (target->credentials)
         grpc_channel_credentials_release(target->credentials);
+    free_polled(target->asker, target->server);
     udpai_free(target->address);
     udpai_free(target->server_name);
 }
@@ -186,6 +200,18 @@ const char *
 udpai_grpc_target_address(const udpai_grpc_target *target)
 {
     return target->address;
+}
+
+udpai_asker *
+udpai_grpc_target_asker(const udpai_grpc_target *target)
+{
+    return target->asker;
+}
+
+udpai_polled_server *
+udpai_grpc_target_server(const udpai_grpc_target *target)
+{
+    return target->server;
 }
 
 static grpc_arg

@@ -131,7 +131,8 @@ void
 udpai_thread_check_end(udpai_stream_thread *thread)
 {
     if (!thread->is_stopping || thread->is_queue_closed || thread->n_streams ||
-        !udpai_list_empty(&thread->listeners) || !udpai_list_empty(&thread->visits))
+        !udpai_list_empty(&thread->listeners) || !udpai_list_empty(&thread->visits) ||
+        !udpai_list_empty(&thread->polled))
         return;
     thread->is_queue_closed = true;
     udpai_list orders, requests, *at;
@@ -158,6 +159,7 @@ run_stop(udpai_request *request)
         end_stream(UDPAI_LIST_ENTRY(at, udpai_stream, node), thread->stop_why);
     udpai_listeners_begin_close(thread, thread->stop_why);
     udpai_visits_finish(thread, thread->stop_why);
+    udpai_polled_finish(thread, thread->stop_why);
     udpai_thread_check_end(thread);
 }
 
@@ -181,7 +183,7 @@ run(void *userdata)
     while (udpai_queue_turn(thread)) {
         do
             udpai_hub_run(thread->hub);
-        while (udpai_visits_settle(thread));
+        while (udpai_visits_settle(thread) || udpai_polled_settle(thread));
     }
     if (thread->stopped)
         thread->stopped(thread->userdata);
@@ -223,6 +225,8 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_list_init(&thread->health_watches);
     udpai_list_init(&thread->visits);
     udpai_list_init(&thread->due_visits);
+    udpai_list_init(&thread->polled);
+    udpai_list_init(&thread->due_polled);
     udpai_admission_init(&thread->admission, thread->limits.max_streams,
                          thread->limits.max_streams_per_identity);
     thread->n_methods = options->n_methods;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "loop/clock.h"
+#include "transport/http/certificate.h"
 #include "transport/http/http_internal.h"
 
 #define PIECE_BYTES 8192
@@ -94,6 +95,7 @@ put_head(const udpai_http_exchange *self, unsigned char **at, unsigned char *end
             lws_add_http_header_content_length(wsi, text_of(self).len, at, end) == 0) &&
            (!has_body || put(wsi, "content-type:", "application/json", at, end)) &&
            put(wsi, "cache-control:", "no-store", at, end) &&
+           (!self->prefers_wait || put(wsi, "preference-applied:", "wait", at, end)) &&
            (self->status != 405 || put(wsi, "allow:", "POST", at, end)) &&
            (self->status != 503 || put(wsi, "retry-after:", "1", at, end)) &&
            (!self->closes || self->is_second || put(wsi, "connection:", "close", at, end));
@@ -246,7 +248,8 @@ know_client(udpai_http_connection *connection, udpa_error **ret_error)
     SSL *ssl = connection->listener->current ? lws_get_ssl(connection->wsi) : NULL;
     if (connection->is_known || !ssl)
         return UDPA_OK;
-    udpa_err err = udpai_http_tls_identity(ssl, &connection->identity, ret_error);
+    udpa_err err =
+        udpai_ssl_identity(ssl, "the client's certificate", &connection->identity, ret_error);
     connection->is_known = err == UDPA_OK;
     return err == UDPA_OK || err == UDPA_ERR_NOMEM ? err : UDPA_ERR_UNAUTHENTICATED;
 }

@@ -47,8 +47,6 @@ udpa_err
 udpai_http_tls_new(SSL_CTX **ret_context, const udpai_tls_files *files, udpa_error **ret_error);
 /* Has handshakes that begin with libwebsockets' context go on with the listener's. */
 void udpai_http_tls_adopt(SSL_CTX *context, udpai_http_listener *listener);
-/* Who is at the other end, by a certificate that was verified; NULL: he presented none. */
-udpa_err udpai_http_tls_identity(SSL *ssl, udpai_identity **ret_identity, udpa_error **ret_error);
 
 /* ---- listener.c ---- */
 
@@ -114,7 +112,8 @@ typedef struct udpai_http_exchange {
     bool is_chunked;
     const udpai_http_route *route; /* NULL: none */
     uint64_t patience_ms;
-    size_t left; /* of the body, if it is not chunked */
+    bool prefers_wait; /* the client has said how long */
+    size_t left;       /* of the body, if it is not chunked */
     udpai_chunked chunked;
     udpai_strbuf body;
     udpai_http_visit *visit; /* what is asked; NULL: nothing */

@@ -157,11 +157,12 @@ read_wait(const char *preferences, uint64_t *ret_ms)
 /* As long as the node's setting says, unless the client waits less. Envoy says when it will give
  * up, and counts that as a failure: a fifth of the time is left for the way. */
 static uint64_t
-choose_patience(const udpai_http_exchange *self)
+choose_patience(udpai_http_exchange *self)
 {
     char value[VALUE_MAX];
     uint64_t patience = self->http->limits.hold_ms, wait;
-    if (custom_header(self->wsi, "prefer:", value) && read_wait(value, &wait) && wait < patience)
+    self->prefers_wait = custom_header(self->wsi, "prefer:", value) && read_wait(value, &wait);
+    if (self->prefers_wait && wait < patience)
         patience = wait;
     if (custom_header(self->wsi, "x-envoy-expected-rq-timeout-ms:", value)) {
         unsigned long long gives_up = strtoull(value, NULL, 10);

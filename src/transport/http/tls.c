@@ -6,7 +6,6 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
-#include "certs/certificate.h"
 #include "transport/http/http_internal.h"
 
 static udpa_err
@@ -142,26 +141,4 @@ udpai_http_tls_adopt(SSL_CTX *context, udpai_http_listener *listener)
     SSL_CTX_set_client_hello_cb(context, on_hello, listener);
     /* libwebsockets' own would look for a vhost of that name, by a context that is not its own. */
     SSL_CTX_set_tlsext_servername_callback(context, NULL);
-}
-
-udpa_err
-udpai_http_tls_identity(SSL *ssl, udpai_identity **ret_identity, udpa_error **ret_error)
-{
-    UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
-    X509 *certificate = SSL_get0_peer_certificate(ssl);
-    if (!certificate)
-        return UDPA_OK;
-    BIO *bio = BIO_new(BIO_s_mem());
-    if (!bio || PEM_write_bio_X509(bio, certificate) != 1) {
-        BIO_free(bio);
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    }
-    char *text = NULL;
-    long len = BIO_get_mem_data(bio, &text);
-    const udpai_pem pem = {"the client's certificate", {text, (size_t)len}};
-    udpa_err err = udpai_chain_new(&chain, pem, ret_error);
-    if (err == UDPA_OK)
-        err = udpai_chain_identity(chain, ret_identity, ret_error);
-    BIO_free(bio);
-    return err;
 }

@@ -217,7 +217,7 @@ what_cannot_be_tried_is_skipped(void **state)
     for (size_t i = 0; i < suite.results.n; i++)
         assert_int_equal(suite.results.items[i].verdict, UDPAI_SKIPPED);
     assert_non_null(strstr(suite.results.items[0].why, "names of the form xdstp://"));
-    assert_non_null(strstr(suite.results.items[2].why, "--rest HOST:PORT"));
+    assert_non_null(strstr(suite.results.items[2].why, "--rest-server HOST:PORT"));
     udpai_suite_done(&suite);
 }
 

@@ -101,6 +101,7 @@ test_source(void **state)
     Udpa__Status__V1__SourceType type = UDPA__STATUS__V1__SOURCE_TYPE__INIT, *types[] = {&type};
     Udpa__Status__V1__SourceStatus source = UDPA__STATUS__V1__SOURCE_STATUS__INIT;
     source.name = (char *)(uintptr_t) "core";
+    source.kind = (char *)(uintptr_t) "rest";
     source.address = (char *)(uintptr_t) "core.test:18000";
     source.state = UDPA__STATUS__V1__SOURCE_STATUS__STATE__WAITING;
     source.last_error = (char *)(uintptr_t) "Connection\nrefused";
@@ -109,9 +110,9 @@ test_source(void **state)
     source.n_refused = 3;
     expect(udpai_ctl_put_sources, packed(STATUS "SourceStatus", &source.base),
            "SOURCES\n"
-           "NAME   ADDRESS           STATE     FOR   PEER   COMPLETE   RECEIVED   REFUSED   "
+           "NAME   KIND   ADDRESS           STATE     FOR   PEER   COMPLETE   RECEIVED   REFUSED   "
            "LAST ERROR\n"
-           "core   core.test:18000   waiting   -     -      0 of 1     0          3         "
+           "core   rest   core.test:18000   waiting   -     -      0 of 1     0          3         "
            "Connection?refused\n");
 }
 

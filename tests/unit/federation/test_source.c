@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections of sources: dialled, dialling, read from a directory; and who they say they are. */
+#include "base/proto.h"
 #include "tests/unit/federation/federation_test.h"
 
 #include <stdlib.h>
@@ -318,6 +319,44 @@ an_xds_server_whose_word_was_lost_is_hung_up(void **state)
     assert_value(bed, "CDS", "x", "1");
 }
 
+static void
+expect_kind(fed_bed *bed, udpai_source_kind kind, const char *expected)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *status = NULL;
+    udpai_str found = {"", 0};
+    start_with(bed, kind);
+    assert_ok(udpai_node_visit_sources(bed->node, find_status, &status));
+    udpai_proto_reader reader = udpai_proto_read(udpai_bytes_view(status));
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == 14)
+            found = field.bytes;
+    assert_str(found, expected);
+}
+
+static void
+one_that_is_polled_is_an_xds_server(void **state)
+{
+    fed_bed *bed = *state;
+    expect_kind(bed, UDPAI_SOURCE_REST, "rest");
+    (void)fed_orders(bed);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_xds = true});
+    assert_orders(bed, "sub a CDS com.acme:*"); /* no Node is waited for */
+    fed_speak(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 1000);
+    assert_non_null(strstr(fed_orders(bed), "dial a"));
+    fed_connect_as(bed, 'a', &(fed_peer){.is_xds = true});
+    assert_orders(bed, "sub a CDS com.acme:*+1"); /* its session must know what is held */
+}
+
+static void
+a_directory_says_its_kind(void **state)
+{
+    expect_kind(*state, UDPAI_SOURCE_PATH, "path");
+}
+
 int
 main(void)
 {
@@ -338,6 +377,8 @@ main(void)
         fed_test(an_xds_server_counts_when_it_has_said_all),
         fed_test(an_xds_server_that_comes_back_says_all_again),
         fed_test(an_xds_server_whose_word_was_lost_is_hung_up),
+        fed_test(one_that_is_polled_is_an_xds_server),
+        fed_test(a_directory_says_its_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

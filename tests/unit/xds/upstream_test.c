@@ -22,20 +22,19 @@ upstream_connect(upstream_bed *bed)
 }
 
 static upstream_bed *
-upstream_make_bed(bool is_delta, const char *type_url, const char *name_space)
+upstream_make_bed(const udpai_upstream_options *kind)
 {
     upstream_bed *bed = calloc(1, sizeof(*bed));
     udpai_hub_options options = fake_hub_options();
     fake_hub_init(&bed->hub, &options);
     udpai_decoder_init(&bed->decoder);
-    bed->is_delta = is_delta;
-    assert_ok(udpai_upstream_new(&bed->upstream, &(udpai_upstream_options){
-                                                     .is_delta = is_delta,
-                                                     .type_url = udpai_str_from(type_url),
-                                                     .name_space = udpai_str_from(name_space),
-                                                     .authority = UDPAI_STR("istio"),
-                                                     .node = W_TEXT(1, "me"),
-                                                 }));
+    bed->is_delta = kind->is_delta;
+    udpai_upstream_options whole = *kind;
+    whole.authority = UDPAI_STR("istio");
+    whole.node = W_TEXT(1, "me");
+    if (whole.name_space.len == 0)
+        whole.name_space = UDPAI_STR("com.acme");
+    assert_ok(udpai_upstream_new(&bed->upstream, &whole));
     upstream_connect(bed);
     return bed;
 }
@@ -43,28 +42,37 @@ upstream_make_bed(bool is_delta, const char *type_url, const char *name_space)
 int
 upstream_setup_sotw(void **state)
 {
-    *state = upstream_make_bed(false, "", "com.acme");
+    *state = upstream_make_bed(&(udpai_upstream_options){.is_delta = false});
+    return 0;
+}
+
+int
+upstream_setup_rest(void **state)
+{
+    *state = upstream_make_bed(&(udpai_upstream_options){.is_rest = true});
     return 0;
 }
 
 int
 upstream_setup_delta(void **state)
 {
-    *state = upstream_make_bed(true, "", "com.acme");
+    *state = upstream_make_bed(&(udpai_upstream_options){.is_delta = true});
     return 0;
 }
 
 int
 upstream_setup_in_a_path(void **state)
 {
-    *state = upstream_make_bed(true, "", "com.acme/clients/one");
+    *state = upstream_make_bed(&(udpai_upstream_options){
+        .is_delta = true, .name_space = UDPAI_STR("com.acme/clients/one")});
     return 0;
 }
 
 int
 upstream_setup_clusters_only(void **state)
 {
-    *state = upstream_make_bed(true, CLUSTER, "com.acme");
+    *state = upstream_make_bed(
+        &(udpai_upstream_options){.is_delta = true, .type_url = UDPAI_STR(CLUSTER)});
     return 0;
 }
 

@@ -26,6 +26,7 @@ typedef struct upstream_bed {
 
 /* With a connected stream; the server's names are in com.acme. */
 int upstream_setup_sotw(void **state);
+int upstream_setup_rest(void **state);
 int upstream_setup_delta(void **state);
 int upstream_setup_in_a_path(void **state); /* in com.acme/clients/one */
 int upstream_setup_clusters_only(void **state);

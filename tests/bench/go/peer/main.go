@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The server that udpad is measured beside: ADS on go-control-plane, by its linear or its snapshot
-// cache, or with a snapshot for each node. On a second port it takes changes, a line each: the index of a type, of a resource, and the
-// serial of the change.
+// cache, or with a snapshot for each node. On a second port it takes changes, a line each: the index
+// of a type, of a resource, and the serial of the change. It serves REST, too, if it is told where;
+// for that it needs the snapshot cache.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"log"
 	"net"
+	"net/http"
 	"strconv"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -140,6 +142,22 @@ func listen(address string) net.Listener {
 	return listener
 }
 
+// What go-control-plane has for REST, as its documentation says to use it.
+func serveREST(address string, gateway *server.HTTPGateway) {
+	handler := func(writer http.ResponseWriter, request *http.Request) {
+		body, status, err := gateway.ServeHTTP(request)
+		if err != nil {
+			http.Error(writer, err.Error(), status)
+			return
+		}
+		writer.WriteHeader(status)
+		if _, err := writer.Write(body); err != nil {
+			log.Print(err)
+		}
+	}
+	log.Fatal(http.Serve(listen(address), http.HandlerFunc(handler)))
+}
+
 func makeCache(kind string, n int) (changer, error) {
 	switch kind {
 	case "linear":
@@ -156,6 +174,7 @@ func main() {
 	kind := flag.String("cache", "linear", "linear, snapshot or nodes")
 	n := flag.Int("resources", 1000, "of each type")
 	address := flag.String("listen", "127.0.0.1:0", "where clients reach it")
+	rest := flag.String("rest", "", "where clients reach it by REST; empty: nowhere")
 	flag.Parse()
 	target, err := makeCache(*kind, *n)
 	if err != nil {
@@ -168,8 +187,11 @@ func main() {
 	if target, ok := target.(*nodes); ok {
 		callbacks = target.callbacks()
 	}
-	discovery.RegisterAggregatedDiscoveryServiceServer(grpcServer,
-		server.NewServer(context.Background(), target.cache(), callbacks))
+	xds := server.NewServer(context.Background(), target.cache(), callbacks)
+	discovery.RegisterAggregatedDiscoveryServiceServer(grpcServer, xds)
+	if *rest != "" {
+		go serveREST(*rest, &server.HTTPGateway{Server: xds})
+	}
 	fmt.Printf("listening on %s, changes on %s\n", streams.Addr(), changes.Addr())
 	log.Fatal(grpcServer.Serve(streams))
 }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/rest.h"
+
+#include "base/alloc.h"
+#include "ctl/names.h"
+#include "ctl/schema.h"
+#include "transport/http/json_codec.h"
+#include "xds/shim.h"
+
+#define REFRESH_MS 1000
+
+static udpa_err
+to_json(void *userdata,
+        const char *type,
+        const void *from,
+        size_t size,
+        udpa_bytes **ret_to,
+        udpa_error **ret_error)
+{
+    return udpai_json_of_bytes(userdata, type, (udpai_str){from, size}, ret_to, ret_error);
+}
+
+static udpa_err
+to_bytes(void *userdata,
+         const char *type,
+         const void *from,
+         size_t size,
+         udpa_bytes **ret_to,
+         udpa_error **ret_error)
+{
+    return udpai_bytes_of_json(userdata, type, (udpai_str){from, size}, ret_to, ret_error);
+}
+
+/* What is no type at all, somebody else tells. */
+static bool
+has_path(const udpai_ctl_options *options)
+{
+    UDPAI_AUTO_FREE char *type_url = NULL;
+    if (udpai_ctl_type_url(options->arguments.items[0], &type_url, NULL) != UDPA_OK)
+        return true;
+    return udpai_xds_rest_index(udpai_str_from(type_url)) < UDPAI_XDS_POLLS;
+}
+
+udpai_ctl_exit
+udpai_ctl_rest_server(udpai_ctl *ctl, udpa_rest_server *ret_server)
+{
+    const udpai_ctl_options *options = ctl->options;
+    if (!has_path(options)) {
+        udpai_ctl_complain("REST has no path for %s: leave --rest out, to ask by gRPC",
+                           options->arguments.items[0]);
+        return UDPAI_CTL_MISTAKE;
+    }
+    if (!ctl->schema)
+        ctl->schema = udpai_ctl_schema(options);
+    if (!ctl->schema)
+        return UDPAI_CTL_MISTAKE;
+    ret_server->authority = options->server;
+    ret_server->name_space = udpai_ctl_namespace(options);
+    ret_server->refresh_delay_ms = REFRESH_MS;
+    ret_server->to_json = to_json;
+    ret_server->to_bytes = to_bytes;
+    ret_server->userdata = ctl->schema;
+    return UDPAI_CTL_GOOD;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ConfigSources of kind rest: servers of xDS that are polled. */
+#include "base/log.h"
+#include "daemon/plan_internal.h"
+#include "loop/clock.h"
+#include "transport/http/json_codec.h"
+#include "xds/upstream.h"
+
+typedef Udpa__Config__V1__RestSource rest_message;
+
+static uint64_t
+ms_of(const Google__Protobuf__Duration *duration)
+{
+    return duration ? (uint64_t)duration->seconds * 1000 + (uint64_t)duration->nanos / 1000000 : 0;
+}
+
+/* What the session and the polling need, until the target has them. */
+typedef struct parts {
+    udpai_upstream *upstream;
+    udpai_polled_server *server;
+    udpai_asker *asker;
+} parts;
+
+static void
+parts_done(parts *self)
+{
+    udpai_upstream_free(self->upstream);
+    udpai_polled_server_free(self->server);
+    if (self->asker)
+        self->asker->ops->free(self->asker);
+}
+
+static udpa_err
+make_protocol(udpai_plan *plan, const rest_message *from, parts *to)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL;
+    udpa_err err = udpai_plan_client(plan, from->client, &node);
+    if (err != UDPA_OK)
+        return err;
+    to->server = udpai_polled_server_new(&(udpai_polling_options){
+        .node = udpai_bytes_view(node),
+        .refresh_ms = ms_of(from->refresh_delay),
+        .timeout_ms = ms_of(from->request_timeout),
+    });
+    if (!to->server)
+        return UDPA_ERR_NOMEM;
+    return udpai_upstream_new(
+        &to->upstream,
+        &(udpai_upstream_options){
+            .is_rest = true,
+            .type_url = {"", 0},
+            .name_space = udpai_str_from(*from->namespace_ ? from->namespace_ : plan->name_space),
+            .authority = udpai_str_from(from->authority),
+            .node = udpai_bytes_view(node),
+            .max_held = (size_t)plan->settings.node.store.max_resources_per_namespace,
+        });
+}
+
+static udpa_err
+read_files(const Udpa__Config__V1__ClientTls *tls, udpai_tls_files *to, udpa_error **ret_error)
+{
+    const udpai_tls_paths paths = {tls->certificate_file, tls->private_key_file, tls->ca_file};
+    return udpai_tls_files_read(to, &paths, udpai_wall_us() / 1000000, ret_error);
+}
+
+bool
+udpai_polled_read_again(const udpai_plan_polled *polled)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_tls_files files = {0};
+    udpa_err err = read_files(polled->tls, &files, &error);
+    if (err == UDPA_OK)
+        err = udpai_http_asker_replace_tls(polled->asker, &files, &error);
+    udpai_tls_files_done(&files);
+    if (err == UDPA_OK)
+        udpai_log(UDPA_LOG_INFO, "daemon", "source %s: certificates were read again", polled->name);
+    else
+        udpai_log(UDPA_LOG_ERROR, "daemon", "source %s: the certificates stay as they were: %s",
+                  polled->name, udpa_error_message(error));
+    return err == UDPA_OK;
+}
+
+static udpa_err
+make_asker(const udpai_plan *plan, const rest_message *from, parts *to, udpa_error **ret_error)
+{
+    const Udpa__Config__V1__ClientTls *tls = from->tls;
+    udpai_tls_files files = {0};
+    udpa_err err = tls ? read_files(tls, &files, ret_error) : UDPA_OK;
+    if (err != UDPA_OK)
+        return err;
+    const udpai_http_asker_options options = {
+        .address = from->address,
+        .tls = tls ? &files : NULL,
+        .server_name = tls ? tls->server_name : NULL,
+        .codec = udpai_json_codec_of(plan->schema),
+    };
+    err = udpai_http_asker_new(&to->asker, &options, ret_error);
+    udpai_tls_files_done(&files);
+    return err;
+}
+
+udpa_err
+udpai_plan_polled_source(udpai_plan *plan,
+                         const rest_message *from,
+                         udpai_source_config *source,
+                         udpa_error **ret_error)
+{
+    parts made = {0};
+    udpai_grpc_target *target = NULL;
+    source->kind = UDPAI_SOURCE_REST;
+    if (!udpai_vector_reserve(&plan->polled, 1))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    source->address = udpai_str_from(from->address);
+    udpa_err err = make_protocol(plan, from, &made);
+    if (err == UDPA_OK)
+        err = make_asker(plan, from, &made, ret_error);
+    if (err != UDPA_OK) {
+        parts_done(&made);
+        return err;
+    }
+    const udpai_grpc_target_options how = {
+        .address = from->address,
+        .method = {"", udpai_upstream_session_new, made.upstream},
+        .release_context = udpai_upstream_drop,
+        .asker = made.asker,
+        .server = made.server,
+    };
+    err = udpai_grpc_target_new(&target, &how, ret_error);
+    source->target = target;
+    if (err == UDPA_OK)
+        plan->polled.items[plan->polled.n++] =
+            (udpai_plan_polled){source->name.data, from->tls, made.asker};
+    return err;
+}
