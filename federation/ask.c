@@ -183,6 +183,31 @@ await_silence(const holdings *held)
         udpai_timer_set(node->wheel, &scope->silence_max, udpai_node_now(node));
 }
 
+/* False: a variant of what is asked for. */
+static bool
+stays(void *userdata, const udpa_resource *resource)
+{
+    const udpai_subscription_message *asked = userdata;
+    if (udpai_resource_constraints(resource).len == 0)
+        return true;
+    for (size_t i = 0; i < asked->n_names; i++)
+        if (udpai_str_eq(asked->names[i], udpai_resource_asked_name(resource)))
+            return false;
+    return true;
+}
+
+/* Of the variants of a name the peer cannot be told what is held, so it sends all of them, and says
+ * nothing of those that have vanished. They count for nothing from here on, and are there until it
+ * is certain that they are not: the answer says so. */
+static void
+forget_variants(const udpai_scope *scope, udpai_subscription_message *asked)
+{
+    udpai_origin *origin = scope->source->origin;
+    if (udpai_store_n_variants(origin) && !udpai_name_is_wildcard(asked->names[0]))
+        udpai_store_withdraw_all(scope->source->node->store, origin, asked->type_url,
+                                 (udpai_str){0}, stays, asked);
+}
+
 bool
 udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names)
 {
@@ -205,10 +230,12 @@ udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size
     udpai_vector_done(&held.digests);
     udpai_vector_done(&held.ways);
     udpai_vector_done(&held.versions);
-    if (asked)
+    if (asked) {
+        forget_variants(scope, &held.message);
         await_silence(&held);
-    else
+    } else {
         udpai_source_touch(scope->source);
+    }
     return asked;
 }
 

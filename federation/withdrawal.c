@@ -20,12 +20,13 @@ remove_in_type(void *userdata, udpai_str type_url, size_t n_effective)
 }
 
 /* What came by an alias goes when the source says that the alias leads nowhere, unless something
- * else brings it too. */
+ * else brings it too. Of variants the end of each is told: their alias is a name of its own, and
+ * there may be nothing that has it. */
 static bool
 is_left(void *userdata, const udpa_resource *resource)
 {
     const udpai_intake *intake = userdata;
-    return udpa_resource_n_aliases(resource) == 0 ||
+    return udpa_resource_n_aliases(resource) == 0 || udpai_resource_constraints(resource).len ||
            udpai_source_still_brings(intake->peer->source, resource, intake->publication);
 }
 

@@ -106,6 +106,21 @@ UDPA_API const char *udpa_resource_authority(const udpa_resource *resource);
  */
 UDPA_API const void *udpa_resource_payload(const udpa_resource *resource, size_t *ret_size);
 
+/** Is it a redirect: is its payload an xds.core.v3.ResourceLocator, which says what other resource
+ * of its type stands in its place?
+ * @return 1 or 0.
+ * @thread any   @since 0.1
+ */
+UDPA_API int udpa_resource_is_redirect(const udpa_resource *resource);
+
+/** Of a variant: for which clients it is. It is a variant of the name that is its one alias.
+ * @param ret_size [out] the size in bytes; may be NULL.
+ * @return a serialised envoy.service.discovery.v3.DynamicParameterConstraints, owned by @p
+ * resource; NULL, of size 0: it is no variant.
+ * @thread any   @since 0.1
+ */
+UDPA_API const void *udpa_resource_constraints(const udpa_resource *resource, size_t *ret_size);
+
 /** The time to live that came with the resource.
  * @return milliseconds; 0: it does not expire.
  * @thread any   @since 0.1

@@ -30,8 +30,8 @@ udpai_policy_check(const udpai_policy *policy,
     udpai_str type_url = udpai_resource_type_url(resource);
     udpai_validation validation = *find(policy, type_url);
     validation.now_us = now_us;
-    udpa_err err = udpai_validate_first(policy->validator, type_url, udpai_resource_value(resource),
-                                        &validation, &error);
+    udpa_err err = udpai_validate_first(policy->validator, udpai_resource_value_type(resource),
+                                        udpai_resource_value(resource), &validation, &error);
     if (err == UDPA_OK)
         return UDPA_OK;
     return udpai_fail(ret_error, err, "'%s': %s", udpa_resource_name(resource),

@@ -20,6 +20,8 @@ enum {
     UDPA_DELIVERY = 7,
     UDPA_HOPS = 8,
     UDPA_DO_NOT_CACHE = 9,
+    UDPA_CONSTRAINTS = 10,
+    UDPA_REDIRECTED_TYPE = 11,
     PROVENANCE_AUTHORITY = 1,
     DELIVERY_LAZY = 1
 };
@@ -147,6 +149,10 @@ read_udpa_field(struct wrapper *wrapper, const udpai_proto_field *field)
         wrapper->entry->lazy = field->value == DELIVERY_LAZY;
     else if (is_varint(field, UDPA_DO_NOT_CACHE))
         wrapper->entry->do_not_cache = field->value != 0;
+    else if (is_bytes(field, UDPA_CONSTRAINTS))
+        wrapper->entry->constraints = field->bytes;
+    else if (is_bytes(field, UDPA_REDIRECTED_TYPE))
+        wrapper->entry->redirected_type = field->bytes;
     else if (field->number == UDPA_HOPS && !wrapper->entry->is_printed)
         return fail(wrapper, "hops cannot be given in a file");
     return UDPA_OK;
@@ -264,6 +270,12 @@ udpai_resource_entry_from_any(udpai_resource_entry *entry,
         return finish(entry, schema, any, place, ret_error);
     udpa_err err = read_fields(&wrapper, value, read_envoy_field);
     return err == UDPA_OK ? finish(entry, schema, wrapper.any, place, ret_error) : err;
+}
+
+udpai_str
+udpai_resource_entry_type(const udpai_resource_entry *entry)
+{
+    return entry->redirected_type.len ? entry->redirected_type : entry->type_url;
 }
 
 void

@@ -20,6 +20,7 @@ typedef struct udpai_resource_entry {
     UDPAI_VECTOR(udpai_str) aliases;
     uint64_t ttl_ms;
     bool lazy, do_not_cache;
+    udpai_str constraints, redirected_type; /* as in udpai_resource_parts */
 } udpai_resource_entry;
 
 /* Reads the bytes of an Any: a wrapper of one of the two types above, or the payload itself. The
@@ -35,6 +36,8 @@ udpa_err udpai_resource_entry_from_udpa(udpai_resource_entry *entry,
                                         udpai_str message,
                                         const udpai_place *place,
                                         udpa_error **ret_error);
+/* The type URL of the resource: of what a redirect stands in the place of, else of the payload. */
+udpai_str udpai_resource_entry_type(const udpai_resource_entry *entry);
 void udpai_resource_entry_done(udpai_resource_entry *entry);
 
 #endif

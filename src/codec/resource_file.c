@@ -131,7 +131,7 @@ full_name_of_xdstp(struct file_reader *reader,
     if (udpai_xdstp_parse(*name, &xdstp, &cause) != UDPA_OK)
         return udpai_fail_at(reader->ret_error, UDPA_ERR_INVAL, place, "%s",
                              udpa_error_message(cause));
-    if (!udpai_str_eq(xdstp.type, udpai_type_url_name(entry->type_url)))
+    if (!udpai_str_eq(xdstp.type, udpai_type_url_name(udpai_resource_entry_type(entry))))
         return fail_name(reader, place, *name, "is that of a resource of another type");
     if (xdstp.is_glob)
         return fail_name(reader, place, *name,
@@ -276,9 +276,11 @@ add_resource(struct file_reader *reader, udpai_resource_entry *entry, const udpa
         .do_not_cache = entry->do_not_cache,
         .aliases = entry->aliases.items,
         .n_aliases = entry->aliases.n,
+        .constraints = entry->constraints,
+        .redirected_type = entry->redirected_type,
     };
     udpa_resource *resource;
-    err = note_known(reader, entry->type_url, entry->name, place);
+    err = note_known(reader, udpai_resource_entry_type(entry), entry->name, place);
     if (err == UDPA_OK)
         err = make_resource(reader, &parts, place, &resource);
     return err == UDPA_OK ? append(reader, resource, place) : err;

@@ -43,7 +43,7 @@ udpai_ctl_validate_input(const udpai_ctl_input *input)
     for (size_t i = 0; i < input->resources.n; i++) {
         const udpa_resource *resource = input->resources.items[i];
         struct told of = {input->places.items[i], resource};
-        udpa_err err = udpai_validate(validator, udpai_resource_type_url(resource),
+        udpa_err err = udpai_validate(validator, udpai_resource_value_type(resource),
                                       udpai_resource_value(resource), &validation, tell, &of);
         if (err != UDPA_OK && err != UDPA_ERR_INVAL)
             tell(&of, "", udpa_err_text(err));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other names of resources: exact ones, and patterns with one '*'. */
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
 
 #include "model/name.h"
 
@@ -67,17 +67,31 @@ has_alias(const udpa_resource *resource, udpai_str name)
     return false;
 }
 
-/* Those whose own name has no resource may now be led elsewhere by this alias. */
+static void
+recheck_pattern(udpai_topic *topic, udpai_str pattern)
+{
+    UDPAI_LIST_FOREACH_SAFE (node, &topic->indirect) {
+        udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_indirect);
+        if (udpai_alias_matches(pattern, udpai_item_name(sub->asked)))
+            udpai_name_sub_update(sub, false);
+    }
+}
+
+/* Those who ask for it may now be led elsewhere by this alias. */
 static void
 recheck_subs(udpai_topic *topic, udpai_str alias)
 {
-    bool is_pattern = udpai_alias_is_pattern(alias);
-    UDPAI_LIST_FOREACH_SAFE (node, &topic->indirect) {
-        udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_indirect);
-        udpai_str name = udpai_item_name(sub->asked);
-        if (is_pattern ? udpai_alias_matches(alias, name) : udpai_str_eq(alias, name))
-            udpai_name_sub_update(sub, false);
+    if (udpai_alias_is_pattern(alias)) {
+        recheck_pattern(topic, alias);
+        return;
     }
+    udpai_item *asked = udpai_item_find(topic, alias);
+    if (!asked)
+        return;
+    asked->n_owed++; /* it must not go while we are at it */
+    UDPAI_LIST_FOREACH_SAFE (node, &asked->name_subs)
+        udpai_name_sub_update(UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item), false);
+    asked->n_owed--;
 }
 
 static void
@@ -86,7 +100,9 @@ remove_alias(udpai_item *item, udpai_str name)
     udpai_alias *alias = udpai_map_get(&item->topic->aliases, name);
     for (size_t i = 0; alias && i < alias->items.n; i++) {
         if (alias->items.items[i] == item) {
-            udpai_vector_remove_unordered(&alias->items, i);
+            alias->items.n--;
+            memmove(alias->items.items + i, alias->items.items + i + 1,
+                    (alias->items.n - i) * sizeof(*alias->items.items));
             drop_if_unused(item->topic, alias);
             break;
         }
@@ -98,10 +114,20 @@ static void
 add_alias(udpai_item *item, udpai_str name)
 {
     udpai_alias *alias = udpai_map_get(&item->topic->aliases, name);
-    for (size_t i = 0; i < alias->items.n; i++)
-        if (alias->items.items[i] == item)
-            return;
-    alias->items.items[alias->items.n++] = item;
+    udpai_item **items = alias->items.items;
+    size_t low = 0, high = alias->items.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (udpai_str_cmp(udpai_item_name(items[middle]), udpai_item_name(item)) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < alias->items.n && items[low] == item)
+        return;
+    memmove(items + low + 1, items + low, (alias->items.n - low) * sizeof(*items));
+    items[low] = item;
+    alias->items.n++;
 }
 
 static udpa_err
@@ -128,9 +154,17 @@ udpai_alias_reserve(udpai_topic *topic, const udpa_resource *before, const udpa_
     return err;
 }
 
+static udpai_str
+constraints_of(const udpa_resource *resource)
+{
+    return resource ? udpai_resource_constraints(resource) : (udpai_str){0};
+}
+
 void
 udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_resource *now)
 {
+    udpai_str were = constraints_of(before), are = constraints_of(now);
+    item->topic->n_variants += (size_t)(are.len > 0) - (size_t)(were.len > 0);
     for (size_t i = 0; before && i < udpa_resource_n_aliases(before); i++) {
         udpai_str name = udpai_resource_alias(before, i);
         if (has_alias(now, name))
@@ -140,26 +174,27 @@ udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_res
     }
     for (size_t i = 0; now && i < udpa_resource_n_aliases(now); i++) {
         udpai_str name = udpai_resource_alias(now, i);
-        if (has_alias(before, name))
-            continue;
-        add_alias(item, name);
-        recheck_subs(item->topic, name);
+        bool is_new = !has_alias(before, name);
+        if (is_new)
+            add_alias(item, name);
+        if (is_new || !udpai_str_eq(were, are))
+            recheck_subs(item->topic, name);
     }
 }
 
-/* Of several resources with one alias, that of the lowest name: the same on every replica. */
+/* Of several resources with one alias, that of the lowest name: the same on every replica. Variants
+ * are chosen otherwise, or all sent. */
 static udpai_item *
 best_item(const udpai_topic *topic, const udpai_subscriber *subscriber, udpai_str name)
 {
     const udpai_alias *alias = udpai_map_get(&topic->aliases, name);
-    udpai_item *best = NULL;
     for (size_t i = 0; alias && i < alias->items.n; i++) {
         udpai_item *item = alias->items.items[i];
         if (udpai_shown(item, subscriber->except_node, subscriber->visibility) &&
-            (!best || udpai_str_cmp(udpai_item_name(item), udpai_item_name(best)) < 0))
-            best = item;
+            !udpai_item_is_variant(item))
+            return item;
     }
-    return best;
+    return NULL;
 }
 
 /* Every pattern that could match has the '*' in place of the beginning of one path segment; the

@@ -63,7 +63,8 @@ make_listing(const udpai_body *body)
     size_t n = body->resources.n, text = 0;
     for (size_t i = 0; i < n; i++)
         text += udpai_resource_name(body->resources.items[i]).len +
-                udpai_resource_version(body->resources.items[i]).len;
+                udpai_resource_version(body->resources.items[i]).len +
+                udpai_resource_asked_name(body->resources.items[i]).len;
     udpai_listing *listing =
         udpai_alloc(sizeof(*listing) + n * sizeof(listing->resources[0]) + text);
     if (!listing)
@@ -74,6 +75,8 @@ make_listing(const udpai_body *body)
     for (size_t i = 0; i < n; i++) {
         listing->resources[i].name =
             udpai_str_put(&at, udpai_resource_name(body->resources.items[i]));
+        listing->resources[i].asked_name =
+            udpai_str_put(&at, udpai_resource_asked_name(body->resources.items[i]));
         listing->resources[i].version =
             udpai_str_put(&at, udpai_resource_version(body->resources.items[i]));
         listing->resources[i].seq = i < body->seqs.n ? body->seqs.items[i] : 0;

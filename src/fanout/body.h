@@ -34,8 +34,9 @@ typedef struct udpai_listing {
 
     struct {
         udpai_str name, version;
-        uint64_t seq; /* as the body's */
-    } resources[];    /* in order; their text stands behind them */
+        udpai_str asked_name; /* of a variant, what it is known by; else the name */
+        uint64_t seq;         /* as the body's */
+    } resources[];            /* in order; their text stands behind them */
 } udpai_listing;
 
 /* Counted; stream thread only. */
@@ -77,6 +78,13 @@ bool udpai_body_add_part(udpai_body *body, udpa_bytes *part);
 udpai_listing *udpai_body_list(udpai_body *body);
 udpai_listing *udpai_listing_unref(udpai_listing *listing);
 
+/* A variant of a name that its receiver has no more, or that there has never been: he knows
+ * variants by their constraints. */
+typedef struct udpai_gone {
+    udpai_str name, constraints;
+    bool is_replaced; /* what comes in the same response takes its place */
+} udpai_gone;
+
 /* What a renderer is asked to compose. */
 typedef struct udpai_render {
     const udpai_subscription *subscription;
@@ -85,6 +93,8 @@ typedef struct udpai_render {
     size_t n_items;
     const udpai_str *removed;
     size_t n_removed;
+    const udpai_gone *gone; /* for subscriptions that tell variants apart */
+    size_t n_gone;
     /* Of a COMPLETE: what it answers. */
     bool complete;
     udpai_str scope;
@@ -100,6 +110,10 @@ typedef struct udpai_renderer {
     /* This protocol shows the content of a resource, its aliases and its ttl; who answers for it,
      * and what version he gave it, makes no difference. */
     bool shows_content_only;
+    /* Each of its subscribers has one of the variants of a name, for which it is known by that
+     * name; wildcards bring none. To others a variant is a resource like any, and its name an
+     * alias. */
+    bool selects_variants;
     /* What goes with a removal depends on what else its receiver has asked for. */
     bool removals_are_private;
     /* In delta: what an alias has led to is told as removed by its own name as well. Who does not

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes into the next response, and what counts as sent once it is made. */
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
 
 /* Bodies of removals lie in the same cache as those of additions. */
 #define REMOVALS_BIT ((uint64_t)1 << 63)
@@ -246,7 +246,7 @@ hash_of_all(const udpai_subscription *subscription)
 static udpa_err
 render_additions(udpai_collection *collection, udpai_body **ret_body)
 {
-    if (collection->items.n == 0)
+    if (collection->items.n == 0 && collection->gone.n == 0)
         return UDPA_OK;
     udpai_render what = {.state_hash = hash_of_all(collection->subscription)};
     return udpai_collection_render(collection, &what, ret_body);
@@ -313,7 +313,9 @@ is_still_owed(const udpai_subscription *subscription,
         return item && udpai_shown(item, subscriber->except_node, subscriber->visibility);
     const udpai_membership *member =
         subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-    return member && !member->is_tombstone;
+    return (member && !member->is_tombstone) ||
+           (udpai_variant_is_asked(subscription, item) &&
+            udpai_shown(item, subscriber->except_node, subscriber->visibility));
 }
 
 /* False: the response is full. */
@@ -335,9 +337,10 @@ add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
         sub->sent_seq = item->seq;
         sub->sent_payload_seq = payload_seq;
         sub->sent_turn = subscription->n_turns + (held != UDPAI_HELD_ALL);
+        *ret_err = udpai_tally_sent(sub, collection);
     }
     udpai_owed_done(owed);
-    return true;
+    return *ret_err == UDPA_OK;
 }
 
 static udpa_err
@@ -409,6 +412,22 @@ collect_tombstones(udpai_collection *collection, uint64_t limit, udpa_err *ret_e
     return reached > limit ? reached : limit;
 }
 
+/* False: the response is full. */
+static bool
+remove_owed(udpai_collection *collection, udpai_item *item, udpai_name_sub *sub, udpa_err *ret_err)
+{
+    if (sub && collection->subscription->tells_variants) {
+        size_t room = item->topic->fanout->options.response_bytes;
+        collection->is_full = collection->gone.n && collection->bytes >= room;
+        if (collection->is_full)
+            return false;
+        *ret_err = udpai_tally_missing(sub, collection);
+        return *ret_err == UDPA_OK;
+    }
+    return keeps_it(collection->subscription, item) ||
+           udpai_collection_remove(collection, item, ret_err);
+}
+
 static void
 collect_owed_removals(udpai_collection *collection, uint64_t limit, udpa_err *ret_err)
 {
@@ -417,11 +436,11 @@ collect_owed_removals(udpai_collection *collection, uint64_t limit, udpa_err *re
         udpai_owed *owed = UDPAI_LIST_ENTRY(subscription->removals.next, udpai_owed, node);
         if (owed->mark_seq > limit)
             return;
-        if (!keeps_it(subscription, owed->item) &&
-            !udpai_collection_remove(collection, owed->item, ret_err))
+        udpai_name_sub *sub = owed->extras ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
+        if (!remove_owed(collection, owed->item, sub, ret_err))
             return;
-        if (!owed->extras)
-            UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed)->sent_turn = subscription->n_turns + 1;
+        if (sub)
+            sub->sent_turn = subscription->n_turns + 1;
         udpai_owed_done(owed);
     }
 }
@@ -451,7 +470,7 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
     if (err == UDPA_OK && !collection.is_full)
         collect_owed_removals(&collection, limit, &err);
     udpai_render what = {.state_hash = hash_of_all(subscription)};
-    if (err == UDPA_OK && collection.removed.n)
+    if (err == UDPA_OK && (collection.removed.n || collection.gone.n))
         err = udpai_collection_render(&collection, &what, ret_body);
     if (err == UDPA_OK && view)
         subscription->cursor.tombstones = reached;

@@ -164,6 +164,33 @@ bool udpai_subscription_has_wildcard(const udpai_subscription *subscription);
  * to be missing. UDPA_ERR_LIMIT: too many names. */
 udpa_err
 udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_error **ret_error);
+
+/* Of one name in a subscription: a change of a variant costs each of them. */
+#define UDPAI_LOCATORS_MAX 256
+
+/* The same for who has dynamic parameters: what he is sent of the name's variants is what they
+ * satisfy. A name with other parameters, or none, is another subscription. */
+typedef struct udpai_locator {
+    udpai_str name;
+    udpai_str parameters; /* as udpai_parameters_put() makes them; empty: the name alone */
+} udpai_locator;
+
+udpa_err udpai_subscribe_locator(udpai_subscription *subscription,
+                                 const udpai_locator *locator,
+                                 udpa_error **ret_error);
+void udpai_unsubscribe_locator(udpai_subscription *subscription,
+                               const udpai_locator *locator,
+                               bool tell);
+bool udpai_subscription_has_locator(const udpai_subscription *subscription,
+                                    const udpai_locator *locator);
+/* How often the name is asked for, with whatever parameters. */
+size_t udpai_subscription_n_asking(const udpai_subscription *subscription, udpai_str name);
+/* From now on the subscriber is told each variant by its constraints, and the end of one when
+ * another takes its place: it may have several of a name. After UDPA_ERR_NOMEM it must begin anew.
+ */
+udpa_err udpai_subscription_tell_variants(udpai_subscription *subscription);
+bool udpai_subscription_tells_variants(const udpai_subscription *subscription);
+
 /* Takes it away. With `tell`, and a wildcard that might hold it: its present state is sent. */
 void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell);
 /* Sends what the wildcards hold of a name that another part of the type has given back. */
@@ -171,17 +198,20 @@ void udpai_subscription_tell(udpai_subscription *subscription, udpai_str name);
 bool udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name);
 /* Is the name gone that the subscriber had been sent by it, and has not asked for again since? */
 bool udpai_subscription_has_lost(const udpai_subscription *subscription, udpai_str name);
-/* Calls back for every name; the callback must not subscribe or unsubscribe. */
-typedef void (*udpai_name_fn)(void *userdata, udpai_str name);
-void udpai_subscription_visit_names(const udpai_subscription *subscription,
-                                    udpai_name_fn visit,
-                                    void *userdata);
-/* The same for those of which it is certain that there is nothing, and no state shows them still.
+/* Calls back for every name that it has asked for; the callback must not subscribe or unsubscribe.
  */
+typedef void (*udpai_locator_fn)(void *userdata, const udpai_locator *locator);
+void udpai_subscription_visit_names(const udpai_subscription *subscription,
+                                    udpai_locator_fn visit,
+                                    void *userdata);
+/* The same for those of which it is certain that there is nothing, whatever the parameters, and no
+ * state shows them still. */
+typedef void (*udpai_name_fn)(void *userdata, udpai_str name);
 void udpai_subscription_visit_missing(const udpai_subscription *subscription,
                                       udpai_name_fn visit,
                                       void *userdata);
-/* Sends a resource again if the subscriber has it, though it has not changed. */
+/* Sends a resource again if the subscriber has it, though it has not changed; of a name with
+ * variants, all that it has. */
 void udpai_subscription_resend(udpai_subscription *subscription, udpai_str name);
 /* Sends everything that the wildcards hold again. */
 void udpai_subscription_resend_all(udpai_subscription *subscription);

@@ -3,6 +3,7 @@
 #ifndef UDPAI_FANOUT_INTERNAL_H
 #define UDPAI_FANOUT_INTERNAL_H
 
+#include "base/log.h"
 #include "base/map.h"
 #include "fanout/fanout.h"
 #include "fanout/glob.h"
@@ -11,6 +12,8 @@
 
 typedef struct udpai_name_sub udpai_name_sub;
 typedef struct udpai_owed udpai_owed;
+typedef struct udpai_collection udpai_collection;
+typedef struct udpai_tally udpai_tally;
 
 /* ---- topic.c ---- */
 
@@ -46,7 +49,7 @@ struct udpai_item {
 
 /* Who has this alias. */
 typedef struct udpai_alias {
-    UDPAI_VECTOR(udpai_item *) items;
+    UDPAI_VECTOR(udpai_item *) items; /* by name */
     uint32_t name_len;
     char name[];
 } udpai_alias;
@@ -63,6 +66,7 @@ struct udpai_topic {
     udpai_map items;
     udpai_map aliases; /* exact ones and patterns */
     size_t n_patterns;
+    size_t n_variants;
     size_t n_live;
     udpai_list indirect; /* name subs whose own name has no resource */
     udpai_map prefixes;  /* udpai_view_prefix: which views a name may belong to */
@@ -89,8 +93,9 @@ struct udpai_fanout {
     udpai_list dirty_views; /* during an apply */
     udpai_list idle_views;  /* that nobody uses, the one idle longest first */
     udpai_map owners;
-    udpai_list waiting;       /* subscriptions that wait for settled */
-    udpai_list recent_bodies; /* the last used first */
+    udpai_list waiting;        /* subscriptions that wait for settled */
+    udpai_list recent_bodies;  /* the last used first */
+    udpai_log_limit ambiguous; /* warnings of variants for the same */
     size_t body_bytes;
     size_t n_resources, n_views;
 };
@@ -146,6 +151,7 @@ struct udpai_view {
     udpa_bytes *label; /* with a glob: of those that share it */
     udpa_bytes *except_node;
     uint64_t visibility;
+    bool without_variants;
     udpai_owner *owner; /* NULL: it counts for nobody */
     udpai_log live, tombstones;
     uint64_t tombstone_horizon; /* seq of the last tombstone that was dropped */
@@ -214,7 +220,12 @@ struct udpai_name_sub {
     uint64_t sent_seq, sent_payload_seq; /* 0: the subscriber holds nothing */
     uint64_t sent_turn; /* of the delivery that brought what it holds, or took it away */
     udpai_name_state state;
-    bool shows_last; /* it has gone, and was sent; MODE_STATE: the state still holds it */
+    bool leads_to_variant; /* which is shown by the name that was asked for */
+    bool shows_last;       /* it has gone, and was sent; MODE_STATE: the state still holds it */
+    udpai_tally *holds;    /* the variant it was sent; NULL: none, or variants are not told */
+    uint32_t name_len;     /* with parameters, the length of the name: */
+    uint32_t key_len;      /* and of the name, a zero byte, and the parameters; without: 0 */
+    char key[];
 };
 
 /* What the subscriber said it holds. */
@@ -262,6 +273,8 @@ struct udpai_subscription {
     udpai_map names;                            /* of udpai_name_sub */
     udpai_list additions, removals, unanswered; /* of udpai_owed */
     udpai_map extras;                           /* of udpai_owed, by item: at most one of each */
+    bool tells_variants;
+    udpai_map tallies; /* of udpai_tally, if it does */
     udpai_map held;
     bool held_unchecked;   /* what is left of it must be looked through, */
     uint64_t held_seq;     /* once everything up to here was sent */
@@ -369,32 +382,5 @@ udpa_err
 udpai_collect_state(udpai_subscription *subscription, bool with_removed, udpai_body **ret_body);
 udpa_err
 udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_body **ret_body);
-
-/* ---- render.c: from what was collected to a body ---- */
-
-typedef struct udpai_collection {
-    udpai_subscription *subscription;
-    UDPAI_VECTOR(udpai_send_item) items;
-    UDPAI_VECTOR(udpai_str) removed;
-    UDPAI_VECTOR(udpai_item *) pinned; /* whose names `removed` shows */
-    size_t bytes;
-    bool is_whole; /* never full: a state goes out in one piece */
-    bool is_full, has_ttl;
-    uint64_t stamp;
-} udpai_collection;
-
-void udpai_collection_init(udpai_collection *collection, udpai_subscription *subscription);
-void udpai_collection_done(udpai_collection *collection);
-/* Adds an item, unless it is there already or the protocol has nothing to say of it. false: the
- * response is full, and the item is not in it; or there is no memory (*ret_err). */
-bool udpai_collection_add(udpai_collection *collection,
-                          udpai_item *item,
-                          udpa_resource *resource,
-                          bool refresh,
-                          udpa_err *ret_err);
-bool udpai_collection_remove(udpai_collection *collection, udpai_item *item, udpa_err *ret_err);
-udpa_err udpai_collection_render(const udpai_collection *collection,
-                                 udpai_render *what,
-                                 udpai_body **ret_body);
 
 #endif

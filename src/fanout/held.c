@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a subscriber says it still holds from an earlier stream. */
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
 
 /* The bounds are the subscriber's: it may have many subscriptions. */
 static bool
@@ -202,7 +202,10 @@ udpai_held_match(udpai_subscription *subscription, const udpa_resource *resource
 {
     if (subscription->held.n == 0)
         return UDPAI_HELD_NOT;
-    udpai_held *held = udpai_map_remove(&subscription->held, udpai_resource_name(resource));
+    udpai_str name = udpai_selects_variants(subscription->subscriber)
+                         ? udpai_resource_asked_name(resource)
+                         : udpai_resource_name(resource);
+    udpai_held *held = udpai_map_remove(&subscription->held, name);
     if (!held)
         return UDPAI_HELD_NOT;
     udpai_held_state state =

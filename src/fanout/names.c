@@ -1,12 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscriptions by name: each hangs on the item of its name, and on the item that an alias leads
  * to. */
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
+
+#include "model/name.h"
+#include "model/variant.h"
+
+#define KEY_MAX (UDPAI_NAME_MAX + 1 + UDPAI_PARAMETERS_BYTES_MAX)
+
+/* As the name subs of a subscription are found: by the name, and behind it what parameters it is
+ * asked for with. */
+static udpai_str
+key_of(const udpai_locator *locator, char room[KEY_MAX])
+{
+    char *at = room;
+    if (locator->parameters.len == 0)
+        return locator->name;
+    udpai_str_put(&at, locator->name);
+    *at++ = '\0';
+    udpai_str_put(&at, locator->parameters);
+    return (udpai_str){room, (size_t)(at - room)};
+}
 
 static udpai_name_sub *
-find_sub(const udpai_subscription *subscription, udpai_str name)
+find_sub(const udpai_subscription *subscription, const udpai_locator *locator)
 {
-    return udpai_map_get(&subscription->names, name);
+    char room[KEY_MAX];
+    if (locator->name.len + locator->parameters.len >= KEY_MAX)
+        return NULL;
+    return udpai_map_get(&subscription->names, key_of(locator, room));
+}
+
+udpai_locator
+udpai_name_sub_locator(const udpai_name_sub *sub)
+{
+    udpai_locator locator = {.name = udpai_item_name(sub->asked)};
+    if (sub->key_len) {
+        size_t skip = locator.name.len + 1;
+        locator.parameters = (udpai_str){sub->key + skip, sub->key_len - skip};
+    }
+    return locator;
 }
 
 /* ---- interest ---- */
@@ -61,7 +94,15 @@ static udpai_item *
 resolve(const udpai_name_sub *sub)
 {
     const udpai_subscriber *subscriber = sub->subscription->subscriber;
-    if (udpai_shown(sub->asked, subscriber->except_node, subscriber->visibility))
+    bool selects = udpai_selects_variants(subscriber);
+    if (selects) {
+        const udpai_locator asked = udpai_name_sub_locator(sub);
+        udpai_item *variant = udpai_variant_choose(sub->subscription->topic, subscriber, &asked);
+        if (variant)
+            return variant;
+    }
+    if (udpai_shown(sub->asked, subscriber->except_node, subscriber->visibility) &&
+        !(selects && udpai_item_is_variant(sub->asked)))
         return sub->asked;
     return udpai_alias_resolve(sub->subscription->topic, subscriber, udpai_item_name(sub->asked));
 }
@@ -183,36 +224,63 @@ udpai_name_sub_update(udpai_name_sub *sub, bool again)
 {
     bool was_sent = sub->sent_payload_seq != 0;
     udpai_item *target = resolve(sub);
-    if (was_sent && target != sub->target && sub->target != sub->asked)
+    if (was_sent && target != sub->target && sub->target != sub->asked && !sub->leads_to_variant)
         leave_target(sub);
     set_target(sub, target);
+    sub->leads_to_variant = target && udpai_item_is_variant(target) &&
+                            udpai_selects_variants(sub->subscription->subscriber);
     if (sub->target)
         has_come(sub, again);
     else
         has_gone(sub, was_sent, again);
 }
 
+/* What the subscriber calls it when he says that he holds it. */
+static udpai_str
+known_name(const udpai_subscription *subscription, const udpai_item *item)
+{
+    bool is_selected =
+        udpai_item_is_variant(item) && udpai_selects_variants(subscription->subscriber);
+    return is_selected ? udpai_resource_asked_name(item->resource) : udpai_item_name(item);
+}
+
 /* ---- coming and going ---- */
 
 static udpai_name_sub *
-new_sub(udpai_subscription *subscription, udpai_str name)
+make_sub(udpai_subscription *subscription, udpai_item *item, const udpai_locator *locator)
 {
-    udpai_name_sub *sub = udpai_alloc(sizeof(*sub));
-    udpai_item *item = sub ? udpai_item_get(subscription->topic, name) : NULL;
-    if (!item) {
-        udpai_free(sub);
+    char room[KEY_MAX];
+    udpai_str key = locator->parameters.len ? key_of(locator, room) : (udpai_str){0};
+    udpai_name_sub *sub = udpai_alloc(sizeof(*sub) + key.len);
+    if (!sub)
         return NULL;
-    }
     sub->subscription = subscription;
     sub->asked = sub->owed.item = item;
     sub->state = UDPAI_NAME_PRESENT;
+    sub->key_len = (uint32_t)key.len;
+    if (key.len)
+        memcpy(sub->key, key.data, key.len);
     udpai_list_init(&sub->owed.node);
     udpai_list_init(&sub->in_item);
     udpai_list_init(&sub->in_target);
     udpai_list_init(&sub->in_indirect);
-    if (!udpai_map_add(&subscription->names, sub)) {
-        udpai_free(sub);
-        udpai_item_release(item);
+    if (udpai_tally_asked(sub) == UDPA_OK) {
+        if (udpai_map_add(&subscription->names, sub))
+            return sub;
+        udpai_tally_given_back(sub);
+    }
+    udpai_free(sub);
+    return NULL;
+}
+
+static udpai_name_sub *
+new_sub(udpai_subscription *subscription, const udpai_locator *locator)
+{
+    udpai_item *item = udpai_item_get(subscription->topic, locator->name);
+    udpai_name_sub *sub = item ? make_sub(subscription, item, locator) : NULL;
+    if (!sub) {
+        if (item)
+            udpai_item_release(item);
         return NULL;
     }
     subscription->subscriber->n_names++;
@@ -227,6 +295,7 @@ static void
 free_sub(udpai_name_sub *sub)
 {
     udpai_item *item = sub->asked;
+    udpai_tally_given_back(sub);
     set_target(sub, sub->asked);
     udpai_list_remove(&sub->owed.node);
     udpai_list_remove(&sub->in_item);
@@ -238,26 +307,41 @@ free_sub(udpai_name_sub *sub)
 }
 
 udpa_err
-udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_error **ret_error)
+udpai_subscribe_locator(udpai_subscription *subscription,
+                        const udpai_locator *locator,
+                        udpa_error **ret_error)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
-    udpai_name_sub *sub = find_sub(subscription, name);
+    udpai_name_sub *sub = find_sub(subscription, locator);
     subscription->asked_ms = subscriber->fanout->wheel->now_ms;
     subscription->state_forced = true;
     if (!sub) {
+        if (locator->parameters.len &&
+            udpai_subscription_n_asking(subscription, locator->name) >= UDPAI_LOCATORS_MAX)
+            return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                              "a stream may ask for one name with %d different sets of dynamic "
+                              "parameters, and has asked for '%.*s' with one more",
+                              UDPAI_LOCATORS_MAX, UDPAI_SHOWN(locator->name));
         if (subscriber->n_names >= subscriber->fanout->options.max_names)
             return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                               "this stream has asked for %zu names, which is as many as one may "
                               "(limits.max_names_per_stream); '%.*s' is one more",
-                              subscriber->n_names, UDPAI_SHOWN(name));
-        sub = new_sub(subscription, name);
+                              subscriber->n_names, UDPAI_SHOWN(locator->name));
+        sub = new_sub(subscription, locator);
         if (!sub)
             return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     } else {
-        udpai_held_forget(subscription, udpai_item_name(sub->target ? sub->target : sub->asked));
+        udpai_held_forget(subscription,
+                          known_name(subscription, sub->target ? sub->target : sub->asked));
     }
     udpai_name_sub_update(sub, true);
-    return UDPA_OK;
+    return udpai_fail_code(ret_error, udpai_variants_owe_all(sub));
+}
+
+udpa_err
+udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_error **ret_error)
+{
+    return udpai_subscribe_locator(subscription, &(udpai_locator){.name = name}, ret_error);
 }
 
 /* The name has gone, a wildcard is there still: what does it hold of the item? Without memory the
@@ -279,22 +363,30 @@ tell_state_of(udpai_subscription *subscription, udpai_item *item)
 }
 
 void
-udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell)
+udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator *locator, bool tell)
 {
-    udpai_name_sub *sub = udpai_map_remove(&subscription->names, name);
+    udpai_name_sub *sub = find_sub(subscription, locator);
     if (!sub)
         return;
+    char room[KEY_MAX];
+    udpai_map_remove(&subscription->names, key_of(locator, room));
     udpai_item *item = sub->asked;
     item->n_owed++; /* it may be needed below */
     free_sub(sub);
-    if (!udpai_subscription_covers(subscription, name))
-        udpai_held_forget(subscription, name);
+    if (!udpai_subscription_covers(subscription, locator->name))
+        udpai_held_forget(subscription, locator->name);
     if (tell && subscription->view)
         tell_state_of(subscription, item);
     item->n_owed--;
     udpai_item_release(item);
     if (subscription->mode == UDPAI_MODE_STATE)
         udpai_subscription_wake(subscription);
+}
+
+void
+udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell)
+{
+    udpai_unsubscribe_locator(subscription, &(udpai_locator){.name = name}, tell);
 }
 
 void
@@ -312,13 +404,19 @@ udpai_subscription_tell(udpai_subscription *subscription, udpai_str name)
 bool
 udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name)
 {
-    return find_sub(subscription, name) != NULL;
+    return udpai_map_get(&subscription->names, name) != NULL;
+}
+
+bool
+udpai_subscription_has_locator(const udpai_subscription *subscription, const udpai_locator *locator)
+{
+    return find_sub(subscription, locator) != NULL;
 }
 
 bool
 udpai_subscription_has_lost(const udpai_subscription *subscription, udpai_str name)
 {
-    const udpai_name_sub *sub = find_sub(subscription, name);
+    const udpai_name_sub *sub = udpai_map_get(&subscription->names, name);
     return sub && sub->shows_last;
 }
 
@@ -330,13 +428,15 @@ udpai_subscription_n_names(const udpai_subscription *subscription)
 
 void
 udpai_subscription_visit_names(const udpai_subscription *subscription,
-                               udpai_name_fn visit,
+                               udpai_locator_fn visit,
                                void *userdata)
 {
     size_t at = 0;
     const udpai_name_sub *sub;
-    while ((sub = udpai_map_next(&subscription->names, &at)))
-        visit(userdata, udpai_item_name(sub->asked));
+    while ((sub = udpai_map_next(&subscription->names, &at))) {
+        const udpai_locator locator = udpai_name_sub_locator(sub);
+        visit(userdata, &locator);
+    }
 }
 
 void
@@ -347,18 +447,35 @@ udpai_subscription_visit_missing(const udpai_subscription *subscription,
     size_t at = 0;
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at)))
-        if (!sub->target && sub->state == UDPAI_NAME_MISSING && !sub->shows_last)
+        if (!sub->target && sub->state == UDPAI_NAME_MISSING && !sub->shows_last &&
+            udpai_tally_is_only(sub))
             visit(userdata, udpai_item_name(sub->asked));
+}
+
+/* With whatever parameters. */
+static void
+resend_variants(udpai_subscription *subscription, udpai_str name)
+{
+    udpai_item *asked = udpai_item_find(subscription->topic, name);
+    if (!asked)
+        return;
+    UDPAI_LIST_FOREACH_SAFE (node, &asked->name_subs) {
+        udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
+        if (sub->subscription == subscription && sub->target && sub->key_len)
+            udpai_name_sub_update(sub, true);
+    }
 }
 
 void
 udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
 {
-    udpai_name_sub *sub = find_sub(subscription, name);
+    udpai_name_sub *sub = udpai_map_get(&subscription->names, name);
+    if (subscription->tells_variants)
+        resend_variants(subscription, name);
     udpai_item *item = sub ? sub->target : udpai_item_find(subscription->topic, name);
     if (!item || !(sub || comes_by_view(subscription, item)))
         return; /* if it holds that nevertheless, the end must be told yet */
-    udpai_held_forget(subscription, udpai_item_name(item));
+    udpai_held_forget(subscription, known_name(subscription, item));
     if (sub)
         udpai_name_sub_update(sub, true);
     else if (!udpai_view_will_bring(subscription, item))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One response in the making: items are collected until it is full, then the renderer composes. */
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
 
 void
 udpai_collection_init(udpai_collection *collection, udpai_subscription *subscription)
@@ -20,6 +20,9 @@ udpai_collection_done(udpai_collection *collection)
     udpai_vector_done(&collection->items);
     udpai_vector_done(&collection->removed);
     udpai_vector_done(&collection->pinned);
+    for (size_t i = 0; i < collection->gone.n; i++)
+        udpai_free((char *)(uintptr_t)collection->gone.items[i].name.data);
+    udpai_vector_done(&collection->gone);
 }
 
 uint64_t
@@ -90,6 +93,22 @@ udpai_collection_remove(udpai_collection *collection, udpai_item *item, udpa_err
     return true;
 }
 
+udpa_err
+udpai_collection_lose(udpai_collection *collection, const udpai_gone *gone)
+{
+    char *text = udpai_alloc(gone->name.len + gone->constraints.len), *at = text;
+    if (!text || !udpai_vector_reserve(&collection->gone, 1)) {
+        udpai_free(text);
+        return UDPA_ERR_NOMEM;
+    }
+    udpai_gone *kept = &collection->gone.items[collection->gone.n++];
+    *kept = *gone;
+    kept->name = udpai_str_put(&at, gone->name);
+    kept->constraints = udpai_str_put(&at, gone->constraints);
+    collection->bytes += gone->name.len + gone->constraints.len + 8;
+    return UDPA_OK;
+}
+
 static void
 add_seq(udpai_body *body, uint64_t seq)
 {
@@ -127,9 +146,7 @@ list_contents(const udpai_collection *collection, udpai_body *body)
 }
 
 udpa_err
-udpai_collection_render(const udpai_collection *collection,
-                        udpai_render *what,
-                        udpai_body **ret_body)
+udpai_collection_render(udpai_collection *collection, udpai_render *what, udpai_body **ret_body)
 {
     const udpai_renderer *renderer = collection->subscription->subscriber->renderer;
     UDPA_AUTO(udpai_body_unref) udpai_body *body = udpai_body_new();
@@ -141,6 +158,9 @@ udpai_collection_render(const udpai_collection *collection,
     what->n_items = collection->items.n;
     what->removed = collection->removed.items;
     what->n_removed = collection->removed.n;
+    udpai_tallies_settle(collection);
+    what->gone = collection->gone.items;
+    what->n_gone = collection->gone.n;
     body->renderer = renderer;
     body->renderer_serial = renderer->serial;
     body->state_hash = what->state_hash;

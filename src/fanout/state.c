@@ -4,7 +4,7 @@
  * What is to be removed stays in the state that announces what replaces it; a second state, after
  * all other types have had their turn, leaves it out. So nothing is taken away before what replaces
  * it has arrived, though a state can only say what is there. */
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
 
 static udpa_err
 add_live(udpai_collection *collection, const udpai_view *view)
@@ -44,6 +44,8 @@ add_names(udpai_collection *collection, udpai_subscription *subscription, bool w
             udpai_collection_add(collection, item, item->resource, false, &err);
         else if (with_removed && sub->shows_last && sub->asked->last)
             udpai_collection_add(collection, sub->asked, sub->asked->last, false, &err);
+        if (err == UDPA_OK)
+            err = udpai_variants_add_all(collection, sub);
         uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
         bool loses_last = sub->shows_last && !with_removed;
         if (payload_seq != sub->sent_payload_seq || loses_last)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A subscriber and its subscriptions, one for each type. */
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
 
 #include "model/name.h"
 
@@ -11,7 +11,8 @@
 static udpai_str
 name_sub_key(const void *item)
 {
-    return udpai_item_name(((const udpai_name_sub *)item)->asked);
+    const udpai_name_sub *sub = item;
+    return sub->key_len ? (udpai_str){sub->key, sub->key_len} : udpai_item_name(sub->asked);
 }
 
 static udpai_str
@@ -66,6 +67,7 @@ free_subscription(udpai_subscription *subscription)
     drop_owed(&subscription->removals);
     drop_owed(&subscription->unanswered);
     udpai_map_done(&subscription->extras);
+    udpai_tallies_done(subscription);
     for (size_t i = 0; i < subscription->prefixes.n; i++) {
         udpa_bytes *prefix = subscription->prefixes.items[i];
         udpai_interest_wildcard(topic, udpai_bytes_view(prefix), false);
@@ -169,6 +171,7 @@ new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_deliver
     udpai_map_init(&subscription->names, name_sub_key);
     udpai_map_init(&subscription->held, held_key);
     udpai_map_init(&subscription->extras, extra_key);
+    udpai_tallies_init(subscription);
     udpai_timer_init(&subscription->cycle, on_cycle_end);
     return subscription;
 }
@@ -301,6 +304,13 @@ udpai_owed *
 udpai_extra_of(const udpai_subscription *subscription, const udpai_item *item)
 {
     return udpai_map_get(&subscription->extras, (udpai_str){(const char *)&item, sizeof(item)});
+}
+
+udpa_err
+udpai_extra_reserve(udpai_subscription *subscription, udpai_item *item)
+{
+    return udpai_extra_of(subscription, item) || new_extra(subscription, item) ? UDPA_OK
+                                                                               : UDPA_ERR_NOMEM;
 }
 
 udpa_err

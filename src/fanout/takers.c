@@ -4,7 +4,7 @@
  * told exactly, it is said of less than there is. */
 #include "fanout/takers.h"
 
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
 
 struct visit {
     udpai_item *item;
@@ -82,6 +82,15 @@ stand_by_name(udpai_taker *taker, const udpai_name_sub *sub, bool by_view)
     taker->turn = sub->sent_turn;
 }
 
+/* A variant that is sent to those who have asked for the name that it is one of, and pass it on. */
+static void
+stand_besides(udpai_taker *taker, const udpai_item *item)
+{
+    const udpai_subscription *subscription = taker->subscription;
+    taker->is_sent = !udpai_extra_of(subscription, item);
+    taker->place = item->seq > subscription->extra_seq ? item->seq : subscription->extra_seq;
+}
+
 static void
 tell(const struct visit *self, udpai_subscription *subscription, const udpai_name_sub *sub)
 {
@@ -101,6 +110,8 @@ tell(const struct visit *self, udpai_subscription *subscription, const udpai_nam
         sub = find_sub(subscription, self->item);
     if (sub)
         stand_by_name(&taker, sub, by_view);
+    else if (!by_view)
+        stand_besides(&taker, self->item);
     self->visit(self->userdata, &taker);
 }
 
@@ -115,6 +126,22 @@ tell_subs(const struct visit *self)
     UDPAI_LIST_FOREACH (node, &self->item->alias_subs) {
         const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target);
         tell(self, sub->subscription, sub);
+    }
+}
+
+static void
+tell_those_who_pass_it_on(const struct visit *self)
+{
+    const udpai_item *asked =
+        udpai_item_is_variant(self->item)
+            ? udpai_item_find(self->item->topic, udpai_resource_asked_name(self->item->resource))
+            : NULL;
+    if (!asked)
+        return;
+    UDPAI_LIST_FOREACH (node, &asked->name_subs) {
+        udpai_subscription *other = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item)->subscription;
+        if (!udpai_selects_variants(other->subscriber))
+            tell(self, other, NULL);
     }
 }
 
@@ -207,7 +234,11 @@ find_item(const udpai_topic *topic, udpai_str name)
 {
     udpai_item *item = udpai_item_find(topic, name);
     const udpai_subscriber anybody = {.fanout = topic->fanout};
-    udpai_item *target = item && item->resource ? item : udpai_alias_resolve(topic, &anybody, name);
+    if (item && item->resource)
+        return item;
+    udpai_item *target = udpai_alias_resolve(topic, &anybody, name);
+    if (!target)
+        target = udpai_variant_choose(topic, &anybody, &(udpai_locator){.name = name});
     return target ? target : item;
 }
 
@@ -229,6 +260,7 @@ udpai_fanout_visit_takers(
     const struct visit self = {item, visit, userdata, ++fanout->stamp};
     if (item->resource) {
         tell_subs(&self);
+        tell_those_who_pass_it_on(&self);
         tell_views(&self);
     } else {
         tell_all_gone(&self);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Topics and their items: the mirror itself, and how a change set gets into it. */
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
 
 #include "model/type_url.h"
 
@@ -229,10 +229,16 @@ set_item(udpai_item *item, const udpai_change *change)
 static udpa_err
 reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining)
 {
+    bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
     udpa_err err = udpai_views_reserve(item, change, ret_n_joining);
-    if (err != UDPA_OK || change->kind == UDPAI_CHANGE_REMOVE)
+    if (err == UDPA_OK)
+        err = udpai_variants_reserve(item, is_gone ? NULL : change->resource);
+    if (err != UDPA_OK || is_gone)
         return err;
-    return udpai_alias_reserve(item->topic, item->resource, change->resource);
+    err = udpai_alias_reserve(item->topic, item->resource, change->resource);
+    if (err != UDPA_OK)
+        udpai_variants_release(item, change->resource);
+    return err;
 }
 
 static void
@@ -247,6 +253,7 @@ commit(udpai_item *item, const udpai_change *change, size_t n_joining)
     udpai_alias_update(item, before, item->resource);
     udpai_views_update(item, before, n_joining);
     update_name_subs(item);
+    udpai_variants_changed(item, before);
     udpa_resource_unref(before);
 }
 

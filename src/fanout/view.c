@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views: what a selection of a topic holds, in order of change, for all who select the same. */
-#include "fanout/fanout_internal.h"
+#include "fanout/variant.h"
 
 #include <stdlib.h>
 
@@ -27,13 +27,14 @@ udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t visi
     return may_show(item->topic->fanout, item->resource, item->from_node, except_node, visibility);
 }
 
-/* Lazy resources come by name, not by wildcard. */
+/* Lazy resources come by name, not by wildcard; and variants, to those who have one of a name. */
 static bool
 would_select(const udpai_view *view, const udpa_resource *resource, const udpa_bytes *from_node)
 {
     return may_show(view->topic->fanout, resource, from_node, view->except_node,
                     view->visibility) &&
-           !udpai_resource_is_lazy(resource);
+           !udpai_resource_is_lazy(resource) &&
+           !(view->without_variants && udpai_resource_constraints(resource).len);
 }
 
 static bool
@@ -282,6 +283,7 @@ same_selection(const udpai_view *view,
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     if (view->prefixes.n != n_prefixes || view->visibility != subscriber->visibility ||
+        view->without_variants != udpai_selects_variants(subscriber) ||
         !same_bytes(view->except_node, subscriber->except_node))
         return false;
     if (view->glob)
@@ -455,6 +457,7 @@ new_view(const udpai_subscription *subscription)
     view->label = udpa_bytes_ref(subscription->glob ? subscription->label : NULL);
     view->except_node = udpa_bytes_ref(subscriber->except_node);
     view->visibility = subscriber->visibility;
+    view->without_variants = udpai_selects_variants(subscriber);
     view->tombstone_horizon = topic->fanout->seq;
     udpai_list_init(&view->in_topic);
     udpai_list_init(&view->subscriptions);

@@ -31,6 +31,25 @@ udpai_digest(udpai_str authority, udpai_str any)
     return XXH64_digest(&state);
 }
 
+static void
+put_big_endian(uint64_t value, unsigned char bytes[8])
+{
+    for (int i = 7; i >= 0; i--, value >>= 8)
+        bytes[i] = (unsigned char)value;
+}
+
+uint64_t
+udpai_digest_of_variant(uint64_t digest, udpai_str constraints)
+{
+    unsigned char bytes[8];
+    put_big_endian(digest, bytes);
+    XXH64_state_t state;
+    XXH64_reset(&state, 0);
+    XXH64_update(&state, bytes, sizeof(bytes));
+    feed_64(&state, constraints);
+    return XXH64_digest(&state);
+}
+
 _Static_assert(sizeof(XXH64_state_t) <= sizeof(((udpai_way_digest *)0)->state),
                "the state of XXH64 has grown");
 
@@ -38,8 +57,7 @@ void
 udpai_way_digest_begin(udpai_way_digest *digest, uint64_t generation)
 {
     unsigned char bytes[8];
-    for (int i = 7; i >= 0; i--, generation >>= 8)
-        bytes[i] = (unsigned char)generation;
+    put_big_endian(generation, bytes);
     XXH64_state_t *state = (XXH64_state_t *)(void *)digest->state;
     XXH64_reset(state, 0);
     XXH64_update(state, bytes, sizeof(bytes));
@@ -84,6 +102,20 @@ udpai_content_hash_hex(udpai_content_hash hash, char hex[UDPAI_CONTENT_HASH_HEX]
 {
     put_hex(hash.high, hex);
     put_hex(hash.low, hex + 16);
+}
+
+udpai_content_hash
+udpai_content_hash_of_variant(udpai_content_hash hash, udpai_str constraints)
+{
+    char hex[UDPAI_CONTENT_HASH_HEX];
+    udpai_content_hash_hex(hash, hex);
+    XXH3_state_t state;
+    XXH3_INITSTATE(&state);
+    XXH3_128bits_reset(&state);
+    feed_128(&state, (udpai_str){hex, sizeof(hex)});
+    feed_128(&state, constraints);
+    XXH128_hash_t mixed = XXH3_128bits_digest(&state);
+    return (udpai_content_hash){mixed.high64, mixed.low64};
 }
 
 /* The pair's hash is seeded by its content, so that (a, x)+(b, y) differs from (a, y)+(b, x). */

@@ -14,6 +14,10 @@ typedef struct udpai_content_hash {
 /* XXH64, seed 0, over authority, a zero byte, and the received bytes of the Any. */
 uint64_t udpai_digest(udpai_str authority, udpai_str any);
 
+/* Of a variant: XXH64, seed 0, over the 8 bytes of that, most significant first, and the
+ * constraints. */
+uint64_t udpai_digest_of_variant(uint64_t digest, udpai_str constraints);
+
 /* XXH64, seed 0, over a generation and the node ids passed; see Subscribe.initial_ways. */
 typedef struct udpai_way_digest {
     _Alignas(8) unsigned char state[128];
@@ -25,6 +29,8 @@ uint64_t udpai_way_digest_end(const udpai_way_digest *digest);
 
 /* XXH3-128 over type URL, a zero byte, and the Any's value. */
 udpai_content_hash udpai_content_hash_of(udpai_str type_url, udpai_str value);
+/* Of a variant: XXH3-128 over the 32 hex digits of that, and the constraints. */
+udpai_content_hash udpai_content_hash_of_variant(udpai_content_hash hash, udpai_str constraints);
 /* 32 lower-case hex digits, without NUL. */
 void udpai_content_hash_hex(udpai_content_hash hash, char hex[UDPAI_CONTENT_HASH_HEX]);
 

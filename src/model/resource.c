@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/alloc.h"
+#include "model/variant.h"
 
 /* Positions are counted from the beginning of the text. Every text ends with a NUL. */
 struct text_ref {
@@ -19,15 +20,15 @@ struct stored_hop {
 
 struct udpa_resource {
     atomic_uint refs;
-    uint16_t n_hops, n_aliases;
-    bool lazy, do_not_cache, has_signature;
+    uint16_t n_hops, n_aliases, n_constraint_keys;
+    bool lazy, do_not_cache, has_signature, is_redirect;
     udpa_bytes *any, *type;
     uint32_t value_at, value_len;
     uint64_t digest;
     udpai_content_hash content_hash;
     uint64_t generation, ttl_ms;
     size_t size;
-    struct text_ref name, version, authority;
+    struct text_ref name, version, authority, constraints;
     struct stored_hop hops[]; /* then the signature, struct text_ref aliases[], and the text */
 };
 
@@ -60,6 +61,8 @@ static size_t
 text_size(const udpai_resource_parts *parts, size_t version_len)
 {
     size_t size = parts->name.len + version_len + parts->authority.len + 3;
+    if (parts->constraints.len)
+        size += parts->constraints.len + 1;
     for (size_t i = 0; i < parts->n_hops; i++)
         size += parts->hops[i].node_id.len + parts->hops[i].authority.len + 2;
     for (size_t i = 0; i < parts->n_aliases; i++)
@@ -111,6 +114,8 @@ put_texts(udpa_resource *resource, const udpai_resource_parts *parts)
         alias_table(resource)[i] = put_text(resource, &at, parts->aliases[i]);
     if (resource->has_signature)
         put_signature(resource, &at, &parts->signature);
+    if (parts->constraints.len)
+        resource->constraints = put_text(resource, &at, parts->constraints);
 }
 
 static udpa_resource *
@@ -139,7 +144,8 @@ udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *pa
     if (!udpai_any_parse(any, &type_url, &value))
         return UDPA_ERR_MALFORMED;
     udpa_resource *resource = allocate(parts);
-    udpa_bytes *type = parts->type ? udpa_bytes_ref(parts->type) : udpai_bytes_cstring(type_url);
+    udpai_str stands_for = parts->redirected_type.len ? parts->redirected_type : type_url;
+    udpa_bytes *type = parts->type ? udpa_bytes_ref(parts->type) : udpai_bytes_cstring(stands_for);
     if (!resource || !type) {
         udpai_free(resource);
         udpa_bytes_unref(type);
@@ -151,8 +157,15 @@ udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *pa
     resource->value_len = (uint32_t)value.len;
     resource->digest = udpai_digest(parts->authority, any);
     resource->content_hash = udpai_content_hash_of(type_url, value);
+    if (parts->constraints.len) {
+        resource->n_constraint_keys = (uint16_t)udpai_constraints_n_keys(parts->constraints);
+        resource->digest = udpai_digest_of_variant(resource->digest, parts->constraints);
+        resource->content_hash =
+            udpai_content_hash_of_variant(resource->content_hash, parts->constraints);
+    }
     resource->generation = parts->generation;
     resource->ttl_ms = parts->ttl_ms;
+    resource->is_redirect = parts->redirected_type.len > 0;
     resource->lazy = parts->lazy;
     resource->do_not_cache = parts->do_not_cache;
     put_texts(resource, parts);
@@ -182,6 +195,9 @@ udpai_resource_parts_of(const udpa_resource *resource, udpai_resource_room *room
         .n_hops = resource->n_hops,
         .aliases = room->aliases,
         .n_aliases = resource->n_aliases,
+        .constraints = udpai_resource_constraints(resource),
+        .redirected_type =
+            resource->is_redirect ? udpai_resource_type_url(resource) : (udpai_str){0},
     };
 }
 
@@ -283,6 +299,41 @@ udpai_resource_alias(const udpa_resource *resource, size_t index)
     return text_of(resource, alias_table(resource)[index]);
 }
 
+bool
+udpai_resource_is_redirect(const udpa_resource *resource)
+{
+    return resource->is_redirect;
+}
+
+udpai_str
+udpai_resource_value_type(const udpa_resource *resource)
+{
+    udpai_str type_url, value;
+    if (!resource->is_redirect ||
+        !udpai_any_parse(udpai_bytes_view(resource->any), &type_url, &value))
+        return udpai_resource_type_url(resource);
+    return type_url;
+}
+
+udpai_str
+udpai_resource_constraints(const udpa_resource *resource)
+{
+    return resource->constraints.len ? text_of(resource, resource->constraints) : (udpai_str){0};
+}
+
+unsigned
+udpai_resource_n_constraint_keys(const udpa_resource *resource)
+{
+    return resource->n_constraint_keys;
+}
+
+udpai_str
+udpai_resource_asked_name(const udpa_resource *resource)
+{
+    bool is_variant = resource->constraints.len && resource->n_aliases;
+    return is_variant ? udpai_resource_alias(resource, 0) : udpai_resource_name(resource);
+}
+
 udpai_hop
 udpai_resource_hop(const udpa_resource *resource, size_t index)
 {
@@ -317,7 +368,8 @@ bool
 udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b)
 {
     return udpai_str_eq(udpai_resource_version(a), udpai_resource_version(b)) &&
-           udpai_str_eq(udpai_bytes_view(a->any), udpai_bytes_view(b->any));
+           udpai_str_eq(udpai_bytes_view(a->any), udpai_bytes_view(b->any)) &&
+           udpai_str_eq(udpai_resource_constraints(a), udpai_resource_constraints(b));
 }
 
 static bool
@@ -403,6 +455,21 @@ size_t
 udpa_resource_n_hops(const udpa_resource *resource)
 {
     return resource->n_hops;
+}
+
+int
+udpa_resource_is_redirect(const udpa_resource *resource)
+{
+    return resource->is_redirect;
+}
+
+const void *
+udpa_resource_constraints(const udpa_resource *resource, size_t *ret_size)
+{
+    udpai_str constraints = udpai_resource_constraints(resource);
+    if (ret_size)
+        *ret_size = constraints.len;
+    return constraints.data;
 }
 
 udpa_err

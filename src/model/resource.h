@@ -12,6 +12,8 @@
 #include "base/util.h"
 #include "model/digest.h"
 
+#define UDPAI_TYPE_LOCATOR "type.googleapis.com/xds.core.v3.ResourceLocator"
+
 #define UDPAI_HOPS_MAX 16
 #define UDPAI_ALIASES_MAX 256
 #define UDPAI_VERSION_MAX 512
@@ -49,6 +51,10 @@ typedef struct udpai_resource_parts {
     size_t n_hops;
     const udpai_str *aliases;
     size_t n_aliases;
+    udpai_str constraints; /* of a variant of its one alias (model/variant.h); empty: it is none */
+    /* Of a redirect, whose Any is a ResourceLocator: the type URL of what it stands in the place
+     * of, which is the type of the resource. Empty: it is none. */
+    udpai_str redirected_type;
 } udpai_resource_parts;
 
 /* Checks nothing but that the Any parses: names and sizes are the caller's to check
@@ -87,6 +93,17 @@ bool udpai_resource_is_lazy(const udpa_resource *resource);
 bool udpai_resource_do_not_cache(const udpa_resource *resource);
 const udpai_signature *udpai_resource_signature(const udpa_resource *resource); /* NULL: none */
 udpai_str udpai_resource_alias(const udpa_resource *resource, size_t index);
+/* Is its value a locator of another resource of its type, and no message of that type? */
+bool udpai_resource_is_redirect(const udpa_resource *resource);
+/* The type URL of its value. */
+udpai_str udpai_resource_value_type(const udpa_resource *resource);
+/* Of a variant; empty: it is none. */
+udpai_str udpai_resource_constraints(const udpa_resource *resource);
+/* How many different keys they name. */
+unsigned udpai_resource_n_constraint_keys(const udpa_resource *resource);
+/* What clients that are sent one variant of a name ask for it by: of a variant its alias, else its
+ * name. */
+udpai_str udpai_resource_asked_name(const udpa_resource *resource);
 udpai_hop udpai_resource_hop(const udpa_resource *resource, size_t index);
 /* Does the way of the resource pass this node? */
 bool udpai_resource_passed(const udpa_resource *resource, udpai_str node_id);
@@ -95,7 +112,7 @@ bool udpai_resource_passed(const udpa_resource *resource, udpai_str node_id);
  */
 uint64_t udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops);
 
-/* Same version and same Any bytes: for subscribers, no update. */
+/* Same version, Any bytes and constraints: for subscribers, no update. */
 bool udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b);
 /* Same in what a refresh carries: generation, signature, hops. */
 bool udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b);

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "model/name.h"
 #include "model/type_url.h"
+#include "model/variant.h"
 
 enum {
     ANY_TYPE_URL = 1,
@@ -121,6 +122,77 @@ check_lists(const udpai_resource_parts *parts, udpa_error **ret_error)
     return err;
 }
 
+/* A variant is known to clients by one name, which is not its own. */
+static udpa_err
+check_variant(const udpai_resource_parts *parts, udpa_error **ret_error)
+{
+    udpa_error *why = NULL;
+    if (parts->constraints.len == 0)
+        return UDPA_OK;
+    if (parts->n_aliases != 1 || udpai_alias_is_pattern(parts->aliases[0]) ||
+        udpai_str_eq(parts->aliases[0], parts->name))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "resource '%.*s' has constraints, so it must have one alias, without a "
+                          "pattern: the name that it is a variant of",
+                          UDPAI_SHOWN(parts->name));
+    if (udpai_constraints_check(parts->constraints, &why) == UDPA_OK)
+        return UDPA_OK;
+    udpa_err err = udpai_fail(ret_error, UDPA_ERR_INVAL, "resource '%.*s': %s",
+                              UDPAI_SHOWN(parts->name), udpa_error_message(why));
+    udpa_error_unref(why);
+    return err;
+}
+
+enum { /* field numbers of ResourceLocator */
+    LOCATOR_SCHEME = 1,
+    LOCATOR_RESOURCE_TYPE = 4
+};
+
+/* The type that a locator says; of what is no xdstp locator, nothing. False: it is malformed. */
+static bool
+read_locator(udpai_str locator, udpai_str *ret_type)
+{
+    udpai_proto_reader reader = udpai_proto_read(locator);
+    udpai_proto_field field;
+    bool is_xdstp = true;
+    *ret_type = (udpai_str){0};
+    while (udpai_proto_next(&reader, &field)) {
+        if (field.number == LOCATOR_SCHEME)
+            is_xdstp = field.value == 0;
+        else if (field.number == LOCATOR_RESOURCE_TYPE && field.type == UDPAI_WIRE_BYTES)
+            *ret_type = field.bytes;
+    }
+    if (!is_xdstp)
+        *ret_type = (udpai_str){0};
+    return !reader.failed;
+}
+
+/* What stands at the other end must be of the same type. */
+static udpa_err
+check_redirect(const udpai_resource_parts *parts, udpa_error **ret_error)
+{
+    udpai_str type_url, value, target, type = udpai_type_url_name(parts->redirected_type);
+    if (parts->redirected_type.len == 0 || udpa_bytes_size(parts->any) == 0)
+        return UDPA_OK;
+    if (type.len == 0 || type.len == parts->redirected_type.len)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "resource '%.*s': redirected_type '%.*s' must be <prefix>/<message type>",
+                          UDPAI_SHOWN(parts->name), UDPAI_SHOWN(parts->redirected_type));
+    if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value) ||
+        !udpai_str_eq(udpai_type_url_name(type_url),
+                      udpai_type_url_name(UDPAI_STR(UDPAI_TYPE_LOCATOR))) ||
+        !read_locator(value, &target))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "resource '%.*s' has a redirected_type, so its payload must be an "
+                          "xds.core.v3.ResourceLocator",
+                          UDPAI_SHOWN(parts->name));
+    if (target.len && !udpai_str_eq(target, type))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "resource '%.*s' is one of type %.*s, and redirected to one of type %.*s",
+                          UDPAI_SHOWN(parts->name), UDPAI_SHOWN(type), UDPAI_SHOWN(target));
+    return check_text("redirected_type", parts->redirected_type, UDPAI_TYPE_URL_MAX, ret_error);
+}
+
 udpa_err
 udpai_resource_parts_check(const udpai_resource_parts *parts, udpa_error **ret_error)
 {
@@ -137,6 +209,10 @@ udpai_resource_parts_check(const udpai_resource_parts *parts, udpa_error **ret_e
         err = check_counts(parts, ret_error);
     if (err == UDPA_OK)
         err = check_lists(parts, ret_error);
+    if (err == UDPA_OK)
+        err = check_variant(parts, ret_error);
+    if (err == UDPA_OK)
+        err = check_redirect(parts, ret_error);
     return err;
 }
 

@@ -31,6 +31,8 @@ item_size(const udpai_renderer *renderer, const udpai_send_item *item)
     const struct udpa_renderer *self = own(renderer);
     if (item->refresh && !self->extended && !item->ttl_ms)
         return 0; /* what has changed, the peer does not know of */
+    if (!self->extended && udpai_resource_is_redirect(item->resource))
+        return 0; /* it would take it for a resource of another type */
     udpai_publish_item publish = publish_item(self, item);
     return udpai_publish_item_size(&publish);
 }

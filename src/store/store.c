@@ -144,6 +144,13 @@ settle_told(udpai_store *store, udpai_store_entry *entry)
 }
 
 static void
+count_variant(const udpai_stored *stored, size_t more)
+{
+    if (stored->resource && udpai_resource_constraints(stored->resource).len)
+        stored->origin->n_variants += more;
+}
+
+static void
 take_out(udpai_store *store, udpai_stored *stored)
 {
     udpai_store_entry *entry = stored->entry;
@@ -158,6 +165,7 @@ take_out(udpai_store *store, udpai_stored *stored)
     if (--stored->origin->n_contributions == 0)
         udpai_store_note_idle(store, stored->origin);
     store->n_contributions--;
+    count_variant(stored, (size_t)-1);
     settle_told(store, entry);
     udpai_store_discharge(store, stored->origin, stored->resource);
     udpa_resource_unref(stored->resource);
@@ -221,7 +229,9 @@ static void
 replace_resource(udpai_store *store, udpai_stored *stored, udpa_resource *resource)
 {
     udpa_resource *before = stored->resource;
+    count_variant(stored, (size_t)-1);
     stored->resource = udpa_resource_ref(resource);
+    count_variant(stored, 1);
     udpai_store_charge(store, stored->origin, resource);
     if (before)
         udpai_store_discharge(store, stored->origin, before);

@@ -71,7 +71,7 @@ struct udpai_origin {
     udpa_bytes *node_id;
     UDPAI_VECTOR(udpai_eligibility) eligibilities;
     udpai_list contributions;
-    size_t n_contributions;
+    size_t n_contributions, n_variants; /* variants among them */
     udpai_use use;
     udpai_list idle; /* in the store's list since it last had nothing */
 };

@@ -55,6 +55,12 @@ udpai_origin_has(const udpai_store *store, const udpai_origin *origin, udpai_str
     return false;
 }
 
+size_t
+udpai_store_n_variants(const udpai_origin *origin)
+{
+    return origin->n_variants;
+}
+
 void
 udpai_store_visit_origin(const udpai_store *store,
                          const udpai_origin *origin,

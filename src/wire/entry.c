@@ -11,6 +11,8 @@ enum { /* field numbers of Resource */
     DELIVERY = 7,
     HOPS = 8,
     DO_NOT_CACHE = 9,
+    CONSTRAINTS = 10,
+    REDIRECTED_TYPE = 11,
 };
 
 void
@@ -121,6 +123,10 @@ udpai_entry_put(udpai_proto_writer *writer, const udpa_resource *resource, udpai
     udpai_proto_put_varint_opt(writer, DELIVERY, udpai_resource_is_lazy(resource));
     put_hops(writer, resource);
     udpai_proto_put_varint_opt(writer, DO_NOT_CACHE, udpai_resource_do_not_cache(resource));
+    if (!form.refresh)
+        udpai_proto_put_bytes_opt(writer, CONSTRAINTS, udpai_resource_constraints(resource));
+    if (!form.refresh && udpai_resource_is_redirect(resource))
+        udpai_proto_put_bytes(writer, REDIRECTED_TYPE, udpai_resource_type_url(resource));
 }
 
 void

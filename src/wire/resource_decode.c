@@ -68,6 +68,8 @@ share_type(udpai_decoder *decoder, udpai_resource_parts *parts)
     udpai_str type_url, value;
     if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value))
         return;
+    if (parts->redirected_type.len)
+        type_url = parts->redirected_type;
     if (!decoder->last_type || udpa_bytes_size(decoder->last_type) != type_url.len + 1 ||
         memcmp(udpa_bytes_data(decoder->last_type), type_url.data ? type_url.data : "",
                type_url.len) != 0) {
@@ -90,11 +92,30 @@ read_plain_parts(const resource_message *message,
     parts->version = udpai_str_from(message->version);
     parts->lazy = message->delivery == UDPA__SERVICE__DISCOVERY__V1__DELIVERY__LAZY;
     parts->do_not_cache = message->do_not_cache;
+    parts->redirected_type = udpai_str_from(message->redirected_type);
     read_provenance(message->origin_info, parts);
     if (message->ttl && !duration_to_ms(message->ttl, &parts->ttl_ms))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "resource '%.200s': a ttl must be above zero and below ten years",
                           message->name);
+    return UDPA_OK;
+}
+
+/* What is forwarded is what is judged here, whatever form it came in: written anew, in the one form
+ * that constraints have then, so that they can be compared as bytes. */
+static udpa_err
+read_constraints(udpai_decoder *decoder,
+                 const resource_message *message,
+                 udpai_resource_parts *parts)
+{
+    if (!message->constraints)
+        return UDPA_OK;
+    size_t size = protobuf_c_message_get_packed_size(&message->constraints->base);
+    uint8_t *room = udpai_arena_alloc(&decoder->arena, size);
+    if (!room)
+        return UDPA_ERR_NOMEM;
+    protobuf_c_message_pack(&message->constraints->base, room);
+    parts->constraints = (udpai_str){(const char *)room, size};
     return UDPA_OK;
 }
 
@@ -115,6 +136,8 @@ udpai_resource_from_message(udpai_decoder *decoder,
     udpa_err err = read_plain_parts(message, &parts, ret_error);
     parts.any = bytes;
     share_type(decoder, &parts);
+    if ((made = read_constraints(decoder, message, &parts)) != UDPA_OK)
+        return made;
     if (err == UDPA_OK && read_hops(message, &parts, hops) != UDPA_OK)
         err = udpai_fail(ret_error, UDPA_ERR_INVAL,
                          "resource '%.200s' passed %zu nodes, more than %d: is there a loop?",

@@ -172,7 +172,7 @@ note_acknowledged(udpai_xds_type *type, const udpai_xds_in_flight *flight, int64
 static bool
 is_named(const udpai_xds *xds, const udpai_xds_in_flight *flight, udpai_str text, size_t index)
 {
-    udpai_str full_name = flight->listing->resources[index].name, spelled;
+    udpai_str full_name = flight->listing->resources[index].asked_name, spelled;
     char room[UDPAI_XDS_SHOWN_MAX];
     return udpai_refusal_names(text, full_name) ||
            (flight->subscription && udpai_subscription_label(flight->subscription).len &&

@@ -27,6 +27,16 @@ resolve(const udpai_xds *xds,
                                   ret_name, NULL) == UDPA_OK;
 }
 
+static udpa_err
+make_part(udpai_xds *xds, udpai_subscription *subscription, udpai_str text, udpa_error **ret_error)
+{
+    udpai_xds_name name;
+    udpai_subscription *part;
+    if (!udpai_xdstp_is(text) || !resolve(xds, subscription, text, &name))
+        return UDPA_OK;
+    return udpai_xds_get_part(xds, subscription, &name, text, &part, ret_error);
+}
+
 /* What is held is noted with the part that will bring it, so that must be there. */
 static udpa_err
 make_parts(udpai_xds *xds,
@@ -35,13 +45,10 @@ make_parts(udpai_xds *xds,
            udpa_error **ret_error)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; request->n_versions && i < request->n_names && err == UDPA_OK; i++) {
-        udpai_xds_name name;
-        udpai_subscription *part;
-        if (udpai_xdstp_is(request->names[i]) &&
-            resolve(xds, subscription, request->names[i], &name))
-            err = udpai_xds_get_part(xds, subscription, &name, request->names[i], &part, ret_error);
-    }
+    for (size_t i = 0; request->n_versions && i < request->n_names && err == UDPA_OK; i++)
+        err = make_part(xds, subscription, request->names[i], ret_error);
+    for (size_t i = 0; request->n_versions && i < request->n_locators && err == UDPA_OK; i++)
+        err = make_part(xds, subscription, request->locators[i].name, ret_error);
     return err;
 }
 
@@ -90,10 +97,13 @@ subscribe_all(udpai_xds *xds,
     for (size_t i = 0; i < request->n_names && err == UDPA_OK; i++)
         if (udpai_str_eq(request->names[i], UDPAI_XDS_WILDCARD))
             err = udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
+    if (err == UDPA_OK && udpai_xds_locates_all(request))
+        err = udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
     for (size_t i = 0; i < request->n_names && err == UDPA_OK; i++)
         if (!udpai_str_eq(request->names[i], UDPAI_XDS_WILDCARD))
             err = udpai_xds_subscribe_name(xds, subscription, request->names[i], ret_error);
-    return err;
+    return err == UDPA_OK ? udpai_xds_subscribe_locators(xds, subscription, request, ret_error)
+                          : err;
 }
 
 static udpa_err
@@ -103,10 +113,13 @@ subscribe(udpai_xds *xds,
           bool is_first,
           udpa_error **ret_error)
 {
-    bool is_empty = request->n_names == 0 && request->n_unsubscribed == 0;
+    bool is_empty = request->n_names == 0 && request->n_unsubscribed == 0 &&
+                    request->n_locators == 0 && request->n_unsubscribed_locators == 0;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < request->n_unsubscribed && err == UDPA_OK; i++)
         err = unsubscribe_one(xds, subscription, request->unsubscribed[i]);
+    if (err == UDPA_OK)
+        err = udpai_xds_unsubscribe_locators(xds, subscription, request);
     if (err == UDPA_OK && is_first)
         err = make_parts(xds, subscription, request, ret_error);
     if (err == UDPA_OK && is_first)

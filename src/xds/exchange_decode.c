@@ -15,6 +15,8 @@ enum { /* field numbers of Resource, CacheControl, ControlPlane, Duration */
     RESOURCE_ALIASES = 4,
     RESOURCE_TTL = 6,
     RESOURCE_CACHE_CONTROL = 7,
+    RESOURCE_RESOURCE_NAME = 8,
+    NAME_NAME = 1,
     CACHE_CONTROL_DO_NOT_CACHE = 1,
     CONTROL_PLANE_IDENTIFIER = 1,
     DURATION_SECONDS = 1,
@@ -117,6 +119,9 @@ read_field(const udpai_proto_field *field, udpai_str *aliases, udpai_xds_receive
         break;
     case RESOURCE_NAME:
         to->name = field->bytes;
+        break;
+    case RESOURCE_RESOURCE_NAME: /* which has a name or this */
+        to->name = text_of(field->bytes, NAME_NAME);
         break;
     case RESOURCE_ALIASES:
         aliases[to->n_aliases++] = field->bytes;

@@ -81,6 +81,7 @@ resolve_xdstp(const udpai_xds_audience *audience,
         return err;
     to->is_xdstp = true;
     to->is_glob = xdstp.is_glob;
+    to->parameters = (udpai_str){0};
     return shows(audience, to->full) ? UDPA_OK : deny(name, ret_error);
 }
 
@@ -94,6 +95,7 @@ udpai_xds_name_resolve(const udpai_xds_audience *audience,
     if (udpai_xdstp_is(name))
         return resolve_xdstp(audience, type_url, name, ret_name, ret_error);
     ret_name->is_xdstp = ret_name->is_glob = false;
+    ret_name->parameters = (udpai_str){0};
     if (udpai_xds_name_from_client(audience, name, ret_name->room, &ret_name->full))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_INVAL,

@@ -19,13 +19,15 @@
 typedef struct udpai_xds_name {
     udpai_str full; /* as UDPA knows it; of a glob: as udpai_glob_of_name() has it */
     bool is_xdstp, is_glob;
+    udpai_str parameters;      /* of who asks for it; to be filled in; empty: none */
     char room[UDPAI_NAME_MAX]; /* what `full` may be a view of */
 } udpai_xds_name;
 
 /* A name that was asked for, as the client spells it, and why nothing is sent for it. */
 struct udpai_xds_missing {
     udpai_str name;
-    udpa_err why; /* NOT_FOUND or DENIED */
+    udpai_str constraints; /* those of the variants of the name that are missing; empty: all */
+    udpa_err why;          /* NOT_FOUND or DENIED */
     udpai_str reason;
 };
 

@@ -3,6 +3,7 @@
 #include "xds/render_internal.h"
 
 #include "base/alloc.h"
+#include "fanout/fanout.h"
 #include "wire/entry.h"
 
 enum { /* field numbers of Resource, CacheControl, ControlPlane */
@@ -12,11 +13,13 @@ enum { /* field numbers of Resource, CacheControl, ControlPlane */
     RESOURCE_ALIASES = 4,
     RESOURCE_TTL = 6,
     RESOURCE_CACHE_CONTROL = 7,
+    RESOURCE_RESOURCE_NAME = 8,
     CACHE_CONTROL_DO_NOT_CACHE = 1,
     CONTROL_PLANE_IDENTIFIER = 1,
     ERROR_RESOURCE_NAME = 1, /* of ResourceError, ResourceName, Status */
     ERROR_DETAIL = 2,
     NAME_NAME = 1,
+    NAME_CONSTRAINTS = 2,
     STATUS_CODE = 1,
     STATUS_MESSAGE = 2,
 };
@@ -92,6 +95,40 @@ put_aliases(udpai_proto_writer *writer,
     }
 }
 
+static void
+put_name(udpai_proto_writer *writer, udpai_str name, udpai_str constraints)
+{
+    udpai_proto_put_bytes(writer, NAME_NAME, name);
+    udpai_proto_put_bytes_opt(writer, NAME_CONSTRAINTS, constraints);
+}
+
+void
+udpai_xds_put_variant(udpai_proto_writer *writer,
+                      uint32_t number,
+                      udpai_str name,
+                      udpai_str constraints)
+{
+    udpai_proto_writer size = {0};
+    put_name(&size, name, constraints);
+    udpai_proto_put_head(writer, number, size.size);
+    put_name(writer, name, constraints);
+}
+
+udpai_str
+udpai_xds_constraints_shown(const udpai_send_item *item)
+{
+    return udpai_subscription_tells_variants(item->subscription)
+               ? udpai_resource_constraints(item->resource)
+               : (udpai_str){0};
+}
+
+/* The alias of a variant is what it is called. */
+static bool
+has_other_names(const udpa_resource *resource)
+{
+    return udpai_resource_constraints(resource).len == 0;
+}
+
 /* Everything but the payload. */
 static void
 put_fields(udpai_proto_writer *writer,
@@ -103,8 +140,11 @@ put_fields(udpai_proto_writer *writer,
     char version[UDPAI_CONTENT_HASH_HEX];
     udpai_content_hash_hex(udpai_resource_content_hash(resource), version);
     udpai_proto_put_bytes(writer, RESOURCE_VERSION, (udpai_str){version, sizeof(version)});
-    udpai_proto_put_bytes(writer, RESOURCE_NAME, entry->name);
-    if (with_aliases && entry->has_payload)
+    if (entry->constraints.len)
+        udpai_xds_put_variant(writer, RESOURCE_RESOURCE_NAME, entry->name, entry->constraints);
+    else
+        udpai_proto_put_bytes(writer, RESOURCE_NAME, entry->name);
+    if (with_aliases && entry->has_payload && has_other_names(resource))
         put_aliases(writer, audience, resource);
     if (entry->item->ttl_ms)
         udpai_duration_put(writer, RESOURCE_TTL, entry->item->ttl_ms);
@@ -157,9 +197,7 @@ put_error(udpai_proto_writer *writer, const udpai_xds_missing *missing)
     uint64_t code = (uint64_t)udpa_err_to_grpc(missing->why);
     udpai_proto_put_varint(&status, STATUS_CODE, code);
     udpai_proto_put_bytes(&status, STATUS_MESSAGE, missing->reason);
-    udpai_proto_put_head(writer, ERROR_RESOURCE_NAME,
-                         udpai_proto_bytes_size(NAME_NAME, missing->name.len));
-    udpai_proto_put_bytes(writer, NAME_NAME, missing->name);
+    udpai_xds_put_variant(writer, ERROR_RESOURCE_NAME, missing->name, missing->constraints);
     udpai_proto_put_head(writer, ERROR_DETAIL, status.size);
     udpai_proto_put_varint(writer, STATUS_CODE, code);
     udpai_proto_put_bytes(writer, STATUS_MESSAGE, missing->reason);
@@ -223,6 +261,7 @@ init_forms(const udpai_xds_audience *audience, udpai_xds_renderer *forms, bool s
         form->renderer.serial = audience->serial;
         form->renderer.version = version;
         form->renderer.shows_content_only = true;
+        form->renderer.selects_variants = true;
         form->renderer.refreshes_alone = i == UDPAI_XDS_SOTW_HEARTBEAT;
         if (i == UDPAI_XDS_DELTA)
             udpai_xds_renderer_init_delta(&form->renderer);

@@ -11,6 +11,7 @@ enum { /* field numbers of DeltaDiscoveryResponse; the nonce is appended by each
     TYPE_URL = 4,
     REMOVED = 6,
     CONTROL_PLANE = 7,
+    REMOVED_NAMES = 8,
     RESOURCE_ERRORS = 9,
 };
 
@@ -25,10 +26,11 @@ make_entry(const udpai_xds_audience *audience,
         .item = item,
         .has_payload = !item->refresh,
         .is_spelled = udpai_subscription_label(item->subscription).len > 0,
+        .constraints = udpai_xds_constraints_shown(item),
     };
     return (!item->refresh || item->ttl_ms) &&
            udpai_xds_shown_name(audience, item->subscription, item->resource,
-                                udpai_resource_name(item->resource), room, &entry->name);
+                                udpai_resource_asked_name(item->resource), room, &entry->name);
 }
 
 static size_t
@@ -60,6 +62,9 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
         udpai_xds_put_missing(sink, RESOURCES, response->missing[i]);
     for (size_t i = 0; i < response->n_removed; i++)
         udpai_proto_put_bytes(&sink->writer, REMOVED, response->removed[i]);
+    for (size_t i = 0; i < response->n_gone; i++)
+        udpai_xds_put_variant(&sink->writer, REMOVED_NAMES, response->gone[i].name,
+                              response->gone[i].constraints);
     udpai_xds_put_errors(sink, RESOURCE_ERRORS, response);
 }
 
@@ -68,6 +73,7 @@ struct plan {
     udpai_xds_response response;
     udpai_xds_entry *entries;
     udpai_str *removed, *missing;
+    udpai_gone *gone;
     udpai_xds_missing *errors;
     char *text, *text_at; /* names that are made for this response */
 };
@@ -107,29 +113,66 @@ is_told_by_resource(const udpai_render *what, udpai_str name)
 static bool
 is_told_by_error(const udpai_xds_response *response, const udpai_render *what, udpai_str name)
 {
-    return response->renderer->says_errors && udpai_subscription_has_name(what->subscription, name);
+    return response->renderer->says_errors &&
+           udpai_subscription_n_asking(what->subscription, name) > 0;
+}
+
+static void
+plan_removal(const udpai_xds_audience *audience,
+             const udpai_render *what,
+             udpai_str full_name,
+             struct plan *plan)
+{
+    udpai_xds_response *response = &plan->response;
+    char room[UDPAI_XDS_SHOWN_MAX];
+    udpai_str name;
+    if (!udpai_xds_shown_name(audience, what->subscription, NULL, full_name, room, &name))
+        return;
+    name = keep(plan, room, name);
+    if (is_told_by_resource(what, full_name))
+        plan->missing[response->n_missing++] = name;
+    else if (is_told_by_error(response, what, full_name))
+        plan->errors[response->n_errors++] =
+            (udpai_xds_missing){name, {0}, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
+    else
+        plan->removed[response->n_removed++] = name;
+}
+
+/* What something else takes the place of is no error. */
+static void
+plan_gone(const udpai_xds_audience *audience,
+          const udpai_render *what,
+          const udpai_gone *gone,
+          struct plan *plan)
+{
+    udpai_xds_response *response = &plan->response;
+    char room[UDPAI_XDS_SHOWN_MAX];
+    udpai_str name;
+    if (gone->constraints.len == 0 && !gone->is_replaced) {
+        plan_removal(audience, what, gone->name, plan);
+        return;
+    }
+    if (!udpai_xds_shown_name(audience, what->subscription, NULL, gone->name, room, &name))
+        return;
+    if (gone->constraints.len == 0)
+        plan->removed[response->n_removed++] = name;
+    else if (response->renderer->says_errors && !gone->is_replaced)
+        plan->errors[response->n_errors++] =
+            (udpai_xds_missing){name, gone->constraints, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
+    else
+        plan->gone[response->n_gone++] = (udpai_gone){name, gone->constraints, gone->is_replaced};
 }
 
 static void
 plan_removals(const udpai_xds_audience *audience, const udpai_render *what, struct plan *plan)
 {
     udpai_xds_response *response = &plan->response;
-    for (size_t i = 0; i < what->n_removed; i++) {
-        char room[UDPAI_XDS_SHOWN_MAX];
-        udpai_str name;
-        if (!udpai_xds_shown_name(audience, what->subscription, NULL, what->removed[i], room,
-                                  &name))
-            continue;
-        name = keep(plan, room, name);
-        if (is_told_by_resource(what, what->removed[i]))
-            plan->missing[response->n_missing++] = name;
-        else if (is_told_by_error(response, what, what->removed[i]))
-            plan->errors[response->n_errors++] =
-                (udpai_xds_missing){name, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
-        else
-            plan->removed[response->n_removed++] = name;
-    }
+    for (size_t i = 0; i < what->n_removed; i++)
+        plan_removal(audience, what, what->removed[i], plan);
+    for (size_t i = 0; i < what->n_gone; i++)
+        plan_gone(audience, what, &what->gone[i], plan);
     response->removed = plan->removed;
+    response->gone = plan->gone;
     response->missing = plan->missing;
     response->errors = plan->errors;
 }
@@ -155,11 +198,14 @@ make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan 
 {
     const udpai_xds_audience *audience = self->audience;
     plan->entries = udpai_alloc_array(what->n_items, sizeof(*plan->entries));
-    plan->removed = udpai_alloc_array(what->n_removed, sizeof(*plan->removed));
-    plan->missing = udpai_alloc_array(what->n_removed, sizeof(*plan->missing));
-    plan->errors = udpai_alloc_array(what->n_removed, sizeof(*plan->errors));
+    size_t n_ends = what->n_removed + what->n_gone;
+    plan->removed = udpai_alloc_array(n_ends, sizeof(*plan->removed));
+    plan->missing = udpai_alloc_array(n_ends, sizeof(*plan->missing));
+    plan->errors = udpai_alloc_array(n_ends, sizeof(*plan->errors));
+    plan->gone = udpai_alloc_array(what->n_gone, sizeof(*plan->gone));
     plan->text = plan->text_at = udpai_alloc(text_size(what));
-    if (!plan->entries || !plan->removed || !plan->missing || !plan->errors || !plan->text)
+    if (!plan->entries || !plan->removed || !plan->missing || !plan->errors || !plan->gone ||
+        !plan->text)
         return UDPA_ERR_NOMEM;
     plan->response.renderer = self;
     plan_additions(audience, what, plan);
@@ -173,8 +219,10 @@ static udpa_err
 compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
 {
     const udpai_xds_response *response = &plan->response;
-    if (response->n_entries == 0 && response->n_removed == 0 && response->n_missing == 0 &&
-        response->n_errors == 0 && !what->complete)
+    if (response->n_entries + response->n_removed + response->n_missing + response->n_errors +
+                response->n_gone ==
+            0 &&
+        !what->complete)
         return UDPA_OK;
     if (udpai_subscription_has_wildcard(what->subscription)) {
         plan->response.version = udpai_xds_note_version(body, what->state_hash);
@@ -197,6 +245,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
     udpai_free(plan.removed);
     udpai_free(plan.missing);
     udpai_free(plan.errors);
+    udpai_free(plan.gone);
     udpai_free(plan.text);
     return err;
 }

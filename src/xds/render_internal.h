@@ -28,9 +28,10 @@ void udpai_xds_put_any(udpai_xds_sink *sink, uint32_t number, udpa_bytes *any);
 /* A resource in a response. */
 typedef struct udpai_xds_entry {
     const udpai_send_item *item;
-    udpai_str name;    /* as the client knows it */
-    bool is_called_so; /* it is its own name, not only what the payload says */
-    bool is_spelled;   /* in the client's own way: other names do not go with it */
+    udpai_str name;        /* as the client knows it */
+    udpai_str constraints; /* of a variant, if the client is told them */
+    bool is_called_so;     /* it is its own name, not only what the payload says */
+    bool is_spelled;       /* in the client's own way: other names do not go with it */
     bool has_payload;
     bool is_hidden; /* left out: a namesake goes before it */
 } udpai_xds_entry;
@@ -43,6 +44,8 @@ typedef struct udpai_xds_response {
     size_t n_entries;
     const udpai_str *removed; /* as the client knows them */
     size_t n_removed;
+    const udpai_gone *gone; /* variants, as the client knows them */
+    size_t n_gone;
     const udpai_str *missing; /* the same, of those that are told by a Resource */
     size_t n_missing;
     const udpai_xds_missing *errors; /* told in resource_errors */
@@ -57,6 +60,14 @@ void udpai_xds_put_resource(udpai_xds_sink *sink,
                             const udpai_xds_audience *audience,
                             const udpai_xds_entry *entry,
                             bool with_aliases);
+/* A ResourceName. */
+void udpai_xds_put_variant(udpai_proto_writer *writer,
+                           uint32_t number,
+                           udpai_str name,
+                           udpai_str constraints);
+/* What the client is told of for whom a resource is; empty: it has no constraints, or he knows it
+ * by the name. */
+udpai_str udpai_xds_constraints_shown(const udpai_send_item *item);
 /* A Resource that says that there is none of this name. */
 void udpai_xds_put_missing(udpai_xds_sink *sink, uint32_t number, udpai_str name);
 void

@@ -23,10 +23,18 @@ enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended 
 
 #define TYPE_RESOURCE UDPAI_XDS_TYPE_PREFIX "envoy.service.discovery.v3.Resource"
 
+/* Whoever uses locators reads what is wrapped. */
+static bool
+takes_wrapped(const udpai_xds_renderer *self, const udpai_send_item *item)
+{
+    return self->form != UDPAI_XDS_SOTW || udpai_subscription_tells_variants(item->subscription);
+}
+
 static bool
 is_wrapped(const udpai_xds_renderer *self, const udpai_xds_entry *entry)
 {
-    return self->form != UDPAI_XDS_SOTW && (entry->item->ttl_ms || entry->is_spelled);
+    return entry->constraints.len || udpai_resource_is_redirect(entry->item->resource) ||
+           (self->form != UDPAI_XDS_SOTW && (entry->item->ttl_ms || entry->is_spelled));
 }
 
 /* What a refresh becomes: nothing, the payload once more, or a heartbeat. */
@@ -43,8 +51,8 @@ name_the_nameless(const udpai_xds_renderer *self,
                   const udpai_send_item *item,
                   udpai_xds_entry *entry)
 {
-    udpai_str name = udpai_resource_name(item->resource);
-    if (udpai_subscription_has_name(item->subscription, name))
+    udpai_str name = udpai_resource_asked_name(item->resource);
+    if (udpai_subscription_n_asking(item->subscription, name))
         entry->name = udpai_xds_spelling(udpai_xds_type_of(item->subscription), name);
     entry->is_spelled = entry->name.len > 0;
     if (entry->is_spelled)
@@ -53,19 +61,36 @@ name_the_nameless(const udpai_xds_renderer *self,
            udpai_xds_name_is_plain(self->audience, name);
 }
 
+/* A redirect says no name, so it must be wrapped. For those who cannot read that there is none. */
+static bool
+name_the_redirect(const udpai_xds_renderer *self,
+                  const udpai_send_item *item,
+                  udpai_xds_entry *entry)
+{
+    return takes_wrapped(self, item) &&
+           (name_the_nameless(self, item, entry) ||
+            udpai_xds_name_to_client(self->audience, udpai_resource_name(item->resource),
+                                     &entry->name));
+}
+
 /* A name of the form xdstp://… that a payload says must be its own: nobody speaks for the authority
  * of another. */
 static bool
 make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xds_entry *entry)
 {
-    udpai_str name = udpai_resource_name(item->resource), own_name;
+    udpai_str name = udpai_resource_asked_name(item->resource), own_name;
     *entry = (udpai_xds_entry){
         .item = item,
+        .constraints = udpai_xds_constraints_shown(item),
         .has_payload = !item->refresh || self->form != UDPAI_XDS_SOTW_HEARTBEAT,
     };
     udpai_str called, type_url = udpai_resource_type_url(item->resource);
     if (!says_something(self, item))
         return false;
+    if (udpai_resource_is_redirect(item->resource)) {
+        entry->is_called_so = true;
+        return name_the_redirect(self, item, entry);
+    }
     if (!udpai_xds_peek_name(type_url, udpai_resource_value(item->resource), &own_name)) {
         entry->is_called_so = true;
         return name_the_nameless(self, item, entry);
@@ -126,6 +151,8 @@ hide_namesakes(udpai_xds_entry *entries, size_t n_entries, size_t *ret_n_hidden)
     udpai_map_init(&by_name, entry_key);
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < n_entries && err == UDPA_OK; i++) {
+        if (entries[i].constraints.len) /* it is known by them */
+            continue;
         udpai_xds_entry *entry = &entries[i], *other = udpai_map_remove(&by_name, entry->name);
         udpai_xds_entry *shown = other && goes_before(other, entry) ? other : entry;
         if (other)
@@ -175,15 +202,20 @@ struct errors {
 };
 
 static void
-add_missing(void *userdata, udpai_str full_name)
+add_gone(struct errors *errors, udpai_str full_name, udpai_str constraints)
 {
-    struct errors *errors = userdata;
-    udpai_xds_missing missing = {{0}, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
+    udpai_xds_missing missing = {{0}, constraints, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
     missing.name = udpai_xds_spelling(udpai_xds_type_of(errors->subscription), full_name);
     if (missing.name.len == 0 &&
         !udpai_xds_name_to_client(errors->self->audience, full_name, &missing.name))
         return;
     errors->failed |= !udpai_vector_push(&errors->missing, missing);
+}
+
+static void
+add_missing(void *userdata, udpai_str full_name)
+{
+    add_gone(userdata, full_name, (udpai_str){0});
 }
 
 /* A state says of all that was asked for whether it is there. */
@@ -194,6 +226,8 @@ find_errors(struct errors *errors, const udpai_render *what)
         return UDPA_OK;
     for (size_t i = 0; i < what->n_removed; i++)
         add_missing(errors, what->removed[i]);
+    for (size_t i = 0; i < what->n_gone; i++)
+        add_gone(errors, what->gone[i].name, what->gone[i].constraints);
     if (what->is_state)
         udpai_subscription_visit_missing(what->subscription, add_missing, errors);
     const udpai_xds_type *type = udpai_xds_type_of(what->subscription);

@@ -3,10 +3,12 @@
 
 #include "base/alloc.h"
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
+#include "model/variant.h"
 #include "wire/node_decode.h"
 
 typedef Envoy__Service__Discovery__V3__DiscoveryRequest sotw_message;
 typedef Envoy__Service__Discovery__V3__DeltaDiscoveryRequest delta_message;
+typedef Envoy__Service__Discovery__V3__ResourceLocator locator_message;
 
 /* Scans, then unpacks into the arena, which the next call resets. */
 static udpa_err
@@ -37,6 +39,44 @@ read_names(udpai_decoder *decoder, char **names, size_t n, const udpai_str **ret
         views[i] = udpai_str_from(names[i]);
     *ret_names = views;
     return views ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+/* What is too much is noted as such, and answered as a name that cannot be any. */
+static udpa_err
+read_locator(udpai_decoder *decoder, const locator_message *from, udpai_xds_locator *to)
+{
+    udpai_parameter items[UDPAI_PARAMETERS_MAX];
+    size_t n = from->n_dynamic_parameters;
+    *to = (udpai_xds_locator){.name = udpai_str_from(from->name)};
+    to->is_bad = n > UDPAI_PARAMETERS_MAX;
+    if (to->is_bad || n == 0)
+        return UDPA_OK;
+    for (size_t i = 0; i < n; i++)
+        items[i] = (udpai_parameter){udpai_str_from(from->dynamic_parameters[i]->key),
+                                     udpai_str_from(from->dynamic_parameters[i]->value)};
+    n = udpai_parameters_sort(items, n);
+    to->is_bad = udpai_parameters_check(items, n, NULL) != UDPA_OK;
+    if (to->is_bad)
+        return UDPA_OK;
+    char *at = udpai_arena_alloc(&decoder->arena, udpai_parameters_text_size(items, n));
+    if (!at)
+        return UDPA_ERR_NOMEM;
+    to->parameters = udpai_parameters_put(&at, items, n);
+    return UDPA_OK;
+}
+
+static udpa_err
+read_locators(udpai_decoder *decoder,
+              locator_message **from,
+              size_t n,
+              const udpai_xds_locator **ret_locators)
+{
+    udpai_xds_locator *locators = udpai_arena_alloc(&decoder->arena, n * sizeof(*locators));
+    udpa_err err = locators ? UDPA_OK : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++)
+        err = read_locator(decoder, from[i], &locators[i]);
+    *ret_locators = locators;
+    return err;
 }
 
 static udpa_err
@@ -87,9 +127,12 @@ udpai_xds_request_decode(udpai_decoder *decoder,
         .nonce = udpai_str_from(from->response_nonce),
         .version = udpai_str_from(from->version_info),
         .n_names = from->n_resource_names,
+        .n_locators = from->n_resource_locators,
     };
     read_error(from->error_detail, &to);
     err = read_names(decoder, from->resource_names, to.n_names, &to.names);
+    if (err == UDPA_OK)
+        err = read_locators(decoder, from->resource_locators, to.n_locators, &to.locators);
     if (err == UDPA_OK)
         err = read_node(from->node, wants_node, &to);
     if (err != UDPA_OK)
@@ -116,12 +159,20 @@ udpai_xds_delta_request_decode(udpai_decoder *decoder,
         .nonce = udpai_str_from(from->response_nonce),
         .n_names = from->n_resource_names_subscribe,
         .n_unsubscribed = from->n_resource_names_unsubscribe,
+        .n_locators = from->n_resource_locators_subscribe,
+        .n_unsubscribed_locators = from->n_resource_locators_unsubscribe,
     };
     read_error(from->error_detail, &to);
     err = read_names(decoder, from->resource_names_subscribe, to.n_names, &to.names);
     if (err == UDPA_OK)
         err = read_names(decoder, from->resource_names_unsubscribe, to.n_unsubscribed,
                          &to.unsubscribed);
+    if (err == UDPA_OK)
+        err =
+            read_locators(decoder, from->resource_locators_subscribe, to.n_locators, &to.locators);
+    if (err == UDPA_OK)
+        err = read_locators(decoder, from->resource_locators_unsubscribe,
+                            to.n_unsubscribed_locators, &to.unsubscribed_locators);
     if (err == UDPA_OK)
         err = read_versions(decoder, from, &to);
     if (err == UDPA_OK)

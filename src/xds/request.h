@@ -6,6 +6,13 @@
 
 #include "wire/message.h"
 
+/* A ResourceLocator: a name that is asked for with dynamic parameters. */
+typedef struct udpai_xds_locator {
+    udpai_str name;
+    udpai_str parameters; /* as udpai_parameters_put() makes them */
+    bool is_bad;          /* there are too many of them, or they are too long */
+} udpai_xds_locator;
+
 typedef struct udpai_xds_request {
     udpai_node_info *node; /* NULL: none was sent, or it was not wanted; owned */
     udpai_str type_url, nonce;
@@ -14,6 +21,10 @@ typedef struct udpai_xds_request {
     size_t n_names;
     const udpai_str *unsubscribed;
     size_t n_unsubscribed;
+    const udpai_xds_locator *locators; /* resource_locators, or resource_locators_subscribe */
+    size_t n_locators;
+    const udpai_xds_locator *unsubscribed_locators;
+    size_t n_unsubscribed_locators;
     const udpai_held_version *versions; /* initial_resource_versions */
     size_t n_versions;
     bool is_refusal; /* error_detail is there */

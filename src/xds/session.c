@@ -348,7 +348,9 @@ static udpa_err
 complete_glob(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_response *ret)
 {
     const udpai_xds_missing missing = {udpai_subscription_label(delivery->subscription),
-                                       UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
+                                       {0},
+                                       UDPA_ERR_NOT_FOUND,
+                                       UDPAI_XDS_NOT_THERE};
     if (!udpai_subscription_is_empty(delivery->subscription))
         return UDPA_OK;
     ret->subscription = delivery->subscription;

@@ -4,6 +4,7 @@
  * request that differs in nothing is answered by nothing. */
 #include "base/alloc.h"
 #include "base/map.h"
+#include "model/variant.h"
 #include "xds/peek.h"
 #include "xds/xds_internal.h"
 
@@ -44,14 +45,15 @@ name_key(const void *item)
     return *(const udpai_str *)item;
 }
 
-/* The names of a request, as UDPA knows them. */
+/* The names of a request, as UDPA knows them; behind each a zero byte and the parameters that it is
+ * asked for with, if there are any. */
 struct wanted {
     udpai_xds *xds;
     udpai_str type_url;
     udpai_map names;  /* of udpai_str */
     udpai_str *views; /* what it points to */
     char *text;
-    UDPAI_VECTOR(udpai_str) gone;
+    UDPAI_VECTOR(udpai_locator) gone;
     bool failed;
 };
 
@@ -69,32 +71,66 @@ text_size(const struct wanted *wanted, const udpai_xds_request *request)
     size_t size = 0;
     for (size_t i = 0; i < request->n_names; i++)
         size += resolve(wanted, request->names[i], &name) ? name.full.len : 0;
+    for (size_t i = 0; i < request->n_locators; i++)
+        if (resolve(wanted, request->locators[i].name, &name))
+            size += name.full.len + 1 + request->locators[i].parameters.len;
     return size;
 }
 
+static udpai_str
+put_key(char **at, const udpai_locator *locator)
+{
+    udpai_str key = udpai_str_put(at, locator->name);
+    if (locator->parameters.len == 0)
+        return key;
+    *(*at)++ = '\0';
+    key.len += 1 + udpai_str_put(at, locator->parameters).len;
+    return key;
+}
+
 static void
-want(struct wanted *wanted, udpai_str name, udpai_str *view, char **at)
+want(struct wanted *wanted, const udpai_locator *asked, udpai_str *view, char **at)
 {
     udpai_xds_name resolved;
-    if (!resolve(wanted, name, &resolved) || udpai_map_get(&wanted->names, resolved.full))
+    if (!resolve(wanted, asked->name, &resolved))
         return;
-    *view = udpai_str_put(at, resolved.full);
-    wanted->failed |= !udpai_map_add(&wanted->names, view);
+    char *start = *at;
+    *view = put_key(at, &(udpai_locator){resolved.full, asked->parameters});
+    if (udpai_map_get(&wanted->names, *view))
+        *at = start;
+    else
+        wanted->failed |= !udpai_map_add(&wanted->names, view);
 }
 
 static void
-note_if_gone(void *userdata, udpai_str name)
+want_all(struct wanted *wanted, const udpai_xds_request *request)
 {
+    udpai_str *view = wanted->views;
+    char *at = wanted->text;
+    for (size_t i = 0; i < request->n_names && !wanted->failed; i++)
+        want(wanted, &(udpai_locator){.name = request->names[i]}, view++, &at);
+    for (size_t i = 0; i < request->n_locators && !wanted->failed; i++) {
+        const udpai_xds_locator *asked = &request->locators[i];
+        if (!asked->is_bad)
+            want(wanted, &(udpai_locator){asked->name, asked->parameters}, view++, &at);
+    }
+}
+
+static void
+note_if_gone(void *userdata, const udpai_locator *locator)
+{
+    char room[UDPAI_NAME_MAX + 1 + UDPAI_PARAMETERS_BYTES_MAX], *at = room;
     struct wanted *wanted = userdata;
-    if (!udpai_map_get(&wanted->names, name))
-        wanted->failed |= !udpai_vector_push(&wanted->gone, name);
+    if (!udpai_map_get(&wanted->names, put_key(&at, locator)))
+        wanted->failed |= !udpai_vector_push(&wanted->gone, *locator);
 }
 
 static void
-unsubscribe(udpai_xds *xds, udpai_subscription *subscription, udpai_str name)
+unsubscribe(udpai_xds *xds, udpai_subscription *subscription, const udpai_locator *locator)
 {
-    udpai_xds_forget_spelling(xds, udpai_xds_type_of(subscription), name);
-    udpai_unsubscribe_name(subscription, name, false);
+    if (udpai_subscription_n_asking(subscription, locator->name) == 1)
+        udpai_xds_forget_spelling(xds, udpai_xds_type_of(subscription), locator->name);
+    udpai_unsubscribe_locator(subscription, locator, false);
 }
 
 static udpa_err
@@ -106,15 +142,14 @@ unsubscribe_others(udpai_xds *xds,
     if (udpai_subscription_n_names(subscription) == 0)
         return UDPA_OK;
     udpai_map_init(&wanted.names, name_key);
-    wanted.views = udpai_alloc_array(request->n_names, sizeof(*wanted.views));
-    char *at = wanted.text = udpai_alloc(text_size(&wanted, request));
+    wanted.views = udpai_alloc_array(request->n_names + request->n_locators, sizeof(*wanted.views));
+    wanted.text = udpai_alloc(text_size(&wanted, request));
     wanted.failed = !wanted.views || !wanted.text;
-    for (size_t i = 0; i < request->n_names && !wanted.failed; i++)
-        want(&wanted, request->names[i], &wanted.views[i], &at);
+    want_all(&wanted, request);
     if (!wanted.failed)
         udpai_subscription_visit_names(subscription, note_if_gone, &wanted);
     for (size_t i = 0; i < wanted.gone.n && !wanted.failed; i++)
-        unsubscribe(xds, subscription, wanted.gone.items[i]);
+        unsubscribe(xds, subscription, &wanted.gone.items[i]);
     udpai_vector_done(&wanted.gone);
     udpai_map_done(&wanted.names);
     udpai_free(wanted.views);
@@ -153,7 +188,7 @@ has_wildcard(const udpai_xds_request *request)
     for (size_t i = 0; i < request->n_names; i++)
         if (udpai_str_eq(request->names[i], UDPAI_XDS_WILDCARD))
             return true;
-    return false;
+    return udpai_xds_locates_all(request);
 }
 
 udpa_err
@@ -165,7 +200,7 @@ udpai_xds_sotw_subscribe(udpai_xds *xds,
 {
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     (void)is_first;
-    type->is_named |= request->n_names > 0;
+    type->is_named |= request->n_names + request->n_locators > 0;
     bool is_all = !type->is_named || has_wildcard(request),
          was_all = udpai_subscription_has_wildcard(subscription);
     udpa_err err = UDPA_OK;
@@ -176,6 +211,8 @@ udpai_xds_sotw_subscribe(udpai_xds *xds,
     udpai_xds_begin_names(type);
     if (err == UDPA_OK)
         err = subscribe_new(xds, subscription, request, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_xds_subscribe_locators(xds, subscription, request, ret_error);
     udpai_xds_end_names(xds, subscription);
     if (err == UDPA_OK && !is_all && was_all)
         err = udpai_unsubscribe_all_wildcards(subscription);

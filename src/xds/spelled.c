@@ -191,6 +191,8 @@ udpai_xds_get_part(udpai_xds *xds,
         if (!type->named)
             type->named = add_part(xds, subscription, NAMED_PART, (udpai_str){0});
         *ret_part = type->named;
+        if (type->named && type->tells_variants)
+            return udpai_subscription_tell_variants(type->named);
         return type->named ? UDPA_OK : UDPA_ERR_NOMEM;
     }
     udpai_subscription *part = udpai_map_get(&type->globs, name->full);
@@ -198,6 +200,14 @@ udpai_xds_get_part(udpai_xds *xds,
         return respell_glob(xds, subscription, part, text, ret_part);
     *ret_part = part;
     return part ? UDPA_OK : add_glob(xds, subscription, name->full, text, ret_part, ret_error);
+}
+
+udpa_err
+udpai_xds_tell_variants(udpai_xds_type *type, udpai_subscription *subscription)
+{
+    udpa_err err = udpai_subscription_tell_variants(subscription);
+    type->tells_variants = true;
+    return err == UDPA_OK && type->named ? udpai_subscription_tell_variants(type->named) : err;
 }
 
 /* The only collection that may hold the name and is asked for; NULL: none. */
@@ -222,16 +232,17 @@ tell_collection(const udpai_xds_type *type, udpai_str full_name)
 static udpa_err
 subscribe_name(udpai_xds *xds,
                udpai_xds_type *type,
-               udpai_str full_name,
+               const udpai_xds_name *name,
                udpai_str text,
                udpa_error **ret_error)
 {
-    udpai_str before = udpai_xds_spelling(type, full_name);
+    udpai_str before = udpai_xds_spelling(type, name->full);
     bool is_respelled = before.len && !udpai_str_eq(before, text);
-    udpa_err err = udpai_xds_spell(xds, type, full_name, text, ret_error);
+    udpa_err err = udpai_xds_spell(xds, type, name->full, text, ret_error);
     if (err == UDPA_OK && is_respelled)
-        tell_collection(type, full_name);
-    return err == UDPA_OK ? udpai_subscribe_name(type->named, full_name, ret_error) : err;
+        tell_collection(type, name->full);
+    const udpai_locator locator = {name->full, name->parameters};
+    return err == UDPA_OK ? udpai_subscribe_locator(type->named, &locator, ret_error) : err;
 }
 
 udpa_err
@@ -246,7 +257,7 @@ udpai_xds_subscribe_spelled(udpai_xds *xds,
     if (err != UDPA_OK)
         return err;
     if (!name->is_glob)
-        return subscribe_name(xds, udpai_xds_type_of(subscription), name->full, text, ret_error);
+        return subscribe_name(xds, udpai_xds_type_of(subscription), name, text, ret_error);
     udpai_str prefix = udpai_glob_prefix(name->full);
     err = udpai_subscribe_wildcard(part, prefix, ret_error);
     return err == UDPA_OK ? udpai_subscription_await_complete(part, prefix, NULL, 0) : err;
@@ -259,9 +270,12 @@ udpai_xds_unsubscribe_spelled(udpai_xds *xds, udpai_xds_type *type, const udpai_
         drop_glob(xds, type, name->full);
         return;
     }
-    if (!type->named || !udpai_subscription_has_name(type->named, name->full))
+    const udpai_locator locator = {name->full, name->parameters};
+    if (!type->named || !udpai_subscription_has_locator(type->named, &locator))
         return;
-    udpai_unsubscribe_name(type->named, name->full, false);
+    udpai_unsubscribe_locator(type->named, &locator, false);
+    if (udpai_subscription_n_asking(type->named, name->full))
+        return;
     udpai_xds_forget_spelling(xds, type, name->full);
     tell_collection(type, name->full);
 }

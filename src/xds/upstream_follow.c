@@ -65,6 +65,8 @@ visit_references(udpai_upstream_type *child, const udpa_resource *parent, bool i
 {
     referring self = {child, is_there, UDPA_OK};
     udpai_str payload = udpai_resource_value(parent), name;
+    if (udpai_resource_is_redirect(parent)) /* what it leads to is not known here */
+        return UDPA_OK;
     if (!udpai_str_eq(udpai_bytes_view(child->type), UDPAI_STR(UDPAI_XDS_TYPE_ENDPOINTS)))
         udpai_xds_peek_routes(payload, visit_reference, &self);
     else if (udpai_xds_peek_endpoints_name(payload, &name))

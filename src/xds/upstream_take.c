@@ -182,12 +182,23 @@ take_resource(taking *self, udpa_resource *resource, udpai_str version)
     return err;
 }
 
+/* A locator stands in the place of a resource: of a redirect the type is that which was asked for.
+ */
 static udpa_err
-check_type(const udpai_upstream_type *type, udpai_str any, udpai_str name, udpa_error **ret_error)
+check_type(const udpai_upstream_type *type,
+           udpai_str any,
+           udpai_str name,
+           udpai_str *ret_redirected_type,
+           udpa_error **ret_error)
 {
     udpai_str type_url, value, wanted = udpai_bytes_view(type->type);
-    if (udpai_any_parse(any, &type_url, &value) && udpai_str_eq(type_url, wanted))
+    bool is_any = udpai_any_parse(any, &type_url, &value);
+    if (is_any && udpai_str_eq(type_url, wanted))
         return UDPA_OK;
+    if (is_any && udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_LOCATOR))) {
+        *ret_redirected_type = wanted;
+        return UDPA_OK;
+    }
     return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%.*s' is no %.*s but a '%.*s'",
                       UDPAI_SHOWN(name), (int)wanted.len, wanted.data, UDPAI_SHOWN(type_url));
 }
@@ -218,7 +229,8 @@ static udpa_err
 take_payload(taking *self, const udpai_xds_received *received, udpai_resource_parts *parts)
 {
     udpa_error *error = NULL;
-    udpa_err err = check_type(self->type, received->any, received->name, &error);
+    udpa_err err =
+        check_type(self->type, received->any, received->name, &parts->redirected_type, &error);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = NULL;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
     if (err == UDPA_OK)

@@ -56,7 +56,8 @@ udpai_xds_follow(udpai_xds *xds, const udpai_delivery *delivery)
         udpai_str awaited = udpai_str_from(rules[i].awaited);
         struct follower follower = {xds, udpai_subscriber_find(&xds->subscriber, awaited)};
         for (size_t j = 0; follower.subscription && j < body->resources.n; j++)
-            if (body->seqs.items[j] > delivery->since)
+            if (body->seqs.items[j] > delivery->since &&
+                !udpai_resource_is_redirect(body->resources.items[j]))
                 rules[i].visit(udpai_resource_value(body->resources.items[j]), resend, &follower);
     }
 }

@@ -48,9 +48,10 @@ typedef struct udpai_xds_unnameable {
 
 /* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
 typedef struct udpai_xds_type {
-    bool is_named;      /* an empty list is no wildcard, or not any more: something was named */
-    bool is_answered;   /* something was sent since its wildcard */
-    unsigned n_awaited; /* prefixes of the wildcard that are not complete yet */
+    bool is_named;       /* an empty list is no wildcard, or not any more: something was named */
+    bool tells_variants; /* the client has used locators: it knows variants by constraints */
+    bool is_answered;    /* something was sent since its wildcard */
+    unsigned n_awaited;  /* prefixes of the wildcard that are not complete yet */
     UDPAI_VECTOR(udpai_xds_unnameable) unnameable; /* missing.c */
     size_t n_untold;                               /* of these */
     /* What was asked for by names of the form xdstp://… (spelled.c). */
@@ -170,6 +171,20 @@ udpa_err udpai_xds_subscribe_name(udpai_xds *xds,
                                   udpai_str name,
                                   udpa_error **ret_error);
 
+/* locators.c: names that are asked for with dynamic parameters */
+udpa_err udpai_xds_subscribe_locators(udpai_xds *xds,
+                                      udpai_subscription *subscription,
+                                      const udpai_xds_request *request,
+                                      udpa_error **ret_error);
+/* In delta: those that the request gives back. */
+udpa_err udpai_xds_unsubscribe_locators(udpai_xds *xds,
+                                        udpai_subscription *subscription,
+                                        const udpai_xds_request *request);
+/* Is the wildcard among them? Parameters choose nothing of what it brings, which has no
+ * constraints.
+ */
+bool udpai_xds_locates_all(const udpai_xds_request *request);
+
 /* A response, and what it belongs to. */
 typedef struct udpai_xds_next_response {
     udpai_subscription *subscription;
@@ -191,6 +206,8 @@ udpa_err udpai_xds_spell(udpai_xds *xds,
 void udpai_xds_forget_spelling(udpai_xds *xds, udpai_xds_type *type, udpai_str full_name);
 /* Empty: it spells it as any other name. */
 udpai_str udpai_xds_spelling(const udpai_xds_type *type, udpai_str full_name);
+/* The client is told variants by their constraints from now on. */
+udpa_err udpai_xds_tell_variants(udpai_xds_type *type, udpai_subscription *subscription);
 /* The part that such a name belongs to, made if need be; it is not subscribed to yet. */
 udpa_err udpai_xds_get_part(udpai_xds *xds,
                             udpai_subscription *subscription,

@@ -27,6 +27,8 @@ typedef struct test_resource {
     } hops[TEST_HOPS_MAX]; /* up to the first without a node id */
 
     const char *aliases[TEST_ALIASES_MAX];
+    udpai_str constraints;       /* see constraints.h */
+    const char *redirected_type; /* `type` is that of the locator then */
 } test_resource;
 
 static inline udpai_resource_parts
@@ -42,6 +44,8 @@ test_resource_parts(const test_resource *spec, udpai_hop *hops, udpai_str *alias
         .do_not_cache = spec->do_not_cache,
         .hops = hops,
         .aliases = aliases,
+        .constraints = spec->constraints,
+        .redirected_type = udpai_str_from(spec->redirected_type),
     };
     if (spec->is_signed)
         parts.signature = (udpai_signature){1, UDPAI_STR("key"), 1, 2, UDPAI_STR("signed")};

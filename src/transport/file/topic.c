@@ -205,6 +205,13 @@ sort_and_unite(name_list *names)
     names->n = n;
 }
 
+/* Who reads files has no dynamic parameters, and follows no redirects. */
+static bool
+is_not_for_files(const udpa_resource *resource)
+{
+    return udpai_resource_is_redirect(resource) || udpai_resource_constraints(resource).len;
+}
+
 /* What the parent's resources refer to. */
 static bool
 collect_names(const udpai_file_topic *parent, struct collection *collection)
@@ -215,6 +222,8 @@ collect_names(const udpai_file_topic *parent, struct collection *collection)
     const udpa_resource *resource;
     while ((resource = udpai_map_next(&parent->resources, &at))) {
         udpai_str payload = udpai_resource_value(resource), name;
+        if (is_not_for_files(resource))
+            continue;
         if (!is_cluster)
             udpai_xds_peek_routes(payload, collect, collection);
         else if (udpai_xds_peek_endpoints_name(payload, &name))
@@ -264,7 +273,7 @@ find(const udpai_file_topic *topic, udpai_str name)
     if (!udpai_xds_name_from_client(topic->audience, name, room, &full))
         return NULL;
     udpa_resource *resource = udpai_map_get(&topic->resources, full);
-    bool is_called_so = resource &&
+    bool is_called_so = resource && !is_not_for_files(resource) &&
                         udpai_xds_peek_name(udpai_str_from(topic->type_url),
                                             udpai_resource_value(resource), &own) &&
                         udpai_str_eq(own, name);
@@ -360,7 +369,7 @@ static bool
 show(const udpai_file_topic *topic, udpa_resource *resource, struct shown *ret_shown)
 {
     udpai_str name = udpai_resource_name(resource), called, own;
-    if (!udpai_xds_name_to_client(topic->audience, name, &called))
+    if (is_not_for_files(resource) || !udpai_xds_name_to_client(topic->audience, name, &called))
         return false;
     bool has_own = udpai_xds_peek_name(udpai_resource_type_url(resource),
                                        udpai_resource_value(resource), &own);

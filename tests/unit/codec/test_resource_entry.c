@@ -59,6 +59,21 @@ bare_payloads(void **state)
                        "--descriptors FILE");
 }
 
+/* The type of a redirect is that of what it stands in the place of. */
+static void
+a_redirect_has_two_types(void **state)
+{
+    (void)state;
+    assert_ok(read_any(
+        UDPA, UDPAI_STR("\x0a\x01n\x1a\x0a\x0a\x08t/no.One\x5a\x08t/no.Two\x52\x02kv"), NULL));
+    assert_str(entry.redirected_type, "t/no.Two");
+    assert_str(entry.type_url, "t/no.One");
+    assert_str(udpai_resource_entry_type(&entry), "t/no.Two");
+    assert_str(entry.constraints, "kv");
+    assert_ok(read_any(UDPA, UDPAI_STR("\x0a\x01n\x1a\x0a\x0a\x08t/no.One"), NULL));
+    assert_str(udpai_resource_entry_type(&entry), "t/no.One");
+}
+
 static void
 wrappers_name_unknown_types(void **state)
 {
@@ -133,6 +148,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bare_payloads),
+        cmocka_unit_test(a_redirect_has_two_types),
         cmocka_unit_test(wrappers_name_unknown_types),
         cmocka_unit_test(bad_wrappers),
         cmocka_unit_test(one_wrapper_is_opened),

@@ -282,6 +282,27 @@ what_was_printed_keeps_its_name(void **state)
 }
 
 static void
+a_variant_says_for_whom_it_is(void **state)
+{
+    (void)state;
+    udpai_resource_list list = read_ok(
+        "f.yaml", UDPAI_STR("name: a.prod\n"
+                            "aliases: [a]\n"
+                            "constraints:\n"
+                            "  and_constraints:\n"
+                            "    constraints:\n"
+                            "    - constraint: {key: env, value: prod}\n"
+                            "    - not_constraints: {constraint: {key: version, exists: {}}}\n"
+                            "resource: {" TYPED ", cluster_name: a}\n"));
+    assert_true(
+        udpai_str_eq(udpai_resource_constraints(list.items[0].resource),
+                     UDPAI_STR("\x1a\x20\x0a\x0d\x0a\x0b\x0a\x03"
+                               "env\x12\x04prod\x0a\x0f\x22\x0d\x0a\x0b\x0a\x07version\x1a\x00")));
+    assert_str(udpai_resource_asked_name(list.items[0].resource), "local/a");
+    udpai_resource_list_done(&list);
+}
+
+static void
 what_was_printed_says_more_than_a_file_may(void **state)
 {
     (void)state;
@@ -552,6 +573,7 @@ main(void)
         cmocka_unit_test(typed_documents_name_themselves),
         cmocka_unit_test(names_get_their_namespace),
         cmocka_unit_test(xdstp_names_lie_in_the_namespace_of_their_authority),
+        cmocka_unit_test(a_variant_says_for_whom_it_is),
         cmocka_unit_test(wrapped_documents_say_more),
         cmocka_unit_test(what_was_printed_keeps_its_name),
         cmocka_unit_test(what_was_printed_says_more_than_a_file_may),

@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
+#include "model/variant.h"
+#include "tests/harness/constraints.h"
 
 #define NAMESPACE "com.acme/"
 
@@ -67,6 +69,79 @@ append(char text[FANOUT_TEST_TEXT], const char *separator, const char *word)
     assert_true(used + (size_t)n < FANOUT_TEST_TEXT);
 }
 
+/* ---- tests of parameters ---- */
+
+#define MAX_TESTS 256
+
+/* Constraints in words, and as bytes; until the bed goes. */
+static struct {
+    char word[64];
+    udpai_str bytes;
+} known_tests[MAX_TESTS];
+
+static size_t n_known_tests;
+
+static udpai_str
+make_test(const char *word, size_t len)
+{
+    char text[64], *value;
+    bool is_not = word[0] == '!';
+    (void)snprintf(text, sizeof(text), "%.*s", (int)len - is_not, word + is_not);
+    value = strchr(text, '~');
+    if (value)
+        *value++ = '\0';
+    udpai_str test = value ? C_IS(text, value) : C_HAS(text);
+    return is_not ? C_NOT(test) : test;
+}
+
+static udpai_str
+constraints_of(const char *word)
+{
+    udpai_str tests[8];
+    size_t n = 0;
+    for (size_t i = 0; i < n_known_tests; i++)
+        if (strcmp(known_tests[i].word, word) == 0)
+            return known_tests[i].bytes;
+    for (const char *at = word; *at; n++) {
+        size_t len = strcspn(at, "&");
+        assert_true(n < UDPAI_ARRAY_LEN(tests));
+        tests[n] = make_test(at, len);
+        at += len + (at[len] == '&');
+    }
+    udpai_str bytes = n == 1 ? tests[0] : constraints_list(3, tests, n);
+    assert_true(n_known_tests < MAX_TESTS);
+    (void)snprintf(known_tests[n_known_tests].word, sizeof(known_tests[0].word), "%s", word);
+    known_tests[n_known_tests++].bytes = bytes;
+    return bytes;
+}
+
+static const char *
+word_of(udpai_str constraints)
+{
+    for (size_t i = 0; i < n_known_tests; i++)
+        if (udpai_str_eq(known_tests[i].bytes, constraints))
+            return known_tests[i].word;
+    return constraints.len ? "unknown" : "";
+}
+
+/* Of "env~prod&version~1". */
+static udpai_str
+parameters_of(const char *word, char room[256])
+{
+    udpai_parameter items[8];
+    size_t n = 0;
+    char *at = room;
+    const char *text = word;
+    (void)constraints_of(word);
+    for (; *text; n++) {
+        size_t key = strcspn(text, "~"), value = strcspn(text + key + 1, "&");
+        items[n] = (udpai_parameter){{text, key}, {text + key + 1, value}};
+        text += key + 1 + value + (text[key + 1 + value] == '&');
+    }
+    n = udpai_parameters_sort(items, n);
+    return udpai_parameters_put(&at, items, n);
+}
+
 /* ---- the renderer ---- */
 
 static size_t
@@ -119,6 +194,12 @@ compose(const udpai_renderer *base, const udpai_render *what, udpai_body *body)
         char name[64], word[80];
         short_name(name, what->removed[i]);
         (void)snprintf(word, sizeof(word), "-%s", name);
+        append(text, " ", word);
+    }
+    for (size_t i = 0; i < what->n_gone; i++) {
+        char name[64], word[160];
+        short_name(name, what->gone[i].name);
+        (void)snprintf(word, sizeof(word), "-%s;%s", name, word_of(what->gone[i].constraints));
         append(text, " ", word);
     }
     if (what->complete)
@@ -195,6 +276,8 @@ fanout_bed_done(fanout_bed *bed)
     UDPAI_LIST_FOREACH_SAFE (node, &bed->readers)
         fanout_close(UDPAI_LIST_ENTRY(node, fanout_reader, in_bed));
     udpai_fanout_free(bed->fanout);
+    wire_free_all();
+    n_known_tests = 0;
     assert_true(udpai_wheel_next(&bed->wheel) == UDPAI_WHEEL_NEVER);
 }
 
@@ -237,7 +320,7 @@ struct change {
 static const char *
 take_word(char *room, size_t size, const char *text)
 {
-    size_t n = strcspn(text, "=^@%:$ ");
+    size_t n = strcspn(text, "=^@%:$; ");
     assert_true(n < size);
     memcpy(room, text, n);
     room[n] = '\0';
@@ -271,6 +354,9 @@ parse_mark(struct change *change, size_t *n_aliases, const char *at)
         break;
     case '$':
         change->spec.lazy = true;
+        break;
+    case ';':
+        change->spec.constraints = constraints_of(word);
         break;
     default:
         fail_msg("'%c%s' in a change", mark, word);
@@ -418,16 +504,39 @@ fanout_drop_wildcard(fanout_reader *reader, const char *type, const char *prefix
     assert_ok(udpai_unsubscribe_wildcard(fanout_of(reader, type), udpai_str_from(prefix)));
 }
 
+static udpai_locator
+read_locator(const char *text, size_t len, char full[128], char room[256])
+{
+    char name[64], *parameters;
+    (void)snprintf(name, sizeof(name), "%.*s", (int)len, text);
+    parameters = strchr(name, ';');
+    if (parameters)
+        *parameters++ = '\0';
+    long_name(full, udpai_str_from(name));
+    udpai_locator locator = {.name = udpai_str_from(full)};
+    if (parameters)
+        locator.parameters = parameters_of(parameters, room);
+    return locator;
+}
+
 void
 fanout_ask(fanout_reader *reader, const char *type, const char *names)
 {
     while (*names) {
+        char full[128], room[256];
         size_t n = strcspn(names, " ");
-        char full[128];
-        long_name(full, (udpai_str){names, n});
-        assert_ok(udpai_subscribe_name(fanout_of(reader, type), udpai_str_from(full), NULL));
+        const udpai_locator locator = read_locator(names, n, full, room);
+        assert_ok(udpai_subscribe_locator(fanout_of(reader, type), &locator, NULL));
         names += n + (names[n] == ' ');
     }
+}
+
+void
+fanout_drop_name(fanout_reader *reader, const char *type, const char *name)
+{
+    char full[128], room[256];
+    const udpai_locator locator = read_locator(name, strlen(name), full, room);
+    udpai_unsubscribe_locator(fanout_of(reader, type), &locator, true);
 }
 
 /* ---- what a reader holds ---- */

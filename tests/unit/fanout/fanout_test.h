@@ -5,11 +5,14 @@
  * in the namespace com.acme and are written without it; "/org/x" is the full name org/x.
  *
  * A change: "+CDS/a=1" sets, "-CDS/a" removes, "~CDS/a=1" refreshes. Behind it, in any order: ^NAME
- * an alias, @NODE from whom it came, %MS when it expires, :N its generation, $ lazy.
+ * an alias, @NODE from whom it came, %MS when it expires, :N its generation, $ lazy, ;TESTS the
+ * constraints of a variant: ";env~prod&!version" wants env to be prod, and no version. A name is
+ * asked for with dynamic parameters so, too: "a;env~prod&version~1".
  *
  * A delivery: "CDS[a=1 ~b=2 c=3%70 -d]": sent, refreshed, sent with 70 ms left, removed; in the
- * order of the response. "CDS*[…]" is a state, "CDS!com.acme" is complete. A renderer of a protocol
- * that shows the content only puts no "~" unless it has a ttl. */
+ * order of the response; "-a;env~prod" is the end of a variant. "CDS*[…]" is a state,
+ * "CDS!com.acme" is complete. A renderer of a protocol that shows the content only puts no "~"
+ * unless it has a ttl. */
 #ifndef UDPAI_TESTS_FANOUT_TEST_H
 #define UDPAI_TESTS_FANOUT_TEST_H
 
@@ -90,6 +93,8 @@ void fanout_wildcard(fanout_reader *reader, const char *type, const char *prefix
 void fanout_drop_wildcard(fanout_reader *reader, const char *type, const char *prefix);
 /* Short names, divided by spaces. */
 void fanout_ask(fanout_reader *reader, const char *type, const char *names);
+/* Gives one back. */
+void fanout_drop_name(fanout_reader *reader, const char *type, const char *name);
 /* One delivery, "" if there is none; valid until the next call. */
 const char *fanout_next(fanout_reader *reader);
 /* All there are, divided by spaces. */

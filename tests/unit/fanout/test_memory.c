@@ -154,7 +154,8 @@ test_every_allocation_of_a_reader_may_fail(void **state)
 /* Views that keep few removals, one of them not shown all, a state, and names. */
 struct audience {
     fanout_bed bed;
-    fanout_reader all, some, except, state, names;
+    fanout_reader all, some, except, state, names, variants;
+    fanout_renderer selecting;
 };
 
 /* Every way in which a change touches the mirror; each line is one change set. */
@@ -165,6 +166,9 @@ static const char *const history[] = {
     "~CDS/g=1%5000 +CDS/h=1$ +CDS/a=3^y^z -CDS/none +CDS/d=2 -EDS/c",
     "+CDS/h=2 +CDS/f=2^*.y -CDS/g -CDS/i -CDS/j -CDS/k -CDS/l +CDS/sub/e=2@n1^y",
     "-CDS/a -CDS/m -CDS/h -EDS/d +RDS/a=1 -CDS/f -CDS/d -CDS/sub/e",
+    "+CDS/v1=1^v;env~prod +CDS/v2=2^v;env~test +CDS/v3=3^w;env",
+    "+CDS/v1=1^v;env~prod&zone +CDS/v2=2^w;env~test -CDS/v3 +CDS/v=0 +CDS/v4=4^v;env~prod",
+    "-CDS/v1 +CDS/v2=3 -CDS/v +CDS/v4=5^v;env~test",
 };
 
 static void
@@ -185,7 +189,12 @@ open_audience(struct audience *self)
     fanout_wildcard(&self->except, "CDS", "com.acme");
     fanout_in_mode(&self->state, "CDS", UDPAI_MODE_STATE);
     fanout_wildcard(&self->state, "CDS", "com.acme");
-    fanout_ask(&self->names, "CDS", "a y none");
+    self->selecting = self->bed.renderer;
+    self->selecting.base.selects_variants = true;
+    fanout_open_with(&self->variants, &self->bed, &self->selecting);
+    assert_ok(udpai_subscription_tell_variants(fanout_of(&self->variants, "CDS")));
+    fanout_ask(&self->variants, "CDS", "v;env~prod v;env~test&zone~1 v w;env~test");
+    fanout_ask(&self->names, "CDS", "a y none v w");
     fanout_ask(&self->names, "EDS", "foo.x q");
 }
 
@@ -197,6 +206,7 @@ close_audience(struct audience *self)
     fanout_close(&self->except);
     fanout_close(&self->state);
     fanout_close(&self->names);
+    fanout_close(&self->variants);
     fanout_bed_done(&self->bed);
 }
 
@@ -358,6 +368,7 @@ live_with_failures_in(size_t which, long memory, bool reads)
         expect_same_words(&plain.except, &starved.except);
         expect_same_words(&plain.state, &starved.state);
         expect_same_words(&plain.names, &starved.names);
+        expect_same_words(&plain.variants, &starved.variants);
         expect_same_to_read(&plain, &starved);
     }
     close_audience(&plain);

@@ -242,9 +242,10 @@ test_a_subscriber_has_so_many_names(void **state)
 }
 
 static void
-count_name(void *userdata, udpai_str name)
+count_name(void *userdata, const udpai_locator *locator)
 {
-    assert_true(udpai_str_starts(name, UDPAI_STR("com.acme/")));
+    assert_true(udpai_str_starts(locator->name, UDPAI_STR("com.acme/")));
+    assert_int_equal(locator->parameters.len, 0);
     ++*(size_t *)userdata;
 }
 

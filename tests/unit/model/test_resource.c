@@ -171,6 +171,67 @@ hashes_are_those_of_its_parts(void **state)
     assert_true(hash.high == 0xa12e2b220fcde7b7u && hash.low == 0xf3baf977669b29bau);
 }
 
+/* It is one of the type in whose place it stands, and says another type of its value. */
+static void
+a_redirect_has_two_types(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_LOCATOR), UDPAI_STR("\x12\x01q"));
+    udpai_resource_parts parts = {
+        .name = UDPAI_STR("com.acme/a"), .any = any, .redirected_type = UDPAI_STR("t/T")};
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *redirect = make(&parts);
+    assert_true(udpa_resource_is_redirect(redirect));
+    assert_string_equal(udpa_resource_type_url(redirect), "t/T");
+    assert_str(udpai_resource_value_type(redirect), UDPAI_TYPE_LOCATOR);
+    assert_str(udpai_resource_value(redirect), "\x12\x01q");
+    udpai_resource_room room;
+    parts = udpai_resource_parts_of(redirect, &room);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *again = make(&parts);
+    assert_true(udpa_resource_is_redirect(again));
+    assert_string_equal(udpa_resource_type_url(again), "t/T");
+    parts.redirected_type = (udpai_str){0};
+    parts.type = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *plain = make(&parts);
+    assert_false(udpa_resource_is_redirect(plain));
+    assert_string_equal(udpa_resource_type_url(plain), UDPAI_TYPE_LOCATOR);
+    assert_str(udpai_resource_value_type(plain), UDPAI_TYPE_LOCATOR);
+}
+
+/* What is for others is other content, though the payload be the same. */
+static void
+constraints_are_part_of_the_content(void **state)
+{
+    (void)state;
+    udpai_str other_names[] = {UDPAI_STR("com.acme/b")};
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any = udpai_any_make(UDPAI_STR("t/T"), UDPAI_STR("v"));
+    udpai_resource_parts parts = {
+        .name = UDPAI_STR("com.acme/a"), .any = any, .aliases = other_names, .n_aliases = 1};
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *plain = make(&parts);
+    parts.constraints = UDPAI_STR("\x0a\x06\x0a\x01k\x12\x01v");
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *variant = make(&parts);
+    assert_int_equal(udpai_resource_constraints(plain).len, 0);
+    assert_true(udpai_str_eq(udpai_resource_constraints(variant), parts.constraints));
+    assert_int_equal(udpai_resource_n_constraint_keys(variant), 1);
+    size_t size = 1;
+    assert_null(udpa_resource_constraints(plain, &size));
+    assert_int_equal(size, 0);
+    assert_memory_equal(udpa_resource_constraints(variant, &size), parts.constraints.data, 8);
+    assert_int_equal(size, 8);
+    assert_str(udpai_resource_asked_name(plain), "com.acme/a");
+    assert_str(udpai_resource_asked_name(variant), "com.acme/b");
+    assert_false(udpai_resource_same_payload(plain, variant));
+    assert_true(udpai_resource_digest(variant) ==
+                udpai_digest_of_variant(udpai_resource_digest(plain), parts.constraints));
+    assert_string_not_equal(udpa_resource_version(plain), udpa_resource_version(variant));
+    udpai_resource_room room;
+    parts = udpai_resource_parts_of(variant, &room);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *again = make(&parts);
+    assert_true(udpai_resource_same_payload(variant, again));
+    assert_true(udpai_resource_digest(variant) == udpai_resource_digest(again));
+}
+
 /* An Any may come with its fields in any order and with others that we do not know: its bytes are
  * kept, and what we want is found in them. */
 static void
@@ -424,6 +485,8 @@ main(void)
         cmocka_unit_test(public_hops_are_checked),
         cmocka_unit_test(least_resource_has_empty_fields),
         cmocka_unit_test(hashes_are_those_of_its_parts),
+        cmocka_unit_test(a_redirect_has_two_types),
+        cmocka_unit_test(constraints_are_part_of_the_content),
         cmocka_unit_test(bytes_of_the_any_are_kept),
         cmocka_unit_test(malformed_any_makes_no_resource),
         cmocka_unit_test(type_can_be_shared),

@@ -149,6 +149,63 @@ names_are_checked(void **state)
 }
 
 static void
+a_variant_has_one_other_name(void **state)
+{
+    (void)state;
+    udpai_resource_parts parts = good_parts();
+    udpai_str aliases[] = {UDPAI_STR("com.acme/b"), UDPAI_STR("com.acme/c")};
+    parts.constraints = UDPAI_STR("\x0a\x06\x0a\x01k\x12\x01v");
+    assert_int_equal(check(&parts), UDPA_ERR_INVAL);
+    parts.aliases = aliases;
+    parts.n_aliases = 1;
+    assert_int_equal(check(&parts), UDPA_OK);
+    parts.n_aliases = 2;
+    assert_int_equal(check(&parts), UDPA_ERR_INVAL);
+    parts.n_aliases = 1;
+    aliases[0] = UDPAI_STR("com.acme/*");
+    assert_int_equal(check(&parts), UDPA_ERR_INVAL);
+    aliases[0] = parts.name;
+    assert_int_equal(check(&parts), UDPA_ERR_INVAL);
+    aliases[0] = UDPAI_STR("com.acme/b");
+    parts.constraints = UDPAI_STR("\x0a\x03\x0a\x01k");
+    assert_int_equal(check(&parts), UDPA_ERR_INVAL);
+}
+
+/* A redirect of a Listener, with this payload. */
+static udpa_err
+check_redirect(udpai_str type_url, udpai_str value)
+{
+    udpai_resource_parts parts = good_parts();
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = udpai_any_make(type_url, value);
+    parts.any = any;
+    parts.redirected_type = UDPAI_STR("t/Listener");
+    return check(&parts);
+}
+
+static void
+a_redirect_leads_to_its_own_type(void **state)
+{
+    (void)state;
+    const udpai_str locator = UDPAI_STR(UDPAI_TYPE_LOCATOR);
+    assert_int_equal(check_redirect(locator, UDPAI_STR("\x12\x01q\x22\x08Listener")), UDPA_OK);
+    assert_int_equal(check_redirect(locator, UDPAI_STR("\x12\x01q")), UDPA_OK);
+    assert_int_equal(check_redirect(locator, UDPAI_STR("\x22\x07"
+                                                       "Cluster")),
+                     UDPA_ERR_INVAL);
+    /* Of a file there is no type to say. */
+    assert_int_equal(check_redirect(locator, UDPAI_STR("\x08\x02\x22\x07"
+                                                       "Cluster")),
+                     UDPA_OK);
+    assert_int_equal(check_redirect(locator, UDPAI_STR("\x22\x7f")), UDPA_ERR_INVAL);
+    assert_int_equal(check_redirect(UDPAI_STR("t/Listener"), UDPAI_STR("")), UDPA_ERR_INVAL);
+    udpai_resource_parts parts = good_parts();
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = udpai_any_make(locator, UDPAI_STR(""));
+    parts.any = any;
+    parts.redirected_type = UDPAI_STR("Listener");
+    assert_int_equal(check(&parts), UDPA_ERR_INVAL);
+}
+
+static void
 type_urls_are_checked(void **state)
 {
     (void)state;
@@ -447,6 +504,8 @@ main(void)
         cmocka_unit_test(any_with_strange_fields_is_read),
         cmocka_unit_test(malformed_any_is_refused),
         cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(a_variant_has_one_other_name),
+        cmocka_unit_test(a_redirect_leads_to_its_own_type),
         cmocka_unit_test(type_urls_are_checked),
         cmocka_unit_test(value_may_be_anything),
         cmocka_unit_test(any_must_parse_or_be_absent),

@@ -102,6 +102,30 @@ what_is_lazy_comes_by_name(void **state)
 
 /* ---- the public protocol alone ---- */
 
+/* It would take it for a resource of another type, which it has not asked for. */
+static void
+a_public_peer_is_sent_no_redirects(void **state)
+{
+    (void)state;
+    session_set(&hub, UDPAI_CHANGE_SET,
+                RESOURCE("com.acme/a", .type = UDPAI_TYPE_LOCATOR, .value = "q", .version = "1",
+                         .redirected_type = TEST_CDS),
+                NULL);
+    session_change(&hub, "+C:com.acme/b=1");
+    peer_open(&peer, &hub, PEER_PAPER);
+    peer_subscribe(&peer, "C", "com.acme", "''");
+    peer_expect(&peer, "publish{ C:com.acme/b=1 ?}");
+    peer_close(&peer);
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    peer_subscribe(&peer, "C", "com.acme", "''");
+    udpa_message *message = take_message();
+    assert_int_equal(message->publish->delta->n_resources, 2);
+    assert_string_equal(message->publish->delta->resources[0]->redirected_type, TEST_CDS);
+    udpa__service__discovery__v1__udpa_message__free_unpacked(message, NULL);
+    peer_expect(&peer, "publish{C@com.acme !}");
+    peer_close(&peer);
+}
+
 static void
 a_public_peer_gets_no_complete_and_no_scope(void **state)
 {
@@ -272,6 +296,8 @@ main(void)
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(a_refresh_goes_as_one, begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(what_is_lazy_comes_by_name, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(a_public_peer_is_sent_no_redirects, begin_alone,
+                                        end_anyhow),
         cmocka_unit_test_setup_teardown(a_public_peer_gets_no_complete_and_no_scope, begin_alone,
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(a_public_peer_gets_no_subscription_error, begin_alone,

@@ -2,6 +2,7 @@
 /* A resource as a Resource message, for each kind of peer: field by field, then there and back. */
 #include "wire/entry.h"
 
+#include "tests/harness/constraints.h"
 #include "tests/harness/resources.h"
 #include "wire_test.h"
 
@@ -68,6 +69,23 @@ other_peer_is_told_the_public_part(void **state)
 }
 
 static void
+a_variant_says_for_whom_it_is(void **state)
+{
+    (void)state;
+    udpai_str constraints = C_AND(C_IS("env", "prod"), C_NOT(C_HAS("version")));
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *resource = RESOURCE("com.acme/a.prod", .value = "v", .version = "1",
+                                       .aliases = {"com.acme/a"}, .constraints = constraints);
+    udpai_str expected =
+        W_JOIN(W_TEXT(R_NAME, "com.acme/a.prod"), W_TEXT(R_VERSION, "1"), ANY,
+               W_TEXT(R_ALIASES, "com.acme/a"), wire_bytes(R_CONSTRAINTS, constraints));
+    assert_true(udpai_str_eq(encode(resource, (udpai_entry_form){.extended = true}), expected));
+    expected = W_JOIN(W_TEXT(R_NAME, "com.acme/a.prod"), W_TEXT(R_VERSION, "1"));
+    assert_true(udpai_str_eq(
+        encode(resource, (udpai_entry_form){.extended = true, .refresh = true}), expected));
+}
+
+static void
 refresh_has_no_payload(void **state)
 {
     (void)state;
@@ -113,6 +131,9 @@ assert_same(const udpa_resource *a, const udpa_resource *b)
     assert_true(udpai_resource_same_origin_info(a, b));
     assert_str(udpai_resource_name(a), udpa_resource_name(b));
     assert_string_equal(udpa_resource_authority(a), udpa_resource_authority(b));
+    assert_string_equal(udpa_resource_type_url(a), udpa_resource_type_url(b));
+    assert_int_equal(udpa_resource_is_redirect(a), udpa_resource_is_redirect(b));
+    assert_true(udpai_str_eq(udpai_resource_constraints(a), udpai_resource_constraints(b)));
     assert_int_equal(udpai_resource_is_lazy(a), udpai_resource_is_lazy(b));
     assert_int_equal(udpai_resource_do_not_cache(a), udpai_resource_do_not_cache(b));
     assert_int_equal(udpai_resource_digest(a), udpai_resource_digest(b));
@@ -131,12 +152,18 @@ stored_form_reads_back(void **state)
     udpai_decoder_init(&decoder);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *full = make_full();
     UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = RESOURCE("com.acme/a");
-    const udpa_resource *both[] = {full, bare};
-    for (size_t i = 0; i < 2; i++) {
-        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_entry_encode(both[i], i ? 0 : 1234);
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *variant = RESOURCE("com.acme/a", .aliases = {"com.acme/b"},
+                                      .constraints = C_OR(C_IS("k", "v"), C_NOT(W_NOTHING)));
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *redirect = RESOURCE("com.acme/a", .type = UDPAI_TYPE_LOCATOR,
+                                       .value = "\x12\x01q", .redirected_type = TEST_TYPE);
+    const udpa_resource *all[] = {full, bare, variant, redirect};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++) {
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_entry_encode(all[i], i ? 0 : 1234);
         UDPA_AUTO(udpa_resource_unref) udpa_resource *back = NULL;
         assert_ok(udpai_resource_decode(&decoder, udpai_bytes_view(bytes), &back, NULL));
-        assert_same(both[i], back);
+        assert_same(all[i], back);
         assert_int_equal(udpa_resource_ttl_ms(back), i ? 0 : 1234);
     }
     udpai_decoder_done(&decoder);
@@ -218,9 +245,10 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(extended_peer_is_told_everything), TEST(other_peer_is_told_the_public_part),
-        TEST(refresh_has_no_payload),           TEST(any_goes_out_as_it_came),
-        TEST(stored_form_reads_back),           TEST(timestamps_count_forward),
-        TEST(durations_are_seconds_and_nanos),  TEST(survives_lack_of_memory),
+        TEST(a_variant_says_for_whom_it_is),    TEST(refresh_has_no_payload),
+        TEST(any_goes_out_as_it_came),          TEST(stored_form_reads_back),
+        TEST(timestamps_count_forward),         TEST(durations_are_seconds_and_nanos),
+        TEST(survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

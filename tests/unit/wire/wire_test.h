@@ -28,6 +28,7 @@ enum { /* UdpaMessage */
     R_DELIVERY = 7,
     R_HOPS = 8,
     R_DO_NOT_CACHE = 9,
+    R_CONSTRAINTS = 10,
 };
 
 #define W_DELTA(...) W_MESSAGE(M_PUBLISH, W_MESSAGE(P_DELTA, __VA_ARGS__))

@@ -21,7 +21,9 @@ show(char text[1024], error_message *const *errors, size_t n)
     for (size_t i = 0; i < n; i++) {
         size_t len = strlen(text);
         assert_true(strlen(errors[i]->error_detail->message) > 10);
-        snprintf(text + len, 1024 - len, "%s%s: %d", len ? " " : "", errors[i]->resource_name->name,
+        snprintf(text + len, 1024 - len, "%s%s%s: %d", len ? " " : "",
+                 errors[i]->resource_name->name,
+                 errors[i]->resource_name->dynamic_parameter_constraints ? "<" : "",
                  errors[i]->error_detail->code);
     }
 }
@@ -65,6 +67,25 @@ open_reader(xds_one *self, bool is_delta)
 }
 
 /* ---- delta ---- */
+
+/* What is replaced is no error. */
+static void
+delta_tells_for_whom_it_is_missing(void **state)
+{
+    xds_one *self = *state;
+    open_reader(self, true);
+    xds_change(&self->world, "+EDS/a.prod^local/a!a<env~prod");
+    xds_subscribe(&self->client, "EDS", "a<env~prod a<env~qa");
+    expect(&self->client, "EDS[a<env~prod] EDS[]", "a<: 5");
+    xds_change(&self->world, "-EDS/a.prod +EDS/a.any^local/a!a<env~prod,-zone");
+    expect(&self->client, "EDS[a<env~prod,-zone -a<env~prod]", "");
+    xds_change(&self->world, "-EDS/a.any");
+    xds_ack_all(&self->client);
+    xds_unsubscribe(&self->client, "EDS", "a<env~qa a<env~prod");
+    self->client.trace[0] = '\0';
+    xds_subscribe(&self->client, "EDS", "a<env~x");
+    expect(&self->client, "EDS[]", "a: 5");
+}
 
 static void
 delta_tells_what_is_missing(void **state)
@@ -236,12 +257,19 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ONE(delta_tells_what_is_missing),           ONE(delta_tells_what_is_not_for_the_client),
-        ONE(delta_tells_the_end_of_others_as_ever), ONE(nothing_is_told_before_it_is_certain),
-        ONE(sotw_tells_once_what_is_missing),       ONE(sotw_tells_once_what_is_not_for_the_client),
-        ONE(sotw_says_nothing_of_a_wildcard),       ONE(a_state_tells_what_it_does_not_hold),
-        ONE(a_state_of_nothing_tells_all),          ONE(a_fetch_tells_what_is_missing),
-        ONE(an_audience_may_say_so_for_all),        ONE(others_are_told_as_ever),
+        ONE(delta_tells_for_whom_it_is_missing),
+        ONE(delta_tells_what_is_missing),
+        ONE(delta_tells_what_is_not_for_the_client),
+        ONE(delta_tells_the_end_of_others_as_ever),
+        ONE(nothing_is_told_before_it_is_certain),
+        ONE(sotw_tells_once_what_is_missing),
+        ONE(sotw_tells_once_what_is_not_for_the_client),
+        ONE(sotw_says_nothing_of_a_wildcard),
+        ONE(a_state_tells_what_it_does_not_hold),
+        ONE(a_state_of_nothing_tells_all),
+        ONE(a_fetch_tells_what_is_missing),
+        ONE(an_audience_may_say_so_for_all),
+        ONE(others_are_told_as_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,25 @@ others_in_a_refused_response_are_in_doubt(void **state)
     expect(world, "CDS", "local/good", "0 of 1; xds-delta#1 in doubt 'cluster bad: no'");
 }
 
+/* The client knows a variant by the name that it is one of. */
+static void
+a_variant_is_judged_under_its_own_name(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+EDS/a.prod^local/zz!zz<env~prod +EDS/b=1");
+    xds_subscribe(&self->client, "EDS", "zz<env~prod b");
+    xds_expect(&self->client, "EDS[b zz<env~prod]");
+    expect(world, "EDS", "local/a.prod", "0 of 1; xds-delta#1 unanswered");
+    xds_nack(&self->client, "EDS", "endpoints of zz: no");
+    expect(world, "EDS", "local/a.prod", "0 of 1; xds-delta#1 refused 'endpoints of zz: no'");
+    expect(world, "EDS", "local/b", "0 of 1; xds-delta#1 in doubt 'endpoints of zz: no'");
+    xds_change(world, "+EDS/a.prod^local/zz!zz<env~prod=2");
+    xds_expect(&self->client, "EDS[zz<env~prod]");
+    xds_ack(&self->client, "EDS");
+    expect(world, "EDS", "local/a.prod", "1 of 1");
+}
+
 /* Asked for again it comes again, and may be accepted then. */
 static void
 what_is_sent_again_may_be_accepted(void **state)
@@ -608,6 +627,7 @@ main(void)
         delta_test(both_ways_count_once),
         delta_test(the_refused_version_is_refused_until_it_changes),
         delta_test(others_in_a_refused_response_are_in_doubt),
+        delta_test(a_variant_is_judged_under_its_own_name),
         delta_test(what_is_sent_again_may_be_accepted),
         delta_test(of_a_large_refused_response_the_named_are_certain),
         delta_test(what_others_bring_does_not_accept_it),

@@ -49,6 +49,43 @@ node(void)
                   W_MESSAGE(3, W_MESSAGE(1, W_TEXT(1, "k"))));
 }
 
+#define PARAMETER(key, value) W_MESSAGE(2, W_TEXT(1, key), W_TEXT(2, value))
+
+/* The same parameters are the same text, in whatever order they came; of one key the last counts.
+ */
+static void
+locators_have_sorted_parameters(void **state)
+{
+    fixture *self = *state;
+    udpai_str bytes = W_JOIN(
+        W_MESSAGE(7, W_TEXT(1, "a"), PARAMETER("z", "1"), PARAMETER("b", "2")),
+        W_MESSAGE(7, PARAMETER("b", "1"), PARAMETER("b", "2"), PARAMETER("z", "1"), W_TEXT(1, "a")),
+        W_MESSAGE(7, W_TEXT(1, "c")), W_MESSAGE(7, W_TEXT(1, "d"), PARAMETER("", "1")));
+    assert_ok(udpai_xds_request_decode(&self->decoder, bytes, true, &self->request, NULL));
+    const udpai_xds_locator *locators = self->request.locators;
+    assert_int_equal(self->request.n_locators, 4);
+    assert_str(locators[0].name, "a");
+    assert_true(udpai_str_eq(locators[0].parameters, UDPAI_STR("b\0"
+                                                               "2\0z\0"
+                                                               "1\0")));
+    assert_true(udpai_str_eq(locators[0].parameters, locators[1].parameters));
+    assert_int_equal(locators[2].parameters.len, 0);
+    assert_true(locators[3].is_bad && !locators[2].is_bad && !locators[0].is_bad);
+}
+
+static void
+locators_of_delta_come_and_go(void **state)
+{
+    fixture *self = *state;
+    udpai_str bytes = W_JOIN(W_MESSAGE(8, W_TEXT(1, "a"), PARAMETER("k", "1")),
+                             W_MESSAGE(9, W_TEXT(1, "b")), W_MESSAGE(9, W_TEXT(1, "c")));
+    assert_ok(udpai_xds_delta_request_decode(&self->decoder, bytes, true, &self->request, NULL));
+    assert_int_equal(self->request.n_locators, 1);
+    assert_str(self->request.locators[0].name, "a");
+    assert_int_equal(self->request.n_unsubscribed_locators, 2);
+    assert_str(self->request.unsubscribed_locators[1].name, "c");
+}
+
 static void
 a_sotw_request_has_all_its_fields(void **state)
 {
@@ -224,6 +261,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(locators_have_sorted_parameters, setup, teardown),
+        cmocka_unit_test_setup_teardown(locators_of_delta_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sotw_request_has_all_its_fields, setup, teardown),
         cmocka_unit_test_setup_teardown(a_delta_request_has_all_its_fields, setup, teardown),
         cmocka_unit_test_setup_teardown(an_empty_error_detail_is_a_refusal_all_the_same, setup,

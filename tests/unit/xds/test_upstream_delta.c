@@ -146,6 +146,36 @@ an_alias_is_answered_by_its_resource(void **state)
     upstream_expect(bed, "complete");
 }
 
+/* What it leads to is for clients to ask for. */
+static void
+a_redirect_is_passed_on(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_all(bed, CLUSTER);
+    upstream_respond(
+        bed, W_JOIN(upstream_of_type(CLUSTER, "n1"),
+                    upstream_resource("a", "1", upstream_any(UDPAI_TYPE_LOCATOR, W_TEXT(2, "b")))));
+    udpai_report *report = fake_hub_take_report(&bed->hub, UDPAI_REPORT_PUBLICATION);
+    const udpa_resource *resource = report->publication->entries.items[0].resource;
+    assert_string_equal(udpa_resource_name(resource), "com.acme/a");
+    assert_string_equal(udpa_resource_type_url(resource), CLUSTER);
+    assert_true(udpa_resource_is_redirect(resource));
+    udpai_report_free(report);
+}
+
+/* A server that tells variants by their constraints sends what is for no parameters. */
+static void
+a_variant_is_taken_by_its_name(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_name(bed, ENDPOINTS, "com.acme/a");
+    upstream_respond(bed, W_JOIN(upstream_of_type(ENDPOINTS, "n1"),
+                                 W_MESSAGE(2, W_MESSAGE(8, W_TEXT(1, "a")), W_TEXT(1, "1"),
+                                           wire_bytes(2, upstream_endpoints("a", 1)))));
+    upstream_expect(bed, "+com.acme/a ");
+    upstream_expect(bed, "complete");
+}
+
 static void
 a_ttl_is_renewed_by_a_heartbeat(void **state)
 {
@@ -223,6 +253,8 @@ main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, upstream_setup_delta, upstream_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_delta_wildcard_is_answered_by_silence),
+        TEST(a_redirect_is_passed_on),
+        TEST(a_variant_is_taken_by_its_name),
         TEST(a_delta_name_is_answered_either_way),
         TEST(a_stream_goes_on_where_the_last_one_ended),
         TEST(what_the_loop_side_does_not_hold_is_not_told_as_held),

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
-#include "tests/harness/wire.h"
+#include "words.h"
 #include "xds/peek.h"
 
 typedef Envoy__Service__Discovery__V3__Resource resource_message;
@@ -46,6 +46,13 @@ word_of(const char *url)
     return url;
 }
 
+static void
+free_pieces(void)
+{
+    wire_free_all();
+    words_free_all();
+}
+
 /* ---- the world ---- */
 
 void
@@ -74,7 +81,7 @@ void
 xds_world_done(xds_world *world)
 {
     fake_hub_done(&world->hub);
-    wire_free_all();
+    free_pieces();
 }
 
 void
@@ -96,20 +103,10 @@ xds_settle_except(xds_world *world, const char *prefix)
 
 /* A change, taken apart; each part is a view of the text. */
 typedef struct change_text {
-    udpai_str type, name, content, payload_name, service, alias, authority;
+    udpai_str type, name, content, payload_name, service, alias, authority, tests, target;
     uint64_t ttl_ms;
     bool is_static, is_lazy;
 } change_text;
-
-static udpai_str
-cut(udpai_str *text, const char *ends)
-{
-    udpai_str piece = {text->data, 0};
-    while (piece.len < text->len && !strchr(ends, text->data[piece.len]))
-        piece.len++;
-    *text = (udpai_str){text->data + piece.len, text->len - piece.len};
-    return piece;
-}
 
 static void
 parse_option(change_text *change, char option, udpai_str value)
@@ -130,6 +127,12 @@ parse_option(change_text *change, char option, udpai_str value)
     case '&':
         change->authority = value;
         break;
+    case '<':
+        change->tests = value;
+        break;
+    case '>':
+        change->target = value;
+        break;
     case '%':
         change->ttl_ms = strtoull(value.data, NULL, 10);
         break;
@@ -145,15 +148,15 @@ parse_option(change_text *change, char option, udpai_str value)
 static change_text
 parse(udpai_str text)
 {
-    static const char options[] = "=!@^&%#$";
+    static const char options[] = "=!@^&%#$<>";
     change_text change = {0};
-    change.type = cut(&text, "/");
+    change.type = words_cut(&text, "/");
     text = (udpai_str){text.data + 1, text.len - 1};
-    change.name = cut(&text, options);
+    change.name = words_cut(&text, options);
     while (text.len) {
         char option = *text.data;
         text = (udpai_str){text.data + 1, text.len - 1};
-        parse_option(&change, option, cut(&text, options));
+        parse_option(&change, option, words_cut(&text, options));
     }
     return change;
 }
@@ -212,14 +215,20 @@ resource_of(udpai_str text)
                        memchr(change.name.data, '/', change.name.len) ? "" : "local/",
                        (int)change.name.len, change.name.data);
     udpai_str full = {name, (size_t)len};
+    bool is_redirect = change.target.len > 0;
+    udpai_str payload = payload_of(&change, url, full), own_type = udpai_str_from(url);
     const udpai_resource_parts parts = {
         .name = full,
+        .redirected_type = is_redirect ? own_type : (udpai_str){0},
         .authority = change.authority,
-        .any = udpai_any_make(udpai_str_from(url), payload_of(&change, url, full)),
+        .any = is_redirect
+                   ? udpai_any_make(UDPAI_STR(UDPAI_TYPE_LOCATOR), wire_bytes(2, change.target))
+                   : udpai_any_make(own_type, payload),
         .ttl_ms = change.ttl_ms,
         .lazy = change.is_lazy,
         .aliases = &change.alias,
         .n_aliases = change.alias.len > 0,
+        .constraints = words_constraints(change.tests),
     };
     udpa_resource *resource = NULL;
     assert_ok(udpai_resource_make(&resource, &parts));
@@ -255,13 +264,13 @@ xds_change(xds_world *world, const char *changes)
     udpai_change_set *set = udpai_change_set_new();
     udpai_str left = udpai_str_from(changes);
     while (left.len) {
-        udpai_str word = cut(&left, " ");
+        udpai_str word = words_cut(&left, " ");
         left = (udpai_str){left.data + (left.len > 0), left.len - (left.len > 0)};
         if (word.len)
             add_change(set, word, world->hub.wheel.now_ms);
     }
     fake_hub_apply(&world->hub, set);
-    wire_free_all();
+    free_pieces();
 }
 
 const char *
@@ -346,9 +355,9 @@ put_names(uint32_t number, const char *names)
     size_t n = 0;
     udpai_str left = udpai_str_from(names);
     while (left.len) {
-        udpai_str word = cut(&left, " ");
+        udpai_str word = words_cut(&left, " ");
         left = (udpai_str){left.data + (left.len > 0), left.len - (left.len > 0)};
-        if (word.len == 0)
+        if (word.len == 0 || memchr(word.data, '<', word.len))
             continue;
         if (udpai_str_eq(word, UDPAI_STR("''")))
             word.len = 0;
@@ -364,7 +373,7 @@ put_held(uint32_t number, const char *held)
 {
     udpai_str all = W_NOTHING, left = udpai_str_from(held);
     while (left.len) {
-        udpai_str value = cut(&left, " "), key = cut(&value, "=");
+        udpai_str value = words_cut(&left, " "), key = words_cut(&value, "=");
         left = (udpai_str){left.data + (left.len > 0), left.len - (left.len > 0)};
         value = (udpai_str){value.data + 1, value.len - 1};
         all = W_JOIN(all, W_MESSAGE(number, wire_bytes(1, key), wire_bytes(2, value)));
@@ -398,7 +407,8 @@ sotw_request(const xds_ask *ask, udpai_str node, udpai_str nonce, udpai_str erro
 {
     return W_JOIN(node.len ? wire_bytes(2, node) : node, W_TEXT(4, xds_type_url(ask->type)),
                   W_TEXT(1, ask->version ? ask->version : ""), put_names(3, ask->names),
-                  wire_bytes(5, nonce), error.len ? wire_bytes(6, error) : error);
+                  words_locators(7, ask->names), wire_bytes(5, nonce),
+                  error.len ? wire_bytes(6, error) : error);
 }
 
 static udpai_str
@@ -406,6 +416,7 @@ delta_request(const xds_ask *ask, udpai_str node, udpai_str nonce, udpai_str err
 {
     return W_JOIN(node.len ? wire_bytes(1, node) : node, W_TEXT(2, xds_type_url(ask->type)),
                   put_names(3, ask->names), put_names(4, ask->unsubscribed), put_held(5, ask->held),
+                  words_locators(8, ask->names), words_locators(9, ask->unsubscribed),
                   wire_bytes(6, nonce), error.len ? wire_bytes(7, error) : error);
 }
 
@@ -421,7 +432,7 @@ xds_send(xds_client *client, const xds_ask *ask)
         (client->is_delta ? delta_request : sotw_request)(ask, node, udpai_str_from(nonce), error);
     client->sent_first = true;
     fake_stream_receive(&client->stream, request.data, request.len);
-    wire_free_all();
+    free_pieces();
 }
 
 void
@@ -489,10 +500,15 @@ compare_words(const void *a, const void *b)
 static void
 show_resource(shown_words *shown, const resource_message *resource, bool is_wrapped)
 {
+    assert_false(*resource->name && resource->resource_name);
+    const char *name =
+        resource->resource_name ? words_variant(resource->resource_name) : resource->name;
     bool has_ttl = resource->ttl != NULL, is_missing = !resource->resource && resource->n_aliases;
     assert_int_equal(strlen(resource->version), is_missing ? 0 : UDPAI_CONTENT_HASH_HEX);
     const char *kind = resource->resource ? "" : is_missing ? "?" : "~";
-    show(shown, kind, resource->name, has_ttl ? "%" : is_wrapped ? "=" : "");
+    bool is_redirect =
+        resource->resource && strcmp(resource->resource->type_url, UDPAI_TYPE_LOCATOR) == 0;
+    show(shown, kind, name, has_ttl ? "%" : is_redirect ? ">" : is_wrapped ? "=" : "");
 }
 
 static void
@@ -569,8 +585,11 @@ read_delta(xds_client *client, const udpa_bytes *message, shown_words *shown)
         show_resource(shown, response->resources[i], false);
     for (size_t i = 0; i < response->n_removed_resources; i++)
         show(shown, "-", response->removed_resources[i], "");
+    for (size_t i = 0; i < response->n_removed_resource_names; i++)
+        show(shown, "-", words_variant(response->removed_resource_names[i]), "");
     note_response(client, response->type_url, response->system_version_info, response->nonce);
-    append(client, response->type_url, shown, response->n_removed_resources);
+    append(client, response->type_url, shown,
+           response->n_removed_resources + response->n_removed_resource_names);
     envoy__service__discovery__v3__delta_discovery_response__free_unpacked(response, NULL);
 }
 

@@ -8,11 +8,15 @@
  * namespace "local". Behind it, in any order: =CONTENT (the rest of the payload), !NAME (the
  * payload says another name), @SERVICE (a cluster's EDS service name; a listener's route
  * configuration; the collection of an assignment's locality), # (a cluster without EDS), %TTL (ms),
- * ^ALIAS (a full name), &AUTHORITY, $ (lazy). In names "{" stands for "=" and ";" for "&".
+ * ^ALIAS (a full name), &AUTHORITY, $ (lazy), <TESTS (the constraints of a variant:
+ * "<env~prod,-zone" wants env to be prod, and no zone), >ID (a redirect to this). In names "{"
+ * stands for "=" and ";" for
+ * "&".
  *
  * Responses: "CDS[a b] EDS[a -c]": type, names in order of the alphabet, removed ones behind. "~a":
  * a heartbeat; "?a": there is none, told by a Resource; "a%": with a ttl; "a=": wrapped in a
- * Resource, without one. */
+ * Resource, without one; "a>": a redirect; "a<env~prod": known by its constraints. Whoever asks for
+ * "a<env~prod,zone~1" uses a locator with these parameters. */
 #ifndef UDPAI_TESTS_XDS_TEST_H
 #define UDPAI_TESTS_XDS_TEST_H
 

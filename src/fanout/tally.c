@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which variants a subscriber knows that is told them by their constraints. He may ask for a name
+ * with several sets of parameters, and some of them may lead to the same variant: he has it until
+ * the last of them leads elsewhere, and then is told so, in the response that brings what takes its
+ * place.
+ *
+ * A tally counts names of a subscription that have something in common: that they ask for one name,
+ * or that they were sent one variant of it. */
+#include "base/bytes.h"
+#include "fanout/variant.h"
+#include "model/name.h"
+#include "model/variant.h"
+
+#define KEY_MAX (UDPAI_NAME_MAX + 1 + UDPAI_CONSTRAINTS_MAX)
+
+static udpai_str
+tally_key(const void *item)
+{
+    const udpai_tally *tally = item;
+    return (udpai_str){tally->text, tally->len};
+}
+
+void
+udpai_tallies_init(udpai_subscription *subscription)
+{
+    udpai_map_init(&subscription->tallies, tally_key);
+}
+
+void
+udpai_tallies_done(udpai_subscription *subscription)
+{
+    size_t at = 0;
+    udpai_tally *tally;
+    while ((tally = udpai_map_next(&subscription->tallies, &at)))
+        udpai_free(tally);
+    udpai_map_done(&subscription->tallies);
+}
+
+/* Counts one more; NULL without memory. */
+static udpai_tally *
+count(udpai_subscription *subscription, udpai_str key, size_t name_len)
+{
+    udpai_tally *tally = udpai_map_get(&subscription->tallies, key);
+    if (!tally) {
+        tally = udpai_alloc(sizeof(*tally) + key.len);
+        if (!tally)
+            return NULL;
+        tally->name_len = (uint32_t)name_len;
+        tally->len = (uint32_t)key.len;
+        memcpy(tally->text, key.data, key.len);
+        if (!udpai_map_add(&subscription->tallies, tally)) {
+            udpai_free(tally);
+            return NULL;
+        }
+    }
+    tally->n++;
+    return tally;
+}
+
+/* One less; true: it was the last, and the tally is the caller's to free. */
+static bool
+discount(udpai_subscription *subscription, udpai_tally *tally)
+{
+    if (--tally->n)
+        return false;
+    udpai_map_remove(&subscription->tallies, tally_key(tally));
+    return true;
+}
+
+/* ---- what is asked for ---- */
+
+udpa_err
+udpai_tally_asked(udpai_name_sub *sub)
+{
+    udpai_str name = udpai_item_name(sub->asked);
+    return !sub->subscription->tells_variants || count(sub->subscription, name, name.len)
+               ? UDPA_OK
+               : UDPA_ERR_NOMEM;
+}
+
+static void
+drop(udpai_subscription *subscription, udpai_tally *tally)
+{
+    if (tally && discount(subscription, tally))
+        udpai_free(tally);
+}
+
+void
+udpai_tally_given_back(udpai_name_sub *sub)
+{
+    udpai_subscription *subscription = sub->subscription;
+    if (!subscription->tells_variants)
+        return;
+    drop(subscription, UDPAI_TAKE(sub->holds));
+    drop(subscription, udpai_map_get(&subscription->tallies, udpai_item_name(sub->asked)));
+}
+
+bool
+udpai_tally_is_only(const udpai_name_sub *sub)
+{
+    const udpai_tally *tally =
+        udpai_map_get(&sub->subscription->tallies, udpai_item_name(sub->asked));
+    return !tally || tally->n == 1;
+}
+
+size_t
+udpai_subscription_n_asking(const udpai_subscription *subscription, udpai_str name)
+{
+    const udpai_tally *tally = udpai_map_get(&subscription->tallies, name);
+    return tally ? tally->n : udpai_subscription_has_name(subscription, name);
+}
+
+/* ---- what was sent ---- */
+
+static udpai_str
+variant_key(char room[KEY_MAX], udpai_str name, udpai_str constraints)
+{
+    char *at = room;
+    udpai_str_put(&at, name);
+    *at++ = '\0';
+    udpai_str_put(&at, constraints);
+    return (udpai_str){room, (size_t)(at - room)};
+}
+
+static udpai_tally *
+count_variant(udpai_name_sub *sub, udpai_str constraints)
+{
+    char room[KEY_MAX];
+    udpai_str name = udpai_item_name(sub->asked);
+    return count(sub->subscription, variant_key(room, name, constraints), name.len);
+}
+
+static udpai_gone
+gone_of(const udpai_tally *tally, bool is_replaced)
+{
+    size_t skip = (size_t)tally->name_len + 1;
+    return (udpai_gone){
+        .name = {tally->text, tally->name_len},
+        .constraints = {tally->text + skip, tally->len - skip},
+        .is_replaced = is_replaced,
+    };
+}
+
+/* It has the variant no longer by this name. */
+static udpa_err
+lose(udpai_name_sub *sub, udpai_collection *collection, bool is_replaced)
+{
+    udpai_tally *tally = UDPAI_TAKE(sub->holds);
+    if (!tally || !discount(sub->subscription, tally))
+        return UDPA_OK;
+    const udpai_gone gone = gone_of(tally, is_replaced);
+    udpa_err err = udpai_collection_lose(collection, &gone);
+    udpai_free(tally);
+    return err;
+}
+
+udpa_err
+udpai_tally_sent(udpai_name_sub *sub, udpai_collection *collection)
+{
+    udpai_subscription *subscription = sub->subscription;
+    if (!subscription->tells_variants || subscription->mode != UDPAI_MODE_DELTA)
+        return UDPA_OK;
+    udpai_tally *now = count_variant(sub, udpai_resource_constraints(sub->target->resource));
+    if (!now)
+        return UDPA_ERR_NOMEM;
+    if (now == sub->holds) {
+        now->n--;
+        return UDPA_OK;
+    }
+    udpa_err err = lose(sub, collection, true);
+    sub->holds = now;
+    return err;
+}
+
+/* There has never been one: for these parameters, if it is asked for with others, too. */
+static udpa_err
+tell_none(const udpai_name_sub *sub, udpai_collection *collection)
+{
+    udpai_locator asked = udpai_name_sub_locator(sub);
+    udpai_parameters parameters;
+    udpai_gone gone = {.name = asked.name};
+    udpai_parameters_read(asked.parameters, &parameters);
+    if (udpai_tally_is_only(sub))
+        return udpai_collection_lose(collection, &gone);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *constraints = udpai_constraints_of_parameters(&parameters);
+    if (!constraints)
+        return UDPA_ERR_NOMEM;
+    gone.constraints = udpai_bytes_view(constraints);
+    return udpai_collection_lose(collection, &gone);
+}
+
+udpa_err
+udpai_tally_missing(udpai_name_sub *sub, udpai_collection *collection)
+{
+    return sub->holds ? lose(sub, collection, false) : tell_none(sub, collection);
+}
+
+/* What is said of parameters that nothing matches may be longer than any constraints. */
+static bool
+is_there(const udpai_collection *collection, const udpai_gone *gone)
+{
+    char room[KEY_MAX];
+    return gone->constraints.len <= UDPAI_CONSTRAINTS_MAX &&
+           udpai_map_get(&collection->subscription->tallies,
+                         variant_key(room, gone->name, gone->constraints));
+}
+
+/* What was lost by one name and come by another in the same response is there. */
+void
+udpai_tallies_settle(udpai_collection *collection)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < collection->gone.n; i++) {
+        udpai_gone *gone = &collection->gone.items[i];
+        if (is_there(collection, gone))
+            udpai_free((char *)(uintptr_t)gone->name.data);
+        else
+            collection->gone.items[kept++] = *gone;
+    }
+    collection->gone.n = kept;
+}
+
+/* ---- the beginning ---- */
+
+/* What it was sent until now, it knows by the name alone. */
+udpa_err
+udpai_subscription_tell_variants(udpai_subscription *subscription)
+{
+    if (subscription->tells_variants)
+        return UDPA_OK;
+    subscription->tells_variants = true;
+    size_t at = 0;
+    udpai_name_sub *sub;
+    udpa_err err = UDPA_OK;
+    while (err == UDPA_OK && (sub = udpai_map_next(&subscription->names, &at))) {
+        err = udpai_tally_asked(sub);
+        if (err == UDPA_OK && sub->sent_payload_seq && subscription->mode == UDPAI_MODE_DELTA) {
+            sub->holds = count_variant(sub, (udpai_str){0});
+            err = sub->holds ? UDPA_OK : UDPA_ERR_NOMEM;
+        }
+    }
+    return err;
+}
+
+bool
+udpai_subscription_tells_variants(const udpai_subscription *subscription)
+{
+    return subscription->tells_variants;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Variants of a name, each for those whose dynamic parameters satisfy its constraints. The index of
+ * aliases has them by the name that they are variants of.
+ *
+ * Those who select are sent one of them, under that name; a change costs those who ask for the
+ * name, and nobody else. Others, who pass them on, are sent all, each with its own name and end;
+ * the name itself leads them to what has that name, if there is anything. */
+#include "model/variant.h"
+
+#include "fanout/variant.h"
+
+/* So many others are held against one that has changed. */
+#define COMPARED_MAX 16
+
+bool
+udpai_selects_variants(const udpai_subscriber *subscriber)
+{
+    return subscriber->renderer && subscriber->renderer->selects_variants;
+}
+
+/* ---- choosing ---- */
+
+udpai_item *
+udpai_variant_choose(const udpai_topic *topic,
+                     const udpai_subscriber *subscriber,
+                     const udpai_locator *asked)
+{
+    const udpai_alias *alias =
+        topic->n_variants ? udpai_map_get(&topic->aliases, asked->name) : NULL;
+    if (!alias)
+        return NULL;
+    udpai_parameters parameters;
+    udpai_parameters_read(asked->parameters, &parameters);
+    udpai_item *best = NULL;
+    unsigned best_keys = 0;
+    size_t n_variants = 0;
+    for (size_t i = 0; i < alias->items.n && n_variants < UDPAI_VARIANTS_MAX; i++) {
+        udpai_item *item = alias->items.items[i];
+        if (!udpai_item_is_variant(item))
+            continue;
+        n_variants++;
+        unsigned n_keys = udpai_resource_n_constraint_keys(item->resource);
+        if ((best && n_keys <= best_keys) ||
+            !udpai_shown(item, subscriber->except_node, subscriber->visibility) ||
+            !udpai_constraints_match(udpai_resource_constraints(item->resource), &parameters))
+            continue;
+        best = item;
+        best_keys = n_keys;
+    }
+    return best;
+}
+
+/* ---- several for the same ---- */
+
+static void
+warn(udpai_topic *topic,
+     const udpa_resource *one,
+     const udpa_resource *other,
+     const udpai_parameters *whom)
+{
+    unsigned n_suppressed;
+    udpai_str name = udpai_resource_asked_name(one), first = udpai_resource_name(one),
+              second = udpai_resource_name(other);
+    udpai_parameter example = whom->n ? whom->items[0] : (udpai_parameter){{"", 0}, {"", 0}};
+    if (!udpai_log_allow(&topic->fanout->ambiguous, topic->fanout->wheel->now_ms, &n_suppressed))
+        return;
+    udpai_log(
+        UDPA_LOG_WARNING, "fanout",
+        "'%.*s' and '%.*s' are both the variant of '%.*s' for the same clients, such as those "
+        "with %zu dynamic parameters%s%.*s%s%.*s: they are sent the one that names more keys, "
+        "or else has the lower name; let the constraints of each exclude those of the others "
+        "(%u more such warnings left out)",
+        UDPAI_SHOWN(first), UDPAI_SHOWN(second), UDPAI_SHOWN(name), whom->n, whom->n ? ", " : "",
+        UDPAI_SHOWN(example.key), whom->n ? "=" : "", UDPAI_SHOWN(example.value), n_suppressed);
+}
+
+/* TP2 leaves open what happens then, and forbids control planes to have such variants. */
+static void
+compare(const udpai_item *item)
+{
+    udpai_str constraints = udpai_resource_constraints(item->resource);
+    const udpai_alias *alias =
+        udpai_map_get(&item->topic->aliases, udpai_resource_asked_name(item->resource));
+    size_t n_variants = 0;
+    for (size_t i = 0; alias && i < alias->items.n && n_variants < COMPARED_MAX; i++) {
+        const udpai_item *other = alias->items.items[i];
+        udpai_parameters whom;
+        if (other == item || !udpai_item_is_variant(other))
+            continue;
+        n_variants++;
+        if (!udpai_constraints_overlap(constraints, udpai_resource_constraints(other->resource),
+                                       &whom))
+            continue;
+        warn(item->topic, item->resource, other->resource, &whom);
+        return;
+    }
+}
+
+/* ---- those who are sent all ---- */
+
+static bool
+is_variant(const udpa_resource *resource)
+{
+    return resource && udpai_resource_constraints(resource).len > 0;
+}
+
+/* The item of the name that a resource is a variant of, if anybody asks for it. */
+static udpai_item *
+find_asked(const udpai_topic *topic, const udpa_resource *resource)
+{
+    udpai_item *asked =
+        is_variant(resource) ? udpai_item_find(topic, udpai_resource_asked_name(resource)) : NULL;
+    return asked && !udpai_list_empty(&asked->name_subs) ? asked : NULL;
+}
+
+static udpai_subscription *
+sent_all(const udpai_name_sub *sub)
+{
+    return udpai_selects_variants(sub->subscription->subscriber) ? NULL : sub->subscription;
+}
+
+/* An extra that nothing was owed by yet. */
+static void
+drop_idle_extra(udpai_subscription *subscription, udpai_item *item)
+{
+    udpai_owed *extra = udpai_extra_of(subscription, item);
+    if (extra && !udpai_list_linked(&extra->node))
+        udpai_owed_done(extra);
+}
+
+static void
+drop_idle_extras(udpai_item *item, const udpai_item *asked)
+{
+    UDPAI_LIST_FOREACH (node, &asked->name_subs) {
+        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
+        if (sent_all(sub))
+            drop_idle_extra(sub->subscription, item);
+    }
+}
+
+static udpa_err
+reserve_extras(udpai_item *item, const udpai_item *asked)
+{
+    udpa_err err = UDPA_OK;
+    UDPAI_LIST_FOREACH (node, &asked->name_subs) {
+        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
+        if (err == UDPA_OK && sent_all(sub))
+            err = udpai_extra_reserve(sub->subscription, item);
+    }
+    if (err != UDPA_OK)
+        drop_idle_extras(item, asked);
+    return err;
+}
+
+udpa_err
+udpai_variants_reserve(udpai_item *item, const udpa_resource *now)
+{
+    const udpai_item *asked = find_asked(item->topic, item->resource);
+    udpa_err err = asked ? reserve_extras(item, asked) : UDPA_OK;
+    const udpai_item *asked_now = find_asked(item->topic, now);
+    if (err == UDPA_OK && asked_now && asked_now != asked) {
+        err = reserve_extras(item, asked_now);
+        if (err != UDPA_OK && asked)
+            drop_idle_extras(item, asked);
+    }
+    return err;
+}
+
+void
+udpai_variants_release(udpai_item *item, const udpa_resource *now)
+{
+    const udpai_item *asked = find_asked(item->topic, item->resource);
+    if (asked)
+        drop_idle_extras(item, asked);
+    asked = find_asked(item->topic, now);
+    if (asked)
+        drop_idle_extras(item, asked);
+}
+
+static void
+tell(const udpai_name_sub *sub, udpai_item *item)
+{
+    udpai_subscription *subscription = sub->subscription;
+    const udpai_subscriber *subscriber = subscription->subscriber;
+    bool is_there = udpai_item_is_variant(item) && udpai_variant_is_asked(subscription, item) &&
+                    udpai_shown(item, subscriber->except_node, subscriber->visibility);
+    subscription->state_forced = true;
+    (void)udpai_owe_extra(subscription, /* room was reserved */
+                          is_there ? &subscription->additions : &subscription->removals, item);
+}
+
+static void
+tell_all(udpai_item *item, const udpai_item *asked)
+{
+    UDPAI_LIST_FOREACH (node, &asked->name_subs) {
+        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
+        if (sent_all(sub))
+            tell(sub, item);
+    }
+}
+
+void
+udpai_variants_changed(udpai_item *item, const udpa_resource *before)
+{
+    const udpai_item *asked = find_asked(item->topic, before),
+                     *asked_now = find_asked(item->topic, item->resource);
+    if (asked)
+        tell_all(item, asked);
+    if (asked_now && asked_now != asked)
+        tell_all(item, asked_now);
+    bool is_same = is_variant(before) && is_variant(item->resource) &&
+                   udpai_str_eq(udpai_resource_constraints(before),
+                                udpai_resource_constraints(item->resource));
+    if (udpai_item_is_variant(item) && !is_same)
+        compare(item);
+}
+
+bool
+udpai_variant_is_asked(const udpai_subscription *subscription, const udpai_item *item)
+{
+    return udpai_item_is_variant(item) && !udpai_selects_variants(subscription->subscriber) &&
+           udpai_subscription_has_name(subscription, udpai_resource_asked_name(item->resource));
+}
+
+/* ---- all of a name ---- */
+
+static const udpai_alias *
+variants_of(const udpai_name_sub *sub)
+{
+    const udpai_topic *topic = sub->subscription->topic;
+    return topic->n_variants && sent_all(sub)
+               ? udpai_map_get(&topic->aliases, udpai_item_name(sub->asked))
+               : NULL;
+}
+
+static bool
+is_sent_besides(const udpai_name_sub *sub, const udpai_item *item)
+{
+    const udpai_subscriber *subscriber = sub->subscription->subscriber;
+    return udpai_item_is_variant(item) &&
+           udpai_shown(item, subscriber->except_node, subscriber->visibility);
+}
+
+udpa_err
+udpai_variants_owe_all(udpai_name_sub *sub)
+{
+    const udpai_alias *alias = variants_of(sub);
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; alias && i < alias->items.n && err == UDPA_OK; i++)
+        if (is_sent_besides(sub, alias->items.items[i]))
+            err = udpai_owe_extra(sub->subscription, &sub->subscription->additions,
+                                  alias->items.items[i]);
+    return err;
+}
+
+udpa_err
+udpai_variants_add_all(udpai_collection *collection, const udpai_name_sub *sub)
+{
+    const udpai_alias *alias = variants_of(sub);
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; alias && i < alias->items.n && err == UDPA_OK; i++)
+        if (is_sent_besides(sub, alias->items.items[i]))
+            udpai_collection_add(collection, alias->items.items[i], alias->items.items[i]->resource,
+                                 false, &err);
+    return err;
+}
