@@ -3,13 +3,11 @@
  * says for the Node that asks must be asked in the stead of each. A group has sources and providers
  * of its own, made after the configured ones, for its name space alone; so one client's stream that
  * fails is that client's matter. */
-#include "federation/node_internal.h"
+#include "federation/provider.h"
 
 #include "base/alloc.h"
 
-/* After a restart clients come back at their own pace. */
-#define RESTORED_MS ((uint64_t)5 * 60 * 1000)
-/* Without memory for an end. */
+/* Between the steps of an end, and without memory for one. */
 #define AGAIN_MS 1000
 
 static udpai_str
@@ -22,12 +20,15 @@ void
 udpai_clients_init(udpai_node *node)
 {
     udpai_map_init(&node->clients, clients_key);
+    udpai_list_init(&node->dirty_clients);
+    udpai_list_init(&node->unused_clients);
+    udpai_clients_told_init(node);
 }
 
 /* ---- making a group ---- */
 
-static udpai_source *
-find_source(const udpai_clients *clients, const udpai_source *template)
+udpai_source *
+udpai_clients_source(const udpai_clients *clients, const udpai_source *template)
 {
     for (size_t i = 0; i < clients->sources.n; i++)
         if (clients->sources.items[i]->template == template)
@@ -79,10 +80,11 @@ static udpa_err
 add_descriptor(udpai_clients *clients, udpai_provider *provider, const udpai_descriptor *from)
 {
     udpai_descriptor descriptor = {
-        .source = find_source(clients, from->source),
+        .source = udpai_clients_source(clients, from->source),
         .continuation = from->continuation,
         .on_demand = from->on_demand,
         .position = from->position,
+        .of_groups = from->of_groups,
     };
     udpa_err err = UDPA_OK;
     if (!descriptor.source)
@@ -126,7 +128,8 @@ add_provider(udpai_clients *clients, const udpai_provider *from)
     if (err != UDPA_OK)
         udpai_provider_free(provider);
     else if (by_interest)
-        udpai_interests_visit(clients->node, type_url, replay, provider);
+        udpai_interests_visit_place(clients->node, type_url, clients_key(clients), replay,
+                                    provider);
     return err;
 }
 
@@ -154,16 +157,14 @@ end_source(udpai_node *node, udpai_source *source)
     udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_PUBLISHER, 0); /* it may go */
 }
 
+/* Nothing of it is kept any more, so nothing is noted. */
 static void
 end_provider(udpai_provider *provider)
 {
     udpai_str type_url = udpai_bytes_view(provider->type);
-    for (size_t i = 0; i < provider->descriptors.n; i++) {
-        udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        udpai_provider_set_in_use(provider->node, descriptor->source->origin, type_url, false);
-        if (descriptor->scope)
-            udpai_scope_give_up(descriptor->scope);
-    }
+    for (size_t i = 0; i < provider->descriptors.n; i++)
+        (void)udpai_origin_set_eligible(
+            provider->node->store, provider->descriptors.items[i].source->origin, type_url, false);
     udpai_provider_free(provider);
 }
 
@@ -171,9 +172,11 @@ static void
 free_clients(udpai_clients *clients)
 {
     udpai_timer_cancel(&clients->unused);
+    udpai_clients_meet_done(clients);
+    udpai_list_remove(&clients->in_dirty);
+    udpai_list_remove(&clients->in_unused);
     udpai_map_done(&clients->providers);
     udpai_vector_done(&clients->sources);
-    udpai_node_info_unref(clients->info);
     udpa_bytes_unref(clients->name_space);
     udpai_free(clients);
 }
@@ -211,19 +214,40 @@ end(udpai_clients *clients)
     udpai_node_touch(node);
 }
 
+/* What is kept of it, in one piece: half of it would look as if that were all. False: without
+ * memory. */
+static bool
+forget_kept(udpai_clients *clients)
+{
+    for (size_t i = 0; i < clients->sources.n; i++)
+        if (!udpai_store_forget_origin(clients->node->store, clients->sources.items[i]->origin))
+            return false;
+    return true;
+}
+
+/* First the stream side is told that nothing is known of the group any more, then that what it had
+ * is gone: who comes back in between is not told so before he is asked for again. */
 static void
 on_unused(udpai_timer *timer)
 {
     udpai_clients *clients = UDPAI_CONTAINER_OF(timer, udpai_clients, unused);
-    if (hang_up(clients))
+    udpai_node *node = clients->node;
+    bool is_told = clients->is_ending && node->n_evaluations > clients->ended_at &&
+                   !node->is_settled_untold && !node->is_settled_ahead;
+    if (!clients->is_ending) {
+        clients->is_ending = udpai_clients_forget_settled(clients);
+        clients->ended_at = node->n_evaluations;
+    }
+    if (is_told && hang_up(clients) && forget_kept(clients))
         end(clients);
     else
-        udpai_timer_set(clients->node->wheel, timer, udpai_node_now(clients->node) + AGAIN_MS);
+        udpai_timer_set(node->wheel, timer, udpai_node_now(node) + AGAIN_MS);
 }
 
 void
 udpai_clients_free_all(udpai_node *node)
 {
+    udpai_clients_told_done(node);
     size_t at = 0;
     udpai_clients *clients;
     while ((clients = udpai_map_next(&node->clients, &at))) {
@@ -234,9 +258,10 @@ udpai_clients_free_all(udpai_node *node)
         free_clients(clients);
     }
     udpai_map_done(&node->clients);
+    udpai_settled_groups_unref(node->settled_groups);
 }
 
-/* ---- finding one ---- */
+/* ---- beginning ---- */
 
 static udpa_err
 add_providers(udpai_clients *clients)
@@ -249,16 +274,19 @@ add_providers(udpai_clients *clients)
     return err;
 }
 
-static udpai_clients *
-new_clients(udpai_node *node, udpai_str name_space)
+udpai_clients *
+udpai_clients_new(udpai_node *node, udpai_str name_space)
 {
     udpai_clients *clients = udpai_alloc(sizeof(*clients));
     if (!clients)
         return NULL;
     clients->node = node;
-    clients->is_dirty = true;
+    udpai_list_init(&clients->in_dirty);
+    udpai_list_init(&clients->in_unused);
+    udpai_clients_touch(clients);
     udpai_map_init(&clients->providers, udpai_provider_key);
     udpai_timer_init(&clients->unused, on_unused);
+    udpai_clients_meet_init(clients);
     if (udpa_bytes_new(&clients->name_space, name_space.data, name_space.len) != UDPA_OK ||
         !udpai_map_add(&node->clients, clients)) {
         free_clients(clients);
@@ -271,8 +299,8 @@ new_clients(udpai_node *node, udpai_str name_space)
 }
 
 /* Is anything asked for by clients in this name space? */
-static bool
-is_foreseen(const udpai_node *node, udpai_str name_space)
+bool
+udpai_clients_are_foreseen(const udpai_node *node, udpai_str name_space)
 {
     size_t at = 0;
     const udpai_provider *provider;
@@ -284,95 +312,7 @@ is_foreseen(const udpai_node *node, udpai_str name_space)
     return false;
 }
 
-/* ---- what is told of them ---- */
-
-/* False: without memory. */
-static bool
-introduce(udpai_clients *clients, udpai_node_info *info)
-{
-    for (size_t i = 0; i < clients->sources.n; i++) {
-        udpai_source *source = clients->sources.items[i];
-        void *target =
-            source->template->target_for(source->template->target, clients_key(clients), info);
-        if (!target)
-            return false;
-        udpai_source_set_target(source, target);
-    }
-    udpai_node_info_unref(clients->info);
-    clients->info = udpai_node_info_ref(info);
-    clients->have_come = true;
-    clients->is_dirty = true;
-    udpai_node_touch(clients->node);
-    return true;
-}
-
-static bool
-is_news(const udpai_clients *clients, const udpai_node_info *info)
-{
-    bool is_same = info && clients->info && udpai_node_info_equal(clients->info, info);
-    return !clients->have_come || (info && !is_same);
-}
-
-/* NULL: without memory. */
-static udpai_clients *
-come(udpai_node *node, udpai_str name_space, udpai_node_info *info)
-{
-    udpai_clients *clients = udpai_map_get(&node->clients, name_space);
-    if (!clients)
-        clients = new_clients(node, name_space);
-    if (!clients)
-        return NULL;
-    udpai_timer_cancel(&clients->unused);
-    return is_news(clients, info) && !introduce(clients, info) ? NULL : clients;
-}
-
-udpa_err
-udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client)
-{
-    if (!is_foreseen(node, name_space))
-        return UDPA_OK;
-    udpai_clients *clients = come(node, name_space, client);
-    if (!clients)
-        return UDPA_ERR_NOMEM;
-    clients->are_expected = true;
-    return UDPA_OK;
-}
-
-void
-udpai_clients_told(udpai_node *node, const udpai_report *report)
-{
-    udpai_str name_space = udpai_bytes_view(report->name_space);
-    udpai_clients *clients = udpai_map_get(&node->clients, name_space);
-    if (report->wanted && is_foreseen(node, name_space) && !come(node, name_space, report->info))
-        udpai_log(UDPA_LOG_ERROR, "federation",
-                  "out of memory for the clients of '%.*s': sources are not asked for them",
-                  UDPAI_SHOWN(name_space));
-    else if (!report->wanted && clients && !clients->are_expected)
-        udpai_timer_set(node->wheel, &clients->unused,
-                        udpai_node_now(node) + node->timing.interest_linger_ms);
-}
-
-udpai_source *
-udpai_clients_restore(udpai_node *node, udpai_str source_name)
-{
-    size_t at = 0;
-    const udpai_source *template;
-    while ((template = udpai_map_next(&node->sources, &at))) {
-        udpai_str head = udpai_bytes_view(template->name);
-        if (!template->target_for || !udpai_str_starts(source_name, head) ||
-            source_name.len <= head.len + 1 || source_name.data[head.len] != '/')
-            continue;
-        const udpai_str name_space = {source_name.data + head.len + 1,
-                                      source_name.len - head.len - 1};
-        udpai_clients *clients = udpai_map_get(&node->clients, name_space);
-        if (!clients && is_foreseen(node, name_space) && (clients = new_clients(node, name_space)))
-            udpai_timer_set(node->wheel, &clients->unused, udpai_node_now(node) + RESTORED_MS);
-        udpai_source *source = clients ? find_source(clients, template) : NULL;
-        if (source)
-            return source;
-    }
-    return NULL;
-}
+/* ---- what is wanted for them ---- */
 
 static void
 take_interest(udpai_clients *clients, udpai_str type_url, udpai_str text, bool wanted)
@@ -381,7 +321,7 @@ take_interest(udpai_clients *clients, udpai_str type_url, udpai_str text, bool w
     if (!provider)
         return;
     udpai_provider_take_interest(provider, text, wanted);
-    clients->is_dirty = true;
+    udpai_clients_touch(clients);
 }
 
 /* A name lies in one name space, a wildcard may be of several. */

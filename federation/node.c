@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node: what comes in goes to its room, and what follows is carried out once, in flush(). */
-#include "federation/node_internal.h"
+#include "federation/provider.h"
 
 #include "base/alloc.h"
 
@@ -46,6 +46,8 @@ add_source(udpai_node *node,
         udpai_source_free(source);
         err = UDPA_ERR_NOMEM;
     }
+    if (err == UDPA_OK)
+        udpai_list_append(&node->own_sources, &source->in_own);
     if (err == UDPA_OK && serves_us && !udpai_map_add(&node->sources, source))
         err = UDPA_ERR_NOMEM;
     return udpai_fail_code(ret_error, err);
@@ -77,8 +79,10 @@ init_tables(udpai_node *node)
     udpai_map_init(&node->sources, source_key);
     udpai_map_init(&node->links, link_key);
     udpai_map_init(&node->peers, peer_key);
+    udpai_list_init(&node->own_sources);
     udpai_clients_init(node);
     udpai_map_init(&node->interests, interest_key);
+    udpai_map_init(&node->interest_places, udpai_interest_place_key);
     udpai_list_init(&node->judgements);
     udpai_list_init(&node->published);
     udpai_list_init(&node->locals);
@@ -110,6 +114,7 @@ udpai_node_new(udpai_node **ret_node,
     node->peers_are_anonymous = config->peers_are_anonymous;
     node->max_changes_ahead = config->max_changes_ahead;
     node->acl = udpai_acl_ref(config->acl);
+    node->max_clients = config->max_clients;
     node->is_dirty = true;
     init_tables(node);
     udpa_err err = udpa_bytes_new(&node->id, config->id.data, config->id.len);
@@ -241,6 +246,9 @@ udpai_node_report(udpai_node *node, udpai_report *report)
     case UDPAI_REPORT_APPLIED:
         node->n_changes_ahead--;
         break;
+    case UDPAI_REPORT_SETTLED:
+        node->is_settled_ahead = false;
+        break;
     case UDPAI_REPORT_OPENED:
         udpai_peer_opened(node, report);
         break;
@@ -267,7 +275,8 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         take_interest(node, report);
         break;
     case UDPAI_REPORT_CLIENTS:
-        udpai_clients_told(node, report);
+        if (udpai_clients_told(node, report))
+            return;
         break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
@@ -287,6 +296,7 @@ evaluate(udpai_node *node)
     udpai_settled *settled = udpai_providers_settled(node);
     if (!settled)
         node->is_dirty = true; /* without memory: again with the next flush */
+    node->n_evaluations += settled != NULL;
     if (!settled || udpai_settled_equal(settled, node->settled)) {
         udpai_settled_unref(settled);
         return;
@@ -298,17 +308,20 @@ evaluate(udpai_node *node)
 }
 
 /* It speaks of what was told before it, so all of that goes first. An endpoint says nothing
- * negative to peers: what it does not publish now it may have published before. */
+ * negative to peers: what it does not publish now it may have published before. One at a time: with
+ * each, all who wait there look again, and when thousands come at once, few must do for all. */
 static void
 tell_settled(udpai_node *node)
 {
-    if (!node->is_settled_untold || node->is_endpoint || udpai_store_has_changes(node->store))
+    if (!node->is_settled_untold || node->is_settled_ahead || node->is_endpoint ||
+        udpai_store_has_changes(node->store))
         return;
     udpai_order *order = udpai_order_new(UDPAI_ORDER_SETTLED);
     if (!order)
         return;
     order->settled = udpai_settled_ref(node->settled);
     node->is_settled_untold = false;
+    node->is_settled_ahead = true;
     udpai_node_order(node, order);
 }
 

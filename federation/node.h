@@ -103,6 +103,9 @@ typedef struct udpai_node_config {
     bool peers_are_anonymous;
     udpai_acl *acl;           /* NULL: everybody may publish anything; a reference is taken */
     size_t max_changes_ahead; /* change sets that the stream side may have before it */
+    /* Groups of clients that sources are asked for at one time, with those that linger; 0: as many
+     * as come. */
+    size_t max_clients;
 } udpai_node_config;
 
 typedef struct udpai_node_env {

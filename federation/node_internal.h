@@ -6,11 +6,11 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "federation/clients.h"
 #include "federation/scope.h"
 
 typedef struct udpai_peer udpai_peer;
 typedef struct udpai_judgement udpai_judgement;
-typedef struct udpai_clients udpai_clients;
 
 /* ---- sources ---- */
 
@@ -28,6 +28,7 @@ typedef struct udpai_source_counters {
 
 struct udpai_source {
     udpai_node *node;
+    udpai_list in_own; /* of the node; of none of clients */
     udpa_bytes *name;
     udpa_bytes *peer_name; /* UDPA_LISTEN */
     udpa_bytes *address;
@@ -52,6 +53,7 @@ struct udpai_source {
     bool has_our_id;     /* it is this node itself, or one that says so */
     bool has_lost_word;  /* there was no memory for something that it said on this stream … */
     bool must_hang_up;   /* … nor yet for ending it */
+    bool is_renewed;     /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures; /* in a row */
     udpai_timer retry, grace, hello, hand_back;
     udpai_origin *origin;
@@ -86,6 +88,7 @@ typedef struct udpai_descriptor {
     bool on_demand;
     udpai_scope *scope; /* of the provider's type; NULL: of per_clients */
     unsigned position;  /* among all of the provider, from 0 */
+    unsigned of_groups; /* number of one of per_clients, or of that which it was made after */
     bool is_reached;
     bool is_cut_off;  /* not reached because one before it succeeds; false: for another reason */
     bool is_eligible; /* what came by it counts */
@@ -102,21 +105,6 @@ typedef struct udpai_provider {
     /* Whose sources are asked for each group of clients by itself: what theirs are made after. */
     UDPAI_VECTOR(udpai_descriptor) per_clients;
 } udpai_provider;
-
-/* ---- groups of clients ---- */
-
-/* Clients that share a name space, in which sources are asked in their stead. */
-struct udpai_clients {
-    udpai_node *node;
-    udpa_bytes *name_space;
-    udpai_node_info *info; /* who stands for them; NULL: nobody has said who it is */
-    bool have_come;        /* since the restart */
-    bool are_expected;     /* they never go */
-    UDPAI_VECTOR(udpai_source *) sources;
-    udpai_map providers; /* udpai_provider, by type */
-    udpai_timer unused;  /* the end of asking for clients that have gone */
-    bool is_dirty;       /* its providers must be looked at again */
-};
 
 /* ---- publications being judged ---- */
 
@@ -182,9 +170,18 @@ struct udpai_node {
     udpa_bytes *id;
     udpa_bytes *authority;
     udpai_store *store;
-    udpai_map sources;        /* by name */
-    udpai_map links;          /* by link id; with those of groups of clients */
-    udpai_map clients;        /* udpai_clients, by name space */
+    udpai_map sources;      /* by name */
+    udpai_map links;        /* by link id; with those of groups of clients */
+    udpai_list own_sources; /* those that are of no group of clients */
+    udpai_map clients;      /* udpai_clients, by name space */
+    udpai_list dirty_clients;
+    udpai_list unused_clients; /* those that have gone, longest first */
+    size_t max_clients;
+    udpai_list late_clients; /* udpai_report: there was no memory or room for what they say */
+    udpai_timer late_timer;
+    udpai_log_limit late_log;
+    udpai_settled_groups *settled_groups; /* what the sources of clients have said */
+    unsigned last_of_groups;
     udpai_map peers;          /* by session */
     udpai_map providers;      /* udpai_provider, by type */
     udpai_provider *any_type; /* the template of every other type; NULL: none */
@@ -195,12 +192,16 @@ struct udpai_node {
     udpai_list locals;
     udpai_list updates;  /* udpai_local_update: deferred ones */
     udpai_map interests; /* udpai_interest, by type and text */
+    udpai_map interest_places;
+    bool has_lost_places; /* some could not be counted */
     UDPAI_VECTOR(udpai_expected) expected_files;
     UDPAI_VECTOR(udpa_bytes *) expected_own; /* type URLs */
     UDPAI_VECTOR(udpa_bytes *) forgotten;    /* keys of origins that are configured no more */
     udpai_settled *settled;
-    bool is_settled_untold; /* it has changed since the stream side was told */
+    bool is_settled_untold; /* it has changed since the stream side was told … */
+    bool is_settled_ahead;  /* … which has not taken that over yet */
     bool is_dirty;          /* providers must be looked at again */
+    uint64_t n_evaluations; /* of what is settled */
     uint64_t last_link, last_ticket, last_publish;
     size_t n_changes_ahead, max_changes_ahead;
     uint64_t n_loops, n_denied;
@@ -221,12 +222,21 @@ udpai_node_touch(udpai_node *node)
     node->is_dirty = true;
 }
 
+/* The providers of the group, too. */
+static inline void
+udpai_clients_touch(udpai_clients *clients)
+{
+    if (!udpai_list_linked(&clients->in_dirty))
+        udpai_list_append(&clients->node->dirty_clients, &clients->in_dirty);
+    udpai_node_touch(clients->node);
+}
+
 /* The same, for what follows from the state of one source. */
 static inline void
 udpai_source_touch(udpai_source *source)
 {
     if (source->clients)
-        source->clients->is_dirty = true;
+        udpai_clients_touch(source->clients);
     udpai_node_touch(source->node);
 }
 
@@ -265,53 +275,9 @@ void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
 bool udpai_source_is_active(const udpai_source *source);
 void udpai_node_order(udpai_node *node, udpai_order *order);
 
-/* Takes the reference. A stream that is there is ended, so that the next is to the new one. */
+/* Takes the reference. A stream that is there is ended, and another begun to the new one: no
+ * failure of the source. */
 void udpai_source_set_target(udpai_source *source, void *target);
-
-/* clients.c */
-void udpai_clients_init(udpai_node *node);
-void udpai_clients_free_all(udpai_node *node);
-/* UDPAI_REPORT_CLIENTS */
-void udpai_clients_told(udpai_node *node, const udpai_report *report);
-/* The source that such an origin was of, before a restart; NULL: none is configured now. */
-udpai_source *udpai_clients_restore(udpai_node *node, udpai_str source_name);
-void udpai_clients_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
-
-/* provider.c */
-
-/* Has its source said all of it? */
-bool udpai_descriptor_is_complete(const udpai_descriptor *descriptor);
-/* Does it count as a success, for the descriptors behind it? */
-bool udpai_descriptor_counts(const udpai_provider *provider, size_t index);
-void
-udpai_provider_set_in_use(udpai_node *node, udpai_origin *origin, udpai_str type_url, bool in_use);
-void udpai_providers_evaluate(udpai_node *node);
-
-/* Looks at it and at what follows from it. */
-void udpai_provider_evaluate(udpai_provider *provider);
-
-/* unsettled.c */
-udpai_settled *udpai_providers_settled(const udpai_node *node);
-
-/* provider_new.c */
-udpai_str udpai_provider_key(const void *provider);
-/* Without descriptors. NULL without memory. */
-udpai_provider *udpai_provider_new(udpai_node *node, udpai_str type_url);
-void udpai_provider_free(udpai_provider *provider);
-/* What is set of it: source, continuation, on_demand, position. */
-udpa_err
-udpai_provider_add(udpai_provider *provider, const udpai_descriptor *descriptor, udpai_str prefix);
-/* Makes the scopes of its type, one for each descriptor: from here on its sources are asked. */
-udpa_err udpai_provider_activate(udpai_map *providers, udpai_provider *provider);
-void udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool wanted);
-udpa_err
-udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error);
-void udpai_providers_free(udpai_node *node);
-/* The type was asked for before a restart, so it will be again. */
-void udpai_providers_expect(udpai_node *node, udpai_str type_url);
-/* What the source has of the type counted before a restart, so it does again. */
-void udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_str type_url);
-void udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 
 /* files.c */
 
@@ -367,6 +333,14 @@ void udpai_interests_visit(const udpai_node *node,
                            udpai_str type_url,
                            udpai_interest_visit_fn visit,
                            void *userdata);
+/* The same, for what concerns a name space: what lies below, and wildcards of all that covers it.
+ */
+void udpai_interests_visit_place(const udpai_node *node,
+                                 udpai_str type_url,
+                                 udpai_str name_space,
+                                 udpai_interest_visit_fn visit,
+                                 void *userdata);
+udpai_str udpai_interest_place_key(const void *place);
 /* Calls back for every type of which something is wanted, more than once. */
 void
 udpai_interests_visit_types(const udpai_node *node, udpai_interest_visit_fn visit, void *userdata);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConfigProviders: which sources are asked, and whose word counts. Both follow from the state of
  * the sources and are computed anew after every change. */
-#include "federation/node_internal.h"
+#include "federation/provider.h"
 
 #include "model/name.h"
 
@@ -217,25 +217,22 @@ evaluate_all(udpai_map *providers)
 static void
 evaluate_clients(udpai_clients *clients)
 {
-    if (!clients->is_dirty)
-        return;
-    clients->is_dirty = false;
     evaluate_all(&clients->providers);
     for (size_t i = 0; i < clients->sources.n; i++)
         ask(clients->sources.items[i]);
+    if (!udpai_clients_note_settled(clients)) /* without memory: again with the next flush */
+        udpai_clients_touch(clients);
 }
 
 void
 udpai_providers_evaluate(udpai_node *node)
 {
     evaluate_all(&node->providers);
-    size_t at = 0;
-    udpai_source *source;
-    while ((source = udpai_map_next(&node->links, &at)))
-        if (!source->clients)
-            ask(source);
-    at = 0;
-    udpai_clients *clients;
-    while ((clients = udpai_map_next(&node->clients, &at)))
-        evaluate_clients(clients);
+    UDPAI_LIST_FOREACH (at, &node->own_sources)
+        ask(UDPAI_LIST_ENTRY(at, udpai_source, in_own));
+    udpai_list dirty, *at;
+    udpai_list_init(&dirty);
+    udpai_list_splice(&dirty, &node->dirty_clients);
+    while ((at = udpai_list_pop(&dirty)))
+        evaluate_clients(UDPAI_LIST_ENTRY(at, udpai_clients, in_dirty));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making ConfigProviders: those that are configured, and those of types that somebody asks for. */
-#include "federation/node_internal.h"
+#include "federation/provider.h"
 
 #include "base/alloc.h"
 
@@ -135,6 +135,7 @@ add_descriptor(udpai_node *node,
                           "the provider must say of which types",
                           UDPAI_SHOWN(config->source));
     const udpai_descriptor descriptor = {
+        .of_groups = source->target_for ? ++node->last_of_groups : 0,
         .source = source,
         .continuation = config->continuation,
         .on_demand = config->on_demand,

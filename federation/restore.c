@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the durable engine has kept, at the start: contributions and facts, each under the origin it
  * had. What belongs to nothing that is configured is forgotten. */
-#include "federation/node_internal.h"
+#include "federation/provider.h"
 
-static udpai_source *
-source_of_origin(udpai_node *node, udpai_str key)
+/* NULL: none is configured now. */
+static udpa_err
+source_of_origin(udpai_node *node, udpai_str key, udpai_source **ret_source)
 {
     udpai_str head = UDPAI_STR("source:");
+    *ret_source = NULL;
     if (!udpai_str_starts(key, head))
-        return NULL;
+        return UDPA_OK;
     const udpai_str name = {key.data + head.len, key.len - head.len};
-    udpai_source *source = udpai_map_get(&node->sources, name);
-    return source ? source : udpai_clients_restore(node, name);
+    *ret_source = udpai_map_get(&node->sources, name);
+    return *ret_source ? UDPA_OK : udpai_clients_restore(node, name, ret_source);
 }
 
 /* The directory that an origin's key names, if it will be read. */
@@ -56,7 +58,10 @@ restore_fact(udpai_node *node, const udpai_durable_op *op)
     udpai_str key = udpai_bytes_view(op->origin);
     udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
     udpai_expected *expected = expected_of_origin(node, key);
-    const udpai_source *source = source_of_origin(node, key);
+    udpai_source *source;
+    udpa_err err = source_of_origin(node, key, &source);
+    if (err != UDPA_OK)
+        return err; /* which is no reason to forget it */
     if (expected)
         expected->is_known = true;
     else if (!source)
@@ -96,7 +101,11 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     const udpai_expected *expected = expected_of_origin(node, key);
     bool of_source = udpai_str_starts(key, UDPAI_STR("source:"));
     bool of_files = udpai_str_starts(key, UDPAI_STR("path:"));
-    if ((of_source && !source_of_origin(node, key)) || (of_files && !expected))
+    udpai_source *source;
+    udpa_err err = source_of_origin(node, key, &source);
+    if (err != UDPA_OK)
+        return err;
+    if ((of_source && !source) || (of_files && !expected))
         return leave_out(node, op->origin);
     udpai_origin *origin = of_files ? udpai_files_origin(node, udpai_bytes_view(expected->root))
                                     : udpai_store_origin(node->store, key);

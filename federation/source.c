@@ -296,18 +296,21 @@ note_error(udpai_source *source, const udpa_error *error)
 void
 udpai_source_closed(udpai_source *source, udpa_error *error)
 {
-    if (!source->has_our_id) /* which says more */
+    bool is_renewed = source->is_renewed;
+    if (!source->has_our_id && !is_renewed) /* which says more */
         note_error(source, error);
     source->session = 0;
     source->may_ask = source->asked_blindly = false;
-    source->has_lost_word = source->must_hang_up = false;
-    source->n_failures++;
+    source->has_lost_word = source->must_hang_up = source->is_renewed = false;
+    source->n_failures += !is_renewed;
     udpai_timer_cancel(&source->hello);
     udpai_timer_cancel(&source->hand_back);
     udpai_questions_end(source);
     UDPAI_LIST_FOREACH (node, &source->scopes)
         udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
-    if (udpai_source_is_dialled(source) && source->is_reached)
+    if (is_renewed && source->is_reached)
+        dial(source);
+    else if (udpai_source_is_dialled(source) && source->is_reached)
         wait_and_retry(source);
     else
         set_state(source, UDPAI_SOURCE_IDLE);
@@ -317,12 +320,20 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
 void
 udpai_source_set_target(udpai_source *source, void *target)
 {
+    udpai_node *node = source->node;
     bool is_dialled = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
     if (source->target)
         source->release_target(source->target);
     source->target = target;
-    if (is_dialled)
-        hang_up_in_the_end(source);
+    if (!is_dialled || source->is_renewed)
+        return;
+    if (udpai_source_is_active(source)) { /* nobody stands in for it meanwhile */
+        source->is_decided = false;
+        udpai_timer_set(node->wheel, &source->grace,
+                        udpai_node_now(node) + node->timing.connect_grace_ms);
+    }
+    source->is_renewed = true;
+    hang_up_in_the_end(source);
 }
 
 /* ---- making one ---- */
@@ -375,6 +386,7 @@ udpai_source_new(udpai_node *node,
     source->serves_us = serves_us;
     source->link = ++node->last_link;
     source->since_us = node->env.wall_us(node->env.userdata);
+    udpai_list_init(&source->in_own);
     udpai_list_init(&source->scopes);
     udpai_list_init(&source->questions);
     udpai_timer_init(&source->retry, on_retry);
@@ -402,6 +414,7 @@ udpai_source_free(udpai_source *source)
                                    &source->hand_back};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(timers); i++)
         udpai_timer_cancel(timers[i]);
+    udpai_list_remove(&source->in_own);
     if (source->target)
         source->release_target(source->target);
     udpa_bytes_unref(source->name);

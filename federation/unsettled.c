@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is still unknown, and from whom it may come: the facts of the node's snapshot of what is
  * settled. */
-#include "federation/node_internal.h"
+#include "federation/provider.h"
 
 #include "base/alloc.h"
 #include "model/name.h"
@@ -30,12 +30,6 @@ struct facts {
     UDPAI_VECTOR(udpai_unsettled) missing;
     UDPAI_VECTOR(udpai_str *) wishes;
     UDPAI_VECTOR(udpai_str) types;
-    bool failed;
-};
-
-/* Of sources that are asked for groups of clients. */
-struct group_facts {
-    UDPAI_VECTOR(udpai_str) whole, answered, asked;
     bool failed;
 };
 
@@ -93,91 +87,137 @@ add_missing(struct facts *facts, const udpai_node *node, const udpai_descriptor 
 
 /* ---- sources that are asked for groups of clients ---- */
 
-static void
-add_wishes(struct group_facts *of, const udpai_scope *scope)
-{
-    size_t at = 0;
-    const udpai_wish *wish;
-    while ((wish = udpai_map_next(&scope->wishes, &at))) {
-        udpai_str subject = udpai_wish_subject(wish);
-        of->failed = of->failed || !(wish->is_known ? udpai_vector_push(&of->answered, subject)
-                                                    : udpai_vector_push(&of->asked, subject));
-    }
-}
+/* What the sources of one group have said. */
+struct group_facts {
+    UDPAI_VECTOR(udpai_settled_part) parts;
+    UDPAI_VECTOR(udpai_str *) lists;
+    bool failed;
+};
 
 static void
-add_descriptor_of_group(struct group_facts *of, const udpai_provider *provider, size_t index)
+add_wishes(struct group_facts *facts, const udpai_scope *scope, udpai_settled_part *part)
 {
-    const udpai_descriptor *descriptor = &provider->descriptors.items[index];
-    udpai_str name_space = udpai_bytes_view(descriptor->prefix);
-    bool is_whole =
-        (descriptor->scope->is_known && !descriptor->on_demand) || is_ruled_out(provider, index);
-    if (is_whole)
-        of->failed = of->failed || !udpai_vector_push(&of->whole, name_space);
-    else if (descriptor->on_demand)
-        add_wishes(of, descriptor->scope);
-    else
-        of->failed = of->failed || !udpai_vector_push(&of->asked, name_space);
-}
-
-/* What the source that this one was configured for has said to each group. */
-static void
-add_groups(struct group_facts *of,
-           const udpai_node *node,
-           const udpai_descriptor *configured,
-           udpai_str type_url)
-{
-    size_t at = 0;
-    const udpai_clients *clients;
-    while ((clients = udpai_map_next(&node->clients, &at))) {
-        const udpai_provider *provider = udpai_map_get(&clients->providers, type_url);
-        for (size_t i = 0; provider && i < provider->descriptors.n; i++)
-            if (provider->descriptors.items[i].position == configured->position)
-                add_descriptor_of_group(of, provider, i);
-    }
-}
-
-static udpai_str *
-copy_list(struct facts *facts, const udpai_str *items, size_t n)
-{
-    udpai_str *list = udpai_alloc_array(n + 1, sizeof(*list));
-    if (!list || !udpai_vector_push(&facts->wishes, list)) {
+    udpai_str *list = udpai_alloc_array(scope->wishes.n + 1, sizeof(*list));
+    if (!list || !udpai_vector_push(&facts->lists, list)) {
         udpai_free(list);
         facts->failed = true;
-        return NULL;
+        return;
     }
-    if (n)
-        memcpy(list, items, n * sizeof(*list));
-    return list;
+    size_t at = 0, n_answered = 0, n_asked = 0;
+    const udpai_wish *wish;
+    while ((wish = udpai_map_next(&scope->wishes, &at))) /* one from each end */
+        list[wish->is_known ? n_answered++ : scope->wishes.n - ++n_asked] =
+            udpai_wish_subject(wish);
+    part->answered = list;
+    part->n_answered = n_answered;
+    part->asked = list + n_answered;
+    part->n_asked = n_asked;
 }
 
-/* One entry for all groups: of a name space that is no group's yet nothing is known. */
 static void
-add_per_clients(struct facts *facts,
-                const udpai_node *node,
-                const udpai_provider *provider,
-                const udpai_descriptor *configured)
+add_part(struct group_facts *facts, const udpai_provider *provider, size_t index)
 {
-    struct group_facts of = {0};
-    udpai_str type_url = udpai_bytes_view(provider->type);
-    add_groups(&of, node, configured, type_url);
-    facts->failed = facts->failed || of.failed;
+    const udpai_descriptor *descriptor = &provider->descriptors.items[index];
+    const udpai_scope *scope = descriptor->scope;
+    udpai_str *list;
+    udpai_settled_part part = {
+        .number = descriptor->of_groups,
+        .is_whole = (scope->is_known && !descriptor->on_demand) || is_ruled_out(provider, index),
+    };
+    if (!part.is_whole && descriptor->on_demand) {
+        add_wishes(facts, scope, &part);
+    } else if (!part.is_whole && (list = udpai_alloc(sizeof(*list)))) {
+        *list = udpai_bytes_view(descriptor->prefix);
+        part.asked = list;
+        part.n_asked = 1;
+        if (!udpai_vector_push(&facts->lists, list)) {
+            udpai_free(list);
+            facts->failed = true;
+        }
+    } else {
+        facts->failed |= !part.is_whole;
+    }
+    facts->failed = facts->failed || !udpai_vector_push(&facts->parts, part);
+}
+
+static void
+group_facts_done(struct group_facts *facts)
+{
+    for (size_t i = 0; i < facts->lists.n; i++)
+        udpai_free(facts->lists.items[i]);
+    udpai_vector_done(&facts->lists);
+    udpai_vector_done(&facts->parts);
+}
+
+static udpai_settled_group *
+make_group(const udpai_clients *clients)
+{
+    struct group_facts facts = {0};
+    udpai_settled_group *group = NULL;
+    size_t at = 0;
+    const udpai_provider *provider;
+    while ((provider = udpai_map_next(&clients->providers, &at)))
+        for (size_t i = 0; i < provider->descriptors.n; i++)
+            add_part(&facts, provider, i);
+    if (!facts.failed)
+        group = udpai_settled_group_new(udpai_bytes_view(clients->name_space), facts.parts.items,
+                                        facts.parts.n);
+    group_facts_done(&facts);
+    return group;
+}
+
+static void
+replace_groups(udpai_node *node, udpai_settled_groups *groups)
+{
+    udpai_settled_groups_unref(node->settled_groups);
+    node->settled_groups = groups;
+}
+
+bool
+udpai_clients_note_settled(udpai_clients *clients)
+{
+    udpai_node *node = clients->node;
+    if (clients->is_ending)
+        return true;
+    UDPA_AUTO(udpai_settled_group_unref) udpai_settled_group *group = make_group(clients);
+    if (!group)
+        return false;
+    const udpai_settled_group *before =
+        udpai_settled_groups_find(node->settled_groups, udpai_bytes_view(clients->name_space));
+    if (before && udpai_settled_group_equal(before, group))
+        return true;
+    udpai_settled_groups *groups = udpai_settled_groups_with(node->settled_groups, group);
+    if (groups)
+        replace_groups(node, groups);
+    return groups != NULL;
+}
+
+bool
+udpai_clients_forget_settled(udpai_clients *clients)
+{
+    udpai_node *node = clients->node;
+    udpai_str name_space = udpai_bytes_view(clients->name_space);
+    udpai_settled_groups *groups;
+    if (!udpai_settled_groups_find(node->settled_groups, name_space))
+        return true;
+    if (!udpai_settled_groups_without(node->settled_groups, name_space, &groups))
+        return false;
+    replace_groups(node, groups);
+    udpai_node_touch(node);
+    return true;
+}
+
+/* One entry for all groups. */
+static void
+add_per_clients(struct facts *facts, udpai_str type_url, const udpai_descriptor *configured)
+{
     const udpai_unsettled missing = {
         .type_url = type_url,
         .prefix = udpai_bytes_view(configured->prefix),
         .source = udpai_bytes_view(configured->source->name),
-        .is_of_groups = true,
+        .of_groups = configured->of_groups,
         .on_demand = true,
-        .whole = copy_list(facts, of.whole.items, of.whole.n),
-        .n_whole = of.whole.n,
-        .answered = copy_list(facts, of.answered.items, of.answered.n),
-        .n_answered = of.answered.n,
-        .asked = copy_list(facts, of.asked.items, of.asked.n),
-        .n_asked = of.asked.n,
     };
-    udpai_vector_done(&of.whole);
-    udpai_vector_done(&of.answered);
-    udpai_vector_done(&of.asked);
     if (!udpai_vector_push(&facts->missing, missing))
         facts->failed = true;
 }
@@ -195,7 +235,7 @@ add_provider(struct facts *facts, const udpai_node *node, const udpai_provider *
             add_missing(facts, node, descriptor);
     }
     for (size_t i = 0; i < provider->per_clients.n; i++)
-        add_per_clients(facts, node, provider, &provider->per_clients.items[i]);
+        add_per_clients(facts, udpai_bytes_view(provider->type), &provider->per_clients.items[i]);
 }
 
 udpai_settled *
@@ -224,6 +264,7 @@ udpai_providers_settled(const udpai_node *node)
     const udpai_settled_facts all = {
         .missing = facts.missing.items,
         .n_missing = facts.missing.n,
+        .groups = node->settled_groups,
         .asks_for_status = node->is_endpoint,
         .only_known_types = node->any_type != NULL,
         .known_types = facts.types.items,

@@ -26,15 +26,46 @@ check_template(const struct check *check, const char *owner, const char *name_sp
                                "%s", udpa_error_message(error));
 }
 
+/* There they would be taken as they stand, and no client's name space lies below. */
+static void
+check_no_words(const struct check *check, const char *path, const char *name_space)
+{
+    const char *brace = strchr(name_space, '{');
+    if (!brace)
+        return;
+    size_t len = (size_t)(brace - name_space);
+    while (len && name_space[len - 1] != '/')
+        len--;
+    udpai_findings_mistake(check->findings, path,
+                           "'%s': words in braces stand in the default_namespace of audiences "
+                           "alone: write what is before them here, '%.*s'",
+                           name_space, len ? (int)len - 1 : 0, name_space);
+}
+
+static void
+check_shown(const struct check *check, const char *owner, char *const *namespaces, size_t n)
+{
+    char list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
+    udpai_path_field(list, owner, "namespaces");
+    for (size_t i = 0; i < n; i++)
+        check_no_words(check, udpai_path_item(path, list, i), namespaces[i]);
+}
+
 static void
 check_templates(const struct check *check)
 {
     char path[UDPAI_FIELD_PATH_MAX];
-    if (check->message->shim)
-        check_template(check, "shim", check->message->shim->default_namespace);
-    for (size_t i = 0; i < check->message->n_audiences; i++)
-        check_template(check, udpai_path_item(path, "audiences", i),
-                       check->message->audiences[i]->default_namespace);
+    const Udpa__Config__V1__Shim *shim = check->message->shim;
+    if (shim) {
+        check_template(check, "shim", shim->default_namespace);
+        check_shown(check, "shim", shim->namespaces, shim->n_namespaces);
+    }
+    for (size_t i = 0; i < check->message->n_audiences; i++) {
+        const Udpa__Config__V1__Audience *audience = check->message->audiences[i];
+        udpai_path_item(path, "audiences", i);
+        check_template(check, path, audience->default_namespace);
+        check_shown(check, path, audience->namespaces, audience->n_namespaces);
+    }
 }
 
 /* The next name space with words in it that the descriptor's source is asked for; NULL: none. */
@@ -116,14 +147,37 @@ find_source(const struct check *check, const descriptor_message *descriptor)
     return NULL;
 }
 
+/* What is made for a group is named after the source and the name space, and found again by that.
+ */
+static void
+check_name(const struct check *check, const Udpa__Config__V1__StaticResources *all, size_t index)
+{
+    char path[UDPAI_FIELD_PATH_MAX], room[UDPAI_FIELD_PATH_MAX];
+    udpai_str name = udpai_str_from(all->config_sources[index]->name);
+    for (size_t i = 0; i < all->n_config_sources; i++) {
+        udpai_str other = udpai_str_from(all->config_sources[i]->name);
+        if (xds_of(all->config_sources[i]) && other.len && name.len > other.len &&
+            udpai_str_starts(name, other) && name.data[other.len] == '/')
+            udpai_findings_mistake(
+                check->findings,
+                udpai_path_field(
+                    path, udpai_path_item(room, "static_resources.config_sources", index), "name"),
+                "'%.*s' may be the name of what '%.*s' is asked for a group of clients by: begin "
+                "it with something else than '%.*s/'",
+                UDPAI_SHOWN(name), UDPAI_SHOWN(other), UDPAI_SHOWN(other));
+    }
+}
+
 static void
 check_descriptor(const struct check *check,
                  const char *path,
                  const Udpa__Config__V1__Provider *provider,
                  const descriptor_message *descriptor)
 {
+    char field[UDPAI_FIELD_PATH_MAX];
     const xds_message *source = find_source(check, descriptor);
-    if (!source)
+    check_no_words(check, udpai_path_field(field, path, "namespace"), descriptor->namespace_);
+    if (!source || strchr(descriptor->namespace_, '{'))
         return;
     if (provider->n_types == 0)
         udpai_findings_mistake(check->findings, path,
@@ -141,7 +195,10 @@ udpai_clients_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *
 {
     const struct check check = {message, findings};
     char provider[UDPAI_FIELD_PATH_MAX], list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
+    const Udpa__Config__V1__StaticResources *all = message->static_resources;
     check_templates(&check);
+    for (size_t i = 0; all && i < all->n_config_sources; i++)
+        check_name(&check, all, i);
     for (size_t i = 0; i < message->n_providers; i++) {
         udpai_path_item(provider, "providers", i);
         udpai_path_field(list, provider, "config_descriptors");

@@ -352,6 +352,8 @@ plan_limits(udpai_plan *plan)
     SET_IF(settings->fanout.max_views_per_owner, limits->max_views_per_identity);
     SET_IF(plan->xds.groups.max, limits->max_client_groups);
     SET_IF(plan->xds.groups.max_of_identity, limits->max_client_groups_per_identity);
+    if (limits->max_client_groups) /* as many again may linger */
+        settings->node.max_clients = 2 * (size_t)limits->max_client_groups;
     udpai_store_options *store = &settings->node.store;
     SET_IF(store->max_resources_per_namespace, limits->max_resources_per_namespace);
     SET_IF(store->max_bytes_per_namespace, limits->max_bytes_per_namespace);

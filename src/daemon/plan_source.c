@@ -89,6 +89,15 @@ make_upstream(udpai_plan *plan, const xds_message *from, const char *type, udpai
 
 /* ---- in the stead of clients ---- */
 
+/* What a client understands of our extensions and of the protocol says how it may be answered; but
+ * it is this node that is answered. */
+static bool
+is_of_protocol(udpai_str feature)
+{
+    return udpai_str_starts(feature, UDPAI_STR("udpa.")) ||
+           udpai_str_starts(feature, UDPAI_STR("xds.config."));
+}
+
 /* The client's own Node, but for what is this node's part: to understand the server. */
 static udpa_bytes *
 encode_client(const udpai_node_info *client)
@@ -100,10 +109,10 @@ encode_client(const udpai_node_info *client)
     if (!all)
         return NULL;
     for (size_t i = 0; i < parts.n_features; i++)
-        all[n++] = parts.features[i];
+        if (!is_of_protocol(parts.features[i]))
+            all[n++] = parts.features[i];
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(features); i++)
-        if (!udpai_node_info_has_feature(client, features[i].data))
-            all[n++] = features[i];
+        all[n++] = features[i];
     parts.features = all;
     parts.n_features = n;
     udpa_err err = udpai_node_info_new(&info, &parts);

@@ -34,6 +34,7 @@ udpai_endpoint_settings_init(udpai_endpoint_settings *settings)
                         .max_bytes = (uint64_t)4096 * MIB,
                     },
                 .max_changes_ahead = 4,
+                .max_clients = 8192,
             },
         .fanout =
             {

@@ -150,20 +150,13 @@ struct type_of_node {
     const udpai_settled_facts *facts;
 };
 
-/* A source on demand is always among the facts: it is waited for only with what it was asked. */
-static bool
-is_waited_for(const udpai_unsettled *missing)
-{
-    return !missing->on_demand || missing->n_asked;
-}
-
 static void
 put_unsettled(udpai_proto_writer *writer, const udpai_settled_facts *facts, udpai_str type_url)
 {
     for (size_t i = 0; facts && i < facts->n_missing; i++) {
         const udpai_unsettled *missing = &facts->missing[i];
         bool is_of_type = missing->type_url.len == 0 || udpai_str_eq(missing->type_url, type_url);
-        if (is_of_type && is_waited_for(missing))
+        if (is_of_type && udpai_settled_is_waited_for(facts, missing))
             udpai_proto_put_bytes(writer, 3, missing->source);
     }
 }
@@ -212,7 +205,7 @@ is_put(const udpai_store *store, const udpai_settled_facts *facts, size_t index)
 {
     struct search search = {facts->missing[index].type_url, false};
     for (size_t i = 0; i < index; i++)
-        if (is_waited_for(&facts->missing[i]) &&
+        if (udpai_settled_is_waited_for(facts, &facts->missing[i]) &&
             udpai_str_eq(facts->missing[i].type_url, search.wanted))
             return true;
     udpai_store_visit_types(store, search_type, &search);
@@ -224,7 +217,8 @@ static void
 put_awaited_types(struct type_of_node *type, const udpai_store *store)
 {
     for (size_t i = 0; type->facts && i < type->facts->n_missing; i++)
-        if (is_waited_for(&type->facts->missing[i]) && !is_put(store, type->facts, i))
+        if (udpai_settled_is_waited_for(type->facts, &type->facts->missing[i]) &&
+            !is_put(store, type->facts, i))
             put_type(type, type->facts->missing[i].type_url, 0);
 }
 

@@ -273,6 +273,8 @@ udpai_subscriber *udpai_subscription_subscriber(const udpai_subscription *subscr
 size_t udpai_subscription_n_names(const udpai_subscription *subscription);
 size_t udpai_subscription_n_prefixes(const udpai_subscription *subscription);
 udpai_str udpai_subscription_prefix(const udpai_subscription *subscription, size_t index);
+/* Is all known of this one of its wildcards? If not, its subscriber is woken when that changes. */
+bool udpai_subscription_is_known(udpai_subscription *subscription, size_t index);
 /* The sum over (name, content) of what the subscriber is shown now. */
 udpai_set_hash udpai_subscription_set_hash(const udpai_subscription *subscription);
 /* What the subscriber has under this name through the subscription; false: nothing. */

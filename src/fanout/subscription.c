@@ -411,6 +411,13 @@ udpai_subscription_is_name_settled(udpai_subscription *subscription,
     return is_settled(subscription, name, true, asked_ms);
 }
 
+bool
+udpai_subscription_is_known(udpai_subscription *subscription, size_t index)
+{
+    return is_settled(subscription, udpai_bytes_view(subscription->prefixes.items[index]), false,
+                      subscription->asked_ms);
+}
+
 /* What is still uncertain goes back to the list that it came from. */
 static void
 answer_waiting_names(udpai_subscription *subscription)

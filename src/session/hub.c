@@ -163,6 +163,7 @@ follow(udpai_hub *hub, udpai_order *order)
 {
     if (order->kind == UDPAI_ORDER_SETTLED) {
         udpai_fanout_set_settled(hub->fanout, UDPAI_TAKE(order->settled));
+        udpai_hub_report(hub, UDPAI_TAKE(order->answer));
         return UDPA_OK;
     }
     udpa_err err = udpai_fanout_apply(hub->fanout, order->changes, &order->place);
@@ -218,6 +219,7 @@ drop_superseded(udpai_hub *hub, const udpai_order *order)
     if (last->kind != UDPAI_ORDER_SETTLED)
         return;
     udpai_list_remove(&last->node);
+    udpai_hub_report(hub, UDPAI_TAKE(last->answer));
     udpai_order_free(last);
 }
 

@@ -88,9 +88,10 @@ udpai_order_new(udpai_order_kind kind)
         return NULL;
     order->kind = kind;
     udpai_list_init(&order->node);
-    if (kind != UDPAI_ORDER_CHANGES)
+    if (kind != UDPAI_ORDER_CHANGES && kind != UDPAI_ORDER_SETTLED)
         return order;
-    order->answer = udpai_report_new(UDPAI_REPORT_APPLIED);
+    order->answer =
+        udpai_report_new(kind == UDPAI_ORDER_CHANGES ? UDPAI_REPORT_APPLIED : UDPAI_REPORT_SETTLED);
     return order->answer ? order : udpai_order_free(order);
 }
 

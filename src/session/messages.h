@@ -32,7 +32,7 @@ udpai_subscription_message udpai_subscription_error_cut(const udpai_subscription
 
 typedef enum udpai_order_kind {
     UDPAI_ORDER_CHANGES,          /* apply; answered by UDPAI_REPORT_APPLIED */
-    UDPAI_ORDER_SETTLED,          /* take over what is settled now */
+    UDPAI_ORDER_SETTLED,          /* take over what is settled now; UDPAI_REPORT_SETTLED */
     UDPAI_ORDER_DIAL,             /* open a stream for a link; for the transport */
     UDPAI_ORDER_HANG_UP,          /* end a session, or the attempt to open one */
     UDPAI_ORDER_ATTACH,           /* a session serves a ConfigSource from now on */
@@ -54,7 +54,7 @@ typedef struct udpai_order {
     uint64_t link;    /* 0: none */
     udpai_change_set *changes;
     size_t place;                /* CHANGES: how far it has come, see udpai_fanout_apply() */
-    struct udpai_report *answer; /* CHANGES: made in time, for it must be given */
+    struct udpai_report *answer; /* CHANGES, SETTLED: made in time, for it must be given */
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
@@ -74,6 +74,7 @@ UDPA_DEFINE_CLEANUP(udpai_order, udpai_order_free)
 
 typedef enum udpai_report_kind {
     UDPAI_REPORT_APPLIED,            /* a change set is in the mirror */
+    UDPAI_REPORT_SETTLED,            /* what is settled was taken over: there may be more */
     UDPAI_REPORT_OPENED,             /* a UDPA session has begun */
     UDPAI_REPORT_ALIVE,              /* its peer has sent its first valid message */
     UDPAI_REPORT_NODE,               /* its peer has said who it is */

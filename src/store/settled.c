@@ -71,7 +71,6 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
     for (size_t i = 0; i < facts->n_missing; i++) {
         const udpai_unsettled *from = &facts->missing[i];
         udpai_str *answered = take_table(tables, from->n_answered * sizeof(*answered));
-        udpai_str *whole = take_table(tables, from->n_whole * sizeof(*whole));
         udpai_str *asked = take_table(tables, from->n_asked * sizeof(*asked));
         const udpai_unsettled entry = {
             .type_url = copy_text(text, from->type_url),
@@ -82,9 +81,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .since_ms = from->since_ms,
             .answered = copy_texts(text, answered, from->answered, from->n_answered),
             .n_answered = from->n_answered,
-            .whole = copy_texts(text, whole, from->whole, from->n_whole),
-            .n_whole = from->n_whole,
-            .is_of_groups = from->is_of_groups,
+            .of_groups = from->of_groups,
             .on_demand = from->on_demand,
             .asked = copy_texts(text, asked, from->asked, from->n_asked),
             .n_asked = from->n_asked,
@@ -94,6 +91,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
     }
     udpai_str *types = take_table(tables, facts->n_known_types * sizeof(*types));
     copy.missing = missing;
+    copy.groups = tables->at ? udpai_settled_groups_ref(facts->groups) : NULL;
     copy.known_types = copy_texts(text, types, facts->known_types, facts->n_known_types);
     return copy;
 }
@@ -124,8 +122,10 @@ udpai_settled_ref(udpai_settled *settled)
 udpai_settled *
 udpai_settled_unref(udpai_settled *settled)
 {
-    if (settled && atomic_fetch_sub_explicit(&settled->refs, 1, memory_order_acq_rel) == 1)
+    if (settled && atomic_fetch_sub_explicit(&settled->refs, 1, memory_order_acq_rel) == 1) {
+        udpai_settled_groups_unref(settled->facts.groups);
         udpai_free(settled);
+    }
     return NULL;
 }
 
@@ -147,35 +147,144 @@ is_covered(const udpai_str *sorted, size_t n, udpai_str name)
     return false;
 }
 
+/* ---- groups of clients ---- */
+
 static bool
-is_answered(const udpai_unsettled *missing, udpai_str scope, bool as_name)
+is_answered_by(const udpai_settled_part *part, udpai_str scope, bool as_name)
 {
-    if (is_covered(missing->whole, missing->n_whole, scope) ||
-        (missing->is_of_groups && missing->n_asked == 0 &&
-         udpai_prefix_covers(scope, missing->prefix)))
-        return true;
+    return part->is_whole || (as_name ? is_in(part->answered, part->n_answered, scope)
+                                      : is_covered(part->answered, part->n_answered, scope));
+}
+
+/* The part of the next group whose name space covers the name. */
+static const udpai_settled_part *
+next_part(const udpai_settled_facts *facts,
+          const udpai_unsettled *missing,
+          udpai_str name,
+          size_t *at)
+{
+    udpai_str prefix;
+    while (udpai_name_next_prefix(name, at, &prefix)) {
+        const udpai_settled_group *group = udpai_settled_groups_find(facts->groups, prefix);
+        const udpai_settled_part *part =
+            group ? udpai_settled_group_part(group, missing->of_groups) : NULL;
+        if (part)
+            return part;
+    }
+    return NULL;
+}
+
+struct below {
+    unsigned number;
+    bool any;
+};
+
+/* False: it has been asked for something that it has not answered. */
+static bool
+note_below(void *userdata, const udpai_settled_group *group)
+{
+    struct below *below = userdata;
+    const udpai_settled_part *part = udpai_settled_group_part(group, below->number);
+    below->any |= part != NULL;
+    return !part || part->n_asked == 0;
+}
+
+static bool
+is_answered_to_groups(const udpai_settled_facts *facts,
+                      const udpai_unsettled *missing,
+                      udpai_str scope,
+                      bool as_name)
+{
+    size_t at = 0;
+    bool any = false;
+    const udpai_settled_part *part;
+    while ((part = next_part(facts, missing, scope, &at))) {
+        any = true;
+        if (!is_answered_by(part, scope, as_name))
+            return false;
+    }
+    if (any || as_name)
+        return any;
+    struct below below = {missing->of_groups, udpai_prefix_covers(scope, missing->prefix)};
+    return udpai_settled_groups_visit(facts->groups, scope, note_below, &below) && below.any;
+}
+
+bool
+udpai_settled_is_waited_for(const udpai_settled_facts *facts, const udpai_unsettled *missing)
+{
+    struct below below = {missing->of_groups, false};
+    return !missing->on_demand || missing->n_asked ||
+           (missing->of_groups &&
+            !udpai_settled_groups_visit(facts->groups, (udpai_str){"", 0}, note_below, &below));
+}
+
+/* ---- what is missed ---- */
+
+static bool
+is_answered(const udpai_settled_facts *facts,
+            const udpai_unsettled *missing,
+            udpai_str scope,
+            bool as_name)
+{
+    if (missing->of_groups)
+        return is_answered_to_groups(facts, missing, scope, as_name);
     return as_name ? is_in(missing->answered, missing->n_answered, scope)
                    : is_covered(missing->answered, missing->n_answered, scope);
 }
 
+/* Names and prefixes that were asked for and not answered. */
+struct asked {
+    const udpai_str *texts;
+    size_t n;
+};
+
 static bool
-is_alias_asked(const udpai_unsettled *missing, udpai_str alias)
+is_alias_asked(const struct asked *asked, udpai_str alias)
 {
     if (!udpai_alias_is_pattern(alias))
-        return is_in(missing->asked, missing->n_asked, alias);
-    for (size_t i = 0; i < missing->n_asked; i++)
-        if (udpai_alias_matches(alias, missing->asked[i]))
+        return is_in(asked->texts, asked->n, alias);
+    for (size_t i = 0; i < asked->n; i++)
+        if (udpai_alias_matches(alias, asked->texts[i]))
             return true;
     return false;
 }
 
 static bool
-is_asked(const udpai_unsettled *missing, const udpa_resource *resource)
+is_asked(const struct asked *asked, const udpa_resource *resource)
 {
-    if (is_covered(missing->asked, missing->n_asked, udpai_resource_name(resource)))
+    if (is_covered(asked->texts, asked->n, udpai_resource_name(resource)))
         return true;
     for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++)
-        if (is_alias_asked(missing, udpai_resource_alias(resource, i)))
+        if (is_alias_asked(asked, udpai_resource_alias(resource, i)))
+            return true;
+    return false;
+}
+
+static bool
+is_asked_in_groups_of(const udpai_settled_facts *facts,
+                      const udpai_unsettled *missing,
+                      udpai_str name,
+                      const udpa_resource *resource)
+{
+    size_t at = 0;
+    const udpai_settled_part *part;
+    while ((part = next_part(facts, missing, name, &at)))
+        if (is_asked(&(struct asked){part->asked, part->n_asked}, resource))
+            return true;
+    return false;
+}
+
+static bool
+is_asked_anywhere(const udpai_settled_facts *facts,
+                  const udpai_unsettled *missing,
+                  const udpa_resource *resource)
+{
+    if (!missing->of_groups)
+        return is_asked(&(struct asked){missing->asked, missing->n_asked}, resource);
+    if (is_asked_in_groups_of(facts, missing, udpai_resource_name(resource), resource))
+        return true;
+    for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++)
+        if (is_asked_in_groups_of(facts, missing, udpai_resource_alias(resource, i), resource))
             return true;
     return false;
 }
@@ -222,7 +331,7 @@ is_missed(const udpai_settled_facts *facts,
     if (question->except_node.len && udpai_str_eq(missing->peer_node, question->except_node))
         return false;
     return may_own(facts, missing, question->type_url, question->scope) &&
-           !is_answered(missing, question->scope, question->as_name);
+           !is_answered(facts, missing, question->scope, question->as_name);
 }
 
 static bool
@@ -281,9 +390,9 @@ udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *reso
     const struct question question = {type_url, name, {0}, false};
     for (size_t i = 0; i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
-        if (missing->on_demand
-                ? may_own(&settled->facts, missing, type_url, name) && is_asked(missing, resource)
-                : is_missed(&settled->facts, missing, &question))
+        if (missing->on_demand ? may_own(&settled->facts, missing, type_url, name) &&
+                                     is_asked_anywhere(&settled->facts, missing, resource)
+                               : is_missed(&settled->facts, missing, &question))
             return true;
     }
     return false;
@@ -328,8 +437,7 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
     return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
            udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
            a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
-           a->on_demand == b->on_demand && a->is_of_groups == b->is_of_groups &&
-           same_texts(a->whole, a->n_whole, b->whole, b->n_whole) &&
+           a->on_demand == b->on_demand && a->of_groups == b->of_groups &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
            same_texts(a->asked, a->n_asked, b->asked, b->n_asked);
 }
@@ -340,7 +448,8 @@ udpai_settled_equal(const udpai_settled *one, const udpai_settled *other)
     if (!one || !other)
         return one == other;
     const udpai_settled_facts *a = &one->facts, *b = &other->facts;
-    if (a->n_missing != b->n_missing || a->only_known_types != b->only_known_types)
+    if (a->n_missing != b->n_missing || a->only_known_types != b->only_known_types ||
+        a->groups != b->groups)
         return false;
     for (size_t i = 0; i < a->n_missing; i++)
         if (!same_missing(&a->missing[i], &b->missing[i]))

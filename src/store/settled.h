@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "model/resource.h"
+#include "store/settled_group.h"
 
 /* Where each node speaks of itself alone: sources are waited for there only if they are of this
  * very namespace. */
@@ -27,12 +28,10 @@ typedef struct udpai_unsettled {
     /* What it has answered all the same: names, or prefixes of which it has said all. */
     const udpai_str *answered;
     size_t n_answered;
-    /* Prefixes of which it has said all, for those who ask for a name as such, too. */
-    const udpai_str *whole;
-    size_t n_whole;
-    /* It stands for sources that are asked for groups of clients: who asks for more than one group
-     * has his answer if none of `asked` is left. */
-    bool is_of_groups;
+    /* Not 0: it stands for sources that are asked for groups of clients; what they have said to
+     * each is in the groups under this number. Of a name space that is no group's nothing is known;
+     * who asks for more than one group has his answer if those that there are have theirs. */
+    unsigned of_groups;
     /* It is asked for single names and prefixes only; of these it has not answered yet. */
     bool on_demand;
     const udpai_str *asked;
@@ -42,6 +41,7 @@ typedef struct udpai_unsettled {
 typedef struct udpai_settled_facts {
     const udpai_unsettled *missing;
     size_t n_missing;
+    udpai_settled_groups *groups;
     /* Sources are asked for what they say of themselves: the node's namespace is like any other. */
     bool asks_for_status;
     /* Set if other types than these may have sources that nobody has thought of yet: then nothing
@@ -87,6 +87,10 @@ uint64_t udpai_settled_since(const udpai_settled *settled,
                              udpai_str type_url,
                              udpai_str name_or_prefix,
                              udpai_str except_node);
+
+/* Is it waited for by anybody? One on demand is always among the facts: it is with what it was
+ * asked. */
+bool udpai_settled_is_waited_for(const udpai_settled_facts *facts, const udpai_unsettled *missing);
 
 const udpai_settled_facts *udpai_settled_facts_of(const udpai_settled *settled);
 bool udpai_settled_equal(const udpai_settled *a, const udpai_settled *b);

@@ -115,6 +115,20 @@ udpai_store_note(udpai_store *store,
     return UDPA_OK;
 }
 
+bool
+udpai_store_forget_origin(udpai_store *store, udpai_origin *origin)
+{
+    const udpai_durable_op op = {.kind = UDPAI_DURABLE_FORGET_ORIGIN, .origin = origin->key};
+    if (!origin->durable)
+        return true;
+    if (!store->durable && !(store->durable = udpai_durable_batch_new()))
+        return false;
+    if (udpai_durable_batch_add(store->durable, &op) != UDPA_OK)
+        return false;
+    origin->durable = false;
+    return true;
+}
+
 udpa_err
 udpai_store_take_durable(udpai_store *store, udpai_durable_batch **ret_batch)
 {

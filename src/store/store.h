@@ -183,6 +183,9 @@ udpa_err udpai_store_note(udpai_store *store,
                           udpai_origin *origin,
                           udpai_str type_url,
                           udpai_str prefix);
+/* All that is kept of it is forgotten, and nothing more is kept. False: without memory nothing has
+ * changed. */
+bool udpai_store_forget_origin(udpai_store *store, udpai_origin *origin);
 bool udpai_origin_is_durable(const udpai_origin *origin);
 /* While loading what the durable engine kept, nothing is handed to it again. */
 void udpai_store_set_loading(udpai_store *store, bool loading);

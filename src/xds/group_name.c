@@ -63,6 +63,64 @@ udpai_xds_template_has(udpai_str name_space, udpai_str word)
     return false;
 }
 
+/* ---- words that share a segment ---- */
+
+/* Neither in what a value is written with where it is escaped, nor a letter or digit of its own. */
+static bool
+separates(char c)
+{
+    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return !is_letter && !(c >= '0' && c <= '9') && c != '%';
+}
+
+/* The next text between two words of one segment, which may be empty. */
+static bool
+next_between(udpai_str template, size_t *at, udpai_str *ret_text)
+{
+    template_piece first, piece;
+    while (next_piece(template, at, &first)) {
+        if (!first.is_word)
+            continue;
+        size_t behind = *at;
+        *ret_text = (udpai_str){template.data + behind, 0};
+        if (!next_piece(template, &behind, &piece))
+            return false;
+        if (!piece.is_word)
+            *ret_text = piece.text;
+        bool is_between = piece.is_word || (next_piece(template, &behind, &piece) && piece.is_word);
+        if (is_between && !(ret_text->len && memchr(ret_text->data, '/', ret_text->len)))
+            return true;
+    }
+    return false;
+}
+
+/* Text that stands for no value: "a/{cluster}{node_id}" would be the same for c, dn and cd, n. */
+static udpa_err
+check_between(udpai_str template, udpa_error **ret_error)
+{
+    udpai_str text;
+    for (size_t at = 0; next_between(template, &at, &text);)
+        if (text.len == 0 || !separates(text.data[0]))
+            return udpai_fail(
+                ret_error, UDPA_ERR_INVAL,
+                "'%.*s': two words in one segment need something between them that is "
+                "no letter, digit or '%%', such as '.' or '/': else two clients might "
+                "make one namespace",
+                UDPAI_SHOWN(template));
+    return UDPA_OK;
+}
+
+/* ---- what may be configured ---- */
+
+static bool
+has_empty_segment(udpai_str template)
+{
+    for (size_t i = 0; i < template.len; i++)
+        if (template.data[i] == '/' && (i + 1 == template.len || template.data[i + 1] == '/'))
+            return true;
+    return false;
+}
+
 udpa_err
 udpai_xds_template_check(udpai_str name_space, udpa_error **ret_error)
 {
@@ -79,7 +137,11 @@ udpai_xds_template_check(udpai_str name_space, udpa_error **ret_error)
                               "'%.*s': {%.*s} is no word for what a client says of itself; these "
                               "are: %s",
                               UDPAI_SHOWN(name_space), UDPAI_SHOWN(piece.text), known_words);
-    return UDPA_OK;
+    if (has_empty_segment(name_space))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "'%.*s' has an empty segment: take the '/' away that nothing is behind",
+                          UDPAI_SHOWN(name_space));
+    return check_between(name_space, ret_error);
 }
 
 static udpai_str
@@ -107,6 +169,7 @@ value_of(word_kind word, const udpai_xds_client *client)
 }
 
 typedef struct segment_writer {
+    bool is_separator[256]; /* between words of one segment */
     char *room;
     size_t len;
     bool failed;
@@ -135,7 +198,7 @@ put_value(segment_writer *writer, udpai_str value)
     static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < value.len; i++) {
         unsigned char c = (unsigned char)value.data[i];
-        if (is_plain((char)c)) {
+        if (is_plain((char)c) && !writer->is_separator[c]) {
             put(writer, (char)c);
             continue;
         }
@@ -154,6 +217,10 @@ udpai_xds_template_expand(udpai_str name_space,
 {
     segment_writer writer = {.room = room};
     template_piece piece;
+    udpai_str between;
+    for (size_t at = 0; next_between(name_space, &at, &between);)
+        if (between.len)
+            writer.is_separator[(unsigned char)between.data[0]] = true;
     for (size_t at = 0; next_piece(name_space, &at, &piece);) {
         udpai_str value = piece.is_word ? value_of(find_word(piece.text), client) : (udpai_str){0};
         if (piece.is_word && value.len == 0)

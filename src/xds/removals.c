@@ -3,6 +3,7 @@
  * that a client that takes its time is not left with routes to clusters that it has lost. Types
  * that come later in the order refer to those before them. A client that does not answer is not
  * waited for for ever. */
+#include "model/name.h"
 #include "xds/xds_internal.h"
 
 static uint64_t
@@ -43,10 +44,25 @@ is_referrer_in_flight(const udpai_xds *xds, const udpai_subscription *subscripti
     return false;
 }
 
+/* What a group had before goes while another begins in its name space: its client is told what of
+ * that is not there any more when its sources have answered. */
+static bool
+is_known_of_group(const udpai_xds *xds, udpai_subscription *subscription)
+{
+    udpai_str name_space = xds->audience->default_namespace;
+    for (size_t i = 0; i < udpai_subscription_n_prefixes(subscription); i++)
+        if (udpai_prefix_covers(name_space, udpai_subscription_prefix(subscription, i)) &&
+            !udpai_subscription_is_known(subscription, i))
+            return false;
+    return true;
+}
+
 bool
 udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription)
 {
     udpai_xds *xds = UDPAI_CONTAINER_OF(subscriber, udpai_xds, subscriber);
+    if (xds->group && !is_known_of_group(xds, subscription))
+        return false;
     /* Removals are held back so long; 0: they are not. Each part of a type has its own. */
     uint64_t *held_until_ms = udpai_subscription_time(subscription);
     uint64_t now = now_ms(xds), patience = xds->shim->removal_patience_ms;

@@ -114,6 +114,9 @@ on_order(void *userdata, udpai_order *order)
     case UDPAI_ORDER_JUDGED:
         note_judged(bed, order->publication);
         break;
+    case UDPAI_ORDER_SETTLED:
+        bed->answer = UDPAI_TAKE(order->answer);
+        break;
     default: /* what the stream side is told is looked at in the store */
         break;
     }
@@ -210,6 +213,16 @@ on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 
 /* ---- the bed ---- */
 
+static void
+flush(fed_bed *bed)
+{
+    udpai_node_flush(bed->node);
+    while (bed->answer) {
+        udpai_node_report(bed->node, UDPAI_TAKE(bed->answer));
+        udpai_node_flush(bed->node);
+    }
+}
+
 int
 fed_setup(void **state)
 {
@@ -254,6 +267,7 @@ fed_teardown(void **state)
 {
     fed_bed *bed = *state;
     udpai_node_free(bed->node);
+    udpai_report_free(bed->answer);
     for (size_t i = 0; i < bed->kept.n; i++)
         unref_op(&bed->kept.items[i]);
     udpai_vector_done(&bed->kept);
@@ -298,13 +312,14 @@ fed_start(fed_bed *bed)
         bed->links[i] = (uint64_t)i + 1; /* they are numbered as they are configured */
     memset(bed->sessions, 0, sizeof(bed->sessions));
     udpai_node_start(bed->node);
-    udpai_node_flush(bed->node);
+    flush((fed_bed *)(uintptr_t)bed);
 }
 
 void
 fed_restart(fed_bed *bed)
 {
     bed->node = udpai_node_free(bed->node);
+    bed->answer = udpai_report_free(bed->answer);
     bed->orders[0] = '\0';
     fed_start(bed);
 }
@@ -316,7 +331,7 @@ fed_advance(fed_bed *bed, uint64_t ms)
     while (bed->wheel.now_ms < end) { /* as a loop does, that runs what is due and then flushes */
         uint64_t next = udpai_wheel_next(&bed->wheel);
         udpai_wheel_advance(&bed->wheel, next < end ? next : end);
-        udpai_node_flush(bed->node);
+        flush((fed_bed *)(uintptr_t)bed);
     }
 }
 
@@ -328,11 +343,13 @@ report(fed_bed *bed, udpai_report *report)
     if (bed->is_short)
         udpai_alloc_fail_after(bed->n_allocations);
     udpai_node_report(bed->node, report);
+    if (bed->is_short_longer)
+        flush((fed_bed *)(uintptr_t)bed);
     udpai_alloc_fail_after(-1);
-    bed->is_short = false;
-    udpai_node_flush(bed->node);
+    bed->is_short = bed->is_short_longer = false;
+    flush((fed_bed *)(uintptr_t)bed);
     udpai_node_committed(bed->node, bed->committed, UDPA_OK);
-    udpai_node_flush(bed->node);
+    flush((fed_bed *)(uintptr_t)bed);
 }
 
 static udpai_report *
@@ -587,13 +604,21 @@ fed_go(fed_bed *bed, const char *name_space)
     report(bed, clients);
 }
 
+void
+fed_short(fed_bed *bed, long n_allocations, bool longer)
+{
+    bed->is_short = true;
+    bed->is_short_longer = longer;
+    bed->n_allocations = n_allocations;
+}
+
 /* ---- looking ---- */
 
 const char *
 fed_orders(fed_bed *bed)
 {
     static char text[FED_TEXT];
-    udpai_node_flush(bed->node);
+    flush((fed_bed *)(uintptr_t)bed);
     memcpy(text, bed->orders, sizeof(text));
     bed->orders[0] = '\0';
     return text;
@@ -616,7 +641,7 @@ fed_value(fed_bed *bed, const char *type, const char *name)
     static char value[100];
     char room[300];
     value[0] = '\0';
-    udpai_node_flush(bed->node);
+    flush((fed_bed *)(uintptr_t)bed);
     udpai_store_visit_name(udpai_node_store(bed->node), udpai_str_from(url_of(type)),
                            udpai_str_from(full_name(name, room)), take_effective, value);
     return value;
@@ -625,7 +650,7 @@ fed_value(fed_bed *bed, const char *type, const char *name)
 bool
 fed_settled(const fed_bed *bed, const char *type, const char *prefix)
 {
-    udpai_node_flush(bed->node);
+    flush((fed_bed *)(uintptr_t)bed);
     return udpai_settled_query(udpai_node_settled(bed->node), udpai_str_from(url_of(type)),
                                udpai_str_from(prefix), (udpai_str){0}) == UDPAI_SETTLED;
 }
@@ -634,7 +659,7 @@ bool
 fed_name_settled(const fed_bed *bed, const char *type, const char *name)
 {
     char room[300];
-    udpai_node_flush(bed->node);
+    flush((fed_bed *)(uintptr_t)bed);
     return udpai_settled_query_name(udpai_node_settled(bed->node), udpai_str_from(url_of(type)),
                                     udpai_str_from(full_name(name, room)),
                                     (udpai_str){0}) == UDPAI_SETTLED;

@@ -30,7 +30,9 @@ typedef struct fed_bed {
     udpai_provider_config provider;
     int64_t wall_us;
     uint64_t links[FED_LINKS], sessions[FED_LINKS], last_session, committed;
-    bool is_short; /* of memory, for the next report: so many allocations succeed */
+    bool is_short;        /* of memory, for the next report: so many allocations succeed … */
+    udpai_report *answer; /* of the stream side, which it gives next */
+    bool is_short_longer; /* … and for what follows from it */
     long n_allocations;
     char orders[FED_TEXT], judged[FED_TEXT];
     UDPAI_VECTOR(udpai_durable_op) kept;
@@ -92,6 +94,9 @@ void fed_ask_per_clients(fed_bed *bed, char source);
 /* A group of clients is there, with this node id (NULL: none has said), or has gone. */
 void fed_come(fed_bed *bed, const char *name_space, const char *node_id);
 void fed_go(fed_bed *bed, const char *name_space);
+/* The next report finds memory for so many allocations; so does, if longer, what follows from it.
+ */
+void fed_short(fed_bed *bed, long n_allocations, bool longer);
 
 /* ---- looking ---- */
 

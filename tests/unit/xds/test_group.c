@@ -62,6 +62,42 @@ a_value_is_one_segment(void **state)
                     "a/sidecar~10.1.2.3~a.b~c");
 }
 
+/* Words of one segment: what stands between them is escaped in what they stand for. */
+static void
+no_two_make_one_name(void **state)
+{
+    (void)state;
+    static const char *const templates[] = {"a/{region}.{zone}", "a/{region}-{zone}/{node_id}",
+                                            "a/{region}:-{zone}", "a/x.{region}=.{zone}.y"};
+    static const char *const values[] = {"a", "b",   "a.b", "b.a",  "a-b", "a-", "-b",
+                                         "-", ".",   "..",  "a:-b", "a:",  "-:", "=.a",
+                                         "=", "%2E", "2E",  "/",    "a/b"};
+    char made[UDPAI_ARRAY_LEN(values) * UDPAI_ARRAY_LEN(values)][100];
+    for (size_t t = 0; t < UDPAI_ARRAY_LEN(templates); t++) {
+        size_t n = 0;
+        for (size_t i = 0; i < UDPAI_ARRAY_LEN(values); i++)
+            for (size_t k = 0; k < UDPAI_ARRAY_LEN(values); k++) {
+                char room[UDPAI_XDS_GROUP_NAMESPACE_MAX];
+                udpai_str name_space;
+                UDPA_AUTO(udpai_node_info_unref) udpai_node_info *node = NULL;
+                const udpai_node_parts parts = {.id = UDPAI_STR("n"),
+                                                .region = udpai_str_from(values[i]),
+                                                .zone = udpai_str_from(values[k])};
+                assert_ok(udpai_node_info_new(&node, &parts));
+                const udpai_xds_client client = {.node = node};
+                assert_ok(udpai_xds_template_expand(udpai_str_from(templates[t]), &client, room,
+                                                    &name_space, NULL));
+                snprintf(made[n], sizeof(made[n]), "%.*s", UDPAI_SHOWN(name_space));
+                for (size_t before = 0; before < n; before++)
+                    assert_string_not_equal(made[before], made[n]);
+                n++;
+            }
+    }
+    expect_expanded("a/{region}-{zone}",
+                    &(udpai_node_parts){.region = UDPAI_STR("eu-1"), .zone = UDPAI_STR("b.c")},
+                    "a/eu%2D1-b.c");
+}
+
 static void
 one_that_is_too_long_is_refused(void **state)
 {
@@ -102,6 +138,13 @@ words_that_are_none_are_told(void **state)
     expect_template("a/{}", "{} is no word");
     expect_template("a/{node_id", "{{node_id} is no word");
     expect_template("a/{nod}", "{nod} is no word");
+    expect_template("a/{region}{zone}", "need something between them");
+    expect_template("a/{region}x{zone}", "need something between them");
+    expect_template("a/{region}%.{zone}", "need something between them");
+    expect_template("a/{region}/{zone}x", NULL);
+    expect_template("a/{region}x/{zone}", NULL);
+    expect_template("a/{node_id}/", "empty segment");
+    expect_template("a//{node_id}", "empty segment");
 }
 
 /* ---- clients ---- */
@@ -232,6 +275,30 @@ of_several_the_first_stands_for_all(void **state)
     expect_told(self, "-local/groups/cluster ");
 }
 
+/* Its group has just ended, and begins again: what the one before had goes behind its back. */
+static void
+nothing_is_gone_before_its_sources_have_answered(void **state)
+{
+    fixture *self = *state;
+    ask_as(self, &self->one, true, "n2");
+    ask_as(self, &self->two, false, "n2");
+    xds_expect(&self->one, "CDS[a b]");
+    xds_expect(&self->two, "CDS[a b]");
+    xds_ack_all(&self->one);
+    xds_ack_all(&self->two);
+    xds_settle_except(&self->world, "local/clients/n2");
+    xds_change(&self->world, "-CDS/local/clients/n2/a -CDS/local/clients/n2/b");
+    xds_expect(&self->one, "");
+    xds_expect(&self->two, "");
+    xds_change(&self->world, "+CDS/local/clients/n2/a=3!a");
+    xds_expect(&self->one, "CDS[a]");
+    xds_ack_all(&self->one);
+    xds_expect(&self->two, "");
+    xds_settle(&self->world);
+    xds_expect(&self->one, "CDS[-b]");
+    xds_expect(&self->two, "CDS[a b] CDS[a]"); /* what is new, then what has gone */
+}
+
 static void
 who_does_not_say_it_is_refused(void **state)
 {
@@ -313,12 +380,14 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_what_the_client_says),
         cmocka_unit_test(a_value_is_one_segment),
+        cmocka_unit_test(no_two_make_one_name),
         cmocka_unit_test(one_that_is_too_long_is_refused),
         cmocka_unit_test(words_that_are_none_are_told),
         CASE(each_has_its_own),
         CASE(the_first_begins_a_group_and_the_last_ends_it),
         CASE(what_it_says_later_is_told),
         CASE(of_several_the_first_stands_for_all),
+        CASE(nothing_is_gone_before_its_sources_have_answered),
         CASE(who_does_not_say_it_is_refused),
         CASE(there_are_no_more_than_the_limit),
         CASE(there_are_no_more_of_one_than_its_share),

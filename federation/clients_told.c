@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is told of groups of clients: that they are there, who stands for them, and that they have
+ * gone. Who changes its Node is asked for anew, but no more often than a server that fails is
+ * dialled: a client that changes with each request is no reason to storm one. */
+#include "federation/node_internal.h"
+
+#include "base/alloc.h"
+
+/* After a restart clients come back at their own pace. */
+#define RESTORED_MS ((uint64_t)5 * 60 * 1000)
+/* Without memory. */
+#define AGAIN_MS 1000
+
+static udpai_str
+key_of(const udpai_clients *clients)
+{
+    return udpai_bytes_view(clients->name_space);
+}
+
+/* ---- who stands for them ---- */
+
+/* False: without memory. */
+static bool
+introduce(udpai_clients *clients, udpai_node_info *info)
+{
+    for (size_t i = 0; i < clients->sources.n; i++) {
+        udpai_source *source = clients->sources.items[i];
+        void *target =
+            source->template->target_for(source->template->target, key_of(clients), info);
+        if (!target)
+            return false;
+        udpai_source_set_target(source, target);
+    }
+    udpai_node_info_ref(info);
+    udpai_node_info_unref(clients->info);
+    clients->info = info;
+    clients->have_come = true;
+    udpai_clients_touch(clients);
+    return true;
+}
+
+/* Doubles with each change, as long as they come faster than the longest wait. */
+static uint64_t
+pause_ms(const udpai_clients *clients)
+{
+    const udpai_node_timing *timing = &clients->node->timing;
+    uint64_t wait = timing->backoff_base_ms;
+    for (unsigned i = 1; i < clients->n_changes && wait < timing->backoff_max_ms; i++)
+        wait *= 2;
+    return wait < timing->backoff_max_ms ? wait : timing->backoff_max_ms;
+}
+
+static void
+set_next(udpai_clients *clients, udpai_node_info *info, uint64_t due_ms)
+{
+    udpai_node_info_ref(info);
+    udpai_node_info_unref(clients->next);
+    clients->next = info;
+    clients->has_next = true;
+    udpai_timer_set(clients->node->wheel, &clients->change, due_ms);
+}
+
+static void
+forget_next(udpai_clients *clients)
+{
+    clients->next = udpai_node_info_unref(clients->next);
+    clients->has_next = false;
+    udpai_timer_cancel(&clients->change);
+}
+
+static void
+introduce_or_retry(udpai_clients *clients, udpai_node_info *info)
+{
+    uint64_t now = udpai_node_now(clients->node);
+    if (!introduce(clients, info)) { /* some sources may know already */
+        clients->info = udpai_node_info_unref(clients->info);
+        clients->is_half_told = true;
+        set_next(clients, info, now + AGAIN_MS);
+        return;
+    }
+    forget_next(clients);
+    clients->is_half_told = false;
+    clients->changed_ms = now;
+    clients->n_changes++;
+}
+
+/* It may have become what it was before. */
+static void
+on_change(udpai_timer *timer)
+{
+    udpai_clients *clients = UDPAI_CONTAINER_OF(timer, udpai_clients, change);
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *next = UDPAI_TAKE(clients->next);
+    bool is_same = next && clients->info && udpai_node_info_equal(next, clients->info);
+    if (is_same && !clients->is_half_told)
+        forget_next(clients);
+    else
+        introduce_or_retry(clients, next);
+}
+
+/* At once, or when the pause behind the last change is over; of several, the last one. */
+static void
+change(udpai_clients *clients, udpai_node_info *info)
+{
+    const udpai_node *node = clients->node;
+    if (udpai_node_now(node) - clients->changed_ms > node->timing.backoff_max_ms)
+        clients->n_changes = 0;
+    uint64_t due = clients->changed_ms + pause_ms(clients);
+    if (clients->has_next)
+        set_next(clients, info, clients->change.due_ms);
+    else if (clients->have_come && udpai_node_now(node) < due)
+        set_next(clients, info, due);
+    else
+        introduce_or_retry(clients, info);
+}
+
+void
+udpai_clients_meet_init(udpai_clients *clients)
+{
+    udpai_timer_init(&clients->change, on_change);
+}
+
+void
+udpai_clients_meet_done(udpai_clients *clients)
+{
+    udpai_timer_cancel(&clients->change);
+    udpai_node_info_unref(clients->next);
+    udpai_node_info_unref(clients->info);
+}
+
+/* Against what will be known of them. */
+static bool
+is_news(const udpai_clients *clients, const udpai_node_info *info)
+{
+    const udpai_node_info *known = clients->has_next ? clients->next : clients->info;
+    bool is_same = info && known && udpai_node_info_equal(known, info);
+    return (!clients->have_come && !clients->has_next) || (info && !is_same);
+}
+
+static void
+end_after(udpai_clients *clients, uint64_t delay_ms)
+{
+    udpai_node *node = clients->node;
+    udpai_timer_set(node->wheel, &clients->unused, udpai_node_now(node) + delay_ms);
+    udpai_list_remove(&clients->in_unused);
+    udpai_list_append(&node->unused_clients, &clients->in_unused);
+}
+
+/* Those that have gone make room: whoever comes under ever other names must not have the node ask
+ * for them all. False: there is none yet. */
+static bool
+has_room(udpai_node *node)
+{
+    if (!node->max_clients || node->clients.n < node->max_clients)
+        return true;
+    if (!udpai_list_empty(&node->unused_clients)) {
+        udpai_list *oldest = udpai_list_pop(&node->unused_clients);
+        udpai_clients *clients = UDPAI_LIST_ENTRY(oldest, udpai_clients, in_unused);
+        if (!clients->is_ending)
+            udpai_timer_set(node->wheel, &clients->unused, udpai_node_now(node));
+    }
+    return false;
+}
+
+/* Part of what is kept of it may be forgotten already; what comes from now on is kept. */
+static void
+end_no_more(udpai_clients *clients)
+{
+    for (size_t i = 0; clients->is_ending && i < clients->sources.n; i++)
+        udpai_origin_set_durable(clients->sources.items[i]->origin, clients->node->is_durable);
+    clients->is_ending = false;
+    udpai_timer_cancel(&clients->unused);
+    udpai_list_remove(&clients->in_unused);
+}
+
+/* NULL: without memory. */
+static udpai_clients *
+come(udpai_node *node, udpai_str name_space, udpai_node_info *info)
+{
+    udpai_clients *clients = udpai_map_get(&node->clients, name_space);
+    if (!clients)
+        clients = udpai_clients_new(node, name_space);
+    if (!clients)
+        return NULL;
+    end_no_more(clients);
+    udpai_clients_touch(clients);
+    if (is_news(clients, info))
+        change(clients, info);
+    return clients;
+}
+
+udpa_err
+udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client)
+{
+    if (!udpai_clients_are_foreseen(node, name_space))
+        return UDPA_OK;
+    udpai_clients *clients = come(node, name_space, client);
+    if (!clients)
+        return UDPA_ERR_NOMEM;
+    clients->are_expected = true;
+    return UDPA_OK;
+}
+
+/* ---- reports ---- */
+
+/* False: without memory or room. */
+static bool
+take(udpai_node *node, const udpai_report *report)
+{
+    udpai_str name_space = udpai_bytes_view(report->name_space);
+    udpai_clients *clients = udpai_map_get(&node->clients, name_space);
+    if (report->wanted)
+        return !udpai_clients_are_foreseen(node, name_space) ||
+               ((clients || has_room(node)) && come(node, name_space, report->info));
+    if (clients && !clients->are_expected && !clients->is_ending)
+        end_after(clients, node->timing.interest_linger_ms);
+    return true;
+}
+
+/* It says of the group what counts now. */
+static void
+forget_late(udpai_node *node, const udpai_report *later)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &node->late_clients) {
+        udpai_report *report = UDPAI_LIST_ENTRY(at, udpai_report, node);
+        if (!udpai_str_eq(udpai_bytes_view(report->name_space),
+                          udpai_bytes_view(later->name_space)))
+            continue;
+        udpai_list_remove(at);
+        udpai_report_free(report);
+    }
+}
+
+static void
+take_later(udpai_node *node, udpai_report *report)
+{
+    udpai_list_append(&node->late_clients, &report->node);
+    if (!udpai_timer_is_set(&node->late_timer))
+        udpai_timer_set(node->wheel, &node->late_timer, udpai_node_now(node) + AGAIN_MS);
+}
+
+static void
+on_late(udpai_timer *timer)
+{
+    udpai_node *node = UDPAI_CONTAINER_OF(timer, udpai_node, late_timer);
+    udpai_list late, *at;
+    udpai_list_init(&late);
+    udpai_list_splice(&late, &node->late_clients);
+    while ((at = udpai_list_pop(&late))) {
+        udpai_report *report = UDPAI_LIST_ENTRY(at, udpai_report, node);
+        if (take(node, report))
+            udpai_report_free(report);
+        else
+            take_later(node, report);
+    }
+}
+
+bool
+udpai_clients_told(udpai_node *node, udpai_report *report)
+{
+    udpai_str name_space = udpai_bytes_view(report->name_space);
+    unsigned n_suppressed;
+    forget_late(node, report);
+    if (take(node, report))
+        return false;
+    if (udpai_log_allow(&node->late_log, udpai_node_now(node), &n_suppressed))
+        udpai_log(
+            UDPA_LOG_WARNING, "federation",
+            "no memory or no room for the clients of '%.*s' besides %zu other groups of them, "
+            "some of which have gone: sources are asked for them later "
+            "(limits.max_client_groups; %u more not shown)",
+            UDPAI_SHOWN(name_space), node->clients.n, n_suppressed);
+    take_later(node, report);
+    return true;
+}
+
+void
+udpai_clients_told_init(udpai_node *node)
+{
+    udpai_list_init(&node->late_clients);
+    udpai_timer_init(&node->late_timer, on_late);
+}
+
+void
+udpai_clients_told_done(udpai_node *node)
+{
+    udpai_list *at;
+    udpai_timer_cancel(&node->late_timer);
+    while ((at = udpai_list_pop(&node->late_clients)))
+        udpai_report_free(UDPAI_LIST_ENTRY(at, udpai_report, node));
+}
+
+/* ---- after a restart ---- */
+
+/* The group whose source it was; UDPA_OK and NULL: it is not asked for any more. */
+static udpa_err
+restore_group(udpai_node *node, udpai_str name_space, udpai_clients **ret_clients)
+{
+    *ret_clients = udpai_map_get(&node->clients, name_space);
+    if (*ret_clients || !udpai_clients_are_foreseen(node, name_space))
+        return UDPA_OK;
+    udpai_clients *clients = udpai_clients_new(node, name_space);
+    if (!clients)
+        return UDPA_ERR_NOMEM;
+    end_after(clients, RESTORED_MS);
+    *ret_clients = clients;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_clients_restore(udpai_node *node, udpai_str source_name, udpai_source **ret_source)
+{
+    size_t at = 0;
+    const udpai_source *template;
+    *ret_source = NULL;
+    while (!*ret_source && (template = udpai_map_next(&node->sources, &at))) {
+        udpai_str head = udpai_bytes_view(template->name);
+        if (!template->target_for || !udpai_str_starts(source_name, head) ||
+            source_name.len <= head.len + 1 || source_name.data[head.len] != '/')
+            continue;
+        const udpai_str name_space = {source_name.data + head.len + 1,
+                                      source_name.len - head.len - 1};
+        udpai_clients *clients;
+        udpa_err err = restore_group(node, name_space, &clients);
+        if (err != UDPA_OK)
+            return err;
+        *ret_source = clients ? udpai_clients_source(clients, template) : NULL;
+    }
+    return UDPA_OK;
+}

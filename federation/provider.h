@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Providers, and what is settled by them, for the files of this folder. */
+#ifndef UDPAI_PROVIDER_H
+#define UDPAI_PROVIDER_H
+
+#include "federation/node_internal.h"
+
+/* ---- provider.c ---- */
+
+/* Has its source said all of it? */
+bool udpai_descriptor_is_complete(const udpai_descriptor *descriptor);
+/* Does it count as a success, for the descriptors behind it? */
+bool udpai_descriptor_counts(const udpai_provider *provider, size_t index);
+void
+udpai_provider_set_in_use(udpai_node *node, udpai_origin *origin, udpai_str type_url, bool in_use);
+void udpai_providers_evaluate(udpai_node *node);
+
+/* Looks at it and at what follows from it. */
+void udpai_provider_evaluate(udpai_provider *provider);
+
+/* ---- unsettled.c ---- */
+
+udpai_settled *udpai_providers_settled(const udpai_node *node);
+
+/* ---- provider_new.c ---- */
+
+udpai_str udpai_provider_key(const void *provider);
+/* Without descriptors. NULL without memory. */
+udpai_provider *udpai_provider_new(udpai_node *node, udpai_str type_url);
+void udpai_provider_free(udpai_provider *provider);
+/* What is set of it: source, continuation, on_demand, position. */
+udpa_err
+udpai_provider_add(udpai_provider *provider, const udpai_descriptor *descriptor, udpai_str prefix);
+/* Makes the scopes of its type, one for each descriptor: from here on its sources are asked. */
+udpa_err udpai_provider_activate(udpai_map *providers, udpai_provider *provider);
+void udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool wanted);
+udpa_err
+udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error);
+void udpai_providers_free(udpai_node *node);
+/* The type was asked for before a restart, so it will be again. */
+void udpai_providers_expect(udpai_node *node, udpai_str type_url);
+/* What the source has of the type counted before a restart, so it does again. */
+void udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_str type_url);
+void udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+
+#endif
