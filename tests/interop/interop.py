@@ -42,6 +42,7 @@ def enter_venv():
     try:
         import envoy.config.cluster.v3.cluster_pb2  # noqa: F401
         import grpc  # noqa: F401
+        import httpx  # noqa: F401
         return
     except ImportError:
         pass

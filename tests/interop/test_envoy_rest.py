@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Envoy is configured by REST alone, all eight types, and its requests are held until a change.
 
-What is served, and how it is seen in HTTP answers, is as in test_envoy_types.py.
+By HTTP/2 all of them are held on one connection; with TLS each side shows its certificate. What is
+served, and how it is seen in HTTP answers, is as in test_envoy_types.py.
 """
 import json
+import subprocess
 import sys
 import time
 
@@ -13,6 +15,8 @@ import envoy_peer
 import test_envoy_types as types
 from udpa_peer import Peer
 
+TLS_TYPE = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext'
+N_TYPES = 8
 REQUEST_TIMEOUT_S = 5
 ATTEMPTS = 'cluster_manager.cds.update_attempt'
 # Envoy says when it gives up; the node answers that nothing has changed a fifth of it before.
@@ -24,8 +28,13 @@ class Setting(types.Setting):
     """As that of a SotW variant, with another way to ask."""
 
     def __init__(self, test):
+        self.protocol = test.variant
         test.variant = 'sotw_per_type'
         super().__init__(test)
+        if self.protocol == 'http2_tls':
+            for name in ('node', 'envoy'):
+                subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca',
+                                self.certificates, name], check=True, capture_output=True)
         self.own_stream = self.source = {
             'resource_api_version': 'V3',
             'api_config_source': {
@@ -34,9 +43,31 @@ class Setting(types.Setting):
 
     def bootstrap(self, port):
         config = super().bootstrap(port)
-        for cluster in config['static_resources']['clusters']: # Envoy's REST is HTTP/1.1
-            del cluster['typed_extension_protocol_options']
+        for cluster in config['static_resources']['clusters']:
+            if self.protocol == 'http1':
+                del cluster['typed_extension_protocol_options']
+            elif self.protocol == 'http2_tls':
+                cluster['transport_socket'] = {'name': 'tls', 'typed_config': self.tls()}
         return config
+
+    def tls(self):
+        return {
+            '@type': TLS_TYPE, 'sni': 'localhost', 'common_tls_context': {
+                'alpn_protocols': ['h2'],
+                'tls_certificates': [{
+                    'certificate_chain': {'filename': str(self.certificates / 'envoy.crt')},
+                    'private_key': {'filename': str(self.certificates / 'envoy.key')}}],
+                'validation_context': {
+                    'trusted_ca': {'filename': str(self.certificates / 'ca.crt')}}}}
+
+    def socket(self):
+        """Of the node."""
+        socket = {'address': '127.0.0.1:0'}
+        if self.protocol == 'http2_tls':
+            socket['tls'] = {'certificate_file': str(self.certificates / 'node.crt'),
+                             'private_key_file': str(self.certificates / 'node.key'),
+                             'client_ca_file': str(self.certificates / 'ca.crt')}
+        return socket
 
 
 # How soon is measured on streams; here only that it is not after a hold.
@@ -55,6 +86,21 @@ def check_held(bench):
     interop.wait_for('time to pass', lambda: time.monotonic() - begin > HELD_S)
     asked = bench.envoy.stat(ATTEMPTS) - before
     interop.check(f'while nothing changes its request is held: {asked} in {HELD_S} s', asked <= 1)
+
+
+def check_connections(bench):
+    """By HTTP/2 all types are asked for at once, on one connection, which lasts."""
+    def total(name):
+        return bench.envoy.stat(f'cluster.udpad.{name}')
+
+    if bench.setting.protocol == 'http1':
+        interop.check('it is HTTP/1.1', total('upstream_cx_http1_total') and
+                      not total('upstream_cx_http2_total'))
+        return
+    interop.wait_for('all types to be held', lambda: total('upstream_rq_active') >= N_TYPES)
+    interop.check('they are, on one connection of HTTP/2', total('upstream_cx_http2_total') == 1 and
+                  not total('upstream_cx_http1_total'))
+    interop.check('it has not been lost', not total('upstream_cx_destroy'))
 
 
 def check_given_up(bench):
@@ -87,7 +133,7 @@ def body(test):
     binary = interop.envoy_or_skip()
     setting = Setting(test)
     bootstrap = test.work / 'node.yaml'
-    bootstrap.write_text(json.dumps({'http': {'sockets': [{'address': '127.0.0.1:0'}]}}))
+    bootstrap.write_text(json.dumps({'http': {'sockets': [setting.socket()]}}))
     node = interop.Node(test, 'node', bootstrap=bootstrap)
     port = rest_port(node)
     with Peer(test.build, node.address) as peer:
@@ -100,9 +146,10 @@ def body(test):
         types.change_each(bench)
         types.remove_some(bench)
         check_given_up(bench)
+        check_connections(bench)
         types.check_counters(bench, None)
         refuse_one(bench)
 
 
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body))
+    sys.exit(interop.run(__doc__, body, ('http1', 'http2', 'http2_tls')))

@@ -107,12 +107,14 @@ udpai_chunked_take(
     udpai_chunked *self, udpai_str piece, size_t max, udpai_strbuf *body, udpa_error **ret_error)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < piece.len && err == UDPA_OK && self->state != UDPAI_CHUNK_DONE;) {
+    size_t i = 0;
+    while (i < piece.len && err == UDPA_OK && self->state != UDPAI_CHUNK_DONE) {
         if (self->state == UDPAI_CHUNK_DATA)
             i += take_data(self, (udpai_str){piece.data + i, piece.len - i}, body);
         else
             err = take_byte(self, piece.data[i++], max - body->len, max, ret_error);
     }
+    self->n_taken = i;
     if (err == UDPA_OK && udpai_strbuf_failed(body))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     return err;

@@ -26,10 +26,12 @@ typedef struct udpai_chunked {
     size_t left;    /* of this chunk */
     unsigned n;     /* digits, or bytes of this line */
     unsigned lines; /* of trailers */
+    size_t n_taken; /* of the last piece; behind the end there may be something else */
 } udpai_chunked;
 
 /* Takes in a piece, and appends what it stands for; begin with zeroes. UDPA_ERR_LIMIT: there is
- * more than @p max. Behind the end nothing is looked at: ask udpai_chunked_is_done(). */
+ * more than @p max. Behind the end nothing is looked at: ask udpai_chunked_is_done(), and n_taken.
+ */
 udpa_err udpai_chunked_take(udpai_chunked *chunked,
                             udpai_str piece,
                             size_t max,

@@ -4,29 +4,30 @@
 #ifndef UDPAI_HTTP_INTERNAL_H
 #define UDPAI_HTTP_INTERNAL_H
 
-#include <libwebsockets.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
+#include <uv.h>
 
 #include "base/list.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "loop/inbox.h"
+#include "loop/loop_wheel.h"
 #include "model/digest.h"
-#include "transport/http/chunked.h"
+#include "transport/http/engine.h"
 #include "transport/http/http.h"
+#include "transport/http/tls.h"
 
 #define UDPAI_LOG_HTTP "http"
 
-#define UDPAI_HTTP_HEADERS_MAX 8192  /* bytes of the headers of one request */
-#define UDPAI_HTTP_STREAMS 128       /* requests at a time on one connection of HTTP/2 */
-#define UDPAI_HTTP_HEADERS_S 10      /* until a handshake, or the headers, must have come */
-#define UDPAI_HTTP_BODY_S 20         /* until the body must */
-#define UDPAI_HTTP_IDLE_S 300        /* a connection without a request */
-#define UDPAI_HTTP_STALL_S 20        /* until a piece of the answer must have been taken, and … */
-#define UDPAI_HTTP_REPLY_S 300       /* … all of it */
-#define UDPAI_HTTP_STOP_S 3          /* until who has not taken it at a stop is cut */
-#define UDPAI_HTTP_ABANDONED_MAX 100 /* requests of one connection, more than were waited for */
+#define UDPAI_HTTP_HEADERS_S 10 /* until a handshake, or the headers, must have come */
+#define UDPAI_HTTP_BODY_S 20    /* until the body must */
+#define UDPAI_HTTP_IDLE_S 300   /* a connection without a request */
+#define UDPAI_HTTP_STALL_S 20   /* until a piece of the answer must have been taken, and … */
+#define UDPAI_HTTP_REPLY_S 300  /* … all of it */
+#define UDPAI_HTTP_STOP_S 3     /* until who has not taken it at a stop is cut */
+#define UDPAI_HTTP_LINGER_S 2   /* until who was sent the last is cut */
+#define UDPAI_HTTP_READ_BYTES 16384
 
 /* ---- messages to the thread ---- */
 
@@ -38,57 +39,64 @@ struct udpai_http_message {
     void (*run)(udpai_http *http, udpai_http_message *message);
 };
 
-/* ---- tls.c ---- */
-
-typedef struct udpai_http_listener udpai_http_listener;
-
-/* A context with these certificates; any thread. */
-udpa_err
-udpai_http_tls_new(SSL_CTX **ret_context, const udpai_tls_files *files, udpa_error **ret_error);
-/* Has handshakes that begin with libwebsockets' context go on with the listener's. */
-void udpai_http_tls_adopt(SSL_CTX *context, udpai_http_listener *listener);
-
 /* ---- listener.c ---- */
 
-struct udpai_http_listener {
+typedef struct udpai_http_listener {
     udpai_http *http;
-    int fd;                                /* -1: none, or libwebsockets' */
-    int port;                              /* any thread */
-    bool asks, is_optional;                /* for certificates of clients; any thread */
-    SSL_CTX *current;                      /* NULL: plaintext */
-    struct lws_vhost *vhost, *prior_vhost; /* the latter of HTTP/2 without TLS */
-    struct lws *wsi;                       /* that accepts */
-};
+    int fd;                 /* -1: none */
+    int port;               /* any thread */
+    bool asks, is_optional; /* for certificates of clients; any thread */
+    SSL_CTX *current;       /* NULL: plaintext */
+    uv_poll_t poll;
+    udpai_timer rest; /* while the system has no more descriptors */
+} udpai_http_listener;
 
 /* Binds and listens; any thread. */
 udpa_err udpai_http_listener_open(udpai_http_listener *listener,
                                   const char *address,
                                   udpa_error **ret_error);
-/* Makes its vhosts in the context, and has it accept. */
+/* Has the loop watch it. */
 udpa_err udpai_http_listener_start(udpai_http_listener *listener, udpa_error **ret_error);
 void udpai_http_listener_stop(udpai_http_listener *listener);
 
-/* A connection, from its acceptance on; the opaque user data of its network wsi. */
+/* ---- connection.c ---- */
+
 typedef struct udpai_http_connection {
     udpai_http_listener *listener;
-    udpai_list node;
-    struct lws *wsi;
+    udpai_list node, due;
+    int fd;
+    uv_poll_t poll;
+    int watched; /* events of libuv */
     udpa_bytes *address;
-    udpai_identity *identity; /* once it was looked for */
-    bool is_known;            /* it was */
-    unsigned n_exchanges;     /* now */
-    unsigned n_abandoned;     /* less those that were answered */
+    udpai_identity *identity;  /* once it was looked for */
+    bool is_known;             /* it was */
+    udpai_http_tls *tls;       /* NULL: plaintext */
+    udpai_http_engine *engine; /* NULL: the first bytes have yet to tell what is spoken */
+    char greeting[4];
+    size_t n_greeting;
+    udpai_strbuf out;
+    size_t n_sent; /* of it */
+    udpai_timer timer;
+    uint64_t n_heads;       /* the number of the head that … */
+    uint64_t head_since_ms; /* … has been coming since; at first the time of acceptance */
+    uint64_t heard_ms, lingers_since_ms;
+    uint64_t moved_ms, emptied_ms; /* something, and all, of what was to be sent has been */
+    size_t n_dropped;              /* bytes that came behind the last */
+    bool is_done;                  /* nothing is read any more: what is to be sent is the last */
+    bool is_cut;                   /* nothing is sent either */
+    bool lingers;                  /* the last was sent: he shall have time to read it */
+    bool is_closed;                /* libuv has yet to let go of it */
 } udpai_http_connection;
 
-/* Of any wsi; NULL: it is none. */
-udpai_http_connection *udpai_http_connection_of(struct lws *wsi);
-/* The wsi of a connection has gone. */
-void udpai_http_connection_gone(struct lws *wsi);
-
-int udpai_http_on_listen(
-    struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len);
-int udpai_http_on_greeting(
-    struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len);
+/* Takes the descriptor and the address, whatever comes. */
+void udpai_http_connection_begin(udpai_http_listener *listener, int fd, udpa_bytes *address);
+/* There may be something to do; it is done before the loop waits again. */
+void udpai_http_connection_touch(udpai_http_connection *connection);
+/* Ends it at once, but not within this call. */
+void udpai_http_connection_cut(udpai_http_connection *connection);
+void udpai_http_connection_shut_down(udpai_http_connection *connection);
+/* Does what is to be done, for all who were touched. */
+void udpai_http_connections_run(udpai_http *http);
 
 /* ---- exchange.c: a request and its answer ---- */
 
@@ -98,58 +106,38 @@ typedef enum udpai_http_stage {
     UDPAI_HTTP_READING,
     UDPAI_HTTP_ASKING, /* the stream thread */
     UDPAI_HTTP_REPLYING,
-    UDPAI_HTTP_DONE,
 } udpai_http_stage;
 
 typedef struct udpai_http_exchange {
     udpai_http *http;
     udpai_http_connection *connection;
-    struct lws *wsi;
+    udpai_http_call *call;
     udpai_list node;
     udpai_http_stage stage;
-    bool is_second; /* HTTP/2 */
-    bool closes;    /* the connection, behind the answer */
-    bool is_chunked;
+    udpai_timer timer;
     const udpai_http_route *route; /* NULL: none */
     uint64_t patience_ms;
-    bool prefers_wait; /* the client has said how long */
-    size_t left;       /* of the body, if it is not chunked */
-    udpai_chunked chunked;
-    udpai_strbuf body;
     udpai_http_visit *visit; /* what is asked; NULL: nothing */
     /* See refused.c. */
     bool is_question;
     udpai_content_hash question;
     char version[UDPAI_CONTENT_HASH_HEX]; /* of the answer */
     size_t version_len;
-    /* The answer. */
-    unsigned status;
     uint64_t reply_until_ms;
-    bool is_head_sent;
-    udpa_bytes *text; /* JSON, shared by all who are answered the same; NULL: none */
-    size_t n_sent;
 } udpai_http_exchange;
 
-/* The headers of a request have come. NULL without memory. */
-udpai_http_exchange *udpai_http_exchange_begin(struct lws *wsi, udpai_str path);
-void udpai_http_exchange_take(udpai_http_exchange *exchange, udpai_str piece);
-/* The body has come whole. */
-void udpai_http_exchange_ask(udpai_http_exchange *exchange);
-/* Writes the next piece; true: that was all. Below 0: the connection is broken. */
-int udpai_http_exchange_write(udpai_http_exchange *exchange, bool *ret_all);
-/* Its client has gone, or has its answer. */
-void udpai_http_exchange_end(udpai_http_exchange *exchange);
+/* What engines tell; their userdata is the connection. */
+extern const udpai_http_events udpai_http_exchange_events;
+
 /* Replies with an error, in the words of @p error. */
 void
 udpai_http_exchange_fail(udpai_http_exchange *exchange, unsigned status, const udpa_error *error);
-/* Time is up for what it does now. */
-void udpai_http_exchange_late(udpai_http_exchange *exchange);
 
 /* ---- request.c: what a request is for ---- */
 
 /* Reads the headers; an error is answered with @p ret_status. */
 udpa_err udpai_http_request_read(udpai_http_exchange *exchange,
-                                 udpai_str path,
+                                 const udpai_http_head *head,
                                  unsigned *ret_status,
                                  udpa_error **ret_error);
 
@@ -211,16 +199,22 @@ struct udpai_http {
     void (*stopped)(void *userdata);
     void *userdata;
 
-    struct lws_context *context;
+    uv_loop_t loop;
+    uv_async_t async; /* that the inbox wakes it by */
+    bool has_loop, has_async;
+    udpai_loop_wheel *wheel;
     udpai_http_listener *listeners;
     size_t n_listeners;
     udpai_inbox inbox; /* any thread */
     udpai_http_message stop_message;
 
     udpai_list connections, exchanges;
+    udpai_list due; /* connections */
     size_t n_connections, n_visits;
     bool is_stopping, is_done;
-    lws_sorted_usec_list_t stop_timer;
+    udpai_timer stop_timer;
+    char room[UDPAI_HTTP_READ_BYTES]; /* what was just read */
+    udpai_strbuf plain;               /* what TLS makes of it, or is to make into something */
     udpai_http_made made[UDPAI_HTTP_MADE];
     unsigned next_made;
     size_t made_bytes;
@@ -229,13 +223,9 @@ struct udpai_http {
     udpai_log_limit failures; /* of warnings about what cannot be put into JSON */
 };
 
-/* Handles what has come from other threads. */
-void udpai_http_receive(udpai_http *http);
 /* A connection or a visit has gone: is that all that the stop waited for? */
 void udpai_http_check_end(udpai_http *http);
 
-void *udpai_http_lws_memory(void *at, size_t size, const char *reason);
-
-extern const struct lws_protocols udpai_http_protocols[];
+void udpai_http_set_timer(udpai_http *http, udpai_timer *timer, uint64_t due_ms);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "transport/http/asker_internal.h"
-#include "transport/http/certificate.h"
+#include "transport/tls_identity.h"
 
 #define REQUEST "envoy.service.discovery.v3.DiscoveryRequest"
 #define RESPONSE "envoy.service.discovery.v3.DiscoveryResponse"

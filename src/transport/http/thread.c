@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread itself: what it is made of, what libwebsockets tells it, how it ends. */
+/* The thread itself: its loop, what other threads tell it, how it begins and ends. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -7,178 +7,39 @@
 #include "loop/clock.h"
 #include "transport/http/http_internal.h"
 
-/* ---- what libwebsockets tells ---- */
-
-/* What each wsi that speaks HTTP has. */
-struct wsi_user {
-    udpai_http_exchange *exchange; /* NULL: none */
-};
-
-static void
-end_exchange(struct wsi_user *user)
-{
-    if (user)
-        udpai_http_exchange_end(UDPAI_TAKE(user->exchange));
-}
-
-/* Below 0 has libwebsockets close the connection, or the stream of HTTP/2. */
-static int
-begin_exchange(struct lws *wsi, struct wsi_user *user, udpai_str path)
-{
-    end_exchange(user);
-    user->exchange = udpai_http_exchange_begin(wsi, path);
-    return user->exchange ? 0 : -1;
-}
-
-/* Comes again when there is more behind a body of HTTP/1. libwebsockets would keep all of it until
- * the answer was written, so who does not wait for that is cut off (RFC 9112, 9.3.2: behind a POST
- * nothing is to be sent). */
-static int
-complete_body(udpai_http_exchange *exchange)
-{
-    if (exchange->stage == UDPAI_HTTP_ASKING)
-        return -1;
-    udpai_http_exchange_ask(exchange);
-    return 0;
-}
-
-static int
-write_some(struct lws *wsi, struct wsi_user *user)
-{
-    bool is_all = false;
-    if (!user->exchange)
-        return 0;
-    if (udpai_http_exchange_write(user->exchange, &is_all) < 0)
-        return -1;
-    if (!is_all)
-        return 0;
-    bool closes = user->exchange->closes;
-    lws_set_timer_usecs(wsi, LWS_SET_TIMER_USEC_CANCEL);
-    end_exchange(user);
-    return closes || lws_http_transaction_completed(wsi) ? -1 : 0;
-}
-
-/* A client may offer to change to HTTP/2, and need not be heard: with other words in the header,
- * libwebsockets takes no notice of it. */
-static void
-ignore_upgrade(char *protocol)
-{
-    if (protocol && *protocol)
-        *protocol = '-';
-}
-
-static int
-on_exchange(struct lws *wsi,
-            enum lws_callback_reasons reason,
-            struct wsi_user *user,
-            udpai_str data)
-{
-    udpai_http_exchange *exchange = user ? user->exchange : NULL;
-    switch (reason) {
-    case LWS_CALLBACK_HTTP:
-        return begin_exchange(wsi, user, data);
-    case LWS_CALLBACK_HTTP_BODY:
-        if (exchange)
-            udpai_http_exchange_take(exchange, data);
-        return 0;
-    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
-        return exchange ? complete_body(exchange) : 0;
-    case LWS_CALLBACK_HTTP_WRITEABLE:
-        return user ? write_some(wsi, user) : 0;
-    case LWS_CALLBACK_TIMER:
-        if (exchange)
-            udpai_http_exchange_late(exchange);
-        return 0;
-    case LWS_CALLBACK_CLOSED_HTTP:
-    case LWS_CALLBACK_HTTP_DROP_PROTOCOL:
-        end_exchange(user);
-        return 0;
-    default:
-        return 0;
-    }
-}
-
-static int
-on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
-{
-    switch (reason) {
-    case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS: /* of the vhost `in` */
-        udpai_http_tls_adopt(user, lws_vhost_user(in));
-        return 0;
-    case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
-        udpai_http_receive(lws_context_user(lws_get_context(wsi)));
-        return 0;
-    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-        ignore_upgrade(in);
-        return 0;
-    case LWS_CALLBACK_WSI_DESTROY:
-        udpai_http_connection_gone(wsi);
-        return 0;
-    case LWS_CALLBACK_HTTP:
-    case LWS_CALLBACK_HTTP_BODY:
-    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
-    case LWS_CALLBACK_HTTP_WRITEABLE:
-    case LWS_CALLBACK_TIMER:
-    case LWS_CALLBACK_CLOSED_HTTP:
-    case LWS_CALLBACK_HTTP_DROP_PROTOCOL:
-        return on_exchange(wsi, reason, user, (udpai_str){in, in ? len : 0});
-    case LWS_CALLBACK_RAW_ADOPT: /* CONNECT, and what is no HTTP */
-    case LWS_CALLBACK_RAW_CONNECTED:
-    case LWS_CALLBACK_RAW_RX:
-    case LWS_CALLBACK_RAW_WRITEABLE:
-        return -1;
-    default: /* what it does by itself for most others is not wanted: it would accept anything */
-        return 0;
-    }
-}
-
-const struct lws_protocols udpai_http_protocols[] = {
-    {.name = "http", .callback = on_http, .per_session_data_size = sizeof(struct wsi_user)},
-    {.name = "listen", .callback = udpai_http_on_listen},
-    {.name = "greeting", .callback = udpai_http_on_greeting},
-    {0},
-};
-
-/* What peers send provokes most of it. */
-static void
-on_lws_log(int level, const char *line)
-{
-    (void)level;
-    udpai_log(UDPA_LOG_DEBUG, UDPAI_LOG_HTTP, "libwebsockets: %.*s", (int)strcspn(line, "\n"),
-              line);
-}
-
-/* Memory of libwebsockets: by a function of ours, so that what it leaks (in 4.1.6 some bytes now
- * and then, when a peer breaks off in the middle) can be told from what we leak. */
-void *
-udpai_http_lws_memory(void *at, size_t size, const char *reason)
-{
-    (void)reason;
-    if (size)
-        return realloc(at, size);
-    free(at);
-    return NULL;
-}
-
 /* ---- messages ---- */
 
-void
-udpai_http_receive(udpai_http *http)
+static void
+receive(uv_async_t *async)
 {
+    udpai_http *http = UDPAI_CONTAINER_OF(async, udpai_http, async);
     udpai_list messages, *at;
     udpai_list_init(&messages);
     udpai_inbox_take(&http->inbox, &messages);
+    udpai_loop_wheel_advance(http->wheel);
     while ((at = udpai_list_pop(&messages))) {
         udpai_http_message *message = UDPAI_LIST_ENTRY(at, udpai_http_message, node);
         message->run(http, message);
     }
+    udpai_http_connections_run(http);
 }
 
 static void
 wake(void *userdata)
 {
-    const udpai_http *http = userdata;
-    lws_cancel_service(http->context);
+    uv_async_send(&((udpai_http *)userdata)->async);
+}
+
+void
+udpai_http_set_timer(udpai_http *http, udpai_timer *timer, uint64_t due_ms)
+{
+    udpai_timer_set(udpai_loop_wheel_get(http->wheel), timer, due_ms);
+}
+
+static void
+on_ticked(void *userdata)
+{
+    udpai_http_connections_run(userdata);
 }
 
 struct tls_message {
@@ -211,7 +72,7 @@ udpai_http_replace_tls(udpai_http *http,
     struct tls_message *self = udpai_alloc(sizeof(*self));
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpa_err err = udpai_http_tls_new(&self->context, files, ret_error);
+    udpa_err err = udpai_http_tls_context(&self->context, files, listener->is_optional, ret_error);
     self->listener = listener;
     self->message.run = run_replace_tls;
     udpai_list_init(&self->message.node);
@@ -230,23 +91,15 @@ udpai_http_check_end(udpai_http *http)
     if (!http->is_stopping || http->n_connections || http->n_visits)
         return;
     http->is_done = true;
-    lws_cancel_service(http->context);
+    uv_stop(&http->loop);
 }
 
 static void
-cut(udpai_http *http)
+on_stop_timer(udpai_timer *timer)
 {
-    UDPAI_LIST_FOREACH (at, &http->connections) {
-        const udpai_http_connection *connection = UDPAI_LIST_ENTRY(at, udpai_http_connection, node);
-        if (connection->wsi)
-            lws_set_timeout(connection->wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC);
-    }
-}
-
-static void
-on_stop_timer(lws_sorted_usec_list_t *timer)
-{
-    cut(UDPAI_CONTAINER_OF(timer, udpai_http, stop_timer));
+    const udpai_http *http = UDPAI_CONTAINER_OF(timer, udpai_http, stop_timer);
+    UDPAI_LIST_FOREACH (at, &http->connections)
+        udpai_http_connection_cut(UDPAI_LIST_ENTRY(at, udpai_http_connection, node));
 }
 
 static void
@@ -258,7 +111,6 @@ answer_all(udpai_http *http)
         udpai_http_exchange *exchange = UDPAI_LIST_ENTRY(at, udpai_http_exchange, node);
         if (exchange->stage == UDPAI_HTTP_READING || exchange->stage == UDPAI_HTTP_ASKING)
             udpai_http_exchange_fail(exchange, 503, error);
-        exchange->closes = true;
     }
 }
 
@@ -269,14 +121,10 @@ run_stop(udpai_http *http, udpai_http_message *message)
     http->is_stopping = true;
     for (size_t i = 0; i < http->n_listeners; i++)
         udpai_http_listener_stop(&http->listeners[i]);
+    UDPAI_LIST_FOREACH (at, &http->connections)
+        udpai_http_connection_shut_down(UDPAI_LIST_ENTRY(at, udpai_http_connection, node));
     answer_all(http);
-    UDPAI_LIST_FOREACH (at, &http->connections) {
-        const udpai_http_connection *connection = UDPAI_LIST_ENTRY(at, udpai_http_connection, node);
-        if (connection->n_exchanges == 0 && connection->wsi)
-            lws_set_timeout(connection->wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC);
-    }
-    lws_sul_schedule(http->context, 0, &http->stop_timer, on_stop_timer,
-                     (lws_usec_t)UDPAI_HTTP_STOP_S * LWS_USEC_PER_SEC);
+    udpai_http_set_timer(http, &http->stop_timer, udpai_monotonic_ms() + UDPAI_HTTP_STOP_S * 1000);
     udpai_http_check_end(http);
 }
 
@@ -297,8 +145,8 @@ run(void *userdata)
     udpai_http *http = userdata;
     pthread_setname_np(pthread_self(), "udpa-http");
     while (!http->is_done)
-        (void)lws_service(http->context, 0);
-    lws_sul_cancel(&http->stop_timer);
+        (void)uv_run(&http->loop, UV_RUN_DEFAULT);
+    udpai_timer_cancel(&http->stop_timer);
     if (http->stopped)
         http->stopped(http->userdata);
     return NULL;
@@ -326,29 +174,44 @@ open_listeners(udpai_http *http, const udpai_http_options *options, udpa_error *
         };
         err = udpai_http_listener_open(listener, socket->address, ret_error);
         if (err == UDPA_OK && socket->tls)
-            err = udpai_http_tls_new(&listener->current, socket->tls, ret_error);
+            err = udpai_http_tls_context(&listener->current, socket->tls, listener->is_optional,
+                                         ret_error);
     }
     return err;
 }
 
 static udpa_err
-make_context(udpai_http *http, udpa_error **ret_error)
+make_loop(udpai_http *http, udpa_error **ret_error)
 {
-    const struct lws_context_creation_info info = {
-        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT |
-                   LWS_SERVER_OPTION_NO_LWS_SYSTEM_STATES,
-        .user = http,
-        .timeout_secs = UDPAI_HTTP_BODY_S + 5, /* ours come first */
-        .max_http_header_data = UDPAI_HTTP_HEADERS_MAX,
-        .pt_serv_buf_size = 16384,
-    };
-    lws_set_log_level(LLL_ERR | LLL_WARN, on_lws_log);
-    lws_set_allocator(udpai_http_lws_memory);
-    http->context = lws_create_context(&info);
-    return http->context ? UDPA_OK
-                         : udpai_fail(ret_error, UDPA_ERR_INTERNAL,
-                                      "cannot serve HTTP: libwebsockets cannot be set up; is there "
-                                      "memory, and a file descriptor?");
+    int number = uv_loop_init(&http->loop);
+    http->has_loop = number == 0;
+    if (number == 0)
+        number = uv_async_init(&http->loop, &http->async, receive);
+    http->has_async = number == 0;
+    if (number != 0)
+        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot serve HTTP: %s", uv_strerror(number));
+    udpai_timer_init(&http->stop_timer, on_stop_timer);
+    return udpai_loop_wheel_new(&http->wheel, &http->loop, on_ticked, http, ret_error);
+}
+
+static void
+close_handle(uv_handle_t *handle, void *userdata)
+{
+    (void)userdata;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void
+close_loop(udpai_http *http)
+{
+    if (!http->has_loop)
+        return;
+    if (http->wheel)
+        udpai_loop_wheel_close(http->wheel);
+    uv_walk(&http->loop, close_handle, NULL);
+    (void)uv_run(&http->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&http->loop);
 }
 
 static udpa_err
@@ -387,12 +250,13 @@ udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_er
     http->userdata = options->userdata;
     udpai_list_init(&http->connections);
     udpai_list_init(&http->exchanges);
+    udpai_list_init(&http->due);
     udpa_err err = udpai_inbox_init(&http->inbox, wake, http);
     http->has_inbox = err == UDPA_OK;
     if (err == UDPA_OK)
         err = open_listeners(http, options, ret_error);
     if (err == UDPA_OK)
-        err = make_context(http, ret_error);
+        err = make_loop(http, ret_error);
     if (err == UDPA_OK)
         err = start(http, ret_error);
     if (err != UDPA_OK) {
@@ -433,13 +297,13 @@ udpai_http_free(udpai_http *http)
     }
     if (http->has_inbox)
         udpai_inbox_done(&http->inbox);
-    if (http->context)
-        lws_context_destroy(http->context);
+    close_loop(http);
     for (size_t i = 0; i < http->n_listeners; i++) {
         if (http->listeners[i].fd >= 0)
             close(http->listeners[i].fd);
         SSL_CTX_free(http->listeners[i].current);
     }
+    udpai_strbuf_done(&http->plain);
     udpai_http_made_done(http);
     udpai_schema_unref(http->schema);
     udpai_free(http->listeners);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS of those who come by HTTP. libwebsockets keeps one context for each socket as long as it
- * lives; certificates are in contexts of our own, which take its place at the begin of each
- * handshake, so that others can be taken into use without closing anything. Sessions are not
- * resumed: who comes is verified each time, by what is trusted now. */
+/* What TLS is made of: certificates, which may be replaced for handshakes to come, and what is
+ * asked of clients. Sessions are not resumed: who comes is verified each time, by what is trusted
+ * now. */
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
-#include "transport/http/http_internal.h"
+#include "transport/http/tls.h"
 
 static udpa_err
 fail_tls(udpa_error **ret_error, const char *what)
@@ -70,9 +69,6 @@ take_key(SSL_CTX *context, const char *pem)
     return is_good;
 }
 
-/* Who offers both gets HTTP/1.1: by HTTP/2, libwebsockets 4.1.6 takes what it reads together with
- * the body of one request, such as the next request, for too much of that body, and ends the
- * connection. */
 static int
 choose_protocol(SSL *ssl,
                 const unsigned char **out,
@@ -81,7 +77,7 @@ choose_protocol(SSL *ssl,
                 unsigned in_len,
                 void *userdata)
 {
-    static const unsigned char ours[] = "\x08http/1.1\x02h2";
+    static const unsigned char ours[] = "\x02h2\x08http/1.1";
     unsigned char *chosen;
     (void)ssl;
     (void)userdata;
@@ -92,8 +88,26 @@ choose_protocol(SSL *ssl,
     return SSL_TLSEXT_ERR_OK;
 }
 
+static void
+set_rules(SSL_CTX *context, bool asks, bool is_optional)
+{
+    int mode = SSL_VERIFY_NONE;
+    if (asks)
+        mode = SSL_VERIFY_PEER | (is_optional ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT);
+    SSL_CTX_set_verify(context, mode, NULL);
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_num_tickets(context, 0);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS); /* most connections wait */
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+}
+
 udpa_err
-udpai_http_tls_new(SSL_CTX **ret_context, const udpai_tls_files *files, udpa_error **ret_error)
+udpai_http_tls_context(SSL_CTX **ret_context,
+                       const udpai_tls_files *files,
+                       bool is_optional,
+                       udpa_error **ret_error)
 {
     if (!files->certificate || !files->private_key)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
@@ -109,36 +123,12 @@ udpai_http_tls_new(SSL_CTX **ret_context, const udpai_tls_files *files, udpa_err
         wrong = "the private key";
     else if (files->authorities && !each_certificate(files->authorities, take_authority, context))
         wrong = "the authorities of clients";
-    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
-    ERR_clear_error();
+    set_rules(context, files->authorities != NULL, is_optional);
     if (wrong) {
         SSL_CTX_free(context);
         return fail_tls(ret_error, wrong);
     }
+    ERR_clear_error(); /* the end of a file is one */
     *ret_context = context;
     return UDPA_OK;
-}
-
-static int
-on_hello(SSL *ssl, int *alert, void *userdata)
-{
-    const udpai_http_listener *listener = userdata;
-    (void)alert;
-    return SSL_set_SSL_CTX(ssl, listener->current) ? SSL_CLIENT_HELLO_SUCCESS
-                                                   : SSL_CLIENT_HELLO_ERROR;
-}
-
-void
-udpai_http_tls_adopt(SSL_CTX *context, udpai_http_listener *listener)
-{
-    int mode = SSL_VERIFY_NONE;
-    if (listener->asks)
-        mode = SSL_VERIFY_PEER | (listener->is_optional ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT);
-    SSL_CTX_set_verify(context, mode, NULL);
-    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
-    SSL_CTX_set_client_hello_cb(context, on_hello, listener);
-    /* libwebsockets' own would look for a vhost of that name, by a context that is not its own. */
-    SSL_CTX_set_tlsext_servername_callback(context, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "transport/http/certificate.h"
+#include "transport/tls_identity.h"
 
 #include <openssl/pem.h>
 

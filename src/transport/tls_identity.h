@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is at the other end of a connection of OpenSSL's. */
-#ifndef UDPAI_HTTP_CERTIFICATE_H
-#define UDPAI_HTTP_CERTIFICATE_H
+#ifndef UDPAI_TLS_IDENTITY_H
+#define UDPAI_TLS_IDENTITY_H
 
 #include <openssl/ssl.h>
 

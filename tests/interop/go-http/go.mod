@@ -1,0 +1,3 @@
+module udpa.test/interop/http
+
+go 1.26.0
