@@ -6,7 +6,13 @@
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
 typedef Udpa__Config__V1__ConfigDescriptor descriptor_message;
-typedef Udpa__Config__V1__XdsSource xds_message;
+
+typedef struct asked_source {
+    Udpa__Config__V1__XdsSource__Audience audience;
+    const char *name_space;
+} asked_source;
+
+#define SHARED UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED
 
 struct check {
     const bootstrap_message *message;
@@ -100,9 +106,9 @@ static void
 check_audience_of(const struct check *check,
                   const char *path,
                   const descriptor_message *descriptor,
-                  const xds_message *source)
+                  asked_source source)
 {
-    bool per_client = source->audience == UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__PER_CLIENT;
+    bool per_client = source.audience == UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__PER_CLIENT;
     size_t at = 0, n = 0;
     const char *template;
     while ((template = next_template(check, descriptor, &at))) {
@@ -123,28 +129,30 @@ check_audience_of(const struct check *check,
             *descriptor->namespace_ ? descriptor->namespace_ : "com.acme/clients");
 }
 
-static const xds_message *
-xds_of(const Udpa__Config__V1__ConfigSource *source)
+/* What it says of clients; SHARED for kinds that say nothing. */
+static asked_source
+asked_of(const Udpa__Config__V1__ConfigSource *source)
 {
-    bool is_xds = source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS;
-    bool is_shared =
-        is_xds && source->xds->audience == UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED;
-    return is_xds && !is_shared ? source->xds : NULL;
+    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS)
+        return (asked_source){source->xds->audience, source->xds->namespace_};
+    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST)
+        return (asked_source){source->rest->audience, source->rest->namespace_};
+    return (asked_source){SHARED, ""};
 }
 
-/* The source of a descriptor, if it is asked for groups of clients. */
-static const xds_message *
+/* The source of a descriptor. */
+static asked_source
 find_source(const struct check *check, const descriptor_message *descriptor)
 {
     const Udpa__Config__V1__StaticResources *all = check->message->static_resources;
     if (descriptor->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE)
-        return xds_of(descriptor->config_source);
+        return asked_of(descriptor->config_source);
     if (descriptor->source_case != UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_RESOURCE_NAME)
-        return NULL;
+        return (asked_source){SHARED, ""};
     for (size_t i = 0; all && i < all->n_config_sources; i++)
         if (strcmp(all->config_sources[i]->name, descriptor->resource_name) == 0)
-            return xds_of(all->config_sources[i]);
-    return NULL;
+            return asked_of(all->config_sources[i]);
+    return (asked_source){SHARED, ""};
 }
 
 /* What is made for a group is named after the source and the name space, and found again by that.
@@ -156,8 +164,8 @@ check_name(const struct check *check, const Udpa__Config__V1__StaticResources *a
     udpai_str name = udpai_str_from(all->config_sources[index]->name);
     for (size_t i = 0; i < all->n_config_sources; i++) {
         udpai_str other = udpai_str_from(all->config_sources[i]->name);
-        if (xds_of(all->config_sources[i]) && other.len && name.len > other.len &&
-            udpai_str_starts(name, other) && name.data[other.len] == '/')
+        if (asked_of(all->config_sources[i]).audience != SHARED && other.len &&
+            name.len > other.len && udpai_str_starts(name, other) && name.data[other.len] == '/')
             udpai_findings_mistake(
                 check->findings,
                 udpai_path_field(
@@ -175,15 +183,15 @@ check_descriptor(const struct check *check,
                  const descriptor_message *descriptor)
 {
     char field[UDPAI_FIELD_PATH_MAX];
-    const xds_message *source = find_source(check, descriptor);
+    asked_source source = find_source(check, descriptor);
     check_no_words(check, udpai_path_field(field, path, "namespace"), descriptor->namespace_);
-    if (!source || strchr(descriptor->namespace_, '{'))
+    if (source.audience == SHARED || strchr(descriptor->namespace_, '{'))
         return;
     if (provider->n_types == 0)
         udpai_findings_mistake(check->findings, path,
                                "its source is asked for each group of clients by itself: say in "
                                "'types' of the provider for which types");
-    if (*source->namespace_)
+    if (*source.name_space)
         udpai_findings_warn(check->findings, path,
                             "the 'namespace' of its source has no effect: what it says to a group "
                             "of clients lies in the name space of the group");

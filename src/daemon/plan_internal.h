@@ -27,7 +27,10 @@ udpa_err udpai_plan_acl_again(const udpai_plan *plan,
                               const Udpa__Config__V1__Acl *from,
                               udpai_acl **ret_acl);
 
-/* plan_source.c: of kind xds, when plan->xds is known. */
+/* plan_source.c: a source's target_for. */
+void *
+udpai_plan_target_for_clients(void *target, udpai_str name_space, const udpai_node_info *client);
+/* Of kind xds, when plan->xds is known. */
 udpa_err udpai_plan_xds_source(udpai_plan *plan,
                                const Udpa__Config__V1__XdsSource *from,
                                udpai_source_config *source,

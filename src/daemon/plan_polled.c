@@ -111,6 +111,8 @@ udpai_plan_polled_source(udpai_plan *plan,
     if (!udpai_vector_reserve(&plan->polled, 1))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     source->address = udpai_str_from(from->address);
+    if (from->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
+        source->target_for = udpai_plan_target_for_clients;
     udpa_err err = make_protocol(plan, from, &made);
     if (err == UDPA_OK)
         err = make_asker(plan, from, &made, ret_error);

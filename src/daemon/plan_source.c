@@ -120,11 +120,21 @@ encode_client(const udpai_node_info *client)
     return err == UDPA_OK ? udpai_node_encode(info) : NULL;
 }
 
-static void *
-target_for_clients(void *target, udpai_str name_space, const udpai_node_info *client)
+/* NULL without memory. */
+static udpai_polled_server *
+poll_as(const udpai_polled_server *configured, udpai_str node)
+{
+    udpai_polling_options options = *udpai_polled_server_options(configured);
+    options.node = node;
+    return udpai_polled_server_new(&options);
+}
+
+void *
+udpai_plan_target_for_clients(void *target, udpai_str name_space, const udpai_node_info *client)
 {
     udpai_upstream_options options =
         *udpai_upstream_settings(udpai_grpc_target_method(target)->context);
+    const udpai_polled_server *configured = udpai_grpc_target_server(target);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = client ? encode_client(client) : NULL;
     udpai_upstream *upstream = NULL;
     if (client && !node)
@@ -132,9 +142,12 @@ target_for_clients(void *target, udpai_str name_space, const udpai_node_info *cl
     options.name_space = name_space;
     if (node)
         options.node = udpai_bytes_view(node);
-    return udpai_upstream_new(&upstream, &options) == UDPA_OK
-               ? udpai_grpc_target_with(target, upstream)
-               : NULL;
+    udpai_polled_server *server = configured ? poll_as(configured, options.node) : NULL;
+    bool made = (server || !configured) && udpai_upstream_new(&upstream, &options) == UDPA_OK;
+    if (made)
+        return udpai_grpc_target_with(target, upstream, server);
+    udpai_polled_server_free(server);
+    return NULL;
 }
 
 /* ---- the whole ---- */
@@ -177,7 +190,7 @@ udpai_plan_xds_source(udpai_plan *plan,
     source->kind = UDPAI_SOURCE_XDS;
     source->address = udpai_str_from(from->address);
     if (from->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
-        source->target_for = target_for_clients;
+        source->target_for = udpai_plan_target_for_clients;
     const udpai_grpc_target_options how = {
         .method = {path, udpai_upstream_session_new, upstream},
         .release_context = udpai_upstream_drop,

@@ -12,9 +12,13 @@ def program_or_skip(test):
 
 
 class GoControlPlane(interop.Process):
-    def __init__(self, test, program, cache, port, n):
+    def __init__(self, test, program, cache, port, n, is_rest=False):
+        """port: of gRPC, or of REST."""
+        grpc = 0 if is_rest else port
+        rest = ['-rest', f'127.0.0.1:{port}'] if is_rest else []
         super().__init__([program, '-cache', cache, '-resources', str(n),
-                          '-listen', f'127.0.0.1:{port}'], test.work / 'go-control-plane.log')
+                          '-listen', f'127.0.0.1:{grpc}', *rest],
+                         test.work / 'go-control-plane.log')
         test.processes.append(self)
         words = self.wait_for_log('listening on ').split()
         self.changes = words[words.index('changes') + 2]

@@ -25,12 +25,14 @@ def names():
 def node_config(test, port):
     audience, protocol = test.variant.split('_')
     word = {'client': 'node_id', 'group': 'cluster'}[audience]
+    asked = {'address': f'127.0.0.1:{port}', 'authority': 'legacy',
+             'audience': f'PER_{audience.upper()}'}
+    kind = {'rest': {**asked, 'refresh_delay': '0.2s'}} if protocol == 'rest' else \
+        {'xds': {**asked, 'protocol': PROTOCOLS[protocol]}}
     path = test.work / 'node.yaml'
     path.write_text(json.dumps({
         'audiences': [{'name': 'each', 'default_namespace': f'com.acme/clients/{{{word}}}'}],
-        'static_resources': {'config_sources': [{'name': 'legacy', 'xds': {
-            'address': f'127.0.0.1:{port}', 'authority': 'legacy',
-            'protocol': PROTOCOLS[protocol], 'audience': f'PER_{audience.upper()}'}}]},
+        'static_resources': {'config_sources': [{'name': 'legacy', **kind}]},
         'providers': [{'types': TYPES, 'config_descriptors': [
             {'resource_name': 'legacy', 'namespace': 'com.acme/clients'}]}],
         'timing': {'backoff_max': '1s', 'interest_linger': '2s'},
@@ -60,7 +62,8 @@ def body(test):
     binary = interop.envoy_or_skip()
     program = program_or_skip(test)
     legacy_port, node_port = interop.free_ports(2)
-    legacy = GoControlPlane(test, program, 'nodes', legacy_port, N_CLUSTERS)
+    is_rest = test.variant.endswith('rest')
+    legacy = GoControlPlane(test, program, 'nodes', legacy_port, N_CLUSTERS, is_rest)
     config = node_config(test, legacy_port)
     node = interop.Node(test, 'node', node_port, config)
     is_group = test.variant.startswith('group')
@@ -95,7 +98,7 @@ def body(test):
         interop.wait_for(f'{name} on a stream of the node that was restarted', envoy.is_connected)
     interop.check('without go-control-plane the node serves what it had',
                   says(envoys['alpha'], 'alpha', 7))
-    legacy = GoControlPlane(test, program, 'nodes', legacy_port, N_CLUSTERS)
+    legacy = GoControlPlane(test, program, 'nodes', legacy_port, N_CLUSTERS, is_rest)
     interop.wait_for('what is made anew for alpha', lambda: says(envoys['alpha'], 'alpha', 0) or
                      (is_group and says(envoys['alpha'], 'beta', 0)))
 
@@ -111,4 +114,5 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body, ('client_delta', 'client_sotw', 'group_delta')))
+    sys.exit(interop.run(__doc__, body, ('client_delta', 'client_sotw', 'client_rest',
+                                         'group_delta')))

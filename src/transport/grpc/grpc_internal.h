@@ -249,7 +249,6 @@ grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target,
 const char *udpai_grpc_target_address(const udpai_grpc_target *target);
 /* Of a server that is polled; NULL: it is none. */
 udpai_asker *udpai_grpc_target_asker(const udpai_grpc_target *target);
-udpai_polled_server *udpai_grpc_target_server(const udpai_grpc_target *target);
 
 /* One listener's use of its certificate. */
 typedef struct udpai_tls_user {

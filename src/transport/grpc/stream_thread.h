@@ -80,8 +80,12 @@ udpa_err udpai_grpc_target_new(udpai_grpc_target **ret_target,
                                const udpai_grpc_target_options *options,
                                udpa_error **ret_error);
 /* The same endpoint by the same means, for another context of the same method, which is released as
- * the other's is. NULL without memory; the context is released then, too. */
-udpai_grpc_target *udpai_grpc_target_with(udpai_grpc_target *target, void *context);
+ * the other's is; and of one that is polled, for another server (else NULL). Both are consumed.
+ * NULL without memory. */
+udpai_grpc_target *
+udpai_grpc_target_with(udpai_grpc_target *target, void *context, udpai_polled_server *server);
+/* NULL: it is not polled. */
+udpai_polled_server *udpai_grpc_target_server(const udpai_grpc_target *target);
 udpai_grpc_target *udpai_grpc_target_ref(udpai_grpc_target *target);
 udpai_grpc_target *udpai_grpc_target_unref(udpai_grpc_target *target);
 UDPA_DEFINE_CLEANUP(udpai_grpc_target, udpai_grpc_target_unref)

@@ -10,7 +10,7 @@
 
 struct udpai_grpc_target {
     atomic_uint refs;
-    udpai_grpc_target *base; /* whose address, name and credentials it has; NULL: its own */
+    udpai_grpc_target *base; /* whose address, name, credentials and asker it has; NULL: its own */
     char *address;
     char *server_name; /* NULL: the host of the address */
     grpc_channel_credentials *credentials;
@@ -122,12 +122,13 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
 }
 
 udpai_grpc_target *
-udpai_grpc_target_with(udpai_grpc_target *base, void *context)
+udpai_grpc_target_with(udpai_grpc_target *base, void *context, udpai_polled_server *server)
 {
     udpai_grpc_target *target = udpai_alloc(sizeof(*target));
     if (!target) {
         if (base->release_context)
             base->release_context(context);
+        udpai_polled_server_free(server);
         return NULL;
     }
     grpc_init();
@@ -139,6 +140,8 @@ udpai_grpc_target_with(udpai_grpc_target *base, void *context)
         .method = base->method,
         .release_context = base->release_context,
         .keepalive_ms = base->keepalive_ms,
+        .asker = base->asker,
+        .server = server,
     };
     target->method.context = context;
     atomic_init(&target->refs, 1);
@@ -169,10 +172,12 @@ udpai_grpc_target_unref(udpai_grpc_target *target)
     if (!target || atomic_fetch_sub_explicit(&target->refs, 1, memory_order_acq_rel) != 1)
         return NULL;
     release_context(&target->method, target->release_context);
-    if (target->base)
+    if (target->base) {
+        udpai_polled_server_free(target->server);
         udpai_grpc_target_unref(target->base);
-    else
+    } else {
         free_own(target);
+    }
     udpai_free(target);
     grpc_shutdown();
     return NULL;

@@ -125,6 +125,29 @@ what_reads_files_is_a_client_too(void **state)
     udpai_plan_done(&plan);
 }
 
+static void
+one_that_is_polled_may_be_asked_so_too(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_plan plan = {0};
+    bootstrap_test_read(test,
+                        "static_resources: {config_sources: [{name: m, rest: {address: 'a:1', "
+                        "authority: m, audience: PER_CLIENT}}]}\n" PROVIDER(
+                            "types: [envoy.config.cluster.v3.Cluster], ", "a.b/c")
+                            AUDIENCE("a.b/c/{node_id}"));
+    bootstrap_test_assert_mistakes(test, "");
+    assert_ok(udpai_plan_make(&plan, &test->bootstrap, &(udpai_options){.program = "udpad"}, NULL));
+    const udpai_source_config *source = &plan.settings.node.sources[0];
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *client = NULL;
+    assert_ok(udpai_node_info_new(&client, &(udpai_node_parts){.id = UDPAI_STR("n")}));
+    void *target = source->target_for(source->target, UDPAI_STR("a.b/c/n"), client);
+    assert_non_null(target);
+    assert_ptr_not_equal(udpai_grpc_target_server(target),
+                         udpai_grpc_target_server(source->target));
+    source->release_target(target);
+    udpai_plan_done(&plan);
+}
+
 /* The target of one client has its own name space, and is reached as the configured one is. */
 static void
 each_client_has_a_target(void **state)
@@ -212,6 +235,7 @@ main(void)
         CASE(one_for_each_client_is_taken),
         CASE(one_for_each_group_is_taken),
         CASE(what_reads_files_is_a_client_too),
+        CASE(one_that_is_polled_may_be_asked_so_too),
         CASE(each_client_has_a_target),
         CASE(the_server_is_told_what_this_node_understands),
         CASE(words_in_braces_stand_in_audiences_alone),

@@ -81,6 +81,9 @@ func (s *nodes) callbacks() server.Callbacks {
 		StreamRequestFunc: func(_ int64, request *discovery.DiscoveryRequest) error {
 			return s.meet(request.GetNode())
 		},
+		FetchRequestFunc: func(_ context.Context, request *discovery.DiscoveryRequest) error {
+			return s.meet(request.GetNode())
+		},
 		StreamDeltaRequestFunc: func(_ int64, request *discovery.DeltaDiscoveryRequest) error {
 			return s.meet(request.GetNode())
 		},
