@@ -7,6 +7,7 @@
 #include "ctl/commands.h"
 #include "loop/standard_streams.h"
 #include "transport/grpc/stream_thread.h"
+#include "transport/tls_program.h"
 
 static const struct command {
     const char *name;
@@ -42,6 +43,7 @@ main(int argc, char **argv)
     udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
     if (!udpai_standard_streams_open())
         return UDPAI_CTL_REFUSED; /* and there may be nowhere to say so */
+    udpai_tls_program_begin();
     udpai_ctl_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     udpai_grpc_redirect_log();

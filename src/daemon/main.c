@@ -13,6 +13,7 @@
 #include "daemon/server.h"
 #include "loop/standard_streams.h"
 #include "transport/grpc/stream_thread.h"
+#include "transport/tls_program.h"
 
 enum {
     EXIT_STARTED_NOT = 1,
@@ -126,6 +127,7 @@ main(int argc, char **argv)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (!udpai_standard_streams_open())
         return 1; /* nobody could be told */
+    udpai_tls_program_begin();
     udpai_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     seed_tables();
