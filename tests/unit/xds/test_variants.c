@@ -108,7 +108,7 @@ test_what_is_held_is_not_sent_again(void **state)
     xds_one *one = *state;
     char hash[UDPAI_CONTENT_HASH_HEX + 1], held[64];
     xds_change(&one->world, PROD " " TEST);
-    snprintf(held, sizeof(held), "a=%s", xds_hash(PROD + 1, hash));
+    snprintf(held, sizeof(held), "a=%s", xds_hash(&PROD[1], hash));
     XDS_SEND(&one->client, "EDS", .names = "a<env~prod", .held = held);
     xds_expect(&one->client, "");
     xds_change(&one->world, "+EDS/a.prod^local/a!a<env~prod=2");
