@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/access_question.h"
 
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "base/proto.h"
 #include "base/strbuf.h"
@@ -102,8 +100,9 @@ udpa_err
 udpai_access_question_compose(const udpai_access_question *question, char **ret_name)
 {
     udpai_strbuf out = {0};
-    udpai_strbuf_printf(&out, UDPAI_ACCESS_PREFIX "%s/%.*s/", word_of(question->action),
-                        UDPAI_SHOWN(question->type_name));
+    udpai_strbuf_printf(&out, UDPAI_ACCESS_PREFIX "%s/", word_of(question->action));
+    udpai_strbuf_str(&out, question->type_name);
+    udpai_strbuf_puts(&out, "/");
     put_encoded(&out, question->peer);
     udpai_strbuf_puts(&out, "/");
     put_encoded(&out, question->authority);
@@ -143,18 +142,22 @@ udpai_access_answer(const udpai_acl *acl, const udpai_access_question *question)
     struct answer answer = {.is_allowed = true};
     if (!acl)
         return udpai_status_encode(put_answer, &answer);
-    char type_url[UDPAI_NAME_MAX + 32];
-    int len = snprintf(type_url, sizeof(type_url), "type.googleapis.com/%.*s",
-                       UDPAI_SHOWN(question->type_name));
+    udpai_strbuf type_url = {0};
+    udpai_strbuf_puts(&type_url, "type.googleapis.com/");
+    udpai_strbuf_str(&type_url, question->type_name);
     const udpai_acl_question asked = {
         .action = question->action,
-        .type_url = {type_url, len < 0 ? 0 : (size_t)len},
+        .type_url = udpai_strbuf_view(&type_url),
         .name = question->name,
         .authority = question->authority,
     };
     const udpai_acl_subject subject = {.known_as = question->peer};
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    const udpai_acl_rule *rule = udpai_acl_decide(acl, &subject, &asked, &why);
+    bool is_short = udpai_strbuf_failed(&type_url);
+    const udpai_acl_rule *rule = is_short ? NULL : udpai_acl_decide(acl, &subject, &asked, &why);
+    udpai_strbuf_done(&type_url);
+    if (is_short)
+        return NULL;
     answer.is_allowed = rule != NULL;
     answer.is_dry_run = udpai_acl_settings(acl)->is_dry_run;
     answer.has_rules = true;
