@@ -148,7 +148,6 @@ take_bytes(udpai_http_connection *self, udpai_str bytes)
     take_plain(self, udpai_strbuf_view(plain));
     if (udpai_strbuf_failed(plain) || udpai_strbuf_failed(&self->out)) {
         udpai_strbuf_done(plain);
-        *plain = (udpai_strbuf){0};
         self->is_cut = true;
     }
 }
@@ -220,7 +219,6 @@ fill_out(udpai_http_connection *self)
     udpai_http_engine_give(self->engine, plain, GIVE_BYTES);
     if (plain->failed) {
         udpai_strbuf_done(plain);
-        *plain = (udpai_strbuf){0};
     } else if (!udpai_http_tls_give(self->tls, udpai_strbuf_view(plain), &self->out)) {
         self->is_cut = true;
     }
@@ -241,7 +239,6 @@ send_some(udpai_http_connection *self, uint64_t now_ms)
     if (self->out.len)
         return;
     udpai_strbuf_done(&self->out);
-    self->out = (udpai_strbuf){0};
     if (self->is_done || (self->engine && udpai_http_engine_is_over(self->engine)))
         linger(self, now_ms);
 }

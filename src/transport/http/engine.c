@@ -120,7 +120,6 @@ udpai_http_call_end(udpai_http_call *self, bool is_answered)
     void *request = UDPAI_TAKE(self->request);
     self->engine->n_calls--;
     udpai_strbuf_done(&self->body);
-    self->body = (udpai_strbuf){0};
     udpa_bytes_unref(UDPAI_TAKE(self->text));
     if (request)
         self->engine->options.events->over(request, is_answered);
@@ -141,7 +140,6 @@ void
 udpai_http_call_broken(udpai_http_call *self, unsigned status, const udpa_error *error)
 {
     udpai_strbuf_done(&self->body);
-    self->body = (udpai_strbuf){0};
     if (!self->has_reply)
         self->engine->options.events->broken(self->request, status, error);
 }

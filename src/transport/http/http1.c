@@ -41,7 +41,6 @@ close_behind(http1 *self)
     self->state = WAITING;
     self->base.is_full = true;
     udpai_strbuf_done(&self->later);
-    self->later = (udpai_strbuf){0};
 }
 
 static void
@@ -74,7 +73,6 @@ begin_call(http1 *self)
     bool is_good = udpai_http_engine_begin_call(&self->base, &self->call);
     udpai_http_engine_drop_head(&self->base);
     udpai_strbuf_done(&self->line);
-    self->line = (udpai_strbuf){0};
     self->says_continue = is_good && continues && !self->call.has_reply;
     if (is_good && self->state == WAITING && !is_wrong)
         end_body(self);
