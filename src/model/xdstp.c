@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/percent.h"
 #include "base/utf8.h"
 
 /* A context parameter, decoded. */
@@ -40,22 +41,7 @@ fail(udpai_str text, udpa_error **ret_error, const char *reason)
 static bool
 decode(udpai_str text, char **at, udpai_str *ret_decoded)
 {
-    char *start = *at, *end = start;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.data[i] != '%') {
-            *end++ = text.data[i];
-            continue;
-        }
-        int high = i + 2 < text.len ? udpai_hex_value(text.data[i + 1]) : -1;
-        int low = high >= 0 ? udpai_hex_value(text.data[i + 2]) : -1;
-        if (low < 0)
-            return false;
-        *end++ = (char)(high * 16 + low);
-        i += 2;
-    }
-    *ret_decoded = (udpai_str){start, (size_t)(end - start)};
-    *at = end;
-    return udpai_utf8_valid(*ret_decoded);
+    return udpai_percent_decode(text, at, ret_decoded) && udpai_utf8_valid(*ret_decoded);
 }
 
 static void

@@ -2,6 +2,7 @@
 #include "session/access_question.h"
 
 #include "base/alloc.h"
+#include "base/percent.h"
 #include "base/proto.h"
 #include "base/strbuf.h"
 #include "session/status.h"
@@ -47,26 +48,6 @@ take_segment(udpai_str *rest, udpai_str *ret_segment)
     return true;
 }
 
-static bool
-decode(udpai_str text, char **at, udpai_str *ret_text)
-{
-    char *begin = *at;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.data[i] != '%') {
-            *(*at)++ = text.data[i];
-            continue;
-        }
-        int high = i + 2 < text.len ? udpai_hex_value(text.data[i + 1]) : -1;
-        int low = i + 2 < text.len ? udpai_hex_value(text.data[i + 2]) : -1;
-        if (high < 0 || low < 0)
-            return false;
-        *(*at)++ = (char)(high * 16 + low);
-        i += 2;
-    }
-    *ret_text = (udpai_str){begin, (size_t)(*at - begin)};
-    return true;
-}
-
 bool
 udpai_access_question_parse(udpai_str question, udpai_access_question *ret)
 {
@@ -80,8 +61,8 @@ udpai_access_question_parse(udpai_str question, udpai_access_question *ret)
         return false;
     ret->action = udpai_access_action(action);
     ret->name = rest;
-    return ret->action && ret->type_name.len && decode(peer, &at, &ret->peer) &&
-           decode(authority, &at, &ret->authority);
+    return ret->action && ret->type_name.len && udpai_percent_decode(peer, &at, &ret->peer) &&
+           udpai_percent_decode(authority, &at, &ret->authority);
 }
 
 static void

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts with percent signs, as in URIs (RFC 3986, 2.1). */
+#ifndef UDPAI_PERCENT_H
+#define UDPAI_PERCENT_H
+
+#include "base/util.h"
+
+/* Writes the decoded text to @p at, where as many bytes as @p text has must have room, and moves
+ * the place on behind it. Any byte may come out, zero too. False: no two hexadecimal digits follow
+ * a percent sign, and the place is where it was. */
+bool udpai_percent_decode(udpai_str text, char **at, udpai_str *ret_decoded);
+
+#endif

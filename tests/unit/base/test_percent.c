@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/percent.h"
+#include "tests/harness/test.h"
+
+static void
+what_is_encoded_is_decoded(void **state)
+{
+    (void)state;
+    char room[16], *at = room;
+    udpai_str first, second, none;
+    assert_true(udpai_percent_decode(UDPAI_STR("a%2Fb%2f%00"), &at, &first));
+    assert_true(udpai_percent_decode(UDPAI_STR(""), &at, &none));
+    assert_true(udpai_percent_decode(UDPAI_STR("%25"), &at, &second));
+    assert_true(udpai_str_eq(first, (udpai_str){"a/b/\0", 5}));
+    assert_int_equal(none.len, 0);
+    assert_true(udpai_str_eq(second, UDPAI_STR("%")));
+    assert_ptr_equal(at, room + 6);
+}
+
+static void
+what_is_malformed_is_refused_and_moves_nothing(void **state)
+{
+    (void)state;
+    static const char *const malformed[] = {"%", "a%", "%4", "%4g", "%g4", "%%41", "%41%4"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(malformed); i++) {
+        char room[8], *at = room;
+        udpai_str decoded;
+        assert_false(udpai_percent_decode(udpai_str_from(malformed[i]), &at, &decoded));
+        assert_ptr_equal(at, room);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_encoded_is_decoded),
+        cmocka_unit_test(what_is_malformed_is_refused_and_moves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
