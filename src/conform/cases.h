@@ -54,4 +54,13 @@ udpai_begin_with_all(udpai_script *script, udpai_names wildcard)
     return talk;
 }
 
+/* Cases that more than one file has: of the type, and on the section, that each names. */
+void udpai_case_by_name(udpai_script *script);
+void udpai_case_without_names(udpai_script *script);
+void udpai_case_missing_appears(udpai_script *script);
+void udpai_case_update(udpai_script *script);
+void udpai_case_new_under_wildcard(udpai_script *script);
+void udpai_case_removal(udpai_script *script);
+void udpai_case_removal_under_wildcard(udpai_script *script);
+
 #endif

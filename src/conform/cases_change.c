@@ -5,14 +5,6 @@
 #define UPDATES 5
 
 static void
-update(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-}
-
-static void
 update_under_wildcard(udpai_script *script)
 {
     udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
@@ -46,30 +38,6 @@ unrelated_change(udpai_script *script)
     udpai_let_settle(talk);
     udpai_set(script, script->kind, "b");
     udpai_expect_nothing_of(talk, script->kind, UDPAI_A_B);
-}
-
-static void
-new_under_wildcard(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
-    udpai_set(script, script->kind, "new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
-}
-
-static void
-removal(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
-    udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
-}
-
-static void
-removal_under_wildcard(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
-    udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
 }
 
 static void
@@ -149,10 +117,12 @@ version_stays(udpai_script *script)
     }
 
 static const udpai_case cases[] = {
-    CHANGE("update-listener", UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_LISTENER, update),
-    CHANGE("update-route", UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_ROUTES, update),
-    CHANGE("update-cluster", UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_CLUSTER, update),
-    CHANGE("update-endpoint", UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_ENDPOINTS, update),
+    CHANGE(
+        "update-listener", UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_LISTENER, udpai_case_update),
+    CHANGE("update-route", UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_ROUTES, udpai_case_update),
+    CHANGE("update-cluster", UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_CLUSTER, udpai_case_update),
+    CHANGE(
+        "update-endpoint", UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_ENDPOINTS, udpai_case_update),
     CHANGE("update-under-wildcard",
            UDPAI_SECTION_OVERVIEW,
            RULE_UPDATE,
@@ -176,15 +146,23 @@ static const udpai_case cases[] = {
      .needs = UDPAI_NEEDS_CHANGES,
      .kind = UDPAI_ENDPOINTS,
      .run = unrelated_change},
+    CHANGE("new-under-wildcard",
+           UDPAI_SECTION_NAMES,
+           RULE_UPDATE,
+           UDPAI_CLUSTER,
+           udpai_case_new_under_wildcard),
     CHANGE(
-        "new-under-wildcard", UDPAI_SECTION_NAMES, RULE_UPDATE, UDPAI_CLUSTER, new_under_wildcard),
-    CHANGE("removal-cluster", UDPAI_SECTION_DELETING, RULE_DELETE, UDPAI_CLUSTER, removal),
-    CHANGE("removal-listener", UDPAI_SECTION_DELETING, RULE_DELETE, UDPAI_LISTENER, removal),
+        "removal-cluster", UDPAI_SECTION_DELETING, RULE_DELETE, UDPAI_CLUSTER, udpai_case_removal),
+    CHANGE("removal-listener",
+           UDPAI_SECTION_DELETING,
+           RULE_DELETE,
+           UDPAI_LISTENER,
+           udpai_case_removal),
     CHANGE("removal-under-wildcard",
            UDPAI_SECTION_DELETING,
            RULE_DELETE,
            UDPAI_CLUSTER,
-           removal_under_wildcard),
+           udpai_case_removal_under_wildcard),
     CHANGE("removal-of-last",
            UDPAI_SECTION_DELETING,
            "A set of clusters or listeners that has become empty is told as such.",

@@ -8,12 +8,6 @@
 #define SECOND UDPAI_NAMES("xdstp:set/2")
 #define BOTH UDPAI_NAMES("xdstp:set/1", "xdstp:set/2")
 
-static void
-by_name(udpai_script *script)
-{
-    (void)udpai_begin_with(script, UDPAI_A);
-}
-
 /* A collection with two members. */
 static void
 fill(udpai_script *script)
@@ -296,7 +290,7 @@ static const udpai_case cases[] = {
      .ways = UDPAI_DELTA,
      .needs = UDPAI_CAN_XDSTP,
      .kind = UDPAI_MEMBER,
-     .run = by_name},
+     .run = udpai_case_by_name},
     COMMON("leds", UDPAI_MEMBER),
     {.group = "collection",
      .name = "list-is-served",

@@ -4,28 +4,6 @@
 #include "conform/cases.h"
 
 static void
-by_name(udpai_script *script)
-{
-    (void)udpai_begin_with(script, UDPAI_A);
-}
-
-static void
-update(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-}
-
-static void
-removal_is_told(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
-    udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
-}
-
-static void
 second_beside_first(udpai_script *script)
 {
     udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
@@ -184,7 +162,7 @@ static const udpai_case cases[] = {
          "ROUTES/HOST.",
          UDPAI_MUST,
          0,
-         by_name),
+         udpai_case_by_name),
     HOST("only-what-was-asked-for",
          SECTION_VHDS,
          "Of the virtual hosts a client is sent those that it has subscribed to.",
@@ -202,13 +180,13 @@ static const udpai_case cases[] = {
          "When a resource changes, those who have asked for it are sent it.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES,
-         update),
+         udpai_case_update),
     HOST("removal",
          UDPAI_SECTION_DELETING,
          "In delta a deletion is told in removed_resources.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES,
-         removal_is_told),
+         udpai_case_removal),
     HOST("missing-is-answered",
          UDPAI_SECTION_MISSING,
          RULE_MISSING,

@@ -10,18 +10,6 @@
 #define NAME_MAX_BYTES 64
 
 static void
-by_name(udpai_script *script)
-{
-    (void)udpai_begin_with(script, UDPAI_A);
-}
-
-static void
-without_names(udpai_script *script)
-{
-    (void)udpai_begin_with_all(script, UDPAI_NO_NAMES);
-}
-
-static void
 by_star(udpai_script *script)
 {
     (void)udpai_begin_with_all(script, UDPAI_STAR);
@@ -124,16 +112,6 @@ name_returns(udpai_script *script)
 }
 
 static void
-missing_appears(udpai_script *script)
-{
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES("new"));
-    udpai_let_settle(talk);
-    udpai_set(script, script->kind, "new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
-}
-
-static void
 missing_beside_known(udpai_script *script)
 {
     udpai_talk *talk = udpai_talk_open(script, script->kind);
@@ -183,7 +161,7 @@ many_names(udpai_script *script)
 #define SUPPLY(label, type)                                                                        \
     {                                                                                              \
         .name = "initial-" label, .section = UDPAI_SECTION_NAMES, .rule = RULE_SUPPLY,             \
-        .ways = UDPAI_ALL_WAYS, .kind = (type), .run = by_name                                     \
+        .ways = UDPAI_ALL_WAYS, .kind = (type), .run = udpai_case_by_name                          \
     }
 #define WILDCARD(label, type, text, function)                                                      \
     {                                                                                              \
@@ -196,8 +174,8 @@ static const udpai_case cases[] = {
     SUPPLY("route", UDPAI_ROUTES),
     SUPPLY("cluster", UDPAI_CLUSTER),
     SUPPLY("endpoint", UDPAI_ENDPOINTS),
-    WILDCARD("listener-without-names", UDPAI_LISTENER, RULE_LEGACY, without_names),
-    WILDCARD("cluster-without-names", UDPAI_CLUSTER, RULE_LEGACY, without_names),
+    WILDCARD("listener-without-names", UDPAI_LISTENER, RULE_LEGACY, udpai_case_without_names),
+    WILDCARD("cluster-without-names", UDPAI_CLUSTER, RULE_LEGACY, udpai_case_without_names),
     WILDCARD("listener-by-star", UDPAI_LISTENER, RULE_STAR, by_star),
     WILDCARD("cluster-by-star", UDPAI_CLUSTER, RULE_STAR, by_star),
     WILDCARD("star-and-name",
@@ -264,14 +242,14 @@ static const udpai_case cases[] = {
      .ways = UDPAI_ALL_WAYS,
      .needs = UDPAI_NEEDS_CHANGES,
      .kind = UDPAI_CLUSTER,
-     .run = missing_appears},
+     .run = udpai_case_missing_appears},
     {.name = "missing-endpoint-appears",
      .section = UDPAI_SECTION_MISSING,
      .rule = "Servers remember what was asked for and send it when it comes into existence.",
      .ways = UDPAI_ALL_WAYS,
      .needs = UDPAI_NEEDS_CHANGES,
      .kind = UDPAI_ENDPOINTS,
-     .run = missing_appears},
+     .run = udpai_case_missing_appears},
     {.name = "missing-beside-known",
      .section = UDPAI_SECTION_NAMES,
      .rule = "A name that does not exist keeps nothing else from being supplied.",

@@ -5,43 +5,11 @@
 #include "conform/cases.h"
 
 static void
-by_name(udpai_script *script)
-{
-    (void)udpai_begin_with(script, UDPAI_A);
-}
-
-static void
-update(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-}
-
-static void
-missing_appears(udpai_script *script)
-{
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES("new"));
-    udpai_let_settle(talk);
-    udpai_set(script, script->kind, "new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
-}
-
-static void
 unknown_is_told(udpai_script *script)
 {
     udpai_talk *talk = udpai_talk_open(script, script->kind);
     udpai_want(talk, script->kind, UDPAI_NAMES("nobody"));
     udpai_expect_gone(talk, script->kind, "nobody");
-}
-
-static void
-removal_is_told(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
-    udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
 }
 
 /* Whoever sends one that has changed has not taken the others away, and goes on sending them. */
@@ -72,20 +40,6 @@ refused_is_not_sent_again(udpai_script *script)
 }
 
 static void
-without_names(udpai_script *script)
-{
-    (void)udpai_begin_with_all(script, UDPAI_NO_NAMES);
-}
-
-static void
-new_under_wildcard(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
-    udpai_set(script, script->kind, "new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
-}
-
-static void
 whole_under_wildcard(udpai_script *script)
 {
     udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
@@ -95,14 +49,6 @@ whole_under_wildcard(udpai_script *script)
                   !udpai_is_running(script) || udpai_count_in_last(talk, script->kind, "b") >= 1,
                   "one scope has changed, and the response lacks another: an Envoy takes that for "
                   "deleted");
-}
-
-static void
-removal_under_wildcard(udpai_script *script)
-{
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
-    udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
 }
 
 #define RULE_SUPPLY "Resources that a request names, and that exist, must be supplied."
@@ -121,15 +67,15 @@ removal_under_wildcard(udpai_script *script)
 /* The six that all of them have. */
 #define COMMON(word, type)                                                                         \
     TYPE_CASE("initial-" word, UDPAI_SECTION_NAMES, RULE_SUPPLY, UDPAI_MUST, UDPAI_ALL_WAYS, 0,    \
-              type, by_name),                                                                      \
+              type, udpai_case_by_name),                                                           \
         TYPE_CASE("update-" word, UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_MUST, UDPAI_ALL_WAYS, \
-                  UDPAI_NEEDS_CHANGES, type, update),                                              \
+                  UDPAI_NEEDS_CHANGES, type, udpai_case_update),                                   \
         TYPE_CASE("missing-" word "-appears", UDPAI_SECTION_MISSING, RULE_APPEARS, UDPAI_MUST,     \
-                  UDPAI_ALL_WAYS, UDPAI_NEEDS_CHANGES, type, missing_appears),                     \
+                  UDPAI_ALL_WAYS, UDPAI_NEEDS_CHANGES, type, udpai_case_missing_appears),          \
         TYPE_CASE("unknown-" word "-is-told", UDPAI_SECTION_MISSING, RULE_MISSING, UDPAI_MUST,     \
                   UDPAI_DELTA, 0, type, unknown_is_told),                                          \
         TYPE_CASE("removal-" word, UDPAI_SECTION_DELETING, RULE_DELETE, UDPAI_MUST, UDPAI_DELTA,   \
-                  UDPAI_NEEDS_CHANGES, type, removal_is_told),                                     \
+                  UDPAI_NEEDS_CHANGES, type, udpai_case_removal),                                  \
         TYPE_CASE("update-spares-other-" word "s", UDPAI_SECTION_GROUPING, RULE_WHOLE_NAMES,       \
                   UDPAI_MUST, UDPAI_ALL_WAYS, UDPAI_NEEDS_CHANGES, type, update_spares_others)
 
@@ -154,7 +100,7 @@ static const udpai_case cases[] = {
               UDPAI_ALL_WAYS,
               0,
               UDPAI_SCOPE,
-              without_names),
+              udpai_case_without_names),
     TYPE_CASE("new-scoped-route-under-wildcard",
               UDPAI_SECTION_NAMES,
               RULE_UPDATE,
@@ -162,7 +108,7 @@ static const udpai_case cases[] = {
               UDPAI_ALL_WAYS,
               UDPAI_NEEDS_CHANGES,
               UDPAI_SCOPE,
-              new_under_wildcard),
+              udpai_case_new_under_wildcard),
     TYPE_CASE("whole-scoped-route-under-wildcard",
               UDPAI_SECTION_GROUPING,
               "The text asks for whole states of listeners and clusters alone; an Envoy takes "
@@ -180,7 +126,7 @@ static const udpai_case cases[] = {
               UDPAI_ALL_WAYS,
               UDPAI_NEEDS_CHANGES,
               UDPAI_SCOPE,
-              removal_under_wildcard),
+              udpai_case_removal_under_wildcard),
 };
 
 const udpai_cases udpai_cases_types = {cases, UDPAI_ARRAY_LEN(cases)};
