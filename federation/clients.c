@@ -61,7 +61,7 @@ add_source(udpai_clients *clients, const udpai_source *template, udpai_source **
         .release_target = template->release_target,
     };
     if (err == UDPA_OK)
-        err = udpai_source_new(node, &config, true, &source);
+        err = udpai_source_new(node, &config, true, &source, NULL);
     udpai_strbuf_done(&name);
     if (err != UDPA_OK)
         return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node: what comes in goes to its room, and what follows is carried out once, in flush(). */
 #include "federation/provider.h"
+#include "federation/recovery.h"
 
 #include "base/alloc.h"
 
@@ -41,7 +42,7 @@ add_source(udpai_node *node,
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "two ConfigSources are named '%.*s'",
                           (int)config->name.len, config->name.data);
     udpai_source *source = NULL;
-    udpa_err err = udpai_source_new(node, config, serves_us, &source);
+    udpa_err err = udpai_source_new(node, config, serves_us, &source, ret_error);
     if (err == UDPA_OK && !udpai_map_add(&node->links, source)) {
         udpai_source_free(source);
         err = UDPA_ERR_NOMEM;
@@ -129,6 +130,8 @@ udpai_node_new(udpai_node **ret_node,
     if (err == UDPA_OK)
         err = udpai_providers_new(node, config, ret_error);
     if (err == UDPA_OK)
+        err = udpai_recovery_check(node, ret_error);
+    if (err == UDPA_OK)
         *ret_node = UDPAI_TAKE(node);
     return err;
 }
@@ -183,6 +186,7 @@ udpai_node_start(udpai_node *node)
 {
     node->is_started = true;
     udpai_restore_end(node);
+    udpai_recovery_start(node);
     udpai_node_touch(node);
 }
 

@@ -23,6 +23,14 @@ typedef enum udpai_source_kind {
     UDPAI_SOURCE_REST,        /* one that is polled; the same */
 } udpai_source_kind;
 
+/* What a source may have learned while it stood in for this node. */
+typedef struct udpai_recover_config {
+    const udpai_str *types; /* full type URLs; none: nothing is taken over */
+    size_t n_types;
+    const udpai_str *prefixes; /* of names; none: all */
+    size_t n_prefixes;
+} udpai_recover_config;
+
 typedef struct udpai_source_config {
     udpai_str name;
     udpai_source_kind kind;
@@ -40,6 +48,12 @@ typedef struct udpai_source_config {
      * were a source of its own, whose resources lie in the name space of the group. Makes the
      * target for one of them, a reference; NULL without memory. */
     void *(*target_for)(void *target, udpai_str name_space, const udpai_node_info *client);
+    /* UDPA alone: it stands in for this node. */
+    udpai_recover_config recover;
+    /* UDPA alone: of these types this node stands in for it. What publishers have said here in the
+     * name of one authority goes when the source has something newer to say in that name. */
+    const udpai_str *stands_in;
+    size_t n_stands_in;
 } udpai_source_config;
 
 typedef enum udpai_continuation {
@@ -75,9 +89,11 @@ typedef struct udpai_node_timing {
     uint64_t sync_timeout_ms;
     uint64_t hand_back_delay_ms;
     uint64_t backoff_base_ms, backoff_max_ms;
-    uint64_t interest_linger_ms; /* what nobody here wants is still asked for so long */
-    uint64_t silence_ms;         /* a peer without our extensions is complete after so much of it */
-    uint64_t silence_max_ms;     /* or after so long in any case */
+    uint64_t fail_over_spread_ms; /* within so long after a loss the next source is dialled */
+    uint64_t recover_timeout_ms;  /* how long one that has stood in for this node is waited for */
+    uint64_t interest_linger_ms;  /* what nobody here wants is still asked for so long */
+    uint64_t silence_ms;     /* a peer without our extensions is complete after so much of it */
+    uint64_t silence_max_ms; /* or after so long in any case */
     uint64_t
         answer_timeout_ms; /* a subscriber in the process that deferred its answer has so long */
 } udpai_node_timing;

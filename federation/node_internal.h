@@ -14,6 +14,11 @@ typedef struct udpai_judgement udpai_judgement;
 
 /* ---- sources ---- */
 
+/* Of what was taken over from those that stood in for this node. */
+#define UDPAI_ORIGIN_KEY_ADOPTED "adopted"
+
+typedef struct udpai_recovery udpai_recovery;
+
 typedef enum udpai_source_state {
     UDPAI_SOURCE_IDLE, /* nobody reaches it, or it is to dial us */
     UDPAI_SOURCE_WAITING,
@@ -64,6 +69,7 @@ struct udpai_source {
     size_t n_reasked;     /* wishes that wait for that */
     udpa_error *last_error;
     udpai_source_counters counters;
+    udpai_recovery *recovery; /* NULL: nobody stands in for the other */
 };
 
 /* ---- peers: UDPA sessions ---- */
@@ -205,7 +211,8 @@ struct udpai_node {
     uint64_t last_link, last_ticket, last_publish;
     size_t n_changes_ahead, max_changes_ahead;
     uint64_t n_loops, n_denied;
-    udpai_log_limit refused_log, acl_log;
+    uint64_t lost_ms; /* when an active source was last lost */
+    udpai_log_limit refused_log, acl_log, adopted_log;
     udpai_acl *acl; /* NULL: none */
 };
 
@@ -258,7 +265,8 @@ udpai_source_is_dialled(const udpai_source *source)
 udpa_err udpai_source_new(udpai_node *node,
                           const udpai_source_config *config,
                           bool serves_us,
-                          udpai_source **ret_source);
+                          udpai_source **ret_source,
+                          udpa_error **ret_error);
 void udpai_source_free(udpai_source *source);
 void udpai_source_reach(udpai_source *source, bool asked);
 void udpai_source_opened(udpai_source *source, udpai_peer *peer);
@@ -273,6 +281,8 @@ bool udpai_source_hang_up(udpai_source *source);
 void udpai_source_lost_word(udpai_source *source);
 void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
 bool udpai_source_is_active(const udpai_source *source);
+/* It waits for its next attempt: that is now. */
+void udpai_source_dial_now(udpai_source *source);
 void udpai_node_order(udpai_node *node, udpai_order *order);
 
 /* Takes the reference. A stream that is there is ended, and another begun to the new one: no

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Payloads: each is judged by itself; what is good becomes a contribution of the peer's origin. */
-#include "federation/intake.h"
+#include "federation/recovery.h"
 
 #include "model/name.h"
 
@@ -8,8 +8,8 @@
 
 /* ---- one contribution ---- */
 
-static uint64_t
-next_generation(const udpai_node *node, const udpa_resource *resource)
+uint64_t
+udpai_intake_next_generation(const udpai_node *node, const udpa_resource *resource)
 {
     uint64_t previous = udpai_store_highest_generation(
         node->store, udpai_resource_type_url(resource), udpai_resource_name(resource));
@@ -32,6 +32,16 @@ udpai_intake_add_hop(const udpai_node *node,
     parts->hops = room->hops;
 }
 
+/* What a publisher says again though the node has taken over something newer, it means. */
+static bool
+is_meant_anew(const udpai_node *node, const udpai_contribution *held)
+{
+    return udpai_origin_rank(held->origin) == UDPAI_ORIGIN_PUBLISHER &&
+           udpai_recovery_replaces(node, udpai_resource_type_url(held->resource),
+                                   udpai_resource_name(held->resource),
+                                   udpa_resource_generation(held->resource));
+}
+
 /* An unchanged resource keeps its generation: only its ttl and its way are renewed. */
 static void
 choose_generation(const udpai_node *node,
@@ -43,9 +53,10 @@ choose_generation(const udpai_node *node,
     bool same = udpai_store_get(node->store, origin, udpai_resource_type_url(resource), parts->name,
                                 &held) &&
                 udpai_resource_same_payload(held.resource, resource) &&
-                udpai_str_eq(udpai_resource_authority(held.resource), parts->authority);
-    parts->generation =
-        same ? udpa_resource_generation(held.resource) : next_generation(node, resource);
+                udpai_str_eq(udpai_resource_authority(held.resource), parts->authority) &&
+                !is_meant_anew(node, &held);
+    parts->generation = same ? udpa_resource_generation(held.resource)
+                             : udpai_intake_next_generation(node, resource);
 }
 
 udpa_err
@@ -215,6 +226,8 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     udpa_err err = judge(intake, resource, &error);
     if (err == UDPA_OK)
         err = udpai_intake_put(node, intake->origin, resource, &taking, &error);
+    if (err == UDPA_OK)
+        err = udpai_recovery_taken(intake, resource, &error);
     if (err == UDPA_OK)
         return;
     udpai_publication_refuse(&entry->error, error);

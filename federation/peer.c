@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UDPA sessions as the loop side sees them: who is there, and which ConfigSource they serve. */
-#include "federation/node_internal.h"
+#include "federation/recovery.h"
 
 #include "base/alloc.h"
 
@@ -85,6 +85,8 @@ udpai_peer_opened(udpai_node *node, udpai_report *report)
     peer->identity = UDPAI_TAKE(report->identity);
     peer->address = UDPAI_TAKE(report->address);
     udpai_source *source = report->link ? source_of_link(node, report->link) : NULL;
+    if (!report->link)
+        udpai_recovery_hurry(node);
     peer->is_replaced = report->link && !source; /* it was given up, and hung up */
     if (source)
         udpai_source_opened(source, peer);

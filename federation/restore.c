@@ -2,6 +2,7 @@
 /* What the durable engine has kept, at the start: contributions and facts, each under the origin it
  * had. What belongs to nothing that is configured is forgotten. */
 #include "federation/provider.h"
+#include "federation/recovery.h"
 
 /* NULL: none is configured now. */
 static udpa_err
@@ -107,8 +108,10 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
         return err;
     if ((of_source && !source) || (of_files && !expected))
         return leave_out(node, op->origin);
+    bool was_adopted = udpai_str_eq(key, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
     udpai_origin *origin = of_files ? udpai_files_origin(node, udpai_bytes_view(expected->root))
-                                    : udpai_store_origin(node->store, key);
+                           : was_adopted ? udpai_recovery_origin(node)
+                                         : udpai_store_origin(node->store, key);
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_durable(origin, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A ConfigSource's connection: dialling, backing off, being active. */
-#include "federation/node_internal.h"
+#include "federation/recovery.h"
 
 #include <stdio.h>
 
@@ -54,6 +54,15 @@ on_retry(udpai_timer *timer)
     dial(UDPAI_CONTAINER_OF(timer, udpai_source, retry));
 }
 
+void
+udpai_source_dial_now(udpai_source *source)
+{
+    if (source->state != UDPAI_SOURCE_WAITING)
+        return;
+    udpai_timer_cancel(&source->retry);
+    dial(source);
+}
+
 /* Doubles from base to max with the number of failures; the actual wait lies anywhere between half
  * of it and all of it, so that those who lost one peer together do not come back together. */
 static uint64_t
@@ -69,11 +78,24 @@ backoff_ms(const udpai_source *source)
 }
 
 static void
-wait_and_retry(udpai_source *source)
+dial_later(udpai_source *source, uint64_t wait_ms)
 {
     set_state(source, UDPAI_SOURCE_WAITING);
-    udpai_timer_set(source->node->wheel, &source->retry,
-                    udpai_node_now(source->node) + backoff_ms(source));
+    udpai_timer_set(source->node->wheel, &source->retry, udpai_node_now(source->node) + wait_ms);
+}
+
+/* When a source is lost, it is by all who had it: those who come to the next one in its place do
+ * not come together. */
+static void
+dial_first(udpai_source *source)
+{
+    const udpai_node *node = source->node;
+    uint64_t spread_ms = node->timing.fail_over_spread_ms;
+    bool is_stand_in = node->lost_ms && node->lost_ms == udpai_node_now(node);
+    if (is_stand_in && spread_ms)
+        dial_later(source, node->env.random(node->env.userdata) % (spread_ms + 1));
+    else
+        dial(source);
 }
 
 bool
@@ -129,7 +151,7 @@ udpai_source_reach(udpai_source *source, bool asked)
     if (!udpai_source_is_dialled(source))
         return;
     if (reached && source->state == UDPAI_SOURCE_IDLE) {
-        dial(source);
+        dial_first(source);
     } else if (!reached && source->state == UDPAI_SOURCE_WAITING) {
         udpai_timer_cancel(&source->retry);
         set_state(source, UDPAI_SOURCE_IDLE);
@@ -145,6 +167,8 @@ on_grace_end(udpai_timer *timer)
 {
     udpai_source *source = UDPAI_CONTAINER_OF(timer, udpai_source, grace);
     source->is_decided = true;
+    if (source->n_failures)
+        udpai_recovery_closed(source);
     udpai_source_touch(source);
 }
 
@@ -215,6 +239,7 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     set_state(source, UDPAI_SOURCE_CONNECTED);
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected",
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
+    udpai_recovery_opened(source);
     if (peer->info || udpai_source_is_xds(source))
         may_ask_now(source);
     else
@@ -297,6 +322,8 @@ void
 udpai_source_closed(udpai_source *source, udpa_error *error)
 {
     bool is_renewed = source->is_renewed;
+    if (udpai_source_is_active(source) && !is_renewed)
+        source->node->lost_ms = udpai_node_now(source->node);
     if (!source->has_our_id && !is_renewed) /* which says more */
         note_error(source, error);
     source->session = 0;
@@ -311,9 +338,10 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     if (is_renewed && source->is_reached)
         dial(source);
     else if (udpai_source_is_dialled(source) && source->is_reached)
-        wait_and_retry(source);
+        dial_later(source, backoff_ms(source));
     else
         set_state(source, UDPAI_SOURCE_IDLE);
+    udpai_recovery_closed(source);
     udpai_source_touch(source);
 }
 
@@ -377,11 +405,12 @@ udpa_err
 udpai_source_new(udpai_node *node,
                  const udpai_source_config *config,
                  bool serves_us,
-                 udpai_source **ret_source)
+                 udpai_source **ret_source,
+                 udpa_error **ret_error)
 {
     udpai_source *source = udpai_alloc(sizeof(*source));
     if (!source)
-        return UDPA_ERR_NOMEM;
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     source->node = node;
     source->serves_us = serves_us;
     source->link = ++node->last_link;
@@ -393,9 +422,11 @@ udpai_source_new(udpai_node *node,
     udpai_timer_init(&source->grace, on_grace_end);
     udpai_timer_init(&source->hello, on_hello_end);
     udpai_timer_init(&source->hand_back, on_hand_back);
-    udpa_err err = copy_config(source, config);
+    udpa_err err = udpai_fail_code(ret_error, copy_config(source, config));
     if (err == UDPA_OK && serves_us)
-        err = make_origin(source);
+        err = udpai_fail_code(ret_error, make_origin(source));
+    if (err == UDPA_OK && serves_us)
+        err = udpai_recovery_new(source, config, ret_error);
     if (err != UDPA_OK) {
         udpai_source_free(source);
         return err;
@@ -408,6 +439,7 @@ void
 udpai_source_free(udpai_source *source)
 {
     udpai_questions_end(source);
+    source->recovery = udpai_recovery_free(source->recovery);
     UDPAI_LIST_FOREACH_SAFE (node, &source->scopes)
         udpai_scope_free(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
     udpai_timer *const timers[] = {&source->retry, &source->grace, &source->hello,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources, described as udpa.status.v1.SourceStatus. */
-#include "federation/node_internal.h"
+#include "federation/recovery.h"
 
 #include "session/status.h"
 #include "wire/entry.h"
@@ -64,6 +64,16 @@ put_counters(udpai_proto_writer *writer, const udpai_source_counters *counters)
 }
 
 static void
+put_recovery(udpai_proto_writer *writer, const udpai_recovery *recovery)
+{
+    bool is_awaited = false;
+    for (size_t i = 0; recovery && i < recovery->scopes.n; i++)
+        is_awaited |= udpai_recovery_awaits(recovery, recovery->scopes.items[i]);
+    udpai_proto_put_varint_opt(writer, 15, is_awaited);
+    udpai_proto_put_varint_opt(writer, 16, recovery ? recovery->n_adopted : 0);
+}
+
+static void
 put_source(udpai_proto_writer *writer, const void *what)
 {
     const udpai_source *source = what;
@@ -88,6 +98,7 @@ put_source(udpai_proto_writer *writer, const void *what)
     }
     put_counters(writer, &source->counters);
     udpai_proto_put_bytes_opt(writer, 14, kind_of(source));
+    put_recovery(writer, source->recovery);
 }
 
 udpa_err

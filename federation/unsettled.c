@@ -2,6 +2,7 @@
 /* What is still unknown, and from whom it may come: the facts of the node's snapshot of what is
  * settled. */
 #include "federation/provider.h"
+#include "federation/recovery.h"
 
 #include "base/alloc.h"
 #include "model/name.h"
@@ -61,14 +62,14 @@ list_wishes(struct facts *facts, const udpai_scope *scope, bool answered, size_t
     return list;
 }
 
-static void
-add_missing(struct facts *facts, const udpai_node *node, const udpai_descriptor *descriptor)
+static udpai_unsettled
+missing_of(const udpai_scope *scope)
 {
-    const udpai_source *source = descriptor->source;
-    const udpai_peer *peer = udpai_peer_find(node, source->session);
+    const udpai_source *source = scope->source;
+    const udpai_peer *peer = udpai_peer_find(source->node, source->session);
     udpai_unsettled missing = {
-        .type_url = udpai_bytes_view(descriptor->scope->type),
-        .prefix = udpai_bytes_view(descriptor->prefix),
+        .type_url = udpai_bytes_view(scope->type),
+        .prefix = udpai_bytes_view(scope->prefix),
         .source = udpai_bytes_view(source->name),
         .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended,
     };
@@ -76,6 +77,13 @@ add_missing(struct facts *facts, const udpai_node *node, const udpai_descriptor 
         missing.since_ms = source->active_since_ms;
     if (peer && peer->info)
         missing.peer_node = udpai_node_info_parts(peer->info)->id;
+    return missing;
+}
+
+static void
+add_missing(struct facts *facts, const udpai_descriptor *descriptor)
+{
+    udpai_unsettled missing = missing_of(descriptor->scope);
     if (descriptor->on_demand) {
         missing.on_demand = true;
         missing.answered = list_wishes(facts, descriptor->scope, true, &missing.n_answered);
@@ -83,6 +91,18 @@ add_missing(struct facts *facts, const udpai_node *node, const udpai_descriptor 
     }
     if (!udpai_vector_push(&facts->missing, missing))
         facts->failed = true;
+}
+
+/* What may have been learned in this node's stead. */
+static void
+add_recovery(struct facts *facts, const udpai_recovery *recovery)
+{
+    for (size_t i = 0; recovery && i < recovery->scopes.n; i++) {
+        const udpai_scope *scope = recovery->scopes.items[i];
+        const udpai_unsettled missing = missing_of(scope);
+        if (udpai_recovery_awaits(recovery, scope) && !udpai_vector_push(&facts->missing, missing))
+            facts->failed = true;
+    }
 }
 
 /* ---- sources that are asked for groups of clients ---- */
@@ -225,14 +245,14 @@ add_per_clients(struct facts *facts, udpai_str type_url, const udpai_descriptor 
 /* ---- the whole ---- */
 
 static void
-add_provider(struct facts *facts, const udpai_node *node, const udpai_provider *provider)
+add_provider(struct facts *facts, const udpai_provider *provider)
 {
     if (!udpai_vector_push(&facts->types, udpai_bytes_view(provider->type)))
         facts->failed = true;
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         const udpai_descriptor *descriptor = &provider->descriptors.items[i];
         if (!(descriptor->scope->is_known && !descriptor->on_demand) && !is_ruled_out(provider, i))
-            add_missing(facts, node, descriptor);
+            add_missing(facts, descriptor);
     }
     for (size_t i = 0; i < provider->per_clients.n; i++)
         add_per_clients(facts, udpai_bytes_view(provider->type), &provider->per_clients.items[i]);
@@ -245,7 +265,9 @@ udpai_providers_settled(const udpai_node *node)
     size_t at = 0;
     const udpai_provider *provider;
     while ((provider = udpai_map_next(&node->providers, &at)))
-        add_provider(&facts, node, provider);
+        add_provider(&facts, provider);
+    UDPAI_LIST_FOREACH (own, &node->own_sources)
+        add_recovery(&facts, UDPAI_LIST_ENTRY(own, udpai_source, in_own)->recovery);
     for (size_t i = 0; i < node->expected_files.n; i++) {
         const udpai_expected *expected = &node->expected_files.items[i];
         const udpai_unsettled missing = {.source = udpai_bytes_view(expected->root)};

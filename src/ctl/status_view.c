@@ -170,7 +170,8 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
     udpai_ctl_table_add_text(table, source->name);
     udpai_ctl_table_add_text(table, source->kind);
     udpai_ctl_table_add_text(table, source->address);
-    udpai_ctl_table_add_text(table, state_text(source->state));
+    udpai_ctl_table_addf(table, "%s%s", state_text(source->state),
+                         source->recovering ? ", recovering" : "");
     udpai_ctl_table_add_age(table, source->since, now_us);
     udpai_ctl_table_add_text(table,
                              *source->peer_identity ? source->peer_identity : source->peer_node_id);

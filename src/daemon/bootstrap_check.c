@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "daemon/acl_check.h"
 #include "daemon/clients_check.h"
+#include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
 #include "daemon/timing.h"
 #include "daemon/words.h"
@@ -674,6 +675,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_names(&check);
     check_audiences(&check);
     udpai_clients_check(message, findings);
+    udpai_recovery_check_sources(message, findings);
     udpai_acl_check(message, findings);
     check_authorities(&check);
     check_store(&check);

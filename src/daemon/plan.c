@@ -201,6 +201,33 @@ set_kind(udpai_plan *plan,
 }
 
 static udpa_err
+plan_standing_in(udpai_plan *plan,
+                 const Udpa__Config__V1__ConfigSource *from,
+                 udpai_source_config *source)
+{
+    const Udpa__Config__V1__Recover *recover = from->recover;
+    const Udpa__Config__V1__StandIn *stand_in = from->stand_in;
+    udpa_err err = UDPA_OK;
+    if (recover) {
+        udpai_str *prefixes =
+            udpai_plan_own(plan, udpai_alloc_array(recover->n_namespaces + 1, sizeof(*prefixes)));
+        if (!prefixes)
+            return UDPA_ERR_NOMEM;
+        for (size_t i = 0; i < recover->n_namespaces; i++)
+            prefixes[i] = udpai_str_from(recover->namespaces[i]);
+        source->recover.prefixes = prefixes;
+        source->recover.n_prefixes = recover->n_namespaces;
+        source->recover.n_types = recover->n_types;
+        err = udpai_plan_types(plan, recover->types, recover->n_types, &source->recover.types);
+    }
+    if (stand_in && err == UDPA_OK) {
+        source->n_stands_in = stand_in->n_types;
+        err = udpai_plan_types(plan, stand_in->types, stand_in->n_types, &source->stands_in);
+    }
+    return err;
+}
+
+static udpa_err
 add_source(udpai_plan *plan, const Udpa__Config__V1__ConfigSource *from, udpa_error **ret_error)
 {
     udpai_source_config source = {
@@ -209,6 +236,8 @@ add_source(udpai_plan *plan, const Udpa__Config__V1__ConfigSource *from, udpa_er
         .release_target = udpai_grpc_target_drop,
     };
     udpa_err err = set_kind(plan, from, &source, ret_error);
+    if (err == UDPA_OK)
+        err = plan_standing_in(plan, from, &source);
     if (err == UDPA_OK && !udpai_vector_push(&plan->sources, source)) {
         udpai_grpc_target_drop(source.target);
         err = UDPA_ERR_NOMEM;

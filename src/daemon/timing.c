@@ -11,6 +11,8 @@ enum {
     BACKOFF_BASE,
     BACKOFF_MAX,
     INTEREST_LINGER,
+    FAIL_OVER_SPREAD,
+    RECOVER_TIMEOUT,
     N_TIMES
 };
 
@@ -36,6 +38,8 @@ static const struct rule {
     [BACKOFF_BASE] = RULE(backoff_base, SHORTEST_BACKOFF_MS),
     [BACKOFF_MAX] = RULE(backoff_max, SHORTEST_BACKOFF_MS),
     [INTEREST_LINGER] = RULE(interest_linger, SHORTEST_MS),
+    [FAIL_OVER_SPREAD] = RULE(fail_over_spread, 0),
+    [RECOVER_TIMEOUT] = RULE(recover_timeout, SHORTEST_MS),
 #undef RULE
 };
 
@@ -51,6 +55,8 @@ time_of(udpai_endpoint_settings *settings, int which)
         [BACKOFF_BASE] = &node->backoff_base_ms,
         [BACKOFF_MAX] = &node->backoff_max_ms,
         [INTEREST_LINGER] = &node->interest_linger_ms,
+        [FAIL_OVER_SPREAD] = &node->fail_over_spread_ms,
+        [RECOVER_TIMEOUT] = &node->recover_timeout_ms,
     };
     return times[which];
 }

@@ -91,12 +91,40 @@ udpai_store_is_superseded(const udpai_stored *stored)
     return is_outlived(stored->entry, stored->resource);
 }
 
+/* Is there a word of the node's own whose place the resource can take? */
+static bool
+has_own_word(const udpai_store_entry *entry, const udpa_resource *resource)
+{
+    for (size_t i = 0; i < entry->contributions.n; i++) {
+        const udpai_stored *own = entry->contributions.items[i];
+        if (own->origin->rank <= UDPAI_ORIGIN_PUBLISHER &&
+            udpai_store_comparable(own->resource, resource))
+            return true;
+    }
+    return false;
+}
+
+bool
+udpai_store_is_spent(const udpai_stored *stored)
+{
+    const udpai_store_entry *entry = stored->entry;
+    for (size_t i = 0; i < entry->contributions.n; i++) {
+        const udpai_stored *own = entry->contributions.items[i];
+        if (own->origin->rank <= UDPAI_ORIGIN_PUBLISHER &&
+            udpai_store_comparable(own->resource, stored->resource) &&
+            udpa_resource_generation(own->resource) > udpa_resource_generation(stored->resource))
+            return true;
+    }
+    return !has_own_word(entry, stored->resource);
+}
+
 bool
 udpai_store_would_count(const udpai_store_entry *entry,
                         const udpai_origin *origin,
                         const udpa_resource *resource)
 {
     return udpai_origin_is_eligible(origin, udpai_store_type_url(entry->type)) &&
+           (origin->rank != UDPAI_ORIGIN_ADOPTED || has_own_word(entry, resource)) &&
            !is_outlived(entry, resource);
 }
 

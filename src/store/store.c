@@ -317,6 +317,16 @@ udpai_store_withdraw_all(udpai_store *store,
     }
 }
 
+void
+udpai_store_drop_adopted(udpai_store *store, udpai_origin *origin)
+{
+    UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions) {
+        udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
+        if (udpai_store_is_spent(stored))
+            remove_stored(store, stored);
+    }
+}
+
 /* ---- taking it down ---- */
 
 static void

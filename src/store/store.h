@@ -27,6 +27,10 @@ typedef enum udpai_origin_class {
     UDPAI_ORIGIN_FILES,     /* directories of the node's own configuration */
     UDPAI_ORIGIN_PUBLISHER, /* peers that nobody asked */
     UDPAI_ORIGIN_SOURCE,    /* ConfigSources of providers */
+    /* What the node has learned from one that stood in for it. Such a contribution stands in the
+     * place of a word of the node's own (of the first three classes), with whose generation its own
+     * compares, and counts only as long as that word is there. */
+    UDPAI_ORIGIN_ADOPTED,
 } udpai_origin_class;
 
 typedef struct udpai_store_options {
@@ -95,6 +99,10 @@ udpa_err udpai_origin_set_eligible(udpai_store *store,
 bool udpai_origin_is_eligible(const udpai_origin *origin, udpai_str type_url);
 /* Has it contributed anything of this type? Looks at all that it has, or at all of the type. */
 bool udpai_origin_has(const udpai_store *store, const udpai_origin *origin, udpai_str type_url);
+
+/* Of an origin of rank ADOPTED: takes away what stands in the place of nothing any more, or of
+ * something newer than itself. */
+void udpai_store_drop_adopted(udpai_store *store, udpai_origin *origin);
 
 /* ---- contributions ---- */
 

@@ -149,6 +149,8 @@ bool udpai_store_is_superseded(const udpai_stored *stored);
 bool udpai_store_would_count(const udpai_store_entry *entry,
                              const udpai_origin *origin,
                              const udpa_resource *resource);
+/* Can it, of an origin of rank ADOPTED, ever be effective again? */
+bool udpai_store_is_spent(const udpai_stored *stored);
 /* Is there a contribution that counts? */
 bool udpai_store_has_any(const udpai_store_entry *entry);
 /* Can the generations of two resources of one authority be compared? */

@@ -9,6 +9,8 @@
 static const udpai_node_timing timing = {
     .connect_grace_ms = 2000,
     .sync_timeout_ms = 15000,
+    .fail_over_spread_ms = 500,
+    .recover_timeout_ms = 10000,
     .hand_back_delay_ms = 5000,
     .backoff_base_ms = 250,
     .backoff_max_ms = 4000,

@@ -113,7 +113,8 @@ sources_and_providers_are_taken_over(void **state)
               "limits: {max_names_per_stream: 7, max_streams: 8, max_resources: 5, max_bytes: 6,\n"
               "  max_resources_per_publisher: 3, max_bytes_per_publisher: 4,\n"
               "  max_resources_per_namespace: 3000000, max_bytes_per_namespace: 2}\n"
-              "timing: {sync_timeout: 2s, cycle_timeout: 2.5s}\n");
+              "timing: {sync_timeout: 2s, cycle_timeout: 2.5s, fail_over_spread: 0s, "
+              "recover_timeout: 3s}\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test, &(udpai_options){.program = "udpad"});
     assert_ok(test->err);
@@ -147,7 +148,39 @@ sources_and_providers_are_taken_over(void **state)
     assert_int_equal(node->store.max_resources, 5);
     assert_int_equal(node->store.max_bytes, 6);
     assert_int_equal(node->timing.sync_timeout_ms, 2000);
+    assert_int_equal(node->timing.fail_over_spread_ms, 0);
+    assert_int_equal(node->timing.recover_timeout_ms, 3000);
     assert_int_equal(plan.settings.fanout.cycle_timeout_ms, 2500);
+    udpai_plan_done(&plan);
+}
+
+static void
+assert_types(const udpai_str *types, size_t n_types, const char *only)
+{
+    assert_int_equal(n_types, 1);
+    assert_str(types[0], only);
+}
+
+static void
+stand_ins_are_taken_over(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(
+        test,
+        "static_resources:\n"
+        "  config_sources:\n"
+        "    - {name: pilot, udpa: {address: 'a:1'}, recover: {types: [a.B], namespaces: [x.y]}}\n"
+        "    - {name: cloud, udpa_listen: {peer: p}, stand_in: {types: [a.C]}}\n");
+    bootstrap_test_assert_mistakes(test, "");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    const udpai_source_config *sources = plan.settings.node.sources;
+    assert_types(sources[0].recover.types, sources[0].recover.n_types, "type.googleapis.com/a.B");
+    assert_int_equal(sources[0].recover.n_prefixes, 1);
+    assert_str(sources[0].recover.prefixes[0], "x.y");
+    assert_int_equal(sources[0].n_stands_in, 0);
+    assert_int_equal(sources[1].recover.n_types, 0);
+    assert_types(sources[1].stands_in, sources[1].n_stands_in, "type.googleapis.com/a.C");
     udpai_plan_done(&plan);
 }
 
@@ -357,6 +390,7 @@ main(void)
         CASE(rest_has_a_route_for_each_type_and_udpa),
         CASE(http_of_the_command_line_goes_before_the_file),
         CASE(sources_and_providers_are_taken_over),
+        CASE(stand_ins_are_taken_over),
         CASE(an_xds_server_is_a_source),
         CASE(audiences_are_taken_over),
         CASE(validation_is_off_unless_asked_for),

@@ -208,7 +208,7 @@ cw_init(cw_world *world, size_t n_groups, size_t n_types)
     world->config = (udpai_node_config){
         .id = UDPAI_STR("node"),
         .authority = UDPAI_STR("files"),
-        .timing = {2000, 15000, 5000, 250, 15000, 30000, 1000, 5000, 30000},
+        .timing = {2000, 15000, 5000, 250, 15000, 0, 10000, 30000, 1000, 5000, 30000},
         .store = {600000, 1000, 1000000, 1 << 30, 1000000, 1 << 30, 1000000, 1 << 30},
         .sources = &world->source,
         .n_sources = 1,

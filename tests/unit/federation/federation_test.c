@@ -237,7 +237,7 @@ fed_setup(void **state)
     bed->config = (udpai_node_config){
         .id = UDPAI_STR("node"),
         .authority = UDPAI_STR("files"),
-        .timing = {2000, 15000, 5000, 250, 15000, 30000, 1000, 5000, 30000},
+        .timing = {2000, 15000, 5000, 250, 15000, 0, 10000, 30000, 1000, 5000, 30000},
         .store =
             {
                 .remember_ms = 600000,
@@ -295,8 +295,8 @@ fed_descriptors(fed_bed *bed, const fed_descriptor *descriptors, size_t n)
     bed->config.n_providers = 1;
 }
 
-void
-fed_start(fed_bed *bed)
+udpa_err
+fed_make(fed_bed *bed, udpa_error **ret_error)
 {
     const udpai_node_env env = {
         .order = on_order,
@@ -305,7 +305,15 @@ fed_start(fed_bed *bed)
         .random = no_chance,
         .userdata = bed,
     };
-    assert_ok(udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, NULL));
+    return udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, ret_error);
+}
+
+void
+fed_start(fed_bed *bed)
+{
+    assert_ok(fed_make(bed, NULL));
+    if (bed->root)
+        assert_ok(udpai_node_expect_files(bed->node, udpai_str_from(bed->root)));
     for (size_t i = 0; i < bed->kept.n; i++)
         assert_ok(udpai_node_restore(bed->node, &bed->kept.items[i]));
     for (int i = 0; i < FED_LINKS; i++)

@@ -28,6 +28,7 @@ typedef struct fed_bed {
     udpai_str types[4];
     udpai_descriptor_config descriptors[4];
     udpai_provider_config provider;
+    const char *root; /* of a directory that the node will be given; NULL: of none */
     int64_t wall_us;
     uint64_t links[FED_LINKS], sessions[FED_LINKS], last_session, committed;
     bool is_short;        /* of memory, for the next report: so many allocations succeed … */
@@ -49,6 +50,8 @@ void fed_descriptors(fed_bed *bed, const fed_descriptor *descriptors, size_t n);
 #define FED_PROVIDER(bed, ...)                                                                     \
     fed_descriptors((bed), (const fed_descriptor[]){__VA_ARGS__},                                  \
                     sizeof((fed_descriptor[]){__VA_ARGS__}) / sizeof(fed_descriptor))
+/* Makes the node alone, which may be refused. */
+udpa_err fed_make(fed_bed *bed, udpa_error **ret_error);
 void fed_start(fed_bed *bed);
 /* Ends the process, and begins another with what was kept. */
 void fed_restart(fed_bed *bed);

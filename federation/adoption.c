@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a stand-in has learned becomes the node's own; and what has become its own, the stand-in
+ * lets go. */
+#include "federation/recovery.h"
+
+udpai_origin *
+udpai_recovery_origin(udpai_node *node)
+{
+    udpai_origin *origin = udpai_store_origin(node->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
+    if (origin) {
+        udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_ADOPTED, 0);
+        udpai_origin_set_durable(origin, node->is_durable);
+    }
+    return origin;
+}
+
+/* ---- taking over ---- */
+
+/* What there is of one name in the node's own words. */
+struct own {
+    udpai_str authority;
+    udpa_resource *word; /* NULL: none */
+    uint64_t generation; /* the highest, with what was taken over before */
+};
+
+static bool
+find_own(void *userdata, const udpai_contribution *contribution)
+{
+    struct own *own = userdata;
+    udpai_origin_class rank = udpai_origin_rank(contribution->origin);
+    uint64_t generation = udpa_resource_generation(contribution->resource);
+    if (rank == UDPAI_ORIGIN_SOURCE ||
+        !udpai_str_eq(udpai_resource_authority(contribution->resource), own->authority))
+        return true;
+    if (generation > own->generation)
+        own->generation = generation;
+    if (rank != UDPAI_ORIGIN_ADOPTED && !own->word) /* the best comes first */
+        own->word = contribution->resource;
+    return true;
+}
+
+/* Its first hop is that of the word whose place it takes: so it compares with what this node has
+ * said of the name, here and wherever that has come. */
+static udpa_err
+adopt(udpai_node *node, const udpai_contribution *learned, const udpa_resource *word)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(learned->resource, &room);
+    udpai_origin *origin = udpai_recovery_origin(node);
+    if (!origin)
+        return UDPA_ERR_NOMEM;
+    parts.n_hops = 0;
+    udpai_intake_add_hop(node, &parts, &room, udpai_resource_hop(word, 0).authority);
+    if (!udpai_resource_signature(learned->resource))
+        parts.generation = udpai_intake_next_generation(node, learned->resource);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *adopted = NULL;
+    udpa_err err = udpai_resource_make(&adopted, &parts);
+    if (err == UDPA_OK)
+        err = udpai_store_put(node->store, origin, adopted, learned->deadline_ms, NULL);
+    return err;
+}
+
+static void
+note_adopted(udpai_recovery *recovery, const udpa_resource *resource)
+{
+    udpai_node *node = recovery->source->node;
+    unsigned n_suppressed;
+    recovery->n_adopted++;
+    if (udpai_log_allow(&node->adopted_log, udpai_node_now(node), &n_suppressed))
+        udpai_log(UDPA_LOG_INFO, "federation",
+                  "'%s' is taken over from %.*s, which has stood in (%u more not shown)",
+                  udpa_resource_name(resource),
+                  UDPAI_SHOWN(udpai_bytes_view(recovery->source->name)), n_suppressed);
+}
+
+/* A stand-in changes what there is; it neither adds to it, nor speaks for another authority. */
+static udpa_err
+take_over(udpai_recovery *recovery, udpai_str type_url, udpai_str name)
+{
+    udpai_node *node = recovery->source->node;
+    udpai_contribution learned;
+    if (!udpai_store_get(node->store, recovery->source->origin, type_url, name, &learned))
+        return UDPA_OK;
+    struct own own = {.authority = udpai_resource_authority(learned.resource)};
+    udpai_store_visit_name(node->store, type_url, name, find_own, &own);
+    if (!own.word || udpa_resource_generation(learned.resource) <= own.generation)
+        return UDPA_OK;
+    udpa_err err = adopt(node, &learned, own.word);
+    if (err == UDPA_OK)
+        note_adopted(recovery, learned.resource);
+    return err;
+}
+
+/* ---- letting go ---- */
+
+struct outdated {
+    udpai_node *node;
+    const udpa_resource *news;
+    UDPAI_VECTOR(udpai_origin *) origins;
+    bool failed;
+};
+
+static bool
+find_outdated(void *userdata, const udpai_contribution *contribution)
+{
+    struct outdated *outdated = userdata;
+    if (udpai_origin_rank(contribution->origin) == UDPAI_ORIGIN_PUBLISHER &&
+        udpai_str_eq(udpai_resource_authority(contribution->resource),
+                     udpai_resource_authority(outdated->news)) &&
+        udpa_resource_generation(contribution->resource) <
+            udpa_resource_generation(outdated->news) &&
+        !udpai_vector_push(&outdated->origins, contribution->origin))
+        outdated->failed = true;
+    return true;
+}
+
+/* What publishers have said here in the name of the same authority, before the one for whom this
+ * node stands in had its say. */
+static udpa_err
+let_go(udpai_node *node, const udpa_resource *news)
+{
+    struct outdated outdated = {.node = node, .news = news};
+    udpai_str type_url = udpai_resource_type_url(news), name = udpai_resource_name(news);
+    udpai_store_visit_name(node->store, type_url, name, find_outdated, &outdated);
+    for (size_t i = 0; i < outdated.origins.n; i++)
+        udpai_store_withdraw(node->store, outdated.origins.items[i], type_url, name);
+    udpai_vector_done(&outdated.origins);
+    return outdated.failed ? UDPA_ERR_NOMEM : UDPA_OK;
+}
+
+/* ---- both ---- */
+
+static bool
+recovers(const udpai_recovery *recovery, udpai_str type_url, udpai_str name)
+{
+    for (size_t i = 0; i < recovery->scopes.n; i++)
+        if (udpai_scope_covers(recovery->scopes.items[i], type_url, name))
+            return true;
+    return false;
+}
+
+static bool
+stands_in(const udpai_recovery *recovery, udpai_str type_url)
+{
+    for (size_t i = 0; i < recovery->stands_in.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(recovery->stands_in.items[i]), type_url))
+            return true;
+    return false;
+}
+
+udpa_err
+udpai_recovery_taken(const udpai_intake *intake,
+                     const udpa_resource *resource,
+                     udpa_error **ret_error)
+{
+    udpai_source *source = intake->peer->source;
+    udpai_recovery *recovery = source ? source->recovery : NULL;
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    udpai_contribution held;
+    udpa_err err = UDPA_OK;
+    if (!recovery)
+        return UDPA_OK;
+    if (recovers(recovery, type_url, name))
+        err = take_over(recovery, type_url, name);
+    if (err == UDPA_OK && stands_in(recovery, type_url) &&
+        udpai_store_get(intake->node->store, source->origin, type_url, name, &held))
+        err = let_go(intake->node, held.resource);
+    return udpai_fail_code(ret_error, err);
+}
+
+bool
+udpai_recovery_replaces(const udpai_node *node,
+                        udpai_str type_url,
+                        udpai_str name,
+                        uint64_t generation)
+{
+    const udpai_origin *origin =
+        udpai_store_find_origin(node->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
+    udpai_contribution adopted;
+    return origin && udpai_store_get(node->store, origin, type_url, name, &adopted) &&
+           udpa_resource_generation(adopted.resource) > generation;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waiting for the stand-in: a node that comes back says nothing negative of what it may have missed
+ * until it has heard it, or cannot. */
+#include "federation/recovery.h"
+
+#include "base/alloc.h"
+#include "federation/provider.h"
+
+#define HURRY_PAUSE_MS 1000
+
+static bool
+is_complete(const udpai_recovery *recovery)
+{
+    for (size_t i = 0; i < recovery->scopes.n; i++)
+        if (!recovery->scopes.items[i]->is_complete)
+            return false;
+    return true;
+}
+
+static void
+end_wait(udpai_recovery *recovery)
+{
+    if (!recovery->is_waiting)
+        return;
+    recovery->is_waiting = false;
+    udpai_timer_cancel(&recovery->end_of_wait);
+    udpai_source_touch(recovery->source);
+}
+
+static void
+give_up_waiting(udpai_recovery *recovery, const char *why)
+{
+    udpai_str name = udpai_bytes_view(recovery->source->name);
+    if (!recovery->is_waiting || is_complete(recovery)) {
+        end_wait(recovery);
+        return;
+    }
+    udpai_log(UDPA_LOG_WARNING, "federation",
+              "source %.*s: %s: what it has learned while it stood in for this node is not known, "
+              "and is taken over when it comes",
+              UDPAI_SHOWN(name), why);
+    end_wait(recovery);
+}
+
+static void
+on_end_of_wait(udpai_timer *timer)
+{
+    give_up_waiting(UDPAI_CONTAINER_OF(timer, udpai_recovery, end_of_wait),
+                    "it has not said all it has in time");
+}
+
+static void
+begin_wait(udpai_recovery *recovery)
+{
+    const udpai_node *node = recovery->source->node;
+    if (recovery->scopes.n == 0 || recovery->is_waiting)
+        return;
+    recovery->is_waiting = true;
+    udpai_timer_set(node->wheel, &recovery->end_of_wait,
+                    udpai_node_now(node) + node->timing.recover_timeout_ms);
+    udpai_source_touch(recovery->source);
+}
+
+void
+udpai_recovery_start(udpai_node *node)
+{
+    udpai_origin *origin =
+        udpai_store_find_origin(node->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
+    if (origin)
+        udpai_store_drop_adopted(node->store, origin);
+    UDPAI_LIST_FOREACH (at, &node->own_sources) {
+        udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+        if (source->recovery)
+            begin_wait(source->recovery);
+    }
+}
+
+void
+udpai_recovery_opened(udpai_source *source)
+{
+    if (source->recovery)
+        begin_wait(source->recovery);
+}
+
+/* In the beginning it may be about to start, as we are. */
+void
+udpai_recovery_closed(udpai_source *source)
+{
+    if (source->recovery && source->is_decided)
+        give_up_waiting(source->recovery, "it cannot be reached");
+}
+
+/* Whoever comes may come back from the stand-in, and must not be told what is older than what he
+ * has: until the attempt has failed, it is not known here. */
+void
+udpai_recovery_hurry(udpai_node *node)
+{
+    UDPAI_LIST_FOREACH (at, &node->own_sources) {
+        udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+        udpai_recovery *recovery = source->recovery;
+        if (!recovery || recovery->scopes.n == 0 || source->state != UDPAI_SOURCE_WAITING ||
+            udpai_node_now(node) < recovery->hurried_ms + HURRY_PAUSE_MS)
+            continue;
+        recovery->hurried_ms = udpai_node_now(node);
+        begin_wait(recovery);
+        udpai_source_dial_now(source);
+    }
+}
+
+bool
+udpai_recovery_awaits(const udpai_recovery *recovery, const udpai_scope *scope)
+{
+    return recovery->is_waiting && !scope->is_complete;
+}
+
+/* ---- making one ---- */
+
+static udpa_err
+add_scope(udpai_recovery *recovery, udpai_str type_url, udpai_str prefix)
+{
+    udpai_scope *scope = udpai_scope_new(recovery->source, type_url, prefix, false);
+    if (!scope)
+        return UDPA_ERR_NOMEM;
+    if (!udpai_vector_push(&recovery->scopes, scope)) {
+        udpai_scope_free(scope);
+        return UDPA_ERR_NOMEM;
+    }
+    scope->wanted = true;
+    scope->is_known = true; /* what it said on an earlier stream says nothing of this one */
+    return UDPA_OK;
+}
+
+static udpa_err
+add_scopes(udpai_recovery *recovery, const udpai_recover_config *config)
+{
+    const udpai_str all = {"", 0};
+    size_t n_prefixes = config->n_prefixes ? config->n_prefixes : 1;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < config->n_types && err == UDPA_OK; i++)
+        for (size_t k = 0; k < n_prefixes && err == UDPA_OK; k++)
+            err = add_scope(recovery, config->types[i],
+                            config->n_prefixes ? config->prefixes[k] : all);
+    return err;
+}
+
+static udpa_err
+add_stands_in(udpai_recovery *recovery, const udpai_source_config *config)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < config->n_stands_in && err == UDPA_OK; i++) {
+        udpa_bytes *type = NULL;
+        err = udpa_bytes_new(&type, config->stands_in[i].data, config->stands_in[i].len);
+        if (err == UDPA_OK && !udpai_vector_push(&recovery->stands_in, type)) {
+            udpa_bytes_unref(type);
+            err = UDPA_ERR_NOMEM;
+        }
+    }
+    return err;
+}
+
+udpa_err
+udpai_recovery_new(udpai_source *source, const udpai_source_config *config, udpa_error **ret_error)
+{
+    if (config->recover.n_types == 0 && config->n_stands_in == 0)
+        return UDPA_OK;
+    if (config->kind != UDPAI_SOURCE_UDPA && config->kind != UDPAI_SOURCE_UDPA_LISTEN)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "the ConfigSource '%.*s' does not speak UDPA: nobody stands in for "
+                          "another there, and nothing can be taken over",
+                          UDPAI_SHOWN(config->name));
+    udpai_recovery *recovery = udpai_alloc(sizeof(*recovery));
+    if (!recovery)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    recovery->source = source;
+    udpai_timer_init(&recovery->end_of_wait, on_end_of_wait);
+    source->recovery = recovery;
+    udpa_err err = add_scopes(recovery, &config->recover);
+    if (err == UDPA_OK)
+        err = add_stands_in(recovery, config);
+    return udpai_fail_code(ret_error, err);
+}
+
+/* The scopes are the source's. */
+udpai_recovery *
+udpai_recovery_free(udpai_recovery *recovery)
+{
+    if (!recovery)
+        return NULL;
+    udpai_timer_cancel(&recovery->end_of_wait);
+    for (size_t i = 0; i < recovery->stands_in.n; i++)
+        udpa_bytes_unref(recovery->stands_in.items[i]);
+    udpai_vector_done(&recovery->stands_in);
+    udpai_vector_done(&recovery->scopes);
+    udpai_free(recovery);
+    return NULL;
+}
+
+static bool
+asks(const udpai_provider *provider, const udpai_source *source)
+{
+    for (size_t i = 0; provider && i < provider->descriptors.n; i++)
+        if (provider->descriptors.items[i].source == source)
+            return true;
+    return false;
+}
+
+static udpa_err
+check_source(const udpai_node *node, const udpai_source *source, udpa_error **ret_error)
+{
+    for (size_t i = 0; i < source->recovery->scopes.n; i++) {
+        udpai_str type = udpai_bytes_view(source->recovery->scopes.items[i]->type);
+        const udpai_provider *provider = udpai_map_get(&node->providers, type);
+        if (asks(provider ? provider : node->any_type, source))
+            return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                              "the ConfigSource '%.*s' stands in a provider of type '%.*s', and so "
+                              "its word counts anyway: take the type out of its recover, or the "
+                              "source out of the provider",
+                              UDPAI_SHOWN(udpai_bytes_view(source->name)), UDPAI_SHOWN(type));
+    }
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_recovery_check(const udpai_node *node, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    UDPAI_LIST_FOREACH (at, &node->own_sources) {
+        const udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+        if (source->recovery && err == UDPA_OK)
+            err = check_source(node, source, ret_error);
+    }
+    return err;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recovery, on both sides of it: a node takes over what a source that stood in for it has learned,
+ * and the stand-in lets go of what has been taken over (docs/design/federation.md). */
+#ifndef UDPAI_RECOVERY_H
+#define UDPAI_RECOVERY_H
+
+#include "federation/intake.h"
+
+struct udpai_recovery {
+    udpai_source *source;
+    UDPAI_VECTOR(udpai_scope *) scopes;   /* what the source may have learned in our stead */
+    UDPAI_VECTOR(udpa_bytes *) stands_in; /* type URLs: of these we stand in for the source */
+    bool is_waiting;                      /* nothing negative is said of the scopes … */
+    udpai_timer end_of_wait;              /* … before they are complete, or this */
+    uint64_t hurried_ms;                  /* when it was last dialled ahead of its turn */
+    uint64_t n_adopted;
+};
+
+/* What the configuration says of it; nothing, if it says nothing. */
+udpa_err
+udpai_recovery_new(udpai_source *source, const udpai_source_config *config, udpa_error **ret_error);
+udpai_recovery *udpai_recovery_free(udpai_recovery *recovery);
+/* A source that is asked for a type by a provider says all of it there already. */
+udpa_err udpai_recovery_check(const udpai_node *node, udpa_error **ret_error);
+
+/* ---- what happens ---- */
+
+void udpai_recovery_start(udpai_node *node);
+/* The stream to the source has come, or has gone, or could not be had. */
+void udpai_recovery_opened(udpai_source *source);
+void udpai_recovery_closed(udpai_source *source);
+/* Somebody comes to us, maybe from the stand-in: it is reached for at once. */
+void udpai_recovery_hurry(udpai_node *node);
+/* The source's word of this resource has been taken in. */
+udpa_err udpai_recovery_taken(const udpai_intake *intake,
+                              const udpa_resource *resource,
+                              udpa_error **ret_error);
+
+/* ---- looking ---- */
+
+/* Must it be heard before anything negative is said of what it covers? */
+bool udpai_recovery_awaits(const udpai_recovery *recovery, const udpai_scope *scope);
+/* The origin of what was taken over; NULL without memory. */
+udpai_origin *udpai_recovery_origin(udpai_node *node);
+/* Is the name's word of this generation replaced by what was taken over? */
+bool udpai_recovery_replaces(const udpai_node *node,
+                             udpai_str type_url,
+                             udpai_str name,
+                             uint64_t generation);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/recovery_check.h"
+
+#include "daemon/words.h"
+
+typedef Udpa__Config__V1__ConfigSource source_message;
+
+#define USUAL_PREFIX "type.googleapis.com/"
+
+struct check {
+    const Udpa__Config__V1__Bootstrap *message;
+    udpai_findings *findings;
+};
+
+static const char *
+short_type(const char *type)
+{
+    bool has_it = strncmp(type, USUAL_PREFIX, strlen(USUAL_PREFIX)) == 0;
+    return has_it ? type + strlen(USUAL_PREFIX) : type;
+}
+
+static void
+check_word(const struct check *check,
+           const char *path,
+           const char *word,
+           udpa_err (*check_it)(const char *word, udpa_error **ret_error))
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (check_it(word, &error) != UDPA_OK)
+        udpai_findings_mistake(check->findings, path, "%s", udpa_error_message(error));
+}
+
+static void
+check_types(const struct check *check, const char *owner, char *const *types, size_t n_types)
+{
+    char list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
+    udpai_path_field(list, owner, "types");
+    if (n_types == 0)
+        udpai_findings_mistake(check->findings, owner, "needs types: which may be changed?");
+    for (size_t i = 0; i < n_types; i++)
+        check_word(check, udpai_path_item(path, list, i), types[i], udpai_type_check);
+}
+
+static bool
+asks(const Udpa__Config__V1__Provider *provider, const char *source)
+{
+    for (size_t i = 0; i < provider->n_config_descriptors; i++) {
+        const Udpa__Config__V1__ConfigDescriptor *at = provider->config_descriptors[i];
+        if (at->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_RESOURCE_NAME &&
+            strcmp(at->resource_name, source) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool
+has_type(const Udpa__Config__V1__Provider *provider, const char *type)
+{
+    for (size_t i = 0; i < provider->n_types; i++)
+        if (strcmp(short_type(provider->types[i]), short_type(type)) == 0)
+            return true;
+    return provider->n_types == 0;
+}
+
+/* What a provider takes from it counts anyway. */
+static void
+check_not_provided(const struct check *check,
+                   const char *path,
+                   const char *source,
+                   const char *type)
+{
+    for (size_t i = 0; i < check->message->n_providers; i++) {
+        const Udpa__Config__V1__Provider *provider = check->message->providers[i];
+        if (asks(provider, source) && has_type(provider, type))
+            udpai_findings_mistake(check->findings, path,
+                                   "providers[%zu] takes '%s' from this source already: its word "
+                                   "counts there, and there is nothing to take over",
+                                   i, short_type(type));
+    }
+}
+
+static void
+check_recover(const struct check *check, const char *path, const source_message *source)
+{
+    const Udpa__Config__V1__Recover *recover = source->recover;
+    char owner[UDPAI_FIELD_PATH_MAX], list[UDPAI_FIELD_PATH_MAX], at[UDPAI_FIELD_PATH_MAX];
+    udpai_path_field(owner, path, "recover");
+    check_types(check, owner, recover->types, recover->n_types);
+    udpai_path_field(list, owner, "types");
+    for (size_t i = 0; i < recover->n_types; i++)
+        check_not_provided(check, udpai_path_item(at, list, i), source->name, recover->types[i]);
+    udpai_path_field(list, owner, "namespaces");
+    for (size_t i = 0; i < recover->n_namespaces; i++)
+        check_word(check, udpai_path_item(at, list, i), recover->namespaces[i],
+                   udpai_namespace_check);
+}
+
+static void
+check_kind(const struct check *check,
+           const char *path,
+           const char *field,
+           const source_message *source)
+{
+    char room[UDPAI_FIELD_PATH_MAX];
+    if (source->kind_case != UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA &&
+        source->kind_case != UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN)
+        udpai_findings_mistake(check->findings, udpai_path_field(room, path, field),
+                               "is for sources of kind udpa and udpa_listen alone: others can "
+                               "neither stand in for a node, nor take anything over");
+}
+
+static void
+check_source(const struct check *check, const char *path, const source_message *source)
+{
+    char room[UDPAI_FIELD_PATH_MAX];
+    if (source->recover) {
+        check_kind(check, path, "recover", source);
+        check_recover(check, path, source);
+    }
+    if (source->stand_in) {
+        check_kind(check, path, "stand_in", source);
+        check_types(check, udpai_path_field(room, path, "stand_in"), source->stand_in->types,
+                    source->stand_in->n_types);
+    }
+}
+
+void
+udpai_recovery_check_sources(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
+{
+    const struct check check = {message, findings};
+    const Udpa__Config__V1__StaticResources *all = message->static_resources;
+    char provider[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
+    for (size_t i = 0; all && i < all->n_config_sources; i++)
+        check_source(&check, udpai_path_item(path, "static_resources.config_sources", i),
+                     all->config_sources[i]);
+    for (size_t i = 0; i < message->n_providers; i++) {
+        const Udpa__Config__V1__Provider *from = message->providers[i];
+        udpai_path_item(provider, "providers", i);
+        udpai_path_field(provider, provider, "config_descriptors");
+        for (size_t k = 0; k < from->n_config_descriptors; k++)
+            if (from->config_descriptors[k]->source_case ==
+                UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE) {
+                udpai_path_item(path, provider, k);
+                check_source(&check, udpai_path_field(path, path, "config_source"),
+                             from->config_descriptors[k]->config_source);
+            }
+    }
+}

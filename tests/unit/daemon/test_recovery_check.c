@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources that stand in for the node, and those that it stands in for. */
+#include "tests/unit/daemon/bootstrap_test.h"
+
+static void
+expect(bootstrap_test *test, const char *file, const char *mistakes)
+{
+    bootstrap_test_read(test, file);
+    bootstrap_test_assert_mistakes(test, mistakes);
+}
+
+#define SOURCE(kind, more) "static_resources: {config_sources: [{name: s, " kind ", " more "}]}\n"
+#define UDPA "udpa: {address: 'a:1'}"
+
+static void
+both_sides_can_be_said(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(
+        test,
+        SOURCE(UDPA, "recover: {types: [a.B], namespaces: [com.acme]}, stand_in: {types: [c.D]}"),
+        "");
+}
+
+static void
+one_that_dials_us_may_stand_in(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test, SOURCE("udpa_listen: {peer: p}", "recover: {types: [a.B]}"), "");
+}
+
+static void
+only_udpa_knows_of_it(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test,
+           SOURCE("path: {path: p, authority: a}", "recover: {types: [a.B]}, stand_in: {types: "
+                                                   "[a.B]}"),
+           "test.yaml:1:87: static_resources.config_sources[0].recover: is for sources of kind "
+           "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
+           "over\n"
+           "test.yaml:1:113: static_resources.config_sources[0].stand_in: is for sources of kind "
+           "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
+           "over\n");
+}
+
+static void
+it_must_be_said_of_what(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test, SOURCE(UDPA, "recover: {namespaces: [com.acme]}"),
+           "test.yaml:1:80: static_resources.config_sources[0].recover: needs types: which may be "
+           "changed?\n");
+}
+
+static void
+words_are_looked_at(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, SOURCE(UDPA, "recover: {types: ['a b'], namespaces: ['/x']}, "
+                                           "stand_in: {types: ['']}"));
+    bootstrap_test_tell(test);
+    const char *said = udpai_strbuf_view(&test->mistakes).data;
+    assert_non_null(strstr(said, "recover.types[0]"));
+    assert_non_null(strstr(said, "recover.namespaces[0]"));
+    assert_non_null(strstr(said, "stand_in.types[0]"));
+}
+
+static void
+what_a_provider_takes_is_not_taken_over(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test,
+           SOURCE(UDPA, "recover: {types: [type.googleapis.com/a.B, c.D]}") "providers: [{types: "
+                                                                            "[a.B], "
+                                                                            "config_descriptors: "
+                                                                            "[{resource_name: s}]}]"
+                                                                            "\n",
+           "test.yaml:1:89: static_resources.config_sources[0].recover.types[0]: providers[0] "
+           "takes 'a.B' from this source already: its word counts there, and there is nothing to "
+           "take over\n");
+}
+
+#define CASE(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, bootstrap_test_setup, bootstrap_test_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(both_sides_can_be_said), CASE(one_that_dials_us_may_stand_in),
+        CASE(only_udpa_knows_of_it),  CASE(it_must_be_said_of_what),
+        CASE(words_are_looked_at),    CASE(what_a_provider_takes_is_not_taken_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
