@@ -21,6 +21,7 @@
 #include <udpa/bytes.h>
 #include <udpa/error.h>
 #include <udpa/macros.h>
+#include <udpa/provider.h>
 
 UDPA_BEGIN_DECLS
 
@@ -123,12 +124,16 @@ typedef struct udpa_source {
     const udpa_xds_server *xds;
     /** The same for a server by REST; NULL: it is none. */
     const udpa_rest_server *rest;
+    /** Dialled only while a provider has it asked for a type: a stand-in has no connection until it
+     * is needed. What is published to it meanwhile waits for one. Of a source that is dialled only.
+     */
+    bool only_when_needed;
 } udpa_source;
 
 /** Initialiser of udpa_source. */
 #define UDPA_SOURCE_INIT                                                                           \
     {                                                                                              \
-        sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL, NULL                                    \
+        sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL, NULL, false                             \
     }
 
 /** What an endpoint is made of. */
@@ -141,8 +146,8 @@ typedef struct udpa_endpoint_options {
     const char *region;
     const char *zone;
     const char *sub_zone;
-    /** In the order in which they count: a later one is used while those before it are not to be
-     * had (STOP_ON_SUCCESS). */
+    /** Without providers in the order in which they count: a later one is used while those before
+     * it are not to be had (UDPA_STOP_ON_SUCCESS). */
     const udpa_source *sources;
     size_t n_sources;
     /** ADDRESS:PORT to listen on for sources that dial; an IPv6 address in brackets; port 0: any.
@@ -151,12 +156,16 @@ typedef struct udpa_endpoint_options {
     /** NULL: plaintext, which is refused beyond loopback. With a ca_file, peers must present a
      * certificate that it vouches for. */
     const udpa_tls *listen_tls;
+    /** Which source is asked for what (provider.h). None: every source for every type. With any,
+     * types that none of them has come from nowhere. */
+    const udpa_provider *providers;
+    size_t n_providers;
 } udpa_endpoint_options;
 
 /** Initialiser of udpa_endpoint_options. */
 #define UDPA_ENDPOINT_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(udpa_endpoint_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL           \
+        sizeof(udpa_endpoint_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0  \
     }
 
 /** Make an endpoint, and have it listen and dial.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public endpoint: a DPLB that takes resources on demand from sources in order, and keeps
- * nothing beyond its life. */
+/* The public endpoint: a DPLB that takes resources on demand from its sources, as its providers
+ * say, and keeps nothing beyond its life. */
 #include <udpa/endpoint.h>
 
 #include "base/alloc.h"
@@ -8,6 +8,7 @@
 #include "endpoint/endpoint_internal.h"
 #include "endpoint/exposure.h"
 #include "endpoint/polled.h"
+#include "endpoint/providers.h"
 #include "loop/clock.h"
 #include "model/name.h"
 #include "session/udpa.h"
@@ -20,8 +21,7 @@
 struct plan {
     const udpa_endpoint_options *options;
     udpai_source_config sources[SOURCES_MAX];
-    udpai_descriptor_config descriptors[SOURCES_MAX];
-    udpai_provider_config provider;
+    udpai_provider_plan providers;
     udpai_server_tls *listen_tls;
 };
 
@@ -270,14 +270,9 @@ plan_source(struct plan *plan, size_t index, udpa_error **ret_error)
                                   : UDPAI_SOURCE_UDPA_LISTEN,
         .peer = udpai_str_from(source->peer),
         .address = udpai_str_from(source->address),
-        .stays_connected = true,
+        .stays_connected = !source->only_when_needed,
         .ref_target = udpai_grpc_target_hold,
         .release_target = udpai_grpc_target_drop,
-    };
-    plan->descriptors[index] = (udpai_descriptor_config){
-        .source = config->name,
-        .continuation = UDPAI_STOP_ON_SUCCESS,
-        .on_demand = true,
     };
     return source->address ? make_target(plan, source, &config->target, ret_error) : UDPA_OK;
 }
@@ -291,9 +286,8 @@ plan_sources(struct plan *plan, udpa_error **ret_error)
         if (err == UDPA_OK)
             err = plan_source(plan, i, ret_error);
     }
-    plan->provider.descriptors = plan->descriptors;
-    plan->provider.n_descriptors = plan->options->n_sources;
-    return err;
+    return err == UDPA_OK ? udpai_provider_plan_make(&plan->providers, plan->options, ret_error)
+                          : err;
 }
 
 static void
@@ -301,6 +295,7 @@ plan_done(struct plan *plan)
 {
     for (size_t i = 0; i < SOURCES_MAX; i++)
         udpai_grpc_target_unref(plan->sources[i].target);
+    udpai_provider_plan_done(&plan->providers);
     udpai_server_tls_unref(plan->listen_tls);
 }
 
@@ -335,8 +330,8 @@ make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_erro
     settings.node.peers_are_anonymous = !plan->listen_tls;
     settings.node.sources = plan->sources;
     settings.node.n_sources = options->n_sources;
-    settings.node.providers = &plan->provider;
-    settings.node.n_providers = options->n_sources ? 1 : 0;
+    settings.node.providers = plan->providers.providers.items;
+    settings.node.n_providers = plan->providers.providers.n;
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
     udpa_err err = make_info(options, &info);
     if (err != UDPA_OK)

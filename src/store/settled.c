@@ -228,6 +228,8 @@ is_answered(const udpai_settled_facts *facts,
 {
     if (missing->of_groups)
         return is_answered_to_groups(facts, missing, scope, as_name);
+    if (!as_name && udpai_prefix_covers(scope, missing->prefix))
+        scope = missing->prefix; /* it was asked for no more than it may have */
     return as_name ? is_in(missing->answered, missing->n_answered, scope)
                    : is_covered(missing->answered, missing->n_answered, scope);
 }

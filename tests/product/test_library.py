@@ -11,9 +11,9 @@ import shlex
 import subprocess
 import sys
 
-from product import SOURCE, Failure, check, main
+from product import SOURCE, Failure, check, main, wait_for
 
-EXAMPLES = ('publish', 'subscribe', 'listen')
+EXAMPLES = ('publish', 'subscribe', 'listen', 'federate')
 
 
 def run(command, **more):
@@ -147,6 +147,47 @@ def check_through_node(test, programs):
     check('the node ends', test.interrupt(node) == 0, node.text())
 
 
+def write_greeting(directory, name, text):
+    """A resource file, in one step, as the node may read at any time."""
+    (directory / 'new').write_text(
+        f'name: {name}\nresource: {{"@type": type.googleapis.com/google.protobuf.StringValue, '
+        f'value: {text}}}\n', encoding='utf-8')
+    (directory / 'new').rename(directory / f'{name.replace("/", "-")}.yaml')
+
+
+def start_authority(test, name, *names):
+    """A node that speaks by itself, from files; (directory, address)."""
+    directory = test.work / f'{name}-resources'
+    directory.mkdir()
+    for resource in names:
+        write_greeting(directory, resource, 'hello')
+    return directory, test.start_node(name, '--resources', directory)[1]
+
+
+def check_federation(test, programs):
+    """Two nodes, each the authority of a namespace, and one that moves from the first to the
+    second."""
+    _, old = start_authority(test, 'internal', 'com.acme/a', 'com.acme/b', 'com.blah/x')
+    new_files, new = start_authority(test, 'uaas', 'com.blah/y', 'com.other/z')
+    example = test.start('federate', [programs['federate'], 'google.protobuf.StringValue', new, '',
+                                      old, 'com.acme'])
+    example.wait_for_log('complete: both have said all')
+    seen = set(re.findall(r'changed: (.*)', example.text()))
+    check('direct federation: the endpoint sees both, and of each its namespace alone',
+          seen == {'com.acme/a by internal', 'com.acme/b by internal', 'com.blah/y by uaas',
+                   'com.other/z by uaas'}, example.text())
+    write_greeting(new_files, 'com.acme/a', 'hello-from-uaas')
+    example.wait_for_log('changed: com.acme/a by uaas')
+    check('a name that both have is that of the first source', 'removed: ' not in example.text(),
+          example.text())
+    (new_files / 'com.acme-a.yaml').unlink()
+    wait_for('what the second has, when the first has it no more',
+             lambda: example.text().count('changed: com.acme/a by internal') == 2)
+    check('moved there and back it was never gone', 'removed: ' not in example.text(),
+          example.text())
+    check('the endpoint ends', test.interrupt(example) == 0, example.text())
+
+
 def check_nobody(test, programs):
     none = subprocess.run([programs['publish'], '127.0.0.1:1', 'com.acme/greeting', 'hello'],
                           capture_output=True, text=True, check=False)
@@ -165,6 +206,7 @@ def body(test):
         check_direct(test, programs, kind)
     if (test.build / 'udpad').exists():
         check_through_node(test, programs)
+        check_federation(test, programs)
     check_nobody(test, programs)
 
 

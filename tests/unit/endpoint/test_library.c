@@ -302,6 +302,7 @@ test_second_source(void **state)
     sources[0].address = dead;
     sources[1].name = "alive";
     sources[1].address = alive;
+    sources[1].only_when_needed = true;
     options.node_id = "client";
     options.sources = sources;
     options.n_sources = 2;
@@ -309,6 +310,7 @@ test_second_source(void **state)
     ear_open(&ear, &pair, pair.client, NULL);
     pair_run_until(&pair, &ear.n_complete, 1);
     options.node_id = "other";
+    sources[1].only_when_needed = false; /* nothing is asked of it */
     options.sources = &sources[1];
     options.n_sources = 1;
     assert_ok(udpa_endpoint_new(&other, &pair.loop, &options, NULL));
@@ -316,6 +318,59 @@ test_second_source(void **state)
     pair_run_until(&pair, &ear.n_additions, 1);
     assert_string_equal(ear.last_payload, "1");
     pair_close(&pair, &other);
+    pair_end(&pair);
+}
+
+static void
+count_complete(void *userdata)
+{
+    ((test_ear *)userdata)->n_complete++;
+}
+
+/* As a simple DPLB: a server for each type, and no connection to one that only stands in. */
+static void
+test_another_source_for_another_type(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_ear ear = {0}, other = {0};
+    udpa_source sources[2] = {UDPA_SOURCE_INIT, UDPA_SOURCE_INIT};
+    udpa_descriptor descriptors[2] = {UDPA_DESCRIPTOR_INIT, UDPA_DESCRIPTOR_INIT};
+    udpa_provider provider = UDPA_PROVIDER_INIT;
+    const char *const things[] = {"test.Thing"};
+    udpa_endpoint_options options = UDPA_ENDPOINT_OPTIONS_INIT;
+    udpa_subscribe_options subscribe = UDPA_SUBSCRIBE_OPTIONS_INIT;
+    char address[32];
+    pair_begin(&pair);
+    pair_serve_node(&pair);
+    snprintf(address, sizeof(address), "127.0.0.1:%d", pair.port);
+    for (int i = 0; i < 2; i++) {
+        sources[i].address = address;
+        sources[i].only_when_needed = true;
+    }
+    sources[0].name = descriptors[1].source = "stand-in";
+    sources[1].name = descriptors[0].source = "things";
+    provider.types = things;
+    provider.n_types = 1;
+    provider.descriptors = descriptors;
+    provider.n_descriptors = 2;
+    options.node_id = "client";
+    options.sources = sources;
+    options.n_sources = 2;
+    options.providers = &provider;
+    options.n_providers = 1;
+    assert_ok(udpa_endpoint_new(&pair.client, &pair.loop, &options, NULL));
+    const udpai_node *node = udpai_endpoint_node(pair.client);
+    ear_open(&ear, &pair, pair.client, NULL);
+    pair_run_until(&pair, &ear.n_complete, 1);
+    assert_true(udpai_node_may_publish_to(node, UDPAI_STR("things")));
+    assert_false(udpai_node_may_publish_to(node, UDPAI_STR("stand-in")));
+    subscribe.type_url = "test.Other"; /* which comes from nowhere */
+    subscribe.update = ear_fn;
+    subscribe.complete = count_complete;
+    subscribe.userdata = &other;
+    assert_ok(udpa_subscribe(&other.subscription, pair.client, &subscribe, NULL));
+    pair_run_until(&pair, &other.n_complete, 1);
     pair_end(&pair);
 }
 
@@ -410,6 +465,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_source_error),
         cmocka_unit_test(test_without_sources),
         cmocka_unit_test(test_second_source),
+        cmocka_unit_test(test_another_source_for_another_type),
         cmocka_unit_test(test_tls),
         cmocka_unit_test(test_tls_of_another_name),
     };

@@ -98,6 +98,27 @@ test_who_asks_is_not_waited_for(void **state)
     assert_int_equal(udpai_settled_query(nameless, TYPE, scope, (udpai_str){0}), UDPAI_UNSETTLED);
 }
 
+/* Who asks for more than a source may have asks that source for all it may have. */
+static void
+test_an_answer_for_its_whole_prefix_is_one_for_wider_questions(void **state)
+{
+    (void)state;
+    const udpai_str answered = UDPAI_STR("com.acme");
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled = missing(&(udpai_unsettled){
+        .prefix = answered, .on_demand = true, .answered = &answered, .n_answered = 1});
+    assert_int_equal(query(settled, ""), UDPAI_SETTLED);
+    assert_int_equal(query(settled, "com"), UDPAI_SETTLED);
+    assert_int_equal(query(settled, "com.acme.shop"), UDPAI_SETTLED);
+    assert_int_equal(query_name(settled, "com.acme/a"), UDPAI_UNSETTLED); /* it may be lazy */
+    const udpai_str part = UDPAI_STR("com.acme.shop");
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *partly = missing(&(udpai_unsettled){
+        .prefix = answered, .on_demand = true, .answered = &part, .n_answered = 1});
+    assert_int_equal(query(partly, ""), UDPAI_UNSETTLED);
+    assert_int_equal(query(partly, "com.acme.shop"), UDPAI_SETTLED);
+}
+
 /* Only where all that are missing may be waiting for us does time end the wait. */
 static void
 test_a_ring_is_waited_out(void **state)
@@ -324,6 +345,7 @@ main(void)
         cmocka_unit_test(test_prefixes_count_both_ways),
         cmocka_unit_test(test_types_count),
         cmocka_unit_test(test_who_asks_is_not_waited_for),
+        cmocka_unit_test(test_an_answer_for_its_whole_prefix_is_one_for_wider_questions),
         cmocka_unit_test(test_a_ring_is_waited_out),
         cmocka_unit_test(test_what_was_answered_is_known),
         cmocka_unit_test(test_unknown_types_may_have_sources_yet),

@@ -2,7 +2,8 @@
 
 // The server that udpad is measured beside: ADS on go-control-plane, by its linear or its snapshot
 // cache, or with a snapshot for each node. On a second port it takes changes, a line each: the index
-// of a type, of a resource, and the serial of the change. It serves REST, too, if it is told where;
+// of a type, of a resource, and the serial of the change; one below zero takes the resource away, from
+// the linear cache. It serves REST, too, if it is told where;
 // for that it needs the snapshot cache.
 package main
 
@@ -65,6 +66,9 @@ func (l *linear) cache() cache.Cache {
 }
 
 func (l *linear) change(kind, i, serial int) error {
+	if serial < 0 {
+		return l.caches[kind].DeleteResource(fleet.Name(i))
+	}
 	return l.caches[kind].UpdateResource(fleet.Name(i),
 		fleet.Make(fleet.Types[kind], i, serial))
 }

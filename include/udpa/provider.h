@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file provider.h
+ * Direct federation: which of an endpoint's sources is asked for what, and whose word counts.
+ *
+ * A provider is an ordered list of descriptors, each a source and the namespace that it may speak
+ * for. They are looked at from the top whenever a source comes or goes; all that are passed are
+ * connected and asked, and what they say together is what subscriptions see. Of two that have one
+ * name by different authorities the earlier descriptor counts; of one authority, the newer
+ * generation.
+ *
+ * A source is asked for what the endpoint has subscribed to, no more; what it sends besides, or
+ * outside its namespace, is refused with PERMISSION_DENIED.
+ */
+#ifndef UDPA_PROVIDER_H
+#define UDPA_PROVIDER_H
+
+#include <stddef.h>
+
+#include <udpa/macros.h>
+
+UDPA_BEGIN_DECLS
+
+/** What follows behind a descriptor. */
+typedef enum udpa_continuation {
+    /** Nothing, if its source is active: those behind it stand in for it. What a source that is
+     * lost has said counts until one that stands in for it has said all that is asked of it. */
+    UDPA_STOP_ON_SUCCESS,
+    /** Nothing, if its source is not active: those behind it make sense only with it. */
+    UDPA_STOP_ON_FAILURE,
+    /** The next one, in any case: two authorities side by side. */
+    UDPA_CONTINUE,
+} udpa_continuation;
+
+/** One source of a provider. */
+typedef struct udpa_descriptor {
+    size_t struct_size; /**< sizeof(udpa_descriptor) */
+    /** The name of one of the endpoint's sources; required. */
+    const char *source;
+    /** What is accepted from it: "com.acme" is com.acme/x and com.acme.shop/x, "com.acme/blue" is
+     * com.acme/blue/x. NULL or empty: everything. */
+    const char *name_space;
+    udpa_continuation continuation;
+} udpa_descriptor;
+
+/** Initialiser of udpa_descriptor. */
+#define UDPA_DESCRIPTOR_INIT                                                                       \
+    {                                                                                              \
+        sizeof(udpa_descriptor), NULL, NULL, UDPA_STOP_ON_SUCCESS                                  \
+    }
+
+/** Where resources of some types come from. */
+typedef struct udpa_provider {
+    size_t struct_size; /**< sizeof(udpa_provider) */
+    /** Type URLs; "type.googleapis.com/" may be left out. None: each type that no other provider
+     * has. A type has one provider. */
+    const char *const *types;
+    size_t n_types;
+    /** In their order; at least one. A source and its namespace stand there once. */
+    const udpa_descriptor *descriptors;
+    size_t n_descriptors;
+} udpa_provider;
+
+/** Initialiser of udpa_provider. */
+#define UDPA_PROVIDER_INIT                                                                         \
+    {                                                                                              \
+        sizeof(udpa_provider), NULL, 0, NULL, 0                                                    \
+    }
+
+UDPA_END_DECLS
+
+#endif
