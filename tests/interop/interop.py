@@ -18,7 +18,7 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / 'docs' / 'demo'))
 
-from federation import Failure, Process, find_envoy, free_ports, wait_for  # noqa: E402
+from stage import Failure, Process, find_envoy, free_ports, wait_for  # noqa: E402
 
 SKIPPED = 77
 STOP_PATIENCE_S = 20

@@ -40,7 +40,7 @@ def start_new(test, directory):
 
 class Endpoint(interop.Process):
     def __init__(self, test, label, new, old_port):
-        super().__init__([test.build / 'tests' / 'interop' / 'federate', TYPE, new.address,
+        super().__init__([test.build / 'federate', TYPE, new.address,
                           'com.acme', f'xds:127.0.0.1:{old_port}', 'com.acme'],
                          test.work / f'{label}.log')
         test.processes.append(self)

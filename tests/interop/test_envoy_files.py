@@ -12,7 +12,7 @@ import urllib.request
 import interop
 import envoy_peer
 import envoy_resources as resources
-from federation import Backend
+from stage import Backend
 from udpa_peer import Peer
 
 SUFFIXES = {'binary': '.pb', 'json': '.json', 'yaml': '.yaml'}

@@ -15,7 +15,7 @@ import time
 import interop
 import envoy_peer
 import envoy_resources as resources
-from federation import ENVOY_VERSION, Backend
+from stage import ENVOY_VERSION, Backend
 from google.protobuf import json_format
 from envoy.config.cluster.v3 import cluster_pb2
 from udpa_peer import Peer

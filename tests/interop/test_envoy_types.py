@@ -17,7 +17,7 @@ import time
 import interop
 import envoy_peer
 import envoy_resources as resources
-from federation import Backend
+from stage import Backend
 from udpa_peer import Peer
 
 BOUND_S = 2

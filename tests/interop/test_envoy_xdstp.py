@@ -13,7 +13,7 @@ import interop
 import envoy_peer
 import envoy_resources as resources
 from envoy.config.endpoint.v3 import endpoint_components_pb2, endpoint_pb2
-from federation import ENVOY_VERSION, Backend
+from stage import ENVOY_VERSION, Backend
 from google.protobuf import json_format
 from udpa_peer import Peer
 

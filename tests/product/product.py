@@ -11,7 +11,7 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / 'docs' / 'demo'))
 
-from federation import Failure, Process, wait_for  # noqa: E402
+from stage import Failure, Process, wait_for  # noqa: E402
 
 __all__ = ['Failure', 'Process', 'SOURCE', 'Test', 'check', 'main', 'wait_for']
 
