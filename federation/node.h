@@ -270,7 +270,11 @@ const udpai_settled *udpai_node_settled(const udpai_node *node);
 uint64_t udpai_node_n_loops(const udpai_node *node);
 /* Publications of resources that the ACL refused so far, or in a dry run would have. */
 uint64_t udpai_node_n_denied(const udpai_node *node);
-/* Serialised udpa.status.v1.SourceStatus of each source; NodeStatus. */
+/* Serialised udpa.status.v1.OriginsStatus of a name, whoever says something under it; NULL without
+ * memory. The type without what stands before its last slash. */
+udpa_bytes *
+udpai_node_describe_origins(const udpai_node *node, udpai_str type_name, udpai_str name);
+/* Serialised udpa.status.v1.SourceStatus of each source. */
 udpa_err udpai_node_visit_sources(const udpai_node *node,
                                   void (*visit)(void *userdata, udpai_str name, udpa_bytes *status),
                                   void *userdata);

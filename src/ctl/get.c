@@ -2,6 +2,7 @@
 #include "ctl/collect.h"
 #include "ctl/commands.h"
 #include "ctl/names.h"
+#include "ctl/origins.h"
 #include "ctl/show.h"
 
 static udpai_ctl_exit
@@ -49,7 +50,9 @@ udpai_ctl_get(udpai_ctl *ctl)
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, &wishes, &found);
     udpai_ctl_wishes_decide(&wishes, &found);
-    if (result == UDPAI_CTL_GOOD)
+    if (result == UDPAI_CTL_GOOD && ctl->options->all_origins)
+        result = udpai_ctl_show_origins(ctl, &wishes, &found);
+    else if (result == UDPAI_CTL_GOOD)
         result = show(ctl, &wishes, &found);
     else if (result == UDPAI_CTL_TIMED_OUT && udpai_ctl_found_size(&found))
         (void)udpai_ctl_show(ctl->options, &found); /* what has come is better than nothing */

@@ -37,6 +37,7 @@ enum {
     RESOURCE_VERSION,
     AT_LEAST,
     DESPITE_REFUSALS,
+    ALL_ORIGINS,
 };
 
 #define WAIT_S 60
@@ -50,7 +51,8 @@ static const struct argp_option known_options[] = {
      "input, as YAML or JSON; may be given again",
      1},
     {"output", 'o', "FORMAT", 0,
-     "get, watch, status: table (default), yaml, json, or name; wait: table or json; conform: "
+     "get, watch, status: table (default), yaml, json, or name; get also path; wait: table or "
+     "json; conform: "
      "table, "
      "tap, junit, or json",
      1},
@@ -58,6 +60,8 @@ static const struct argp_option known_options[] = {
      "Namespace of names that have none (default local); get and watch without names: this "
      "namespace alone (default all)",
      1},
+    {"all-origins", ALL_ORIGINS, NULL, 0,
+     "get: what everybody says under each name, and what counts; table, yaml, or json", 1},
     {"validate", VALIDATE, NULL, 0, "apply: publish nothing if 'validate' would find a mistake", 1},
     {"wait", WAIT, NULL, 0,
      "apply, delete: then wait until everybody who subscribes to it has acknowledged it", 1},
@@ -170,7 +174,7 @@ set_at_least(udpai_ctl_options *given, const char *text, const struct argp_state
 static void
 set_format(udpai_ctl_options *given, const char *text, const struct argp_state *state)
 {
-    static const char *const formats[] = {"table", "yaml", "json", "name"};
+    static const char *const formats[] = {"table", "yaml", "json", "name", "path"};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(formats); i++)
         if (strcmp(text, formats[i]) == 0) {
             given->format = (udpai_ctl_format)i;
@@ -181,7 +185,9 @@ set_format(udpai_ctl_options *given, const char *text, const struct argp_state *
     if (udpai_conform_form_take(&given->conform, text))
         return;
     argp_error(state,
-               "-o %s: the formats are table, yaml, json, and name, and of conform tap and junit",
+               "-o %s: the formats are table, yaml, json, and name, of get also path, and of "
+               "conform tap and "
+               "junit",
                text);
 }
 
@@ -212,6 +218,12 @@ check_format(const udpai_ctl_options *given, const struct argp_state *state)
 {
     bool is_conform = strcmp(given->command, "conform") == 0;
     bool is_of_resources = given->format == UDPAI_CTL_YAML || given->format == UDPAI_CTL_NAME;
+    bool is_get = strcmp(given->command, "get") == 0;
+    if (given->format == UDPAI_CTL_PATH && (!is_get || given->is_xds || given->all_origins))
+        argp_error(state, "-o path goes with get, of a node of UDPA, and shows what counts alone");
+    if (given->all_origins && (!is_get || given->is_xds || given->format == UDPAI_CTL_NAME))
+        argp_error(state, "--all-origins goes with get, of a node of UDPA, and has table, yaml and "
+                          "json");
     if (is_conform ? is_of_resources : given->conform.form != UDPAI_CONFORM_NO_FORM)
         argp_error(state, "-o %s: %s has not this format", given->format_name, given->command);
 }
@@ -370,6 +382,9 @@ parse_wait(int key, char *argument, struct argp_state *state)
         return 0;
     case DESPITE_REFUSALS:
         given->despite_refusals = true;
+        return 0;
+    case ALL_ORIGINS:
+        given->all_origins = true;
         return 0;
     default:
         return parse_more(key, argument, state);

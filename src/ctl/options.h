@@ -22,6 +22,7 @@ typedef enum udpai_ctl_format {
     UDPAI_CTL_YAML,
     UDPAI_CTL_JSON,
     UDPAI_CTL_NAME,
+    UDPAI_CTL_PATH, /* of get: the way of each */
 } udpai_ctl_format;
 
 /* NULL anywhere: not given. */
@@ -40,6 +41,7 @@ typedef struct udpai_ctl_options {
     bool is_gone, is_waiting, despite_refusals;
     udpai_ctl_format format;
     const char *format_name; /* as given */
+    bool all_origins;        /* of get: what everybody says, not what counts alone */
     bool is_xds;             /* the server is one of xDS, and we are its client */
     bool is_state_of_the_world;
     bool is_rest;

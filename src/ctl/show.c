@@ -232,6 +232,25 @@ put_names(udpai_strbuf *out, udpa_resource *const *resources, size_t n)
     }
 }
 
+/* "  core took it from a file at …", a line for each node behind the name. The last hop is our own.
+ */
+static void
+put_path(udpai_strbuf *out, const udpa_resource *resource)
+{
+    udpai_ctl_put_name(out, resource);
+    udpai_strbuf_puts(out, " by ");
+    udpai_ctl_put_text(out, udpai_resource_authority(resource));
+    udpai_strbuf_putc(out, '\n');
+    for (size_t i = 0; i + 1 < udpa_resource_n_hops(resource); i++) {
+        udpai_hop hop = udpai_resource_hop(resource, i);
+        udpai_strbuf_puts(out, "  ");
+        put_hop(out, resource, hop);
+        udpai_strbuf_puts(out, " at ");
+        put_time(out, hop.time_us);
+        udpai_strbuf_putc(out, '\n');
+    }
+}
+
 /* YAML documents, or one JSON array. */
 static udpai_ctl_exit
 put_documents(udpai_strbuf *out,
@@ -280,6 +299,10 @@ udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found)
         break;
     case UDPAI_CTL_NAME:
         put_names(&out, resources, n);
+        break;
+    case UDPAI_CTL_PATH:
+        for (size_t i = 0; i < n; i++)
+            put_path(&out, resources[i]);
         break;
     case UDPAI_CTL_YAML:
     case UDPAI_CTL_JSON:

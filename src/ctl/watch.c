@@ -75,6 +75,7 @@ show(watching *self, const udpa_resource *resource, const char *event)
     case UDPAI_CTL_TABLE:
         put_line(&out, resource, event);
         break;
+    case UDPAI_CTL_PATH: /* goes with get alone */
     case UDPAI_CTL_NAME:
         udpai_strbuf_printf(&out, "%s ", event);
         udpai_ctl_put_name(&out, resource);

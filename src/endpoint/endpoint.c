@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wiring: who calls whom, on which thread, and in which order everything ends. */
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/answers.h"
 
 #include <sys/random.h>
 
@@ -65,6 +65,8 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
         udpai_questions_report(endpoint->questions, report);
     if (endpoint->access)
         udpai_access_answers_report(endpoint->access, report);
+    if (endpoint->origins)
+        udpai_answers_report(endpoint->origins, report);
     udpai_node_report(endpoint->node, report);
 }
 
@@ -135,6 +137,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_inspection_free(endpoint->inspection);
     udpai_questions_free(endpoint->questions);
     udpai_access_answers_free(endpoint->access);
+    udpai_answers_free(endpoint->origins);
     endpoint->node = udpai_node_free(endpoint->node);
     udpai_timer_cancel(&endpoint->soon);
     udpai_list left;
@@ -355,6 +358,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
         err = udpai_questions_new(&endpoint->questions, endpoint);
     if (err == UDPA_OK && settings->serves_status)
         err = udpai_access_answers_new(&endpoint->access, endpoint, settings->node.acl);
+    if (err == UDPA_OK && settings->serves_status)
+        err = udpai_origin_answers_new(&endpoint->origins, endpoint);
     if (err == UDPA_OK)
         err = make_stream_side(endpoint, settings, ret_error);
     if (err != UDPA_OK) {

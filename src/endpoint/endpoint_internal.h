@@ -11,6 +11,7 @@ typedef struct udpai_own_status udpai_own_status;
 typedef struct udpai_inspection udpai_inspection;
 typedef struct udpai_questions udpai_questions;
 typedef struct udpai_access_answers udpai_access_answers;
+typedef struct udpai_answers udpai_answers;
 
 /* What the engine's thread and the stream thread say besides reports. */
 typedef struct udpai_endpoint_event {
@@ -35,6 +36,7 @@ struct udpa_endpoint {
     udpai_own_status *status;     /* NULL: not served */
     udpai_questions *questions;   /* beside it */
     udpai_access_answers *access; /* beside it */
+    udpai_answers *origins;       /* beside it */
     udpai_inspection *inspection; /* NULL: nothing is inspected */
     udpai_list outlets;           /* udpai_outlet: what is published, by source */
     udpai_list subscriptions;     /* udpa_subscription */
@@ -92,6 +94,10 @@ void udpai_access_answers_free(udpai_access_answers *answers);
 void udpai_access_answers_set_acl(udpai_access_answers *answers, udpai_acl *acl);
 /* Looks at a report before the node does: does somebody ask, or not any more? */
 void udpai_access_answers_report(udpai_access_answers *answers, const udpai_report *report);
+
+/* ---- origin_answers.c ---- */
+
+udpa_err udpai_origin_answers_new(udpai_answers **ret_answers, udpa_endpoint *endpoint);
 
 /* ---- publisher.c ---- */
 

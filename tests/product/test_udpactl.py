@@ -327,6 +327,38 @@ def check_second_node(test, address):
           re.search(r'gone +udpa +127.0.0.1:1 +(waiting|connecting)', out), out)
 
 
+def check_origins(test, address):
+    """What everybody says under one name, and which way it has come."""
+    bootstrap = test.work / 'origins.yaml'
+    bootstrap.write_text('static_resources:\n  config_sources:\n'
+                         f'  - {{name: core, udpa: {{address: "{address}"}}}}\n'
+                         'providers:\n- types: [google.protobuf.StringValue]\n'
+                         '  config_descriptors: [{resource_name: core}]\n')
+    _, edge_address = test.start_node('origins', '-c', bootstrap)
+    core, ctl = Ctl(test, address), Ctl(test, edge_address)
+    core('apply', '-f', '-', stdin=greeting('origin', 'of core'))
+    wait_for('it at the edge', lambda: 'local/origin' in ctl('get', STRING, '-o', 'name'))
+    check('the path of a resource', re.fullmatch(
+        r'google.protobuf.StringValue/local/origin by udpactl\n  node took it from udpactl at \S+\n'
+        r'  origins took it from node at \S+\n',
+        path := ctl('get', STRING, 'origin', '-o', 'path')), path)
+    ctl('--node-id', 'other', 'apply', '-f', '-', stdin=greeting('origin', 'of another'))
+    out = ctl('get', STRING, 'origin', '--all-origins')
+    check('all origins of a name, the best first', re.search(
+        r'publisher:/other +other +\S+ +\d+ +counts +-\n.*source:core +udpactl +\S+ +\d+ +shadowed '
+        r'+node\n', out), out)
+    ctl('--node-id', 'other', 'delete', STRING, 'origin', status=1, err='is still there')
+    out = ctl('get', STRING, '--all-origins')
+    check('what goes reveals the next', re.search(r'source:core .* counts +node\n', out) and
+          'publisher' not in out, out)
+    told = json.loads(ctl('get', STRING, 'origin', '--all-origins', '-o', 'json'))
+    check('the same in JSON', told[0]['resource']['contributions'][0]['origin'] == 'source:core')
+    ctl('get', STRING, 'nobody', '--all-origins', status=1, err="nobody says anything of 'local/nobody'")
+    ctl('watch', '--all-origins', status=2, err='--all-origins goes with get')
+    ctl('status', '-o', 'path', status=2, err='-o path goes with get')
+    core('delete', STRING, 'origin')
+
+
 def check_waiting_node(test):
     """A node that has nothing, because its source has not told it anything yet."""
     bootstrap = test.work / 'waiting.yaml'
@@ -472,6 +504,7 @@ def body(test):
     check_wait(test)
     check_second_node(test, address)
     check_on_demand(test, address)
+    check_origins(test, address)
     check_goes_before(test)
     check_waiting_node(test)
     check_tls(test)

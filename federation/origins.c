@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What everybody says under one name, described as udpa.status.v1.OriginsStatus. */
+#include "base/strbuf.h"
+#include "federation/node_internal.h"
+#include "session/status.h"
+
+struct description {
+    const udpai_node *node;
+    udpai_str type_url, name;
+    udpai_proto_writer *writer;
+};
+
+static void
+put_contribution(udpai_proto_writer *writer,
+                 const udpai_node *node,
+                 const udpai_contribution *contribution)
+{
+    const udpa_resource *resource = contribution->resource;
+    udpai_proto_put_bytes(writer, 1, udpai_origin_key(contribution->origin));
+    udpai_proto_put_bytes_opt(writer, 2, udpai_resource_authority(resource));
+    udpai_proto_put_bytes_opt(writer, 3, udpai_resource_version(resource));
+    udpai_proto_put_varint_opt(writer, 4, udpa_resource_generation(resource));
+    udpai_proto_put_varint_opt(writer, 5, contribution->effective);
+    udpai_proto_put_varint_opt(writer, 6, contribution->eligible);
+    udpai_proto_put_varint_opt(writer, 7, contribution->superseded);
+    udpai_proto_put_varint_opt(writer, 8, udpai_resource_signature(resource) != NULL);
+    if (contribution->deadline_ms > udpai_node_now(node))
+        udpai_proto_put_varint_opt(writer, 9, contribution->deadline_ms - udpai_node_now(node));
+    for (size_t i = 0; i < udpa_resource_n_hops(resource); i++)
+        udpai_proto_put_bytes(writer, 10, udpai_resource_hop(resource, i).node_id);
+    udpai_proto_put_varint_opt(writer, 11, udpai_resource_value(resource).len);
+}
+
+static bool
+put_each(void *userdata, const udpai_contribution *contribution)
+{
+    struct description *description = userdata;
+    udpai_proto_writer size = {0};
+    put_contribution(&size, description->node, contribution);
+    udpai_proto_put_head(description->writer, 3, size.size);
+    put_contribution(description->writer, description->node, contribution);
+    return true;
+}
+
+static void
+put_origins(udpai_proto_writer *writer, const void *what)
+{
+    struct description description = *(const struct description *)what;
+    description.writer = writer;
+    udpai_proto_put_bytes(writer, 1, description.type_url);
+    udpai_proto_put_bytes(writer, 2, description.name);
+    udpai_store_visit_name(description.node->store, description.type_url, description.name,
+                           put_each, &description);
+}
+
+udpa_bytes *
+udpai_node_describe_origins(const udpai_node *node, udpai_str type_name, udpai_str name)
+{
+    udpai_strbuf type_url = {0};
+    udpai_strbuf_puts(&type_url, "type.googleapis.com/");
+    udpai_strbuf_str(&type_url, type_name);
+    const struct description description = {node, udpai_strbuf_view(&type_url), name, NULL};
+    udpa_bytes *status =
+        udpai_strbuf_failed(&type_url) ? NULL : udpai_status_encode(put_origins, &description);
+    udpai_strbuf_done(&type_url);
+    return status;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/origins.h"
+
+#include "base/alloc.h"
+#include "ctl/show.h"
+#include "model/resource.h"
+#include "model/type_url.h"
+#include "session/origins_question.h"
+
+/* So many are asked at a time: a node answers some thousands to all who ask. */
+#define BATCH 1000
+
+/* ---- which names ---- */
+
+typedef UDPAI_VECTOR(char *) question_list;
+
+static udpa_err
+add_question(question_list *questions, udpai_str type_url, udpai_str name)
+{
+    const udpai_origins_question question = {udpai_type_url_name(type_url), name};
+    char *text = NULL;
+    udpa_err err = udpai_origins_question_compose(&question, &text);
+    if (err == UDPA_OK && udpai_vector_push(questions, text))
+        return UDPA_OK;
+    if (err == UDPA_ERR_LIMIT) {
+        udpai_ctl_complain("'%.*s' is too long to be asked about", UDPAI_SHOWN(name));
+        return UDPA_OK;
+    }
+    udpai_free(text);
+    return UDPA_ERR_NOMEM;
+}
+
+/* What counts of no origin is found by its name alone. */
+static udpa_err
+add_wished(question_list *questions, const udpai_ctl_wishes *wishes, const udpai_ctl_found *found)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < wishes->n; i++)
+        for (size_t k = 0; k < wishes->items[i].names.n && err == UDPA_OK; k++) {
+            udpai_str type_url = udpai_str_from(wishes->items[i].type_url);
+            udpai_str name = udpai_str_from(wishes->items[i].names.items[k]);
+            if (!udpai_ctl_found_get(found, type_url, name))
+                err = add_question(questions, type_url, name);
+        }
+    return err;
+}
+
+static udpa_err
+add_found(question_list *questions, const udpai_ctl_found *found)
+{
+    UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
+    udpa_err err = resources ? UDPA_OK : UDPA_ERR_NOMEM;
+    for (size_t i = 0; err == UDPA_OK && i < udpai_ctl_found_size(found); i++)
+        err = add_question(questions, udpai_resource_type_url(resources[i]),
+                           udpai_resource_name(resources[i]));
+    return err;
+}
+
+/* ---- asking ---- */
+
+static udpai_ctl_exit
+ask_batch(udpai_ctl *ctl, char *const *questions, size_t n, udpai_ctl_found *answers)
+{
+    udpai_ctl_wishes wishes = {0};
+    udpai_ctl_wish *wish = udpai_ctl_wishes_of_type(&wishes, UDPAI_ORIGINS_TYPE);
+    udpa_err err = wish ? UDPA_OK : UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++)
+        err = udpai_ctl_wish_full_name(wish, questions[i]);
+    udpai_ctl_exit result = UDPAI_CTL_REFUSED;
+    if (err == UDPA_OK)
+        result = udpai_ctl_collect_names(ctl, &wishes, answers);
+    else
+        udpai_ctl_complain("%s", udpa_err_text(err));
+    udpai_ctl_wishes_done(&wishes);
+    return result;
+}
+
+static udpai_ctl_exit
+ask(udpai_ctl *ctl, const question_list *questions, udpai_ctl_found *answers)
+{
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    for (size_t at = 0; at < questions->n && result == UDPAI_CTL_GOOD; at += BATCH) {
+        size_t n = questions->n - at < BATCH ? questions->n - at : BATCH;
+        result = ask_batch(ctl, questions->items + at, n, answers);
+    }
+    return result;
+}
+
+/* ---- showing ---- */
+
+static udpai_ctl_exit
+show_table(const udpai_ctl_found *answers)
+{
+    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(answers);
+    udpai_strbuf out = {.failed = !sorted};
+    if (sorted)
+        udpai_ctl_put_origins(&out, sorted, udpai_ctl_found_size(answers));
+    return udpai_ctl_print(&out);
+}
+
+/* Of what was wished for by name, and nobody says anything of. */
+static bool
+tell_missing(const udpai_ctl *ctl, const udpai_ctl_found *answers)
+{
+    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(answers);
+    bool any = false;
+    for (size_t i = 0; sorted && i < udpai_ctl_found_size(answers); i++) {
+        udpai_origins_question question;
+        if (udpai_ctl_has_origins(sorted[i]) ||
+            !udpai_origins_question_parse(udpai_resource_name(sorted[i]), &question))
+            continue;
+        any = true;
+        udpai_ctl_complain("nobody says anything of '%.*s' at %s", UDPAI_SHOWN(question.name),
+                           ctl->options->server);
+    }
+    return any;
+}
+
+static udpai_ctl_exit
+show(const udpai_ctl *ctl, const udpai_ctl_found *answers)
+{
+    bool is_table = ctl->options->format == UDPAI_CTL_TABLE;
+    bool is_missing = tell_missing(ctl, answers);
+    udpai_ctl_exit result = is_table ? show_table(answers) : udpai_ctl_show(ctl->options, answers);
+    return is_missing ? UDPAI_CTL_REFUSED : result;
+}
+
+udpai_ctl_exit
+udpai_ctl_show_origins(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, const udpai_ctl_found *found)
+{
+    question_list questions = {0};
+    udpai_ctl_found answers;
+    udpai_ctl_found_begin(&answers);
+    udpai_ctl_exit result = UDPAI_CTL_REFUSED;
+    if (add_found(&questions, found) != UDPA_OK || add_wished(&questions, wishes, found) != UDPA_OK)
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    else
+        result = ask(ctl, &questions, &answers);
+    if (result == UDPAI_CTL_GOOD)
+        result = show(ctl, &answers);
+    udpai_ctl_found_done(&answers);
+    for (size_t i = 0; i < questions.n; i++)
+        udpai_free(questions.items[i]);
+    udpai_vector_done(&questions);
+    return result;
+}

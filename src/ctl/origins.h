@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* get --all-origins: what everybody says, and what of it counts. */
+#ifndef UDPAI_CTL_ORIGINS_H
+#define UDPAI_CTL_ORIGINS_H
+
+#include "base/strbuf.h"
+#include "ctl/collect.h"
+
+/* Asks the node about the names that were found, and those that were wished for by name, and shows
+ * what it says. */
+udpai_ctl_exit udpai_ctl_show_origins(udpai_ctl *ctl,
+                                      const udpai_ctl_wishes *wishes,
+                                      const udpai_ctl_found *found);
+
+/* ---- origins_view.c ---- */
+
+/* A table of answers, which are of the type udpa.status.v1.OriginsStatus. */
+void udpai_ctl_put_origins(udpai_strbuf *out, udpa_resource *const *answers, size_t n);
+/* Does somebody say something? */
+bool udpai_ctl_has_origins(const udpa_resource *answer);
+
+#endif

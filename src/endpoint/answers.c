@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "endpoint/answers.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/map.h"
+
+struct udpai_answers {
+    udpa_endpoint *endpoint;
+    udpai_answers_config config;
+    udpai_map all; /* of udpa_resource, by name */
+    udpai_timer renewal;
+    udpai_log_limit refusals;
+};
+
+static udpai_str
+name_key(const void *item)
+{
+    return udpai_resource_name(item);
+}
+
+static udpai_wheel *
+wheel_of(const udpai_answers *answers)
+{
+    return udpai_loop_wheel_get(answers->endpoint->wheel);
+}
+
+static void
+publish(udpai_answers *answers)
+{
+    UDPAI_VECTOR(udpa_resource *) list = {0};
+    size_t at = 0;
+    udpa_resource *one;
+    bool made = udpai_vector_reserve(&list, answers->all.n);
+    while (made && (one = udpai_map_next(&answers->all, &at)))
+        list.items[list.n++] = one;
+    if (!made ||
+        udpai_node_set_own(answers->endpoint->node, udpai_str_from(answers->config.type_url),
+                           list.items, list.n) != UDPA_OK)
+        udpai_log(UDPA_LOG_WARNING, "status", "a question about %s is not answered: %s",
+                  answers->config.subject, udpa_err_text(UDPA_ERR_NOMEM));
+    udpai_vector_done(&list);
+}
+
+static void
+set_timer(udpai_answers *answers)
+{
+    udpai_wheel *wheel = wheel_of(answers);
+    if (answers->config.renew_ms && answers->all.n)
+        udpai_timer_set(wheel, &answers->renewal, wheel->now_ms + answers->config.renew_ms);
+    else
+        udpai_timer_cancel(&answers->renewal);
+}
+
+/* NULL without memory. */
+static udpa_resource *
+make(const udpai_answers *answers, udpai_str name)
+{
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *body = answers->config.answer(answers->config.userdata, name);
+    return body ? udpai_own_resource(answers->config.type_url, name, body) : NULL;
+}
+
+/* ---- coming and going ---- */
+
+static void
+refuse(udpai_answers *answers, const char *why, const char *form)
+{
+    unsigned n_suppressed;
+    if (udpai_log_allow(&answers->refusals, wheel_of(answers)->now_ms, &n_suppressed))
+        udpai_log(UDPA_LOG_WARNING, "status",
+                  "a question about %s is not answered: %s%s (%u more such warnings left out)",
+                  answers->config.subject, why, form, n_suppressed);
+}
+
+static void
+begin(udpai_answers *answers, udpai_str name)
+{
+    if (!answers->config.is_question(name)) {
+        refuse(answers, "its name is not ", answers->config.form);
+        return;
+    }
+    if (answers->all.n >= answers->config.max) {
+        refuse(answers, "too many are asked at a time", "");
+        return;
+    }
+    udpa_resource *said = make(answers, name);
+    if (said && udpai_map_add(&answers->all, said)) {
+        publish(answers);
+        set_timer(answers);
+        return;
+    }
+    udpa_resource_unref(said);
+    refuse(answers, udpa_err_text(UDPA_ERR_NOMEM), "");
+}
+
+static void
+end(udpai_answers *answers, udpai_str name)
+{
+    udpa_resource *known = udpai_map_remove(&answers->all, name);
+    if (!known)
+        return;
+    publish(answers);
+    set_timer(answers);
+    udpa_resource_unref(known);
+}
+
+static void
+drop_all(udpai_map *all)
+{
+    size_t at = 0;
+    udpa_resource *one;
+    while ((one = udpai_map_next(all, &at)))
+        udpa_resource_unref(one);
+    udpai_map_done(all);
+}
+
+/* Without memory for one, nothing is said to it until it is asked again. */
+void
+udpai_answers_renew(udpai_answers *answers)
+{
+    udpai_map before = answers->all;
+    size_t at = 0;
+    udpa_resource *one;
+    udpai_map_init(&answers->all, name_key);
+    while ((one = udpai_map_next(&before, &at))) {
+        udpa_resource *said = make(answers, udpai_resource_name(one));
+        if (said && !udpai_map_add(&answers->all, said))
+            udpa_resource_unref(said);
+    }
+    publish(answers);
+    drop_all(&before);
+    set_timer(answers);
+}
+
+static void
+on_renewal(udpai_timer *timer)
+{
+    udpai_answers *answers = UDPAI_CONTAINER_OF(timer, udpai_answers, renewal);
+    udpai_answers_renew(answers);
+}
+
+void
+udpai_answers_report(udpai_answers *answers, const udpai_report *report)
+{
+    const udpai_subscription_message *message = report->subscription;
+    if (report->kind != UDPAI_REPORT_INTEREST || message->names[0].len == 0 ||
+        !udpai_str_eq(message->type_url, udpai_str_from(answers->config.type_url)))
+        return;
+    if (report->wanted)
+        begin(answers, message->names[0]);
+    else
+        end(answers, message->names[0]);
+}
+
+udpa_err
+udpai_answers_new(udpai_answers **ret_answers,
+                  udpa_endpoint *endpoint,
+                  const udpai_answers_config *config)
+{
+    udpai_answers *answers = udpai_alloc(sizeof(*answers));
+    if (!answers)
+        return UDPA_ERR_NOMEM;
+    answers->endpoint = endpoint;
+    answers->config = *config;
+    udpai_map_init(&answers->all, name_key);
+    udpai_timer_init(&answers->renewal, on_renewal);
+    udpa_err err = udpai_node_expect_own(endpoint->node, udpai_str_from(config->type_url), true);
+    if (err == UDPA_OK)
+        *ret_answers = answers;
+    else
+        udpai_answers_free(answers);
+    return err;
+}
+
+udpai_answers *
+udpai_answers_free(udpai_answers *answers)
+{
+    if (!answers)
+        return NULL;
+    udpai_timer_cancel(&answers->renewal);
+    drop_all(&answers->all);
+    udpai_free(answers);
+    return NULL;
+}

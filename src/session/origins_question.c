@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/origins_question.h"
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "model/name.h"
+
+bool
+udpai_origins_question_parse(udpai_str question, udpai_origins_question *ret)
+{
+    udpai_str head = UDPAI_STR(UDPAI_ORIGINS_PREFIX);
+    if (!udpai_str_starts(question, head) || question.len > UDPAI_NAME_MAX)
+        return false;
+    udpai_str rest = {question.data + head.len, question.len - head.len};
+    const char *end = rest.len ? memchr(rest.data, '/', rest.len) : NULL;
+    if (!end || end == rest.data || end + 1 == rest.data + rest.len)
+        return false;
+    ret->type_name = (udpai_str){rest.data, (size_t)(end - rest.data)};
+    ret->name = (udpai_str){end + 1, rest.len - ret->type_name.len - 1};
+    return true;
+}
+
+udpa_err
+udpai_origins_question_compose(const udpai_origins_question *question, char **ret_name)
+{
+    udpai_strbuf out = {0};
+    udpai_strbuf_puts(&out, UDPAI_ORIGINS_PREFIX);
+    udpai_strbuf_str(&out, question->type_name);
+    udpai_strbuf_puts(&out, "/");
+    udpai_strbuf_str(&out, question->name);
+    size_t len = udpai_strbuf_view(&out).len;
+    char *name = udpai_strbuf_take(&out);
+    if (!name)
+        return UDPA_ERR_NOMEM;
+    if (len <= UDPAI_NAME_MAX) {
+        *ret_name = name;
+        return UDPA_OK;
+    }
+    udpai_free(name);
+    return UDPA_ERR_LIMIT;
+}
