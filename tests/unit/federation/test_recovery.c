@@ -2,6 +2,8 @@
 /* A node whose stand-in has learned something meanwhile; and one that stands in. */
 #include "tests/unit/federation/federation_test.h"
 
+#include <stdio.h>
+
 #define ACME "com.acme"
 #define LATER_US ((int64_t)60 * 1000000)
 
@@ -199,6 +201,40 @@ a_publisher_that_says_the_old_again_means_it(void **state)
     assert_value(bed, "EDS", "x", "1");
 }
 
+/* However little memory there is when the stand-in speaks: what is lost comes with its next stream,
+ * and nothing is taken for complete before it. */
+static void
+without_memory_it_is_taken_over_later(void **state)
+{
+    fed_bed *bed = *state;
+    recover_from_a(bed);
+    start_with_files(bed);
+    size_t n_lost = 0;
+    for (long n = 0; n < 120; n++) {
+        char value[16];
+        snprintf(value, sizeof(value), "of %ld", n);
+        fed_connect(bed, 'a');
+        (void)fed_orders(bed);
+        fed_short(bed, n / 2, n % 2);
+        (void)learn(bed, TEST_EDS, "files", value, 1000);
+        (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+        if (strcmp(fed_value(bed, "EDS", "x"), value) != 0) {
+            n_lost++;
+            assert_false(fed_settled(bed, "EDS", ACME));
+            assert_non_null(strstr(fed_orders(bed), "hangup a"));
+            fed_close(bed, 'a');
+            fed_connect(bed, 'a');
+            (void)learn(bed, TEST_EDS, "files", value, 1000);
+            (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+        }
+        assert_value(bed, "EDS", "x", value);
+        assert_true(fed_settled(bed, "EDS", ACME));
+        fed_close(bed, 'a');
+        fed_advance(bed, 20000);
+    }
+    assert_in_range(n_lost, 5, 115); /* there was too little, and there was enough */
+}
+
 /* ---- when it is certain ---- */
 
 static void
@@ -357,6 +393,7 @@ main(void)
         fed_test(it_is_kept_over_a_restart),
         fed_test(it_goes_with_the_word_whose_place_it_takes),
         fed_test(a_publisher_that_says_the_old_again_means_it),
+        fed_test(without_memory_it_is_taken_over_later),
         fed_test(nothing_negative_is_said_before_the_stand_in_was_heard),
         fed_test(a_stand_in_that_is_not_there_is_not_waited_for),
         fed_test(a_stand_in_that_says_nothing_is_not_waited_for),
