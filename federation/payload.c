@@ -196,11 +196,12 @@ udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *r
            (intake->peer->is_node && udpa_resource_generation(resource));
 }
 
-/* What is refused for where it comes from must not stay as it was before. */
+/* What is refused for where it comes from must not stay as it was before; nor what has come too far
+ * now, for then it has gone where it came by before. */
 static bool
-withdraws_earlier(udpa_err err)
+withdraws_earlier(const udpa_resource *resource, udpa_err err)
 {
-    return err == UDPA_ERR_DENIED;
+    return err == UDPA_ERR_DENIED || udpa_resource_n_hops(resource) >= UDPAI_HOPS_MAX;
 }
 
 void
@@ -231,6 +232,6 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     if (err == UDPA_OK)
         return;
     udpai_publication_refuse(&entry->error, error);
-    if (withdraws_earlier(err))
+    if (withdraws_earlier(resource, err))
         udpai_store_withdraw(node->store, intake->origin, type_url, name);
 }

@@ -80,49 +80,72 @@ take_unmatched(udpai_intake *intake, udpai_publication_entry *entry)
 static void
 refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_resource *found)
 {
+    udpai_node *node = intake->node;
+    udpai_str type_url = udpai_resource_type_url(found), name = udpai_resource_name(found);
     udpai_contribution held;
-    if (udpai_store_get(intake->node->store, intake->origin, udpai_resource_type_url(found),
-                        udpai_resource_name(found), &held) &&
-        refresh(intake, entry->resource, &held) != UDPA_OK)
-        udpai_publication_refuse(&entry->error,
-                                 udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+    udpa_error *error = NULL;
+    if (!udpai_store_get(node->store, intake->origin, type_url, name, &held))
+        return;
+    udpa_err err = udpai_access_check_publication(node, intake->peer, found, &error);
+    if (err == UDPA_ERR_DENIED)
+        udpai_store_withdraw(node->store, intake->origin, type_url, name);
+    if (err == UDPA_OK)
+        err = udpai_fail_code(&error, refresh(intake, entry->resource, &held));
+    if (err != UDPA_OK)
+        udpai_publication_refuse(&entry->error, error);
 }
 
 static void
-withdraw_loop(udpai_intake *intake, const struct match *match)
+withdraw_found(udpai_intake *intake, const struct match *match)
 {
-    intake->node->n_loops++;
     for (size_t i = 0; i < match->found.n; i++)
         udpai_store_withdraw(intake->node->store, intake->origin,
                              udpai_resource_type_url(match->found.items[i]),
                              udpai_resource_name(match->found.items[i]));
 }
 
+static void
+find_matches(struct match *match, udpai_str type_url)
+{
+    if (type_url.len)
+        find_match(match, type_url, 0);
+    else
+        udpai_store_visit_types(match->intake->node->store, find_match, match);
+}
+
+static void
+match_done(struct match *match)
+{
+    for (size_t i = 0; i < match->found.n; i++)
+        udpa_resource_unref(match->found.items[i]);
+    udpai_vector_done(&match->found);
+}
+
+/* One that has been here, or has come too far, says that the way by which it came before is none
+ * any more. */
 void
 udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
 {
+    udpai_node *node = intake->node;
     udpa_error *error = NULL;
-    if (udpai_intake_check_way(intake, entry->resource, &error) != UDPA_OK) {
+    bool has_come_too_far = udpa_resource_n_hops(entry->resource) >= UDPAI_HOPS_MAX;
+    bool is_refused = udpai_intake_check_way(intake, entry->resource, &error) != UDPA_OK;
+    if (is_refused)
         udpai_publication_refuse(&entry->error, error);
+    if (is_refused && !has_come_too_far)
         return;
-    }
     struct match match = {.intake = intake, .news = entry->resource};
-    udpai_str type_url = type_of(intake, entry);
-    if (type_url.len)
-        find_match(&match, type_url, 0);
-    else
-        udpai_store_visit_types(intake->node->store, find_match, &match);
-    bool is_loop = udpai_resource_passed(entry->resource, udpai_bytes_view(intake->node->id));
-    if (is_loop)
-        withdraw_loop(intake, &match);
+    find_matches(&match, type_of(intake, entry));
+    bool is_loop = udpai_resource_passed(entry->resource, udpai_bytes_view(node->id));
+    node->n_loops += is_loop;
+    if (is_loop || has_come_too_far)
+        withdraw_found(intake, &match);
     else if (match.found.n == 0)
         take_unmatched(intake, entry);
-    for (size_t i = 0; i < match.found.n; i++) {
-        if (!is_loop)
+    else
+        for (size_t i = 0; i < match.found.n; i++)
             refresh_one(intake, entry, match.found.items[i]);
-        udpa_resource_unref(match.found.items[i]);
-    }
-    udpai_vector_done(&match.found);
+    match_done(&match);
 }
 
 /* The names of a scope go together. */

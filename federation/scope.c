@@ -99,7 +99,7 @@ static void
 mark_known(udpai_scope *scope)
 {
     scope->is_complete = true;
-    scope->is_hung = false;
+    scope->is_hung = scope->is_denied = false;
     udpai_timer_cancel(&scope->sync);
     if (!scope->is_known)
         note_known(scope, UDPAI_DURABLE_MARK);
@@ -179,21 +179,15 @@ on_again(udpai_timer *timer)
     udpai_wish *wish;
     while ((wish = udpai_map_next(&scope->wishes, &at)))
         if (wish->is_refused)
-            wish->is_refused = wish->is_sent = false;
+            wish->is_refused = wish->is_denied = wish->is_sent = false;
     udpai_source_touch(scope->source);
 }
 
 static void
-refuse_wish(udpai_wish *wish)
-{
-    wish->is_refused = true;
-    udpai_wish_unask(wish);
-}
-
-static void
-refuse_mirror(udpai_scope *scope)
+refuse_mirror(udpai_scope *scope, bool is_denied)
 {
     scope->is_refused = true;
+    scope->is_denied = scope->has_denied = is_denied;
     udpai_timer_cancel(&scope->sync);
 }
 
@@ -211,27 +205,29 @@ static void
 refuse_batch(udpai_scope *scope, uint64_t batch)
 {
     if (!scope->on_demand)
-        refuse_mirror(scope);
+        refuse_mirror(scope, false);
     UDPAI_LIST_FOREACH_SAFE (node, &scope->asked) {
         udpai_wish *wish = UDPAI_LIST_ENTRY(node, udpai_wish, in_asked);
         if (wish->batch == batch)
-            refuse_wish(wish);
+            udpai_wish_refuse(wish, false);
     }
     ask_later(scope);
 }
 
 /* The answer to the rest of the Subscribe comes behind it. */
 static bool
-refuse_name(udpai_scope *scope, udpai_str name_space, udpai_str name)
+refuse_name(udpai_scope *scope, const udpai_subscription_message *error, udpai_str name)
 {
+    udpai_str name_space = error->name_space;
+    bool is_denied = udpa_err_from_grpc((int)error->status_code) == UDPA_ERR_DENIED;
     bool is_wildcard = udpai_name_is_wildcard(name);
     udpai_wish *wish = udpai_scope_wish(scope, is_wildcard ? name_space : name, is_wildcard);
     bool is_mirror = !scope->on_demand && is_wildcard && scope->is_sent &&
                      udpai_str_eq(udpai_bytes_view(scope->prefix), name_space);
     if (is_mirror)
-        refuse_mirror(scope);
+        refuse_mirror(scope, is_denied);
     else if (wish && wish->is_sent)
-        refuse_wish(wish);
+        udpai_wish_refuse(wish, is_denied);
     return is_mirror || (wish && wish->is_sent);
 }
 
@@ -240,7 +236,7 @@ refuse_names(udpai_scope *scope, const udpai_subscription_message *error)
 {
     bool any = false;
     for (size_t i = 0; i < error->n_names; i++)
-        any = refuse_name(scope, error->name_space, error->names[i]) || any;
+        any = refuse_name(scope, error, error->names[i]) || any;
     if (any)
         ask_later(scope);
 }
@@ -280,7 +276,8 @@ udpai_source_refused(udpai_source *source, const udpai_subscription_message *err
 void
 udpai_scope_reset(udpai_scope *scope)
 {
-    scope->is_sent = scope->is_complete = scope->is_asked = scope->is_refused = false;
+    scope->is_sent = scope->is_complete = scope->is_asked = false;
+    scope->is_refused = scope->is_denied = false;
     udpai_questions_disown(scope);
     scope->last_batch = 0;
     udpai_timer_cancel(&scope->sync);

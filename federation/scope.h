@@ -24,6 +24,7 @@ typedef struct udpai_wish {
     bool is_sent;       /* on the present stream */
     bool is_known;      /* the source has said all of it, ever */
     bool is_refused;    /* the source cannot serve it; asked again after a while */
+    bool is_denied;     /* because this node may not see it: for it there is nothing */
     bool is_again;      /* made because the source has refreshed it */
     bool is_reasked;    /* asked once more for that; neither answered nor sent since */
     uint64_t batch;     /* of Subscribes: which of them asked for it */
@@ -44,8 +45,10 @@ struct udpai_scope {
     bool is_complete; /* the peer has said all of it on the present stream */
     bool is_known;    /* it has ever, or so it was restored */
     bool is_refused;  /* a mirror's wildcard, as a wish's */
+    bool is_denied;   /* the same; until it is answered, or the stream has ended */
     bool is_hung;     /* it was not said in time; until it is, the source does not count for it */
     bool is_asked;    /* on demand: all that is wanted, on the present stream */
+    bool has_denied;  /* what came by a wish that is denied now must go */
     uint64_t last_batch; /* of Subscribes sent on the present stream */
     size_t n_questions;  /* of them without an answer */
     udpai_map wishes;
@@ -100,6 +103,9 @@ void udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_
 void udpai_source_has_sent(udpai_source *source, const udpa_resource *resource);
 /* It does not wait for an answer any more. */
 void udpai_wish_unask(udpai_wish *wish);
+/* The source cannot serve it, or will not (is_denied): then what came by it goes with the next
+ * flush, unless something else brings it too. */
+void udpai_wish_refuse(udpai_wish *wish, bool is_denied);
 void udpai_wishes_init(udpai_scope *scope);
 void udpai_wishes_reset(udpai_scope *scope);
 /* An Unsubscribe has taken all wildcards of the type away. */

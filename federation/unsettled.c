@@ -26,6 +26,14 @@ is_ruled_out(const udpai_provider *provider, size_t index)
     return false;
 }
 
+/* Has a mirror said all of it, or that there is nothing for this node to see? */
+static bool
+is_known(const udpai_descriptor *descriptor)
+{
+    const udpai_scope *scope = descriptor->scope;
+    return !descriptor->on_demand && (scope->is_known || scope->is_denied);
+}
+
 /* Collects facts for a snapshot; the tables are freed with done(). */
 struct facts {
     UDPAI_VECTOR(udpai_unsettled) missing;
@@ -142,7 +150,7 @@ add_part(struct group_facts *facts, const udpai_provider *provider, size_t index
     udpai_str *list;
     udpai_settled_part part = {
         .number = descriptor->of_groups,
-        .is_whole = (scope->is_known && !descriptor->on_demand) || is_ruled_out(provider, index),
+        .is_whole = is_known(descriptor) || is_ruled_out(provider, index),
     };
     if (!part.is_whole && descriptor->on_demand) {
         add_wishes(facts, scope, &part);
@@ -251,7 +259,7 @@ add_provider(struct facts *facts, const udpai_provider *provider)
         facts->failed = true;
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         const udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        if (!(descriptor->scope->is_known && !descriptor->on_demand) && !is_ruled_out(provider, i))
+        if (!is_known(descriptor) && !is_ruled_out(provider, i))
             add_missing(facts, descriptor);
     }
     for (size_t i = 0; i < provider->per_clients.n; i++)

@@ -111,15 +111,15 @@ is_removed_in(const udpai_publication *publication, udpai_str name)
 static bool
 goes_on(const udpai_wish *wish, const void *news)
 {
-    return wish->is_sent && (wish->is_wildcard || !is_removed_in(news, udpai_wish_subject(wish)));
+    return wish->is_sent && !wish->is_denied &&
+           (wish->is_wildcard || !is_removed_in(news, udpai_wish_subject(wish)));
 }
 
 static bool
-counts_always(const udpai_wish *wish, const void *userdata)
+is_not_denied(const udpai_wish *wish, const void *userdata)
 {
-    (void)wish;
     (void)userdata;
-    return true;
+    return !wish->is_denied;
 }
 
 bool
@@ -133,10 +133,10 @@ udpai_source_still_brings(const udpai_source *source,
         const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (!udpai_scope_covers(scope, type_url, name))
             continue;
-        if (scope->on_demand ? is_brought(scope, resource, news ? goes_on : counts_always, news)
-                             : !udpai_resource_is_lazy(resource))
+        if (scope->on_demand ? is_brought(scope, resource, news ? goes_on : is_not_denied, news)
+                             : !scope->is_denied && !udpai_resource_is_lazy(resource))
             return true;
-        is_mirrored = is_mirrored && !scope->on_demand;
+        is_mirrored = is_mirrored && !scope->on_demand && !scope->is_denied;
     }
     return is_mirrored;
 }
@@ -453,6 +453,17 @@ is_brought_still(void *source, const udpa_resource *resource)
 }
 
 static void
+withdraw_unbrought(udpai_scope *scope)
+{
+    if (scope->on_demand || scope->has_denied)
+        udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
+                                 udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
+                                 is_brought_still, scope->source);
+    scope->has_denied = false;
+    udpai_source_touch(scope->source);
+}
+
+static void
 give_back_ended(udpai_scope *scope)
 {
     if (udpai_list_empty(&scope->ended))
@@ -462,17 +473,25 @@ give_back_ended(udpai_scope *scope)
         send_unsubscribe(&names);
     send_unsubscribe(&names);
     names_done(&names);
-    if (scope->on_demand)
-        udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
-                                 udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
-                                 is_brought_still, scope->source);
-    udpai_source_touch(scope->source);
+    withdraw_unbrought(scope);
+}
+
+void
+udpai_wish_refuse(udpai_wish *wish, bool is_denied)
+{
+    wish->is_refused = true;
+    wish->is_denied = is_denied;
+    wish->is_known |= is_denied;
+    wish->scope->has_denied |= is_denied;
+    udpai_wish_unask(wish);
 }
 
 bool
 udpai_wishes_sync(udpai_scope *scope)
 {
     give_back_ended(scope);
+    if (scope->has_denied)
+        withdraw_unbrought(scope);
     return !scope->source->may_ask || !scope->wanted || ask_for_wanted(scope);
 }
 
@@ -497,7 +516,7 @@ udpai_wishes_reset(udpai_scope *scope)
     size_t at = 0;
     udpai_wish *wish;
     while ((wish = udpai_map_next(&scope->wishes, &at))) {
-        wish->is_sent = wish->is_refused = false;
+        wish->is_sent = wish->is_refused = wish->is_denied = false;
         udpai_wish_unask(wish);
     }
 }

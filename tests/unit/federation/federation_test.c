@@ -509,23 +509,42 @@ fed_put(fed_bed *bed, uint64_t session, udpa_resource *resource, bool is_refresh
 
 /* ---- subscriptions ---- */
 
-void
-fed_refuse(fed_bed *bed, char source, const char *type, const char *name_space, const char *name)
+/* Fills in which names. */
+static void
+refuse(fed_bed *bed, char source, udpai_subscription_message *message, const char *name)
 {
     char room[300];
     udpai_str names[1] = {udpai_str_from(name && *name ? full_name(name, room) : "")};
-    const udpai_subscription_message message = {
+    message->names = names;
+    message->n_names = name != NULL;
+    udpai_report *error =
+        new_report(UDPAI_REPORT_SUBSCRIPTION_ERROR, bed->sessions[source - 'a'], 0);
+    error->subscription = udpai_subscription_message_copy(message);
+    report(bed, error);
+}
+
+void
+fed_refuse(fed_bed *bed, char source, const char *type, const char *name_space, const char *name)
+{
+    udpai_subscription_message message = {
         .type_url = udpai_str_from(url_of(type)),
         .name_space = udpai_str_from(name_space),
-        .names = names,
-        .n_names = name != NULL,
         .status_code = 8,
         .status_text = UDPAI_STR("too many"),
     };
-    udpai_report *error =
-        new_report(UDPAI_REPORT_SUBSCRIPTION_ERROR, bed->sessions[source - 'a'], 0);
-    error->subscription = udpai_subscription_message_copy(&message);
-    report(bed, error);
+    refuse(bed, source, &message, name);
+}
+
+void
+fed_deny(fed_bed *bed, char source, const char *type, const char *name_space, const char *name)
+{
+    udpai_subscription_message message = {
+        .type_url = udpai_str_from(url_of(type)),
+        .name_space = udpai_str_from(name_space),
+        .status_code = 7,
+        .status_text = UDPAI_STR("not for you"),
+    };
+    refuse(bed, source, &message, name);
 }
 
 static void

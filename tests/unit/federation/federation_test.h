@@ -84,9 +84,12 @@ const char *fed_publish_at(fed_bed *bed, uint64_t session, const char *type, con
 const char *fed_judge(fed_bed *bed, uint64_t session, udpai_publication *publication);
 /* Publishes one resource with all its parts. */
 const char *fed_put(fed_bed *bed, uint64_t session, udpa_resource *resource, bool is_refresh);
-/* The peer refuses a Subscribe: names, or all of it. */
+/* The peer refuses a Subscribe: names, or all of it. It has limits … */
 void
 fed_refuse(fed_bed *bed, char source, const char *type, const char *name_space, const char *name);
+/* … or rules. */
+void
+fed_deny(fed_bed *bed, char source, const char *type, const char *name_space, const char *name);
 /* Somebody here wants a name, or "*prefix". */
 void fed_want(fed_bed *bed, const char *type, const char *text);
 void fed_want_no_more(fed_bed *bed, const char *type, const char *text);

@@ -161,6 +161,41 @@ what_has_been_here_is_a_loop_and_withdraws(void **state)
     assert_int_equal(udpai_node_n_loops(bed->node), 1);
 }
 
+/* By other nodes, as many as a resource may pass. */
+static udpa_resource *
+from_afar(const char *version, bool is_refresh)
+{
+    char ids[UDPAI_HOPS_MAX][8];
+    udpai_resource_room room;
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *near = RESOURCE("com.acme/x", .type = TEST_CDS, .version = version,
+                                   .value = is_refresh ? NULL : version);
+    udpai_resource_parts parts = udpai_resource_parts_of(near, &room);
+    for (size_t i = 0; i < UDPAI_HOPS_MAX; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "n%zu", i);
+        room.hops[parts.n_hops++] = (udpai_hop){.node_id = udpai_str_from(ids[i])};
+    }
+    parts.hops = room.hops;
+    udpa_resource *far = NULL;
+    assert_ok(udpai_resource_make(&far, &parts));
+    return far;
+}
+
+/* It has gone where it came by before, and what comes by the long way cannot be told further. */
+static void
+what_has_come_too_far_withdraws(void **state)
+{
+    fed_bed *bed = *state;
+    fed_start(bed);
+    uint64_t session = fed_arrive(bed, &other_node);
+    (void)fed_publish_at(bed, session, "CDS", "x=1");
+    assert_says(fed_put(bed, session, from_afar("2", false), false), "is there a loop?");
+    assert_value(bed, "CDS", "x", "");
+    (void)fed_publish_at(bed, session, "CDS", "x=3");
+    assert_says(fed_put(bed, session, from_afar("3", true), true), "is there a loop?");
+    assert_value(bed, "CDS", "x", "");
+}
+
 static void
 the_future_is_refused(void **state)
 {
@@ -350,6 +385,7 @@ main(void)
         fed_test(a_version_stands_for_its_bytes),
         fed_test(removals_apply_before_additions),
         fed_test(what_has_been_here_is_a_loop_and_withdraws),
+        fed_test(what_has_come_too_far_withdraws),
         fed_test(the_future_is_refused),
         fed_test(a_generation_is_given_by_the_first_node),
         fed_test(a_refresh_from_the_future_freezes_nobody),

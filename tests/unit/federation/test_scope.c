@@ -412,6 +412,83 @@ a_refused_name_is_not_known_to_be_missing(void **state)
     assert_true(fed_name_settled(bed, "EDS", "x"));
 }
 
+/* Other rules hold since the stream was lost: what it may not see any more is as if it were gone.
+ */
+static void
+a_denied_name_takes_away_what_came_by_it(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    fed_want(bed, "EDS", "y");
+    (void)fed_publish(bed, 'a', "EDS", "x=1 y=1 !com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    fed_connect(bed, 'a');
+    assert_value(bed, "EDS", "x", "1");
+    (void)fed_orders(bed);
+    fed_deny(bed, 'a', "EDS", ACME, "x");
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    assert_value(bed, "EDS", "x", "");
+    assert_value(bed, "EDS", "y", "1");
+    assert_true(fed_name_settled(bed, "EDS", "x"));
+    fed_advance(bed, 30000);
+    assert_orders(bed, "sub a EDS com.acme:x");
+    (void)fed_publish(bed, 'a', "EDS", "x=2 !com.acme");
+    assert_value(bed, "EDS", "x", "2");
+}
+
+static void
+a_denied_name_stays_if_a_wildcard_brings_it(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "*com.acme");
+    fed_want(bed, "EDS", "x");
+    (void)fed_publish(bed, 'a', "EDS", "x=1 !com.acme !com.acme");
+    fed_deny(bed, 'a', "EDS", ACME, "x");
+    assert_value(bed, "EDS", "x", "1");
+}
+
+/* Nothing of it may come any more; what it brought before is not waited for in vain. */
+static void
+a_denied_mirror_has_nothing_for_us(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_CONTINUE, false}, {'b', ACME, UDPAI_CONTINUE, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    (void)fed_publish(bed, 'b', "CDS", "y=1 !com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    fed_connect(bed, 'a');
+    assert_value(bed, "CDS", "x", "1");
+    fed_deny(bed, 'a', "CDS", ACME, "");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_value(bed, "CDS", "x", "");
+    assert_value(bed, "CDS", "y", "1");
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+/* Nor does it stand in for one that is not there, whose word is not known. */
+static void
+a_denied_mirror_rules_nobody_out(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false},
+                 {'b', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_advance(bed, 2000);
+    fed_connect(bed, 'b');
+    fed_deny(bed, 'b', "CDS", ACME, "");
+    (void)fed_publish(bed, 'b', "CDS", "!com.acme");
+    assert_false(fed_settled(bed, "CDS", ACME));
+}
+
 static void
 a_refused_mirror_is_not_known_and_does_not_hang(void **state)
 {
@@ -552,6 +629,10 @@ main(void)
         fed_test(wildcards_that_are_one_there_end_with_the_last),
         fed_test(after_a_reconnect_it_is_all_asked_for_again),
         fed_test(a_refused_name_is_not_known_to_be_missing),
+        fed_test(a_denied_name_takes_away_what_came_by_it),
+        fed_test(a_denied_name_stays_if_a_wildcard_brings_it),
+        fed_test(a_denied_mirror_has_nothing_for_us),
+        fed_test(a_denied_mirror_rules_nobody_out),
         fed_test(a_refused_mirror_is_not_known_and_does_not_hang),
         fed_test(what_was_asked_before_its_node_is_answered_by_itself),
         fed_test(what_a_type_asked_before_it_was_given_up_is_answered_by_itself),
