@@ -186,6 +186,22 @@ udpai_chain_size(const udpai_chain *chain)
     return chain->n;
 }
 
+udpa_err
+udpai_chain_digest(const udpai_chain *chain, uint8_t ret_digest[UDPAI_CHAIN_DIGEST_SIZE])
+{
+    uint8_t one[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    bool is_good = context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
+    for (size_t i = 0; is_good && i < chain->n; i++)
+        is_good = X509_digest(chain->certificates[i].x509, EVP_sha256(), one, &size) == 1 &&
+                  EVP_DigestUpdate(context, one, size) == 1;
+    is_good = is_good && EVP_DigestFinal_ex(context, ret_digest, NULL) == 1;
+    EVP_MD_CTX_free(context);
+    ERR_clear_error();
+    return is_good ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 int64_t
 udpai_chain_not_after_s(const udpai_chain *chain)
 {

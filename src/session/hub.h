@@ -86,6 +86,7 @@ struct udpai_session {
     bool is_writing, is_finishing, is_paused;
     uint64_t n_denied;     /* subscriptions that the ACL refuses, or would */
     bool is_alive;         /* its peer has sent something valid, and that was told */
+    bool is_disowned;      /* its peer's certificate was revoked: so is what he has said */
     const udpa_error *why; /* it has ended, while it is freed; NULL: as it should */
 };
 
