@@ -283,7 +283,7 @@ udpa_order(udpai_session *session, udpai_order *order)
     udpai_udpa *udpa = udpai_udpa_of(session);
     switch (order->kind) {
     case UDPAI_ORDER_ATTACH:
-        udpa->is_source = order->is_source;
+        udpa->is_source = session->info.is_source = order->is_source;
         session->info.link = order->link;
         break;
     case UDPAI_ORDER_SUBSCRIBE:
