@@ -9,9 +9,6 @@
 #include "base/vector.h"
 #include "certs/certificate_internal.h"
 
-#define SUBJECT_MAX 160
-#define TIME_SIZE 64
-
 typedef UDPAI_VECTOR(struct udpai_certificate) certificate_vector;
 
 static bool
@@ -66,8 +63,8 @@ days_since_1970(int year, int month, int day)
            719468 - 146097;
 }
 
-static bool
-seconds_of(const ASN1_TIME *time, int64_t *ret_s)
+bool
+udpai_asn1_seconds(const ASN1_TIME *time, int64_t *ret_s)
 {
     struct tm tm;
     if (ASN1_TIME_to_tm(time, &tm) != 1)
@@ -86,8 +83,8 @@ add_certificate(certificate_vector *found, X509 *x509, const char *file, udpa_er
     if (found->n == UDPAI_CHAIN_MAX)
         err = udpai_fail(ret_error, UDPA_ERR_LIMIT, "%s: has more than %d certificates", file,
                          UDPAI_CHAIN_MAX);
-    else if (!seconds_of(X509_get0_notBefore(x509), &certificate.not_before_s) ||
-             !seconds_of(X509_get0_notAfter(x509), &certificate.not_after_s))
+    else if (!udpai_asn1_seconds(X509_get0_notBefore(x509), &certificate.not_before_s) ||
+             !udpai_asn1_seconds(X509_get0_notAfter(x509), &certificate.not_after_s))
         err = udpai_fail(ret_error, UDPA_ERR_INVAL,
                          "%s: certificate %zu is valid from or until no time that exists", file,
                          found->n + 1);
@@ -189,6 +186,22 @@ udpai_chain_size(const udpai_chain *chain)
     return chain->n;
 }
 
+udpa_err
+udpai_chain_digest(const udpai_chain *chain, uint8_t ret_digest[UDPAI_CHAIN_DIGEST_SIZE])
+{
+    uint8_t one[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    bool is_good = context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
+    for (size_t i = 0; is_good && i < chain->n; i++)
+        is_good = X509_digest(chain->certificates[i].x509, EVP_sha256(), one, &size) == 1 &&
+                  EVP_DigestUpdate(context, one, size) == 1;
+    is_good = is_good && EVP_DigestFinal_ex(context, ret_digest, NULL) == 1;
+    EVP_MD_CTX_free(context);
+    ERR_clear_error();
+    return is_good ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 int64_t
 udpai_chain_not_after_s(const udpai_chain *chain)
 {
@@ -247,14 +260,13 @@ udpai_chain_check_key(const udpai_chain *chain, udpai_pem key, udpa_error **ret_
 
 /* ---- validity ---- */
 
-/* The subject, in a form that cannot disturb a line of text. */
-static const char *
-subject_of(X509 *x509, char room[SUBJECT_MAX])
+const char *
+udpai_x509_name_text(const X509_NAME *name, char room[UDPAI_SUBJECT_MAX])
 {
     int len = 0;
     BIO *bio = BIO_new(BIO_s_mem());
-    if (bio && X509_NAME_print_ex(bio, X509_get_subject_name(x509), 0, XN_FLAG_RFC2253) >= 0)
-        len = BIO_read(bio, room, SUBJECT_MAX - 1);
+    if (bio && X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253) >= 0)
+        len = BIO_read(bio, room, UDPAI_SUBJECT_MAX - 1);
     room[len > 0 ? len : 0] = '\0';
     BIO_free(bio);
     ERR_clear_error();
@@ -262,20 +274,26 @@ subject_of(X509 *x509, char room[SUBJECT_MAX])
 }
 
 static const char *
-show_time(const ASN1_TIME *time, char room[TIME_SIZE])
+subject_of(X509 *x509, char room[UDPAI_SUBJECT_MAX])
+{
+    return udpai_x509_name_text(X509_get_subject_name(x509), room);
+}
+
+const char *
+udpai_asn1_time_text(const ASN1_TIME *time, char room[UDPAI_TIME_SIZE])
 {
     struct tm tm;
     if (ASN1_TIME_to_tm(time, &tm) != 1)
         return "?";
-    snprintf(room, TIME_SIZE, "%04d-%02d-%02d %02d:%02d:%02d UTC", tm.tm_year + 1900, tm.tm_mon + 1,
-             tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    snprintf(room, UDPAI_TIME_SIZE, "%04d-%02d-%02d %02d:%02d:%02d UTC", tm.tm_year + 1900,
+             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
     return room;
 }
 
 udpa_err
 udpai_chain_check_time(const udpai_chain *chain, int64_t now_s, udpa_error **ret_error)
 {
-    char subject[SUBJECT_MAX], time[TIME_SIZE];
+    char subject[UDPAI_SUBJECT_MAX], time[UDPAI_TIME_SIZE];
     for (size_t i = 0; i < chain->n; i++) {
         const struct udpai_certificate *certificate = &chain->certificates[i];
         X509 *x509 = certificate->x509;
@@ -283,13 +301,13 @@ udpai_chain_check_time(const udpai_chain *chain, int64_t now_s, udpa_error **ret
             return udpai_fail(ret_error, UDPA_ERR_INVAL,
                               "%s: certificate %zu (%s) expired on %s: put a new one in its place",
                               chain->file, i + 1, subject_of(x509, subject),
-                              show_time(X509_get0_notAfter(x509), time));
+                              udpai_asn1_time_text(X509_get0_notAfter(x509), time));
         if (now_s < certificate->not_before_s)
             return udpai_fail(ret_error, UDPA_ERR_INVAL,
                               "%s: certificate %zu (%s) is not valid before %s: is the clock of "
                               "this machine right?",
                               chain->file, i + 1, subject_of(x509, subject),
-                              show_time(X509_get0_notBefore(x509), time));
+                              udpai_asn1_time_text(X509_get0_notBefore(x509), time));
     }
     return UDPA_OK;
 }

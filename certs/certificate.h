@@ -35,6 +35,10 @@ udpai_chain *udpai_chain_unref(udpai_chain *chain);
 UDPA_DEFINE_CLEANUP(udpai_chain, udpai_chain_unref)
 
 size_t udpai_chain_size(const udpai_chain *chain);
+/* By which chains are told apart: those of the same certificates, in the same order, have the same.
+ * UDPA_ERR_NOMEM. */
+#define UDPAI_CHAIN_DIGEST_SIZE 32
+udpa_err udpai_chain_digest(const udpai_chain *chain, uint8_t ret_digest[UDPAI_CHAIN_DIGEST_SIZE]);
 /* When the first of them ends, in seconds since 1970. */
 int64_t udpai_chain_not_after_s(const udpai_chain *chain);
 

@@ -3,6 +3,8 @@
  * configuration says in whose name it speaks, and where. */
 #include "federation/node_internal.h"
 
+#include "base/alloc.h"
+
 static udpai_acl_subject
 subject_of(const udpai_peer *peer)
 {
@@ -47,9 +49,136 @@ udpai_access_check_publication(udpai_node *node,
     return UDPA_ERR_DENIED;
 }
 
+/* ---- other rules ---- */
+
+/* What is there of one origin, while rules change. */
+struct review {
+    udpai_node *node;
+    const udpai_acl *before; /* NULL: there were none */
+    udpai_acl_subject subject;
+    bool is_known; /* what the certificate says; else only the name that stands for the peer */
+    size_t n_withdrawn, n_origins;
+};
+
+static bool
+allows(const udpai_acl *acl, const udpai_acl_subject *subject, const udpa_resource *resource)
+{
+    const udpai_acl_question question = {
+        .action = UDPAI_ACL_PUBLISH,
+        .type_url = udpai_resource_type_url(resource),
+        .name = udpai_resource_name(resource),
+        .authority = udpai_resource_authority(resource),
+    };
+    return udpai_acl_decide(acl, subject, &question, NULL) != NULL;
+}
+
+/* Of a peer that has not come since the restart one name is known, and it may have others. What it
+ * was not allowed by that name before either, it was allowed by another: it stays until it comes.
+ */
+static bool
+stays(void *userdata, const udpa_resource *resource)
+{
+    struct review *review = userdata;
+    bool is_allowed = allows(review->node->acl, &review->subject, resource);
+    if (!is_allowed && !review->is_known && review->before)
+        is_allowed = !allows(review->before, &review->subject, resource);
+    review->n_withdrawn += !is_allowed;
+    return is_allowed;
+}
+
+static void
+withdraw(struct review *review, udpai_origin *origin)
+{
+    size_t n_before = review->n_withdrawn;
+    udpai_store_withdraw_all(review->node->store, origin, (udpai_str){0}, (udpai_str){0}, stays,
+                             review);
+    review->n_origins += review->n_withdrawn != n_before;
+}
+
+static void
+review_publisher(struct review *review, udpai_origin *origin)
+{
+    udpai_str name, id;
+    char *room = udpai_publisher_key_read(udpai_origin_key(origin), &name, &id);
+    if (!room)
+        return; /* files and the node itself; without memory it stays */
+    review->subject = (udpai_acl_subject){
+        .identity = udpai_origin_identity(origin),
+        .node_id = id,
+    };
+    review->is_known = review->subject.identity || name.len == 0;
+    if (!review->is_known)
+        review->subject.known_as = name;
+    withdraw(review, origin);
+    udpai_free(room);
+}
+
+/* Those of groups of clients are servers of xDS, which are not asked about. */
+static void
+review_source(struct review *review, udpai_origin *origin, udpai_str name)
+{
+    const udpai_source *source = udpai_map_get(&review->node->sources, name);
+    if (!source || udpai_source_is_xds(source) || source->kind == UDPAI_SOURCE_PATH)
+        return;
+    const udpai_peer *peer = udpai_peer_find(review->node, source->session);
+    review->subject = (udpai_acl_subject){
+        .identity = udpai_origin_identity(origin),
+        .node_id = peer && peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0},
+        .known_as = name,
+    };
+    review->is_known = review->subject.identity != NULL;
+    withdraw(review, origin);
+}
+
+static void
+review_origin(void *userdata, udpai_origin *origin)
+{
+    static const char of_source[] = "source:";
+    udpai_str key = udpai_origin_key(origin);
+    size_t len = sizeof(of_source) - 1;
+    if (udpai_str_starts(key, (udpai_str){of_source, len}))
+        review_source(userdata, origin, (udpai_str){key.data + len, key.len - len});
+    else
+        review_publisher(userdata, origin);
+}
+
+static void
+tell(const struct review *review)
+{
+    if (review->n_withdrawn)
+        udpai_log(UDPA_LOG_WARNING, "acl",
+                  "%zu resources of %zu peers are withdrawn: by the rules that hold now these may "
+                  "not publish them",
+                  review->n_withdrawn, review->n_origins);
+}
+
+static bool
+refuses(const udpai_node *node)
+{
+    return node->acl && !udpai_acl_settings(node->acl)->is_dry_run;
+}
+
+void
+udpai_access_know(udpai_node *node, udpai_origin *origin, udpai_identity *identity)
+{
+    struct review review = {.node = node};
+    bool was_known = udpai_origin_identity(origin) != NULL;
+    udpai_origin_set_identity(origin, identity);
+    if (!identity || was_known || !refuses(node))
+        return;
+    review_publisher(&review, origin);
+    tell(&review);
+}
+
 void
 udpai_node_set_acl(udpai_node *node, udpai_acl *acl)
 {
-    udpai_acl_unref(node->acl);
+    udpai_acl *before = node->acl;
+    struct review review = {.node = node, .before = before};
     node->acl = udpai_acl_ref(acl);
+    if (refuses(node))
+        udpai_store_visit_origins(node->store, review_origin, &review);
+    tell(&review);
+    udpai_acl_unref(before);
+    udpai_node_touch(node);
 }

@@ -200,7 +200,8 @@ udpa_err udpai_node_set_own(udpai_node *node,
                             udpa_resource *const *resources,
                             size_t n_resources);
 
-/* Other rules on who may publish what hold from now on; takes a reference. */
+/* Other rules on who may publish what hold from now on, also for what was published before: what
+ * they refuse is withdrawn. Takes a reference. */
 void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);
 
 /* ---- publishing unasked, as endpoints do ---- */

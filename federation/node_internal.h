@@ -324,6 +324,9 @@ udpa_err udpai_access_check_publication(udpai_node *node,
                                         const udpai_peer *peer,
                                         const udpa_resource *resource,
                                         udpa_error **ret_error);
+/* The origin is this peer's, by its certificate (NULL: it has none). What there was of it since
+ * before a restart is judged by that. */
+void udpai_access_know(udpai_node *node, udpai_origin *origin, udpai_identity *identity);
 
 /* judgement.c */
 udpai_judgement *
@@ -371,6 +374,10 @@ udpai_peer *udpai_peer_find(const udpai_node *node, uint64_t session);
 /* The name that stands for the peer: its certificate's, or without one its node id. */
 udpai_str udpai_peer_name(const udpai_peer *peer);
 udpai_origin *udpai_peer_origin(udpai_node *node, udpai_peer *peer);
+/* The name and the node id in the key of a publisher's origin: the latter is a view of the key, the
+ * name one of what is returned, which is to be freed. NULL: it is another's key, or there is no
+ * memory. */
+char *udpai_publisher_key_read(udpai_str key, udpai_str *ret_name, udpai_str *ret_id);
 void udpai_peers_free(udpai_node *node);
 
 #endif

@@ -3,6 +3,9 @@
 #include "federation/recovery.h"
 
 #include "base/alloc.h"
+#include "base/percent.h"
+
+#define PUBLISHER "publisher:"
 
 udpai_peer *
 udpai_peer_find(const udpai_node *node, uint64_t session)
@@ -107,6 +110,8 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
         attach(node, peer, listening);
     else if (peer->source)
         udpai_source_introduced(peer->source, peer);
+    if (peer->source && peer->source->serves_us)
+        udpai_origin_set_identity(peer->source->origin, peer->identity);
 }
 
 /* The '/' behind the name is the first one of the key, so that no two peers have one key. */
@@ -115,7 +120,7 @@ make_origin(const udpai_node *node, const udpai_peer *peer, udpai_str id)
 {
     udpai_str name = udpai_identity_name(peer->identity);
     udpai_strbuf key = {0};
-    udpai_strbuf_puts(&key, "publisher:");
+    udpai_strbuf_puts(&key, PUBLISHER);
     for (size_t i = 0; i < name.len; i++) {
         if (name.data[i] == '/' || name.data[i] == '%')
             udpai_strbuf_puts(&key, name.data[i] == '/' ? "%2F" : "%25");
@@ -128,6 +133,24 @@ make_origin(const udpai_node *node, const udpai_peer *peer, udpai_str id)
         udpai_strbuf_failed(&key) ? NULL : udpai_store_origin(node->store, udpai_strbuf_view(&key));
     udpai_strbuf_done(&key);
     return origin;
+}
+
+char *
+udpai_publisher_key_read(udpai_str key, udpai_str *ret_name, udpai_str *ret_id)
+{
+    udpai_str head = UDPAI_STR(PUBLISHER);
+    const char *slash =
+        udpai_str_starts(key, head) ? memchr(key.data + head.len, '/', key.len - head.len) : NULL;
+    char *room = slash ? udpai_alloc(key.len) : NULL, *at = room;
+    if (!room)
+        return NULL;
+    const udpai_str name = {key.data + head.len, (size_t)(slash - key.data) - head.len};
+    if (!udpai_percent_decode(name, &at, ret_name)) {
+        udpai_free(room);
+        return NULL;
+    }
+    *ret_id = (udpai_str){slash + 1, key.len - (size_t)(slash + 1 - key.data)};
+    return room;
 }
 
 /* What a peer publishes unasked is its own as long as it has the same name and node id, whatever
@@ -145,6 +168,7 @@ udpai_peer_origin(udpai_node *node, udpai_peer *peer)
         udpai_origin_ref(peer->origin);
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node_id = NULL;
         udpai_origin_set_durable(peer->origin, node->is_durable);
+        udpai_access_know(node, peer->origin, peer->identity);
         if (peer->is_node && udpa_bytes_new(&node_id, id.data, id.len) == UDPA_OK)
             udpai_origin_set_node(node->store, peer->origin, node_id);
     }
@@ -161,6 +185,40 @@ free_peer(udpai_node *node, udpai_peer *peer)
     udpai_free(peer);
 }
 
+/* The same peer, to those who ask who has said something. */
+static bool
+is_same(const udpai_peer *a, const udpai_peer *b)
+{
+    return a->info && b->info &&
+           udpai_str_eq(udpai_identity_name(a->identity), udpai_identity_name(b->identity)) &&
+           udpai_str_eq(udpai_node_info_parts(a->info)->id, udpai_node_info_parts(b->info)->id);
+}
+
+static bool
+is_here_again(const udpai_node *node, const udpai_peer *gone)
+{
+    size_t at = 0;
+    const udpai_peer *peer;
+    while ((peer = udpai_map_next(&node->peers, &at)))
+        if (is_same(peer, gone))
+            return true;
+    return false;
+}
+
+/* The end of a stream withdraws nothing; but that its certificate was revoked says that somebody
+ * else may have spoken. Who is here by another certificate has said, or will say, what holds. */
+static void
+disown(udpai_node *node, const udpai_peer *peer)
+{
+    udpai_str name = udpai_peer_name(peer);
+    if (!peer->origin || is_here_again(node, peer))
+        return;
+    udpai_log(UDPA_LOG_WARNING, "federation",
+              "what %.*s has published is withdrawn: its certificate was revoked",
+              UDPAI_SHOWN(name));
+    udpai_store_withdraw_all(node->store, peer->origin, (udpai_str){0}, (udpai_str){0}, NULL, NULL);
+}
+
 void
 udpai_peer_closed(udpai_node *node, udpai_report *report)
 {
@@ -172,6 +230,8 @@ udpai_peer_closed(udpai_node *node, udpai_report *report)
     if (source)
         udpai_source_closed(source, report->error);
     udpai_publishing_ended(node, report->session, report->error);
+    if (peer && report->is_disowned)
+        disown(node, peer);
     if (peer)
         free_peer(node, peer);
 }

@@ -226,7 +226,9 @@ make_credentials(const udpai_ctl_options *options,
         *ret_credentials = grpc_insecure_credentials_create();
         return UDPA_OK;
     }
-    const udpai_tls_paths paths = {options->certificate, options->key, options->ca};
+    const udpai_tls_paths paths = {.certificate = options->certificate,
+                                   .private_key = options->key,
+                                   .authorities = options->ca};
     udpa_err err = udpai_tls_files_read(&files, &paths, (int64_t)time(NULL), ret_error);
     if (err != UDPA_OK)
         return err;

@@ -1,34 +1,185 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/certificates.h"
 
+#include <stdio.h>
+#include <time.h>
+
+#include "base/alloc.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "loop/clock.h"
+
+#define LOG "daemon"
+#define SOON_S ((int64_t)7 * 86400)
+#define AGAIN_S 86400
+
+/* ---- reading ---- */
+
+static udpai_tls_paths
+paths_of_server(const Udpa__Config__V1__ServerTls *from)
+{
+    return (udpai_tls_paths){from->certificate_file, from->private_key_file, from->client_ca_file,
+                             from->crl_file};
+}
+
+static udpai_tls_paths
+paths_of_client(const Udpa__Config__V1__ClientTls *from)
+{
+    return (udpai_tls_paths){from->certificate_file, from->private_key_file, from->ca_file,
+                             from->crl_file};
+}
+
+static int64_t
+now_s(void)
+{
+    return udpai_wall_us() / 1000000;
+}
 
 udpa_err
 udpai_certificates_read(const Udpa__Config__V1__ServerTls *from,
                         udpai_tls_files *ret_files,
                         udpa_error **ret_error)
 {
-    const udpai_tls_paths paths = {from->certificate_file, from->private_key_file,
-                                   from->client_ca_file};
-    return udpai_tls_files_read(ret_files, &paths, udpai_wall_us() / 1000000, ret_error);
+    const udpai_tls_paths paths = paths_of_server(from);
+    return udpai_tls_files_read(ret_files, &paths, now_s(), ret_error);
+}
+
+udpa_err
+udpai_certificates_read_client(const Udpa__Config__V1__ClientTls *from,
+                               udpai_tls_files *ret_files,
+                               udpa_error **ret_error)
+{
+    const udpai_tls_paths paths = paths_of_client(from);
+    return udpai_tls_files_read(ret_files, &paths, now_s(), ret_error);
+}
+
+/* ---- those in use ---- */
+
+udpa_err
+udpai_certificates_add(udpai_certificates *certificates, const udpai_certificate_user *user)
+{
+    return udpai_vector_push(&certificates->users, *user) ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+void
+udpai_certificates_done(udpai_certificates *certificates)
+{
+    for (size_t i = 0; i < certificates->users.n; i++)
+        udpai_trust_store_unref(certificates->users.items[i].trust);
+    udpai_vector_done(&certificates->users);
+}
+
+static udpai_tls_paths
+paths_of(const udpai_certificate_user *user)
+{
+    return user->server ? paths_of_server(user->server) : paths_of_client(user->client);
+}
+
+udpa_err
+udpai_certificates_watch(const udpai_certificates *certificates,
+                         udpai_file_set *set,
+                         size_t first_group)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < certificates->users.n && err == UDPA_OK; i++) {
+        const udpai_tls_paths paths = paths_of(&certificates->users.items[i]);
+        const char *const all[] = {paths.certificate, paths.private_key, paths.authorities,
+                                   paths.revocations};
+        for (size_t k = 0; k < UDPAI_ARRAY_LEN(all) && err == UDPA_OK; k++)
+            err = udpai_file_set_add(set, all[k], first_group + i);
+    }
+    return err;
+}
+
+static void
+tell(const udpai_certificate_user *user, const udpa_error *error)
+{
+    if (error)
+        udpai_log(UDPA_LOG_ERROR, LOG, "%s %s: the certificates stay as they were: %s", user->kind,
+                  user->name, udpa_error_message(error));
+    else if (user->is_read)
+        udpai_log(UDPA_LOG_INFO, LOG, "%s %s: certificates were read again", user->kind,
+                  user->name);
 }
 
 bool
-udpai_certificates_read_again(const udpai_plan_socket *socket,
-                              udpai_certificates_replace replace,
-                              void *userdata)
+udpai_certificates_reload(udpai_certificates *certificates, size_t index)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_certificate_user *user = &certificates->users.items[index];
     udpai_tls_files files = {0};
-    udpa_err err = udpai_certificates_read(socket->tls, &files, &error);
+    const udpai_tls_paths paths = paths_of(user);
+    udpa_err err = udpai_tls_files_read(&files, &paths, now_s(), &error);
     if (err == UDPA_OK)
-        err = replace(userdata, &files, &error);
+        err = user->replace(user->userdata, user->index, &files, &error);
+    tell(user, error);
+    if (err == UDPA_OK) {
+        user->is_read = true;
+        user->not_after_s = files.not_after_s;
+        udpai_trust_store_unref(user->trust);
+        user->trust = UDPAI_TAKE(files.trust);
+    }
     udpai_tls_files_done(&files);
-    if (err == UDPA_OK)
-        udpai_log(UDPA_LOG_INFO, "daemon", "%s: certificates were read again", socket->address);
-    else
-        udpai_log(UDPA_LOG_ERROR, "daemon", "%s: the certificates stay as they were: %s",
-                  socket->address, udpa_error_message(error));
     return err == UDPA_OK;
+}
+
+/* ---- their ends ---- */
+
+typedef UDPAI_VECTOR(char *) text_list;
+
+static void
+add_text(text_list *texts, udpai_strbuf *text)
+{
+    char *taken = udpai_strbuf_take(text);
+    if (!taken || !udpai_vector_push(texts, taken))
+        udpai_free(taken);
+}
+
+static void
+find_end(const udpai_certificate_user *user, int64_t now, text_list *texts)
+{
+    char room[32] = "?";
+    struct tm tm;
+    time_t end = (time_t)user->not_after_s;
+    udpai_strbuf text = {0};
+    if (!user->is_read || user->not_after_s == INT64_MAX || user->not_after_s - now > SOON_S)
+        return;
+    if (gmtime_r(&end, &tm))
+        strftime(room, sizeof(room), "%Y-%m-%d %H:%M:%S UTC", &tm);
+    udpai_strbuf_printf(&text, "%s %s: our certificate, %s, %s on %s: put a new one in its place",
+                        user->kind, user->name, paths_of(user).certificate,
+                        user->not_after_s < now ? "has expired" : "expires", room);
+    add_text(texts, &text);
+}
+
+static void
+find_late_list(const udpai_certificate_user *user, int64_t now, text_list *texts)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *late = NULL;
+    udpai_strbuf text = {0};
+    if (!user->trust || udpai_trust_store_check_time(user->trust, now, &late) == UDPA_OK || !late)
+        return;
+    udpai_strbuf_printf(&text, "%s %s: %s", user->kind, user->name, udpa_error_message(late));
+    add_text(texts, &text);
+}
+
+void
+udpai_certificates_look(udpai_certificates *certificates, int64_t now)
+{
+    text_list texts = {0};
+    for (size_t i = 0; i < certificates->users.n; i++) {
+        find_end(&certificates->users.items[i], now, &texts);
+        find_late_list(&certificates->users.items[i], now, &texts);
+    }
+    udpai_problems_set(certificates->problems, UDPAI_FOUND_IN_CERTIFICATES,
+                       (const char *const *)texts.items, texts.n);
+    bool is_time = now - certificates->warned_s >= AGAIN_S || now < certificates->warned_s;
+    for (size_t i = 0; i < texts.n; i++) {
+        if (is_time)
+            udpai_log(UDPA_LOG_WARNING, LOG, "%s", texts.items[i]);
+        udpai_free(texts.items[i]);
+    }
+    if (is_time && texts.n)
+        certificates->warned_s = now;
+    udpai_vector_done(&texts);
 }

@@ -1,24 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The certificates of listening sockets, read from their files at start and on SIGHUP. */
+/* The certificates of sockets, and of those whom the node dials: read from their files at start,
+ * when they change, and on SIGHUP. */
 #ifndef UDPAI_DAEMON_CERTIFICATES_H
 #define UDPAI_DAEMON_CERTIFICATES_H
 
 #include "daemon/plan.h"
+#include "daemon/problems.h"
+#include "transport/file/file_set.h"
 #include "transport/tls_files.h"
 
-/* The caller ends @p ret_files with udpai_tls_files_done, also after an error. */
+/* Both: the caller ends @p ret_files with udpai_tls_files_done, also after an error. */
 udpa_err udpai_certificates_read(const Udpa__Config__V1__ServerTls *from,
                                  udpai_tls_files *ret_files,
                                  udpa_error **ret_error);
+udpa_err udpai_certificates_read_client(const Udpa__Config__V1__ClientTls *from,
+                                        udpai_tls_files *ret_files,
+                                        udpa_error **ret_error);
+
+/* ---- those in use ---- */
 
 typedef udpa_err (*udpai_certificates_replace)(void *userdata,
+                                               size_t index,
                                                const udpai_tls_files *files,
                                                udpa_error **ret_error);
 
-/* Reads those of a socket again, lets @p replace put them into use, and logs what came of it.
- * False: those in use stay. */
-bool udpai_certificates_read_again(const udpai_plan_socket *socket,
-                                   udpai_certificates_replace replace,
-                                   void *userdata);
+/* Whoever uses some of them. */
+typedef struct udpai_certificate_user {
+    const char *kind, *name;                   /* for people: "socket", "127.0.0.1:1" */
+    const Udpa__Config__V1__ServerTls *server; /* one of these two */
+    const Udpa__Config__V1__ClientTls *client;
+    udpai_certificates_replace replace; /* puts others into use */
+    void *userdata;
+    size_t index;
+    /* Of those in use; set here. */
+    bool is_read;
+    int64_t not_after_s;
+    udpai_trust_store *trust; /* NULL: none */
+} udpai_certificate_user;
+
+typedef struct udpai_certificates {
+    udpai_problems *problems;
+    UDPAI_VECTOR(udpai_certificate_user) users;
+    int64_t warned_s; /* when somebody was last told that some end soon */
+} udpai_certificates;
+
+/* Copies it; whatever it refers to must last. */
+udpa_err udpai_certificates_add(udpai_certificates *certificates,
+                                const udpai_certificate_user *user);
+void udpai_certificates_done(udpai_certificates *certificates);
+
+/* Has the files watched, those of a user as one group: its index, from @p first_group on. */
+udpa_err udpai_certificates_watch(const udpai_certificates *certificates,
+                                  udpai_file_set *set,
+                                  size_t first_group);
+/* Reads those of a user again, puts them into use, and logs what came of it (if it is not the first
+ * time). False: those in use stay. Else whoever is connected is to be looked at again. */
+bool udpai_certificates_reload(udpai_certificates *certificates, size_t index);
+/* Says in the log, once a day, and in the status, which end soon. To be called every hour or so. */
+void udpai_certificates_look(udpai_certificates *certificates, int64_t now_s);
 
 #endif

@@ -76,7 +76,7 @@ can_open(const struct named *named, const char *file)
 }
 
 /* Of a pair the message says which file is to blame. */
-static void
+static bool
 read_tls(struct named named,
          const struct tls *tls,
          const udpai_tls_paths *paths,
@@ -88,8 +88,9 @@ read_tls(struct named named,
     udpa_err err = udpai_tls_files_read(&files, paths, udpai_wall_us() / 1000000, &error);
     udpai_tls_files_done(&files);
     if (err == UDPA_OK)
-        return;
-    const char *text = udpa_error_message(error), *file = paths->authorities;
+        return true;
+    const char *text = udpa_error_message(error),
+               *file = paths->revocations ? paths->revocations : paths->authorities;
     if (!file) {
         size_t len = strlen(paths->private_key);
         bool is_key = strncmp(text, paths->private_key, len) == 0 && text[len] == ':';
@@ -98,6 +99,7 @@ read_tls(struct named named,
     }
     named.path = udpai_path_field(path, tls->path, blamed_field);
     tell(&named, file, "%s", text);
+    return false;
 }
 
 static void
@@ -105,17 +107,27 @@ check_tls(udpai_findings *findings, const struct tls *tls)
 {
     const udpai_tls_paths *files = &tls->files;
     char path[PATH_LEN];
+    bool has_authorities = false;
     struct named named = {findings, path, NULL};
     udpai_path_field(path, tls->path, tls->ca_field);
     if (*files->authorities && can_open(&named, files->authorities))
-        read_tls(named, tls, &(udpai_tls_paths){.authorities = files->authorities}, tls->ca_field);
+        has_authorities = read_tls(
+            named, tls, &(udpai_tls_paths){.authorities = files->authorities}, tls->ca_field);
+    udpai_path_field(path, tls->path, "crl_file");
+    if (*files->revocations && can_open(&named, files->revocations) && has_authorities)
+        (void)read_tls(named, tls,
+                       &(udpai_tls_paths){.authorities = files->authorities,
+                                          .revocations = files->revocations},
+                       "crl_file");
     udpai_path_field(path, tls->path, "certificate_file");
     bool has_certificate = *files->certificate && can_open(&named, files->certificate);
     udpai_path_field(path, tls->path, "private_key_file");
     bool has_key = *files->private_key && can_open(&named, files->private_key);
     if (has_certificate && has_key)
-        read_tls(named, tls, &(udpai_tls_paths){files->certificate, files->private_key, NULL},
-                 NULL);
+        (void)read_tls(named, tls,
+                       &(udpai_tls_paths){.certificate = files->certificate,
+                                          .private_key = files->private_key},
+                       NULL);
 }
 
 static void
@@ -123,12 +135,12 @@ check_client_tls(udpai_findings *findings, const char *path, const Udpa__Config_
 {
     char room[PATH_LEN];
     if (tls)
-        check_tls(findings,
-                  &(struct tls){
-                      .path = udpai_path_field(room, path, "tls"),
-                      .ca_field = "ca_file",
-                      .files = {tls->certificate_file, tls->private_key_file, tls->ca_file},
-                  });
+        check_tls(findings, &(struct tls){
+                                .path = udpai_path_field(room, path, "tls"),
+                                .ca_field = "ca_file",
+                                .files = {tls->certificate_file, tls->private_key_file,
+                                          tls->ca_file, tls->crl_file},
+                            });
 }
 
 static void
@@ -146,7 +158,7 @@ check_sockets(udpai_findings *findings,
                                     .path = udpai_path_field(path, path, "tls"),
                                     .ca_field = "client_ca_file",
                                     .files = {tls->certificate_file, tls->private_key_file,
-                                              tls->client_ca_file},
+                                              tls->client_ca_file, tls->crl_file},
                                 });
     }
 }

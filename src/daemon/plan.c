@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/certificates.h"
 #include "daemon/plan_internal.h"
 
 #include <stdio.h>
@@ -134,8 +135,7 @@ udpai_plan_target(void **ret_target,
 {
     udpai_tls_files files = {0};
     if (tls) {
-        const udpai_tls_paths paths = {tls->certificate_file, tls->private_key_file, tls->ca_file};
-        udpa_err err = udpai_tls_files_read(&files, &paths, udpai_wall_us() / 1000000, ret_error);
+        udpa_err err = udpai_certificates_read_client(tls, &files, ret_error);
         if (err != UDPA_OK && how->release_context)
             how->release_context(how->method.context);
         if (err != UDPA_OK)
@@ -168,6 +168,27 @@ static udpa_err
 add_directory(udpai_plan *plan, const udpai_plan_directory *directory)
 {
     return udpai_vector_push(&plan->directories, *directory) ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+/* One that has TLS is reached by other certificates later. */
+static udpa_err
+note_dialled(udpai_plan *plan,
+             const char *kind,
+             const char *name,
+             const Udpa__Config__V1__ClientTls *tls,
+             void *target)
+{
+    const udpai_plan_dialled dialled = {.kind = kind, .name = name, .tls = tls, .target = target};
+    return !tls || udpai_vector_push(&plan->dialled, dialled) ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+/* Those of kind rest are noted where they are made. */
+static const Udpa__Config__V1__ClientTls *
+tls_of(const Udpa__Config__V1__ConfigSource *from)
+{
+    if (from->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA)
+        return from->udpa->tls;
+    return from->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS ? from->xds->tls : NULL;
 }
 
 static udpa_err
@@ -242,7 +263,8 @@ add_source(udpai_plan *plan, const Udpa__Config__V1__ConfigSource *from, udpa_er
         udpai_grpc_target_drop(source.target);
         err = UDPA_ERR_NOMEM;
     }
-    return err;
+    return err == UDPA_OK ? note_dialled(plan, "source", from->name, tls_of(from), source.target)
+                          : err;
 }
 
 static udpa_err
@@ -307,6 +329,8 @@ plan_dials(udpai_plan *plan, udpa_error **ret_error)
             udpai_grpc_target_drop(dial.target);
             err = UDPA_ERR_NOMEM;
         }
+        if (err == UDPA_OK)
+            err = note_dialled(plan, "dial", from->name, from->tls, dial.target);
     }
     return err;
 }
@@ -481,7 +505,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_vector_done(&plan->directories);
     udpai_vector_done(&plan->writers);
     udpai_vector_done(&plan->sources);
-    udpai_vector_done(&plan->polled);
+    udpai_vector_done(&plan->dialled);
     udpai_vector_done(&plan->providers);
     udpai_vector_done(&plan->dials);
     udpai_vector_done(&plan->owned);

@@ -40,12 +40,14 @@ typedef struct udpai_plan_writer {
     udpai_format format;
 } udpai_plan_writer;
 
-/* A source of kind rest. */
-typedef struct udpai_plan_polled {
+/* Somebody who is reached with TLS. */
+typedef struct udpai_plan_dialled {
+    const char *kind; /* "source", "dial" */
     const char *name;
-    const Udpa__Config__V1__ClientTls *tls; /* NULL: none */
-    udpai_asker *asker;                     /* the target's, which the plan has */
-} udpai_plan_polled;
+    const Udpa__Config__V1__ClientTls *tls;
+    udpai_grpc_target *target; /* the plan has it */
+    udpai_asker *asker;        /* the target's, of kind rest; NULL: it is dialled by gRPC */
+} udpai_plan_dialled;
 
 /* All texts belong to the bootstrap message, the command line, or the plan. */
 typedef struct udpai_plan {
@@ -65,12 +67,12 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_plan_directory) directories;
     UDPAI_VECTOR(udpai_plan_writer) writers;
     UDPAI_VECTOR(udpai_source_config) sources;
-    UDPAI_VECTOR(udpai_plan_polled) polled; /* of the sources */
     UDPAI_VECTOR(udpai_provider_config) providers;
     UDPAI_VECTOR(udpai_dial_config) dials;
-    UDPAI_VECTOR(void *) owned;  /* tables and texts, to be freed */
-    const char *state_directory; /* NULL: nothing is kept */
-    const char *key_file;        /* NULL: secrets are not kept */
+    UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
+    UDPAI_VECTOR(void *) owned;               /* tables and texts, to be freed */
+    const char *state_directory;              /* NULL: nothing is kept */
+    const char *key_file;                     /* NULL: secrets are not kept */
     const char *const *secret_types;
     size_t n_secret_types;
     udpa_log_level log_level;
@@ -85,10 +87,6 @@ udpa_err udpai_plan_make(udpai_plan *plan,
                          const udpai_options *options,
                          udpa_error **ret_error);
 void udpai_plan_done(udpai_plan *plan);
-
-/* Reads the certificates of such a source, which has TLS, again, for connections from now on, and
- * logs what came of it. False: those in use stay. */
-bool udpai_polled_read_again(const udpai_plan_polled *polled);
 
 /* The level that a word of the command line means, in small or capital letters. */
 udpa_err udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConfigSources of kind rest: servers of xDS that are polled. */
-#include "base/log.h"
+#include "daemon/certificates.h"
 #include "daemon/plan_internal.h"
-#include "loop/clock.h"
 #include "transport/http/json_codec.h"
 #include "xds/upstream.h"
 
@@ -57,35 +56,11 @@ make_protocol(udpai_plan *plan, const rest_message *from, parts *to)
 }
 
 static udpa_err
-read_files(const Udpa__Config__V1__ClientTls *tls, udpai_tls_files *to, udpa_error **ret_error)
-{
-    const udpai_tls_paths paths = {tls->certificate_file, tls->private_key_file, tls->ca_file};
-    return udpai_tls_files_read(to, &paths, udpai_wall_us() / 1000000, ret_error);
-}
-
-bool
-udpai_polled_read_again(const udpai_plan_polled *polled)
-{
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_tls_files files = {0};
-    udpa_err err = read_files(polled->tls, &files, &error);
-    if (err == UDPA_OK)
-        err = udpai_http_asker_replace_tls(polled->asker, &files, &error);
-    udpai_tls_files_done(&files);
-    if (err == UDPA_OK)
-        udpai_log(UDPA_LOG_INFO, "daemon", "source %s: certificates were read again", polled->name);
-    else
-        udpai_log(UDPA_LOG_ERROR, "daemon", "source %s: the certificates stay as they were: %s",
-                  polled->name, udpa_error_message(error));
-    return err == UDPA_OK;
-}
-
-static udpa_err
 make_asker(const udpai_plan *plan, const rest_message *from, parts *to, udpa_error **ret_error)
 {
     const Udpa__Config__V1__ClientTls *tls = from->tls;
     udpai_tls_files files = {0};
-    udpa_err err = tls ? read_files(tls, &files, ret_error) : UDPA_OK;
+    udpa_err err = tls ? udpai_certificates_read_client(tls, &files, ret_error) : UDPA_OK;
     if (err != UDPA_OK)
         return err;
     const udpai_http_asker_options options = {
@@ -108,7 +83,7 @@ udpai_plan_polled_source(udpai_plan *plan,
     parts made = {0};
     udpai_grpc_target *target = NULL;
     source->kind = UDPAI_SOURCE_REST;
-    if (!udpai_vector_reserve(&plan->polled, 1))
+    if (!udpai_vector_reserve(&plan->dialled, 1))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     source->address = udpai_str_from(from->address);
     if (from->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
@@ -129,8 +104,8 @@ udpai_plan_polled_source(udpai_plan *plan,
     };
     err = udpai_grpc_target_new(&target, &how, ret_error);
     source->target = target;
-    if (err == UDPA_OK)
-        plan->polled.items[plan->polled.n++] =
-            (udpai_plan_polled){source->name.data, from->tls, made.asker};
+    if (err == UDPA_OK && from->tls)
+        plan->dialled.items[plan->dialled.n++] =
+            (udpai_plan_dialled){"source", source->name.data, from->tls, target, made.asker};
     return err;
 }

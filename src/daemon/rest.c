@@ -15,28 +15,13 @@ struct udpai_rest {
 
 /* ---- certificates ---- */
 
-typedef struct http_socket {
-    udpai_http *http;
-    size_t index;
-} http_socket;
-
-static udpa_err
-replace(void *userdata, const udpai_tls_files *files, udpa_error **ret_error)
+udpa_err
+udpai_rest_replace_tls(udpai_rest *self,
+                       size_t index,
+                       const udpai_tls_files *files,
+                       udpa_error **ret_error)
 {
-    const http_socket *socket = userdata;
-    return udpai_http_replace_tls(socket->http, socket->index, files, ret_error);
-}
-
-void
-udpai_rest_reload(udpai_rest *self, size_t *n, size_t *n_read)
-{
-    for (size_t i = 0; self && i < self->plan->http_sockets.n; i++) {
-        const udpai_plan_socket *socket = &self->plan->http_sockets.items[i];
-        if (!socket->tls)
-            continue;
-        ++*n;
-        *n_read += udpai_certificates_read_again(socket, replace, &(http_socket){self->http, i});
-    }
+    return udpai_http_replace_tls(self->http, index, files, ret_error);
 }
 
 /* ---- the end ---- */

@@ -19,8 +19,11 @@ udpa_err udpai_rest_open(udpai_rest **ret_rest,
                          udpa_error **ret_error);
 /* Of the plan's socket with this index. */
 int udpai_rest_port(const udpai_rest *rest, size_t index);
-/* Reads certificates again; counts sockets that have some, and those whose were taken into use. */
-void udpai_rest_reload(udpai_rest *rest, size_t *n, size_t *n_read);
+/* Other certificates of it for handshakes from now on. */
+udpa_err udpai_rest_replace_tls(udpai_rest *rest,
+                                size_t index,
+                                const udpai_tls_files *files,
+                                udpa_error **ret_error);
 /* Answers what is held, then calls @p closed, and is freed; of NULL at once. */
 void udpai_rest_close(udpai_rest *rest, void (*closed)(void *userdata), void *userdata);
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "daemon/acl_reload.h"
 #include "daemon/certificates.h"
 #include "daemon/directories.h"
+#include "daemon/reload.h"
 #include "daemon/rest.h"
 #include "daemon/storage.h"
 #include "daemon/welcome.h"
@@ -25,7 +25,8 @@ typedef struct server {
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
-    udpai_rest *rest;                     /* NULL: none */
+    udpai_rest *rest; /* NULL: none */
+    udpai_reload *reload;
     UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
     UDPAI_VECTOR(int) ports;              /* of each socket */
     UDPAI_VECTOR(int) http_ports;
@@ -52,6 +53,7 @@ stop(server *self)
     self->is_stopping = true;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(self->signals); i++)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
+    udpai_reload_close(UDPAI_TAKE(self->reload));
     udpai_directories_close(self->directories);
     udpai_writers_close(self->writers);
     udpai_rest_close(UDPAI_TAKE(self->rest), on_rest_closed, self);
@@ -116,51 +118,6 @@ make_tls(const udpai_plan_socket *socket, udpai_server_tls **ret_tls, udpa_error
     return err;
 }
 
-static udpa_err
-replace(void *userdata, const udpai_tls_files *files, udpa_error **ret_error)
-{
-    return udpai_server_tls_replace(userdata, files, ret_error);
-}
-
-static void
-reload_polled(const udpai_plan *plan, size_t *n, size_t *n_read)
-{
-    for (size_t i = 0; i < plan->polled.n; i++) {
-        if (!plan->polled.items[i].tls)
-            continue;
-        ++*n;
-        *n_read += udpai_polled_read_again(&plan->polled.items[i]);
-    }
-}
-
-static void
-reload(server *self)
-{
-    static const char rest[] = "everything but these and the rules takes a restart";
-    size_t n = 0, n_read = 0;
-    if (self->options->config_file)
-        (void)udpai_acl_reload(self->endpoint, self->plan, self->schema,
-                               self->options->config_file);
-    for (size_t i = 0; i < self->tls.n; i++) {
-        if (!self->tls.items[i])
-            continue;
-        n++;
-        n_read += udpai_certificates_read_again(&self->plan->sockets.items[i], replace,
-                                                self->tls.items[i]);
-    }
-    udpai_rest_reload(self->rest, &n, &n_read);
-    reload_polled(self->plan, &n, &n_read);
-    const char *what = self->plan->polled.n ? "sockets and sources by REST" : "sockets";
-    if (n == 0)
-        udpai_log(UDPA_LOG_INFO, "daemon",
-                  "SIGHUP: no socket has certificates that could be reloaded; %s", rest);
-    else if (n_read == n)
-        udpai_log(UDPA_LOG_INFO, "daemon", "reloaded: certificates of %s; %s", what, rest);
-    else
-        udpai_log(UDPA_LOG_ERROR, "daemon", "reloaded: certificates of %zu of %zu %s", n_read, n,
-                  what);
-}
-
 /* ---- signals ---- */
 
 static void
@@ -168,7 +125,8 @@ on_signal(uv_signal_t *handle, int number)
 {
     server *self = handle->data;
     if (number == SIGHUP) {
-        reload(self);
+        if (self->reload)
+            udpai_reload_all(self->reload);
         return;
     }
     udpai_log(UDPA_LOG_INFO, "daemon", "%s: shutting down",
@@ -236,6 +194,22 @@ open_files(server *self, udpa_error **ret_error)
 }
 
 static udpa_err
+open_reload(server *self, udpa_error **ret_error)
+{
+    const udpai_reload_env env = {
+        .loop = &self->loop,
+        .endpoint = self->endpoint,
+        .plan = self->plan,
+        .schema = self->schema,
+        .config_file = self->options->config_file,
+        .problems = &self->problems,
+        .tls = self->tls.items,
+        .rest = self->rest,
+    };
+    return udpai_reload_open(&self->reload, &env, ret_error);
+}
+
+static udpa_err
 begin(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
@@ -257,6 +231,8 @@ begin(server *self, udpa_error **ret_error)
     for (size_t i = 0; i < plan->http_sockets.n && err == UDPA_OK; i++)
         if (!udpai_vector_push(&self->http_ports, udpai_rest_port(self->rest, i)))
             err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err == UDPA_OK)
+        err = open_reload(self, ret_error);
     if (err == UDPA_OK)
         udpai_endpoint_start(self->endpoint);
     return err;

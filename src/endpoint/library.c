@@ -174,7 +174,11 @@ read_tls(const udpa_tls *tls, udpai_tls_files *ret_files, udpa_error **ret_error
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "udpa_tls: struct_size is %zu: begin with UDPA_TLS_INIT",
                           tls->struct_size);
-    const udpai_tls_paths paths = {tls->certificate_file, tls->private_key_file, tls->ca_file};
+    const udpai_tls_paths paths = {
+        .certificate = tls->certificate_file,
+        .private_key = tls->private_key_file,
+        .authorities = tls->ca_file,
+    };
     return udpai_tls_files_read(ret_files, &paths, udpai_wall_us() / 1000000, ret_error);
 }
 

@@ -53,6 +53,15 @@ is_for(const udpai_acl *acl, const udpai_acl_rule *rule, const udpai_acl_subject
     return udpai_identity_fits(subject->identity, rule->identities, rule->n_identities);
 }
 
+bool
+udpai_acl_knows(const udpai_acl *acl, const udpai_acl_subject *subject)
+{
+    for (size_t i = 0; i < acl->options.n_rules; i++)
+        if (is_for(acl, &acl->options.rules[i], subject))
+            return true;
+    return false;
+}
+
 /* ---- what ---- */
 
 static bool

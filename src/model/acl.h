@@ -79,6 +79,9 @@ const udpai_acl_rule *udpai_acl_decide(const udpai_acl *acl,
                                        const udpai_acl_question *question,
                                        udpa_error **ret_error);
 
+/* Is there any rule for this subject at all? */
+bool udpai_acl_knows(const udpai_acl *acl, const udpai_acl_subject *subject);
+
 /* Is the Node the subject's own, where that is asked for? */
 udpa_err udpai_acl_check_node_id(const udpai_acl *acl,
                                  const udpai_acl_subject *subject,

@@ -142,7 +142,22 @@ udpai_session_admit(udpai_session *session,
         err = udpai_access_visibility(access, &subject, &visibility);
     if (err == UDPA_OK)
         err = udpai_subscriber_set_visibility(subscriber, visibility);
+    session->has_rules = !access->acl || udpai_acl_settings(access->acl)->is_dry_run ||
+                         udpai_acl_knows(access->acl, &subject);
     return udpai_fail_code(ret_error, err);
+}
+
+/* Who was dialled, or serves a ConfigSource, is here because this node wants him. */
+static void
+cast_out(udpai_session *session, bool had_rules)
+{
+    bool is_wanted = session->info.link != 0 || session->info.is_source;
+    if (session->has_rules || is_wanted)
+        session->is_outcast = false;
+    else if (had_rules)
+        session->is_outcast = true;
+    if (session->is_outcast)
+        udpai_session_ready(session);
 }
 
 void
@@ -151,9 +166,12 @@ udpai_session_admit_again(udpai_session *session,
                           const udpai_node_info *node)
 {
     udpa_error *error = NULL;
+    bool had_rules = session->has_rules;
     udpa_err err = udpai_session_admit(session, subscriber, node, &error);
-    if (err == UDPA_OK)
+    if (err == UDPA_OK) {
+        cast_out(session, had_rules);
         return;
+    }
     udpai_session_finish(session,
                          error ? error : udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
 }

@@ -468,6 +468,11 @@ write_one(udpai_session *session)
         session->is_writing = true;
         udpai_list_remove(&session->in_ready); /* more to write comes when this is written */
         session->info.ops->write(session->info.stream, &out);
+    } else if (session->is_outcast) {
+        udpai_session_finish(session,
+                             udpa_error_new(UDPA_ERR_DENIED, NULL,
+                                            "the rules of this node have changed, and none is for "
+                                            "this peer any more"));
     }
 }
 

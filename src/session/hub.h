@@ -86,6 +86,9 @@ struct udpai_session {
     bool is_writing, is_finishing, is_paused;
     uint64_t n_denied;     /* subscriptions that the ACL refuses, or would */
     bool is_alive;         /* its peer has sent something valid, and that was told */
+    bool has_rules;        /* some rule of the ACL is for its peer, or everything is allowed */
+    bool is_outcast;       /* none is any more: it ends when what it may not see is taken back */
+    bool is_disowned;      /* its peer's certificate was revoked: so is what he has said */
     const udpa_error *why; /* it has ended, while it is freed; NULL: as it should */
 };
 
@@ -167,7 +170,8 @@ udpa_err udpai_session_admit(udpai_session *session,
                              const udpai_node_info *node,
                              udpa_error **ret_error);
 
-/* Other rules hold: UDPAI_ORDER_ACL. One that may not be served any more is ended. */
+/* Other rules hold: UDPAI_ORDER_ACL. One that may not be served any more is ended; one for whom
+ * there were rules, and are none any more, when it has been told what it is not shown any more. */
 void udpai_session_admit_again(udpai_session *session,
                                udpai_subscriber *subscriber,
                                const udpai_node_info *node);

@@ -103,6 +103,7 @@ typedef struct udpai_report {
     udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST */
     bool wanted;                              /* INTEREST, CLIENTS */
     udpa_error *error;                        /* CLOSED: why */
+    bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;
     /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus. */
     UDPAI_VECTOR(udpa_bytes *) statuses;

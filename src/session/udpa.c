@@ -152,6 +152,7 @@ udpa_free(udpai_session *session)
     udpai_udpa *udpa = udpai_udpa_of(session);
     udpa->closed->session = session->id;
     udpa->closed->link = session->info.link;
+    udpa->closed->is_disowned = session->is_disowned;
     udpa->closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
     udpai_hub_report(session->hub, UDPAI_TAKE(udpa->closed));
     udpai_list *node;
@@ -282,7 +283,7 @@ udpa_order(udpai_session *session, udpai_order *order)
     udpai_udpa *udpa = udpai_udpa_of(session);
     switch (order->kind) {
     case UDPAI_ORDER_ATTACH:
-        udpa->is_source = order->is_source;
+        udpa->is_source = session->info.is_source = order->is_source;
         session->info.link = order->link;
         break;
     case UDPAI_ORDER_SUBSCRIBE:

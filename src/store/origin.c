@@ -9,6 +9,7 @@ free_origin(udpai_origin *origin)
     udpai_vector_done(&origin->eligibilities);
     udpai_list_remove(&origin->idle);
     udpa_bytes_unref(origin->node_id);
+    udpai_identity_unref(origin->identity);
     udpa_bytes_unref(origin->key);
     udpai_free(origin);
     return NULL;
@@ -62,6 +63,29 @@ udpai_origin_unref(udpai_store *store, udpai_origin *origin)
     if (origin && --origin->refs == 0)
         drop_if_unused(store, origin);
     return NULL;
+}
+
+void
+udpai_origin_set_identity(udpai_origin *origin, udpai_identity *identity)
+{
+    udpai_identity_ref(identity);
+    udpai_identity_unref(origin->identity);
+    origin->identity = identity;
+}
+
+const udpai_identity *
+udpai_origin_identity(const udpai_origin *origin)
+{
+    return origin->identity;
+}
+
+void
+udpai_store_visit_origins(const udpai_store *store, udpai_store_origin_fn visit, void *userdata)
+{
+    size_t at = 0;
+    udpai_origin *origin;
+    while ((origin = udpai_map_next(&store->origins, &at)))
+        visit(userdata, origin);
 }
 
 void

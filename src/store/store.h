@@ -14,6 +14,7 @@
 #define UDPAI_STORE_H
 
 #include "base/wheel.h"
+#include "model/identity.h"
 #include "model/resource.h"
 #include "store/change_set.h"
 #include "store/durable.h"
@@ -88,6 +89,15 @@ void udpai_origin_set_rank(udpai_store *store,
 udpai_origin_class udpai_origin_rank(const udpai_origin *origin);
 /* The id of the node behind the origin, for split horizon; NULL: none. A reference is taken. */
 void udpai_origin_set_node(udpai_store *store, udpai_origin *origin, udpa_bytes *node_id);
+/* Who speaks: what his certificate says, when he was here last; a reference is taken. NULL, as at
+ * first: nobody knows. */
+void udpai_origin_set_identity(udpai_origin *origin, udpai_identity *identity);
+const udpai_identity *udpai_origin_identity(const udpai_origin *origin);
+/* Calls back for every origin. The callback may take contributions away, but make no origin, nor
+ * let go of one. */
+typedef void (*udpai_store_origin_fn)(void *userdata, udpai_origin *origin);
+void
+udpai_store_visit_origins(const udpai_store *store, udpai_store_origin_fn visit, void *userdata);
 /* Are its contributions kept by the durable engine? False from the beginning. */
 void udpai_origin_set_durable(udpai_origin *origin, bool durable);
 /* Do its contributions of this type count? Without a word, those of a source do not, all others do.

@@ -69,6 +69,7 @@ struct udpai_origin {
     size_t refs; /* whoever holds it, and entries that told what it had */
     bool durable;
     udpa_bytes *node_id;
+    udpai_identity *identity; /* NULL: nobody knows */
     UDPAI_VECTOR(udpai_eligibility) eligibilities;
     udpai_list contributions;
     size_t n_contributions, n_variants; /* variants among them */

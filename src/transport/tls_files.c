@@ -17,16 +17,17 @@
 /* ---- reading ---- */
 
 static udpa_err
-check_file(int fd, const char *path, struct stat *ret_info, udpa_error **ret_error)
+check_file(
+    int fd, const char *path, size_t max_bytes, struct stat *ret_info, udpa_error **ret_error)
 {
     if (fstat(fd, ret_info) != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "%s: cannot be examined: %s", path,
                           strerror(errno));
     if (!S_ISREG(ret_info->st_mode))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s: is not a regular file", path);
-    if (ret_info->st_size > UDPAI_PEM_MAX)
-        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "%s: %lld bytes are more than %d", path,
-                          (long long)ret_info->st_size, UDPAI_PEM_MAX);
+    if (ret_info->st_size < 0 || (size_t)ret_info->st_size > max_bytes)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "%s: %lld bytes are more than %zu", path,
+                          (long long)ret_info->st_size, max_bytes);
     return UDPA_OK;
 }
 
@@ -79,7 +80,8 @@ read_text(int fd, const char *path, size_t size, char **ret_text, udpa_error **r
 }
 
 static udpa_err
-read_file(const char *path, char **ret_text, mode_t *ret_mode, udpa_error **ret_error)
+read_file(
+    const char *path, size_t max_bytes, char **ret_text, mode_t *ret_mode, udpa_error **ret_error)
 {
     struct stat info;
     /* Not to wait for a writer, should it be a pipe. */
@@ -87,7 +89,7 @@ read_file(const char *path, char **ret_text, mode_t *ret_mode, udpa_error **ret_
     if (fd < 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "%s: cannot be opened: %s", path,
                           strerror(errno));
-    udpa_err err = check_file(fd, path, &info, ret_error);
+    udpa_err err = check_file(fd, path, max_bytes, &info, ret_error);
     if (err == UDPA_OK)
         err = read_text(fd, path, (size_t)info.st_size, ret_text, ret_error);
     if (err == UDPA_OK)
@@ -112,12 +114,17 @@ read_files(udpai_tls_files *files, const udpai_tls_paths *paths, udpa_error **re
                           "%s: a certificate and its private key come together: give both files, "
                           "or none",
                           given(paths->certificate) ? paths->certificate : paths->private_key);
+    if (given(paths->revocations) && !given(paths->authorities))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "%s: a revocation list goes with the authorities that issue it: name "
+                          "their file, too",
+                          paths->revocations);
     if (given(paths->authorities))
-        err = read_file(paths->authorities, &files->authorities, &mode, ret_error);
+        err = read_file(paths->authorities, UDPAI_PEM_MAX, &files->authorities, &mode, ret_error);
     if (err == UDPA_OK && given(paths->certificate))
-        err = read_file(paths->certificate, &files->certificate, &mode, ret_error);
+        err = read_file(paths->certificate, UDPAI_PEM_MAX, &files->certificate, &mode, ret_error);
     if (err == UDPA_OK && given(paths->private_key))
-        err = read_file(paths->private_key, &files->private_key, &mode, ret_error);
+        err = read_file(paths->private_key, UDPAI_PEM_MAX, &files->private_key, &mode, ret_error);
     /* A group may be how the key is shared with us; everybody is too many. */
     if (err == UDPA_OK && files->private_key && (mode & S_IROTH))
         udpai_log(UDPA_LOG_WARNING, LOG,
@@ -159,8 +166,43 @@ check_certificate(udpai_tls_files *files,
     return err == UDPA_OK ? set_identity(files, chain, ret_error) : err;
 }
 
+/* A list that is late is no reason to be without: it is what there is. */
 static udpa_err
-check_authorities(const udpai_tls_files *files,
+make_trust(udpai_tls_files *files,
+           const udpai_tls_paths *paths,
+           const char *revocations,
+           int64_t now_s,
+           udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *late = NULL;
+    const udpai_pem pem = {paths->authorities, udpai_str_from(files->authorities)};
+    const udpai_pem lists = {paths->revocations, udpai_str_from(revocations)};
+    udpa_err err =
+        udpai_trust_store_new(&files->trust, pem, revocations ? &lists : NULL, ret_error);
+    if (err == UDPA_OK && udpai_trust_store_check_time(files->trust, now_s, &late) != UDPA_OK)
+        udpai_log(UDPA_LOG_WARNING, LOG, "%s", udpa_error_message(late));
+    return err;
+}
+
+static udpa_err
+read_revocations(udpai_tls_files *files,
+                 const udpai_tls_paths *paths,
+                 int64_t now_s,
+                 udpa_error **ret_error)
+{
+    mode_t mode;
+    char *text = NULL;
+    udpa_err err = UDPA_OK;
+    if (given(paths->revocations))
+        err = read_file(paths->revocations, UDPAI_CRL_PEM_MAX, &text, &mode, ret_error);
+    if (err == UDPA_OK)
+        err = make_trust(files, paths, text, now_s, ret_error);
+    udpai_free(text);
+    return err;
+}
+
+static udpa_err
+check_authorities(udpai_tls_files *files,
                   const udpai_tls_paths *paths,
                   int64_t now_s,
                   udpa_error **ret_error)
@@ -168,7 +210,9 @@ check_authorities(const udpai_tls_files *files,
     const udpai_pem pem = {paths->authorities, udpai_str_from(files->authorities)};
     UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
     udpa_err err = udpai_chain_new(&chain, pem, ret_error);
-    return err == UDPA_OK ? udpai_chain_check_authorities(chain, now_s, ret_error) : err;
+    if (err == UDPA_OK)
+        err = udpai_chain_check_authorities(chain, now_s, ret_error);
+    return err == UDPA_OK ? read_revocations(files, paths, now_s, ret_error) : err;
 }
 
 udpa_err
@@ -199,5 +243,6 @@ udpai_tls_files_done(udpai_tls_files *files)
     udpai_free(files->private_key);
     udpai_free(files->authorities);
     udpai_identity_unref(files->identity);
+    udpai_trust_store_unref(files->trust);
     memset(files, 0, sizeof(*files));
 }

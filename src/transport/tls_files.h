@@ -6,18 +6,20 @@
 
 #include "base/error.h"
 #include "base/util.h"
-#include "model/identity.h"
+#include "certs/trust_store.h"
 
 /* NULL or empty: none. Certificate and key come together. */
 typedef struct udpai_tls_paths {
     const char *certificate; /* first our own, then those that lead to the authority */
     const char *private_key;
     const char *authorities; /* who may vouch for the peer */
+    const char *revocations; /* and what they have revoked; with authorities */
 } udpai_tls_paths;
 
 /* NUL-terminated PEM as it is in the files, which hold no zero bytes; NULL: none. All owned. */
 typedef struct udpai_tls_files {
     char *certificate, *private_key, *authorities;
+    udpai_trust_store *trust; /* the authorities, with what they have revoked; NULL: none */
     udpai_identity *identity; /* ours; NULL: without a certificate, or it does not say clearly */
     int64_t not_after_s;      /* when our certificate, or one behind it, ends; INT64_MAX: never */
 } udpai_tls_files;

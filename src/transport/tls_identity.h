@@ -5,15 +5,12 @@
 
 #include <openssl/ssl.h>
 
-#include "base/error.h"
-#include "base/util.h"
-#include "model/identity.h"
+#include "certs/certificate.h"
 
-/* By a certificate that was verified, and that is called @p whose in errors; NULL: none was
- * presented. */
-udpa_err udpai_ssl_identity(SSL *ssl,
-                            const char *whose,
-                            udpai_identity **ret_identity,
-                            udpa_error **ret_error);
+/* What it has shown, its own certificate first, and that was verified in the handshake; it is
+ * called
+ * @p whose in errors. NULL: nothing. */
+udpa_err
+udpai_ssl_chain(SSL *ssl, const char *whose, udpai_chain **ret_chain, udpa_error **ret_error);
 
 #endif

@@ -39,15 +39,17 @@ def any_of(message):
 class Peer:
     """One stream. Resources are pairs of a name without namespace and a message, or an Any."""
 
-    def __init__(self, build, address, node_id='publisher', namespace='local'):
+    def __init__(self, build, address, node_id='publisher', namespace='local', credentials=None):
         self.schema = Schema(build)
         self.namespace = namespace
         self.udpa_message = self.schema.message('udpa.service.discovery.v1.UdpaMessage')
         self.outbox = queue.Queue()
         self.inbox = queue.Queue()
         self.n_published = 0
-        self.channel = grpc.insecure_channel(
-            address, options=[('grpc.max_receive_message_length', -1)])
+        options = [('grpc.max_receive_message_length', -1),
+                   ('grpc.use_local_subchannel_pool', 1)]
+        self.channel = grpc.secure_channel(address, credentials, options) if credentials else \
+            grpc.insecure_channel(address, options)
         call = self.channel.stream_stream(
             METHOD, request_serializer=self.udpa_message.SerializeToString,
             response_deserializer=self.udpa_message.FromString)

@@ -171,7 +171,8 @@ begin_session(udpai_stream *stream)
 {
     UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = udpai_call_identity(stream->call, &identity, &error);
+    udpai_trust *trust = udpai_grpc_target_trust(stream->dialled->target);
+    udpa_err err = udpai_stream_know_peer(stream, trust, &identity, &error);
     if (err == UDPA_OK)
         err = udpai_session_stream_open(stream, udpai_grpc_target_method(stream->dialled->target),
                                         identity, &error);

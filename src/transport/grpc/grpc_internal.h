@@ -8,6 +8,7 @@
 #include <grpc/grpc_security.h>
 #include <stdatomic.h>
 
+#include "base/log.h"
 #include "base/map.h"
 #include "base/wheel.h"
 #include "loop/inbox.h"
@@ -18,6 +19,8 @@
 #define UDPAI_ACCEPTS 32
 /* Streams that are being refused with a status; more are cut without one. */
 #define UDPAI_REFUSALS_MAX 1024
+/* Who is cut off has so long to take why. */
+#define UDPAI_CUT_OFF_MS 1000
 #define UDPAI_STATUS_TEXT_MAX 1000 /* bytes; it travels in a header */
 
 /* ---- queue.c: operations that gRPC completes ---- */
@@ -69,6 +72,39 @@ udpa_err udpai_admission_enter(udpai_admission *admission,
                                udpa_error **ret_error);
 void udpai_admission_leave(udpai_admission *admission, udpai_admitted *admitted);
 
+/* ---- credentials.c ---- */
+
+typedef struct udpai_credentials {
+    udpai_map all;     /* of udpai_credential */
+    udpai_list queue;  /* those that are to be looked at, or whose bearers are to be cut off */
+    udpai_timer slice; /* set while there are any */
+    udpai_log_limit log;
+    uint64_t since_ms; /* of what is under way */
+    size_t n_looked_at, n_cut_off;
+    udpai_request request;
+    atomic_bool is_asked; /* any thread */
+} udpai_credentials;
+
+void udpai_credentials_init(udpai_credentials *all);
+/* When there are no bearers any more. */
+void udpai_credentials_done(udpai_credentials *all);
+
+/* What a peer has shown, and to whom. */
+typedef struct udpai_presented {
+    udpai_trust *trust; /* NULL: the handshake is enough */
+    udpai_chain *chain; /* NULL: nothing */
+    bool is_server;     /* we dialled */
+} udpai_presented;
+
+/* From now on until it leaves, a bearer that is not good any more loses what it bears.
+ * UDPA_ERR_UNAUTHENTICATED: it is not good now; then and on UDPA_ERR_NOMEM it bears nothing. */
+udpa_err udpai_bearer_enter(udpai_stream_thread *thread,
+                            udpai_bearer *bearer,
+                            const udpai_presented *presented,
+                            udpa_error **ret_error);
+/* Also one that has not entered. */
+void udpai_bearer_leave(udpai_bearer *bearer);
+
 /* ---- the thread ---- */
 
 struct udpai_stream_thread {
@@ -100,8 +136,9 @@ struct udpai_stream_thread {
     udpai_list visits, due_visits; /* the latter: written or finished */
     udpai_list polled, due_polled;
     bool is_serving, is_stopping, is_queue_closed;
+    udpai_credentials credentials;
 
-    atomic_size_t stat_streams, stat_refused, stat_tags;
+    atomic_size_t stat_streams, stat_refused, stat_tags, stat_cut_off;
 };
 
 /* thread.c */
@@ -161,6 +198,7 @@ struct udpai_stream {
     udpai_listener *listener;
     udpai_list in_listener;
     udpai_admitted *admitted;
+    udpai_bearer bearer;
     bool is_refusal;
     int is_cancelled; /* for gRPC to write to */
 };
@@ -247,6 +285,7 @@ grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target,
                                         const udpai_stream_thread *thread,
                                         size_t max_message_bytes);
 const char *udpai_grpc_target_address(const udpai_grpc_target *target);
+udpai_trust *udpai_grpc_target_trust(const udpai_grpc_target *target);
 /* Of a server that is polled; NULL: it is none. */
 udpai_asker *udpai_grpc_target_asker(const udpai_grpc_target *target);
 
@@ -256,14 +295,18 @@ typedef struct udpai_tls_user {
     uint64_t version;      /* that gRPC has been given; under the mutex of tls */
 } udpai_tls_user;
 
+udpai_trust *udpai_server_tls_trust(const udpai_server_tls *tls);
 /* To be released by the caller; @p user must outlive the server. NULL: gRPC refuses it. */
 grpc_server_credentials *udpai_server_tls_credentials(udpai_tls_user *user);
 
 /* ---- peer.c ---- */
 
-/* Who the peer of this call is, by its certificate; NULL: it has none. */
-udpa_err
-udpai_call_identity(grpc_call *call, udpai_identity **ret_identity, udpa_error **ret_error);
+/* Who the peer of this stream's call is, by its certificate (NULL: it has none), and that it is
+ * somebody as long as the stream lasts. UDPA_ERR_UNAUTHENTICATED: it is nobody. */
+udpa_err udpai_stream_know_peer(udpai_stream *stream,
+                                udpai_trust *trust,
+                                udpai_identity **ret_identity,
+                                udpa_error **ret_error);
 /* Its address, for people: 192.0.2.1:4242, [2001:db8::1]:4242. NULL without memory. */
 udpa_bytes *udpai_call_address(grpc_call *call);
 

@@ -8,33 +8,68 @@
 #include "certs/certificate.h"
 #include "transport/grpc/grpc_internal.h"
 
-static udpa_err
-read_certificate(const grpc_auth_property *property,
-                 udpai_identity **ret_identity,
-                 udpa_error **ret_error)
+static void
+put_property(const grpc_auth_context *context, const char *name, udpai_strbuf *pem)
 {
-    UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
-    const udpai_pem pem = {"the peer's certificate", {property->value, property->value_length}};
-    udpa_err err = udpai_chain_new(&chain, pem, ret_error);
-    if (err == UDPA_OK)
-        err = udpai_chain_identity(chain, ret_identity, ret_error);
+    grpc_auth_property_iterator at = grpc_auth_context_find_properties_by_name(context, name);
+    const grpc_auth_property *property = grpc_auth_property_iterator_next(&at);
+    if (property)
+        udpai_strbuf_append(pem, property->value, property->value_length);
+}
+
+/* The peer's own certificate first. Those that it has shown with it, gRPC has in another place,
+ * where the own one may stand again. */
+static udpa_err
+read_chain(const grpc_auth_context *context, udpai_chain **ret_chain, udpa_error **ret_error)
+{
+    udpai_strbuf text = {0};
+    udpa_err err = UDPA_OK;
+    put_property(context, GRPC_X509_PEM_CERT_PROPERTY_NAME, &text);
+    if (text.len)
+        put_property(context, GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME, &text);
+    if (udpai_strbuf_failed(&text))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    const udpai_pem pem = {"the peer's certificate", udpai_strbuf_view(&text)};
+    if (err == UDPA_OK && text.len)
+        err = udpai_chain_new(ret_chain, pem, ret_error);
+    udpai_strbuf_done(&text);
     return err;
 }
 
-udpa_err
-udpai_call_identity(grpc_call *call, udpai_identity **ret_identity, udpa_error **ret_error)
+/* It need not take the time to read why. */
+static void
+on_lost(udpai_bearer *bearer, const udpa_error *why, bool is_disowned)
 {
-    grpc_auth_context *context = grpc_call_auth_context(call);
+    udpai_stream *stream = UDPAI_CONTAINER_OF(bearer, udpai_stream, bearer);
+    udpai_session *session = udpai_session_of_stream(stream);
+    if (session) {
+        session->is_disowned = is_disowned;
+        udpai_session_finish(session, udpa_error_ref((udpa_error *)(uintptr_t)why));
+    } else {
+        udpai_stream_finish(stream, why);
+    }
+    udpai_timer_set(&stream->thread->wheel, &stream->deadline,
+                    stream->thread->wheel.now_ms + UDPAI_CUT_OFF_MS);
+}
+
+udpa_err
+udpai_stream_know_peer(udpai_stream *stream,
+                       udpai_trust *trust,
+                       udpai_identity **ret_identity,
+                       udpa_error **ret_error)
+{
+    grpc_auth_context *context = grpc_call_auth_context(stream->call);
+    UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
     if (!context)
         return UDPA_OK;
-    grpc_auth_property_iterator at =
-        grpc_auth_context_find_properties_by_name(context, GRPC_X509_PEM_CERT_PROPERTY_NAME);
-    const grpc_auth_property *property = grpc_auth_property_iterator_next(&at);
-    udpa_err err = UDPA_OK;
-    if (property)
-        err = read_certificate(property, ret_identity, ret_error);
+    udpa_err err = read_chain(context, &chain, ret_error);
     grpc_auth_context_release(context);
-    return err;
+    if (err != UDPA_OK || !chain)
+        return err;
+    const udpai_presented presented = {trust, chain, stream->dialled != NULL};
+    stream->bearer.lose = on_lost;
+    err = udpai_bearer_enter(stream->thread, &stream->bearer, &presented, ret_error);
+    return err == UDPA_OK ? udpai_chain_identity(chain, ret_identity, ret_error) : err;
 }
 
 /* gRPC writes addresses as URIs: ipv4:192.0.2.1:4242, ipv6:%5B2001:db8::1%5D:4242. */

@@ -66,6 +66,12 @@ admit(udpai_stream *stream, const udpai_identity *identity, udpa_error **ret_err
     return udpai_admission_enter(&stream->thread->admission, name, &stream->admitted, ret_error);
 }
 
+static udpai_trust *
+trust_of(const udpai_listener *listener)
+{
+    return listener->tls.tls ? udpai_server_tls_trust(listener->tls.tls) : NULL;
+}
+
 static void
 take_call(udpai_listener *listener, grpc_call *call, udpai_str path)
 {
@@ -79,7 +85,7 @@ take_call(udpai_listener *listener, grpc_call *call, udpai_str path)
     udpai_list_append(&listener->streams, &stream->in_listener);
     UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
     udpa_error *error = NULL;
-    udpa_err err = udpai_call_identity(call, &identity, &error);
+    udpa_err err = udpai_stream_know_peer(stream, trust_of(listener), &identity, &error);
     if (err != UDPA_OK && err != UDPA_ERR_NOMEM)
         err = UDPA_ERR_UNAUTHENTICATED;
     if (err == UDPA_OK)

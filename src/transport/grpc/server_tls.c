@@ -14,6 +14,7 @@ struct pem {
 struct udpai_server_tls {
     atomic_uint refs;
     grpc_ssl_client_certificate_request_type request;
+    udpai_trust *trust;
     pthread_mutex_t mutex;
     /* under the mutex */
     struct pem pem;
@@ -56,24 +57,22 @@ udpai_server_tls_new(udpai_server_tls **ret_tls,
                      bool client_certificate_optional,
                      udpa_error **ret_error)
 {
-    udpai_server_tls *tls = udpai_alloc(sizeof(*tls));
-    if (!tls || pthread_mutex_init(&tls->mutex, NULL) != 0) {
-        udpai_free(tls);
+    UDPA_AUTO(udpai_server_tls_unref) udpai_server_tls *tls = udpai_alloc(sizeof(*tls));
+    if (!tls)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    }
-    udpa_err err = copy(&tls->pem, files, ret_error);
-    if (err != UDPA_OK) {
-        pthread_mutex_destroy(&tls->mutex);
-        udpai_free(tls);
-        return err;
-    }
     atomic_init(&tls->refs, 1);
+    pthread_mutex_init(&tls->mutex, NULL); /* cannot fail */
+    udpa_err err = copy(&tls->pem, files, ret_error);
+    if (err == UDPA_OK && !(tls->trust = udpai_trust_new(files->trust)))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err != UDPA_OK)
+        return err;
     tls->version = 1;
     tls->request = !files->authorities ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
                    : client_certificate_optional
                        ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
                        : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
-    *ret_tls = tls;
+    *ret_tls = UDPAI_TAKE(tls);
     return UDPA_OK;
 }
 
@@ -96,6 +95,7 @@ udpai_server_tls_replace(udpai_server_tls *tls,
     tls->pem = pem;
     tls->version++;
     pthread_mutex_unlock(&tls->mutex);
+    udpai_trust_set(tls->trust, files->trust);
     wipe(&old);
     return UDPA_OK;
 }
@@ -113,10 +113,17 @@ udpai_server_tls_unref(udpai_server_tls *tls)
 {
     if (tls && atomic_fetch_sub_explicit(&tls->refs, 1, memory_order_acq_rel) == 1) {
         wipe(&tls->pem);
+        udpai_trust_unref(tls->trust);
         pthread_mutex_destroy(&tls->mutex);
         udpai_free(tls);
     }
     return NULL;
+}
+
+udpai_trust *
+udpai_server_tls_trust(const udpai_server_tls *tls)
+{
+    return tls->trust;
 }
 
 /* ---- for gRPC ---- */

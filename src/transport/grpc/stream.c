@@ -77,6 +77,7 @@ free_stream(udpai_stream *stream)
         grpc_call_unref(stream->call);
     if (stream->admitted)
         udpai_admission_leave(&thread->admission, stream->admitted);
+    udpai_bearer_leave(&stream->bearer);
     free_dialled(stream->dialled);
     udpa_error_unref(stream->status);
     udpa_error_unref(stream->why);

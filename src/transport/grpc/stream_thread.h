@@ -14,10 +14,23 @@
 #include "session/hub.h"
 #include "transport/asker.h"
 #include "transport/tls_files.h"
+#include "transport/trust.h"
 #include "xds/polling.h"
 
 typedef struct udpai_stream_thread udpai_stream_thread;
 typedef struct udpai_listener udpai_listener;
+
+/* A stream, or a request that is held, whose peer has shown a certificate: as long as it lasts,
+ * that must be good (credentials.c). */
+typedef struct udpai_bearer udpai_bearer;
+typedef struct udpai_credential udpai_credential;
+
+struct udpai_bearer {
+    udpai_list node;
+    udpai_credential *credential; /* NULL: it bears none */
+    /* It is good no more; the bearer is to end. */
+    void (*lose)(udpai_bearer *bearer, const udpa_error *why, bool is_disowned);
+};
 
 /* A method whose both directions are streams, and the protocol that is spoken on it. */
 typedef struct udpai_grpc_method {
@@ -40,8 +53,9 @@ udpa_err udpai_server_tls_new(udpai_server_tls **ret_tls,
                               const udpai_tls_files *files,
                               bool client_certificate_optional,
                               udpa_error **ret_error);
-/* Other certificates for handshakes from now on; connections that are there stay. Whether clients
- * must present a certificate cannot change: UDPA_ERR_PRECONDITION. */
+/* Other certificates for handshakes from now on; connections that are there stay, and are looked at
+ * again with udpai_stream_thread_verify(). Whether clients must present a certificate cannot
+ * change: UDPA_ERR_PRECONDITION. */
 udpa_err udpai_server_tls_replace(udpai_server_tls *tls,
                                   const udpai_tls_files *files,
                                   udpa_error **ret_error);
@@ -51,8 +65,8 @@ UDPA_DEFINE_CLEANUP(udpai_server_tls, udpai_server_tls_unref)
 
 /* ---- whom we dial ---- */
 
-/* How to reach an endpoint: what a DIAL order carries. Immutable, counted atomically; any thread.
- */
+/* How to reach an endpoint: what a DIAL order carries. Nothing of it changes but certificates;
+ * counted atomically; any thread. */
 typedef struct udpai_grpc_target udpai_grpc_target;
 
 typedef struct udpai_grpc_target_options {
@@ -74,6 +88,12 @@ typedef struct udpai_grpc_target_options {
 
 /* Is it an address to dial? Says how to write one. Nothing is looked up; any thread. */
 udpa_err udpai_dial_address_check(const char *address, udpa_error **ret_error);
+
+/* Other certificates for what is dialled from now on, also by way of the targets that were made
+ * after this one; as above. UDPA_ERR_PRECONDITION: it has no TLS. */
+udpa_err udpai_grpc_target_replace_tls(udpai_grpc_target *target,
+                                       const udpai_tls_files *files,
+                                       udpa_error **ret_error);
 
 /* Copies the texts but the method's path. */
 udpa_err udpai_grpc_target_new(udpai_grpc_target **ret_target,
@@ -168,6 +188,10 @@ void udpai_stream_thread_close_listener(udpai_stream_thread *thread,
                                         void (*closed)(void *userdata),
                                         void *userdata);
 
+/* Others are trusted from now on: who is connected is looked at again, and is cut off if his
+ * certificate is good no more. Any thread; several at once count as one. */
+void udpai_stream_thread_verify(udpai_stream_thread *thread);
+
 /* What grpc.health.v1 answers; at first: serving. UDPA_ERR_NOMEM: it answers as before. */
 udpa_err udpai_stream_thread_set_serving(udpai_stream_thread *thread, bool is_serving);
 
@@ -194,6 +218,8 @@ struct udpai_visit {
     /* Filled in by whoever makes it, and read by the stream thread. */
     udpai_grpc_method method;
     udpai_identity *identity; /* NULL: none was presented; owned */
+    udpai_chain *chain;       /* of its certificate; NULL: none; owned */
+    udpai_trust *trust;       /* by whom that must be vouched for; beside it; owned */
     udpa_bytes *address;      /* of the peer; owned */
     udpa_bytes *message;      /* the request; owned */
     uint64_t patience_ms;     /* see udpai_stream_info */
@@ -212,6 +238,7 @@ struct udpai_visit {
     udpai_session *session;
     udpai_list node, in_due;
     struct udpai_admitted *admitted;
+    udpai_bearer bearer;
     bool is_written, is_finished;
     udpai_request begin_request, cancel_request;
 };
@@ -234,6 +261,7 @@ typedef struct udpai_stream_thread_stats {
     size_t n_streams; /* now, of both directions; those being refused or ended count */
     size_t n_refused; /* so far, for a limit, an unclear identity or an unknown method */
     size_t n_tags;    /* operations that gRPC has not completed; one for an idle stream */
+    size_t n_cut_off; /* so far: streams whose peer's certificate was revoked or has expired */
 } udpai_stream_thread_stats;
 
 void udpai_stream_thread_stats_get(const udpai_stream_thread *thread,

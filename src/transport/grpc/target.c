@@ -2,6 +2,7 @@
 /* How to reach an endpoint. Each attempt has a channel of its own: gRPC's memory of failed
  * attempts, its pauses between them and its retries would come on top of those of federation. */
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -12,8 +13,10 @@ struct udpai_grpc_target {
     atomic_uint refs;
     udpai_grpc_target *base; /* whose address, name, credentials and asker it has; NULL: its own */
     char *address;
-    char *server_name; /* NULL: the host of the address */
-    grpc_channel_credentials *credentials;
+    char *server_name;  /* NULL: the host of the address */
+    udpai_trust *trust; /* who may vouch for it; NULL: plaintext, or it is polled; its own */
+    pthread_mutex_t mutex;
+    grpc_channel_credentials *credentials; /* under the mutex; its own */
     udpai_grpc_method method;
     void (*release_context)(void *context);
     uint64_t keepalive_ms;
@@ -46,22 +49,72 @@ udpai_dial_address_check(const char *address, udpa_error **ret_error)
 }
 
 static udpa_err
+make_tls(const udpai_grpc_target *target,
+         const udpai_tls_files *files,
+         grpc_channel_credentials **ret_credentials,
+         udpa_error **ret_error)
+{
+    if (!files->authorities)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "to dial %s with TLS, name who may vouch for its certificate (ca_file)",
+                          target->address);
+    grpc_ssl_pem_key_cert_pair pair = {files->private_key, files->certificate};
+    grpc_channel_credentials *credentials = grpc_ssl_credentials_create_ex(
+        files->authorities, files->certificate ? &pair : NULL, NULL, NULL);
+    if (!credentials)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "to dial %s: gRPC refuses the certificate or its key", target->address);
+    *ret_credentials = credentials;
+    return UDPA_OK;
+}
+
+static udpa_err
 make_credentials(udpai_grpc_target *target, const udpai_tls_files *files, udpa_error **ret_error)
 {
     if (!files) {
         target->credentials = grpc_insecure_credentials_create();
         return UDPA_OK;
     }
-    if (!files->authorities)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "to dial %s with TLS, name who may vouch for its certificate (ca_file)",
-                          target->address);
-    grpc_ssl_pem_key_cert_pair pair = {files->private_key, files->certificate};
-    target->credentials = grpc_ssl_credentials_create_ex(
-        files->authorities, files->certificate ? &pair : NULL, NULL, NULL);
-    if (!target->credentials)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "to dial %s: gRPC refuses the certificate or its key", target->address);
+    target->trust = udpai_trust_new(files->trust);
+    return target->trust ? make_tls(target, files, &target->credentials, ret_error)
+                         : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+}
+
+/* The one whose address and credentials it has. */
+static udpai_grpc_target *
+root_of(const udpai_grpc_target *target)
+{
+    while (target->base)
+        target = target->base;
+    return (udpai_grpc_target *)(uintptr_t)target;
+}
+
+/* gRPC refers to what it needs. */
+static grpc_channel_credentials *
+exchange(udpai_grpc_target *root, grpc_channel_credentials *credentials)
+{
+    pthread_mutex_lock(&root->mutex);
+    grpc_channel_credentials *before = root->credentials;
+    root->credentials = credentials;
+    pthread_mutex_unlock(&root->mutex);
+    return before;
+}
+
+udpa_err
+udpai_grpc_target_replace_tls(udpai_grpc_target *target,
+                              const udpai_tls_files *files,
+                              udpa_error **ret_error)
+{
+    udpai_grpc_target *root = root_of(target);
+    grpc_channel_credentials *credentials;
+    if (!root->trust)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION, "%s is dialled without TLS",
+                          root->address);
+    udpa_err err = make_tls(root, files, &credentials, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    grpc_channel_credentials_release(exchange(root, credentials));
+    udpai_trust_set(root->trust, files->trust);
     return UDPA_OK;
 }
 
@@ -105,6 +158,7 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
     }
     grpc_init(); /* until the last reference is dropped */
     atomic_init(&target->refs, 1);
+    pthread_mutex_init(&target->mutex, NULL); /* cannot fail */
     target->method = options->method;
     target->release_context = options->release_context;
     target->keepalive_ms = options->keepalive_ms ? options->keepalive_ms : UDPAI_KEEPALIVE_MS;
@@ -136,7 +190,6 @@ udpai_grpc_target_with(udpai_grpc_target *base, void *context, udpai_polled_serv
         .base = udpai_grpc_target_ref(base),
         .address = base->address,
         .server_name = base->server_name,
-        .credentials = base->credentials,
         .method = base->method,
         .release_context = base->release_context,
         .keepalive_ms = base->keepalive_ms,
@@ -153,6 +206,8 @@ free_own(udpai_grpc_target *target)
 {
     if (target->credentials)
         grpc_channel_credentials_release(target->credentials);
+    udpai_trust_unref(target->trust);
+    pthread_mutex_destroy(&target->mutex);
     free_polled(target->asker, target->server);
     udpai_free(target->address);
     udpai_free(target->server_name);
@@ -199,6 +254,12 @@ const udpai_grpc_method *
 udpai_grpc_target_method(const udpai_grpc_target *target)
 {
     return &target->method;
+}
+
+udpai_trust *
+udpai_grpc_target_trust(const udpai_grpc_target *target)
+{
+    return root_of(target)->trust;
 }
 
 const char *
@@ -253,5 +314,9 @@ udpai_grpc_target_channel(const udpai_grpc_target *target,
          .value.string = target->server_name},
     };
     const grpc_channel_args all = {UDPAI_ARRAY_LEN(args) - !target->server_name, args};
-    return grpc_channel_create(target->address, target->credentials, &all);
+    udpai_grpc_target *root = root_of(target);
+    pthread_mutex_lock(&root->mutex);
+    grpc_channel *channel = grpc_channel_create(target->address, root->credentials, &all);
+    pthread_mutex_unlock(&root->mutex);
+    return channel;
 }

@@ -227,6 +227,7 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_list_init(&thread->due_visits);
     udpai_list_init(&thread->polled);
     udpai_list_init(&thread->due_polled);
+    udpai_credentials_init(&thread->credentials);
     udpai_admission_init(&thread->admission, thread->limits.max_streams,
                          thread->limits.max_streams_per_identity);
     thread->n_methods = options->n_methods;
@@ -273,6 +274,7 @@ free_rest(udpai_stream_thread *thread)
 {
     udpai_hub_free(thread->hub);
     udpai_admission_done(&thread->admission);
+    udpai_credentials_done(&thread->credentials);
     udpa_error_unref(thread->stop_why);
     udpai_free(thread->methods);
     udpai_free(thread);
@@ -375,6 +377,7 @@ udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
 {
     ret_stats->n_streams = atomic_load_explicit(&thread->stat_streams, memory_order_relaxed);
     ret_stats->n_refused = atomic_load_explicit(&thread->stat_refused, memory_order_relaxed);
+    ret_stats->n_cut_off = atomic_load_explicit(&thread->stat_cut_off, memory_order_relaxed);
     ret_stats->n_tags = atomic_load_explicit(&thread->stat_tags, memory_order_relaxed);
 }
 

@@ -32,6 +32,8 @@ udpai_visit_unref(udpai_visit *visit)
     udpai_vector_done(&visit->parts);
     udpa_error_unref(visit->error);
     udpai_identity_unref(visit->identity);
+    udpai_chain_unref(visit->chain);
+    udpai_trust_unref(visit->trust);
     udpa_bytes_unref(visit->address);
     udpa_bytes_unref(visit->message);
     visit->free(visit);
@@ -113,6 +115,7 @@ end(udpai_visit *visit)
     udpai_list_remove(&visit->in_due);
     if (visit->session)
         udpai_session_closed(UDPAI_TAKE(visit->session), visit->error);
+    udpai_bearer_leave(&visit->bearer);
     if (visit->admitted)
         udpai_admission_leave(&thread->admission, UDPAI_TAKE(visit->admitted));
     visit->over(visit);
@@ -150,6 +153,14 @@ udpai_visits_finish(udpai_stream_thread *thread, const udpa_error *why)
 
 /* ---- beginning ---- */
 
+static void
+on_lost(udpai_bearer *bearer, const udpa_error *why, bool is_disowned)
+{
+    const udpai_visit *visit = UDPAI_CONTAINER_OF(bearer, udpai_visit, bearer);
+    (void)is_disowned; /* who asks once publishes nothing */
+    udpai_session_finish(visit->session, udpa_error_ref((udpa_error *)(uintptr_t)why));
+}
+
 static udpa_err
 open_session(udpai_visit *visit, udpa_error **ret_error)
 {
@@ -164,7 +175,11 @@ open_session(udpai_visit *visit, udpa_error **ret_error)
         .context = visit->method.context,
     };
     udpai_str name = udpai_peer_counts_as(visit->identity, udpai_bytes_view(visit->address));
-    udpa_err err = udpai_admission_enter(&thread->admission, name, &visit->admitted, ret_error);
+    const udpai_presented presented = {visit->trust, visit->chain, false};
+    visit->bearer.lose = on_lost;
+    udpa_err err = udpai_bearer_enter(thread, &visit->bearer, &presented, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_admission_enter(&thread->admission, name, &visit->admitted, ret_error);
     if (err == UDPA_OK)
         err = visit->method.open(&visit->session, thread->hub, &info);
     return udpai_fail_code(ret_error, err);

@@ -9,6 +9,7 @@
 #include "transport/http/asker_internal.h"
 
 #define IDLE_MS 60000 /* whoever has something to say wakes it */
+#define LOOK_MS 1000  /* how often those are looked at that are asked just now */
 
 static udpai_http_asker *
 asker_of(udpai_asker *base)
@@ -38,6 +39,17 @@ end_cancelled(udpai_http_asker *self)
     }
 }
 
+/* The server's certificate was revoked, or has expired, while it holds the answer back. */
+static void
+end_distrusted(udpai_http_asker *self)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &self->active) {
+        udpai_inquiry *inquiry = UDPAI_LIST_ENTRY(at, udpai_inquiry, node);
+        if (!udpai_http_inquiry_is_trusted(inquiry))
+            udpai_http_inquiry_end(self, inquiry, CURLE_ABORTED_BY_CALLBACK);
+    }
+}
+
 static void
 end_done(udpai_http_asker *self)
 {
@@ -58,9 +70,11 @@ run(void *userdata)
     while (!atomic_load(&self->is_ending)) {
         begin_new(self);
         end_cancelled(self);
+        end_distrusted(self);
         (void)curl_multi_perform(self->multi, &n_running);
         end_done(self);
-        (void)curl_multi_poll(self->multi, NULL, 0, IDLE_MS, NULL);
+        (void)curl_multi_poll(self->multi, NULL, 0,
+                              udpai_list_empty(&self->active) ? IDLE_MS : LOOK_MS, NULL);
     }
     return NULL;
 }
@@ -251,6 +265,7 @@ copy_files(const udpai_http_asker *self,
     if (copy_text(&tls->files.certificate, files->certificate) &&
         copy_text(&tls->files.private_key, files->private_key) &&
         copy_text(&tls->files.authorities, files->authorities)) {
+        tls->files.trust = udpai_trust_store_ref(files->trust);
         *ret_tls = tls;
         return UDPA_OK;
     }
@@ -331,5 +346,6 @@ udpai_http_asker_replace_tls(udpai_asker *base,
     self->tls = tls;
     pthread_mutex_unlock(&self->mutex);
     udpai_http_tls_unref(before);
+    wake(self); /* who is being asked is looked at again */
     return UDPA_OK;
 }

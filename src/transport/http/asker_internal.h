@@ -47,6 +47,9 @@ void udpai_http_tls_unref(udpai_http_tls *tls);
 void udpai_http_inquiry_begin(udpai_http_asker *asker, udpai_inquiry *inquiry);
 /* It is over: with what libcurl says, or because it was cancelled. */
 void udpai_http_inquiry_end(udpai_http_asker *asker, udpai_inquiry *inquiry, CURLcode code);
+/* Is the certificate of the server that it has reached, if it has, still good? If not, it is to be
+ * ended, and says why. */
+bool udpai_http_inquiry_is_trusted(const udpai_inquiry *inquiry);
 /* Whose handle this is. */
 udpai_inquiry *udpai_http_inquiry_of(CURL *easy);
 

@@ -68,6 +68,7 @@ close_connection(udpai_http_connection *self)
     self->tls = udpai_http_tls_free(self->tls);
     udpai_strbuf_done(&self->out);
     udpa_bytes_unref(self->address);
+    udpai_chain_unref(self->chain);
     udpai_identity_unref(self->identity);
     uv_poll_stop(&self->poll);
     close(self->fd);

@@ -120,6 +120,8 @@ new_visit(udpai_http_exchange *self, udpa_bytes *message)
     udpai_visit_init(&visit->base);
     visit->base.method = self->route->method;
     visit->base.identity = udpai_identity_ref(self->connection->identity);
+    visit->base.chain = udpai_chain_ref(self->connection->chain);
+    visit->base.trust = udpai_trust_ref(self->connection->listener->trust);
     visit->base.address = udpa_bytes_ref(self->connection->address);
     visit->base.message = udpa_bytes_ref(message);
     visit->base.patience_ms = self->patience_ms;
@@ -154,8 +156,12 @@ know_client(udpai_http_connection *connection, udpa_error **ret_error)
 {
     if (connection->is_known || !connection->tls)
         return UDPA_OK;
-    udpa_err err = udpai_ssl_identity(udpai_http_tls_ssl(connection->tls),
-                                      "the client's certificate", &connection->identity, ret_error);
+    SSL *ssl = udpai_http_tls_ssl(connection->tls);
+    udpa_err err = UDPA_OK;
+    if (!connection->chain)
+        err = udpai_ssl_chain(ssl, "the client's certificate", &connection->chain, ret_error);
+    if (err == UDPA_OK && connection->chain)
+        err = udpai_chain_identity(connection->chain, &connection->identity, ret_error);
     connection->is_known = err == UDPA_OK;
     return err == UDPA_OK || err == UDPA_ERR_NOMEM ? err : UDPA_ERR_UNAUTHENTICATED;
 }

@@ -59,7 +59,8 @@ udpa_err
 udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_error **ret_error);
 /* Of the socket with this index. */
 int udpai_http_port(const udpai_http *http, size_t index);
-/* Other certificates of this socket for handshakes from now on. Whether clients must present one
+/* Other certificates of this socket for handshakes from now on; who is connected is looked at again
+ * with udpai_stream_thread_verify(), and with each request. Whether clients must present one
  * cannot change: UDPA_ERR_PRECONDITION. */
 udpa_err udpai_http_replace_tls(udpai_http *http,
                                 size_t index,

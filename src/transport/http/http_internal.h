@@ -47,6 +47,7 @@ typedef struct udpai_http_listener {
     int port;               /* any thread */
     bool asks, is_optional; /* for certificates of clients; any thread */
     SSL_CTX *current;       /* NULL: plaintext */
+    udpai_trust *trust;     /* beside it; any thread */
     uv_poll_t poll;
     udpai_timer rest; /* while the system has no more descriptors */
 } udpai_http_listener;
@@ -68,7 +69,8 @@ typedef struct udpai_http_connection {
     uv_poll_t poll;
     int watched; /* events of libuv */
     udpa_bytes *address;
-    udpai_identity *identity;  /* once it was looked for */
+    udpai_chain *chain;        /* once it was looked for; NULL: none was shown */
+    udpai_identity *identity;  /* the same */
     bool is_known;             /* it was */
     udpai_http_tls *tls;       /* NULL: plaintext */
     udpai_http_engine *engine; /* NULL: the first bytes have yet to tell what is spoken */

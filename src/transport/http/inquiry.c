@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "loop/clock.h"
 #include "transport/http/asker_internal.h"
 #include "transport/tls_identity.h"
 
@@ -28,7 +29,10 @@ typedef struct exchange {
     udpai_strbuf body;
     size_t n_header_bytes;
     bool is_too_large;
-    udpa_error *odd_server; /* whose certificate does not say clearly who he is */
+    udpai_chain *chain;       /* of the server, when it was reached; NULL: none */
+    udpai_trust_store *store; /* that it was looked at with */
+    int64_t until_s;          /* and by which it is good so long */
+    udpa_error *odd_server;   /* whose certificate does not say clearly who he is, or is not good */
     char words[CURL_ERROR_SIZE];
 } exchange;
 
@@ -69,7 +73,46 @@ on_header(char *data, size_t one, size_t n, void *userdata)
     return self->is_too_large ? 0 : n;
 }
 
-/* The connection stands: who is it? */
+/* By what is trusted now. */
+static bool
+is_good(exchange *self)
+{
+    udpai_trust_answer answer;
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
+    udpai_http_tls *tls = udpai_http_asker_tls(self->asker);
+    int64_t now_s = udpai_wall_us() / 1000000;
+    udpai_trust_store *store = udpai_trust_store_ref(tls->files.trust);
+    udpai_http_tls_unref(tls);
+    if (!store || (store == self->store && now_s <= self->until_s)) {
+        udpai_trust_store_unref(store);
+        return true;
+    }
+    udpai_trust_store_unref(self->store);
+    self->store = store;
+    udpa_err err = udpai_trust_store_verify(store, self->chain, true, now_s, &answer, &why);
+    if (err == UDPA_OK)
+        self->until_s = answer.until_s;
+    else if (!self->odd_server)
+        self->odd_server = udpa_error_new(err, why, "%s", self->asker->address);
+    return err == UDPA_OK;
+}
+
+bool
+udpai_http_inquiry_is_trusted(const udpai_inquiry *inquiry)
+{
+    exchange *self = inquiry->state;
+    return !self->chain || is_good(self);
+}
+
+static void
+take_chain(exchange *self, SSL *ssl)
+{
+    self->chain = udpai_chain_unref(self->chain); /* of a connection that broke at once */
+    self->store = udpai_trust_store_unref(self->store);
+    (void)udpai_ssl_chain(ssl, "the server's certificate", &self->chain, &self->odd_server);
+}
+
+/* The connection stands: who is it? It may be one that has been there for long. */
 static int
 on_connected(void *userdata, char *peer, char *own, int peer_port, int own_port)
 {
@@ -78,8 +121,11 @@ on_connected(void *userdata, char *peer, char *own, int peer_port, int own_port)
     (void)peer, (void)own, (void)peer_port, (void)own_port;
     if (curl_easy_getinfo(self->easy, CURLINFO_TLS_SSL_PTR, &session) == CURLE_OK && session &&
         session->backend == CURLSSLBACKEND_OPENSSL && session->internals)
-        (void)udpai_ssl_identity(session->internals, "the server's certificate",
-                                 &self->inquiry->identity, &self->odd_server);
+        take_chain(self, session->internals);
+    if (self->chain && !is_good(self))
+        return CURL_PREREQFUNC_ABORT;
+    if (self->chain && !self->inquiry->path)
+        (void)udpai_chain_identity(self->chain, &self->inquiry->identity, &self->odd_server);
     return CURL_PREREQFUNC_OK;
 }
 
@@ -155,6 +201,8 @@ set_connection(exchange *self)
     SET(CURLOPT_TIMEOUT_MS, (long)timeout_ms);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
     SET(CURLOPT_ERRORBUFFER, self->words);
+    SET(CURLOPT_PREREQFUNCTION, on_connected);
+    SET(CURLOPT_PREREQDATA, self);
     if (asker->connect_to) {
         self->connect_to = curl_slist_append(NULL, asker->connect_to);
         is_set = is_set && self->connect_to;
@@ -184,8 +232,6 @@ set_probe(exchange *self)
 {
     bool is_set = true;
     SET(CURLOPT_CONNECT_ONLY, 1L);
-    SET(CURLOPT_PREREQFUNCTION, on_connected);
-    SET(CURLOPT_PREREQDATA, self);
     return is_set;
 }
 
@@ -333,6 +379,8 @@ judge(exchange *self, CURLcode code)
         return udpa_error_new(UDPA_ERR_CANCELLED, NULL, "nobody waits for it");
     if (udpai_strbuf_failed(&self->body))
         return udpa_error_new(UDPA_ERR_NOMEM, NULL, "%s", udpa_err_text(UDPA_ERR_NOMEM));
+    if (code == CURLE_ABORTED_BY_CALLBACK && self->odd_server)
+        return udpa_error_ref(self->odd_server);
     if (code != CURLE_OK)
         return error_of_curl(self, code);
     if (!self->inquiry->path)
@@ -351,6 +399,8 @@ free_exchange(exchange *self)
     curl_slist_free_all(self->headers);
     curl_slist_free_all(self->connect_to);
     udpa_bytes_unref(self->json);
+    udpai_chain_unref(self->chain);
+    udpai_trust_store_unref(self->store);
     udpa_error_unref(self->odd_server);
     udpai_http_tls_unref(self->tls);
     udpai_strbuf_done(&self->body);

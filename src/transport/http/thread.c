@@ -76,6 +76,8 @@ udpai_http_replace_tls(udpai_http *http,
     self->listener = listener;
     self->message.run = run_replace_tls;
     udpai_list_init(&self->message.node);
+    if (err == UDPA_OK)
+        udpai_trust_set(listener->trust, files->trust);
     if (err != UDPA_OK || !udpai_inbox_push(&http->inbox, &self->message.node)) {
         SSL_CTX_free(self->context);
         udpai_free(self);
@@ -176,6 +178,9 @@ open_listeners(udpai_http *http, const udpai_http_options *options, udpa_error *
         if (err == UDPA_OK && socket->tls)
             err = udpai_http_tls_context(&listener->current, socket->tls, listener->is_optional,
                                          ret_error);
+        if (err == UDPA_OK && socket->tls &&
+            !(listener->trust = udpai_trust_new(socket->tls->trust)))
+            err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
     return err;
 }
@@ -302,6 +307,7 @@ udpai_http_free(udpai_http *http)
         if (http->listeners[i].fd >= 0)
             close(http->listeners[i].fd);
         SSL_CTX_free(http->listeners[i].current);
+        udpai_trust_unref(http->listeners[i].trust);
     }
     udpai_strbuf_done(&http->plain);
     udpai_http_made_done(http);

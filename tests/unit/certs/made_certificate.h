@@ -28,8 +28,11 @@ typedef struct made_spec {
     size_t n_sans;
     int64_t not_before_s, not_after_s; /* both 0: the defaults above */
     bool is_authority;
-    EVP_PKEY *key;    /* of the holder; borrowed */
-    EVP_PKEY *signer; /* NULL: the holder's */
+    EVP_PKEY *key;                      /* of the holder; borrowed */
+    EVP_PKEY *signer;                   /* NULL: the holder's */
+    const char *issuer;                 /* common name; NULL: the subject's */
+    long serial;                        /* 0: 1 */
+    const char *key_id, *issuer_key_id; /* NULL: none */
 } made_spec;
 
 static inline EVP_PKEY *
@@ -52,6 +55,25 @@ put_subject(X509 *x509, const made_spec *spec)
                          1);
     }
     assert_int_equal(X509_set_subject_name(x509, name), 1);
+    assert_int_equal(X509_set_issuer_name(x509, name), 1);
+    X509_NAME_free(name);
+}
+
+/* With one common name. */
+static inline X509_NAME *
+make_name(const char *common_name)
+{
+    X509_NAME *name = X509_NAME_new();
+    assert_int_equal(X509_NAME_add_entry_by_NID(name, NID_commonName, V_ASN1_UTF8STRING,
+                                                (const unsigned char *)common_name, -1, -1, 0),
+                     1);
+    return name;
+}
+
+static inline void
+put_issuer(X509 *x509, const char *common_name)
+{
+    X509_NAME *name = make_name(common_name);
     assert_int_equal(X509_set_issuer_name(x509, name), 1);
     X509_NAME_free(name);
 }
@@ -87,17 +109,36 @@ put_extension(X509 *x509, int nid, const void *der, int size)
 }
 
 static inline void
+put_key_ids(X509 *x509, const made_spec *spec)
+{
+    ASN1_OCTET_STRING *id = ASN1_OCTET_STRING_new();
+    if (spec->key_id) {
+        ASN1_OCTET_STRING_set(id, (const unsigned char *)spec->key_id, -1);
+        assert_int_equal(X509_add1_ext_i2d(x509, NID_subject_key_identifier, id, 0, 0), 1);
+    }
+    if (spec->issuer_key_id) {
+        AUTHORITY_KEYID issuer = {.keyid = id};
+        ASN1_OCTET_STRING_set(id, (const unsigned char *)spec->issuer_key_id, -1);
+        assert_int_equal(X509_add1_ext_i2d(x509, NID_authority_key_identifier, &issuer, 0, 0), 1);
+    }
+    ASN1_OCTET_STRING_free(id);
+}
+
+static inline void
 put_basic(X509 *x509, const made_spec *spec)
 {
     bool default_times = !spec->not_before_s && !spec->not_after_s;
     assert_int_equal(X509_set_version(x509, X509_VERSION_3), 1);
-    ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
+    ASN1_INTEGER_set(X509_get_serialNumber(x509), spec->serial ? spec->serial : 1);
     ASN1_TIME_set(X509_getm_notBefore(x509), default_times ? MADE_NOT_BEFORE : spec->not_before_s);
     ASN1_TIME_set(X509_getm_notAfter(x509), default_times ? MADE_NOT_AFTER : spec->not_after_s);
     assert_int_equal(X509_set_pubkey(x509, spec->key), 1);
     put_subject(x509, spec);
+    if (spec->issuer)
+        put_issuer(x509, spec->issuer);
     if (spec->n_sans)
         put_sans(x509, spec);
+    put_key_ids(x509, spec);
     if (spec->is_authority) {
         BASIC_CONSTRAINTS constraints = {.ca = 0xff};
         assert_int_equal(

@@ -377,10 +377,13 @@ open_stream(fed_bed *bed, uint64_t link, const fed_peer *peer)
                                          UDPAI_STR(UDPAI_FEATURE_NODE)};
     uint64_t session = ++bed->last_session;
     udpai_report *opened = new_report(UDPAI_REPORT_OPENED, session, link);
+    const udpai_str uri = udpai_str_from(peer->uri ? peer->uri : "");
     if (peer->name)
         assert_ok(
             udpai_identity_new(&opened->identity, &(udpai_identity_parts){
                                                       .common_name = udpai_str_from(peer->name),
+                                                      .uris = &uri,
+                                                      .n_uris = peer->uri ? 1 : 0,
                                                       .authenticated = true,
                                                   }));
     report(bed, opened);
@@ -437,6 +440,22 @@ fed_close(fed_bed *bed, char source)
     int i = source - 'a';
     report(bed, new_report(UDPAI_REPORT_CLOSED, bed->sessions[i], bed->links[i]));
     bed->sessions[i] = 0;
+}
+
+void
+fed_leave(fed_bed *bed, uint64_t session, bool is_disowned)
+{
+    udpai_report *closed = new_report(UDPAI_REPORT_CLOSED, session, 0);
+    closed->is_disowned = is_disowned;
+    report(bed, closed);
+}
+
+void
+fed_rule(fed_bed *bed, udpai_acl *acl)
+{
+    udpai_node_set_acl(bed->node, acl);
+    udpai_acl_unref(acl);
+    flush((fed_bed *)(uintptr_t)bed);
 }
 
 /* ---- publications ---- */

@@ -62,6 +62,7 @@ void fed_advance(fed_bed *bed, uint64_t ms);
 typedef struct fed_peer {
     const char *id;   /* of its Node; NULL: after the source */
     const char *name; /* of its certificate; NULL: none */
+    const char *uri;  /* the same, beside the name */
     bool is_plain;    /* knows no extensions */
     bool is_late;     /* its Node comes when it was asked without it */
     bool is_xds;      /* it has no Node, and has said nothing yet */
@@ -75,6 +76,10 @@ void fed_speak(fed_bed *bed, char source);
 /* Somebody dials us; returns the session. */
 uint64_t fed_arrive(fed_bed *bed, const fed_peer *peer);
 void fed_close(fed_bed *bed, char source);
+/* A stream that somebody had opened ends; disowned: his certificate was revoked. */
+void fed_leave(fed_bed *bed, uint64_t session, bool is_disowned);
+/* Other rules hold; they are consumed. */
+void fed_rule(fed_bed *bed, udpai_acl *acl);
 /* What its peer publishes: words like x=1 (com.acme/x, value 1), ~x=1 (a refresh), -x (a removal),
  * and !com.acme (complete), *com.acme (a state of the world of this scope), ** (one without scope).
  * The version is the value. Returns what is refused, as "x: why". */

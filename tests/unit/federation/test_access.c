@@ -144,6 +144,127 @@ a_dry_run_refuses_nothing_and_counts(void **state)
     assert_int_equal(udpai_node_n_denied(bed->node), 1);
 }
 
+/* ---- other rules ---- */
+
+static udpai_acl *
+rules_for(const udpai_acl_rule *some, size_t n, bool is_dry_run)
+{
+    udpai_acl *acl = NULL;
+    const udpai_acl_options options = {.rules = some, .n_rules = n, .is_dry_run = is_dry_run};
+    assert_ok(udpai_acl_new(&acl, &options));
+    return acl;
+}
+
+static void
+what_other_rules_refuse_goes(void **state)
+{
+    static const udpai_str all[] = {T("com.acme"), T("org.acme")};
+    static const udpai_acl_rule both = {.name = T("both"),
+                                        .identities = alice,
+                                        .n_identities = 1,
+                                        .actions = UDPAI_ACL_PUBLISH,
+                                        .prefixes = all,
+                                        .n_prefixes = 2};
+    fed_bed *bed = *state;
+    start(bed, false);
+    fed_rule(bed, rules_for(&both, 1, false));
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "n", .name = "alice"});
+    assert_string_equal(fed_publish_at(bed, session, "CDS", "x=1 org.acme/y=1"), "");
+    fed_rule(bed, rules_for(rules, 2, true)); /* a dry run takes nothing away */
+    assert_value(bed, "CDS", "org.acme/y", "1");
+    fed_leave(bed, session, false); /* who he was is known as long as there is something of his */
+    fed_rule(bed, rules_for(rules, 2, false));
+    assert_value(bed, "CDS", "x", "1");
+    assert_value(bed, "CDS", "org.acme/y", "");
+    fed_rule(bed, rules_for(NULL, 0, false));
+    assert_value(bed, "CDS", "x", "");
+}
+
+static void
+sources_are_judged_again_too(void **state)
+{
+    fed_bed *bed = *state;
+    bed->sources[1].kind = UDPAI_SOURCE_XDS;
+    start(bed, false);
+    fed_connect(bed, 'a');
+    fed_connect_as(bed, 'b', &(fed_peer){.is_xds = true});
+    fed_speak(bed, 'b');
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "x=1"), "");
+    assert_string_equal(fed_publish(bed, 'b', "CDS", "y=1"), "");
+    fed_rule(bed, rules_for(rules, 1, false));
+    assert_value(bed, "CDS", "x", "");
+    assert_value(bed, "CDS", "y", "1"); /* a server of xDS needs no rule */
+}
+
+/* Only the name that stands for a peer is kept. */
+static void
+whose_names_are_not_known_yet_stays_until_he_comes(void **state)
+{
+    static const udpai_str uri[] = {T("spiffe://acme.test/alice")};
+    static const udpai_acl_rule by_uri = {
+        .name = T("uri"), .identities = uri, .n_identities = 1, .actions = UDPAI_ACL_PUBLISH};
+    const fed_peer peer = {.id = "n", .name = "alice", .uri = "spiffe://acme.test/alice"},
+                   bare = {.id = "n", .name = "alice"};
+    fed_bed *bed = *state;
+    bed->config.is_durable = true;
+    start(bed, false);
+    fed_rule(bed, rules_for(&by_uri, 1, false));
+    uint64_t session = fed_arrive(bed, &peer);
+    assert_string_equal(fed_publish_at(bed, session, "CDS", "x=1"), "");
+    bed->config.acl = rules_for(&by_uri, 1, false);
+    fed_restart(bed);
+    fed_rule(bed, rules_for(&by_uri, 1, false));
+    assert_value(bed, "CDS", "x", "1");
+    session = fed_arrive(bed, &bare); /* by another certificate, without the URI */
+    assert_non_null(strstr(fed_publish_at(bed, session, "CDS", "y=1"), "may not publish"));
+    assert_value(bed, "CDS", "x", "");
+    udpai_acl_unref(bed->config.acl);
+}
+
+static void
+a_name_that_is_known_is_judged_at_once(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.is_durable = true;
+    start(bed, false);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "n/%2F", .name = "alice"});
+    assert_string_equal(fed_publish_at(bed, session, "CDS", "x=1"), "");
+    bed->config.acl = rules_for(rules, 2, false);
+    fed_restart(bed);
+    assert_value(bed, "CDS", "x", "1");
+    fed_rule(bed, rules_for(&rules[1], 1, false));
+    assert_value(bed, "CDS", "x", "");
+    udpai_acl_unref(bed->config.acl);
+}
+
+static void
+the_word_of_the_revoked_goes(void **state)
+{
+    const fed_peer peer = {.id = "n", .name = "alice"}, other = {.id = "m", .name = "alice"};
+    fed_bed *bed = *state;
+    start(bed, false);
+    uint64_t first = fed_arrive(bed, &peer), second = fed_arrive(bed, &other);
+    assert_string_equal(fed_publish_at(bed, first, "CDS", "x=1"), "");
+    assert_string_equal(fed_publish_at(bed, second, "CDS", "y=1"), "");
+    fed_leave(bed, second, false); /* a stream that just ends takes nothing away */
+    fed_leave(bed, first, true);
+    assert_value(bed, "CDS", "x", "");
+    assert_value(bed, "CDS", "y", "1");
+}
+
+static void
+who_has_come_by_another_certificate_keeps_his_word(void **state)
+{
+    const fed_peer peer = {.id = "n", .name = "alice"};
+    fed_bed *bed = *state;
+    start(bed, false);
+    uint64_t first = fed_arrive(bed, &peer);
+    assert_string_equal(fed_publish_at(bed, first, "CDS", "x=1"), "");
+    (void)fed_arrive(bed, &peer);
+    fed_leave(bed, first, true);
+    assert_value(bed, "CDS", "x", "1");
+}
+
 int
 main(void)
 {
@@ -155,6 +276,12 @@ main(void)
         fed_test(a_source_has_rules_too),
         fed_test(an_xds_server_needs_none),
         fed_test(a_dry_run_refuses_nothing_and_counts),
+        fed_test(what_other_rules_refuse_goes),
+        fed_test(sources_are_judged_again_too),
+        fed_test(whose_names_are_not_known_yet_stays_until_he_comes),
+        fed_test(a_name_that_is_known_is_judged_at_once),
+        fed_test(the_word_of_the_revoked_goes),
+        fed_test(who_has_come_by_another_certificate_keeps_his_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -216,6 +216,33 @@ whom_other_rules_do_not_know_is_ended(void **state)
     peer_expect_end(&peer, UDPA_ERR_DENIED, "'shop-2', is none of the names in your certificate");
 }
 
+/* He is told what he is not shown any more, and then he goes. */
+static void
+whom_no_rule_is_for_any_more_is_ended(void **state)
+{
+    (void)state;
+    static const udpai_str shop_2[] = {T("shop-2")};
+    const udpai_acl_rule other = {.name = T("other"),
+                                  .identities = shop_2,
+                                  .n_identities = 1,
+                                  .actions = UDPAI_ACL_SUBSCRIBE};
+    open_as("shop-1", NULL);
+    peer_subscribe(&peer, "C", "", "shop/a");
+    peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C !}");
+    give_rules(&(udpai_acl_options){.rules = &other, .n_rules = 1, .trusts_node_ids = true});
+    peer_expect(&peer, "publish{C -shop/a ?}");
+    peer_expect_end(&peer, UDPA_ERR_DENIED, "none is for this peer any more");
+    fake_stream_close(&peer.stream);
+    /* One that comes without any rule stays: it is refused what it asks for. */
+    open_as("shop-1", NULL);
+    give_rules(&(udpai_acl_options){.rules = &other, .n_rules = 1, .trusts_node_ids = true});
+    peer_subscribe(&peer, "C", "", "shop/a");
+    peer_expect(&peer, "error{C shop/a 7'shop-1 may not subscribe to 'shop/a' of type "
+                       "envoy.config.cluster.v3.Cluster: no rule of the section 'acl' is for this "
+                       "peer'} publish{C !}");
+    assert_false(peer.stream.is_finished);
+}
+
 #define CASE(test, begin) cmocka_unit_test_setup_teardown(test, begin, end_anyhow)
 
 int
@@ -230,6 +257,7 @@ main(void)
         CASE(who_says_another_is_somebody_else_is_shown_less, begin_trusting),
         CASE(other_rules_hold_at_once, begin_trusting),
         CASE(whom_other_rules_do_not_know_is_ended, begin_trusting),
+        CASE(whom_no_rule_is_for_any_more_is_ended, begin_trusting),
         CASE(a_node_id_that_is_not_in_the_certificate_ends_the_stream, begin_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ certificates_issue(udpai_tls_files *ret_files,
     snprintf(certificate, sizeof(certificate), "%s/%s.crt", at, name);
     snprintf(key, sizeof(key), "%s/%s.key", at, name);
     snprintf(ca, sizeof(ca), "%s/ca.crt", at);
-    const udpai_tls_paths paths = {certificate, key, ca};
+    const udpai_tls_paths paths = {certificate, key, ca, NULL};
     udpa_error *error = NULL;
     if (udpai_tls_files_read(ret_files, &paths, time(NULL), &error) != UDPA_OK)
         fail_msg("%s", udpa_error_message(error));

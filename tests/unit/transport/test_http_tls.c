@@ -216,14 +216,13 @@ check_client(const struct world *world,
              bool is_let_in)
 {
     two_ends ends;
-    UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
+    UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
     open_pair(&ends, world, is_optional, client, "\x02h2");
     shake_hands(&ends);
     assert_int_equal(udpai_http_tls_is_open(ends.tls) && !ends.is_done, is_let_in);
     if (is_let_in)
-        assert_ok(
-            udpai_ssl_identity(udpai_http_tls_ssl(ends.tls), "the client's", &identity, NULL));
-    assert_int_equal(identity != NULL, is_let_in && client != NULL);
+        assert_ok(udpai_ssl_chain(udpai_http_tls_ssl(ends.tls), "the client's", &chain, NULL));
+    assert_int_equal(chain != NULL, is_let_in && client != NULL);
     close_pair(&ends);
 }
 

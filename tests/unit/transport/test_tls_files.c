@@ -58,7 +58,7 @@ set_up(void **state)
     snprintf(fixture->private_key, 128, "%s/edge.key", fixture->directory);
     snprintf(fixture->authorities, 128, "%s/ca.crt", fixture->directory);
     fixture->paths =
-        (udpai_tls_paths){fixture->certificate, fixture->private_key, fixture->authorities};
+        (udpai_tls_paths){fixture->certificate, fixture->private_key, fixture->authorities, NULL};
     fixture->key = make_key();
     make_plain(&fixture->certificate_pem, fixture->key, "edge");
     append_key(&fixture->key_pem, fixture->key, NULL);
@@ -136,7 +136,7 @@ each_part_may_be_left_out(void **state)
     assert_true(files.not_after_s == INT64_MAX);
     assert_string_equal(files.authorities, fixture->authority_pem.data);
     udpai_tls_files_done(&files);
-    fixture->paths = (udpai_tls_paths){fixture->certificate, fixture->private_key, ""};
+    fixture->paths = (udpai_tls_paths){fixture->certificate, fixture->private_key, "", NULL};
     files = read_good(fixture);
     assert_null(files.authorities);
     assert_non_null(files.certificate);
@@ -153,7 +153,7 @@ certificate_and_key_come_together(void **state)
     struct fixture *fixture = *state;
     fixture->paths.private_key = NULL;
     assert_refused(fixture, UDPA_ERR_INVAL, fixture->certificate, "give both files");
-    fixture->paths = (udpai_tls_paths){NULL, fixture->private_key, NULL};
+    fixture->paths = (udpai_tls_paths){NULL, fixture->private_key, NULL, NULL};
     assert_refused(fixture, UDPA_ERR_INVAL, fixture->private_key, "give both files");
 }
 

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/reload.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "daemon/acl_reload.h"
+#include "daemon/certificates.h"
+#include "loop/clock.h"
+#include "transport/http/asker.h"
+
+#define LOG "daemon"
+#define BOOTSTRAP_GROUP 0
+#define FIRST_GROUP 1 /* of those who use certificates */
+#define LOOK_MS 3600000
+
+struct udpai_reload {
+    udpai_reload_env env;
+    udpai_certificates certificates;
+    udpai_file_set *files;
+    uv_timer_t hourly; /* certificates end, too */
+};
+
+/* ---- those who use certificates ---- */
+
+static udpa_err
+replace_socket(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
+{
+    const udpai_reload *self = userdata;
+    return udpai_server_tls_replace(self->env.tls[index], files, ret_error);
+}
+
+static udpa_err
+replace_http(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
+{
+    const udpai_reload *self = userdata;
+    return udpai_rest_replace_tls(self->env.rest, index, files, ret_error);
+}
+
+static udpa_err
+replace_dialled(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
+{
+    const udpai_reload *self = userdata;
+    const udpai_plan_dialled *dialled = &self->env.plan->dialled.items[index];
+    return dialled->asker ? udpai_http_asker_replace_tls(dialled->asker, files, ret_error)
+                          : udpai_grpc_target_replace_tls(dialled->target, files, ret_error);
+}
+
+static udpa_err
+add_sockets(udpai_reload *self,
+            const udpai_plan_socket *sockets,
+            size_t n,
+            const udpai_certificate_user *like)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++) {
+        udpai_certificate_user user = *like;
+        user.name = sockets[i].address;
+        user.server = sockets[i].tls;
+        user.userdata = self;
+        user.index = i;
+        if (user.server)
+            err = udpai_certificates_add(&self->certificates, &user);
+    }
+    return err;
+}
+
+static udpa_err
+add_dialled(udpai_reload *self)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < self->env.plan->dialled.n && err == UDPA_OK; i++) {
+        const udpai_plan_dialled *dialled = &self->env.plan->dialled.items[i];
+        err = udpai_certificates_add(&self->certificates, &(udpai_certificate_user){
+                                                              .kind = dialled->kind,
+                                                              .name = dialled->name,
+                                                              .client = dialled->tls,
+                                                              .replace = replace_dialled,
+                                                              .userdata = self,
+                                                              .index = i,
+                                                          });
+    }
+    return err;
+}
+
+static udpa_err
+add_users(udpai_reload *self)
+{
+    const udpai_plan *plan = self->env.plan;
+    const udpai_certificate_user socket = {.kind = "socket", .replace = replace_socket},
+                                 http = {.kind = "HTTP socket", .replace = replace_http};
+    udpa_err err = add_sockets(self, plan->sockets.items, plan->sockets.n, &socket);
+    if (err == UDPA_OK && self->env.rest)
+        err = add_sockets(self, plan->http_sockets.items, plan->http_sockets.n, &http);
+    return err == UDPA_OK ? add_dialled(self) : err;
+}
+
+/* ---- reading again ---- */
+
+static bool
+reload_rules(udpai_reload *self)
+{
+    return udpai_acl_reload(self->env.endpoint, self->env.plan, self->env.schema,
+                            self->env.config_file);
+}
+
+/* Who is connected is looked at again, and the status. */
+static void
+put_into_force(udpai_reload *self)
+{
+    udpai_stream_thread_verify(udpai_endpoint_streams(self->env.endpoint));
+    udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
+}
+
+static bool
+on_changed(void *userdata, size_t group)
+{
+    udpai_reload *self = userdata;
+    if (group == BOOTSTRAP_GROUP)
+        return reload_rules(self);
+    bool is_read = udpai_certificates_reload(&self->certificates, group - FIRST_GROUP);
+    if (is_read)
+        put_into_force(self);
+    return is_read;
+}
+
+static size_t
+reload_certificates(udpai_reload *self)
+{
+    size_t n_read = 0;
+    for (size_t i = 0; i < self->certificates.users.n; i++)
+        n_read += udpai_certificates_reload(&self->certificates, i);
+    put_into_force(self);
+    return n_read;
+}
+
+void
+udpai_reload_all(udpai_reload *self)
+{
+    static const char rest[] = "everything but these and the rules takes a restart";
+    size_t n = self->certificates.users.n;
+    udpai_file_set_forget(self->files);
+    if (self->env.config_file)
+        (void)reload_rules(self);
+    size_t n_read = reload_certificates(self);
+    if (n == 0)
+        udpai_log(UDPA_LOG_INFO, LOG,
+                  "SIGHUP: no socket or source has certificates that could be reloaded; %s", rest);
+    else if (n_read == n)
+        udpai_log(UDPA_LOG_INFO, LOG, "reloaded: certificates of sockets and sources; %s", rest);
+    else
+        udpai_log(UDPA_LOG_ERROR, LOG, "reloaded: certificates of %zu of %zu sockets and sources",
+                  n_read, n);
+}
+
+/* ---- its life ---- */
+
+static void
+on_hour(uv_timer_t *timer)
+{
+    udpai_reload *self = timer->data;
+    udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
+}
+
+static udpa_err
+watch(udpai_reload *self, udpa_error **ret_error)
+{
+    const udpai_file_set_options options = {
+        .loop = self->env.loop, .changed = on_changed, .userdata = self};
+    udpa_err err = udpai_file_set_new(&self->files, &options, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_fail_code(
+            ret_error, udpai_file_set_add(self->files, self->env.config_file, BOOTSTRAP_GROUP));
+    if (err == UDPA_OK)
+        err = udpai_fail_code(
+            ret_error, udpai_certificates_watch(&self->certificates, self->files, FIRST_GROUP));
+    return err;
+}
+
+/* What changes from the first look on is told of; so all is read once more behind it. */
+udpa_err
+udpai_reload_open(udpai_reload **ret_reload, const udpai_reload_env *env, udpa_error **ret_error)
+{
+    udpai_reload *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    self->env = *env;
+    self->certificates.problems = env->problems;
+    uv_timer_init(env->loop, &self->hourly); /* cannot fail */
+    self->hourly.data = self;
+    *ret_reload = self;
+    udpa_err err = udpai_fail_code(ret_error, add_users(self));
+    if (err == UDPA_OK)
+        err = watch(self, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_file_set_start(self->files);
+    (void)reload_certificates(self);
+    uv_timer_start(&self->hourly, on_hour, LOOK_MS, LOOK_MS);
+    return UDPA_OK;
+}
+
+static void
+on_closed(uv_handle_t *handle)
+{
+    udpai_reload *self = handle->data;
+    udpai_certificates_done(&self->certificates);
+    udpai_free(self);
+}
+
+void
+udpai_reload_close(udpai_reload *self)
+{
+    if (!self)
+        return;
+    udpai_file_set_close(self->files);
+    uv_close((uv_handle_t *)&self->hourly, on_closed);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What udpad takes over while it runs: certificates, keys, authorities, revocation lists, and the
+ * rules of the bootstrap file. By itself when the files change, and at once when it is told to. */
+#ifndef UDPAI_RELOAD_H
+#define UDPAI_RELOAD_H
+
+#include "daemon/problems.h"
+#include "daemon/rest.h"
+
+typedef struct udpai_reload udpai_reload;
+
+/* Borrowed for good; `tls` has one for each socket of the plan, NULL for plaintext. */
+typedef struct udpai_reload_env {
+    uv_loop_t *loop;
+    udpa_endpoint *endpoint;
+    const udpai_plan *plan;
+    udpai_schema *schema;
+    const char *config_file; /* NULL: none */
+    udpai_problems *problems;
+    udpai_server_tls *const *tls;
+    udpai_rest *rest; /* NULL: none */
+} udpai_reload_env;
+
+/* When everything is open. */
+udpa_err
+udpai_reload_open(udpai_reload **ret_reload, const udpai_reload_env *env, udpa_error **ret_error);
+/* Reads everything again, at once, and logs what came of it. */
+void udpai_reload_all(udpai_reload *reload);
+/* The loop frees it as it runs on. NULL does nothing. */
+void udpai_reload_close(udpai_reload *reload);
+
+#endif

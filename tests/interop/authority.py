@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A certificate authority that can do what certs/make-development-ca cannot: revoke, and issue what
+is valid for seconds. By the openssl command."""
+import datetime
+import os
+import subprocess
+
+CONFIG = """
+[ca]
+default_ca = here
+[here]
+dir = {folder}
+database = {folder}/index.txt
+serial = {folder}/serial
+crlnumber = {folder}/crlnumber
+new_certs_dir = {folder}/issued
+certificate = {folder}/ca.crt
+private_key = {folder}/ca.key
+default_md = sha256
+default_days = 30
+default_crl_days = 30
+policy = anything
+unique_subject = no
+copy_extensions = copy
+[anything]
+commonName = supplied
+[req]
+distinguished_name = none
+prompt = no
+[none]
+[authority]
+basicConstraints = critical, CA:true
+keyUsage = critical, keyCertSign, cRLSign
+subjectKeyIdentifier = hash
+"""
+
+
+def replace(path, text):
+    """As those do who know that it is being read: beside it, then renamed."""
+    beside = path.with_name(path.name + '.new')
+    beside.write_text(text, encoding='utf-8')
+    os.replace(beside, path)
+
+
+class Authority:
+    def __init__(self, folder, name='authority'):
+        self.folder = folder
+        self.n_issued = 0
+        (folder / 'issued').mkdir(parents=True)
+        (folder / 'index.txt').write_text('', encoding='utf-8')
+        (folder / 'serial').write_text('1000\n', encoding='utf-8')
+        (folder / 'crlnumber').write_text('01\n', encoding='utf-8')
+        (folder / 'ca.conf').write_text(CONFIG.format(folder=folder), encoding='utf-8')
+        self.certificate = folder / 'ca.crt'
+        self.key('ca')
+        self.openssl('req', '-x509', '-new', '-key', folder / 'ca.key', '-subj', f'/CN={name}',
+                     '-config', folder / 'ca.conf', '-extensions', 'authority', '-days', '30',
+                     '-out', self.certificate)
+
+    def openssl(self, *arguments):
+        done = subprocess.run(['openssl', *map(str, arguments)], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f'openssl {arguments[0]}: {done.stderr}')
+
+    def key(self, name):
+        path = self.folder / f'{name}.key'
+        self.openssl('genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256', '-out',
+                     path)
+        path.chmod(0o600)
+        return path
+
+    def issue(self, name, file=None, seconds=None):
+        """A certificate of this common name, for localhost; its two files are called NAME.crt and
+        NAME.key, or by another name."""
+        file = file or name
+        key = self.key(file)
+        request, path = self.folder / f'{file}.csr', self.folder / f'{file}.crt'
+        self.openssl('req', '-new', '-key', key, '-subj', f'/CN={name}', '-addext',
+                     'subjectAltName=DNS:localhost,IP:127.0.0.1', '-out', request, '-config',
+                     self.folder / 'ca.conf')
+        times = []
+        if seconds:
+            end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+            times = ['-enddate', end.strftime('%Y%m%d%H%M%SZ')]
+        self.openssl('ca', '-batch', '-config', self.folder / 'ca.conf', '-notext', '-in', request,
+                     '-out', path, *times)
+        return path, key
+
+    def revoke(self, name, reason=None):
+        more = ['-crl_reason', reason] if reason else []
+        self.openssl('ca', '-config', self.folder / 'ca.conf', '-revoke',
+                     self.folder / f'{name}.crt', *more)
+
+    def revocations(self):
+        """The list as it is now, in PEM."""
+        out = self.folder / 'made.crl'
+        self.openssl('ca', '-config', self.folder / 'ca.conf', '-gencrl', '-out', out)
+        return out.read_text(encoding='utf-8')
