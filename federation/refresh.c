@@ -4,9 +4,19 @@
 
 #include "model/name.h"
 
+/* Who renews what we have signed for him need not know that. */
+static bool
+is_for_our_signature(const udpai_node *node, const udpa_resource *news, const udpa_resource *held)
+{
+    return !udpai_resource_signature(news) && udpai_signatures_is_own(node, held);
+}
+
 /* What the refresh says, upon what is held. */
 static udpa_err
-refresh(udpai_intake *intake, const udpa_resource *news, const udpai_contribution *held)
+refresh(udpai_intake *intake,
+        const udpa_resource *news,
+        const udpai_contribution *held,
+        udpa_error **ret_error)
 {
     udpai_node *node = intake->node;
     udpai_resource_room room, news_room;
@@ -14,7 +24,8 @@ refresh(udpai_intake *intake, const udpa_resource *news, const udpai_contributio
     udpai_resource_parts said = udpai_resource_parts_of(news, &news_room);
     bool is_newer = said.generation > parts.generation ||
                     (said.generation == parts.generation && said.n_hops && parts.generation);
-    if (is_newer && udpai_intake_keeps_generation(intake, news)) {
+    if (is_newer && udpai_intake_keeps_generation(intake, news) &&
+        !is_for_our_signature(node, news, held->resource)) {
         parts.generation = said.generation;
         parts.signature = said.signature;
         parts.hops = said.hops;
@@ -29,7 +40,11 @@ refresh(udpai_intake *intake, const udpa_resource *news, const udpai_contributio
     UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
     udpa_err err = udpai_resource_make(&renewed, &parts);
     if (err == UDPA_OK)
-        err = udpai_store_put(node->store, intake->origin, renewed, deadline_ms, NULL);
+        err = udpai_signatures_pass(node, intake->origin, &renewed, ret_error);
+    else
+        udpai_fail_code(ret_error, err);
+    if (err == UDPA_OK)
+        err = udpai_store_put(node->store, intake->origin, renewed, deadline_ms, ret_error);
     return err;
 }
 
@@ -80,12 +95,18 @@ take_unmatched(udpai_intake *intake, udpai_publication_entry *entry)
 static void
 refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_resource *found)
 {
+    udpai_str type_url = udpai_resource_type_url(found), name = udpai_resource_name(found);
     udpai_contribution held;
-    if (udpai_store_get(intake->node->store, intake->origin, udpai_resource_type_url(found),
-                        udpai_resource_name(found), &held) &&
-        refresh(intake, entry->resource, &held) != UDPA_OK)
-        udpai_publication_refuse(&entry->error,
-                                 udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+    udpa_error *error = NULL;
+    if (!udpai_store_get(intake->node->store, intake->origin, type_url, name, &held))
+        return;
+    udpa_err err = refresh(intake, entry->resource, &held, &error);
+    if (err != UDPA_OK)
+        udpai_publication_refuse(&entry->error, error);
+    if (err == UDPA_ERR_DENIED) {
+        udpai_intake_note_refused(intake);
+        udpai_store_withdraw(intake->node->store, intake->origin, type_url, name);
+    }
 }
 
 static void
