@@ -25,6 +25,7 @@ struct udpai_keyring {
     udpai_signature_requirement *required;
     size_t n_required;
     int64_t validity_s, skew_s;
+    const char *place;
     UDPAI_VECTOR(void *) owned; /* texts and lists */
 };
 
@@ -134,6 +135,7 @@ udpai_keyring_new(udpai_keyring **ret_keyring, const udpai_keyring_options *opti
     atomic_init(&keyring->refs, 1);
     keyring->validity_s = options->validity_s;
     keyring->skew_s = options->skew_s;
+    keyring->place = options->place ? options->place : "signatures.trusted";
     if (!fill(keyring, options))
         return UDPA_ERR_NOMEM;
     *ret_keyring = UDPAI_TAKE(keyring);
@@ -300,9 +302,10 @@ fail_unknown_authority(const struct judged *judged)
 {
     return udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
                       "'%.*s' of type %.*s must be signed, and no key of its authority '%.*s' is "
-                      "trusted here: add one to signatures.trusted",
+                      "trusted here: add one to %s",
                       UDPAI_SHOWN(udpai_resource_name(judged->resource)), TYPE_OF(judged),
-                      UDPAI_SHOWN(udpai_resource_authority(judged->resource)));
+                      UDPAI_SHOWN(udpai_resource_authority(judged->resource)),
+                      judged->keyring->place);
 }
 
 /* "'a', 'b'" */
@@ -330,11 +333,11 @@ fail_unknown_key(const struct judged *judged)
             : udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
                          "'%.*s' of type %.*s is signed with key '%.*s' of authority '%.*s', of "
                          "which only %.*s may sign here: if it is a new key of theirs, add it to "
-                         "signatures.trusted",
+                         "%s",
                          UDPAI_SHOWN(udpai_resource_name(judged->resource)), TYPE_OF(judged),
                          UDPAI_SHOWN(judged->signature->key_id),
                          UDPAI_SHOWN(udpai_resource_authority(judged->resource)),
-                         UDPAI_SHOWN(udpai_strbuf_view(&keys)));
+                         UDPAI_SHOWN(udpai_strbuf_view(&keys)), judged->keyring->place);
     udpai_strbuf_done(&keys);
     return err;
 }

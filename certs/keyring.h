@@ -38,6 +38,8 @@ typedef struct udpai_keyring_options {
     size_t n_required;
     int64_t validity_s; /* of what is signed here */
     int64_t skew_s;     /* that the clocks of signer and verifier may differ by */
+    const char *place;  /* where trusted keys are listed, for messages: a constant; NULL: in the
+                         * section of udpad's configuration */
 } udpai_keyring_options;
 
 #define UDPAI_KEYRING_MAX 4096 /* keys, and requirements */

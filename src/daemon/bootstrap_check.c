@@ -7,6 +7,7 @@
 #include "daemon/acl_check.h"
 #include "daemon/clients_check.h"
 #include "daemon/rest_check.h"
+#include "daemon/signatures_check.h"
 #include "daemon/timing.h"
 #include "daemon/words.h"
 #include "endpoint/exposure.h"
@@ -675,6 +676,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_audiences(&check);
     udpai_clients_check(message, findings);
     udpai_acl_check(message, findings);
+    udpai_signatures_check(message, findings);
     check_authorities(&check);
     check_store(&check);
     check_validation(&check);

@@ -9,6 +9,7 @@
 #include "daemon/certificates.h"
 #include "daemon/directories.h"
 #include "daemon/rest.h"
+#include "daemon/signatures_reload.h"
 #include "daemon/storage.h"
 #include "daemon/welcome.h"
 #include "daemon/writers.h"
@@ -133,14 +134,24 @@ reload_polled(const udpai_plan *plan, size_t *n, size_t *n_read)
     }
 }
 
+/* What was refused for its signature is told again. */
+static void
+reload_config(server *self)
+{
+    const char *file = self->options->config_file;
+    (void)udpai_acl_reload(self->endpoint, self->plan, self->schema, file);
+    if (udpai_signatures_reload(self->endpoint, self->plan, self->schema, file))
+        udpai_directories_tell_again(self->directories);
+}
+
 static void
 reload(server *self)
 {
-    static const char rest[] = "everything but these and the rules takes a restart";
+    static const char rest[] = "everything but these, the rules and the keys of signatures takes a "
+                               "restart";
     size_t n = 0, n_read = 0;
     if (self->options->config_file)
-        (void)udpai_acl_reload(self->endpoint, self->plan, self->schema,
-                               self->options->config_file);
+        reload_config(self);
     for (size_t i = 0; i < self->tls.n; i++) {
         if (!self->tls.items[i])
             continue;
