@@ -2,6 +2,7 @@
 /* What a stand-in has learned becomes the node's own; and what has become its own, the stand-in
  * lets go. */
 #include "federation/recovery.h"
+#include "federation/signatures.h"
 
 udpai_origin *
 udpai_recovery_origin(udpai_node *node)
@@ -55,6 +56,8 @@ adopt(udpai_node *node, const udpai_contribution *learned, const udpa_resource *
         parts.generation = udpai_intake_next_generation(node, learned->resource);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *adopted = NULL;
     udpa_err err = udpai_resource_make(&adopted, &parts);
+    if (err == UDPA_OK)
+        err = udpai_signatures_pass(node, origin, &adopted, NULL);
     if (err == UDPA_OK)
         err = udpai_store_put(node->store, origin, adopted, learned->deadline_ms, NULL);
     return err;

@@ -46,12 +46,25 @@ same_aliases(const udpa_resource *a, const udpa_resource *b)
     return true;
 }
 
+/* What a file does not sign may be signed here. */
+static bool
+is_signed_alike(const udpai_node *node, const udpa_resource *held, const udpa_resource *resource)
+{
+    if (udpai_resource_signature(resource))
+        return udpai_resource_same_signed(held, resource);
+    return !udpai_resource_signature(held) || udpai_signatures_is_own(node, held);
+}
+
 /* Would putting it change nothing? What has a ttl is put again, to renew it. */
 static bool
-is_held(const udpai_contribution *held, const udpa_resource *resource, udpai_str authority)
+is_held(const udpai_node *node,
+        const udpai_contribution *held,
+        const udpa_resource *resource,
+        udpai_str authority)
 {
     udpai_str own = udpai_resource_authority(resource);
-    return udpai_resource_same_payload(held->resource, resource) &&
+    return is_signed_alike(node, held->resource, resource) &&
+           udpai_resource_same_payload(held->resource, resource) &&
            udpai_str_eq(udpai_resource_authority(held->resource), own.len ? own : authority) &&
            udpai_resource_is_lazy(held->resource) == udpai_resource_is_lazy(resource) &&
            udpai_resource_do_not_cache(held->resource) == udpai_resource_do_not_cache(resource) &&
@@ -69,11 +82,18 @@ put_if_changed(udpai_node *node,
     udpai_contribution held;
     bool same = udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
                                 udpai_resource_name(resource), &held) &&
-                is_held(&held, resource, authority);
+                is_held(node, &held, resource, authority);
     if (same)
         return UDPA_OK;
-    return udpai_intake_put(node, origin, resource, &(udpai_taking){.authority = authority},
-                            ret_error);
+    const udpai_taking taking = {
+        .authority = authority,
+        .keeps_generation = udpai_resource_signature(resource) != NULL,
+    };
+    udpa_err err = udpai_intake_put(node, origin, resource, &taking, ret_error);
+    if (err == UDPA_ERR_DENIED) /* what it was before does not stay either */
+        udpai_store_withdraw(node->store, origin, udpai_resource_type_url(resource),
+                             udpai_resource_name(resource));
+    return err;
 }
 
 static void

@@ -36,8 +36,10 @@ void udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry);
 /* Is the generation given by somebody whose word counts for it: the authority itself, by its
  * signature, or the first node on the way? */
 bool udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource);
-/* Above all that is known of the name. */
+/* The next one after all that is known of the name. */
 uint64_t udpai_intake_next_generation(const udpai_node *node, const udpa_resource *resource);
+/* Something was refused that other keys or rules might let in. */
+void udpai_intake_note_refused(const udpai_intake *intake);
 /* Is it from the future, or has it come too far? */
 udpa_err udpai_intake_check_way(const udpai_intake *intake,
                                 const udpa_resource *resource,

@@ -126,6 +126,7 @@ udpai_node_new(udpai_node **ret_node,
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     udpai_store_set_certain(node->store, is_certain, node);
+    udpai_signatures_init(node, config->keyring);
     err = add_sources(node, config, ret_error);
     if (err == UDPA_OK)
         err = udpai_providers_new(node, config, ret_error);
@@ -172,6 +173,7 @@ udpai_node_free(udpai_node *node)
     for (size_t i = 0; i < node->forgotten.n; i++)
         udpa_bytes_unref(node->forgotten.items[i]);
     udpai_vector_done(&node->forgotten);
+    udpai_signatures_done(node);
     udpai_store_free(node->store);
     udpai_settled_unref(node->settled);
     udpai_acl_unref(node->acl);
@@ -187,6 +189,7 @@ udpai_node_start(udpai_node *node)
     node->is_started = true;
     udpai_restore_end(node);
     udpai_recovery_start(node);
+    udpai_signatures_start(node);
     udpai_node_touch(node);
 }
 
@@ -464,4 +467,16 @@ uint64_t
 udpai_node_n_denied(const udpai_node *node)
 {
     return node->n_denied;
+}
+
+uint64_t
+udpai_node_n_bad_signatures(const udpai_node *node)
+{
+    return node->signatures.n_refused;
+}
+
+uint64_t
+udpai_node_n_signed(const udpai_node *node)
+{
+    return node->signatures.n_signed;
 }

@@ -7,6 +7,7 @@
 #ifndef UDPAI_NODE_H
 #define UDPAI_NODE_H
 
+#include "certs/keyring.h"
 #include "model/acl.h"
 #include "session/messages.h"
 #include "store/store.h"
@@ -118,6 +119,7 @@ typedef struct udpai_node_config {
      * only by its certificate. */
     bool peers_are_anonymous;
     udpai_acl *acl;           /* NULL: everybody may publish anything; a reference is taken */
+    udpai_keyring *keyring;   /* NULL: nothing is signed or verified; a reference is taken */
     size_t max_changes_ahead; /* change sets that the stream side may have before it */
     /* Groups of clients that sources are asked for at one time, with those that linger; 0: as many
      * as come. */
@@ -204,6 +206,10 @@ udpa_err udpai_node_set_own(udpai_node *node,
  * they refuse is withdrawn. Takes a reference. */
 void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);
 
+/* Other keys and requirements hold from now on, also for what is held: what is not good any more is
+ * withdrawn, what is signed here is signed with the new keys. Takes a reference. */
+void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);
+
 /* ---- publishing unasked, as endpoints do ---- */
 
 /* Is there such a source, and is it one to publish to? */
@@ -271,6 +277,9 @@ const udpai_settled *udpai_node_settled(const udpai_node *node);
 uint64_t udpai_node_n_loops(const udpai_node *node);
 /* Publications of resources that the ACL refused so far, or in a dry run would have. */
 uint64_t udpai_node_n_denied(const udpai_node *node);
+/* Resources that were refused or withdrawn for their signatures, and such that were signed here. */
+uint64_t udpai_node_n_bad_signatures(const udpai_node *node);
+uint64_t udpai_node_n_signed(const udpai_node *node);
 /* Serialised udpa.status.v1.OriginsStatus of a name, whoever says something under it; NULL without
  * memory. The type without what stands before its last slash. */
 udpa_bytes *

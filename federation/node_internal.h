@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "federation/clients.h"
 #include "federation/scope.h"
+#include "federation/signatures.h"
 
 typedef struct udpai_peer udpai_peer;
 typedef struct udpai_judgement udpai_judgement;
@@ -58,6 +59,7 @@ struct udpai_source {
     bool has_our_id;     /* it is this node itself, or one that says so */
     bool has_lost_word;  /* there was no memory for something that it said on this stream … */
     bool must_hang_up;   /* … nor yet for ending it */
+    bool has_refused;    /* something of this stream was, that other keys might let in */
     bool is_renewed;     /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures; /* in a row */
     udpai_timer retry, grace, hello, hand_back;
@@ -214,6 +216,7 @@ struct udpai_node {
     uint64_t lost_ms; /* when an active source was last lost */
     udpai_log_limit refused_log, acl_log, adopted_log;
     udpai_acl *acl; /* NULL: none */
+    udpai_signatures signatures;
 };
 
 static inline uint64_t
@@ -288,6 +291,8 @@ void udpai_node_order(udpai_node *node, udpai_order *order);
 /* Takes the reference. A stream that is there is ended, and another begun to the new one: no
  * failure of the source. */
 void udpai_source_set_target(udpai_source *source, void *target);
+/* Ends its stream, for another one that brings again what was refused; no failure either. */
+void udpai_source_begin_anew(udpai_source *source);
 
 /* files.c */
 

@@ -24,11 +24,14 @@ udpai_intake_add_hop(const udpai_node *node,
                      udpai_resource_room *room,
                      udpai_str taken_from)
 {
-    room->hops[parts->n_hops++] = (udpai_hop){
+    udpai_hop *hop = &room->hops[parts->n_hops++];
+    *hop = (udpai_hop){
         .node_id = udpai_bytes_view(node->id),
         .authority = taken_from,
         .time_us = node->env.wall_us(node->env.userdata),
     };
+    if (parts->signature.algorithm && hop->time_us == parts->signature.not_before_us)
+        hop->time_us++; /* which only signatures of our own may have */
     parts->hops = room->hops;
 }
 
@@ -59,6 +62,15 @@ choose_generation(const udpai_node *node,
                              : udpai_intake_next_generation(node, resource);
 }
 
+/* One that we gave it would not be what was signed. */
+static udpa_err
+fail_bare_signature(const udpa_resource *resource, udpa_error **ret_error)
+{
+    return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                      "'%s' is signed, and has no generation: who signs must give one",
+                      udpa_resource_name(resource));
+}
+
 udpa_err
 udpai_intake_put(udpai_node *node,
                  udpai_origin *origin,
@@ -70,6 +82,8 @@ udpai_intake_put(udpai_node *node,
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     if (parts.authority.len == 0)
         parts.authority = taking->authority;
+    if (parts.signature.algorithm && parts.generation == 0)
+        return fail_bare_signature(resource, ret_error);
     if (!taking->keeps_generation || parts.generation == 0)
         choose_generation(node, origin, resource, &parts);
     udpai_intake_add_hop(node, &parts, &room, taking->from);
@@ -77,6 +91,9 @@ udpai_intake_put(udpai_node *node,
     udpa_err err = udpai_resource_make(&stamped, &parts);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
+    err = udpai_signatures_pass(node, origin, &stamped, ret_error);
+    if (err != UDPA_OK)
+        return err;
     uint64_t deadline_ms = parts.ttl_ms ? udpai_node_now(node) + parts.ttl_ms : 0;
     return udpai_store_put(node->store, origin, stamped, deadline_ms, ret_error);
 }
@@ -232,6 +249,15 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     if (err == UDPA_OK)
         return;
     udpai_publication_refuse(&entry->error, error);
-    if (withdraws_earlier(resource, err))
+    if (withdraws_earlier(resource, err)) {
+        udpai_intake_note_refused(intake);
         udpai_store_withdraw(node->store, intake->origin, type_url, name);
+    }
+}
+
+void
+udpai_intake_note_refused(const udpai_intake *intake)
+{
+    if (udpai_intake_is_from_source(intake))
+        intake->peer->source->has_refused = true;
 }

@@ -4,9 +4,19 @@
 
 #include "model/name.h"
 
+/* Who renews what we have signed for him need not know that. */
+static bool
+is_for_our_signature(const udpai_node *node, const udpa_resource *news, const udpa_resource *held)
+{
+    return !udpai_resource_signature(news) && udpai_signatures_is_own(node, held);
+}
+
 /* What the refresh says, upon what is held. */
 static udpa_err
-refresh(udpai_intake *intake, const udpa_resource *news, const udpai_contribution *held)
+refresh(udpai_intake *intake,
+        const udpa_resource *news,
+        const udpai_contribution *held,
+        udpa_error **ret_error)
 {
     udpai_node *node = intake->node;
     udpai_resource_room room, news_room;
@@ -14,7 +24,8 @@ refresh(udpai_intake *intake, const udpa_resource *news, const udpai_contributio
     udpai_resource_parts said = udpai_resource_parts_of(news, &news_room);
     bool is_newer = said.generation > parts.generation ||
                     (said.generation == parts.generation && said.n_hops && parts.generation);
-    if (is_newer && udpai_intake_keeps_generation(intake, news)) {
+    if (is_newer && udpai_intake_keeps_generation(intake, news) &&
+        !is_for_our_signature(node, news, held->resource)) {
         parts.generation = said.generation;
         parts.signature = said.signature;
         parts.hops = said.hops;
@@ -29,7 +40,11 @@ refresh(udpai_intake *intake, const udpa_resource *news, const udpai_contributio
     UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
     udpa_err err = udpai_resource_make(&renewed, &parts);
     if (err == UDPA_OK)
-        err = udpai_store_put(node->store, intake->origin, renewed, deadline_ms, NULL);
+        err = udpai_signatures_pass(node, intake->origin, &renewed, ret_error);
+    else
+        udpai_fail_code(ret_error, err);
+    if (err == UDPA_OK)
+        err = udpai_store_put(node->store, intake->origin, renewed, deadline_ms, ret_error);
     return err;
 }
 
@@ -87,12 +102,14 @@ refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_res
     if (!udpai_store_get(node->store, intake->origin, type_url, name, &held))
         return;
     udpa_err err = udpai_access_check_publication(node, intake->peer, found, &error);
-    if (err == UDPA_ERR_DENIED)
-        udpai_store_withdraw(node->store, intake->origin, type_url, name);
     if (err == UDPA_OK)
-        err = udpai_fail_code(&error, refresh(intake, entry->resource, &held));
+        err = refresh(intake, entry->resource, &held, &error);
     if (err != UDPA_OK)
         udpai_publication_refuse(&entry->error, error);
+    if (err == UDPA_ERR_DENIED) {
+        udpai_intake_note_refused(intake);
+        udpai_store_withdraw(node->store, intake->origin, type_url, name);
+    }
 }
 
 static void

@@ -329,13 +329,14 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     source->session = 0;
     source->may_ask = source->asked_blindly = false;
     source->has_lost_word = source->must_hang_up = source->is_renewed = false;
+    source->has_refused = false;
     source->n_failures += !is_renewed;
     udpai_timer_cancel(&source->hello);
     udpai_timer_cancel(&source->hand_back);
     udpai_questions_end(source);
     UDPAI_LIST_FOREACH (node, &source->scopes)
         udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
-    if (is_renewed && source->is_reached)
+    if (is_renewed && source->is_reached && udpai_source_is_dialled(source))
         dial(source);
     else if (udpai_source_is_dialled(source) && source->is_reached)
         dial_later(source, backoff_ms(source));
@@ -348,12 +349,18 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
 void
 udpai_source_set_target(udpai_source *source, void *target)
 {
-    udpai_node *node = source->node;
-    bool is_dialled = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
     if (source->target)
         source->release_target(source->target);
     source->target = target;
-    if (!is_dialled || source->is_renewed)
+    udpai_source_begin_anew(source);
+}
+
+void
+udpai_source_begin_anew(udpai_source *source)
+{
+    udpai_node *node = source->node;
+    bool is_there = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
+    if (!is_there || source->is_renewed)
         return;
     if (udpai_source_is_active(source)) { /* nobody stands in for it meanwhile */
         source->is_decided = false;

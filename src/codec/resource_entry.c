@@ -4,10 +4,10 @@
 
 #include "base/proto.h"
 #include "codec/encoder.h"
-#include "model/resource.h"
 #include "model/type_url.h"
 
 #define NANOS_PER_MS 1000000
+#define US_PER_S 1000000
 
 /* udpa.service.discovery.v1.Resource */
 enum {
@@ -23,6 +23,13 @@ enum {
     UDPA_CONSTRAINTS = 10,
     UDPA_REDIRECTED_TYPE = 11,
     PROVENANCE_AUTHORITY = 1,
+    PROVENANCE_SIGNATURE = 2,
+    PROVENANCE_GENERATION = 3,
+    SIGNATURE_ALGORITHM = 1,
+    SIGNATURE_KEY_ID = 2,
+    SIGNATURE_NOT_BEFORE = 3,
+    SIGNATURE_NOT_AFTER = 4,
+    SIGNATURE_VALUE = 5,
     DELIVERY_LAZY = 1
 };
 
@@ -121,12 +128,69 @@ set_ttl(struct wrapper *wrapper, udpai_str duration)
 }
 
 static udpa_err
+read_time(struct wrapper *wrapper, udpai_str timestamp, int64_t *ret_us)
+{
+    const int64_t limit = INT64_MAX / US_PER_S - 1;
+    int64_t seconds = 0, nanos = 0;
+    udpai_proto_reader reader = udpai_proto_read(timestamp);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field)) {
+        if (is_varint(&field, 1))
+            seconds = (int64_t)field.value;
+        else if (is_varint(&field, 2))
+            nanos = (int32_t)field.value;
+    }
+    if (reader.failed || seconds > limit || seconds < -limit || nanos < 0 || nanos > 999999999)
+        return fail(wrapper, "a time of the signature is none");
+    *ret_us = seconds * US_PER_S + nanos / 1000;
+    return UDPA_OK;
+}
+
+static udpa_err
+read_signature_field(struct wrapper *wrapper, const udpai_proto_field *field)
+{
+    udpai_signature *signature = &wrapper->entry->signature;
+    if (is_varint(field, SIGNATURE_ALGORITHM))
+        signature->algorithm = (uint32_t)field->value;
+    else if (is_bytes(field, SIGNATURE_KEY_ID))
+        signature->key_id = field->bytes;
+    else if (is_bytes(field, SIGNATURE_NOT_BEFORE))
+        return read_time(wrapper, field->bytes, &signature->not_before_us);
+    else if (is_bytes(field, SIGNATURE_NOT_AFTER))
+        return read_time(wrapper, field->bytes, &signature->not_after_us);
+    else if (is_bytes(field, SIGNATURE_VALUE))
+        signature->value = field->bytes;
+    return UDPA_OK;
+}
+
+static udpa_err
 read_provenance_field(struct wrapper *wrapper, const udpai_proto_field *field)
 {
     if (is_bytes(field, PROVENANCE_AUTHORITY))
         wrapper->entry->authority = field->bytes;
-    else if (!wrapper->entry->is_printed)
-        return fail(wrapper, "of origin_info a file can give the authority only");
+    else if (is_bytes(field, PROVENANCE_SIGNATURE))
+        return read_fields(wrapper, field->bytes, read_signature_field);
+    else if (is_varint(field, PROVENANCE_GENERATION))
+        wrapper->entry->generation = field->value;
+    return UDPA_OK;
+}
+
+/* A generation belongs to a signature: any other is given by the node that takes the resource in.
+ */
+static udpa_err
+check_provenance(struct wrapper *wrapper)
+{
+    udpai_resource_entry *entry = wrapper->entry;
+    bool is_signed = entry->signature.algorithm != 0;
+    if (is_signed && entry->generation == 0)
+        return fail(wrapper, "a signature is of a generation, and there is none: sign it again "
+                             "with 'udpactl sign'");
+    if (is_signed)
+        return UDPA_OK;
+    if (entry->generation && !entry->is_printed)
+        return fail(wrapper, "of origin_info a file can give the authority, and the generation "
+                             "only with a signature");
+    entry->generation = 0;
     return UDPA_OK;
 }
 
@@ -249,6 +313,8 @@ udpai_resource_entry_from_udpa(udpai_resource_entry *entry,
 {
     struct wrapper wrapper = {.entry = entry, .place = place, .ret_error = ret_error};
     udpa_err err = read_fields(&wrapper, message, read_udpa_field);
+    if (err == UDPA_OK)
+        err = check_provenance(&wrapper);
     return err == UDPA_OK ? finish(entry, schema, wrapper.any, place, ret_error) : err;
 }
 

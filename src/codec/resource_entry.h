@@ -6,6 +6,7 @@
 #include "base/vector.h"
 #include "codec/descriptor.h"
 #include "codec/place.h"
+#include "model/resource.h"
 
 #define UDPAI_TYPE_UDPA_RESOURCE "udpa.service.discovery.v1.Resource"
 #define UDPAI_TYPE_ENVOY_RESOURCE "envoy.service.discovery.v3.Resource"
@@ -21,6 +22,8 @@ typedef struct udpai_resource_entry {
     uint64_t ttl_ms;
     bool lazy, do_not_cache;
     udpai_str constraints, redirected_type; /* as in udpai_resource_parts */
+    udpai_signature signature;              /* algorithm 0: none */
+    uint64_t generation;                    /* of what is signed; else 0 */
 } udpai_resource_entry;
 
 /* Reads the bytes of an Any: a wrapper of one of the two types above, or the payload itself. The

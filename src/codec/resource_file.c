@@ -278,6 +278,8 @@ add_resource(struct file_reader *reader, udpai_resource_entry *entry, const udpa
         .n_aliases = entry->aliases.n,
         .constraints = entry->constraints,
         .redirected_type = entry->redirected_type,
+        .generation = entry->generation,
+        .signature = entry->signature,
     };
     udpa_resource *resource;
     err = note_known(reader, udpai_resource_entry_type(entry), entry->name, place);

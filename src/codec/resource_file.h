@@ -16,6 +16,9 @@
  * namespace of the authority; the type must be that of the resource. Where a udpa Resource says its
  * authority, as what a node has printed does, a namespace needs no dot.
  *
+ * A udpa Resource may be signed ('udpactl sign'): signature, generation and version are taken as
+ * they are.
+ *
  * Versions are content hashes, except that a udpa Resource may say its own; what an Envoy message
  * says of versions is not used. Authorities are empty unless a udpa Resource says one. */
 #ifndef UDPAI_RESOURCE_FILE_H
@@ -44,8 +47,9 @@ typedef struct udpai_resource_file {
     /* Whose names of the form xdstp://… lie where. */
     udpai_xdstp_authorities authorities;
     size_t max_size; /* 0: UDPAI_DOCUMENT_SIZE_DEFAULT */
-    /* What a node has printed is welcome too: of how a resource came there (hops, and origin_info
-     * but for the authority) nothing is taken over, since whoever takes it in writes that anew. */
+    /* What a node has printed is welcome too: of how a resource came there (hops, and without a
+     * signature its generation) nothing is taken over, since whoever takes it in writes that anew.
+     */
     bool is_printed;
 } udpai_resource_file;
 

@@ -5,6 +5,36 @@
 #include "ctl/publish.h"
 #include "ctl/validate.h"
 #include "ctl/wait.h"
+#include "model/resource.h"
+
+/* A signature is of contents, and so is a version that is their hash. Nodes would say no more than
+ * that the signature is wrong. */
+static bool
+is_changed(const udpa_resource *resource)
+{
+    char hash[UDPAI_CONTENT_HASH_HEX];
+    udpai_str version = udpai_resource_version(resource);
+    if (!udpai_resource_signature(resource) || version.len != sizeof(hash))
+        return false;
+    udpai_content_hash_hex(udpai_resource_content_hash(resource), hash);
+    return memcmp(version.data, hash, sizeof(hash)) != 0;
+}
+
+static udpai_ctl_exit
+check_signed(const udpai_ctl_input *input)
+{
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    for (size_t i = 0; i < input->resources.n; i++) {
+        const udpa_resource *resource = input->resources.items[i];
+        if (!is_changed(resource))
+            continue;
+        udpai_ctl_complain("%s: '%s' is not what was signed: sign it again ('udpactl sign'), or "
+                           "remove version, and in origin_info generation and signature",
+                           input->places.items[i], udpa_resource_name(resource));
+        result = UDPAI_CTL_MISTAKE;
+    }
+    return result;
+}
 
 udpai_ctl_exit
 udpai_ctl_apply(udpai_ctl *ctl)
@@ -16,6 +46,8 @@ udpai_ctl_apply(udpai_ctl *ctl)
     }
     udpai_ctl_input input;
     udpai_ctl_exit result = udpai_ctl_input_read(&input, options);
+    if (result == UDPAI_CTL_GOOD)
+        result = check_signed(&input);
     if (result == UDPAI_CTL_GOOD && options->validates)
         result = udpai_ctl_validate_input(&input);
     if (result == UDPAI_CTL_GOOD)

@@ -14,7 +14,6 @@ enum {
     RESOURCE,
     QUIET,
     PREFIX,
-    AUTHORITY,
     REST,
     STRICT,
     LIST,
@@ -34,10 +33,6 @@ static const struct argp_option known_options[] = {
     {"prefix", PREFIX, "TEXT", 0, "Of names that are made up (default conform)", 0},
     {"rest-server", REST, "HOST:PORT", 0,
      "Where the server speaks REST, without TLS; else the cases of it are skipped", 0},
-    {"authority", AUTHORITY, "NAME", 0,
-     "Of names xdstp://NAME/… that are made up (default the namespace of --apply-to, or "
-     "conform.example)",
-     0},
     {"strict", STRICT, NULL, 0, "What a server should do, it must", 0},
     {0},
 };
@@ -61,8 +56,10 @@ set_prefix(udpai_conform_options *given, const char *text, const struct argp_sta
     given->prefix = text;
 }
 
-static void
-set_authority(udpai_conform_options *given, const char *text, const struct argp_state *state)
+void
+udpai_conform_authority_take(udpai_conform_options *given,
+                             const char *text,
+                             const struct argp_state *state)
 {
     if (text[strspn(text, NAME_CHARACTERS)] || strlen(text) > 100)
         argp_error(state, "--authority %s: write up to 100 letters, digits, '-', '_' and '.'",
@@ -82,9 +79,6 @@ take_more(udpai_conform_options *given,
         return 0;
     case PREFIX:
         set_prefix(given, argument, state);
-        return 0;
-    case AUTHORITY:
-        set_authority(given, argument, state);
         return 0;
     case REST:
         given->rest = argument;

@@ -32,6 +32,10 @@ extern const struct argp udpai_conform_parser;
 
 /* Is it the name of a format of ours? Then it is taken. */
 bool udpai_conform_form_take(udpai_conform_options *given, const char *name);
+/* What --authority, which other commands have too, says. */
+void udpai_conform_authority_take(udpai_conform_options *given,
+                                  const char *text,
+                                  const struct argp_state *state);
 /* At the end of the command line: what was given, to this command or to another. */
 void udpai_conform_options_check(const udpai_conform_options *given,
                                  const char *command,

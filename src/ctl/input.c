@@ -49,11 +49,14 @@ read_all(udpai_ctl_input *input, FILE *file, const char *path, udpai_strbuf *con
     return true;
 }
 
-/* The version is that of the contents: what was edited after 'get' is another one. */
+/* The version is that of the contents: what was edited after 'get' is another one. What is signed
+ * must stay as it is. */
 static udpa_resource *
-with_own_version(const udpa_resource *resource)
+with_own_version(udpa_resource *resource)
 {
     udpai_resource_room room;
+    if (udpai_resource_signature(resource))
+        return udpa_resource_ref(resource);
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     udpa_resource *made = NULL;
     parts.version = (udpai_str){0};

@@ -17,7 +17,8 @@ static const struct command {
     {"get", udpai_ctl_get},           {"watch", udpai_ctl_watch},
     {"status", udpai_ctl_status},     {"validate", udpai_ctl_validate},
     {"wait", udpai_ctl_wait_command}, {"conform", udpai_ctl_conform},
-    {"auth", udpai_ctl_auth},
+    {"auth", udpai_ctl_auth},         {"sign", udpai_ctl_sign},
+    {"verify", udpai_ctl_verify},
 };
 
 static udpai_ctl_command_fn

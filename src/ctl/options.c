@@ -45,16 +45,16 @@ enum {
 static const struct argp_option known_options[] = {
     {NULL, 0, NULL, 0, "What to do:", 1},
     {"filename", 'f', "FILE", 0,
-     "apply, delete, validate, wait: resources of this file, or of the files of this directory; - "
+     "apply, delete, sign, validate, verify, wait: resources of this file, or of the files of this "
+     "directory; - "
      "is "
      "standard "
      "input, as YAML or JSON; may be given again",
      1},
     {"output", 'o', "FORMAT", 0,
-     "get, watch, status: table (default), yaml, json, or name; get also path; wait: table or "
-     "json; conform: "
-     "table, "
-     "tap, junit, or json",
+     "get, watch, status: table (default), yaml, json, or name; get also path; sign: yaml "
+     "(default) or json; "
+     "wait: table or json; conform: table, tap, junit, or json",
      1},
     {"namespace", 'n', "NAME", 0,
      "Namespace of names that have none (default local); get and watch without names: this "
@@ -83,7 +83,7 @@ static const struct argp_option known_options[] = {
     {"ca", CA, "FILE", 0, "Speak TLS; the node's certificate must be vouched for by these (PEM)",
      2},
     {"cert", CERTIFICATE, "FILE", 0, "Our certificate (PEM)", 2},
-    {"key", KEY, "FILE", 0, "Its key (PEM)", 2},
+    {"key", KEY, "FILE", 0, "Its key (PEM); sign: the private key to sign with", 2},
     {"server-name", SERVER_NAME, "NAME", 0,
      "The name that the node's certificate must have (default: the host of --server)", 2},
     {"node-id", NODE_ID, "ID", 0,
@@ -135,6 +135,8 @@ static const char doc[] =
     "  watch [TYPE [NAME...]]     show changes as they come\n"
     "  status [sources|sessions]  what the node has, from whom, and for whom\n"
     "  validate FILE...           check resources against their types; asks no node\n"
+    "  sign -f FILE               print its resources signed; asks no node\n"
+    "  verify TYPE [NAME...]      are resources signed, and by whom? or verify -f FILE\n"
     "  wait TYPE NAME...          until all who subscribe have it; or wait -f FILE\n"
     "  auth can-i PEER publish|subscribe|admin TYPE NAME [AUTHORITY]\n"
     "                             what the node's rules say of a peer, and which of them\n"
@@ -240,7 +242,8 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
         {"get", false, true, true, false, false},     {"watch", false, true, true, false, false},
         {"status", false, true, false, false, false}, {"validate", true, false, true, false, false},
         {"wait", true, true, true, false, true},      {"conform", false, true, true, false, false},
-        {"auth", false, false, true, false, false},
+        {"auth", false, false, true, false, false},   {"sign", true, true, true, false, false},
+        {"verify", true, false, true, false, false},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -262,6 +265,7 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
     }
     check_format(given, state);
     udpai_conform_options_check(&given->conform, given->command, state);
+    udpai_ctl_sign_options_check(&given->sign, given->command, state);
 }
 
 static void
@@ -291,6 +295,22 @@ check_xds(const udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "--rest goes with xds, and is the state of the world in any case");
 }
 
+/* What is signed is a file: it has no table. */
+static void
+check_sign(udpai_ctl_options *given, const struct argp_state *state)
+{
+    bool signs = strcmp(given->command, "sign") == 0;
+    if (signs && given->format != UDPAI_CTL_JSON && given->format != UDPAI_CTL_YAML) {
+        if (given->format_name)
+            argp_error(state, "-o %s: sign has yaml and json", given->format_name);
+        given->format = UDPAI_CTL_YAML;
+    }
+    if (signs && (!given->key || !given->sign.key_id))
+        argp_error(state, "sign needs --key FILE and --key-id ID");
+    if (strcmp(given->command, "conform") == 0 && given->sign.authority)
+        udpai_conform_authority_take(&given->conform, given->sign.authority, state);
+}
+
 static void
 check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 {
@@ -301,18 +321,20 @@ check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 
 /* What all commands share; commands check the rest themselves. */
 static void
-check(const udpai_ctl_options *given, const struct argp_state *state)
+check(udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
         argp_error(state, "say what to do: apply, delete, get, watch, status, wait, validate, "
-                          "conform, auth, or xds");
-    if (!given->certificate != !given->key)
-        argp_error(state, "--cert and --key go together");
+                          "sign, verify, conform, auth, or xds");
+    bool signs = strcmp(given->command, "sign") == 0; /* with a key that is of no certificate */
+    if (signs ? given->certificate != NULL : !given->certificate != !given->key)
+        argp_error(state, signs ? "--cert: sign asks no node" : "--cert and --key go together");
     if ((given->certificate || given->server_name) && !given->ca)
         argp_error(state, "--cert, --key and --server-name need --ca, which turns TLS on");
     check_values(given, state);
     check_heeded(given, state);
     check_wait(given, state);
+    check_sign(given, state);
     check_xds(given, state);
 }
 
@@ -349,6 +371,7 @@ parse_more(int key, char *argument, struct argp_state *state)
         return udpai_vector_push(&given->files, argument) ? 0 : ENOMEM;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &given->conform;
+        state->child_inputs[1] = &given->sign;
         return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
@@ -418,6 +441,7 @@ parse(int key, char *argument, struct argp_state *state)
 
 static const struct argp_child children[] = {
     {&udpai_conform_parser, 0, "Of conform:", 3},
+    {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
     {0},
 };
 
@@ -455,6 +479,7 @@ udpai_ctl_options_done(udpai_ctl_options *options)
     udpai_vector_done(&options->arguments);
     udpai_vector_done(&options->files);
     udpai_vector_done(&options->conform.resources);
+    udpai_vector_done(&options->sign.trusted);
 }
 
 const char *

@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "base/vector.h"
 #include "ctl/conform_options.h"
+#include "ctl/sign_options.h"
 
 /* What the program's exit says. */
 typedef enum udpai_ctl_exit {
@@ -49,6 +50,7 @@ typedef struct udpai_ctl_options {
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;
     udpai_conform_options conform;
+    udpai_ctl_sign_options sign;
 } udpai_ctl_options;
 
 /* Ends the program for --help, --version, and what cannot be understood. */

@@ -69,6 +69,20 @@ put_hop(udpai_strbuf *out, const udpa_resource *resource, udpai_hop hop)
     udpai_ctl_put_text(out, is_named ? hop.authority : UDPAI_STR("a file"));
 }
 
+/* Whether it is right is 'verify' to say. */
+static void
+put_signature(udpai_strbuf *out, const udpa_resource *resource)
+{
+    const udpai_signature *signature = udpai_resource_signature(resource);
+    if (!signature)
+        return;
+    udpai_strbuf_puts(out, "# signed with key ");
+    udpai_ctl_put_text(out, signature->key_id);
+    udpai_strbuf_puts(out, " until ");
+    put_time(out, signature->not_after_us);
+    udpai_strbuf_putc(out, '\n');
+}
+
 /* "# core took it from acme at 2026-01-31T00:00:00Z", a line for each node. */
 static void
 put_comments(udpai_strbuf *out, const udpa_resource *resource)
@@ -76,6 +90,7 @@ put_comments(udpai_strbuf *out, const udpa_resource *resource)
     if (udpa_resource_generation(resource))
         udpai_strbuf_printf(out, "# generation %llu\n",
                             (unsigned long long)udpa_resource_generation(resource));
+    put_signature(out, resource);
     for (size_t i = 0; i + 1 < udpa_resource_n_hops(resource); i++) {
         udpai_hop hop = udpai_resource_hop(resource, i);
         udpai_strbuf_puts(out, "# ");
@@ -102,6 +117,17 @@ encode(const udpa_resource *resource, bool is_secret)
     if (bytes)
         udpai_entry_put(&writer, resource, form);
     return bytes;
+}
+
+static udpa_err
+convert(const udpai_schema *schema,
+        const udpa_bytes *message,
+        udpai_format format,
+        char **ret_text,
+        udpa_error **ret_error)
+{
+    return udpai_convert_from_binary(schema, UDPAI_STR(MESSAGE), udpai_bytes_view(message), format,
+                                     ret_text, ret_error);
 }
 
 static void
@@ -147,11 +173,10 @@ udpai_ctl_put_resource(udpai_strbuf *out,
     bool is_secret = udpai_ctl_is_secret(udpai_resource_type_url(resource));
     UDPA_AUTO(udpa_resource_unref) udpa_resource *shown = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
-    UDPAI_AUTO_FREE char *text = NULL;
     if (as_shown(resource, format, &shown) != UDPA_OK || !(message = encode(shown, is_secret)))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpa_err err = udpai_convert_from_binary(schema, UDPAI_STR(MESSAGE), udpai_bytes_view(message),
-                                             format, &text, ret_error);
+    UDPAI_AUTO_FREE char *text = NULL;
+    udpa_err err = convert(schema, message, format, &text, ret_error);
     if (err != UDPA_OK)
         return err;
     if (format == UDPAI_FORMAT_YAML)
@@ -159,6 +184,25 @@ udpai_ctl_put_resource(udpai_strbuf *out,
     udpai_strbuf_puts(out, text);
     if (is_secret)
         put_redacted(out, resource, format);
+    drop_blanks(out);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_ctl_put_signed(udpai_strbuf *out,
+                     const udpai_schema *schema,
+                     const udpa_resource *resource,
+                     udpai_format format,
+                     udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = encode(resource, false);
+    UDPAI_AUTO_FREE char *text = NULL;
+    if (!message)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpa_err err = convert(schema, message, format, &text, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_strbuf_puts(out, text);
     drop_blanks(out);
     return UDPA_OK;
 }

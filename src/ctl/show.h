@@ -17,6 +17,13 @@ udpa_err udpai_ctl_put_resource(udpai_strbuf *out,
                                 const udpa_resource *resource,
                                 udpai_format format,
                                 udpa_error **ret_error);
+/* The same with its signature, also in YAML, and with the payload of a secret: for whoever has put
+ * it there himself. */
+udpa_err udpai_ctl_put_signed(udpai_strbuf *out,
+                              const udpai_schema *schema,
+                              const udpa_resource *resource,
+                              udpai_format format,
+                              udpa_error **ret_error);
 /* "cluster/local/hello" */
 void udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource);
 /* "core > edge": the nodes that it has passed on its way to us. */

@@ -8,9 +8,10 @@
 #include "daemon/clients_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
+#include "daemon/signatures_check.h"
+#include "daemon/sockets_check.h"
 #include "daemon/timing.h"
 #include "daemon/words.h"
-#include "endpoint/exposure.h"
 #include "endpoint/type.h"
 #include "model/name.h"
 #include "transport/grpc/stream_thread.h"
@@ -86,127 +87,7 @@ check_client_tls(struct check *check, const char *path, const Udpa__Config__V1__
     check_pair(check, room, tls->certificate_file, tls->private_key_file);
 }
 
-/* Without authorities nobody is asked for a certificate. */
-static void
-check_crl(struct check *check, const char *path, const char *crl, bool has_authorities)
-{
-    char room[PATH_MAX_LEN];
-    if (*crl && !has_authorities)
-        udpai_findings_mistake(check->findings, udpai_path_field(room, path, "crl_file"),
-                               "a revocation list goes with the authorities that issue it: "
-                               "client_ca_file is missing");
-}
-
 /* ---- sections ---- */
-
-/* A list of sockets, and the field that it is. */
-struct sockets {
-    const char *field;
-    Udpa__Config__V1__Socket *const *items;
-    size_t n;
-    const struct sockets *before; /* whose addresses are taken; NULL: none */
-};
-
-/* None of the first @p n sockets may have this address. Port 0 is another one each time. */
-static void
-check_is_alone(struct check *check,
-               const struct sockets *sockets,
-               size_t n,
-               const char *address,
-               const char *path)
-{
-    const char *colon = strrchr(address, ':');
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(colon, ":0") != 0 && strcmp(sockets->items[i]->address, address) == 0)
-            udpai_findings_mistake(check->findings, path, "'%s' is the address of %s[%zu] too",
-                                   address, sockets->field, i);
-}
-
-/* Whoever comes proves who he is, and may do what the rules say. */
-static bool
-is_guarded(const struct check *check, const Udpa__Config__V1__Socket *socket)
-{
-    const Udpa__Config__V1__Acl *acl = check->message->acl;
-    return acl && !acl->dry_run && socket->tls && *socket->tls->client_ca_file;
-}
-
-static void
-check_address(struct check *check,
-              const struct sockets *sockets,
-              size_t index,
-              const char *socket_path)
-{
-    const Udpa__Config__V1__Socket *socket = sockets->items[index];
-    char path[PATH_MAX_LEN];
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_path_field(path, socket_path, "address");
-    require(check, socket_path, "address", socket->address);
-    if (!*socket->address)
-        return;
-    if (udpai_listen_address_check(socket->address, &error) != UDPA_OK) {
-        udpai_findings_mistake(check->findings, path, "%s", udpa_error_message(error));
-        return;
-    }
-    check_is_alone(check, sockets, index, socket->address, path);
-    if (sockets->before)
-        check_is_alone(check, sockets->before, sockets->before->n, socket->address, path);
-    if (!socket->insecure && !is_guarded(check, socket) &&
-        !udpai_exposure_is_loopback(socket->address))
-        udpai_findings_mistake(check->findings, path,
-                               "'%s' is beyond loopback, where every peer may publish and "
-                               "subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
-                               "and client certificates (tls.client_ca_file), or say 'insecure: "
-                               "true'",
-                               socket->address);
-}
-
-static void
-check_sockets(struct check *check, const struct sockets *sockets)
-{
-    for (size_t i = 0; i < sockets->n; i++) {
-        const Udpa__Config__V1__ServerTls *tls = sockets->items[i]->tls;
-        char path[PATH_MAX_LEN];
-        udpai_path_item(path, sockets->field, i);
-        check_address(check, sockets, i, path);
-        if (!tls)
-            continue;
-        udpai_path_field(path, path, "tls");
-        require(check, path, "certificate_file", tls->certificate_file);
-        require(check, path, "private_key_file", tls->private_key_file);
-        check_crl(check, path, tls->crl_file, *tls->client_ca_file);
-    }
-}
-
-#define HOLD_S_MAX 3600
-
-static void
-check_all_sockets(struct check *check)
-{
-    const Udpa__Config__V1__Bootstrap *message = check->message;
-    const Udpa__Config__V1__Http *http = message->http;
-    const struct sockets grpc = {"sockets", message->sockets, message->n_sockets, NULL};
-    check_sockets(check, &grpc);
-    if (http)
-        check_sockets(check,
-                      &(struct sockets){"http.sockets", http->sockets, http->n_sockets, &grpc});
-}
-
-static void
-check_http(struct check *check)
-{
-    const Udpa__Config__V1__Http *http = check->message->http;
-    if (!http)
-        return;
-    if (http->hold &&
-        (http->hold->seconds < 0 || http->hold->nanos < 0 || http->hold->seconds > HOLD_S_MAX))
-        udpai_findings_mistake(check->findings, "http.hold", "must lie between 0 s and %d s",
-                               HOLD_S_MAX);
-    if (http->max_body_bytes && http->max_body_bytes < MESSAGE_BYTES_MIN)
-        udpai_findings_mistake(check->findings, "http.max_body_bytes",
-                               "%" PRIu32 " is too small: hardly a request could come in; it must "
-                               "be at least %d",
-                               http->max_body_bytes, MESSAGE_BYTES_MIN);
-}
 
 static void
 check_source_name(struct check *check, const char *path, const char *name)
@@ -678,8 +559,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
 {
     struct check check = {.message = message, .findings = findings};
     const Udpa__Config__V1__Limits *limits = message->limits;
-    check_all_sockets(&check);
-    check_http(&check);
+    udpai_sockets_check(message, findings);
     check_static(&check);
     check_providers(&check);
     udpai_rest_check_types(message, findings);
@@ -689,6 +569,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     udpai_clients_check(message, findings);
     udpai_recovery_check_sources(message, findings);
     udpai_acl_check(message, findings);
+    udpai_signatures_check(message, findings);
     check_authorities(&check);
     check_store(&check);
     check_validation(&check);

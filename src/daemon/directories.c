@@ -164,6 +164,13 @@ udpai_directories_open(udpai_directories **ret_directories,
 }
 
 void
+udpai_directories_tell_again(udpai_directories *all)
+{
+    for (size_t i = 0; all && i < all->n; i++)
+        udpai_file_origin_tell_again(all->items[i].origin);
+}
+
+void
 udpai_directories_close(udpai_directories *all)
 {
     if (!all)

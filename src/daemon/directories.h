@@ -26,6 +26,8 @@ udpa_err udpai_directories_open(udpai_directories **ret_directories,
                                 const udpai_directories_env *env,
                                 const udpai_plan *plan,
                                 udpa_error **ret_error);
+/* The endpoint is told all of them again: it may have refused some of what it takes now. */
+void udpai_directories_tell_again(udpai_directories *directories);
 /* The loop frees it as it runs on; the endpoint is told nothing more. NULL does nothing. */
 void udpai_directories_close(udpai_directories *directories);
 

@@ -474,6 +474,8 @@ udpai_plan_make(udpai_plan *plan,
     if (err == UDPA_OK)
         err = udpai_plan_acl(plan);
     if (err == UDPA_OK)
+        err = udpai_plan_signatures(plan, ret_error);
+    if (err == UDPA_OK)
         err = plan_sources(plan, options, ret_error);
     udpai_node_config *node = &plan->settings.node;
     node->sources = plan->sources.items;
@@ -500,6 +502,7 @@ udpai_plan_done(udpai_plan *plan)
         udpai_free(plan->owned.items[i]);
     udpai_node_info_unref(plan->settings.info);
     udpai_acl_unref(plan->settings.node.acl);
+    udpai_keyring_unref(plan->settings.node.keyring);
     udpai_vector_done(&plan->sockets);
     udpai_vector_done(&plan->http_sockets);
     udpai_vector_done(&plan->directories);

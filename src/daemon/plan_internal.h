@@ -27,6 +27,14 @@ udpa_err udpai_plan_acl_again(const udpai_plan *plan,
                               const Udpa__Config__V1__Acl *from,
                               udpai_acl **ret_acl);
 
+/* plan_signatures.c: when the node is known; reads the files of keys. */
+udpa_err udpai_plan_signatures(udpai_plan *plan, udpa_error **ret_error);
+/* Of another reading of the file. */
+udpa_err udpai_plan_signatures_again(const udpai_plan *plan,
+                                     const Udpa__Config__V1__Signatures *from,
+                                     udpai_keyring **ret_keyring,
+                                     udpa_error **ret_error);
+
 /* plan_source.c: a source's target_for. */
 void *
 udpai_plan_target_for_clients(void *target, udpai_str name_space, const udpai_node_info *client);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "daemon/acl_reload.h"
 #include "daemon/certificates.h"
+#include "daemon/signatures_reload.h"
 #include "loop/clock.h"
 #include "transport/http/asker.h"
 
@@ -96,11 +97,15 @@ add_users(udpai_reload *self)
 
 /* ---- reading again ---- */
 
+/* What was refused for its signature is told again. */
 static bool
-reload_rules(udpai_reload *self)
+reload_bootstrap(udpai_reload *self)
 {
-    return udpai_acl_reload(self->env.endpoint, self->env.plan, self->env.schema,
-                            self->env.config_file);
+    const udpai_reload_env *env = &self->env;
+    bool is_read = udpai_acl_reload(env->endpoint, env->plan, env->schema, env->config_file);
+    if (udpai_signatures_reload(env->endpoint, env->plan, env->schema, env->config_file))
+        udpai_directories_tell_again(env->directories);
+    return is_read;
 }
 
 /* Who is connected is looked at again, and the status. */
@@ -116,7 +121,7 @@ on_changed(void *userdata, size_t group)
 {
     udpai_reload *self = userdata;
     if (group == BOOTSTRAP_GROUP)
-        return reload_rules(self);
+        return reload_bootstrap(self);
     bool is_read = udpai_certificates_reload(&self->certificates, group - FIRST_GROUP);
     if (is_read)
         put_into_force(self);
@@ -136,11 +141,12 @@ reload_certificates(udpai_reload *self)
 void
 udpai_reload_all(udpai_reload *self)
 {
-    static const char rest[] = "everything but these and the rules takes a restart";
+    static const char rest[] = "everything but these, the rules and the keys of signatures "
+                               "takes a restart";
     size_t n = self->certificates.users.n;
     udpai_file_set_forget(self->files);
     if (self->env.config_file)
-        (void)reload_rules(self);
+        (void)reload_bootstrap(self);
     size_t n_read = reload_certificates(self);
     if (n == 0)
         udpai_log(UDPA_LOG_INFO, LOG,
@@ -161,6 +167,19 @@ on_hour(uv_timer_t *timer)
     udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
 }
 
+/* They are read again with the bootstrap file. */
+static udpa_err
+watch_signature_keys(udpai_reload *self)
+{
+    const Udpa__Config__V1__Signatures *from = self->env.plan->bootstrap.message->signatures;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; from && i < from->n_keys && err == UDPA_OK; i++)
+        err = udpai_file_set_add(self->files, from->keys[i]->private_key_file, BOOTSTRAP_GROUP);
+    for (size_t i = 0; from && i < from->n_trusted && err == UDPA_OK; i++)
+        err = udpai_file_set_add(self->files, from->trusted[i]->public_key_file, BOOTSTRAP_GROUP);
+    return err;
+}
+
 static udpa_err
 watch(udpai_reload *self, udpa_error **ret_error)
 {
@@ -170,6 +189,8 @@ watch(udpai_reload *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = udpai_fail_code(
             ret_error, udpai_file_set_add(self->files, self->env.config_file, BOOTSTRAP_GROUP));
+    if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error, watch_signature_keys(self));
     if (err == UDPA_OK)
         err = udpai_fail_code(
             ret_error, udpai_certificates_watch(&self->certificates, self->files, FIRST_GROUP));

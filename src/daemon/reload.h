@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What udpad takes over while it runs: certificates, keys, authorities, revocation lists, and the
- * rules of the bootstrap file. By itself when the files change, and at once when it is told to. */
+/* What udpad takes over while it runs: certificates, keys, authorities, revocation lists, and of
+ * the bootstrap file the rules and the keys of signatures. By itself when the files change, and at
+ * once when it is told to. */
 #ifndef UDPAI_RELOAD_H
 #define UDPAI_RELOAD_H
 
+#include "daemon/directories.h"
 #include "daemon/problems.h"
 #include "daemon/rest.h"
 
@@ -19,6 +21,7 @@ typedef struct udpai_reload_env {
     udpai_problems *problems;
     udpai_server_tls *const *tls;
     udpai_rest *rest; /* NULL: none */
+    udpai_directories *directories;
 } udpai_reload_env;
 
 /* When everything is open. */

@@ -205,6 +205,7 @@ open_reload(server *self, udpa_error **ret_error)
         .problems = &self->problems,
         .tls = self->tls.items,
         .rest = self->rest,
+        .directories = self->directories,
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
 }

@@ -53,6 +53,14 @@ udpai_endpoint_set_acl(udpa_endpoint *endpoint, udpai_acl *acl)
 }
 
 void
+udpai_endpoint_set_keyring(udpa_endpoint *endpoint, udpai_keyring *keyring)
+{
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpai_node_set_keyring(endpoint->node, keyring);
+    udpai_endpoint_touch(endpoint);
+}
+
+void
 udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
 {
     if (endpoint->is_closing) {

@@ -61,6 +61,9 @@ void udpai_endpoint_set_problems(udpa_endpoint *endpoint, const char *const *tex
  * those before still do. */
 udpa_err udpai_endpoint_set_acl(udpa_endpoint *endpoint, udpai_acl *acl);
 
+/* Other keys, and requirements of signatures, hold from now on. */
+void udpai_endpoint_set_keyring(udpa_endpoint *endpoint, udpai_keyring *keyring);
+
 /* What is called on these must be followed by udpai_endpoint_touch(). */
 udpai_node *udpai_endpoint_node(udpa_endpoint *endpoint);
 udpai_stream_thread *udpai_endpoint_streams(udpa_endpoint *endpoint);

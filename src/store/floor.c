@@ -3,6 +3,12 @@
  * so that an older one which a slower path still brings does not appear in its place. */
 #include "store/store_internal.h"
 
+static udpai_floors *
+floors_of(udpai_store *store, const udpa_resource *seen)
+{
+    return udpai_resource_signature(seen) ? &store->signed_floors : &store->floors;
+}
+
 static void
 on_expiry(udpai_timer *timer)
 {
@@ -22,17 +28,39 @@ udpai_store_forget(udpai_store *store, udpai_floor *floor)
             udpai_vector_remove_unordered(&entry->floors, i);
     udpai_list_remove(&floor->in_store);
     udpai_timer_cancel(&floor->expiry);
+    floors_of(store, floor->seen)->n--;
     udpa_resource_unref(floor->seen);
     udpai_free(floor);
-    store->n_floors--;
+}
+
+static void
+forget_oldest(udpai_store *store, udpai_floors *floors)
+{
+    udpai_floor *oldest = UDPAI_LIST_ENTRY(floors->list.next, udpai_floor, in_store);
+    udpai_store_entry *freed = oldest->entry;
+    udpai_store_forget(store, oldest);
+    udpai_store_mark_dirty(store, freed);
+}
+
+void
+udpai_store_forget_all(udpai_store *store)
+{
+    while (store->floors.n)
+        forget_oldest(store, &store->floors);
+    while (store->signed_floors.n)
+        forget_oldest(store, &store->signed_floors);
 }
 
 static udpai_floor *
 find_floor(const udpai_store_entry *entry, const udpa_resource *resource)
 {
-    for (size_t i = 0; i < entry->floors.n; i++)
-        if (udpai_store_comparable(entry->floors.items[i]->seen, resource))
+    bool is_signed = udpai_resource_signature(resource) != NULL;
+    for (size_t i = 0; i < entry->floors.n; i++) {
+        const udpa_resource *seen = entry->floors.items[i]->seen;
+        if (udpai_store_comparable(seen, resource) &&
+            (udpai_resource_signature(seen) != NULL) == is_signed)
             return entry->floors.items[i];
+    }
     return NULL;
 }
 
@@ -66,8 +94,24 @@ make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *go
     floor->seen = seen;
     udpai_list_init(&floor->in_store);
     udpai_timer_init(&floor->expiry, on_expiry);
-    store->n_floors++;
+    floors_of(store, seen)->n++;
     return floor;
+}
+
+static uint64_t
+remember_ms(const udpai_store *store, const udpa_resource *gone)
+{
+    uint64_t ms = store->remember ? store->remember(store->remember_userdata, gone) : 0;
+    return ms > store->options.remember_ms ? ms : store->options.remember_ms;
+}
+
+/* What is remembered longer already stays so. */
+static uint64_t
+later(const udpai_store *store, const udpai_floor *floor, uint64_t ms)
+{
+    uint64_t due_ms = store->wheel->now_ms + ms;
+    bool is_longer = udpai_timer_is_set(&floor->expiry) && floor->expiry.due_ms > due_ms;
+    return is_longer ? floor->expiry.due_ms : due_ms;
 }
 
 /* Without memory nothing is remembered: an old generation may then show for a while, which the next
@@ -84,14 +128,10 @@ udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource
         return;
     if (floor->generation < udpa_resource_generation(gone))
         floor->generation = udpa_resource_generation(gone);
+    udpai_floors *floors = floors_of(store, floor->seen);
     udpai_list_remove(&floor->in_store);
-    udpai_list_append(&store->floors, &floor->in_store);
-    udpai_timer_set(store->wheel, &floor->expiry,
-                    store->wheel->now_ms + store->options.remember_ms);
-    while (store->n_floors > store->options.remember_max) {
-        udpai_floor *oldest = UDPAI_LIST_ENTRY(store->floors.next, udpai_floor, in_store);
-        udpai_store_entry *freed = oldest->entry;
-        udpai_store_forget(store, oldest);
-        udpai_store_mark_dirty(store, freed);
-    }
+    udpai_list_append(&floors->list, &floor->in_store);
+    udpai_timer_set(store->wheel, &floor->expiry, later(store, floor, remember_ms(store, gone)));
+    while (floors->n > store->options.remember_max)
+        forget_oldest(store, floors);
 }

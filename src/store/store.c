@@ -35,7 +35,8 @@ udpai_store_new(udpai_store **ret_store, udpai_wheel *wheel, const udpai_store_o
     udpai_map_init(&store->namespaces, namespace_key);
     udpai_list_init(&store->dirty);
     udpai_list_init(&store->held_back);
-    udpai_list_init(&store->floors);
+    udpai_list_init(&store->floors.list);
+    udpai_list_init(&store->signed_floors.list);
     udpai_list_init(&store->idle);
     *ret_store = store;
     return UDPA_OK;
@@ -52,6 +53,13 @@ udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void
 {
     store->certain = certain;
     store->certain_userdata = userdata;
+}
+
+void
+udpai_store_set_remember(udpai_store *store, udpai_store_remember_fn remember, void *userdata)
+{
+    store->remember = remember;
+    store->remember_userdata = userdata;
 }
 
 /* ---- what must be kept ---- */
@@ -360,11 +368,7 @@ udpai_store_free(udpai_store *store)
         return NULL;
     store->certain = NULL; /* whoever knew may be gone */
     free_contributions(store);
-    while (!udpai_list_empty(&store->floors)) {
-        udpai_floor *floor = UDPAI_LIST_ENTRY(store->floors.next, udpai_floor, in_store);
-        udpai_store_mark_dirty(store, floor->entry);
-        udpai_store_forget(store, floor);
-    }
+    udpai_store_forget_all(store);
     free_entries(store);
     udpai_store_free_origins(store);
     udpai_map_done(&store->types);

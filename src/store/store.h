@@ -37,7 +37,7 @@ typedef enum udpai_origin_class {
 typedef struct udpai_store_options {
     /* The highest generation of a name is remembered for so long after its removal. */
     uint64_t remember_ms;
-    /* How many such memories at most; the oldest go first. */
+    /* How many such memories at most, of signed ones as many again; the oldest go first. */
     size_t remember_max;
     /* Contributions, and bytes of them, in one namespace (the part before the '/'), … */
     size_t max_resources_per_namespace;
@@ -63,6 +63,11 @@ typedef bool (*udpai_store_certain_fn)(void *userdata, const udpa_resource *last
 void udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void *userdata);
 /* The answers of that function may have changed. */
 void udpai_store_recheck_removals(udpai_store *store);
+
+/* How long is the generation of what has gone remembered? At least remember_ms. Without such a
+ * function: so long. */
+typedef uint64_t (*udpai_store_remember_fn)(void *userdata, const udpa_resource *gone);
+void udpai_store_set_remember(udpai_store *store, udpai_store_remember_fn remember, void *userdata);
 
 /* ---- origins ---- */
 
@@ -160,6 +165,8 @@ void udpai_store_visit_origin(const udpai_store *store,
                               udpai_str type_url,
                               udpai_store_visit_fn visit,
                               void *userdata);
+/* The same for all contributions, those of one origin together. */
+void udpai_store_visit_all(const udpai_store *store, udpai_store_visit_fn visit, void *userdata);
 /* How many of its contributions are variants. */
 size_t udpai_store_n_variants(const udpai_origin *origin);
 /* All contributions of one name, best first. */

@@ -27,7 +27,7 @@ struct udpai_stored {
 
 /* The highest generation seen of an authority, kept while a contribution that had it is gone. */
 typedef struct udpai_floor {
-    udpai_list in_store; /* oldest first */
+    udpai_list in_store; /* in one of its lists */
     udpai_store_entry *entry;
     udpai_timer expiry;
     uint64_t generation;
@@ -82,6 +82,11 @@ typedef struct udpai_namespace_use {
     udpai_use use;
 } udpai_namespace_use;
 
+typedef struct udpai_floors {
+    udpai_list list; /* oldest first */
+    size_t n;
+} udpai_floors;
+
 struct udpai_store {
     udpai_wheel *wheel;
     udpai_store_options options;
@@ -90,11 +95,13 @@ struct udpai_store {
     udpai_map namespaces;
     udpai_list dirty;
     udpai_list held_back; /* entries whose removal is not certain; by their `dirty` node */
-    udpai_list floors;
+    /* Apart, so that nobody pushes out the memory of signed ones with what needs no signature. */
+    udpai_floors floors, signed_floors;
+    udpai_store_remember_fn remember;
+    void *remember_userdata;
     udpai_list idle; /* origins that have no contributions, or had none */
     udpai_store_certain_fn certain;
     void *certain_userdata;
-    size_t n_floors;
     size_t n_contributions;
     udpai_use use, publishers; /* of all, and of publishers among them */
     udpai_durable_batch *durable;
@@ -170,6 +177,7 @@ bool udpai_store_must_stay(const udpai_store_entry *entry);
 
 /* floor.c */
 void udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone);
+void udpai_store_forget_all(udpai_store *store);
 void udpai_store_forget(udpai_store *store, udpai_floor *floor);
 
 #endif

@@ -79,6 +79,30 @@ udpai_store_visit_origin(const udpai_store *store,
     }
 }
 
+struct origin_visit {
+    udpai_store_visit_fn visit;
+    void *userdata;
+    bool goes_on;
+};
+
+static bool
+visit_one(void *userdata, const udpai_contribution *contribution)
+{
+    struct origin_visit *of = userdata;
+    of->goes_on = of->visit(of->userdata, contribution);
+    return of->goes_on;
+}
+
+void
+udpai_store_visit_all(const udpai_store *store, udpai_store_visit_fn visit, void *userdata)
+{
+    struct origin_visit of = {visit, userdata, true};
+    size_t at = 0;
+    const udpai_origin *origin;
+    while (of.goes_on && (origin = udpai_map_next(&store->origins, &at)))
+        udpai_store_visit_origin(store, origin, (udpai_str){0}, visit_one, &of);
+}
+
 static int
 compare_stored(const void *a, const void *b)
 {

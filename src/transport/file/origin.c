@@ -245,6 +245,13 @@ tell_resources(udpai_file_origin *self)
     self->ops.changed(self->ops.userdata, &directory);
 }
 
+void
+udpai_file_origin_tell_again(udpai_file_origin *self)
+{
+    if (self->was_told && !self->is_closing)
+        tell_resources(self);
+}
+
 /* The callbacks may close the origin, which frees nothing before the loop's next turn. */
 static void
 tell(udpai_file_origin *self, udpai_file_result *now)

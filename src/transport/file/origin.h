@@ -68,6 +68,9 @@ udpa_err udpai_file_origin_start(udpai_file_origin *origin, udpa_error **ret_err
 /* Looks again soon, as if something had changed. */
 void udpai_file_origin_poke(udpai_file_origin *origin);
 
+/* Calls changed() once more with what the directory has, if it was read. */
+void udpai_file_origin_tell_again(udpai_file_origin *origin);
+
 /* Nothing is called any more but @p closed (may be NULL), when the loop has let go of the origin;
  * the origin is freed then. NULL does nothing. */
 void

@@ -99,6 +99,26 @@ wrappers_name_unknown_types(void **state)
 }
 
 static void
+a_signature_is_taken_as_it_is(void **state)
+{
+    (void)state;
+    static const char signed_one[] = "\x0a\x03n/x\x1a\x05\x0a\x03x/a"
+                                     "\x2a\x1c\x0a\x01z\x18\x07\x12\x15\x08\x02\x12\x01k"
+                                     "\x1a\x05\x08\x05\x10\xe8\x07\x22\x02\x08\x09\x2a\x03sig";
+    entry = (udpai_resource_entry){0};
+    const udpai_place place = {"f", 0, 0, {NULL, 0}};
+    assert_ok(
+        udpai_resource_entry_from_udpa(&entry, test_schema, UDPAI_STR(signed_one), &place, NULL));
+    assert_int_equal(entry.generation, 7);
+    assert_int_equal(entry.signature.algorithm, 2);
+    assert_str(entry.signature.key_id, "k");
+    assert_str(entry.signature.value, "sig");
+    assert_int_equal(entry.signature.not_before_us, 5000001);
+    assert_int_equal(entry.signature.not_after_us, 9000000);
+    udpai_resource_entry_done(&entry);
+}
+
+static void
 bad_wrappers(void **state)
 {
     (void)state;
@@ -119,7 +139,15 @@ bad_wrappers(void **state)
     assert_entry_fails(UDPA, UDPAI_STR("\x22\x01\x08"), UDPA_ERR_INVAL,
                        "f: ttl must be a duration above 0; leave it out for none");
     assert_entry_fails(UDPA, UDPAI_STR("\x2a\x02\x18\x05"), UDPA_ERR_INVAL,
-                       "f: of origin_info a file can give the authority only");
+                       "f: of origin_info a file can give the authority, and the generation only "
+                       "with a signature");
+    assert_entry_fails(UDPA, UDPAI_STR("\x2a\x04\x12\x02\x08\x01"), UDPA_ERR_INVAL,
+                       "f: a signature is of a generation, and there is none: sign it again with "
+                       "'udpactl sign'");
+    assert_entry_fails(UDPA, UDPAI_STR("\x2a\x06\x12\x04\x1a\x02\x10\x80"), UDPA_ERR_INVAL,
+                       "f: a time of the signature is none");
+    assert_entry_fails(UDPA, UDPAI_STR("\x2a\x04\x12\x02\x2a\x05"), UDPA_ERR_MALFORMED,
+                       "f: these bytes are no protobuf message");
     assert_entry_fails(UDPA, UDPAI_STR("\x42\x00"), UDPA_ERR_INVAL,
                        "f: hops cannot be given in a file");
 }
@@ -150,6 +178,7 @@ main(void)
         cmocka_unit_test(bare_payloads),
         cmocka_unit_test(a_redirect_has_two_types),
         cmocka_unit_test(wrappers_name_unknown_types),
+        cmocka_unit_test(a_signature_is_taken_as_it_is),
         cmocka_unit_test(bad_wrappers),
         cmocka_unit_test(one_wrapper_is_opened),
     };

@@ -347,7 +347,8 @@ wrappers_are_checked(void **state)
     assert_yaml_fails("name: a\nresource: {" TYPED "}\nhops: [{node_id: x}]",
                       "f.yaml:1:1: hops cannot be given in a file");
     assert_yaml_fails("name: a\nresource: {" TYPED "}\norigin_info: {generation: 5}",
-                      "f.yaml:1:1: of origin_info a file can give the authority only");
+                      "f.yaml:1:1: of origin_info a file can give the authority, and the "
+                      "generation only with a signature");
     assert_yaml_fails("name: a\nresource: {}",
                       "f.yaml:1:1: there is no payload: 'resource' must be "
                       "a message with '@type'");

@@ -62,48 +62,6 @@ on_order(void *userdata, udpai_order *order)
     udpai_list_append(&world->orders, &order->node);
 }
 
-static void
-unref_op(udpai_durable_op *op)
-{
-    udpa_bytes_unref(op->origin);
-    udpa_resource_unref(op->resource);
-    udpa_bytes_unref(op->type);
-    udpa_bytes_unref(op->name);
-}
-
-static udpai_str
-view(const udpa_bytes *bytes)
-{
-    return bytes ? udpai_bytes_view(bytes) : (udpai_str){0};
-}
-
-static udpai_str
-name_of(const udpai_durable_op *op)
-{
-    return op->resource ? udpai_resource_name(op->resource) : view(op->name);
-}
-
-static udpai_str
-type_of(const udpai_durable_op *op)
-{
-    return view(op->resource ? udpai_resource_type(op->resource) : op->type);
-}
-
-static bool
-is_undone(const udpai_durable_op *kept, const udpai_durable_op *op)
-{
-    static const udpai_durable_kind kinds[] = {
-        [UDPAI_DURABLE_PUT] = UDPAI_DURABLE_PUT,   [UDPAI_DURABLE_DELETE] = UDPAI_DURABLE_PUT,
-        [UDPAI_DURABLE_MARK] = UDPAI_DURABLE_MARK, [UDPAI_DURABLE_UNMARK] = UDPAI_DURABLE_MARK,
-        [UDPAI_DURABLE_USE] = UDPAI_DURABLE_USE,   [UDPAI_DURABLE_DISUSE] = UDPAI_DURABLE_USE,
-    };
-    if (!udpai_str_eq(view(kept->origin), view(op->origin)))
-        return false;
-    return op->kind == UDPAI_DURABLE_FORGET_ORIGIN ||
-           (kept->kind == kinds[op->kind] && udpai_str_eq(type_of(kept), type_of(op)) &&
-            udpai_str_eq(name_of(kept), name_of(op)));
-}
-
 /* A group that ends is as one that was never asked for. */
 static void
 note_forgotten(cw_world *world, udpai_str key)
@@ -117,23 +75,11 @@ note_forgotten(cw_world *world, udpai_str key)
 }
 
 static void
-keep(cw_world *world, const udpai_durable_op *op)
+note_op(cw_world *world, const udpai_durable_op *op)
 {
     if (op->kind == UDPAI_DURABLE_FORGET_ORIGIN)
-        note_forgotten(world, view(op->origin));
-    for (size_t i = world->kept.n; i-- > 0;)
-        if (is_undone(&world->kept.items[i], op)) {
-            unref_op(&world->kept.items[i]);
-            udpai_vector_remove_unordered(&world->kept, i);
-        }
-    if (op->kind != UDPAI_DURABLE_PUT && op->kind != UDPAI_DURABLE_MARK &&
-        op->kind != UDPAI_DURABLE_USE)
-        return;
-    assert_true(udpai_vector_push(&world->kept, *op));
-    udpa_bytes_ref(op->origin);
-    udpa_resource_ref(op->resource);
-    udpa_bytes_ref(op->type);
-    udpa_bytes_ref(op->name);
+        note_forgotten(world, udpai_bytes_view(op->origin));
+    fed_disk_do(&world->kept, op);
 }
 
 static void
@@ -141,7 +87,7 @@ on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
     cw_world *world = userdata;
     for (size_t i = 0; i < batch->ops.n; i++)
-        keep(world, &batch->ops.items[i]);
+        note_op(world, &batch->ops.items[i]);
     udpai_durable_batch_free(batch);
     world->committed = ticket;
 }
@@ -261,9 +207,7 @@ void
 cw_done(cw_world *world)
 {
     stop(world);
-    for (size_t i = 0; i < world->kept.n; i++)
-        unref_op(&world->kept.items[i]);
-    udpai_vector_done(&world->kept);
+    fed_disk_done(&world->kept);
     free(world->groups);
 }
 
@@ -568,6 +512,6 @@ cw_n_kept(const cw_world *world, size_t group)
     size_t n = 0;
     snprintf(key, sizeof(key), "source:a/%s", world->groups[group].name_space);
     for (size_t i = 0; i < world->kept.n; i++)
-        n += udpai_str_eq(view(world->kept.items[i].origin), udpai_str_from(key));
+        n += udpai_str_eq(udpai_bytes_view(world->kept.items[i].origin), udpai_str_from(key));
     return n;
 }

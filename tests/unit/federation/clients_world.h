@@ -6,6 +6,7 @@
 
 #include "federation/node.h"
 #include "tests/harness/resources.h"
+#include "tests/unit/federation/disk.h"
 
 #define CW_PREFIX "com.acme/clients"
 #define CW_TYPES_MAX 8
@@ -42,7 +43,7 @@ typedef struct cw_world {
     size_t n_dials, n_settled, n_changes;
     cw_group *groups;
     UDPAI_VECTOR(cw_stream) streams;
-    UDPAI_VECTOR(udpai_durable_op) kept;
+    fed_disk kept;
     udpai_list orders; /* that the stream side has not seen yet */
     bool is_out;       /* the control plane: nobody who dials it gets through */
 } cw_world;

@@ -137,76 +137,12 @@ no_chance(void *userdata)
     return 0;
 }
 
-/* ---- the disk ---- */
-
-static void
-unref_op(udpai_durable_op *op)
-{
-    udpa_bytes_unref(op->origin);
-    udpa_resource_unref(op->resource);
-    udpa_bytes_unref(op->type);
-    udpa_bytes_unref(op->name);
-}
-
-static bool
-same(const udpa_bytes *a, const udpa_bytes *b)
-{
-    return udpai_str_eq(a ? udpai_bytes_view(a) : (udpai_str){0},
-                        b ? udpai_bytes_view(b) : (udpai_str){0});
-}
-
-static udpai_str
-key_of(const udpai_durable_op *op)
-{
-    return op->resource ? udpai_resource_name(op->resource) : udpai_bytes_view(op->name);
-}
-
-static udpa_bytes *
-url_in(const udpai_durable_op *op)
-{
-    return op->resource ? udpai_resource_type(op->resource) : op->type;
-}
-
-static void
-forget(fed_bed *bed, udpai_durable_kind kind, const udpai_durable_op *op)
-{
-    bool all = op->kind == UDPAI_DURABLE_FORGET_ORIGIN;
-    for (size_t i = bed->kept.n; i-- > 0;) {
-        udpai_durable_op *kept = &bed->kept.items[i];
-        if (!same(kept->origin, op->origin) ||
-            (!all && (kept->kind != kind || !same(url_in(kept), url_in(op)) ||
-                      !udpai_str_eq(key_of(kept), key_of(op)))))
-            continue;
-        unref_op(kept);
-        udpai_vector_remove_unordered(&bed->kept, i);
-    }
-}
-
-static void
-keep(fed_bed *bed, const udpai_durable_op *op)
-{
-    static const udpai_durable_kind kept_as[] = {
-        [UDPAI_DURABLE_DELETE] = UDPAI_DURABLE_PUT,  [UDPAI_DURABLE_MARK] = UDPAI_DURABLE_MARK,
-        [UDPAI_DURABLE_UNMARK] = UDPAI_DURABLE_MARK, [UDPAI_DURABLE_USE] = UDPAI_DURABLE_USE,
-        [UDPAI_DURABLE_DISUSE] = UDPAI_DURABLE_USE,  [UDPAI_DURABLE_FORGET_ORIGIN] = 0,
-    };
-    forget(bed, kept_as[op->kind], op);
-    if (op->kind != UDPAI_DURABLE_PUT && op->kind != UDPAI_DURABLE_MARK &&
-        op->kind != UDPAI_DURABLE_USE)
-        return;
-    assert_true(udpai_vector_push(&bed->kept, *op));
-    udpa_bytes_ref(op->origin);
-    udpa_resource_ref(op->resource);
-    udpa_bytes_ref(op->type);
-    udpa_bytes_ref(op->name);
-}
-
 static void
 on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
     fed_bed *bed = userdata;
     for (size_t i = 0; i < batch->ops.n; i++)
-        keep(bed, &batch->ops.items[i]);
+        fed_disk_do(&bed->kept, &batch->ops.items[i]);
     udpai_durable_batch_free(batch);
     bed->committed = ticket; /* told later, as an engine does */
 }
@@ -268,9 +204,7 @@ fed_teardown(void **state)
     fed_bed *bed = *state;
     udpai_node_free(bed->node);
     udpai_report_free(bed->answer);
-    for (size_t i = 0; i < bed->kept.n; i++)
-        unref_op(&bed->kept.items[i]);
-    udpai_vector_done(&bed->kept);
+    fed_disk_done(&bed->kept);
     free(bed);
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "federation/node.h"
 #include "tests/harness/resources.h"
+#include "tests/unit/federation/disk.h"
 
 #define FED_SOURCES 3
 #define FED_LINKS 12
@@ -36,7 +37,7 @@ typedef struct fed_bed {
     bool is_short_longer; /* … and for what follows from it */
     long n_allocations;
     char orders[FED_TEXT], judged[FED_TEXT];
-    UDPAI_VECTOR(udpai_durable_op) kept;
+    fed_disk kept;
 } fed_bed;
 
 /* A bed with the sources a, b and c, of which providers use what they name. A type is CDS, EDS,

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One resource at a time: signing and judging. What all that is held makes of it as time passes and
+ * keys change is signatures_watch.c's. */
+#include "federation/intake.h"
+#include "federation/signatures_internal.h"
+
+#include "model/name.h"
+
+#define US_PER_S 1000000
+
+int64_t
+udpai_signatures_now_s(const udpai_node *node)
+{
+    return node->env.wall_us(node->env.userdata) / US_PER_S;
+}
+
+/* ---- whose ---- */
+
+static const udpai_source *
+source_of(const udpai_node *node, const udpai_origin *origin)
+{
+    size_t at = 0;
+    const udpai_source *source;
+    while ((source = udpai_map_next(&node->links, &at)))
+        if (source->origin == origin)
+            return source;
+    return NULL;
+}
+
+bool
+udpai_signatures_may_sign(const udpai_node *node, const udpai_origin *origin)
+{
+    if (udpai_origin_rank(origin) != UDPAI_ORIGIN_SOURCE)
+        return udpai_origin_rank(origin) != UDPAI_ORIGIN_NODE;
+    const udpai_source *source = source_of(node, origin);
+    return source && (source->kind == UDPAI_SOURCE_PATH || udpai_source_is_xds(source));
+}
+
+static bool
+is_taken_first_here(const udpai_node *node, const udpa_resource *resource)
+{
+    return udpa_resource_n_hops(resource) == 1 &&
+           udpai_str_eq(udpai_resource_hop(resource, 0).node_id, udpai_bytes_view(node->id));
+}
+
+/* Our own signatures begin when we took the resource in, to the microsecond, and add_hop() sees to
+ * it that no others do. So it is known also after a restart. */
+bool
+udpai_signatures_is_own(const udpai_node *node, const udpa_resource *resource)
+{
+    const udpai_signature *signature = udpai_resource_signature(resource);
+    return signature && is_taken_first_here(node, resource) &&
+           udpai_resource_hop(resource, 0).time_us == signature->not_before_us;
+}
+
+bool
+udpai_signatures_is_exempt(const udpa_resource *resource)
+{
+    return udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), udpai_resource_name(resource));
+}
+
+const udpai_named_key *
+udpai_signatures_signer(const udpai_node *node, const udpa_resource *resource)
+{
+    bool is_open = !udpai_resource_signature(resource) || udpai_signatures_is_own(node, resource);
+    if (!is_open || !is_taken_first_here(node, resource) || udpai_signatures_is_exempt(resource))
+        return NULL;
+    return udpai_keyring_signer(node->signatures.keyring, udpai_resource_authority(resource));
+}
+
+/* ---- signing ---- */
+
+/* Somewhere around half of its validity, another moment for each resource, so that not all are due
+ * at once. */
+int64_t
+udpai_signatures_renewal_s(const udpa_resource *resource)
+{
+    const udpai_signature *signature = udpai_resource_signature(resource);
+    int64_t from_s = udpai_signature_not_before_s(signature);
+    int64_t length_s = udpai_signature_not_after_s(signature) - from_s;
+    int64_t spread_s = length_s / 4;
+    uint64_t chance =
+        udpai_digest(udpai_resource_type_url(resource), udpai_resource_name(resource));
+    return from_s + length_s / 2 - spread_s / 2 +
+           (spread_s ? (int64_t)(chance % (uint64_t)spread_s) : 0);
+}
+
+bool
+udpai_signatures_is_due(const udpai_node *node,
+                        const udpai_named_key *key,
+                        const udpa_resource *resource,
+                        int64_t now_s)
+{
+    const udpai_signature *signature = udpai_resource_signature(resource);
+    int64_t validity_s = udpai_keyring_validity_s(node->signatures.keyring);
+    return !signature || !udpai_str_eq(signature->key_id, key->key_id) ||
+           signature->algorithm != (uint32_t)udpai_key_algorithm_of(key->key) ||
+           udpai_signature_not_after_s(signature) - udpai_signature_not_before_s(signature) !=
+               validity_s ||
+           now_s < udpai_signature_not_before_s(signature) ||
+           now_s >= udpai_signatures_renewal_s(resource);
+}
+
+/* The signature that the origin's contribution has, if it is one for this resource too. */
+static udpa_err
+reuse(const udpai_node *node,
+      const udpai_origin *origin,
+      const udpai_named_key *key,
+      udpa_resource *resource,
+      udpa_resource **ret_resource)
+{
+    udpai_contribution held;
+    udpai_resource_room room;
+    if (!udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
+                         udpai_resource_name(resource), &held) ||
+        !udpai_signatures_is_own(node, held.resource) ||
+        !udpai_resource_signs_same(held.resource, resource) ||
+        udpai_signatures_is_due(node, key, held.resource, udpai_signatures_now_s(node)))
+        return UDPA_OK;
+    udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
+    parts.signature = *udpai_resource_signature(held.resource);
+    room.hops[0].time_us = parts.signature.not_before_us;
+    return udpai_resource_make(ret_resource, &parts);
+}
+
+static udpa_err
+sign(udpai_node *node,
+     const udpai_named_key *key,
+     udpa_resource *resource,
+     udpa_resource **ret_resource)
+{
+    int64_t now_s = udpai_signatures_now_s(node);
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
+    parts.generation = udpai_intake_next_generation(node, resource);
+    parts.signature = (udpai_signature){0};
+    room.hops[0].time_us = now_s * US_PER_S;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = NULL;
+    udpa_err err = udpai_resource_make(&bare, &parts);
+    if (err != UDPA_OK)
+        return err;
+    const udpai_signing signing = {
+        .key = key->key,
+        .key_id = key->key_id,
+        .not_before_s = now_s,
+        .not_after_s = now_s + udpai_keyring_validity_s(node->signatures.keyring),
+    };
+    err = udpai_resource_sign(ret_resource, bare, &signing);
+    node->signatures.n_signed += err == UDPA_OK;
+    return err;
+}
+
+static udpa_err
+sign_or_reuse(udpai_node *node,
+              const udpai_origin *origin,
+              const udpai_named_key *key,
+              udpa_resource **resource)
+{
+    udpa_resource *with_signature = NULL;
+    udpa_err err = reuse(node, origin, key, *resource, &with_signature);
+    if (err == UDPA_OK && !with_signature)
+        err = sign(node, key, *resource, &with_signature);
+    if (err != UDPA_OK)
+        return err;
+    udpa_resource_unref(*resource);
+    *resource = with_signature;
+    udpai_signatures_note(node, udpai_signatures_renewal_s(with_signature));
+    return UDPA_OK;
+}
+
+/* ---- judging ---- */
+
+/* Is it what the origin has sent before, which was found good? */
+static bool
+is_verified(const udpai_node *node, const udpai_origin *origin, const udpa_resource *resource)
+{
+    udpai_contribution held;
+    return !node->signatures.must_verify && udpai_resource_signature(resource) &&
+           udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
+                           udpai_resource_name(resource), &held) &&
+           udpai_resource_same_signed(held.resource, resource);
+}
+
+static udpa_err
+judge(udpai_node *node,
+      const udpai_origin *origin,
+      const udpa_resource *resource,
+      udpa_error **ret_error)
+{
+    if (udpai_signatures_is_exempt(resource))
+        return UDPA_OK;
+    const udpai_keyring *keyring = node->signatures.keyring;
+    udpa_err err = udpai_keyring_judge(keyring, resource, udpai_signatures_now_s(node),
+                                       is_verified(node, origin, resource), ret_error);
+    if (err == UDPA_OK && keyring)
+        udpai_signatures_note(node, udpai_keyring_end_s(keyring, resource));
+    node->signatures.n_refused += err == UDPA_ERR_DENIED;
+    return err;
+}
+
+udpa_err
+udpai_signatures_pass(udpai_node *node,
+                      udpai_origin *origin,
+                      udpa_resource **resource,
+                      udpa_error **ret_error)
+{
+    const udpai_named_key *key =
+        udpai_resource_signature(*resource) ? NULL : udpai_signatures_signer(node, *resource);
+    if (key && udpai_signatures_may_sign(node, origin))
+        return udpai_fail_code(ret_error, sign_or_reuse(node, origin, key, resource));
+    return judge(node, origin, *resource, ret_error);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the node makes of signatures: everything that it takes in is judged by its keyring, what it
+ * takes in first of an authority of its own is signed, signed again before that ends, and what is
+ * good no more is withdrawn (docs/design/trust.md). */
+#ifndef UDPAI_SIGNATURES_H
+#define UDPAI_SIGNATURES_H
+
+#include "base/log.h"
+#include "certs/keyring.h"
+#include "federation/node.h"
+
+typedef struct udpai_signatures {
+    udpai_keyring *keyring; /* NULL: none */
+    udpai_timer timer;
+    int64_t due_s;      /* of the wall clock: something ends, or is to be signed; INT64_MAX: no */
+    bool must_look;     /* the last look at everything was cut short */
+    bool must_verify;   /* and nothing that is held is known to be good */
+    uint64_t n_refused; /* and withdrawn */
+    uint64_t n_signed;
+} udpai_signatures;
+
+void udpai_signatures_init(udpai_node *node, udpai_keyring *keyring);
+void udpai_signatures_done(udpai_node *node);
+/* What was restored is judged, and signed where it must be. */
+void udpai_signatures_start(udpai_node *node);
+
+/* May what is taken in first from this origin be signed here? From sources that are nodes, never:
+ * what they have taken from others without a signature is not for us to vouch for. */
+bool udpai_signatures_may_sign(const udpai_node *node, const udpai_origin *origin);
+
+/* To be called with a resource as it will be held, before it is: signs it if it is the node's to
+ * sign, and puts the signed one in its place; else judges it. UDPA_ERR_DENIED: it must not be taken
+ * in, and ret_error says why. */
+udpa_err udpai_signatures_pass(udpai_node *node,
+                               udpai_origin *origin,
+                               udpa_resource **resource,
+                               udpa_error **ret_error);
+
+/* Was it signed here? */
+bool udpai_signatures_is_own(const udpai_node *node, const udpa_resource *resource);
+
+#endif

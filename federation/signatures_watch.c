@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything that is held, looked at again: when the node starts, when keys change, and when
+ * something ends or is to be signed again. One timer serves for all of it, and a look at everything
+ * is cheap: what was verified once is not verified again. */
+#include "federation/intake.h"
+#include "federation/signatures_internal.h"
+
+#include <stdlib.h>
+
+#define MS_PER_S 1000
+/* Nothing ends more than this too late; and the wall clock may be set, so it is asked that often.
+ */
+#define LOOK_MIN_MS 1000
+#define LOOK_MAX_MS 60000
+/* Of one look, so that nobody waits long for it; the next one comes soon. */
+#define SIGNED_MAX 500
+#define SOON_MS 20
+
+/* ---- when ---- */
+
+static void
+arm(udpai_node *node, uint64_t least_ms)
+{
+    udpai_signatures *signatures = &node->signatures;
+    uint64_t wait_ms = LOOK_MAX_MS;
+    int64_t left_s = signatures->due_s - udpai_signatures_now_s(node);
+    if (signatures->due_s == INT64_MAX && !signatures->must_look)
+        return;
+    if (signatures->must_look || left_s <= 0)
+        wait_ms = least_ms;
+    else if (left_s < LOOK_MAX_MS / MS_PER_S)
+        wait_ms = (uint64_t)left_s * MS_PER_S;
+    uint64_t due_ms = udpai_node_now(node) + wait_ms;
+    if (!udpai_timer_is_set(&signatures->timer) || signatures->timer.due_ms > due_ms)
+        udpai_timer_set(node->wheel, &signatures->timer, due_ms);
+}
+
+void
+udpai_signatures_note(udpai_node *node, int64_t due_s)
+{
+    if (due_s >= node->signatures.due_s)
+        return;
+    node->signatures.due_s = due_s;
+    arm(node, LOOK_MIN_MS);
+}
+
+/* ---- a look at everything ---- */
+
+/* What must be done with a contribution: the store does not change while it is visited. */
+struct task {
+    udpai_origin *origin;
+    udpa_resource *resource; /* a reference */
+    uint64_t deadline_ms;
+    bool is_withdrawal; /* else it is made anew: signed, or without the signature */
+};
+
+struct look {
+    udpai_node *node;
+    const udpai_keyring *verified_by; /* what is good by this one is right; NULL: nothing is */
+    int64_t now_s, due_s;
+    UDPAI_VECTOR(struct task) tasks;
+    size_t n_withdrawals;
+    udpa_error *first; /* why */
+    /* The last one asked about, and the answer. */
+    const udpai_origin *origin;
+    bool may_sign;
+    bool is_short; /* of memory */
+    bool has_more; /* to be signed */
+};
+
+static void
+add_task(struct look *look, const udpai_contribution *contribution, bool is_withdrawal)
+{
+    const struct task task = {contribution->origin, contribution->resource,
+                              contribution->deadline_ms, is_withdrawal};
+    if (!is_withdrawal && look->tasks.n - look->n_withdrawals >= SIGNED_MAX) {
+        look->has_more = true;
+        return;
+    }
+    if (!udpai_vector_push(&look->tasks, task)) {
+        look->is_short = true;
+        return;
+    }
+    udpa_resource_ref(contribution->resource);
+    look->n_withdrawals += is_withdrawal;
+}
+
+static void
+note(struct look *look, int64_t due_s)
+{
+    if (due_s < look->due_s)
+        look->due_s = due_s;
+}
+
+static void
+look_at_foreign(struct look *look, const udpai_contribution *contribution)
+{
+    const udpai_keyring *keyring = look->node->signatures.keyring;
+    const udpa_resource *resource = contribution->resource;
+    udpa_error *error = NULL;
+    bool is_verified =
+        look->verified_by && (look->verified_by == keyring ||
+                              udpai_keyring_verified_alike(look->verified_by, keyring, resource));
+    udpa_err err = udpai_keyring_judge(keyring, resource, look->now_s, is_verified, &error);
+    if (err == UDPA_OK && keyring)
+        note(look, udpai_keyring_end_s(keyring, resource));
+    else if (err == UDPA_ERR_DENIED)
+        add_task(look, contribution, true);
+    else if (err != UDPA_OK)
+        look->is_short = true;
+    if (!look->first && err == UDPA_ERR_DENIED)
+        look->first = UDPAI_TAKE(error);
+    udpa_error_unref(error);
+}
+
+static bool
+may_sign(struct look *look, const udpai_origin *origin)
+{
+    if (look->origin != origin)
+        look->may_sign = udpai_signatures_may_sign(look->node, origin);
+    look->origin = origin;
+    return look->may_sign;
+}
+
+/* Those that are due soon are not worth a look of their own. */
+static int64_t
+ahead_s(const udpai_node *node)
+{
+    return udpai_keyring_validity_s(node->signatures.keyring) / 64;
+}
+
+/* Our own are as good as the key that we have now, and are signed again before they end. */
+static bool
+look_at(void *userdata, const udpai_contribution *contribution)
+{
+    struct look *look = userdata;
+    const udpai_node *node = look->node;
+    const udpa_resource *resource = contribution->resource;
+    if (udpai_signatures_is_exempt(resource))
+        return true;
+    const udpai_named_key *key = udpai_signatures_signer(node, resource);
+    if (key && may_sign(look, contribution->origin)) {
+        if (udpai_signatures_is_due(node, key, resource, look->now_s + ahead_s(node)))
+            add_task(look, contribution, false);
+        else
+            note(look, udpai_signatures_renewal_s(resource));
+    } else if (udpai_signatures_is_own(node, resource)) {
+        add_task(look, contribution, false); /* nobody would renew it any more */
+    } else {
+        look_at_foreign(look, contribution);
+    }
+    return true;
+}
+
+/* As if it were taken in anew: by the same origin, at the same time. */
+static udpa_err
+make_anew(udpai_node *node, const struct task *task, udpa_error **ret_error)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(task->resource, &room);
+    bool was_signed = parts.signature.algorithm != 0;
+    parts.signature = (udpai_signature){0};
+    if (was_signed)
+        parts.generation = udpai_intake_next_generation(node, task->resource);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *made = NULL;
+    udpa_err err = udpai_resource_make(&made, &parts);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    err = udpai_signatures_pass(node, task->origin, &made, ret_error);
+    return err == UDPA_OK
+               ? udpai_store_put(node->store, task->origin, made, task->deadline_ms, ret_error)
+               : err;
+}
+
+static void
+withdraw(udpai_node *node, const struct task *task)
+{
+    udpai_store_withdraw(node->store, task->origin, udpai_resource_type_url(task->resource),
+                         udpai_resource_name(task->resource));
+}
+
+static void
+carry_out(struct look *look)
+{
+    for (size_t i = 0; i < look->tasks.n; i++) {
+        const struct task *task = &look->tasks.items[i];
+        udpa_error *error = NULL;
+        udpa_err err = task->is_withdrawal ? UDPA_OK : make_anew(look->node, task, &error);
+        if (task->is_withdrawal || err == UDPA_ERR_DENIED) {
+            withdraw(look->node, task);
+            look->node->signatures.n_refused += task->is_withdrawal;
+            look->n_withdrawals += !task->is_withdrawal;
+        } else if (err == UDPA_ERR_NOMEM) {
+            look->is_short = true;
+        }
+        if (!look->first && err == UDPA_ERR_DENIED)
+            look->first = UDPAI_TAKE(error);
+        udpa_error_unref(error);
+        udpa_resource_unref(task->resource);
+    }
+    udpai_vector_done(&look->tasks);
+}
+
+static void
+look_again(udpai_node *node, const udpai_keyring *verified_by)
+{
+    udpai_signatures *signatures = &node->signatures;
+    struct look look = {
+        .node = node,
+        .verified_by = verified_by,
+        .now_s = udpai_signatures_now_s(node),
+        .due_s = INT64_MAX,
+    };
+    signatures->due_s = INT64_MAX;
+    udpai_store_visit_all(node->store, look_at, &look);
+    carry_out(&look);
+    if (look.first)
+        udpai_log(UDPA_LOG_WARNING, "signatures", "%zu resources are withdrawn; the first: %s",
+                  look.n_withdrawals, udpa_error_message(look.first));
+    udpa_error_unref(look.first);
+    signatures->must_look = look.has_more || look.is_short;
+    signatures->must_verify = look.is_short && (!verified_by || signatures->must_verify ||
+                                                verified_by != signatures->keyring);
+    if (look.due_s < signatures->due_s)
+        signatures->due_s = look.due_s;
+    udpai_timer_cancel(&signatures->timer);
+    arm(node, signatures->must_look ? SOON_MS : LOOK_MIN_MS);
+}
+
+static void
+on_due(udpai_timer *timer)
+{
+    udpai_signatures *signatures = UDPAI_CONTAINER_OF(timer, udpai_signatures, timer);
+    udpai_node *node = UDPAI_CONTAINER_OF(signatures, udpai_node, signatures);
+    if (signatures->must_look || udpai_signatures_now_s(node) >= signatures->due_s)
+        look_again(node, signatures->must_verify ? NULL : signatures->keyring);
+    else
+        arm(node, LOOK_MIN_MS);
+}
+
+/* ---- keys come and go ---- */
+
+/* What was refused for want of a key is not sent again on this stream. */
+static void
+ask_again(udpai_node *node)
+{
+    size_t at = 0;
+    udpai_source *source;
+    while ((source = udpai_map_next(&node->links, &at)))
+        if (source->has_refused)
+            udpai_source_begin_anew(source);
+}
+
+void
+udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring)
+{
+    udpai_signatures *signatures = &node->signatures;
+    UDPA_AUTO(udpai_keyring_unref) udpai_keyring *before = signatures->keyring;
+    signatures->keyring = udpai_keyring_ref(keyring);
+    look_again(node, signatures->must_verify ? NULL : before);
+    ask_again(node);
+}
+
+/* The older ones of a signed resource can be shown to us as long as signatures last, so that long
+ * it is known that there was a newer one. */
+static uint64_t
+remember_ms(void *userdata, const udpa_resource *gone)
+{
+    const udpai_node *node = userdata;
+    if (!node->signatures.keyring)
+        return 0;
+    int64_t end_s = udpai_keyring_end_s(node->signatures.keyring, gone);
+    int64_t left_s = end_s == INT64_MAX ? 0 : end_s - udpai_signatures_now_s(node);
+    return left_s > 0 ? (uint64_t)left_s * MS_PER_S : 0;
+}
+
+void
+udpai_signatures_init(udpai_node *node, udpai_keyring *keyring)
+{
+    node->signatures.keyring = udpai_keyring_ref(keyring);
+    node->signatures.due_s = INT64_MAX;
+    udpai_timer_init(&node->signatures.timer, on_due);
+    udpai_store_set_remember(node->store, remember_ms, node);
+}
+
+void
+udpai_signatures_done(udpai_node *node)
+{
+    if (node->signatures.timer.fire) /* else the node was never whole */
+        udpai_timer_cancel(&node->signatures.timer);
+    node->signatures.keyring = udpai_keyring_unref(node->signatures.keyring);
+}
+
+void
+udpai_signatures_start(udpai_node *node)
+{
+    look_again(node, NULL);
+}
