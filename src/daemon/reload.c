@@ -17,6 +17,7 @@ struct udpai_reload {
     udpai_reload_env env;
     udpai_certificates certificates;
     udpai_file_set *files;
+    udpa_bytes *acl;   /* that is in force; NULL: the plan's */
     uv_timer_t hourly; /* certificates end, too */
 };
 
@@ -99,8 +100,9 @@ add_users(udpai_reload *self)
 static bool
 reload_rules(udpai_reload *self)
 {
-    return udpai_acl_reload(self->env.endpoint, self->env.plan, self->env.schema,
-                            self->env.config_file);
+    const udpai_acl_source source = {self->env.endpoint, self->env.plan, self->env.schema,
+                                     self->env.config_file};
+    return udpai_acl_reload(&source, &self->acl);
 }
 
 /* Who is connected is looked at again, and the status. */
@@ -204,6 +206,7 @@ on_closed(uv_handle_t *handle)
 {
     udpai_reload *self = handle->data;
     udpai_certificates_done(&self->certificates);
+    udpa_bytes_unref(self->acl);
     udpai_free(self);
 }
 

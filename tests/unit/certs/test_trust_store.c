@@ -199,10 +199,10 @@ others_are_not_trusted(void **state)
     struct world *world = *state;
     udpai_trust_store *store = store_of(&world->root, NULL);
     assert_bad(store, &world->deep, MADE_NOW, UDPAI_TRUST_UNKNOWN,
-               "of CN=deep was issued by CN=below, which is none of the authorities");
+               "of CN=deep leads to CN=below, which is none of the authorities");
     udpai_trust_store_unref(store);
     store = store_of(&world->other, NULL); /* of the same name */
-    assert_bad(store, &world->client, MADE_NOW, UDPAI_TRUST_UNKNOWN, "issued by CN=root");
+    assert_bad(store, &world->client, MADE_NOW, UDPAI_TRUST_UNKNOWN, "leads to CN=root");
     udpai_trust_store_unref(store);
 }
 
