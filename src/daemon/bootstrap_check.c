@@ -85,17 +85,6 @@ check_client_tls(struct check *check, const char *path, const Udpa__Config__V1__
     check_pair(check, room, tls->certificate_file, tls->private_key_file);
 }
 
-/* Without authorities nobody is asked for a certificate. */
-static void
-check_crl(struct check *check, const char *path, const char *crl, bool has_authorities)
-{
-    char room[PATH_MAX_LEN];
-    if (*crl && !has_authorities)
-        udpai_findings_mistake(check->findings, udpai_path_field(room, path, "crl_file"),
-                               "a revocation list goes with the authorities that issue it: "
-                               "client_ca_file is missing");
-}
-
 /* ---- sections ---- */
 
 /* A list of sockets, and the field that it is. */
@@ -172,7 +161,6 @@ check_sockets(struct check *check, const struct sockets *sockets)
         udpai_path_field(path, path, "tls");
         require(check, path, "certificate_file", tls->certificate_file);
         require(check, path, "private_key_file", tls->private_key_file);
-        check_crl(check, path, tls->crl_file, *tls->client_ca_file);
     }
 }
 

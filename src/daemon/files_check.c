@@ -128,6 +128,11 @@ check_tls(udpai_findings *findings, const struct tls *tls)
         has_authorities = read_tls(
             named, tls, &(udpai_tls_paths){.authorities = files->authorities}, tls->ca_field);
     udpai_path_field(path, tls->path, "crl_file");
+    if (*files->revocations && !*files->authorities)
+        udpai_findings_mistake(findings, path,
+                               "revocation lists go with the authorities that issue them: %s is "
+                               "missing",
+                               tls->ca_field);
     if (*files->revocations && can_open(&named, files->revocations) && has_authorities)
         (void)read_tls(named, tls,
                        &(udpai_tls_paths){.authorities = files->authorities,
