@@ -321,7 +321,8 @@ def source_state(peer):
 def rest(test):
     """A request that is held, and one that comes on the same connection."""
     world = World(test).with_list()
-    world.config = {'http': {'sockets': world.config['sockets']}}
+    world.config = {'sockets': [{'address': '127.0.0.1:0'}],
+                    'http': {'sockets': world.config['sockets']}}
     world.ca.issue('client')
     world.start()
     url = f'https://localhost:{rest_port(world.node)}/v1/udpa:resources'
