@@ -342,10 +342,12 @@ fail_chain(X509_STORE_CTX *context, udpai_trust_verdict *ret_verdict, udpa_error
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
         *ret_verdict = UDPAI_TRUST_UNKNOWN;
-        return udpai_fail(ret_error, UDPA_ERR_UNAUTHENTICATED,
-                          "the certificate of %s was issued by %s, which is none of the "
-                          "authorities that are trusted here, or not the one of that name",
-                          subject, issuer);
+        return udpai_fail(
+            ret_error, UDPA_ERR_UNAUTHENTICATED,
+            "the certificate of %s leads to %s, which is none of the authorities that are trusted "
+            "here, or not the one of that name",
+            udpai_x509_name_text(X509_get_subject_name(X509_STORE_CTX_get0_cert(context)), subject),
+            issuer);
     default:
         *ret_verdict = UDPAI_TRUST_UNFIT;
         return udpai_fail(ret_error, UDPA_ERR_UNAUTHENTICATED,

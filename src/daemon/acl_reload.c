@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/acl_reload.h"
 
+#include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "daemon/bootstrap_check.h"
 #include "daemon/plan_internal.h"
@@ -47,25 +49,60 @@ put_into_use(udpa_endpoint *endpoint,
     return udpai_fail_code(ret_error, err);
 }
 
+/* NULL without memory, or without rules. */
+static udpa_bytes *
+encode(const Udpa__Config__V1__Acl *acl)
+{
+    udpa_bytes *bytes = NULL;
+    size_t size = acl ? udpa__config__v1__acl__get_packed_size(acl) : 0;
+    uint8_t *room = acl ? udpai_alloc(size + 1) : NULL;
+    if (room && udpa_bytes_new(&bytes, room, udpa__config__v1__acl__pack(acl, room)) != UDPA_OK)
+        bytes = NULL;
+    udpai_free(room);
+    return bytes;
+}
+
+static bool
+is_same(const udpa_bytes *a, const udpa_bytes *b)
+{
+    return a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b));
+}
+
+static udpa_err
+take(const udpai_acl_source *source,
+     const Udpa__Config__V1__Acl *acl,
+     udpa_bytes **in_force,
+     udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = encode(acl);
+    if (!*in_force)
+        *in_force = encode(source->plan->bootstrap.message->acl);
+    if (is_same(bytes, *in_force)) {
+        udpai_log(UDPA_LOG_INFO, "daemon", "%s: the rules are what they were", source->config_file);
+        return UDPA_OK;
+    }
+    udpa_err err = put_into_use(source->endpoint, source->plan, acl, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpa_bytes_unref(*in_force);
+    *in_force = UDPAI_TAKE(bytes);
+    udpai_log(UDPA_LOG_INFO, "daemon", "%s: %zu rules hold from now on%s", source->config_file,
+              acl->n_rules, acl->dry_run ? ", in a dry run" : "");
+    return UDPA_OK;
+}
+
 bool
-udpai_acl_reload(udpa_endpoint *endpoint,
-                 const udpai_plan *plan,
-                 udpai_schema *schema,
-                 const char *config_file)
+udpai_acl_reload(const udpai_acl_source *source, udpa_bytes **in_force)
 {
     udpai_bootstrap bootstrap = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = read_file(&bootstrap, schema, config_file, &error);
+    udpa_err err = read_file(&bootstrap, source->schema, source->config_file, &error);
     const Udpa__Config__V1__Acl *acl = err == UDPA_OK ? bootstrap.message->acl : NULL;
-    bool has_any = acl || plan->settings.node.acl;
-    if (err == UDPA_OK && has_any)
-        err = put_into_use(endpoint, plan, acl, &error);
+    if (err == UDPA_OK && (acl || source->plan->settings.node.acl || *in_force))
+        err = take(source, acl, in_force, &error);
     if (err != UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, "daemon", "the rules stay as they were: %s",
                   udpa_error_message(error));
-    else if (has_any)
-        udpai_log(UDPA_LOG_INFO, "daemon", "%s: %zu rules hold from now on%s", config_file,
-                  acl->n_rules, acl->dry_run ? ", in a dry run" : "");
     udpai_bootstrap_done(&bootstrap);
     return err == UDPA_OK;
 }

@@ -5,11 +5,17 @@
 
 #include "daemon/plan.h"
 
-/* Puts the section 'acl' of the file into use, if there is nothing wrong with the file; and logs
- * what came of it. False: the rules stay as they were. */
-bool udpai_acl_reload(udpa_endpoint *endpoint,
-                      const udpai_plan *plan,
-                      udpai_schema *schema,
-                      const char *config_file);
+/* Borrowed. */
+typedef struct udpai_acl_source {
+    udpa_endpoint *endpoint;
+    const udpai_plan *plan;
+    udpai_schema *schema;
+    const char *config_file;
+} udpai_acl_source;
+
+/* Puts the section 'acl' of the file into use, if there is nothing wrong with the file, and it is
+ * another than @p in_force (NULL: the plan's), which it becomes; and logs what came of it. False:
+ * the rules stay as they were. */
+bool udpai_acl_reload(const udpai_acl_source *source, udpa_bytes **in_force);
 
 #endif

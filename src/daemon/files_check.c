@@ -76,6 +76,18 @@ can_open(const struct named *named, const char *file)
     return fd >= 0;
 }
 
+/* Rules, and those who count streams, know peers by their names. */
+static void
+check_name(const struct named *named, const struct tls *tls, const udpai_tls_files *files)
+{
+    char path[PATH_LEN];
+    if (udpai_identity_name(files->identity).len == 0)
+        udpai_findings_warn(named->findings, udpai_path_field(path, tls->path, "certificate_file"),
+                            "%s: has no common name, URI or DNS name that is clear: others cannot "
+                            "tell by it who this node is",
+                            tls->files.certificate);
+}
+
 /* Of a pair the message says which file is to blame. */
 static bool
 read_tls(struct named named,
@@ -87,6 +99,8 @@ read_tls(struct named named,
     udpai_tls_files files = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = udpai_tls_files_read(&files, paths, udpai_wall_us() / 1000000, &error);
+    if (err == UDPA_OK && paths->certificate)
+        check_name(&named, tls, &files);
     udpai_tls_files_done(&files);
     if (err == UDPA_OK)
         return true;
@@ -115,6 +129,11 @@ check_tls(udpai_findings *findings, const struct tls *tls)
         has_authorities = read_tls(
             named, tls, &(udpai_tls_paths){.authorities = files->authorities}, tls->ca_field);
     udpai_path_field(path, tls->path, "crl_file");
+    if (*files->revocations && !*files->authorities)
+        udpai_findings_mistake(findings, path,
+                               "revocation lists go with the authorities that issue them: %s is "
+                               "missing",
+                               tls->ca_field);
     if (*files->revocations && can_open(&named, files->revocations) && has_authorities)
         (void)read_tls(named, tls,
                        &(udpai_tls_paths){.authorities = files->authorities,

@@ -18,6 +18,7 @@ struct udpai_reload {
     udpai_reload_env env;
     udpai_certificates certificates;
     udpai_file_set *files;
+    udpa_bytes *acl;   /* that is in force; NULL: the plan's */
     uv_timer_t hourly; /* certificates end, too */
 };
 
@@ -102,7 +103,8 @@ static bool
 reload_bootstrap(udpai_reload *self)
 {
     const udpai_reload_env *env = &self->env;
-    bool is_read = udpai_acl_reload(env->endpoint, env->plan, env->schema, env->config_file);
+    const udpai_acl_source source = {env->endpoint, env->plan, env->schema, env->config_file};
+    bool is_read = udpai_acl_reload(&source, &self->acl);
     if (udpai_signatures_reload(env->endpoint, env->plan, env->schema, env->config_file))
         udpai_directories_tell_again(env->directories);
     return is_read;
@@ -225,6 +227,7 @@ on_closed(uv_handle_t *handle)
 {
     udpai_reload *self = handle->data;
     udpai_certificates_done(&self->certificates);
+    udpa_bytes_unref(self->acl);
     udpai_free(self);
 }
 

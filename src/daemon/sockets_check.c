@@ -22,17 +22,6 @@ require(const struct check *check, const char *path, const char *field, const ch
         udpai_findings_mistake(check->findings, udpai_path_field(room, path, field), "is required");
 }
 
-/* Without authorities nobody is asked for a certificate. */
-static void
-check_crl(const struct check *check, const char *path, const char *crl, bool has_authorities)
-{
-    char room[PATH_MAX_LEN];
-    if (*crl && !has_authorities)
-        udpai_findings_mistake(check->findings, udpai_path_field(room, path, "crl_file"),
-                               "a revocation list goes with the authorities that issue it: "
-                               "client_ca_file is missing");
-}
-
 /* A list of sockets, and the field that it is. */
 struct sockets {
     const char *field;
@@ -107,7 +96,6 @@ check_sockets(const struct check *check, const struct sockets *sockets)
         udpai_path_field(path, path, "tls");
         require(check, path, "certificate_file", tls->certificate_file);
         require(check, path, "private_key_file", tls->private_key_file);
-        check_crl(check, path, tls->crl_file, *tls->client_ca_file);
     }
 }
 

@@ -249,6 +249,7 @@ put_node(udpai_proto_writer *writer, const void *what)
     udpai_stream_thread_stats stats;
     udpai_stream_thread_stats_get(endpoint->streams, &stats);
     put_counter(writer, "streams_refused", stats.n_refused);
+    put_counter(writer, "streams_cut_off", stats.n_cut_off);
     put_counter(writer, "loops", udpai_node_n_loops(endpoint->node));
     put_counter(writer, "publications_denied", udpai_node_n_denied(endpoint->node));
     for (size_t i = 0; i < status->problems.n; i++)

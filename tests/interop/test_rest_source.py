@@ -217,7 +217,7 @@ def check_reload(test, port):
     for end in ('crt', 'key'):
         shutil.copy(test.work / 'certs' / f'edge.{end}', test.work / 'others' / f'late.{end}')
     late.process.send_signal(signal.SIGHUP)
-    late.wait_for_log('reloaded: certificates of sockets and sources by REST')
+    late.wait_for_log('reloaded: certificates of sockets and sources')
     wait_for_state(test, late, 'ACTIVE')
     interop.check('with certificates that are read again it is served', True)
     late.stop()

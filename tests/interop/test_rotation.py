@@ -13,6 +13,7 @@ import interop
 import grpc
 import httpx
 import udpa_peer
+import udpactl
 from authority import Authority, replace
 from envoy.config.cluster.v3 import cluster_pb2
 
@@ -252,15 +253,43 @@ def rules(test):
     speak(one, 'more')
 
 
+def rest_port(node):
+    line = next(line for line in node.text().splitlines() if 'over REST' in line)
+    return line.split('listening on ')[1].split()[0].rsplit(':', 1)[1]
+
+
+def source_at(world, **kind):
+    """Of this kind, with certificates of the world's."""
+    tls = {'certificate_file': f'{world.files}/edge.crt',
+           'private_key_file': f'{world.files}/edge.key',
+           'ca_file': f'{world.files}/ca.crt', 'crl_file': f'{world.files}/ca.crl'}
+    kind, how = next(iter(kind.items()))
+    return {'name': 'above', kind: {**how, 'tls': tls}}
+
+
 def source(test):
-    """A node that dials another with a certificate, which is revoked, and then replaced."""
+    """A node that dials another, whose certificate is revoked, and then replaced."""
     above = World(test).start()
-    config = {'static_resources': {'config_sources': [{'name': 'above', 'udpa': {
-        'address': f'localhost:{above.node.port}',
-        'tls': {'certificate_file': f'{above.files}/edge.crt',
-                'private_key_file': f'{above.files}/edge.key',
-                'ca_file': f'{above.files}/ca.crt', 'crl_file': f'{above.files}/ca.crl'}}}]},
-        'providers': [{'types': [CLUSTER], 'config_descriptors': [{'resource_name': 'above'}]}]}
+    lose_and_find(test, above, source_at(above, udpa={
+        'address': f'localhost:{above.node.port}'}))
+
+
+def polled(test):
+    """The same where it is polled by REST, and holds the answer back."""
+    above = World(test)
+    above.config['http'] = {'sockets': above.config['sockets']}
+    above.config['descriptor_sets'] = [str(udpactl.descriptors(test))]
+    above.start()
+    lose_and_find(test, above, source_at(above, rest={
+        'address': f'localhost:{rest_port(above.node)}', 'authority': 'above',
+        'refresh_delay': '0.5s', 'request_timeout': '20s'}))
+
+
+def lose_and_find(test, above, source_of_edge):
+    config = {'static_resources': {'config_sources': [source_of_edge]},
+              'descriptor_sets': [str(udpactl.descriptors(test))], 'timing': {'backoff_max': '1s'},
+              'providers': [{'types': [CLUSTER],
+                             'config_descriptors': [{'resource_name': 'above'}]}]}
     above.put('edge', above.ca, 'edge')
     above.publish_list()
     bootstrap = test.work / 'edge.yaml'
@@ -292,12 +321,11 @@ def source_state(peer):
 def rest(test):
     """A request that is held, and one that comes on the same connection."""
     world = World(test).with_list()
-    world.config = {'http': {'sockets': world.config['sockets']}}
+    world.config = {'sockets': [{'address': '127.0.0.1:0'}],
+                    'http': {'sockets': world.config['sockets']}}
     world.ca.issue('client')
     world.start()
-    line = next(line for line in world.node.text().splitlines() if 'over REST' in line)
-    port = line.split('listening on ')[1].split()[0].rsplit(':', 1)[1]
-    url = f'https://localhost:{port}/v1/udpa:resources'
+    url = f'https://localhost:{rest_port(world.node)}/v1/udpa:resources'
 
     async def talk():
         context = ssl.create_default_context(cafile=world.ca.certificate)
@@ -324,7 +352,7 @@ def rest(test):
 
 
 VARIANTS = {one.__name__: one for one in
-            (server, authority, revoked, expired, rules, source, rest)}
+            (server, authority, revoked, expired, rules, source, polled, rest)}
 
 
 def body(test):

@@ -28,7 +28,7 @@ COMPILER = re.compile(
 PROTOBUF = re.compile(r'protobuf_c_')
 XXHASH = re.compile(r'XXH(?:64|3_64bits|3_128bits)_?')
 OPENSSL = re.compile(r'(?:EVP|X509V?3?|ASN1|BIO|PEM|OBJ|OPENSSL|CRYPTO|ERR|BN|EC|ECDSA|OSSL|'
-                     r'GENERAL_NAMES?|AUTHORITY_KEYID|[di]2[di])_|[di]2[di]_')
+                     r'GENERAL_NAMES?|AUTHORITY_KEYID|ISSUING_DIST_POINT|[di]2[di])_|[di]2[di]_')
 # Of these, what reads files, the clock or random numbers, or writes somewhere.
 OPENSSL_IMPURE = re.compile(
     r'BIO_(?:new_(?:file|fp|fd|socket|connect|accept|dgram)|s_(?:file|fd|socket|connect|accept))'

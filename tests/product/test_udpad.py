@@ -55,6 +55,9 @@ def bad_files(test):
            ':5:23: sockets[0].tls.private_key_file: ')
     yield ('authorities that are none', socket_with(certificate, key, certificate),
            ':6:21: sockets[0].tls.client_ca_file: ')
+    yield ('a revocation list that is none',
+           socket_with(certificate, key, ca) + f'    crl_file: {ca}\n',
+           ':7:15: sockets[0].tls.crl_file: ')
     yield 'no descriptor set', f'descriptor_sets: [{none}]', ':1:19: descriptor_sets[0]: '
     yield 'no key file', f'store: {{key_file: {none}}}', ':1:19: store.key_file: '
     yield 'a key file for all to read', f'store: {{key_file: {weak_key}}}', 'has mode 0644'
@@ -95,7 +98,7 @@ def check_reload(test):
     plain, _ = test.start_node('plain')
     plain.process.send_signal(signal.SIGHUP)
     line = plain.wait_for_log('SIGHUP: ')
-    check('without certificates nothing is reloaded', 'no socket has certificates' in line, line)
+    check('without certificates nothing is reloaded', 'no socket or source has certificates' in line, line)
     certificate, key, ca = issue(test, 'changing')
     bootstrap = test.work / 'changing.yaml'
     bootstrap.write_text(socket_with(certificate, key, ca) +
@@ -106,7 +109,8 @@ def check_reload(test):
     certificate.write_text('none')
     node.process.send_signal(signal.SIGHUP)
     line = node.wait_for_log('reloaded: ')
-    check('a bad certificate is not reloaded', line.endswith('certificates of 1 of 2 sockets'), line)
+    check('a bad certificate is not reloaded',
+          line.endswith('certificates of 1 of 2 sockets and sources'), line)
     check('both end', test.interrupt(plain) == 0 and test.interrupt(node) == 0, node.text())
 
 

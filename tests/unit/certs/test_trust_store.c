@@ -4,19 +4,14 @@
 #include "certs/trust_store.h"
 
 #include "tests/harness/oom.h"
-#include "tests/unit/certs/made_certificate.h"
+#include "tests/unit/certs/made_crl.h"
 
-#define LIST_UNTIL (MADE_NOW + 1000)
+#define LIST_UNTIL MADE_CRL_UNTIL
 
 /* An authority "root", one below it, and a client of each. */
 struct world {
     EVP_PKEY *root_key, *below_key, *client_key, *other_key;
     udpai_strbuf root, below, client, deep, other;
-};
-
-struct entry {
-    long serial;
-    int reason; /* -1: none is given */
 };
 
 static void
@@ -78,56 +73,6 @@ end(void **state)
     EVP_PKEY_free(world->other_key);
     udpai_free(world);
     return 0;
-}
-
-static X509_REVOKED *
-make_entry(const struct entry *from)
-{
-    X509_REVOKED *entry = X509_REVOKED_new();
-    ASN1_INTEGER *serial = ASN1_INTEGER_new();
-    ASN1_TIME *since = ASN1_TIME_set(NULL, MADE_NOW);
-    ASN1_INTEGER_set(serial, from->serial);
-    X509_REVOKED_set_serialNumber(entry, serial);
-    X509_REVOKED_set_revocationDate(entry, since);
-    if (from->reason >= 0) {
-        ASN1_ENUMERATED *reason = ASN1_ENUMERATED_new();
-        ASN1_ENUMERATED_set(reason, from->reason);
-        assert_int_equal(X509_REVOKED_add1_ext_i2d(entry, NID_crl_reason, reason, 0, 0), 1);
-        ASN1_ENUMERATED_free(reason);
-    }
-    ASN1_INTEGER_free(serial);
-    ASN1_TIME_free(since);
-    return entry;
-}
-
-static X509_CRL *
-make_crl(const char *issuer, const struct entry *entries, size_t n)
-{
-    X509_CRL *crl = X509_CRL_new();
-    X509_NAME *name = make_name(issuer);
-    ASN1_TIME *last = ASN1_TIME_set(NULL, MADE_NOW - 1000), *next = ASN1_TIME_set(NULL, LIST_UNTIL);
-    assert_int_equal(X509_CRL_set_version(crl, X509_CRL_VERSION_2), 1);
-    assert_int_equal(X509_CRL_set_issuer_name(crl, name), 1);
-    X509_CRL_set1_lastUpdate(crl, last);
-    X509_CRL_set1_nextUpdate(crl, next);
-    for (size_t i = 0; i < n; i++)
-        assert_int_equal(X509_CRL_add0_revoked(crl, make_entry(&entries[i])), 1);
-    X509_NAME_free(name);
-    ASN1_TIME_free(last);
-    ASN1_TIME_free(next);
-    return crl;
-}
-
-/* Consumes the list. */
-static void
-append_crl(udpai_strbuf *pem, X509_CRL *crl, EVP_PKEY *key)
-{
-    BIO *bio = BIO_new(BIO_s_mem());
-    assert_int_equal(X509_CRL_sort(crl), 1);
-    assert_true(X509_CRL_sign(crl, key, EVP_sha256()) > 0);
-    assert_int_equal(PEM_write_bio_X509_CRL(bio, crl), 1);
-    append_bio(pem, bio);
-    X509_CRL_free(crl);
 }
 
 static udpai_trust_store *
@@ -199,10 +144,10 @@ others_are_not_trusted(void **state)
     struct world *world = *state;
     udpai_trust_store *store = store_of(&world->root, NULL);
     assert_bad(store, &world->deep, MADE_NOW, UDPAI_TRUST_UNKNOWN,
-               "of CN=deep was issued by CN=below, which is none of the authorities");
+               "of CN=deep leads to CN=below, which is none of the authorities");
     udpai_trust_store_unref(store);
     store = store_of(&world->other, NULL); /* of the same name */
-    assert_bad(store, &world->client, MADE_NOW, UDPAI_TRUST_UNKNOWN, "issued by CN=root");
+    assert_bad(store, &world->client, MADE_NOW, UDPAI_TRUST_UNKNOWN, "leads to CN=root");
     udpai_trust_store_unref(store);
 }
 
@@ -221,7 +166,7 @@ authorities_of_one_name_have_lists_of_their_own(void **state)
 {
     struct world *world = *state;
     udpai_strbuf lists = {0}, both = {0}, theirs = {0};
-    const struct entry tenth = {10, -1};
+    const made_entry tenth = {10, -1};
     issue(&theirs, "theirs", world->client_key, "root", world->other_key, 10);
     append_crl(&lists, make_crl("root", &tenth, 1), world->other_key);
     udpai_strbuf_str(&both, udpai_strbuf_view(&world->root));
@@ -240,7 +185,7 @@ what_a_list_has_is_revoked(void **state)
 {
     struct world *world = *state;
     udpai_strbuf lists = {0};
-    const struct entry entries[] = {{7, -1}, {10, CRL_REASON_KEY_COMPROMISE}, {900, -1}};
+    const made_entry entries[] = {{7, -1}, {10, CRL_REASON_KEY_COMPROMISE}, {900, -1}};
     append_crl(&lists, make_crl("root", entries, 3), world->root_key);
     udpai_trust_store *store = store_of(&world->root, &lists);
     assert_bad(store, &world->client, MADE_NOW, UDPAI_TRUST_REVOKED,
@@ -255,7 +200,7 @@ another_certificate_may_have_taken_its_place(void **state)
 {
     struct world *world = *state;
     udpai_strbuf lists = {0};
-    const struct entry entry = {10, CRL_REASON_SUPERSEDED};
+    const made_entry entry = {10, CRL_REASON_SUPERSEDED};
     append_crl(&lists, make_crl("root", &entry, 1), world->root_key);
     udpai_trust_store *store = store_of(&world->root, &lists);
     assert_bad(store, &world->client, MADE_NOW, UDPAI_TRUST_SUPERSEDED, "(its holder has another");
@@ -269,7 +214,7 @@ revoked_authorities_vouch_for_nobody(void **state)
 {
     struct world *world = *state;
     udpai_strbuf lists = {0}, both = {0};
-    const struct entry entry = {2, CRL_REASON_CA_COMPROMISE};
+    const made_entry entry = {2, CRL_REASON_CA_COMPROMISE};
     append_crl(&lists, make_crl("root", &entry, 1), world->root_key);
     udpai_strbuf_str(&world->deep, udpai_strbuf_view(&world->below));
     udpai_trust_store *store = store_of(&world->root, &lists);
@@ -290,7 +235,7 @@ a_late_list_still_counts(void **state)
     struct world *world = *state;
     udpai_strbuf lists = {0};
     udpa_error *error = NULL;
-    const struct entry entry = {10, -1};
+    const made_entry entry = {10, -1};
     append_crl(&lists, make_crl("root", NULL, 0), world->root_key);
     append_crl(&lists, make_crl("root", &entry, 1), world->root_key);
     udpai_trust_store *store = store_of(&world->root, &lists);
@@ -427,7 +372,7 @@ static void
 lack_of_memory_leaves_nothing(void **state)
 {
     struct world *world = *state;
-    const struct entry entry = {11, -1};
+    const made_entry entry = {11, -1};
     world->other.len = 0;
     append_crl(&world->other, make_crl("root", &entry, 1), world->root_key);
     assert_true(oom_torture(make_and_ask, world) >= 5);

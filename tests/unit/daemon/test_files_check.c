@@ -55,6 +55,28 @@ every_file_that_is_not_there_has_its_place(void **state)
 }
 
 static void
+a_revocation_list_goes_with_authorities(void **state)
+{
+    bootstrap_test *test = *state;
+    check(test,
+          "sockets:\n"
+          "  - address: 127.0.0.1:1\n"
+          "    tls: {certificate_file: /nowhere/a, private_key_file: /nowhere/b,\n"
+          "          crl_file: /nowhere/c}\n"
+          "dial: [{name: x, address: 'x:1', tls: {ca_file: /nowhere/d, crl_file: /nowhere/e}}]\n",
+          &(udpai_options){0});
+    bootstrap_test_assert_mistakes(
+        test,
+        "test.yaml:3:29: sockets[0].tls.certificate_file: /nowhere/a: cannot be opened" NONE
+        "test.yaml:3:59: sockets[0].tls.private_key_file: /nowhere/b: cannot be opened" NONE
+        "test.yaml:4:21: sockets[0].tls.crl_file: revocation lists go with the authorities that "
+        "issue them: client_ca_file is missing\n"
+        "test.yaml:4:21: sockets[0].tls.crl_file: /nowhere/c: cannot be opened" NONE
+        "test.yaml:5:49: dial[0].tls.ca_file: /nowhere/d: cannot be opened" NONE
+        "test.yaml:5:71: dial[0].tls.crl_file: /nowhere/e: cannot be opened" NONE);
+}
+
+static void
 what_the_command_line_puts_aside_is_not_looked_at(void **state)
 {
     bootstrap_test *test = *state;
@@ -114,6 +136,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(every_file_that_is_not_there_has_its_place),
+        CASE(a_revocation_list_goes_with_authorities),
         CASE(what_the_command_line_puts_aside_is_not_looked_at),
         CASE(what_is_relative_says_to_what),
         CASE(a_file_is_no_directory),

@@ -80,6 +80,7 @@ report(obedient *self, udpai_report_kind kind)
     made->link = self->session.info.link;
     made->identity = udpai_identity_ref(self->session.info.identity);
     made->address = udpa_bytes_ref(self->session.info.address);
+    made->error = udpa_error_ref((udpa_error *)(uintptr_t)self->session.why);
     udpai_hub_report(self->session.hub, made);
 }
 

@@ -10,7 +10,7 @@
 #include <udpa/log.h>
 
 #include "tests/harness/oom.h"
-#include "tests/unit/certs/made_certificate.h"
+#include "tests/unit/certs/made_crl.h"
 
 /* A directory with a certificate, its key and an authority; the paths of all three. */
 struct fixture {
@@ -238,6 +238,64 @@ an_unclear_name_of_ours_is_warned_of(void **state)
     udpai_strbuf_done(&odd);
 }
 
+/* ---- revocation lists ---- */
+
+/* Returns the path, which is a file until the end of the case. */
+static const char *
+put_list(struct fixture *fixture, const char *issuer)
+{
+    static char path[160];
+    udpai_strbuf text = {0};
+    append_crl(&text, make_crl(issuer, NULL, 0), fixture->key);
+    snprintf(path, sizeof(path), "%s/ca.crl", fixture->directory);
+    write_file(path, udpai_strbuf_view(&text), 0644);
+    udpai_strbuf_done(&text);
+    return path;
+}
+
+static void
+name_authority(struct fixture *fixture)
+{
+    const made_name cn = {V_ASN1_UTF8STRING, UDPAI_STR("root")};
+    fixture->authority_pem.len = 0;
+    make_certificate(&fixture->authority_pem, &(made_spec){.common_names = &cn,
+                                                           .n_common_names = 1,
+                                                           .is_authority = true,
+                                                           .key = fixture->key});
+    write_all(fixture);
+}
+
+static void
+a_list_is_taken_with_its_authorities(void **state)
+{
+    struct fixture *fixture = *state;
+    name_authority(fixture);
+    fixture->paths.revocations = put_list(fixture, "root");
+    udpai_tls_files files = read_good(fixture);
+    assert_non_null(files.trust);
+    assert_ok(udpai_trust_store_check_time(files.trust, MADE_CRL_UNTIL, NULL));
+    assert_int_equal(fixture->n_warnings, 0);
+    udpai_tls_files_done(&files);
+    assert_ok(udpai_tls_files_read(&files, &fixture->paths, MADE_CRL_UNTIL + 1, NULL));
+    assert_int_equal(fixture->n_warnings, 1); /* it is late, and is taken */
+    udpai_tls_files_done(&files);
+    remove(fixture->paths.revocations);
+}
+
+static void
+lists_that_do_not_fit_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    name_authority(fixture);
+    const char *path = put_list(fixture, "somebody else");
+    fixture->paths.revocations = path;
+    assert_refused(fixture, UDPA_ERR_INVAL, path, "of CN=somebody else, was issued by none of the");
+    remove(path);
+    assert_refused(fixture, UDPA_ERR_IO, path, "cannot be opened");
+    fixture->paths.authorities = NULL;
+    assert_refused(fixture, UDPA_ERR_INVAL, path, "goes with the authorities");
+}
+
 static udpa_err
 read_and_done(void *context)
 {
@@ -268,6 +326,8 @@ main(void)
         WITH_FILES(time_is_checked),
         WITH_FILES(a_key_for_everybody_is_warned_of),
         WITH_FILES(an_unclear_name_of_ours_is_warned_of),
+        WITH_FILES(a_list_is_taken_with_its_authorities),
+        WITH_FILES(lists_that_do_not_fit_are_refused),
         WITH_FILES(lack_of_memory_leaves_nothing),
     };
     return cmocka_run_group_tests_name("transport tls_files", tests, NULL, NULL);
