@@ -509,3 +509,52 @@ udpai_keyring_verified_alike(const udpai_keyring *before,
     const udpai_named_key *y = find_key(now, authority, signature->key_id);
     return x && y && (x->key == y->key || udpai_key_equal(x->key, y->key));
 }
+
+/* ---- comparing ---- */
+
+static bool
+same_texts(const udpai_str *a, size_t n_a, const udpai_str *b, size_t n_b)
+{
+    if (n_a != n_b)
+        return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (!udpai_str_eq(a[i], b[i]))
+            return false;
+    return true;
+}
+
+static bool
+same_requirement(const udpai_signature_requirement *a, const udpai_signature_requirement *b)
+{
+    return same_texts(a->prefixes, a->n_prefixes, b->prefixes, b->n_prefixes) &&
+           same_texts(a->types, a->n_types, b->types, b->n_types) &&
+           same_texts(a->authorities, a->n_authorities, b->authorities, b->n_authorities);
+}
+
+static bool
+same_keys(const udpai_named_key *a, size_t n_a, const udpai_named_key *b, size_t n_b)
+{
+    if (n_a != n_b)
+        return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (compare_keys(&a[i], &b[i]) != 0 || !udpai_key_equal(a[i].key, b[i].key) ||
+            a[i].not_before_s != b[i].not_before_s || a[i].not_after_s != b[i].not_after_s ||
+            udpai_key_not_before_s(a[i].key) != udpai_key_not_before_s(b[i].key) ||
+            key_end_s(&a[i]) != key_end_s(&b[i]))
+            return false;
+    return true;
+}
+
+bool
+udpai_keyring_equal(const udpai_keyring *a, const udpai_keyring *b)
+{
+    if (a == b || !a || !b)
+        return a == b;
+    if (a->validity_s != b->validity_s || a->skew_s != b->skew_s || a->n_required != b->n_required)
+        return false;
+    for (size_t i = 0; i < a->n_required; i++)
+        if (!same_requirement(&a->required[i], &b->required[i]))
+            return false;
+    return same_keys(a->keys, a->n_keys, b->keys, b->n_keys) &&
+           same_keys(a->signing, a->n_signing, b->signing, b->n_signing);
+}

@@ -76,6 +76,9 @@ udpa_err udpai_keyring_judge(const udpai_keyring *keyring,
  * never. */
 int64_t udpai_keyring_end_s(const udpai_keyring *keyring, const udpa_resource *resource);
 
+/* Do both judge and sign alike? Either may be NULL. */
+bool udpai_keyring_equal(const udpai_keyring *a, const udpai_keyring *b);
+
 /* Was the resource, good by one keyring, verified there with the key that the other one has? */
 bool udpai_keyring_verified_alike(const udpai_keyring *before,
                                   const udpai_keyring *now,

@@ -16,11 +16,11 @@ udpai_signatures_now_s(const udpai_node *node)
 
 /* ---- whose ---- */
 
-static const udpai_source *
-source_of(const udpai_node *node, const udpai_origin *origin)
+udpai_source *
+udpai_signatures_source_of(const udpai_node *node, const udpai_origin *origin)
 {
     size_t at = 0;
-    const udpai_source *source;
+    udpai_source *source;
     while ((source = udpai_map_next(&node->links, &at)))
         if (source->origin == origin)
             return source;
@@ -32,7 +32,7 @@ udpai_signatures_may_sign(const udpai_node *node, const udpai_origin *origin)
 {
     if (udpai_origin_rank(origin) != UDPAI_ORIGIN_SOURCE)
         return udpai_origin_rank(origin) != UDPAI_ORIGIN_NODE;
-    const udpai_source *source = source_of(node, origin);
+    const udpai_source *source = udpai_signatures_source_of(node, origin);
     return source && (source->kind == UDPAI_SOURCE_PATH || udpai_source_is_xds(source));
 }
 

@@ -9,6 +9,8 @@ int64_t udpai_signatures_now_s(const udpai_node *node);
 /* Everything must be looked at again then. */
 void udpai_signatures_note(udpai_node *node, int64_t due_s);
 
+/* NULL: a publisher, or a directory. */
+udpai_source *udpai_signatures_source_of(const udpai_node *node, const udpai_origin *origin);
 /* What nodes say of themselves is not signed: nobody forwards it. */
 bool udpai_signatures_is_exempt(const udpa_resource *resource);
 /* The key that the node signs this one with; NULL: it is not the node's to sign, or there is none.

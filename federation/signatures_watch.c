@@ -172,9 +172,13 @@ make_anew(udpai_node *node, const struct task *task, udpa_error **ret_error)
                : err;
 }
 
+/* Its source may be asked for it again. */
 static void
 withdraw(udpai_node *node, const struct task *task)
 {
+    udpai_source *source = udpai_signatures_source_of(node, task->origin);
+    if (source)
+        source->has_refused = true;
     udpai_store_withdraw(node->store, task->origin, udpai_resource_type_url(task->resource),
                          udpai_resource_name(task->resource));
 }
@@ -255,10 +259,12 @@ void
 udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring)
 {
     udpai_signatures *signatures = &node->signatures;
+    if (udpai_keyring_equal(signatures->keyring, keyring) && !signatures->must_verify)
+        return;
     UDPA_AUTO(udpai_keyring_unref) udpai_keyring *before = signatures->keyring;
     signatures->keyring = udpai_keyring_ref(keyring);
+    ask_again(node); /* before anything goes, for which the time to ask has not come */
     look_again(node, signatures->must_verify ? NULL : before);
-    ask_again(node);
 }
 
 /* The older ones of a signed resource can be shown to us as long as signatures last, so that long

@@ -291,6 +291,41 @@ keyrings_are_compared_by_keys(void **state)
 }
 
 static void
+change_trust(ring_bed *bed, bool expected)
+{
+    udpai_keyring *before = udpai_keyring_ref(bed->keyring);
+    make(bed);
+    assert_int_equal(udpai_keyring_equal(before, bed->keyring), expected);
+    udpai_keyring_unref(before);
+}
+
+static void
+equal_keyrings_are_known(void **state)
+{
+    ring_bed *bed = *state;
+    make(bed);
+    assert_true(udpai_keyring_equal(NULL, NULL));
+    assert_false(udpai_keyring_equal(NULL, bed->keyring));
+    change_trust(bed, true);
+    bed->options.skew_s++;
+    change_trust(bed, false);
+    bed->trusted[0].not_after_s = NOW_S;
+    change_trust(bed, false);
+    bed->trusted[0].key = bed->other.public_key;
+    change_trust(bed, false);
+    bed->trusted[0].key_id = UDPAI_STR("k0");
+    change_trust(bed, false);
+    bed->required.types = clusters;
+    bed->required.n_types = 1;
+    change_trust(bed, false);
+    bed->options.n_required = 0;
+    change_trust(bed, false);
+    bed->options.n_trusted = 1;
+    change_trust(bed, false);
+    change_trust(bed, true);
+}
+
+static void
 what_is_known_to_be_verified_is_not_again(void **state)
 {
     ring_bed *bed = *state;
@@ -356,6 +391,7 @@ main(void)
         keyring_test(a_key_has_its_times_too),
         keyring_test(a_key_that_signs_is_trusted),
         keyring_test(keyrings_are_compared_by_keys),
+        keyring_test(equal_keyrings_are_known),
         keyring_test(what_is_known_to_be_verified_is_not_again),
         keyring_test(there_is_an_end_to_keys),
         keyring_test(lack_of_memory_leaves_nothing),

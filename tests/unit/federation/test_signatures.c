@@ -327,6 +327,12 @@ an_exchanged_key_is_noticed(void **state)
     bed->trusted[0].key = bed->ours.public_key;
     use_keys(bed);
     assert_value(bed->fed, "CDS", "x", "");
+    assert_orders(bed->fed, "");
+    bed->trusted[0].key = bed->acme.public_key;
+    use_keys(bed); /* what went for the key may come back with it */
+    assert_orders(bed->fed, "hangup a");
+    use_keys(bed);
+    assert_orders(bed->fed, "");
 }
 
 static void
