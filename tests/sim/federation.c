@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random federations under random faults: sim_federation [--seeds A-B] [--trace]. Prints how often
- * everything happened, and fails if anything never did. */
-#include <signal.h>
+/* One federation, from its seed to its end. */
+#include "federation.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "scenario.h"
-
-struct options {
-    uint64_t first, last;
-    bool trace, large;
-};
 
 /* In virtual time: everything happens, all is quiet, then only what refers to each other changes,
  * and nothing breaks. */
@@ -76,8 +70,8 @@ add_counts(const sim_scenario *scenario, uint64_t counts[SIM_COUNTS])
         counts[i] += scenario->world.counts[i];
 }
 
-static void
-run(uint64_t seed, const struct options *options, uint64_t counts[SIM_COUNTS])
+void
+sim_run(uint64_t seed, const sim_options *options, uint64_t counts[SIM_COUNTS])
 {
     unsigned long live_before = udpai_alloc_live();
     sim_scenario *scenario = udpai_alloc(sizeof(*scenario));
@@ -104,94 +98,4 @@ run(uint64_t seed, const struct options *options, uint64_t counts[SIM_COUNTS])
                 (long)(udpai_alloc_live() - live_before));
         exit(EXIT_FAILURE);
     }
-}
-
-static void
-to_stderr(udpa_log_level level, const char *component, const char *message, void *userdata)
-{
-    (void)userdata;
-    fprintf(stderr, "%s %s: %s\n", udpa_log_level_name(level), component, message);
-}
-
-/* One seed alone may well miss something. */
-static int
-report(const uint64_t counts[SIM_COUNTS], uint64_t n_seeds)
-{
-    int result = EXIT_SUCCESS;
-    for (int i = 0; i < SIM_COUNTS; i++) {
-        printf("%-24s %llu\n", sim_count_names[i], (unsigned long long)counts[i]);
-        if (counts[i] || n_seeds == 1)
-            continue;
-        fprintf(stderr, "FAIL: never happened: %s\n", sim_count_names[i]);
-        result = EXIT_FAILURE;
-    }
-    return result;
-}
-
-/* What must be said if the process ends in the middle of a seed. */
-static uint64_t present_seed;
-
-static void
-say_seed(void)
-{
-    if (present_seed)
-        fprintf(stderr, "seed %llu has failed; to see it again: make sim SEED=%llu\n",
-                (unsigned long long)present_seed, (unsigned long long)present_seed);
-}
-
-/* Nothing but this is left to do: what the standard says of signal handlers does not matter. */
-static void
-on_abort(int signal_number)
-{
-    (void)signal_number;
-    say_seed();
-}
-
-static bool
-read_seeds(const char *text, uint64_t *ret_first, uint64_t *ret_last)
-{
-    char *end;
-    *ret_first = *ret_last = strtoull(text, &end, 10);
-    if (*end == '-')
-        *ret_last = strtoull(end + 1, &end, 10);
-    return *end == '\0' && *ret_first > 0 && *ret_first <= *ret_last;
-}
-
-static bool
-read_options(int argc, char **argv, struct options *options)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--trace") == 0)
-            options->trace = true;
-        else if (strcmp(argv[i], "--large") == 0)
-            options->large = true;
-        else if (strcmp(argv[i], "--seeds") != 0 || ++i == argc ||
-                 !read_seeds(argv[i], &options->first, &options->last))
-            return false;
-    }
-    return true;
-}
-
-int
-main(int argc, char **argv)
-{
-    uint64_t counts[SIM_COUNTS] = {0};
-    struct options options = {.first = 1, .last = 40};
-    if (!read_options(argc, argv, &options)) {
-        fprintf(stderr, "usage: sim_federation [--seeds A-B] [--large] [--trace]\n");
-        return EXIT_FAILURE;
-    }
-    if (options.trace)
-        udpa_log_set_sink(UDPA_LOG_DEBUG, to_stderr, NULL);
-    if (atexit(say_seed) || signal(SIGABRT, on_abort) == SIG_ERR)
-        return EXIT_FAILURE;
-    for (uint64_t seed = options.first; seed <= options.last; seed++) {
-        present_seed = seed;
-        run(seed, &options, counts);
-    }
-    present_seed = 0;
-    uint64_t n = options.last - options.first + 1;
-    printf("%llu seeds, %llu to %llu\n", (unsigned long long)n, (unsigned long long)options.first,
-           (unsigned long long)options.last);
-    return report(counts, options.large ? 1 : n);
 }
