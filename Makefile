@@ -18,7 +18,7 @@ test: # everything, with sanitizers
 lint: # the rules of CONTRIBUTING.md
 	.ci/test --suite lint
 
-sim: # a federation on a virtual clock, with many seeds
+sim: # federations on a virtual clock, with many seeds; SEED=n shows one
 	tests/sim/run
 
 fuzz: # each fuzz target for a minute; FUZZ_SECONDS changes that
@@ -27,11 +27,12 @@ fuzz: # each fuzz target for a minute; FUZZ_SECONDS changes that
 bench: build # figures
 	tests/bench/run
 
-soak: build # figures over hours: memory must stay flat
+soak: build # figures over hours: memory must stay flat; and the simulation with a million seeds
 	tests/bench/run soak
+	tests/sim/run --seeds 1-1000000
 
 full: # before a release: all compilers and sanitizers, long simulation, long fuzzing
 	.ci/full
 
 clean:
-	rm -rf build build-asan build-fuzz build-sim build-full-*
+	rm -rf build build-asan build-fuzz build-sim build-mutants build-full-*

@@ -34,17 +34,11 @@ see_resource(sim_member *member, const udpa_resource *resource)
     int key = sim_key_of(udpa_resource_name(resource));
     sim_copy *copy = &member->copies[key];
     const char *authority = udpa_resource_authority(resource);
-    uint64_t generation = udpa_resource_generation(resource);
-    if (!sim_endpoint_wants(member, key))
-        sim_fail(member, "nobody asked for it", key);
-    /* Who knows the public protocol only has no generations but those of arrival, by source. */
-    if (!member->public_only && copy->exists && strcmp(copy->authority, authority) == 0 &&
-        generation < copy->generation)
-        sim_fail(member, "a generation went back", key);
+    sim_check_seen(member, resource, key);
     copy->exists = true;
     copy->gone_since_us = 0;
     copy->version = sim_version_of(resource);
-    copy->generation = generation;
+    copy->generation = udpa_resource_generation(resource);
     snprintf(copy->authority, sizeof(copy->authority), "%s", authority);
     count_special(member, resource, key);
 }
@@ -88,7 +82,9 @@ choose_type(sim_member *member, int type)
 {
     sim_random *random = &member->scenario->world.random;
     member->asks_type[type] = !sim_once_in(random, 4);
-    for (int key = type; member->by_name && key < N_KEYS; key += N_TYPES) {
+    for (int key = 0; member->by_name && key < N_KEYS; key++) {
+        if (sim_key_type(key) != type)
+            continue;
         bool wanted = !sim_once_in(random, 4);
         bool by_alias = sim_key_has_alias(key) && !member->public_only && sim_once_in(random, 2);
         member->wishes[key] = !wanted ? SIM_UNWANTED : by_alias ? SIM_BY_ALIAS : SIM_BY_NAME;
@@ -107,10 +103,10 @@ list_names(const sim_member *member, int type, char names[N_KEYS + 1][64])
 {
     size_t n = 0;
     snprintf(names[n++], 64, BAD_NAME);
-    for (int key = type; key < N_KEYS; key += N_TYPES) {
-        if (member->wishes[key] == SIM_BY_NAME)
+    for (int key = 0; key < N_KEYS; key++) {
+        if (sim_key_type(key) == type && member->wishes[key] == SIM_BY_NAME)
             sim_key_name(key, names[n++]);
-        else if (member->wishes[key] == SIM_BY_ALIAS)
+        else if (sim_key_type(key) == type && member->wishes[key] == SIM_BY_ALIAS)
             sim_key_alias(key, names[n++]);
     }
     return n;
@@ -156,8 +152,10 @@ sim_endpoint_change_interest(sim_member *member)
     sim_endpoint_subscribe(member, type);
     if (old && new_first)
         udpai_node_unsubscribe(member->node->node, old);
-    for (int key = type; key < N_KEYS; key += N_TYPES)
-        member->copies[key] = (sim_copy){0};
+    for (int key = 0; key < N_KEYS; key++)
+        if (sim_key_type(key) == type)
+            member->copies[key] = (sim_copy){0};
+    memset(member->link_is_whole, 0, sizeof(member->link_is_whole));
     world->counts[SIM_INTEREST_CHANGES]++;
     sim_touch(member->node);
 }

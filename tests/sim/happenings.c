@@ -1,51 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to a federation: the truth changes, and everything breaks. */
+/* What happens to a federation: everything breaks, and comes again. */
 #include "scenario.h"
 
 #include <stdio.h>
-
-/* ---- the truth ---- */
-
-/* Most names have one authority; some have two, so that precedence has something to do. */
-static bool
-may_say(const sim_scenario *scenario, int member, int key)
-{
-    if (member >= scenario->n_management)
-        return sim_key_publisher(scenario, key) == member;
-    if (key >= N_FILE_KEYS)
-        return key == 25 && member == 0;
-    return key % scenario->n_management == member || (key % 7 == 0 && member == 0);
-}
-
-static void
-change_one(sim_scenario *scenario, sim_truth *truth, int key)
-{
-    if (truth->exists && !sim_key_is_stable(key) && sim_once_in(&scenario->world.random, 3)) {
-        truth->exists = false;
-        truth->ever_removed = true;
-    } else {
-        truth->exists = true;
-        truth->version++;
-    }
-}
-
-void
-sim_change_truth(sim_scenario *scenario)
-{
-    sim_world *world = &scenario->world;
-    int member = (int)sim_below(&world->random, (uint64_t)scenario->n_members);
-    int key = (int)sim_below(&world->random, N_KEYS);
-    if (!may_say(scenario, member, key))
-        return;
-    sim_truth *truth = &scenario->truths[member][key];
-    sim_member *self = scenario->members[member];
-    change_one(scenario, truth, key);
-    if (self->is_endpoint || !self->node->is_up)
-        return; /* it says so when it comes to it */
-    world->counts[truth->exists ? SIM_FILE_EDITS : SIM_FILE_REMOVALS]++;
-    sim_set_files(self);
-    sim_touch(self->node);
-}
 
 /* ---- faults ---- */
 
@@ -54,10 +11,11 @@ sim_restart(sim_world *world, void *userdata)
 {
     sim_node *node = userdata;
     const sim_scenario *scenario = ((sim_member *)node->userdata)->scenario;
-    if (!node->is_up && !scenario->is_over) {
-        sim_start_node(node);
-        world->counts[SIM_RESTARTS]++;
-    }
+    if (node->is_up || scenario->is_over)
+        return;
+    sim_check_kept(node->userdata);
+    sim_start_node(node);
+    world->counts[SIM_RESTARTS]++;
 }
 
 static void
@@ -74,6 +32,17 @@ any_node(sim_world *world)
     return world->nodes.items[sim_below(&world->random, world->nodes.n)];
 }
 
+/* It has lost what it told its publishers that it keeps. */
+static void
+forget_safe(const sim_member *self)
+{
+    for (int i = 0; i < self->scenario->n_publishers; i++) {
+        sim_member *publisher = self->scenario->members[self->scenario->publishers[i]];
+        for (int key = 0; key < N_KEYS && publisher->upstreams[0] == self->index; key++)
+            publisher->truths[key].safe_version = 0;
+    }
+}
+
 static void
 crash(sim_node *node, bool keep_state)
 {
@@ -83,6 +52,9 @@ crash(sim_node *node, bool keep_state)
                 keep_state ? "" : " and loses its state");
     world->counts[keep_state ? SIM_CRASHES : SIM_CRASHES_WITHOUT_STATE]++;
     sim_crash_node(node, keep_state);
+    node->clock_us = node->clock_us < -2000000 ? 0 : node->clock_us;
+    if (!keep_state)
+        forget_safe(node->userdata);
     sim_after(world, sim_below(&world->random, 20000000), sim_restart, node);
 }
 
@@ -118,6 +90,30 @@ partition_something(sim_world *world)
               (void *)(uintptr_t)(a->index * SIM_NODES_MAX + b->index));
 }
 
+#define CLOCK_STEP_US 5000000
+
+static void
+set_clock_right(sim_world *world, void *userdata)
+{
+    (void)world;
+    sim_node *node = userdata;
+    if (node->clock_us < -CLOCK_STEP_US / 2)
+        node->clock_us += CLOCK_STEP_US;
+}
+
+/* Somebody's clock is set back; after a while it is right again. A machine that starts anew has a
+ * clock that is. */
+static void
+set_clock_back(sim_world *world)
+{
+    sim_node *node = any_node(world);
+    if (!node->is_up || node->clock_us < -CLOCK_STEP_US / 2)
+        return;
+    node->clock_us -= CLOCK_STEP_US;
+    world->counts[SIM_CLOCKS_SET_BACK]++;
+    sim_after(world, sim_below(&world->random, 10000000), set_clock_right, node);
+}
+
 static void
 change_interest(sim_scenario *scenario)
 {
@@ -131,7 +127,7 @@ sim_happen(sim_world *world, void *userdata)
     sim_scenario *scenario = userdata;
     if (!scenario->is_changing)
         return;
-    switch (sim_below(&world->random, 44)) {
+    switch (sim_below(&world->random, 50)) {
     case 0:
         crash_something(world);
         break;
@@ -151,37 +147,63 @@ sim_happen(sim_world *world, void *userdata)
     case 7: /* often just before the end of the linger of what was asked before */
         change_interest(scenario);
         break;
+    case 8:
+        sim_slow_something(world, 5000000);
+        break;
+    case 9:
+        set_clock_back(world);
+        break;
+    case 10:
+        sim_rules_change(scenario);
+        break;
+    case 11:
+        sim_identity_change(scenario);
+        break;
+    case 12:
+    case 13:
+        sim_link_change(scenario);
+        break;
     default:
         sim_change_truth(scenario);
         break;
     }
-    sim_look_at_fail_overs(scenario);
     sim_check_gone(scenario);
-    sim_after(world, sim_below(&world->random, 200000), sim_happen, scenario);
+    sim_after(world, sim_below(&world->random, scenario->pause_us), sim_happen, scenario);
 }
 
 /* ---- what is seen of fail-overs from outside ---- */
 
 static bool
-second_source_counts(const sim_member *member)
+source_counts(const sim_member *member, int number)
 {
     char key[32];
-    snprintf(key, sizeof(key), "source:%s", member->source_names[1]);
+    snprintf(key, sizeof(key), "source:%s", member->source_names[number]);
     const udpai_origin *origin =
         udpai_store_find_origin(udpai_node_store(member->node->node), udpai_str_from(key));
     return origin && udpai_origin_is_eligible(origin, udpai_str_from(sim_types[0]));
 }
 
-void
-sim_look_at_fail_overs(sim_scenario *scenario)
+/* A source that was replaced, and comes back, must stay before it counts again. The nodes' clocks
+ * tell whole milliseconds. */
+static void
+check_hand_back(const sim_member *member)
 {
-    for (int i = 0; i < scenario->n_members; i++) {
-        sim_member *member = scenario->members[i];
-        if (!member->fails_over || !member->node->is_up)
-            continue;
-        bool has = second_source_counts(member);
-        if (has != member->has_failed_over)
-            scenario->world.counts[has ? SIM_FAIL_OVERS : SIM_HAND_BACKS]++;
-        member->has_failed_over = has;
-    }
+    const sim_node *first = member->scenario->members[member->upstreams[0]]->node;
+    uint64_t age_us = sim_stream_age_us(member->node, first);
+    if (age_us && age_us + 2000 < SIM_HAND_BACK_DELAY_MS * 1000)
+        sim_fail(member, "a source counts again too early", -1);
+}
+
+void
+sim_look_at_fail_over(sim_member *member)
+{
+    if (!member->fails_over)
+        return;
+    bool has = source_counts(member, 1), first_counts = source_counts(member, 0);
+    if (has != member->has_failed_over)
+        member->scenario->world.counts[has ? SIM_FAIL_OVERS : SIM_HAND_BACKS]++;
+    if (first_counts && !member->first_counted && member->has_failed_over)
+        check_hand_back(member);
+    member->has_failed_over = has;
+    member->first_counted = first_counts;
 }

@@ -11,7 +11,7 @@ static const udpai_node_timing timing = {
     .sync_timeout_ms = 15000,
     .fail_over_spread_ms = 500,
     .recover_timeout_ms = 10000,
-    .hand_back_delay_ms = 5000,
+    .hand_back_delay_ms = SIM_HAND_BACK_DELAY_MS,
     .backoff_base_ms = 250,
     .backoff_max_ms = 4000,
     .interest_linger_ms = 1000,
@@ -30,7 +30,7 @@ sim_set_files(sim_member *member)
     udpa_resource *resources[N_KEYS];
     size_t n = 0;
     for (int key = 0; key < N_KEYS; key++) {
-        const sim_truth *truth = &member->scenario->truths[member->node->index][key];
+        const sim_truth *truth = &member->truths[key];
         if (truth->exists)
             resources[n++] = sim_make_resource(key, member->authority, true, truth->version);
     }
@@ -59,7 +59,7 @@ plan_source(sim_member *self, size_t i)
     sim_target(scenario->members[self->upstreams[i]]->node, source);
     self->descriptors[i] = (udpai_descriptor_config){
         .source = source->name,
-        .prefix = udpai_str_from(self->is_limited[i] ? sim_namespaces[LIMITED_NAMESPACE] : ""),
+        .prefix = udpai_str_from(self->limits[i] >= 0 ? sim_namespaces[self->limits[i]] : ""),
         .continuation = self->fails_over ? UDPAI_STOP_ON_SUCCESS : UDPAI_CONTINUE,
         .on_demand = self->on_demand,
     };
@@ -90,7 +90,7 @@ plan_member(sim_node *node, sim_node_plan *plan)
         .providers = &self->provider,
         .n_providers = self->provider.n_descriptors ? 1 : 0,
         .is_durable = !self->is_endpoint,
-        .acl = self->is_endpoint ? NULL : self->scenario->acl,
+        .acl = self->acl,
         .max_changes_ahead = 3,
     };
 }
@@ -101,7 +101,8 @@ member_started(sim_node *node)
     sim_member *self = node->userdata;
     memset(self->copies, 0, sizeof(self->copies));
     memset(self->subscriptions, 0, sizeof(self->subscriptions));
-    self->has_failed_over = false;
+    memset(self->link_is_whole, 0, sizeof(self->link_is_whole));
+    self->has_failed_over = self->first_counted = false;
     for (int type = 0; type < N_TYPES && self->is_endpoint; type++)
         sim_endpoint_subscribe(self, type);
     if (self->is_publisher)
@@ -117,38 +118,20 @@ management_stopped(sim_node *node)
     const sim_member *self = node->userdata;
     sim_scenario *scenario = self->scenario;
     scenario->has_lost_commits |= node->disk_busy_until_us > scenario->world.now_us;
-    for (int key = N_FILE_KEYS; key < N_KEYS; key++) {
-        int publisher = sim_key_publisher(scenario, key);
-        const sim_member *owner = scenario->members[publisher];
+    for (int key = N_FILE_KEYS; key < N_OPEN_KEYS; key++) {
+        sim_member *owner = scenario->members[sim_key_publisher(scenario, key)];
         if (scenario->members[owner->upstreams[0]] == self)
-            scenario->truths[publisher][key].ever_removed = true;
+            sim_truth_removed(owner, key);
     }
 }
 
-/* Nothing may be published in the last namespace. */
-static udpai_acl *
-make_acl(void)
+static void
+member_flushed(sim_node *node)
 {
-    static const udpai_str everybody[] = {{"*", 1}}, open[] = {{"com.acme", 8}, {"org.blah", 8}};
-    const udpai_acl_rule rules[] = {
-        {.name = UDPAI_STR("publishers"),
-         .identities = everybody,
-         .n_identities = 1,
-         .actions = UDPAI_ACL_PUBLISH,
-         .prefixes = open,
-         .n_prefixes = UDPAI_ARRAY_LEN(open),
-         .on_behalf_of = everybody,
-         .n_on_behalf_of = 1},
-        {.name = UDPAI_STR("readers"),
-         .identities = everybody,
-         .n_identities = 1,
-         .actions = UDPAI_ACL_SUBSCRIBE},
-    };
-    const udpai_acl_options options = {.rules = rules, .n_rules = UDPAI_ARRAY_LEN(rules)};
-    udpai_acl *acl = NULL;
-    if (udpai_acl_new(&acl, &options) != UDPA_OK)
-        abort();
-    return acl;
+    sim_member *self = node->userdata;
+    sim_look_at_fail_over(self);
+    if (self->is_endpoint)
+        sim_link_check(self);
 }
 
 /* ---- building ---- */
@@ -160,31 +143,30 @@ add_member(sim_scenario *scenario, char kind, int number)
     sim_member *self = udpai_alloc(sizeof(*self));
     if (!self)
         abort();
-    snprintf(id, sizeof(id), "%c%d", kind, number);
     self->scenario = scenario;
+    self->index = scenario->n_members;
     self->is_endpoint = kind == 'e';
+    self->colour = (int)sim_below(sim_random_of(scenario), N_COLOURS);
+    if (scenario->has_tls)
+        snprintf(id, sizeof(id), "%c%d", kind, number);
+    else
+        snprintf(id, sizeof(id), "%s-%c%d", sim_colours[self->colour], kind, number);
     self->node = sim_add_node(&scenario->world, id);
     self->node->plan = plan_member;
     self->node->started = member_started;
     self->node->dies = sim_die;
+    self->node->flushed = member_flushed;
     self->node->userdata = self;
+    self->node->clock_us = (int64_t)sim_below(sim_random_of(scenario), 4000000) - 2000000;
     /* A publisher says no authority: it is given its name. */
-    snprintf(self->authority, sizeof(self->authority), "%s%s", self->is_endpoint ? "" : "auth-",
-             id);
-    scenario->members[self->node->index] = self;
-    scenario->n_members++;
+    if (self->is_endpoint)
+        snprintf(self->authority, sizeof(self->authority), "%s-%c%d", sim_colours[self->colour],
+                 kind, number);
+    else
+        snprintf(self->authority, sizeof(self->authority), "auth-%d", number);
+    scenario->members[scenario->n_members++] = self;
+    sim_identity_choose(self);
     return self;
-}
-
-static void
-add_source(sim_member *self, int upstream, bool is_limited)
-{
-    size_t i = self->provider.n_descriptors++;
-    snprintf(self->source_names[i], sizeof(self->source_names[i]), "s%d", upstream);
-    self->upstreams[i] = upstream;
-    self->is_limited[i] = is_limited;
-    ref_node *node = &self->scenario->model.nodes[self->node->index];
-    node->sources[node->n_sources++] = (ref_source){upstream, is_limited ? LIMITED_NAMESPACE : -1};
 }
 
 /* The second source stands in for the first. */
@@ -192,102 +174,92 @@ static void
 may_fail_over(sim_member *self)
 {
     sim_scenario *scenario = self->scenario;
-    if (self->provider.n_descriptors != 2 || self->is_limited[0] || self->is_limited[1] ||
+    if (self->provider.n_descriptors != 2 || self->limits[0] >= 0 || self->limits[1] >= 0 ||
         scenario->n_fail_overs == scenario->fail_overs_max)
         return;
     self->fails_over = true;
     scenario->n_fail_overs++;
 }
 
-/* Asks on demand only of those before it: two that asked each other would want for ever what one of
- * them once wanted. */
 static void
-build_management(sim_scenario *scenario, int index)
+build_management(sim_scenario *scenario, int number)
 {
-    sim_random *random = &scenario->world.random;
-    sim_member *self = add_member(scenario, 'm', index);
-    if (!scenario->acl)
-        scenario->acl = make_acl();
+    sim_member *self = add_member(scenario, 'm', number);
     self->node->stopped = management_stopped;
-    self->on_demand = index > 0 && sim_once_in(random, 4);
-    scenario->has_on_demand |= self->on_demand;
-    int limit = self->on_demand ? index : scenario->n_management;
-    for (int k = 0; k < limit; k++)
-        if (k != index && (k == index - 1 || sim_once_in(random, 3)))
-            add_source(self, k, k != index - 1 && sim_once_in(random, 4));
-    if (sim_once_in(random, 2))
+    sim_shape_connect(self);
+    sim_rules_choose(self);
+    sim_rules_apply(self);
+    if (sim_once_in(sim_random_of(scenario), 2))
         may_fail_over(self);
+}
+
+static void
+make_publisher(sim_member *self)
+{
+    sim_scenario *scenario = self->scenario;
+    self->is_publisher = true;
+    self->public_only = false; /* what it publishes has aliases, or is lazy */
+    scenario->publishers[scenario->n_publishers++] = self->index;
+    self->node->published = sim_publisher_answered;
 }
 
 static void
 build_endpoint(sim_scenario *scenario, int number)
 {
-    sim_random *random = &scenario->world.random;
+    sim_random *random = sim_random_of(scenario);
     uint64_t n = (uint64_t)scenario->n_management;
     sim_member *self = add_member(scenario, 'e', number);
     int first = (int)sim_below(random, n), second = (int)sim_below(random, n);
     self->on_demand = true;
     self->by_name = sim_once_in(random, 2);
     self->is_narrow = sim_once_in(random, 4);
-    self->public_only = sim_once_in(random, 4);
-    self->is_publisher = number == 0 || sim_once_in(random, 3);
-    if (self->is_publisher) /* what it publishes has aliases, or is lazy */
-        self->public_only = false;
-    add_source(self, first, false);
+    self->public_only = sim_once_in(random, 4) && !scenario->has_rules; /* is told of no refusal */
+    if (number == 0 || (sim_once_in(random, 3) && scenario->n_publishers < PUBLISHERS_MAX))
+        make_publisher(self);
+    sim_add_source(self, first, -1);
     if (second != first && sim_once_in(random, 3)) {
-        add_source(self, second, false);
+        sim_add_source(self, second, -1);
         may_fail_over(self);
     }
     sim_endpoint_choose(self);
-    if (self->is_publisher) {
-        scenario->publishers[scenario->n_publishers++] = (int)self->node->index;
-        self->node->published = sim_publisher_answered;
-    }
-}
-
-static void
-describe_to_model(const sim_scenario *scenario, ref_model *model)
-{
-    model->n_nodes = scenario->n_members;
-    model->n_keys = N_KEYS;
-    for (int key = 0; key < N_KEYS; key++) {
-        model->key_namespace[key] = sim_key_namespace(key);
-        model->is_lazy[key] = sim_key_is_lazy(key);
-        model->is_refused[key] = sim_key_is_refused(key);
-    }
-    for (int i = 0; i < scenario->n_members; i++) {
-        const sim_member *member = scenario->members[i];
-        model->nodes[i].on_demand = member->on_demand;
-        model->nodes[i].is_strict = !member->is_endpoint;
-        model->nodes[i].fails_over = member->fails_over;
-    }
 }
 
 void
 sim_build(sim_scenario *scenario)
 {
-    sim_random *random = &scenario->world.random;
-    scenario->n_management = 2 + (int)sim_below(random, MANAGEMENT_MAX - 1);
-    scenario->n_endpoints = 1 + (int)sim_below(random, ENDPOINTS_MAX);
-    scenario->fail_overs_max = sim_once_in(random, 2) ? FAIL_OVERS_MAX : 0;
+    size_t n = (size_t)scenario->n_management + (size_t)scenario->n_endpoints;
+    scenario->members = udpai_alloc_array(n, sizeof(sim_member *));
+    if (!scenario->members)
+        abort();
     for (int i = 0; i < scenario->n_management; i++)
         build_management(scenario, i);
     for (int i = 0; i < scenario->n_endpoints; i++)
         build_endpoint(scenario, i);
-    describe_to_model(scenario, &scenario->model);
+    sim_describe_to_model(scenario);
     for (int i = 0; i < scenario->n_publishers; i++)
         sim_publisher_begin(scenario->members[scenario->publishers[i]]);
-    for (int key = N_FILE_KEYS; key < N_KEYS; key++)
+    for (int key = N_FILE_KEYS; key < N_OPEN_KEYS; key++)
         if (sim_key_expires(key))
-            scenario->truths[sim_key_publisher(scenario, key)][key].ever_removed = true;
+            sim_truth_removed(scenario->members[sim_key_publisher(scenario, key)], key);
 }
 
 void
 sim_free_members(sim_scenario *scenario)
 {
-    for (int i = 0; i < scenario->n_members; i++)
+    for (int i = 0; i < scenario->n_members; i++) {
+        udpai_acl_unref(scenario->members[i]->acl);
         udpai_free(scenario->members[i]);
-    udpai_acl_unref(scenario->acl);
+    }
+    udpai_free(scenario->members);
+    udpai_free(scenario->model.nodes);
+}
+
+static void
+print_rules(const sim_member *self)
+{
+    for (int colour = 0; colour < N_COLOURS; colour++)
+        fprintf(stderr, "; %s sees %x, says %x", sim_colours[colour], self->shows[colour],
+                self->takes[colour]);
 }
 
 void
@@ -295,13 +267,17 @@ sim_print_topology(const sim_scenario *scenario)
 {
     for (int i = 0; i < scenario->n_members; i++) {
         const sim_member *self = scenario->members[i];
-        fprintf(stderr, "%s%s%s%s%s%s <-", self->node->id, self->by_name ? " by name" : "",
-                self->is_narrow ? " narrow" : "", self->public_only ? " public" : "",
-                self->is_publisher ? " publisher" : "",
+        fprintf(stderr, "%s (%s)%s%s%s%s%s <-", self->node->id, sim_colours[self->colour],
+                self->by_name ? " by name" : "", self->is_narrow ? " narrow" : "",
+                self->public_only ? " public" : "", self->is_publisher ? " publisher" : "",
                 self->on_demand && !self->is_endpoint ? " on demand" : "");
         for (size_t k = 0; k < self->provider.n_descriptors; k++)
-            fprintf(stderr, "%s %s%s", self->fails_over && k ? " else" : "", self->source_names[k],
-                    self->is_limited[k] ? " (limited)" : "");
+            fprintf(stderr, "%s %s (%s; not %x)", self->fails_over && k ? " else" : "",
+                    self->source_names[k],
+                    self->limits[k] < 0 ? "all" : sim_namespaces[self->limits[k]],
+                    self->refuses[k]);
+        if (!self->is_endpoint)
+            print_rules(self);
         fprintf(stderr, "\n");
     }
 }

@@ -17,10 +17,20 @@ const char *const sim_types[N_TYPES] = {
     "type.googleapis.com/test.Thing",
 };
 
+const char *const sim_colours[N_COLOURS] = {"red", "green", "blue"};
+
+static bool
+is_of_link(int key)
+{
+    return key >= N_OPEN_KEYS && key < FORGED_KEY;
+}
+
 int
 sim_key_type(int key)
 {
-    return key % N_TYPES;
+    if (is_of_link(key)) /* two clusters, and a thing */
+        return (key - N_OPEN_KEYS) % N_LINK_KEYS == 2;
+    return key == FORGED_KEY ? 1 : key % N_TYPES;
 }
 
 bool
@@ -32,19 +42,21 @@ sim_key_is_refused(int key)
 int
 sim_key_namespace(int key)
 {
-    return sim_key_is_refused(key) ? 3 : key / 2 % 3;
+    if (is_of_link(key))
+        return (key - N_OPEN_KEYS) / N_LINK_KEYS ? 0 : LIMITED_NAMESPACE;
+    return sim_key_is_refused(key) ? 3 : key / 2 % N_OPEN_NAMESPACES;
 }
 
 bool
 sim_key_has_alias(int key)
 {
-    return key % 5 == 1;
+    return key < N_OPEN_KEYS && key % 5 == 1;
 }
 
 bool
 sim_key_is_lazy(int key)
 {
-    return key % 8 == 2;
+    return key < N_OPEN_KEYS && key % 8 == 2;
 }
 
 bool
@@ -56,13 +68,14 @@ sim_key_expires(int key)
 bool
 sim_key_is_stable(int key)
 {
-    return key % 4 < 2 && !sim_key_expires(key);
+    return key < N_OPEN_KEYS && key % 4 < 2 && !sim_key_expires(key);
 }
 
 int
 sim_key_publisher(const sim_scenario *scenario, int key)
 {
-    return key < N_FILE_KEYS ? -1 : scenario->publishers[key % scenario->n_publishers];
+    bool is_published = key >= N_FILE_KEYS && key < N_OPEN_KEYS;
+    return is_published ? scenario->publishers[key % scenario->n_publishers] : -1;
 }
 
 void

@@ -28,22 +28,25 @@ struct sim_end {
 
 struct sim_stream {
     udpai_list in_world;
-    sim_end ends[2];   /* 0: the one that dialled */
+    sim_end ends[2]; /* 0: the one that dialled */
+    uint64_t slow_until_us, opened_us;
     unsigned n_events; /* that still point here */
 };
 
 /* ---- latency ---- */
 
 static bool
-is_slow(const sim_world *world)
+is_slow(const sim_world *world, const sim_stream *stream)
 {
-    return world->now_us < world->slow_until_us;
+    return world->now_us < world->slow_until_us ||
+           (stream && world->now_us < stream->slow_until_us);
 }
 
+/* stream: NULL: of none yet. */
 static uint64_t
-latency_us(sim_world *world)
+latency_us(sim_world *world, const sim_stream *stream)
 {
-    return 50 + sim_below(&world->random, is_slow(world) ? 400000 : 4000);
+    return 50 + sim_below(&world->random, is_slow(world, stream) ? 400000 : 4000);
 }
 
 static sim_end *
@@ -146,27 +149,64 @@ cut(sim_world *world, sim_stream *stream)
 {
     for (size_t i = 0; i < 2; i++) {
         count_lost(world, &stream->ends[i]);
-        begin_close(&stream->ends[i], world, latency_us(world));
+        begin_close(&stream->ends[i], world, latency_us(world, stream));
     }
+}
+
+static sim_stream *
+any_stream(sim_world *world)
+{
+    size_t n = 0;
+    UDPAI_LIST_FOREACH (at, &world->streams)
+        n++;
+    size_t chosen = sim_below(&world->random, n);
+    UDPAI_LIST_FOREACH (at, &world->streams)
+        if (chosen-- == 0)
+            return UDPAI_LIST_ENTRY(at, sim_stream, in_world);
+    return NULL;
 }
 
 bool
 sim_cut_something(sim_world *world)
 {
-    size_t n = 0;
-    UDPAI_LIST_FOREACH (at, &world->streams)
-        n++;
-    if (n == 0)
+    sim_stream *stream = any_stream(world);
+    if (!stream)
         return false;
-    size_t chosen = sim_below(&world->random, n);
-    UDPAI_LIST_FOREACH (at, &world->streams) {
-        if (chosen-- == 0) {
-            cut(world, UDPAI_LIST_ENTRY(at, sim_stream, in_world));
-            world->counts[SIM_CUTS]++;
-            return true;
-        }
+    cut(world, stream);
+    world->counts[SIM_CUTS]++;
+    return true;
+}
+
+bool
+sim_slow_something(sim_world *world, uint64_t duration_us)
+{
+    sim_stream *stream = any_stream(world);
+    if (!stream)
+        return false;
+    stream->slow_until_us = world->now_us + duration_us;
+    world->counts[SIM_SLOW_LINKS]++;
+    return true;
+}
+
+uint64_t
+sim_stream_age_us(const sim_node *from, const sim_node *to)
+{
+    uint64_t age_us = 0;
+    UDPAI_LIST_FOREACH (at, &from->streams) {
+        sim_end *end = UDPAI_LIST_ENTRY(at, sim_end, in_node);
+        const sim_stream *stream = end->stream;
+        if (end == &stream->ends[0] && stream->ends[1].node == to && !end->is_closing &&
+            from->world->now_us - stream->opened_us > age_us)
+            age_us = from->world->now_us - stream->opened_us;
     }
-    return false;
+    return age_us;
+}
+
+void
+sim_cut_streams_of(sim_node *node)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &node->streams)
+        cut(node->world, UDPAI_LIST_ENTRY(at, sim_end, in_node)->stream);
 }
 
 void
@@ -182,137 +222,13 @@ sim_end_streams_of(sim_node *node)
         if (session)
             udpai_session_closed(session, NULL);
         drop_inbox(end);
-        begin_close(other_end(end), node->world, latency_us(node->world));
+        begin_close(other_end(end), node->world, latency_us(node->world, stream));
         stream->n_events--;
         free_if_done(stream);
     }
 }
 
-/* ---- showing ---- */
-
-static void
-show_subscription(const char *kind, const udpai_subscription_message *message)
-{
-    fprintf(stderr, " %s %.*s in '%.*s':", kind, (int)message->type_url.len, message->type_url.data,
-            (int)message->name_space.len, message->name_space.data);
-    for (size_t i = 0; i < message->n_names; i++)
-        fprintf(stderr, " '%.*s'", (int)message->names[i].len, message->names[i].data);
-    fprintf(stderr, " holds %zu %zu", message->n_versions, message->n_digests);
-}
-
-static void
-show_publication(const udpai_publication *publication)
-{
-    fprintf(stderr, " publish%s%s %.*s:", publication->complete ? " complete" : "",
-            publication->state_of_the_world ? " state" : "", (int)publication->type_url.len,
-            publication->type_url.data);
-    for (size_t i = 0; i < publication->entries.n; i++) {
-        const udpa_resource *resource = publication->entries.items[i].resource;
-        fprintf(stderr, " %s%s@%s#%llu", publication->entries.items[i].is_refresh ? "~" : "+",
-                udpa_resource_name(resource), udpa_resource_authority(resource),
-                (unsigned long long)udpa_resource_generation(resource) % 100000000);
-        for (size_t k = 0; k < udpa_resource_n_hops(resource); k++)
-            fprintf(stderr, "/%s", udpai_resource_hop(resource, k).node_id.data);
-    }
-    for (size_t i = 0; i < publication->removals.n; i++)
-        fprintf(stderr, " -%s", publication->removals.items[i].name.data);
-}
-
-static void
-sim_show_message(const udpai_message *message)
-{
-    switch (message->kind) {
-    case UDPAI_MESSAGE_SUBSCRIBE:
-        show_subscription("subscribe", &message->subscription);
-        break;
-    case UDPAI_MESSAGE_UNSUBSCRIBE:
-        show_subscription("unsubscribe", &message->subscription);
-        break;
-    case UDPAI_MESSAGE_SUBSCRIPTION_ERROR:
-        show_subscription("subscription error", &message->subscription);
-        break;
-    case UDPAI_MESSAGE_PUBLISH:
-        show_publication(message->publication);
-        break;
-    case UDPAI_MESSAGE_RECEIPT:
-        fprintf(stderr, " receipt");
-        break;
-    default:
-        break;
-    }
-}
-
 /* ---- reading and writing ---- */
-
-static void
-count_publication(sim_world *world, const udpai_publication *publication)
-{
-    world->counts[SIM_PUBLISHES]++;
-    world->counts[SIM_COMPLETES] += publication->complete;
-    world->counts[SIM_REMOVALS] += publication->removals.n;
-    for (size_t i = 0; i < publication->entries.n; i++) {
-        const udpai_publication_entry *entry = &publication->entries.items[i];
-        world->counts[SIM_REFRESHES] += entry->is_refresh;
-        world->counts[SIM_NODES] +=
-            udpai_str_eq(udpai_resource_type_url(entry->resource), UDPAI_STR(UDPAI_TYPE_NODE));
-    }
-}
-
-static void
-count_message(sim_world *world, const udpai_message *message)
-{
-    switch (message->kind) {
-    case UDPAI_MESSAGE_SUBSCRIBE:
-        world->counts[SIM_SUBSCRIBES]++;
-        break;
-    case UDPAI_MESSAGE_UNSUBSCRIBE:
-        world->counts[SIM_UNSUBSCRIBES]++;
-        break;
-    case UDPAI_MESSAGE_SUBSCRIPTION_ERROR:
-        world->counts[SIM_SUBSCRIPTION_ERRORS]++;
-        break;
-    case UDPAI_MESSAGE_PUBLISH:
-        count_publication(world, message->publication);
-        break;
-    case UDPAI_MESSAGE_RECEIPT:
-        world->counts[message->receipt.n_statuses ? SIM_RECEIPTS_REFUSED : SIM_RECEIPTS_OK]++;
-        break;
-    default:
-        break;
-    }
-}
-
-static void
-show(const sim_end *end, const udpai_message *message)
-{
-    const sim_end *from = other_end((sim_end *)(uintptr_t)end);
-    fprintf(stderr, "%9llu %s -> %s:", (unsigned long long)sim_ms(end->node->world),
-            from->node ? from->node->id : "?", end->node->id);
-    sim_show_message(message);
-    fprintf(stderr, "\n");
-}
-
-static void
-look_at(const sim_end *end, const struct sim_message *sent)
-{
-    sim_world *world = end->node->world;
-    udpai_message message = {0};
-    udpa_error *error = NULL;
-    if (udpai_message_decode(&world->decoder, udpai_bytes_view(sent->bytes), true, &message,
-                             &error) != UDPA_OK) {
-        fprintf(stderr, "FAIL: %s is sent what cannot be read: %s\n", end->node->id,
-                udpa_error_message(error));
-        exit(EXIT_FAILURE);
-    }
-    count_message(world, &message);
-    if (world->trace)
-        show(end, &message);
-    udpai_message_done(&message);
-    if (sent->number < world->latest_delivered)
-        world->counts[SIM_REORDERS]++;
-    else
-        world->latest_delivered = sent->number;
-}
 
 static void
 deliver(sim_end *end)
@@ -324,7 +240,11 @@ deliver(sim_end *end)
         return;
     struct sim_message *message = UDPAI_LIST_ENTRY(at, struct sim_message, node);
     sim_node *node = end->node;
-    look_at(end, message);
+    sim_watch(other_end(end)->node, node, end == &end->stream->ends[0], message->bytes);
+    if (message->number < node->world->latest_delivered)
+        node->world->counts[SIM_REORDERS]++;
+    else
+        node->world->latest_delivered = message->number;
     sim_hub_begin(node);
     udpai_session_receive(end->session, udpai_bytes_view(message->bytes));
     sim_hub_end(node);
@@ -370,7 +290,7 @@ on_write(udpai_stream *stream, const udpai_outgoing *message)
     if (end->is_writing)
         abort(); /* the hub broke its word: one message at a time */
     end->is_writing = true;
-    uint64_t arrival = world->now_us + latency_us(world);
+    uint64_t arrival = world->now_us + latency_us(world, end->stream);
     if (arrival <= peer->last_arrival_us)
         arrival = peer->last_arrival_us + 1;
     if (peer->node && !peer->is_closing) {
@@ -382,7 +302,7 @@ on_write(udpai_stream *stream, const udpai_outgoing *message)
         udpai_list_init(&sent->node);
         udpai_list_append(&peer->inbox, &sent->node);
         peer->last_arrival_us = arrival;
-        world->counts[SIM_DELAYS] += is_slow(world);
+        world->counts[SIM_DELAYS] += is_slow(world, end->stream);
         end_after(peer, world, arrival - world->now_us, deliver);
     }
     end_after(end, world, sim_below(&world->random, 3000), written);
@@ -412,7 +332,7 @@ on_finish(udpai_stream *stream, const udpa_error *status)
         fprintf(stderr, "%9llu %s finishes a stream: %s\n", (unsigned long long)sim_ms(world),
                 end->node->id, udpa_error_message(status));
     begin_close(end, world, 1);
-    begin_close(other_end(end), world, latency_us(world));
+    begin_close(other_end(end), world, latency_us(world, end->stream));
 }
 
 static const udpai_stream_ops stream_ops = {on_write, on_set_reading, on_finish};
@@ -446,6 +366,7 @@ open_session(sim_end *end, const struct dialling *dialling, bool dialled)
     udpai_stream_info info = {
         .stream = (udpai_stream *)end,
         .ops = &stream_ops,
+        .identity = dialled ? dialling->to->identity : dialling->from->identity,
         .link = dialled ? dialling->link : 0,
         .is_source = dialled && dialling->is_source,
     };
@@ -464,6 +385,7 @@ connect(const struct dialling *dialling)
     udpai_list_init(&stream->in_world);
     udpai_list_append(&dialling->from->world->streams, &stream->in_world);
     stream->n_events = 1;
+    stream->opened_us = dialling->from->world->now_us;
     init_end(stream, 0, dialling->from);
     init_end(stream, 1, dialling->to);
     open_session(&stream->ends[0], dialling, true);
@@ -472,14 +394,28 @@ connect(const struct dialling *dialling)
     stream->n_events--;
 }
 
+static bool
+are(const sim_pair *pair, const sim_node *x, const sim_node *y)
+{
+    return (pair->a == x && pair->b == y) || (pair->a == y && pair->b == x);
+}
+
+static bool
+is_partitioned(const sim_world *world, const sim_node *x, const sim_node *y)
+{
+    for (size_t i = 0; i < world->partitioned.n; i++)
+        if (are(&world->partitioned.items[i], x, y))
+            return true;
+    return false;
+}
+
 static void
 end_dial(sim_world *world, void *userdata)
 {
     struct dialling *dialling = userdata;
     sim_node *from = dialling->from, *to = dialling->to;
     bool is_void = !from->is_up || from->epoch != dialling->epoch;
-    bool reachable =
-        to->is_up && !world->partitioned[from->index * world->partition_stride + to->index];
+    bool reachable = to->is_up && !is_partitioned(world, from, to);
     if (!is_void && reachable) {
         connect(dialling);
     } else if (!is_void) {
@@ -503,7 +439,7 @@ sim_on_dial(void *userdata, udpai_order *order)
         abort();
     *dialling = (struct dialling){node, order->target, node->epoch, order->link, order->is_source};
     udpai_order_free(order);
-    sim_after(node->world, latency_us(node->world), end_dial, dialling);
+    sim_after(node->world, latency_us(node->world, NULL), end_dial, dialling);
 }
 
 void
@@ -535,18 +471,28 @@ sim_target(sim_node *node, udpai_source_config *config)
     config->address = udpai_str_from(node->id);
 }
 
+static void
+unite(sim_world *world, const sim_node *a, const sim_node *b)
+{
+    for (size_t i = world->partitioned.n; i-- > 0;)
+        if (are(&world->partitioned.items[i], a, b))
+            udpai_vector_remove_unordered(&world->partitioned, i);
+}
+
 void
 sim_set_partition(sim_world *world, const sim_node *a, const sim_node *b, bool partitioned)
 {
-    world->partitioned[a->index * world->partition_stride + b->index] = partitioned;
-    world->partitioned[b->index * world->partition_stride + a->index] = partitioned;
+    const sim_pair pair = {a, b};
+    unite(world, a, b);
     if (!partitioned)
         return;
+    if (!udpai_vector_push(&world->partitioned, pair))
+        abort();
     world->counts[SIM_PARTITIONS]++;
     UDPAI_LIST_FOREACH_SAFE (at, &world->streams) {
         sim_stream *stream = UDPAI_LIST_ENTRY(at, sim_stream, in_world);
         const sim_node *x = stream->ends[0].node, *y = stream->ends[1].node;
-        if ((x == a && y == b) || (x == b && y == a))
+        if (x && y && are(&pair, x, y))
             cut(world, stream);
     }
 }

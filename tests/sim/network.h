@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network between simulated nodes; for world.c. */
+/* The parts of a world, for each other: the network between nodes, their disks, their threads. */
 #ifndef SIM_NETWORK_H
 #define SIM_NETWORK_H
 
@@ -12,5 +12,14 @@ void sim_end_streams_of(sim_node *node);
 void sim_report(sim_node *node, udpai_report *report);
 void sim_hub_begin(sim_node *node);
 void sim_hub_end(sim_node *node);
+
+/* A message that arrives. from: NULL: it has gone. has_dialled: the receiver has. */
+void sim_watch(const sim_node *from, sim_node *to, bool has_dialled, const udpa_bytes *bytes);
+void sim_disk_commit(void *node, udpai_durable_batch *batch, uint64_t ticket);
+void sim_disk_lose(sim_node *node);
+/* In this life of the node. */
+void sim_node_after(sim_node *node, uint64_t delay_us, void (*action)(sim_node *node));
+void sim_loop_begin(sim_node *node);
+void sim_loop_end(sim_node *node);
 
 #endif

@@ -5,8 +5,6 @@
 
 #include "scenario.h"
 
-#define TICK_US 1500000
-
 /* What stands for a truth where it is confirmed. */
 static int
 mark_of(const sim_truth *truth)
@@ -17,13 +15,14 @@ mark_of(const sim_truth *truth)
 static void
 say_key(sim_member *member, udpai_publication *publication, int key)
 {
-    const sim_truth *truth = &member->scenario->truths[member->node->index][key];
+    sim_truth *truth = &member->truths[key];
     bool is_known = member->acknowledged[key] == mark_of(truth);
     bool is_heartbeat = is_known && truth->exists && sim_key_expires(key);
     char name[64];
     if (truth->version == 0 || (is_known && !is_heartbeat && member->n_ticks % 8))
         return;
     if (!truth->exists) {
+        truth->safe_version = 0;
         sim_key_name(key, name);
         if (!sim_key_expires(key) &&
             udpai_publication_remove(publication, udpai_str_from(name)) != UDPA_OK)
@@ -36,6 +35,17 @@ say_key(sim_member *member, udpai_publication *publication, int key)
     udpa_resource_unref(resource);
 }
 
+/* In the name of the first node, whose own files are true. */
+static void
+forge(const sim_member *member, udpai_publication *publication)
+{
+    const char *authority = member->scenario->members[0]->authority;
+    udpa_resource *resource = sim_make_resource(FORGED_KEY, authority, true, 1);
+    if (udpai_publication_add(publication, resource, false) != UDPA_OK)
+        abort();
+    udpa_resource_unref(resource);
+}
+
 static void
 say(sim_member *member, int type)
 {
@@ -43,10 +53,11 @@ say(sim_member *member, int type)
     if (!publication ||
         udpai_publication_set(&publication->type_url, udpai_str_from(sim_types[type])) != UDPA_OK)
         abort();
-    for (int key = N_FILE_KEYS; key < N_KEYS; key++)
-        if (sim_key_type(key) == type &&
-            sim_key_publisher(member->scenario, key) == (int)member->node->index)
+    for (int key = N_FILE_KEYS; key < N_OPEN_KEYS; key++)
+        if (sim_key_type(key) == type && sim_key_publisher(member->scenario, key) == member->index)
             say_key(member, publication, key);
+    if (sim_key_type(FORGED_KEY) == type && sim_once_in(sim_random_of(member->scenario), 8))
+        forge(member, publication);
     if (publication->entries.n || publication->removals.n)
         (void)udpai_node_publish(member->node->node, udpai_str_from(member->source_names[0]),
                                  publication);
@@ -68,14 +79,14 @@ tick(sim_world *world, void *userdata)
             say(member, type);
         sim_touch(member->node);
     }
-    sim_after(world, TICK_US, tick, member);
+    sim_after(world, member->scenario->tick_us, tick, member);
 }
 
 void
 sim_publisher_begin(sim_member *member)
 {
     sim_world *world = &member->scenario->world;
-    sim_after(world, sim_below(&world->random, TICK_US), tick, member);
+    sim_after(world, sim_below(&world->random, member->scenario->tick_us), tick, member);
 }
 
 void
@@ -91,9 +102,12 @@ note_entry(sim_member *member, const udpai_publication_entry *entry)
     int key = sim_key_of(udpa_resource_name(entry->resource));
     int version = sim_version_of(entry->resource);
     uint64_t *counts = member->scenario->world.counts;
-    if (!entry->error && sim_key_is_refused(key))
+    if (!entry->error && (sim_key_is_refused(key) || key == FORGED_KEY))
         sim_fail(member, "what may not be published was applied", key);
     counts[entry->error ? SIM_PUBLISHED_REFUSED : SIM_PUBLISHED_OK]++;
+    counts[SIM_FORGERIES_REFUSED] += key == FORGED_KEY;
+    if (!entry->error && member->truths[key].exists && !sim_key_expires(key))
+        member->truths[key].safe_version = version;
     member->acknowledged[key] = entry->error ? -1 : version * 2 + 1;
 }
 
@@ -113,7 +127,7 @@ sim_publisher_answered(sim_node *node,
         note_entry(member, &publication->entries.items[i]);
     for (size_t i = 0; i < publication->removals.n; i++) {
         int key = sim_key_of(publication->removals.items[i].name.data);
-        const sim_truth *truth = &member->scenario->truths[node->index][key];
+        const sim_truth *truth = &member->truths[key];
         if (!truth->exists)
             member->acknowledged[key] = mark_of(truth);
     }

@@ -18,20 +18,64 @@ max_wish(ref_wish a, ref_wish b)
     return a > b ? a : b;
 }
 
+/* ---- rules ---- */
+
 static bool
-is_covered(const ref_model *model, const ref_source *source, int key)
+covers(const ref_model *model, ref_spaces spaces, int key)
 {
-    return source->key_namespace < 0 || source->key_namespace == model->key_namespace[key];
+    for (int outer = 0; outer < REF_NAMESPACES; outer++)
+        if (spaces >> outer & 1 && model->lies_in[outer][model->key_namespace[key]])
+            return true;
+    return false;
 }
+
+/* May the node see it at its source? */
+static bool
+is_shown(const ref_model *model, const ref_node *node, const ref_source *source, int key)
+{
+    const ref_node *from = &model->nodes[source->node];
+    return from->serves && covers(model, from->shows[node->colour], key);
+}
+
+static bool
+is_taken(const ref_model *model, const ref_node *node, const ref_source *source, int key)
+{
+    return !node->is_strict || covers(model, source->taken, key);
+}
+
+static bool
+may_publish(const ref_model *model, const ref_node *node, int publisher, int key)
+{
+    return covers(model, node->takes[model->nodes[publisher].colour], key);
+}
+
+/* ---- what is asked ---- */
 
 /* What a node asks its source for. */
 static ref_wish
 asks(const ref_model *model, const ref_node *node, const ref_source *source, int key)
 {
-    if (!is_covered(model, source, key))
+    if (!covers(model, source->asked, key))
         return REF_UNWANTED;
     return node->on_demand ? node->wishes[key] : REF_BY_WILDCARD;
 }
+
+/* True: something is wanted that was not before. */
+static bool
+pass_wishes(ref_model *model, const ref_node *node)
+{
+    bool any = false;
+    for (int i = 0; i < node->n_sources; i++)
+        for (int key = 0; key < model->n_keys; key++) {
+            ref_wish *wish = &model->nodes[node->sources[i].node].wishes[key];
+            ref_wish wanted = max_wish(*wish, asks(model, node, &node->sources[i], key));
+            any |= wanted != *wish;
+            *wish = wanted;
+        }
+    return any;
+}
+
+/* ---- words ---- */
 
 /* What `to` would hold if it took this word from a source. */
 static ref_word
@@ -40,62 +84,74 @@ carried(const ref_model *model, const ref_source *source, int to, int key)
     const ref_node *node = &model->nodes[to];
     ref_word word = model->nodes[source->node].result[key];
     ref_wish needed = model->is_lazy[key] ? REF_BY_NAME : REF_BY_WILDCARD;
-    if (!word.exists || passes(&word, to) || asks(model, node, source, key) < needed ||
-        (node->is_strict && model->is_refused[key]))
+    if (!word.said.exists || passes(&word, to) || word.n_path == REF_HOPS ||
+        asks(model, node, source, key) < needed || !is_shown(model, node, source, key) ||
+        !is_taken(model, node, source, key))
         return (ref_word){0};
     word.path[word.n_path++] = to;
     return word;
 }
 
 static ref_word
-of_here(const ref_word *said, int node)
+of_here(const ref_said *said, int node)
 {
-    ref_word word = *said;
-    word.n_path = 1;
-    word.path[0] = node;
-    return word;
+    return (ref_word){.said = *said, .path = {node}, .n_path = 1};
 }
 
-/* Between authorities: files, then publishers, then sources in order. Of one authority: whoever is
- * first, for in quiet all say the same of it. */
+/* The authority is that of the first source that has a word; of those that have it from the same
+ * authority, the one with the shortest way brings it. */
 static ref_word
-best_word(const ref_model *model, int to, int key)
+best_of_sources(const ref_model *model, int to, int key)
 {
     const ref_node *node = &model->nodes[to];
-    if (node->files[key].exists)
-        return of_here(&node->files[key], to);
-    if (node->published[key].exists && !(node->is_strict && model->is_refused[key]))
-        return of_here(&node->published[key], to);
+    ref_word best = {0};
     for (int i = 0; i < node->n_sources; i++) {
         if (node->only_source >= 0 && node->only_source != i)
             continue;
         ref_word word = carried(model, &node->sources[i], to, key);
-        if (word.exists)
-            return word;
+        if (word.said.exists && (!best.said.exists || (word.said.authority == best.said.authority &&
+                                                       word.n_path < best.n_path)))
+            best = word;
     }
-    return (ref_word){0};
+    return best;
 }
 
-static void
-pass_wishes(ref_model *model, const ref_node *node)
+/* Between authorities: files, then publishers, then sources in order. */
+static ref_word
+best_word(const ref_model *model, int to, int key)
 {
-    for (int i = 0; i < node->n_sources; i++)
-        for (int key = 0; key < model->n_keys; key++) {
-            ref_wish *wish = &model->nodes[node->sources[i].node].wishes[key];
-            *wish = max_wish(*wish, asks(model, node, &node->sources[i], key));
-        }
+    const ref_node *node = &model->nodes[to];
+    const ref_said *published = &node->published[key];
+    if (node->files[key].exists)
+        return of_here(&node->files[key], to);
+    if (published->exists && may_publish(model, node, published->authority, key))
+        return of_here(published, to);
+    return best_of_sources(model, to, key);
 }
 
-static void
-pass_words(ref_model *model)
+static bool
+same_word(const ref_word *a, const ref_word *b)
 {
-    for (int node = 0; node < model->n_nodes; node++)
-        memset(model->nodes[node].result, 0, sizeof(model->nodes[node].result));
-    for (int round = 0; round < 2 * model->n_nodes + 2; round++)
-        for (int node = 0; node < model->n_nodes; node++)
-            for (int key = 0; key < model->n_keys; key++)
-                model->nodes[node].result[key] = best_word(model, node, key);
+    return a->said.exists == b->said.exists && a->said.authority == b->said.authority &&
+           a->said.version == b->said.version && a->n_path == b->n_path &&
+           memcmp(a->path, b->path, sizeof(a->path)) == 0;
 }
+
+/* True: something has changed. */
+static bool
+pass_words(ref_model *model, int to)
+{
+    bool any = false;
+    for (int key = 0; key < model->n_keys; key++) {
+        ref_word *result = &model->nodes[to].result[key];
+        ref_word word = best_word(model, to, key);
+        any |= !same_word(&word, result);
+        *result = word;
+    }
+    return any;
+}
+
+/* ---- solving ---- */
 
 static void
 choose_sources(ref_model *model, unsigned fallen)
@@ -117,11 +173,21 @@ count_fail_overs(const ref_model *model)
 static void
 solve(ref_model *model, unsigned fallen)
 {
+    bool any = true;
     choose_sources(model, fallen);
-    for (int round = 0; round <= model->n_nodes; round++)
+    for (int round = 0; any && round <= model->n_nodes; round++) {
+        any = false;
         for (int node = 0; node < model->n_nodes; node++)
-            pass_wishes(model, &model->nodes[node]);
-    pass_words(model);
+            any |= pass_wishes(model, &model->nodes[node]);
+    }
+    for (int node = 0; node < model->n_nodes; node++)
+        memset(model->nodes[node].result, 0, sizeof(model->nodes[node].result));
+    any = true;
+    for (int round = 0; any && round < 2 * model->n_nodes + 2; round++) {
+        any = false;
+        for (int node = 0; node < model->n_nodes; node++)
+            any |= pass_words(model, node);
+    }
 }
 
 void
@@ -136,8 +202,37 @@ ref_is_certain(ref_model *model, int node, int key)
     unsigned n_cases = 1u << count_fail_overs(model);
     for (unsigned fallen = 0; fallen < n_cases; fallen++) {
         solve(model, fallen);
-        if (!model->nodes[node].result[key].exists)
+        if (!model->nodes[node].result[key].said.exists)
             return false;
     }
     return true;
+}
+
+/* ---- what may be there at all ---- */
+
+/* Backwards from the node, each looked at once. */
+static bool
+has_way(ref_model *model, int to, int key, int where)
+{
+    ref_node *node = &model->nodes[to];
+    if (node->looked_at == model->n_looks)
+        return false;
+    node->looked_at = model->n_looks;
+    if (to == where)
+        return true;
+    for (int i = 0; i < node->n_sources; i++) {
+        const ref_source *source = &node->sources[i];
+        if (covers(model, source->asked, key) && is_shown(model, node, source, key) &&
+            is_taken(model, node, source, key) && has_way(model, source->node, key, where))
+            return true;
+    }
+    return false;
+}
+
+bool
+ref_may_hold(ref_model *model, int node, int key, int authority, int where)
+{
+    model->n_looks++;
+    return (authority == where || may_publish(model, &model->nodes[where], authority, key)) &&
+           has_way(model, node, key, where);
 }

@@ -9,29 +9,63 @@
 
 enum {
     N_FILE_KEYS = 24,
-    N_KEYS = 32, /* the rest come from publishers */
-    N_NAMESPACES = 4,
+    N_OPEN_KEYS = 32, /* from N_FILE_KEYS on they come from publishers */
+    N_LINKS = 2,
+    N_LINK_KEYS = 3,
+    FORGED_KEY = N_OPEN_KEYS + N_LINKS * N_LINK_KEYS, /* said in a wrong name alone */
+    N_KEYS,
+    N_NAMESPACES = REF_NAMESPACES,
+    N_OPEN_NAMESPACES = 3,
+    N_COLOURS = REF_COLOURS,
     N_TYPES = 2,
-    MANAGEMENT_MAX = 6,
-    ENDPOINTS_MAX = 8,
-    MEMBERS_MAX = MANAGEMENT_MAX + ENDPOINTS_MAX,
+    SOURCES_MAX = REF_SOURCES,
+    PUBLISHERS_MAX = 8,
     FAIL_OVERS_MAX = 3,
     TTL_MS = 6000,
+    SIM_HAND_BACK_DELAY_MS = 5000,
     LIMITED_NAMESPACE = 2, /* what some take of others is limited to */
+    AUTHORITY_MAX = 32,
 };
+
+#define ALL_SPACES ((ref_spaces)((1 << N_OPEN_NAMESPACES) - 1))
+
+/* How nodes hang together. */
+typedef enum sim_shape {
+    SIM_TANGLE, /* anybody takes from anybody */
+    SIM_CHAIN,
+    SIM_TREE,
+    SIM_DIAMOND,  /* layers, each node takes from two above */
+    SIM_TRIANGLE, /* three that take from each other, and so on */
+    SIM_EXCHANGE, /* two that feed each other different name spaces, and so on */
+    SIM_SHAPES,
+} sim_shape;
 
 typedef struct sim_truth {
     bool exists;
     int version;
+    bool is_old;       /* it has been there since before anybody started */
     bool ever_removed; /* or may have been, by a crash that nobody can make good */
+    int safe_version;  /* of a publisher: it was told that this is kept; 0: none */
 } sim_truth;
+
+/* What an endpoint has seen in one name. */
+typedef struct sim_seen {
+    char authority[AUTHORITY_MAX];
+    uint64_t generation;
+    int authority_of; /* whose name it is, among the members */
+} sim_seen;
+
+enum {
+    SEEN_MAX = 3
+}; /* so many may say one key */
 
 typedef struct sim_copy {
     bool exists;
     int version;
-    char authority[32];
+    char authority[AUTHORITY_MAX];
     uint64_t generation;
     uint64_t gone_since_us; /* though nobody removed it; 0: it has not */
+    sim_seen seen[SEEN_MAX];
 } sim_copy;
 
 typedef struct sim_scenario sim_scenario;
@@ -46,44 +80,68 @@ typedef enum sim_wish {
 typedef struct sim_member {
     sim_scenario *scenario;
     sim_node *node;
-    char authority[32];
-    udpai_source_config sources[MANAGEMENT_MAX];
-    udpai_descriptor_config descriptors[MANAGEMENT_MAX];
-    int upstreams[MANAGEMENT_MAX];
-    bool is_limited[MANAGEMENT_MAX]; /* to LIMITED_NAMESPACE */
-    char source_names[MANAGEMENT_MAX][16];
+    int index;
+    char authority[AUTHORITY_MAX];
+    int colour; /* what rules know it by */
+    unsigned ever_colours;
+    udpai_source_config sources[SOURCES_MAX];
+    udpai_descriptor_config descriptors[SOURCES_MAX];
+    int upstreams[SOURCES_MAX];
+    int limits[SOURCES_MAX];         /* to a name space; -1: to none */
+    ref_spaces refuses[SOURCES_MAX]; /* what the source may not say */
+    char source_names[SOURCES_MAX][16];
     udpai_provider_config provider;
     udpai_str type_urls[N_TYPES];
     bool is_endpoint, on_demand, fails_over;
-    bool has_failed_over; /* when it was last looked at */
+    bool has_failed_over, first_counted; /* when it was last looked at */
+    /* Of a management node: what rules let colours see and publish, now and ever. */
+    udpai_acl *acl;
+    ref_spaces shows[N_COLOURS], takes[N_COLOURS];
+    ref_spaces ever_shows[N_COLOURS], ever_takes[N_COLOURS];
     /* Of an endpoint. */
     bool by_name, is_narrow, is_publisher, public_only;
     bool asks_type[N_TYPES];
     sim_wish wishes[N_KEYS];
     udpai_local_subscription *subscriptions[N_TYPES];
     sim_copy copies[N_KEYS];
-    int acknowledged[N_KEYS]; /* the version that its node has confirmed; -1: none */
+    int acknowledged[N_KEYS];    /* the version that its node has confirmed; -1: none */
+    bool link_is_whole[N_LINKS]; /* a thing, and what it refers to, when it was last looked at */
     unsigned n_ticks;
+    sim_truth truths[N_KEYS];
 } sim_member;
 
-struct sim_scenario {
+typedef struct sim_scenario {
     sim_world world;
     ref_model model;
+    sim_shape shape;
+    bool is_large;
     int n_management, n_endpoints, n_members, n_fail_overs, fail_overs_max;
-    int publishers[ENDPOINTS_MAX];
+    int publishers[PUBLISHERS_MAX];
     int n_publishers;
-    sim_member *members[MEMBERS_MAX];
-    udpai_acl *acl; /* of management nodes */
-    sim_truth truths[MEMBERS_MAX][N_KEYS];
+    sim_member **members;
+    bool ever_removed[N_KEYS]; /* by anybody */
     bool is_changing, is_over;
+    uint64_t tick_us;  /* between what a publisher says */
+    uint64_t pause_us; /* between happenings, at most */
+    bool has_tls;
+    bool has_rules, rules_change;
+    bool has_ring;         /* nodes that wait for each other */
     bool has_on_demand;    /* a management node that asks on demand */
     bool has_lost_commits; /* a node came back without what it had told of already */
-};
+    bool is_calm;          /* nothing breaks */
+} sim_scenario;
+
+static inline sim_random *
+sim_random_of(sim_scenario *scenario)
+{
+    return &scenario->world.random;
+}
 
 /* ---- names.c: what is spoken of ---- */
 
 extern const char *const sim_namespaces[N_NAMESPACES];
 extern const char *const sim_types[N_TYPES];
+extern const char *const sim_colours[N_COLOURS];
 
 int sim_key_type(int key);
 int sim_key_namespace(int key);
@@ -103,12 +161,31 @@ int sim_key_publisher(const sim_scenario *scenario, int key);
 udpa_resource *sim_make_resource(int key, const char *authority, bool says_authority, int version);
 int sim_version_of(const udpa_resource *resource);
 
+/* ---- shape.c: who takes from whom ---- */
+
+void sim_shape_choose(sim_scenario *scenario, uint64_t seed);
+/* The sources of a management node. */
+void sim_shape_connect(sim_member *member);
+/* limit: the name space that it is asked for; -1: all. */
+void sim_add_source(sim_member *member, int upstream, int limit);
+
 /* ---- members.c: who is there ---- */
 
 void sim_build(sim_scenario *scenario);
 void sim_free_members(sim_scenario *scenario);
 void sim_print_topology(const sim_scenario *scenario);
 void sim_set_files(sim_member *member);
+
+/* ---- rules.c: who may see and say what ---- */
+
+/* What the peers of a node may see and publish there, and what its sources may say. */
+void sim_rules_choose(sim_member *member);
+void sim_rules_apply(sim_member *member);
+/* By other rules on some node from now on. */
+void sim_rules_change(sim_scenario *scenario);
+void sim_identity_choose(sim_member *member);
+/* An endpoint gets another certificate. */
+void sim_identity_change(sim_scenario *scenario);
 
 /* ---- endpoint.c ---- */
 
@@ -126,19 +203,48 @@ void sim_publisher_answered(sim_node *node,
                             const udpai_publication *publication,
                             const udpa_error *error);
 
-/* ---- happenings.c: what happens to them ---- */
+/* ---- links.c: things that refer to clusters, and change from one to another ---- */
+
+int sim_link_cluster(int link, int version);
+int sim_link_thing(int link);
+int sim_link_owner(const sim_scenario *scenario, int link);
+void sim_link_begin(sim_scenario *scenario);
+void sim_link_change(sim_scenario *scenario);
+/* The endpoint has seen all that came together. */
+void sim_link_check(sim_member *member);
+
+/* ---- truth.c: what is true, and changes ---- */
 
 void sim_change_truth(sim_scenario *scenario);
+void sim_truth_removed(sim_member *member, int key);
+void sim_truth_begin(sim_scenario *scenario);
+
+/* ---- happenings.c: what happens to them ---- */
+
 void sim_happen(sim_world *world, void *scenario);
 void sim_restart(sim_world *world, void *node);
 void sim_die(sim_node *node);
-void sim_look_at_fail_overs(sim_scenario *scenario);
+/* Has the member failed over, or handed back? After each of its flushes. */
+void sim_look_at_fail_over(sim_member *member);
 
-/* ---- check.c: what must hold ---- */
+/* ---- check.c: what must hold while things happen ---- */
 
 void sim_fail(const sim_member *member, const char *what, int key);
 void sim_check_removal(sim_member *member, int key);
 void sim_check_gone(sim_scenario *scenario);
+/* Before the copy is set to it. */
+void sim_check_seen(sim_member *member, const udpa_resource *resource, int key);
+/* What was receipted is on the disk of who has receipted it; it has crashed, and not lost it. */
+void sim_check_kept(const sim_member *member);
+
+/* ---- quiet.c: what must hold when all is quiet ---- */
+
+/* The truth, as the reference takes it. confirmed_only: of what is published, what has been
+ * confirmed. */
+ref_model *sim_tell_model(sim_scenario *scenario, bool confirmed_only);
+/* The rules alone, as they ever were. */
+ref_model *sim_tell_rules_of_all_times(sim_scenario *scenario);
+void sim_describe_to_model(sim_scenario *scenario);
 void sim_check_quiet(sim_scenario *scenario);
 
 #endif

@@ -66,6 +66,21 @@ sim_after(sim_world *world, uint64_t delay_us, sim_action_fn action, void *userd
     sift_up(world, world->events.n - 1);
 }
 
+/* Messages that beget messages: time would stand still, and the run never end. */
+static void
+check_storm(sim_world *world)
+{
+    if (++world->n_in_second > world->events_per_second_max) {
+        fprintf(stderr, "FAIL: %llu events within a second, and no end of it\n",
+                (unsigned long long)world->n_in_second);
+        exit(EXIT_FAILURE);
+    }
+    if (world->now_us / 1000000 == world->second)
+        return;
+    world->second = world->now_us / 1000000;
+    world->n_in_second = 0;
+}
+
 void
 sim_run_until(sim_world *world, uint64_t time_us)
 {
@@ -74,6 +89,7 @@ sim_run_until(sim_world *world, uint64_t time_us)
         world->events.items[0] = world->events.items[--world->events.n];
         sift_down(world, 0);
         world->now_us = event->at_us;
+        check_storm(world);
         event->action(world, event->userdata);
         udpai_free(event);
     }
@@ -98,8 +114,8 @@ run_life_event(sim_world *world, void *userdata)
     udpai_free(event);
 }
 
-static void
-node_after(sim_node *node, uint64_t delay_us, void (*action)(sim_node *node))
+void
+sim_node_after(sim_node *node, uint64_t delay_us, void (*action)(sim_node *node))
 {
     struct life_event *event = udpai_alloc(sizeof(*event));
     if (!event)
@@ -131,7 +147,7 @@ schedule_loop_tick(sim_node *node)
     if (at_us >= node->loop_tick_us && node->loop_tick_us > node->world->now_us)
         return;
     node->loop_tick_us = at_us;
-    node_after(node, at_us - node->world->now_us, loop_tick);
+    sim_node_after(node, at_us - node->world->now_us, loop_tick);
 }
 
 static void
@@ -144,19 +160,21 @@ schedule_hub_tick(sim_node *node)
     if (at_us >= node->hub_tick_us && node->hub_tick_us > node->world->now_us)
         return;
     node->hub_tick_us = at_us;
-    node_after(node, at_us - node->world->now_us, hub_tick);
+    sim_node_after(node, at_us - node->world->now_us, hub_tick);
 }
 
-static void
-loop_begin(sim_node *node)
+void
+sim_loop_begin(sim_node *node)
 {
     udpai_wheel_advance(&node->loop_wheel, sim_ms(node->world));
 }
 
-static void
-loop_end(sim_node *node)
+void
+sim_loop_end(sim_node *node)
 {
     udpai_node_flush(node->node);
+    if (node->flushed)
+        node->flushed(node);
     schedule_loop_tick(node);
 }
 
@@ -176,8 +194,8 @@ sim_hub_end(sim_node *node)
 static void
 loop_tick(sim_node *node)
 {
-    loop_begin(node);
-    loop_end(node);
+    sim_loop_begin(node);
+    sim_loop_end(node);
 }
 
 static void
@@ -211,7 +229,7 @@ deliver_orders(sim_node *node)
     }
     if (node->n_orders) {
         node->orders_due = true;
-        node_after(node, hesitation_us(node->world), deliver_orders);
+        sim_node_after(node, hesitation_us(node->world), deliver_orders);
     }
     sim_hub_end(node);
 }
@@ -220,7 +238,7 @@ static void
 deliver_reports(sim_node *node)
 {
     node->reports_due = false;
-    loop_begin(node);
+    sim_loop_begin(node);
     size_t n = node->n_reports;
     if (sim_once_in(&node->world->random, 3))
         n = 1 + sim_below(&node->world->random, n);
@@ -231,22 +249,27 @@ deliver_reports(sim_node *node)
     }
     if (node->n_reports) {
         node->reports_due = true;
-        node_after(node, hesitation_us(node->world), deliver_reports);
+        sim_node_after(node, hesitation_us(node->world), deliver_reports);
     }
-    loop_end(node);
+    sim_loop_end(node);
 }
 
-static void
-on_order(void *userdata, udpai_order *order)
+void
+sim_order(sim_node *node, udpai_order *order)
 {
-    sim_node *node = userdata;
     udpai_list_append(&node->orders, &order->node);
     node->n_orders++;
     node->most_orders = udpai_max_size(node->most_orders, node->n_orders);
     if (!node->orders_due) {
         node->orders_due = true;
-        node_after(node, hesitation_us(node->world), deliver_orders);
+        sim_node_after(node, hesitation_us(node->world), deliver_orders);
     }
+}
+
+static void
+on_order(void *userdata, udpai_order *order)
+{
+    sim_order(userdata, order);
 }
 
 void
@@ -257,7 +280,7 @@ sim_report(sim_node *node, udpai_report *report)
     node->most_reports = udpai_max_size(node->most_reports, node->n_reports);
     if (!node->reports_due) {
         node->reports_due = true;
-        node_after(node, hesitation_us(node->world), deliver_reports);
+        sim_node_after(node, hesitation_us(node->world), deliver_reports);
     }
 }
 
@@ -280,7 +303,7 @@ on_hub_wake(void *userdata)
     sim_node *node = userdata;
     if (!node->hub_due) {
         node->hub_due = true;
-        node_after(node, sim_below(&node->world->random, 100), run_hub);
+        sim_node_after(node, sim_below(&node->world->random, 100), run_hub);
     }
 }
 
@@ -289,7 +312,8 @@ on_hub_wake(void *userdata)
 static int64_t
 wall_us(void *userdata)
 {
-    return 1700000000000000 + (int64_t)((sim_node *)userdata)->world->now_us;
+    const sim_node *node = userdata;
+    return 1700000000000000 + (int64_t)node->world->now_us + node->clock_us;
 }
 
 static uint64_t
@@ -307,134 +331,6 @@ on_published(void *userdata,
     sim_node *node = userdata;
     if (node->published)
         node->published(node, ticket, publication, error);
-}
-
-/* ---- the disk ---- */
-
-static bool
-same_bytes(const udpa_bytes *a, const udpa_bytes *b)
-{
-    return udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b));
-}
-
-static udpa_bytes *
-type_of(const udpai_durable_op *op)
-{
-    return op->kind == UDPAI_DURABLE_PUT ? udpai_resource_type(op->resource) : op->type;
-}
-
-static udpai_str
-name_of(const udpai_durable_op *op)
-{
-    return op->kind == UDPAI_DURABLE_PUT ? udpai_resource_name(op->resource)
-                                         : udpai_bytes_view(op->name);
-}
-
-static void
-release_op(udpai_durable_op *op)
-{
-    udpa_bytes_unref(op->origin);
-    udpa_resource_unref(op->resource);
-    udpa_bytes_unref(op->type);
-    udpa_bytes_unref(op->name);
-}
-
-static void
-forget_one(sim_node *node, udpai_durable_kind kind, const udpai_durable_op *op)
-{
-    for (size_t i = 0; i < node->kept.n; i++) {
-        udpai_durable_op *kept = &node->kept.items[i];
-        if (kept->kind == kind && same_bytes(kept->origin, op->origin) &&
-            same_bytes(type_of(kept), type_of(op)) && udpai_str_eq(name_of(kept), name_of(op))) {
-            release_op(kept);
-            udpai_vector_remove_unordered(&node->kept, i);
-            return;
-        }
-    }
-}
-
-static void
-forget_origin(sim_node *node, const udpa_bytes *origin)
-{
-    for (size_t i = node->kept.n; i-- > 0;) {
-        if (!same_bytes(node->kept.items[i].origin, origin))
-            continue;
-        release_op(&node->kept.items[i]);
-        udpai_vector_remove_unordered(&node->kept, i);
-    }
-}
-
-static void
-keep_op(sim_node *node, const udpai_durable_op *op)
-{
-    static const udpai_durable_kind kept_as[] = {
-        [UDPAI_DURABLE_PUT] = UDPAI_DURABLE_PUT,   [UDPAI_DURABLE_DELETE] = UDPAI_DURABLE_PUT,
-        [UDPAI_DURABLE_MARK] = UDPAI_DURABLE_MARK, [UDPAI_DURABLE_UNMARK] = UDPAI_DURABLE_MARK,
-        [UDPAI_DURABLE_USE] = UDPAI_DURABLE_USE,   [UDPAI_DURABLE_DISUSE] = UDPAI_DURABLE_USE,
-    };
-    if (op->kind == UDPAI_DURABLE_FORGET_ORIGIN) {
-        forget_origin(node, op->origin);
-        return;
-    }
-    forget_one(node, kept_as[op->kind], op);
-    if (op->kind != kept_as[op->kind])
-        return;
-    if (!udpai_vector_push(&node->kept, *op))
-        abort();
-    udpa_bytes_ref(op->origin);
-    udpa_resource_ref(op->resource);
-    udpa_bytes_ref(op->type);
-    udpa_bytes_ref(op->name);
-}
-
-struct commit {
-    sim_node *node;
-    unsigned epoch;
-    udpai_durable_batch *batch;
-    uint64_t ticket;
-};
-
-static void
-end_commit(sim_world *world, void *userdata)
-{
-    struct commit *commit = userdata;
-    sim_node *node = commit->node;
-    if (node->is_up && node->epoch == commit->epoch) {
-        for (size_t i = 0; i < commit->batch->ops.n; i++)
-            keep_op(node, &commit->batch->ops.items[i]);
-        world->counts[SIM_COMMITS]++;
-        loop_begin(node);
-        udpai_node_committed(node->node, commit->ticket, UDPA_OK);
-        loop_end(node);
-    } else {
-        world->counts[SIM_COMMITS_LOST]++;
-    }
-    udpai_durable_batch_free(commit->batch);
-    udpai_free(commit);
-}
-
-static uint64_t
-disk_time_us(sim_node *node)
-{
-    /* In order: a later batch is never done before an earlier one. */
-    uint64_t done = node->world->now_us + 100 + sim_below(&node->world->random, 3000);
-    if (done <= node->disk_busy_until_us)
-        done = node->disk_busy_until_us + 1;
-    node->disk_busy_until_us = done;
-    return done - node->world->now_us;
-}
-
-static void
-on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
-{
-    sim_node *node = userdata;
-    struct commit *commit = udpai_alloc(sizeof(*commit));
-    if (!commit)
-        abort();
-    *commit = (struct commit){node, node->epoch, batch, ticket};
-    if (node->dies_committing)
-        node_after(node, 1, node->dies);
-    sim_after(node->world, disk_time_us(node), end_commit, commit);
 }
 
 /* ---- life and death ---- */
@@ -477,7 +373,7 @@ make_halves(sim_node *node, const sim_node_plan *plan)
     udpai_wheel_init(&node->hub_wheel, sim_ms(node->world));
     const udpai_node_env node_env = {
         .order = on_order,
-        .commit = plan->config.is_durable ? on_commit : NULL,
+        .commit = plan->config.is_durable ? sim_disk_commit : NULL,
         .wall_us = wall_us,
         .random = random_number,
         .published = on_published,
@@ -522,6 +418,8 @@ sim_start_node(sim_node *node)
 {
     sim_node_plan plan = {0};
     node->plan(node, &plan);
+    node->is_management = plan.is_management;
+    node->has_restored = node->kept.n > 0;
     node->is_up = true;
     node->loop_tick_us = node->hub_tick_us = 0;
     make_halves(node, &plan);
@@ -564,11 +462,9 @@ sim_crash_node(sim_node *node, bool keep_state)
     drop_messages(node);
     node->disk_busy_until_us = 0;
     node->dies_committing = false;
-    if (!keep_state) {
-        for (size_t i = 0; i < node->kept.n; i++)
-            release_op(&node->kept.items[i]);
-        node->kept.n = 0;
-    }
+    node->known_sources.n = 0;
+    if (!keep_state)
+        sim_disk_lose(node);
 }
 
 void
@@ -577,12 +473,9 @@ sim_world_init(sim_world *world, uint64_t seed)
     memset(world, 0, sizeof(*world));
     world->random.state = seed;
     world->now_us = 1000000;
-    world->partition_stride = SIM_NODES_MAX;
-    world->partitioned = udpai_alloc_array((size_t)SIM_NODES_MAX * SIM_NODES_MAX, sizeof(bool));
+    world->events_per_second_max = 1000000;
     udpai_list_init(&world->streams);
     udpai_decoder_init(&world->decoder);
-    if (!world->partitioned)
-        abort();
 }
 
 void
@@ -595,10 +488,12 @@ sim_world_done(sim_world *world)
         sim_run_until(world, world->events.items[0]->at_us);
     for (size_t i = 0; i < world->nodes.n; i++) {
         udpai_vector_done(&world->nodes.items[i]->kept);
+        udpai_vector_done(&world->nodes.items[i]->known_sources);
+        udpai_identity_unref(world->nodes.items[i]->identity);
         udpai_free(world->nodes.items[i]);
     }
     udpai_vector_done(&world->nodes);
     udpai_vector_done(&world->events);
     udpai_decoder_done(&world->decoder);
-    udpai_free(world->partitioned);
+    udpai_vector_done(&world->partitioned);
 }

@@ -35,6 +35,8 @@ typedef struct sim_stream sim_stream;
     X(CUTS, "cuts")                                                                                \
     X(PARTITIONS, "partitions")                                                                    \
     X(SLOW_TIMES, "slow times")                                                                    \
+    X(SLOW_LINKS, "slow links")                                                                    \
+    X(CLOCKS_SET_BACK, "clocks set back")                                                          \
     X(PAUSES, "pauses")                                                                            \
     X(CRASHES, "crashes with state")                                                               \
     X(CRASHES_WITHOUT_STATE, "crashes without state")                                              \
@@ -51,7 +53,18 @@ typedef struct sim_stream sim_stream;
     X(LOOPS, "loops")                                                                              \
     X(PUBLISHED_OK, "publications applied")                                                        \
     X(PUBLISHED_REFUSED, "publications refused")                                                   \
-    X(REFUSED_BY_ACL, "refused for the namespace")                                                 \
+    X(FORGERIES_REFUSED, "forgeries refused")                                                      \
+    X(REFUSED_BY_ACL, "refused by rules")                                                          \
+    X(RULE_CHANGES, "other rules")                                                                 \
+    X(IDENTITY_CHANGES, "other certificates")                                                      \
+    X(LINK_CHANGES, "changes of what is referred to")                                              \
+    X(KEPT_CHECKED, "receipted and kept")                                                          \
+    X(TANGLES, "tangles")                                                                          \
+    X(CHAINS, "chains")                                                                            \
+    X(TREES, "trees")                                                                              \
+    X(DIAMONDS, "diamonds")                                                                        \
+    X(TRIANGLES, "triangles")                                                                      \
+    X(EXCHANGES, "exchanges")                                                                      \
     X(FAIL_OVERS, "fail-overs")                                                                    \
     X(HAND_BACKS, "hand-backs")
 
@@ -63,6 +76,16 @@ typedef enum sim_count {
 } sim_count;
 
 extern const char *const sim_count_names[SIM_COUNTS];
+
+typedef struct sim_pair {
+    const sim_node *a, *b;
+} sim_pair;
+
+/* A node that has said who it is on a stream that we dialled. */
+typedef struct sim_acquaintance {
+    const sim_node *node;
+    uint64_t since_us;
+} sim_acquaintance;
 
 /* Fills in how a node is configured, each time it starts; the strings must outlive the call. */
 typedef struct sim_node_plan {
@@ -85,9 +108,13 @@ struct sim_node {
                       uint64_t ticket,
                       const udpai_publication *publication,
                       const udpa_error *error);
-    void (*dies)(sim_node *self); /* crashes it; called while a commit is under way */
+    void (*flushed)(sim_node *self); /* after everything that may have told subscribers */
+    void (*dies)(sim_node *self);    /* crashes it; called while a commit is under way */
     void *userdata;
-    bool is_up;
+    udpai_identity *identity; /* what its certificate says from its next stream on; NULL: no TLS */
+    int64_t clock_us;         /* how far it is ahead */
+    bool is_up, is_management;
+    bool has_restored;    /* in this life; it does not know from whom it had what it restored */
     bool dies_committing; /* in its next commit */
     unsigned epoch;       /* grows with each crash: what was meant for an earlier life is void */
     udpai_wheel loop_wheel, hub_wheel;
@@ -96,7 +123,8 @@ struct sim_node {
     udpai_list orders, reports;
     bool orders_due, reports_due, hub_due;
     uint64_t loop_tick_us, hub_tick_us;
-    udpai_list streams;                  /* ends of streams */
+    udpai_list streams; /* ends of streams */
+    UDPAI_VECTOR(sim_acquaintance) known_sources;
     UDPAI_VECTOR(udpai_durable_op) kept; /* what its disk holds */
     uint64_t disk_busy_until_us;
     size_t n_orders, n_reports;
@@ -107,11 +135,11 @@ struct sim_world {
     sim_random random;
     uint64_t now_us;
     uint64_t n_events;
+    uint64_t second, n_in_second, events_per_second_max;
     UDPAI_VECTOR(struct sim_event *) events; /* a heap */
     UDPAI_VECTOR(sim_node *) nodes;
     udpai_list streams;
-    bool *partitioned; /* [a * n + b] */
-    size_t partition_stride;
+    UDPAI_VECTOR(sim_pair) partitioned;
     uint64_t slow_until_us;
     uint64_t n_sent, latest_delivered; /* messages, in the order they were sent */
     udpai_decoder decoder;
@@ -119,7 +147,7 @@ struct sim_world {
     bool trace;
 };
 
-#define SIM_NODES_MAX 256
+#define SIM_NODES_MAX 16384
 
 void sim_world_init(sim_world *world, uint64_t seed);
 void sim_world_done(sim_world *world);
@@ -139,7 +167,15 @@ void sim_run_until(sim_world *world, uint64_t time_us);
 
 /* Cuts one random stream; false: there is none. */
 bool sim_cut_something(sim_world *world);
+/* Cuts all streams of a node, which goes on living. */
+void sim_cut_streams_of(sim_node *node);
+/* How long the oldest stream has been there that one has dialled to the other; 0: none. */
+uint64_t sim_stream_age_us(const sim_node *from, const sim_node *to);
+/* One random stream is slow for so long. */
+bool sim_slow_something(sim_world *world, uint64_t duration_us);
 void sim_set_partition(sim_world *world, const sim_node *a, const sim_node *b, bool partitioned);
+/* From outside to its stream side, in its turn. */
+void sim_order(sim_node *node, udpai_order *order);
 /* After calls into the node from outside: has it carry out what follows. */
 void sim_touch(sim_node *node);
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a machine keeps when it crashes: batches, each whole, in their order, some time after they
+ * were handed in. */
+#include "network.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+static bool
+same_bytes(const udpa_bytes *a, const udpa_bytes *b)
+{
+    return udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b));
+}
+
+static udpa_bytes *
+type_of(const udpai_durable_op *op)
+{
+    return op->kind == UDPAI_DURABLE_PUT ? udpai_resource_type(op->resource) : op->type;
+}
+
+static udpai_str
+name_of(const udpai_durable_op *op)
+{
+    return op->kind == UDPAI_DURABLE_PUT ? udpai_resource_name(op->resource)
+                                         : udpai_bytes_view(op->name);
+}
+
+static void
+release_op(udpai_durable_op *op)
+{
+    udpa_bytes_unref(op->origin);
+    udpa_resource_unref(op->resource);
+    udpa_bytes_unref(op->type);
+    udpa_bytes_unref(op->name);
+}
+
+static void
+forget_one(sim_node *node, udpai_durable_kind kind, const udpai_durable_op *op)
+{
+    for (size_t i = 0; i < node->kept.n; i++) {
+        udpai_durable_op *kept = &node->kept.items[i];
+        if (kept->kind == kind && same_bytes(kept->origin, op->origin) &&
+            same_bytes(type_of(kept), type_of(op)) && udpai_str_eq(name_of(kept), name_of(op))) {
+            release_op(kept);
+            udpai_vector_remove_unordered(&node->kept, i);
+            return;
+        }
+    }
+}
+
+static void
+forget_origin(sim_node *node, const udpa_bytes *origin)
+{
+    for (size_t i = node->kept.n; i-- > 0;) {
+        if (!same_bytes(node->kept.items[i].origin, origin))
+            continue;
+        release_op(&node->kept.items[i]);
+        udpai_vector_remove_unordered(&node->kept, i);
+    }
+}
+
+static void
+keep_op(sim_node *node, const udpai_durable_op *op)
+{
+    static const udpai_durable_kind kept_as[] = {
+        [UDPAI_DURABLE_PUT] = UDPAI_DURABLE_PUT,   [UDPAI_DURABLE_DELETE] = UDPAI_DURABLE_PUT,
+        [UDPAI_DURABLE_MARK] = UDPAI_DURABLE_MARK, [UDPAI_DURABLE_UNMARK] = UDPAI_DURABLE_MARK,
+        [UDPAI_DURABLE_USE] = UDPAI_DURABLE_USE,   [UDPAI_DURABLE_DISUSE] = UDPAI_DURABLE_USE,
+    };
+    if (op->kind == UDPAI_DURABLE_FORGET_ORIGIN) {
+        forget_origin(node, op->origin);
+        return;
+    }
+    forget_one(node, kept_as[op->kind], op);
+    if (op->kind != kept_as[op->kind])
+        return;
+    if (!udpai_vector_push(&node->kept, *op))
+        abort();
+    udpa_bytes_ref(op->origin);
+    udpa_resource_ref(op->resource);
+    udpa_bytes_ref(op->type);
+    udpa_bytes_ref(op->name);
+}
+
+struct commit {
+    sim_node *node;
+    unsigned epoch;
+    udpai_durable_batch *batch;
+    uint64_t ticket;
+};
+
+static void
+end_commit(sim_world *world, void *userdata)
+{
+    struct commit *commit = userdata;
+    sim_node *node = commit->node;
+    if (node->is_up && node->epoch == commit->epoch) {
+        for (size_t i = 0; i < commit->batch->ops.n; i++)
+            keep_op(node, &commit->batch->ops.items[i]);
+        world->counts[SIM_COMMITS]++;
+        sim_loop_begin(node);
+        udpai_node_committed(node->node, commit->ticket, UDPA_OK);
+        sim_loop_end(node);
+    } else {
+        world->counts[SIM_COMMITS_LOST]++;
+    }
+    udpai_durable_batch_free(commit->batch);
+    udpai_free(commit);
+}
+
+static uint64_t
+disk_time_us(sim_node *node)
+{
+    /* In order: a later batch is never done before an earlier one. */
+    uint64_t done = node->world->now_us + 100 + sim_below(&node->world->random, 3000);
+    if (done <= node->disk_busy_until_us)
+        done = node->disk_busy_until_us + 1;
+    node->disk_busy_until_us = done;
+    return done - node->world->now_us;
+}
+
+void
+sim_disk_lose(sim_node *node)
+{
+    for (size_t i = 0; i < node->kept.n; i++)
+        release_op(&node->kept.items[i]);
+    node->kept.n = 0;
+}
+
+void
+sim_disk_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
+{
+    sim_node *node = userdata;
+    struct commit *commit = udpai_alloc(sizeof(*commit));
+    if (!commit)
+        abort();
+    *commit = (struct commit){node, node->epoch, batch, ticket};
+    if (node->dies_committing)
+        sim_node_after(node, 1, node->dies);
+    sim_after(node->world, disk_time_us(node), end_commit, commit);
+}
