@@ -380,25 +380,71 @@ verify(const udpai_trust_store *store,
     return check_revoked(store, path, &answer->verdict, ret_error);
 }
 
+/* ---- what lies between ---- */
+
+void
+udpai_intermediates_done(udpai_intermediates *intermediates)
+{
+    for (size_t i = 0; i < intermediates->n; i++)
+        X509_free(intermediates->items[i]);
+    *intermediates = (udpai_intermediates){.n = 0};
+}
+
+static bool
+is_known(const udpai_intermediates *intermediates, X509 *x509)
+{
+    for (size_t i = 0; i < intermediates->n; i++)
+        if (X509_cmp(intermediates->items[i], x509) == 0)
+            return true;
+    return false;
+}
+
+static void
+learn(udpai_intermediates *intermediates, const STACK_OF(X509) * path)
+{
+    for (int i = 1; i + 1 < sk_X509_num(path); i++) {
+        X509 *x509 = sk_X509_value(path, i);
+        if (is_known(intermediates, x509) || X509_up_ref(x509) != 1)
+            continue;
+        size_t at = intermediates->next++ % UDPAI_INTERMEDIATES_MAX;
+        if (at < intermediates->n)
+            X509_free(intermediates->items[at]);
+        else
+            intermediates->n = at + 1;
+        intermediates->items[at] = x509;
+    }
+}
+
+static bool
+list_others(const udpai_trust_question *question, STACK_OF(X509) * others)
+{
+    const udpai_chain *chain = question->chain;
+    bool is_good = true;
+    for (size_t i = 1; i < chain->n && is_good; i++)
+        is_good = sk_X509_push(others, chain->certificates[i].x509) > 0;
+    for (size_t i = 0; question->known && i < question->known->n && is_good; i++)
+        is_good = sk_X509_push(others, question->known->items[i]) > 0;
+    return is_good;
+}
+
 static bool
 set_up(const udpai_trust_store *store,
        X509_STORE_CTX *context,
-       const udpai_chain *chain,
-       STACK_OF(X509) * others,
-       bool is_server)
+       const udpai_trust_question *question,
+       STACK_OF(X509) * others)
 {
-    for (size_t i = 1; i < chain->n; i++)
-        if (sk_X509_push(others, chain->certificates[i].x509) <= 0)
-            return false;
-    return X509_STORE_CTX_init(context, store->x509, chain->certificates[0].x509, others) == 1 &&
-           X509_STORE_CTX_set_default(context, is_server ? "ssl_server" : "ssl_client") == 1;
+    if (!list_others(question, others) ||
+        X509_STORE_CTX_init(context, store->x509, question->chain->certificates[0].x509, others) !=
+            1 ||
+        X509_STORE_CTX_set_default(context, question->is_server ? "ssl_server" : "ssl_client") != 1)
+        return false;
+    X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(context), (time_t)question->now_s);
+    return true;
 }
 
 udpa_err
 udpai_trust_store_verify(const udpai_trust_store *store,
-                         const udpai_chain *chain,
-                         bool is_server,
-                         int64_t now_s,
+                         const udpai_trust_question *question,
                          udpai_trust_answer *ret_answer,
                          udpa_error **ret_error)
 {
@@ -406,12 +452,12 @@ udpai_trust_store_verify(const udpai_trust_store *store,
     X509_STORE_CTX *context = X509_STORE_CTX_new();
     STACK_OF(X509) *others = sk_X509_new_null();
     udpa_err err = UDPA_ERR_NOMEM;
-    if (context && others && set_up(store, context, chain, others, is_server)) {
-        X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(context), (time_t)now_s);
+    if (context && others && set_up(store, context, question, others))
         err = verify(store, context, &answer, ret_error);
-    } else {
+    else
         (void)udpai_fail_code(ret_error, err);
-    }
+    if (err == UDPA_OK && question->known)
+        learn(question->known, X509_STORE_CTX_get0_chain(context));
     X509_STORE_CTX_free(context);
     sk_X509_free(others);
     ERR_clear_error();

@@ -46,13 +46,29 @@ typedef struct udpai_trust_answer {
     int64_t until_s; /* GOOD: when the first certificate of the chain ends */
 } udpai_trust_answer;
 
-/* Is it good at this time, for a client, or for a server? The first certificate is the peer's, the
- * others may lead to an authority. UDPA_ERR_UNAUTHENTICATED: it is not, and @p ret_error says why.
- * UDPA_ERR_NOMEM: nobody knows. */
+/* Certificates that were found on the way from a peer's to an authority, as hints for others: who
+ * resumes a TLS session shows his own certificate alone. Believed is nothing of it: each is checked
+ * whenever it is used. The last ones are kept. Belongs to one thread; all zeroes at first. */
+#define UDPAI_INTERMEDIATES_MAX 64
+
+typedef struct udpai_intermediates {
+    struct x509_st *items[UDPAI_INTERMEDIATES_MAX];
+    size_t n, next;
+} udpai_intermediates;
+
+void udpai_intermediates_done(udpai_intermediates *intermediates);
+
+typedef struct udpai_trust_question {
+    const udpai_chain *chain; /* first the peer's, then those that may lead to an authority */
+    bool is_server;           /* is it good for a server, or for a client? */
+    int64_t now_s;
+    udpai_intermediates *known; /* NULL: no others; learns of what is good */
+} udpai_trust_question;
+
+/* UDPA_ERR_UNAUTHENTICATED: it is not good, and @p ret_error says why. UDPA_ERR_NOMEM: nobody
+ * knows. */
 udpa_err udpai_trust_store_verify(const udpai_trust_store *store,
-                                  const udpai_chain *chain,
-                                  bool is_server,
-                                  int64_t now_s,
+                                  const udpai_trust_question *question,
                                   udpai_trust_answer *ret_answer,
                                   udpa_error **ret_error);
 

@@ -153,7 +153,12 @@ ask(const udpai_trust_store *store, const udpai_chain *chain, bool is_server)
 {
     udpai_trust_answer answer = {UDPAI_TRUST_UNFIT, 0};
     udpa_error *error = NULL;
-    udpa_err err = udpai_trust_store_verify(store, chain, is_server, NOW, &answer, &error);
+    udpai_intermediates known = {.n = 0};
+    const udpai_trust_question question = {
+        .chain = chain, .is_server = is_server, .now_s = NOW, .known = &known};
+    udpa_err err = udpai_trust_store_verify(store, &question, &answer, &error);
+    FUZZ_CHECK(known.n == 0);
+    udpai_intermediates_done(&known);
     FUZZ_CHECK((err == UDPA_OK) == (answer.verdict == UDPAI_TRUST_GOOD));
     FUZZ_CHECK(err != UDPA_OK || answer.until_s == NOW + 1000);
     check_error(err, error);

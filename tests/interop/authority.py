@@ -43,9 +43,10 @@ def replace(path, text):
 
 
 class Authority:
-    def __init__(self, folder, name='authority'):
+    """`above`: who has issued its certificate, and stands behind those that it issues."""
+
+    def __init__(self, folder, name='authority', above=None):
         self.folder = folder
-        self.n_issued = 0
         (folder / 'issued').mkdir(parents=True)
         (folder / 'index.txt').write_text('', encoding='utf-8')
         (folder / 'serial').write_text('1000\n', encoding='utf-8')
@@ -53,9 +54,16 @@ class Authority:
         (folder / 'ca.conf').write_text(CONFIG.format(folder=folder), encoding='utf-8')
         self.certificate = folder / 'ca.crt'
         self.key('ca')
-        self.openssl('req', '-x509', '-new', '-key', folder / 'ca.key', '-subj', f'/CN={name}',
-                     '-config', folder / 'ca.conf', '-extensions', 'authority', '-days', '30',
-                     '-out', self.certificate)
+        self.above = above
+        own = ['-subj', f'/CN={name}', '-config', folder / 'ca.conf']
+        if above:
+            self.openssl('req', '-new', '-key', folder / 'ca.key', *own, '-out', folder / 'ca.csr')
+            self.openssl('ca', '-batch', '-config', above.folder / 'ca.conf', '-notext',
+                         '-extensions', 'authority', '-in', folder / 'ca.csr', '-out',
+                         self.certificate)
+        else:
+            self.openssl('req', '-x509', '-new', '-key', folder / 'ca.key', *own, '-extensions',
+                         'authority', '-days', '30', '-out', self.certificate)
 
     def openssl(self, *arguments):
         done = subprocess.run(['openssl', *map(str, arguments)], capture_output=True, text=True,
@@ -85,12 +93,16 @@ class Authority:
             times = ['-enddate', end.strftime('%Y%m%d%H%M%SZ')]
         self.openssl('ca', '-batch', '-config', self.folder / 'ca.conf', '-notext', '-in', request,
                      '-out', path, *times)
+        if self.above:
+            path.write_text(path.read_text() + self.certificate.read_text(), encoding='utf-8')
         return path, key
 
     def revoke(self, name, reason=None):
+        self.revoke_file(self.folder / f'{name}.crt', reason)
+
+    def revoke_file(self, path, reason=None):
         more = ['-crl_reason', reason] if reason else []
-        self.openssl('ca', '-config', self.folder / 'ca.conf', '-revoke',
-                     self.folder / f'{name}.crt', *more)
+        self.openssl('ca', '-config', self.folder / 'ca.conf', '-revoke', path, *more)
 
     def revocations(self):
         """The list as it is now, in PEM."""

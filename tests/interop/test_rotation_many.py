@@ -6,6 +6,7 @@ taken back, from the moment at which the file was replaced; and that the others 
 
 UDPA_STREAMS and UDPA_IDENTITIES set other numbers; each identity has one connection."""
 import asyncio
+import collections
 import json
 import os
 import sys
@@ -48,8 +49,9 @@ class Stream:
             async for response in self.call:
                 if response.resources:
                     self.has.set()
-                if response.removed_resources:
-                    self.lost_at = time.monotonic()
+                if response.removed_resources: # not answered: grpcio makes an error of its own of
+                    self.lost_at = time.monotonic() # what meets the end of the stream
+                    continue
                 await self.ask(discovery_pb2.DeltaDiscoveryRequest(
                     type_url=CLUSTER, response_nonce=response.nonce))
         except grpc.aio.AioRpcError as error:
@@ -142,7 +144,8 @@ async def restrict(test, paths, streams):
     ended = max(one.ended_at - since for one in half)
     interop.check(f'from {len(half)} streams that no rule is for any more it is taken back within '
                   f'{lost:.2f} s', all(one.lost_at for one in half) and lost < LIMIT_S)
-    interop.check(f'and they end within {ended:.2f} s', ended < LIMIT_S and
+    ends = collections.Counter(f'{one.code}: {one.details}' for one in half)
+    interop.check(f'and they end within {ended:.2f} s: {dict(ends)}', ended < LIMIT_S and
                   all(one.code == grpc.StatusCode.PERMISSION_DENIED for one in half))
     interop.check(f'{len(rest)} go on', not any(one.ended_at or one.lost_at for one in rest))
 

@@ -39,7 +39,8 @@ def any_of(message):
 class Peer:
     """One stream. Resources are pairs of a name without namespace and a message, or an Any."""
 
-    def __init__(self, build, address, node_id='publisher', namespace='local', credentials=None):
+    def __init__(self, build, address, node_id='publisher', namespace='local', credentials=None,
+                 more_options=()):
         self.schema = Schema(build)
         self.namespace = namespace
         self.udpa_message = self.schema.message('udpa.service.discovery.v1.UdpaMessage')
@@ -47,7 +48,7 @@ class Peer:
         self.inbox = queue.Queue()
         self.n_published = 0
         options = [('grpc.max_receive_message_length', -1),
-                   ('grpc.use_local_subchannel_pool', 1)]
+                   ('grpc.use_local_subchannel_pool', 1), *more_options]
         self.channel = grpc.secure_channel(address, credentials, options) if credentials else \
             grpc.insecure_channel(address, options)
         call = self.channel.stream_stream(

@@ -94,8 +94,13 @@ judge(udpai_credential *credential, udpai_trust_store *store)
 {
     udpai_trust_answer answer;
     udpa_error *why = NULL;
-    udpa_err err = udpai_trust_store_verify(store, credential->chain, credential->is_server,
-                                            now_s(), &answer, &why);
+    const udpai_trust_question question = {
+        .chain = credential->chain,
+        .is_server = credential->is_server,
+        .now_s = now_s(),
+        .known = &credential->thread->credentials.known,
+    };
+    udpa_err err = udpai_trust_store_verify(store, &question, &answer, &why);
     if (err == UDPA_ERR_NOMEM || (err != UDPA_OK && !why)) {
         udpa_error_unref(why);
         return UDPA_ERR_NOMEM;
@@ -324,5 +329,6 @@ void
 udpai_credentials_done(udpai_credentials *all)
 {
     udpai_timer_cancel(&all->slice);
+    udpai_intermediates_done(&all->known);
     udpai_map_done(&all->all);
 }

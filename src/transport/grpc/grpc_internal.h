@@ -78,6 +78,7 @@ typedef struct udpai_credentials {
     udpai_map all;     /* of udpai_credential */
     udpai_list queue;  /* those that are to be looked at, or whose bearers are to be cut off */
     udpai_timer slice; /* set while there are any */
+    udpai_intermediates known;
     udpai_log_limit log;
     uint64_t since_ms; /* of what is under way */
     size_t n_looked_at, n_cut_off;

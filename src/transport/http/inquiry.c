@@ -78,18 +78,19 @@ static bool
 is_good(exchange *self)
 {
     udpai_trust_answer answer;
+    udpai_trust_question question = {.chain = self->chain, .is_server = true};
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
     udpai_http_tls *tls = udpai_http_asker_tls(self->asker);
-    int64_t now_s = udpai_wall_us() / 1000000;
+    question.now_s = udpai_wall_us() / 1000000;
     udpai_trust_store *store = udpai_trust_store_ref(tls->files.trust);
     udpai_http_tls_unref(tls);
-    if (!store || (store == self->store && now_s <= self->until_s)) {
+    if (!store || (store == self->store && question.now_s <= self->until_s)) {
         udpai_trust_store_unref(store);
         return true;
     }
     udpai_trust_store_unref(self->store);
     self->store = store;
-    udpa_err err = udpai_trust_store_verify(store, self->chain, true, now_s, &answer, &why);
+    udpa_err err = udpai_trust_store_verify(store, &question, &answer, &why);
     if (err == UDPA_OK)
         self->until_s = answer.until_s;
     else if (!self->odd_server)

@@ -86,12 +86,24 @@ store_of(const udpai_strbuf *authorities, const udpai_strbuf *lists)
     return store;
 }
 
+static udpa_err
+ask(const udpai_trust_store *store,
+    const udpai_chain *chain,
+    bool is_server,
+    int64_t now_s,
+    udpai_trust_answer *ret_answer,
+    udpa_error **ret_error)
+{
+    const udpai_trust_question question = {.chain = chain, .is_server = is_server, .now_s = now_s};
+    return udpai_trust_store_verify(store, &question, ret_answer, ret_error);
+}
+
 static void
 assert_good(const udpai_trust_store *store, const udpai_strbuf *pem, int64_t until_s)
 {
     udpai_trust_answer answer = {UDPAI_TRUST_UNFIT, 0};
     UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = chain_of(pem, "peer");
-    assert_ok(udpai_trust_store_verify(store, chain, false, MADE_NOW, &answer, NULL));
+    assert_ok(ask(store, chain, false, MADE_NOW, &answer, NULL));
     assert_int_equal(answer.verdict, UDPAI_TRUST_GOOD);
     assert_true(answer.until_s == until_s);
 }
@@ -106,7 +118,7 @@ assert_bad(const udpai_trust_store *store,
     udpai_trust_answer answer = {UDPAI_TRUST_GOOD, 0};
     udpa_error *error = NULL;
     UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = chain_of(pem, "peer");
-    udpa_err err = udpai_trust_store_verify(store, chain, false, now_s, &answer, &error);
+    udpa_err err = ask(store, chain, false, now_s, &answer, &error);
     assert_failed(err, UDPA_ERR_UNAUTHENTICATED, error, words);
     assert_int_equal(answer.verdict, verdict);
 }
@@ -124,6 +136,72 @@ a_chain_is_good_until_its_first_end(void **state)
     udpai_trust_store_unref(store);
     assert_null(udpai_trust_store_unref(store));
     assert_null(udpai_trust_store_unref(NULL));
+}
+
+/* One of the way need not be shown each time; but then it is looked at as it would be else. */
+static void
+the_way_is_remembered(void **state)
+{
+    struct world *world = *state;
+    const made_entry second = {2, -1};
+    udpai_trust_answer answer;
+    udpai_intermediates known = {.n = 0};
+    udpai_strbuf both = {0}, lists = {0};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_trust_store *store = store_of(&world->root, NULL);
+    udpai_strbuf_str(&both, udpai_strbuf_view(&world->deep));
+    udpai_strbuf_str(&both, udpai_strbuf_view(&world->below));
+    UDPA_AUTO(udpai_chain_unref) udpai_chain *alone = chain_of(&world->deep, "peer");
+    UDPA_AUTO(udpai_chain_unref) udpai_chain *whole = chain_of(&both, "peer");
+    udpai_trust_question question = {.chain = alone, .now_s = MADE_NOW, .known = &known};
+    assert_int_equal(udpai_trust_store_verify(store, &question, &answer, NULL),
+                     UDPA_ERR_UNAUTHENTICATED);
+    for (int i = 0; i < 2; i++) {
+        question.chain = whole;
+        assert_ok(udpai_trust_store_verify(store, &question, &answer, NULL));
+        question.chain = alone;
+        assert_ok(udpai_trust_store_verify(store, &question, &answer, NULL));
+        assert_int_equal(known.n, 1);
+    }
+    udpai_trust_store_unref(store);
+    append_crl(&lists, make_crl("root", &second, 1), world->root_key);
+    store = store_of(&world->root, &lists);
+    assert_int_equal(udpai_trust_store_verify(store, &question, &answer, &error),
+                     UDPA_ERR_UNAUTHENTICATED);
+    assert_int_equal(answer.verdict, UDPAI_TRUST_REVOKED);
+    udpai_trust_store_unref(store);
+    udpai_intermediates_done(&known);
+    udpai_strbuf_done(&both);
+    udpai_strbuf_done(&lists);
+}
+
+static void
+many_ways_are_not_all_remembered(void **state)
+{
+    struct world *world = *state;
+    udpai_trust_answer answer;
+    udpai_intermediates known = {.n = 0};
+    udpai_trust_store *store = store_of(&world->root, NULL);
+    for (long i = 0; i < UDPAI_INTERMEDIATES_MAX + 3; i++) {
+        udpai_strbuf pem = {0};
+        char name[32];
+        const made_name cn = {V_ASN1_UTF8STRING, {name, (size_t)snprintf(name, 32, "a%ld", i)}};
+        issue(&pem, "peer", world->client_key, name, world->other_key, 11);
+        make_certificate(&pem, &(made_spec){.common_names = &cn,
+                                            .n_common_names = 1,
+                                            .is_authority = true,
+                                            .key = world->other_key,
+                                            .signer = world->root_key,
+                                            .issuer = "root",
+                                            .serial = 100 + i});
+        UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = chain_of(&pem, "peer");
+        const udpai_trust_question question = {.chain = chain, .now_s = MADE_NOW, .known = &known};
+        assert_ok(udpai_trust_store_verify(store, &question, &answer, NULL));
+        udpai_strbuf_done(&pem);
+    }
+    assert_int_equal(known.n, UDPAI_INTERMEDIATES_MAX);
+    udpai_intermediates_done(&known);
+    udpai_trust_store_unref(store);
 }
 
 static void
@@ -346,7 +424,7 @@ a_certificate_for_clients_is_none_for_servers(void **state)
     udpai_trust_store *store = store_of(&world->root, NULL);
     assert_good(store, &pem, MADE_NOT_AFTER - 1); /* the authority's */
     UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = chain_of(&pem, "peer");
-    udpa_err err = udpai_trust_store_verify(store, chain, true, MADE_NOW, &answer, &error);
+    udpa_err err = ask(store, chain, true, MADE_NOW, &answer, &error);
     assert_failed(err, UDPA_ERR_UNAUTHENTICATED, error, "of CN=one-way cannot be relied on:");
     assert_int_equal(answer.verdict, UDPAI_TRUST_UNFIT);
     udpai_trust_store_unref(store);
@@ -364,8 +442,7 @@ make_and_ask(void *context)
     udpa_err err = udpai_trust_store_new(&store, pem_of(&world->root, "ca.crt"), &lists, NULL);
     if (err == UDPA_OK)
         err = udpai_chain_new(&chain, pem_of(&world->client, "peer"), NULL);
-    return err == UDPA_OK ? udpai_trust_store_verify(store, chain, false, MADE_NOW, &answer, NULL)
-                          : err;
+    return err == UDPA_OK ? ask(store, chain, false, MADE_NOW, &answer, NULL) : err;
 }
 
 static void
@@ -383,6 +460,8 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_chain_is_good_until_its_first_end, begin, end),
+        cmocka_unit_test_setup_teardown(the_way_is_remembered, begin, end),
+        cmocka_unit_test_setup_teardown(many_ways_are_not_all_remembered, begin, end),
         cmocka_unit_test_setup_teardown(time_passes, begin, end),
         cmocka_unit_test_setup_teardown(others_are_not_trusted, begin, end),
         cmocka_unit_test_setup_teardown(an_authority_need_be_no_root, begin, end),
