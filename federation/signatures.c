@@ -175,7 +175,8 @@ static bool
 is_verified(const udpai_node *node, const udpai_origin *origin, const udpa_resource *resource)
 {
     udpai_contribution held;
-    return !node->signatures.must_verify && udpai_resource_signature(resource) &&
+    return !node->signatures.must_verify && node->signatures.unverified.n == 0 &&
+           udpai_resource_signature(resource) &&
            udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
                            udpai_resource_name(resource), &held) &&
            udpai_resource_same_signed(held.resource, resource);

@@ -9,12 +9,19 @@
 #include "certs/keyring.h"
 #include "federation/node.h"
 
+/* What was good by its key's name, and is to be verified yet. Both are references. */
+typedef struct udpai_unverified {
+    udpai_origin *origin;
+    udpa_resource *resource;
+} udpai_unverified;
+
 typedef struct udpai_signatures {
     udpai_keyring *keyring; /* NULL: none */
     udpai_timer timer;
-    int64_t due_s;      /* of the wall clock: something ends, or is to be signed; INT64_MAX: no */
-    bool must_look;     /* the last look at everything was cut short */
-    bool must_verify;   /* and nothing that is held is known to be good */
+    int64_t due_s;    /* of the wall clock: something ends, or is to be signed; INT64_MAX: no */
+    bool must_look;   /* the last look at everything was cut short */
+    bool must_verify; /* and nothing that is held is known to be good */
+    UDPAI_VECTOR(udpai_unverified) unverified;
     uint64_t n_refused; /* and withdrawn */
     uint64_t n_signed;
 } udpai_signatures;

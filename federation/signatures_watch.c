@@ -14,9 +14,17 @@
 #define LOOK_MAX_MS 60000
 /* Of one look, so that nobody waits long for it; the next one comes soon. */
 #define SIGNED_MAX 500
+#define VERIFIED_MAX 500
 #define SOON_MS 20
 
 /* ---- when ---- */
+
+/* Is there something that need not wait? */
+static bool
+is_busy(const udpai_signatures *signatures)
+{
+    return signatures->must_look || signatures->unverified.n;
+}
 
 static void
 arm(udpai_node *node, uint64_t least_ms)
@@ -24,9 +32,9 @@ arm(udpai_node *node, uint64_t least_ms)
     udpai_signatures *signatures = &node->signatures;
     uint64_t wait_ms = LOOK_MAX_MS;
     int64_t left_s = signatures->due_s - udpai_signatures_now_s(node);
-    if (signatures->due_s == INT64_MAX && !signatures->must_look)
+    if (signatures->due_s == INT64_MAX && !is_busy(signatures))
         return;
-    if (signatures->must_look || left_s <= 0)
+    if (is_busy(signatures) || left_s <= 0)
         wait_ms = least_ms;
     else if (left_s < LOOK_MAX_MS / MS_PER_S)
         wait_ms = (uint64_t)left_s * MS_PER_S;
@@ -59,7 +67,7 @@ struct look {
     const udpai_keyring *verified_by; /* what is good by this one is right; NULL: nothing is */
     int64_t now_s, due_s;
     UDPAI_VECTOR(struct task) tasks;
-    size_t n_withdrawals;
+    size_t n_withdrawals, n_verified;
     udpa_error *first; /* why */
     /* The last one asked about, and the answer. */
     const udpai_origin *origin;
@@ -92,16 +100,36 @@ note(struct look *look, int64_t due_s)
         look->due_s = due_s;
 }
 
+/* Need it not be verified in this look? */
+static bool
+is_verified(struct look *look, const udpai_contribution *contribution)
+{
+    udpai_signatures *signatures = &look->node->signatures;
+    udpa_resource *resource = contribution->resource;
+    if (!udpai_resource_signature(resource) || look->verified_by == signatures->keyring ||
+        (look->verified_by &&
+         udpai_keyring_verified_alike(look->verified_by, signatures->keyring, resource)))
+        return true;
+    if (look->n_verified++ < VERIFIED_MAX)
+        return false;
+    const udpai_unverified later = {contribution->origin, resource};
+    if (udpai_vector_push(&signatures->unverified, later)) {
+        udpai_origin_ref(contribution->origin);
+        udpa_resource_ref(resource);
+    } else {
+        look->is_short = true;
+    }
+    return true;
+}
+
 static void
 look_at_foreign(struct look *look, const udpai_contribution *contribution)
 {
     const udpai_keyring *keyring = look->node->signatures.keyring;
     const udpa_resource *resource = contribution->resource;
     udpa_error *error = NULL;
-    bool is_verified =
-        look->verified_by && (look->verified_by == keyring ||
-                              udpai_keyring_verified_alike(look->verified_by, keyring, resource));
-    udpa_err err = udpai_keyring_judge(keyring, resource, look->now_s, is_verified, &error);
+    udpa_err err = udpai_keyring_judge(keyring, resource, look->now_s,
+                                       is_verified(look, contribution), &error);
     if (err == UDPA_OK && keyring)
         note(look, udpai_keyring_end_s(keyring, resource));
     else if (err == UDPA_ERR_DENIED)
@@ -206,9 +234,31 @@ carry_out(struct look *look)
 }
 
 static void
+forget_unverified(udpai_node *node)
+{
+    udpai_signatures *signatures = &node->signatures;
+    for (size_t i = 0; i < signatures->unverified.n; i++) {
+        udpa_resource_unref(signatures->unverified.items[i].resource);
+        udpai_origin_unref(node->store, signatures->unverified.items[i].origin);
+    }
+    udpai_vector_done(&signatures->unverified);
+}
+
+static void
+tell_withdrawn(const struct look *look)
+{
+    if (look->first)
+        udpai_log(UDPA_LOG_WARNING, "signatures", "%zu resources are withdrawn; the first: %s",
+                  look->n_withdrawals, udpa_error_message(look->first));
+    udpa_error_unref(look->first);
+}
+
+static void
 look_again(udpai_node *node, const udpai_keyring *verified_by)
 {
     udpai_signatures *signatures = &node->signatures;
+    if (verified_by != signatures->keyring)
+        forget_unverified(node);
     struct look look = {
         .node = node,
         .verified_by = verified_by,
@@ -218,17 +268,60 @@ look_again(udpai_node *node, const udpai_keyring *verified_by)
     signatures->due_s = INT64_MAX;
     udpai_store_visit_all(node->store, look_at, &look);
     carry_out(&look);
-    if (look.first)
-        udpai_log(UDPA_LOG_WARNING, "signatures", "%zu resources are withdrawn; the first: %s",
-                  look.n_withdrawals, udpa_error_message(look.first));
-    udpa_error_unref(look.first);
+    tell_withdrawn(&look);
     signatures->must_look = look.has_more || look.is_short;
     signatures->must_verify = look.is_short && (!verified_by || signatures->must_verify ||
                                                 verified_by != signatures->keyring);
     if (look.due_s < signatures->due_s)
         signatures->due_s = look.due_s;
     udpai_timer_cancel(&signatures->timer);
-    arm(node, signatures->must_look ? SOON_MS : LOOK_MIN_MS);
+    arm(node, is_busy(signatures) ? SOON_MS : LOOK_MIN_MS);
+}
+
+/* ---- what was put off ---- */
+
+static void
+verify_one(struct look *look, const udpai_unverified *unverified)
+{
+    udpai_contribution held;
+    udpai_str type_url = udpai_resource_type_url(unverified->resource);
+    udpai_str name = udpai_resource_name(unverified->resource);
+    if (!udpai_store_get(look->node->store, unverified->origin, type_url, name, &held) ||
+        held.resource != unverified->resource)
+        return; /* what has come since was verified then */
+    udpa_error *error = NULL;
+    udpa_err err = udpai_keyring_judge(look->node->signatures.keyring, held.resource, look->now_s,
+                                       false, &error);
+    if (err == UDPA_ERR_DENIED) {
+        withdraw(look->node, &(struct task){.origin = held.origin, .resource = held.resource});
+        look->node->signatures.n_refused++;
+        look->n_withdrawals++;
+    }
+    look->is_short = look->is_short || err == UDPA_ERR_NOMEM;
+    if (!look->first && err == UDPA_ERR_DENIED)
+        look->first = UDPAI_TAKE(error);
+    udpa_error_unref(error);
+}
+
+/* The last ones first. */
+static void
+verify_some(udpai_node *node)
+{
+    udpai_signatures *signatures = &node->signatures;
+    struct look look = {.node = node, .now_s = udpai_signatures_now_s(node)};
+    for (int i = 0; i < VERIFIED_MAX && signatures->unverified.n && !look.is_short; i++) {
+        const udpai_unverified one = signatures->unverified.items[signatures->unverified.n - 1];
+        verify_one(&look, &one);
+        if (look.is_short)
+            continue; /* again, when there is memory */
+        signatures->unverified.n--;
+        udpa_resource_unref(one.resource);
+        udpai_origin_unref(node->store, one.origin);
+    }
+    if (signatures->unverified.n == 0)
+        udpai_vector_done(&signatures->unverified);
+    tell_withdrawn(&look);
+    arm(node, is_busy(signatures) ? SOON_MS : LOOK_MIN_MS);
 }
 
 static void
@@ -236,7 +329,9 @@ on_due(udpai_timer *timer)
 {
     udpai_signatures *signatures = UDPAI_CONTAINER_OF(timer, udpai_signatures, timer);
     udpai_node *node = UDPAI_CONTAINER_OF(signatures, udpai_node, signatures);
-    if (signatures->must_look || udpai_signatures_now_s(node) >= signatures->due_s)
+    if (signatures->unverified.n)
+        verify_some(node);
+    else if (signatures->must_look || udpai_signatures_now_s(node) >= signatures->due_s)
         look_again(node, signatures->must_verify ? NULL : signatures->keyring);
     else
         arm(node, LOOK_MIN_MS);
@@ -264,7 +359,7 @@ udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring)
     UDPA_AUTO(udpai_keyring_unref) udpai_keyring *before = signatures->keyring;
     signatures->keyring = udpai_keyring_ref(keyring);
     ask_again(node); /* before anything goes, for which the time to ask has not come */
-    look_again(node, signatures->must_verify ? NULL : before);
+    look_again(node, signatures->must_verify || signatures->unverified.n ? NULL : before);
 }
 
 /* The older ones of a signed resource can be shown to us as long as signatures last, so that long
@@ -292,8 +387,10 @@ udpai_signatures_init(udpai_node *node, udpai_keyring *keyring)
 void
 udpai_signatures_done(udpai_node *node)
 {
-    if (node->signatures.timer.fire) /* else the node was never whole */
+    if (node->signatures.timer.fire) { /* else the node was never whole */
         udpai_timer_cancel(&node->signatures.timer);
+        forget_unverified(node);
+    }
     node->signatures.keyring = udpai_keyring_unref(node->signatures.keyring);
 }
 

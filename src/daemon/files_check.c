@@ -318,6 +318,6 @@ udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
     check_providers(findings, message);
     for (size_t i = 0; i < message->n_dial; i++)
         check_client_tls(findings, udpai_path_item(path, "dial", i), message->dial[i]->tls);
-    udpai_signatures_check_files(message->signatures, findings);
+    udpai_signatures_check_files(message, findings);
     check_store(findings, message->store, options);
 }

@@ -267,11 +267,39 @@ check_public(udpai_findings *findings, size_t index, const Udpa__Config__V1__Tru
                             from->public_key_file);
 }
 
-void
-udpai_signatures_check_files(const signatures_message *signatures, udpai_findings *findings)
+/* Who lists his own public key among the trusted ones must have the right one: either would count.
+ */
+static void
+check_pair(const Udpa__Config__V1__Bootstrap *message,
+           size_t index,
+           const Udpa__Config__V1__TrustedKey *trusted,
+           udpai_findings *findings)
 {
-    for (size_t i = 0; signatures && i < signatures->n_keys; i++)
-        check_private(findings, i, signatures->keys[i]);
-    for (size_t i = 0; signatures && i < signatures->n_trusted; i++)
-        check_public(findings, i, signatures->trusted[i]);
+    const Udpa__Config__V1__SigningKey *signing = message->signatures->keys[index];
+    char path[UDPAI_FIELD_PATH_MAX];
+    UDPA_AUTO(udpai_key_unref) udpai_key *private_key = NULL, *public_key = NULL;
+    if (strcmp(signing->key_id, trusted->key_id) != 0 ||
+        !udpai_str_eq(authority_of(message, signing->authority),
+                      udpai_str_from(trusted->authority)) ||
+        udpai_key_file_read_private(&private_key, signing->private_key_file, NULL) != UDPA_OK ||
+        udpai_key_file_read_public(&public_key, trusted->public_key_file, NULL) != UDPA_OK ||
+        udpai_key_equal(private_key, public_key))
+        return;
+    udpai_findings_mistake(findings, udpai_path_item(path, "signatures.keys", index),
+                           "signatures.trusted has another key of the same authority and key_id, "
+                           "'%s': give this one another key_id",
+                           signing->key_id);
+}
+
+void
+udpai_signatures_check_files(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
+{
+    const signatures_message *all = message->signatures;
+    for (size_t i = 0; all && i < all->n_keys; i++)
+        check_private(findings, i, all->keys[i]);
+    for (size_t i = 0; all && i < all->n_trusted; i++)
+        check_public(findings, i, all->trusted[i]);
+    for (size_t i = 0; all && i < all->n_keys; i++)
+        for (size_t k = 0; k < all->n_trusted; k++)
+            check_pair(message, i, all->trusted[k], findings);
 }

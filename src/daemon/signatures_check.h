@@ -7,8 +7,8 @@
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 void udpai_signatures_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
-/* Reads the keys. NULL: there is no such section. */
-void udpai_signatures_check_files(const Udpa__Config__V1__Signatures *signatures,
+/* Reads the keys. */
+void udpai_signatures_check_files(const Udpa__Config__V1__Bootstrap *message,
                                   udpai_findings *findings);
 
 /* With the defaults. */

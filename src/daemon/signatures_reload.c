@@ -28,7 +28,7 @@ read_file(udpai_bootstrap *bootstrap,
     if (err == UDPA_OK && findings.n_mistakes == 0 && !findings.has_failed) {
         udpai_findings_done(&findings);
         findings = (udpai_findings){.source_name = config_file};
-        udpai_signatures_check_files(bootstrap->message->signatures, &findings);
+        udpai_signatures_check_files(bootstrap->message, &findings);
         udpai_findings_tell(&findings, tell, NULL);
     }
     if (err == UDPA_OK && (findings.n_mistakes || findings.has_failed))

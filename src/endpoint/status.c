@@ -252,6 +252,8 @@ put_node(udpai_proto_writer *writer, const void *what)
     put_counter(writer, "streams_cut_off", stats.n_cut_off);
     put_counter(writer, "loops", udpai_node_n_loops(endpoint->node));
     put_counter(writer, "publications_denied", udpai_node_n_denied(endpoint->node));
+    put_counter(writer, "signatures_refused", udpai_node_n_bad_signatures(endpoint->node));
+    put_counter(writer, "signatures_made", udpai_node_n_signed(endpoint->node));
     for (size_t i = 0; i < status->problems.n; i++)
         udpai_proto_put_bytes(writer, 7, udpai_bytes_view(status->problems.items[i]));
 }

@@ -181,7 +181,7 @@ files_of_keys_are_read(void **state)
              "       not_after: '2020-01-01T00:00:00Z'}\n",
              files.private_key, files.other, files.public_key, files.private_key, files.public_key);
     read_text(test, text);
-    udpai_signatures_check_files(test->bootstrap.message->signatures, &test->findings);
+    udpai_signatures_check_files(test->bootstrap.message, &test->findings);
     snprintf(
         expected, sizeof(expected),
         "test.yaml:5:37: signatures.keys[1].private_key_file: %s: is a key of kind EC, and "
@@ -197,6 +197,36 @@ files_of_keys_are_read(void **state)
         files.other, files.private_key, files.public_key);
     bootstrap_test_assert_mistakes(test, expected);
     remove_files(&files);
+}
+
+static void
+a_key_that_signs_is_the_one_that_is_trusted(void **state)
+{
+    bootstrap_test *test = *state;
+    key_files ours, other;
+    char text[1000];
+    write_files(&ours);
+    write_files(&other);
+    snprintf(text, sizeof(text),
+             "acl: {rules: [{name: a, identities: ['*'], actions: [PUBLISH]}]}\n"
+             "node: {id: n, authority: acme}\n"
+             "signatures:\n"
+             "  keys:\n"
+             "    - {key_id: a, private_key_file: %s}\n"
+             "    - {key_id: b, private_key_file: %s}\n"
+             "  trusted:\n"
+             "    - {authority: acme, key_id: a, public_key_file: %s}\n"
+             "    - {authority: acme, key_id: b, public_key_file: %s}\n"
+             "    - {authority: bank, key_id: a, public_key_file: %s}\n",
+             ours.private_key, ours.private_key, ours.public_key, other.public_key,
+             other.public_key);
+    read_text(test, text);
+    udpai_signatures_check_files(test->bootstrap.message, &test->findings);
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:6:7: signatures.keys[1]: signatures.trusted has another key of the same "
+              "authority and key_id, 'b': give this one another key_id\n");
+    remove_files(&ours);
+    remove_files(&other);
 }
 
 static void
@@ -242,6 +272,7 @@ main(void)
         check_test(there_are_defaults),
         check_test(times_are_taken),
         check_test(files_of_keys_are_read),
+        check_test(a_key_that_signs_is_the_one_that_is_trusted),
         check_test(a_keyring_comes_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

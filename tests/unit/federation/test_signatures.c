@@ -382,6 +382,41 @@ what_was_kept_is_judged_at_the_start(void **state)
     assert_value(bed->fed, "CDS", "x", "");
 }
 
+/* A few at a time, so that a node with many is there soon. */
+static void
+many_are_judged_without_a_long_wait(void **state)
+{
+    sig_bed *bed = *state;
+    start(bed);
+    for (int i = 0; i < 1200; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "com.acme/n%d", i);
+        udpa_resource *bare = RESOURCE(name, .type = TEST_CDS, .value = "1", .authority = "acme",
+                                       .generation = 1, .hops = {{"signer", "acme"}});
+        assert_string_equal(put(bed, 'a', test_sign(bare, &bed->acme, "k1", NOW_S, NOW_S + HOUR_S)),
+                            "");
+    }
+    bed->trusted[0].key = bed->ours.public_key; /* under the same name */
+    use_keys(bed);
+    uint64_t n = udpai_node_n_bad_signatures(bed->fed->node);
+    assert_true(n > 100 && n < 1200);
+    bed->trusted[0].key = bed->acme.public_key; /* and back, in the midst of it */
+    use_keys(bed);
+    fed_advance(bed->fed, 1000);
+    assert_int_equal(udpai_node_n_bad_signatures(bed->fed->node), n);
+    bed->trusted[0].key = bed->ours.public_key;
+    use_keys(bed);
+    bed->keys.skew_s++; /* which changes nothing of that */
+    use_keys(bed);
+    fed_advance(bed->fed, 1000);
+    assert_int_equal(udpai_node_n_bad_signatures(bed->fed->node), 1200);
+    for (int i = 0; i < 1200; i += 100) {
+        char name[64];
+        snprintf(name, sizeof(name), "com.acme/n%d", i);
+        assert_null(effective(bed, name));
+    }
+}
+
 /* ---- the rest ---- */
 
 static void
@@ -454,6 +489,7 @@ main(void)
         sig_test(a_requirement_that_is_added_takes_away),
         sig_test(what_was_refused_is_asked_for_with_new_keys),
         sig_test(what_was_kept_is_judged_at_the_start),
+        sig_test(many_are_judged_without_a_long_wait),
         sig_test(what_the_node_says_of_itself_needs_none),
         sig_test(lack_of_memory_lets_nothing_in),
     };

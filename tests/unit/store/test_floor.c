@@ -187,6 +187,57 @@ test_the_payload_is_not_kept(void **state)
     assert_int_equal(highest(bed, "com.acme/a"), 5);
 }
 
+/* ---- signed ones ---- */
+
+static uint64_t
+remember_twice_as_long(void *userdata, const udpa_resource *gone)
+{
+    (void)userdata;
+    return udpai_resource_signature(gone) ? 20000 : 0;
+}
+
+static void
+test_some_are_remembered_longer(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_store_set_remember(bed->store, remember_twice_as_long, NULL);
+    PUT(bed, origin, "a", .authority = "x", .generation = 5, .is_signed = true);
+    PUT(bed, origin, "b", .authority = "x", .generation = 5);
+    (void)store_bed_changes(bed);
+    store_bed_withdraw(bed, origin, "com.acme/a");
+    store_bed_withdraw(bed, origin, "com.acme/b");
+    assert_changes(bed, "-a -b");
+    store_bed_at(bed, 12000);
+    assert_changes(bed, "");
+    assert_int_equal(highest(bed, "com.acme/a"), 5);
+    assert_int_equal(highest(bed, "com.acme/b"), 0);
+    PUT(bed, origin, "a", .authority = "x", .generation = 4, .is_signed = true);
+    assert_changes(bed, "");
+    store_bed_at(bed, 22000);
+    assert_changes(bed, "+a=");
+}
+
+static void
+test_signed_ones_are_remembered_apart(void **state)
+{
+    store_bed *bed = *state;
+    bed->options.remember_max = 1;
+    udpai_store_set_options(bed->store, &bed->options);
+    udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_SOURCE, 0);
+    PUT(bed, origin, "a", .authority = "x", .generation = 5, .is_signed = true);
+    PUT(bed, origin, "b", .authority = "x", .generation = 5);
+    PUT(bed, origin, "c", .authority = "x", .generation = 5);
+    (void)store_bed_changes(bed);
+    store_bed_withdraw(bed, origin, "com.acme/a");
+    store_bed_withdraw(bed, origin, "com.acme/b");
+    store_bed_withdraw(bed, origin, "com.acme/c");
+    assert_changes(bed, "-a -b -c");
+    assert_int_equal(highest(bed, "com.acme/a"), 5);
+    assert_int_equal(highest(bed, "com.acme/b"), 0);
+    assert_int_equal(highest(bed, "com.acme/c"), 5);
+}
+
 int
 main(void)
 {
@@ -196,6 +247,8 @@ main(void)
         store_test(test_other_authorities_are_not_concerned),
         store_test(test_it_is_forgotten_in_time),
         store_test(test_the_oldest_go_first),
+        store_test(test_some_are_remembered_longer),
+        store_test(test_signed_ones_are_remembered_apart),
         store_test(test_nothing_is_remembered_without_generations),
         store_test(test_a_change_of_authority_is_remembered),
         store_test(test_a_second_removal_renews_the_memory),

@@ -227,6 +227,12 @@ test_what_is_effective_is_shown_by_type_and_prefix(void **state)
     n = 0;
     udpai_store_visit_origin(bed->store, one, (udpai_str){0}, stop_at_once, &n);
     assert_int_equal(n, 1);
+    n = 0;
+    udpai_store_visit_all(bed->store, count, &n);
+    assert_int_equal(n, 5);
+    n = 0;
+    udpai_store_visit_all(bed->store, stop_at_once, &n);
+    assert_int_equal(n, 1);
 }
 
 static void

@@ -470,6 +470,27 @@ a_poke_looks_again(void **state)
 }
 
 static void
+it_can_be_told_again(void **state)
+{
+    file_bed_put(&BED.files, "root/a.yaml", file_bed_yaml("a", "1"));
+    assert_ok(open_origin(&BED, NULL));
+    unsigned n = BED.n_changes;
+    BED.held[0] = '\0';
+    udpai_file_origin_tell_again(BED.origin);
+    assert_int_equal(BED.n_changes, n + 1);
+    assert_string_equal(BED.held, "local/a=1");
+}
+
+static void
+what_was_never_read_is_not_told(void **state)
+{
+    file_bed_remove(&BED.files, "root");
+    assert_int_equal(open_origin(&BED, NULL), UDPA_ERR_NOT_FOUND);
+    udpai_file_origin_tell_again(BED.origin);
+    assert_int_equal(BED.n_changes, 0);
+}
+
+static void
 the_callback_may_close(void **state)
 {
     file_bed_put(&BED.files, "root/a.yaml", file_bed_yaml("a", "1"));
@@ -587,6 +608,8 @@ main(void)
         CASE(a_directory_may_come_later),
         CASE(what_a_link_leads_to_outside_is_looked_at),
         CASE(a_poke_looks_again),
+        CASE(it_can_be_told_again),
+        CASE(what_was_never_read_is_not_told),
         CASE(the_callback_may_close),
         CASE(a_close_during_a_scan_waits_for_it),
         CASE(a_path_is_needed),
