@@ -41,7 +41,8 @@ find_own(void *userdata, const udpai_contribution *contribution)
 }
 
 /* Its first hop is that of the word whose place it takes: so it compares with what this node has
- * said of the name, here and wherever that has come. */
+ * said of the name, here and wherever that has come. It is newer than what was learned, so that the
+ * stand-in takes it back, but no newer than that: something else may have been said there since. */
 static udpa_err
 adopt(udpai_node *node, const udpai_contribution *learned, const udpa_resource *word)
 {
@@ -53,7 +54,7 @@ adopt(udpai_node *node, const udpai_contribution *learned, const udpa_resource *
     parts.n_hops = 0;
     udpai_intake_add_hop(node, &parts, &room, udpai_resource_hop(word, 0).authority);
     if (!udpai_resource_signature(learned->resource))
-        parts.generation = udpai_intake_next_generation(node, learned->resource);
+        parts.generation++;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *adopted = NULL;
     udpa_err err = udpai_resource_make(&adopted, &parts);
     if (err == UDPA_OK)
