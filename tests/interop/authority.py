@@ -106,6 +106,13 @@ class Authority:
         more = ['-crl_reason', reason] if reason else []
         self.openssl('ca', '-config', self.folder / 'ca.conf', '-revoke', path, *more)
 
+    def revoke_others(self, n):
+        """Certificates that nobody has."""
+        with open(self.folder / 'index.txt', 'a', encoding='utf-8') as index:
+            for i in range(n):
+                index.write(f'R\t361231235959Z\t260101000000Z\t{(1 << 120) + i:032X}\tunknown\t'
+                            f'/CN=other-{i}\n')
+
     def revocations(self, *more):
         """The list as it is now, in PEM."""
         out = self.folder / 'made.crl'
