@@ -15,6 +15,7 @@ import time
 
 import interop
 import grpc
+import udpactl
 from authority import Authority, replace
 from envoy.service.discovery.v3 import discovery_pb2
 
@@ -78,6 +79,7 @@ def prepare(test):
 def write_config(test, ca, crl, resources, clients):
     path = test.work / 'node.yaml'
     replace(path, json.dumps({
+        'descriptor_sets': [str(udpactl.descriptors(test))],
         'sockets': [{'address': '127.0.0.1:0', 'tls': {
             'certificate_file': str(ca.folder / 'node.crt'),
             'private_key_file': str(ca.folder / 'node.key'),
