@@ -14,6 +14,7 @@
 
 typedef struct revocation_list {
     X509_CRL *crl;
+    X509 *issuer;          /* one of the authorities */
     int64_t next_update_s; /* INT64_MAX: it does not say */
 } revocation_list;
 
@@ -38,13 +39,14 @@ is_by(X509_CRL *crl, X509 *issuer)
     return is;
 }
 
-static bool
-is_by_one_of(X509_CRL *crl, const udpai_chain *authorities)
+/* NULL: none of them. */
+static X509 *
+find_issuer(X509_CRL *crl, const udpai_chain *authorities)
 {
     for (size_t i = 0; i < authorities->n; i++)
         if (is_by(crl, authorities->certificates[i].x509))
-            return true;
-    return false;
+            return authorities->certificates[i].x509;
+    return NULL;
 }
 
 /* Lists that only say what has changed, or that speak of other authorities' certificates, mean
@@ -66,15 +68,19 @@ oddity_of(X509_CRL *crl)
 }
 
 static udpa_err
-check_list(const udpai_trust_store *store, X509_CRL *crl, size_t number, udpa_error **ret_error)
+check_list(const udpai_trust_store *store,
+           revocation_list *list,
+           size_t number,
+           udpa_error **ret_error)
 {
     char issuer[UDPAI_SUBJECT_MAX];
-    const char *oddity = oddity_of(crl);
-    (void)udpai_x509_name_text(X509_CRL_get_issuer(crl), issuer);
+    const char *oddity = oddity_of(list->crl);
+    (void)udpai_x509_name_text(X509_CRL_get_issuer(list->crl), issuer);
     if (oddity)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s: list %zu, of %s, %s", store->file, number,
                           issuer, oddity);
-    if (!is_by_one_of(crl, store->authorities))
+    list->issuer = find_issuer(list->crl, store->authorities);
+    if (!list->issuer)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "%s: list %zu, of %s, was issued by none of the authorities in %s: put "
                           "the certificate of the one that issues it there, too",
@@ -82,11 +88,23 @@ check_list(const udpai_trust_store *store, X509_CRL *crl, size_t number, udpa_er
     return UDPA_OK;
 }
 
+/* OpenSSL sorts a list when something is first looked up in it. That is not to be when all who are
+ * connected wait for it. */
+static void
+sort(X509_CRL *crl)
+{
+    X509_REVOKED *entry = NULL;
+    ASN1_INTEGER *none = ASN1_INTEGER_new();
+    if (none)
+        (void)X509_CRL_get0_by_serial(crl, &entry, none);
+    ASN1_INTEGER_free(none);
+}
+
 /* Consumes it. */
 static udpa_err
 add_list(udpai_trust_store *store, X509_CRL *crl, udpa_error **ret_error)
 {
-    revocation_list list = {crl, INT64_MAX};
+    revocation_list list = {crl, NULL, INT64_MAX};
     const ASN1_TIME *next = X509_CRL_get0_nextUpdate(crl);
     udpa_err err = UDPA_OK;
     if (store->lists.n == UDPAI_CRLS_MAX)
@@ -97,7 +115,9 @@ add_list(udpai_trust_store *store, X509_CRL *crl, udpa_error **ret_error)
                          "%s: list %zu is to be followed at no time that exists", store->file,
                          store->lists.n + 1);
     else
-        err = check_list(store, crl, store->lists.n + 1, ret_error);
+        err = check_list(store, &list, store->lists.n + 1, ret_error);
+    if (err == UDPA_OK)
+        sort(crl);
     if (err == UDPA_OK && !udpai_vector_push(&store->lists, list))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err != UDPA_OK)
@@ -254,27 +274,28 @@ reason_text(long code)
     return is_known ? texts[code] : "";
 }
 
-/* @p issuer: NULL: an authority of the file, which is not known to be one above another of it. */
+/* Another one of this name may have another key, and numbers of its own. */
 static bool
-is_issued_by(const udpai_trust_store *store, X509_CRL *crl, X509 *issuer)
+is_of_same_issuer(const revocation_list *list, X509 *x509)
 {
-    return issuer ? is_by(crl, issuer) : is_by_one_of(crl, store->authorities);
+    EVP_PKEY *key = X509_get0_pubkey(list->issuer);
+    return key && X509_verify(x509, key) == 1;
 }
 
 static udpa_err
 check_certificate(const udpai_trust_store *store,
                   X509 *x509,
-                  X509 *issuer,
                   udpai_trust_verdict *ret_verdict,
                   udpa_error **ret_error)
 {
     char subject[UDPAI_SUBJECT_MAX], time[UDPAI_TIME_SIZE];
     for (size_t i = 0; i < store->lists.n; i++) {
-        X509_CRL *crl = store->lists.items[i].crl;
+        const revocation_list *list = &store->lists.items[i];
+        X509_CRL *crl = list->crl;
         X509_REVOKED *entry = NULL;
         if (X509_NAME_cmp(X509_CRL_get_issuer(crl), X509_get_issuer_name(x509)) != 0 ||
             X509_CRL_get0_by_serial(crl, &entry, X509_get0_serialNumber(x509)) != 1 ||
-            !is_issued_by(store, crl, issuer)) /* another one of this name, with another key */
+            !is_of_same_issuer(list, x509))
             continue;
         long reason = reason_of(entry);
         *ret_verdict =
@@ -295,11 +316,8 @@ check_revoked(const udpai_trust_store *store,
               udpa_error **ret_error)
 {
     udpa_err err = UDPA_OK;
-    int n = sk_X509_num(path);
-    for (int i = 0; i < n && err == UDPA_OK; i++)
-        err = check_certificate(store, sk_X509_value(path, i),
-                                i + 1 < n ? sk_X509_value(path, i + 1) : NULL, ret_verdict,
-                                ret_error);
+    for (int i = 0; i < sk_X509_num(path) && err == UDPA_OK; i++)
+        err = check_certificate(store, sk_X509_value(path, i), ret_verdict, ret_error);
     return err;
 }
 

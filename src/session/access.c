@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "model/name.h"
 
+#define OUTCAST_PATIENCE_MS 3000
+
 typedef struct access_view {
     uint64_t visibility;
     size_t n_rules;
@@ -152,12 +154,15 @@ static void
 cast_out(udpai_session *session, bool had_rules)
 {
     bool is_wanted = session->info.link != 0 || session->info.is_source;
-    if (session->has_rules || is_wanted)
+    if (session->has_rules || is_wanted) {
         session->is_outcast = false;
-    else if (had_rules)
+        udpai_timer_cancel(&session->patience);
+    } else if (had_rules) {
+        udpai_wheel *wheel = udpai_hub_wheel(session->hub);
         session->is_outcast = true;
-    if (session->is_outcast)
+        udpai_timer_set(wheel, &session->patience, wheel->now_ms + OUTCAST_PATIENCE_MS);
         udpai_session_ready(session);
+    }
 }
 
 void

@@ -335,6 +335,20 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
 
 /* ---- sessions ---- */
 
+static void
+finish_outcast(udpai_session *session)
+{
+    udpai_session_finish(session, udpa_error_new(UDPA_ERR_DENIED, NULL,
+                                                 "the rules of this node have changed, and none "
+                                                 "is for this peer any more"));
+}
+
+static void
+on_patience_end(udpai_timer *timer)
+{
+    finish_outcast(UDPAI_CONTAINER_OF(timer, udpai_session, patience));
+}
+
 udpa_err
 udpai_session_init(udpai_session *session,
                    udpai_hub *hub,
@@ -349,6 +363,7 @@ udpai_session_init(udpai_session *session,
     session->id = ++hub->last_id;
     session->since_us = hub->env.wall_us(hub->env.userdata);
     udpai_list_init(&session->in_ready);
+    udpai_timer_init(&session->patience, on_patience_end);
     if (!udpai_map_add(&hub->sessions, session))
         return UDPA_ERR_NOMEM;
     udpai_identity_ref(session->info.identity);
@@ -386,6 +401,7 @@ udpai_session_finish(udpai_session *session, udpa_error *status)
 {
     if (!session->is_finishing) {
         session->is_finishing = true;
+        udpai_timer_cancel(&session->patience);
         udpai_list_remove(&session->in_ready);
         session->info.ops->finish(session->info.stream, status);
     }
@@ -446,6 +462,7 @@ void
 udpai_session_closed(udpai_session *session, const udpa_error *why)
 {
     session->why = why;
+    udpai_timer_cancel(&session->patience);
     udpai_list_remove(&session->in_ready);
     udpai_map_remove(&session->hub->sessions, session_key(session));
     udpai_identity *identity = session->info.identity;
@@ -469,10 +486,7 @@ write_one(udpai_session *session)
         udpai_list_remove(&session->in_ready); /* more to write comes when this is written */
         session->info.ops->write(session->info.stream, &out);
     } else if (session->is_outcast) {
-        udpai_session_finish(session,
-                             udpa_error_new(UDPA_ERR_DENIED, NULL,
-                                            "the rules of this node have changed, and none is for "
-                                            "this peer any more"));
+        finish_outcast(session);
     }
 }
 

@@ -23,7 +23,8 @@ policy = anything
 unique_subject = no
 copy_extensions = copy
 [anything]
-commonName = supplied
+commonName = optional
+organizationName = optional
 [req]
 distinguished_name = none
 prompt = no
@@ -78,14 +79,15 @@ class Authority:
         path.chmod(0o600)
         return path
 
-    def issue(self, name, file=None, seconds=None):
+    def issue(self, name, file=None, seconds=None, subject=None,
+              names='subjectAltName=DNS:localhost,IP:127.0.0.1'):
         """A certificate of this common name, for localhost; its two files are called NAME.crt and
         NAME.key, or by another name."""
         file = file or name
         key = self.key(file)
         request, path = self.folder / f'{file}.csr', self.folder / f'{file}.crt'
-        self.openssl('req', '-new', '-key', key, '-subj', f'/CN={name}', '-addext',
-                     'subjectAltName=DNS:localhost,IP:127.0.0.1', '-out', request, '-config',
+        self.openssl('req', '-new', '-key', key, '-subj', subject or f'/CN={name}',
+                     *(['-addext', names] if names else []), '-out', request, '-config',
                      self.folder / 'ca.conf')
         times = []
         if seconds:
@@ -104,8 +106,16 @@ class Authority:
         more = ['-crl_reason', reason] if reason else []
         self.openssl('ca', '-config', self.folder / 'ca.conf', '-revoke', path, *more)
 
-    def revocations(self):
+    def revoke_others(self, n):
+        """Certificates that nobody has."""
+        with open(self.folder / 'index.txt', 'a', encoding='utf-8') as index:
+            for i in range(n):
+                index.write(f'R\t361231235959Z\t260101000000Z\t{(1 << 120) + i:032X}\tunknown\t'
+                            f'/CN=other-{i}\n')
+
+    def revocations(self, *more):
         """The list as it is now, in PEM."""
         out = self.folder / 'made.crl'
-        self.openssl('ca', '-config', self.folder / 'ca.conf', '-gencrl', '-out', out)
+        self.openssl('ca', '-config', self.folder / 'ca.conf', '-gencrl', '-out', out,
+                     *more)
         return out.read_text(encoding='utf-8')

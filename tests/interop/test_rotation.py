@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import ssl
+import subprocess
 import sys
 import time
 
@@ -51,8 +52,8 @@ class World:
     def write(self):
         replace(self.bootstrap, json.dumps(self.config))
 
-    def put(self, file, authority, issued):
-        certificate, key = authority.issue(issued)
+    def put(self, file, authority, issued, **more):
+        certificate, key = authority.issue(issued, **more)
         replace(self.files / f'{file}.key', key.read_text())
         replace(self.files / f'{file}.crt', certificate.read_text())
 
@@ -241,6 +242,35 @@ def expired(test):
     interop.check('what it has published stays', names(world.peer('other')) == ['local/one'])
 
 
+def ends(test):
+    """What the node says of its own files before they are of no use."""
+    world = World(test).with_list()
+    world.put('node', world.ca, 'node', seconds=3 * 86400)
+    replace(world.files / 'ca.crl', world.ca.revocations('-crlsec', '1'))
+    time.sleep(2) # until it is late
+    world.start()
+    for words in ('node.crt, expires on ', 'was to be followed by another on '):
+        world.wait_for_log(words)
+    peer = world.peer('onlooker')
+    found = peer.collect('udpa.status.v1.NodeStatus', 'udpa.node')
+    problems = next(iter(found.values())).problems
+    interop.check(f'the status says so too: {problems}', len(problems) == 2 and
+                  'our certificate' in problems[0] and 'ca.crl: list 1' in problems[1])
+    world.put('node', world.ca, 'node')
+    world.publish_list()
+    interop.wait_for('a status without problems', lambda: not next(iter(peer.collect(
+        'udpa.status.v1.NodeStatus', 'udpa.node').values())).problems, 20)
+
+    certificate, key = world.ca.issue('nobody', subject='/O=acme', names='')
+    replace(world.files / 'node.key', key.read_text())
+    replace(world.files / 'node.crt', certificate.read_text())
+    done = subprocess.run([test.build / 'udpad', '--check', '-c', world.bootstrap],
+                          capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    interop.check(f'--check warns of a certificate without names: {said}',
+                  'has no common name, URI or DNS name that is clear' in said)
+
+
 def rules(test):
     """The file is edited, and nobody says so."""
     def rule(who, namespace='local', actions=('PUBLISH', 'SUBSCRIBE')):
@@ -373,7 +403,7 @@ def rest(test):
 
 
 VARIANTS = {one.__name__: one for one in
-            (server, authority, revoked, resumed, expired, rules, source, polled, rest)}
+            (server, authority, revoked, resumed, expired, ends, rules, source, polled, rest)}
 
 
 def body(test):

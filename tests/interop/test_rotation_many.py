@@ -4,7 +4,8 @@
 of the rest. Measures how long it takes until the last of them has been cut off, and the last resource
 taken back, from the moment at which the file was replaced; and that the others notice nothing.
 
-UDPA_STREAMS and UDPA_IDENTITIES set other numbers; each identity has one connection."""
+UDPA_STREAMS and UDPA_IDENTITIES set other numbers; each identity has one connection. UDPA_REVOKED:
+how many others the list has besides."""
 import asyncio
 import collections
 import json
@@ -14,11 +15,13 @@ import time
 
 import interop
 import grpc
+import udpactl
 from authority import Authority, replace
 from envoy.service.discovery.v3 import discovery_pb2
 
 STREAMS = int(os.environ.get('UDPA_STREAMS', '5000'))
 IDENTITIES = int(os.environ.get('UDPA_IDENTITIES', '50'))
+REVOKED = int(os.environ.get('UDPA_REVOKED', '1000'))
 LIMIT_S = 5
 METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources'
 CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster'
@@ -63,6 +66,7 @@ def prepare(test):
     ca = Authority(test.work / 'ca')
     for name in ['node', *(f'client-{i}' for i in range(IDENTITIES))]:
         ca.issue(name)
+    ca.revoke_others(REVOKED)
     crl = test.work / 'ca.crl'
     replace(crl, ca.revocations())
     resources = test.work / 'resources'
@@ -75,6 +79,7 @@ def prepare(test):
 def write_config(test, ca, crl, resources, clients):
     path = test.work / 'node.yaml'
     replace(path, json.dumps({
+        'descriptor_sets': [str(udpactl.descriptors(test))],
         'sockets': [{'address': '127.0.0.1:0', 'tls': {
             'certificate_file': str(ca.folder / 'node.crt'),
             'private_key_file': str(ca.folder / 'node.key'),

@@ -106,7 +106,7 @@ udpai_grpc_target_replace_tls(udpai_grpc_target *target,
                               udpa_error **ret_error)
 {
     udpai_grpc_target *root = root_of(target);
-    grpc_channel_credentials *credentials;
+    grpc_channel_credentials *credentials = NULL;
     if (!root->trust)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION, "%s is dialled without TLS",
                           root->address);

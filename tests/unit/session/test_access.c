@@ -243,6 +243,24 @@ whom_no_rule_is_for_any_more_is_ended(void **state)
     assert_false(peer.stream.is_finished);
 }
 
+/* He does not take what he is told. */
+static void
+whom_no_rule_is_for_has_no_time(void **state)
+{
+    (void)state;
+    open_as("shop-1", NULL);
+    peer_subscribe(&peer, "C", "", "shop/a");
+    peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C !}");
+    give_rules(&(udpai_acl_options){.trusts_node_ids = true});
+    udpai_hub_run(hub.hub);
+    assert_true(peer.stream.is_writing);
+    udpai_wheel_advance(&hub.wheel, hub.wheel.now_ms + 2999);
+    assert_false(peer.stream.is_finished);
+    udpai_wheel_advance(&hub.wheel, hub.wheel.now_ms + 1);
+    assert_true(peer.stream.is_finished);
+    assert_int_equal(udpa_error_code(peer.stream.status), UDPA_ERR_DENIED);
+}
+
 #define CASE(test, begin) cmocka_unit_test_setup_teardown(test, begin, end_anyhow)
 
 int
@@ -258,6 +276,7 @@ main(void)
         CASE(other_rules_hold_at_once, begin_trusting),
         CASE(whom_other_rules_do_not_know_is_ended, begin_trusting),
         CASE(whom_no_rule_is_for_any_more_is_ended, begin_trusting),
+        CASE(whom_no_rule_is_for_has_no_time, begin_trusting),
         CASE(a_node_id_that_is_not_in_the_certificate_ends_the_stream, begin_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
