@@ -10,6 +10,10 @@
 #include "certs/key.h"
 #include "model/resource.h"
 
+/* What is signed now is valid from so long ago, so that whoever has a clock that is late by less,
+ * as generations may be, need not refuse it. */
+#define UDPAI_SIGNATURE_BACKDATED_S 300
+
 /* What a signature is made with. */
 typedef struct udpai_signing {
     const udpai_key *key; /* a private one */

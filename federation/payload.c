@@ -30,8 +30,8 @@ udpai_intake_add_hop(const udpai_node *node,
         .authority = taken_from,
         .time_us = node->env.wall_us(node->env.userdata),
     };
-    if (parts->signature.algorithm && hop->time_us == parts->signature.not_before_us)
-        hop->time_us++; /* which only signatures of our own may have */
+    if (parts->signature.algorithm && udpai_signatures_marks_own(&parts->signature, hop->time_us))
+        hop->time_us++; /* this signature is not ours */
     parts->hops = room->hops;
 }
 

@@ -7,6 +7,7 @@
 #include "model/name.h"
 
 #define US_PER_S 1000000
+#define BACKDATED_US ((int64_t)UDPAI_SIGNATURE_BACKDATED_S * US_PER_S)
 
 int64_t
 udpai_signatures_now_s(const udpai_node *node)
@@ -43,14 +44,22 @@ is_taken_first_here(const udpai_node *node, const udpa_resource *resource)
            udpai_str_eq(udpai_resource_hop(resource, 0).node_id, udpai_bytes_view(node->id));
 }
 
-/* Our own signatures begin when we took the resource in, to the microsecond, and add_hop() sees to
- * it that no others do. So it is known also after a restart. */
+bool
+udpai_signatures_marks_own(const udpai_signature *signature, int64_t hop_time_us)
+{
+    int64_t made_us;
+    return !__builtin_add_overflow(signature->not_before_us, BACKDATED_US, &made_us) &&
+           made_us == hop_time_us;
+}
+
+/* Our own signatures were made when we took the resource in, to the microsecond, and add_hop() sees
+ * to it that no others were. So it is known also after a restart. */
 bool
 udpai_signatures_is_own(const udpai_node *node, const udpa_resource *resource)
 {
     const udpai_signature *signature = udpai_resource_signature(resource);
     return signature && is_taken_first_here(node, resource) &&
-           udpai_resource_hop(resource, 0).time_us == signature->not_before_us;
+           udpai_signatures_marks_own(signature, udpai_resource_hop(resource, 0).time_us);
 }
 
 bool
@@ -76,7 +85,7 @@ int64_t
 udpai_signatures_renewal_s(const udpa_resource *resource)
 {
     const udpai_signature *signature = udpai_resource_signature(resource);
-    int64_t from_s = udpai_signature_not_before_s(signature);
+    int64_t from_s = udpai_signature_not_before_s(signature) + UDPAI_SIGNATURE_BACKDATED_S;
     int64_t length_s = udpai_signature_not_after_s(signature) - from_s;
     int64_t spread_s = length_s / 4;
     uint64_t chance =
@@ -96,7 +105,7 @@ udpai_signatures_is_due(const udpai_node *node,
     return !signature || !udpai_str_eq(signature->key_id, key->key_id) ||
            signature->algorithm != (uint32_t)udpai_key_algorithm_of(key->key) ||
            udpai_signature_not_after_s(signature) - udpai_signature_not_before_s(signature) !=
-               validity_s ||
+               validity_s + UDPAI_SIGNATURE_BACKDATED_S ||
            now_s < udpai_signature_not_before_s(signature) ||
            now_s >= udpai_signatures_renewal_s(resource);
 }
@@ -119,7 +128,7 @@ reuse(const udpai_node *node,
         return UDPA_OK;
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     parts.signature = *udpai_resource_signature(held.resource);
-    room.hops[0].time_us = parts.signature.not_before_us;
+    room.hops[0].time_us = parts.signature.not_before_us + BACKDATED_US;
     return udpai_resource_make(ret_resource, &parts);
 }
 
@@ -142,7 +151,7 @@ sign(udpai_node *node,
     const udpai_signing signing = {
         .key = key->key,
         .key_id = key->key_id,
-        .not_before_s = now_s,
+        .not_before_s = now_s - UDPAI_SIGNATURE_BACKDATED_S,
         .not_after_s = now_s + udpai_keyring_validity_s(node->signatures.keyring),
     };
     err = udpai_resource_sign(ret_resource, bare, &signing);

@@ -43,6 +43,8 @@ udpa_err udpai_signatures_pass(udpai_node *node,
                                udpa_resource **resource,
                                udpa_error **ret_error);
 
+/* Is it the mark of our own signatures that our hop has this time? */
+bool udpai_signatures_marks_own(const udpai_signature *signature, int64_t hop_time_us);
 /* Was it signed here? */
 bool udpai_signatures_is_own(const udpai_node *node, const udpa_resource *resource);
 

@@ -96,7 +96,8 @@ sign_with(const udpai_ctl_options *options, const udpai_key *key, const udpai_ct
     int64_t validity_s = options->sign.validity_s ? options->sign.validity_s : VALIDITY_S;
     const signer self = {
         .options = options,
-        .how = {key, udpai_str_from(options->sign.key_id), now_s, now_s + validity_s},
+        .how = {key, udpai_str_from(options->sign.key_id), now_s - UDPAI_SIGNATURE_BACKDATED_S,
+                now_s + validity_s},
         .generation = (uint64_t)now_us,
     };
     return sign_all(&self, input);

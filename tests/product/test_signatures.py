@@ -201,29 +201,38 @@ def check_publishing(test, keys):
 
 
 class Pair:
-    """A node that signs what a directory has, and one that requires that."""
+    """A node that signs what a directory has, and one that requires that; between them there may be
+    one that knows nothing of signatures."""
 
-    def __init__(self, test, key, validity='24h'):
+    def __init__(self, test, key, validity='86400s', has_middle=False):
         self.test = test
         self.files = test.work / 'resources'
         self.files.mkdir(exist_ok=True)
         (self.files / 'x.json').write_text(document('com.acme/x', 'hello'))
-        hours = {'24h': '86400s'}.get(validity, validity)
         self.signer_config = {
             'node': {'authority': 'acme'},
             'static_resources': {'directories': [{'path': str(self.files)}]},
-            'signatures': {'validity': hours, 'keys': [
+            'signatures': {'validity': validity, 'keys': [
                 {'key_id': key[0], 'private_key_file': str(key[1].private)}]}}
         self.signer, address = test.start_node(
             'signer', '-c', write(test, 'signer', self.signer_config))
+        self.signer_ctl = Ctl(test, address)
+        self.middle = None
+        if has_middle:
+            self.middle, address = test.start_node(
+                'middle', '-c', write(test, 'middle', {'providers': self.providers(address)}))
         self.edge_config = {
-            'providers': [{'types': [STRING.split('/')[1]], 'config_descriptors': [
-                {'config_source': {'name': 'up', 'udpa': {'address': address}}}]}],
+            'providers': self.providers(address),
             'signatures': {'trusted': trusted(key), 'clock_skew': '0s',
                            'required': [{'namespaces': ['com.acme'], 'authorities': ['acme']}]}}
         self.edge, address = test.start_node('edge', '-c', write(test, 'edge', self.edge_config))
         self.ctl = Ctl(test, address)
         wait_for('the edge has it', self.there)
+
+    @staticmethod
+    def providers(address):
+        return [{'types': [STRING.split('/')[1]], 'config_descriptors': [
+            {'config_source': {'name': 'up', 'udpa': {'address': address}}}]}]
 
     def there(self):
         return self.ctl.get('com.acme/x')
@@ -279,21 +288,31 @@ def check_rotation(test, keys):
 
 
 def check_renewal(test, key):
-    """Signed for four seconds, again and again; without the signer it goes when they are over."""
-    pair = Pair(test, ('k1', key), validity='4s')
+    """Signed for six seconds, again and again, and forwarded by a node that knows nothing of that;
+    without the signer it goes when they are over."""
+    pair = Pair(test, ('k1', key), validity='6s', has_middle=True)
     watch = test.start('watch-renewal', [*pair.ctl.command, 'watch', STRING, '-o', 'name'])
     watch.wait_for_log('added google.protobuf.StringValue/com.acme/x')
     first = pair.there()['originInfo']
-    wait_for('it has been signed three times more', lambda: seconds(
+    wait_for('it has been signed again, and again', lambda: seconds(
         pair.there()['originInfo']['signature']['notBefore']) >= seconds(
             first['signature']['notBefore']) + 6)
     check('it was never away', 'removed' not in watch.text(), watch.text())
+    there = pair.there()
+    check('and it is what was signed, two nodes away', key.verifies(
+        bytes_of(there), base64.b64decode(there['originInfo']['signature']['value'])), there)
+    pair.signer_ctl('apply', '-f', '-', stdin=document(
+        'com.acme/y', 'published', origin_info={'authority': 'acme'}))
+    wait_for('what is published in the name of the authority is signed, too',
+             lambda: pair.ctl.get('com.acme/y'))
     pair.signer.kill()
+    time.sleep(0.5) # what it has sent arrives
     end = seconds(pair.there()['originInfo']['signature']['notAfter'])
     watch.wait_for_log('removed google.protobuf.StringValue/com.acme/x')
-    check('it goes when its signature ends, and not before', 0 <= time.time() - end <= 5,
+    check('it goes when its signature ends, and not before', 0 <= time.time() - end <= 10,
           time.time() - end)
-    check('the node ends', test.interrupt(pair.edge) == 0, pair.edge.text()[-3000:])
+    for node in (pair.edge, pair.middle):
+        check('the node ends', test.interrupt(node) == 0, node.text()[-3000:])
 
 
 def check_checking(test, keys):

@@ -449,15 +449,18 @@ lack_of_memory_lets_nothing_in(void **state)
         fed_connect(bed->fed, 'a');
     }
     assert_string_equal(put(bed, 'a', good(bed, "1", FROM_US)), "");
+    udpai_keyring *other = NULL;
+    bed->keys.skew_s++;
+    assert_ok(udpai_keyring_new(&other, &bed->keys));
     for (long n = 0; n < 30; n++) {
         udpai_alloc_fail_after(n);
-        udpai_node_set_keyring(bed->fed->node, bed->fed->config.keyring);
+        udpai_node_set_keyring(bed->fed->node, n % 2 ? bed->fed->config.keyring : other);
         udpai_alloc_fail_after(-1);
         fed_advance(bed->fed, 100);
         assert_value(bed->fed, "CDS", "x", "1");
     }
+    udpai_keyring_unref(other);
     bed->trusted[0].key = bed->ours.public_key;
-    udpai_keyring *other = NULL;
     assert_ok(udpai_keyring_new(&other, &bed->keys));
     udpai_alloc_fail_after(0);
     udpai_node_set_keyring(bed->fed->node, other);

@@ -16,7 +16,7 @@ a_publisher_is_signed_for(void **state)
     udpa_resource *held = effective(bed, "com.acme/x");
     assert_ok(udpai_resource_verify(held, bed->ours.public_key));
     assert_true(has_key(held, "o1"));
-    assert_true(udpai_signature_not_before_s(udpai_resource_signature(held)) == NOW_S);
+    assert_true(udpai_signature_not_before_s(udpai_resource_signature(held)) == NOW_S - 300);
     assert_true(udpai_signature_not_after_s(udpai_resource_signature(held)) == NOW_S + 10 * HOUR_S);
     uint64_t other =
         fed_arrive(bed->fed, &(fed_peer){.id = "bob", .name = "bob", .is_plain = true});
@@ -150,9 +150,11 @@ others_signatures_are_left_alone(void **state)
     uint64_t session = fed_arrive(bed->fed, &alice);
     udpa_resource *bare = RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1",
                                    .authority = "acme", .generation = 77);
-    udpa_resource *sent = test_sign(bare, &bed->acme, "k1", NOW_S, NOW_S + HOUR_S);
+    /* made in this very second, as ours would be */
+    udpa_resource *sent = test_sign(bare, &bed->acme, "k1", NOW_S - 300, NOW_S + HOUR_S);
     assert_string_equal(fed_put(bed->fed, session, udpa_resource_ref(sent), false), "");
     assert_true(udpai_resource_same_signed(sent, effective(bed, "com.acme/x")));
+    bed->keys.skew_s++;
     use_keys(bed);
     assert_true(udpai_resource_same_signed(sent, effective(bed, "com.acme/x")));
     fed_advance(bed->fed, 2 * HOUR_MS);
