@@ -96,8 +96,7 @@ udpai_store_would_count(const udpai_store_entry *entry,
                         const udpai_origin *origin,
                         const udpa_resource *resource)
 {
-    return udpai_origin_is_eligible(origin, udpai_store_type_url(entry->type)) &&
-           !is_outlived(entry, resource);
+    return udpai_store_counts(entry, origin) && !is_outlived(entry, resource);
 }
 
 static bool
