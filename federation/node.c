@@ -3,6 +3,7 @@
 #include "federation/provider.h"
 
 #include "base/alloc.h"
+#include "federation/named.h"
 
 static udpai_str
 source_key(const void *item)
@@ -81,6 +82,7 @@ init_tables(udpai_node *node)
     udpai_map_init(&node->peers, peer_key);
     udpai_list_init(&node->own_sources);
     udpai_clients_init(node);
+    udpai_named_init(node);
     udpai_map_init(&node->interests, interest_key);
     udpai_map_init(&node->interest_places, udpai_interest_place_key);
     udpai_list_init(&node->judgements);
@@ -153,6 +155,7 @@ udpai_node_free(udpai_node *node)
     udpai_peers_free(node);
     udpai_interests_free(node);
     udpai_providers_free(node);
+    udpai_named_free_all(node);
     udpai_clients_free_all(node);
     size_t at = 0;
     udpai_source *source;

@@ -62,6 +62,16 @@ typedef struct udpai_provider_config {
     size_t n_descriptors;
 } udpai_provider_config;
 
+/* The provider of one name, for which no other sources count. */
+typedef struct udpai_named_config {
+    udpai_str type_url, name;
+    const udpai_descriptor_config *descriptors;
+    size_t n_descriptors;
+    /* Nothing of the name was told to anybody yet: what came by its type counts no more from the
+     * start. Else it does until one of these sources has spoken. */
+    bool at_once;
+} udpai_named_config;
+
 /* An endpoint that we serve by dialling it. */
 typedef struct udpai_dial_config {
     udpai_str name;
@@ -91,6 +101,8 @@ typedef struct udpai_node_config {
     size_t n_sources;
     const udpai_provider_config *providers;
     size_t n_providers;
+    const udpai_named_config *named;
+    size_t n_named;
     const udpai_dial_config *dials;
     size_t n_dials;
     bool is_durable; /* an engine keeps contributions */

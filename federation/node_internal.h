@@ -92,12 +92,14 @@ typedef struct udpai_descriptor {
     bool is_reached;
     bool is_cut_off;  /* not reached because one before it succeeds; false: for another reason */
     bool is_eligible; /* what came by it counts */
+    bool is_wanted;   /* of a name: its scope was told that the name is wanted */
 } udpai_descriptor;
 
-/* The provider of one type. */
+/* The provider of one type, or of one name of it. */
 typedef struct udpai_provider {
     udpai_node *node;
     udpa_bytes *type;
+    udpa_bytes *name;   /* NULL: all of the type */
     bool is_of_any;     /* made after the template of every other type, because somebody asked */
     size_t n_wanted;    /* names and wildcards of the type that are wanted here */
     udpai_timer unused; /* the end of asking for a type of which nobody wants anything */
@@ -182,8 +184,11 @@ struct udpai_node {
     udpai_log_limit late_log;
     udpai_settled_groups *settled_groups; /* what the sources of clients have said */
     unsigned last_of_groups;
-    udpai_map peers;          /* by session */
-    udpai_map providers;      /* udpai_provider, by type */
+    udpai_map peers;     /* by session */
+    udpai_map providers; /* udpai_provider, by type */
+    udpai_map named;     /* udpai_named, by type and name */
+    udpai_settled_names *settled_names;
+    bool named_are_waiting;   /* some of them, for what a source has to say */
     udpai_provider *any_type; /* the template of every other type; NULL: none */
     size_t n_any_types;       /* made after it */
     udpai_log_limit any_types_log;
@@ -333,6 +338,12 @@ void udpai_interests_visit(const udpai_node *node,
                            udpai_str type_url,
                            udpai_interest_visit_fn visit,
                            void *userdata);
+/* The same, for what concerns a name: it, and wildcards of all that covers it. */
+void udpai_interests_visit_name(const udpai_node *node,
+                                udpai_str type_url,
+                                udpai_str name,
+                                udpai_interest_visit_fn visit,
+                                void *userdata);
 /* The same, for what concerns a name space: what lies below, and wildcards of all that covers it.
  */
 void udpai_interests_visit_place(const udpai_node *node,
