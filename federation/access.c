@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may publish what, as the ACL says. What an xDS server sends is not asked about: the
  * configuration says in whose name it speaks, and where. */
-#include "federation/node_internal.h"
+#include "federation/delegation.h"
 
 static udpai_acl_subject
 subject_of(const udpai_peer *peer)
@@ -14,24 +14,16 @@ subject_of(const udpai_peer *peer)
     };
 }
 
-udpa_err
-udpai_access_check_publication(udpai_node *node,
-                               const udpai_peer *peer,
-                               const udpa_resource *resource,
-                               udpa_error **ret_error)
+static udpa_err
+ask(udpai_node *node,
+    const udpai_peer *peer,
+    const udpai_acl_question *question,
+    udpa_error **ret_error)
 {
     unsigned n_suppressed;
-    if (!node->acl || (peer->source && udpai_source_is_xds(peer->source)))
-        return UDPA_OK;
     const udpai_acl_subject subject = subject_of(peer);
-    const udpai_acl_question question = {
-        .action = UDPAI_ACL_PUBLISH,
-        .type_url = udpai_resource_type_url(resource),
-        .name = udpai_resource_name(resource),
-        .authority = udpai_resource_authority(resource),
-    };
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    if (udpai_acl_decide(node->acl, &subject, &question, &why))
+    if (udpai_acl_decide(node->acl, &subject, question, &why))
         return UDPA_OK;
     if (!why)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -45,6 +37,43 @@ udpai_access_check_publication(udpai_node *node,
     if (ret_error)
         *ret_error = UDPAI_TAKE(why);
     return UDPA_ERR_DENIED;
+}
+
+/* Who says where a resource comes from, must be allowed to publish it. */
+static udpa_err
+ask_for_delegated(udpai_node *node,
+                  const udpai_peer *peer,
+                  const udpa_resource *resource,
+                  udpa_error **ret_error)
+{
+    char room[UDPAI_TYPE_URL_MAX];
+    udpai_acl_question question = {
+        .action = UDPAI_ACL_PUBLISH,
+        .authority = udpai_resource_authority(resource),
+    };
+    if (!udpai_str_eq(udpai_resource_type_url(resource), UDPAI_STR(UDPAI_DELEGATION_TYPE)) ||
+        !udpai_delegation_read_name(udpai_resource_name(resource), room, &question.type_url,
+                                    &question.name))
+        return UDPA_OK; /* nobody follows it */
+    return ask(node, peer, &question, ret_error);
+}
+
+udpa_err
+udpai_access_check_publication(udpai_node *node,
+                               const udpai_peer *peer,
+                               const udpa_resource *resource,
+                               udpa_error **ret_error)
+{
+    if (!node->acl || (peer->source && udpai_source_is_xds(peer->source)))
+        return UDPA_OK;
+    const udpai_acl_question question = {
+        .action = UDPAI_ACL_PUBLISH,
+        .type_url = udpai_resource_type_url(resource),
+        .name = udpai_resource_name(resource),
+        .authority = udpai_resource_authority(resource),
+    };
+    udpa_err err = ask(node, peer, &question, ret_error);
+    return err == UDPA_OK ? ask_for_delegated(node, peer, resource, ret_error) : err;
 }
 
 void

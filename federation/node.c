@@ -3,7 +3,7 @@
 #include "federation/provider.h"
 
 #include "base/alloc.h"
-#include "federation/named.h"
+#include "federation/delegation.h"
 
 static udpai_str
 source_key(const void *item)
@@ -131,6 +131,9 @@ udpai_node_new(udpai_node **ret_node,
     if (err == UDPA_OK)
         err = udpai_providers_new(node, config, ret_error);
     if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error,
+                              udpai_delegations_new(&node->delegations, node, &config->delegation));
+    if (err == UDPA_OK)
         *ret_node = UDPAI_TAKE(node);
     return err;
 }
@@ -150,6 +153,7 @@ udpai_node_free(udpai_node *node)
 {
     if (!node)
         return NULL;
+    udpai_delegations_free(node->delegations);
     udpai_locals_free(node);
     free_judgements_and_receipts(node);
     udpai_peers_free(node);
@@ -424,8 +428,8 @@ udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
     }
 }
 
-void
-udpai_node_flush(udpai_node *node)
+static void
+flush(udpai_node *node)
 {
     for (int i = 0; node->is_dirty && i < 2;
          i++) /* what a source is asked for, changes its state */
@@ -436,6 +440,14 @@ udpai_node_flush(udpai_node *node)
     udpai_locals_tell_new(node);
     if (!udpai_store_has_changes(node->store)) /* else it is not all that was told */
         udpai_locals_tell_complete(node);
+}
+
+void
+udpai_node_flush(udpai_node *node)
+{
+    flush(node);
+    if (node->delegations && udpai_delegations_catch_up(node->delegations))
+        flush(node); /* what was told is followed before it is answered */
     answer(node);
 }
 

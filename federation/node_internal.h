@@ -11,6 +11,7 @@
 
 typedef struct udpai_peer udpai_peer;
 typedef struct udpai_judgement udpai_judgement;
+typedef struct udpai_delegations udpai_delegations;
 
 /* ---- sources ---- */
 
@@ -188,9 +189,10 @@ struct udpai_node {
     udpai_map providers; /* udpai_provider, by type */
     udpai_map named;     /* udpai_named, by type and name */
     udpai_settled_names *settled_names;
-    bool named_are_waiting;   /* some of them, for what a source has to say */
-    udpai_provider *any_type; /* the template of every other type; NULL: none */
-    size_t n_any_types;       /* made after it */
+    udpai_delegations *delegations; /* NULL: none are followed */
+    bool named_are_waiting;         /* some of them, for what a source has to say */
+    udpai_provider *any_type;       /* the template of every other type; NULL: none */
+    size_t n_any_types;             /* made after it */
     udpai_log_limit any_types_log;
     udpai_list judgements;
     udpai_list published; /* udpai_published: without a receipt yet */
