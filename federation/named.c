@@ -133,7 +133,7 @@ type_holds(const udpai_named *named)
 static bool
 may_leave(const udpai_named *named)
 {
-    if (!udpai_timer_is_set(&named->patience) || !is_wanted(named))
+    if (!is_wanted(named))
         return true;
     if (named->provider->descriptors.n)
         return has_word(named);
@@ -199,8 +199,9 @@ evaluate(udpai_named *named)
         ask(named, &provider->descriptors.items[i]);
     for (size_t i = 0; i < named->leaving.n; i++)
         named->leaving.items[i].scope->wanted |= named->leaving.items[i].is_wanted;
-    if (named->leaving.n && may_leave(named))
-        udpai_named_drop_leaving(named);
+    if (named->leaving.n)
+        udpai_named_drop_leaving(named, may_leave(named) ? UDPAI_WHEEL_NEVER
+                                                         : udpai_node_now(provider->node));
     come_into_force(named);
 }
 

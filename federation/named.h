@@ -13,7 +13,7 @@ typedef struct udpai_named {
     UDPAI_VECTOR(udpai_descriptor) leaving;
     bool is_in_force; /* what comes by the type counts no more */
     bool at_once;
-    udpai_timer patience; /* with those that leave */
+    udpai_timer patience; /* with the first of those that leave */
 } udpai_named;
 
 static inline udpai_str
@@ -48,8 +48,8 @@ udpai_named_set(udpai_node *node, const udpai_named_config *config, udpa_error *
 /* What came by it goes when those of its type have said whether they have the name, or after
  * interest_linger. */
 void udpai_named_end(udpai_node *node, udpai_str type_url, udpai_str name);
-/* What came by those that leave goes. */
-void udpai_named_drop_leaving(udpai_named *named);
+/* Those that leave go by this time (by the wheel), with what came by them. */
+void udpai_named_drop_leaving(udpai_named *named, uint64_t due_ms);
 /* It is in the map no more. */
 void udpai_named_free(udpai_named *named);
 void udpai_named_free_all(udpai_node *node);

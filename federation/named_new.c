@@ -156,12 +156,24 @@ on_patience_end(udpai_timer *timer)
 }
 
 void
-udpai_named_drop_leaving(udpai_named *named)
+udpai_named_drop_leaving(udpai_named *named, uint64_t due_ms)
 {
-    for (size_t i = 0; i < named->leaving.n; i++)
-        drop(&named->leaving.items[i]);
-    named->leaving.n = 0;
+    size_t n = 0;
+    uint64_t next_ms = UDPAI_WHEEL_NEVER;
     udpai_timer_cancel(&named->patience);
+    for (size_t i = 0; i < named->leaving.n; i++) {
+        udpai_descriptor *leaving = &named->leaving.items[i];
+        if (leaving->leaves_ms <= due_ms) {
+            drop(leaving);
+            continue;
+        }
+        if (leaving->leaves_ms < next_ms)
+            next_ms = leaving->leaves_ms;
+        named->leaving.items[n++] = *leaving;
+    }
+    named->leaving.n = n;
+    if (n)
+        udpai_timer_set(named->provider->node->wheel, &named->patience, next_ms);
 }
 
 /* Nothing is told or taken back. */
@@ -180,7 +192,7 @@ free_alone(udpai_named *named)
 void
 udpai_named_free(udpai_named *named)
 {
-    udpai_named_drop_leaving(named);
+    udpai_named_drop_leaving(named, UDPAI_WHEEL_NEVER);
     for (size_t i = 0; i < named->provider->descriptors.n; i++)
         drop(&named->provider->descriptors.items[i]);
     named->provider->descriptors.n = 0;
@@ -241,8 +253,11 @@ find_descriptor(const udpai_provider *provider, const udpai_source *source)
 static void
 hand_over(udpai_named *named, udpai_provider *to, udpai_descriptor *from)
 {
+    const udpai_node *node = to->node;
     udpai_descriptor *same = find_descriptor(to, from->source);
     if (!same) {
+        if (!from->leaves_ms)
+            from->leaves_ms = udpai_node_now(node) + node->timing.interest_linger_ms;
         named->leaving.items[named->leaving.n++] = *from;
         return;
     }
@@ -257,7 +272,6 @@ static udpa_err
 replace_provider(udpai_named *named, udpai_provider *to)
 {
     udpai_provider *before = named->provider;
-    udpai_node *node = before->node;
     size_t n_leaving = named->leaving.n;
     if (!udpai_vector_reserve(&named->leaving, before->descriptors.n))
         return UDPA_ERR_NOMEM;
@@ -272,9 +286,6 @@ replace_provider(udpai_named *named, udpai_provider *to)
     to->n_wanted = before->n_wanted;
     free_provider(before);
     named->provider = to;
-    if (!udpai_timer_is_set(&named->patience))
-        udpai_timer_set(node->wheel, &named->patience,
-                        udpai_node_now(node) + node->timing.interest_linger_ms);
     return UDPA_OK;
 }
 
@@ -323,7 +334,7 @@ udpai_named_end(udpai_node *node, udpai_str type_url, udpai_str name)
         for (size_t i = 0; i < named->provider->descriptors.n; i++)
             drop(&named->provider->descriptors.items[i]);
         named->provider->descriptors.n = 0;
-        udpai_named_drop_leaving(named);
+        udpai_named_drop_leaving(named, UDPAI_WHEEL_NEVER);
     }
     udpai_node_touch(node);
 }

@@ -91,9 +91,10 @@ typedef struct udpai_descriptor {
     unsigned position;  /* among all of the provider, from 0 */
     unsigned of_groups; /* number of one of per_clients, or of that which it was made after */
     bool is_reached;
-    bool is_cut_off;  /* not reached because one before it succeeds; false: for another reason */
-    bool is_eligible; /* what came by it counts */
-    bool is_wanted;   /* of a name: its scope was told that the name is wanted */
+    bool is_cut_off;    /* not reached because one before it succeeds; false: for another reason */
+    bool is_eligible;   /* what came by it counts */
+    bool is_wanted;     /* of a name: its scope was told that the name is wanted */
+    uint64_t leaves_ms; /* of a name: when it goes, whatever is there in its place; 0: it stays */
 } udpai_descriptor;
 
 /* The provider of one type, or of one name of it. */

@@ -315,6 +315,24 @@ another_source_takes_its_place_when_it_has_spoken(void **state)
     assert_orders(bed, "sub c EDS :x, unsub b EDS :x, hangup b");
 }
 
+/* Whatever was said before it began to leave. */
+static void
+each_that_leaves_has_its_own_time(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    name(bed, "b");
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "EDS", "x=of-b !");
+    name(bed, "b");
+    fed_advance(bed, 29000);
+    name(bed, "c");
+    fed_advance(bed, 29000);
+    assert_value(bed, "EDS", "x", "of-b");
+    fed_advance(bed, 2000);
+    assert_value(bed, "EDS", "x", "");
+}
+
 static void
 one_of_its_sources_stands_in_for_another(void **state)
 {
@@ -497,6 +515,7 @@ main(void)
         fed_test(the_wait_at_its_end_is_bounded),
         fed_test(it_may_come_back_while_it_ends),
         fed_test(another_source_takes_its_place_when_it_has_spoken),
+        fed_test(each_that_leaves_has_its_own_time),
         fed_test(one_of_its_sources_stands_in_for_another),
         fed_test(the_name_is_settled_by_its_own_sources),
         fed_test(what_is_missing_of_the_type_is_nothing_to_it),
