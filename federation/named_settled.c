@@ -51,6 +51,34 @@ add_facts(struct facts *facts, const udpai_named *named)
     add_fact(facts, &fact);
 }
 
+/* Texts by their contents: what another one had may lie where one that is gone lay. */
+static uint64_t
+digest_of(const struct facts *facts)
+{
+    uint64_t digest = facts->items.n;
+    for (size_t i = 0; i < facts->items.n; i++) {
+        const udpai_settled_name *item = &facts->items.items[i];
+        const uint64_t parts[] = {digest,
+                                  udpai_hash(item->type_url),
+                                  udpai_hash(item->name),
+                                  udpai_hash(item->source),
+                                  udpai_hash(item->peer_node),
+                                  item->since_ms,
+                                  (uint64_t)item->is_missing * 2 + item->may_wait_for_us};
+        digest = udpai_hash((udpai_str){(const char *)parts, sizeof(parts)});
+    }
+    return digest;
+}
+
+static void
+replace(udpai_node *node, udpai_settled_names *names, uint64_t digest)
+{
+    udpai_settled_names_unref(node->settled_names);
+    node->settled_names = names;
+    node->settled_names_digest = digest;
+}
+
+/* Without memory: again with the next flush. */
 void
 udpai_named_note_settled(udpai_node *node)
 {
@@ -59,17 +87,14 @@ udpai_named_note_settled(udpai_node *node)
     const udpai_named *named;
     while ((named = udpai_map_next(&node->named, &at)))
         add_facts(&facts, named);
-    udpai_settled_names *names = facts.items.n && !facts.failed
-                                     ? udpai_settled_names_new(facts.items.items, facts.items.n)
-                                     : NULL;
-    bool failed = facts.failed || (facts.items.n && !names);
+    uint64_t digest = digest_of(&facts);
+    udpai_settled_names *names = NULL;
+    bool has_news = !facts.failed && digest != node->settled_names_digest;
+    if (has_news && facts.items.n)
+        names = udpai_settled_names_new(facts.items.items, facts.items.n);
+    if (facts.failed || (has_news && facts.items.n && !names))
+        udpai_node_touch(node);
+    else if (has_news)
+        replace(node, names, digest);
     udpai_vector_done(&facts.items);
-    if (failed || udpai_settled_names_equal(names, node->settled_names)) {
-        udpai_settled_names_unref(names);
-        if (failed)
-            udpai_node_touch(node); /* without memory: again with the next flush */
-        return;
-    }
-    udpai_settled_names_unref(node->settled_names);
-    node->settled_names = names;
 }

@@ -190,6 +190,7 @@ struct udpai_node {
     udpai_map providers; /* udpai_provider, by type */
     udpai_map named;     /* udpai_named, by type and name */
     udpai_settled_names *settled_names;
+    uint64_t settled_names_digest;  /* of what they were made of; 0: of nothing */
     udpai_delegations *delegations; /* NULL: none are followed */
     bool named_are_waiting;         /* some of them, for what a source has to say */
     udpai_provider *any_type;       /* the template of every other type; NULL: none */

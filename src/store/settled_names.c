@@ -80,25 +80,6 @@ udpai_settled_names_unref(udpai_settled_names *names)
     return NULL;
 }
 
-static bool
-is_same(const udpai_settled_name *a, const udpai_settled_name *b)
-{
-    return compare(a, b) == 0 && a->is_missing == b->is_missing &&
-           udpai_str_eq(a->peer_node, b->peer_node) && a->may_wait_for_us == b->may_wait_for_us &&
-           a->since_ms == b->since_ms;
-}
-
-bool
-udpai_settled_names_equal(const udpai_settled_names *a, const udpai_settled_names *b)
-{
-    if (a == b || !a || !b)
-        return a == b;
-    bool same = a->n == b->n;
-    for (size_t i = 0; same && i < a->n; i++)
-        same = is_same(&a->items[i], &b->items[i]);
-    return same;
-}
-
 size_t
 udpai_settled_names_find(const udpai_settled_names *names,
                          udpai_str type_url,

@@ -25,7 +25,6 @@ udpai_settled_names *udpai_settled_names_new(const udpai_settled_name *items, si
 udpai_settled_names *udpai_settled_names_ref(udpai_settled_names *names);
 udpai_settled_names *udpai_settled_names_unref(udpai_settled_names *names);
 UDPA_DEFINE_CLEANUP(udpai_settled_names, udpai_settled_names_unref)
-bool udpai_settled_names_equal(const udpai_settled_names *a, const udpai_settled_names *b);
 /* Those of this name, one behind the other; 0: it has no sources of its own. NULL: no names. */
 size_t udpai_settled_names_find(const udpai_settled_names *names,
                                 udpai_str type_url,

@@ -113,27 +113,6 @@ test_what_is_missing_is_awaited(void **state)
     assert_true(udpai_settled_is_awaited(settled, unknown));
 }
 
-static void
-test_equal(void **state)
-{
-    (void)state;
-    UDPA_AUTO(udpai_settled_names_unref) udpai_settled_names *one = make();
-    UDPA_AUTO(udpai_settled_names_unref) udpai_settled_names *other = make();
-    assert_true(udpai_settled_names_equal(one, other));
-    assert_false(udpai_settled_names_equal(one, NULL));
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(items); i++) {
-        udpai_settled_name changed[UDPAI_ARRAY_LEN(items)];
-        memcpy(changed, items, sizeof(items));
-        changed[i].is_missing = !changed[i].is_missing;
-        UDPA_AUTO(udpai_settled_names_unref)
-        udpai_settled_names *differs = udpai_settled_names_new(changed, UDPAI_ARRAY_LEN(items));
-        assert_false(udpai_settled_names_equal(one, differs));
-    }
-    UDPA_AUTO(udpai_settled_names_unref)
-    udpai_settled_names *fewer = udpai_settled_names_new(items, UDPAI_ARRAY_LEN(items) - 1);
-    assert_false(udpai_settled_names_equal(one, fewer));
-}
-
 static udpa_err
 make_one(void *userdata)
 {
@@ -159,7 +138,6 @@ main(void)
         cmocka_unit_test(test_its_own_sources_count),
         cmocka_unit_test(test_a_wildcard_waits_for_those_below),
         cmocka_unit_test(test_what_is_missing_is_awaited),
-        cmocka_unit_test(test_equal),
         cmocka_unit_test(test_lack_of_memory),
     };
     return cmocka_run_group_tests_name("settled names", tests, NULL, NULL);
