@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may publish what, as the ACL says. What an xDS server sends is not asked about: the
  * configuration says in whose name it speaks, and where. */
-#include "federation/node_internal.h"
+#include "federation/delegation.h"
 
 #include "base/alloc.h"
 
@@ -16,24 +16,16 @@ subject_of(const udpai_peer *peer)
     };
 }
 
-udpa_err
-udpai_access_check_publication(udpai_node *node,
-                               const udpai_peer *peer,
-                               const udpa_resource *resource,
-                               udpa_error **ret_error)
+static udpa_err
+ask(udpai_node *node,
+    const udpai_peer *peer,
+    const udpai_acl_question *question,
+    udpa_error **ret_error)
 {
     unsigned n_suppressed;
-    if (!node->acl || (peer->source && udpai_source_is_xds(peer->source)))
-        return UDPA_OK;
     const udpai_acl_subject subject = subject_of(peer);
-    const udpai_acl_question question = {
-        .action = UDPAI_ACL_PUBLISH,
-        .type_url = udpai_resource_type_url(resource),
-        .name = udpai_resource_name(resource),
-        .authority = udpai_resource_authority(resource),
-    };
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    if (udpai_acl_decide(node->acl, &subject, &question, &why))
+    if (udpai_acl_decide(node->acl, &subject, question, &why))
         return UDPA_OK;
     if (!why)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -47,6 +39,47 @@ udpai_access_check_publication(udpai_node *node,
     if (ret_error)
         *ret_error = UDPAI_TAKE(why);
     return UDPA_ERR_DENIED;
+}
+
+/* What is to be asked of a resource: may it be published, and may what it delegates? Who says where
+ * a resource comes from, must be allowed to publish it. */
+struct questions {
+    udpai_acl_question items[2];
+    size_t n;
+    char room[UDPAI_TYPE_URL_MAX];
+};
+
+static void
+make_questions(struct questions *questions, const udpa_resource *resource)
+{
+    udpai_acl_question *first = &questions->items[0], *second = &questions->items[1];
+    *first = (udpai_acl_question){
+        .action = UDPAI_ACL_PUBLISH,
+        .type_url = udpai_resource_type_url(resource),
+        .name = udpai_resource_name(resource),
+        .authority = udpai_resource_authority(resource),
+    };
+    *second = *first;
+    bool is_followed =
+        udpai_str_eq(first->type_url, UDPAI_STR(UDPAI_DELEGATION_TYPE)) &&
+        udpai_delegation_read_name(first->name, questions->room, &second->type_url, &second->name);
+    questions->n = is_followed ? 2 : 1;
+}
+
+udpa_err
+udpai_access_check_publication(udpai_node *node,
+                               const udpai_peer *peer,
+                               const udpa_resource *resource,
+                               udpa_error **ret_error)
+{
+    if (!node->acl || (peer->source && udpai_source_is_xds(peer->source)))
+        return UDPA_OK;
+    struct questions questions;
+    make_questions(&questions, resource);
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < questions.n && err == UDPA_OK; i++)
+        err = ask(node, peer, &questions.items[i], ret_error);
+    return err;
 }
 
 /* ---- other rules ---- */
@@ -63,13 +96,12 @@ struct review {
 static bool
 allows(const udpai_acl *acl, const udpai_acl_subject *subject, const udpa_resource *resource)
 {
-    const udpai_acl_question question = {
-        .action = UDPAI_ACL_PUBLISH,
-        .type_url = udpai_resource_type_url(resource),
-        .name = udpai_resource_name(resource),
-        .authority = udpai_resource_authority(resource),
-    };
-    return udpai_acl_decide(acl, subject, &question, NULL) != NULL;
+    struct questions questions;
+    make_questions(&questions, resource);
+    bool is_allowed = true;
+    for (size_t i = 0; i < questions.n; i++)
+        is_allowed = is_allowed && udpai_acl_decide(acl, subject, &questions.items[i], NULL);
+    return is_allowed;
 }
 
 /* Of a peer that has not come since the restart one name is known, and it may have others. What it

@@ -3,6 +3,7 @@
  * says for the Node that asks must be asked in the stead of each. A group has sources and providers
  * of its own, made after the configured ones, for its name space alone; so one client's stream that
  * fails is that client's matter. */
+#include "federation/interest.h"
 #include "federation/provider.h"
 
 #include "base/alloc.h"

@@ -204,6 +204,8 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
         take_entry(&intake, &publication->entries.items[i]);
     udpai_intake_ask_unmatched(&intake);
     udpai_free(intake.index.order);
+    if (node->named_are_waiting)
+        udpai_node_touch(node);
     if (udpai_intake_is_from_source(&intake))
         note_lost(&intake);
     note_spoken(&intake);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who here wants what: the stream side as a whole, and each subscriber in the process. */
+#include "federation/interest.h"
 #include "federation/provider.h"
 
 #include "base/alloc.h"
@@ -187,6 +188,48 @@ visit_below(const udpai_node *node,
     }
 }
 
+static void
+visit_text(const udpai_node *node,
+           udpai_str type_url,
+           udpai_str text,
+           udpai_interest_visit_fn visit,
+           void *userdata)
+{
+    char room[KEY_MAX];
+    if (udpai_map_get(&node->interests, make_key(room, type_url, text)))
+        visit(userdata, text);
+}
+
+static void
+visit_wildcards(const udpai_node *node,
+                udpai_str type_url,
+                udpai_str name,
+                udpai_interest_visit_fn visit,
+                void *userdata)
+{
+    char wildcard[UDPA_NAME_MAX + 1] = "*";
+    size_t at = 0;
+    udpai_str prefix;
+    while (udpai_name_next_prefix(name, &at, &prefix)) {
+        if (prefix.len)
+            memcpy(wildcard + 1, prefix.data, prefix.len);
+        visit_text(node, type_url, (udpai_str){wildcard, prefix.len + 1}, visit, userdata);
+    }
+}
+
+void
+udpai_interests_visit_name(const udpai_node *node,
+                           udpai_str type_url,
+                           udpai_str name,
+                           udpai_interest_visit_fn visit,
+                           void *userdata)
+{
+    if (type_url.len > UDPAI_TYPE_URL_MAX || name.len > UDPA_NAME_MAX)
+        return;
+    visit_text(node, type_url, name, visit, userdata);
+    visit_wildcards(node, type_url, name, visit, userdata);
+}
+
 void
 udpai_interests_visit_place(const udpai_node *node,
                             udpai_str type_url,
@@ -194,18 +237,9 @@ udpai_interests_visit_place(const udpai_node *node,
                             udpai_interest_visit_fn visit,
                             void *userdata)
 {
-    char room[KEY_MAX], wildcard[UDPA_NAME_MAX + 1] = "*";
-    size_t at = 0;
-    udpai_str prefix;
     if (type_url.len > UDPAI_TYPE_URL_MAX || name_space.len > UDPA_NAME_MAX)
         return;
-    while (udpai_name_next_prefix(name_space, &at, &prefix)) {
-        if (prefix.len)
-            memcpy(wildcard + 1, prefix.data, prefix.len);
-        const udpai_str text = {wildcard, prefix.len + 1};
-        if (udpai_map_get(&node->interests, make_key(room, type_url, text)))
-            visit(userdata, text);
-    }
+    visit_wildcards(node, type_url, name_space, visit, userdata);
     if (may_be_wanted(node, name_space))
         visit_below(node, type_url, name_space, visit, userdata);
 }

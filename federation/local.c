@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscribers in the process: they are told of effective resources, may refuse them, and their
  * refusals become receipts. */
+#include "federation/interest.h"
 #include "federation/node_internal.h"
 
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node: what comes in goes to its room, and what follows is carried out once, in flush(). */
+#include "federation/interest.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
 
 #include "base/alloc.h"
+#include "federation/delegation.h"
 
 static udpai_str
 source_key(const void *item)
@@ -82,6 +84,7 @@ init_tables(udpai_node *node)
     udpai_map_init(&node->peers, peer_key);
     udpai_list_init(&node->own_sources);
     udpai_clients_init(node);
+    udpai_named_init(node);
     udpai_map_init(&node->interests, interest_key);
     udpai_map_init(&node->interest_places, udpai_interest_place_key);
     udpai_list_init(&node->judgements);
@@ -133,6 +136,9 @@ udpai_node_new(udpai_node **ret_node,
     if (err == UDPA_OK)
         err = udpai_recovery_check(node, ret_error);
     if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error,
+                              udpai_delegations_new(&node->delegations, node, &config->delegation));
+    if (err == UDPA_OK)
         *ret_node = UDPAI_TAKE(node);
     return err;
 }
@@ -152,11 +158,13 @@ udpai_node_free(udpai_node *node)
 {
     if (!node)
         return NULL;
+    udpai_delegations_free(node->delegations);
     udpai_locals_free(node);
     free_judgements_and_receipts(node);
     udpai_peers_free(node);
     udpai_interests_free(node);
     udpai_providers_free(node);
+    udpai_named_free_all(node);
     udpai_clients_free_all(node);
     size_t at = 0;
     udpai_source *source;
@@ -428,8 +436,8 @@ udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
     }
 }
 
-void
-udpai_node_flush(udpai_node *node)
+static void
+flush(udpai_node *node)
 {
     for (int i = 0; node->is_dirty && i < 2;
          i++) /* what a source is asked for, changes its state */
@@ -440,6 +448,14 @@ udpai_node_flush(udpai_node *node)
     udpai_locals_tell_new(node);
     if (!udpai_store_has_changes(node->store)) /* else it is not all that was told */
         udpai_locals_tell_complete(node);
+}
+
+void
+udpai_node_flush(udpai_node *node)
+{
+    flush(node);
+    if (node->delegations && udpai_delegations_catch_up(node->delegations))
+        flush(node); /* what was told is followed before it is answered */
     answer(node);
 }
 

@@ -77,6 +77,25 @@ typedef struct udpai_provider_config {
     size_t n_descriptors;
 } udpai_provider_config;
 
+/* The provider of one name, for which no other sources count. */
+typedef struct udpai_named_config {
+    udpai_str type_url, name;
+    const udpai_descriptor_config *descriptors;
+    size_t n_descriptors;
+    /* Nothing of the name was told to anybody yet: what came by its type counts no more from the
+     * start. Else it does until one of these sources has spoken. */
+    bool at_once;
+} udpai_named_config;
+
+/* Resources that say of a name where it comes from (delegation.h), followed if they are these
+ * authorities' (patterns), for names below these prefixes (none: all). */
+typedef struct udpai_delegation_config {
+    const udpai_str *authorities; /* none: nobody's are followed */
+    size_t n_authorities;
+    const udpai_str *prefixes;
+    size_t n_prefixes;
+} udpai_delegation_config;
+
 /* An endpoint that we serve by dialling it. */
 typedef struct udpai_dial_config {
     udpai_str name;
@@ -108,6 +127,9 @@ typedef struct udpai_node_config {
     size_t n_sources;
     const udpai_provider_config *providers;
     size_t n_providers;
+    const udpai_named_config *named;
+    size_t n_named;
+    udpai_delegation_config delegation;
     const udpai_dial_config *dials;
     size_t n_dials;
     bool is_durable; /* an engine keeps contributions */

@@ -12,6 +12,7 @@
 
 typedef struct udpai_peer udpai_peer;
 typedef struct udpai_judgement udpai_judgement;
+typedef struct udpai_delegations udpai_delegations;
 
 /* ---- sources ---- */
 
@@ -98,14 +99,17 @@ typedef struct udpai_descriptor {
     unsigned position;  /* among all of the provider, from 0 */
     unsigned of_groups; /* number of one of per_clients, or of that which it was made after */
     bool is_reached;
-    bool is_cut_off;  /* not reached because one before it succeeds; false: for another reason */
-    bool is_eligible; /* what came by it counts */
+    bool is_cut_off;    /* not reached because one before it succeeds; false: for another reason */
+    bool is_eligible;   /* what came by it counts */
+    bool is_wanted;     /* of a name: its scope was told that the name is wanted */
+    uint64_t leaves_ms; /* of a name: when it goes, whatever is there in its place; 0: it stays */
 } udpai_descriptor;
 
-/* The provider of one type. */
+/* The provider of one type, or of one name of it. */
 typedef struct udpai_provider {
     udpai_node *node;
     udpa_bytes *type;
+    udpa_bytes *name;   /* NULL: all of the type */
     bool is_of_any;     /* made after the template of every other type, because somebody asked */
     size_t n_wanted;    /* names and wildcards of the type that are wanted here */
     udpai_timer unused; /* the end of asking for a type of which nobody wants anything */
@@ -190,10 +194,15 @@ struct udpai_node {
     udpai_log_limit late_log;
     udpai_settled_groups *settled_groups; /* what the sources of clients have said */
     unsigned last_of_groups;
-    udpai_map peers;          /* by session */
-    udpai_map providers;      /* udpai_provider, by type */
-    udpai_provider *any_type; /* the template of every other type; NULL: none */
-    size_t n_any_types;       /* made after it */
+    udpai_map peers;     /* by session */
+    udpai_map providers; /* udpai_provider, by type */
+    udpai_map named;     /* udpai_named, by type and name */
+    udpai_settled_names *settled_names;
+    uint64_t settled_names_digest;  /* of what they were made of; 0: of nothing */
+    udpai_delegations *delegations; /* NULL: none are followed */
+    bool named_are_waiting;         /* some of them, for what a source has to say */
+    udpai_provider *any_type;       /* the template of every other type; NULL: none */
+    size_t n_any_types;             /* made after it */
     udpai_log_limit any_types_log;
     udpai_list judgements;
     udpai_list published; /* udpai_published: without a receipt yet */
@@ -342,27 +351,6 @@ void udpai_judgement_check(udpai_judgement *judgement);
 /* publish.c */
 void udpai_publishing_receipt(udpai_node *node, udpai_report *report);
 void udpai_publishing_ended(udpai_node *node, uint64_t session, const udpa_error *why);
-
-/* interest.c */
-void udpai_interest_change(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
-/* Calls back for all that is wanted of a type. */
-typedef void (*udpai_interest_visit_fn)(void *userdata, udpai_str text);
-void udpai_interests_visit(const udpai_node *node,
-                           udpai_str type_url,
-                           udpai_interest_visit_fn visit,
-                           void *userdata);
-/* The same, for what concerns a name space: what lies below, and wildcards of all that covers it.
- */
-void udpai_interests_visit_place(const udpai_node *node,
-                                 udpai_str type_url,
-                                 udpai_str name_space,
-                                 udpai_interest_visit_fn visit,
-                                 void *userdata);
-udpai_str udpai_interest_place_key(const void *place);
-/* Calls back for every type of which something is wanted, more than once. */
-void
-udpai_interests_visit_types(const udpai_node *node, udpai_interest_visit_fn visit, void *userdata);
-void udpai_interests_free(udpai_node *node);
 
 /* local.c */
 void udpai_locals_tell(udpai_node *node, const udpai_change_set *changes);

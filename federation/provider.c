@@ -3,6 +3,7 @@
  * the sources and are computed anew after every change. */
 #include "federation/provider.h"
 
+#include "federation/named.h"
 #include "model/name.h"
 
 static bool
@@ -20,6 +21,11 @@ udpai_descriptor_is_complete(const udpai_descriptor *descriptor)
     const udpai_scope *scope = descriptor->scope;
     if (descriptor->source->kind == UDPAI_SOURCE_PATH)
         return scope->is_known;
+    if (scope->is_named) {
+        const udpai_wish *wish =
+            udpai_scope_wish(scope, udpai_bytes_view(descriptor->prefix), false);
+        return wish && wish->is_sent && !wish->is_refused && !udpai_list_linked(&wish->in_asked);
+    }
     return scope->on_demand ? scope->is_asked && udpai_list_empty(&scope->asked)
                             : scope->is_complete;
 }
@@ -87,6 +93,18 @@ reach(udpai_provider *provider)
 
 /* ---- whose word counts ---- */
 
+/* Is there anything that came from the source? */
+static bool
+holds(const udpai_provider *provider, const udpai_source *source)
+{
+    udpai_contribution held;
+    udpai_str type_url = udpai_bytes_view(provider->type);
+    const udpai_store *store = provider->node->store;
+    return provider->name ? udpai_store_get(store, source->origin, type_url,
+                                            udpai_bytes_view(provider->name), &held)
+                          : udpai_origin_has(store, source->origin, type_url);
+}
+
 /* Something else is in use in its place: it counts only once it is whole. */
 static bool
 must_be_complete(const udpai_provider *provider, size_t index)
@@ -98,8 +116,7 @@ must_be_complete(const udpai_provider *provider, size_t index)
         const udpai_descriptor *before = &provider->descriptors.items[i];
         if (before->continuation == UDPAI_STOP_ON_SUCCESS && before->is_eligible &&
             overlap(before, self) && !udpai_descriptor_counts(provider, i) &&
-            udpai_origin_has(provider->node->store, before->source->origin,
-                             udpai_bytes_view(provider->type)))
+            holds(provider, before->source))
             return true;
     }
     return false;
@@ -175,10 +192,16 @@ tell_store(udpai_node *node, const udpai_provider *provider)
 }
 
 void
-udpai_provider_evaluate(udpai_provider *provider)
+udpai_provider_walk(udpai_provider *provider)
 {
     reach(provider);
     choose_eligible(provider);
+}
+
+void
+udpai_provider_evaluate(udpai_provider *provider)
+{
+    udpai_provider_walk(provider);
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
         descriptor->scope->wanted = descriptor->is_reached;
@@ -228,6 +251,7 @@ void
 udpai_providers_evaluate(udpai_node *node)
 {
     evaluate_all(&node->providers);
+    udpai_named_evaluate(node);
     UDPAI_LIST_FOREACH (at, &node->own_sources)
         ask(UDPAI_LIST_ENTRY(at, udpai_source, in_own));
     udpai_list dirty, *at;

@@ -17,10 +17,18 @@ void udpai_providers_evaluate(udpai_node *node);
 
 /* Looks at it and at what follows from it. */
 void udpai_provider_evaluate(udpai_provider *provider);
+/* Who of it is asked, and whose word counts; nothing follows yet. */
+void udpai_provider_walk(udpai_provider *provider);
 
 /* ---- unsettled.c ---- */
 
 udpai_settled *udpai_providers_settled(const udpai_node *node);
+/* Has the descriptor's source said all of it, ever? Of names: of the name. */
+bool udpai_descriptor_is_known(const udpai_descriptor *descriptor);
+/* Need it not be waited for? */
+bool udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index);
+/* Have all that may have the name by its type, said whether they do? */
+bool udpai_providers_know(const udpai_node *node, udpai_str type_url, udpai_str name);
 
 /* ---- provider_new.c ---- */
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making ConfigProviders: those that are configured, and those of types that somebody asks for. */
+#include "federation/interest.h"
 #include "federation/provider.h"
 
 #include "base/alloc.h"
+#include "federation/named.h"
 
 /* Below what one stream of a source may subscribe to (1024): whoever asks for ever other types must
  * not have the others lose theirs. */
@@ -27,6 +29,7 @@ udpai_provider_free(udpai_provider *provider)
         udpa_bytes_unref(provider->per_clients.items[i].prefix);
     udpai_vector_done(&provider->per_clients);
     udpa_bytes_unref(provider->type);
+    udpa_bytes_unref(provider->name);
     udpai_free(provider);
 }
 
@@ -225,6 +228,15 @@ add_type(udpai_node *node,
     return err;
 }
 
+static udpa_err
+add_named(udpai_node *node, const udpai_named_config *config, udpa_error **ret_error)
+{
+    if (!udpai_named_find(node, config->type_url, config->name))
+        return udpai_named_set(node, config, ret_error);
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for '%.*s' of type '%.*s'",
+                      UDPAI_SHOWN(config->name), UDPAI_SHOWN(config->type_url));
+}
+
 udpa_err
 udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error)
 {
@@ -240,6 +252,8 @@ udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_erro
                     ? udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for every other type")
                     : new_provider(node, (udpai_str){"", 0}, provider, &node->any_type, ret_error);
     }
+    for (size_t i = 0; i < config->n_named && err == UDPA_OK; i++)
+        err = add_named(node, &config->named[i], ret_error);
     return err;
 }
 
@@ -349,5 +363,6 @@ udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, b
         udpai_provider_take_interest(provider, text, wanted);
     else if (wanted)
         (void)provider_of(node, type_url); /* takes it with all others */
+    udpai_named_interest(node, type_url, text, wanted);
     udpai_clients_interest(node, type_url, text, wanted);
 }

@@ -2,8 +2,6 @@
 /* Refreshes: what is held is renewed, without its payload. */
 #include "federation/intake.h"
 
-#include "model/name.h"
-
 /* Who renews what we have signed for him need not know that. */
 static bool
 is_for_our_signature(const udpai_node *node, const udpa_resource *news, const udpa_resource *held)
@@ -174,7 +172,7 @@ ask_scope(udpai_intake *intake, udpai_scope *scope)
         const udpai_publication_entry *entry = intake->unmatched.items[i];
         udpai_str type_url = type_of(intake, entry), name = udpai_resource_name(entry->resource);
         if ((type_url.len == 0 || udpai_str_eq(type_url, udpai_bytes_view(scope->type))) &&
-            udpai_prefix_covers(udpai_bytes_view(scope->prefix), name))
+            udpai_scope_may_have(scope, name))
             (void)udpai_vector_push(&names, name);
     }
     udpai_scope_ask_again(scope, names.items, names.n);

@@ -27,6 +27,7 @@ typedef struct udpai_wish {
     bool is_denied;     /* because this node may not see it: for it there is nothing */
     bool is_again;      /* made because the source has refreshed it */
     bool is_reasked;    /* asked once more for that; neither answered nor sent since */
+    bool is_paused;     /* of a scope of names: the name's provider does not reach its source */
     uint64_t batch;     /* of Subscribes: which of them asked for it */
     udpai_timer linger; /* the end of asking for what nobody wants */
     uint32_t len;
@@ -40,6 +41,10 @@ struct udpai_scope {
     udpa_bytes *type; /* type URL */
     udpa_bytes *prefix;
     bool on_demand;
+    /* Of all providers of single names (named.h) that name the source: it covers the names of its
+     * wishes and no others, and is on demand. */
+    bool is_named;
+    size_t n_users;   /* of them */
     bool wanted;      /* its provider reaches it */
     bool is_sent;     /* a mirror's wildcard, on the present stream */
     bool is_complete; /* the peer has said all of it on the present stream */
@@ -78,14 +83,6 @@ void udpai_source_spoke(udpai_source *source, udpai_str type_url);
 /* The peer cannot serve what it was asked for. */
 void udpai_source_refused(udpai_source *source, const udpai_subscription_message *error);
 
-/* Is it of this type, and does it cover the name or prefix? */
-static inline bool
-udpai_scope_covers(const udpai_scope *scope, udpai_str type_url, udpai_str name)
-{
-    return udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
-           udpai_prefix_covers(udpai_bytes_view(scope->prefix), name);
-}
-
 /* The scope of this type that covers a name or prefix; NULL: none. */
 udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str name);
 
@@ -121,11 +118,30 @@ bool udpai_source_still_brings(const udpai_source *source,
 /* The wish of this name or, with wildcard, prefix; NULL: none. */
 udpai_wish *udpai_scope_wish(const udpai_scope *scope, udpai_str subject, bool is_wildcard);
 
+/* Of a scope of names: the name is no longer wanted, and what came by it goes. */
+void udpai_scope_end_name(udpai_scope *scope, udpai_str name);
+
 /* The name, or the prefix of the wildcard. */
 static inline udpai_str
 udpai_wish_subject(const udpai_wish *wish)
 {
     return (udpai_str){wish->text + wish->is_wildcard, wish->len - wish->is_wildcard};
+}
+
+/* Does it cover the name? */
+static inline bool
+udpai_scope_may_have(const udpai_scope *scope, udpai_str name)
+{
+    return scope->is_named ? udpai_scope_wish(scope, name, false) != NULL
+                           : udpai_prefix_covers(udpai_bytes_view(scope->prefix), name);
+}
+
+/* Is it of this type, and does it cover the name? */
+static inline bool
+udpai_scope_covers(const udpai_scope *scope, udpai_str type_url, udpai_str name)
+{
+    return udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
+           udpai_scope_may_have(scope, name);
 }
 
 /* ---- ask.c ---- */

@@ -50,7 +50,9 @@ put_scope(udpai_proto_writer *writer, const udpai_scope *scope)
     udpai_proto_put_bytes(writer, 1, type);
     udpai_proto_put_bytes_opt(writer, 2, udpai_bytes_view(scope->prefix));
     udpai_proto_put_varint_opt(writer, 3, scope->is_complete);
-    udpai_proto_put_varint_opt(writer, 4, udpai_origin_is_eligible(scope->source->origin, type));
+    udpai_proto_put_varint_opt(
+        writer, 4,
+        scope->is_named ? scope->wanted : udpai_origin_is_eligible(scope->source->origin, type));
 }
 
 static void

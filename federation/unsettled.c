@@ -7,8 +7,42 @@
 #include "base/alloc.h"
 #include "model/name.h"
 
+/* Of the answer to a question for it by name or by a wildcard. */
 static bool
-is_ruled_out(const udpai_provider *provider, size_t index)
+is_answered(const udpai_scope *scope, udpai_str name)
+{
+    size_t at = 0;
+    udpai_str prefix;
+    const udpai_wish *wish = udpai_scope_wish(scope, name, false);
+    bool is_known = wish && wish->is_known;
+    while (!is_known && udpai_name_next_prefix(name, &at, &prefix)) {
+        wish = udpai_scope_wish(scope, prefix, true);
+        is_known = wish && wish->is_known;
+    }
+    return is_known;
+}
+
+/* It may also be that there is nothing for this node to see. */
+bool
+udpai_descriptor_is_known(const udpai_descriptor *descriptor)
+{
+    const udpai_scope *scope = descriptor->scope;
+    if (scope->is_named && descriptor->source->kind != UDPAI_SOURCE_PATH)
+        return is_answered(scope, udpai_bytes_view(descriptor->prefix));
+    return (scope->is_known || scope->is_denied) && (scope->is_named || !descriptor->on_demand);
+}
+
+/* What stands in for another one must have said all, now if it is asked for single names. */
+static bool
+may_stand_in(const udpai_descriptor *later)
+{
+    if (later->scope->is_named)
+        return udpai_descriptor_is_known(later);
+    return later->on_demand ? udpai_descriptor_is_complete(later) : later->scope->is_known;
+}
+
+bool
+udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index)
 {
     const udpai_descriptor *self = &provider->descriptors.items[index];
     if (!self->is_reached) /* unless it counted before a restart, and is not read again yet */
@@ -18,20 +52,11 @@ is_ruled_out(const udpai_provider *provider, size_t index)
         return false;
     for (size_t i = index + 1; i < provider->descriptors.n; i++) {
         const udpai_descriptor *later = &provider->descriptors.items[i];
-        if (later->is_reached && later->is_eligible &&
-            (later->on_demand ? udpai_descriptor_is_complete(later) : later->scope->is_known) &&
+        if (later->is_reached && later->is_eligible && may_stand_in(later) &&
             udpai_prefix_covers(udpai_bytes_view(later->prefix), udpai_bytes_view(self->prefix)))
             return true;
     }
     return false;
-}
-
-/* Has a mirror said all of it, or that there is nothing for this node to see? */
-static bool
-is_known(const udpai_descriptor *descriptor)
-{
-    const udpai_scope *scope = descriptor->scope;
-    return !descriptor->on_demand && (scope->is_known || scope->is_denied);
 }
 
 /* Collects facts for a snapshot; the tables are freed with done(). */
@@ -150,7 +175,8 @@ add_part(struct group_facts *facts, const udpai_provider *provider, size_t index
     udpai_str *list;
     udpai_settled_part part = {
         .number = descriptor->of_groups,
-        .is_whole = is_known(descriptor) || is_ruled_out(provider, index),
+        .is_whole =
+            udpai_descriptor_is_known(descriptor) || udpai_descriptor_is_ruled_out(provider, index),
     };
     if (!part.is_whole && descriptor->on_demand) {
         add_wishes(facts, scope, &part);
@@ -250,6 +276,28 @@ add_per_clients(struct facts *facts, udpai_str type_url, const udpai_descriptor 
         facts->failed = true;
 }
 
+/* ---- one name ---- */
+
+static bool
+may_be_missed(const udpai_provider *provider, size_t index, udpai_str name)
+{
+    const udpai_descriptor *descriptor = &provider->descriptors.items[index];
+    bool is_known = descriptor->on_demand ? is_answered(descriptor->scope, name)
+                                          : udpai_descriptor_is_known(descriptor);
+    return udpai_prefix_covers(udpai_bytes_view(descriptor->prefix), name) && !is_known &&
+           !udpai_descriptor_is_ruled_out(provider, index);
+}
+
+bool
+udpai_providers_know(const udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    const udpai_provider *provider = udpai_map_get(&node->providers, type_url);
+    for (size_t i = 0; provider && i < provider->descriptors.n; i++)
+        if (may_be_missed(provider, i, name))
+            return false;
+    return true;
+}
+
 /* ---- the whole ---- */
 
 static void
@@ -259,7 +307,7 @@ add_provider(struct facts *facts, const udpai_provider *provider)
         facts->failed = true;
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         const udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        if (!is_known(descriptor) && !is_ruled_out(provider, i))
+        if (!udpai_descriptor_is_known(descriptor) && !udpai_descriptor_is_ruled_out(provider, i))
             add_missing(facts, descriptor);
     }
     for (size_t i = 0; i < provider->per_clients.n; i++)
@@ -295,6 +343,7 @@ udpai_providers_settled(const udpai_node *node)
         .missing = facts.missing.items,
         .n_missing = facts.missing.n,
         .groups = node->settled_groups,
+        .names = node->settled_names,
         .asks_for_status = node->is_endpoint,
         .only_known_types = node->any_type != NULL,
         .known_types = facts.types.items,

@@ -128,17 +128,19 @@ udpai_source_still_brings(const udpai_source *source,
                           const udpai_publication *news)
 {
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
-    bool is_mirrored = true;
+    bool is_mirrored = true, is_covered = false, has_names = false;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        has_names |= scope->is_named && udpai_str_eq(udpai_bytes_view(scope->type), type_url);
         if (!udpai_scope_covers(scope, type_url, name))
             continue;
+        is_covered = true;
         if (scope->on_demand ? is_brought(scope, resource, news ? goes_on : is_not_denied, news)
                              : !scope->is_denied && !udpai_resource_is_lazy(resource))
             return true;
         is_mirrored = is_mirrored && !scope->on_demand && !scope->is_denied;
     }
-    return is_mirrored;
+    return is_mirrored && (is_covered || !has_names);
 }
 
 /* ---- wanting ---- */
@@ -273,6 +275,16 @@ udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted)
     udpai_source_touch(scope->source);
 }
 
+void
+udpai_scope_end_name(udpai_scope *scope, udpai_str name)
+{
+    udpai_wish *wish = udpai_scope_wish(scope, name, false);
+    if (!wish)
+        return;
+    wish->n_wanted = 0;
+    end(wish);
+}
+
 /* ---- asking ---- */
 
 /* It is answered with the Subscribe that was sent last. */
@@ -351,7 +363,7 @@ ask_for_wanted(udpai_scope *scope)
     size_t at = 0;
     udpai_wish *wish;
     while ((wish = udpai_map_next(&scope->wishes, &at))) {
-        if (wish->is_sent || wish->is_refused || wish->n_wanted == 0)
+        if (wish->is_sent || wish->is_refused || wish->is_paused || wish->n_wanted == 0)
             continue;
         if (!wish->is_wildcard)
             add_name(&names, wish);
@@ -420,6 +432,22 @@ send_unsubscribe(struct names *names)
     names->texts.n = names->wishes.n = names->bytes = 0;
 }
 
+/* Another scope has asked for it on this stream, where it was one with ours. */
+static bool
+is_asked_elsewhere(const udpai_scope *scope, udpai_str name)
+{
+    UDPAI_LIST_FOREACH (at, &scope->source->scopes) {
+        const udpai_scope *other = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        const udpai_wish *wish = other != scope && udpai_str_eq(udpai_bytes_view(other->type),
+                                                                udpai_bytes_view(scope->type))
+                                     ? udpai_scope_wish(other, name, false)
+                                     : NULL;
+        if (wish && wish->is_sent)
+            return true;
+    }
+    return false;
+}
+
 /* The names of one message; false: there are no more. */
 static bool
 give_back_some(udpai_scope *scope, struct names *names)
@@ -429,7 +457,8 @@ give_back_some(udpai_scope *scope, struct names *names)
             return false;
         udpai_wish *wish = UDPAI_LIST_ENTRY(scope->ended.next, udpai_wish, in_ending);
         udpai_str subject = udpai_wish_subject(wish);
-        bool is_told = wish->is_sent && scope->source->may_ask;
+        bool is_told = wish->is_sent && scope->source->may_ask &&
+                       (wish->is_wildcard || !is_asked_elsewhere(scope, subject));
         if (is_told && !wish->is_wildcard && udpai_vector_reserve(&names->wishes, 1) &&
             udpai_vector_push(&names->texts, subject)) {
             udpai_map_remove(&scope->wishes, wish_key(wish));
@@ -455,7 +484,8 @@ is_brought_still(void *source, const udpa_resource *resource)
 static void
 withdraw_unbrought(udpai_scope *scope)
 {
-    if (scope->on_demand || scope->has_denied)
+    bool gives_back = scope->on_demand && scope->source->kind != UDPAI_SOURCE_PATH;
+    if (gives_back || scope->has_denied)
         udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
                                  udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
                                  is_brought_still, scope->source);

@@ -49,13 +49,17 @@ typedef struct udpa_descriptor {
         sizeof(udpa_descriptor), NULL, NULL, UDPA_STOP_ON_SUCCESS                                  \
     }
 
-/** Where resources of some types come from. */
+/** Where resources of some types, or some names of them, come from. */
 typedef struct udpa_provider {
     size_t struct_size; /**< sizeof(udpa_provider) */
     /** Type URLs; "type.googleapis.com/" may be left out. None: each type that no other provider
      * has. A type has one provider. */
     const char *const *types;
     size_t n_types;
+    /** Full names: it is the provider of these names of its types alone, which it must say. Nothing
+     * else is accepted by it, and of these names no other sources count. None: of all names. */
+    const char *const *names;
+    size_t n_names;
     /** In their order; at least one. A source and its namespace stand there once. */
     const udpa_descriptor *descriptors;
     size_t n_descriptors;
@@ -64,7 +68,7 @@ typedef struct udpa_provider {
 /** Initialiser of udpa_provider. */
 #define UDPA_PROVIDER_INIT                                                                         \
     {                                                                                              \
-        sizeof(udpa_provider), NULL, 0, NULL, 0                                                    \
+        sizeof(udpa_provider), NULL, 0, NULL, 0, NULL, 0                                           \
     }
 
 UDPA_END_DECLS

@@ -6,8 +6,10 @@
 #include "base/alloc.h"
 #include "daemon/acl_check.h"
 #include "daemon/clients_check.h"
+#include "daemon/provider_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
+#include "daemon/self_check.h"
 #include "daemon/signatures_check.h"
 #include "daemon/sockets_check.h"
 #include "daemon/timing.h"
@@ -562,6 +564,9 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     udpai_sockets_check(message, findings);
     check_static(&check);
     check_providers(&check);
+    udpai_provider_check(message, findings);
+    udpai_self_check(message, findings);
+    udpai_delegation_check(message, findings);
     udpai_rest_check_types(message, findings);
     check_dials(&check);
     check_names(&check);

@@ -47,6 +47,16 @@ udpai_plan_types(udpai_plan *plan, char *const *from, size_t n, const udpai_str 
     return UDPA_OK;
 }
 
+udpa_err
+udpai_plan_words(udpai_plan *plan, char *const *from, size_t n, const udpai_str **ret_words)
+{
+    udpai_str *words = udpai_plan_own(plan, udpai_alloc_array(n + 1, sizeof(*words)));
+    for (size_t i = 0; words && i < n; i++)
+        words[i] = udpai_str_from(from[i]);
+    *ret_words = words;
+    return words ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 #define SET_IF(field, value)                                                                       \
     do {                                                                                           \
         if (value)                                                                                 \
@@ -444,6 +454,21 @@ plan_log(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
                : UDPA_OK;
 }
 
+static udpa_err
+plan_delegation(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Delegation *from = plan->bootstrap.message->delegation;
+    udpai_delegation_config *to = &plan->settings.node.delegation;
+    if (!from)
+        return UDPA_OK;
+    to->n_authorities = from->n_authorities;
+    to->n_prefixes = from->n_namespaces;
+    udpa_err err = udpai_plan_words(plan, from->authorities, from->n_authorities, &to->authorities);
+    return err == UDPA_OK
+               ? udpai_plan_words(plan, from->namespaces, from->n_namespaces, &to->prefixes)
+               : err;
+}
+
 udpa_err
 udpai_plan_make(udpai_plan *plan,
                 udpai_bootstrap *bootstrap,
@@ -477,6 +502,8 @@ udpai_plan_make(udpai_plan *plan,
         err = udpai_plan_signatures(plan, ret_error);
     if (err == UDPA_OK)
         err = plan_sources(plan, options, ret_error);
+    if (err == UDPA_OK)
+        err = plan_delegation(plan);
     udpai_node_config *node = &plan->settings.node;
     node->sources = plan->sources.items;
     node->n_sources = plan->sources.n;

@@ -5,16 +5,6 @@
 
 typedef Udpa__Config__V1__AclRule rule_message;
 
-static udpa_err
-take_words(udpai_plan *plan, char *const *from, size_t n, const udpai_str **ret_words)
-{
-    udpai_str *words = udpai_plan_own(plan, udpai_alloc_array(n + 1, sizeof(*words)));
-    for (size_t i = 0; words && i < n; i++)
-        words[i] = udpai_str_from(from[i]);
-    *ret_words = words;
-    return words ? UDPA_OK : UDPA_ERR_NOMEM;
-}
-
 static unsigned
 take_actions(const rule_message *from)
 {
@@ -41,13 +31,13 @@ take_rule(udpai_plan *plan, const rule_message *from, udpai_acl_rule *to)
         .n_prefixes = from->n_namespaces,
         .n_on_behalf_of = from->n_on_behalf_of,
     };
-    udpa_err err = take_words(plan, from->identities, from->n_identities, &to->identities);
+    udpa_err err = udpai_plan_words(plan, from->identities, from->n_identities, &to->identities);
     if (err == UDPA_OK)
         err = udpai_plan_types(plan, from->types, from->n_types, &to->types);
     if (err == UDPA_OK)
-        err = take_words(plan, from->namespaces, from->n_namespaces, &to->prefixes);
+        err = udpai_plan_words(plan, from->namespaces, from->n_namespaces, &to->prefixes);
     if (err == UDPA_OK)
-        err = take_words(plan, from->on_behalf_of, from->n_on_behalf_of, &to->on_behalf_of);
+        err = udpai_plan_words(plan, from->on_behalf_of, from->n_on_behalf_of, &to->on_behalf_of);
     return err;
 }
 

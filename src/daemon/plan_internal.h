@@ -13,6 +13,10 @@ void *udpai_plan_own(udpai_plan *plan, void *memory);
 udpa_err
 udpai_plan_types(udpai_plan *plan, char *const *from, size_t n, const udpai_str **ret_types);
 
+/* Texts of the configuration; the table is the plan's. */
+udpa_err
+udpai_plan_words(udpai_plan *plan, char *const *from, size_t n, const udpai_str **ret_words);
+
 /* How to reach a peer by a method; reads the certificates. */
 udpa_err udpai_plan_target(void **ret_target,
                            const char *address,

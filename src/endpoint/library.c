@@ -336,6 +336,8 @@ make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_erro
     settings.node.n_sources = options->n_sources;
     settings.node.providers = plan->providers.providers.items;
     settings.node.n_providers = plan->providers.providers.n;
+    settings.node.named = plan->providers.named.items;
+    settings.node.n_named = plan->providers.named.n;
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
     udpa_err err = make_info(options, &info);
     if (err != UDPA_OK)

@@ -11,6 +11,7 @@
 #define PROVIDERS_MAX 256
 #define DESCRIPTORS_MAX 64
 #define TYPES_MAX 256
+#define NAMES_MAX 4096
 
 /* The plan frees it in the end; NULL without memory. */
 static void *
@@ -29,6 +30,7 @@ udpai_provider_plan_done(udpai_provider_plan *plan)
         udpai_free(plan->owned.items[i]);
     udpai_vector_done(&plan->owned);
     udpai_vector_done(&plan->providers);
+    udpai_vector_done(&plan->named);
 }
 
 static udpa_err
@@ -164,6 +166,45 @@ plan_types(udpai_provider_plan *plan,
     return UDPA_OK;
 }
 
+/* ---- names ---- */
+
+static udpa_err
+plan_name(udpai_provider_plan *plan,
+          const char *text,
+          const udpai_provider_config *provider,
+          udpa_error **ret_error)
+{
+    udpai_named_config named = {
+        .name = udpai_str_from(text),
+        .descriptors = provider->descriptors,
+        .n_descriptors = provider->n_descriptors,
+        .at_once = true,
+    };
+    udpa_err err = udpai_name_check(named.name, ret_error);
+    for (size_t i = 0; i < provider->n_types && err == UDPA_OK; i++) {
+        named.type_url = provider->types[i];
+        if (!udpai_vector_push(&plan->named, named))
+            err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    return err;
+}
+
+static udpa_err
+plan_names(udpai_provider_plan *plan,
+           const udpa_provider *from,
+           const udpai_provider_config *provider,
+           udpa_error **ret_error)
+{
+    udpa_err err = check_number(from->n_names, NAMES_MAX, "names of a provider", ret_error);
+    if (err == UDPA_OK && provider->n_types == 0)
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL,
+                         "a provider of '%s' has no types: which type is the name of?",
+                         from->names[0] ? from->names[0] : "");
+    for (size_t i = 0; i < from->n_names && err == UDPA_OK; i++)
+        err = plan_name(plan, from->names[i], provider, ret_error);
+    return err;
+}
+
 /* ---- the whole ---- */
 
 static udpa_err
@@ -187,7 +228,10 @@ plan_provider(udpai_provider_plan *plan,
     udpa_err err = plan_types(plan, from, &provider, ret_error);
     if (err == UDPA_OK)
         err = plan_descriptors(plan, options, from, &provider, ret_error);
-    return err == UDPA_OK ? add(plan, &provider, ret_error) : err;
+    if (err != UDPA_OK)
+        return err;
+    return from->n_names ? plan_names(plan, from, &provider, ret_error)
+                         : add(plan, &provider, ret_error);
 }
 
 /* Every source, for every type. */

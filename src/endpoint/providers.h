@@ -11,6 +11,7 @@
 /* Texts are the application's, but for what is owned. */
 typedef struct udpai_provider_plan {
     UDPAI_VECTOR(udpai_provider_config) providers;
+    UDPAI_VECTOR(udpai_named_config) named;
     UDPAI_VECTOR(void *) owned;
 } udpai_provider_plan;
 

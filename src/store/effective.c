@@ -123,7 +123,7 @@ udpai_store_would_count(const udpai_store_entry *entry,
                         const udpai_origin *origin,
                         const udpa_resource *resource)
 {
-    return udpai_origin_is_eligible(origin, udpai_store_type_url(entry->type)) &&
+    return udpai_store_counts(entry, origin) &&
            (origin->rank != UDPAI_ORIGIN_ADOPTED || has_own_word(entry, resource)) &&
            !is_outlived(entry, resource);
 }

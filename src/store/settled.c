@@ -92,6 +92,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
     udpai_str *types = take_table(tables, facts->n_known_types * sizeof(*types));
     copy.missing = missing;
     copy.groups = tables->at ? udpai_settled_groups_ref(facts->groups) : NULL;
+    copy.names = tables->at ? udpai_settled_names_ref(facts->names) : NULL;
     copy.known_types = copy_texts(text, types, facts->known_types, facts->n_known_types);
     return copy;
 }
@@ -124,6 +125,7 @@ udpai_settled_unref(udpai_settled *settled)
 {
     if (settled && atomic_fetch_sub_explicit(&settled->refs, 1, memory_order_acq_rel) == 1) {
         udpai_settled_groups_unref(settled->facts.groups);
+        udpai_settled_names_unref(settled->facts.names);
         udpai_free(settled);
     }
     return NULL;
@@ -345,14 +347,59 @@ is_known_type(const udpai_settled_facts *facts, udpai_str type_url)
     return !facts->only_known_types;
 }
 
+/* ---- names with sources of their own ---- */
+
+static udpai_settled_state
+worse(udpai_settled_state state, const udpai_settled_name *name, const struct question *question)
+{
+    bool counts = name->is_missing && !(question->except_node.len &&
+                                        udpai_str_eq(name->peer_node, question->except_node));
+    if (!counts || state == UDPAI_UNSETTLED)
+        return state;
+    return name->may_wait_for_us ? UDPAI_SETTLED_AFTER_WAIT : UDPAI_UNSETTLED;
+}
+
+/* Of those that lie in what is asked about. */
+static udpai_settled_state
+answer_below(const udpai_settled_facts *facts, const struct question *question)
+{
+    const udpai_settled_name *all;
+    udpai_settled_state state = UDPAI_SETTLED;
+    size_t n =
+        udpai_settled_names_miss(facts->names) ? udpai_settled_names_all(facts->names, &all) : 0;
+    for (size_t i = 0; i < n && state != UDPAI_UNSETTLED; i++)
+        if (udpai_str_eq(all[i].type_url, question->type_url) &&
+            udpai_prefix_covers(question->scope, all[i].name))
+            state = worse(state, &all[i], question);
+    return state;
+}
+
+static size_t
+find_named(const udpai_settled *settled,
+           const struct question *question,
+           const udpai_settled_name **ret_first)
+{
+    return settled && question->as_name
+               ? udpai_settled_names_find(settled->facts.names, question->type_url, question->scope,
+                                          ret_first)
+               : 0;
+}
+
 static udpai_settled_state
 answer(const udpai_settled *settled, const struct question *question)
 {
+    const udpai_settled_name *named;
+    size_t n = find_named(settled, question, &named);
+    udpai_settled_state state = UDPAI_SETTLED;
+    for (size_t i = 0; i < n; i++)
+        state = worse(state, &named[i], question);
+    if (n)
+        return state;
     if (!settled || !(is_known_type(&settled->facts, question->type_url) ||
                       is_own(&settled->facts, question->scope)))
         return UDPAI_UNSETTLED;
-    udpai_settled_state state = UDPAI_SETTLED;
-    for (size_t i = 0; i < settled->facts.n_missing; i++) {
+    state = question->as_name ? UDPAI_SETTLED : answer_below(&settled->facts, question);
+    for (size_t i = 0; i < settled->facts.n_missing && state != UDPAI_UNSETTLED; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
         if (!is_missed(&settled->facts, missing, question))
             continue;
@@ -387,6 +434,10 @@ bool
 udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *resource)
 {
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    const udpai_settled_name *named;
+    size_t n = settled ? udpai_settled_names_find(settled->facts.names, type_url, name, &named) : 0;
+    if (n)
+        return named->is_missing;
     if (!settled || !(is_known_type(&settled->facts, type_url) || is_own(&settled->facts, name)))
         return true;
     const struct question question = {type_url, name, {0}, false};
@@ -400,6 +451,21 @@ udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *reso
     return false;
 }
 
+/* Of those that lie there, or are it. */
+static uint64_t
+since_of_named(const udpai_settled_facts *facts, const struct question *question)
+{
+    const udpai_settled_name *all;
+    uint64_t since_ms = 0;
+    size_t n =
+        udpai_settled_names_miss(facts->names) ? udpai_settled_names_all(facts->names, &all) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (all[i].is_missing && udpai_str_eq(all[i].type_url, question->type_url) &&
+            udpai_prefix_covers(question->scope, all[i].name) && all[i].since_ms > since_ms)
+            since_ms = all[i].since_ms;
+    return since_ms;
+}
+
 uint64_t
 udpai_settled_since(const udpai_settled *settled,
                     udpai_str type_url,
@@ -407,8 +473,10 @@ udpai_settled_since(const udpai_settled *settled,
                     udpai_str except_node)
 {
     const struct question question = {type_url, name_or_prefix, except_node, true};
-    uint64_t since_ms = 0;
-    for (size_t i = 0; settled && i < settled->facts.n_missing; i++) {
+    const udpai_settled_name *named;
+    size_t n = find_named(settled, &question, &named);
+    uint64_t since_ms = settled ? since_of_named(&settled->facts, &question) : 0;
+    for (size_t i = 0; n == 0 && settled && i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
         if (is_missed(&settled->facts, missing, &question) && missing->since_ms > since_ms)
             since_ms = missing->since_ms;
@@ -451,7 +519,7 @@ udpai_settled_equal(const udpai_settled *one, const udpai_settled *other)
         return one == other;
     const udpai_settled_facts *a = &one->facts, *b = &other->facts;
     if (a->n_missing != b->n_missing || a->only_known_types != b->only_known_types ||
-        a->groups != b->groups)
+        a->groups != b->groups || a->names != b->names)
         return false;
     for (size_t i = 0; i < a->n_missing; i++)
         if (!same_missing(&a->missing[i], &b->missing[i]))

@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "model/resource.h"
 #include "store/settled_group.h"
+#include "store/settled_names.h"
 
 /* Where each node speaks of itself alone: sources are waited for there only if they are of this
  * very namespace. */
@@ -42,6 +43,7 @@ typedef struct udpai_settled_facts {
     const udpai_unsettled *missing;
     size_t n_missing;
     udpai_settled_groups *groups;
+    udpai_settled_names *names; /* that have sources of their own; NULL: none */
     /* Sources are asked for what they say of themselves: the node's namespace is like any other. */
     bool asks_for_status;
     /* Set if other types than these may have sources that nobody has thought of yet: then nothing

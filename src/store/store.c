@@ -33,6 +33,7 @@ udpai_store_new(udpai_store **ret_store, udpai_wheel *wheel, const udpai_store_o
     udpai_map_init(&store->types, type_key);
     udpai_map_init(&store->origins, origin_key);
     udpai_map_init(&store->namespaces, namespace_key);
+    udpai_map_init(&store->choices, udpai_store_choice_key);
     udpai_list_init(&store->dirty);
     udpai_list_init(&store->held_back);
     udpai_list_init(&store->floors.list);
@@ -373,6 +374,7 @@ udpai_store_free(udpai_store *store)
     udpai_store_free_origins(store);
     udpai_map_done(&store->types);
     udpai_map_done(&store->namespaces);
+    udpai_store_free_choices(store);
     udpai_durable_batch_free(store->durable);
     udpai_free(store);
     return NULL;

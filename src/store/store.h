@@ -112,6 +112,11 @@ udpa_err udpai_origin_set_eligible(udpai_store *store,
                                    udpai_str type_url,
                                    bool eligible);
 bool udpai_origin_is_eligible(const udpai_origin *origin, udpai_str type_url);
+/* Of this name, other sources count than of the type: these alone. They must stay as long. */
+udpa_err udpai_store_choose(
+    udpai_store *store, udpai_str type_url, udpai_str name, udpai_origin *const *origins, size_t n);
+/* Those of the type count again. */
+void udpai_store_choose_no_more(udpai_store *store, udpai_str type_url, udpai_str name);
 /* Has it contributed anything of this type? Looks at all that it has, or at all of the type. */
 bool udpai_origin_has(const udpai_store *store, const udpai_origin *origin, udpai_str type_url);
 
@@ -125,7 +130,7 @@ typedef struct udpai_contribution {
     udpai_origin *origin;
     udpa_resource *resource;
     uint64_t deadline_ms; /* by the wheel; 0: never */
-    bool eligible;        /* its origin's word for the type */
+    bool eligible;        /* its origin's word for the type, or the name, counts */
     bool superseded;      /* a higher generation of its authority was seen */
     bool effective;
 } udpai_contribution;

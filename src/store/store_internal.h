@@ -93,6 +93,7 @@ struct udpai_store {
     udpai_map types;
     udpai_map origins;
     udpai_map namespaces;
+    udpai_map choices; /* by name */
     udpai_list dirty;
     udpai_list held_back; /* entries whose removal is not certain; by their `dirty` node */
     /* Apart, so that nobody pushes out the memory of signed ones with what needs no signature. */
@@ -165,6 +166,12 @@ bool udpai_store_has_any(const udpai_store_entry *entry);
 bool udpai_store_comparable(const udpa_resource *a, const udpa_resource *b);
 /* Order of preference among contributions of one entry; below zero: a before b. */
 int udpai_store_compare(const udpai_stored *a, const udpai_stored *b);
+
+/* choice.c */
+udpai_str udpai_store_choice_key(const void *choice);
+/* Does the origin count for this name? */
+bool udpai_store_counts(const udpai_store_entry *entry, const udpai_origin *origin);
+void udpai_store_free_choices(udpai_store *store);
 
 /* origin.c */
 /* It has nothing now; if that is so at the next look, it may go. */

@@ -13,8 +13,7 @@ describe(const udpai_stored *stored)
         .origin = stored->origin,
         .resource = stored->resource,
         .deadline_ms = udpai_timer_is_set(&stored->expiry) ? stored->expiry.due_ms : 0,
-        .eligible =
-            udpai_origin_is_eligible(stored->origin, udpai_store_type_url(stored->entry->type)),
+        .eligible = udpai_store_counts(stored->entry, stored->origin),
         .superseded = udpai_store_is_superseded(stored),
         .effective = stored->entry->effective == stored,
     };

@@ -85,13 +85,13 @@ key_name(int key, char name[32])
 static int
 key_of(const udpa_resource *resource)
 {
-    return atoi(udpa_resource_name(resource) + sizeof(PREFIX));
+    return (int)strtol(udpa_resource_name(resource) + sizeof(PREFIX), NULL, 10);
 }
 
 static int
 version_of(const udpa_resource *resource)
 {
-    return atoi(udpa_resource_version(resource));
+    return (int)strtol(udpa_resource_version(resource), NULL, 10);
 }
 
 /* ---- how each is configured ---- */

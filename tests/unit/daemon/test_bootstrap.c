@@ -229,11 +229,12 @@ static void
 a_mirror_of_everything_must_list_it(void **state)
 {
     bootstrap_test *test = *state;
-    bootstrap_test_read(test, "static_resources: {config_sources: [{name: a, path: {path: x}}]}\n"
+    bootstrap_test_read(test, "static_resources: {config_sources: [{name: a, path: {path: x}}, "
+                              "{name: b, path: {path: y}}]}\n"
                               "providers:\n"
                               "  - config_descriptors:\n"
                               "    - {resource_name: a, mode: ON_DEMAND}\n"
-                              "    - {resource_name: a}\n");
+                              "    - {resource_name: b}\n");
     assert_int_equal(test->findings.n_mistakes, 0);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:3:5: providers[0]: names no types, so it has each from when "

@@ -83,6 +83,15 @@ test_mistakes(void **state)
     trial_init(&self);
     self.providers[0].n_types = 257;
     refuses(&self, UDPA_ERR_LIMIT, "257 types");
+    const char *const names[] = {"com.acme/x", "x"};
+    trial_init(&self);
+    self.providers[0].names = names;
+    self.providers[0].n_names = 2;
+    refuses(&self, UDPA_ERR_INVAL, "'x'");
+    self.providers[0].n_types = 0;
+    refuses(&self, UDPA_ERR_INVAL, "a provider of 'com.acme/x' has no types");
+    self.providers[0].n_names = 4097;
+    refuses(&self, UDPA_ERR_LIMIT, "4097 names");
     trial_init(&self);
     self.options.n_providers = 257;
     refuses(&self, UDPA_ERR_LIMIT, "257 providers");
@@ -130,6 +139,27 @@ test_the_node_has_them_in_their_order(void **state)
     assert_int_equal(typed->descriptors[1].continuation, UDPAI_STOP_ON_FAILURE);
     assert_int_equal(typed->descriptors[2].continuation, UDPAI_STOP_ON_SUCCESS);
     assert_int_equal(plan.providers.items[1].n_types, 0);
+    udpai_provider_plan_done(&plan);
+}
+
+static void
+test_names_have_their_own(void **state)
+{
+    (void)state;
+    trial self;
+    const char *const names[] = {"com.acme/x", "com.acme/y"};
+    trial_init(&self);
+    self.providers[0].names = names;
+    self.providers[0].n_names = 2;
+    udpai_provider_plan plan = {0};
+    assert_int_equal(udpai_provider_plan_make(&plan, &self.options, NULL), UDPA_OK);
+    assert_int_equal(plan.providers.n, 1); /* that of every type */
+    assert_int_equal(plan.named.n, 4);
+    assert_text(plan.named.items[1].name, "com.acme/x");
+    assert_text(plan.named.items[1].type_url, "example.com/a.Type");
+    assert_text(plan.named.items[2].name, "com.acme/y");
+    assert_int_equal(plan.named.items[2].n_descriptors, 3);
+    assert_true(plan.named.items[2].at_once);
     udpai_provider_plan_done(&plan);
 }
 
@@ -182,6 +212,7 @@ main(void)
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_structures_have_their_size),
         cmocka_unit_test(test_the_node_has_them_in_their_order),
+        cmocka_unit_test(test_names_have_their_own),
         cmocka_unit_test(test_without_any_sources_stand_in_for_each_other),
         cmocka_unit_test(test_lack_of_memory),
     };

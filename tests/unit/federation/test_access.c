@@ -264,12 +264,44 @@ who_has_come_by_another_certificate_keeps_his_word(void **state)
     assert_value(bed, "CDS", "x", "1");
 }
 
+/* To say where a resource comes from, one must be allowed to publish it. */
+static void
+who_delegates_must_be_allowed_what_he_delegates(void **state)
+{
+    fed_bed *bed = *state;
+    static const char delegation[] = "type.googleapis.com/udpa.config.v1.ResourceProvider";
+    static const udpai_str types[] = {T("*ResourceProvider"), T("*Cluster")};
+    const udpai_acl_rule rule = {.name = T("alice"),
+                                 .identities = alice,
+                                 .n_identities = 1,
+                                 .actions = UDPAI_ACL_PUBLISH,
+                                 .types = types,
+                                 .n_types = 2,
+                                 .prefixes = acme,
+                                 .n_prefixes = 1};
+    assert_ok(udpai_acl_new(&bed->config.acl, &(udpai_acl_options){.rules = &rule, .n_rules = 1}));
+    fed_start(bed);
+    udpai_acl_unref(bed->config.acl);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "n", .name = "alice"});
+    assert_string_equal(
+        fed_publish_at(bed, session, delegation, "com.acme/x/envoy.config.cluster.v3.Cluster=1"),
+        "");
+    assert_non_null(strstr(
+        fed_publish_at(bed, session, delegation, "com.acme/x/envoy.config.listener.v3.Listener=1"),
+        "alice may not publish 'com.acme/x' of type "
+        "envoy.config.listener.v3.Listener"));
+    assert_non_null(strstr(
+        fed_publish_at(bed, session, delegation, "org.other/x/envoy.config.cluster.v3.Cluster=1"),
+        "alice may not publish"));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         fed_test(a_publisher_may_what_its_rule_says),
         fed_test(others_may_nothing),
+        fed_test(who_delegates_must_be_allowed_what_he_delegates),
         fed_test(nobody_speaks_for_another),
         fed_test(a_refresh_keeps_nothing_that_is_refused),
         fed_test(a_source_has_rules_too),

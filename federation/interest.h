@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who here wants what, for the files of this folder. */
+#ifndef UDPAI_INTEREST_H
+#define UDPAI_INTEREST_H
+
+#include "federation/node_internal.h"
+
+void udpai_interest_change(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+/* Calls back for all that is wanted of a type. */
+typedef void (*udpai_interest_visit_fn)(void *userdata, udpai_str text);
+void udpai_interests_visit(const udpai_node *node,
+                           udpai_str type_url,
+                           udpai_interest_visit_fn visit,
+                           void *userdata);
+/* The same, for what concerns a name: it, and wildcards of all that covers it. */
+void udpai_interests_visit_name(const udpai_node *node,
+                                udpai_str type_url,
+                                udpai_str name,
+                                udpai_interest_visit_fn visit,
+                                void *userdata);
+/* The same, for what concerns a name space: what lies below, and wildcards of all that covers it.
+ */
+void udpai_interests_visit_place(const udpai_node *node,
+                                 udpai_str type_url,
+                                 udpai_str name_space,
+                                 udpai_interest_visit_fn visit,
+                                 void *userdata);
+udpai_str udpai_interest_place_key(const void *place);
+/* Calls back for every type of which something is wanted, more than once. */
+void
+udpai_interests_visit_types(const udpai_node *node, udpai_interest_visit_fn visit, void *userdata);
+void udpai_interests_free(udpai_node *node);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Providers of single names. Their descriptors are walked as those of a type are; what differs is
+ * that a source is asked for a name, one scope of it for all such names of a type, and that the
+ * store is told of the name which sources count. */
+#include "federation/named.h"
+
+#include "base/alloc.h"
+
+static udpai_str
+key_of(const void *item)
+{
+    return udpai_bytes_view(((const udpai_named *)item)->key);
+}
+
+void
+udpai_named_init(udpai_node *node)
+{
+    udpai_map_init(&node->named, key_of);
+}
+
+udpai_str
+udpai_named_make_key(char room[UDPAI_NAMED_KEY_MAX], udpai_str type_url, udpai_str name)
+{
+    memcpy(room, type_url.data, type_url.len);
+    room[type_url.len] = ' ';
+    memcpy(room + type_url.len + 1, name.data, name.len);
+    return (udpai_str){room, type_url.len + 1 + name.len};
+}
+
+udpai_named *
+udpai_named_find(const udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    char room[UDPAI_NAMED_KEY_MAX];
+    if (type_url.len > UDPAI_TYPE_URL_MAX || name.len > UDPAI_NAME_MAX)
+        return NULL;
+    return udpai_map_get(&node->named, udpai_named_make_key(room, type_url, name));
+}
+
+/* ---- what is wanted ---- */
+
+static void
+take_interest(udpai_named *named, bool wanted)
+{
+    named->provider->n_wanted += wanted ? 1 : (size_t)-1;
+    udpai_node_touch(named->provider->node);
+}
+
+void
+udpai_named_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
+{
+    const udpai_str prefix = {text.data + 1, text.len - 1};
+    size_t at = 0;
+    udpai_named *named;
+    if (node->named.n == 0)
+        return;
+    if (text.data[0] != '*') {
+        named = udpai_named_find(node, type_url, text);
+        if (named)
+            take_interest(named, wanted);
+        return;
+    }
+    while ((named = udpai_map_next(&node->named, &at)))
+        if (udpai_str_eq(udpai_named_type(named), type_url) &&
+            udpai_prefix_covers(prefix, udpai_named_name(named)))
+            take_interest(named, wanted);
+}
+
+static bool
+wants(const udpai_named *named, const udpai_descriptor *descriptor)
+{
+    return named->provider->n_wanted || !descriptor->on_demand;
+}
+
+static bool
+is_wanted(const udpai_named *named)
+{
+    const udpai_provider *provider = named->provider;
+    for (size_t i = 0; i < provider->descriptors.n; i++)
+        if (wants(named, &provider->descriptors.items[i]))
+            return true;
+    return provider->n_wanted != 0;
+}
+
+/* ---- whose word counts ---- */
+
+static bool
+holds(const udpai_named *named, const udpai_descriptor *descriptor)
+{
+    udpai_contribution held;
+    return udpai_store_get(named->provider->node->store, descriptor->source->origin,
+                           udpai_named_type(named), udpai_named_name(named), &held);
+}
+
+/* Has a source of its own said anything of it? */
+static bool
+has_word(const udpai_named *named)
+{
+    const udpai_provider *provider = named->provider;
+    for (size_t i = 0; i < provider->descriptors.n; i++) {
+        const udpai_descriptor *descriptor = &provider->descriptors.items[i];
+        if (descriptor->is_eligible &&
+            (udpai_descriptor_is_complete(descriptor) || holds(named, descriptor)))
+            return true;
+    }
+    return false;
+}
+
+struct search {
+    udpai_str type_url;
+    bool is_found;
+};
+
+static bool
+search_contribution(void *userdata, const udpai_contribution *contribution)
+{
+    struct search *search = userdata;
+    search->is_found = udpai_origin_is_eligible(contribution->origin, search->type_url) &&
+                       !contribution->superseded;
+    return !search->is_found;
+}
+
+/* Is there something that counts, or would, without this provider? */
+static bool
+type_holds(const udpai_named *named)
+{
+    struct search search = {udpai_named_type(named), false};
+    udpai_store_visit_name(named->provider->node->store, search.type_url, udpai_named_name(named),
+                           search_contribution, &search);
+    return search.is_found;
+}
+
+/* Has what those that leave were waiting for, come about? */
+static bool
+may_leave(const udpai_named *named)
+{
+    if (!is_wanted(named))
+        return true;
+    if (named->provider->descriptors.n)
+        return has_word(named);
+    return type_holds(named) || udpai_providers_know(named->provider->node, udpai_named_type(named),
+                                                     udpai_named_name(named));
+}
+
+static void
+choose(udpai_named *named)
+{
+    udpai_provider *provider = named->provider;
+    size_t n = 0;
+    UDPAI_AUTO_FREE udpai_origin **origins =
+        udpai_alloc_array(provider->descriptors.n + named->leaving.n + 1, sizeof(origins[0]));
+    for (size_t i = 0; origins && i < provider->descriptors.n; i++)
+        if (provider->descriptors.items[i].is_eligible)
+            origins[n++] = provider->descriptors.items[i].source->origin;
+    for (size_t i = 0; origins && i < named->leaving.n; i++)
+        if (named->leaving.items[i].is_eligible)
+            origins[n++] = named->leaving.items[i].source->origin;
+    if (!origins || udpai_store_choose(provider->node->store, udpai_named_type(named),
+                                       udpai_named_name(named), origins, n) != UDPA_OK)
+        udpai_node_touch(provider->node); /* without memory: again with the next flush */
+}
+
+static void
+come_into_force(udpai_named *named)
+{
+    if (!named->is_in_force)
+        named->is_in_force =
+            named->at_once || !type_holds(named) || has_word(named) || !is_wanted(named);
+    if (named->is_in_force)
+        choose(named);
+}
+
+/* ---- what is asked ---- */
+
+static void
+ask(udpai_named *named, udpai_descriptor *descriptor)
+{
+    udpai_scope *scope = descriptor->scope;
+    bool wanted = wants(named, descriptor);
+    if (wanted != descriptor->is_wanted) {
+        udpai_scope_interest(scope, udpai_named_name(named), wanted);
+        descriptor->is_wanted = wanted;
+    }
+    udpai_wish *wish = udpai_scope_wish(scope, udpai_named_name(named), false);
+    if (wish)
+        wish->is_paused = !descriptor->is_reached;
+    else if (wanted) { /* without memory: again with the next flush */
+        descriptor->is_wanted = false;
+        udpai_node_touch(named->provider->node);
+    }
+    scope->wanted |= wish && descriptor->is_reached; /* also while it lingers */
+}
+
+static void
+evaluate(udpai_named *named)
+{
+    udpai_provider *provider = named->provider;
+    udpai_provider_walk(provider);
+    for (size_t i = 0; i < provider->descriptors.n; i++)
+        ask(named, &provider->descriptors.items[i]);
+    for (size_t i = 0; i < named->leaving.n; i++)
+        named->leaving.items[i].scope->wanted |= named->leaving.items[i].is_wanted;
+    if (named->leaving.n)
+        udpai_named_drop_leaving(named, may_leave(named) ? UDPAI_WHEEL_NEVER
+                                                         : udpai_node_now(provider->node));
+    come_into_force(named);
+}
+
+/* ---- the whole ---- */
+
+static bool
+has_ended(const udpai_named *named)
+{
+    return named->provider->descriptors.n == 0 && named->leaving.n == 0;
+}
+
+static void
+remove_named(udpai_node *node, udpai_named *named)
+{
+    udpai_map_remove(&node->named, key_of(named));
+    udpai_store_choose_no_more(node->store, udpai_named_type(named), udpai_named_name(named));
+    udpai_named_free(named);
+}
+
+/* The table must not change while it is gone through: one at a time. */
+static udpai_named *
+find_ended(const udpai_node *node)
+{
+    size_t at = 0;
+    udpai_named *named;
+    while ((named = udpai_map_next(&node->named, &at)))
+        if (has_ended(named))
+            return named;
+    return NULL;
+}
+
+static void
+want_nothing(udpai_node *node)
+{
+    size_t at = 0;
+    udpai_source *source;
+    while ((source = udpai_map_next(&node->sources, &at)))
+        UDPAI_LIST_FOREACH (in_source, &source->scopes) {
+            udpai_scope *scope = UDPAI_LIST_ENTRY(in_source, udpai_scope, in_source);
+            if (scope->is_named)
+                scope->wanted = false;
+        }
+}
+
+void
+udpai_named_evaluate(udpai_node *node)
+{
+    size_t at = 0, n_ended = 0;
+    udpai_named *named;
+    if (node->named.n == 0 && !node->settled_names)
+        return;
+    want_nothing(node);
+    node->named_are_waiting = false;
+    while ((named = udpai_map_next(&node->named, &at))) {
+        evaluate(named);
+        n_ended += has_ended(named);
+        node->named_are_waiting |= !named->is_in_force || named->leaving.n;
+    }
+    while (n_ended && (named = find_ended(node)))
+        remove_named(node, named);
+    udpai_named_note_settled(node);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of the names that have sources of their own. */
+#include "federation/named.h"
+
+struct facts {
+    UDPAI_VECTOR(udpai_settled_name) items;
+    bool failed;
+};
+
+static void
+add_fact(struct facts *facts, const udpai_settled_name *fact)
+{
+    facts->failed |= !udpai_vector_push(&facts->items, *fact);
+}
+
+static void
+add_missing(struct facts *facts, const udpai_named *named, const udpai_source *source)
+{
+    const udpai_node *node = source->node;
+    const udpai_peer *peer = udpai_peer_find(node, source->session);
+    udpai_settled_name fact = {
+        .type_url = udpai_named_type(named),
+        .name = udpai_named_name(named),
+        .is_missing = true,
+        .source = udpai_bytes_view(source->name),
+        .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended,
+    };
+    if (fact.may_wait_for_us)
+        fact.since_ms = source->active_since_ms;
+    if (peer && peer->info)
+        fact.peer_node = udpai_node_info_parts(peer->info)->id;
+    add_fact(facts, &fact);
+}
+
+static void
+add_facts(struct facts *facts, const udpai_named *named)
+{
+    const udpai_provider *provider = named->provider;
+    size_t before = facts->items.n;
+    udpai_settled_name fact = {.type_url = udpai_named_type(named),
+                               .name = udpai_named_name(named)};
+    if (!named->is_in_force)
+        return;
+    for (size_t i = 0; i < provider->descriptors.n; i++)
+        if (!udpai_descriptor_is_known(&provider->descriptors.items[i]) &&
+            !udpai_descriptor_is_ruled_out(provider, i))
+            add_missing(facts, named, provider->descriptors.items[i].source);
+    if (facts->items.n > before)
+        return;
+    fact.is_missing = provider->descriptors.n == 0; /* it ends: those of the type are waited for */
+    add_fact(facts, &fact);
+}
+
+/* Texts by their contents: what another one had may lie where one that is gone lay. */
+static uint64_t
+digest_of(const struct facts *facts)
+{
+    uint64_t digest = facts->items.n;
+    for (size_t i = 0; i < facts->items.n; i++) {
+        const udpai_settled_name *item = &facts->items.items[i];
+        const uint64_t parts[] = {digest,
+                                  udpai_hash(item->type_url),
+                                  udpai_hash(item->name),
+                                  udpai_hash(item->source),
+                                  udpai_hash(item->peer_node),
+                                  item->since_ms,
+                                  (uint64_t)item->is_missing * 2 + item->may_wait_for_us};
+        digest = udpai_hash((udpai_str){(const char *)parts, sizeof(parts)});
+    }
+    return digest;
+}
+
+static void
+replace(udpai_node *node, udpai_settled_names *names, uint64_t digest)
+{
+    udpai_settled_names_unref(node->settled_names);
+    node->settled_names = names;
+    node->settled_names_digest = digest;
+}
+
+/* Without memory: again with the next flush. */
+void
+udpai_named_note_settled(udpai_node *node)
+{
+    struct facts facts = {0};
+    size_t at = 0;
+    const udpai_named *named;
+    while ((named = udpai_map_next(&node->named, &at)))
+        add_facts(&facts, named);
+    uint64_t digest = digest_of(&facts);
+    udpai_settled_names *names = NULL;
+    bool has_news = !facts.failed && digest != node->settled_names_digest;
+    if (has_news && facts.items.n)
+        names = udpai_settled_names_new(facts.items.items, facts.items.n);
+    if (facts.failed || (has_news && facts.items.n && !names))
+        udpai_node_touch(node);
+    else if (has_news)
+        replace(node, names, digest);
+    udpai_vector_done(&facts.items);
+}

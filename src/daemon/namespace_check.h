@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Namespaces of providers that look like a slip of the pen. */
+#ifndef UDPAI_DAEMON_NAMESPACE_CHECK_H
+#define UDPAI_DAEMON_NAMESPACE_CHECK_H
+
+#include "daemon/findings.h"
+#include "udpa/config/v1/bootstrap.pb-c.h"
+
+void udpai_namespace_check_typos(const Udpa__Config__V1__Bootstrap *message,
+                                 udpai_findings *findings);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources that are the node itself. */
+#ifndef UDPAI_DAEMON_SELF_CHECK_H
+#define UDPAI_DAEMON_SELF_CHECK_H
+
+#include "daemon/findings.h"
+#include "udpa/config/v1/bootstrap.pb-c.h"
+
+void udpai_self_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+
+#endif
