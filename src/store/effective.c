@@ -154,6 +154,19 @@ may_stay(const udpai_stored *current, const udpai_stored *candidate)
            !udpai_store_is_superseded(current);
 }
 
+/* Nor does it go, though what they have has been outlived by what was seen before. */
+static bool
+is_backed(const udpai_store_entry *entry, const udpai_stored *current)
+{
+    udpai_str type_url = udpai_store_type_url(entry->type);
+    for (size_t i = 0; i < entry->contributions.n; i++) {
+        const udpai_stored *other = entry->contributions.items[i];
+        if (udpai_origin_is_eligible(other->origin, type_url) && may_stay(current, other))
+            return true;
+    }
+    return false;
+}
+
 typedef bool (*belongs_fn)(const udpa_resource *a, const udpa_resource *b);
 
 static bool
@@ -216,6 +229,8 @@ udpai_store_select(const udpai_store_entry *entry)
             best = candidate;
     }
     udpai_stored *current = entry->effective;
+    if (!best)
+        return current && is_backed(entry, current) ? current : NULL;
     return best && current && current != best && may_stay(current, best) ? current : best;
 }
 

@@ -52,6 +52,13 @@ must_be_there(sim_member *member, int key)
     return ref_is_certain(sim_tell_model(scenario, true), member->index, key);
 }
 
+static void
+forget_generations(sim_copy *copy)
+{
+    for (int i = 0; i < SEEN_MAX; i++)
+        copy->seen[i].generation = 0;
+}
+
 void
 sim_check_removal(sim_member *member, int key)
 {
@@ -61,6 +68,8 @@ sim_check_removal(sim_member *member, int key)
         return; /* the end of what it asked for before */
     if (!scenario->has_on_demand && must_be_there(member, key))
         sim_fail(member, "a resource that nobody removed was removed", key);
+    if (scenario->n_fail_overs) /* one that stands in may lag, and its word is all that counts */
+        forget_generations(copy);
     scenario->world.counts[SIM_EXPIRIES] += sim_key_expires(key) && copy->exists;
     copy->exists = false;
     copy->gone_since_us = scenario->world.now_us;
@@ -151,8 +160,7 @@ seen_of(sim_member *member, const char *authority, int key)
 static void
 note_generation(sim_copy *copy, sim_seen *seen, uint64_t generation)
 {
-    for (int i = 0; i < SEEN_MAX; i++)
-        copy->seen[i].generation = 0;
+    forget_generations(copy);
     seen->generation = generation;
 }
 

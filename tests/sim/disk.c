@@ -7,6 +7,9 @@
 
 #include "base/alloc.h"
 
+/* Who is to die while he commits, dies within this time, and does not live to see it done. */
+#define DYING_US 50000
+
 static bool
 same_bytes(const udpa_bytes *a, const udpa_bytes *b)
 {
@@ -112,12 +115,16 @@ end_commit(sim_world *world, void *userdata)
 static uint64_t
 disk_time_us(sim_node *node)
 {
-    /* In order: a later batch is never done before an earlier one. */
-    uint64_t done = node->world->now_us + 100 + sim_below(&node->world->random, 3000);
+    /* In order: a later batch is never done before an earlier one. Now and then it takes long. */
+    sim_world *world = node->world;
+    bool is_slow = node->dies_committing || sim_once_in(&world->random, 30);
+    uint64_t done = world->now_us + 100 + sim_below(&world->random, is_slow ? 500000 : 3000) +
+                    (node->dies_committing ? DYING_US : 0);
+    world->counts[SIM_SLOW_COMMITS] += is_slow;
     if (done <= node->disk_busy_until_us)
         done = node->disk_busy_until_us + 1;
     node->disk_busy_until_us = done;
-    return done - node->world->now_us;
+    return done - world->now_us;
 }
 
 void
@@ -137,6 +144,6 @@ sim_disk_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
         abort();
     *commit = (struct commit){node, node->epoch, batch, ticket};
     if (node->dies_committing)
-        sim_node_after(node, 1, node->dies);
+        sim_node_after(node, 1 + sim_below(&node->world->random, DYING_US), node->dies);
     sim_after(node->world, disk_time_us(node), end_commit, commit);
 }

@@ -32,6 +32,13 @@ any_node(sim_world *world)
     return world->nodes.items[sim_below(&world->random, world->nodes.n)];
 }
 
+/* Mostly short, and at times longer than all that anybody waits for. */
+static uint64_t
+outage_us(sim_world *world)
+{
+    return sim_below(&world->random, sim_once_in(&world->random, 6) ? 60000000 : 20000000);
+}
+
 /* It has lost what it told its publishers that it keeps. */
 static void
 forget_safe(const sim_member *self)
@@ -55,7 +62,7 @@ crash(sim_node *node, bool keep_state)
     node->clock_us = node->clock_us < -2000000 ? 0 : node->clock_us;
     if (!keep_state)
         forget_safe(node->userdata);
-    sim_after(world, sim_below(&world->random, 20000000), sim_restart, node);
+    sim_after(world, outage_us(world), sim_restart, node);
 }
 
 void
@@ -70,7 +77,7 @@ crash_something(sim_world *world)
     sim_node *node = any_node(world);
     if (!node->is_up)
         return;
-    if (sim_once_in(&world->random, 40))
+    if (sim_once_in(&world->random, 5))
         node->dies_committing = true;
     else
         crash(node, !sim_once_in(&world->random, 3));
@@ -86,7 +93,7 @@ partition_something(sim_world *world)
         fprintf(stderr, "%9llu %s and %s are parted\n", (unsigned long long)sim_ms(world), a->id,
                 b->id);
     sim_set_partition(world, a, b, true);
-    sim_after(world, sim_below(&world->random, 20000000), heal,
+    sim_after(world, outage_us(world), heal,
               (void *)(uintptr_t)(a->index * SIM_NODES_MAX + b->index));
 }
 

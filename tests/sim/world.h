@@ -42,6 +42,7 @@ typedef struct sim_stream sim_stream;
     X(CRASHES_WITHOUT_STATE, "crashes without state")                                              \
     X(RESTARTS, "restarts")                                                                        \
     X(COMMITS, "commits")                                                                          \
+    X(SLOW_COMMITS, "slow commits")                                                                \
     X(COMMITS_LOST, "commits lost")                                                                \
     X(FILE_EDITS, "file edits")                                                                    \
     X(FILE_REMOVALS, "file removals")                                                              \

@@ -286,6 +286,26 @@ test_it_does_not_stay_for_another_authority(void **state)
     assert_changes(bed, "+a=3");
 }
 
+/* The stand-in's older word was outlived before; that is no reason for the newer one to go. */
+static void
+test_what_is_outlived_backs_what_is_newer(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *first = store_bed_origin(bed, "1", UDPAI_ORIGIN_SOURCE, 1);
+    udpai_origin *stand_in = store_bed_origin(bed, "2", UDPAI_ORIGIN_SOURCE, 2);
+    PUT(bed, first, "a", .value = "5", .authority = "x", .generation = 5);
+    assert_changes(bed, "+a=5");
+    store_bed_withdraw(bed, first, "com.acme/a");
+    assert_changes(bed, "-a");
+    PUT(bed, first, "a", .value = "6", .authority = "x", .generation = 6);
+    PUT(bed, stand_in, "a", .value = "4", .authority = "x", .generation = 4);
+    assert_changes(bed, "+a=6");
+    store_bed_eligible(bed, first, false);
+    assert_changes(bed, "");
+    store_bed_withdraw(bed, stand_in, "com.acme/a");
+    assert_changes(bed, "-a");
+}
+
 /* An origin's contribution is not replaced by an older one of itself. */
 static void
 test_an_origin_does_not_go_back(void **state)
@@ -326,6 +346,7 @@ main(void)
         store_test(test_the_newest_stays_until_it_is_reached),
         store_test(test_it_does_not_stay_for_another_authority),
         store_test(test_an_origin_does_not_go_back),
+        store_test(test_what_is_outlived_backs_what_is_newer),
     };
     return cmocka_run_group_tests_name("effective", tests, NULL, NULL);
 }
