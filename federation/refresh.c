@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refreshes: what is held is renewed, without its payload. */
-#include "federation/intake.h"
+#include "federation/recovery.h"
 
 /* Who renews what we have signed for him need not know that. */
 static bool
@@ -102,6 +102,8 @@ refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_res
     udpa_err err = udpai_access_check_publication(node, intake->peer, found, &error);
     if (err == UDPA_OK)
         err = refresh(intake, entry->resource, &held, &error);
+    if (err == UDPA_OK)
+        err = udpai_recovery_taken(intake, found, &error);
     if (err != UDPA_OK)
         udpai_publication_refuse(&entry->error, error);
     if (err == UDPA_ERR_DENIED) {

@@ -340,6 +340,24 @@ what_was_taken_over_is_let_go(void **state)
     assert_value(bed, "EDS", "x", ""); /* no ghost of what was said here */
 }
 
+/* The primary may have had the same word already, in an older generation. */
+static void
+what_was_taken_over_may_come_as_a_refresh(void **state)
+{
+    fed_bed *bed = *state;
+    start_standing_in(bed);
+    assert_string_equal(fed_put(bed, bed->sessions[0],
+                                RESOURCE("com.acme/x", .type = TEST_EDS, .version = "1",
+                                         .authority = "registrar",
+                                         .generation = (uint64_t)bed->wall_us + 2000000,
+                                         .hops = {{"a", "registrar"}}),
+                                true),
+                        "");
+    assert_value(bed, "EDS", "x", "1");
+    (void)fed_publish(bed, 'a', "EDS", "-x");
+    assert_value(bed, "EDS", "x", "");
+}
+
 static void
 what_is_newer_here_stays(void **state)
 {
@@ -399,6 +417,7 @@ main(void)
         fed_test(a_stand_in_that_says_nothing_is_not_waited_for),
         fed_test(it_is_reached_for_when_somebody_comes),
         fed_test(what_was_taken_over_is_let_go),
+        fed_test(what_was_taken_over_may_come_as_a_refresh),
         fed_test(what_is_newer_here_stays),
         fed_test(a_source_is_not_asked_twice),
         fed_test(who_speaks_no_udpa_stands_in_for_nobody),
