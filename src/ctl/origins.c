@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/origins.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
+
 #include "base/alloc.h"
 #include "ctl/show.h"
+#include "loop/clock.h"
 #include "model/resource.h"
 #include "model/type_url.h"
 #include "session/origins_question.h"
@@ -12,15 +17,33 @@
 
 /* ---- which names ---- */
 
-typedef UDPAI_VECTOR(char *) question_list;
+#define TOKEN_SIZE 17
+
+typedef struct question_list {
+    UDPAI_VECTOR(char *) questions;
+    char token[TOKEN_SIZE]; /* of this look */
+} question_list;
+
+static void
+choose_token(question_list *list)
+{
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+        random = (uint64_t)udpai_wall_us();
+    snprintf(list->token, TOKEN_SIZE, "%016" PRIx64, random);
+}
 
 static udpa_err
-add_question(question_list *questions, udpai_str type_url, udpai_str name)
+add_question(question_list *list, udpai_str type_url, udpai_str name)
 {
-    const udpai_origins_question question = {udpai_type_url_name(type_url), name};
+    const udpai_origins_question question = {
+        .token = udpai_str_from(list->token),
+        .type_name = udpai_type_url_name(type_url),
+        .name = name,
+    };
     char *text = NULL;
     udpa_err err = udpai_origins_question_compose(&question, &text);
-    if (err == UDPA_OK && udpai_vector_push(questions, text))
+    if (err == UDPA_OK && udpai_vector_push(&list->questions, text))
         return UDPA_OK;
     if (err == UDPA_ERR_LIMIT) {
         udpai_ctl_complain("'%.*s' is too long to be asked about", UDPAI_SHOWN(name));
@@ -32,7 +55,7 @@ add_question(question_list *questions, udpai_str type_url, udpai_str name)
 
 /* What counts of no origin is found by its name alone. */
 static udpa_err
-add_wished(question_list *questions, const udpai_ctl_wishes *wishes, const udpai_ctl_found *found)
+add_wished(question_list *list, const udpai_ctl_wishes *wishes, const udpai_ctl_found *found)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < wishes->n; i++)
@@ -40,18 +63,18 @@ add_wished(question_list *questions, const udpai_ctl_wishes *wishes, const udpai
             udpai_str type_url = udpai_str_from(wishes->items[i].type_url);
             udpai_str name = udpai_str_from(wishes->items[i].names.items[k]);
             if (!udpai_ctl_found_get(found, type_url, name))
-                err = add_question(questions, type_url, name);
+                err = add_question(list, type_url, name);
         }
     return err;
 }
 
 static udpa_err
-add_found(question_list *questions, const udpai_ctl_found *found)
+add_found(question_list *list, const udpai_ctl_found *found)
 {
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
     udpa_err err = resources ? UDPA_OK : UDPA_ERR_NOMEM;
     for (size_t i = 0; err == UDPA_OK && i < udpai_ctl_found_size(found); i++)
-        err = add_question(questions, udpai_resource_type_url(resources[i]),
+        err = add_question(list, udpai_resource_type_url(resources[i]),
                            udpai_resource_name(resources[i]));
     return err;
 }
@@ -76,12 +99,13 @@ ask_batch(udpai_ctl *ctl, char *const *questions, size_t n, udpai_ctl_found *ans
 }
 
 static udpai_ctl_exit
-ask(udpai_ctl *ctl, const question_list *questions, udpai_ctl_found *answers)
+ask(udpai_ctl *ctl, const question_list *list, udpai_ctl_found *answers)
 {
     udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    for (size_t at = 0; at < questions->n && result == UDPAI_CTL_GOOD; at += BATCH) {
-        size_t n = questions->n - at < BATCH ? questions->n - at : BATCH;
-        result = ask_batch(ctl, questions->items + at, n, answers);
+    size_t n_all = list->questions.n;
+    for (size_t at = 0; at < n_all && result == UDPAI_CTL_GOOD; at += BATCH) {
+        size_t n = n_all - at < BATCH ? n_all - at : BATCH;
+        result = ask_batch(ctl, list->questions.items + at, n, answers);
     }
     return result;
 }
@@ -128,19 +152,20 @@ show(const udpai_ctl *ctl, const udpai_ctl_found *answers)
 udpai_ctl_exit
 udpai_ctl_show_origins(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, const udpai_ctl_found *found)
 {
-    question_list questions = {0};
+    question_list list = {0};
+    choose_token(&list);
     udpai_ctl_found answers;
     udpai_ctl_found_begin(&answers);
     udpai_ctl_exit result = UDPAI_CTL_REFUSED;
-    if (add_found(&questions, found) != UDPA_OK || add_wished(&questions, wishes, found) != UDPA_OK)
+    if (add_found(&list, found) != UDPA_OK || add_wished(&list, wishes, found) != UDPA_OK)
         udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else
-        result = ask(ctl, &questions, &answers);
+        result = ask(ctl, &list, &answers);
     if (result == UDPAI_CTL_GOOD)
         result = show(ctl, &answers);
     udpai_ctl_found_done(&answers);
-    for (size_t i = 0; i < questions.n; i++)
-        udpai_free(questions.items[i]);
-    udpai_vector_done(&questions);
+    for (size_t i = 0; i < list.questions.n; i++)
+        udpai_free(list.questions.items[i]);
+    udpai_vector_done(&list.questions);
     return result;
 }

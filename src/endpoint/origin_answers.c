@@ -28,7 +28,7 @@ udpai_origin_answers_new(udpai_answers **ret_answers, udpa_endpoint *endpoint)
     const udpai_answers_config config = {
         .type_url = UDPAI_ORIGINS_TYPE,
         .subject = "origins",
-        .form = "udpa.node/origins/TYPE/NAME",
+        .form = "udpa.node/origins/TOKEN/TYPE/NAME",
         .max = QUESTIONS_MAX,
         .renew_ms = RENEW_MS,
         .is_question = is_question,

@@ -5,19 +5,26 @@
 #include "base/strbuf.h"
 #include "model/name.h"
 
+/* What stands before the next slash; both it and what is left behind must be something. */
+static bool
+take_segment(udpai_str *rest, udpai_str *ret_segment)
+{
+    const char *end = rest->len ? memchr(rest->data, '/', rest->len) : NULL;
+    if (!end || end == rest->data || end + 1 == rest->data + rest->len)
+        return false;
+    *ret_segment = (udpai_str){rest->data, (size_t)(end - rest->data)};
+    *rest = (udpai_str){end + 1, rest->len - ret_segment->len - 1};
+    return true;
+}
+
 bool
 udpai_origins_question_parse(udpai_str question, udpai_origins_question *ret)
 {
     udpai_str head = UDPAI_STR(UDPAI_ORIGINS_PREFIX);
     if (!udpai_str_starts(question, head) || question.len > UDPAI_NAME_MAX)
         return false;
-    udpai_str rest = {question.data + head.len, question.len - head.len};
-    const char *end = rest.len ? memchr(rest.data, '/', rest.len) : NULL;
-    if (!end || end == rest.data || end + 1 == rest.data + rest.len)
-        return false;
-    ret->type_name = (udpai_str){rest.data, (size_t)(end - rest.data)};
-    ret->name = (udpai_str){end + 1, rest.len - ret->type_name.len - 1};
-    return true;
+    ret->name = (udpai_str){question.data + head.len, question.len - head.len};
+    return take_segment(&ret->name, &ret->token) && take_segment(&ret->name, &ret->type_name);
 }
 
 udpa_err
@@ -25,6 +32,8 @@ udpai_origins_question_compose(const udpai_origins_question *question, char **re
 {
     udpai_strbuf out = {0};
     udpai_strbuf_puts(&out, UDPAI_ORIGINS_PREFIX);
+    udpai_strbuf_str(&out, question->token);
+    udpai_strbuf_puts(&out, "/");
     udpai_strbuf_str(&out, question->type_name);
     udpai_strbuf_puts(&out, "/");
     udpai_strbuf_str(&out, question->name);

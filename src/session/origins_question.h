@@ -8,11 +8,12 @@
 #include "base/util.h"
 
 #define UDPAI_ORIGINS_TYPE "type.googleapis.com/udpa.status.v1.OriginsStatus"
-/* "udpa.node/origins/<type name>/<name>"; a name of xdstp is as it stands. */
+/* "udpa.node/origins/<token>/<type name>/<name>". The token is whatever who asks chooses: what was
+ * answered to another one may be a second old. */
 #define UDPAI_ORIGINS_PREFIX "udpa.node/origins/"
 
 typedef struct udpai_origins_question {
-    udpai_str type_name, name;
+    udpai_str token, type_name, name;
 } udpai_origins_question;
 
 /* False: it asks nothing. Views of the question. */

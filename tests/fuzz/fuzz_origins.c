@@ -12,7 +12,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *name = NULL;
     if (!udpai_origins_question_parse(text, &question))
         return 0;
-    FUZZ_CHECK(question.type_name.len && question.name.len);
+    FUZZ_CHECK(question.token.len && question.type_name.len && question.name.len);
     FUZZ_CHECK(udpai_origins_question_compose(&question, &name) == UDPA_OK);
     FUZZ_CHECK(memcmp(name, data, size) == 0 && name[size] == '\0');
     udpai_free(name);

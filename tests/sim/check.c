@@ -184,19 +184,36 @@ sim_check_seen(sim_member *member, const udpa_resource *resource, int key)
 
 /* ---- what is safe ---- */
 
+/* What the publisher itself has said. */
 static bool
-keeps(const sim_member *self, const sim_member *publisher, int key)
+keeps(const sim_member *self, const sim_member *publisher, int key, int at_least)
 {
     char name[64];
     sim_key_name(key, name);
     for (size_t i = 0; i < self->node->kept.n; i++) {
         const udpai_durable_op *op = &self->node->kept.items[i];
         if (op->kind == UDPAI_DURABLE_PUT && strcmp(udpa_resource_name(op->resource), name) == 0 &&
+            udpai_str_starts(udpai_bytes_view(op->origin), UDPAI_STR("publisher:")) &&
             strcmp(udpa_resource_authority(op->resource), publisher->authority) == 0 &&
-            sim_version_of(op->resource) >= publisher->truths[key].safe_version)
+            sim_version_of(op->resource) >= at_least)
             return true;
     }
     return false;
+}
+
+static void
+check_kept(const sim_member *self, const sim_member *publisher, int key)
+{
+    const sim_truth *truth = &publisher->truths[key];
+    if (truth->safe_version) {
+        self->scenario->world.counts[SIM_KEPT_CHECKED]++;
+        if (!keeps(self, publisher, key, truth->safe_version))
+            sim_fail(self, "what was receipted is not kept", key);
+    } else if (sim_publisher_has_taken_back(publisher, key)) {
+        self->scenario->world.counts[SIM_KEPT_CHECKED]++;
+        if (keeps(self, publisher, key, 0))
+            sim_fail(self, "what was taken back is kept", key);
+    }
 }
 
 void
@@ -207,10 +224,7 @@ sim_check_kept(const sim_member *self)
         return;
     for (int key = N_FILE_KEYS; key < N_OPEN_KEYS; key++) {
         const sim_member *publisher = scenario->members[sim_key_publisher(scenario, key)];
-        if (publisher->upstreams[0] != self->index || !publisher->truths[key].safe_version)
-            continue;
-        self->scenario->world.counts[SIM_KEPT_CHECKED]++;
-        if (!keeps(self, publisher, key))
-            sim_fail(self, "what was receipted is not kept", key);
+        if (publisher->upstreams[0] == self->index)
+            check_kept(self, publisher, key);
     }
 }

@@ -12,6 +12,14 @@ mark_of(const sim_truth *truth)
     return truth->version * 2 + truth->exists;
 }
 
+bool
+sim_publisher_has_taken_back(const sim_member *member, int key)
+{
+    const sim_truth *truth = &member->truths[key];
+    return truth->version && !truth->exists && !sim_key_expires(key) &&
+           member->acknowledged[key] == mark_of(truth);
+}
+
 static void
 say_key(sim_member *member, udpai_publication *publication, int key)
 {

@@ -71,8 +71,12 @@ static const udpai_node_timing timing = {
 static void
 fail(const scene *self, const char *who, const char *what, int key)
 {
-    fprintf(stderr, "FAIL: seed %llu at %llu ms: %s: %s of %s/%d\n", (unsigned long long)self->seed,
-            (unsigned long long)sim_ms(&self->world), who, what, PREFIX, key);
+    fprintf(stderr,
+            "FAIL at %llu ms: %s at %s: " PREFIX "/%d\n"
+            "seed %llu has failed; to see it again: sim_recovery --seeds %llu-%llu --trace\n",
+            (unsigned long long)sim_ms(&self->world), what, who, key,
+            (unsigned long long)self->seed, (unsigned long long)self->seed,
+            (unsigned long long)self->seed);
     exit(EXIT_FAILURE);
 }
 

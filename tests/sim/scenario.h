@@ -198,6 +198,8 @@ bool sim_endpoint_wants(const sim_member *member, int key);
 
 void sim_publisher_begin(sim_member *member);
 void sim_publisher_started(sim_member *member);
+/* It has removed the key, and that was confirmed. */
+bool sim_publisher_has_taken_back(const sim_member *member, int key);
 void sim_publisher_answered(sim_node *node,
                             uint64_t ticket,
                             const udpai_publication *publication,

@@ -346,13 +346,13 @@ what_was_taken_over_may_come_as_a_refresh(void **state)
 {
     fed_bed *bed = *state;
     start_standing_in(bed);
-    assert_string_equal(fed_put(bed, bed->sessions[0],
-                                RESOURCE("com.acme/x", .type = TEST_EDS, .version = "1",
-                                         .authority = "registrar",
-                                         .generation = (uint64_t)bed->wall_us + 2000000,
-                                         .hops = {{"a", "registrar"}}),
-                                true),
-                        "");
+    assert_string_equal(
+        fed_put(bed, bed->sessions[0],
+                RESOURCE("com.acme/x", .type = TEST_EDS, .version = "1", .authority = "registrar",
+                         .generation = (uint64_t)bed->wall_us + 2000000,
+                         .hops = {{"a", "registrar"}}),
+                true),
+        "");
     assert_value(bed, "EDS", "x", "1");
     (void)fed_publish(bed, 'a', "EDS", "-x");
     assert_value(bed, "EDS", "x", "");
