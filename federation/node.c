@@ -120,6 +120,7 @@ udpai_node_new(udpai_node **ret_node,
     node->acl = udpai_acl_ref(config->acl);
     node->max_clients = config->max_clients;
     node->is_dirty = true;
+    node->lost_ms = UINT64_MAX;
     init_tables(node);
     udpa_err err = udpa_bytes_new(&node->id, config->id.data, config->id.len);
     if (err == UDPA_OK)

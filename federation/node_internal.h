@@ -222,7 +222,7 @@ struct udpai_node {
     uint64_t last_link, last_ticket, last_publish;
     size_t n_changes_ahead, max_changes_ahead;
     uint64_t n_loops, n_denied;
-    uint64_t lost_ms; /* when an active source was last lost */
+    uint64_t lost_ms; /* when an active source was last lost; UINT64_MAX: never */
     udpai_log_limit refused_log, acl_log, adopted_log;
     udpai_acl *acl; /* NULL: none */
     udpai_signatures signatures;

@@ -91,7 +91,7 @@ dial_first(udpai_source *source)
 {
     const udpai_node *node = source->node;
     uint64_t spread_ms = node->timing.fail_over_spread_ms;
-    bool is_stand_in = node->lost_ms && node->lost_ms == udpai_node_now(node);
+    bool is_stand_in = node->lost_ms == udpai_node_now(node);
     if (is_stand_in && spread_ms)
         dial_later(source, node->env.random(node->env.userdata) % (spread_ms + 1));
     else

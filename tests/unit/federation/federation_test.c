@@ -131,10 +131,9 @@ wall_us(void *userdata)
 }
 
 static uint64_t
-no_chance(void *userdata)
+chance(void *userdata)
 {
-    (void)userdata;
-    return 0;
+    return ((const fed_bed *)userdata)->chance;
 }
 
 static void
@@ -236,7 +235,7 @@ fed_make(fed_bed *bed, udpa_error **ret_error)
         .order = on_order,
         .commit = on_commit,
         .wall_us = wall_us,
-        .random = no_chance,
+        .random = chance,
         .userdata = bed,
     };
     return udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, ret_error);

@@ -31,6 +31,7 @@ typedef struct fed_bed {
     udpai_provider_config provider;
     const char *root; /* of a directory that the node will be given; NULL: of none */
     int64_t wall_us;
+    uint64_t chance; /* what every random number is */
     uint64_t links[FED_LINKS], sessions[FED_LINKS], last_session, committed;
     bool is_short;        /* of memory, for the next report: so many allocations succeed … */
     udpai_report *answer; /* of the stream side, which it gives next */

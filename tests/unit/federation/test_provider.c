@@ -66,6 +66,28 @@ a_lost_one_is_dialled_again_and_the_next_is_asked(void **state)
     assert_orders(bed, "dial a");
 }
 
+/* All who had the first one have lost it together. */
+static void
+those_who_lose_one_do_not_come_to_the_next_together(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.timing.fail_over_spread_ms = 500;
+    bed->chance = 300;
+    start_fail_over(bed);
+    assert_orders(bed, "dial a"); /* in the beginning there is no crowd */
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=of-a !com.acme");
+    (void)fed_orders(bed);
+    fed_close(bed, 'a');
+    fed_advance(bed, 199); /* and the first one is tried again meanwhile, by the same chance */
+    assert_orders(bed, "dial a");
+    fed_advance(bed, 100);
+    assert_orders(bed, "");
+    fed_advance(bed, 1);
+    assert_orders(bed, "dial b");
+    assert_value(bed, "CDS", "x", "of-a");
+}
+
 static void
 one_that_does_not_say_all_in_time_does_not_count(void **state)
 {
@@ -343,6 +365,7 @@ main(void)
         fed_test(only_the_first_is_asked_while_it_is_undecided),
         fed_test(the_next_is_left_alone_while_the_first_is_active),
         fed_test(a_lost_one_is_dialled_again_and_the_next_is_asked),
+        fed_test(those_who_lose_one_do_not_come_to_the_next_together),
         fed_test(one_that_does_not_say_all_in_time_does_not_count),
         fed_test(stop_on_failure_chains),
         fed_test(continue_goes_on_whatever_the_state),
