@@ -248,10 +248,10 @@ class Pair:
         self.signer.process.send_signal(signal.SIGHUP)
 
     def trust(self, *keys):
+        """The edge sees by itself that its file has changed."""
         self.edge_config['signatures']['trusted'] = trusted(*keys)
-        write(self.test, 'edge', self.edge_config)
         n = self.edge.text().count('are trusted from now on')
-        self.edge.process.send_signal(signal.SIGHUP)
+        write(self.test, 'edge', self.edge_config)
         wait_for('the edge has read its keys', lambda: self.edge.text().count(
             'are trusted from now on') > n)
 
