@@ -77,6 +77,16 @@ end_denied(udpai_ctl *ctl, const udpa_error *error)
     udpai_ctl_finish(ctl, ctl->may_be_denied ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED);
 }
 
+void
+udpai_ctl_heard_all(udpai_ctl *ctl)
+{
+    const udpa_error *error = failure(ctl);
+    if (error && error != ctl->last_error && udpa_error_code(error) == UDPA_ERR_DENIED)
+        end_denied(ctl, error);
+    else
+        udpai_ctl_finish(ctl, UDPAI_CTL_GOOD);
+}
+
 static void
 on_look(uv_timer_t *timer)
 {

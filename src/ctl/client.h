@@ -51,6 +51,8 @@ udpai_ctl_exit udpai_ctl_wait_until(udpai_ctl *ctl);
 void udpai_ctl_finish(udpai_ctl *ctl, udpai_ctl_exit result);
 /* From callbacks: the node has answered. */
 void udpai_ctl_heard(udpai_ctl *ctl);
+/* From callbacks: all that was asked for has been answered; it may be that it is not for us. */
+void udpai_ctl_heard_all(udpai_ctl *ctl);
 /* Ends the connection: nothing is called back any more. */
 void udpai_ctl_disconnect(udpai_ctl *ctl);
 /* Ends the connection and the loop. */

@@ -70,7 +70,7 @@ on_complete(void *userdata)
     struct collecting *self = userdata;
     udpai_ctl_heard(self->ctl);
     if (--self->n_incomplete == 0)
-        udpai_ctl_finish(self->ctl, UDPAI_CTL_GOOD);
+        udpai_ctl_heard_all(self->ctl);
 }
 
 udpai_ctl_exit
