@@ -40,6 +40,14 @@ change_links(sim_world *world, void *userdata)
     sim_after(world, sim_below(&world->random, 1000000), change_links, scenario);
 }
 
+/* Who was to die in his next commit and had none, does not in the quiet. */
+static void
+spare_all(sim_world *world)
+{
+    for (size_t i = 0; i < world->nodes.n; i++)
+        world->nodes.items[i]->dies_committing = false;
+}
+
 static void
 run_scenario(sim_scenario *scenario, const struct schedule *schedule)
 {
@@ -51,6 +59,7 @@ run_scenario(sim_scenario *scenario, const struct schedule *schedule)
     sim_after(world, 1000000, sim_happen, scenario);
     sim_run_until(world, schedule->changes_end_us);
     scenario->is_changing = false;
+    spare_all(&scenario->world);
     look_each_second(scenario, schedule->quiet_end_us);
     sim_check_quiet(scenario);
     scenario->is_calm = true;
