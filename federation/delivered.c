@@ -66,6 +66,18 @@ find_unused(const udpai_node *node)
     return NULL;
 }
 
+bool
+udpai_delivered_remove_unused(udpai_node *node)
+{
+    udpai_source *source;
+    bool any = false;
+    while ((source = find_unused(node))) {
+        remove_source(source);
+        any = true;
+    }
+    return any;
+}
+
 static void
 forget_knowledge(udpai_source *source)
 {
@@ -165,11 +177,10 @@ udpai_delivered_find(udpai_node *node,
                      const udpai_source **ret_source,
                      udpa_error **ret_error)
 {
-    udpai_source *source = udpai_map_get(&node->sources, name), *unused;
+    udpai_source *source = udpai_map_get(&node->sources, name);
     udpa_err err = UDPA_OK;
     if (!source && node->deliveries && udpai_delivery_is_name(name)) {
-        while ((unused = find_unused(node)))
-            remove_source(unused);
+        udpai_deliveries_tidy_up(node->deliveries); /* later: some may be about to be used */
         if (who == UDPAI_AWAITED_BY_RESOURCE)
             err = check_room(node, true, ret_error);
         if (err == UDPA_OK)

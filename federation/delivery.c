@@ -4,6 +4,7 @@
 #include "federation/delivery.h"
 
 #include "base/alloc.h"
+#include "federation/delegation.h"
 #include "federation/mandate.h"
 
 struct udpai_deliveries {
@@ -11,8 +12,9 @@ struct udpai_deliveries {
     udpai_local_subscription *subscription;
     udpai_mandate mandate;
     udpai_delivery_config config; /* without its lists */
-    bool is_late;  /* there was no memory for one, or there is room for one that was refused */
-    bool has_news; /* something has changed since the providers were looked at */
+    bool is_late;   /* there was no memory for one, or there is room for one that was refused */
+    bool is_untidy; /* there may be some that nothing speaks of */
+    bool has_news;  /* something has changed since the providers were looked at */
 };
 
 static udpa_err
@@ -128,6 +130,9 @@ bool
 udpai_deliveries_catch_up(udpai_deliveries *self)
 {
     bool has_news = self->has_news || self->is_late;
+    if (self->is_untidy && udpai_delivered_remove_unused(self->node))
+        udpai_delegations_look_again(self->node->delegations);
+    self->is_untidy = false;
     if (self->is_late) {
         self->is_late = false;
         end_again(self);
@@ -141,6 +146,12 @@ void
 udpai_deliveries_look_again(udpai_deliveries *self)
 {
     self->is_late = true;
+}
+
+void
+udpai_deliveries_tidy_up(udpai_deliveries *self)
+{
+    self->is_untidy = true;
 }
 
 /* ---- the whole ---- */

@@ -50,6 +50,8 @@ void udpai_deliveries_free(udpai_deliveries *deliveries);
 bool udpai_deliveries_catch_up(udpai_deliveries *deliveries);
 /* There is room, or a name is free, for one that was refused. */
 void udpai_deliveries_look_again(udpai_deliveries *deliveries);
+/* With the next flush, sources that nothing speaks of any more make room. */
+void udpai_deliveries_tidy_up(udpai_deliveries *deliveries);
 const udpai_delivery_config *udpai_deliveries_config(const udpai_deliveries *deliveries);
 
 /* ---- delivered.c ---- */
@@ -74,6 +76,8 @@ udpa_err udpai_delivered_set(udpai_node *node,
                              udpa_error **ret_error);
 /* The resource of this name is gone. False: without memory its source goes on. */
 bool udpai_delivered_end(udpai_node *node, udpai_str by);
+/* Those that are absent, and that nothing speaks of. True: there were some. */
+bool udpai_delivered_remove_unused(udpai_node *node);
 void udpai_delivered_free(udpai_delivered *delivered);
 /* The name of the resource that it comes by; empty: none. */
 udpai_str udpai_delivered_by(const udpai_source *source);
