@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A node that knows one source, x, is given others by resources: endpoints come from y when it is
-delegated to, by whichever came first; move with it; are there after a restart; and go when nobody
-says any more where y is."""
+delegated to, by whichever came first; move with it, also to a server that wants a certificate; are
+there after a restart; and go when nobody says any more where y is."""
 import argparse
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -46,7 +47,28 @@ def delegation(service, name):
         'config_descriptors': [{'resource_name': name}]})
 
 
+def issue(test, name):
+    """The files of a certificate of its own."""
+    folder = test.work / 'certificates'
+    subprocess.run([test.arguments.ca, folder, name], check=True, stdout=subprocess.DEVNULL)
+    return {'certificate_file': str(folder / f'{name}.crt'),
+            'private_key_file': str(folder / f'{name}.key')}, str(folder / 'ca.crt')
+
+
+def start_secure(test, files):
+    """A node that nobody reaches without a certificate; its address."""
+    tls, ca = issue(test, 'secure')
+    path = test.work / 'secure.yaml'
+    path.write_text(json.dumps({
+        'node': {'id': 'secure'}, 'store': {'in_memory': True},
+        'sockets': [{'address': '127.0.0.1:0', 'tls': {**tls, 'client_ca_file': ca}}],
+        'static_resources': {'directories': [{'path': str(files)}]}}), encoding='utf-8')
+    node = test.start('secure', [test.build / 'udpad', '-c', path])
+    return re.search(r'listening on (\S+)', node.wait_for_log('listening on ')).group(1)
+
+
 def write_configuration(test, x):
+    tls, ca = issue(test, 'edge')
     path = test.work / 'edge.yaml'
     path.write_text(json.dumps({
         'node': {'id': 'edge'},
@@ -56,7 +78,8 @@ def write_configuration(test, x):
             {'types': [ENDPOINTS], 'config_descriptors': [
                 {'resource_name': 'z'}, {'resource_name': 'x'}]}],
         'delegation': {'authorities': ['udpactl'], 'namespaces': ['com.acme']},
-        'dynamic_sources': {'authorities': ['udpactl'], 'namespaces': ['com.acme'], 'max': 3},
+        'dynamic_sources': {'authorities': ['udpactl'], 'namespaces': ['com.acme'], 'max': 3,
+                            'credentials': [{'name': 'mutual', 'tls': {**tls, 'ca_file': ca}}]},
         'store': {'directory': str(test.work / 'state')},
         'timing': {'interest_linger': '2s', 'hand_back_delay': '0.2s'},
     }), encoding='utf-8')
@@ -141,6 +164,16 @@ def body(test):
     check('it may move', *edge.apply(source('y', nodes['y2'])))
     edge.wait_for('a', ('y2', 3))
     check('what is delegated to it moves with it', True)
+    address = start_secure(test, test.work / 'z-resources')
+    check('it may move to where a certificate is wanted',
+          *edge.apply(source('y', address, credential='mutual')))
+    edge.wait_for('a', ('secure', 4))
+    check('it is reached with the credential', True)
+    issue(test, 'edge')
+    edge.node.wait_for_log('credential mutual')
+    check('another certificate of the credential is taken over', edge.endpoints('a'))
+    check('it may move back', *edge.apply(source('y', nodes['y2'])))
+    edge.wait_for('a', ('y2', 3))
     check('a source that a provider names may come', *edge.apply(source('z', nodes['z'])))
     edge.wait_for('b', ('z', 4))
     check('it stands before the other one', True)
@@ -171,4 +204,6 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(main(argparse.ArgumentParser(description=__doc__), body))
+    PARSER = argparse.ArgumentParser(description=__doc__)
+    PARSER.add_argument('--ca', type=pathlib.Path, required=True)
+    sys.exit(main(PARSER, body))
