@@ -5,45 +5,18 @@
 #include "federation/delegation.h"
 
 #include "base/alloc.h"
-#include "base/pattern.h"
+#include "federation/mandate.h"
 
 struct udpai_delegations {
     udpai_node *node;
     udpai_local_subscription *subscription;
-    udpai_str *authorities, *prefixes; /* then their text */
-    size_t n_authorities, n_prefixes;
+    udpai_mandate mandate;
     bool is_late;    /* there was no memory for one */
     bool has_news;   /* something has changed since the providers were looked at */
     bool has_looked; /* what is there in the beginning has been told */
 };
 
 /* ---- rules ---- */
-
-static udpai_str *
-copy_texts(const udpai_str *texts, size_t n)
-{
-    size_t size = (n + 1) * sizeof(*texts);
-    for (size_t i = 0; i < n; i++)
-        size += texts[i].len;
-    udpai_str *copy = udpai_alloc(size);
-    char *at = copy ? (char *)(copy + n) : NULL;
-    for (size_t i = 0; copy && i < n; i++) {
-        copy[i] = (udpai_str){at, texts[i].len};
-        if (texts[i].len)
-            memcpy(at, texts[i].data, texts[i].len);
-        at += texts[i].len;
-    }
-    return copy;
-}
-
-static bool
-is_covered(const udpai_delegations *self, udpai_str name)
-{
-    for (size_t i = 0; i < self->n_prefixes; i++)
-        if (udpai_prefix_covers(self->prefixes[i], name))
-            return true;
-    return self->n_prefixes == 0;
-}
 
 static udpa_err
 check_rules(const udpai_delegations *self,
@@ -52,13 +25,13 @@ check_rules(const udpai_delegations *self,
             udpa_error **ret_error)
 {
     udpai_str authority = udpai_resource_authority(resource);
-    if (!udpai_patterns_fit(self->authorities, self->n_authorities, authority))
+    if (!udpai_mandate_has(&self->mandate, authority))
         return udpai_fail(
             ret_error, UDPA_ERR_DENIED,
             "'%.*s' delegates '%.*s', which this node does not follow: it is not among "
             "its delegation.authorities",
             UDPAI_SHOWN(authority), UDPAI_SHOWN(name));
-    if (!is_covered(self, name))
+    if (!udpai_mandate_covers(&self->mandate, name))
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "'%.*s' may not be delegated here: it lies outside delegation.namespaces",
                           UDPAI_SHOWN(name));
@@ -128,6 +101,13 @@ set_again(void *userdata, udpa_resource *resource)
     return true;
 }
 
+void
+udpai_delegations_look_again(udpai_delegations *self)
+{
+    if (self)
+        self->is_late = true;
+}
+
 bool
 udpai_delegations_catch_up(udpai_delegations *self)
 {
@@ -149,8 +129,7 @@ udpai_delegations_free(udpai_delegations *self)
 {
     if (!self)
         return;
-    udpai_free(self->authorities);
-    udpai_free(self->prefixes);
+    udpai_mandate_done(&self->mandate);
     udpai_free(self);
 }
 
@@ -165,13 +144,10 @@ udpai_delegations_new(udpai_delegations **ret_delegations,
     if (!self)
         return UDPA_ERR_NOMEM;
     self->node = node;
-    self->authorities = copy_texts(config->authorities, config->n_authorities);
-    self->prefixes = copy_texts(config->prefixes, config->n_prefixes);
-    self->n_authorities = config->n_authorities;
-    self->n_prefixes = config->n_prefixes;
     const udpai_local_ops ops = {.update = on_update, .userdata = self};
-    udpa_err err = UDPA_ERR_NOMEM;
-    if (self->authorities && self->prefixes)
+    udpa_err err = udpai_mandate_init(&self->mandate, config->authorities, config->n_authorities,
+                                      config->prefixes, config->n_prefixes);
+    if (err == UDPA_OK)
         err = udpai_node_subscribe(node,
                                    &(udpai_selection){.type_url = UDPAI_STR(UDPAI_DELEGATION_TYPE)},
                                    &ops, &self->subscription);

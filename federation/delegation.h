@@ -17,6 +17,9 @@ udpa_err udpai_delegations_new(udpai_delegations **ret_delegations,
                                const udpai_delegation_config *config);
 /* Before the node's subscriptions. */
 void udpai_delegations_free(udpai_delegations *delegations);
+/* A source has come that some of them may name, which were refused without it. NULL does nothing.
+ */
+void udpai_delegations_look_again(udpai_delegations *delegations);
 /* Makes up for those that there was no memory for. True: there is more to evaluate. */
 bool udpai_delegations_catch_up(udpai_delegations *delegations);
 

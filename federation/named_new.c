@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Providers of single names: making one, giving it other sources, and its end. */
 #include "base/alloc.h"
+#include "federation/delivery.h"
 #include "federation/interest.h"
 #include "federation/named.h"
 
@@ -48,13 +49,17 @@ drop(udpai_descriptor *descriptor)
 /* ---- descriptors ---- */
 
 static udpa_err
-check_descriptor(const udpai_node *node,
+check_descriptor(udpai_node *node,
                  const udpai_named_config *config,
                  size_t index,
                  udpa_error **ret_error)
 {
     const udpai_descriptor_config *self = &config->descriptors[index];
-    const udpai_source *source = udpai_map_get(&node->sources, self->source);
+    const udpai_source *source = NULL;
+    udpa_err err =
+        udpai_delivered_find(node, self->source, UDPAI_AWAITED_BY_RESOURCE, &source, ret_error);
+    if (err != UDPA_OK)
+        return err;
     if (!source)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "the provider of '%.*s' names the ConfigSource '%.*s', which this node "
@@ -81,7 +86,7 @@ check_descriptor(const udpai_node *node,
 }
 
 static udpa_err
-check(const udpai_node *node, const udpai_named_config *config, udpa_error **ret_error)
+check(udpai_node *node, const udpai_named_config *config, udpa_error **ret_error)
 {
     udpa_err err = udpai_name_check(config->name, ret_error);
     if (err == UDPA_OK && config->type_url.len > UDPAI_TYPE_URL_MAX)

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "federation/delegation.h"
+#include "federation/delivery.h"
 
 static udpai_str
 source_key(const void *item)
@@ -34,11 +35,11 @@ interest_key(const void *item)
     return (udpai_str){interest->key, interest->len};
 }
 
-static udpa_err
-add_source(udpai_node *node,
-           const udpai_source_config *config,
-           bool serves_us,
-           udpa_error **ret_error)
+udpa_err
+udpai_node_add_source(udpai_node *node,
+                      const udpai_source_config *config,
+                      bool serves_us,
+                      udpa_error **ret_error)
 {
     if (serves_us && udpai_map_get(&node->sources, config->name))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "two ConfigSources are named '%.*s'",
@@ -61,7 +62,7 @@ add_sources(udpai_node *node, const udpai_node_config *config, udpa_error **ret_
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < config->n_sources && err == UDPA_OK; i++)
-        err = add_source(node, &config->sources[i], true, ret_error);
+        err = udpai_node_add_source(node, &config->sources[i], true, ret_error);
     for (size_t i = 0; i < config->n_dials && err == UDPA_OK; i++) {
         const udpai_dial_config *dial = &config->dials[i];
         const udpai_source_config as_source = {
@@ -71,7 +72,7 @@ add_sources(udpai_node *node, const udpai_node_config *config, udpa_error **ret_
             .ref_target = dial->ref_target,
             .release_target = dial->release_target,
         };
-        err = add_source(node, &as_source, false, ret_error);
+        err = udpai_node_add_source(node, &as_source, false, ret_error);
     }
     return err;
 }
@@ -133,12 +134,17 @@ udpai_node_new(udpai_node **ret_node,
     udpai_signatures_init(node, config->keyring);
     err = add_sources(node, config, ret_error);
     if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error,
+                              udpai_deliveries_new(&node->deliveries, node, &config->delivery));
+    if (err == UDPA_OK)
         err = udpai_providers_new(node, config, ret_error);
     if (err == UDPA_OK)
         err = udpai_recovery_check(node, ret_error);
     if (err == UDPA_OK)
         err = udpai_fail_code(ret_error,
                               udpai_delegations_new(&node->delegations, node, &config->delegation));
+    if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error, udpai_deliveries_follow(node->deliveries));
     if (err == UDPA_OK)
         *ret_node = UDPAI_TAKE(node);
     return err;
@@ -160,6 +166,7 @@ udpai_node_free(udpai_node *node)
     if (!node)
         return NULL;
     udpai_delegations_free(node->delegations);
+    udpai_deliveries_free(node->deliveries);
     udpai_locals_free(node);
     free_judgements_and_receipts(node);
     udpai_peers_free(node);
@@ -455,7 +462,9 @@ void
 udpai_node_flush(udpai_node *node)
 {
     flush(node);
-    if (node->delegations && udpai_delegations_catch_up(node->delegations))
+    bool has_news = node->deliveries && udpai_deliveries_catch_up(node->deliveries);
+    has_news |= node->delegations && udpai_delegations_catch_up(node->delegations);
+    if (has_news)
         flush(node); /* what was told is followed before it is answered */
     answer(node);
 }

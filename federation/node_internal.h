@@ -13,6 +13,8 @@
 typedef struct udpai_peer udpai_peer;
 typedef struct udpai_judgement udpai_judgement;
 typedef struct udpai_delegations udpai_delegations;
+typedef struct udpai_delivered udpai_delivered;
+typedef struct udpai_deliveries udpai_deliveries;
 
 /* ---- sources ---- */
 
@@ -46,6 +48,8 @@ struct udpai_source {
     void *(*target_for)(void *target, udpai_str name_space, const udpai_node_info *client);
     udpai_clients *clients;       /* it is asked in their stead; NULL: for all */
     const udpai_source *template; /* that it was made after; NULL: it is configured itself */
+    udpai_delivered *delivered;   /* it comes by a resource (delivery.h); NULL: it does not … */
+    bool is_absent;               /* … and now there is no such resource */
     bool serves_us; /* a ConfigSource; false: an endpoint that we serve by dialling it */
     uint64_t link;
     uint64_t session; /* 0: none */
@@ -200,6 +204,7 @@ struct udpai_node {
     udpai_settled_names *settled_names;
     uint64_t settled_names_digest;  /* of what they were made of; 0: of nothing */
     udpai_delegations *delegations; /* NULL: none are followed */
+    udpai_deliveries *deliveries;   /* NULL: no resource becomes a source */
     bool named_are_waiting;         /* some of them, for what a source has to say */
     udpai_provider *any_type;       /* the template of every other type; NULL: none */
     size_t n_any_types;             /* made after it */
@@ -270,8 +275,14 @@ udpai_source_is_xds(const udpai_source *source)
 static inline bool
 udpai_source_is_dialled(const udpai_source *source)
 {
-    return source->kind == UDPAI_SOURCE_UDPA || udpai_source_is_xds(source);
+    return !source->is_absent && (source->kind == UDPAI_SOURCE_UDPA || udpai_source_is_xds(source));
 }
+
+/* node.c */
+udpa_err udpai_node_add_source(udpai_node *node,
+                               const udpai_source_config *config,
+                               bool serves_us,
+                               udpa_error **ret_error);
 
 /* source.c */
 udpa_err udpai_source_new(udpai_node *node,

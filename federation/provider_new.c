@@ -4,6 +4,7 @@
 #include "federation/provider.h"
 
 #include "base/alloc.h"
+#include "federation/delivery.h"
 #include "federation/named.h"
 
 /* Below what one stream of a source may subscribe to (1024): whoever asks for ever other types must
@@ -124,7 +125,12 @@ add_descriptor(udpai_node *node,
                const udpai_descriptor_config *config,
                udpa_error **ret_error)
 {
+    const udpai_source *found = NULL;
+    udpa_err err = udpai_delivered_find(node, config->source, UDPAI_AWAITED_BY_CONFIGURATION,
+                                        &found, ret_error);
     udpai_source *source = udpai_map_get(&node->sources, config->source);
+    if (err != UDPA_OK)
+        return err;
     if (!source)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "a provider of type '%.*s' names the ConfigSource '%.*s', which does not "

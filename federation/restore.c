@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the durable engine has kept, at the start: contributions and facts, each under the origin it
  * had. What belongs to nothing that is configured is forgotten. */
+#include "federation/delivery.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
 
@@ -14,7 +15,15 @@ source_of_origin(udpai_node *node, udpai_str key, udpai_source **ret_source)
         return UDPA_OK;
     const udpai_str name = {key.data + head.len, key.len - head.len};
     *ret_source = udpai_map_get(&node->sources, name);
-    return *ret_source ? UDPA_OK : udpai_clients_restore(node, name, ret_source);
+    if (*ret_source)
+        return UDPA_OK;
+    udpa_err err = udpai_clients_restore(node, name, ret_source);
+    if (err != UDPA_OK || *ret_source)
+        return err;
+    const udpai_source *awaited;
+    err = udpai_delivered_find(node, name, UDPAI_AWAITED_BY_CONTENTS, &awaited, NULL);
+    *ret_source = udpai_map_get(&node->sources, name);
+    return err;
 }
 
 /* The directory that an origin's key names, if it will be read. */

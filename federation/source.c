@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "federation/delivery.h"
 
 #define HELLO_MS 1000 /* how long a peer's Node is waited for before it counts as having none */
 
@@ -454,6 +455,7 @@ udpai_source_free(udpai_source *source)
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(timers); i++)
         udpai_timer_cancel(timers[i]);
     udpai_list_remove(&source->in_own);
+    udpai_delivered_free(source->delivered);
     if (source->target)
         source->release_target(source->target);
     udpa_bytes_unref(source->name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources, described as udpa.status.v1.SourceStatus. */
+#include "federation/delivery.h"
 #include "federation/recovery.h"
 
 #include "session/status.h"
@@ -101,6 +102,7 @@ put_source(udpai_proto_writer *writer, const void *what)
     put_counters(writer, &source->counters);
     udpai_proto_put_bytes_opt(writer, 14, kind_of(source));
     put_recovery(writer, source->recovery);
+    udpai_proto_put_bytes_opt(writer, 17, udpai_delivered_by(source));
 }
 
 udpa_err

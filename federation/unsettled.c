@@ -5,6 +5,7 @@
 #include "federation/recovery.h"
 
 #include "base/alloc.h"
+#include "federation/delivery.h"
 #include "model/name.h"
 
 /* Of the answer to a question for it by name or by a wildcard. */
@@ -45,6 +46,8 @@ bool
 udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index)
 {
     const udpai_descriptor *self = &provider->descriptors.items[index];
+    if (udpai_source_is_void(self->source))
+        return true;
     if (!self->is_reached) /* unless it counted before a restart, and is not read again yet */
         return !(self->source->kind == UDPAI_SOURCE_PATH && self->is_eligible);
     /* Only behind STOP_ON_SUCCESS does a later one stand in; elsewhere they complete each other. */

@@ -168,7 +168,7 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
     for (size_t i = 0; i < source->n_types; i++)
         n_complete += source->types[i]->complete != 0;
     udpai_ctl_table_add_text(table, source->name);
-    udpai_ctl_table_add_text(table, source->kind);
+    udpai_ctl_table_addf(table, "%s%s", source->kind, *source->delivered_by ? ", delivered" : "");
     udpai_ctl_table_add_text(table, source->address);
     udpai_ctl_table_addf(table, "%s%s", state_text(source->state),
                          source->recovering ? ", recovering" : "");

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "daemon/acl_check.h"
 #include "daemon/clients_check.h"
+#include "daemon/dynamic_check.h"
 #include "daemon/provider_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
@@ -202,6 +203,26 @@ is_static_source(const struct check *check, const char *name)
     return false;
 }
 
+/* With dynamic_sources one may come later. */
+static void
+check_is_there(struct check *check, const char *path, const char *name)
+{
+    char room[PATH_MAX_LEN];
+    udpai_path_field(room, path, "resource_name");
+    if (is_static_source(check, name) ||
+        udpai_findings_is_unread(check->findings, "static_resources"))
+        return;
+    if (check->message->dynamic_sources)
+        udpai_findings_warn(check->findings, room,
+                            "there is no ConfigSource '%s' in static_resources.config_sources: "
+                            "until a resource brings it, nothing comes from it",
+                            name);
+    else
+        udpai_findings_mistake(check->findings, room,
+                               "there is no ConfigSource '%s' in static_resources.config_sources",
+                               name);
+}
+
 static void
 check_descriptor(struct check *check,
                  const char *path,
@@ -210,12 +231,7 @@ check_descriptor(struct check *check,
     char room[PATH_MAX_LEN];
     check_word(check, path, "namespace", descriptor->namespace_, udpai_namespace_check);
     if (descriptor->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_RESOURCE_NAME) {
-        if (!is_static_source(check, descriptor->resource_name) &&
-            !udpai_findings_is_unread(check->findings, "static_resources"))
-            udpai_findings_mistake(
-                check->findings, udpai_path_field(room, path, "resource_name"),
-                "there is no ConfigSource '%s' in static_resources.config_sources",
-                descriptor->resource_name);
+        check_is_there(check, path, descriptor->resource_name);
     } else if (descriptor->source_case ==
                UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE) {
         check_source(check, udpai_path_field(room, path, "config_source"),
@@ -567,6 +583,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     udpai_provider_check(message, findings);
     udpai_self_check(message, findings);
     udpai_delegation_check(message, findings);
+    udpai_dynamic_check(message, findings);
     udpai_rest_check_types(message, findings);
     check_dials(&check);
     check_names(&check);

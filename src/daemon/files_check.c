@@ -307,6 +307,7 @@ udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
                   const udpai_options *options,
                   udpai_findings *findings)
 {
+    const Udpa__Config__V1__DynamicSources *dynamic = message->dynamic_sources;
     char path[PATH_LEN];
     if (options->resources)
         check_directory(&(struct named){findings, NULL, "--resources"}, options->resources);
@@ -318,6 +319,9 @@ udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
     check_providers(findings, message);
     for (size_t i = 0; i < message->n_dial; i++)
         check_client_tls(findings, udpai_path_item(path, "dial", i), message->dial[i]->tls);
+    for (size_t i = 0; dynamic && i < dynamic->n_credentials; i++)
+        check_client_tls(findings, udpai_path_item(path, "dynamic_sources.credentials", i),
+                         dynamic->credentials[i]->tls);
     udpai_signatures_check_files(message, findings);
     check_store(findings, message->store, options);
 }

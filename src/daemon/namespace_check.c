@@ -71,6 +71,9 @@ mention_clients(struct mentions *mentions, const bootstrap_message *message)
     for (size_t i = 0; message->acl && i < message->acl->n_rules; i++)
         mention_all(mentions, message->acl->rules[i]->namespaces,
                     message->acl->rules[i]->n_namespaces);
+    if (message->dynamic_sources)
+        mention_all(mentions, message->dynamic_sources->namespaces,
+                    message->dynamic_sources->n_namespaces);
     if (message->delegation)
         mention_all(mentions, message->delegation->namespaces, message->delegation->n_namespaces);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/certificates.h"
+#include "daemon/plan_delivery.h"
 #include "daemon/plan_internal.h"
 
 #include <stdio.h>
@@ -504,6 +505,8 @@ udpai_plan_make(udpai_plan *plan,
         err = plan_sources(plan, options, ret_error);
     if (err == UDPA_OK)
         err = plan_delegation(plan);
+    if (err == UDPA_OK)
+        err = udpai_plan_delivery_make(plan);
     udpai_node_config *node = &plan->settings.node;
     node->sources = plan->sources.items;
     node->n_sources = plan->sources.n;
@@ -519,6 +522,7 @@ udpai_plan_make(udpai_plan *plan,
 void
 udpai_plan_done(udpai_plan *plan)
 {
+    udpai_plan_delivery_done(plan);
     for (size_t i = 0; i < plan->sources.n; i++)
         udpai_grpc_target_drop(plan->sources.items[i].target);
     for (size_t i = 0; i < plan->dials.n; i++)

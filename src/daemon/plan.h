@@ -49,6 +49,8 @@ typedef struct udpai_plan_dialled {
     udpai_asker *asker;        /* the target's, of kind rest; NULL: it is dialled by gRPC */
 } udpai_plan_dialled;
 
+typedef struct udpai_plan_delivery udpai_plan_delivery;
+
 /* All texts belong to the bootstrap message, the command line, or the plan. */
 typedef struct udpai_plan {
     udpai_schema *schema; /* for sources of kind rest; set before the plan is made; borrowed */
@@ -71,6 +73,7 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_dial_config) dials;
     UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
     UDPAI_VECTOR(void *) owned;               /* tables and texts, to be freed */
+    udpai_plan_delivery *delivery;            /* NULL: no resource becomes a source */
     const char *state_directory;              /* NULL: nothing is kept */
     const char *key_file;                     /* NULL: secrets are not kept */
     const char *const *secret_types;

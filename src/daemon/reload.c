@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "daemon/acl_reload.h"
-#include "daemon/certificates.h"
+#include "daemon/plan_delivery.h"
 #include "daemon/signatures_reload.h"
 #include "loop/clock.h"
 #include "transport/http/asker.h"
@@ -45,6 +45,35 @@ replace_dialled(void *userdata, size_t index, const udpai_tls_files *files, udpa
     const udpai_plan_dialled *dialled = &self->env.plan->dialled.items[index];
     return dialled->asker ? udpai_http_asker_replace_tls(dialled->asker, files, ret_error)
                           : udpai_grpc_target_replace_tls(dialled->target, files, ret_error);
+}
+
+/* Sources that come by resources: the credential lasts, they need not. */
+static udpa_err
+replace_credential(void *userdata,
+                   size_t index,
+                   const udpai_tls_files *files,
+                   udpa_error **ret_error)
+{
+    const udpai_reload *self = userdata;
+    return udpai_plan_delivery_replace_tls(self->env.plan, index, files, ret_error);
+}
+
+static udpa_err
+add_credentials(udpai_reload *self)
+{
+    const Udpa__Config__V1__DynamicSources *all =
+        self->env.plan->bootstrap.message->dynamic_sources;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; all && i < all->n_credentials && err == UDPA_OK; i++)
+        err = udpai_certificates_add(&self->certificates, &(udpai_certificate_user){
+                                                              .kind = "credential",
+                                                              .name = all->credentials[i]->name,
+                                                              .client = all->credentials[i]->tls,
+                                                              .replace = replace_credential,
+                                                              .userdata = self,
+                                                              .index = i,
+                                                          });
+    return err;
 }
 
 static udpa_err
@@ -93,7 +122,9 @@ add_users(udpai_reload *self)
     udpa_err err = add_sockets(self, plan->sockets.items, plan->sockets.n, &socket);
     if (err == UDPA_OK && self->env.rest)
         err = add_sockets(self, plan->http_sockets.items, plan->http_sockets.n, &http);
-    return err == UDPA_OK ? add_dialled(self) : err;
+    if (err == UDPA_OK)
+        err = add_dialled(self);
+    return err == UDPA_OK ? add_credentials(self) : err;
 }
 
 /* ---- reading again ---- */

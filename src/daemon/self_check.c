@@ -21,9 +21,8 @@ is_anywhere(const char *socket)
     return strncmp(socket, "0.0.0.0:", 8) == 0 || strncmp(socket, "[::]:", 5) == 0;
 }
 
-/* Does who dials the address come to this socket? Names of hosts are not looked up. */
-static bool
-leads_to(const char *address, const char *socket)
+bool
+udpai_self_is_led_to(const char *address, const char *socket)
 {
     const char *port = port_of(socket);
     if (!*address || strcmp(port, ":0") == 0 || strcmp(port, port_of(address)) != 0)
@@ -49,7 +48,7 @@ check_address(const struct sockets *sockets,
 {
     char path[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; i < sockets->n; i++)
-        if (leads_to(address, sockets->items[i]->address)) {
+        if (udpai_self_is_led_to(address, sockets->items[i]->address)) {
             udpai_findings_mistake(findings, udpai_path_field(path, owner, "address"),
                                    "'%s' is this node itself: it listens there by %s[%zu]", address,
                                    sockets->field, i);

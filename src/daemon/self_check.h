@@ -8,4 +8,7 @@
 
 void udpai_self_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
 
+/* Does who dials the address come to this socket? Names of hosts are not looked up. */
+bool udpai_self_is_led_to(const char *address, const char *socket);
+
 #endif

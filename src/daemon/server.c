@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "daemon/certificates.h"
 #include "daemon/directories.h"
+#include "daemon/plan_delivery.h"
 #include "daemon/reload.h"
 #include "daemon/rest.h"
 #include "daemon/storage.h"
@@ -163,6 +164,9 @@ listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
                                      &listener, ret_error);
     if (err == UDPA_OK && !udpai_vector_push(&self->ports, udpai_listener_port(listener)))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err == UDPA_OK)
+        err = udpai_fail_code(
+            ret_error, udpai_plan_delivery_note_port(self->plan, udpai_listener_port(listener)));
     return err;
 }
 

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One source that comes by a resource: awaited, there, and gone again. */
+#include "federation/delivery.h"
+
+#include "base/alloc.h"
+#include "federation/delegation.h"
+
+/* As long as for groups of clients that nobody comes back to. */
+#define AWAITED_MS ((uint64_t)5 * 60 * 1000)
+#define AGAIN_MS 1000 /* without memory, or while it is not known what sources there are */
+
+udpai_str
+udpai_delivered_by(const udpai_source *source)
+{
+    const udpai_delivered *delivered = source->delivered;
+    return delivered && delivered->by ? udpai_bytes_view(delivered->by) : (udpai_str){0};
+}
+
+void
+udpai_delivered_free(udpai_delivered *delivered)
+{
+    if (!delivered)
+        return;
+    udpai_timer_cancel(&delivered->patience);
+    udpa_bytes_unref(delivered->by);
+    udpa_bytes_unref(delivered->payload);
+    udpai_free(delivered);
+}
+
+static const udpai_delivery_config *
+config_of(const udpai_node *node)
+{
+    return udpai_deliveries_config(node->deliveries);
+}
+
+/* ---- the end of what came by it ---- */
+
+/* Does nothing here speak of it? */
+static bool
+is_unused(const udpai_source *source)
+{
+    const udpai_delivered *delivered = source->delivered;
+    return delivered && source->is_absent && !delivered->is_configured &&
+           (delivered->is_void || !delivered->may_have) && udpai_list_empty(&source->scopes);
+}
+
+static void
+remove_source(udpai_source *source)
+{
+    udpai_node *node = source->node;
+    udpai_map_remove(&node->links, (udpai_str){(const char *)&source->link, sizeof(source->link)});
+    udpai_map_remove(&node->sources, udpai_bytes_view(source->name));
+    udpai_origin_set_rank(node->store, source->origin, UDPAI_ORIGIN_PUBLISHER, 0); /* it may go */
+    udpai_source_free(source);
+}
+
+/* The table must not change while it is gone through: one at a time. */
+static udpai_source *
+find_unused(const udpai_node *node)
+{
+    size_t at = 0;
+    udpai_source *source;
+    while ((source = udpai_map_next(&node->sources, &at)))
+        if (is_unused(source))
+            return source;
+    return NULL;
+}
+
+bool
+udpai_delivered_remove_unused(udpai_node *node)
+{
+    udpai_source *source;
+    bool any = false;
+    while ((source = find_unused(node))) {
+        remove_source(source);
+        any = true;
+    }
+    return any;
+}
+
+static void
+forget_knowledge(udpai_source *source)
+{
+    UDPAI_LIST_FOREACH (in_source, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(in_source, udpai_scope, in_source);
+        size_t at = 0;
+        udpai_wish *wish;
+        scope->is_known = false;
+        while ((wish = udpai_map_next(&scope->wishes, &at)))
+            wish->is_known = false;
+    }
+}
+
+static bool
+is_settled(const udpai_node *node)
+{
+    return udpai_settled_query(node->settled, UDPAI_STR(UDPAI_DELIVERY_TYPE), (udpai_str){"", 0},
+                               (udpai_str){0}) == UDPAI_SETTLED;
+}
+
+/* Nobody has taken its place, or it has not come: all that came by it goes together. */
+static void
+on_patience_end(udpai_timer *timer)
+{
+    udpai_delivered *self = UDPAI_CONTAINER_OF(timer, udpai_delivered, patience);
+    udpai_source *source = self->source;
+    udpai_node *node = source->node;
+    bool is_gone = self->was_taken_back || is_settled(node);
+    if (!is_gone || !udpai_store_forget_origin(node->store, source->origin)) {
+        udpai_timer_set(node->wheel, timer, udpai_node_now(node) + AGAIN_MS);
+        return;
+    }
+    udpai_store_withdraw_all(node->store, source->origin, (udpai_str){0}, (udpai_str){0}, NULL,
+                             NULL);
+    forget_knowledge(source);
+    self->is_void = true;
+    udpai_node_touch(node);
+    if (is_unused(source))
+        remove_source(source);
+}
+
+/* ---- awaiting one ---- */
+
+static udpa_err
+add(udpai_node *node, udpai_str name, udpai_source **ret_source, udpa_error **ret_error)
+{
+    const udpai_delivery_config *config = config_of(node);
+    udpai_delivered *delivered = udpai_alloc(sizeof(*delivered));
+    const udpai_source_config as_source = {
+        .name = name,
+        .kind = UDPAI_SOURCE_UDPA,
+        .ref_target = config->ref_target,
+        .release_target = config->release_target,
+    };
+    udpa_err err = delivered ? udpai_node_add_source(node, &as_source, true, ret_error)
+                             : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err != UDPA_OK) {
+        udpai_free(delivered);
+        return err;
+    }
+    udpai_source *source = udpai_map_get(&node->sources, name);
+    delivered->source = source;
+    source->delivered = delivered;
+    source->is_absent = true;
+    source->is_decided = node->is_started; /* in the beginning it may be about to come */
+    udpai_timer_init(&delivered->patience, on_patience_end);
+    udpai_timer_set(node->wheel, &delivered->patience, udpai_node_now(node) + AWAITED_MS);
+    *ret_source = source;
+    return UDPA_OK;
+}
+
+static size_t
+count(const udpai_node *node, bool absent)
+{
+    size_t n = 0, at = 0;
+    const udpai_source *source;
+    while ((source = udpai_map_next(&node->sources, &at)))
+        n += source->delivered && source->is_absent == absent;
+    return n;
+}
+
+static udpa_err
+check_room(const udpai_node *node, bool absent, udpa_error **ret_error)
+{
+    size_t max = config_of(node)->max;
+    if (count(node, absent) < max)
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                      "%zu ConfigSources %s already, which is the limit (dynamic_sources.max)", max,
+                      absent ? "that are not there are named" : "come by resources");
+}
+
+udpa_err
+udpai_delivered_find(udpai_node *node,
+                     udpai_str name,
+                     udpai_awaited_by who,
+                     const udpai_source **ret_source,
+                     udpa_error **ret_error)
+{
+    udpai_source *source = udpai_map_get(&node->sources, name);
+    udpa_err err = UDPA_OK;
+    if (!source && node->deliveries && udpai_delivery_is_name(name)) {
+        udpai_deliveries_tidy_up(node->deliveries); /* later: some may be about to be used */
+        if (who == UDPAI_AWAITED_BY_RESOURCE)
+            err = check_room(node, true, ret_error);
+        if (err == UDPA_OK)
+            err = add(node, name, &source, ret_error);
+    }
+    if (err == UDPA_OK && source && source->delivered) {
+        source->delivered->is_configured |= who == UDPAI_AWAITED_BY_CONFIGURATION;
+        source->delivered->may_have |= who == UDPAI_AWAITED_BY_CONTENTS;
+    }
+    *ret_source = source;
+    return err;
+}
+
+/* ---- there and gone ---- */
+
+static void
+set_target(udpai_source *source, void *target)
+{
+    if (source->target)
+        source->release_target(source->target);
+    source->target = target;
+}
+
+/* What is still said on its stream is nobody's; and what is told of the link, another's. */
+static void
+let_go_of_stream(udpai_source *source)
+{
+    udpai_node *node = source->node;
+    udpai_peer *peer = udpai_peer_find(node, source->session);
+    if (peer) {
+        peer->source = NULL;
+        peer->is_replaced = true;
+    }
+    udpai_map_remove(&node->links, (udpai_str){(const char *)&source->link, sizeof(source->link)});
+    source->link = ++node->last_link;
+    (void)udpai_map_add(&node->links, source); /* it has the place of what has just gone */
+}
+
+/* As if it were lost; and it is not dialled again. False: without memory nothing has changed. */
+static bool
+leave(udpai_source *source)
+{
+    udpai_node *node = source->node;
+    bool is_dialled = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
+    if (is_dialled && !udpai_source_hang_up(source))
+        return false;
+    let_go_of_stream(source);
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error =
+        udpa_error_new(UDPA_ERR_CLOSED, NULL, "the resource that it came by is there no more");
+    udpai_delivered *delivered = source->delivered;
+    source->is_absent = true;
+    udpai_timer_cancel(&source->retry);
+    udpai_timer_cancel(&source->grace);
+    udpai_source_closed(source, error);
+    source->is_decided = true;
+    source->is_reached = false;
+    set_target(source, NULL);
+    udpa_bytes_unref(delivered->by);
+    udpa_bytes_unref(delivered->payload);
+    delivered->by = delivered->payload = NULL;
+    delivered->was_taken_back = true;
+    udpai_timer_set(node->wheel, &delivered->patience,
+                    udpai_node_now(node) + node->timing.interest_linger_ms);
+    udpai_deliveries_look_again(node->deliveries);
+    return true;
+}
+
+/* It counts as a source that comes back does: what stands in for it goes on until it is complete.
+ */
+static void
+appear(udpai_source *source)
+{
+    udpai_node *node = source->node;
+    udpai_delivered *delivered = source->delivered;
+    source->is_absent = source->is_reached = false;
+    source->n_failures = 0;
+    source->last_error = udpa_error_unref(source->last_error);
+    udpai_timer_cancel(&delivered->patience);
+    UDPAI_LIST_FOREACH (at, &source->scopes) /* so that what is in use is noted again */
+        if (delivered->is_void)
+            (void)udpai_origin_set_eligible(
+                node->store, source->origin,
+                udpai_bytes_view(UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->type), false);
+    delivered->is_void = delivered->was_taken_back = false;
+    delivered->may_have = true;
+    udpai_origin_set_durable(source->origin, node->is_durable);
+    udpai_delegations_look_again(node->delegations);
+}
+
+struct version {
+    const udpai_delivered_config *config;
+    udpa_bytes *by, *payload, *address;
+    void *target;
+};
+
+static void
+version_done(udpai_node *node, struct version *version)
+{
+    udpa_bytes_unref(version->by);
+    udpa_bytes_unref(version->payload);
+    udpa_bytes_unref(version->address);
+    if (version->target)
+        config_of(node)->release_target(version->target);
+}
+
+static udpa_err
+version_init(udpai_node *node,
+             struct version *version,
+             const udpa_resource *resource,
+             udpa_error **ret_error)
+{
+    const udpai_delivery_config *how = config_of(node);
+    const udpai_delivered_config *config = version->config;
+    udpai_str name = udpai_resource_name(resource), payload;
+    payload.data = udpa_resource_payload(resource, &payload.len);
+    udpa_err err = udpa_bytes_new(&version->by, name.data, name.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&version->payload, payload.data, payload.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&version->address, config->address.data, config->address.len);
+    return err == UDPA_OK ? how->make_target(how->userdata, config, &version->target, ret_error)
+                          : udpai_fail_code(ret_error, err);
+}
+
+static void
+put_version(udpai_source *source, struct version *version)
+{
+    udpai_delivered *delivered = source->delivered;
+    udpa_bytes_unref(delivered->by);
+    udpa_bytes_unref(delivered->payload);
+    udpa_bytes_unref(source->address);
+    delivered->by = UDPAI_TAKE(version->by);
+    delivered->payload = UDPAI_TAKE(version->payload);
+    source->address = UDPAI_TAKE(version->address);
+    source->kind = version->config->kind;
+    if (source->is_absent) {
+        set_target(source, UDPAI_TAKE(version->target));
+        appear(source);
+    } else {
+        udpai_source_set_target(source, UDPAI_TAKE(version->target));
+        udpai_source_dial_now(source);
+    }
+    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: it is at %.*s, by the resource %.*s",
+              UDPAI_SHOWN(version->config->name), UDPAI_SHOWN(version->config->address),
+              UDPAI_SHOWN(udpai_delivered_by(source)));
+}
+
+/* The source that the resource has made; NULL: none. */
+static udpai_source *
+find_by(const udpai_node *node, udpai_str by)
+{
+    size_t at = 0;
+    udpai_source *source;
+    while ((source = udpai_map_next(&node->sources, &at)))
+        if (source->delivered && !source->is_absent && udpai_str_eq(udpai_delivered_by(source), by))
+            return source;
+    return NULL;
+}
+
+static udpa_err
+check_name(const udpai_source *there, udpai_str by, udpa_error **ret_error)
+{
+    if (there && !there->delivered)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "this node's configuration has a ConfigSource '%.*s', which no resource "
+                          "takes the place of: give it another name",
+                          UDPAI_SHOWN(udpai_bytes_view(there->name)));
+    if (there && !there->is_absent && !udpai_str_eq(udpai_delivered_by(there), by))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "the ConfigSource '%.*s' comes by the resource '%.*s' already: as long "
+                          "as that is there it counts",
+                          UDPAI_SHOWN(udpai_bytes_view(there->name)),
+                          UDPAI_SHOWN(udpai_delivered_by(there)));
+    return UDPA_OK;
+}
+
+/* Ends what this version takes the place of: a source of another name, or of another kind. */
+static bool
+make_way(udpai_source *former, const udpai_source *source, udpai_source_kind kind)
+{
+    return !former || (former == source && former->kind == kind) || leave(former);
+}
+
+static bool
+is_same(const udpai_source *source, const udpa_resource *resource)
+{
+    udpai_str payload;
+    payload.data = udpa_resource_payload(resource, &payload.len);
+    return udpai_str_eq(udpai_bytes_view(source->delivered->payload), payload);
+}
+
+udpa_err
+udpai_delivered_set(udpai_node *node,
+                    const udpai_delivered_config *config,
+                    const udpa_resource *resource,
+                    udpa_error **ret_error)
+{
+    udpai_str by = udpai_resource_name(resource);
+    udpai_source *source = udpai_map_get(&node->sources, config->name);
+    udpai_source *former = find_by(node, by);
+    struct version version = {.config = config};
+    udpa_err err = check_name(source, by, ret_error);
+    if (err == UDPA_OK && former && former == source && is_same(source, resource))
+        return UDPA_OK;
+    if (err == UDPA_OK && !former)
+        err = check_room(node, false, ret_error);
+    if (err == UDPA_OK)
+        err = version_init(node, &version, resource, ret_error);
+    if (err == UDPA_OK && !source)
+        err = add(node, config->name, &source, ret_error);
+    if (err == UDPA_OK && !make_way(former, source, config->kind))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err == UDPA_OK)
+        put_version(source, &version);
+    version_done(node, &version);
+    udpai_node_touch(node);
+    return err;
+}
+
+bool
+udpai_delivered_end(udpai_node *node, udpai_str by)
+{
+    const udpai_delivery_config *how = config_of(node);
+    udpai_source *source = find_by(node, by);
+    if (source && !leave(source))
+        return false;
+    if (source)
+        how->ended(how->userdata, udpai_bytes_view(source->name));
+    return true;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/dynamic_check.h"
+
+#include <inttypes.h>
+
+#include "model/name.h"
+
+#define SECTION "dynamic_sources"
+#define MAX 1024
+
+typedef Udpa__Config__V1__Bootstrap bootstrap_message;
+typedef Udpa__Config__V1__DynamicSources section_message;
+
+static void
+check_whose(const section_message *section, udpai_findings *findings)
+{
+    char path[UDPAI_FIELD_PATH_MAX];
+    if (section->n_authorities == 0)
+        udpai_findings_mistake(findings, SECTION ".authorities",
+                               "is required: whose resources shall become sources? \"*\" is "
+                               "everybody's");
+    for (size_t i = 0; i < section->n_authorities; i++)
+        if (!*section->authorities[i])
+            udpai_findings_mistake(findings, udpai_path_item(path, SECTION ".authorities", i),
+                                   "is empty");
+    for (size_t i = 0; i < section->n_namespaces; i++) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        udpai_path_item(path, SECTION ".namespaces", i);
+        if (!*section->namespaces[i])
+            udpai_findings_mistake(findings, path,
+                                   "is empty: leave 'namespaces' out if all are meant");
+        else if (udpai_prefix_check(udpai_str_from(section->namespaces[i]), &error) != UDPA_OK)
+            udpai_findings_mistake(findings, path, "%s", udpa_error_message(error));
+    }
+}
+
+static void
+check_files(const Udpa__Config__V1__ClientTls *tls, const char *owner, udpai_findings *findings)
+{
+    char path[UDPAI_FIELD_PATH_MAX], room[UDPAI_FIELD_PATH_MAX];
+    udpai_path_field(path, owner, "tls");
+    if (!tls) {
+        udpai_findings_mistake(findings, path, "is required");
+        return;
+    }
+    if (!*tls->ca_file)
+        udpai_findings_mistake(findings, udpai_path_field(room, path, "ca_file"), "is required");
+    if ((*tls->certificate_file != 0) != (*tls->private_key_file != 0))
+        udpai_findings_mistake(
+            findings,
+            udpai_path_field(room, path,
+                             *tls->certificate_file ? "certificate_file" : "private_key_file"),
+            "certificate_file and private_key_file come together: the other one is missing");
+}
+
+static void
+check_credentials(const section_message *section, udpai_findings *findings)
+{
+    char path[UDPAI_FIELD_PATH_MAX], room[UDPAI_FIELD_PATH_MAX];
+    for (size_t i = 0; i < section->n_credentials; i++) {
+        const Udpa__Config__V1__Credential *credential = section->credentials[i];
+        udpai_path_item(path, SECTION ".credentials", i);
+        if (!*credential->name)
+            udpai_findings_mistake(findings, udpai_path_field(room, path, "name"), "is required");
+        for (size_t k = 0; k < i && *credential->name; k++)
+            if (strcmp(section->credentials[k]->name, credential->name) == 0)
+                udpai_findings_mistake(findings, udpai_path_field(room, path, "name"),
+                                       "'%s' is the name of another credential already",
+                                       credential->name);
+        check_files(credential->tls, path, findings);
+    }
+}
+
+/* One of the file has tls of its own. */
+static void
+check_source(const Udpa__Config__V1__ConfigSource *source,
+             const char *owner,
+             udpai_findings *findings)
+{
+    char path[UDPAI_FIELD_PATH_MAX];
+    if (*source->credential)
+        udpai_findings_mistake(findings, udpai_path_field(path, owner, "credential"),
+                               "is for ConfigSources that are resources: write 'tls' here");
+}
+
+static void
+check_sources(const bootstrap_message *message, udpai_findings *findings)
+{
+    const Udpa__Config__V1__StaticResources *all = message->static_resources;
+    char path[UDPAI_FIELD_PATH_MAX];
+    for (size_t i = 0; all && i < all->n_config_sources; i++)
+        check_source(all->config_sources[i],
+                     udpai_path_item(path, "static_resources.config_sources", i), findings);
+    for (size_t i = 0; i < message->n_providers; i++)
+        for (size_t k = 0; k < message->providers[i]->n_config_descriptors; k++) {
+            const Udpa__Config__V1__ConfigDescriptor *descriptor =
+                message->providers[i]->config_descriptors[k];
+            if (descriptor->source_case !=
+                UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE)
+                continue;
+            udpai_path_field(path, udpai_path_item(path, "providers", i), "config_descriptors");
+            udpai_path_field(path, udpai_path_item(path, path, k), "config_source");
+            check_source(descriptor->config_source, path, findings);
+        }
+}
+
+void
+udpai_dynamic_check(const bootstrap_message *message, udpai_findings *findings)
+{
+    const section_message *section = message->dynamic_sources;
+    check_sources(message, findings);
+    if (!section)
+        return;
+    check_whose(section, findings);
+    check_credentials(section, findings);
+    if (section->max > MAX)
+        udpai_findings_mistake(findings, SECTION ".max", "%" PRIu32 " is too many: at most %d",
+                               section->max, MAX);
+}

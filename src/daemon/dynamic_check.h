@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is wrong with sources that come by resources. */
+#ifndef UDPAI_DYNAMIC_CHECK_H
+#define UDPAI_DYNAMIC_CHECK_H
+
+#include "daemon/findings.h"
+#include "udpa/config/v1/bootstrap.pb-c.h"
+
+void udpai_dynamic_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources that come by resources: how they are reached is decided here, by what the bootstrap file
+ * allows. */
+#include "daemon/plan_delivery.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "daemon/plan_internal.h"
+#include "daemon/self_check.h"
+#include "endpoint/exposure.h"
+#include "session/udpa.h"
+
+#define DEFAULT_MAX 64
+
+typedef Udpa__Config__V1__ConfigSource source_message;
+typedef Udpa__Config__V1__Credential credential_message;
+
+/* One that there is: what its target uses may change. */
+struct reached {
+    char *name;
+    const credential_message *credential; /* NULL: none */
+    void *target;                         /* a reference */
+};
+
+struct udpai_plan_delivery {
+    udpai_plan *plan;
+    UDPAI_VECTOR(struct reached) items;
+    UDPAI_VECTOR(uint16_t) ports; /* of the plan's sockets, as far as they are open */
+};
+
+static const Udpa__Config__V1__DynamicSources *
+section(const udpai_plan *plan)
+{
+    return plan->bootstrap.message->dynamic_sources;
+}
+
+/* ---- what may be reached ---- */
+
+static udpa_err
+find_credential(const udpai_plan *plan,
+                const udpai_delivered_config *source,
+                const credential_message **ret_credential,
+                udpa_error **ret_error)
+{
+    const Udpa__Config__V1__DynamicSources *all = section(plan);
+    *ret_credential = NULL;
+    for (size_t i = 0; i < all->n_credentials && source->credential.len; i++)
+        if (udpai_str_eq(udpai_str_from(all->credentials[i]->name), source->credential))
+            *ret_credential = all->credentials[i];
+    if (*ret_credential || source->credential.len == 0)
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "the ConfigSource '%.*s' names the credential '%.*s', which this node does "
+                      "not have: it is not among its dynamic_sources.credentials",
+                      UDPAI_SHOWN(source->name), UDPAI_SHOWN(source->credential));
+}
+
+/* Of a socket that has the port the system gave it, where that is. */
+static const char *
+address_of(const udpai_plan *plan, size_t index, char *room, size_t size)
+{
+    const udpai_plan_delivery *self = plan->delivery;
+    const char *address = plan->sockets.items[index].address, *colon = strrchr(address, ':');
+    if (!colon || strcmp(colon, ":0") != 0 || index >= self->ports.n)
+        return address;
+    snprintf(room, size, "%.*s:%u", (int)(colon - address), address, self->ports.items[index]);
+    return room;
+}
+
+static udpa_err
+check_address(const udpai_plan *plan,
+              const char *address,
+              bool has_credential,
+              udpa_error **ret_error)
+{
+    char room[300];
+    for (size_t i = 0; i < plan->sockets.n; i++)
+        if (udpai_self_is_led_to(address, address_of(plan, i, room, sizeof(room))))
+            return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                              "'%s' is this node itself: it listens there", address);
+    if (has_credential || udpai_exposure_is_loopback(address))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "'%s' is beyond loopback, and without a credential nobody would know whom "
+                      "this node talks to: name one",
+                      address);
+}
+
+/* ---- targets ---- */
+
+static udpa_err
+make_udpa(const source_message *message,
+          const Udpa__Config__V1__ClientTls *tls,
+          void **ret_target,
+          udpa_error **ret_error)
+{
+    const udpai_grpc_target_options how = {
+        .method = {UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL},
+    };
+    return udpai_plan_target(ret_target, message->udpa->address, tls, &how, ret_error);
+}
+
+/* The plan keeps nothing of it: there may be many, one after the other. */
+static udpa_err
+make_xds(udpai_plan *plan,
+         const source_message *message,
+         Udpa__Config__V1__ClientTls *tls,
+         void **ret_target,
+         udpa_error **ret_error)
+{
+    Udpa__Config__V1__XdsSource xds = *message->xds;
+    udpai_source_config source = {0};
+    size_t n_owned = plan->owned.n;
+    xds.tls = tls;
+    udpa_err err = udpai_plan_xds_source(plan, &xds, &source, ret_error);
+    while (plan->owned.n > n_owned)
+        udpai_free(plan->owned.items[--plan->owned.n]);
+    *ret_target = source.target;
+    return err;
+}
+
+/* Who published it is not told of files here. */
+static udpa_err
+check_credential(const credential_message *credential, udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_tls_files files = {0};
+    udpa_err err =
+        credential ? udpai_certificates_read_client(credential->tls, &files, &error) : UDPA_OK;
+    if (credential)
+        udpai_tls_files_done(&files);
+    if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
+        return udpai_fail_code(ret_error, err);
+    udpai_log(UDPA_LOG_ERROR, "daemon", "credential %s: %s", credential->name,
+              error ? udpa_error_message(error) : "out of memory");
+    return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                      "the credential '%s' cannot be used: the log of this node says why",
+                      credential->name);
+}
+
+static udpa_err
+make(udpai_plan *plan,
+     const udpai_delivered_config *source,
+     const credential_message *credential,
+     void **ret_target,
+     udpa_error **ret_error)
+{
+    const source_message *message = source->message;
+    bool is_udpa = source->kind == UDPAI_SOURCE_UDPA;
+    const char *address = is_udpa ? message->udpa->address : message->xds->address;
+    udpa_err err = check_address(plan, address, credential != NULL, ret_error);
+    if (err == UDPA_OK)
+        err = check_credential(credential, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    Udpa__Config__V1__ClientTls *tls = credential ? credential->tls : NULL;
+    return is_udpa ? make_udpa(message, tls, ret_target, ret_error)
+                   : make_xds(plan, message, tls, ret_target, ret_error);
+}
+
+/* ---- those that there are ---- */
+
+static void
+reached_done(struct reached *reached)
+{
+    udpai_free(reached->name);
+    udpai_grpc_target_drop(reached->target);
+}
+
+static void
+on_ended(void *userdata, udpai_str name)
+{
+    udpai_plan_delivery *self = userdata;
+    for (size_t i = 0; i < self->items.n; i++) {
+        if (!udpai_str_eq(udpai_str_from(self->items.items[i].name), name))
+            continue;
+        reached_done(&self->items.items[i]);
+        udpai_vector_remove_unordered(&self->items, i);
+        return;
+    }
+}
+
+/* Takes the place of what the source had. */
+static bool
+keep(udpai_plan_delivery *self, udpai_str name, const credential_message *credential, void *target)
+{
+    struct reached reached = {udpai_strndup(name.data, name.len), credential, NULL};
+    on_ended(self, name);
+    if (!reached.name || !udpai_vector_push(&self->items, reached)) {
+        udpai_free(reached.name);
+        return false;
+    }
+    self->items.items[self->items.n - 1].target = udpai_grpc_target_hold(target);
+    return true;
+}
+
+static udpa_err
+on_make_target(void *userdata,
+               const udpai_delivered_config *source,
+               void **ret_target,
+               udpa_error **ret_error)
+{
+    udpai_plan_delivery *self = userdata;
+    const credential_message *credential;
+    void *target = NULL;
+    udpa_err err = find_credential(self->plan, source, &credential, ret_error);
+    if (err == UDPA_OK)
+        err = make(self->plan, source, credential, &target, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (!keep(self, source->name, credential, target)) {
+        udpai_grpc_target_drop(target);
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    *ret_target = target;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_plan_delivery_replace_tls(const udpai_plan *plan,
+                                size_t index,
+                                const udpai_tls_files *files,
+                                udpa_error **ret_error)
+{
+    const udpai_plan_delivery *self = plan->delivery;
+    const credential_message *credential = section(plan)->credentials[index];
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < self->items.n && err == UDPA_OK; i++)
+        if (self->items.items[i].credential == credential)
+            err = udpai_grpc_target_replace_tls(self->items.items[i].target, files, ret_error);
+    return err;
+}
+
+/* ---- the whole ---- */
+
+udpa_err
+udpai_plan_delivery_note_port(const udpai_plan *plan, uint16_t port)
+{
+    return !plan->delivery || udpai_vector_push(&plan->delivery->ports, port) ? UDPA_OK
+                                                                              : UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_plan_delivery_make(udpai_plan *plan)
+{
+    const Udpa__Config__V1__DynamicSources *from = section(plan);
+    udpai_delivery_config *to = &plan->settings.node.delivery;
+    if (!from)
+        return UDPA_OK;
+    plan->delivery = udpai_alloc(sizeof(*plan->delivery));
+    if (!plan->delivery)
+        return UDPA_ERR_NOMEM;
+    plan->delivery->plan = plan;
+    *to = (udpai_delivery_config){
+        .n_authorities = from->n_authorities,
+        .n_prefixes = from->n_namespaces,
+        .max = from->max ? from->max : DEFAULT_MAX,
+        .make_target = on_make_target,
+        .ended = on_ended,
+        .ref_target = udpai_grpc_target_hold,
+        .release_target = udpai_grpc_target_drop,
+        .userdata = plan->delivery,
+    };
+    udpa_err err = udpai_plan_words(plan, from->authorities, from->n_authorities, &to->authorities);
+    return err == UDPA_OK
+               ? udpai_plan_words(plan, from->namespaces, from->n_namespaces, &to->prefixes)
+               : err;
+}
+
+void
+udpai_plan_delivery_done(udpai_plan *plan)
+{
+    udpai_plan_delivery *self = plan->delivery;
+    for (size_t i = 0; self && i < self->items.n; i++)
+        reached_done(&self->items.items[i]);
+    if (self) {
+        udpai_vector_done(&self->items);
+        udpai_vector_done(&self->ports);
+    }
+    udpai_free(self);
+}
