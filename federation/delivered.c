@@ -306,6 +306,22 @@ version_init(udpai_node *node,
                           : udpai_fail_code(ret_error, err);
 }
 
+/* One change is no failure; whoever goes on changing it has it dialled no more often than one that
+ * fails. */
+static void
+move(udpai_source *source, void *target)
+{
+    udpai_node *node = source->node;
+    udpai_delivered *delivered = source->delivered;
+    bool is_quick = udpai_node_now(node) < delivered->quiet_until_ms;
+    delivered->quiet_until_ms = udpai_node_now(node) + node->timing.backoff_max_ms;
+    udpai_source_set_target(source, target);
+    if (is_quick)
+        source->is_renewed = false;
+    else
+        udpai_source_dial_now(source);
+}
+
 static void
 put_version(udpai_source *source, struct version *version)
 {
@@ -321,8 +337,7 @@ put_version(udpai_source *source, struct version *version)
         set_target(source, UDPAI_TAKE(version->target));
         appear(source);
     } else {
-        udpai_source_set_target(source, UDPAI_TAKE(version->target));
-        udpai_source_dial_now(source);
+        move(source, UDPAI_TAKE(version->target));
     }
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: it is at %.*s, by the resource %.*s",
               UDPAI_SHOWN(version->config->name), UDPAI_SHOWN(version->config->address),

@@ -12,12 +12,13 @@
 
 struct udpai_delivered {
     udpai_source *source;
-    udpa_bytes *by;      /* the name of the resource; NULL: there is none */
-    udpa_bytes *payload; /* of the resource */
-    bool is_configured;  /* a provider of the configuration names it */
-    bool may_have;       /* there may be something that came by it */
-    bool was_taken_back; /* it is known that there is no resource */
-    bool is_void;        /* what came by it has gone, and nothing is waited for */
+    udpa_bytes *by;          /* the name of the resource; NULL: there is none */
+    udpa_bytes *payload;     /* of the resource */
+    bool is_configured;      /* a provider of the configuration names it */
+    bool may_have;           /* there may be something that came by it */
+    bool was_taken_back;     /* it is known that there is no resource */
+    bool is_void;            /* what came by it has gone, and nothing is waited for */
+    uint64_t quiet_until_ms; /* after a change of its target */
     udpai_timer patience;
 };
 

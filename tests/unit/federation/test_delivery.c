@@ -93,6 +93,26 @@ another_address_is_no_failure(void **state)
 }
 
 static void
+changes_in_quick_succession_are_not_followed_as_quickly(void **state)
+{
+    fed_bed *bed = *state;
+    speech moved = to_d;
+    start_with_d(bed);
+    moved.address = "127.0.0.1:2";
+    (void)publish(bed, &moved);
+    fed_close(bed, 'd');
+    fed_connect(bed, 'd');
+    (void)fed_orders(bed);
+    assert_string_equal(publish(bed, &to_d), "");
+    assert_orders(bed, "hangup d");
+    fed_close(bed, 'd');
+    assert_orders(bed, "");
+    fed_advance(bed, 250);
+    assert_orders(bed, "dial d");
+    assert_value(bed, "EDS", "x", "of-d");
+}
+
+static void
 the_same_again_changes_nothing(void **state)
 {
     fed_bed *bed = *state;
@@ -325,6 +345,7 @@ main(void)
         delivery_test(two_that_are_not_there_are_waited_for),
         delivery_test(what_the_configuration_names_fails_over_behind_it),
         delivery_test(another_address_is_no_failure),
+        delivery_test(changes_in_quick_succession_are_not_followed_as_quickly),
         delivery_test(the_same_again_changes_nothing),
         delivery_test(another_kind_is_another_source),
         delivery_test(another_name_is_another_source),
