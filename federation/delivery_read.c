@@ -71,6 +71,35 @@ read_xds(udpai_delivered_config *config, const source_message *message, udpa_err
     return UDPA_OK;
 }
 
+/* From a tenth of a second to an hour, as in the bootstrap file. */
+static bool
+is_time(const Google__Protobuf__Duration *time)
+{
+    if (!time)
+        return true;
+    bool is_sane = time->seconds >= 0 && time->seconds <= 3600 && time->nanos >= 0;
+    int64_t ms = is_sane ? time->seconds * 1000 + time->nanos / 1000000 : 0;
+    return ms >= 100 && ms <= 3600000;
+}
+
+static udpa_err
+read_rest(udpai_delivered_config *config, const source_message *message, udpa_error **ret_error)
+{
+    const Udpa__Config__V1__RestSource *rest = message->rest;
+    config->kind = UDPAI_SOURCE_REST;
+    config->address = udpai_str_from(rest->address);
+    if (rest->tls)
+        return refuse(message, "has tls, but a resource may name no files: give it a credential",
+                      ret_error);
+    if (rest->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
+        return refuse(message, "has an audience: only one of the bootstrap file may", ret_error);
+    if (!*rest->authority)
+        return refuse(message, "needs an authority: who speaks by it?", ret_error);
+    if (!is_time(rest->refresh_delay) || !is_time(rest->request_timeout))
+        return refuse(message, "has times that must lie between 0.1 s and 1 h", ret_error);
+    return UDPA_OK;
+}
+
 static udpa_err
 read_kind(udpai_delivered_config *config, const source_message *message, udpa_error **ret_error)
 {
@@ -78,7 +107,10 @@ read_kind(udpai_delivered_config *config, const source_message *message, udpa_er
         return read_udpa(config, message, ret_error);
     if (message->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS)
         return read_xds(config, message, ret_error);
-    return refuse(message, "must be of kind udpa or xds: no other one is taken from a resource",
+    if (message->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST)
+        return read_rest(config, message, ret_error);
+    return refuse(message,
+                  "must be of kind udpa, xds or rest: no other one is taken from a resource",
                   ret_error);
 }
 

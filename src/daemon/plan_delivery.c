@@ -10,6 +10,7 @@
 #include "daemon/self_check.h"
 #include "endpoint/exposure.h"
 #include "session/udpa.h"
+#include "transport/http/asker.h"
 
 #define DEFAULT_MAX 64
 
@@ -21,6 +22,7 @@ struct reached {
     char *name;
     const credential_message *credential; /* NULL: none */
     void *target;                         /* a reference */
+    udpai_asker *asker;                   /* of kind rest: the target's */
 };
 
 struct udpai_plan_delivery {
@@ -120,6 +122,25 @@ make_xds(udpai_plan *plan,
     return err;
 }
 
+/* The same. */
+static udpa_err
+make_rest(udpai_plan *plan,
+          const source_message *message,
+          Udpa__Config__V1__ClientTls *tls,
+          struct reached *reached,
+          udpa_error **ret_error)
+{
+    Udpa__Config__V1__RestSource rest = *message->rest;
+    udpai_grpc_target *target = NULL;
+    size_t n_owned = plan->owned.n;
+    rest.tls = tls;
+    udpa_err err = udpai_plan_polled_target(plan, &rest, &target, &reached->asker, ret_error);
+    while (plan->owned.n > n_owned)
+        udpai_free(plan->owned.items[--plan->owned.n]);
+    reached->target = target;
+    return err;
+}
+
 /* Who published it is not told of files here. */
 static udpa_err
 check_credential(const credential_message *credential, udpa_error **ret_error)
@@ -139,24 +160,35 @@ check_credential(const credential_message *credential, udpa_error **ret_error)
                       credential->name);
 }
 
+static const char *
+address_in(const source_message *message, udpai_source_kind kind)
+{
+    return kind == UDPAI_SOURCE_UDPA  ? message->udpa->address
+           : kind == UDPAI_SOURCE_XDS ? message->xds->address
+                                      : message->rest->address;
+}
+
+/* Makes the target of what is reached by this credential. */
 static udpa_err
 make(udpai_plan *plan,
      const udpai_delivered_config *source,
-     const credential_message *credential,
-     void **ret_target,
+     struct reached *reached,
      udpa_error **ret_error)
 {
     const source_message *message = source->message;
-    bool is_udpa = source->kind == UDPAI_SOURCE_UDPA;
-    const char *address = is_udpa ? message->udpa->address : message->xds->address;
+    const credential_message *credential = reached->credential;
+    const char *address = address_in(message, source->kind);
     udpa_err err = check_address(plan, address, credential != NULL, ret_error);
     if (err == UDPA_OK)
         err = check_credential(credential, ret_error);
     if (err != UDPA_OK)
         return err;
     Udpa__Config__V1__ClientTls *tls = credential ? credential->tls : NULL;
-    return is_udpa ? make_udpa(message, tls, ret_target, ret_error)
-                   : make_xds(plan, message, tls, ret_target, ret_error);
+    if (source->kind == UDPAI_SOURCE_REST)
+        return make_rest(plan, message, tls, reached, ret_error);
+    return source->kind == UDPAI_SOURCE_UDPA
+               ? make_udpa(message, tls, &reached->target, ret_error)
+               : make_xds(plan, message, tls, &reached->target, ret_error);
 }
 
 /* ---- those that there are ---- */
@@ -181,17 +213,18 @@ on_ended(void *userdata, udpai_str name)
     }
 }
 
-/* Takes the place of what the source had. */
+/* Takes the place of what the source had; with a reference of its own. */
 static bool
-keep(udpai_plan_delivery *self, udpai_str name, const credential_message *credential, void *target)
+keep(udpai_plan_delivery *self, udpai_str name, const struct reached *made)
 {
-    struct reached reached = {udpai_strndup(name.data, name.len), credential, NULL};
+    struct reached reached = *made;
+    reached.name = udpai_strndup(name.data, name.len);
     on_ended(self, name);
     if (!reached.name || !udpai_vector_push(&self->items, reached)) {
         udpai_free(reached.name);
         return false;
     }
-    self->items.items[self->items.n - 1].target = udpai_grpc_target_hold(target);
+    (void)udpai_grpc_target_hold(made->target);
     return true;
 }
 
@@ -202,18 +235,17 @@ on_make_target(void *userdata,
                udpa_error **ret_error)
 {
     udpai_plan_delivery *self = userdata;
-    const credential_message *credential;
-    void *target = NULL;
-    udpa_err err = find_credential(self->plan, source, &credential, ret_error);
+    struct reached reached = {0};
+    udpa_err err = find_credential(self->plan, source, &reached.credential, ret_error);
     if (err == UDPA_OK)
-        err = make(self->plan, source, credential, &target, ret_error);
+        err = make(self->plan, source, &reached, ret_error);
     if (err != UDPA_OK)
         return err;
-    if (!keep(self, source->name, credential, target)) {
-        udpai_grpc_target_drop(target);
+    if (!keep(self, source->name, &reached)) {
+        udpai_grpc_target_drop(reached.target);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
-    *ret_target = target;
+    *ret_target = reached.target;
     return UDPA_OK;
 }
 
@@ -226,9 +258,13 @@ udpai_plan_delivery_replace_tls(const udpai_plan *plan,
     const udpai_plan_delivery *self = plan->delivery;
     const credential_message *credential = section(plan)->credentials[index];
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < self->items.n && err == UDPA_OK; i++)
-        if (self->items.items[i].credential == credential)
-            err = udpai_grpc_target_replace_tls(self->items.items[i].target, files, ret_error);
+    for (size_t i = 0; i < self->items.n && err == UDPA_OK; i++) {
+        const struct reached *reached = &self->items.items[i];
+        if (reached->credential != credential)
+            continue;
+        err = reached->asker ? udpai_http_asker_replace_tls(reached->asker, files, ret_error)
+                             : udpai_grpc_target_replace_tls(reached->target, files, ret_error);
+    }
     return err;
 }
 

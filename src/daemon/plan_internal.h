@@ -54,6 +54,12 @@ udpa_err udpai_plan_client(udpai_plan *plan,
                            udpa_bytes **ret_node);
 
 /* plan_polled.c: of kind rest. */
+/* The asker is the target's. */
+udpa_err udpai_plan_polled_target(udpai_plan *plan,
+                                  const Udpa__Config__V1__RestSource *from,
+                                  udpai_grpc_target **ret_target,
+                                  udpai_asker **ret_asker,
+                                  udpa_error **ret_error);
 udpa_err udpai_plan_polled_source(udpai_plan *plan,
                                   const Udpa__Config__V1__RestSource *from,
                                   udpai_source_config *source,

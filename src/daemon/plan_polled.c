@@ -75,19 +75,13 @@ make_asker(const udpai_plan *plan, const rest_message *from, parts *to, udpa_err
 }
 
 udpa_err
-udpai_plan_polled_source(udpai_plan *plan,
+udpai_plan_polled_target(udpai_plan *plan,
                          const rest_message *from,
-                         udpai_source_config *source,
+                         udpai_grpc_target **ret_target,
+                         udpai_asker **ret_asker,
                          udpa_error **ret_error)
 {
     parts made = {0};
-    udpai_grpc_target *target = NULL;
-    source->kind = UDPAI_SOURCE_REST;
-    if (!udpai_vector_reserve(&plan->dialled, 1))
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    source->address = udpai_str_from(from->address);
-    if (from->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
-        source->target_for = udpai_plan_target_for_clients;
     udpa_err err = make_protocol(plan, from, &made);
     if (err == UDPA_OK)
         err = make_asker(plan, from, &made, ret_error);
@@ -102,10 +96,28 @@ udpai_plan_polled_source(udpai_plan *plan,
         .asker = made.asker,
         .server = made.server,
     };
-    err = udpai_grpc_target_new(&target, &how, ret_error);
+    *ret_asker = made.asker;
+    return udpai_grpc_target_new(ret_target, &how, ret_error);
+}
+
+udpa_err
+udpai_plan_polled_source(udpai_plan *plan,
+                         const rest_message *from,
+                         udpai_source_config *source,
+                         udpa_error **ret_error)
+{
+    udpai_grpc_target *target = NULL;
+    udpai_asker *asker = NULL;
+    source->kind = UDPAI_SOURCE_REST;
+    if (!udpai_vector_reserve(&plan->dialled, 1))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    source->address = udpai_str_from(from->address);
+    if (from->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
+        source->target_for = udpai_plan_target_for_clients;
+    udpa_err err = udpai_plan_polled_target(plan, from, &target, &asker, ret_error);
     source->target = target;
     if (err == UDPA_OK && from->tls)
         plan->dialled.items[plan->dialled.n++] =
-            (udpai_plan_dialled){"source", source->name.data, from->tls, target, made.asker};
+            (udpai_plan_dialled){"source", source->name.data, from->tls, target, asker};
     return err;
 }

@@ -133,8 +133,9 @@ def body(test):
         for service in ('a', 'b'):
             write_endpoints(files, service, number)
         _, nodes[name] = test.start_node(name, '--resources', files)
-    _, nodes['old'] = test.start_node('old', '--resources', test.work / 'x-resources',
-                                      '--namespace', 'com.acme')
+    old, nodes['old'] = test.start_node('old', '--resources', test.work / 'x-resources',
+                                        '--namespace', 'com.acme', '--http', '127.0.0.1:0')
+    by_rest = re.search(r'listening on (\S+)', old.wait_for_log('over REST')).group(1)
     edge = Edge(test, write_configuration(test, nodes['x']))
     edge.wait_for('a', ('x', 1))
     check('what stands behind a source that is not there counts', True)
@@ -193,6 +194,17 @@ def body(test):
                              'namespace': 'com.acme'}})))
     edge.wait_for('a', ('legacy', 1))
     check('what it has counts in the name of its authority', True)
+
+    check('y may become one that is polled', *edge.apply(as_resource('com.acme/y', SOURCE, {
+        'name': 'y', 'rest': {'address': by_rest, 'authority': 'polled', 'namespace': 'com.acme',
+                              'refresh_delay': '0.2s'}})))
+    edge.wait_for('a', ('polled', 1))
+    check('what it has counts, too', True)
+    refuse(edge, as_resource('com.acme/y', SOURCE, {
+        'name': 'y', 'rest': {'address': by_rest, 'authority': 'polled', 'refresh_delay': '0.01s'}}),
+        'between 0.1 s and 1 h')
+    check('a refused version changes nothing', edge.endpoints('a') == ('polled', 1),
+          edge.endpoints('a'))
 
     removed = edge.run('delete', SOURCE, 'com.acme/y', 'com.acme/z')
     check('sources may be deleted', removed.returncode == 0, removed.stdout + removed.stderr)

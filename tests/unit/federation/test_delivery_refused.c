@@ -32,7 +32,7 @@ what_is_wrong_changes_nothing(void **state)
     refuses(bed, &wrong, "says recover or stand_in");
     wrong = to_d;
     wrong.is_path = true;
-    refuses(bed, &wrong, "must be of kind udpa or xds");
+    refuses(bed, &wrong, "must be of kind udpa, xds or rest");
     wrong = to_d;
     char long_address[600];
     memset(long_address, 'a', sizeof(long_address));
