@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/acl_check.h"
 
+#include "daemon/words.h"
 #include "model/acl.h"
 #include "model/name.h"
+#include "store/settled.h"
 
 typedef Udpa__Config__V1__AclRule rule_message;
 
@@ -47,6 +49,46 @@ has_action(const rule_message *rule, Udpa__Config__V1__AclRule__Action action)
     return false;
 }
 
+/* ---- rules that meet nothing ---- */
+
+static void
+check_types_met(udpai_findings *findings, const char *list, const rule_message *rule)
+{
+    char path[UDPAI_FIELD_PATH_MAX];
+    for (size_t i = 0; i < rule->n_types; i++) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        const char *type = rule->types[i];
+        if (*type && !strchr(type, '*') && udpai_type_check(type, &error) != UDPA_OK)
+            udpai_findings_warn(findings, udpai_path_item(path, list, i),
+                                "the rule meets no type by this: %s", udpa_error_message(error));
+    }
+}
+
+/* ADMIN is about what nodes say of themselves, the other actions about all else. */
+static void
+check_namespaces_met(udpai_findings *findings, const char *list, const rule_message *rule)
+{
+    const udpai_str own = UDPAI_STR(UDPAI_NODE_NAMESPACE);
+    bool is_admin = has_action(rule, UDPA__CONFIG__V1__ACL_RULE__ACTION__ADMIN);
+    bool is_more = has_action(rule, UDPA__CONFIG__V1__ACL_RULE__ACTION__PUBLISH) ||
+                   has_action(rule, UDPA__CONFIG__V1__ACL_RULE__ACTION__SUBSCRIBE);
+    char path[UDPAI_FIELD_PATH_MAX];
+    for (size_t i = 0; i < rule->n_namespaces; i++) {
+        udpai_str prefix = udpai_str_from(rule->namespaces[i]);
+        bool is_own = udpai_prefix_covers(own, prefix);
+        if (is_own && is_more && !is_admin)
+            udpai_findings_warn(findings, udpai_path_item(path, list, i),
+                                "the rule meets nothing in %s: there nodes speak of themselves "
+                                "alone, and who may see that needs ADMIN",
+                                UDPAI_NODE_NAMESPACE);
+        else if (!is_own && is_admin && !is_more && !udpai_prefix_covers(prefix, own))
+            udpai_findings_warn(findings, udpai_path_item(path, list, i),
+                                "the rule meets nothing by this: ADMIN is about what nodes say of "
+                                "themselves, in %s",
+                                UDPAI_NODE_NAMESPACE);
+    }
+}
+
 static void
 check_rule(udpai_findings *findings, const char *path, const rule_message *rule)
 {
@@ -64,6 +106,8 @@ check_rule(udpai_findings *findings, const char *path, const rule_message *rule)
     if (rule->n_on_behalf_of && !has_action(rule, UDPA__CONFIG__V1__ACL_RULE__ACTION__PUBLISH))
         udpai_findings_warn(findings, udpai_path_field(list, path, "on_behalf_of"),
                             "has no effect in a rule that lets nobody publish");
+    check_types_met(findings, udpai_path_field(list, path, "types"), rule);
+    check_namespaces_met(findings, udpai_path_field(list, path, "namespaces"), rule);
 }
 
 void

@@ -317,6 +317,26 @@ rules_say_whom_they_are_for_and_what_they_allow(void **state)
 }
 
 static void
+rules_that_meet_nothing_are_told_of(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(
+        test, "acl: {rules: [\n"
+              "  {name: a, identities: [x], actions: [ADMIN], namespaces: [com.acme]},\n"
+              "  {name: b, identities: [x], actions: [PUBLISH], namespaces: [udpa.node]},\n"
+              "  {name: c, identities: [x], actions: [SUBSCRIBE], types: ['a b', '*Cluster']},\n"
+              "  {name: d, identities: [x], actions: [SUBSCRIBE, ADMIN], namespaces: [udpa.node, "
+              "com.acme]}]}\n");
+    bootstrap_test_tell(test);
+    const char *said = udpai_strbuf_view(&test->mistakes).data;
+    assert_non_null(strstr(said, "rules[0].namespaces[0]: the rule meets nothing by this: ADMIN"));
+    assert_non_null(strstr(said, "rules[1].namespaces[0]: the rule meets nothing in udpa.node"));
+    assert_non_null(strstr(said, "rules[2].types[0]: the rule meets no type by this"));
+    assert_null(strstr(said, "types[1]"));
+    assert_null(strstr(said, "rules[3]"));
+}
+
+static void
 with_rules_and_certificates_it_may_listen_anywhere(void **state)
 {
     bootstrap_test *test = *state;
@@ -556,6 +576,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(rules_that_meet_nothing_are_told_of),
         CASE(nothing_is_every_default),
         CASE(a_whole_file_is_read),
         CASE(an_unknown_key_is_a_mistake_with_a_suggestion),
