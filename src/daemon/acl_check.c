@@ -9,23 +9,6 @@
 typedef Udpa__Config__V1__AclRule rule_message;
 
 static void
-require(udpai_findings *findings, const char *path, const char *field, bool is_given)
-{
-    char room[UDPAI_FIELD_PATH_MAX];
-    if (!is_given)
-        udpai_findings_mistake(findings, udpai_path_field(room, path, field), "is required");
-}
-
-static void
-check_words(udpai_findings *findings, const char *list, char *const *words, size_t n)
-{
-    char path[UDPAI_FIELD_PATH_MAX];
-    for (size_t i = 0; i < n; i++)
-        if (!*words[i])
-            udpai_findings_mistake(findings, udpai_path_item(path, list, i), "is empty");
-}
-
-static void
 check_prefixes(udpai_findings *findings, const char *list, char *const *prefixes, size_t n)
 {
     char path[UDPAI_FIELD_PATH_MAX];
@@ -93,14 +76,15 @@ static void
 check_rule(udpai_findings *findings, const char *path, const rule_message *rule)
 {
     char list[UDPAI_FIELD_PATH_MAX];
-    require(findings, path, "name", *rule->name);
-    require(findings, path, "identities", rule->n_identities);
-    require(findings, path, "actions", rule->n_actions);
-    check_words(findings, udpai_path_field(list, path, "identities"), rule->identities,
-                rule->n_identities);
-    check_words(findings, udpai_path_field(list, path, "types"), rule->types, rule->n_types);
-    check_words(findings, udpai_path_field(list, path, "on_behalf_of"), rule->on_behalf_of,
-                rule->n_on_behalf_of);
+    udpai_findings_require(findings, path, "name", *rule->name);
+    udpai_findings_require(findings, path, "identities", rule->n_identities);
+    udpai_findings_require(findings, path, "actions", rule->n_actions);
+    udpai_findings_require_words(findings, udpai_path_field(list, path, "identities"),
+                                 rule->identities, rule->n_identities);
+    udpai_findings_require_words(findings, udpai_path_field(list, path, "types"), rule->types,
+                                 rule->n_types);
+    udpai_findings_require_words(findings, udpai_path_field(list, path, "on_behalf_of"),
+                                 rule->on_behalf_of, rule->n_on_behalf_of);
     check_prefixes(findings, udpai_path_field(list, path, "namespaces"), rule->namespaces,
                    rule->n_namespaces);
     if (rule->n_on_behalf_of && !has_action(rule, UDPA__CONFIG__V1__ACL_RULE__ACTION__PUBLISH))

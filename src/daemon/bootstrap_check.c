@@ -35,9 +35,7 @@ struct check {
 static void
 require(struct check *check, const char *path, const char *field, const char *text)
 {
-    char room[PATH_MAX_LEN];
-    if (!text || !*text)
-        udpai_findings_mistake(check->findings, udpai_path_field(room, path, field), "is required");
+    udpai_findings_require(check->findings, path, field, text && *text);
 }
 
 /* What may be said there, if something is. */
@@ -241,23 +239,14 @@ check_descriptor(struct check *check,
     }
 }
 
-/* The usual prefix may be left out. */
-static const char *
-short_type(const char *type)
-{
-    static const char usual[] = "type.googleapis.com/";
-    bool has_it = strncmp(type, usual, sizeof(usual) - 1) == 0;
-    return has_it ? type + sizeof(usual) - 1 : type;
-}
-
 static void
 check_is_first(struct check *check, size_t provider, size_t type, const char *path)
 {
     Udpa__Config__V1__Provider *const *all = check->message->providers;
-    const char *name = short_type(all[provider]->types[type]);
+    const char *name = udpai_type_without_prefix(all[provider]->types[type]);
     for (size_t p = 0; p <= provider; p++)
         for (size_t k = 0; k < (p == provider ? type : all[p]->n_types); k++)
-            if (strcmp(short_type(all[p]->types[k]), name) == 0)
+            if (strcmp(udpai_type_without_prefix(all[p]->types[k]), name) == 0)
                 udpai_findings_mistake(check->findings, path,
                                        "type '%s' has a provider already: providers[%zu]", name, p);
 }
@@ -456,9 +445,11 @@ is_secret(const struct check *check, const char *type)
 {
     const Udpa__Config__V1__Store *store = check->message->store;
     for (size_t i = 0; store && i < store->n_secret_types; i++)
-        if (strcmp(short_type(store->secret_types[i]), short_type(type)) == 0)
+        if (strcmp(udpai_type_without_prefix(store->secret_types[i]),
+                   udpai_type_without_prefix(type)) == 0)
             return true;
-    return strcmp(short_type(type), "envoy.extensions.transport_sockets.tls.v3.Secret") == 0;
+    return strcmp(udpai_type_without_prefix(type),
+                  "envoy.extensions.transport_sockets.tls.v3.Secret") == 0;
 }
 
 static void
@@ -470,9 +461,10 @@ check_written_type(struct check *check, const char *list, char *const *types, si
         udpai_findings_mistake(check->findings, path,
                                "secrets are not written into files, which are not encrypted");
     for (size_t i = 0; i < index; i++)
-        if (strcmp(short_type(types[i]), short_type(types[index])) == 0)
+        if (strcmp(udpai_type_without_prefix(types[i]), udpai_type_without_prefix(types[index])) ==
+            0)
             udpai_findings_mistake(check->findings, path, "'%s' is in the list before",
-                                   short_type(types[index]));
+                                   udpai_type_without_prefix(types[index]));
 }
 
 /* But for slashes at the end. */

@@ -228,6 +228,26 @@ udpai_findings_warn(udpai_findings *findings, const char *path, const char *form
 }
 
 void
+udpai_findings_require(udpai_findings *findings, const char *path, const char *field, bool is_given)
+{
+    char room[UDPAI_FIELD_PATH_MAX];
+    if (!is_given)
+        udpai_findings_mistake(findings, udpai_path_field(room, path, field), "is required");
+}
+
+void
+udpai_findings_require_words(udpai_findings *findings,
+                             const char *list,
+                             char *const *words,
+                             size_t n_words)
+{
+    char path[UDPAI_FIELD_PATH_MAX];
+    for (size_t i = 0; i < n_words; i++)
+        if (!*words[i])
+            udpai_findings_mistake(findings, udpai_path_item(path, list, i), "is empty");
+}
+
+void
 udpai_findings_option(udpai_findings *findings, const char *format, ...)
 {
     va_list arguments;

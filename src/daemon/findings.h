@@ -41,6 +41,16 @@ void udpai_findings_mistake(udpai_findings *findings, const char *path, const ch
     UDPA_PRINTF(3, 4);
 void udpai_findings_warn(udpai_findings *findings, const char *path, const char *format, ...)
     UDPA_PRINTF(3, 4);
+/* A field that must be there. */
+void udpai_findings_require(udpai_findings *findings,
+                            const char *path,
+                            const char *field,
+                            bool is_given);
+/* A list of texts, none of which may be empty. */
+void udpai_findings_require_words(udpai_findings *findings,
+                                  const char *list,
+                                  char *const *words,
+                                  size_t n_words);
 /* Of the command line. */
 void udpai_findings_option(udpai_findings *findings, const char *format, ...) UDPA_PRINTF(2, 3);
 

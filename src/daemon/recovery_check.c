@@ -5,19 +5,10 @@
 
 typedef Udpa__Config__V1__ConfigSource source_message;
 
-#define USUAL_PREFIX "type.googleapis.com/"
-
 struct check {
     const Udpa__Config__V1__Bootstrap *message;
     udpai_findings *findings;
 };
-
-static const char *
-short_type(const char *type)
-{
-    bool has_it = strncmp(type, USUAL_PREFIX, strlen(USUAL_PREFIX)) == 0;
-    return has_it ? type + strlen(USUAL_PREFIX) : type;
-}
 
 static void
 check_word(const struct check *check,
@@ -57,7 +48,8 @@ static bool
 has_type(const Udpa__Config__V1__Provider *provider, const char *type)
 {
     for (size_t i = 0; i < provider->n_types; i++)
-        if (strcmp(short_type(provider->types[i]), short_type(type)) == 0)
+        if (strcmp(udpai_type_without_prefix(provider->types[i]),
+                   udpai_type_without_prefix(type)) == 0)
             return true;
     return provider->n_types == 0;
 }
@@ -75,7 +67,7 @@ check_not_provided(const struct check *check,
             udpai_findings_mistake(check->findings, path,
                                    "providers[%zu] takes '%s' from this source already: its word "
                                    "counts there, and there is nothing to take over",
-                                   i, short_type(type));
+                                   i, udpai_type_without_prefix(type));
     }
 }
 

@@ -33,23 +33,6 @@ udpai_signatures_skew_s(const signatures_message *signatures)
 /* ---- what stands in several places ---- */
 
 static void
-require(udpai_findings *findings, const char *path, const char *field, bool is_given)
-{
-    char room[UDPAI_FIELD_PATH_MAX];
-    if (!is_given)
-        udpai_findings_mistake(findings, udpai_path_field(room, path, field), "is required");
-}
-
-static void
-check_words(udpai_findings *findings, const char *list, char *const *words, size_t n)
-{
-    char path[UDPAI_FIELD_PATH_MAX];
-    for (size_t i = 0; i < n; i++)
-        if (!*words[i])
-            udpai_findings_mistake(findings, udpai_path_item(path, list, i), "is empty");
-}
-
-static void
 check_number(udpai_findings *findings, const char *list, size_t n)
 {
     if (n > UDPAI_KEYRING_MAX)
@@ -78,8 +61,8 @@ check_signing(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findin
         const Udpa__Config__V1__SigningKey *key = all->keys[i];
         udpai_str authority = authority_of(message, key->authority);
         udpai_path_item(path, "signatures.keys", i);
-        require(findings, path, "key_id", *key->key_id);
-        require(findings, path, "private_key_file", *key->private_key_file);
+        udpai_findings_require(findings, path, "key_id", *key->key_id);
+        udpai_findings_require(findings, path, "private_key_file", *key->private_key_file);
         for (size_t k = 0; k < i; k++)
             if (*key->key_id && strcmp(all->keys[k]->key_id, key->key_id) == 0 &&
                 udpai_str_eq(authority_of(message, all->keys[k]->authority), authority))
@@ -111,9 +94,9 @@ check_trusted(const signatures_message *all, udpai_findings *findings)
     for (size_t i = 0; i < all->n_trusted; i++) {
         const Udpa__Config__V1__TrustedKey *key = all->trusted[i];
         udpai_path_item(path, "signatures.trusted", i);
-        require(findings, path, "authority", *key->authority);
-        require(findings, path, "key_id", *key->key_id);
-        require(findings, path, "public_key_file", *key->public_key_file);
+        udpai_findings_require(findings, path, "authority", *key->authority);
+        udpai_findings_require(findings, path, "key_id", *key->key_id);
+        udpai_findings_require(findings, path, "public_key_file", *key->public_key_file);
         check_times(findings, path, key);
         for (size_t k = 0; k < i; k++)
             if (*key->key_id && strcmp(all->trusted[k]->key_id, key->key_id) == 0 &&
@@ -191,10 +174,10 @@ check_required(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findi
         udpai_path_item(path, "signatures.required", i);
         check_prefixes(findings, udpai_path_field(list, path, "namespaces"), required->namespaces,
                        required->n_namespaces);
-        check_words(findings, udpai_path_field(list, path, "types"), required->types,
-                    required->n_types);
-        check_words(findings, udpai_path_field(list, path, "authorities"), required->authorities,
-                    required->n_authorities);
+        udpai_findings_require_words(findings, udpai_path_field(list, path, "types"),
+                                     required->types, required->n_types);
+        udpai_findings_require_words(findings, udpai_path_field(list, path, "authorities"),
+                                     required->authorities, required->n_authorities);
         check_has_keys(message, path, required, findings);
     }
 }

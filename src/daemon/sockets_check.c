@@ -14,14 +14,6 @@ struct check {
     udpai_findings *findings;
 };
 
-static void
-require(const struct check *check, const char *path, const char *field, const char *text)
-{
-    char room[PATH_MAX_LEN];
-    if (!text || !*text)
-        udpai_findings_mistake(check->findings, udpai_path_field(room, path, field), "is required");
-}
-
 /* A list of sockets, and the field that it is. */
 struct sockets {
     const char *field;
@@ -63,7 +55,7 @@ check_address(const struct check *check,
     char path[PATH_MAX_LEN];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_path_field(path, socket_path, "address");
-    require(check, socket_path, "address", socket->address);
+    udpai_findings_require(check->findings, socket_path, "address", *socket->address);
     if (!*socket->address)
         return;
     if (udpai_listen_address_check(socket->address, &error) != UDPA_OK) {
@@ -94,8 +86,8 @@ check_sockets(const struct check *check, const struct sockets *sockets)
         if (!tls)
             continue;
         udpai_path_field(path, path, "tls");
-        require(check, path, "certificate_file", tls->certificate_file);
-        require(check, path, "private_key_file", tls->private_key_file);
+        udpai_findings_require(check->findings, path, "certificate_file", *tls->certificate_file);
+        udpai_findings_require(check->findings, path, "private_key_file", *tls->private_key_file);
     }
 }
 

@@ -78,3 +78,11 @@ udpai_type_check(const char *type, udpa_error **ret_error)
                       "envoy.config.cluster.v3.Cluster",
                       UDPAI_QUOTE(udpai_str_from(type)));
 }
+
+const char *
+udpai_type_without_prefix(const char *type)
+{
+    static const char usual[] = "type.googleapis.com/";
+    bool has_it = strncmp(type, usual, sizeof(usual) - 1) == 0;
+    return has_it ? type + sizeof(usual) - 1 : type;
+}

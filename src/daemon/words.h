@@ -12,5 +12,7 @@ udpa_err udpai_namespace_check(const char *name_space, udpa_error **ret_error);
 udpa_err udpai_node_id_check(const char *id, udpa_error **ret_error);
 /* The full name of a message type, or a type URL. */
 udpa_err udpai_type_check(const char *type, udpa_error **ret_error);
+/* The usual prefix of type URLs may be left out. */
+const char *udpai_type_without_prefix(const char *type);
 
 #endif
