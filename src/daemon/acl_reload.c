@@ -4,33 +4,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/log.h"
-#include "daemon/bootstrap_check.h"
 #include "daemon/plan_internal.h"
-
-static void
-tell(const udpa_error *error, bool is_warning, void *userdata)
-{
-    (void)userdata;
-    udpai_log(is_warning ? UDPA_LOG_WARNING : UDPA_LOG_ERROR, "daemon", "%s",
-              udpa_error_message(error));
-}
-
-static udpa_err
-read_file(udpai_bootstrap *bootstrap,
-          const udpai_schema *schema,
-          const char *config_file,
-          udpa_error **ret_error)
-{
-    udpai_findings findings = {0};
-    udpa_err err = udpai_bootstrap_read(bootstrap, schema, config_file, &findings, ret_error);
-    if (err == UDPA_OK)
-        udpai_bootstrap_check(bootstrap->message, &findings);
-    udpai_findings_tell(&findings, tell, NULL);
-    if (err == UDPA_OK && (findings.n_mistakes || findings.has_failed))
-        err = udpai_fail(ret_error, UDPA_ERR_INVAL, "there are mistakes in %s", config_file);
-    udpai_findings_done(&findings);
-    return err;
-}
 
 static udpa_err
 put_into_use(udpa_endpoint *endpoint,
@@ -68,41 +42,27 @@ is_same(const udpa_bytes *a, const udpa_bytes *b)
     return a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b));
 }
 
-static udpa_err
-take(const udpai_acl_source *source,
-     const Udpa__Config__V1__Acl *acl,
-     udpa_bytes **in_force,
-     udpa_error **ret_error)
+udpa_err
+udpai_acl_reload(const udpai_reload_target *target,
+                 const Udpa__Config__V1__Acl *acl,
+                 udpa_bytes **in_force,
+                 udpa_error **ret_error)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = encode(acl);
+    if (!acl && !target->plan->settings.node.acl && !*in_force)
+        return UDPA_OK;
     if (!*in_force)
-        *in_force = encode(source->plan->bootstrap.message->acl);
+        *in_force = encode(target->plan->bootstrap.message->acl);
     if (is_same(bytes, *in_force)) {
-        udpai_log(UDPA_LOG_INFO, "daemon", "%s: the rules are what they were", source->config_file);
+        udpai_log(UDPA_LOG_INFO, "daemon", "%s: the rules are what they were", target->config_file);
         return UDPA_OK;
     }
-    udpa_err err = put_into_use(source->endpoint, source->plan, acl, ret_error);
+    udpa_err err = put_into_use(target->endpoint, target->plan, acl, ret_error);
     if (err != UDPA_OK)
         return err;
     udpa_bytes_unref(*in_force);
     *in_force = UDPAI_TAKE(bytes);
-    udpai_log(UDPA_LOG_INFO, "daemon", "%s: %zu rules hold from now on%s", source->config_file,
+    udpai_log(UDPA_LOG_INFO, "daemon", "%s: %zu rules hold from now on%s", target->config_file,
               acl->n_rules, acl->dry_run ? ", in a dry run" : "");
     return UDPA_OK;
-}
-
-bool
-udpai_acl_reload(const udpai_acl_source *source, udpa_bytes **in_force)
-{
-    udpai_bootstrap bootstrap = {0};
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = read_file(&bootstrap, source->schema, source->config_file, &error);
-    const Udpa__Config__V1__Acl *acl = err == UDPA_OK ? bootstrap.message->acl : NULL;
-    if (err == UDPA_OK && (acl || source->plan->settings.node.acl || *in_force))
-        err = take(source, acl, in_force, &error);
-    if (err != UDPA_OK)
-        udpai_log(UDPA_LOG_ERROR, "daemon", "the rules stay as they were: %s",
-                  udpa_error_message(error));
-    udpai_bootstrap_done(&bootstrap);
-    return err == UDPA_OK;
 }

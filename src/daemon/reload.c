@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "daemon/acl_reload.h"
+#include "daemon/bootstrap_check.h"
 #include "daemon/plan_delivery.h"
 #include "daemon/signatures_reload.h"
 #include "loop/clock.h"
@@ -129,15 +130,72 @@ add_users(udpai_reload *self)
 
 /* ---- reading again ---- */
 
+static void
+tell(const udpa_error *error, bool is_warning, void *userdata)
+{
+    (void)userdata;
+    udpai_log(is_warning ? UDPA_LOG_WARNING : UDPA_LOG_ERROR, LOG, "%s", udpa_error_message(error));
+}
+
+static udpa_err
+read_bootstrap(const udpai_reload_env *env, udpai_bootstrap *bootstrap, udpa_error **ret_error)
+{
+    udpai_findings findings = {0};
+    udpa_err err =
+        udpai_bootstrap_read(bootstrap, env->schema, env->config_file, &findings, ret_error);
+    if (err == UDPA_OK)
+        udpai_bootstrap_check(bootstrap->message, &findings);
+    udpai_findings_tell(&findings, tell, NULL);
+    if (err == UDPA_OK && (findings.n_mistakes || findings.has_failed))
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL, "there are mistakes in %s", env->config_file);
+    udpai_findings_done(&findings);
+    return err;
+}
+
+static bool
+is_taken(udpa_err err, const char *what, const udpa_error *error)
+{
+    if (err != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, LOG, "%s stay as they were: %s", what, udpa_error_message(error));
+    return err == UDPA_OK;
+}
+
+static bool
+take_rules(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message)
+{
+    const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = udpai_acl_reload(&target, message->acl, &self->acl, &error);
+    return is_taken(err, "the rules", error);
+}
+
 /* What was refused for its signature is told again. */
+static bool
+take_signatures(const udpai_reload *self, const Udpa__Config__V1__Bootstrap *message)
+{
+    const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    bool has_changed;
+    udpa_err err = udpai_signatures_reload(&target, message, &has_changed, &error);
+    if (has_changed)
+        udpai_directories_tell_again(self->env.directories);
+    return is_taken(err, "the keys of signatures", error);
+}
+
 static bool
 reload_bootstrap(udpai_reload *self)
 {
-    const udpai_reload_env *env = &self->env;
-    const udpai_acl_source source = {env->endpoint, env->plan, env->schema, env->config_file};
-    bool is_read = udpai_acl_reload(&source, &self->acl);
-    if (udpai_signatures_reload(env->endpoint, env->plan, env->schema, env->config_file))
-        udpai_directories_tell_again(env->directories);
+    udpai_bootstrap bootstrap = {0};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = read_bootstrap(&self->env, &bootstrap, &error);
+    bool is_read = is_taken(err, "the rules", error);
+    if (!is_read && self->env.plan->bootstrap.message->signatures)
+        (void)is_taken(err, "the keys of signatures", error);
+    if (is_read) {
+        is_read = take_rules(self, bootstrap.message);
+        is_read = take_signatures(self, bootstrap.message) && is_read;
+    }
+    udpai_bootstrap_done(&bootstrap);
     return is_read;
 }
 

@@ -14,28 +14,19 @@ tell(const udpa_error *error, bool is_warning, void *userdata)
               udpa_error_message(error));
 }
 
-/* All mistakes in files of keys are told, the rest has been. */
 static udpa_err
-read_file(udpai_bootstrap *bootstrap,
-          const udpai_schema *schema,
-          const char *config_file,
-          udpa_error **ret_error)
+check_files(const udpai_reload_target *target,
+            const Udpa__Config__V1__Bootstrap *message,
+            udpa_error **ret_error)
 {
-    udpai_findings findings = {0};
-    udpa_err err = udpai_bootstrap_read(bootstrap, schema, config_file, &findings, ret_error);
-    if (err == UDPA_OK)
-        udpai_bootstrap_check(bootstrap->message, &findings);
-    if (err == UDPA_OK && findings.n_mistakes == 0 && !findings.has_failed) {
-        udpai_findings_done(&findings);
-        findings = (udpai_findings){.source_name = config_file};
-        udpai_signatures_check_files(bootstrap->message, &findings);
-        udpai_findings_tell(&findings, tell, NULL);
-    }
-    if (err == UDPA_OK && (findings.n_mistakes || findings.has_failed))
-        err = udpai_fail(ret_error, UDPA_ERR_INVAL,
-                         "there are mistakes in %s, or in files that it names", config_file);
+    udpai_findings findings = {.source_name = target->config_file};
+    udpai_signatures_check_files(message, &findings);
+    udpai_findings_tell(&findings, tell, NULL);
+    bool is_good = findings.n_mistakes == 0 && !findings.has_failed;
     udpai_findings_done(&findings);
-    return err;
+    return is_good ? UDPA_OK
+                   : udpai_fail(ret_error, UDPA_ERR_INVAL,
+                                "there are mistakes in files that %s names", target->config_file);
 }
 
 static udpa_err
@@ -55,28 +46,23 @@ put_into_use(udpa_endpoint *endpoint,
     return err;
 }
 
-bool
-udpai_signatures_reload(udpa_endpoint *endpoint,
-                        const udpai_plan *plan,
-                        udpai_schema *schema,
-                        const char *config_file)
+udpa_err
+udpai_signatures_reload(const udpai_reload_target *target,
+                        const Udpa__Config__V1__Bootstrap *message,
+                        bool *ret_has_changed,
+                        udpa_error **ret_error)
 {
-    udpai_bootstrap bootstrap = {0};
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = read_file(&bootstrap, schema, config_file, &error);
-    const Udpa__Config__V1__Signatures *from =
-        err == UDPA_OK ? bootstrap.message->signatures : NULL;
-    bool was_used = plan->bootstrap.message->signatures != NULL;
-    bool is_used = from || was_used;
-    if (err == UDPA_OK && is_used)
-        err = put_into_use(endpoint, plan, from, &error);
-    if (err != UDPA_OK && is_used)
-        udpai_log(UDPA_LOG_ERROR, "daemon", "the keys of signatures stay as they were: %s",
-                  udpa_error_message(error));
-    else if (err == UDPA_OK && is_used)
-        udpai_log(UDPA_LOG_INFO, "daemon",
-                  "%s: %zu keys sign, and %zu more are trusted from now on", config_file,
-                  from->n_keys, from->n_trusted);
-    udpai_bootstrap_done(&bootstrap);
-    return err == UDPA_OK && is_used;
+    const Udpa__Config__V1__Signatures *from = message->signatures;
+    *ret_has_changed = false;
+    if (!from && !target->plan->bootstrap.message->signatures)
+        return UDPA_OK;
+    udpa_err err = check_files(target, message, ret_error);
+    if (err == UDPA_OK)
+        err = put_into_use(target->endpoint, target->plan, from, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    *ret_has_changed = true;
+    udpai_log(UDPA_LOG_INFO, "daemon", "%s: %zu keys sign, and %zu more are trusted from now on",
+              target->config_file, from->n_keys, from->n_trusted);
+    return UDPA_OK;
 }

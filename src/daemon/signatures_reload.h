@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys and requirements of the bootstrap file, read again while the node runs. */
+/* The keys and requirements of the bootstrap file, put into use while the node runs. */
 #ifndef UDPAI_SIGNATURES_RELOAD_H
 #define UDPAI_SIGNATURES_RELOAD_H
 
-#include "daemon/plan.h"
+#include "daemon/reload_target.h"
 
-/* Puts the section 'signatures' of the file into use, with the files that it names, if there is
- * nothing wrong with any of them; and logs what came of it. What is wrong with the rest of the file
- * was told by udpai_acl_reload(). False: nothing has changed. */
-bool udpai_signatures_reload(udpa_endpoint *endpoint,
-                             const udpai_plan *plan,
-                             udpai_schema *schema,
-                             const char *config_file);
+/* Puts the section 'signatures' of a bootstrap in which nothing is wrong into use, with the files
+ * that it names, if nothing is wrong with any of them; and logs what came of it. With an error the
+ * keys stay as they were.
+ * @param[out] ret_has_changed  what is trusted may be another now. */
+udpa_err udpai_signatures_reload(const udpai_reload_target *target,
+                                 const Udpa__Config__V1__Bootstrap *message,
+                                 bool *ret_has_changed,
+                                 udpa_error **ret_error);
 
 #endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The node that takes over what changed in its bootstrap file. */
+#ifndef UDPAI_RELOAD_TARGET_H
+#define UDPAI_RELOAD_TARGET_H
+
+#include "daemon/plan.h"
+
+/* Borrowed. */
+typedef struct udpai_reload_target {
+    udpa_endpoint *endpoint;
+    const udpai_plan *plan;
+    const char *config_file;
+} udpai_reload_target;
+
+#endif
