@@ -7,6 +7,7 @@
 #include <udpa/resource.h>
 
 #include "base/vector.h"
+#include "ctl/token.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 #define UDPAI_CTL_ACKNOWLEDGEMENT_TYPE "type.googleapis.com/udpa.status.v1.AcknowledgementStatus"
@@ -39,7 +40,7 @@ typedef struct udpai_ctl_awaited {
 
 typedef struct udpai_ctl_awaited_list {
     UDPAI_VECTOR(udpai_ctl_awaited) items;
-    char token[24];      /* of the questions: nobody has asked by it before */
+    char token[UDPAI_CTL_TOKEN_SIZE]; /* of the questions */
     const char *node_id; /* of peers that are called so as udpactl itself nobody is missed */
     uint64_t at_least;   /* that must have acknowledged each */
 } udpai_ctl_awaited_list;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/origins.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <sys/random.h>
-
 #include "base/alloc.h"
 #include "ctl/show.h"
-#include "loop/clock.h"
+#include "ctl/token.h"
 #include "model/resource.h"
 #include "model/type_url.h"
 #include "session/origins_question.h"
@@ -17,21 +13,10 @@
 
 /* ---- which names ---- */
 
-#define TOKEN_SIZE 17
-
 typedef struct question_list {
     UDPAI_VECTOR(char *) questions;
-    char token[TOKEN_SIZE]; /* of this look */
+    char token[UDPAI_CTL_TOKEN_SIZE]; /* of this look */
 } question_list;
-
-static void
-choose_token(question_list *list)
-{
-    uint64_t random = 0;
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-        random = (uint64_t)udpai_wall_us();
-    snprintf(list->token, TOKEN_SIZE, "%016" PRIx64, random);
-}
 
 static udpa_err
 add_question(question_list *list, udpai_str type_url, udpai_str name)
@@ -153,7 +138,7 @@ udpai_ctl_exit
 udpai_ctl_show_origins(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, const udpai_ctl_found *found)
 {
     question_list list = {0};
-    choose_token(&list);
+    udpai_ctl_choose_token(list.token);
     udpai_ctl_found answers;
     udpai_ctl_found_begin(&answers);
     udpai_ctl_exit result = UDPAI_CTL_REFUSED;

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <time.h>
 
 #include "ctl/collect.h"
 #include "ctl/commands.h"
 #include "ctl/node_status.h"
 #include "ctl/show.h"
 #include "ctl/status_view.h"
-
-static int64_t
-wall_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
+#include "loop/clock.h"
 
 static udpai_ctl_exit
 find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
@@ -44,7 +36,7 @@ show_tables(const udpai_ctl_found *found)
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
-    int64_t now_us = wall_us();
+    int64_t now_us = udpai_wall_us();
     udpai_ctl_put_nodes(&out, resources, n, now_us);
     udpai_ctl_put_sources(&out, resources, n, now_us);
     udpai_ctl_put_sessions(&out, resources, n, now_us);

@@ -5,8 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/random.h>
-#include <time.h>
 
 #include "ctl/awaited_view.h"
 #include "ctl/collect.h"
@@ -14,28 +12,19 @@
 #include "ctl/input.h"
 #include "ctl/names.h"
 #include "ctl/show.h"
+#include "ctl/token.h"
+#include "loop/clock.h"
 
 typedef struct waiting {
     udpai_ctl *ctl;
     udpai_ctl_awaited_list list;
 } waiting;
 
-static int64_t
-wall_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static void
 begin(waiting *self, udpai_ctl *ctl)
 {
-    uint64_t random = 0;
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-        random = (uint64_t)wall_us();
     *self = (waiting){.ctl = ctl};
-    snprintf(self->list.token, sizeof(self->list.token), "%016" PRIx64, random);
+    udpai_ctl_choose_token(self->list.token);
     self->list.node_id = ctl->options->node_id;
     self->list.at_least = ctl->options->at_least;
 }
@@ -223,7 +212,7 @@ show(const waiting *self)
     if (self->ctl->options->format == UDPAI_CTL_JSON)
         udpai_ctl_put_awaited_json(&out, &self->list);
     else
-        udpai_ctl_put_awaited(&out, &self->list, wall_us());
+        udpai_ctl_put_awaited(&out, &self->list, udpai_wall_us());
     return udpai_ctl_print(&out);
 }
 

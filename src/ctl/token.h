@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef UDPAI_CTL_TOKEN_H
+#define UDPAI_CTL_TOKEN_H
+
+#define UDPAI_CTL_TOKEN_SIZE 17
+
+/* A part of the names of questions to a node by which nobody has asked before, with its NUL. */
+void udpai_ctl_choose_token(char token[UDPAI_CTL_TOKEN_SIZE]);
+
+#endif
