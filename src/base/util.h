@@ -59,6 +59,19 @@ udpai_str_cmp(udpai_str a, udpai_str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* Takes what stands before the next @p separator off the front, and the separator with it. False:
+ * there is none. */
+static inline bool
+udpai_str_cut(udpai_str *rest, char separator, udpai_str *ret_part)
+{
+    const char *end = rest->len ? (const char *)memchr(rest->data, separator, rest->len) : NULL;
+    if (!end)
+        return false;
+    *ret_part = (udpai_str){rest->data, (size_t)(end - rest->data)};
+    *rest = (udpai_str){end + 1, rest->len - ret_part->len - 1};
+    return true;
+}
+
 static inline size_t
 udpai_min_size(size_t a, size_t b)
 {

@@ -36,18 +36,6 @@ word_of(udpai_acl_action action)
 
 /* ---- as a name ---- */
 
-/* The next segment of what is left; false: there is none. */
-static bool
-take_segment(udpai_str *rest, udpai_str *ret_segment)
-{
-    const char *end = rest->len ? memchr(rest->data, '/', rest->len) : NULL;
-    if (!end)
-        return false;
-    *ret_segment = (udpai_str){rest->data, (size_t)(end - rest->data)};
-    *rest = (udpai_str){end + 1, rest->len - ret_segment->len - 1};
-    return true;
-}
-
 bool
 udpai_access_question_parse(udpai_str question, udpai_access_question *ret)
 {
@@ -56,8 +44,8 @@ udpai_access_question_parse(udpai_str question, udpai_access_question *ret)
         return false;
     udpai_str rest = {question.data + head.len, question.len - head.len};
     char *at = ret->room;
-    if (!take_segment(&rest, &action) || !take_segment(&rest, &ret->type_name) ||
-        !take_segment(&rest, &peer) || !take_segment(&rest, &authority))
+    if (!udpai_str_cut(&rest, '/', &action) || !udpai_str_cut(&rest, '/', &ret->type_name) ||
+        !udpai_str_cut(&rest, '/', &peer) || !udpai_str_cut(&rest, '/', &authority))
         return false;
     ret->action = udpai_access_action(action);
     ret->name = rest;

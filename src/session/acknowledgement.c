@@ -30,19 +30,12 @@ udpai_acknowledgement_parse(udpai_str question, udpai_str *ret_type_url, udpai_s
     udpai_str prefix = UDPAI_STR(UDPAI_ACKNOWLEDGEMENT_PREFIX);
     if (!udpai_str_starts(question, prefix))
         return false;
-    size_t at = prefix.len, begins[2];
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(begins); i++) {
-        const char *slash = memchr(question.data + at, '/', question.len - at);
-        if (!slash || slash == question.data + at)
-            return false;
-        at = begins[i] = (size_t)(slash - question.data) + 1;
-    }
-    const char *end = memchr(question.data + at, '/', question.len - at);
-    if (!end || end + 1 == question.data + question.len)
+    udpai_str token, host, type, rest = {question.data + prefix.len, question.len - prefix.len};
+    if (!udpai_str_cut(&rest, '/', &token) || !token.len || !udpai_str_cut(&rest, '/', &host) ||
+        !host.len || !udpai_str_cut(&rest, '/', &type) || !rest.len)
         return false;
-    size_t len = (size_t)(end - question.data);
-    *ret_type_url = (udpai_str){question.data + begins[0], len - begins[0]};
-    *ret_name = (udpai_str){end + 1, question.len - len - 1};
+    *ret_type_url = (udpai_str){host.data, host.len + 1 + type.len};
+    *ret_name = rest;
     return true;
 }
 

@@ -5,18 +5,6 @@
 #include "base/strbuf.h"
 #include "model/name.h"
 
-/* What stands before the next slash; both it and what is left behind must be something. */
-static bool
-take_segment(udpai_str *rest, udpai_str *ret_segment)
-{
-    const char *end = rest->len ? memchr(rest->data, '/', rest->len) : NULL;
-    if (!end || end == rest->data || end + 1 == rest->data + rest->len)
-        return false;
-    *ret_segment = (udpai_str){rest->data, (size_t)(end - rest->data)};
-    *rest = (udpai_str){end + 1, rest->len - ret_segment->len - 1};
-    return true;
-}
-
 bool
 udpai_origins_question_parse(udpai_str question, udpai_origins_question *ret)
 {
@@ -24,7 +12,8 @@ udpai_origins_question_parse(udpai_str question, udpai_origins_question *ret)
     if (!udpai_str_starts(question, head) || question.len > UDPAI_NAME_MAX)
         return false;
     ret->name = (udpai_str){question.data + head.len, question.len - head.len};
-    return take_segment(&ret->name, &ret->token) && take_segment(&ret->name, &ret->type_name);
+    return udpai_str_cut(&ret->name, '/', &ret->token) && ret->token.len &&
+           udpai_str_cut(&ret->name, '/', &ret->type_name) && ret->type_name.len && ret->name.len;
 }
 
 udpa_err
