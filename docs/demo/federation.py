@@ -5,65 +5,26 @@ import os
 import pathlib
 import ssl
 import subprocess
-import urllib.error
 import urllib.request
 
 import stage
-from stage import SOURCE, Failure, Process, fill_in, indent, replace_file, wait_for
+from stage import SOURCE, Failure, fill_in, indent, replace_file, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 TYPES = ('cluster', 'endpoint', 'listener', 'route', 'secret')
 
 
-class Envoy(stage.Envoy):
-    def __init__(self, demo, name, api_type):
-        self.demo = demo
-        config = demo.work / f'{name}.yaml'
-        values = {**demo.values, 'NAME': name, 'API_TYPE': api_type}
-        config.write_text(fill_in(HERE / 'envoy.yaml.in', values), encoding='utf-8')
-        super().__init__(demo.envoy, config, demo.work, name)
-
-    def answer(self):
-        """What a backend answers through the listener; None while there is none."""
-        port = self.listener_port()
-        if not port:
-            return None
-        context = ssl.create_default_context(cafile=self.demo.certificates / 'ca.crt')
-        try:
-            with urllib.request.urlopen(f'https://localhost:{port}/', context=context,
-                                        timeout=5) as answer:
-                return answer.read().decode()
-        except OSError:
-            return None
-
-    def wait_for_answer(self):
-        return wait_for(f'an answer through {self.name}', self.answer)
-
-
-class Federation:
+class Federation(stage.World):
     """Everything that runs, and the files it runs on."""
 
     def __init__(self, work, build, envoy):
-        self.work = work
-        self.build = build
+        super().__init__(HERE, build, work, envoy)
         self.certificates = work / 'certificates'
         self.resources = work / 'resources'
-        self.nodes = {}
-        self.envoys = {}
-        self.backends = [stage.Backend('backend one'), stage.Backend('backend two')]
+        for number in ('one', 'two'):
+            self.add_backend(f'backend {number}')
         ports = stage.free_ports(2)
-        self.values = {'WORK': work, 'CERTS': self.certificates, 'CORE_PORT': ports[0],
-                       'EDGE_PORT': ports[1]}
-        self.envoy = envoy
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for process in [*self.envoys.values(), *self.nodes.values()]:
-            process.kill()
-        for backend in self.backends:
-            backend.server.shutdown()
+        self.values.update(CERTS=self.certificates, CORE_PORT=ports[0], EDGE_PORT=ports[1])
 
     # ---- files ----
 
@@ -99,20 +60,26 @@ class Federation:
         text = (HERE / 'resources' / 'route.yaml').read_text(encoding='utf-8')
         replace_file(self.resources / 'route.yaml', text)
 
-    # ---- processes ----
-
-    def start_node(self, name):
-        config = self.work / f'{name}.yaml'
-        config.write_text(fill_in(HERE / f'{name}.yaml.in', self.values), encoding='utf-8')
-        node = Process([self.build / 'udpad', '-c', config], self.work / f'{name}.log')
-        self.nodes[name] = node
-        node.wait_for_log('listening on')
-
-    def start_envoy(self, name, api_type):
-        self.envoys[name] = Envoy(self, name, api_type)
-        return self.envoys[name]
-
     # ---- looking ----
+
+    def envoys(self):
+        return [process for process in self.processes.values() if isinstance(process, stage.Envoy)]
+
+    def answer(self, envoy):
+        """What a backend answers through its listener; None while there is none."""
+        port = envoy.listener_port()
+        if not port:
+            return None
+        context = ssl.create_default_context(cafile=self.certificates / 'ca.crt')
+        try:
+            with urllib.request.urlopen(f'https://localhost:{port}/', context=context,
+                                        timeout=5) as answer:
+                return answer.read().decode()
+        except OSError:
+            return None
+
+    def wait_for_answer(self, envoy):
+        return wait_for(f'an answer through {envoy.name}', lambda: self.answer(envoy))
 
     def udpactl(self, node, *arguments):
         port = self.values[f'{node.upper()}_PORT']

@@ -155,6 +155,49 @@ class Envoy(Process):
                  lambda: self.hosts() == {f'127.0.0.1:{port}'})
 
 
+class World:
+    """Everything that runs in a story, from templates NAME.yaml.in in the folder of the story, and the
+    backends behind it; ended with the story."""
+
+    def __init__(self, here, build, work, envoy_program):
+        self.here, self.build, self.work = here, build, work
+        self.envoy_program = envoy_program
+        self.values = {'WORK': work}
+        self.backends = []
+        self.processes = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes.values():
+            process.kill()
+        for backend in self.backends:
+            backend.server.shutdown()
+
+    def add_backend(self, name):
+        backend = Backend(name)
+        self.backends.append(backend)
+        return backend
+
+    def write_config(self, name, template=None, values=None):
+        """Where it is."""
+        path = self.work / f'{name}.yaml'
+        text = fill_in(self.here / f'{template or name}.yaml.in', {**self.values, **(values or {})})
+        path.write_text(text, encoding='utf-8')
+        return path
+
+    def start_node(self, name):
+        self.processes[name] = Process([self.build / 'udpad', '-c', self.write_config(name)],
+                                       self.work / f'{name}.log')
+        self.processes[name].wait_for_log('listening on')
+
+    def start_envoy(self, name='envoy', values=None):
+        config = self.write_config(name, 'envoy', values)
+        self.processes[name] = Envoy(self.envoy_program, config, self.work, name)
+        return self.processes[name]
+
+
 class SteadyRequests(threading.Thread):
     """Requests for a path at a steady rate over one connection, until it is stopped: who has
     answered, how many have failed, and the longest time between two answers."""
