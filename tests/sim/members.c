@@ -6,20 +6,6 @@
 #include "base/alloc.h"
 #include "scenario.h"
 
-static const udpai_node_timing timing = {
-    .connect_grace_ms = 2000,
-    .sync_timeout_ms = 15000,
-    .fail_over_spread_ms = 500,
-    .recover_timeout_ms = 10000,
-    .hand_back_delay_ms = SIM_HAND_BACK_DELAY_MS,
-    .backoff_base_ms = 250,
-    .backoff_max_ms = 4000,
-    .interest_linger_ms = 1000,
-    .silence_ms = 1000,
-    .silence_max_ms = 5000,
-    .answer_timeout_ms = 30000,
-};
-
 /* ---- files ---- */
 
 #define FILES "/files"
@@ -83,7 +69,7 @@ plan_member(sim_node *node, sim_node_plan *plan)
     plan->config = (udpai_node_config){
         .id = udpai_str_from(node->id),
         .authority = udpai_str_from(self->authority),
-        .timing = timing,
+        .timing = sim_timing,
         .store = {600000, 1000, 1000000, 1 << 30, 1000000, 1 << 30, 1000000, 1 << 30},
         .sources = self->sources,
         .n_sources = self->provider.n_descriptors,

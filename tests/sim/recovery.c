@@ -54,20 +54,6 @@ static uint64_t n_adopted, n_fail_overs, n_outages, n_told_both;
 static const udpai_str types[] = {{TYPE, sizeof(TYPE) - 1}};
 static const udpai_str prefixes[] = {{PREFIX, sizeof(PREFIX) - 1}};
 
-static const udpai_node_timing timing = {
-    .connect_grace_ms = 2000,
-    .sync_timeout_ms = 15000,
-    .fail_over_spread_ms = 500,
-    .recover_timeout_ms = 10000,
-    .hand_back_delay_ms = 5000,
-    .backoff_base_ms = 250,
-    .backoff_max_ms = 4000,
-    .interest_linger_ms = 1000,
-    .silence_ms = 1000,
-    .silence_max_ms = 5000,
-    .answer_timeout_ms = 30000,
-};
-
 static void
 fail(const scene *self, const char *who, const char *what, int key)
 {
@@ -101,9 +87,8 @@ version_of(const udpa_resource *resource)
 /* ---- how each is configured ---- */
 
 static void
-name_source(scene *self, udpai_source_config *source, const char *name, sim_node *target)
+name_source(udpai_source_config *source, const char *name, sim_node *target)
 {
-    (void)self;
     *source = (udpai_source_config){.name = udpai_str_from(name)};
     sim_target(target, source);
 }
@@ -114,7 +99,7 @@ config_of(const sim_node *node, udpai_source_config *sources, size_t n_sources)
     return (udpai_node_config){
         .id = udpai_str_from(node->id),
         .authority = udpai_str_from(node->id),
-        .timing = timing,
+        .timing = sim_timing,
         .store = {600000, 1000, 1000000, 1 << 30, 1000000, 1 << 30, 1000000, 1 << 30},
         .sources = sources,
         .n_sources = n_sources,
@@ -128,7 +113,7 @@ plan_primary(sim_node *node, sim_node_plan *plan)
 {
     scene *self = node->userdata;
     udpai_source_config *sources = self->sources[node->index];
-    name_source(self, &sources[0], "stand-in", self->stand_in);
+    name_source(&sources[0], "stand-in", self->stand_in);
     sources[0].recover = (udpai_recover_config){types, 1, prefixes, 1};
     plan->is_management = true;
     plan->config = config_of(node, sources, 1);
@@ -140,7 +125,7 @@ plan_stand_in(sim_node *node, sim_node_plan *plan)
 {
     scene *self = node->userdata;
     udpai_source_config *sources = self->sources[node->index];
-    name_source(self, &sources[0], "primary", self->primary);
+    name_source(&sources[0], "primary", self->primary);
     sources[0].stands_in = types;
     sources[0].n_stands_in = 1;
     plan->is_management = true;
@@ -156,8 +141,8 @@ plan_registrar(sim_node *node, sim_node_plan *plan)
 {
     scene *self = node->userdata;
     udpai_source_config *sources = self->sources[node->index];
-    name_source(self, &sources[0], "primary", self->primary);
-    name_source(self, &sources[1], "stand-in", self->stand_in);
+    name_source(&sources[0], "primary", self->primary);
+    name_source(&sources[1], "stand-in", self->stand_in);
     sources[0].stays_connected = sources[1].stays_connected = true;
     plan->config = config_of(node, sources, 2);
 }
@@ -173,8 +158,8 @@ plan_follower(sim_node *node, sim_node_plan *plan)
 {
     scene *self = ((follower *)node->userdata)->owner;
     udpai_source_config *sources = self->sources[node->index];
-    name_source(self, &sources[0], "primary", self->primary);
-    name_source(self, &sources[1], "stand-in", self->stand_in);
+    name_source(&sources[0], "primary", self->primary);
+    name_source(&sources[1], "stand-in", self->stand_in);
     plan->config = config_of(node, sources, 2);
     plan->config.providers = &of_both;
     plan->config.n_providers = 1;

@@ -22,7 +22,6 @@ enum {
     PUBLISHERS_MAX = 8,
     FAIL_OVERS_MAX = 3,
     TTL_MS = 6000,
-    SIM_HAND_BACK_DELAY_MS = 5000,
     LIMITED_NAMESPACE = 2, /* what some take of others is limited to */
     AUTHORITY_MAX = 32,
 };

@@ -45,23 +45,13 @@ static const udpai_provider_config of_both = {types, 1, both, 2};
 static udpai_node_config
 config_of(const sim_node *node)
 {
+    udpai_node_timing timing = sim_timing;
+    timing.fail_over_spread_ms = SPREAD_MS;
+    timing.backoff_max_ms = 15000;
     return (udpai_node_config){
         .id = udpai_str_from(node->id),
         .authority = UDPAI_STR("acme"),
-        .timing =
-            {
-                .connect_grace_ms = 2000,
-                .sync_timeout_ms = 15000,
-                .fail_over_spread_ms = SPREAD_MS,
-                .recover_timeout_ms = 10000,
-                .hand_back_delay_ms = 5000,
-                .backoff_base_ms = 250,
-                .backoff_max_ms = 15000,
-                .interest_linger_ms = 1000,
-                .silence_ms = 1000,
-                .silence_max_ms = 5000,
-                .answer_timeout_ms = 30000,
-            },
+        .timing = timing,
         .store = {600000, 1000, 1000000, 1 << 30, 1000000, 1 << 30, 1000000, 1 << 30},
         .max_changes_ahead = 3,
     };

@@ -16,6 +16,20 @@ const char *const sim_count_names[SIM_COUNTS] = {
 #undef SIM_COUNT_NAME
 };
 
+const udpai_node_timing sim_timing = {
+    .connect_grace_ms = 2000,
+    .sync_timeout_ms = 15000,
+    .fail_over_spread_ms = 500,
+    .recover_timeout_ms = 10000,
+    .hand_back_delay_ms = SIM_HAND_BACK_DELAY_MS,
+    .backoff_base_ms = 250,
+    .backoff_max_ms = 4000,
+    .interest_linger_ms = 1000,
+    .silence_ms = 1000,
+    .silence_max_ms = 5000,
+    .answer_timeout_ms = 30000,
+};
+
 /* ---- events ---- */
 
 struct sim_event {

@@ -15,6 +15,13 @@ typedef struct sim_world sim_world;
 typedef struct sim_node sim_node;
 typedef struct sim_stream sim_stream;
 
+enum {
+    SIM_HAND_BACK_DELAY_MS = 5000
+};
+
+/* Of every node, unless its scene wants others. */
+extern const udpai_node_timing sim_timing;
+
 /* What happened how often; a run in which one stays zero has not tested what it claims to. */
 #define SIM_COUNTS_TABLE(X)                                                                        \
     X(NODES, "nodes introduced")                                                                   \
