@@ -8,11 +8,12 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 
 import interop
 import grpc
 from envoy.config.endpoint.v3 import endpoint_pb2
-from xds_peer import ENDPOINTS, Client
+from xds_peer import ENDPOINTS, PATIENCE_S, Client
 
 N = 4000 # more than a message of the servers in C holds
 SIZE = 500
@@ -114,7 +115,10 @@ class Watcher:
 
     def receive(self):
         """A response; the names in it."""
+        patience = threading.Timer(PATIENCE_S, self.client.stream.cancel)
+        patience.start()
         response = self.client.receive()
+        patience.cancel()
         if self.server.kind in IN_C and response.ByteSize() > MESSAGE_MAX:
             raise interop.Failure(f'a message of {response.ByteSize()} bytes')
         self.client.answer(response)
