@@ -5,6 +5,8 @@ benchmark, which does not know them either."""
 import socket
 import struct
 
+from interop import Failure
+
 PREFACE = b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 DATA, HEADERS, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 4, 6, 8
 ACK = 1
@@ -49,11 +51,20 @@ class Client:
         self.data[stream] = b''
         self.socket.sendall(frame(HEADERS, END_HEADERS, stream) + frame(DATA, 0, stream, b'\0' * 5))
 
+    def read_bytes(self, size):
+        try:
+            found = self.input.read(size)
+        except TimeoutError:
+            found = b''
+        if len(found) < size:
+            raise Failure(f'instead of {size} bytes the server sent {len(found)}, and no more')
+        return found
+
     def read(self):
         """A frame: its type and flags; data is kept."""
-        head = self.input.read(9)
+        head = self.read_bytes(9)
         kind, flags, stream = head[3], head[4], struct.unpack('>I', head[5:])[0]
-        payload = self.input.read(struct.unpack('>I', b'\0' + head[:3])[0])
+        payload = self.read_bytes(struct.unpack('>I', b'\0' + head[:3])[0])
         if kind == DATA:
             self.data[stream] += payload
         return kind, flags
