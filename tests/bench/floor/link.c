@@ -136,7 +136,8 @@ floor_link_most(const floor_link *link)
 static size_t
 write_plain(floor_link *link, const struct iovec *parts, size_t n_parts)
 {
-    ssize_t n = writev(link->fd, parts, (int)n_parts);
+    ssize_t n = n_parts == 1 ? send(link->fd, parts->iov_base, parts->iov_len, 0)
+                             : writev(link->fd, parts, (int)n_parts);
     if (n >= 0)
         return (size_t)n;
     link->is_broken = errno != EAGAIN && errno != EINTR;

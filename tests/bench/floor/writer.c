@@ -5,6 +5,7 @@
 
 #define FRAMES_MAX 512 /* at once: IOV_MAX is twice that */
 #define OUTPUT_MAX (1024 * 1024)
+#define JOINED_MAX 4096
 
 struct frame {
     floor_stream *stream;
@@ -166,10 +167,29 @@ commit(floor_connection *connection, const struct batch *batch, size_t n_written
     }
 }
 
+/* A small one is cheaper to copy than to write in parts. */
+static struct iovec
+join(const struct batch *batch)
+{
+    static uint8_t room[JOINED_MAX];
+    uint8_t *at = room;
+    for (size_t i = 0; i < batch->n; i++) {
+        const struct frame *frame = &batch->frames[i];
+        memcpy(at, frame->head, FLOOR_FRAME_HEAD);
+        memcpy(at + FLOOR_FRAME_HEAD, frame->payload.iov_base, frame->payload.iov_len);
+        at += FLOOR_FRAME_HEAD + frame->payload.iov_len;
+    }
+    return (struct iovec){room, batch->size};
+}
+
 static size_t
 write_batch(floor_connection *connection, struct batch *batch)
 {
     static struct iovec parts[2 * FRAMES_MAX];
+    if (batch->size <= JOINED_MAX) {
+        parts[0] = join(batch);
+        return floor_link_write(&connection->link, parts, 1);
+    }
     for (size_t i = 0; i < batch->n; i++) {
         parts[2 * i] = (struct iovec){batch->frames[i].head, FLOOR_FRAME_HEAD};
         parts[2 * i + 1] = batch->frames[i].payload;
