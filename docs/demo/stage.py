@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -39,15 +40,25 @@ def wait_for(what, look, patience_s=PATIENCE_S):
         time.sleep(0.005)
 
 
+def is_free(port):
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(('127.0.0.1', port))
+        except OSError:
+            return False
+    return True
+
+
 def free_ports(count):
-    """Ports that nobody listens on now, all different."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(('127.0.0.1', 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """Ports that nobody listens on now, all different; of those that the kernel gives to nobody who
+    dials, since who dials while a server starts would have them."""
+    ports = set()
+    while len(ports) < count:
+        port = random.randrange(10000, 32768)
+        if is_free(port):
+            ports.add(port)
+    return list(ports)
 
 
 def fill_in(template, values):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* udpactl: the command line of a node. It speaks UDPA, by the public library,
- * and for conform xDS. */
+ * and for conform and bench xDS. */
 #include <signal.h>
 
 #include "codec/suggest.h"
@@ -18,7 +18,7 @@ static const struct command {
     {"status", udpai_ctl_status},     {"validate", udpai_ctl_validate},
     {"wait", udpai_ctl_wait_command}, {"conform", udpai_ctl_conform},
     {"auth", udpai_ctl_auth},         {"sign", udpai_ctl_sign},
-    {"verify", udpai_ctl_verify},
+    {"verify", udpai_ctl_verify},     {"bench", udpai_ctl_bench},
 };
 
 static udpai_ctl_command_fn

@@ -54,7 +54,7 @@ static const struct argp_option known_options[] = {
     {"output", 'o', "FORMAT", 0,
      "get, watch, status: table (default), yaml, json, or name; get also path; sign: yaml "
      "(default) or json; "
-     "wait: table or json; conform: table, tap, junit, or json",
+     "wait, bench: table or json; conform: table, tap, junit, or json",
      1},
     {"namespace", 'n', "NAME", 0,
      "Namespace of names that have none (default local); get and watch without names: this "
@@ -141,6 +141,7 @@ static const char doc[] =
     "  auth can-i PEER publish|subscribe|admin TYPE NAME [AUTHORITY]\n"
     "                             what the node's rules say of a peer, and which of them\n"
     "  conform                    test a server of xDS, this one or any other\n"
+    "  bench                      measure a server of xDS or UDPA under load\n"
     "  xds get|watch TYPE [NAME...]\n"
     "                             the same of any server of xDS, as its client\n"
     "\v"
@@ -232,7 +233,7 @@ check_format(const udpai_ctl_options *given, const struct argp_state *state)
 
 /* An option that a command does not heed is a mistake: whoever gave it expected something. */
 static void
-check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
+check_heeded(udpai_ctl_options *given, const struct argp_state *state)
 {
     static const struct {
         const char *command;
@@ -243,7 +244,7 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
         {"status", false, true, false, false, false}, {"validate", true, false, true, false, false},
         {"wait", true, true, true, false, true},      {"conform", false, true, true, false, false},
         {"auth", false, false, true, false, false},   {"sign", true, true, true, false, false},
-        {"verify", true, false, true, false, false},
+        {"verify", true, false, true, false, false},  {"bench", false, true, true, false, false},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -266,6 +267,7 @@ check_heeded(const udpai_ctl_options *given, const struct argp_state *state)
     check_format(given, state);
     udpai_conform_options_check(&given->conform, given->command, state);
     udpai_ctl_sign_options_check(&given->sign, given->command, state);
+    udpai_bench_options_check(&given->bench, given->command, state);
 }
 
 static void
@@ -314,9 +316,9 @@ check_sign(udpai_ctl_options *given, const struct argp_state *state)
 static void
 check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    if (strcmp(given->command, "wait") == 0 && given->format != UDPAI_CTL_TABLE &&
-        given->format != UDPAI_CTL_JSON)
-        argp_error(state, "-o %s: wait has table and json", given->format_name);
+    bool has_two = strcmp(given->command, "wait") == 0 || strcmp(given->command, "bench") == 0;
+    if (has_two && given->format != UDPAI_CTL_TABLE && given->format != UDPAI_CTL_JSON)
+        argp_error(state, "-o %s: %s has table and json", given->format_name, given->command);
 }
 
 /* What all commands share; commands check the rest themselves. */
@@ -325,7 +327,7 @@ check(udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
         argp_error(state, "say what to do: apply, delete, get, watch, status, wait, validate, "
-                          "sign, verify, conform, auth, or xds");
+                          "sign, verify, conform, bench, auth, or xds");
     bool signs = strcmp(given->command, "sign") == 0; /* with a key that is of no certificate */
     if (signs ? given->certificate != NULL : !given->certificate != !given->key)
         argp_error(state, signs ? "--cert: sign asks no node" : "--cert and --key go together");
@@ -372,6 +374,7 @@ parse_more(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &given->conform;
         state->child_inputs[1] = &given->sign;
+        state->child_inputs[2] = &given->bench;
         return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
@@ -442,6 +445,7 @@ parse(int key, char *argument, struct argp_state *state)
 static const struct argp_child children[] = {
     {&udpai_conform_parser, 0, "Of conform:", 3},
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
+    {&udpai_bench_parser, 0, "Of bench:", 3},
     {0},
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 #include "base/vector.h"
+#include "ctl/bench_options.h"
 #include "ctl/conform_options.h"
 #include "ctl/sign_options.h"
 
@@ -51,6 +52,7 @@ typedef struct udpai_ctl_options {
     UDPAI_VECTOR(const char *) files;
     udpai_conform_options conform;
     udpai_ctl_sign_options sign;
+    udpai_bench_options bench;
 } udpai_ctl_options;
 
 /* Ends the program for --help, --version, and what cannot be understood. */

@@ -13,7 +13,7 @@ import lint
 STEPS = [
     ['base'], ['model'], ['proto'], ['wire'], ['codec'], ['store'], ['fanout'],
     ['certs', 'session'], ['xds'], ['federation'], ['loop'], ['storage'], ['transport'],
-    ['runtime'], ['endpoint'], ['daemon', 'conform'], ['ctl'],
+    ['runtime'], ['endpoint'], ['daemon', 'conform', 'load'], ['ctl'],
 ]
 STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
 

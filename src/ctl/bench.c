@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench: what a server can carry, this one or any other. */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "ctl/bench_view.h"
+#include "ctl/caller.h"
+#include "ctl/commands.h"
+#include "ctl/names.h"
+#include "load/contents.h"
+
+#define SPARE_FILES 100
+#define DEFAULT_NAMESPACE "com.acme"
+
+/* A connection is a file. */
+static udpai_ctl_exit
+raise_files(size_t n)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= n + SPARE_FILES)
+        return UDPAI_CTL_GOOD;
+    rlim_t wanted = n + SPARE_FILES;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    if (limit.rlim_cur == wanted && setrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return UDPAI_CTL_GOOD;
+    udpai_ctl_complain("%zu connections take more files than this process may open (%llu): raise "
+                       "the hard limit (ulimit -Hn), or give fewer --connections",
+                       n, (unsigned long long)limit.rlim_max);
+    return UDPAI_CTL_MISTAKE;
+}
+
+static udpai_ctl_exit
+exit_of(udpa_err err)
+{
+    switch (err) {
+    case UDPA_OK:
+        return UDPAI_CTL_GOOD;
+    case UDPA_ERR_INVAL:
+        return UDPAI_CTL_MISTAKE;
+    case UDPA_ERR_UNAVAILABLE:
+        return UDPAI_CTL_NO_CONNECTION;
+    case UDPA_ERR_DEADLINE:
+        return UDPAI_CTL_TIMED_OUT;
+    default:
+        return UDPAI_CTL_REFUSED;
+    }
+}
+
+static udpai_ctl_exit
+run(const udpai_ctl_options *options, const udpai_load_options *load)
+{
+    udpai_load_figures figures;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = udpai_load_run(load, &figures, &error);
+    if (err == UDPA_OK)
+        udpai_bench_show(options->format == UDPAI_CTL_JSON, load, &figures);
+    else
+        udpai_ctl_complain("%s", udpa_error_message(error));
+    udpai_load_figures_done(&figures);
+    return exit_of(err);
+}
+
+/* The host of HOST:PORT is the name that its certificate must have. */
+static const char *
+server_name(const udpai_ctl_options *options, char room[256])
+{
+    const char *colon = strrchr(options->server, ':');
+    if (options->server_name || !colon)
+        return options->server_name;
+    snprintf(room, 256, "%.*s", (int)(colon - options->server), options->server);
+    return room;
+}
+
+udpai_ctl_exit
+udpai_ctl_bench(udpai_ctl *ctl)
+{
+    const udpai_ctl_options *options = ctl->options;
+    udpai_load_options load = options->bench.load;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    UDPAI_AUTO_FREE char *type_url = NULL;
+    char room[256];
+    if (udpai_ctl_type_url(options->bench.type ? options->bench.type : "endpoint", &type_url,
+                           &error) != UDPA_OK) {
+        udpai_ctl_complain("%s", udpa_error_message(error));
+        return UDPAI_CTL_MISTAKE;
+    }
+    load.server = options->server;
+    load.type_url = type_url;
+    load.name_space = options->name_space ? options->name_space : DEFAULT_NAMESPACE;
+    load.tls = (udpai_load_tls){options->ca, options->certificate, options->key,
+                                server_name(options, room)};
+    if (options->bench.publishes)
+        load.publish_to = options->server;
+    udpai_ctl_exit result = raise_files(load.n_connections);
+    return result == UDPAI_CTL_GOOD ? run(options, &load) : result;
+}

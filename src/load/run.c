@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps of a measurement, one after the other. */
+#include <time.h>
+
+#include "load/changes.h"
+#include "load/load.h"
+#include "load/processes.h"
+#include "loop/clock.h"
+
+#define SETTLE_MS 200 /* for what is acknowledged, and freed, behind a step */
+
+typedef struct run {
+    const udpai_load_options *options;
+    udpai_load_figures *figures;
+    udpai_load_loop loop;
+    udpai_crowd crowd;
+    udpai_changer changer;
+    udpai_changes changes;
+} run;
+
+/* ---- measuring a step ---- */
+
+typedef struct measure {
+    struct timespec begin;
+    double server_ms, client_ms;
+    uint64_t n_bytes;
+    double ms; /* when what was waited for was there; the rest is seen later */
+} measure;
+
+static double
+server_cpu_ms(const run *self)
+{
+    return udpai_processes_cpu_ms(self->options->servers, self->options->n_servers);
+}
+
+static double
+ms_since(const struct timespec *begin)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - begin->tv_sec) * 1e3 +
+           (double)(now.tv_nsec - begin->tv_nsec) / 1e6;
+}
+
+static measure
+begin_measure(const run *self)
+{
+    measure now = {.server_ms = server_cpu_ms(self),
+                   .client_ms = udpai_own_cpu_ms(),
+                   .n_bytes = self->loop.n_bytes_read};
+    clock_gettime(CLOCK_MONOTONIC, &now.begin);
+    return now;
+}
+
+static void
+settle(run *self)
+{
+    struct timespec begin;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (double past = 0; past < SETTLE_MS; past = ms_since(&begin))
+        udpai_load_loop_run(&self->loop, (int)(SETTLE_MS - past) + 1);
+}
+
+static void
+end_measure(run *self, const measure *since, double ms, udpai_load_step *step)
+{
+    settle(self);
+    step->was_done = true;
+    step->ms = ms;
+    step->server_cpu_ms = server_cpu_ms(self) - since->server_ms;
+    step->client_cpu_ms = udpai_own_cpu_ms() - since->client_ms;
+    step->bytes = self->loop.n_bytes_read - since->n_bytes;
+}
+
+static uint64_t
+memory_kb(const run *self)
+{
+    return udpai_processes_memory_kb(self->options->servers, self->options->n_servers);
+}
+
+/* ---- the steps ---- */
+
+static udpa_err
+fill(run *self, udpa_error **ret_error)
+{
+    udpai_load_step *step = &self->figures->publish;
+    if (!self->options->publish_to)
+        return UDPA_OK;
+    measure begin = begin_measure(self);
+    udpa_err err = udpai_changer_fill(&self->changer, ret_error);
+    end_measure(self, &begin, ms_since(&begin.begin), step);
+    step->n = self->options->n_resources;
+    return err;
+}
+
+static udpa_err
+connect_all(run *self, udpa_error **ret_error)
+{
+    udpai_load_step *step = &self->figures->connect;
+    measure begin = begin_measure(self);
+    udpa_err err = udpai_crowd_connect(&self->crowd, ret_error);
+    end_measure(self, &begin, ms_since(&begin.begin), step);
+    step->n = self->options->n_connections;
+    self->figures->memory.connected_kb = memory_kb(self);
+    return err;
+}
+
+static udpa_err
+synchronize(run *self, udpa_error **ret_error)
+{
+    udpai_load_step *step = &self->figures->sync;
+    measure begin = begin_measure(self);
+    udpa_err err = udpai_crowd_subscribe(&self->crowd, false, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_crowd_await(&self->crowd, ret_error);
+    end_measure(self, &begin, ms_since(&begin.begin), step);
+    step->n = self->crowd.n_resources;
+    self->figures->memory.synced_kb = memory_kb(self);
+    return err;
+}
+
+static udpa_err
+change(run *self, udpa_error **ret_error)
+{
+    udpai_load_step *step = &self->figures->changes;
+    if (self->options->n_changes == 0)
+        return UDPA_OK;
+    udpai_crowd_slow_down(&self->crowd);
+    uint64_t n_messages = self->crowd.n_messages;
+    measure begin = begin_measure(self);
+    udpa_err err = udpai_changes_run(&self->changes, ret_error);
+    double late_ms = 0;
+    if (self->changes.n_over < self->changes.n_sent)
+        late_ms = ms_since(&begin.begin) -
+                  (double)(self->changes.last_ns - (uint64_t)begin.begin.tv_sec * 1000000000 -
+                           (uint64_t)begin.begin.tv_nsec) /
+                      1e6;
+    end_measure(self, &begin, ms_since(&begin.begin) - late_ms, step);
+    step->n = self->changes.n_sent;
+    self->figures->n_messages = self->crowd.n_messages - n_messages;
+    return err;
+}
+
+static udpa_err
+reconnect(run *self, udpa_error **ret_error)
+{
+    udpai_load_step *step = &self->figures->reconnect;
+    if (!self->options->reconnects)
+        return UDPA_OK;
+    measure begin = begin_measure(self);
+    udpai_crowd_disconnect(&self->crowd);
+    udpa_err err = udpai_crowd_connect(&self->crowd, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_crowd_subscribe(&self->crowd, true, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_changes_run_one(&self->changes, ret_error);
+    end_measure(self, &begin, ms_since(&begin.begin), step);
+    step->n = self->crowd.n_resources;
+    return err;
+}
+
+static udpa_err
+run_steps(run *self, udpa_error **ret_error)
+{
+    udpai_load_memory *memory = &self->figures->memory;
+    memory->begin_kb = memory_kb(self);
+    udpa_err err = fill(self, ret_error);
+    memory->filled_kb = memory_kb(self);
+    if (err == UDPA_OK)
+        err = connect_all(self, ret_error);
+    if (err != UDPA_OK || self->options->is_idle)
+        return err;
+    err = synchronize(self, ret_error);
+    if (err == UDPA_OK)
+        err = change(self, ret_error);
+    memory->end_kb = memory_kb(self);
+    return err == UDPA_OK ? reconnect(self, ret_error) : err;
+}
+
+/* ---- the whole ---- */
+
+static udpa_err
+check_options(const udpai_load_options *options, udpa_error **ret_error)
+{
+    bool can_change = options->publish_to || options->control;
+    const char *wrong = NULL;
+    if (options->n_connections == 0 || options->n_connections > options->n_streams)
+        wrong = "there are more connections than streams, or none of them";
+    else if (options->publish_to && options->control)
+        wrong = "changes are published, or sent as records: not both";
+    else if (options->n_resources == 0 && (can_change || options->n_names))
+        wrong = "how many resources there are must be known";
+    else if (options->n_names > options->n_resources)
+        wrong = "each stream asks for more names than there are resources";
+    else if (!can_change && (options->n_changes || options->reconnects))
+        wrong = "nobody changes resources";
+    else if (options->reconnects && options->protocol == UDPAI_LOAD_STATE_OF_THE_WORLD)
+        wrong = "in the state of the world protocol nothing is held over a reconnect";
+    else if (options->n_slow && (options->n_slow >= options->n_streams ||
+                                 options->n_connections != options->n_streams))
+        wrong = "slow streams need connections of their own, and some beside them that read";
+    return wrong ? udpai_fail(ret_error, UDPA_ERR_INVAL, "%s", wrong) : UDPA_OK;
+}
+
+static udpa_err
+begin(run *self, udpa_error **ret_error)
+{
+    const udpai_load_options *options = self->options;
+    udpa_err err = udpai_load_loop_open(&self->loop, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_changer_begin(&self->changer, &self->loop, options, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_crowd_begin(&self->crowd, &self->loop, options, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_changes_begin(&self->changes, &self->crowd, &self->changer, self->figures,
+                                  ret_error);
+    return err;
+}
+
+udpa_err
+udpai_load_run(const udpai_load_options *options,
+               udpai_load_figures *figures,
+               udpa_error **ret_error)
+{
+    run self = {.options = options, .figures = figures, .changer.control = -1};
+    *figures = (udpai_load_figures){0};
+    self.crowd.options = options;
+    self.changes.crowd = &self.crowd;
+    udpa_err err = check_options(options, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    err = begin(&self, ret_error);
+    if (err == UDPA_OK)
+        err = run_steps(&self, ret_error);
+    figures->n_errors = self.crowd.n_errors;
+    udpai_changes_end(&self.changes);
+    udpai_crowd_end(&self.crowd);
+    udpai_changer_end(&self.changer);
+    udpai_load_loop_close(&self.loop);
+    return err;
+}
+
+void
+udpai_load_figures_done(udpai_load_figures *figures)
+{
+    udpai_samples_done(&figures->deliveries);
+    udpai_samples_done(&figures->last);
+}

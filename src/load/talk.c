@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/talk.h"
+
+static void
+copy(udpai_load_text *to, udpai_str from)
+{
+    to->len = (uint8_t)udpai_min_size(from.len, sizeof(to->text));
+    memcpy(to->text, from.len ? from.data : "", to->len);
+}
+
+/* ---- fields ---- */
+
+static udpai_cutter_wish
+on_begin(void *userdata, uint32_t path)
+{
+    udpai_load_talk *talk = userdata;
+    switch (udpai_load_meaning_of(talk->protocol, path)) {
+    case UDPAI_MEANS_RESOURCE:
+        talk->n_resources++;
+        talk->resource = SIZE_MAX;
+        talk->resource_version.len = 0;
+        return talk->learned ? UDPAI_CUTTER_ENTER : UDPAI_CUTTER_SKIP;
+    case UDPAI_MEANS_RECEIPT:
+        talk->is_receipt = true;
+        return UDPAI_CUTTER_ENTER;
+    case UDPAI_MEANS_RECEIPT_ERROR:
+    case UDPAI_MEANS_REFUSAL:
+        talk->is_refused = true;
+        return UDPAI_CUTTER_ENTER;
+    case UDPAI_MEANS_MORE:
+        return UDPAI_CUTTER_ENTER;
+    case UDPAI_MEANS_NOTHING:
+        return UDPAI_CUTTER_SKIP;
+    default:
+        return UDPAI_CUTTER_KEEP;
+    }
+}
+
+static void
+on_kept(void *userdata, uint32_t path, udpai_str bytes, uint64_t number)
+{
+    udpai_load_talk *talk = userdata;
+    switch (udpai_load_meaning_of(talk->protocol, path)) {
+    case UDPAI_MEANS_NONCE:
+        copy(&talk->nonce, bytes);
+        break;
+    case UDPAI_MEANS_VERSION:
+        copy(&talk->version, bytes);
+        break;
+    case UDPAI_MEANS_REASON:
+        copy(&talk->reason, bytes);
+        break;
+    case UDPAI_MEANS_RESOURCE_NAME:
+        talk->resource = udpai_contents_index(bytes);
+        break;
+    case UDPAI_MEANS_RESOURCE_VERSION:
+        copy(&talk->resource_version, bytes);
+        break;
+    case UDPAI_MEANS_RECEIPT_WANTED:
+        talk->wants_receipt = number != 0;
+        break;
+    default:
+        break;
+    }
+}
+
+static void
+on_left(void *userdata, uint32_t path)
+{
+    udpai_load_talk *talk = userdata;
+    bool is_resource = udpai_load_meaning_of(talk->protocol, path) == UDPAI_MEANS_RESOURCE;
+    if (!is_resource || !talk->learned || talk->resource >= talk->n_learned)
+        return;
+    udpai_load_version *to = &talk->learned[talk->resource];
+    to->len = talk->resource_version.len;
+    memcpy(to->text, talk->resource_version.text, to->len);
+}
+
+/* ---- messages ---- */
+
+static bool
+begin_message(udpai_load_talk *talk)
+{
+    uint32_t size = 0;
+    for (size_t i = 1; i < sizeof(talk->prefix); i++)
+        size = size << 8 | talk->prefix[i];
+    talk->n_prefix = 0;
+    talk->is_inside = true;
+    talk->n_resources = 0;
+    talk->is_receipt = talk->is_refused = talk->wants_receipt = false;
+    talk->nonce.len = talk->reason.len = 0;
+    udpai_cutter_begin(&talk->cutter, size);
+    return talk->prefix[0] == 0;
+}
+
+static bool
+take_inside(udpai_load_talk *talk, udpai_str *rest)
+{
+    static const udpai_cutter_events events = {on_begin, on_kept, on_left};
+    size_t n = udpai_min_size(rest->len, talk->cutter.left[0]);
+    if (!udpai_cutter_take(&talk->cutter, (udpai_str){rest->data, n}, &events, talk))
+        return false;
+    *rest = (udpai_str){rest->data + n, rest->len - n};
+    if (talk->cutter.left[0] == 0) {
+        talk->is_inside = false;
+        talk->message(talk->userdata, talk);
+    }
+    return true;
+}
+
+bool
+udpai_load_talk_take(udpai_load_talk *talk, udpai_str bytes)
+{
+    bool is_good = true;
+    while (is_good && (bytes.len || (talk->is_inside && talk->cutter.left[0] == 0))) {
+        if (talk->is_inside) {
+            is_good = take_inside(talk, &bytes);
+            continue;
+        }
+        talk->prefix[talk->n_prefix++] = (uint8_t)*bytes.data;
+        bytes = (udpai_str){bytes.data + 1, bytes.len - 1};
+        if (talk->n_prefix == sizeof(talk->prefix))
+            is_good = begin_message(talk);
+    }
+    return is_good;
+}
