@@ -196,6 +196,12 @@ def slow_mb(at_least_mb):
     return figure
 
 
+def sent_again(runs, label):
+    """Resources that streams were sent when they came back, but for the one change that tells when
+    they are back."""
+    return max(0, runs.get(label, 'reconnect.resources') - runs.get(label, 'streams'))
+
+
 def processors(runs, label):
     """How many the server has kept busy while there were changes."""
     return divide(runs.get(label, 'changes.server_cpu_ms'), runs.get(label, 'changes.ms'),

@@ -15,6 +15,7 @@ from servers import UDPAD, Server
 # What a run may take besides its changes: to fill a server, to connect, to synchronize.
 PATIENCE_S = 120
 REPEATS_OF_FAR_OFF = 2
+TIMED_OUT = 4  # exit status of udpactl
 
 # What is said at once of a run: the first of these that it has.
 BRIEF = (('CPU', figures.CPU, 1, 's/M'), ('p50', 'changes.p50_us', 1e-3, 'ms'),
@@ -192,12 +193,12 @@ class Runner:
                 done = subprocess.run(command, text=True, capture_output=True, check=False,
                                       timeout=patience_s)
             except subprocess.TimeoutExpired:
-                if run.server in UDPAD:
-                    raise Failure(f'not done after {patience_s:g} s') from None
-                raise Unavailable(f'not done after {patience_s:g} s') from None
-            return {**settings(run.load), **self.parse(done, server)}
+                raise failure_of(run)(f'not done after {patience_s} s') from None
+            return {**settings(run.load), **self.parse(run, done, server)}
 
-    def parse(self, done, server):
+    def parse(self, run, done, server):
+        if done.returncode == TIMED_OUT:
+            raise failure_of(run)(f'takes too long: {done.stderr.strip()[-500:]}')
         if done.returncode != 0:
             raise Failure(f'udpactl bench: {done.stderr.strip()[-500:]} (status {done.returncode}) '
                           f'{server.logs()}')
@@ -217,6 +218,11 @@ class Runner:
         if again:
             print(f'\nmeasured again: {", ".join(point.name for point in again)}', file=sys.stderr)
             self.measure(again, REPEATS_OF_FAR_OFF)
+
+
+def failure_of(run):
+    """What it is that a run takes too long: udpad must not, the others are left out."""
+    return Failure if run.server in UDPAD else Unavailable
 
 
 def settings(load):

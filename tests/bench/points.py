@@ -20,7 +20,7 @@ SLOW_MB = 200
 class Form:
     """How much is measured."""
     is_full: bool
-    seconds: float  # of changes, in each run
+    seconds: int  # of changes, in each run
     repeats: int
 
 
@@ -44,7 +44,7 @@ class Load:
     slow: int = 0
     reconnect: bool = False
     idle: bool = False
-    seconds: float = 0  # 0: as long as the form has changes
+    seconds: int = 0  # 0: as long as the form has changes
 
     def n_changes(self, seconds):
         if self.changes is not None:
@@ -57,7 +57,7 @@ class Load:
         seconds = self.seconds or seconds
         options = ['--protocol', self.protocol, '--streams', self.streams,
                    '--resources', self.resources, '--size', self.size,
-                   '--changes', self.n_changes(seconds), '--seconds', f'{seconds:g}']
+                   '--changes', self.n_changes(seconds), '--seconds', seconds]
         for name, usual in (('connections', 0), ('names', 0), ('rate', 0), ('depth', 1),
                             ('slow', 0)):
             value = getattr(self, name)
@@ -245,8 +245,9 @@ def consul(form):
 
 
 def tenants(_form):
-    # At most one change of twenty is of a resource that somebody asks for.
-    few, many = (Load(streams=n, resources=20000, names=1, rate=2000) for n in (1, 1000))
+    # Each resource is changed once, and one of twenty is asked for.
+    few, many = (Load(streams=n, resources=20000, names=1, changes=20000, rate=5000, seconds=5)
+                 for n in (1, 1000))
     change = Quotient(figures.change_us(0.1), 'udpad S=1000', 'udpad S=1', unit='us')
     return Point('tenants', 'changes that touch nobody: 1,000 streams, each with a name of its own',
                  varied('udpad', {'udpad S=1': few, 'udpad S=1000': many}),
@@ -254,12 +255,12 @@ def tenants(_form):
 
 
 def reconnect(form):
-    load = Load(streams=5000, changes=0, reconnect=True)
+    load = Load(streams=5000, changes=1, reconnect=True)
     runs = beside(load, ('udpad', 'linear') if form.is_full else ('udpad',))
     if form.is_full:
         runs += (Run('udpad, TLS', 'udpad', dataclasses.replace(load, tls=True)),)
     return Point('reconnect', '5,000 streams come back, and nothing has changed', runs, (
-        Line('payloads sent', Figure(at('reconnect.resources'), 'udpad'), 0, 0, ''),
+        Line('payloads sent', Figure(figures.sent_again, 'udpad'), 0, 0, ''),
         Line('time', Figure(at('reconnect.ms'), 'udpad', unit='ms'), 1000, 300, 'ms')))
 
 
@@ -272,7 +273,7 @@ def hops(_form):
 
 
 def publish(form):
-    memory, durable = (Load(streams=1, resources=n, changes=0)
+    memory, durable = (Load(streams=1, resources=n, changes=1)
                        for n in ((100000, 50000) if form.is_full else (50000, 10000)))
     into = {label: Figure(at('publish.per_s'), label) for label in ('in memory', 'durable')}
     return Point('publish', 'one publisher that asks for receipts',
