@@ -6,6 +6,7 @@ import enum
 import statistics
 
 SLACK = 1.5  # how much worse than what must be is more than chance
+FEW_CHANGES = 2
 
 
 class Missing(Exception):
@@ -160,8 +161,26 @@ def stream_kb(runs, label):
     """What a stream has added to the memory of the server, behind the sync or in the end, whatever
     is more."""
     memory = runs.get(label, 'memory')
-    most = max(runs.get(label, 'memory.synced_kb'), memory.get('end_kb', 0))
+    if not memory['synced_kb']:
+        raise Missing(f'{label}: it has no streams')
+    most = max(memory['synced_kb'], memory['end_kb'])
     return (most - runs.get(label, 'memory.filled_kb')) / runs.get(label, 'streams')
+
+
+def memory_mb(runs, label):
+    """In the end, if it has come to streams."""
+    memory = runs.get(label, 'memory')
+    return (memory['end_kb'] or memory['connected_kb']) / 1024
+
+
+def of_changes(path):
+    """A figure of changes, if there were enough of them that somebody had asked for."""
+    def figure(runs, label):
+        n = runs.get(label, 'changes.n')
+        if n < FEW_CHANGES or runs.get(label, 'changes.deliveries') < n:
+            raise Missing(f'{label}: too few changes to be measured by')
+        return runs.get(label, path)
+    return figure
 
 
 def connection_kb(runs, label):

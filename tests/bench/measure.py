@@ -34,6 +34,7 @@ class Record:
         self.results = {}  # by (point, label): a list, one of each repeat
         self.reasons = {}
         self.failures = []
+        self.loads = []  # of the machine, with this measurement
 
     def write(self, line):
         if self.file:
@@ -48,6 +49,8 @@ class Record:
             lines = [json.loads(line) for line in path.read_text(encoding='utf-8').splitlines()]
             for line in lines[1:]:
                 key = line['point'], line['run']
+                if 'load_average' in line:
+                    self.loads.append(line['load_average'])
                 if 'result' in line:
                     self.results.setdefault(key, []).append(line['result'])
                 else:
@@ -58,8 +61,9 @@ class Record:
 
     def add(self, point, run, result):
         self.results.setdefault((point.name, run.label), []).append(result)
+        self.loads.append(round(os.getloadavg()[0], 2))
         self.write({'point': point.name, 'run': run.label, 'server': run.server, 'result': result,
-                    'load_average': os.getloadavg()[0]})
+                    'load_average': self.loads[-1]})
 
     def leave_out(self, point, run, reason):
         self.reasons[point.name, run.label] = reason

@@ -216,7 +216,7 @@ def mux(form):
 
 
 def slow(form):
-    load = Load(streams=20, size=2048, slow=5, changes=20000, seconds=20)
+    load = Load(streams=20, size=2048, slow=5, changes=20000, depth=8, seconds=30)
     runs = beside(load, ('udpad',))
     if form.is_full:
         runs += beside(dataclasses.replace(load, changes=200), ('linear',))

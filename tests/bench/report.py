@@ -1,25 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table, in Markdown: what was to be shown, what came of it, and the figures of each run."""
 import figures
-from figures import Verdict
+from figures import Verdict, at, of_changes
 
-# Title, where it is in the figures (None: computed), its factor, and whether it is compared with
-# that of udpad.
-COLUMNS = (
-    ('CPU, s per million deliveries', 'changes.server_cpu_s_per_million', 1, True),
-    ('deliveries/s', 'changes.per_s', 1, False),
-    ('p50, ms', 'changes.p50_us', 1e-3, False),
-    ('p99, ms', 'changes.p99_us', 1e-3, False),
-    ('slowest stream, p50, ms', 'changes.last_p50_us', 1e-3, True),
-    ('sync, ms', 'sync.ms', 1, True),
-    ('sync, CPU, ms', 'sync.server_cpu_ms', 1, False),
-    ('connect, CPU, ms', 'connect.server_cpu_ms', 1, False),
-    ('reconnect, ms', 'reconnect.ms', 1, False),
-    ('memory per stream, kB', None, 1, False),
-    ('memory, MB', 'memory.end_kb', 1 / 1024, False),
-)
-FEW_STREAMS = 100  # of fewer the memory is that of other things
+FEW_STREAMS = 100
 NOTHING = '–'
+
+def of_many(runs, label):
+    """Memory per stream; of a few it is that of other things."""
+    if runs.get(label, 'streams') < FEW_STREAMS:
+        raise figures.Missing(f'{label}: few streams')
+    return figures.stream_kb(runs, label)
+
+
+# Title, the figure, its factor, and whether it is compared with that of udpad.
+COLUMNS = (
+    ('CPU, s per million deliveries', of_changes('changes.server_cpu_s_per_million'), 1, True),
+    ("the client's", of_changes('changes.client_cpu_s_per_million'), 1, False),
+    ('deliveries/s', of_changes('changes.per_s'), 1, False),
+    ('p50, ms', of_changes('changes.p50_us'), 1e-3, False),
+    ('p99, ms', of_changes('changes.p99_us'), 1e-3, False),
+    ('slowest stream, p50, ms', of_changes('changes.last_p50_us'), 1e-3, True),
+    ('sync, ms', at('sync.ms'), 1, True),
+    ('sync, CPU, ms', at('sync.server_cpu_ms'), 1, False),
+    ('connect, CPU, ms', at('connect.server_cpu_ms'), 1, False),
+    ('reconnect, ms', at('reconnect.ms'), 1, False),
+    ('memory per stream, kB', of_many, 1, False),
+    ('memory, MB', figures.memory_mb, 1, False),
+)
 
 
 def show(value):
@@ -81,12 +89,9 @@ def must_table(judged):
                  for point, one in judged))
 
 
-def value_of(runs, label, path):
+def value_of(runs, label, figure):
     try:
-        if path:
-            return runs.get(label, path)
-        enough = runs.get(label, 'streams') >= FEW_STREAMS
-        return figures.stream_kb(runs, label) if enough else None
+        return figure(runs, label)
     except figures.Missing:
         return None
 
@@ -98,12 +103,12 @@ def reference(point, run):
 
 
 def cell(point, run, runs, column):
-    _, path, scale, is_compared = column
-    value = value_of(runs, run.label, path)
+    _, figure, scale, is_compared = column
+    value = value_of(runs, run.label, figure)
     if value is None:
         return NOTHING
     other = reference(point, run)
-    ours = value_of(runs, other, path) if is_compared and other else None
+    ours = value_of(runs, other, figure) if is_compared and other else None
     return show(value * scale) + (f' ({show(value / ours)}x)' if ours else '')
 
 
