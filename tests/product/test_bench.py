@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark's own sums: medians, ratios and verdicts, with made-up figures; then its runner, with
-a client and servers that say what they are told to."""
+"""The benchmark's own sums: medians, ratios and verdicts, with made-up figures; then its runner,
+with a client and servers that say what they are told to."""
 import argparse
 import json
 import os
@@ -69,16 +69,17 @@ def test_missing():
     check('a run that is missing makes no verdict, and says why',
           one.verdict is Verdict.UNKNOWN and one.why == 'b: it was not built', one)
     one = figures.judge(ratio, Runs({'a': {'it': 1}, 'b': {'it': 0}}))
-    check('nothing is divided by nothing', one.verdict is Verdict.UNKNOWN and 'too little' in one.why)
+    check('nothing is divided by nothing',
+          one.verdict is Verdict.UNKNOWN and 'too little' in one.why)
     one = figures.judge(ratio, Runs({'a': {'it': 1}, 'b': {'other': 1}}))
     check('a figure that a run does not have is missing', 'no it was measured' in one.why, one)
 
 
 def test_medians():
-    one, other, third = ({'a': {'b': n, 'only': 5} if n == 9 else {'b': n}, 'name': 'x', 'tls': False}
+    one, other, third = ({'a': {'b': n, 'only': 5} if n == 9 else {'b': n}, 'name': 'x', 'is': False}
                          for n in (1, 9, 4))
     check('of each number the median is taken, wherever it is',
-          figures.median([one, other, third]) == {'a': {'b': 4, 'only': 5}, 'name': 'x', 'tls': False})
+          figures.median([one, other, third]) == {'a': {'b': 4, 'only': 5}, 'name': 'x', 'is': False})
     check('of two it lies between them', figures.median([one, other])['a']['b'] == 5)
 
 
@@ -100,9 +101,9 @@ def test_figures():
     check('what comes again behind a reconnect is counted without the one change',
           figures.sent_again(back, 'a') == 7)
     slow = Runs({'a': made_up(size=2048, slow=5)})
+    one = figures.judge(Line('slow', Figure(figures.slow_mb(3), 'a')), slow)
     check('slow readers count only if enough was withheld',
-          figures.slow_mb(2)(slow, 'a') == 10000 / 1024 and
-          'only 2 MB of 3' in figures.judge(Line('slow', Figure(figures.slow_mb(3), 'a')), slow).why)
+          figures.slow_mb(2)(slow, 'a') == 10000 / 1024 and 'only 2 MB of 3' in one.why, one)
     idle = made_up()
     idle['changes'].update(deliveries=20)
     check('a change that nobody asks for', figures.change_us(0.1)(Runs({'a': idle}), 'a') == 7000)
@@ -187,11 +188,12 @@ def kinds_of(calls):
 
 def test_order(bench):
     good = {'udpad': made_up(cpu=8), 'floor': made_up(cpu=4), 'bare': made_up(cpu=7)}
-    table, progress = bench.run('--points', 'partial', '--repeats', '2', '--json', bench.json, said=good)
+    table, progress = bench.run('--points', 'partial', '--repeats', '2', '--json', bench.json,
+                                said=good)
     check('every other repeat goes backwards',
           kinds_of(bench.calls()) == ['udpad', 'other', 'other', 'udpad'])
-    check('the ratio, what it was made of, and the verdict', '| 2.00x | udpad 8.00, floor 4.00 s/M | '
-          '<= 5x | <= 3x | aim met |' in table, table)
+    check('the ratio, what it was made of, and the verdict',
+          '| 2.00x | udpad 8.00, floor 4.00 s/M | <= 5x | <= 3x | aim met |' in table, table)
     check('each run is compared with udpad', '| `partial` | floor | 4.00 (0.50x) |' in table, table)
     check('the machine and versions are named', 'processors ' in table and 'gRPC C core' in table)
     check('it says where it is', '1/4 udpad' in progress and ' s yet' in progress, progress)
