@@ -183,6 +183,12 @@ def of_changes(path):
     return figure
 
 
+def message_us(runs, label):
+    """CPU of the server for a message."""
+    return divide(1000 * runs.get(label, 'changes.server_cpu_ms'),
+                  runs.get(label, 'changes.messages'), f'{label}: changes.messages')
+
+
 def connection_kb(runs, label):
     grown = runs.get(label, 'memory.connected_kb') - runs.get(label, 'memory.filled_kb')
     return grown / runs.get(label, 'connections')

@@ -8,7 +8,7 @@ import time
 
 import figures
 import report
-from figures import Verdict
+from figures import Verdict, at, of_changes
 from programs import Failure, Unavailable, allow_files, too_few_files
 from servers import UDPAD, Server
 
@@ -18,10 +18,11 @@ REPEATS_OF_FAR_OFF = 2
 TIMED_OUT = 4  # exit status of udpactl
 
 # What is said at once of a run: the first of these that it has.
-BRIEF = (('CPU', figures.CPU, 1, 's/M'), ('p50', 'changes.p50_us', 1e-3, 'ms'),
-         ('slowest', 'changes.last_p50_us', 1e-3, 'ms'), ('sync', 'sync.ms', 1, 'ms'),
-         ('reconnect', 'reconnect.ms', 1, 'ms'), ('published', 'publish.per_s', 1, '/s'),
-         ('connect', 'connect.ms', 1, 'ms'))
+BRIEF = (('CPU', of_changes(figures.CPU), 1, 's/M'),
+         ('p50', of_changes('changes.p50_us'), 1e-3, 'ms'),
+         ('slowest', of_changes('changes.last_p50_us'), 1e-3, 'ms'), ('sync', at('sync.ms'), 1, 'ms'),
+         ('reconnect', at('reconnect.ms'), 1, 'ms'), ('published', at('publish.per_s'), 1, '/s'),
+         ('connect', at('connect.ms'), 1, 'ms'))
 N_BRIEF = 4
 
 
@@ -132,11 +133,10 @@ def brief(result):
     """What came of a run, in a line."""
     single = figures.Runs({'run': result})
     said = []
-    for title, path, scale, unit in BRIEF:
-        try:
-            said.append(f'{title} {report.show(scale * single.get("run", path))} {unit}')
-        except figures.Missing:
-            continue
+    for title, figure, scale, unit in BRIEF:
+        value = report.value_of(single, 'run', figure)
+        if value is not None:
+            said.append(f'{title} {report.show(scale * value)} {unit}')
     return ', '.join(said[:N_BRIEF])
 
 

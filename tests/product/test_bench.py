@@ -25,7 +25,7 @@ FAKE = pathlib.Path(__file__).resolve().parent / 'fake_bench'
 
 def made_up(cpu=7, **more):
     """What udpactl bench says of a run, with round figures."""
-    changes = {'n': 200, 'deliveries': 200000, 'ms': 2000, 'per_s': 100000, 'p50_us': 100 * cpu,
+    changes = {'n': 200, 'deliveries': 200000, 'messages': 200000, 'ms': 2000, 'per_s': 100000, 'p50_us': 100 * cpu,
                'p99_us': 900, 'max_us': 8000, 'last_p50_us': 200 * cpu, 'server_cpu_ms': 200 * cpu,
                'server_cpu_s_per_million': cpu}
     return {'streams': 1000, 'connections': 1000, 'resources': 1000, 'size': 300, 'slow': 0,
@@ -76,10 +76,10 @@ def test_missing():
 
 
 def test_medians():
-    one, other, third = ({'a': {'b': n, 'only': 5} if n == 9 else {'b': n}, 'name': 'x', 'is': False}
+    one, other, third = ({'a': {'b': n, 'only': 5} if n == 9 else {'b': n}, 'who': 'x', 'is': False}
                          for n in (1, 9, 4))
     check('of each number the median is taken, wherever it is',
-          figures.median([one, other, third]) == {'a': {'b': 4, 'only': 5}, 'name': 'x', 'is': False})
+          figures.median([one, other, third]) == {'a': {'b': 4, 'only': 5}, 'who': 'x', 'is': False})
     check('of two it lies between them', figures.median([one, other])['a']['b'] == 5)
 
 
@@ -193,7 +193,7 @@ def test_order(bench):
     check('every other repeat goes backwards',
           kinds_of(bench.calls()) == ['udpad', 'other', 'other', 'udpad'])
     check('the ratio, what it was made of, and the verdict',
-          '| 2.00x | udpad 8.00, floor 4.00 s/M | <= 5x | <= 3x | aim met |' in table, table)
+          '| 2.00x | udpad 8.00, floor 4.00 us | <= 5x | <= 3x | aim met |' in table, table)
     check('each run is compared with udpad', '| `partial` | floor | 4.00 (0.50x) |' in table, table)
     check('the machine and versions are named', 'processors ' in table and 'gRPC C core' in table)
     check('it says where it is', '1/4 udpad' in progress and ' s yet' in progress, progress)
