@@ -6,7 +6,7 @@ import enum
 import statistics
 
 SLACK = 1.5  # how much worse than what must be is more than chance
-FEW_CHANGES = 2
+FEW_DELIVERIES = 20
 
 
 class Missing(Exception):
@@ -18,6 +18,7 @@ class Verdict(enum.Enum):
     MET = 'met'
     MISSED = 'missed'
     FAR_OFF = 'far off'
+    SHORT = 'short of its aim'  # and there is nothing that it must be
     SHOWN = 'shown'  # nothing was asked of it
     UNKNOWN = 'not measured'
 
@@ -77,7 +78,7 @@ class Line:
         if self.aim is not None and self.reaches(value, self.aim):
             return Verdict.AIM
         if self.must is None:
-            return Verdict.SHOWN
+            return Verdict.SHOWN if self.aim is None else Verdict.SHORT
         if self.reaches(value, self.must):
             return Verdict.MET
         slack = 1 / SLACK if self.is_more_better else SLACK
@@ -176,9 +177,9 @@ def memory_mb(runs, label):
 def of_changes(path):
     """A figure of changes, if there were enough of them that somebody had asked for."""
     def figure(runs, label):
-        n = runs.get(label, 'changes.n')
-        if n < FEW_CHANGES or runs.get(label, 'changes.deliveries') < n:
-            raise Missing(f'{label}: too few changes to be measured by')
+        n = runs.get(label, 'changes.deliveries')
+        if n < FEW_DELIVERIES or n < runs.get(label, 'changes.n'):
+            raise Missing(f'{label}: too few deliveries to be measured by')
         return runs.get(label, path)
     return figure
 

@@ -204,7 +204,7 @@ def idle_mtls(form):
 
 def partial(form):
     servers = ('udpad', 'floor') + (('bare',) if form.is_full else ())
-    # Where the machine is too busy, changes go out together: then a delivery costs less than it does.
+    # Where the machine is too busy changes go out together, and a delivery looks cheap.
     ratio = Quotient(figures.message_us, 'udpad', 'floor', unit='us')
     return Point('partial', '1,000 streams, 50 changes a second', beside(Load(rate=50), servers),
                  (Line('CPU per message: udpad / floor', ratio, 5, 3),))
@@ -235,15 +235,24 @@ def latency(form):
         Line('p50: udpad / bare', Quotient(P50_US, 'udpad', 'bare', unit='us'), None, 1.3)))
 
 
-def consul(form):
-    if not form.is_full:
-        return None
+CONSUL = (
+    Line('most that a stream is behind',
+         Figure(at('changes.max_us'), 'udpad', unit='ms', scale=1e-3), 500, 250, 'ms'),
+    Line('processors kept busy', Figure(figures.processors, 'udpad'), 1, 0.5, ''))
+
+
+def consul(_form):
+    """The shape of Consul's own test of scale, if every proxy is shown everything."""
     load = Load(streams=5000, resources=5000, rate=250)
-    behind = Figure(at('changes.max_us'), 'udpad', unit='ms', scale=1e-3)
-    return Point('consul', '5,000 streams, 5,000 resources, 250 changes a second',
-                 beside(load, ('udpad', 'linear'), {'linear': TOO_LONG}), (
-        Line('most that a stream is behind', behind, 500, 250, 'ms'),
-        Line('processors kept busy', Figure(figures.processors, 'udpad'), 1, 0.5, '')))
+    return Point('consul', '5,000 streams, 5,000 resources, wildcard, 250 changes a second',
+                 beside(load, ('udpad', 'linear'), {'linear': TOO_LONG}), CONSUL)
+
+
+def consul_names(_form):
+    """The same, if each asks for what it needs."""
+    load = Load(streams=5000, resources=5000, names=10, rate=250)
+    return Point('consul-names', 'the same, each stream with 10 names',
+                 beside(load, ('udpad', 'linear')), CONSUL)
 
 
 def tenants(_form):
@@ -285,62 +294,52 @@ def publish(form):
              is_more_better=True)))
 
 
-# ---- what is shown besides, in the full form: nothing is asked of it ----
+# ---- what is shown besides, of which nothing is asked ----
 
-def more(form, name, title, load, servers, skipped=None):
-    return Point(name, title, beside(load, servers, skipped)) if form.is_full else None
-
-
-def big_resources(form):
-    return more(form, 'size', '1,000 streams, resources of 2 KB', Load(size=2048),
-                ('udpad',) + FLOORS + PEERS)
+def big_resources(_form):
+    return Point('size', '1,000 streams, resources of 2 KB',
+                 beside(Load(size=2048), ('udpad',) + FLOORS + PEERS))
 
 
-def delta_names(form):
-    return more(form, 'delta-names', 'delta, 1,000 streams with 100 names each', Load(names=100),
-                ('udpad',) + PEERS)
+def delta_names(_form):
+    return Point('delta-names', 'delta, 1,000 streams with 100 names each',
+                 beside(Load(names=100), ('udpad',) + PEERS))
 
 
-def sotw(form):
-    return more(form, 'sotw', 'state of the world, 1,000 streams, wildcard', Load(protocol='sotw'),
-                ('udpad',) + PEERS)
+def sotw(_form):
+    return Point('sotw', 'state of the world, 1,000 streams, wildcard',
+                 beside(Load(protocol='sotw'), ('udpad',) + PEERS))
 
 
-def depth(form):
-    return more(form, 'depth', '1,000 streams, eight changes on the way at once', Load(depth=8),
-                ('udpad',) + FLOORS + PEERS)
+def depth(_form):
+    return Point('depth', '1,000 streams, eight changes on the way at once',
+                 beside(Load(depth=8), ('udpad',) + FLOORS + PEERS))
 
 
-def mux_many(form):
-    return more(form, 'mux-many', '5,000 streams over 500 connections',
-                Load(streams=5000, connections=500), ('udpad',) + FLOORS + ('linear',))
+def mux_many(_form):
+    return Point('mux-many', '5,000 streams over 500 connections',
+                 beside(Load(streams=5000, connections=500), ('udpad',) + FLOORS + ('linear',)))
 
 
-def idle(form):
-    return more(form, 'idle', '5,000 idle connections',
-                Load(streams=5000, resources=10, changes=0, idle=True), ('udpad', 'bare', 'linear'))
+def idle(_form):
+    load = Load(streams=5000, resources=10, changes=0, idle=True)
+    return Point('idle', '5,000 idle connections', beside(load, ('udpad', 'bare', 'linear')))
 
 
-def udpa(form):
-    if not form.is_full:
-        return None
+def udpa(_form):
     return Point('udpa', '1,000 streams of UDPA, beside delta xDS of the same node',
                  varied('udpad', {'xDS': Load(), 'UDPA': Load(protocol='udpa')}), (
         Line('CPU per delivery: UDPA / delta xDS', cpu('UDPA', 'xDS')),))
 
 
-def rules(form):
-    if not form.is_full:
-        return None
+def rules(_form):
     load = Load(tls=True)
     return Point('rules', '1,000 streams with mutual TLS, with and without rules on who sees what',
                  (Run('none', 'udpad', load), Run('rules', 'udpad-acl', load)), (
         Line('CPU per delivery: with rules / without', cpu('rules', 'none')),))
 
 
-def workers(form):
-    if not form.is_full:
-        return None
+def workers(_form):
     load = Load()
     return Point('workers', '1,000 streams, two workers beside one',
                  (Run('one', 'udpad', load), Run('two', 'udpad-workers', load)), (
@@ -350,9 +349,11 @@ def workers(form):
 
 
 POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mtls, partial, mux,
-          slow, latency, consul, tenants, reconnect, hops, publish,
+          slow, latency, consul, consul_names, tenants, reconnect, hops, publish,
           big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
+IN_FULL_ALONE = (consul, consul_names, big_resources, delta_names, sotw, depth, mux_many, idle,
+                 udpa, rules, workers)
 
 
 def all_points(form):
-    return [point for make in POINTS if (point := make(form))]
+    return [make(form) for make in POINTS if form.is_full or make not in IN_FULL_ALONE]

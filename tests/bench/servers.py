@@ -236,6 +236,3 @@ class Server:
         if last.control:
             return options + ['--control', last.control]
         return options + (['--publish'] if first is last else ['--publish-to', first.address])
-
-    def logs(self):
-        return '\n'.join(f'{process.name}: {process.text()[-500:]}' for process in self.processes)
