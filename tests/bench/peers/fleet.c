@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "peers/fleet.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/alloc.h"
-#include "base/proto.h"
 #include "base/strbuf.h"
+#include "load/contents.h"
 #include "peers/program.h"
 
-#define TYPE_URL "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
-#define NAMESPACE "com.acme/"
+#define NAMESPACE "com.acme"
 #define INDEX_DIGITS 6
-#define MARK "udpa.bench:"
 #define SERIAL_DIGITS 16
-#define PORT 8080
-#define HEALTHY 1
+#define NO_SERIAL "0000000000000000"
 
-/* ---- messages, from the inside out ---- */
+/* ---- the first one ---- */
 
 static void
 put_bytes(udpai_strbuf *to, uint32_t number, udpai_str bytes)
@@ -27,16 +21,6 @@ put_bytes(udpai_strbuf *to, uint32_t number, udpai_str bytes)
     };
     if (writer.at)
         udpai_proto_put_bytes(&writer, number, bytes);
-}
-
-static void
-put_number(udpai_strbuf *to, uint32_t number, uint64_t value)
-{
-    udpai_proto_writer counter = {0};
-    udpai_proto_put_varint(&counter, number, value);
-    udpai_proto_writer writer = {.at = udpai_strbuf_extend(to, counter.size)};
-    if (writer.at)
-        udpai_proto_put_varint(&writer, number, value);
 }
 
 /* As field of an outer message. */
@@ -49,54 +33,13 @@ put_message(udpai_strbuf *to, uint32_t number, udpai_strbuf *inner)
 }
 
 static void
-put_lb_endpoint(udpai_strbuf *to, unsigned i)
+put_entry(udpai_strbuf *to, const udpai_contents *contents)
 {
-    udpai_strbuf socket_address = {0}, address = {0}, endpoint = {0}, lb_endpoint = {0};
-    char text[32];
-    snprintf(text, sizeof(text), "10.%u.%u.%u", i >> 16 & 255, i >> 8 & 255, i & 255);
-    put_bytes(&socket_address, 2, udpai_str_from(text));
-    put_number(&socket_address, 3, PORT);
-    put_message(&address, 1, &socket_address);
-    put_message(&endpoint, 1, &address);
-    put_message(&lb_endpoint, 1, &endpoint);
-    put_number(&lb_endpoint, 2, HEALTHY);
-    put_message(to, 2, &lb_endpoint);
-}
-
-static void
-put_locality(udpai_strbuf *to, const char *mark)
-{
-    udpai_strbuf locality = {0};
-    put_bytes(&locality, 3, udpai_str_from(mark));
-    put_message(to, 1, &locality);
-}
-
-/* A ClusterLoadAssignment. */
-static void
-put_contents(udpai_strbuf *to, const char *name, const char *mark, size_t size)
-{
-    udpai_strbuf endpoints = {0};
-    put_bytes(to, 1, udpai_str_from(name));
-    put_locality(&endpoints, mark);
-    for (unsigned i = 0; !endpoints.failed; i++) {
-        if (i > 0 && to->len + udpai_proto_bytes_size(2, endpoints.len) >= size)
-            break;
-        put_lb_endpoint(&endpoints, i);
-    }
-    put_message(to, 2, &endpoints);
-}
-
-static void
-put_entry(udpai_strbuf *to, const char *name, const char *serial, size_t size)
-{
-    udpai_strbuf contents = {0}, any = {0}, resource = {0};
-    char mark[sizeof(MARK) + SERIAL_DIGITS];
-    snprintf(mark, sizeof(mark), MARK "%s", serial);
-    put_contents(&contents, name, mark, size);
-    put_bytes(&any, 1, UDPAI_STR(TYPE_URL));
-    put_message(&any, 2, &contents);
-    put_bytes(&resource, 3, udpai_str_from(name));
-    put_bytes(&resource, 1, udpai_str_from(serial));
+    udpai_strbuf any = {0}, resource = {0};
+    put_bytes(&any, 1, UDPAI_STR(UDPAI_CONTENTS_TYPE));
+    put_bytes(&any, 2, contents->bytes);
+    put_bytes(&resource, 3, contents->name);
+    put_bytes(&resource, 1, UDPAI_STR(NO_SERIAL));
     put_message(&resource, 2, &any);
     put_message(to, 2, &resource);
 }
@@ -125,11 +68,11 @@ static void
 find_places(peer_fleet *fleet)
 {
     peer_places *places = &fleet->places;
-    places->in_name = place_behind(fleet, 0, NAMESPACE);
+    places->in_name = place_behind(fleet, 0, NAMESPACE "/");
     /* behind the name, its tag and its length */
     places->in_version = places->in_name + INDEX_DIGITS + 2;
-    places->in_cluster_name = place_behind(fleet, places->in_version, NAMESPACE);
-    places->in_the_mark = place_behind(fleet, places->in_cluster_name, MARK);
+    places->in_cluster_name = place_behind(fleet, places->in_version, NAMESPACE "/");
+    places->in_the_mark = place_behind(fleet, places->in_cluster_name, UDPAI_MARK);
 }
 
 uint8_t *
@@ -152,7 +95,7 @@ put_head(uint8_t *at, uint64_t nonce)
     char text[SERIAL_DIGITS];
     put_digits((uint8_t *)text, nonce, 16, sizeof(text));
     udpai_proto_writer writer = {.at = at};
-    udpai_proto_put_bytes(&writer, 4, UDPAI_STR(TYPE_URL));
+    udpai_proto_put_bytes(&writer, 4, UDPAI_STR(UDPAI_CONTENTS_TYPE));
     udpai_proto_put_bytes(&writer, 5, (udpai_str){text, sizeof(text)});
     return writer.size;
 }
@@ -175,11 +118,12 @@ peer_fleet_most(const peer_fleet *fleet)
 void
 peer_fleet_init(peer_fleet *fleet, size_t n, size_t size)
 {
-    char name[sizeof(NAMESPACE) + INDEX_DIGITS], serial[SERIAL_DIGITS + 1];
-    snprintf(name, sizeof(name), NAMESPACE "%0*d", INDEX_DIGITS, 0);
-    snprintf(serial, sizeof(serial), "%0*d", SERIAL_DIGITS, 0);
+    udpai_contents contents;
     udpai_strbuf entry = {0};
-    put_entry(&entry, name, serial, size);
+    if (!udpai_contents_make(&contents, NAMESPACE, size))
+        peer_fail("no memory for a resource");
+    put_entry(&entry, &contents);
+    udpai_contents_done(&contents);
     *fleet = (peer_fleet){
         .n = n,
         .serials = udpai_alloc_array(n, sizeof(*fleet->serials)),

@@ -8,7 +8,6 @@
 #include "base/util.h"
 
 #define PEER_MESSAGE_MAX (1024 * 1024) /* of a gRPC message */
-#define PEER_NAMES_MAX 1000000         /* names have six digits */
 
 /* Where a number stands in an entry. */
 typedef struct peer_places {

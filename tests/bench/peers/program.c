@@ -13,7 +13,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
-#include "peers/fleet.h"
+#include "load/contents.h"
 
 #define RESOURCES_DEFAULT 1000
 #define SIZE_DEFAULT 300
@@ -65,7 +65,7 @@ peer_options_read(peer_options *options, int argc, char **argv)
     int option;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         if (option == 'r')
-            options->n_resources = number_of("resources", optarg, PEER_NAMES_MAX);
+            options->n_resources = number_of("resources", optarg, UDPAI_CONTENTS_NAMES_MAX);
         else if (option == 's')
             options->size_bytes = number_of("size", optarg, SIZE_MAX_BYTES);
         else if (option == 'c')
