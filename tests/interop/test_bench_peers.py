@@ -8,11 +8,14 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 
 import interop
 import grpc
+import raw_http2
 from envoy.config.endpoint.v3 import endpoint_pb2
-from xds_peer import ENDPOINTS, Client
+from envoy.service.discovery.v3 import discovery_pb2
+from xds_peer import ENDPOINTS, PATIENCE_S, Client
 
 N = 4000 # more than a message of the servers in C holds
 SIZE = 500
@@ -114,7 +117,10 @@ class Watcher:
 
     def receive(self):
         """A response; the names in it."""
+        patience = threading.Timer(PATIENCE_S, self.client.stream.cancel)
+        patience.start()
         response = self.client.receive()
+        patience.cancel()
         if self.server.kind in IN_C and response.ByteSize() > MESSAGE_MAX:
             raise interop.Failure(f'a message of {response.ByteSize()} bytes')
         self.client.answer(response)
@@ -187,6 +193,49 @@ def survives_nonsense(server, watcher):
     interop.check('a record of nothing closes its connection alone', True)
 
 
+# ---- of the floor alone, whose HTTP/2 is its own ----
+
+def names_in(client, stream):
+    return {resource.name for message in client.messages(stream)
+            for resource in discovery_pb2.DeltaDiscoveryResponse.FromString(message).resources}
+
+
+def read_all(client, stream):
+    while len(client.data[stream]) < N * SIZE or len(names_in(client, stream)) < N:
+        client.read()
+
+
+def keeps_to_windows(server):
+    with raw_http2.Client(server.address, window=1000) as client:
+        client.ask(1)
+        client.read_for(1, 1000)
+        client.ping()
+        interop.check('no more than the window', len(client.data[1]) == 1000)
+        client.open_window(1, 500)
+        client.read_for(1, 1500)
+        client.ping()
+        interop.check('and what it is opened by', len(client.data[1]) == 1500)
+        client.open_window(1, raw_http2.WINDOW_MAX - 1000)
+        read_all(client, 1)
+        interop.check('then all', True)
+
+
+def is_slow(server, watcher):
+    """While it is not read, others are served; then nothing is missing, and no frame was torn."""
+    streams = range(1, 21, 2)
+    with raw_http2.Client(server.address, buffer=65536) as client:
+        for stream in streams:
+            client.ask(stream)
+        server.change((1, 8000), (0, 8001))
+        watcher.receive_until(lambda serials: serials[name(0)] == 8001)
+        for stream in streams:
+            read_all(client, stream)
+        client.ping()
+        interop.check('every stream of a slow connection has all', all(
+            sum(5 + len(message) for message in client.messages(stream)) == len(client.data[stream])
+            for stream in streams))
+
+
 def wants_certificate(server):
     with server.client(certificate=None) as stranger:
         stranger.send(ENDPOINTS, ['*'])
@@ -205,6 +254,9 @@ def body(test):
             comes_by_name(server, is_delta=True)
             comes_by_name(server, is_delta=False)
         survives_nonsense(server, watcher)
+        if server.kind == 'floor' and not server.is_tls:
+            keeps_to_windows(server)
+            is_slow(server, watcher)
         if server.is_tls:
             wants_certificate(server)
         server.stop()
