@@ -175,6 +175,7 @@ class Bench:
             (self.build / 'figures').write_text(json.dumps(said), encoding='utf-8')
         environment = {name: value for name, value in os.environ.items()
                        if name != 'UDPA_REQUIRE_PEERS'}
+        environment['TMPDIR'] = str(self.build)  # what is kept of failures goes with the test
         done = subprocess.run([sys.executable, BENCH / 'run', '--build', self.build, *arguments],
                               text=True, capture_output=True, check=False, env=environment)
         check(f'run {" ".join(map(str, arguments))}: status {status}', done.returncode == status,
