@@ -24,12 +24,14 @@ NO_LIMIT = ('grpc.max_receive_message_length', -1)
 class Client:
     """One stream. What it receives can be had one by one; without that it is not even read."""
 
-    def __init__(self, address, is_delta=True, method=None, options=()):
+    def __init__(self, address, is_delta=True, method=None, options=(), credentials=None):
         self.is_delta = is_delta
         self.method = method or METHODS[is_delta]
         self.asked = {} # the names of each type, which SotW repeats in its answers
         self.outbox = queue.Queue()
-        self.channel = grpc.insecure_channel(address, options=[OWN_CONNECTION, *options])
+        options = [OWN_CONNECTION, *options]
+        self.channel = grpc.secure_channel(address, credentials, options) if credentials else \
+            grpc.insecure_channel(address, options)
         request, response = (
             (discovery_pb2.DeltaDiscoveryRequest, discovery_pb2.DeltaDiscoveryResponse)
             if is_delta else (discovery_pb2.DiscoveryRequest, discovery_pb2.DiscoveryResponse))
