@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A doorway: every target is a script or a call of meson. The build itself is meson's.
 
-.PHONY: build run demo test lint sim fuzz bench soak full clean
+.PHONY: build run demo test lint sim fuzz bench bench-check soak full clean
 
 build: # build/udpad, build/udpactl and libudpa, for use
 	.ci/build
@@ -24,11 +24,14 @@ sim: # federations on a virtual clock, with many seeds; SEED=n shows one
 fuzz: # each fuzz target for a minute; FUZZ_SECONDS changes that
 	tests/fuzz/run $(or $(FUZZ_SECONDS),60)
 
-bench: build # figures
+bench: build # figures, beside other servers, in 2 minutes; tests/bench/run --full has all
 	tests/bench/run
 
+bench-check: build # the same, and fails if one is 1.5 times worse than it must be
+	tests/bench/run --check
+
 soak: build # figures over hours: memory must stay flat; and the simulation with a million seeds
-	tests/bench/run soak
+	tests/bench/soak
 	tests/sim/run --seeds 1-1000000
 
 full: # before a release: all compilers and sanitizers, long simulation, long fuzzing

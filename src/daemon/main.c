@@ -8,6 +8,7 @@
 #include "daemon/bootstrap_check.h"
 #include "daemon/descriptors.h"
 #include "daemon/files_check.h"
+#include "daemon/lock_order.h"
 #include "daemon/log_sink.h"
 #include "daemon/options_check.h"
 #include "daemon/server.h"
@@ -128,6 +129,7 @@ main(int argc, char **argv)
     if (!udpai_standard_streams_open())
         return 1; /* nobody could be told */
     udpai_tls_program_begin();
+    udpai_lock_order_forget();
     udpai_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     seed_tables();

@@ -44,7 +44,8 @@ on_header(nghttp2_session *session,
     if (!stream)
         return 0;
     if (udpai_str_eq(key, UDPAI_STR(":status")))
-        stream->http_status = atoi((const char *)value); /* nghttp2 has checked it */
+        stream->http_status =
+            (int)strtol((const char *)value, NULL, 10); /* nghttp2 has checked it */
     else if (udpai_str_eq(key, UDPAI_STR("grpc-status")) ||
              udpai_str_eq(key, UDPAI_STR("grpc-message")))
         udpai_strbuf_printf(&stream->reason, "%.*s %.*s; ", UDPAI_SHOWN(key), UDPAI_SHOWN(text));

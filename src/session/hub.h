@@ -84,6 +84,8 @@ struct udpai_session {
     int64_t since_us;
     udpai_list in_ready;
     bool is_writing, is_finishing, is_paused;
+    bool is_calm; /* the peer's last message asked for nothing, and what was written since gives it
+                   * no reason to: what comes are acknowledgements, which may be read late */
     uint64_t n_denied;    /* subscriptions that the ACL refuses, or would */
     bool is_alive;        /* its peer has sent something valid, and that was told */
     bool has_rules;       /* some rule of the ACL is for its peer, or everything is allowed */

@@ -273,6 +273,7 @@ udpa_receive(udpai_session *session, udpai_str bytes, udpa_error **ret_error)
                          "anything else");
     else if (err == UDPA_OK)
         err = take_message(udpa, &message, ret_error);
+    session->is_calm = err == UDPA_OK && message.kind == UDPAI_MESSAGE_RECEIPT;
     udpai_message_done(&message);
     return udpai_fail_code(ret_error, err);
 }
@@ -327,6 +328,7 @@ udpa_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error
         start_patience(udpa); /* some of it has gone */
     udpai_udpa_pace(udpa);
     udpai_free(control);
+    session->is_calm = false; /* it may want an answer */
     out->parts = &udpa->writing_control;
     out->n_parts = 1;
     *ret_any = true;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "model/name.h"
+#include "model/type_url.h"
 
 #define TYPES_MAX 1024
 /* What a status says is looked through for a name up to here. */
@@ -482,6 +483,7 @@ udpai_udpa_next_delivery(udpai_udpa *udpa,
     out->tail_len = UDPAI_NONCE_TAIL_LEN;
     count_sent(udpa, &delivery);
     note_in_flight(udpa, &delivery);
+    udpa->session.is_calm &= udpai_type_is_leaf(udpai_subscription_type_url(delivery.subscription));
     *ret_any = true;
     return UDPA_OK;
 }

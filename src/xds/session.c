@@ -2,6 +2,7 @@
 /* Life of a session: a request is carried out when it comes, and what is to be sent is found when
  * it can be sent. */
 #include "base/alloc.h"
+#include "model/type_url.h"
 #include "session/status.h"
 #include "wire/compose.h"
 #include "xds/xds_internal.h"
@@ -278,6 +279,16 @@ wants_node(const udpai_xds *xds)
     return !xds->peer || first->name.len > 0 || udpai_xds_template_is(first->default_namespace);
 }
 
+/* In the state of the world each names all that is wanted, and whether that is what was wanted is
+ * not looked at here. */
+static bool
+is_mere_acknowledgement(const udpai_xds *xds, const udpai_xds_request *request)
+{
+    size_t n_asked = request->n_names + request->n_unsubscribed + request->n_locators +
+                     request->n_unsubscribed_locators;
+    return xds->protocol->has_parts && request->nonce.len && !request->is_refusal && n_asked == 0;
+}
+
 udpa_err
 udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
 {
@@ -294,6 +305,7 @@ udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_er
         err = check_type(xds, request.type_url, ret_error);
     if (err == UDPA_OK)
         err = carry_out(xds, &request, ret_error);
+    session->is_calm = err == UDPA_OK && is_mere_acknowledgement(xds, &request);
     udpai_xds_request_done(&request);
     return udpai_fail_code(ret_error, err);
 }
@@ -439,6 +451,7 @@ udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     udpai_nonce_tail(++xds->last_nonce, NONCE_FIELD, out->tail);
     out->tail_len = UDPAI_NONCE_TAIL_LEN;
     udpai_xds_note_sent(xds, &next);
+    session->is_calm &= udpai_type_is_leaf(udpai_subscription_type_url(next.subscription));
     *ret_any = true;
     return UDPA_OK;
 }

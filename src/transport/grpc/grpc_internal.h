@@ -177,6 +177,14 @@ typedef struct udpai_dialled {
     grpc_slice text;
 } udpai_dialled;
 
+/* When nothing but acknowledgements is expected, reading waits for the next message that is written
+ * (late.c). */
+typedef struct udpai_late {
+    udpai_timer timer; /* set while it waits: so long at most */
+    unsigned n_unread; /* messages that were written, and not acknowledged */
+    bool is_idle;      /* nothing was written since it has waited for long */
+} udpai_late;
+
 struct udpai_stream {
     udpai_stream_thread *thread;
     udpai_list node;
@@ -186,6 +194,7 @@ struct udpai_stream {
     udpai_tag read_tag, write_tag, end_tag;
     grpc_byte_buffer *received;
     udpai_timer deadline; /* of dialling, of finishing */
+    udpai_late late;
     bool wants_reading;
     bool peer_has_ended;   /* nothing can be read any more */
     bool is_finishing;     /* we have ended it */
@@ -218,6 +227,16 @@ void udpai_stream_arm(udpai_stream *stream);
 void udpai_stream_settle(udpai_stream *stream);
 
 extern const udpai_stream_ops udpai_grpc_stream_ops;
+
+/* ---- late.c: reading late ---- */
+
+void udpai_late_init(udpai_stream *stream);
+void udpai_late_done(udpai_stream *stream);
+/* A message was read: may the next one wait? */
+void udpai_late_consider(udpai_stream *stream);
+/* A message was written: what may have come is to be read. */
+void udpai_late_written(udpai_stream *stream);
+bool udpai_is_late(const udpai_stream *stream);
 
 /* ---- session_stream.c ---- */
 

@@ -9,6 +9,11 @@
 #include "base/log.h"
 #include "transport/grpc/grpc_internal.h"
 
+/* What a peer may send ahead of our reading, on a stream. It is fixed: to find out what the network
+ * could carry takes pings and timers for every connection, which cost more than they would bring.
+ */
+#define LOOKAHEAD_BYTES (256 << 10)
+
 typedef struct accept_slot {
     udpai_tag tag;
     udpai_listener *listener;
@@ -278,6 +283,8 @@ make_server(const udpai_stream_thread *thread)
         integer(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
         integer(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
         integer(GRPC_ARG_ENABLE_CHANNELZ, 0),
+        integer(GRPC_ARG_HTTP2_BDP_PROBE, 0),
+        integer(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, LOOKAHEAD_BYTES),
     };
     const grpc_channel_args all = {UDPAI_ARRAY_LEN(args), args};
     return grpc_server_create(&all, NULL);

@@ -30,6 +30,7 @@ udpai_stream_new(udpai_stream_thread *thread, grpc_call *call)
     stream->end_tag.done = on_end;
     stream->wants_reading = true;
     udpai_timer_init(&stream->deadline, on_deadline);
+    udpai_late_init(stream);
     udpai_list_init(&stream->in_listener);
     udpai_list_init(&stream->node);
     udpai_list_append(&thread->streams, &stream->node);
@@ -69,6 +70,7 @@ free_stream(udpai_stream *stream)
     udpai_stream_thread *thread = stream->thread;
     udpai_listener *listener = stream->listener;
     udpai_timer_cancel(&stream->deadline);
+    udpai_late_done(stream);
     udpai_list_remove(&stream->node);
     udpai_list_remove(&stream->in_listener);
     if (stream->received)
@@ -204,7 +206,7 @@ udpai_stream_arm(udpai_stream *stream)
     bool reads = is_ending ? stream->dialled != NULL : stream->wants_reading;
     if (stream->peer_has_ended || (stream->dialled && !stream->dialled->is_connected))
         reads = false;
-    if (reads && !stream->read_tag.is_out)
+    if (reads && !stream->read_tag.is_out && !udpai_is_late(stream))
         read_one(stream);
     if (is_ending || !reads)
         ask_for_end(stream);
@@ -243,6 +245,7 @@ on_read(udpai_tag *tag, bool ok)
     if (buffer) {
         deliver(stream, buffer);
         grpc_byte_buffer_destroy(buffer);
+        udpai_late_consider(stream);
     } else {
         take_end(stream, ok);
     }
@@ -306,6 +309,7 @@ udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message)
     ops[n++].data.send_message.send_message = buffer;
     (void)udpai_stream_start(stream, ops, n, &stream->write_tag);
     grpc_byte_buffer_destroy(buffer);
+    udpai_late_written(stream);
 }
 
 static void

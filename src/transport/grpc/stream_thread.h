@@ -145,6 +145,8 @@ typedef struct udpai_stream_timing {
     uint64_t keepalive_timeout_ms; /* and how long we wait for an answer */
     uint64_t min_ping_interval_ms; /* who tries us more often is disconnected */
     uint64_t connection_idle_ms;   /* a connection that others have opened, without a stream */
+    uint64_t late_reading_ms;      /* at most so late are acknowledgements read; by default it grows
+                                    * with the number of streams: with few it is not at all */
 } udpai_stream_timing;
 
 typedef struct udpai_stream_thread_options {

@@ -90,6 +90,7 @@ receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
     obedient *self = UDPAI_CONTAINER_OF(session, obedient, session);
     atomic_fetch_add(&bed_n_received, 1);
     report(self, UDPAI_REPORT_ALIVE);
+    session->is_calm = udpai_str_starts(message, UDPAI_STR("calm"));
     if (session->info.link) {
         return UDPA_OK;
     } else if (udpai_str_starts(message, UDPAI_STR("echo"))) {
@@ -161,6 +162,8 @@ order(udpai_session *session, udpai_order *given)
 {
     if (given->kind == UDPAI_ORDER_JUDGED)
         udpai_session_pause(session, false);
+    else if (given->kind == UDPAI_ORDER_SUBSCRIBE)
+        say(UDPAI_CONTAINER_OF(session, obedient, session), UDPAI_STR("pushed"));
 }
 
 static udpa_bytes *

@@ -21,6 +21,8 @@
  *   bye        ends it in peace
  *   pause      reads no more, until a JUDGED order comes
  *   flood      sends messages of 64 KiB for ever
+ *   calm…      takes it for an acknowledgement, that nothing but others will follow
+ * A SUBSCRIBE order has it send "pushed".
  * A session that was dialled sends "echo hello" at once, and keeps what it receives to itself. */
 
 typedef struct test_bed {

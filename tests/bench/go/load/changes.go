@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"strconv"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -17,40 +15,7 @@ import (
 	"udpa.test/bench/fleet"
 )
 
-// How resources of a server are changed. What prepare returns triggers the change, and waits for
-// nothing.
-type changer interface {
-	load(nResources int) error
-	prepare(kind, i, serial int) func() error
-	remove(kind, i int) error
-}
-
-// ---- the server on go-control-plane, which makes its resources itself ----
-
-type peerChanger struct {
-	connection net.Conn
-}
-
-func newPeerChanger(address string) (*peerChanger, error) {
-	connection, err := net.Dial("tcp", address)
-	return &peerChanger{connection}, err
-}
-
-func (*peerChanger) load(int) error { return nil }
-
-func (p *peerChanger) prepare(kind, i, serial int) func() error {
-	line := fmt.Sprintf("%d %d %d\n", kind, i, serial)
-	return func() error {
-		_, err := p.connection.Write([]byte(line))
-		return err
-	}
-}
-
-func (*peerChanger) remove(int, int) error {
-	return errors.New("a soak test is for udpad: the server beside it removes nothing")
-}
-
-// ---- udpad, which is published to by UDPA ----
+// udpad is published to by UDPA.
 
 const (
 	udpaMethod = "/udpa.service.discovery.v1.UdpaDiscoveryService/StreamMessages"

@@ -40,7 +40,6 @@ func (e *expectation) note(index int, arrived time.Time) {
 type crowd struct {
 	address    string
 	nResources int
-	variant    string
 	deltaNames []byte // requests for all endpoints by name
 	sotwNames  []byte
 
@@ -51,13 +50,13 @@ type crowd struct {
 	isOver   atomic.Bool
 }
 
-func newCrowd(address, variant string, nResources int) *crowd {
+func newCrowd(address string, nResources int) *crowd {
 	names := make([]string, nResources)
 	for i := range names {
 		names[i] = fleet.Name(i)
 	}
 	return &crowd{
-		address: address, variant: variant, nResources: nResources,
+		address: address, nResources: nResources,
 		deltaNames: mustMarshal(&discovery.DeltaDiscoveryRequest{
 			TypeUrl: fleet.EndpointType, ResourceNamesSubscribe: names}),
 		sotwNames: mustMarshal(&discovery.DiscoveryRequest{
@@ -69,9 +68,7 @@ func (c *crowd) synced() { c.nSynced.Add(1) }
 
 func (c *crowd) arrived(at time.Time) { c.last.Store(at.UnixNano()) }
 
-func (c *crowd) isDelta(index int) bool {
-	return c.variant == "delta" || c.variant == "mixed" && index%2 == 0
-}
+func isDelta(index int) bool { return index%2 == 0 }
 
 // Makes the connections, a few at a time.
 func (c *crowd) connect(n int) error {
@@ -83,7 +80,7 @@ func (c *crowd) connect(n int) error {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			var err error
-			c.streams[i], err = newStream(c, i, c.isDelta(i))
+			c.streams[i], err = newStream(c, i, isDelta(i))
 			errs <- err
 		}()
 	}
@@ -133,7 +130,7 @@ func (c *crowd) settle() {
 }
 
 // Triggers a change and waits until every client has it.
-func (c *crowd) measure(target changer, kind, i, serial int) (*expectation, error) {
+func (c *crowd) measure(target *udpaChanger, kind, i, serial int) (*expectation, error) {
 	e := &expectation{
 		serial: serial, mark: []byte(fleet.Mark(serial)), done: make(chan struct{}),
 		took: make([]time.Duration, len(c.streams)),

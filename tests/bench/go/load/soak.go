@@ -29,7 +29,7 @@ type sample struct {
 type soaking struct {
 	options  *options
 	crowd    *crowd
-	target   changer
+	target   *udpaChanger
 	chance   *rand.Rand
 	serial   int
 	now      sample
@@ -45,7 +45,7 @@ func (s *soaking) reconnect() error {
 	before := c.nSynced.Load()
 	old.close()
 	<-old.call.Context().Done()
-	next, err := newStream(c, i, c.isDelta(i))
+	next, err := newStream(c, i, isDelta(i))
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *soaking) run() error {
 	return s.print(begin)
 }
 
-func soak(o *options, c *crowd, target changer) error {
+func soak(o *options, c *crowd, target *udpaChanger) error {
 	if o.nStreams < 1 || o.nResources < 1 {
 		return errors.New("a soak test needs clients, and resources to change")
 	}

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The points at which udpad is measured, each beside others, and the lines of the table that they
+show. A point is a few runs, which are made in turn; a run is a server and a load."""
+import dataclasses
+
+import figures
+from figures import CPU, Difference, Figure, Growth, Line, Quotient, at
+
+MAX_CHANGES = 20000
+DELIVERIES = 300000  # enough for the clock that the kernel counts processor time by
+MIN_CHANGES = 200
+
+PEERS = ('linear', 'snapshot')
+FLOORS = ('bare', 'floor')
+TOO_LONG = 'would take minutes'
+SLOW_MB = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """How much is measured."""
+    is_full: bool
+    seconds: int  # of changes, in each run
+    repeats: int
+
+
+SHORT = Form(False, 2, 1)
+FULL = Form(True, 5, 3)
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    """What the clients do: the options of udpactl bench."""
+    streams: int = 1000
+    resources: int = 1000
+    connections: int = 0  # 0: one for each stream
+    protocol: str = 'delta'
+    size: int = 300
+    names: int = 0  # 0: all, by wildcard
+    tls: bool = False
+    changes: int | None = None  # None: as many as can be measured well
+    rate: float = 0  # 0: the next one when all have had it
+    depth: int = 1
+    slow: int = 0
+    reconnect: bool = False
+    idle: bool = False
+    seconds: int = 0  # 0: as long as the form has changes
+
+    def n_changes(self, seconds):
+        if self.changes is not None:
+            return self.changes
+        if self.rate:
+            return int(self.rate * seconds)
+        return max(MIN_CHANGES, min(MAX_CHANGES, DELIVERIES // self.streams))
+
+    def options(self, seconds):
+        seconds = self.seconds or seconds
+        options = ['--protocol', self.protocol, '--streams', self.streams,
+                   '--resources', self.resources, '--size', self.size,
+                   '--changes', self.n_changes(seconds), '--seconds', seconds]
+        for name, usual in (('connections', 0), ('names', 0), ('rate', 0), ('depth', 1),
+                            ('slow', 0)):
+            value = getattr(self, name)
+            if value != usual:
+                options += [f'--{name}', f'{value:g}']
+        options += ['--reconnect'] if self.reconnect else []
+        options += ['--idle'] if self.idle else []
+        return [str(option) for option in options]
+
+    def n_connections(self):
+        return self.connections or self.streams
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    label: str
+    server: str  # of servers.KINDS
+    load: Load
+    skipped: str = ''  # why it is not made
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    name: str
+    title: str
+    runs: tuple[Run, ...]
+    lines: tuple[Line, ...] = ()
+
+
+def beside(load, servers, skipped=None):
+    """The same load on each of these servers, which are the labels of the runs, too."""
+    return tuple(Run(server, server, load, (skipped or {}).get(server, '')) for server in servers)
+
+
+def varied(server, loads, skipped=None):
+    """Different loads on one server: {label: load}."""
+    return tuple(Run(label, server, load, (skipped or {}).get(label, ''))
+                 for label, load in loads.items())
+
+
+SYNC_MS = at('sync.ms')
+P50_US = at('changes.p50_us')
+PER_S = at('changes.per_s')
+
+
+def cpu(over_label, under_label):
+    """How many times more CPU a delivery costs the one run than the other."""
+    return Quotient(at(CPU), over_label, under_label, unit='s/M')
+
+
+def against(peer, must, aim):
+    """How many times more CPU a delivery costs the peer."""
+    return Line(f'CPU per delivery: {peer} / udpad', cpu(peer, 'udpad'), must, aim,
+                is_more_better=True)
+
+
+def over(floor, must, aim):
+    """How many times more CPU a delivery costs than one of the floors."""
+    return Line(f'CPU per delivery: udpad / {floor}', cpu('udpad', floor), must, aim)
+
+
+def stream_memory(label, title='memory per stream'):
+    return Line(title, Figure(figures.stream_kb, label, unit='kB'), 50, 32, 'kB')
+
+
+# ---- what must be shown ----
+
+def delta(form):
+    servers = ('udpad', 'bare', 'linear') + (('floor', 'snapshot') if form.is_full else ())
+    sync_cpu = Quotient(at('sync.server_cpu_ms'), 'linear', 'udpad', unit='ms')
+    return Point('delta', '1,000 streams of delta xDS, wildcard, 1,000 resources',
+                 beside(Load(), servers), (
+        against('linear', 30, None),
+        over('bare', 1.25, 1.1),
+        Line('initial sync, CPU: linear / udpad', sync_cpu, 6, 10, is_more_better=True),
+        stream_memory('udpad')))
+
+
+def mtls(_form):
+    return Point('mtls', 'the same over mutual TLS',
+                 beside(Load(tls=True), ('udpad', 'linear')), (against('linear', 15, 20),))
+
+
+def small(form):
+    servers = ('udpad', 'linear') + (('bare', 'floor', 'snapshot') if form.is_full else ())
+    return Point('small', '1,000 streams, 10 resources: how the stacks themselves differ',
+                 beside(Load(resources=10), servers), (against('linear', 3.5, 5),))
+
+
+def resources(form):
+    n_streams = 100 if form.is_full else 10
+    sizes = (10, 1000, 10000, 100000) if form.is_full else (10, 100000)
+    loads = {n: Load(streams=n_streams, resources=n) for n in sizes}
+    runs = varied('udpad', {f'udpad R={n}': load for n, load in loads.items()})
+    if form.is_full:
+        runs += varied('linear', {f'linear R={n}': load for n, load in loads.items()},
+                       {'linear R=100000': TOO_LONG})
+    worst = Growth(at(CPU), *[f'udpad R={n}' for n in sizes], unit='s/M')
+    return Point('resources', f'{n_streams} streams, 10 to 100,000 resources', runs,
+                 (Line('CPU per delivery: worst / with 10 resources', worst, 1.3, 1.1),))
+
+
+def streams(form):
+    sizes = (1, 100, 1000, 5000) if form.is_full else (1000, 5000)
+    loads = {n: Load(streams=n) for n in sizes}
+    runs = varied('udpad', {f'udpad S={n}': load for n, load in loads.items()})
+    if form.is_full:
+        for server in ('floor', 'linear'):
+            runs += varied(server, {f'{server} S={n}': load for n, load in loads.items()})
+    return Point('streams', f'{sizes[0]:,} to 5,000 streams, 1,000 resources', runs, (
+        Line('CPU per delivery: 5,000 streams / 1,000', cpu('udpad S=5000', 'udpad S=1000'),
+             1.6, 1.2),
+        stream_memory('udpad S=5000', 'memory per stream, of 5,000')))
+
+
+def sotw_names(_form):
+    return Point('sotw-names', 'state of the world, 1,000 streams with 100 names each',
+                 beside(Load(protocol='sotw', names=100), ('udpad', 'linear')),
+                 (against('linear', 10, 30),))
+
+
+def sync_many(form):
+    servers = ('udpad', 'linear', 'floor') + (('snapshot', 'bare') if form.is_full else ())
+    return Point('sync-many', '100,000 resources, one stream',
+                 beside(Load(streams=1, resources=100000, changes=20), servers), (
+        Line('initial sync, time: linear / udpad', Quotient(SYNC_MS, 'linear', 'udpad', unit='ms'),
+             15, None, is_more_better=True),
+        Line('initial sync, time: udpad / floor', Quotient(SYNC_MS, 'udpad', 'floor', unit='ms'),
+             None, 1.5),
+        Line('memory per resource above its payload',
+             Figure(figures.overhead_bytes, 'udpad', unit='B'), 300, 200, 'B')))
+
+
+def idle_mtls(form):
+    n_streams = 2000 if form.is_full else 1000
+    load = Load(streams=n_streams, resources=10, tls=True, changes=0, idle=True)
+    return Point('idle-mtls', f'{n_streams:,} idle connections with mutual TLS',
+                 beside(load, ('udpad', 'linear')), (
+        Line('memory per connection: udpad / linear',
+             Quotient(figures.connection_kb, 'udpad', 'linear', unit='kB'), 1.8, 1),
+        Line('CPU per handshake: udpad / linear',
+             Quotient(figures.handshake_ms, 'udpad', 'linear', unit='ms'), 2.2, 1)))
+
+
+def partial(form):
+    servers = ('udpad', 'floor') + (('bare',) if form.is_full else ())
+    # Where the machine is too busy changes go out together, and a delivery looks cheap.
+    ratio = Quotient(figures.message_us, 'udpad', 'floor', unit='us')
+    return Point('partial', '1,000 streams, 50 changes a second', beside(Load(rate=50), servers),
+                 (Line('CPU per message: udpad / floor', ratio, 5, 3),))
+
+
+def mux(form):
+    servers = ('udpad', 'linear') + (('bare', 'floor') if form.is_full else ())
+    own = Line('CPU per million deliveries', Figure(at(CPU), 'udpad', unit='s'), None, 2, 's')
+    return Point('mux', '1,000 streams over 10 connections',
+                 beside(Load(connections=10), servers), (against('linear', 30, None), own))
+
+
+def slow(form):
+    load = Load(streams=20, size=2048, slow=5, changes=20000, depth=8, seconds=30)
+    runs = beside(load, ('udpad',))
+    if form.is_full:
+        runs += beside(dataclasses.replace(load, changes=200), ('linear',))
+    return Point('slow', '5 of 20 streams never read', runs, (
+        Line(f'memory added while {SLOW_MB} MB are withheld',
+             Figure(figures.slow_mb(SLOW_MB), 'udpad', unit='MB'), 5, 1, 'MB'),))
+
+
+def latency(form):
+    servers = ('udpad', 'linear', 'bare') + (('floor', 'snapshot') if form.is_full else ())
+    return Point('latency', 'latency with one stream, 1,000 resources',
+                 beside(Load(streams=1), servers), (
+        Line('p50: udpad / linear', Quotient(P50_US, 'udpad', 'linear', unit='us'), 0.5),
+        Line('p50: udpad / bare', Quotient(P50_US, 'udpad', 'bare', unit='us'), None, 1.3)))
+
+
+CONSUL = (
+    Line('most that a stream is behind',
+         Figure(at('changes.max_us'), 'udpad', unit='ms', scale=1e-3), 500, 250, 'ms'),
+    Line('processors kept busy', Figure(figures.processors, 'udpad'), 1, 0.5, ''))
+
+
+def consul(_form):
+    """The shape of Consul's own test of scale, if every proxy is shown everything."""
+    load = Load(streams=5000, resources=5000, rate=250)
+    return Point('consul', '5,000 streams, 5,000 resources, wildcard, 250 changes a second',
+                 beside(load, ('udpad', 'linear'), {'linear': TOO_LONG}), CONSUL)
+
+
+def consul_names(_form):
+    """The same, if each asks for what it needs."""
+    load = Load(streams=5000, resources=5000, names=10, rate=250)
+    return Point('consul-names', 'the same, each stream with 10 names',
+                 beside(load, ('udpad', 'linear')), CONSUL)
+
+
+def tenants(_form):
+    # Each resource is changed once, and one of twenty is asked for.
+    few, many = (Load(streams=n, resources=20000, names=1, changes=20000, rate=5000, seconds=5)
+                 for n in (1, 1000))
+    change = Quotient(figures.change_us(0.1), 'udpad S=1000', 'udpad S=1', unit='us')
+    return Point('tenants', 'changes that touch nobody: 1,000 streams, each with a name of its own',
+                 varied('udpad', {'udpad S=1': few, 'udpad S=1000': many}),
+                 (Line('CPU per change: 1,000 streams / one', change, 1.25, 1.1),))
+
+
+def reconnect(form):
+    load = Load(streams=5000, changes=1, reconnect=True)
+    runs = beside(load, ('udpad', 'linear') if form.is_full else ('udpad',))
+    if form.is_full:
+        runs += (Run('udpad, TLS', 'udpad', dataclasses.replace(load, tls=True)),)
+    return Point('reconnect', '5,000 streams come back, and nothing has changed', runs, (
+        Line('payloads sent', Figure(figures.sent_again, 'udpad'), 0, 0, ''),
+        Line('time', Figure(at('reconnect.ms'), 'udpad', unit='ms'), 1000, 300, 'ms')))
+
+
+def hops(_form):
+    load = Load(streams=1)
+    added = Difference(P50_US, 'two nodes', 'one node', unit='ms', scale=1e-3)
+    return Point('hops', 'core -> edge -> client, beside one node',
+                 (Run('one node', 'udpad', load), Run('two nodes', 'udpad-hops', load)),
+                 (Line('latency added, p50', added, 0.5, 0.2, 'ms'),))
+
+
+def publish(form):
+    memory, durable = (Load(streams=1, resources=n, changes=1)
+                       for n in ((100000, 50000) if form.is_full else (50000, 10000)))
+    into = {label: Figure(at('publish.per_s'), label) for label in ('in memory', 'durable')}
+    return Point('publish', 'one publisher that asks for receipts',
+                 (Run('in memory', 'udpad', memory), Run('durable', 'udpad-durable', durable)), (
+        Line('publishes into memory', into['in memory'], 50000, 100000, '/s', is_more_better=True),
+        Line('publishes into the durable store', into['durable'], 5000, 10000, '/s',
+             is_more_better=True)))
+
+
+# ---- what is shown besides, of which nothing is asked ----
+
+def big_resources(_form):
+    return Point('size', '1,000 streams, resources of 2 KB',
+                 beside(Load(size=2048), ('udpad',) + FLOORS + PEERS))
+
+
+def delta_names(_form):
+    return Point('delta-names', 'delta, 1,000 streams with 100 names each',
+                 beside(Load(names=100), ('udpad',) + PEERS))
+
+
+def sotw(_form):
+    return Point('sotw', 'state of the world, 1,000 streams, wildcard',
+                 beside(Load(protocol='sotw'), ('udpad',) + PEERS))
+
+
+def depth(_form):
+    return Point('depth', '1,000 streams, eight changes on the way at once',
+                 beside(Load(depth=8), ('udpad',) + FLOORS + PEERS))
+
+
+def mux_many(_form):
+    return Point('mux-many', '5,000 streams over 500 connections',
+                 beside(Load(streams=5000, connections=500), ('udpad',) + FLOORS + ('linear',)))
+
+
+def idle(_form):
+    load = Load(streams=5000, resources=10, changes=0, idle=True)
+    return Point('idle', '5,000 idle connections', beside(load, ('udpad', 'bare', 'linear')))
+
+
+def udpa(_form):
+    return Point('udpa', '1,000 streams of UDPA, beside delta xDS of the same node',
+                 varied('udpad', {'xDS': Load(), 'UDPA': Load(protocol='udpa')}), (
+        Line('CPU per delivery: UDPA / delta xDS', cpu('UDPA', 'xDS')),))
+
+
+def rules(_form):
+    load = Load(tls=True)
+    return Point('rules', '1,000 streams with mutual TLS, with and without rules on who sees what',
+                 (Run('none', 'udpad', load), Run('rules', 'udpad-acl', load)), (
+        Line('CPU per delivery: with rules / without', cpu('rules', 'none')),))
+
+
+def workers(_form):
+    load = Load()
+    return Point('workers', '1,000 streams, two workers beside one',
+                 (Run('one', 'udpad', load), Run('two', 'udpad-workers', load)), (
+        Line('CPU per delivery: two workers / one', cpu('two', 'one')),
+        Line('deliveries a second: two workers / one', Quotient(PER_S, 'two', 'one', unit='/s'),
+             is_more_better=True)))
+
+
+POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mtls, partial, mux,
+          slow, latency, consul, consul_names, tenants, reconnect, hops, publish,
+          big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
+IN_FULL_ALONE = (consul, consul_names, big_resources, delta_names, sotw, depth, mux_many, idle,
+                 udpa, rules, workers)
+
+
+def all_points(form):
+    return [make(form) for make in POINTS if form.is_full or make not in IN_FULL_ALONE]
