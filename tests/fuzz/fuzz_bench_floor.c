@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a client may send to the floor of the benchmark, cut in two ways: the same answers and the
  * same streams, and no more is written than its windows allow. */
-#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "floor/connection.h"
 #include "tests/fuzz/fuzz.h"
@@ -17,12 +18,16 @@ the_log(void)
     return &log;
 }
 
-/* Whatever is written goes nowhere. */
+/* ret_client: the other end of its socket. */
 static floor_connection *
-talk(udpai_str text, size_t step, bool *ret_is_wrong)
+talk(udpai_str text, size_t step, int *ret_client, bool *ret_is_wrong)
 {
-    floor_connection *connection =
-        floor_connection_new(the_log(), open("/dev/null", O_WRONLY | O_CLOEXEC), NULL);
+    const int small = 1; /* is rounded up to some kB */
+    int ends[2];
+    FUZZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+    floor_connection *connection = floor_connection_new(the_log(), ends[0], NULL);
+    *ret_client = ends[1];
     *ret_is_wrong = false;
     while (text.len && !*ret_is_wrong)
         *ret_is_wrong = !floor_take_input(connection, fuzz_take(&text, step));
@@ -48,14 +53,19 @@ has_all(const floor_stream *stream)
     return !stream->at || (!stream->at->next && stream->offset == stream->at->size);
 }
 
-/* Each stream is sent all, but for its windows. */
+/* Each stream is sent all, but for its windows, however often the socket is full. */
 static void
-write_all(floor_connection *connection)
+write_all(floor_connection *connection, int client)
 {
+    static char room[65536];
     floor_log_change(connection->log, 0, 1);
-    floor_connection_flush(connection);
-    FUZZ_CHECK(!connection->is_blocked && connection->output.len == 0);
-    FUZZ_CHECK(connection->window >= 0);
+    do {
+        floor_connection_flush(connection);
+        FUZZ_CHECK(!connection->link.is_broken);
+        while (recv(client, room, sizeof(room), 0) > 0)
+            ;
+    } while (connection->is_blocked);
+    FUZZ_CHECK(connection->output.len == 0 && connection->window >= 0);
     for (size_t i = 0; i < connection->streams.n; i++) {
         const floor_stream *stream = &connection->streams.items[i];
         FUZZ_CHECK(has_all(stream) || stream->window <= 0 || connection->window == 0);
@@ -69,13 +79,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     udpai_str text = {(const char *)data + 1, size - 1};
     bool is_wrong, is_wrong_too;
-    floor_connection *a = talk(text, 16384, &is_wrong);
-    floor_connection *b = talk(text, data[0] % 16 + 1, &is_wrong_too);
+    int client, client_too;
+    floor_connection *a = talk(text, 16384, &client, &is_wrong);
+    floor_connection *b = talk(text, data[0] % 16 + 1, &client_too, &is_wrong_too);
     FUZZ_CHECK(is_wrong == is_wrong_too);
     compare(a, b);
     if (!is_wrong)
-        write_all(a);
+        write_all(a, client);
     floor_connection_free(a);
     floor_connection_free(b);
+    close(client);
+    close(client_too);
     return 0;
 }
