@@ -141,3 +141,9 @@ udpai_set_hash_subtract(udpai_set_hash *set, udpai_str name, udpai_content_hash 
     set->high -= hash.high64;
     set->low -= hash.low64;
 }
+
+uint64_t
+udpai_digest_behind(uint64_t before, udpai_str text)
+{
+    return XXH64(text.len ? text.data : "", text.len, before + 1);
+}

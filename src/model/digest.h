@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two hashes that travel; both are defined in docs/design/wire.md. */
+/* The two hashes that travel, both defined in docs/design/wire.md, and some that do not. */
 #ifndef UDPAI_DIGEST_H
 #define UDPAI_DIGEST_H
 
@@ -17,6 +17,9 @@ uint64_t udpai_digest(udpai_str authority, udpai_str any);
 /* Of a variant: XXH64, seed 0, over the 8 bytes of that, most significant first, and the
  * constraints. */
 uint64_t udpai_digest_of_variant(uint64_t digest, udpai_str constraints);
+
+/* XXH64 of a text behind others: @p before is what it was for those, 0 for none. It stays here. */
+uint64_t udpai_digest_behind(uint64_t before, udpai_str text);
 
 /* XXH64, seed 0, over a generation and the node ids passed; see Subscribe.initial_ways. */
 typedef struct udpai_way_digest {

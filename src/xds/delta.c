@@ -116,6 +116,7 @@ subscribe(udpai_xds *xds,
     bool is_empty = request->n_names == 0 && request->n_unsubscribed == 0 &&
                     request->n_locators == 0 && request->n_unsubscribed_locators == 0;
     udpa_err err = UDPA_OK;
+    xds->asks_nothing_new = is_empty && !is_first;
     for (size_t i = 0; i < request->n_unsubscribed && err == UDPA_OK; i++)
         err = unsubscribe_one(xds, subscription, request->unsubscribed[i]);
     if (err == UDPA_OK)

@@ -279,16 +279,6 @@ wants_node(const udpai_xds *xds)
     return !xds->peer || first->name.len > 0 || udpai_xds_template_is(first->default_namespace);
 }
 
-/* In the state of the world each names all that is wanted, and whether that is what was wanted is
- * not looked at here. */
-static bool
-is_mere_acknowledgement(const udpai_xds *xds, const udpai_xds_request *request)
-{
-    size_t n_asked = request->n_names + request->n_unsubscribed + request->n_locators +
-                     request->n_unsubscribed_locators;
-    return xds->protocol->has_parts && request->nonce.len && !request->is_refusal && n_asked == 0;
-}
-
 udpa_err
 udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
 {
@@ -305,7 +295,8 @@ udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_er
         err = check_type(xds, request.type_url, ret_error);
     if (err == UDPA_OK)
         err = carry_out(xds, &request, ret_error);
-    session->is_calm = err == UDPA_OK && is_mere_acknowledgement(xds, &request);
+    session->is_calm =
+        err == UDPA_OK && request.nonce.len && !request.is_refusal && xds->asks_nothing_new;
     udpai_xds_request_done(&request);
     return udpai_fail_code(ret_error, err);
 }

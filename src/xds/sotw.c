@@ -4,6 +4,7 @@
  * request that differs in nothing is answered by nothing. */
 #include "base/alloc.h"
 #include "base/map.h"
+#include "model/digest.h"
 #include "model/variant.h"
 #include "xds/peek.h"
 #include "xds/xds_internal.h"
@@ -191,15 +192,28 @@ has_wildcard(const udpai_xds_request *request)
     return udpai_xds_locates_all(request);
 }
 
-udpa_err
-udpai_xds_sotw_subscribe(udpai_xds *xds,
-                         udpai_subscription *subscription,
-                         const udpai_xds_request *request,
-                         bool is_first,
-                         udpa_error **ret_error)
+/* Of the names and the order in which they come. */
+static uint64_t
+digest_of_names(const udpai_xds_request *request)
+{
+    uint64_t digest = request->n_names;
+    for (size_t i = 0; i < request->n_names; i++)
+        digest = udpai_digest_behind(digest, request->names[i]);
+    for (size_t i = 0; i < request->n_locators; i++) {
+        digest = udpai_digest_behind(digest, request->locators[i].name);
+        digest = udpai_digest_behind(digest, request->locators[i].parameters);
+        digest += request->locators[i].is_bad;
+    }
+    return digest;
+}
+
+static udpa_err
+carry_out(udpai_xds *xds,
+          udpai_subscription *subscription,
+          const udpai_xds_request *request,
+          udpa_error **ret_error)
 {
     udpai_xds_type *type = udpai_xds_type_of(subscription);
-    (void)is_first;
     type->is_named |= request->n_names + request->n_locators > 0;
     bool is_all = !type->is_named || has_wildcard(request),
          was_all = udpai_subscription_has_wildcard(subscription);
@@ -216,6 +230,26 @@ udpai_xds_sotw_subscribe(udpai_xds *xds,
     udpai_xds_end_names(xds, subscription);
     if (err == UDPA_OK && !is_all && was_all)
         err = udpai_unsubscribe_all_wildcards(subscription);
+    return err;
+}
+
+/* Nearly all requests say again what the one before has said, and acknowledge. */
+udpa_err
+udpai_xds_sotw_subscribe(udpai_xds *xds,
+                         udpai_subscription *subscription,
+                         const udpai_xds_request *request,
+                         bool is_first,
+                         udpa_error **ret_error)
+{
+    udpai_xds_type *type = udpai_xds_type_of(subscription);
+    uint64_t digest = digest_of_names(request);
+    (void)is_first;
+    xds->asks_nothing_new = type->has_asked && type->asked_for == digest;
+    if (xds->asks_nothing_new)
+        return UDPA_OK;
+    udpa_err err = carry_out(xds, subscription, request, ret_error);
+    type->asked_for = digest;
+    type->has_asked = err == UDPA_OK;
     return err;
 }
 

@@ -48,6 +48,8 @@ typedef struct udpai_xds_unnameable {
 
 /* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
 typedef struct udpai_xds_type {
+    uint64_t asked_for;  /* in the state of the world: a digest of the last request's names … */
+    bool has_asked;      /* … which is there, and was carried out in full */
     bool is_named;       /* an empty list is no wildcard, or not any more: something was named */
     bool tells_variants; /* the client has used locators: it knows variants by constraints */
     bool is_answered;    /* something was sent since its wildcard */
@@ -116,10 +118,11 @@ struct udpai_xds {
     udpai_str type_url;                 /* the only one; empty: each request says */
     udpai_node_info *peer;              /* NULL until it has said who it is */
     uint64_t last_nonce;
-    udpai_timer patience; /* set: removals are held back */
-    udpai_body *writing;  /* what the last message borrows from */
-    size_t n_untold;      /* names that cannot be, over all types */
-    bool says_errors;     /* what is missing is told in resource_errors */
+    udpai_timer patience;  /* set: removals are held back */
+    udpai_body *writing;   /* what the last message borrows from */
+    size_t n_untold;       /* names that cannot be, over all types */
+    bool says_errors;      /* what is missing is told in resource_errors */
+    bool asks_nothing_new; /* the last request */
     udpai_xds_polling polling;
     size_t n_types, n_globs;
     size_t spelled_bytes;

@@ -78,6 +78,47 @@ an_explicit_wildcard_beside_a_name_asks_for_all(void **state)
     xds_expect(&self->client, "CDS[a b lazy]");
 }
 
+/* Who repeats himself asks for nothing; who goes back to what he said before does. */
+static void
+names_that_are_said_again(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+EDS/a=1 +EDS/b=1");
+    xds_ask_for(&self->client, "EDS", "a b");
+    assert_false(self->client.stream.session->is_calm);
+    xds_expect(&self->client, "EDS[a b]");
+    xds_ack(&self->client, "EDS");
+    assert_true(self->client.stream.session->is_calm);
+    xds_change(&self->world, "+EDS/b=2");
+    xds_expect(&self->client, "EDS[b]");
+    assert_true(self->client.stream.session->is_calm);
+    xds_ask_for(&self->client, "EDS", "a");
+    assert_false(self->client.stream.session->is_calm);
+    xds_change(&self->world, "+EDS/b=3");
+    xds_expect(&self->client, "");
+    xds_ask_for(&self->client, "EDS", "a b");
+    xds_expect(&self->client, "EDS[b]");
+    xds_ask_for(&self->client, "EDS", "b a");
+    xds_expect(&self->client, "");
+    xds_change(&self->world, "+EDS/a=2 +EDS/b=4");
+    xds_expect(&self->client, "EDS[a b]");
+}
+
+/* Clusters name endpoints, which will be asked for. */
+static void
+what_leads_to_others_is_not_calm(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+CDS/a=1");
+    xds_ask_for(&self->client, "CDS", "");
+    xds_expect(&self->client, "CDS[a]");
+    xds_ack(&self->client, "CDS");
+    assert_true(self->client.stream.session->is_calm);
+    xds_change(&self->world, "+CDS/b=1");
+    xds_expect(&self->client, "CDS[a b]");
+    assert_false(self->client.stream.session->is_calm);
+}
+
 /* The example in the protocol's text, step by step. */
 static void
 from_the_wildcard_to_names_and_to_nothing(void **state)
@@ -589,6 +630,8 @@ main(void)
         TEST(an_explicit_wildcard_asks_for_all),
         TEST(an_explicit_wildcard_beside_a_name_asks_for_all),
         TEST(from_the_wildcard_to_names_and_to_nothing),
+        TEST(names_that_are_said_again),
+        TEST(what_leads_to_others_is_not_calm),
         TEST(no_names_after_names_is_the_end_for_other_types_too),
         TEST(every_type_has_the_wildcard_of_old),
         TEST(a_wildcard_that_holds_nothing_is_answered_for_whole_types),
