@@ -282,6 +282,7 @@ make_server(const udpai_stream_thread *thread)
                 thread->timing.min_ping_interval_ms),
         integer(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
         integer(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
+        integer(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0),
         integer(GRPC_ARG_ENABLE_CHANNELZ, 0),
         integer(GRPC_ARG_HTTP2_BDP_PROBE, 0),
         integer(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, LOOKAHEAD_BYTES),
