@@ -35,6 +35,7 @@ struct udpai_item {
     uint64_t payload_seq;  /* of the last that needs the payload */
     uint64_t content_seq;  /* of the last that protocols see that show the content only */
     uint64_t deadline_ms;
+    udpai_set_hash alone; /* what it is in the hash of a set, while it is there */
     udpai_membership *memberships;
     uint32_t n_memberships, memberships_capacity;
     uint32_t n_owed; /* extras of subscriptions that point here */

@@ -602,8 +602,7 @@ udpai_subscription_set_hash(const udpai_subscription *subscription)
         const udpai_membership *member =
             subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
         if (!member || member->is_tombstone)
-            udpai_set_hash_add(&hash, udpai_item_name(item),
-                               udpai_resource_content_hash(item->resource));
+            udpai_set_hash_join(&hash, item->alone);
     }
     return hash;
 }

@@ -218,6 +218,10 @@ set_item(udpai_item *item, const udpai_change *change)
     if (!same_content(item, change))
         item->content_seq = item->seq;
     item->resource = is_gone ? NULL : udpa_resource_ref(change->resource);
+    item->alone = (udpai_set_hash){0};
+    if (item->resource)
+        udpai_set_hash_add(&item->alone, udpai_item_name(item),
+                           udpai_resource_content_hash(item->resource));
     item->deadline_ms = change->deadline_ms;
     udpa_bytes *node = udpa_bytes_ref(change->from_node);
     udpa_bytes_unref(item->from_node);

@@ -43,6 +43,15 @@ typedef struct udpai_set_hash {
 } udpai_set_hash;
 
 void udpai_set_hash_add(udpai_set_hash *set, udpai_str name, udpai_content_hash content);
+
+/* Two that have no pair in common. */
+static inline void
+udpai_set_hash_join(udpai_set_hash *set, udpai_set_hash other)
+{
+    set->high += other.high;
+    set->low += other.low;
+}
+
 void udpai_set_hash_subtract(udpai_set_hash *set, udpai_str name, udpai_content_hash content);
 
 #endif
