@@ -103,13 +103,10 @@ log_of(udpai_view *view, const udpai_membership *membership)
 }
 
 static void
-hash_content(udpai_view *view, const udpai_item *item, const udpa_resource *resource, bool add)
+unhash(udpai_view *view, const udpai_item *item, const udpa_resource *before)
 {
-    udpai_content_hash content = udpai_resource_content_hash(resource);
-    if (add)
-        udpai_set_hash_add(&view->set_hash, udpai_item_name(item), content);
-    else
-        udpai_set_hash_subtract(&view->set_hash, udpai_item_name(item), content);
+    udpai_set_hash_subtract(&view->set_hash, udpai_item_name(item),
+                            udpai_resource_content_hash(before));
 }
 
 static void
@@ -174,13 +171,13 @@ update_member(udpai_view *view,
     if (!was_live && !is_live)
         return;
     if (was_live && before)
-        hash_content(view, item, before, false);
+        unhash(view, item, before);
     udpai_log_clear_slot(log_of(view, membership), membership->slot);
     if (!was_live)
         membership->entered_seq = item->seq;
     place(view, item, membership, !is_live);
     if (is_live)
-        hash_content(view, item, item->resource, true);
+        udpai_set_hash_join(&view->set_hash, item->alone);
     view_changed(view);
     bound_tombstones(view);
 }
@@ -193,7 +190,7 @@ add_member(udpai_view *view, udpai_item *item, uint64_t entered_seq)
     udpai_membership *membership = &item->memberships[item->n_memberships++];
     *membership = (udpai_membership){.view = view, .entered_seq = entered_seq};
     place(view, item, membership, false);
-    hash_content(view, item, item->resource, true);
+    udpai_set_hash_join(&view->set_hash, item->alone);
     view_changed(view);
 }
 
@@ -359,29 +356,35 @@ attach_prefix(udpai_view *view, udpai_str text)
     return false;
 }
 
+/* The order is beside the item: to look it up there would cost more than all the sorting. */
+struct found {
+    uint64_t seq;
+    udpai_item *item;
+};
+
 static int
 compare_seq(const void *a, const void *b)
 {
-    const udpai_item *x = *(udpai_item *const *)a, *y = *(udpai_item *const *)b;
+    const struct found *x = a, *y = b;
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-typedef UDPAI_VECTOR(udpai_item *) item_vector;
+typedef UDPAI_VECTOR(struct found) found_vector;
 
 static bool
-find_by_prefixes(const udpai_view *view, item_vector *found)
+find_by_prefixes(const udpai_view *view, found_vector *found)
 {
     size_t at = 0;
     udpai_item *item;
     bool made = true;
     while (made && (item = udpai_map_next(&view->topic->items, &at)))
         if (selects(view, item) && udpai_view_covers(view, udpai_item_name(item)))
-            made = udpai_vector_push(found, item);
+            made = udpai_vector_push(found, ((struct found){item->seq, item}));
     return made;
 }
 
 static bool
-find_by_glob(const udpai_view *view, item_vector *found)
+find_by_glob(const udpai_view *view, found_vector *found)
 {
     const udpai_family *family =
         udpai_map_get(&view->topic->families, udpai_bytes_view(view->glob));
@@ -391,7 +394,7 @@ find_by_glob(const udpai_view *view, item_vector *found)
     UDPAI_LIST_FOREACH (node, &family->items) {
         udpai_item *item = UDPAI_LIST_ENTRY(node, udpai_item, in_family);
         if (made && selects(view, item))
-            made = udpai_vector_push(found, item);
+            made = udpai_vector_push(found, ((struct found){item->seq, item}));
     }
     return made;
 }
@@ -400,14 +403,14 @@ find_by_glob(const udpai_view *view, item_vector *found)
 static bool
 fill(udpai_view *view)
 {
-    item_vector found = {0};
+    found_vector found = {0};
     bool made = view->glob ? find_by_glob(view, &found) : find_by_prefixes(view, &found);
     if (found.n > 1)
-        qsort(found.items, found.n, sizeof(udpai_item *), compare_seq);
+        qsort(found.items, found.n, sizeof(*found.items), compare_seq);
     for (size_t i = 0; made && i < found.n; i++) {
-        made = reserve_member(view, found.items[i], 0) == UDPA_OK;
+        made = reserve_member(view, found.items[i].item, 0) == UDPA_OK;
         if (made)
-            add_member(view, found.items[i], 0);
+            add_member(view, found.items[i].item, 0);
     }
     udpai_vector_done(&found);
     udpai_list_remove(&view->dirty); /* nobody is there yet to be woken */
