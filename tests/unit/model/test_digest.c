@@ -33,6 +33,32 @@ digest_has_known_values(void **state)
 }
 
 static void
+digests_of_texts_behind_each_other(void **state)
+{
+    (void)state;
+    uint64_t a = udpai_digest_behind(0, UDPAI_STR("a")),
+             ab = udpai_digest_behind(a, UDPAI_STR("b"));
+    assert_true(ab == udpai_digest_behind(udpai_digest_behind(0, UDPAI_STR("a")), UDPAI_STR("b")));
+    assert_true(ab != udpai_digest_behind(0, UDPAI_STR("ab")));
+    assert_true(ab != udpai_digest_behind(udpai_digest_behind(0, UDPAI_STR("b")), UDPAI_STR("a")));
+    assert_true(a != udpai_digest_behind(a, none));
+}
+
+static void
+a_set_is_joined_from_its_members(void **state)
+{
+    (void)state;
+    const udpai_content_hash x = {1, 2}, y = {3, 4};
+    udpai_set_hash both = {0}, one = {0}, other = {0};
+    udpai_set_hash_add(&both, UDPAI_STR("a"), x);
+    udpai_set_hash_add(&both, UDPAI_STR("b"), y);
+    udpai_set_hash_add(&one, UDPAI_STR("a"), x);
+    udpai_set_hash_add(&other, UDPAI_STR("b"), y);
+    udpai_set_hash_join(&one, other);
+    assert_true(one.high == both.high && one.low == both.low);
+}
+
+static void
 digest_keeps_its_parts_apart(void **state)
 {
     (void)state;
@@ -163,6 +189,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digests_of_texts_behind_each_other),
+        cmocka_unit_test(a_set_is_joined_from_its_members),
         cmocka_unit_test(digest_has_known_values),
         cmocka_unit_test(digest_keeps_its_parts_apart),
         cmocka_unit_test(content_hash_has_known_values),
