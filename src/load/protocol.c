@@ -7,7 +7,6 @@
 #include "base/proto.h"
 #include "load/contents.h"
 
-#define NODE_TYPE "type.googleapis.com/envoy.config.core.v3.Node"
 #define EXTENSION "udpa.ext.v1"
 #define PREFIX_LEN 5 /* of a message of gRPC */
 
@@ -45,6 +44,8 @@ static const struct place udpa_places[] = {
     {UDPAI_PATH3(3, 2, 1), UDPAI_MEANS_RESOURCE},
     {UDPAI_PATH4(3, 2, 1, 1), UDPAI_MEANS_RESOURCE_NAME},
     {UDPAI_PATH4(3, 2, 1, 2), UDPAI_MEANS_RESOURCE_VERSION},
+    {UDPAI_PATH4(3, 2, 1, 3), UDPAI_MEANS_RESOURCE_ANY},
+    {UDPAI_PATH5(3, 2, 1, 3, 1), UDPAI_MEANS_RESOURCE_TYPE},
     {UDPAI_PATH3(3, 2, 3), UDPAI_MEANS_NONCE},
     {UDPAI_PATH3(3, 2, 4), UDPAI_MEANS_RECEIPT_WANTED},
     {UDPAI_PATH1(4), UDPAI_MEANS_RECEIPT},
@@ -280,7 +281,7 @@ put_node_contents(udpai_proto_writer *writer, const void *from)
 static void
 put_node_any(udpai_proto_writer *writer, const void *from)
 {
-    put_text(writer, 1, NODE_TYPE);
+    put_text(writer, 1, UDPAI_LOAD_NODE_TYPE);
     put_inner(writer, 2, put_node_contents, from);
 }
 

@@ -16,6 +16,8 @@ typedef enum udpai_load_meaning {
     UDPAI_MEANS_RESOURCE,
     UDPAI_MEANS_RESOURCE_NAME,
     UDPAI_MEANS_RESOURCE_VERSION,
+    UDPAI_MEANS_RESOURCE_ANY,  /* the message around its type */
+    UDPAI_MEANS_RESOURCE_TYPE, /* told of where a resource may be the Node of the server */
     UDPAI_MEANS_NONCE,
     UDPAI_MEANS_VERSION,        /* of the whole state */
     UDPAI_MEANS_RECEIPT_WANTED, /* a number */
@@ -24,6 +26,8 @@ typedef enum udpai_load_meaning {
     UDPAI_MEANS_REFUSAL,        /* a message: what we asked for is not served */
     UDPAI_MEANS_REASON,         /* of one of these two, in words */
 } udpai_load_meaning;
+
+#define UDPAI_LOAD_NODE_TYPE "type.googleapis.com/envoy.config.core.v3.Node"
 
 udpai_load_meaning udpai_load_meaning_of(udpai_load_protocol protocol, uint32_t path);
 
