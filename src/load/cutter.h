@@ -7,7 +7,7 @@
 #include "base/proto.h"
 
 #define UDPAI_CUTTER_DEPTH 6
-#define UDPAI_CUTTER_ROOM 128 /* of a field that is kept; what is longer is cut off */
+#define UDPAI_CUTTER_ROOM 255 /* of a field that is kept; what is longer is cut off */
 
 /* The numbers of the fields on the way to one, outermost first. None is above 15: fields with
  * higher numbers are passed over, and nobody is asked about them. */

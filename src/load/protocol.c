@@ -163,13 +163,18 @@ put_all_held(udpai_proto_writer *writer, uint32_t number, const udpai_load_quest
     }
 }
 
+static const char *
+node_id(char room[UDPAI_LOAD_ID_ROOM], const udpai_load_question *question)
+{
+    snprintf(room, UDPAI_LOAD_ID_ROOM, "%s-%u", question->node_id, question->number);
+    return room;
+}
+
 static void
 put_xds_node(udpai_proto_writer *writer, const void *from)
 {
-    const udpai_load_question *question = from;
-    char room[32];
-    snprintf(room, sizeof(room), "bench-%u", question->number);
-    put_text(writer, 1, room);
+    char room[UDPAI_LOAD_ID_ROOM];
+    put_text(writer, 1, node_id(room, from));
     put_text(writer, 2, "bench");
 }
 
@@ -219,10 +224,9 @@ udpai_load_put_question(udpai_strbuf *out,
 {
     static const put_fn puts[] = {put_delta_question, put_state_of_the_world_question,
                                   put_udpa_question};
-    char id[32];
-    snprintf(id, sizeof(id), "bench-%u", question->number);
+    char room[UDPAI_LOAD_ID_ROOM];
     if (protocol == UDPAI_LOAD_UDPA)
-        udpai_load_put_node(out, id);
+        udpai_load_put_node(out, node_id(room, question));
     put_message(out, puts[protocol], question);
 }
 
@@ -362,8 +366,8 @@ udpai_load_put_publication(udpai_strbuf *out, const udpai_load_publication *all)
     udpai_proto_writer writer = {.at = to + PREFIX_LEN};
     udpai_proto_put_head(&writer, 3, publish);
     udpai_proto_put_head(&writer, 2, delta);
-    for (size_t i = all->first; i < all->first + all->n; i++) {
-        udpai_contents_set(all->contents, i, all->serial);
+    for (size_t i = 0; i < all->n; i++) {
+        udpai_contents_set(all->contents, all->first + i * all->step, all->serial);
         put_resource(&writer, all->contents, version);
     }
     udpai_proto_put_bytes(&writer, 3, nonce);

@@ -116,6 +116,9 @@ on_left(void *userdata, uint32_t path)
     if (!is_resource || !talk->learned || talk->resource >= talk->n_learned)
         return;
     udpai_load_version *to = &talk->learned[talk->resource];
+    talk->is_broken |= talk->resource_version.len > sizeof(to->text);
+    if (talk->is_broken)
+        return;
     to->len = talk->resource_version.len;
     memcpy(to->text, talk->resource_version.text, to->len);
 }

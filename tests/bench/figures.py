@@ -161,17 +161,14 @@ class Growth(Figure):
 def stream_kb(runs, label):
     """What a stream has added to the memory of the server, behind the sync or in the end, whatever
     is more."""
-    memory = runs.get(label, 'memory')
-    if not memory['synced_kb']:
-        raise Missing(f'{label}: it has no streams')
-    most = max(memory['synced_kb'], memory['end_kb'])
+    most = max(runs.get(label, 'memory.synced_kb'), runs.get(label, 'memory.end_kb'))
     return (most - runs.get(label, 'memory.filled_kb')) / runs.get(label, 'streams')
 
 
 def memory_mb(runs, label):
     """In the end, if it has come to streams."""
     memory = runs.get(label, 'memory')
-    return (memory['end_kb'] or memory['connected_kb']) / 1024
+    return memory.get('end_kb', memory['connected_kb']) / 1024
 
 
 def of_changes(path):
@@ -220,12 +217,6 @@ def slow_mb(at_least_mb):
         grown = runs.get(label, 'memory.end_kb') - runs.get(label, 'memory.synced_kb')
         return max(0, grown) / 1024
     return figure
-
-
-def sent_again(runs, label):
-    """Resources that streams were sent when they came back, but for the one change that tells when
-    they are back."""
-    return max(0, runs.get(label, 'reconnect.resources') - runs.get(label, 'streams'))
 
 
 def processors(runs, label):

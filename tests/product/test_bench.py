@@ -98,9 +98,6 @@ def test_figures():
     check('memory per resource is without its payload',
           figures.overhead_bytes(runs, 'a') == 31000 * 1.024 - 300)
     check('processors', figures.processors(runs, 'a') == 0.7)
-    back = Runs({'a': made_up(reconnect={'resources': 1007})})
-    check('what comes again behind a reconnect is counted without the one change',
-          figures.sent_again(back, 'a') == 7)
     slow = Runs({'a': made_up(size=2048, slow=5)})
     one = figures.judge(Line('slow', Figure(figures.slow_mb(3), 'a')), slow)
     check('slow readers count only if enough was withheld',

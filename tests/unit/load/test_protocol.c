@@ -30,6 +30,7 @@ setup(void **state)
     assert_non_null(self);
     udpai_decoder_init(&self->decoder);
     self->question = (udpai_load_question){.type_url = TYPE,
+                                           .node_id = "bench",
                                            .name_space = "com.acme",
                                            .n_resources = UDPAI_ARRAY_LEN(self->held),
                                            .number = 17};
@@ -336,9 +337,9 @@ put_publication(struct fixture *self, const udpai_load_publication *publication)
     char version[24];
     snprintf(version, sizeof(version), "%llu", (unsigned long long)publication->serial + 1);
     for (size_t i = 0; i < read->entries.n; i++) {
-        udpai_contents_set(publication->contents, publication->first + i, publication->serial);
-        assert_published(&read->entries.items[i], publication->contents, publication->first + i,
-                         version);
+        size_t index = publication->first + i * publication->step;
+        udpai_contents_set(publication->contents, index, publication->serial);
+        assert_published(&read->entries.items[i], publication->contents, index, version);
     }
 }
 
@@ -353,7 +354,8 @@ publications_of_all_sizes(void **state)
         assert_true(udpai_contents_make(&contents, "com.acme", sizes[i]));
         for (size_t n = 1; n <= 21; n += 5)
             put_publication(self, &(udpai_load_publication){.contents = &contents,
-                                                            .first = 999900,
+                                                            .first = 999000,
+                                                            .step = n,
                                                             .n = n,
                                                             .serial = n == 1 ? UINT32_MAX : n,
                                                             .wants_receipt = n % 2});
@@ -398,7 +400,7 @@ without_memory_nothing_is_put(void **state)
     assert_true(udpai_contents_make(&contents, "com.acme", 300));
     udpai_alloc_fail_after(0);
     udpai_load_put_publication(&self->out,
-                               &(udpai_load_publication){.contents = &contents, .n = 1});
+                               &(udpai_load_publication){.contents = &contents, .step = 1, .n = 1});
     udpai_alloc_fail_after(-1);
     assert_true(udpai_strbuf_failed(&self->out));
     assert_int_equal(self->out.len, 0);

@@ -291,6 +291,19 @@ a_nonce_that_is_too_long_is_refused(void **state)
     assert_true(take_in_steps(*state, framed(W_TEXT(5, text)), 1));
 }
 
+static void
+a_version_that_is_too_long_is_refused(void **state)
+{
+    struct fixture *self = *state;
+    char text[sizeof(self->versions[0].text) + 2] = {0};
+    memset(text, 'v', sizeof(text) - 1);
+    assert_refused(self, UDPAI_LOAD_DELTA, framed(DELTA_RESOURCE("000001", text)));
+    text[sizeof(text) - 2] = '\0';
+    begin(self, UDPAI_LOAD_DELTA, true);
+    assert_true(take_in_steps(self, framed(DELTA_RESOURCE("000001", text)), 1));
+    assert_version(self, 1, text);
+}
+
 int
 main(void)
 {
@@ -309,6 +322,7 @@ main(void)
         cmocka_unit_test_setup_teardown(what_is_compressed_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_no_message_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_nonce_that_is_too_long_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_version_that_is_too_long_is_refused, setup, teardown),
     };
     return cmocka_run_group_tests_name("load/talk", tests, NULL, NULL);
 }
