@@ -214,9 +214,20 @@ def slow_mb(at_least_mb):
         withheld = withheld_mb(runs, label)
         if withheld < at_least_mb:
             raise Missing(f'{label}: only {withheld:.0f} MB of {at_least_mb} were withheld')
-        grown = runs.get(label, 'memory.end_kb') - runs.get(label, 'memory.synced_kb')
-        return max(0, grown) / 1024
+        return grown_mb(runs, label)
     return figure
+
+
+def grown_mb(runs, label):
+    """What the memory of the server has grown by while there were changes."""
+    grown = runs.get(label, 'memory.end_kb') - runs.get(label, 'memory.synced_kb')
+    return max(0, grown) / 1024
+
+
+def neighbour_per_s(runs, label):
+    """Changes a second of somebody else."""
+    return divide(1000 * runs.get(label, 'neighbour.changes.n'),
+                  runs.get(label, 'neighbour.changes.ms'), f'{label}: neighbour.changes.ms')
 
 
 def processors(runs, label):
