@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "ctl/bench_progress.h"
 #include "ctl/bench_view.h"
 #include "ctl/caller.h"
 #include "ctl/commands.h"
 #include "ctl/names.h"
+#include "ctl/table.h"
 #include "load/contents.h"
 
 #define SPARE_FILES 100
@@ -47,17 +49,48 @@ exit_of(udpa_err err)
 }
 
 static udpai_ctl_exit
-run(const udpai_ctl_options *options, const udpai_load_options *load)
+show(const udpai_ctl_options *options, const udpai_load_options *load, udpai_load_figures *figures)
+{
+    udpai_strbuf out = {0};
+    if (options->format == UDPAI_CTL_JSON)
+        udpai_bench_put_json(&out, load, figures);
+    else
+        udpai_bench_put_text(&out, load, figures);
+    bool failed = udpai_strbuf_failed(&out);
+    if (failed)
+        udpai_ctl_complain("out of memory");
+    else
+        fputs(out.data, stdout);
+    udpai_strbuf_done(&out);
+    return failed ? UDPAI_CTL_REFUSED : UDPAI_CTL_GOOD;
+}
+
+/* It may have the words of a server. */
+static udpai_ctl_exit
+complain(udpa_err err, const udpa_error *error)
+{
+    udpai_strbuf text = {0};
+    udpai_ctl_put_text(&text, udpai_str_from(udpa_error_message(error)));
+    udpai_ctl_complain("%s", udpai_strbuf_failed(&text) ? udpa_err_text(err) : text.data);
+    udpai_strbuf_done(&text);
+    return exit_of(err);
+}
+
+static udpai_ctl_exit
+run(const udpai_ctl_options *options, udpai_load_options *load)
 {
     udpai_load_figures figures;
+    udpai_bench_progress progress = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_bench_progress_is_wanted()) {
+        load->progress = udpai_bench_progress_show;
+        load->userdata = &progress;
+    }
     udpa_err err = udpai_load_run(load, &figures, &error);
-    if (err == UDPA_OK)
-        udpai_bench_show(options->format == UDPAI_CTL_JSON, load, &figures);
-    else
-        udpai_ctl_complain("%s", udpa_error_message(error));
+    udpai_bench_progress_end(&progress);
+    udpai_ctl_exit result = err == UDPA_OK ? show(options, load, &figures) : complain(err, error);
     udpai_load_figures_done(&figures);
-    return exit_of(err);
+    return result;
 }
 
 /* The host of HOST:PORT is the name that its certificate must have. */
@@ -79,6 +112,10 @@ udpai_ctl_bench(udpai_ctl *ctl)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     UDPAI_AUTO_FREE char *type_url = NULL;
     char room[256];
+    if (options->arguments.n) {
+        udpai_ctl_complain("bench takes no arguments");
+        return UDPAI_CTL_MISTAKE;
+    }
     if (udpai_ctl_type_url(options->bench.type ? options->bench.type : "endpoint", &type_url,
                            &error) != UDPA_OK) {
         udpai_ctl_complain("%s", udpa_error_message(error));
@@ -86,11 +123,16 @@ udpai_ctl_bench(udpai_ctl *ctl)
     }
     load.server = options->server;
     load.type_url = type_url;
+    load.node_id = options->node_id;
+    load.patience_ms = options->timeout_ms;
     load.name_space = options->name_space ? options->name_space : DEFAULT_NAMESPACE;
     load.tls = (udpai_load_tls){options->ca, options->certificate, options->key,
                                 server_name(options, room)};
     if (options->bench.publishes)
         load.publish_to = options->server;
+    udpa_err err = udpai_load_check(&load, &error);
+    if (err != UDPA_OK)
+        return complain(err, error);
     udpai_ctl_exit result = raise_files(load.n_connections);
     return result == UDPAI_CTL_GOOD ? run(options, &load) : result;
 }

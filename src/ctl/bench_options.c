@@ -14,7 +14,8 @@
 #define BATCH 100
 #define CHANGES 200
 #define CHANGES_S 30
-#define PATIENCE_MS 20000
+#define RATE_MAX 1e6
+#define SECONDS_MAX 86400.0
 
 enum {
     PROTOCOL = 768,
@@ -33,6 +34,8 @@ enum {
     DEPTH,
     SECONDS,
     SLOW,
+    SLOW_RATE,
+    NAMESPACES,
     RECONNECT,
     IDLE,
     PID,
@@ -52,18 +55,23 @@ static const struct argp_option known_options[] = {
      "Streams of xDS ask for names without the namespace (-n, default com.acme), as the default "
      "namespace of a node has them",
      0},
+    {"namespaces", NAMESPACES, "N", 0,
+     "UDPA: resources lie in so many namespaces, NAME.t0 and so on, by turns, and each stream asks "
+     "for one of them (default: all for -n NAME itself)",
+     0},
     {"publish", PUBLISH, NULL, 0,
      "Publish the resources to the server, which must be a node of UDPA, and change them", 0},
     {"publish-to", PUBLISH_TO, "HOST:PORT", 0, "The same, to another node", 0},
     {"batch", BATCH_OPTION, "N", 0, "So many resources in a message (default 100)", 0},
     {"control", CONTROL, "HOST:PORT", 0,
      "Change them by records, as servers of tests/bench take them", 0},
-    {"changes", CHANGES_OPTION, "N", 0, "Changes to be made (default 200)", 0},
+    {"changes", CHANGES_OPTION, "N", 0, "Changes to be made (default 200; 0: none)", 0},
     {"rate", RATE, "N", 0,
      "So many a second (default: the next one when all streams have had the last)", 0},
     {"depth", DEPTH, "N", 0, "Without --rate: so many on the way (default 1)", 0},
-    {"seconds", SECONDS, "N", 0, "No change after so many seconds (default 30)", 0},
+    {"seconds", SECONDS, "SECONDS", 0, "No change after this time (default 30)", 0},
     {"slow", SLOW, "N", 0, "So many streams stop to read before the changes", 0},
+    {"slow-rate", SLOW_RATE, "BYTES", 0, "They read on, so many bytes a second", 0},
     {"reconnect", RECONNECT, NULL, 0,
      "In the end connect all again, with what they hold, and make one more change", 0},
     {"idle", IDLE, NULL, 0, "Connections alone, without streams", 0},
@@ -81,13 +89,13 @@ name_of(int key)
 }
 
 static size_t
-number_of(int key, const char *text, size_t max, const struct argp_state *state)
+number_of(int key, const char *text, size_t min, size_t max, const struct argp_state *state)
 {
     char *end;
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || number > max)
-        argp_error(state, "--%s %s: give a number, at most %zu", name_of(key), text, max);
+    if (*text < '0' || *text > '9' || *end || errno || number < min || number > max)
+        argp_error(state, "--%s %s: give a number from %zu to %zu", name_of(key), text, min, max);
     return number;
 }
 
@@ -103,13 +111,16 @@ set_protocol(udpai_load_options *load, const char *text, const struct argp_state
     argp_error(state, "--protocol %s: the protocols are delta, sotw and udpa", text);
 }
 
-static void
-set_rate(udpai_load_options *load, const char *text, const struct argp_state *state)
+/* More than nothing, with a fraction or without. */
+static double
+positive_of(int key, const char *text, double max, const struct argp_state *state)
 {
     char *end;
-    load->per_second = strtod(text, &end);
-    if (end == text || *end || !isfinite(load->per_second) || load->per_second <= 0)
-        argp_error(state, "--rate %s: give changes a second, such as 50", text);
+    double number = strtod(text, &end);
+    if (end == text || *end || !isfinite(number) || number <= 0 || number > max)
+        argp_error(state, "--%s %s: give a number above 0, at most %.0f, such as 0.5", name_of(key),
+                   text, max);
+    return number;
 }
 
 static void
@@ -133,22 +144,24 @@ take_number(udpai_load_options *load, int key, const char *text, const struct ar
 {
     const struct {
         int key;
-        size_t *to, max;
+        size_t *to, min, max;
     } numbers[] = {
-        {STREAMS_OPTION, &load->n_streams, 1000000},
-        {CONNECTIONS, &load->n_connections, 1000000},
-        {RESOURCES_OPTION, &load->n_resources, UDPAI_CONTENTS_NAMES_MAX},
-        {SIZE_OPTION, &load->size, 1 << 20},
-        {NAMES, &load->n_names, UDPAI_CONTENTS_NAMES_MAX},
-        {BATCH_OPTION, &load->batch, 10000},
-        {CHANGES_OPTION, &load->n_changes, 100000000},
-        {DEPTH, &load->depth, 100000},
-        {SLOW, &load->n_slow, 1000000},
+        {STREAMS_OPTION, &load->n_streams, 1, 1000000},
+        {CONNECTIONS, &load->n_connections, 1, 1000000},
+        {RESOURCES_OPTION, &load->n_resources, 1, UDPAI_CONTENTS_NAMES_MAX},
+        {SIZE_OPTION, &load->size, 1, 1 << 20},
+        {NAMES, &load->n_names, 0, UDPAI_CONTENTS_NAMES_MAX},
+        {BATCH_OPTION, &load->batch, 1, 10000},
+        {CHANGES_OPTION, &load->n_changes, 0, 100000000},
+        {DEPTH, &load->depth, 1, 100000},
+        {SLOW, &load->n_slow, 0, 1000000},
+        {SLOW_RATE, &load->slow_bytes_per_s, 0, 1000000000},
+        {NAMESPACES, &load->n_namespaces, 1, 100000},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++)
         if (numbers[i].key == key) {
-            *numbers[i].to = number_of(key, text, numbers[i].max, state);
+            *numbers[i].to = number_of(key, text, numbers[i].min, numbers[i].max, state);
             return true;
         }
     return false;
@@ -170,6 +183,7 @@ static error_t
 take(int key, char *argument, struct argp_state *state)
 {
     udpai_bench_options *given = state->input;
+    given->has_changes |= key == CHANGES_OPTION;
     if (!given->first)
         given->first = name_of(key);
     switch (key) {
@@ -186,10 +200,11 @@ take(int key, char *argument, struct argp_state *state)
         given->load.control = argument;
         return 0;
     case RATE:
-        set_rate(&given->load, argument, state);
+        given->load.per_second = positive_of(key, argument, RATE_MAX, state);
         return 0;
     case SECONDS:
-        given->load.changes_ms = number_of(key, argument, 86400, state) * 1000;
+        given->load.changes_ms =
+            (uint64_t)ceil(positive_of(key, argument, SECONDS_MAX, state) * 1e3);
         return 0;
     case PID:
         set_processes(&given->load, argument, state);
@@ -224,9 +239,6 @@ udpai_bench_options_check(udpai_bench_options *given,
     }
     if (given->publishes && load->publish_to)
         argp_error(state, "--publish and --publish-to: give one of them");
-    if (load->n_changes && !can_change)
-        argp_error(state, "--changes needs somebody who makes them: --publish, --publish-to, or "
-                          "--control");
     if (can_change && given->type)
         argp_error(state,
                    "--type is for resources that are there: those of --publish are endpoints");
@@ -237,9 +249,9 @@ udpai_bench_options_check(udpai_bench_options *given,
     set_default(&load->depth, 1);
     if (can_change) {
         set_default(&load->n_resources, RESOURCES);
-        set_default(&load->n_changes, load->is_idle ? 0 : CHANGES);
+        if (!given->has_changes && !load->is_idle)
+            load->n_changes = CHANGES;
     }
     if (load->changes_ms == 0)
         load->changes_ms = CHANGES_S * 1000;
-    load->patience_ms = PATIENCE_MS;
 }

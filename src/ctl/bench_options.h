@@ -11,6 +11,7 @@ typedef struct udpai_bench_options {
     udpai_load_options load; /* but for what other commands are told, too */
     const char *type;        /* as given; NULL: endpoint */
     bool publishes;          /* to the server that is measured */
+    bool has_changes;        /* it was said how many, which may be none */
     const char *first;       /* the first option of these that was given */
 } udpai_bench_options;
 

@@ -2,164 +2,199 @@
 #include "ctl/bench_view.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
-static const char *const protocols[] = {"delta", "sotw", "udpa"};
+#include "ctl/table.h"
 
-static double
-per_second(const udpai_load_step *step, uint64_t n)
+const char *const udpai_bench_protocols[] = {"delta", "sotw", "udpa"};
+static const char *const languages[] = {"delta xDS", "state of the world xDS", "UDPA"};
+
+double
+udpai_bench_per_second(const udpai_load_step *step, uint64_t n)
 {
     return step->ms > 0 ? (double)n * 1e3 / step->ms : 0;
 }
 
-/* Seconds of CPU for a million. */
-static double
-per_million(double ms, uint64_t n)
+double
+udpai_bench_per_million(double ms, uint64_t n)
 {
     return n ? ms * 1e3 / (double)n : 0;
 }
 
-/* ---- JSON ---- */
+/* ---- cells ---- */
 
 static void
-put_step(const char *name, const udpai_load_step *step, const char *of)
+add_time(udpai_ctl_table *table, double us)
 {
-    if (step->was_done)
-        printf(
-            ",\"%s\":{\"ms\":%.3f,\"server_cpu_ms\":%.3f,\"client_cpu_ms\":%.3f,\"bytes\":%" PRIu64
-            ",\"%s\":%" PRIu64 "}",
-            name, step->ms, step->server_cpu_ms, step->client_cpu_ms, step->bytes, of, step->n);
+    if (us < 1e3)
+        udpai_ctl_table_addf(table, "%.0f us", us);
+    else if (us < 1e6)
+        udpai_ctl_table_addf(table, "%.*f ms", us < 1e5 ? 2 : 0, us / 1e3);
+    else
+        udpai_ctl_table_addf(table, "%.2f s", us / 1e6);
 }
 
 static void
-put_publish(const udpai_load_step *step)
+add_bytes(udpai_ctl_table *table, uint64_t n)
 {
-    if (step->was_done)
-        printf(",\"publish\":{\"n\":%" PRIu64 ",\"ms\":%.3f,\"per_s\":%.0f,\"server_cpu_ms\":%.3f}",
-               step->n, step->ms, per_second(step, step->n), step->server_cpu_ms);
+    if (n == 0)
+        udpai_ctl_table_add_text(table, "");
+    else if (n < 1000000)
+        udpai_ctl_table_addf(table, "%.1f kB", (double)n / 1e3);
+    else
+        udpai_ctl_table_addf(table, "%.1f MB", (double)n / 1e6);
 }
 
 static void
-put_changes(udpai_load_figures *figures)
+add_number(udpai_ctl_table *table, uint64_t n)
+{
+    udpai_ctl_table_addf(table, "%" PRIu64, n);
+}
+
+static void
+put_table(udpai_strbuf *out, udpai_ctl_table *table)
+{
+    if (udpai_ctl_table_n_rows(table)) {
+        udpai_strbuf_putc(out, '\n');
+        udpai_ctl_table_write(table, out);
+    }
+    udpai_ctl_table_done(table);
+}
+
+/* ---- steps ---- */
+
+static void
+add_step(udpai_ctl_table *table,
+         const udpai_load_options *load,
+         const char *name,
+         const udpai_load_step *step)
+{
+    if (!step->was_done)
+        return;
+    udpai_ctl_table_add_text(table, name);
+    add_time(table, step->ms * 1e3);
+    add_number(table, step->n);
+    add_bytes(table, step->bytes);
+    if (load->n_servers)
+        add_time(table, step->server_cpu_ms * 1e3);
+    else
+        udpai_ctl_table_add_text(table, "");
+}
+
+static void
+put_steps(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_figures *figures)
+{
+    static const char *const heads[] = {"STEP", "TIME", "NUMBER", "RECEIVED", "SERVER CPU"};
+    udpai_ctl_table table;
+    udpai_load_step publish = figures->publish;
+    publish.bytes = 0; /* of receipts: not worth a figure */
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    add_step(&table, load, "resources published", &publish);
+    add_step(&table, load, "connections", &figures->connect);
+    add_step(&table, load, "first resources", &figures->sync);
+    add_step(&table, load, "changes", &figures->changes);
+    add_step(&table, load, "resources behind a reconnect", &figures->reconnect);
+    put_table(out, &table);
+}
+
+/* ---- changes ---- */
+
+static void
+add_times(udpai_ctl_table *table, const char *name, udpai_samples *samples)
+{
+    static const double parts[] = {0.5, 0.99, 1};
+    udpai_ctl_table_add_text(table, name);
+    add_number(table, samples->items.n);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts); i++)
+        if (samples->items.n)
+            add_time(table, udpai_samples_at(samples, parts[i]));
+        else
+            udpai_ctl_table_add_text(table, "");
+}
+
+static void
+put_cpu(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_figures *figures)
 {
     const udpai_load_step *step = &figures->changes;
-    if (!step->was_done)
-        return;
-    printf(",\"changes\":{\"n\":%" PRIu64 ",\"complete\":%zu,\"deliveries\":%" PRIu64
-           ",\"messages\":%" PRIu64 ",\"ms\":%.3f,\"per_s\":%.0f",
-           step->n, figures->last.items.n, figures->n_deliveries, figures->n_messages, step->ms,
-           per_second(step, figures->n_deliveries));
-    printf(",\"p50_us\":%.1f,\"p99_us\":%.1f,\"max_us\":%.1f",
-           udpai_samples_at(&figures->deliveries, 0.5),
-           udpai_samples_at(&figures->deliveries, 0.99), udpai_samples_at(&figures->deliveries, 1));
-    printf(",\"last_p50_us\":%.1f,\"last_p99_us\":%.1f,\"server_cpu_ms\":%.3f",
-           udpai_samples_at(&figures->last, 0.5), udpai_samples_at(&figures->last, 0.99),
-           step->server_cpu_ms);
-    printf(",\"server_cpu_s_per_million\":%.3f,\"client_cpu_s_per_million\":%.3f,\"bytes\":%" PRIu64
-           "}",
-           per_million(step->server_cpu_ms, figures->n_deliveries),
-           per_million(step->client_cpu_ms, figures->n_deliveries), step->bytes);
-}
-
-static void
-put_memory(const udpai_load_memory *memory)
-{
-    printf(",\"memory\":{\"begin_kb\":%" PRIu64 ",\"filled_kb\":%" PRIu64
-           ",\"connected_kb\":%" PRIu64 ",\"synced_kb\":%" PRIu64 ",\"end_kb\":%" PRIu64 "}",
-           memory->begin_kb, memory->filled_kb, memory->connected_kb, memory->synced_kb,
-           memory->end_kb);
-}
-
-static void
-put_json(const udpai_load_options *load, udpai_load_figures *figures)
-{
-    printf(
-        "{\"protocol\":\"%s\",\"streams\":%zu,\"connections\":%zu,\"resources\":%zu,\"size\":%zu,"
-        "\"names\":%zu,\"tls\":%s",
-        protocols[load->protocol], load->n_streams, load->n_connections, load->n_resources,
-        load->size, load->n_names, load->tls.authorities ? "true" : "false");
-    put_publish(&figures->publish);
-    put_step("connect", &figures->connect, "connections");
-    put_step("sync", &figures->sync, "resources");
+    uint64_t n = figures->n_deliveries;
+    udpai_strbuf_puts(out, "CPU of a million deliveries: ");
     if (load->n_servers)
-        put_memory(&figures->memory);
-    put_changes(figures);
-    put_step("reconnect", &figures->reconnect, "resources");
-    printf(",\"errors\":%" PRIu64 "}\n", figures->n_errors);
-}
-
-/* ---- a table ---- */
-
-static void
-show_step(const char *title, const udpai_load_options *load, const udpai_load_step *step)
-{
-    if (!step->was_done)
-        return;
-    printf("%-28s %10.1f ms", title, step->ms);
-    if (load->n_servers)
-        printf("   server CPU %.1f ms", step->server_cpu_ms);
-    printf("\n");
+        udpai_strbuf_printf(out, "server %.2f s, ",
+                            udpai_bench_per_million(step->server_cpu_ms, n));
+    udpai_strbuf_printf(out, "this client %.2f s\n",
+                        udpai_bench_per_million(step->client_cpu_ms, n));
 }
 
 static void
-show_changes(const udpai_load_options *load, udpai_load_figures *figures)
+put_changes(udpai_strbuf *out, const udpai_load_options *load, udpai_load_figures *figures)
 {
+    static const char *const heads[] = {"CHANGES", "NUMBER", "P50", "P99", "LONGEST"};
     const udpai_load_step *step = &figures->changes;
+    udpai_ctl_table table;
     if (!step->was_done)
         return;
-    printf("%-28s %10" PRIu64 "      %" PRIu64 " deliveries in %" PRIu64
-           " messages, %.0f a second\n",
-           "changes", step->n, figures->n_deliveries, figures->n_messages,
-           per_second(step, figures->n_deliveries));
-    if (figures->last.items.n < step->n)
-        printf("%-28s %10zu\n", "  that came to all streams", figures->last.items.n);
-    printf("%-28s %10.1f us   p99 %.1f us, longest %.1f us\n", "  until a stream has one, p50",
-           udpai_samples_at(&figures->deliveries, 0.5),
-           udpai_samples_at(&figures->deliveries, 0.99), udpai_samples_at(&figures->deliveries, 1));
-    printf("%-28s %10.1f us   p99 %.1f us\n", "  until the last has it, p50",
-           udpai_samples_at(&figures->last, 0.5), udpai_samples_at(&figures->last, 0.99));
-    if (load->n_servers)
-        printf("%-28s %10.2f s of a million deliveries\n", "  server CPU",
-               per_million(step->server_cpu_ms, figures->n_deliveries));
-    printf("%-28s %10.2f s of a million deliveries\n", "  our CPU",
-           per_million(step->client_cpu_ms, figures->n_deliveries));
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    add_times(&table, "until a stream has one", &figures->deliveries);
+    add_times(&table, "until the last stream has it", &figures->last);
+    put_table(out, &table);
+    udpai_strbuf_printf(out, "\n%" PRIu64 " deliveries in %" PRIu64 " messages, %.0f a second\n",
+                        figures->n_deliveries, figures->n_messages,
+                        udpai_bench_per_second(step, figures->n_deliveries));
+    if (figures->n_deliveries)
+        put_cpu(out, load, figures);
 }
 
+/* ---- memory ---- */
+
 static void
-show_memory(const udpai_load_options *load, const udpai_load_memory *memory)
+put_memory(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_memory *memory)
 {
+    static const char *const heads[] = {"SERVER MEMORY", "MB", "MORE"};
+
+    const struct {
+        const char *name;
+        uint64_t kb;
+    } moments[] = {
+        {"in the beginning", memory->begin_kb},     {"with resources", memory->filled_kb},
+        {"with connections", memory->connected_kb}, {"with streams", memory->synced_kb},
+        {"after changes", memory->end_kb},
+    };
+
+    size_t n = UDPAI_ARRAY_LEN(moments) - (load->is_idle ? 2 : 0);
+    udpai_ctl_table table;
     if (load->n_servers == 0)
         return;
-    printf("%-28s %10" PRIu64 " kB   with resources %" PRIu64 ", connections %" PRIu64
-           ", streams %" PRIu64 ", in the end %" PRIu64 "\n",
-           "server memory, at first", memory->begin_kb, memory->filled_kb, memory->connected_kb,
-           memory->synced_kb, memory->end_kb);
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    for (size_t i = 0; i < n; i++) {
+        double before = (double)moments[i ? i - 1 : 0].kb / 1024,
+               now = (double)moments[i].kb / 1024;
+        udpai_ctl_table_add_text(&table, moments[i].name);
+        udpai_ctl_table_addf(&table, "%.1f", now);
+        udpai_ctl_table_addf(&table, i ? "%+.1f" : "", now - before);
+    }
+    put_table(out, &table);
 }
 
+/* ---- the whole ---- */
+
 static void
-show_table(const udpai_load_options *load, udpai_load_figures *figures)
+put_load(udpai_strbuf *out, const udpai_load_options *load)
 {
-    printf("%s: %zu streams on %zu connections%s\n", protocols[load->protocol], load->n_streams,
-           load->n_connections, load->tls.authorities ? ", TLS" : "");
-    show_step("publish, with receipts", load, &figures->publish);
-    show_step("connect", load, &figures->connect);
-    show_step("first resources to all", load, &figures->sync);
-    if (figures->sync.was_done)
-        printf("%-28s %10" PRIu64 "      %.1f MB\n", "  resources", figures->sync.n,
-               (double)figures->sync.bytes / 1e6);
-    show_changes(load, figures);
-    show_step("reconnect", load, &figures->reconnect);
-    if (figures->reconnect.was_done)
-        printf("%-28s %10" PRIu64 "      %.1f MB\n", "  resources", figures->reconnect.n,
-               (double)figures->reconnect.bytes / 1e6);
-    show_memory(load, &figures->memory);
+    if (load->is_idle)
+        udpai_strbuf_printf(out, "%zu idle connections", load->n_connections);
+    else if (load->n_connections == load->n_streams)
+        udpai_strbuf_printf(out, "%zu streams of %s, each on a connection of its own",
+                            load->n_streams, languages[load->protocol]);
+    else
+        udpai_strbuf_printf(out, "%zu streams of %s on %zu connections", load->n_streams,
+                            languages[load->protocol], load->n_connections);
+    udpai_strbuf_puts(out, load->tls.authorities ? ", with TLS\n" : "\n");
 }
 
 void
-udpai_bench_show(bool as_json, const udpai_load_options *load, udpai_load_figures *figures)
+udpai_bench_put_text(udpai_strbuf *out, const udpai_load_options *load, udpai_load_figures *figures)
 {
-    if (as_json)
-        put_json(load, figures);
-    else
-        show_table(load, figures);
+    put_load(out, load);
+    put_steps(out, load, figures);
+    put_changes(out, load, figures);
+    put_memory(out, load, &figures->memory);
 }

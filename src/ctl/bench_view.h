@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of a load, for people and for programs. Pure. */
 #ifndef UDPAI_CTL_BENCH_VIEW_H
 #define UDPAI_CTL_BENCH_VIEW_H
 
+#include "base/strbuf.h"
 #include "load/load.h"
 
-/* Prints what was measured: for people, or as one line of JSON. */
-void udpai_bench_show(bool as_json, const udpai_load_options *load, udpai_load_figures *figures);
+extern const char *const udpai_bench_protocols[]; /* by udpai_load_protocol */
+
+/* CPU seconds of a million. */
+double udpai_bench_per_million(double ms, uint64_t n);
+double udpai_bench_per_second(const udpai_load_step *step, uint64_t n);
+
+/* One object on one line. */
+void udpai_bench_put_json(udpai_strbuf *out,
+                          const udpai_load_options *load,
+                          udpai_load_figures *figures);
+/* Tables. */
+void udpai_bench_put_text(udpai_strbuf *out,
+                          const udpai_load_options *load,
+                          udpai_load_figures *figures);
 
 #endif

@@ -79,7 +79,7 @@ static const struct argp_option known_options[] = {
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
     {"timeout", TIMEOUT, "SECONDS", 0,
-     "How long to wait for its answers (default 5; xds 20; for acknowledgements 60)", 2},
+     "How long to wait for its answers (default 5; xds and bench 20; for acknowledgements 60)", 2},
     {"ca", CA, "FILE", 0, "Speak TLS; the node's certificate must be vouched for by these (PEM)",
      2},
     {"cert", CERTIFICATE, "FILE", 0, "Our certificate (PEM)", 2},
@@ -340,6 +340,13 @@ check(udpai_ctl_options *given, const struct argp_state *state)
     check_xds(given, state);
 }
 
+static uint64_t
+usual_timeout_ms(const udpai_ctl_options *given)
+{
+    bool is_bench = given->command && strcmp(given->command, "bench") == 0;
+    return given->is_xds || is_bench ? XDS_TIMEOUT_MS : TIMEOUT_MS;
+}
+
 static error_t
 parse_more(int key, char *argument, struct argp_state *state)
 {
@@ -381,7 +388,7 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (given->timeout_ms == 0)
-            given->timeout_ms = given->is_xds ? XDS_TIMEOUT_MS : TIMEOUT_MS;
+            given->timeout_ms = usual_timeout_ms(given);
         check(given, state);
         return 0;
     default:

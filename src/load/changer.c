@@ -3,26 +3,29 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "loop/clock.h"
 #include "loop/dial.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 10000 /* of the control connection */
 #define TURN_MS 100
 #define RECEIPTS_AHEAD 64 /* messages that no receipt has come for */
 #define RECORD_LEN 12
-#define NODE_ID "bench-publisher"
 
 /* ---- what the node says ---- */
 
 static void
-note_error(udpai_changer *changer, const char *what, const char *reason)
+note_error(udpai_changer *changer, udpa_err code, const char *what, udpai_str reason)
 {
-    if (changer->error.len == 0)
-        udpai_strbuf_printf(&changer->error, "%s: %s%s", changer->options->publish_to, what,
-                            reason);
+    if (changer->code != UDPA_OK)
+        return;
+    changer->code = code;
+    udpai_strbuf_printf(&changer->error, "%s: %s%.*s", changer->options->publish_to, what,
+                        UDPAI_SHOWN(reason));
 }
 
 static void
@@ -31,12 +34,10 @@ on_message(void *userdata, const udpai_load_talk *talk)
     udpai_changer *changer = userdata;
     if (talk->is_receipt)
         changer->n_receipts++;
-    if (talk->is_receipt && talk->is_refused) {
-        udpai_strbuf reason = {0};
-        udpai_strbuf_str(&reason, udpai_load_text_view(&talk->reason));
-        note_error(changer, "what was published is refused: ", reason.data ? reason.data : "");
-        udpai_strbuf_done(&reason);
-    }
+    if (talk->is_receipt && talk->is_refused)
+        note_error(changer, UDPA_ERR_DENIED, "what was published is refused: ",
+                   talk->reason.len ? udpai_load_text_view(&talk->reason)
+                                    : UDPAI_STR("it does not say why"));
 }
 
 static void
@@ -45,7 +46,7 @@ on_data(void *userdata, size_t stream, udpai_str bytes)
     udpai_changer *changer = userdata;
     (void)stream;
     if (!udpai_load_talk_take(&changer->talk, bytes))
-        note_error(changer, "what it says cannot be read", "");
+        note_error(changer, UDPA_ERR_MALFORMED, "what it says cannot be read", UDPAI_STR(""));
 }
 
 static void
@@ -59,22 +60,25 @@ static void
 on_ended(void *userdata, size_t stream, const char *reason)
 {
     (void)stream;
-    note_error(userdata, "the stream to publish on was ended: ", reason);
+    note_error(userdata, UDPA_ERR_ABORTED,
+               "the stream to publish on was ended: ", udpai_str_from(reason));
 }
 
 static void
 on_broken(void *userdata, const char *reason)
 {
-    note_error(userdata, "the connection to publish on is lost: ", reason);
+    note_error(userdata, UDPA_ERR_UNAVAILABLE,
+               "the connection to publish on is lost: ", udpai_str_from(reason));
 }
 
 static udpa_err
 check(const udpai_changer *changer, udpa_error **ret_error)
 {
-    if (changer->error.len == 0)
+    if (changer->code == UDPA_OK)
         return UDPA_OK;
-    return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, "%.*s",
-                      UDPAI_SHOWN(udpai_strbuf_view(&changer->error)));
+    if (udpai_strbuf_failed(&changer->error))
+        return udpai_fail_code(ret_error, changer->code);
+    return udpai_fail(ret_error, changer->code, "%s", changer->error.data);
 }
 
 /* ---- publishing ---- */
@@ -87,6 +91,8 @@ await_receipts(udpai_changer *changer, uint64_t n_sent, uint64_t n_ahead, udpa_e
     udpa_err err = check(changer, ret_error);
     while (err == UDPA_OK && n_sent - changer->n_receipts > n_ahead) {
         udpai_load_loop_run(changer->loop, TURN_MS);
+        udpai_load_loop_tell(changer->loop, "publications", changer->n_receipts,
+                             changer->n_publications);
         if (n != changer->n_receipts)
             last_ms = udpai_monotonic_ms();
         n = changer->n_receipts;
@@ -99,30 +105,46 @@ await_receipts(udpai_changer *changer, uint64_t n_sent, uint64_t n_ahead, udpa_e
     return err;
 }
 
+/* Of one namespace: they lie in it by turns. */
+static udpa_err
+fill_space(udpai_changer *changer, size_t space, uint64_t *n_sent, udpa_error **ret_error)
+{
+    const udpai_load_options *options = changer->options;
+    size_t step = udpai_load_n_spaces(options);
+    udpa_err err = UDPA_OK;
+    for (size_t i = space; i < options->n_resources && err == UDPA_OK; i += step * options->batch) {
+        const udpai_load_publication publication = {
+            .contents = &changer->contents[space],
+            .first = i,
+            .step = step,
+            .n = udpai_min_size(options->batch, udpai_load_n_in_space(options, i)),
+            .wants_receipt = true,
+        };
+        udpai_load_put_publication(udpai_link_out(changer->link, 0), &publication);
+        udpai_link_flush(changer->link);
+        err = await_receipts(changer, ++*n_sent, RECEIPTS_AHEAD, ret_error);
+    }
+    return err;
+}
+
 udpa_err
 udpai_changer_fill(udpai_changer *changer, udpa_error **ret_error)
 {
     const udpai_load_options *options = changer->options;
     uint64_t n_sent = 0;
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < options->n_resources && err == UDPA_OK; i += options->batch) {
-        const udpai_load_publication publication = {
-            .contents = &changer->contents,
-            .first = i,
-            .n = udpai_min_size(options->batch, options->n_resources - i),
-            .wants_receipt = true,
-        };
-        udpai_load_put_publication(udpai_link_out(changer->link, 0), &publication);
-        udpai_link_flush(changer->link);
-        err = await_receipts(changer, ++n_sent, RECEIPTS_AHEAD, ret_error);
-    }
+    for (size_t i = 0; i < udpai_load_n_spaces(options); i++)
+        changer->n_publications +=
+            (udpai_load_n_in_space(options, i) + options->batch - 1) / options->batch;
+    for (size_t i = 0; i < udpai_load_n_spaces(options) && err == UDPA_OK; i++)
+        err = fill_space(changer, i, &n_sent, ret_error);
     return err == UDPA_OK ? await_receipts(changer, n_sent, 0, ret_error) : err;
 }
 
 static udpa_err
 await_ready(udpai_changer *changer, udpa_error **ret_error)
 {
-    uint64_t deadline = udpai_monotonic_ms() + PATIENCE_MS;
+    uint64_t deadline = udpai_monotonic_ms() + changer->options->patience_ms;
     udpa_err err = UDPA_OK;
     while (err == UDPA_OK && !changer->is_ready) {
         udpai_load_loop_run(changer->loop, TURN_MS);
@@ -138,6 +160,7 @@ static udpa_err
 begin_publishing(udpai_changer *changer, udpa_error **ret_error)
 {
     static const udpai_link_events events = {on_ready, on_data, on_ended, on_broken};
+    char id[UDPAI_LOAD_ID_ROOM];
     udpa_err err = udpai_load_tls_new(&changer->tls, &changer->options->tls, ret_error);
     if (err == UDPA_OK)
         err = udpai_link_open(&changer->link,
@@ -158,7 +181,8 @@ begin_publishing(udpai_changer *changer, udpa_error **ret_error)
         (udpai_load_talk){.protocol = UDPAI_LOAD_UDPA, .message = on_message, .userdata = changer};
     if (!udpai_link_request(changer->link, udpai_load_path(UDPAI_LOAD_UDPA)))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpai_load_put_node(udpai_link_out(changer->link, 0), NODE_ID);
+    snprintf(id, sizeof(id), "%s-publisher", changer->options->node_id);
+    udpai_load_put_node(udpai_link_out(changer->link, 0), id);
     udpai_link_flush(changer->link);
     return UDPA_OK;
 }
@@ -207,7 +231,12 @@ udpai_changer_change(udpai_changer *changer,
     if (changer->control >= 0)
         return send_record(changer, resource, serial, ret_error);
     const udpai_load_publication publication = {
-        .contents = &changer->contents, .first = resource, .n = 1, .serial = serial};
+        .contents = &changer->contents[udpai_load_space_of(changer->options, resource)],
+        .first = resource,
+        .step = 1,
+        .n = 1,
+        .serial = serial,
+    };
     udpai_load_put_publication(udpai_link_out(changer->link, 0), &publication);
     udpai_link_flush(changer->link);
     return check(changer, ret_error);
@@ -221,6 +250,20 @@ udpai_changer_can(const udpai_changer *changer)
     return changer->link || changer->control >= 0;
 }
 
+static bool
+make_contents(udpai_changer *changer)
+{
+    size_t n = udpai_load_n_spaces(changer->options);
+    changer->contents = udpai_alloc_array(n, sizeof(*changer->contents));
+    for (size_t i = 0; changer->contents && i < n; i++) {
+        udpai_load_space name;
+        udpai_load_space_name(name, changer->options, i);
+        if (!udpai_contents_make(&changer->contents[i], name, changer->options->size))
+            return false;
+    }
+    return changer->contents != NULL;
+}
+
 udpa_err
 udpai_changer_begin(udpai_changer *changer,
                     udpai_load_loop *loop,
@@ -228,7 +271,7 @@ udpai_changer_begin(udpai_changer *changer,
                     udpa_error **ret_error)
 {
     *changer = (udpai_changer){.options = options, .loop = loop, .control = -1};
-    if (!udpai_contents_make(&changer->contents, options->name_space, options->size))
+    if (!make_contents(changer))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (options->publish_to)
         return begin_publishing(changer, ret_error);
@@ -238,7 +281,9 @@ udpai_changer_begin(udpai_changer *changer,
 void
 udpai_changer_end(udpai_changer *changer)
 {
-    udpai_contents_done(&changer->contents);
+    for (size_t i = 0; changer->contents && i < udpai_load_n_spaces(changer->options); i++)
+        udpai_contents_done(&changer->contents[i]);
+    udpai_free(changer->contents);
     udpai_link_close(changer->link);
     SSL_CTX_free(changer->tls);
     udpai_strbuf_done(&changer->error);

@@ -4,18 +4,20 @@
 #define UDPAI_LOAD_CHANGER_H
 
 #include "load/link.h"
+#include "load/spaces.h"
 #include "load/talk.h"
 
 typedef struct udpai_changer {
     const udpai_load_options *options;
     udpai_load_loop *loop;
-    udpai_contents contents;
+    udpai_contents *contents; /* owned; one for each namespace */
     /* By publishing to a node of UDPA: */
     SSL_CTX *tls;
     udpai_link *link;
     udpai_load_talk talk;
     bool is_ready;
-    uint64_t n_receipts;
+    uint64_t n_receipts, n_publications; /* that have come; of the first resources */
+    udpa_err code;                       /* what has gone wrong, and how */
     udpai_strbuf error;
     /* By records: */
     int control; /* -1: not so */

@@ -26,6 +26,15 @@ now_ns(void)
 /* ---- what comes ---- */
 
 static void
+note_delivery(udpai_load_figures *figures, uint64_t late_ns, bool is_last)
+{
+    figures->n_deliveries++;
+    udpai_samples_add(&figures->deliveries, late_ns);
+    if (is_last)
+        udpai_samples_add(&figures->last, late_ns);
+}
+
+static void
 on_mark(void *userdata, uint64_t serial)
 {
     udpai_changes *changes = userdata;
@@ -36,13 +45,11 @@ on_mark(void *userdata, uint64_t serial)
     if (change->n_left == 0)
         return;
     uint64_t late_ns = now > change->sent_ns ? now - change->sent_ns : 0;
-    udpai_samples_add(&changes->figures->deliveries, late_ns);
-    changes->figures->n_deliveries++;
+    bool is_last = --change->n_left == 0;
     changes->last_ns = now;
-    if (--change->n_left > 0)
-        return;
-    udpai_samples_add(&changes->figures->last, late_ns);
-    changes->n_over++;
+    changes->n_over += is_last;
+    if (changes->is_measured)
+        note_delivery(changes->figures, late_ns, is_last);
 }
 
 /* ---- what goes ---- */
@@ -53,7 +60,7 @@ send_change(udpai_changes *changes, udpa_error **ret_error)
     uint64_t serial = changes->n_sent + 1;
     size_t resource = serial % changes->options->n_resources;
     struct udpai_load_change *change = &changes->all[serial];
-    change->n_left = udpai_crowd_n_readers(changes->crowd, resource);
+    change->n_left = changes->n_awaited = udpai_crowd_n_readers(changes->crowd, resource);
     change->sent_ns = now_ns();
     changes->n_sent++;
     if (change->n_left == 0)
@@ -91,11 +98,23 @@ check(const udpai_changes *changes, uint64_t begin_ns, udpa_error **ret_error)
     udpa_err err = udpai_crowd_check(changes->crowd, ret_error);
     if (err != UDPA_OK)
         return err;
+    if (changes->figures->deliveries.has_failed || changes->figures->last.has_failed)
+        return udpai_fail(ret_error, UDPA_ERR_NOMEM,
+                          "without memory for the times of deliveries: give fewer --changes");
     if (now - begin_ns > patience_ns && now - changes->last_ns > patience_ns)
         return udpai_fail(ret_error, UDPA_ERR_DEADLINE,
                           "of %zu changes %zu have come to all streams, and nothing more comes",
                           changes->n_sent, changes->n_over);
     return UDPA_OK;
+}
+
+static void
+take_turn(udpai_changes *changes, int turn_ms)
+{
+    udpai_load_loop *loop = changes->crowd->loop;
+    udpai_load_loop_run(loop, turn_ms);
+    udpai_slow_read(&changes->slow, loop->now_ns);
+    udpai_load_loop_tell(loop, "changes", changes->n_over, changes->options->n_changes);
 }
 
 udpa_err
@@ -104,14 +123,17 @@ udpai_changes_run(udpai_changes *changes, udpa_error **ret_error)
     uint64_t begin_ns = changes->last_ns = now_ns();
     int turn_ms = changes->options->per_second > 0 ? 1 : TURN_MS;
     udpa_err err = UDPA_OK;
+    changes->is_measured = true;
+    udpai_slow_begin(&changes->slow, changes->crowd, begin_ns);
     while (err == UDPA_OK && !is_over(changes, begin_ns)) {
         while (err == UDPA_OK && may_send(changes, begin_ns))
             err = send_change(changes, ret_error);
         if (err == UDPA_OK)
-            udpai_load_loop_run(changes->crowd->loop, turn_ms);
+            take_turn(changes, turn_ms);
         if (err == UDPA_OK)
             err = check(changes, begin_ns, ret_error);
     }
+    changes->is_measured = false;
     return err;
 }
 
@@ -122,6 +144,9 @@ udpai_changes_run_one(udpai_changes *changes, udpa_error **ret_error)
     udpa_err err = send_change(changes, ret_error);
     while (err == UDPA_OK && changes->all[changes->n_sent].n_left > 0) {
         udpai_load_loop_run(changes->crowd->loop, TURN_MS);
+        udpai_load_loop_tell(changes->crowd->loop, "streams that are back",
+                             changes->n_awaited - changes->all[changes->n_sent].n_left,
+                             changes->n_awaited);
         err = check(changes, begin_ns, ret_error);
     }
     return err;

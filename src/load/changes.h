@@ -4,7 +4,7 @@
 #define UDPAI_LOAD_CHANGES_H
 
 #include "load/changer.h"
-#include "load/crowd.h"
+#include "load/slow.h"
 
 struct udpai_load_change;
 
@@ -15,7 +15,10 @@ typedef struct udpai_changes {
     udpai_load_figures *figures;
     struct udpai_load_change *all; /* owned; by serial, of which the first is 1 */
     size_t n_sent, n_over;
-    uint64_t last_ns; /* when something has come */
+    uint64_t last_ns;   /* when something has come */
+    bool is_measured;   /* deliveries are figures */
+    uint64_t n_awaited; /* streams that had to be told of the last one */
+    udpai_slow slow;
 } udpai_changes;
 
 udpa_err udpai_changes_begin(udpai_changes *changes,
@@ -26,7 +29,7 @@ udpa_err udpai_changes_begin(udpai_changes *changes,
 void udpai_changes_end(udpai_changes *changes);
 /* All that the options want. */
 udpa_err udpai_changes_run(udpai_changes *changes, udpa_error **ret_error);
-/* One more, which is awaited. */
+/* One more, which is awaited, and is in no figure. */
 udpa_err udpai_changes_run_one(udpai_changes *changes, udpa_error **ret_error);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/crowd.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "loop/clock.h"
 
@@ -11,17 +13,13 @@
 /* ---- what comes ---- */
 
 static void
-note_error(udpai_crowd *crowd, size_t link, const char *what, const char *reason)
+note_error(udpai_crowd *crowd, size_t link, udpa_err code, const char *what, udpai_str reason)
 {
-    if (crowd->n_errors++ == 0)
-        udpai_strbuf_printf(&crowd->first_error, "connection %zu: %s: %s", link, what, reason);
-}
-
-static size_t
-n_wanted(const udpai_crowd *crowd)
-{
-    const udpai_load_options *options = crowd->options;
-    return options->n_names ? options->n_names : options->n_resources;
+    if (crowd->n_errors++ > 0)
+        return;
+    crowd->first_code = code;
+    udpai_strbuf_printf(&crowd->first_error, "%s: connection %zu: %s: %.*s", crowd->options->server,
+                        link, what, UDPAI_SHOWN(reason));
 }
 
 static void
@@ -34,19 +32,29 @@ acknowledge(udpai_crowd_stream *stream, const udpai_load_talk *talk)
 }
 
 static void
+count(udpai_crowd_stream *stream, const udpai_load_talk *talk)
+{
+    udpai_crowd *crowd = stream->crowd;
+    uint64_t before = stream->n_resources;
+    crowd->n_messages++;
+    crowd->last_ns = crowd->loop->now_ns;
+    crowd->n_resources += talk->n_resources;
+    stream->n_resources += talk->n_resources;
+    if (before < stream->n_wanted && stream->n_resources >= stream->n_wanted)
+        crowd->n_satisfied++;
+}
+
+static void
 on_message(void *userdata, const udpai_load_talk *talk)
 {
     udpai_crowd_stream *stream = userdata;
     udpai_crowd *crowd = stream->crowd;
-    uint64_t before = stream->n_resources, wanted = n_wanted(crowd);
-    crowd->n_messages++;
-    crowd->n_resources += talk->n_resources;
-    stream->n_resources += talk->n_resources;
-    if (before < wanted && stream->n_resources >= wanted)
-        crowd->n_satisfied++;
+    if (!stream->is_slow)
+        count(stream, talk);
     if (talk->is_refused)
-        note_error(crowd, stream->link, "the server refuses",
-                   talk->reason.len ? "" : "what is asked for");
+        note_error(crowd, stream->link, UDPA_ERR_DENIED, "the server refuses what is asked for",
+                   talk->reason.len ? udpai_load_text_view(&talk->reason)
+                                    : UDPAI_STR("it does not say why"));
     if (talk->protocol == UDPAI_LOAD_UDPA ? talk->wants_receipt : talk->nonce.len > 0)
         acknowledge(stream, talk);
 }
@@ -57,10 +65,11 @@ on_data(void *userdata, size_t index, udpai_str bytes)
     const udpai_crowd_link *link = userdata;
     udpai_crowd *crowd = link->crowd;
     udpai_crowd_stream *stream = &crowd->streams[link->first + index];
-    if (crowd->found)
+    if (crowd->found && !stream->is_slow)
         udpai_mark_find(&stream->finder, bytes, crowd->found, crowd->userdata);
     if (!udpai_load_talk_take(&stream->talk, bytes))
-        note_error(crowd, link->index, "what came is no answer", "it cannot be read");
+        note_error(crowd, link->index, UDPA_ERR_MALFORMED, "what came is no answer",
+                   UDPAI_STR("it cannot be read"));
 }
 
 static void
@@ -76,14 +85,15 @@ on_ended(void *userdata, size_t index, const char *reason)
 {
     const udpai_crowd_link *link = userdata;
     (void)index;
-    note_error(link->crowd, link->index, "a stream was ended", reason);
+    note_error(link->crowd, link->index, UDPA_ERR_ABORTED, "a stream was ended",
+               udpai_str_from(reason));
 }
 
 static void
 on_broken(void *userdata, const char *reason)
 {
     const udpai_crowd_link *link = userdata;
-    note_error(link->crowd, link->index, "it is lost", reason);
+    note_error(link->crowd, link->index, UDPA_ERR_UNAVAILABLE, "lost", udpai_str_from(reason));
 }
 
 udpa_err
@@ -91,9 +101,12 @@ udpai_crowd_check(const udpai_crowd *crowd, udpa_error **ret_error)
 {
     if (crowd->n_errors == 0)
         return UDPA_OK;
-    return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, "%.*s (and %llu more)",
-                      UDPAI_SHOWN(udpai_strbuf_view(&crowd->first_error)),
-                      (unsigned long long)crowd->n_errors - 1);
+    char more[48] = "";
+    if (crowd->n_errors > 1)
+        snprintf(more, sizeof(more), " (and %llu more)", (unsigned long long)crowd->n_errors - 1);
+    if (udpai_strbuf_failed(&crowd->first_error))
+        return udpai_fail_code(ret_error, crowd->first_code);
+    return udpai_fail(ret_error, crowd->first_code, "%s%s", crowd->first_error.data, more);
 }
 
 /* ---- connections ---- */
@@ -120,16 +133,21 @@ open_link(udpai_crowd_link *link, udpa_error **ret_error)
 static udpa_err
 await_ready(udpai_crowd *crowd, size_t n, udpa_error **ret_error)
 {
-    uint64_t deadline = udpai_monotonic_ms() + crowd->options->patience_ms;
+    const udpai_load_options *options = crowd->options;
+    uint64_t last_ms = udpai_monotonic_ms();
     udpa_err err = udpai_crowd_check(crowd, ret_error);
     while (err == UDPA_OK && crowd->n_ready < n) {
+        size_t before = crowd->n_ready;
         udpai_load_loop_run(crowd->loop, TURN_MS);
+        udpai_load_loop_tell(crowd->loop, "connections", crowd->n_ready, options->n_connections);
+        if (crowd->n_ready > before)
+            last_ms = udpai_monotonic_ms();
         err = udpai_crowd_check(crowd, ret_error);
-        if (err == UDPA_OK && udpai_monotonic_ms() > deadline)
+        if (err == UDPA_OK && udpai_monotonic_ms() - last_ms > options->patience_ms)
             err = udpai_fail(ret_error, UDPA_ERR_DEADLINE,
-                             "%s: of %zu connections %zu have become usable in %llu ms",
-                             crowd->options->server, n, crowd->n_ready,
-                             (unsigned long long)crowd->options->patience_ms);
+                             "%s: %zu of %zu connections can be used, and for %llu ms no more",
+                             options->server, crowd->n_ready, options->n_connections,
+                             (unsigned long long)options->patience_ms);
     }
     return err;
 }
@@ -160,6 +178,8 @@ udpai_crowd_disconnect(udpai_crowd *crowd)
         link->link = udpai_link_close(link->link);
         link->is_ready = false;
     }
+    for (size_t i = 0; i < crowd->options->n_streams; i++)
+        crowd->streams[i].is_slow = false;
 }
 
 /* ---- streams ---- */
@@ -198,6 +218,7 @@ udpai_crowd_subscribe(udpai_crowd *crowd, bool with_versions, udpa_error **ret_e
         udpai_link_flush(link->link);
         if (i % AT_ONCE == AT_ONCE - 1)
             udpai_load_loop_run(crowd->loop, 0);
+        udpai_load_loop_tell(crowd->loop, "streams", link->first, crowd->options->n_streams);
     }
     return udpai_crowd_check(crowd, ret_error);
 }
@@ -209,6 +230,7 @@ await_quiet(udpai_crowd *crowd, udpa_error **ret_error)
     udpa_err err = UDPA_OK;
     while (err == UDPA_OK && udpai_monotonic_ms() - last_ms < QUIET_MS) {
         udpai_load_loop_run(crowd->loop, TURN_MS);
+        udpai_load_loop_tell(crowd->loop, "resources", crowd->n_resources, 0);
         if (n != crowd->n_messages)
             last_ms = udpai_monotonic_ms();
         n = crowd->n_messages;
@@ -217,50 +239,53 @@ await_quiet(udpai_crowd *crowd, udpa_error **ret_error)
     return err;
 }
 
+static udpa_err
+fail_late(const udpai_crowd *crowd, udpa_error **ret_error)
+{
+    const udpai_load_options *options = crowd->options;
+    return udpai_fail(ret_error, UDPA_ERR_DEADLINE,
+                      "%s: of %zu streams %zu have all %zu resources, and nothing has come for "
+                      "%llu ms: does the server have them (--resources)?",
+                      options->server, options->n_streams, crowd->n_satisfied,
+                      crowd->streams[0].n_wanted, (unsigned long long)options->patience_ms);
+}
+
 udpa_err
 udpai_crowd_await(udpai_crowd *crowd, udpa_error **ret_error)
 {
-    uint64_t last_ms = udpai_monotonic_ms(), n_bytes = 0, patience = crowd->options->patience_ms;
+    uint64_t last_ms = udpai_monotonic_ms(), n_bytes = 0;
     size_t n = crowd->options->n_streams;
     if (crowd->options->n_resources == 0)
         return await_quiet(crowd, ret_error);
     udpa_err err = UDPA_OK;
     while (err == UDPA_OK && crowd->n_satisfied < n) {
         udpai_load_loop_run(crowd->loop, TURN_MS);
+        udpai_load_loop_tell(crowd->loop, "streams with all resources", crowd->n_satisfied, n);
         if (n_bytes != crowd->loop->n_bytes_read)
             last_ms = udpai_monotonic_ms();
         n_bytes = crowd->loop->n_bytes_read;
         err = udpai_crowd_check(crowd, ret_error);
-        if (err == UDPA_OK && udpai_monotonic_ms() - last_ms > patience)
-            err = udpai_fail(
-                ret_error, UDPA_ERR_DEADLINE,
-                "%s: of %zu streams %zu have all %zu resources, and nothing has come for "
-                "%llu ms: does the server have them (--resources)?",
-                crowd->options->server, n, crowd->n_satisfied, n_wanted(crowd),
-                (unsigned long long)patience);
+        if (err == UDPA_OK && udpai_monotonic_ms() - last_ms > crowd->options->patience_ms)
+            err = fail_late(crowd, ret_error);
     }
     return err;
 }
 
-void
-udpai_crowd_slow_down(udpai_crowd *crowd)
+static bool
+asks_for(const udpai_crowd_stream *stream, size_t resource)
 {
-    for (size_t i = 0; i < crowd->options->n_slow; i++) {
-        crowd->streams[i].is_slow = true;
-        udpai_link_stop_reading(crowd->links[crowd->streams[i].link].link);
-    }
+    const udpai_load_options *options = stream->crowd->options;
+    size_t at = (resource + options->n_resources - stream->question.first) % options->n_resources;
+    return stream->space == udpai_load_space_of(options, resource) &&
+           (options->n_names == 0 || at < options->n_names);
 }
 
 size_t
 udpai_crowd_n_readers(const udpai_crowd *crowd, size_t resource)
 {
-    const udpai_load_options *options = crowd->options;
     size_t n = 0;
-    for (size_t i = 0; i < options->n_streams; i++) {
-        size_t first = crowd->streams[i].question.first;
-        size_t at = (resource + options->n_resources - first) % options->n_resources;
-        n += !crowd->streams[i].is_slow && (options->n_names == 0 || at < options->n_names);
-    }
+    for (size_t i = 0; i < crowd->options->n_streams; i++)
+        n += !crowd->streams[i].is_slow && asks_for(&crowd->streams[i], resource);
     return n;
 }
 
@@ -277,9 +302,13 @@ place_stream(udpai_crowd *crowd, size_t i, size_t link)
     stream->crowd = crowd;
     stream->link = link;
     stream->index = crowd->links[link].n++;
+    stream->space = udpai_load_space_of(options, i);
+    stream->n_wanted =
+        options->n_names ? options->n_names : udpai_load_n_in_space(options, stream->space);
     stream->question = (udpai_load_question){
         .type_url = options->type_url,
-        .name_space = is_plain ? "" : options->name_space,
+        .node_id = options->node_id,
+        .name_space = is_plain ? "" : crowd->spaces[stream->space],
         .first = options->n_resources ? i * options->n_names % options->n_resources : 0,
         .n_names = options->n_names,
         .n_resources = options->n_resources,
@@ -297,10 +326,14 @@ udpai_crowd_begin(udpai_crowd *crowd,
     *crowd = (udpai_crowd){.options = options, .loop = loop};
     crowd->streams = udpai_alloc((options->n_streams + 1) * sizeof(*crowd->streams));
     crowd->links = udpai_alloc((n + 1) * sizeof(*crowd->links));
+    crowd->spaces = udpai_alloc_array(udpai_load_n_spaces(options), sizeof(*crowd->spaces));
     if (options->reconnects)
         crowd->versions = udpai_alloc((options->n_resources + 1) * sizeof(*crowd->versions));
-    if (!crowd->streams || !crowd->links || (options->reconnects && !crowd->versions))
+    if (!crowd->streams || !crowd->links || !crowd->spaces ||
+        (options->reconnects && !crowd->versions))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    for (size_t i = 0; i < udpai_load_n_spaces(options); i++)
+        udpai_load_space_name(crowd->spaces[i], options, i);
     for (size_t i = 0; i < n; i++) {
         crowd->links[i].crowd = crowd;
         crowd->links[i].index = i;
@@ -320,6 +353,7 @@ udpai_crowd_end(udpai_crowd *crowd)
     SSL_CTX_free(crowd->tls);
     udpai_free(crowd->links);
     udpai_free(crowd->streams);
+    udpai_free(crowd->spaces);
     udpai_free(crowd->versions);
     udpai_strbuf_done(&crowd->first_error);
 }

@@ -4,6 +4,7 @@
 #define UDPAI_LOAD_CROWD_H
 
 #include "load/link.h"
+#include "load/spaces.h"
 #include "load/talk.h"
 
 typedef struct udpai_crowd udpai_crowd;
@@ -14,6 +15,8 @@ typedef struct udpai_crowd_stream {
     udpai_load_question question;
     udpai_mark_finder finder;
     uint64_t n_resources; /* since it was opened */
+    size_t n_wanted;      /* that there are for it; 0: it is not known */
+    size_t space;         /* where it asks */
     size_t link, index;   /* of the connection; on it */
     bool is_slow;
 } udpai_crowd_stream;
@@ -33,9 +36,12 @@ struct udpai_crowd {
     SSL_CTX *tls;
     udpai_crowd_stream *streams;
     udpai_crowd_link *links;
+    udpai_load_space *spaces;
     size_t n_ready;     /* connections that can be used */
     size_t n_satisfied; /* streams that have what there is */
     uint64_t n_messages, n_resources, n_errors;
+    uint64_t last_ns; /* when a message has come */
+    udpa_err first_code;
     udpai_strbuf first_error;
     udpai_load_version *versions; /* of each resource; NULL: they are not wanted */
     udpai_mark_fn found;          /* marks; NULL: nobody looks for them */
@@ -55,8 +61,6 @@ void udpai_crowd_disconnect(udpai_crowd *crowd);
 udpa_err udpai_crowd_subscribe(udpai_crowd *crowd, bool with_versions, udpa_error **ret_error);
 /* Waits until all have what there is. */
 udpa_err udpai_crowd_await(udpai_crowd *crowd, udpa_error **ret_error);
-/* The first of them stop reading. */
-void udpai_crowd_slow_down(udpai_crowd *crowd);
 /* How many streams that read have asked for this one. */
 size_t udpai_crowd_n_readers(const udpai_crowd *crowd, size_t resource);
 /* UDPA_OK while none has gone wrong. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/cutter.h"
 
-#include "base/proto.h"
-
 enum {
     TAG,
     NUMBER,
@@ -11,6 +9,8 @@ enum {
 };
 
 #define FIELD_MAX 15
+#define FIELD_NUMBER_MAX ((UINT32_C(1) << 29) - 1) /* of protobuf */
+#define LAST_SHIFT 63                              /* of a varint: one bit of 64 is left */
 #define PATH_MAX_BITS 4
 
 struct run {
@@ -47,11 +47,13 @@ static void
 leave(struct run *run)
 {
     udpai_cutter *cutter = run->cutter;
-    while (cutter->state == TAG && cutter->depth > 0 && cutter->left[cutter->depth] == 0)
+    while (!cutter->is_broken && cutter->state == TAG && cutter->depth > 0 &&
+           cutter->left[cutter->depth] == 0)
         run->events->left(run->userdata, cutter->paths[cutter->depth--]);
 }
 
-/* False: it is not whole yet, or broken. */
+/* False: it is not whole yet, or broken: it does not end where its message does, however the bytes
+ * are cut. */
 static bool
 take_varint(struct run *run, uint64_t *ret_number)
 {
@@ -59,6 +61,8 @@ take_varint(struct run *run, uint64_t *ret_number)
     while (run->rest.len && cutter->left[cutter->depth]) {
         uint8_t byte = (uint8_t)*run->rest.data;
         use(run, 1);
+        if (cutter->shift == LAST_SHIFT && byte > 1)
+            return fail(run);
         cutter->number |= (uint64_t)(byte & 127) << cutter->shift;
         cutter->shift += 7;
         if (byte < 128) {
@@ -66,18 +70,46 @@ take_varint(struct run *run, uint64_t *ret_number)
             cutter->number = cutter->shift = 0;
             return true;
         }
-        if (cutter->shift > 63)
-            return fail(run);
     }
-    return run->rest.len ? fail(run) : false;
+    return cutter->left[cutter->depth] ? false : fail(run);
 }
 
 static void
-begin_value(struct run *run, uint32_t size)
+begin_value(struct run *run, uint64_t size)
 {
-    run->cutter->value_left = size;
-    run->cutter->n_kept = 0;
-    run->cutter->state = VALUE;
+    udpai_cutter *cutter = run->cutter;
+    if (size > cutter->left[cutter->depth]) {
+        cutter->is_broken = true;
+        return;
+    }
+    cutter->value_left = (uint32_t)size;
+    cutter->n_kept = 0;
+    cutter->state = VALUE;
+}
+
+/* Groups are as little known here as in the rest of this project. */
+static void
+begin_field(struct run *run)
+{
+    udpai_cutter *cutter = run->cutter;
+    switch ((udpai_wire_type)cutter->wire_type) {
+    case UDPAI_WIRE_VARINT:
+        cutter->state = NUMBER;
+        return;
+    case UDPAI_WIRE_BYTES:
+        cutter->state = LENGTH;
+        return;
+    case UDPAI_WIRE_FIXED64:
+        begin_value(run, 8);
+        return;
+    case UDPAI_WIRE_FIXED32:
+        begin_value(run, 4);
+        return;
+    case UDPAI_WIRE_GROUP_START:
+    case UDPAI_WIRE_GROUP_END:
+        break;
+    }
+    cutter->is_broken = true;
 }
 
 static void
@@ -88,21 +120,15 @@ take_tag(struct run *run)
     if (!take_varint(run, &tag))
         return;
     uint64_t field = tag >> 3;
-    bool is_near = field <= FIELD_MAX && cutter->depth + 1 < UDPAI_CUTTER_DEPTH;
     cutter->wire_type = tag & 7;
     cutter->path = cutter->paths[cutter->depth] << PATH_MAX_BITS | (uint32_t)(field & FIELD_MAX);
-    cutter->wish = is_near ? (uint8_t)run->events->begin(run->userdata, cutter->path)
-                           : (uint8_t)UDPAI_CUTTER_SKIP;
-    if (cutter->wire_type == UDPAI_WIRE_VARINT)
-        cutter->state = NUMBER;
-    else if (cutter->wire_type == UDPAI_WIRE_BYTES)
-        cutter->state = LENGTH;
-    else if (cutter->wire_type == UDPAI_WIRE_FIXED64)
-        begin_value(run, 8);
-    else if (cutter->wire_type == UDPAI_WIRE_FIXED32)
-        begin_value(run, 4);
-    else
-        cutter->is_broken = true;
+    cutter->wish = UDPAI_CUTTER_SKIP;
+    cutter->is_broken = field == 0 || field > FIELD_NUMBER_MAX;
+    if (!cutter->is_broken)
+        begin_field(run);
+    if (!cutter->is_broken && field <= FIELD_MAX)
+        cutter->wish = (uint8_t)run->events->begin(run->userdata, cutter->path,
+                                                   (udpai_wire_type)cutter->wire_type);
 }
 
 static void
@@ -118,22 +144,26 @@ take_number(struct run *run)
 }
 
 static void
-take_length(struct run *run)
+enter(udpai_cutter *cutter)
 {
-    udpai_cutter *cutter = run->cutter;
-    uint64_t size;
-    if (!take_varint(run, &size))
-        return;
-    if (size > cutter->left[cutter->depth]) {
+    if (cutter->depth + 1 == UDPAI_CUTTER_DEPTH) {
         cutter->is_broken = true;
         return;
     }
-    begin_value(run, (uint32_t)size);
-    if (cutter->wish != UDPAI_CUTTER_ENTER)
-        return;
     cutter->state = TAG;
-    cutter->left[++cutter->depth] = (uint32_t)size;
+    cutter->left[++cutter->depth] = cutter->value_left;
     cutter->paths[cutter->depth] = cutter->path;
+}
+
+static void
+take_length(struct run *run)
+{
+    uint64_t size;
+    if (!take_varint(run, &size))
+        return;
+    begin_value(run, size);
+    if (!run->cutter->is_broken && run->cutter->wish == UDPAI_CUTTER_ENTER)
+        enter(run->cutter);
 }
 
 static void
@@ -142,11 +172,12 @@ take_value(struct run *run)
     udpai_cutter *cutter = run->cutter;
     size_t n = udpai_min_size(run->rest.len, cutter->value_left);
     size_t kept = udpai_min_size(n, UDPAI_CUTTER_ROOM - cutter->n_kept);
-    if (cutter->wish == UDPAI_CUTTER_KEEP) {
+    if (cutter->wish == UDPAI_CUTTER_KEEP && kept) {
         memcpy(cutter->kept + cutter->n_kept, run->rest.data, kept);
         cutter->n_kept += (uint8_t)kept;
     }
-    use(run, n);
+    if (n)
+        use(run, n);
     cutter->value_left -= (uint32_t)n;
     if (cutter->value_left)
         return;
@@ -180,5 +211,6 @@ udpai_cutter_take(udpai_cutter *cutter,
         leave(&run);
     }
     bool is_over = cutter->left[0] == 0;
-    return !cutter->is_broken && (!is_over || (cutter->depth == 0 && cutter->state == TAG));
+    cutter->is_broken |= is_over && (cutter->depth > 0 || cutter->state != TAG);
+    return !cutter->is_broken;
 }

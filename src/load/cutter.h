@@ -4,16 +4,18 @@
 #ifndef UDPAI_LOAD_CUTTER_H
 #define UDPAI_LOAD_CUTTER_H
 
-#include "base/util.h"
+#include "base/proto.h"
 
 #define UDPAI_CUTTER_DEPTH 6
-#define UDPAI_CUTTER_ROOM 128 /* of a field that is kept; what is longer is cut off */
+#define UDPAI_CUTTER_ROOM 255 /* of a field that is kept; what is longer is cut off */
 
-/* The numbers of the fields on the way to one, outermost first; none above 15. */
+/* The numbers of the fields on the way to one, outermost first. None is above 15: fields with
+ * higher numbers are passed over, and nobody is asked about them. */
 #define UDPAI_PATH1(a) (UINT32_C(a))
 #define UDPAI_PATH2(a, b) (UINT32_C(a) << 4 | (b))
 #define UDPAI_PATH3(a, b, c) (UDPAI_PATH2(a, b) << 4 | (c))
 #define UDPAI_PATH4(a, b, c, d) (UDPAI_PATH3(a, b, c) << 4 | (d))
+#define UDPAI_PATH5(a, b, c, d, e) (UDPAI_PATH4(a, b, c, d) << 4 | (e))
 
 typedef enum udpai_cutter_wish {
     UDPAI_CUTTER_SKIP,
@@ -22,8 +24,9 @@ typedef enum udpai_cutter_wish {
 } udpai_cutter_wish;
 
 typedef struct udpai_cutter_events {
-    /* What is to be done with the field at this path, which has just begun. */
-    udpai_cutter_wish (*begin)(void *userdata, uint32_t path);
+    /* What is to be done with the field at this path, which has just begun. Only bytes can be
+     * entered. */
+    udpai_cutter_wish (*begin)(void *userdata, uint32_t path, udpai_wire_type type);
     /* A field that was wanted to be kept; of a number @p bytes are empty. */
     void (*kept)(void *userdata, uint32_t path, udpai_str bytes, uint64_t number);
     /* A message that was entered is over. */
@@ -42,7 +45,8 @@ typedef struct udpai_cutter {
 
 /* A message of @p size bytes begins. */
 void udpai_cutter_begin(udpai_cutter *cutter, uint32_t size);
-/* More of it, at most what there is. False: it is no message of protobuf, or too deep. */
+/* More of it, at most what there is. False, now and ever after: it is no message of protobuf, or
+ * what is to be entered lies too deep. */
 bool udpai_cutter_take(udpai_cutter *cutter,
                        udpai_str bytes,
                        const udpai_cutter_events *events,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -20,10 +21,24 @@
 
 /* ---- the loop ---- */
 
-udpa_err
-udpai_load_loop_open(udpai_load_loop *loop, udpa_error **ret_error)
+static uint64_t
+now_ns(void)
 {
-    *loop = (udpai_load_loop){.epoll = epoll_create1(EPOLL_CLOEXEC), .room = udpai_alloc(ROOM)};
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+udpa_err
+udpai_load_loop_open(udpai_load_loop *loop,
+                     const udpai_load_options *options,
+                     udpa_error **ret_error)
+{
+    *loop = (udpai_load_loop){
+        .epoll = epoll_create1(EPOLL_CLOEXEC),
+        .room = udpai_alloc(ROOM),
+        .progress = {options->progress, options->userdata, now_ns()},
+    };
     if (!loop->room)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (loop->epoll < 0)
@@ -37,14 +52,6 @@ udpai_load_loop_close(udpai_load_loop *loop)
     if (loop->epoll >= 0)
         close(loop->epoll);
     udpai_free(loop->room);
-}
-
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 void
@@ -92,11 +99,11 @@ put_bytes(const udpai_link *link, const void *data, size_t len)
 }
 
 static ssize_t
-get_bytes(const udpai_link *link)
+get_bytes(const udpai_link *link, size_t max)
 {
     if (link->ssl)
-        return result_of(link, SSL_read(link->ssl, link->loop->room, (int)ROOM));
-    return result_of(link, recv(link->fd, link->loop->room, ROOM, 0));
+        return result_of(link, SSL_read(link->ssl, link->loop->room, (int)max));
+    return result_of(link, recv(link->fd, link->loop->room, max, 0));
 }
 
 /* What the socket does not take is held. False: it is broken. */
@@ -155,30 +162,56 @@ udpai_link_write(udpai_link *link)
         watch(link, EPOLLIN | (link->held.len ? EPOLLOUT : 0));
 }
 
+static void
+refuse_bytes(udpai_link *link)
+{
+    udpai_link_break(link, link->is_ready ? "what the server says is no HTTP/2"
+                                          : "the server does not speak HTTP/2");
+}
+
+/* What nghttp2 cannot read it answers with GOAWAY, and then reads no more. */
 void
 udpai_link_flush(udpai_link *link)
 {
-    if (!link->is_broken && !link->is_shaking_hands)
-        udpai_link_write(link);
+    if (link->is_broken || link->is_shaking_hands)
+        return;
+    udpai_link_write(link);
+    if (!link->is_broken && !nghttp2_session_want_read(link->http))
+        refuse_bytes(link);
+}
+
+/* How many there were; 0 too if there will never be more. */
+static size_t
+read_once(udpai_link *link, size_t max)
+{
+    ssize_t n = get_bytes(link, max);
+    if (n < 0)
+        udpai_link_break(link, "the connection was closed by the server");
+    if (n <= 0)
+        return 0;
+    link->loop->now_ns = now_ns();
+    link->loop->n_bytes_read += (uint64_t)n;
+    if (nghttp2_session_mem_recv(link->http, (const uint8_t *)link->loop->room, (size_t)n) < 0)
+        refuse_bytes(link);
+    return (size_t)n;
 }
 
 static void
 read_bytes(udpai_link *link)
 {
     for (int i = 0; i < READS && !link->is_broken && !link->is_deaf; i++) {
-        ssize_t n = get_bytes(link);
-        if (n == 0)
-            break;
-        link->loop->now_ns = now_ns();
-        link->loop->n_bytes_read += n > 0 ? (uint64_t)n : 0;
-        if (n < 0)
-            udpai_link_break(link, "the connection was closed by the server");
-        else if (nghttp2_session_mem_recv(link->http, (const uint8_t *)link->loop->room,
-                                          (size_t)n) < 0)
-            udpai_link_break(link, "the server does not speak HTTP/2");
-        if (!link->ssl && n < (ssize_t)ROOM)
+        size_t n = read_once(link, ROOM);
+        if (n == 0 || (!link->ssl && n < ROOM))
             break;
     }
+}
+
+size_t
+udpai_link_read(udpai_link *link, size_t max)
+{
+    size_t n = link->is_broken ? 0 : read_once(link, udpai_min_size(max, ROOM));
+    udpai_link_flush(link);
+    return n;
 }
 
 static void
@@ -196,15 +229,22 @@ shake_hands(udpai_link *link)
         watch(link, EPOLLIN);
     } else {
         const char *reason = error ? ERR_reason_error_string(error) : NULL;
-        udpai_link_break(link, reason ? reason : "the server has ended the TLS handshake");
+        long verified = SSL_get_verify_result(link->ssl);
+        if (verified != X509_V_OK)
+            reason = X509_verify_cert_error_string(verified);
+        char text[128];
+        snprintf(text, sizeof(text), "TLS: %s", reason ? reason : "the server has ended it");
+        udpai_link_break(link, text);
     }
     ERR_clear_error();
 }
 
 static void
-on_event(udpai_link *link)
+on_event(udpai_link *link, uint32_t events)
 {
-    if (link->is_shaking_hands) {
+    if (link->is_deaf && events & (EPOLLHUP | EPOLLERR)) {
+        udpai_link_break(link, "the connection was closed by the server");
+    } else if (link->is_shaking_hands) {
         shake_hands(link);
     } else {
         read_bytes(link);
@@ -220,7 +260,13 @@ udpai_load_loop_run(udpai_load_loop *loop, int timeout_ms)
     loop->now_ns = now_ns();
     for (int i = 0; i < n; i++)
         if (events[i].data.ptr)
-            on_event(events[i].data.ptr);
+            on_event(events[i].data.ptr, events[i].events);
+}
+
+void
+udpai_load_loop_tell(udpai_load_loop *loop, const char *step, size_t n, size_t n_all)
+{
+    udpai_load_progress_tell(&loop->progress, loop->now_ns, step, n, n_all);
 }
 
 /* ---- its life ---- */
@@ -336,7 +382,7 @@ udpai_link_close(udpai_link *link)
         close(link->fd);
     for (size_t i = 0; i < link->streams.n; i++) {
         udpai_strbuf_done(&link->streams.items[i]->out);
-        udpai_strbuf_done(&link->streams.items[i]->reason);
+        udpai_strbuf_done(&link->streams.items[i]->message);
         udpai_free(link->streams.items[i]);
     }
     udpai_vector_done(&link->streams);

@@ -14,7 +14,8 @@ typedef struct udpai_load_loop {
     int epoll;
     uint64_t now_ns; /* of CLOCK_MONOTONIC: when the last bytes were read */
     uint64_t n_bytes_read;
-    char *room; /* owned: what is read and written goes through it */
+    char *room; /* owned: what is read goes through it */
+    udpai_load_progress progress;
 } udpai_load_loop;
 
 typedef struct udpai_link udpai_link;
@@ -31,10 +32,14 @@ typedef struct udpai_link_events {
     void (*broken)(void *userdata, const char *reason);
 } udpai_link_events;
 
-udpa_err udpai_load_loop_open(udpai_load_loop *loop, udpa_error **ret_error);
+udpa_err udpai_load_loop_open(udpai_load_loop *loop,
+                              const udpai_load_options *options,
+                              udpa_error **ret_error);
 void udpai_load_loop_close(udpai_load_loop *loop);
 /* Waits for at most so long, and tells of what has come. */
 void udpai_load_loop_run(udpai_load_loop *loop, int timeout_ms);
+/* Tells how far this step is, to whoever wants to know. */
+void udpai_load_loop_tell(udpai_load_loop *loop, const char *step, size_t n, size_t n_all);
 
 /* NULL without TLS. */
 udpa_err
@@ -63,7 +68,9 @@ udpai_strbuf *udpai_link_out(udpai_link *link, size_t stream);
 void udpai_link_flush(udpai_link *link);
 /* Bytes that the peer has not taken yet. */
 size_t udpai_link_n_unsent(const udpai_link *link, size_t stream);
-/* From now on nothing is read. */
+/* From now on nothing is read by itself. */
 void udpai_link_stop_reading(udpai_link *link);
+/* Reads up to so many bytes that are there, also then; how many there were. */
+size_t udpai_link_read(udpai_link *link, size_t max);
 
 #endif

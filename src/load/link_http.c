@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said in HTTP/2. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "load/link_internal.h"
@@ -27,6 +25,18 @@ on_data(nghttp2_session *session,
     return 0;
 }
 
+/* nghttp2 has checked :status, and puts a zero byte behind each value. */
+static void
+take_header(udpai_link_stream *stream, udpai_str key, udpai_str text)
+{
+    if (udpai_str_eq(key, UDPAI_STR(":status")))
+        stream->http_status = (int)strtol(text.data, NULL, 10);
+    else if (udpai_str_eq(key, UDPAI_STR("grpc-status")))
+        stream->grpc_status = (int)strtol(text.data, NULL, 10) & INT16_MAX;
+    else if (udpai_str_eq(key, UDPAI_STR("grpc-message")) && stream->message.len == 0)
+        udpai_strbuf_str(&stream->message, text);
+}
+
 static int
 on_header(nghttp2_session *session,
           const nghttp2_frame *frame,
@@ -38,17 +48,11 @@ on_header(nghttp2_session *session,
           void *userdata)
 {
     udpai_link_stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-    udpai_str key = {(const char *)name, name_len}, text = {(const char *)value, value_len};
     (void)flags;
     (void)userdata;
-    if (!stream)
-        return 0;
-    if (udpai_str_eq(key, UDPAI_STR(":status")))
-        stream->http_status =
-            (int)strtol((const char *)value, NULL, 10); /* nghttp2 has checked it */
-    else if (udpai_str_eq(key, UDPAI_STR("grpc-status")) ||
-             udpai_str_eq(key, UDPAI_STR("grpc-message")))
-        udpai_strbuf_printf(&stream->reason, "%.*s %.*s; ", UDPAI_SHOWN(key), UDPAI_SHOWN(text));
+    if (stream)
+        take_header(stream, (udpai_str){(const char *)name, name_len},
+                    (udpai_str){(const char *)value, value_len});
     return 0;
 }
 
@@ -75,11 +79,16 @@ on_closed(nghttp2_session *session, int32_t stream_id, uint32_t code, void *user
     udpai_link_stream *stream = nghttp2_session_get_stream_user_data(session, stream_id);
     if (!stream || link->is_broken)
         return 0;
-    udpai_strbuf_printf(&stream->reason, "HTTP status %d, RST_STREAM %" PRIu32, stream->http_status,
-                        code);
+    udpai_strbuf reason = {0};
+    udpai_load_put_reason(&reason, &(udpai_load_end){
+                                       .http_status = stream->http_status,
+                                       .grpc_status = stream->grpc_status,
+                                       .message = udpai_strbuf_view(&stream->message),
+                                       .reset = code ? nghttp2_http2_strerror(code) : NULL,
+                                   });
     link->events->ended(link->userdata, stream->index,
-                        udpai_strbuf_failed(&stream->reason) ? "it was ended"
-                                                             : stream->reason.data);
+                        udpai_strbuf_failed(&reason) ? "out of memory" : reason.data);
+    udpai_strbuf_done(&reason);
     return 0;
 }
 
@@ -171,6 +180,7 @@ udpai_link_request(udpai_link *link, const char *path)
     }
     stream->link = link;
     stream->index = link->streams.n - 1;
+    stream->http_status = stream->grpc_status = UDPAI_LOAD_NO_STATUS;
     const nghttp2_data_provider provider = {.source.ptr = stream, .read_callback = on_read};
     stream->id = nghttp2_submit_request(link->http, NULL, headers, UDPAI_ARRAY_LEN(headers),
                                         &provider, stream);

@@ -6,16 +6,17 @@
 
 #include "base/vector.h"
 #include "load/link.h"
+#include "load/reason.h"
 
 /* Of a stream of gRPC: what is to be sent, and what was said in its end. */
 typedef struct udpai_link_stream {
     udpai_link *link;
     size_t index;
     int32_t id;
-    int http_status;
-    udpai_strbuf out, reason;
-    size_t n_sent;   /* of `out` */
-    bool is_waiting; /* for more to send */
+    int http_status, grpc_status; /* UDPAI_LOAD_NO_STATUS: not said */
+    udpai_strbuf out, message;    /* message: what stands beside the status of gRPC */
+    size_t n_sent;                /* of `out` */
+    bool is_waiting;              /* for more to send */
 } udpai_link_stream;
 
 struct udpai_link {

@@ -9,6 +9,7 @@
 #define UDPAI_LOAD_H
 
 #include "base/error.h"
+#include "load/progress.h"
 #include "load/samples.h"
 
 typedef enum udpai_load_protocol {
@@ -30,14 +31,17 @@ typedef struct udpai_load_options {
     udpai_load_tls tls;
     udpai_load_protocol protocol;
     const char *type_url;
+    const char *node_id;    /* what those of streams and of the publisher begin with */
     const char *name_space; /* of resources */
-    bool has_plain_names;   /* in xDS they are asked for without their namespace */
+    size_t n_namespaces; /* 0: this one; else so many below it, of which each stream asks for one */
+    bool has_plain_names; /* in xDS they are asked for without their namespace */
     size_t n_streams, n_connections;
     size_t n_resources; /* that are there; 0: it is not known, and silence says that all has come */
     size_t n_names;     /* that each stream asks for; 0: all, by wildcard */
     bool is_idle;       /* connections alone */
     bool reconnects;
-    size_t n_slow; /* streams that stop to read when they have what there is */
+    size_t n_slow;           /* streams that stop to read when they have what there is … */
+    size_t slow_bytes_per_s; /* … or go on to, no faster than this */
 
     const char *publish_to; /* HOST:PORT of a node of UDPA, which is told n_resources */
     size_t batch;           /* so many in a message */
@@ -50,9 +54,13 @@ typedef struct udpai_load_options {
 
     int servers[UDPAI_LOAD_SERVERS_MAX]; /* process ids */
     size_t n_servers;
+
+    udpai_load_progress_fn progress; /* NULL: nobody looks on */
+    void *userdata;
 } udpai_load_options;
 
-/* What a step took, and the processes of servers for it. */
+/* What a step took, and the processes of servers for it. Of changes, and behind a reconnect:
+ * without slow streams, and without the one change that tells when all are back. */
 typedef struct udpai_load_step {
     bool was_done;
     double ms, server_cpu_ms, client_cpu_ms;
@@ -70,6 +78,9 @@ typedef struct udpai_load_figures {
     udpai_samples deliveries, last; /* us; last: of the slowest stream of each change */
     uint64_t n_errors;
 } udpai_load_figures;
+
+/* UDPA_ERR_INVAL: the options contradict each other. */
+udpa_err udpai_load_check(const udpai_load_options *options, udpa_error **ret_error);
 
 /* UDPA_ERR_INVAL: the options contradict each other. Other errors: it could not go on, or what
  * should have come did not. To be followed by udpai_load_figures_done() in any case. */

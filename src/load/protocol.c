@@ -7,7 +7,6 @@
 #include "base/proto.h"
 #include "load/contents.h"
 
-#define NODE_TYPE "type.googleapis.com/envoy.config.core.v3.Node"
 #define EXTENSION "udpa.ext.v1"
 #define PREFIX_LEN 5 /* of a message of gRPC */
 
@@ -45,6 +44,8 @@ static const struct place udpa_places[] = {
     {UDPAI_PATH3(3, 2, 1), UDPAI_MEANS_RESOURCE},
     {UDPAI_PATH4(3, 2, 1, 1), UDPAI_MEANS_RESOURCE_NAME},
     {UDPAI_PATH4(3, 2, 1, 2), UDPAI_MEANS_RESOURCE_VERSION},
+    {UDPAI_PATH4(3, 2, 1, 3), UDPAI_MEANS_RESOURCE_ANY},
+    {UDPAI_PATH5(3, 2, 1, 3, 1), UDPAI_MEANS_RESOURCE_TYPE},
     {UDPAI_PATH3(3, 2, 3), UDPAI_MEANS_NONCE},
     {UDPAI_PATH3(3, 2, 4), UDPAI_MEANS_RECEIPT_WANTED},
     {UDPAI_PATH1(4), UDPAI_MEANS_RECEIPT},
@@ -162,13 +163,18 @@ put_all_held(udpai_proto_writer *writer, uint32_t number, const udpai_load_quest
     }
 }
 
+static const char *
+node_id(char room[UDPAI_LOAD_ID_ROOM], const udpai_load_question *question)
+{
+    snprintf(room, UDPAI_LOAD_ID_ROOM, "%s-%u", question->node_id, question->number);
+    return room;
+}
+
 static void
 put_xds_node(udpai_proto_writer *writer, const void *from)
 {
-    const udpai_load_question *question = from;
-    char room[32];
-    snprintf(room, sizeof(room), "bench-%u", question->number);
-    put_text(writer, 1, room);
+    char room[UDPAI_LOAD_ID_ROOM];
+    put_text(writer, 1, node_id(room, from));
     put_text(writer, 2, "bench");
 }
 
@@ -218,10 +224,9 @@ udpai_load_put_question(udpai_strbuf *out,
 {
     static const put_fn puts[] = {put_delta_question, put_state_of_the_world_question,
                                   put_udpa_question};
-    char id[32];
-    snprintf(id, sizeof(id), "bench-%u", question->number);
+    char room[UDPAI_LOAD_ID_ROOM];
     if (protocol == UDPAI_LOAD_UDPA)
-        udpai_load_put_node(out, id);
+        udpai_load_put_node(out, node_id(room, question));
     put_message(out, puts[protocol], question);
 }
 
@@ -280,7 +285,7 @@ put_node_contents(udpai_proto_writer *writer, const void *from)
 static void
 put_node_any(udpai_proto_writer *writer, const void *from)
 {
-    put_text(writer, 1, NODE_TYPE);
+    put_text(writer, 1, UDPAI_LOAD_NODE_TYPE);
     put_inner(writer, 2, put_node_contents, from);
 }
 
@@ -361,8 +366,8 @@ udpai_load_put_publication(udpai_strbuf *out, const udpai_load_publication *all)
     udpai_proto_writer writer = {.at = to + PREFIX_LEN};
     udpai_proto_put_head(&writer, 3, publish);
     udpai_proto_put_head(&writer, 2, delta);
-    for (size_t i = all->first; i < all->first + all->n; i++) {
-        udpai_contents_set(all->contents, i, all->serial);
+    for (size_t i = 0; i < all->n; i++) {
+        udpai_contents_set(all->contents, all->first + i * all->step, all->serial);
         put_resource(&writer, all->contents, version);
     }
     udpai_proto_put_bytes(&writer, 3, nonce);

@@ -9,6 +9,8 @@
 #include "load/cutter.h"
 #include "load/load.h"
 
+#define UDPAI_LOAD_ID_ROOM 256
+
 /* What a field of an answer means. */
 typedef enum udpai_load_meaning {
     UDPAI_MEANS_NOTHING,
@@ -16,6 +18,8 @@ typedef enum udpai_load_meaning {
     UDPAI_MEANS_RESOURCE,
     UDPAI_MEANS_RESOURCE_NAME,
     UDPAI_MEANS_RESOURCE_VERSION,
+    UDPAI_MEANS_RESOURCE_ANY,  /* the message around its type */
+    UDPAI_MEANS_RESOURCE_TYPE, /* told of where a resource may be the Node of the server */
     UDPAI_MEANS_NONCE,
     UDPAI_MEANS_VERSION,        /* of the whole state */
     UDPAI_MEANS_RECEIPT_WANTED, /* a number */
@@ -25,6 +29,8 @@ typedef enum udpai_load_meaning {
     UDPAI_MEANS_REASON,         /* of one of these two, in words */
 } udpai_load_meaning;
 
+#define UDPAI_LOAD_NODE_TYPE "type.googleapis.com/envoy.config.core.v3.Node"
+
 udpai_load_meaning udpai_load_meaning_of(udpai_load_protocol protocol, uint32_t path);
 
 /* "/package.Service/Method". */
@@ -32,13 +38,14 @@ const char *udpai_load_path(udpai_load_protocol protocol);
 
 /* What each resource is there in, by udpai_contents_index(). */
 typedef struct udpai_load_version {
-    char text[UDPAI_CUTTER_ROOM];
+    char text[128];
     uint8_t len; /* 0: it is not known */
 } udpai_load_version;
 
 /* What a stream asks for at its beginning. */
 typedef struct udpai_load_question {
     const char *type_url, *name_space;
+    const char *node_id;                /* what it begins with; the number follows */
     size_t first, n_names, n_resources; /* n_names from this one on, around; 0: all, by wildcard */
     const udpai_load_version *held;     /* of each resource; NULL: none */
     unsigned number;                    /* of the stream */
@@ -60,10 +67,10 @@ void udpai_load_put_acknowledgement(udpai_strbuf *out,
 /* Of UDPA: who we are, which comes first. */
 void udpai_load_put_node(udpai_strbuf *out, const char *id);
 
-/* Resources @p first and @p n - 1 behind it, all with this serial. */
+/* Resources @p first, @p first + @p step, … all with this serial. */
 typedef struct udpai_load_publication {
     udpai_contents *contents;
-    size_t first, n;
+    size_t first, step, n;
     uint64_t serial;
     bool wants_receipt;
 } udpai_load_publication;

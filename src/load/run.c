@@ -24,7 +24,6 @@ typedef struct measure {
     struct timespec begin;
     double server_ms, client_ms;
     uint64_t n_bytes;
-    double ms; /* when what was waited for was there; the rest is seen later */
 } measure;
 
 static double
@@ -50,6 +49,14 @@ begin_measure(const run *self)
                    .n_bytes = self->loop.n_bytes_read};
     clock_gettime(CLOCK_MONOTONIC, &now.begin);
     return now;
+}
+
+/* Until a moment of the loop, which has noticed later that it was the last one. */
+static double
+ms_until(const measure *since, uint64_t ns)
+{
+    uint64_t begin_ns = (uint64_t)since->begin.tv_sec * 1000000000 + (uint64_t)since->begin.tv_nsec;
+    return ns > begin_ns ? (double)(ns - begin_ns) / 1e6 : ms_since(&since->begin);
 }
 
 static void
@@ -113,7 +120,7 @@ synchronize(run *self, udpa_error **ret_error)
     udpa_err err = udpai_crowd_subscribe(&self->crowd, false, ret_error);
     if (err == UDPA_OK)
         err = udpai_crowd_await(&self->crowd, ret_error);
-    end_measure(self, &begin, ms_since(&begin.begin), step);
+    end_measure(self, &begin, ms_until(&begin, self->crowd.last_ns), step);
     step->n = self->crowd.n_resources;
     self->figures->memory.synced_kb = memory_kb(self);
     return err;
@@ -125,17 +132,12 @@ change(run *self, udpa_error **ret_error)
     udpai_load_step *step = &self->figures->changes;
     if (self->options->n_changes == 0)
         return UDPA_OK;
-    udpai_crowd_slow_down(&self->crowd);
     uint64_t n_messages = self->crowd.n_messages;
     measure begin = begin_measure(self);
     udpa_err err = udpai_changes_run(&self->changes, ret_error);
-    double late_ms = 0;
-    if (self->changes.n_over < self->changes.n_sent)
-        late_ms = ms_since(&begin.begin) -
-                  (double)(self->changes.last_ns - (uint64_t)begin.begin.tv_sec * 1000000000 -
-                           (uint64_t)begin.begin.tv_nsec) /
-                      1e6;
-    end_measure(self, &begin, ms_since(&begin.begin) - late_ms, step);
+    bool is_late = self->changes.n_over < self->changes.n_sent;
+    end_measure(self, &begin,
+                is_late ? ms_until(&begin, self->changes.last_ns) : ms_since(&begin.begin), step);
     step->n = self->changes.n_sent;
     self->figures->n_messages = self->crowd.n_messages - n_messages;
     return err;
@@ -155,7 +157,8 @@ reconnect(run *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = udpai_changes_run_one(&self->changes, ret_error);
     end_measure(self, &begin, ms_since(&begin.begin), step);
-    step->n = self->crowd.n_resources;
+    size_t n = self->crowd.n_resources, n_awaited = self->changes.n_awaited;
+    step->n = n > n_awaited ? n - n_awaited : 0;
     return err;
 }
 
@@ -180,33 +183,10 @@ run_steps(run *self, udpa_error **ret_error)
 /* ---- the whole ---- */
 
 static udpa_err
-check_options(const udpai_load_options *options, udpa_error **ret_error)
-{
-    bool can_change = options->publish_to || options->control;
-    const char *wrong = NULL;
-    if (options->n_connections == 0 || options->n_connections > options->n_streams)
-        wrong = "there are more connections than streams, or none of them";
-    else if (options->publish_to && options->control)
-        wrong = "changes are published, or sent as records: not both";
-    else if (options->n_resources == 0 && (can_change || options->n_names))
-        wrong = "how many resources there are must be known";
-    else if (options->n_names > options->n_resources)
-        wrong = "each stream asks for more names than there are resources";
-    else if (!can_change && (options->n_changes || options->reconnects))
-        wrong = "nobody changes resources";
-    else if (options->reconnects && options->protocol == UDPAI_LOAD_STATE_OF_THE_WORLD)
-        wrong = "in the state of the world protocol nothing is held over a reconnect";
-    else if (options->n_slow && (options->n_slow >= options->n_streams ||
-                                 options->n_connections != options->n_streams))
-        wrong = "slow streams need connections of their own, and some beside them that read";
-    return wrong ? udpai_fail(ret_error, UDPA_ERR_INVAL, "%s", wrong) : UDPA_OK;
-}
-
-static udpa_err
 begin(run *self, udpa_error **ret_error)
 {
     const udpai_load_options *options = self->options;
-    udpa_err err = udpai_load_loop_open(&self->loop, ret_error);
+    udpa_err err = udpai_load_loop_open(&self->loop, options, ret_error);
     if (err == UDPA_OK)
         err = udpai_changer_begin(&self->changer, &self->loop, options, ret_error);
     if (err == UDPA_OK)
@@ -226,7 +206,7 @@ udpai_load_run(const udpai_load_options *options,
     *figures = (udpai_load_figures){0};
     self.crowd.options = options;
     self.changes.crowd = &self.crowd;
-    udpa_err err = check_options(options, ret_error);
+    udpa_err err = udpai_load_check(options, ret_error);
     if (err != UDPA_OK)
         return err;
     err = begin(&self, ret_error);

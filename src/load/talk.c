@@ -10,16 +10,50 @@ copy(udpai_load_text *to, udpai_str from)
 
 /* ---- fields ---- */
 
+static bool
+has_type(udpai_load_meaning meaning, udpai_wire_type type)
+{
+    return type == (meaning == UDPAI_MEANS_RECEIPT_WANTED ? UDPAI_WIRE_VARINT : UDPAI_WIRE_BYTES);
+}
+
+static bool
+awaits_node(const udpai_load_talk *talk)
+{
+    return talk->protocol == UDPAI_LOAD_UDPA && !talk->has_node;
+}
+
+/* Nothing is looked at that need not be: most of what comes is resources. */
 static udpai_cutter_wish
-on_begin(void *userdata, uint32_t path)
+begin_resource(udpai_load_talk *talk)
+{
+    talk->n_resources++;
+    talk->resource = SIZE_MAX;
+    talk->resource_version.len = 0;
+    return talk->learned || awaits_node(talk) ? UDPAI_CUTTER_ENTER : UDPAI_CUTTER_SKIP;
+}
+
+static void
+take_type(udpai_load_talk *talk, udpai_str type)
+{
+    if (!awaits_node(talk) || !udpai_str_eq(type, UDPAI_STR(UDPAI_LOAD_NODE_TYPE)))
+        return;
+    talk->has_node = true;
+    talk->n_resources--;
+    talk->resource = SIZE_MAX;
+}
+
+static udpai_cutter_wish
+on_begin(void *userdata, uint32_t path, udpai_wire_type type)
 {
     udpai_load_talk *talk = userdata;
-    switch (udpai_load_meaning_of(talk->protocol, path)) {
+    udpai_load_meaning meaning = udpai_load_meaning_of(talk->protocol, path);
+    if (meaning == UDPAI_MEANS_NOTHING || !has_type(meaning, type))
+        return UDPAI_CUTTER_SKIP;
+    switch (meaning) {
     case UDPAI_MEANS_RESOURCE:
-        talk->n_resources++;
-        talk->resource = SIZE_MAX;
-        talk->resource_version.len = 0;
-        return talk->learned ? UDPAI_CUTTER_ENTER : UDPAI_CUTTER_SKIP;
+        return begin_resource(talk);
+    case UDPAI_MEANS_RESOURCE_ANY:
+        return awaits_node(talk) ? UDPAI_CUTTER_ENTER : UDPAI_CUTTER_SKIP;
     case UDPAI_MEANS_RECEIPT:
         talk->is_receipt = true;
         return UDPAI_CUTTER_ENTER;
@@ -29,11 +63,17 @@ on_begin(void *userdata, uint32_t path)
         return UDPAI_CUTTER_ENTER;
     case UDPAI_MEANS_MORE:
         return UDPAI_CUTTER_ENTER;
-    case UDPAI_MEANS_NOTHING:
-        return UDPAI_CUTTER_SKIP;
     default:
         return UDPAI_CUTTER_KEEP;
     }
+}
+
+/* What is sent back must be whole. */
+static void
+copy_whole(udpai_load_talk *talk, udpai_load_text *to, udpai_str from)
+{
+    talk->is_broken |= from.len == UDPAI_CUTTER_ROOM;
+    copy(to, from);
 }
 
 static void
@@ -42,19 +82,23 @@ on_kept(void *userdata, uint32_t path, udpai_str bytes, uint64_t number)
     udpai_load_talk *talk = userdata;
     switch (udpai_load_meaning_of(talk->protocol, path)) {
     case UDPAI_MEANS_NONCE:
-        copy(&talk->nonce, bytes);
+        copy_whole(talk, &talk->nonce, bytes);
         break;
     case UDPAI_MEANS_VERSION:
-        copy(&talk->version, bytes);
+        copy_whole(talk, &talk->version, bytes);
         break;
     case UDPAI_MEANS_REASON:
-        copy(&talk->reason, bytes);
+        if (talk->reason.len == 0)
+            copy(&talk->reason, bytes);
         break;
     case UDPAI_MEANS_RESOURCE_NAME:
         talk->resource = udpai_contents_index(bytes);
         break;
     case UDPAI_MEANS_RESOURCE_VERSION:
         copy(&talk->resource_version, bytes);
+        break;
+    case UDPAI_MEANS_RESOURCE_TYPE:
+        take_type(talk, bytes);
         break;
     case UDPAI_MEANS_RECEIPT_WANTED:
         talk->wants_receipt = number != 0;
@@ -72,6 +116,9 @@ on_left(void *userdata, uint32_t path)
     if (!is_resource || !talk->learned || talk->resource >= talk->n_learned)
         return;
     udpai_load_version *to = &talk->learned[talk->resource];
+    talk->is_broken |= talk->resource_version.len > sizeof(to->text);
+    if (talk->is_broken)
+        return;
     to->len = talk->resource_version.len;
     memcpy(to->text, talk->resource_version.text, to->len);
 }
@@ -88,7 +135,7 @@ begin_message(udpai_load_talk *talk)
     talk->is_inside = true;
     talk->n_resources = 0;
     talk->is_receipt = talk->is_refused = talk->wants_receipt = false;
-    talk->nonce.len = talk->reason.len = 0;
+    talk->nonce.len = talk->version.len = talk->reason.len = 0;
     udpai_cutter_begin(&talk->cutter, size);
     return talk->prefix[0] == 0;
 }
@@ -101,26 +148,26 @@ take_inside(udpai_load_talk *talk, udpai_str *rest)
     if (!udpai_cutter_take(&talk->cutter, (udpai_str){rest->data, n}, &events, talk))
         return false;
     *rest = (udpai_str){rest->data + n, rest->len - n};
-    if (talk->cutter.left[0] == 0) {
+    if (talk->cutter.left[0] == 0 && !talk->is_broken) {
         talk->is_inside = false;
         talk->message(talk->userdata, talk);
     }
-    return true;
+    return !talk->is_broken;
+}
+
+static bool
+take_prefix(udpai_load_talk *talk, udpai_str *rest)
+{
+    talk->prefix[talk->n_prefix++] = (uint8_t)*rest->data;
+    *rest = (udpai_str){rest->data + 1, rest->len - 1};
+    return talk->n_prefix < sizeof(talk->prefix) || begin_message(talk);
 }
 
 bool
 udpai_load_talk_take(udpai_load_talk *talk, udpai_str bytes)
 {
-    bool is_good = true;
-    while (is_good && (bytes.len || (talk->is_inside && talk->cutter.left[0] == 0))) {
-        if (talk->is_inside) {
-            is_good = take_inside(talk, &bytes);
-            continue;
-        }
-        talk->prefix[talk->n_prefix++] = (uint8_t)*bytes.data;
-        bytes = (udpai_str){bytes.data + 1, bytes.len - 1};
-        if (talk->n_prefix == sizeof(talk->prefix))
-            is_good = begin_message(talk);
-    }
-    return is_good;
+    while (!talk->is_broken && (bytes.len || (talk->is_inside && talk->cutter.left[0] == 0)))
+        talk->is_broken |=
+            !(talk->is_inside ? take_inside(talk, &bytes) : take_prefix(talk, &bytes));
+    return !talk->is_broken;
 }

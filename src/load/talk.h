@@ -21,18 +21,21 @@ struct udpai_load_talk {
     size_t n_learned;
 
     /* Of the message that comes, or has just come. */
-    uint32_t n_resources;
+    uint32_t n_resources; /* the Node of the server is none */
     bool is_receipt, is_refused, wants_receipt;
-    udpai_load_text nonce, version, reason;
+    udpai_load_text nonce, version;
+    udpai_load_text reason; /* of the first refusal that has one */
 
     uint8_t prefix[5], n_prefix;
-    bool is_inside;
+    bool is_inside, is_broken;
+    bool has_node;   /* of UDPA: the server has said who it is, which is no resource */
     size_t resource; /* its index; SIZE_MAX: not known yet */
     udpai_load_text resource_version;
     udpai_cutter cutter;
 };
 
-/* False: it is no gRPC, it is compressed, or no message of protobuf. */
+/* False, now and ever after: it is no gRPC, it is compressed, it is no message of protobuf, or it
+ * has a nonce or a version that is too long to be sent back. */
 bool udpai_load_talk_take(udpai_load_talk *talk, udpai_str bytes);
 
 static inline udpai_str

@@ -161,17 +161,14 @@ class Growth(Figure):
 def stream_kb(runs, label):
     """What a stream has added to the memory of the server, behind the sync or in the end, whatever
     is more."""
-    memory = runs.get(label, 'memory')
-    if not memory['synced_kb']:
-        raise Missing(f'{label}: it has no streams')
-    most = max(memory['synced_kb'], memory['end_kb'])
+    most = max(runs.get(label, 'memory.synced_kb'), runs.get(label, 'memory.end_kb'))
     return (most - runs.get(label, 'memory.filled_kb')) / runs.get(label, 'streams')
 
 
 def memory_mb(runs, label):
     """In the end, if it has come to streams."""
     memory = runs.get(label, 'memory')
-    return (memory['end_kb'] or memory['connected_kb']) / 1024
+    return memory.get('end_kb', memory['connected_kb']) / 1024
 
 
 def of_changes(path):
@@ -217,15 +214,20 @@ def slow_mb(at_least_mb):
         withheld = withheld_mb(runs, label)
         if withheld < at_least_mb:
             raise Missing(f'{label}: only {withheld:.0f} MB of {at_least_mb} were withheld')
-        grown = runs.get(label, 'memory.end_kb') - runs.get(label, 'memory.synced_kb')
-        return max(0, grown) / 1024
+        return grown_mb(runs, label)
     return figure
 
 
-def sent_again(runs, label):
-    """Resources that streams were sent when they came back, but for the one change that tells when
-    they are back."""
-    return max(0, runs.get(label, 'reconnect.resources') - runs.get(label, 'streams'))
+def grown_mb(runs, label):
+    """What the memory of the server has grown by while there were changes."""
+    grown = runs.get(label, 'memory.end_kb') - runs.get(label, 'memory.synced_kb')
+    return max(0, grown) / 1024
+
+
+def neighbour_per_s(runs, label):
+    """Changes a second of somebody else."""
+    return divide(1000 * runs.get(label, 'neighbour.changes.n'),
+                  runs.get(label, 'neighbour.changes.ms'), f'{label}: neighbour.changes.ms')
 
 
 def processors(runs, label):

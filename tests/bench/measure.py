@@ -9,6 +9,7 @@ import time
 import figures
 import report
 from figures import Verdict, at, of_changes
+from neighbour import MORE_S, Neighbour
 from programs import Failure, Unavailable, allow_files, too_few_files
 from servers import UDPAD, Server
 
@@ -190,16 +191,26 @@ class Runner:
         return brief(result)
 
     def result(self, run):
+        seconds = run.load.seconds or self.form.seconds
         with Server(run, self.programs) as server:
-            command = [self.programs.udpactl(), 'bench', '-o', 'json', *server.client_options(),
-                       *run.load.options(self.form.seconds)]
-            patience_s = PATIENCE_S + (run.load.seconds or self.form.seconds)
-            try:
-                done = subprocess.run(command, text=True, capture_output=True, check=False,
-                                      timeout=patience_s)
-            except subprocess.TimeoutExpired:
-                raise failure_of(run)(f'not done after {patience_s} s') from None
-            return {**settings(run.load), **self.parse(run, done)}
+            if not run.neighbour:
+                return self.measured(run, server, seconds)
+            more_s = seconds + MORE_S
+            with Neighbour(self.command(server, run.neighbour, more_s), more_s) as other:
+                return {**self.measured(run, server, seconds), 'neighbour': other.result()}
+
+    def command(self, server, load, seconds):
+        return [self.programs.udpactl(), 'bench', '-o', 'json', *server.client_options(),
+                *load.options(seconds)]
+
+    def measured(self, run, server, seconds):
+        patience_s = PATIENCE_S + seconds
+        try:
+            done = subprocess.run(self.command(server, run.load, seconds), text=True,
+                                  capture_output=True, check=False, timeout=patience_s)
+        except subprocess.TimeoutExpired:
+            raise failure_of(run)(f'not done after {patience_s} s') from None
+        return {**settings(run.load), **self.parse(run, done)}
 
     def parse(self, run, done):
         if done.returncode == TIMED_OUT:

@@ -42,9 +42,12 @@ class Load:
     rate: float = 0  # 0: the next one when all have had it
     depth: int = 1
     slow: int = 0
+    slow_rate: int = 0
     reconnect: bool = False
     idle: bool = False
     seconds: int = 0  # 0: as long as the form has changes
+    namespaces: int = 0  # 0: the one that clients of xDS are shown
+    of: str = ''  # whose streams, resources and namespace; '': the usual ones
 
     def n_changes(self, seconds):
         if self.changes is not None:
@@ -59,10 +62,11 @@ class Load:
                    '--resources', self.resources, '--size', self.size,
                    '--changes', self.n_changes(seconds), '--seconds', seconds]
         for name, usual in (('connections', 0), ('names', 0), ('rate', 0), ('depth', 1),
-                            ('slow', 0)):
+                            ('slow', 0), ('slow_rate', 0), ('namespaces', 0)):
             value = getattr(self, name)
             if value != usual:
-                options += [f'--{name}', f'{value:g}']
+                options += [f'--{name.replace("_", "-")}', f'{value:g}']
+        options += ['--node-id', self.of, '-n', self.of] if self.of else []
         options += ['--reconnect'] if self.reconnect else []
         options += ['--idle'] if self.idle else []
         return [str(option) for option in options]
@@ -77,6 +81,7 @@ class Run:
     server: str  # of servers.KINDS
     load: Load
     skipped: str = ''  # why it is not made
+    neighbour: Load | None = None  # what somebody else does there at the same time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -256,13 +261,49 @@ def consul_names(_form):
 
 
 def tenants(_form):
-    # Each resource is changed once, and one of twenty is asked for.
-    few, many = (Load(streams=n, resources=20000, names=1, changes=20000, rate=5000, seconds=5)
-                 for n in (1, 1000))
+    # Each resource is changed once, lies in a namespace of its own, and one of twenty is looked at.
+    few, many = (Load(protocol='udpa', streams=n, resources=20000, namespaces=20000, changes=20000,
+                      rate=5000, seconds=5) for n in (1, 1000))
     change = Quotient(figures.change_us(0.1), 'udpad S=1000', 'udpad S=1', unit='us')
-    return Point('tenants', 'changes that touch nobody: 1,000 streams, each with a name of its own',
-                 varied('udpad', {'udpad S=1': few, 'udpad S=1000': many}),
+    return Point('tenants', 'changes that touch nobody: 1,000 streams, each with a namespace of its '
+                 'own', varied('udpad', {'udpad S=1': few, 'udpad S=1000': many}),
                  (Line('CPU per change: 1,000 streams / one', change, 1.25, 1.1),))
+
+
+def others_p99(label, usual):
+    """What one has done to the others."""
+    return Line(f'p99 of the others: {label} / {usual}',
+                Quotient(at('changes.p99_us'), label, usual, unit='us'), 2)
+
+
+def bounded(label):
+    return Line(f'memory added by changes: {label}', Figure(figures.grown_mb, label, unit='MB'), 10,
+                None, 'MB')
+
+
+def readers(_form):
+    load = Load(streams=20, size=8192, rate=500)
+    never, slowly = 'two never read', 'two read 1 KB/s'
+    loads = {'all read': load, never: dataclasses.replace(load, slow=2),
+             slowly: dataclasses.replace(load, slow=2, slow_rate=1000)}
+    return Point('readers', '20 streams, 4 MB a second for each, of which two do not keep up',
+                 varied('udpad', loads), (
+        others_p99(never, 'all read'), bounded(never),
+        others_p99(slowly, 'all read'), bounded(slowly)))
+
+
+LOUD_RATE = 10000
+
+
+def neighbour(_form):
+    load = Load(streams=100, rate=50)
+    loud = Load(protocol='udpa', streams=1, resources=10000, rate=LOUD_RATE, of='loud')
+    beside_one = 'beside it'
+    return Point('neighbour', f'another tenant makes {LOUD_RATE:,} changes a second',
+                 (Run('alone', 'udpad', load), Run(beside_one, 'udpad', load, neighbour=loud)), (
+        others_p99(beside_one, 'alone'), bounded(beside_one),
+        Line('changes a second of the other', Figure(figures.neighbour_per_s, beside_one), unit='/s',
+             is_more_better=True)))
 
 
 def reconnect(form):
@@ -271,7 +312,7 @@ def reconnect(form):
     if form.is_full:
         runs += (Run('udpad, TLS', 'udpad', dataclasses.replace(load, tls=True)),)
     return Point('reconnect', '5,000 streams come back, and nothing has changed', runs, (
-        Line('payloads sent', Figure(figures.sent_again, 'udpad'), 0, 0, ''),
+        Line('payloads sent', Figure(at('reconnect.resources'), 'udpad'), 0, 0, ''),
         Line('time', Figure(at('reconnect.ms'), 'udpad', unit='ms'), 1000, 300, 'ms')))
 
 
@@ -349,10 +390,10 @@ def workers(_form):
 
 
 POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mtls, partial, mux,
-          slow, latency, consul, consul_names, tenants, reconnect, hops, publish,
+          slow, latency, consul, consul_names, tenants, readers, neighbour, reconnect, hops, publish,
           big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
-IN_FULL_ALONE = (consul, consul_names, big_resources, delta_names, sotw, depth, mux_many, idle,
-                 udpa, rules, workers)
+IN_FULL_ALONE = (consul, consul_names, readers, neighbour, big_resources, delta_names, sotw, depth,
+                 mux_many, idle, udpa, rules, workers)
 
 
 def all_points(form):

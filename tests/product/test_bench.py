@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -34,7 +35,8 @@ def made_up(cpu=7, **more):
             'sync': {'ms': 10 * cpu, 'server_cpu_ms': 20 * cpu},
             'memory': {'begin_kb': 13000, 'filled_kb': 14000, 'connected_kb': 34000,
                        'synced_kb': 44000, 'end_kb': 54000},
-            'changes': changes, 'reconnect': {'ms': 400, 'resources': 0}, 'errors': 0, **more}
+            'changes': changes, 'reconnect': {'ms': 400, 'resources': 0}, 'errors': 0,
+            'neighbour': {'changes': {'n': 3000, 'ms': 1500}}, **more}
 
 
 def verdict(line, value):
@@ -94,13 +96,12 @@ def test_figures():
     check('memory per stream is that of the end, if it has grown since',
           figures.stream_kb(runs, 'a') == 40)
     check('memory per connection', figures.connection_kb(runs, 'a') == 20)
+    check('what memory has grown by', figures.grown_mb(runs, 'a') == 10000 / 1024)
+    check('changes of a neighbour', figures.neighbour_per_s(runs, 'a') == 2000)
     check('CPU per handshake', figures.handshake_ms(runs, 'a') == 1)
     check('memory per resource is without its payload',
           figures.overhead_bytes(runs, 'a') == 31000 * 1.024 - 300)
     check('processors', figures.processors(runs, 'a') == 0.7)
-    back = Runs({'a': made_up(reconnect={'resources': 1007})})
-    check('what comes again behind a reconnect is counted without the one change',
-          figures.sent_again(back, 'a') == 7)
     slow = Runs({'a': made_up(size=2048, slow=5)})
     one = figures.judge(Line('slow', Figure(figures.slow_mb(3), 'a')), slow)
     check('slow readers count only if enough was withheld',
@@ -125,7 +126,7 @@ def test_points(form):
 
 def settings(load):
     result = made_up()
-    if load.names == 1:
+    if load.namespaces:
         result['changes'].update(deliveries=20)
     result['changes'].update(n=max(200, load.n_changes(2)))
     return {'size': load.size, 'slow': load.slow, 'changes': result['changes']}
@@ -136,6 +137,8 @@ def test_options():
         return ' '.join(points.Load(**load).options(2))
     check('what is usual is left to udpactl', options() ==
           '--protocol delta --streams 1000 --resources 1000 --size 300 --changes 300 --seconds 2')
+    check('somebody else has names of his own', options(of='him', namespaces=3, slow_rate=5).endswith(
+        ' --slow-rate 5 --namespaces 3 --node-id him -n him'))
     check('a rate says how many changes there are', '--changes 100 ' in options(rate=50) and
           '--rate 50' in options(rate=50))
     check('streams that are few have more changes', '--changes 20000 ' in options(streams=1))
@@ -252,6 +255,12 @@ def test_real(test):
     check('udpad is measured by udpactl', done.returncode == 0, done.stdout + done.stderr)
     check('with a verdict', 'two nodes ' in done.stdout and '| `latency` | udpad | ' in done.stdout,
           done.stdout)
+    done = subprocess.run([sys.executable, BENCH / 'run', '--build', test.build, '--full',
+                           '--points', 'neighbour', '--seconds', '1', '--repeats', '1'],
+                          text=True, capture_output=True, check=False)
+    check('so it is beside somebody else', done.returncode == 0 and
+          re.search(r'\| changes a second of the other \| [\d,]{3,}/s \|', done.stdout),
+          done.stdout + done.stderr)
 
 
 def test_all(test):

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/spaces.h"
+
+#include <stdio.h>
+
+size_t
+udpai_load_n_in_space(const udpai_load_options *options, size_t first)
+{
+    size_t n = udpai_load_n_spaces(options);
+    return first < options->n_resources ? (options->n_resources - first + n - 1) / n : 0;
+}
+
+void
+udpai_load_space_name(udpai_load_space room, const udpai_load_options *options, size_t space)
+{
+    if (options->n_namespaces)
+        snprintf(room, sizeof(udpai_load_space), "%s.t%zu", options->name_space, space);
+    else
+        snprintf(room, sizeof(udpai_load_space), "%s", options->name_space);
+}
