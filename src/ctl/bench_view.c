@@ -169,7 +169,10 @@ put_memory(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_m
                now = (double)moments[i].kb / 1024;
         udpai_ctl_table_add_text(&table, moments[i].name);
         udpai_ctl_table_addf(&table, "%.1f", now);
-        udpai_ctl_table_addf(&table, i ? "%+.1f" : "", now - before);
+        if (i)
+            udpai_ctl_table_addf(&table, "%+.1f", now - before);
+        else
+            udpai_ctl_table_add_text(&table, "");
     }
     put_table(out, &table);
 }

@@ -83,6 +83,16 @@ check(const udpai_changer *changer, udpa_error **ret_error)
 
 /* ---- publishing ---- */
 
+static void
+publish(udpai_changer *changer, const udpai_load_publication *publication)
+{
+    udpai_strbuf *out = udpai_link_out(changer->link, 0);
+    udpai_load_put_publication(out, publication);
+    if (udpai_strbuf_failed(out))
+        note_error(changer, UDPA_ERR_NOMEM, "nothing can be sent: ", UDPAI_STR("out of memory"));
+    udpai_link_flush(changer->link);
+}
+
 /* Waits until fewer messages than these have no receipt. */
 static udpa_err
 await_receipts(udpai_changer *changer, uint64_t n_sent, uint64_t n_ahead, udpa_error **ret_error)
@@ -120,8 +130,7 @@ fill_space(udpai_changer *changer, size_t space, uint64_t *n_sent, udpa_error **
             .n = udpai_min_size(options->batch, udpai_load_n_in_space(options, i)),
             .wants_receipt = true,
         };
-        udpai_load_put_publication(udpai_link_out(changer->link, 0), &publication);
-        udpai_link_flush(changer->link);
+        publish(changer, &publication);
         err = await_receipts(changer, ++*n_sent, RECEIPTS_AHEAD, ret_error);
     }
     return err;
@@ -237,8 +246,7 @@ udpai_changer_change(udpai_changer *changer,
         .n = 1,
         .serial = serial,
     };
-    udpai_load_put_publication(udpai_link_out(changer->link, 0), &publication);
-    udpai_link_flush(changer->link);
+    publish(changer, &publication);
     return check(changer, ret_error);
 }
 

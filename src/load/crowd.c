@@ -29,6 +29,9 @@ acknowledge(udpai_crowd_stream *stream, const udpai_load_talk *talk)
                                       udpai_load_text_view(&talk->version)};
     udpai_strbuf *out = udpai_link_out(stream->crowd->links[stream->link].link, stream->index);
     udpai_load_put_acknowledgement(out, talk->protocol, &stream->question, &answer);
+    if (udpai_strbuf_failed(out))
+        note_error(stream->crowd, stream->link, UDPA_ERR_NOMEM, "nothing can be sent",
+                   UDPAI_STR("out of memory"));
 }
 
 static void
@@ -201,9 +204,9 @@ open_stream(udpai_crowd_stream *stream, bool with_versions)
     stream->question.held = with_versions ? crowd->versions : NULL;
     if (!udpai_link_request(link, udpai_load_path(crowd->options->protocol)))
         return false;
-    udpai_load_put_question(udpai_link_out(link, stream->index), crowd->options->protocol,
-                            &stream->question);
-    return true;
+    udpai_strbuf *out = udpai_link_out(link, stream->index);
+    udpai_load_put_question(out, crowd->options->protocol, &stream->question);
+    return !udpai_strbuf_failed(out);
 }
 
 udpa_err

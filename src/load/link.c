@@ -106,7 +106,7 @@ get_bytes(const udpai_link *link, size_t max)
     return result_of(link, recv(link->fd, link->loop->room, max, 0));
 }
 
-/* What the socket does not take is held. False: it is broken. */
+/* What the socket does not take is held. False: it is broken, or there is no memory for that. */
 static bool
 send_bytes(udpai_link *link, const char *data, size_t len)
 {
@@ -116,7 +116,7 @@ send_bytes(udpai_link *link, const char *data, size_t len)
             return false;
         if (n == 0) {
             udpai_strbuf_append(&link->held, data, len);
-            return true;
+            return !udpai_strbuf_failed(&link->held);
         }
         data += n;
         len -= (size_t)n;
