@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/changes.h"
 
-#include <time.h>
-
 #include "base/alloc.h"
 #include "loop/clock.h"
 
@@ -14,14 +12,6 @@ struct udpai_load_change {
     uint64_t sent_ns, last_ns;
     size_t n_left; /* streams that have not had it */
 };
-
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* ---- what comes ---- */
 
@@ -61,7 +51,7 @@ send_change(udpai_changes *changes, udpa_error **ret_error)
     size_t resource = serial % changes->options->n_resources;
     struct udpai_load_change *change = &changes->all[serial];
     change->n_left = changes->n_awaited = udpai_crowd_n_readers(changes->crowd, resource);
-    change->sent_ns = now_ns();
+    change->sent_ns = udpai_monotonic_ns();
     changes->n_sent++;
     if (change->n_left == 0)
         changes->n_over++;
@@ -72,7 +62,7 @@ static bool
 may_send(const udpai_changes *changes, uint64_t begin_ns)
 {
     const udpai_load_options *options = changes->options;
-    uint64_t past_ns = now_ns() - begin_ns;
+    uint64_t past_ns = udpai_monotonic_ns() - begin_ns;
     if (changes->n_sent >= options->n_changes || past_ns > options->changes_ms * NS_PER_MS)
         return false;
     if (options->per_second > 0)
@@ -84,7 +74,7 @@ static bool
 is_over(const udpai_changes *changes, uint64_t begin_ns)
 {
     const udpai_load_options *options = changes->options;
-    uint64_t now = now_ns();
+    uint64_t now = udpai_monotonic_ns();
     bool all_sent =
         changes->n_sent >= options->n_changes || now - begin_ns > options->changes_ms * NS_PER_MS;
     bool is_late = now > changes->last_ns + LATE_MS * NS_PER_MS;
@@ -94,7 +84,7 @@ is_over(const udpai_changes *changes, uint64_t begin_ns)
 static udpa_err
 check(const udpai_changes *changes, uint64_t begin_ns, udpa_error **ret_error)
 {
-    uint64_t patience_ns = changes->options->patience_ms * NS_PER_MS, now = now_ns();
+    uint64_t patience_ns = changes->options->patience_ms * NS_PER_MS, now = udpai_monotonic_ns();
     udpa_err err = udpai_crowd_check(changes->crowd, ret_error);
     if (err != UDPA_OK)
         return err;
@@ -120,7 +110,7 @@ take_turn(udpai_changes *changes, int turn_ms)
 udpa_err
 udpai_changes_run(udpai_changes *changes, udpa_error **ret_error)
 {
-    uint64_t begin_ns = changes->last_ns = now_ns();
+    uint64_t begin_ns = changes->last_ns = udpai_monotonic_ns();
     int turn_ms = changes->options->per_second > 0 ? 1 : TURN_MS;
     udpa_err err = UDPA_OK;
     changes->is_measured = true;
@@ -140,7 +130,7 @@ udpai_changes_run(udpai_changes *changes, udpa_error **ret_error)
 udpa_err
 udpai_changes_run_one(udpai_changes *changes, udpa_error **ret_error)
 {
-    uint64_t begin_ns = changes->last_ns = now_ns();
+    uint64_t begin_ns = changes->last_ns = udpai_monotonic_ns();
     udpa_err err = send_change(changes, ret_error);
     while (err == UDPA_OK && changes->all[changes->n_sent].n_left > 0) {
         udpai_load_loop_run(changes->crowd->loop, TURN_MS);

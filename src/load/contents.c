@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "load/nested.h"
 
 #define DIGITS 6
 #define PORT 8080
@@ -46,18 +47,6 @@ udpai_contents_index(udpai_str name)
 
 /* ---- contents ---- */
 
-/* Runs a function of contents twice: its size stands before them. */
-typedef void (*put_fn)(udpai_proto_writer *writer, const void *from);
-
-static void
-put_message(udpai_proto_writer *writer, uint32_t number, put_fn put, const void *from)
-{
-    udpai_proto_writer counter = {0};
-    put(&counter, from);
-    udpai_proto_put_head(writer, number, counter.size);
-    put(writer, from);
-}
-
 static void
 put_socket_address(udpai_proto_writer *writer, const void *from)
 {
@@ -72,19 +61,19 @@ put_socket_address(udpai_proto_writer *writer, const void *from)
 static void
 put_address(udpai_proto_writer *writer, const void *from)
 {
-    put_message(writer, 1, put_socket_address, from);
+    udpai_load_put_nested(writer, 1, put_socket_address, from);
 }
 
 static void
 put_endpoint(udpai_proto_writer *writer, const void *from)
 {
-    put_message(writer, 1, put_address, from);
+    udpai_load_put_nested(writer, 1, put_address, from);
 }
 
 static void
 put_lb_endpoint(udpai_proto_writer *writer, const void *from)
 {
-    put_message(writer, 1, put_endpoint, from);
+    udpai_load_put_nested(writer, 1, put_endpoint, from);
     udpai_proto_put_varint(writer, 2, 1 /* HEALTHY */);
 }
 
@@ -106,9 +95,9 @@ put_endpoints(udpai_proto_writer *writer, const void *from)
     const struct endpoints *wanted = from;
     const uint64_t serial = 0;
     size_t begin = writer->size;
-    put_message(writer, 1, put_locality, &serial);
+    udpai_load_put_nested(writer, 1, put_locality, &serial);
     for (unsigned i = 0; writer->size - begin < wanted->size || i == 0; i++)
-        put_message(writer, 2, put_lb_endpoint, &i);
+        udpai_load_put_nested(writer, 2, put_lb_endpoint, &i);
 }
 
 static void
@@ -117,7 +106,7 @@ put_contents(udpai_proto_writer *writer, udpai_str name, size_t size)
     size_t before = udpai_proto_bytes_size(1, name.len);
     const struct endpoints endpoints = {size > before ? size - before : 0};
     udpai_proto_put_bytes(writer, 1, name);
-    put_message(writer, 2, put_endpoints, &endpoints);
+    udpai_load_put_nested(writer, 2, put_endpoints, &endpoints);
 }
 
 bool

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <openssl/err.h>
 
 #include "load/link_internal.h"
+#include "loop/clock.h"
 #include "loop/dial.h"
 
 #define ROOM ((size_t)256 << 10)
@@ -21,14 +21,6 @@
 
 /* ---- the loop ---- */
 
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 udpa_err
 udpai_load_loop_open(udpai_load_loop *loop,
                      const udpai_load_options *options,
@@ -37,7 +29,7 @@ udpai_load_loop_open(udpai_load_loop *loop,
     *loop = (udpai_load_loop){
         .epoll = epoll_create1(EPOLL_CLOEXEC),
         .room = udpai_alloc(ROOM),
-        .progress = {options->progress, options->userdata, now_ns()},
+        .progress = {options->progress, options->userdata, udpai_monotonic_ns()},
     };
     if (!loop->room)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -189,7 +181,7 @@ read_once(udpai_link *link, size_t max)
         udpai_link_break(link, "the connection was closed by the server");
     if (n <= 0)
         return 0;
-    link->loop->now_ns = now_ns();
+    link->loop->now_ns = udpai_monotonic_ns();
     link->loop->n_bytes_read += (uint64_t)n;
     if (nghttp2_session_mem_recv(link->http, (const uint8_t *)link->loop->room, (size_t)n) < 0)
         refuse_bytes(link);
@@ -257,7 +249,7 @@ udpai_load_loop_run(udpai_load_loop *loop, int timeout_ms)
 {
     struct epoll_event events[EVENTS];
     int n = epoll_wait(loop->epoll, events, EVENTS, timeout_ms);
-    loop->now_ns = now_ns();
+    loop->now_ns = udpai_monotonic_ns();
     for (int i = 0; i < n; i++)
         if (events[i].data.ptr)
             on_event(events[i].data.ptr, events[i].events);

@@ -6,6 +6,7 @@
 
 #include "base/proto.h"
 #include "load/contents.h"
+#include "load/nested.h"
 
 #define EXTENSION "udpa.ext.v1"
 #define PREFIX_LEN 5 /* of a message of gRPC */
@@ -81,9 +82,6 @@ udpai_load_path(udpai_load_protocol protocol)
 
 /* ---- what goes ---- */
 
-/* A message of gRPC that a function puts: first to count, then to write. */
-typedef void (*put_fn)(udpai_proto_writer *writer, const void *from);
-
 static void
 put_prefix(uint8_t *to, size_t size)
 {
@@ -92,8 +90,9 @@ put_prefix(uint8_t *to, size_t size)
         to[i] = (uint8_t)(size >> 8 * (PREFIX_LEN - 1 - i));
 }
 
+/* A message of gRPC that a function puts: first to count, then to write. */
 static void
-put_message(udpai_strbuf *out, put_fn put, const void *from)
+put_message(udpai_strbuf *out, udpai_load_put_fn put, const void *from)
 {
     udpai_proto_writer writer = {0};
     put(&writer, from);
@@ -103,15 +102,6 @@ put_message(udpai_strbuf *out, put_fn put, const void *from)
     put_prefix(room, writer.size);
     writer = (udpai_proto_writer){.at = room + PREFIX_LEN};
     put(&writer, from);
-}
-
-static void
-put_inner(udpai_proto_writer *writer, uint32_t number, put_fn put, const void *from)
-{
-    udpai_proto_writer counter = {0};
-    put(&counter, from);
-    udpai_proto_put_head(writer, number, counter.size);
-    put(writer, from);
 }
 
 static void
@@ -159,7 +149,7 @@ put_all_held(udpai_proto_writer *writer, uint32_t number, const udpai_load_quest
             {version->text, version->len},
         };
         if (version->len)
-            put_inner(writer, number, put_held, &held);
+            udpai_load_put_nested(writer, number, put_held, &held);
     }
 }
 
@@ -182,7 +172,7 @@ static void
 put_delta_question(udpai_proto_writer *writer, const void *from)
 {
     const udpai_load_question *question = from;
-    put_inner(writer, 1, put_xds_node, question);
+    udpai_load_put_nested(writer, 1, put_xds_node, question);
     put_text(writer, 2, question->type_url);
     put_names(writer, 3, question);
     if (!question->n_names)
@@ -194,7 +184,7 @@ static void
 put_state_of_the_world_question(udpai_proto_writer *writer, const void *from)
 {
     const udpai_load_question *question = from;
-    put_inner(writer, 2, put_xds_node, question);
+    udpai_load_put_nested(writer, 2, put_xds_node, question);
     put_names(writer, 3, question);
     put_text(writer, 4, question->type_url);
 }
@@ -214,7 +204,7 @@ put_subscribe(udpai_proto_writer *writer, const void *from)
 static void
 put_udpa_question(udpai_proto_writer *writer, const void *from)
 {
-    put_inner(writer, 1, put_subscribe, from);
+    udpai_load_put_nested(writer, 1, put_subscribe, from);
 }
 
 void
@@ -222,8 +212,8 @@ udpai_load_put_question(udpai_strbuf *out,
                         udpai_load_protocol protocol,
                         const udpai_load_question *question)
 {
-    static const put_fn puts[] = {put_delta_question, put_state_of_the_world_question,
-                                  put_udpa_question};
+    static const udpai_load_put_fn puts[] = {put_delta_question, put_state_of_the_world_question,
+                                             put_udpa_question};
     char room[UDPAI_LOAD_ID_ROOM];
     if (protocol == UDPAI_LOAD_UDPA)
         udpai_load_put_node(out, node_id(room, question));
@@ -267,8 +257,8 @@ udpai_load_put_acknowledgement(udpai_strbuf *out,
                                const udpai_load_question *question,
                                const udpai_load_answer *answer)
 {
-    static const put_fn puts[] = {put_delta_acknowledgement, put_state_of_the_world_acknowledgement,
-                                  put_receipt};
+    static const udpai_load_put_fn puts[] = {put_delta_acknowledgement,
+                                             put_state_of_the_world_acknowledgement, put_receipt};
     put_message(out, puts[protocol], &(struct acknowledgement){question, answer});
 }
 
@@ -286,7 +276,7 @@ static void
 put_node_any(udpai_proto_writer *writer, const void *from)
 {
     put_text(writer, 1, UDPAI_LOAD_NODE_TYPE);
-    put_inner(writer, 2, put_node_contents, from);
+    udpai_load_put_nested(writer, 2, put_node_contents, from);
 }
 
 static void
@@ -294,25 +284,25 @@ put_node_resource(udpai_proto_writer *writer, const void *from)
 {
     put_text(writer, 1, from);
     put_text(writer, 2, "1");
-    put_inner(writer, 3, put_node_any, from);
+    udpai_load_put_nested(writer, 3, put_node_any, from);
 }
 
 static void
 put_node_delta(udpai_proto_writer *writer, const void *from)
 {
-    put_inner(writer, 1, put_node_resource, from);
+    udpai_load_put_nested(writer, 1, put_node_resource, from);
 }
 
 static void
 put_node_publish(udpai_proto_writer *writer, const void *from)
 {
-    put_inner(writer, 2, put_node_delta, from);
+    udpai_load_put_nested(writer, 2, put_node_delta, from);
 }
 
 static void
 put_node_message(udpai_proto_writer *writer, const void *from)
 {
-    put_inner(writer, 3, put_node_publish, from);
+    udpai_load_put_nested(writer, 3, put_node_publish, from);
 }
 
 void

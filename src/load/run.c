@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of a measurement, one after the other. */
-#include <time.h>
-
 #include "load/changes.h"
 #include "load/load.h"
 #include "load/processes.h"
@@ -21,9 +19,8 @@ typedef struct run {
 /* ---- measuring a step ---- */
 
 typedef struct measure {
-    struct timespec begin;
     double server_ms, client_ms;
-    uint64_t n_bytes;
+    uint64_t n_bytes, begin_ns;
 } measure;
 
 static double
@@ -33,38 +30,34 @@ server_cpu_ms(const run *self)
 }
 
 static double
-ms_since(const struct timespec *begin)
+ms_since(uint64_t begin_ns)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - begin->tv_sec) * 1e3 +
-           (double)(now.tv_nsec - begin->tv_nsec) / 1e6;
+    return (double)(udpai_monotonic_ns() - begin_ns) / 1e6;
 }
 
 static measure
 begin_measure(const run *self)
 {
-    measure now = {.server_ms = server_cpu_ms(self),
-                   .client_ms = udpai_own_cpu_ms(),
-                   .n_bytes = self->loop.n_bytes_read};
-    clock_gettime(CLOCK_MONOTONIC, &now.begin);
-    return now;
+    return (measure){
+        .server_ms = server_cpu_ms(self),
+        .client_ms = udpai_own_cpu_ms(),
+        .n_bytes = self->loop.n_bytes_read,
+        .begin_ns = udpai_monotonic_ns(),
+    };
 }
 
 /* Until a moment of the loop, which has noticed later that it was the last one. */
 static double
 ms_until(const measure *since, uint64_t ns)
 {
-    uint64_t begin_ns = (uint64_t)since->begin.tv_sec * 1000000000 + (uint64_t)since->begin.tv_nsec;
-    return ns > begin_ns ? (double)(ns - begin_ns) / 1e6 : ms_since(&since->begin);
+    return ns > since->begin_ns ? (double)(ns - since->begin_ns) / 1e6 : ms_since(since->begin_ns);
 }
 
 static void
 settle(run *self)
 {
-    struct timespec begin;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    for (double past = 0; past < SETTLE_MS; past = ms_since(&begin))
+    uint64_t begin_ns = udpai_monotonic_ns();
+    for (double past = 0; past < SETTLE_MS; past = ms_since(begin_ns))
         udpai_load_loop_run(&self->loop, (int)(SETTLE_MS - past) + 1);
 }
 
@@ -95,7 +88,7 @@ fill(run *self, udpa_error **ret_error)
         return UDPA_OK;
     measure begin = begin_measure(self);
     udpa_err err = udpai_changer_fill(&self->changer, ret_error);
-    end_measure(self, &begin, ms_since(&begin.begin), step);
+    end_measure(self, &begin, ms_since(begin.begin_ns), step);
     step->n = self->options->n_resources;
     return err;
 }
@@ -106,7 +99,7 @@ connect_all(run *self, udpa_error **ret_error)
     udpai_load_step *step = &self->figures->connect;
     measure begin = begin_measure(self);
     udpa_err err = udpai_crowd_connect(&self->crowd, ret_error);
-    end_measure(self, &begin, ms_since(&begin.begin), step);
+    end_measure(self, &begin, ms_since(begin.begin_ns), step);
     step->n = self->options->n_connections;
     self->figures->memory.connected_kb = memory_kb(self);
     return err;
@@ -137,7 +130,7 @@ change(run *self, udpa_error **ret_error)
     udpa_err err = udpai_changes_run(&self->changes, ret_error);
     bool is_late = self->changes.n_over < self->changes.n_sent;
     end_measure(self, &begin,
-                is_late ? ms_until(&begin, self->changes.last_ns) : ms_since(&begin.begin), step);
+                is_late ? ms_until(&begin, self->changes.last_ns) : ms_since(begin.begin_ns), step);
     step->n = self->changes.n_sent;
     self->figures->n_messages = self->crowd.n_messages - n_messages;
     return err;
@@ -156,7 +149,7 @@ reconnect(run *self, udpa_error **ret_error)
         err = udpai_crowd_subscribe(&self->crowd, true, ret_error);
     if (err == UDPA_OK)
         err = udpai_changes_run_one(&self->changes, ret_error);
-    end_measure(self, &begin, ms_since(&begin.begin), step);
+    end_measure(self, &begin, ms_since(begin.begin_ns), step);
     size_t n = self->crowd.n_resources, n_awaited = self->changes.n_awaited;
     step->n = n > n_awaited ? n - n_awaited : 0;
     return err;
