@@ -472,7 +472,7 @@ udpai_session_closed(udpai_session *session, const udpa_error *why)
     udpa_bytes_unref(address);
 }
 
-static void
+static bool
 write_one(udpai_session *session)
 {
     udpai_outgoing out = {0};
@@ -485,20 +485,24 @@ write_one(udpai_session *session)
         session->is_writing = true;
         udpai_list_remove(&session->in_ready); /* more to write comes when this is written */
         session->info.ops->write(session->info.stream, &out);
+        return true;
     } else if (session->is_outcast) {
         finish_outcast(session);
     }
+    return false;
 }
 
-void
+size_t
 udpai_hub_run(udpai_hub *hub)
 {
     udpai_list ready;
     udpai_list_init(&ready);
     udpai_list_splice(&ready, &hub->ready);
     udpai_list *node;
+    size_t n = 0;
     while ((node = udpai_list_pop(&ready)))
-        write_one(UDPAI_LIST_ENTRY(node, udpai_session, in_ready));
+        n += write_one(UDPAI_LIST_ENTRY(node, udpai_session, in_ready));
+    return n;
 }
 
 void

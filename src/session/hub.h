@@ -130,8 +130,9 @@ UDPA_DEFINE_CLEANUP(udpai_hub, udpai_hub_free)
 /* Carries out an order, and frees it. What there is no memory for is kept, and tried again with the
  * next order about the mirror and by a timer; sessions are ended meanwhile. */
 void udpai_hub_order(udpai_hub *hub, udpai_order *order);
-/* Has every session that can write, and has something to write, write one message. */
-void udpai_hub_run(udpai_hub *hub);
+/* Has every session that can write, and has something to write, write one message; returns how many
+ * did. */
+size_t udpai_hub_run(udpai_hub *hub);
 /* Ends every session, for a shutdown or because the mirror is broken. */
 void udpai_hub_finish_all(udpai_hub *hub, udpa_err code, const char *why);
 

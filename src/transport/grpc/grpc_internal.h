@@ -36,8 +36,8 @@ struct udpai_tag {
 void udpai_tag_begin(udpai_stream_thread *thread, udpai_tag *tag);
 /* It has not begun after all. */
 void udpai_tag_forget(udpai_stream_thread *thread, udpai_tag *tag);
-/* Waits for an operation to complete or a timer to be due, and handles it; false: the queue was
- * shut down and is empty. */
+/* Waits for an operation to complete or a timer to be due, and handles it; with many streams, also
+ * what else has completed. False: the queue was shut down and is empty. */
 bool udpai_queue_turn(udpai_stream_thread *thread);
 
 /* Wakes the stream thread from any other: an empty batch on a call of a channel that leads nowhere
@@ -114,6 +114,7 @@ struct udpai_stream_thread {
 
     udpai_hub *hub;
     udpai_wheel wheel;
+    udpai_timer pause; /* set: no round of writing yet */
     udpai_grpc_method *methods;
     size_t n_methods;
     udpai_stream_limits limits;
@@ -227,6 +228,12 @@ void udpai_stream_arm(udpai_stream *stream);
 void udpai_stream_settle(udpai_stream *stream);
 
 extern const udpai_stream_ops udpai_grpc_stream_ops;
+
+/* ---- round.c: writing ---- */
+
+void udpai_rounds_init(udpai_stream_thread *thread);
+/* Writes what there is to be written, unless that is to wait. */
+void udpai_write_round(udpai_stream_thread *thread);
 
 /* ---- late.c: reading late ---- */
 

@@ -9,8 +9,8 @@
  * away; who has asked for something was read at once before, and is after. */
 #include "transport/grpc/grpc_internal.h"
 
-#define STREAMS_PER_MS 10 /* it takes longer to write to all of them */
-#define MOST_MS 50
+#define STREAMS_PER_MS 20 /* it takes longer to write to all of them */
+#define MOST_MS 200
 #define LEAST_MS 5
 
 static uint64_t

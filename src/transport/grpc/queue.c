@@ -52,11 +52,22 @@ timespec_of(uint64_t ms)
     };
 }
 
-bool
-udpai_queue_turn(udpai_stream_thread *thread)
+/* Below so many streams a turn is one event: whoever waits for it is written to at once. With more,
+ * what has come is taken in before anything goes out. A message at a time, the next one of a
+ * publisher would be read behind the acknowledgements of all that its last one was sent to. */
+#define FEW_STREAMS 50
+
+/* Bounded, so that who always has something to say holds nobody up for long. */
+static size_t
+most_events(const udpai_stream_thread *thread)
 {
-    gpr_timespec until = timespec_of(udpai_wheel_next(&thread->wheel));
-    grpc_event event = grpc_completion_queue_next(thread->cq, until, NULL);
+    return thread->n_streams < FEW_STREAMS ? 1 : 2 * thread->n_streams;
+}
+
+static grpc_event
+take_one(udpai_stream_thread *thread, uint64_t until_ms)
+{
+    grpc_event event = grpc_completion_queue_next(thread->cq, timespec_of(until_ms), NULL);
     /* First the time, so that whatever happens now happens at the time it happens. */
     udpai_wheel_advance(&thread->wheel, udpai_monotonic_ms());
     if (event.type == GRPC_OP_COMPLETE) {
@@ -65,6 +76,16 @@ udpai_queue_turn(udpai_stream_thread *thread)
             udpai_tag_forget(thread, tag);
         tag->done(tag, event.success);
     }
+    return event;
+}
+
+bool
+udpai_queue_turn(udpai_stream_thread *thread)
+{
+    grpc_event event = take_one(thread, udpai_wheel_next(&thread->wheel));
+    size_t most = most_events(thread);
+    for (size_t n = 1; n < most && event.type == GRPC_OP_COMPLETE; n++)
+        event = take_one(thread, 0);
     return event.type != GRPC_QUEUE_SHUTDOWN;
 }
 

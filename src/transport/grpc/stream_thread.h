@@ -121,6 +121,7 @@ void udpai_grpc_target_drop(void *target);
 #define UDPAI_MAX_STREAMS_PER_IDENTITY 10000
 #define UDPAI_MAX_MESSAGE_BYTES (4 << 20)
 #define UDPAI_MAX_SOURCE_MESSAGE_BYTES (64 << 20)
+#define UDPAI_MANY_MESSAGES 2000
 #define UDPAI_DIAL_TIMEOUT_MS 10000
 #define UDPAI_FINISH_TIMEOUT_MS 5000
 #define UDPAI_HANDSHAKE_TIMEOUT_MS 10000
@@ -135,6 +136,7 @@ typedef struct udpai_stream_limits {
     size_t max_streams_per_identity;
     size_t max_message_bytes;        /* from any peer but … */
     size_t max_source_message_bytes; /* … a ConfigSource that we dialled */
+    size_t many_messages; /* that are written in one go: a pause follows, for changes to come in */
 } udpai_stream_limits;
 
 typedef struct udpai_stream_timing {
@@ -147,6 +149,7 @@ typedef struct udpai_stream_timing {
     uint64_t connection_idle_ms;   /* a connection that others have opened, without a stream */
     uint64_t late_reading_ms;      /* at most so late are acknowledgements read; by default it grows
                                     * with the number of streams: with few it is not at all */
+    uint64_t pause_ms; /* after many messages; by default it grows with the time they took */
 } udpai_stream_timing;
 
 typedef struct udpai_stream_thread_options {

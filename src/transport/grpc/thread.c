@@ -180,11 +180,8 @@ run(void *userdata)
 {
     udpai_stream_thread *thread = userdata;
     pthread_setname_np(pthread_self(), "udpa-streams");
-    while (udpai_queue_turn(thread)) {
-        do
-            udpai_hub_run(thread->hub);
-        while (udpai_visits_settle(thread) || udpai_polled_settle(thread));
-    }
+    while (udpai_queue_turn(thread))
+        udpai_write_round(thread);
     if (thread->stopped)
         thread->stopped(thread->userdata);
     return NULL;
@@ -201,6 +198,7 @@ set_defaults(udpai_stream_thread *thread)
     DEFAULT_TO(limits->max_streams_per_identity, UDPAI_MAX_STREAMS_PER_IDENTITY);
     DEFAULT_TO(limits->max_message_bytes, UDPAI_MAX_MESSAGE_BYTES);
     DEFAULT_TO(limits->max_source_message_bytes, UDPAI_MAX_SOURCE_MESSAGE_BYTES);
+    DEFAULT_TO(limits->many_messages, UDPAI_MANY_MESSAGES);
     DEFAULT_TO(timing->dial_timeout_ms, UDPAI_DIAL_TIMEOUT_MS);
     DEFAULT_TO(timing->finish_timeout_ms, UDPAI_FINISH_TIMEOUT_MS);
     DEFAULT_TO(timing->handshake_timeout_ms, UDPAI_HANDSHAKE_TIMEOUT_MS);
@@ -247,6 +245,7 @@ make_hub(udpai_stream_thread *thread, const udpai_hub_options *options)
         .userdata = thread,
     };
     udpai_wheel_init(&thread->wheel, udpai_monotonic_ms());
+    udpai_rounds_init(thread);
     return udpai_hub_new(&thread->hub, &thread->wheel, options, &env);
 }
 
