@@ -72,6 +72,18 @@ udpa_err udpai_admission_enter(udpai_admission *admission,
                                udpa_error **ret_error);
 void udpai_admission_leave(udpai_admission *admission, udpai_admitted *admitted);
 
+/* ---- connection.c: see below ---- */
+
+typedef struct udpai_connection udpai_connection;
+
+typedef struct udpai_connections {
+    udpai_map by_address;
+    uint64_t look_ms; /* their sockets may be looked for again then */
+} udpai_connections;
+
+void udpai_connections_init(udpai_connections *connections);
+void udpai_connections_done(udpai_connections *connections);
+
 /* ---- credentials.c ---- */
 
 typedef struct udpai_credentials {
@@ -134,6 +146,8 @@ struct udpai_stream_thread {
     udpai_list listeners;
     size_t n_streams, n_listeners, n_refusals, n_tags;
     udpai_admission admission;
+    udpai_connections connections;
+    unsigned n_holds;
     udpai_list health_watches;
     udpai_list visits, due_visits; /* the latter: written or finished */
     udpai_list polled, due_polled;
@@ -184,6 +198,11 @@ typedef struct udpai_late {
     udpai_timer timer; /* set while it waits: so long at most */
     unsigned n_unread; /* messages that were written, and not acknowledged */
     bool is_idle;      /* nothing was written since it has waited for long */
+    bool is_busy;      /* many messages were written in the last stretch of time */
+    bool is_held;      /* the socket is held back, too */
+    size_t n_bytes;    /* written since then */
+    unsigned n_written;
+    uint64_t since_ms; /* n_written counts */
 } udpai_late;
 
 struct udpai_stream {
@@ -196,6 +215,7 @@ struct udpai_stream {
     grpc_byte_buffer *received;
     udpai_timer deadline; /* of dialling, of finishing */
     udpai_late late;
+    udpai_connection *connection; /* that an accepted one has come by; NULL: not known */
     bool wants_reading;
     bool peer_has_ended;   /* nothing can be read any more */
     bool is_finishing;     /* we have ended it */
@@ -235,14 +255,25 @@ void udpai_rounds_init(udpai_stream_thread *thread);
 /* Writes what there is to be written, unless that is to wait. */
 void udpai_write_round(udpai_stream_thread *thread);
 
+/* ---- connection.c: the sockets that streams come by ---- */
+
+/* An accepted stream has come from this address, udpai_call_address(); leaves when it is freed. */
+void udpai_connection_enter(udpai_stream *stream, udpai_str address);
+void udpai_connection_leave(udpai_stream *stream);
+/* Does not wake us for little more than acknowledgements, until it is let go; false: it does. */
+bool udpai_connection_hold(udpai_stream_thread *thread, udpai_connection *connection);
+/* NULL and one that is not held are fine. */
+void udpai_connection_let_go(udpai_connection *connection);
+
 /* ---- late.c: reading late ---- */
 
 void udpai_late_init(udpai_stream *stream);
-void udpai_late_done(udpai_stream *stream);
+/* Nothing waits any more; whoever wants to read may. */
+void udpai_late_end(udpai_stream *stream);
 /* A message was read: may the next one wait? */
 void udpai_late_consider(udpai_stream *stream);
-/* A message was written: what may have come is to be read. */
-void udpai_late_written(udpai_stream *stream);
+/* A message was written, of so many bytes: what may have come is to be read. */
+void udpai_late_written(udpai_stream *stream, size_t size);
 bool udpai_is_late(const udpai_stream *stream);
 
 /* ---- session_stream.c ---- */

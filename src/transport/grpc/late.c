@@ -6,12 +6,23 @@
  *
  * So a stream whose peer has nothing to say but acknowledgements is read when the next message is
  * written, or when that does not come, a little later. It is as if the peer were a little further
- * away; who has asked for something was read at once before, and is after. */
+ * away; who has asked for something was read at once before, and is after.
+ *
+ * When messages follow each other closely, their acknowledgements are not even taken from the
+ * socket one by one: for a while it is held back, and only then read as above. */
 #include "transport/grpc/grpc_internal.h"
 
 #define STREAMS_PER_MS 20 /* it takes longer to write to all of them */
 #define MOST_MS 200
 #define LEAST_MS 5
+/* A socket is held back if so many messages were written in the time that it is held back, … */
+#define HOLD_FROM 4
+#define HOLD_MS 100
+/* … not for all at the same time, so that they are not all read at the same time, … */
+#define HOLD_SPREAD_MS 64
+/* … and until so much was written: what lets us write more has to be read, too, and peers that let
+ * us write the least of all still have some room then. */
+#define HOLD_BYTES_MAX ((size_t)16 << 10)
 
 static uint64_t
 longest_ms(const udpai_stream_thread *thread)
@@ -38,11 +49,71 @@ udpai_is_late(const udpai_stream *stream)
     return udpai_timer_is_set(&stream->late.timer);
 }
 
-/* Nothing was written for so long: the peer is read at once until something is. */
+static void
+wait_for(udpai_stream *stream, uint64_t ms)
+{
+    udpai_wheel *wheel = &stream->thread->wheel;
+    udpai_timer_set(wheel, &stream->late.timer, wheel->now_ms + ms);
+}
+
+/* ---- holding back ---- */
+
+static uint64_t
+hold_ms(udpai_stream_thread *thread)
+{
+    if (thread->timing.hold_ms)
+        return thread->timing.hold_ms;
+    return HOLD_MS - HOLD_SPREAD_MS / 2 + thread->n_holds++ % HOLD_SPREAD_MS;
+}
+
+/* Counts messages in stretches of time. */
+static void
+count_written(udpai_stream *stream)
+{
+    udpai_late *late = &stream->late;
+    uint64_t now_ms = stream->thread->wheel.now_ms;
+    if (now_ms - late->since_ms >= HOLD_MS) {
+        late->is_busy = late->n_written >= HOLD_FROM && now_ms - late->since_ms < 2 * HOLD_MS;
+        late->since_ms = now_ms;
+        late->n_written = 0;
+    }
+    late->n_written++;
+}
+
+static bool
+hold(udpai_stream *stream)
+{
+    udpai_late *late = &stream->late;
+    bool is_busy = late->is_busy || stream->thread->timing.hold_ms;
+    bool is_blocked = stream->write_tag.is_out; /* by what the peer has to say first, it may be */
+    late->n_bytes = 0;
+    late->is_held =
+        is_busy && !is_blocked && udpai_connection_hold(stream->thread, stream->connection);
+    return late->is_held;
+}
+
+/* What has come is kept by gRPC from now on, and read with the next message. */
+static void
+let_go(udpai_stream *stream, uint64_t ms)
+{
+    stream->late.is_held = false;
+    udpai_connection_let_go(stream->connection);
+    wait_for(stream, ms);
+}
+
+/* ---- reading ---- */
+
 static void
 on_late(udpai_timer *timer)
 {
     udpai_stream *stream = UDPAI_CONTAINER_OF(timer, udpai_stream, late.timer);
+    uint64_t ms = longest_ms(stream->thread);
+    if (stream->late.is_held && ms) {
+        let_go(stream, ms);
+        return;
+    }
+    /* Nothing was written for so long: the peer is read at once until something is. */
+    udpai_late_end(stream);
     stream->late.is_idle = true;
     udpai_stream_arm(stream);
 }
@@ -58,18 +129,22 @@ udpai_late_consider(udpai_stream *stream)
     else if (late->n_unread)
         late->n_unread--;
     if (ms && late->n_unread <= 1 && !late->is_idle)
-        udpai_timer_set(&stream->thread->wheel, &late->timer, stream->thread->wheel.now_ms + ms);
+        wait_for(stream, hold(stream) ? hold_ms(stream->thread) : ms);
 }
 
 void
-udpai_late_written(udpai_stream *stream)
+udpai_late_written(udpai_stream *stream, size_t size)
 {
     udpai_late *late = &stream->late;
     bool has_waited = late->n_unread++ > 0 || !is_calm(stream);
     late->is_idle = false;
+    late->n_bytes += size;
+    count_written(stream);
     if (!udpai_is_late(stream) || !has_waited)
         return;
-    udpai_timer_cancel(&late->timer);
+    if (late->is_held && late->n_bytes <= HOLD_BYTES_MAX && is_calm(stream))
+        return;
+    udpai_late_end(stream);
     udpai_stream_arm(stream);
 }
 
@@ -80,7 +155,10 @@ udpai_late_init(udpai_stream *stream)
 }
 
 void
-udpai_late_done(udpai_stream *stream)
+udpai_late_end(udpai_stream *stream)
 {
     udpai_timer_cancel(&stream->late.timer);
+    if (stream->late.is_held)
+        udpai_connection_let_go(stream->connection);
+    stream->late.is_held = false;
 }

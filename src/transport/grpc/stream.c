@@ -70,7 +70,8 @@ free_stream(udpai_stream *stream)
     udpai_stream_thread *thread = stream->thread;
     udpai_listener *listener = stream->listener;
     udpai_timer_cancel(&stream->deadline);
-    udpai_late_done(stream);
+    udpai_late_end(stream);
+    udpai_connection_leave(stream);
     udpai_list_remove(&stream->node);
     udpai_list_remove(&stream->in_listener);
     if (stream->received)
@@ -307,9 +308,10 @@ udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message)
     size_t n = put_headers(stream, ops);
     ops[n].op = GRPC_OP_SEND_MESSAGE;
     ops[n++].data.send_message.send_message = buffer;
+    size_t size = grpc_byte_buffer_length(buffer); /* what is sent is taken out of it */
     (void)udpai_stream_start(stream, ops, n, &stream->write_tag);
     grpc_byte_buffer_destroy(buffer);
-    udpai_late_written(stream);
+    udpai_late_written(stream, size);
 }
 
 static void
@@ -367,6 +369,7 @@ udpai_stream_finish(udpai_stream *stream, const udpa_error *status)
 {
     if (stream->is_finishing)
         return;
+    udpai_late_end(stream);
     stream->is_finishing = true;
     stream->status = udpa_error_ref((udpa_error *)(uintptr_t)status);
     udpai_timer_set(&stream->thread->wheel, &stream->deadline,

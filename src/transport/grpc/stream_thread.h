@@ -149,6 +149,8 @@ typedef struct udpai_stream_timing {
     uint64_t connection_idle_ms;   /* a connection that others have opened, without a stream */
     uint64_t late_reading_ms;      /* at most so late are acknowledgements read; by default it grows
                                     * with the number of streams: with few it is not at all */
+    uint64_t hold_ms;  /* so long are sockets of such streams held back, however little is written;
+                        * by default about 100, where much is */
     uint64_t pause_ms; /* after many messages; by default it grows with the time they took */
 } udpai_stream_timing;
 

@@ -226,6 +226,7 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_list_init(&thread->polled);
     udpai_list_init(&thread->due_polled);
     udpai_credentials_init(&thread->credentials);
+    udpai_connections_init(&thread->connections);
     udpai_admission_init(&thread->admission, thread->limits.max_streams,
                          thread->limits.max_streams_per_identity);
     thread->n_methods = options->n_methods;
@@ -272,6 +273,7 @@ static void
 free_rest(udpai_stream_thread *thread)
 {
     udpai_hub_free(thread->hub);
+    udpai_connections_done(&thread->connections);
     udpai_admission_done(&thread->admission);
     udpai_credentials_done(&thread->credentials);
     udpa_error_unref(thread->stop_why);

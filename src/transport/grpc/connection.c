@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connections that others have opened to us, and how soon the kernel wakes us for them.
+ *
+ * To read an acknowledgement costs more than its hundred bytes deserve: a wake-up, a system call,
+ * and a way through the library that is cold again each time. Where a peer acknowledges all the
+ * time and has nothing else to say, its socket can be told to keep still until more has come
+ * together (SO_RCVLOWAT), and then all of it is read at once. gRPC does not tell which socket a
+ * call has come by; but it tells the address of the peer, and by that the socket is found among our
+ * own files. It stays gRPC's: nothing is kept but its number, and before each use it is asked
+ * whether it still leads to that peer. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/alloc.h"
+#include "transport/grpc/grpc_internal.h"
+
+/* So much wakes us all the same; a peer that wants something new, and has much to say of it, is
+ * heard. */
+#define LOW_WATER_BYTES 4096
+/* The files are looked through for all connections at once, at most so often … */
+#define LOOK_AGAIN_MS 1000
+/* … and for one connection, if it is not found, so many times. */
+#define MOST_LOOKS 2
+#define NO_FILE (-1)
+
+struct udpai_connection {
+    size_t n_streams;
+    int file;
+    uint8_t n_looks;
+    bool is_ambiguous; /* several sockets lead to such an address */
+    bool is_held;
+
+    union udpai_peer_address {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } peer;
+
+    size_t len;
+    char address[];
+};
+
+typedef union udpai_peer_address peer_address;
+
+static udpai_str
+connection_key(const void *item)
+{
+    const udpai_connection *connection = item;
+    return (udpai_str){connection->address, connection->len};
+}
+
+void
+udpai_connections_init(udpai_connections *connections)
+{
+    udpai_map_init(&connections->by_address, connection_key);
+    connections->look_ms = 0;
+}
+
+void
+udpai_connections_done(udpai_connections *connections)
+{
+    udpai_map_done(&connections->by_address);
+}
+
+/* ---- which socket it is ---- */
+
+static bool
+ask_peer(int file, peer_address *ret_peer)
+{
+    socklen_t size = sizeof(*ret_peer);
+    memset(ret_peer, 0, sizeof(*ret_peer));
+    if (getpeername(file, &ret_peer->any, &size) != 0)
+        return false;
+    return ret_peer->any.sa_family == AF_INET || ret_peer->any.sa_family == AF_INET6;
+}
+
+/* As udpai_call_address() writes it. */
+static udpai_str
+write_address(const peer_address *peer, char room[INET6_ADDRSTRLEN + 16])
+{
+    char host[INET6_ADDRSTRLEN];
+    bool is_v6 = peer->any.sa_family == AF_INET6;
+    if (is_v6 && IN6_IS_ADDR_V4MAPPED(&peer->v6.sin6_addr)) {
+        inet_ntop(AF_INET, &peer->v6.sin6_addr.s6_addr[12], host, sizeof(host));
+        is_v6 = false;
+    } else if (is_v6) {
+        inet_ntop(AF_INET6, &peer->v6.sin6_addr, host, sizeof(host));
+    } else {
+        inet_ntop(AF_INET, &peer->v4.sin_addr, host, sizeof(host));
+    }
+    unsigned port = ntohs(peer->any.sa_family == AF_INET6 ? peer->v6.sin6_port : peer->v4.sin_port);
+    int len = snprintf(room, INET6_ADDRSTRLEN + 16, is_v6 ? "[%s]:%u" : "%s:%u", host, port);
+    return (udpai_str){room, (size_t)len};
+}
+
+static void
+note_file(udpai_connections *connections, int file)
+{
+    peer_address peer;
+    char room[INET6_ADDRSTRLEN + 16];
+    if (!ask_peer(file, &peer))
+        return;
+    udpai_connection *connection =
+        udpai_map_get(&connections->by_address, write_address(&peer, room));
+    if (!connection)
+        return;
+    connection->is_ambiguous |= connection->file != NO_FILE && connection->file != file;
+    connection->file = file;
+    connection->peer = peer;
+}
+
+static void
+look_for_files(udpai_connections *connections)
+{
+    DIR *files = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    while (files && (entry = readdir(files)))
+        if (entry->d_name[0] != '.')
+            note_file(connections, (int)strtol(entry->d_name, NULL, 10));
+    if (files)
+        closedir(files);
+}
+
+static bool
+find_file(udpai_connections *connections, udpai_connection *connection, uint64_t now_ms)
+{
+    if (connection->file == NO_FILE && connection->n_looks < MOST_LOOKS &&
+        now_ms >= connections->look_ms) {
+        connections->look_ms = now_ms + LOOK_AGAIN_MS;
+        connection->n_looks++;
+        look_for_files(connections);
+    }
+    return connection->file != NO_FILE && !connection->is_ambiguous;
+}
+
+/* gRPC may have closed it, and the number may be somebody else's by now. */
+static bool
+is_still_it(const udpai_connection *connection)
+{
+    peer_address peer;
+    return ask_peer(connection->file, &peer) && memcmp(&peer, &connection->peer, sizeof(peer)) == 0;
+}
+
+static bool
+set_low_water(udpai_connection *connection, int bytes)
+{
+    if (is_still_it(connection))
+        return setsockopt(connection->file, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes)) == 0;
+    connection->file = NO_FILE;
+    return false;
+}
+
+/* ---- for streams ---- */
+
+static udpai_connection *
+make_connection(udpai_map *all, udpai_str address)
+{
+    udpai_connection *connection = udpai_alloc(sizeof(*connection) + address.len);
+    if (!connection)
+        return NULL;
+    connection->file = NO_FILE;
+    connection->len = address.len;
+    if (address.len)
+        memcpy(connection->address, address.data, address.len);
+    if (udpai_map_add(all, connection))
+        return connection;
+    udpai_free(connection);
+    return NULL;
+}
+
+void
+udpai_connection_enter(udpai_stream *stream, udpai_str address)
+{
+    udpai_map *all = &stream->thread->connections.by_address;
+    udpai_connection *connection = udpai_map_get(all, address);
+    if (!connection)
+        connection = make_connection(all, address);
+    if (!connection)
+        return; /* it is not held back then */
+    /* Each of several streams has others' messages behind its own. */
+    if (++connection->n_streams > 1)
+        udpai_connection_let_go(connection);
+    stream->connection = connection;
+}
+
+void
+udpai_connection_leave(udpai_stream *stream)
+{
+    udpai_connection *connection = UDPAI_TAKE(stream->connection);
+    if (!connection)
+        return;
+    udpai_connection_let_go(connection);
+    if (--connection->n_streams > 0)
+        return;
+    udpai_map_remove(&stream->thread->connections.by_address, connection_key(connection));
+    udpai_free(connection);
+}
+
+bool
+udpai_connection_hold(udpai_stream_thread *thread, udpai_connection *connection)
+{
+    if (!connection || connection->n_streams != 1)
+        return false;
+    if (!connection->is_held && find_file(&thread->connections, connection, thread->wheel.now_ms))
+        connection->is_held = set_low_water(connection, LOW_WATER_BYTES);
+    return connection->is_held;
+}
+
+void
+udpai_connection_let_go(udpai_connection *connection)
+{
+    if (connection && connection->is_held)
+        (void)set_low_water(connection, 1);
+    if (connection)
+        connection->is_held = false;
+}
