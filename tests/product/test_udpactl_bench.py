@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 from product import check, main
 
@@ -157,6 +158,49 @@ def check_slow(test):
     check('  slow ones read on, and slowly', 0.5 * most < more < 1.2 * most, (silent, told))
     told = bench.figures(*slow, '--reconnect')
     expect('and are back behind a reconnect', told, reconnect__resources=0)
+
+
+def sessions_at(test, address):
+    """What the node says of each stream, by the id of the peer's node."""
+    told = subprocess.run([test.build / 'udpactl', '--server', address, 'status', 'sessions', '-o',
+                           'json'], capture_output=True, check=True, timeout=PATIENCE_S)
+    sessions = [one['resource'] for one in json.loads(told.stdout)]
+    return {one.get('peerNodeId', ''): one for one in sessions}
+
+
+def progress_of(session):
+    """How much it was sent, and how much of that it has not acknowledged."""
+    subscription = session.get('subscriptions', [{}])[0]
+    sent = int(subscription.get('nResourcesSent', 0))
+    return sent, sent - int(subscription.get('nAcknowledged', 0))
+
+
+def check_who(test):
+    """While one reads nothing, the node tells which one, since when, and who makes the changes."""
+    _, address = start_node(test, 'who', {})
+    command = [test.build / 'udpactl', '--server', address, 'bench', '--publish', '--slow', '1',
+               '--streams', '4', '--resources', '10', '--rate', '200', '--seconds', '60',
+               '--changes', '100000']
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as load:
+        try:
+            end = time.monotonic() + PATIENCE_S
+            behind = 0
+            while behind < 200 and time.monotonic() < end:
+                sessions = sessions_at(test, address)
+                behind = max((progress_of(one)[1] for one in sessions.values()), default=0)
+        finally:
+            load.terminate()
+            load.wait(PATIENCE_S)
+    streams = {name: one for name, one in sessions.items() if one['protocol'] == 'xds-delta'}
+    slow = [name for name, one in streams.items() if progress_of(one)[1] >= 200]
+    check('one of four has not acknowledged', len(streams) == 4 and len(slow) == 1, sessions)
+    subscription = streams[slow[0]]['subscriptions'][0]
+    check('  since when', subscription['unansweredSince'] and subscription['nUnanswered'], sessions)
+    check('  the others have', all(progress_of(one)[1] < 100 for name, one in streams.items()
+                                   if name != slow[0]), sessions)
+    received = {name: int(one.get('nResourcesReceived', 0)) for name, one in sessions.items()}
+    loud = [name for name, n in received.items() if n >= 200]
+    check('  and who makes the changes', len(loud) == 1 and loud[0] not in streams, received)
 
 
 def check_few(test):
@@ -350,6 +394,7 @@ def test_all(test):
     check_connections(test)
     check_reconnect(test)
     check_slow(test)
+    check_who(test)
     check_few(test)
     check_table(test)
     check_tls(test)
