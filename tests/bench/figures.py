@@ -230,6 +230,12 @@ def neighbour_per_s(runs, label):
                   runs.get(label, 'neighbour.changes.ms'), f'{label}: neighbour.changes.ms')
 
 
+def handshakes_per_s(runs, label):
+    """Of somebody else, who only connects."""
+    return divide(1000 * runs.get(label, 'neighbour.connect.connections'),
+                  runs.get(label, 'neighbour.connect.ms'), f'{label}: neighbour.connect.ms')
+
+
 def processors(runs, label):
     """How many the server has kept busy while there were changes."""
     return divide(runs.get(label, 'changes.server_cpu_ms'), runs.get(label, 'changes.ms'),

@@ -9,7 +9,7 @@ import time
 import figures
 import report
 from figures import Verdict, at, of_changes
-from neighbour import MORE_S, Neighbour
+from neighbour import MORE_S, Neighbour, Storm
 from programs import Failure, Unavailable, allow_files, too_few_files
 from servers import UDPAD, Server
 
@@ -195,12 +195,15 @@ class Runner:
         with Server(run, self.programs) as server:
             if not run.neighbour:
                 return self.measured(run, server, seconds)
-            more_s = seconds + MORE_S
-            with Neighbour(self.command(server, run.neighbour, more_s), more_s) as other:
+            with self.neighbour(run, server, seconds + MORE_S) as other:
                 return {**self.measured(run, server, seconds), 'neighbour': other.result()}
 
+    def neighbour(self, run, server, seconds):
+        command = self.command(server, run.neighbour, seconds)
+        return Storm(command) if run.neighbour.idle else Neighbour(command, seconds)
+
     def command(self, server, load, seconds):
-        return [self.programs.udpactl(), 'bench', '-o', 'json', *server.client_options(),
+        return [self.programs.udpactl(), 'bench', '-o', 'json', *server.client_options(load),
                 *load.options(seconds)]
 
     def measured(self, run, server, seconds):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody else at the server that is measured: a second udpactl bench, with resources and streams of
-its own, which makes its changes from before the measurement begins until behind its end."""
+"""Somebody else at the server that is measured, from before the measurement begins until behind its
+end: a second udpactl bench, with resources and streams of its own, which makes its changes; or one that
+only connects, again and again."""
 import json
 import os
 import pty
 import select
 import subprocess
+import threading
 import time
 
 from programs import Failure
@@ -58,3 +60,47 @@ class Neighbour:
         if self.process.returncode != 0:
             raise Failure(f'the neighbour ended with status {self.process.returncode}')
         return json.loads(out)
+
+
+class Storm:
+    """All connect at once, go, and come back."""
+
+    def __init__(self, command):
+        self.command = command
+        self.process = None
+        self.is_over = False
+        self.connected, self.failure = [], None  # the former: what each time has told
+        self.first = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        if not self.first.wait(START_PATIENCE_S) or self.failure:
+            self.__exit__()
+            raise Failure(f'nobody can connect: {self.failure}')
+        return self
+
+    def __exit__(self, *_):
+        self.is_over = True
+        process = self.process
+        if process and process.poll() is None:
+            process.kill()
+        self.thread.join(START_PATIENCE_S)
+
+    def run(self):
+        while not self.is_over and not self.failure:
+            with subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True) as self.process:
+                out, err = self.process.communicate()
+            if self.process.returncode == 0:
+                self.connected.append(json.loads(out)['connect'])
+            elif not self.is_over:
+                self.failure = f'status {self.process.returncode}: {err.strip()[-300:]}'
+            self.first.set()
+
+    def result(self):
+        """To be asked for when the measurement is over."""
+        if self.failure:
+            raise Failure(f'not everybody could connect: {self.failure}')
+        return {'connect': {'connections': sum(one['connections'] for one in self.connected),
+                            'ms': sum(one['ms'] for one in self.connected)}}

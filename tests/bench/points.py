@@ -306,6 +306,17 @@ def neighbour(_form):
              is_more_better=True)))
 
 
+def storm(_form):
+    load = Load(streams=100, rate=50, tls=True)
+    many = Load(streams=1000, tls=True, idle=True, changes=0)
+    beside_them = 'beside them'
+    return Point('storm', '1,000 connect with mutual TLS, again and again',
+                 (Run('alone', 'udpad', load), Run(beside_them, 'udpad', load, neighbour=many)), (
+        others_p99(beside_them, 'alone'),
+        Line('handshakes a second', Figure(figures.handshakes_per_s, beside_them), unit='/s',
+             is_more_better=True)))
+
+
 def reconnect(form):
     load = Load(streams=5000, changes=1, reconnect=True)
     runs = beside(load, ('udpad', 'linear') if form.is_full else ('udpad',))
@@ -390,10 +401,10 @@ def workers(_form):
 
 
 POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mtls, partial, mux,
-          slow, latency, consul, consul_names, tenants, readers, neighbour, reconnect, hops, publish,
-          big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
-IN_FULL_ALONE = (consul, consul_names, readers, neighbour, big_resources, delta_names, sotw, depth,
-                 mux_many, idle, udpa, rules, workers)
+          slow, latency, consul, consul_names, tenants, readers, neighbour, storm, reconnect, hops,
+          publish, big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
+IN_FULL_ALONE = (consul, consul_names, readers, neighbour, storm, big_resources, delta_names, sotw,
+                 depth, mux_many, idle, udpa, rules, workers)
 
 
 def all_points(form):

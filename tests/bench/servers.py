@@ -224,14 +224,14 @@ class Server:
         for process in reversed(self.processes):
             process.end()
 
-    def client_options(self):
-        """Of udpactl bench: whom to talk to, and how changes are made."""
+    def client_options(self, load):
+        """Of udpactl bench with this load: whom to talk to, and how changes are made."""
         first, last = self.processes[0], self.processes[-1]
         pids = [pid for process in self.processes for pid in process.pids()]
         options = ['--server', last.address, '--pid', ','.join(pids)]
         if self.run.load.tls:
             options += self.programs.certificates.client_options()
-        if self.run.load.idle:
+        if load.idle:
             return options
         if last.control:
             return options + ['--control', last.control]

@@ -16,7 +16,7 @@
 #define MOST_MS 200
 #define LEAST_MS 5
 /* A socket is held back if so many messages were written in the time that it is held back, … */
-#define HOLD_FROM 4
+#define HOLD_FROM 2
 #define HOLD_MS 100
 /* … not for all at the same time, so that they are not all read at the same time, … */
 #define HOLD_SPREAD_MS 64
