@@ -56,6 +56,7 @@ timespec_of(uint64_t ms)
  * what has come is taken in before anything goes out. A message at a time, the next one of a
  * publisher would be read behind the acknowledgements of all that its last one was sent to. */
 #define FEW_STREAMS 50
+#define EVENTS_A_TICK 64 /* they take less than a millisecond */
 
 /* Bounded, so that who always has something to say holds nobody up for long. */
 static size_t
@@ -64,28 +65,32 @@ most_events(const udpai_stream_thread *thread)
     return thread->n_streams < FEW_STREAMS ? 1 : 2 * thread->n_streams;
 }
 
-static grpc_event
-take_one(udpai_stream_thread *thread, uint64_t until_ms)
+static bool
+take(udpai_stream_thread *thread, grpc_event event)
 {
-    grpc_event event = grpc_completion_queue_next(thread->cq, timespec_of(until_ms), NULL);
-    /* First the time, so that whatever happens now happens at the time it happens. */
-    udpai_wheel_advance(&thread->wheel, udpai_monotonic_ms());
-    if (event.type == GRPC_OP_COMPLETE) {
-        udpai_tag *tag = event.tag;
-        if (tag->is_out) /* those of wakes are not counted: they begin on other threads */
-            udpai_tag_forget(thread, tag);
-        tag->done(tag, event.success);
-    }
-    return event;
+    udpai_tag *tag = event.tag;
+    if (event.type != GRPC_OP_COMPLETE)
+        return false;
+    if (tag->is_out) /* those of wakes are not counted: they begin on other threads */
+        udpai_tag_forget(thread, tag);
+    tag->done(tag, event.success);
+    return true;
 }
 
 bool
 udpai_queue_turn(udpai_stream_thread *thread)
 {
-    grpc_event event = take_one(thread, udpai_wheel_next(&thread->wheel));
+    const gpr_timespec now = gpr_inf_past(GPR_CLOCK_MONOTONIC);
     size_t most = most_events(thread);
-    for (size_t n = 1; n < most && event.type == GRPC_OP_COMPLETE; n++)
-        event = take_one(thread, 0);
+    grpc_event event =
+        grpc_completion_queue_next(thread->cq, timespec_of(udpai_wheel_next(&thread->wheel)), NULL);
+    /* First the time, so that whatever happens now happens at the time it happens. */
+    udpai_wheel_advance(&thread->wheel, udpai_monotonic_ms());
+    for (size_t n = 1; take(thread, event) && n < most; n++) {
+        event = grpc_completion_queue_next(thread->cq, now, NULL);
+        if (n % EVENTS_A_TICK == 0)
+            udpai_wheel_advance(&thread->wheel, udpai_monotonic_ms());
+    }
     return event.type != GRPC_QUEUE_SHUTDOWN;
 }
 
