@@ -36,10 +36,35 @@ count_fields(udpai_str message, uint32_t number, struct count *count)
     return !reader.failed;
 }
 
+/* A text of less than 128 bytes behind its tag; NULL: it is not. */
+static const uint8_t *
+read_short(const uint8_t *at, const uint8_t *end, unsigned number, udpai_str *ret_text)
+{
+    if (end - at < 2 || at[0] != (number << 3 | UDPAI_WIRE_BYTES) || at[1] > 127 ||
+        end - at - 2 < at[1])
+        return NULL;
+    *ret_text = (udpai_str){(const char *)at + 2, at[1]};
+    return at + 2 + at[1];
+}
+
+/* An entry as nearly all are written: first the name, then the version, both short. */
+static bool
+read_plain_entry(udpai_str entry, udpai_held_version *version)
+{
+    const uint8_t *at = (const uint8_t *)entry.data, *end = at + entry.len;
+    at = read_short(at, end, ENTRY_KEY, &version->name);
+    at = at ? read_short(at, end, ENTRY_VALUE, &version->version) : NULL;
+    return at && at == end && udpai_utf8_valid(version->name) && udpai_utf8_valid(version->version);
+}
+
 /* As in every message, the last one of a field counts, and what is not known is skipped. */
 static bool
 read_entry(udpai_str entry, udpai_held_version *ret_version, size_t *fields)
 {
+    if (read_plain_entry(entry, ret_version)) {
+        *fields += 2;
+        return true;
+    }
     udpai_proto_reader reader = udpai_proto_read(entry);
     udpai_held_version version = {UDPAI_STR(""), UDPAI_STR("")};
     udpai_proto_field field;

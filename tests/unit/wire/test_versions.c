@@ -100,6 +100,29 @@ an_entry_is_read_as_any_message_is(void **state)
     assert_int_equal(versions.rest.len, 0);
 }
 
+/* Around the length whose varint has a second byte; and what follows the version is read, too. */
+static void
+long_names_and_versions_are_taken(void **state)
+{
+    (void)state;
+    for (size_t len = 126; len <= 129; len++) {
+        char name[130] = "", version[130] = "";
+        memset(name, 'n', len);
+        memset(version, 'v', len);
+        udpai_versions versions =
+            take(W_JOIN(HELD(name, "1"), HELD("a", version), HELD(name, version),
+                        W_MESSAGE(5, W_TEXT(1, "a"), W_TEXT(2, "1"), W_TEXT(1, name))));
+        assert_int_equal(versions.n, 4);
+        assert_version(&versions, 0, name, "1");
+        assert_version(&versions, 1, "a", version);
+        assert_version(&versions, 2, name, version);
+        assert_version(&versions, 3, name, "1");
+    }
+    assert_malformed(W_BYTES(5, "\x0a\x01n\x12\x02v"));
+    assert_malformed(W_BYTES(5, "\x0a\x01n\x12"));
+    assert_malformed(W_BYTES(5, "\x0a\x7fn"));
+}
+
 static void
 what_is_malformed_is_refused(void **state)
 {
@@ -171,6 +194,7 @@ main(void)
         cmocka_unit_test_setup_teardown(versions_are_taken_from_between_other_fields, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(an_entry_is_read_as_any_message_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(long_names_and_versions_are_taken, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_malformed_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(there_is_a_bound_to_fields, setup, teardown),
         cmocka_unit_test_setup_teardown(want_of_memory_is_reported, setup, teardown),
