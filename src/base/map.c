@@ -91,6 +91,16 @@ udpai_map_add(udpai_map *map, void *item)
     return true;
 }
 
+void *
+udpai_map_replace(udpai_map *map, void *item)
+{
+    udpai_str key = map->key(item);
+    udpai_map_slot *slot = &map->slots[find_slot(map, udpai_hash(key), key)];
+    void *old = slot->item;
+    slot->item = item;
+    return old;
+}
+
 /* Closes the gap at @p hole by moving later items of the same probe run back. */
 static void
 close_gap(udpai_map *map, size_t hole)

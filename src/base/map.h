@@ -33,6 +33,8 @@ void udpai_map_done(udpai_map *map);
 void *udpai_map_get(const udpai_map *map, udpai_str key);
 /* Adds an item whose key is not in the map yet; false without memory. */
 bool udpai_map_add(udpai_map *map, void *item);
+/* Puts an item in the place of the one with the same key, which must be there, and returns that. */
+void *udpai_map_replace(udpai_map *map, void *item);
 /* Removes the item with this key and returns it, or NULL. */
 void *udpai_map_remove(udpai_map *map, udpai_str key);
 

@@ -4,7 +4,7 @@
 #define FIELD_NUMBER_MAX ((1u << 29) - 1)
 
 static bool
-read_varint(udpai_proto_reader *reader, uint64_t *ret_value)
+read_long_varint(udpai_proto_reader *reader, uint64_t *ret_value)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && reader->at < reader->end; shift += 7) {
@@ -18,6 +18,16 @@ read_varint(udpai_proto_reader *reader, uint64_t *ret_value)
         }
     }
     return false;
+}
+
+/* Nearly all are one byte: tags, and the lengths of names. */
+static inline bool
+read_varint(udpai_proto_reader *reader, uint64_t *ret_value)
+{
+    if (reader->at == reader->end || *reader->at & 0x80)
+        return read_long_varint(reader, ret_value);
+    *ret_value = *reader->at++;
+    return true;
 }
 
 static bool

@@ -141,7 +141,7 @@ add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
     udpai_owed *extra = udpai_extra_of(subscription, item);
-    udpai_held_state held = udpai_held_match(subscription, item->resource);
+    udpai_held_state held = udpai_held_match(subscription, item);
     if (held == UDPAI_HELD_ALL)
         return true;
     bool refresh = held == UDPAI_HELD_PAYLOAD || (!extra && holds_payload(subscription, item));
@@ -229,7 +229,7 @@ note_range(udpai_body *body, const udpai_body_range *range, uint64_t to)
 static bool
 is_shareable(const udpai_subscription *subscription)
 {
-    return subscription->held.n == 0 && subscription->extras.n == 0 &&
+    return !udpai_held_any(subscription) && subscription->extras.n == 0 &&
            !has_window(&subscription->cursor) && !subscription->cursor.newest_turn &&
            subscription->mode == UDPAI_MODE_DELTA;
 }
@@ -327,7 +327,7 @@ add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
     udpai_item *item = sub ? sub->target : owed->item;
     bool shown = is_still_owed(subscription, sub, item);
     uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
-    udpai_held_state held = shown ? udpai_held_match(subscription, item->resource) : UDPAI_HELD_ALL;
+    udpai_held_state held = shown ? udpai_held_match(subscription, item) : UDPAI_HELD_ALL;
     if (held != UDPAI_HELD_ALL) {
         bool refresh = held == UDPAI_HELD_PAYLOAD || (sub && sub->sent_payload_seq == payload_seq);
         if (!udpai_collection_add(collection, item, item->resource, refresh, ret_err))

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "fanout/fanout.h"
 #include "fanout/glob.h"
+#include "fanout/holdings.h"
 #include "fanout/log.h"
 #include "fanout/quota.h"
 
@@ -38,8 +39,9 @@ struct udpai_item {
     udpai_set_hash alone; /* what it is in the hash of a set, while it is there */
     udpai_membership *memberships;
     uint32_t n_memberships, memberships_capacity;
-    uint32_t n_owed; /* extras of subscriptions that point here */
+    uint32_t n_owed; /* extras and holdings of subscriptions that point here */
     uint32_t name_len;
+    uint64_t hash;         /* of its name */
     uint64_t stamp;        /* to meet it once in one pass */
     udpai_list name_subs;  /* who asked for exactly this name */
     udpai_list alias_subs; /* whose other name leads here */
@@ -229,16 +231,6 @@ struct udpai_name_sub {
     char key[];
 };
 
-/* What the subscriber said it holds. */
-typedef struct udpai_held {
-    udpa_bytes *version; /* NULL: none was given */
-    uint64_t digest, way;
-    uint32_t piece; /* of the subscription's n_held_ahead; 0: it did not go ahead */
-    bool has_digest, has_way;
-    uint32_t name_len;
-    char name[];
-} udpai_held;
-
 typedef struct udpai_await {
     udpai_list node;
     udpa_bytes *prefix;
@@ -275,12 +267,13 @@ struct udpai_subscription {
     udpai_list additions, removals, unanswered; /* of udpai_owed */
     udpai_map extras;                           /* of udpai_owed, by item: at most one of each */
     bool tells_variants;
-    udpai_map tallies; /* of udpai_tally, if it does */
-    udpai_map held;
-    bool held_unchecked;   /* what is left of it must be looked through, */
-    uint64_t held_seq;     /* once everything up to here was sent */
-    bool is_held_ahead;    /* but for what was sent ahead of names that are still to come: */
-    uint32_t n_held_ahead; /* the pieces of this number, which has begun as often */
+    udpai_map tallies;        /* of udpai_tally, if it does */
+    udpai_map held;           /* what it said it holds: udpai_held, by name, */
+    udpai_holdings unchanged; /* or this, if that is what there is; of a name, in one of the two */
+    bool held_unchecked;      /* what is left of it must be looked through, */
+    uint64_t held_seq;        /* once everything up to here was sent */
+    bool is_held_ahead;       /* but for what was sent ahead of names that are still to come: */
+    uint32_t n_held_ahead;    /* the pieces of this number, which has begun as often */
     udpai_list awaits;
     udpai_list in_waiting; /* fanout->waiting: something here waits for settled */
     udpai_timer cycle;     /* the end of a bounded wait */
@@ -340,8 +333,13 @@ typedef enum udpai_held_state {
     UDPAI_HELD_ALL,
 } udpai_held_state;
 
-/* What does the subscriber say it holds of this? The note is used up by the answer. */
-udpai_held_state udpai_held_match(udpai_subscription *subscription, const udpa_resource *resource);
+void udpai_held_init(udpai_subscription *subscription);
+bool udpai_held_any(const udpai_subscription *subscription);
+/* What does the subscriber say it holds of this, which is there? The note is used up by the answer.
+ */
+udpai_held_state udpai_held_match(udpai_subscription *subscription, udpai_item *item);
+/* All notes are to be looked through, once everything up to now was sent. */
+void udpai_held_check_when_sent(udpai_subscription *subscription);
 void udpai_held_drop_all(udpai_subscription *subscription);
 /* Whatever it said it holds of this name: it wants it sent. */
 void udpai_held_forget(udpai_subscription *subscription, udpai_str name);

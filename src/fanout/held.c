@@ -1,6 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a subscriber says it still holds from an earlier stream. */
+/* What a subscriber says it still holds from an earlier stream.
+ *
+ * A version that is the one there is needs no text: the item is noted, and that nothing had changed
+ * up to now. All else is noted by name, and looked at when the name's turn comes. */
 #include "fanout/variant.h"
+
+typedef struct udpai_held {
+    uint64_t digest, way;
+    uint32_t piece; /* of the subscription's n_held_ahead; 0: it did not go ahead */
+    bool has_version, has_digest, has_way;
+    uint32_t name_len, version_len;
+    char text[]; /* the name, and the version behind it */
+} udpai_held;
+
+static udpai_str
+name_of(const udpai_held *held)
+{
+    return (udpai_str){held->text, held->name_len};
+}
+
+static udpai_str
+version_of(const udpai_held *held)
+{
+    return (udpai_str){held->text + held->name_len, held->version_len};
+}
+
+static udpai_str
+held_key(const void *item)
+{
+    return name_of(item);
+}
+
+void
+udpai_held_init(udpai_subscription *subscription)
+{
+    udpai_map_init(&subscription->held, held_key);
+}
+
+bool
+udpai_held_any(const udpai_subscription *subscription)
+{
+    return subscription->held.n || subscription->unchanged.n;
+}
 
 /* The bounds are the subscriber's: it may have many subscriptions. */
 static bool
@@ -11,29 +52,42 @@ has_room(const udpai_subscriber *subscriber, size_t n, size_t bytes)
            subscriber->held_bytes + bytes <= options->max_held_bytes;
 }
 
-static size_t
-text_size(const udpai_held *held)
+void
+udpai_held_check_when_sent(udpai_subscription *subscription)
 {
-    return held->name_len + (held->version ? udpa_bytes_size(held->version) : 0);
+    subscription->held_unchecked = udpai_held_any(subscription);
+    subscription->held_seq = subscription->topic->fanout->seq;
+}
+
+/* ---- what is noted by name ---- */
+
+static udpai_held *
+make_held(udpai_str name, udpai_str version)
+{
+    udpai_held *held = udpai_alloc(sizeof(*held) + name.len + version.len);
+    if (!held)
+        return NULL;
+    char *at = held->text;
+    held->name_len = (uint32_t)udpai_str_put(&at, name).len;
+    held->version_len = (uint32_t)udpai_str_put(&at, version).len;
+    return held;
 }
 
 static udpa_err
-new_held(udpai_subscription *subscription, udpai_str name, udpai_held **ret_held)
+add_held(udpai_subscription *subscription, udpai_str name, udpai_str version, udpai_held **ret_held)
 {
-    if (!has_room(subscription->subscriber, 1, name.len))
+    udpai_subscriber *subscriber = subscription->subscriber;
+    if (!has_room(subscriber, 1, name.len + version.len))
         return UDPA_ERR_LIMIT;
-    udpai_held *held = udpai_alloc(sizeof(*held) + name.len);
+    udpai_held *held = make_held(name, version);
     if (!held)
         return UDPA_ERR_NOMEM;
-    held->name_len = (uint32_t)name.len;
-    if (name.len)
-        memcpy(held->name, name.data, name.len);
     if (!udpai_map_add(&subscription->held, held)) {
         udpai_free(held);
         return UDPA_ERR_NOMEM;
     }
-    subscription->subscriber->n_held++;
-    subscription->subscriber->held_bytes += name.len;
+    subscriber->n_held++;
+    subscriber->held_bytes += name.len + version.len;
     *ret_held = held;
     return UDPA_OK;
 }
@@ -44,31 +98,42 @@ free_held(udpai_subscription *subscription, udpai_held *held)
     if (!held)
         return;
     subscription->subscriber->n_held--;
-    subscription->subscriber->held_bytes -= text_size(held);
-    udpa_bytes_unref(held->version);
+    subscription->subscriber->held_bytes -= held->name_len + held->version_len;
     udpai_free(held);
 }
 
-static void
-check_when_sent(udpai_subscription *subscription)
+/* The note of a name that was given again: the last version counts, even one for which there is no
+ * room. */
+static udpa_err
+change_version(udpai_subscription *subscription, udpai_held *held, udpai_str version)
 {
-    subscription->held_unchecked = subscription->held.n > 0;
-    subscription->held_seq = subscription->topic->fanout->seq;
+    udpai_subscriber *subscriber = subscription->subscriber;
+    subscriber->held_bytes -= held->version_len;
+    held->has_version = false;
+    held->version_len = 0;
+    if (!has_room(subscriber, 0, version.len))
+        return UDPA_ERR_LIMIT;
+    udpai_held *fresh = make_held(name_of(held), version);
+    if (!fresh)
+        return UDPA_ERR_NOMEM;
+    fresh->digest = held->digest;
+    fresh->way = held->way;
+    fresh->piece = held->piece;
+    fresh->has_digest = held->has_digest;
+    fresh->has_way = held->has_way;
+    fresh->has_version = true;
+    subscriber->held_bytes += version.len;
+    udpai_free(udpai_map_replace(&subscription->held, fresh));
+    return UDPA_OK;
 }
 
-/* The note of a name, to be filled in: made, or of an earlier message. */
-static udpa_err
-get_held(udpai_subscription *subscription, udpai_str name, udpai_held **ret_held)
+/* With which message it has come. */
+static void
+place(udpai_subscription *subscription, udpai_held *held)
 {
-    udpai_held *held = udpai_map_get(&subscription->held, name);
-    udpa_err err = held ? UDPA_OK : new_held(subscription, name, &held);
-    if (err != UDPA_OK)
-        return err;
     held->piece = subscription->is_held_ahead ? subscription->n_held_ahead : 0;
     if (!held->piece)
-        check_when_sent(subscription);
-    *ret_held = held;
-    return UDPA_OK;
+        udpai_held_check_when_sent(subscription);
 }
 
 /* What it belongs to has not come yet. */
@@ -87,90 +152,121 @@ udpai_subscription_hold_ahead(udpai_subscription *subscription, bool ahead)
     if (ahead && ++subscription->n_held_ahead == 0) /* 0 is what nobody has sent ahead */
         subscription->n_held_ahead = 1;
     if (!ahead) {
-        check_when_sent(subscription);
+        udpai_held_check_when_sent(subscription);
         udpai_subscription_wake(subscription);
     }
 }
 
-void
-udpai_held_forget(udpai_subscription *subscription, udpai_str name)
+/* ---- what is noted by item ---- */
+
+/* Where a payload can come another way, more must be compared than the version; and what was sent
+ * ahead is known by its piece. A variant goes by another name than its own. All such notes are of
+ * one moment. */
+static bool
+is_unchanged(const udpai_subscription *subscription, const udpai_item *item, udpai_str version)
 {
-    if (subscription->held.n)
-        free_held(subscription, udpai_map_remove(&subscription->held, name));
+    const udpai_renderer *renderer = subscription->subscriber->renderer;
+    const udpai_holdings *unchanged = &subscription->unchanged;
+    char room[UDPAI_CONTENT_HASH_HEX];
+    return item->resource && !subscription->is_held_ahead && !udpai_item_is_variant(item) &&
+           (unchanged->n == 0 || unchanged->seq == subscription->topic->fanout->seq) &&
+           udpai_str_eq(version, renderer->version(renderer, item->resource, room));
 }
 
-void
-udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
+static udpa_err
+note_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
-    udpai_held *held = udpai_map_get(&subscription->held, name);
-    if (!held && new_held(subscription, name, &held) == UDPA_OK)
-        check_when_sent(subscription);
+    udpai_subscriber *subscriber = subscription->subscriber;
+    if (!has_room(subscriber, 1, item->name_len))
+        return udpai_holdings_has(&subscription->unchanged, item) ? UDPA_OK : UDPA_ERR_LIMIT;
+    bool is_new;
+    if (!udpai_holdings_add(&subscription->unchanged, item, &is_new))
+        return UDPA_ERR_NOMEM;
+    subscription->unchanged.seq = subscription->topic->fanout->seq;
+    subscriber->n_held += is_new;
+    subscriber->held_bytes += is_new ? item->name_len : 0;
+    item->n_owed += is_new;
+    return UDPA_OK;
 }
 
-/* Who has given a wildcard back keeps nothing of it, so that it must be sent again if it is asked
- * for again. */
-udpa_err
-udpai_held_forget_uncovered(udpai_subscription *subscription)
+/* The note is used up. It may have been all that kept the item. */
+static void
+release_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
-    udpa_err err = UDPA_OK;
-    udpai_map kept;
-    udpai_map_init(&kept, subscription->held.key);
-    size_t at = 0;
+    subscription->subscriber->n_held--;
+    subscription->subscriber->held_bytes -= item->name_len;
+    item->n_owed--;
+    udpai_item_release(item);
+}
+
+/* False: it was not noted. */
+static bool
+take_unchanged(udpai_subscription *subscription, udpai_item *item)
+{
+    if (!item || !udpai_holdings_remove(&subscription->unchanged, item))
+        return false;
+    release_unchanged(subscription, item);
+    return true;
+}
+
+static udpai_item *
+find_unchanged(const udpai_subscription *subscription, udpai_str name)
+{
+    return subscription->unchanged.n ? udpai_item_find(subscription->topic, name) : NULL;
+}
+
+static void
+forget_unchanged(udpai_subscription *subscription, udpai_str name)
+{
+    (void)take_unchanged(subscription, find_unchanged(subscription, name));
+}
+
+/* ---- noting ---- */
+
+static udpa_err
+hold_by_name(udpai_subscription *subscription, udpai_str name, udpai_str version)
+{
+    forget_unchanged(subscription, name);
     udpai_held *held;
-    while ((held = udpai_map_next(&subscription->held, &at))) {
-        udpai_str name = {held->name, held->name_len};
-        bool stays = is_ahead(subscription, held) ||
-                     udpai_subscription_covers(subscription, name) ||
-                     udpai_subscription_has_name(subscription, name);
-        if (stays && udpai_map_add(&kept, held))
-            continue;
-        if (stays)
-            err = UDPA_ERR_NOMEM;
-        free_held(subscription, held);
-    }
-    udpai_map_done(&subscription->held);
-    subscription->held = kept;
-    return err;
+    udpa_err err = add_held(subscription, name, version, &held);
+    if (err != UDPA_OK)
+        return err;
+    held->has_version = true;
+    place(subscription, held);
+    return UDPA_OK;
 }
 
 udpa_err
 udpai_subscription_hold_version(udpai_subscription *subscription, udpai_str name, udpai_str version)
 {
-    udpai_subscriber *subscriber = subscription->subscriber;
-    udpai_held *held = NULL;
-    udpa_err err = get_held(subscription, name, &held);
-    if (err != UDPA_OK)
-        return err;
-    subscriber->held_bytes -= text_size(held) - held->name_len;
-    held->version = udpa_bytes_unref(held->version);
-    if (!has_room(subscriber, 0, version.len))
-        return UDPA_ERR_LIMIT;
-    err = udpa_bytes_new(&held->version, version.data, version.len);
-    subscriber->held_bytes += text_size(held) - held->name_len;
+    udpai_held *held = udpai_map_get(&subscription->held, name);
+    if (held) {
+        place(subscription, held);
+        return change_version(subscription, held, version);
+    }
+    udpai_item *item = subscription->subscriber->renderer->shows_content_only
+                           ? udpai_item_find(subscription->topic, name)
+                           : NULL;
+    if (!item || !is_unchanged(subscription, item, version))
+        return hold_by_name(subscription, name, version);
+    udpa_err err = note_unchanged(subscription, item);
+    if (err == UDPA_OK)
+        udpai_held_check_when_sent(subscription);
     return err;
 }
 
 udpa_err
 udpai_subscription_hold_digest(udpai_subscription *subscription, udpai_str name, uint64_t digest)
 {
-    udpai_held *held = NULL;
-    udpa_err err = get_held(subscription, name, &held);
+    udpai_held *held = udpai_map_get(&subscription->held, name);
+    forget_unchanged(subscription, name);
+    udpa_err err = held ? UDPA_OK : add_held(subscription, name, (udpai_str){0}, &held);
     if (err != UDPA_OK)
         return err;
+    place(subscription, held);
     held->digest = digest;
     held->has_digest = true;
     return UDPA_OK;
-}
-
-void
-udpai_held_drop_all(udpai_subscription *subscription)
-{
-    size_t at = 0;
-    udpai_held *held;
-    while ((held = udpai_map_next(&subscription->held, &at)))
-        free_held(subscription, held);
-    udpai_map_done(&subscription->held);
-    subscription->held_unchecked = false;
 }
 
 udpa_err
@@ -184,85 +280,14 @@ udpai_subscription_hold_way(udpai_subscription *subscription, udpai_str name, ui
     return UDPA_OK;
 }
 
-static bool
-is_same_payload(const udpai_subscription *subscription,
-                const udpai_held *held,
-                const udpa_resource *resource)
+void
+udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
 {
-    if (held->has_digest)
-        return held->digest == udpai_resource_digest(resource);
-    const udpai_renderer *renderer = subscription->subscriber->renderer;
-    char room[UDPAI_CONTENT_HASH_HEX];
-    return held->version && udpai_str_eq(udpai_bytes_view(held->version),
-                                         renderer->version(renderer, resource, room));
-}
-
-udpai_held_state
-udpai_held_match(udpai_subscription *subscription, const udpa_resource *resource)
-{
-    if (subscription->held.n == 0)
-        return UDPAI_HELD_NOT;
-    udpai_str name = udpai_selects_variants(subscription->subscriber)
-                         ? udpai_resource_asked_name(resource)
-                         : udpai_resource_name(resource);
-    udpai_held *held = udpai_map_remove(&subscription->held, name);
-    if (!held)
-        return UDPAI_HELD_NOT;
-    udpai_held_state state =
-        is_same_payload(subscription, held, resource) ? UDPAI_HELD_ALL : UDPAI_HELD_NOT;
-    if (state == UDPAI_HELD_ALL && held->has_way &&
-        held->way != udpai_resource_way_digest(resource, udpa_resource_n_hops(resource)))
-        state = UDPAI_HELD_PAYLOAD;
-    free_held(subscription, held);
-    return state;
-}
-
-/* 1: it is settled that it is gone, 0: not certain yet, -1: nobody asked. */
-static int
-is_gone(udpai_subscription *subscription, udpai_str name)
-{
-    if (!udpai_subscription_covers(subscription, name))
-        return -1; /* names asked for one by one are answered one by one */
-    return udpai_subscription_is_settled(subscription, name, subscription->asked_ms);
-}
-
-static udpa_err
-owe_removal(udpai_subscription *subscription, udpai_str name)
-{
-    udpai_item *item = udpai_item_get(subscription->topic, name);
-    if (!item)
-        return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_owe_extra(subscription, &subscription->removals, item);
-    if (err != UDPA_OK)
-        udpai_item_release(item);
-    return err;
-}
-
-/* To be called when everything that there was up to held_seq has been sent: what has found no match
- * by then is not there, or has changed since, or may still come. */
-udpa_err
-udpai_held_check(udpai_subscription *subscription)
-{
-    subscription->held_unchecked = false;
-    udpai_map uncertain;
-    udpai_map_init(&uncertain, subscription->held.key);
-    udpa_err err = UDPA_OK;
-    size_t at = 0;
-    udpai_held *held;
-    while ((held = udpai_map_next(&subscription->held, &at))) {
-        udpai_str name = {held->name, held->name_len};
-        int gone = is_ahead(subscription, held) ? 0 : is_gone(subscription, name);
-        if (gone == 0 && udpai_map_add(&uncertain, held))
-            continue;
-        if (gone == 0)
-            err = UDPA_ERR_NOMEM;
-        if (gone == 1 && err == UDPA_OK)
-            err = owe_removal(subscription, name);
-        free_held(subscription, held);
-    }
-    udpai_map_done(&subscription->held);
-    subscription->held = uncertain;
-    return err;
+    udpai_item *item = find_unchanged(subscription, name);
+    udpai_held *held = udpai_map_get(&subscription->held, name);
+    if (!held && !(item && udpai_holdings_has(&subscription->unchanged, item)) &&
+        add_held(subscription, name, (udpai_str){0}, &held) == UDPA_OK)
+        udpai_held_check_when_sent(subscription);
 }
 
 void
@@ -277,5 +302,191 @@ udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
     size_t at = 0;
     const udpai_held *held;
     while ((held = udpai_map_next(&old->held, &at)))
-        udpai_held_suspect(part, (udpai_str){held->name, held->name_len});
+        udpai_held_suspect(part, name_of(held));
+    at = 0;
+    const udpai_item *item;
+    while ((item = udpai_holdings_next(&old->unchanged, &at)))
+        udpai_held_suspect(part, udpai_item_name(item));
+}
+
+/* ---- forgetting ---- */
+
+void
+udpai_held_forget(udpai_subscription *subscription, udpai_str name)
+{
+    free_held(subscription, udpai_map_remove(&subscription->held, name));
+    forget_unchanged(subscription, name);
+}
+
+void
+udpai_held_drop_all(udpai_subscription *subscription)
+{
+    size_t at = 0;
+    udpai_held *held;
+    while ((held = udpai_map_next(&subscription->held, &at)))
+        free_held(subscription, held);
+    udpai_map_done(&subscription->held);
+    at = 0;
+    udpai_item *item;
+    while ((item = udpai_holdings_next(&subscription->unchanged, &at)))
+        release_unchanged(subscription, item);
+    udpai_holdings_done(&subscription->unchanged);
+    subscription->held_unchecked = false;
+}
+
+/* What becomes of a note. */
+typedef enum fate {
+    FATE_KEPT,
+    FATE_FORGOTTEN,
+    FATE_GONE, /* the subscriber is told that there is nothing of the name */
+} fate;
+
+typedef fate (*fate_fn)(udpai_subscription *subscription, udpai_str name);
+
+static udpa_err
+owe_removal(udpai_subscription *subscription, udpai_str name)
+{
+    udpai_item *item = udpai_item_get(subscription->topic, name);
+    if (!item)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_owe_extra(subscription, &subscription->removals, item);
+    if (err != UDPA_OK)
+        udpai_item_release(item);
+    return err;
+}
+
+static udpa_err
+sift_by_item(udpai_subscription *subscription, fate_fn decide)
+{
+    udpai_holdings all = subscription->unchanged;
+    subscription->unchanged = (udpai_holdings){.seq = all.seq};
+    udpa_err err = UDPA_OK;
+    size_t at = 0;
+    udpai_item *item;
+    while ((item = udpai_holdings_next(&all, &at))) {
+        bool is_new;
+        fate what = decide(subscription, udpai_item_name(item));
+        if (what == FATE_KEPT && udpai_holdings_add(&subscription->unchanged, item, &is_new))
+            continue;
+        if (what == FATE_KEPT)
+            err = UDPA_ERR_NOMEM;
+        if (what == FATE_GONE && err == UDPA_OK)
+            err = owe_removal(subscription, udpai_item_name(item));
+        release_unchanged(subscription, item);
+    }
+    udpai_holdings_done(&all);
+    return err;
+}
+
+static udpa_err
+sift_by_name(udpai_subscription *subscription, fate_fn decide)
+{
+    udpai_map all = subscription->held;
+    udpai_map_init(&subscription->held, held_key);
+    udpa_err err = UDPA_OK;
+    size_t at = 0;
+    udpai_held *held;
+    while ((held = udpai_map_next(&all, &at))) {
+        fate what = is_ahead(subscription, held) ? FATE_KEPT : decide(subscription, name_of(held));
+        if (what == FATE_KEPT && udpai_map_add(&subscription->held, held))
+            continue;
+        if (what == FATE_KEPT)
+            err = UDPA_ERR_NOMEM;
+        if (what == FATE_GONE && err == UDPA_OK)
+            err = owe_removal(subscription, name_of(held));
+        free_held(subscription, held);
+    }
+    udpai_map_done(&all);
+    return err;
+}
+
+static udpa_err
+sift(udpai_subscription *subscription, fate_fn decide)
+{
+    udpa_err by_item = sift_by_item(subscription, decide);
+    udpa_err by_name = sift_by_name(subscription, decide);
+    return by_item != UDPA_OK ? by_item : by_name;
+}
+
+static fate
+fate_without_wildcard(udpai_subscription *subscription, udpai_str name)
+{
+    return udpai_subscription_covers(subscription, name) ||
+                   udpai_subscription_has_name(subscription, name)
+               ? FATE_KEPT
+               : FATE_FORGOTTEN;
+}
+
+/* Who has given a wildcard back keeps nothing of it, so that it must be sent again if it is asked
+ * for again. */
+udpa_err
+udpai_held_forget_uncovered(udpai_subscription *subscription)
+{
+    return sift(subscription, fate_without_wildcard);
+}
+
+/* Names asked for one by one are answered one by one. */
+static fate
+fate_of_unmatched(udpai_subscription *subscription, udpai_str name)
+{
+    if (!udpai_subscription_covers(subscription, name))
+        return FATE_FORGOTTEN;
+    return udpai_subscription_is_settled(subscription, name, subscription->asked_ms) ? FATE_GONE
+                                                                                     : FATE_KEPT;
+}
+
+/* To be called when everything that there was up to held_seq has been sent: what has found no match
+ * by then is not there, or has changed since, or may still come. */
+udpa_err
+udpai_held_check(udpai_subscription *subscription)
+{
+    subscription->held_unchecked = false;
+    return sift(subscription, fate_of_unmatched);
+}
+
+/* ---- matching ---- */
+
+static bool
+is_same_payload(const udpai_subscription *subscription,
+                const udpai_held *held,
+                const udpa_resource *resource)
+{
+    if (held->has_digest)
+        return held->digest == udpai_resource_digest(resource);
+    const udpai_renderer *renderer = subscription->subscriber->renderer;
+    char room[UDPAI_CONTENT_HASH_HEX];
+    return held->has_version &&
+           udpai_str_eq(version_of(held), renderer->version(renderer, resource, room));
+}
+
+static udpai_held_state
+match_by_name(udpai_subscription *subscription, udpai_str name, const udpa_resource *resource)
+{
+    udpai_held *held = udpai_map_remove(&subscription->held, name);
+    if (!held)
+        return UDPAI_HELD_NOT;
+    udpai_held_state state =
+        is_same_payload(subscription, held, resource) ? UDPAI_HELD_ALL : UDPAI_HELD_NOT;
+    if (state == UDPAI_HELD_ALL && held->has_way &&
+        held->way != udpai_resource_way_digest(resource, udpa_resource_n_hops(resource)))
+        state = UDPAI_HELD_PAYLOAD;
+    free_held(subscription, held);
+    return state;
+}
+
+/* What a variant is called may have been noted as another item, which is not the same. */
+udpai_held_state
+udpai_held_match(udpai_subscription *subscription, udpai_item *item)
+{
+    if (!udpai_held_any(subscription))
+        return UDPAI_HELD_NOT;
+    bool is_called_otherwise =
+        udpai_selects_variants(subscription->subscriber) && udpai_item_is_variant(item);
+    udpai_str name =
+        is_called_otherwise ? udpai_resource_asked_name(item->resource) : udpai_item_name(item);
+    udpai_item *noted = is_called_otherwise ? find_unchanged(subscription, name) : item;
+    bool is_the_same = noted == item && item->content_seq <= subscription->unchanged.seq;
+    if (take_unchanged(subscription, noted))
+        return is_the_same ? UDPAI_HELD_ALL : UDPAI_HELD_NOT;
+    return match_by_name(subscription, name, item->resource);
 }

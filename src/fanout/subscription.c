@@ -16,13 +16,6 @@ name_sub_key(const void *item)
 }
 
 static udpai_str
-held_key(const void *item)
-{
-    const udpai_held *held = item;
-    return (udpai_str){held->name, held->name_len};
-}
-
-static udpai_str
 extra_key(const void *item)
 {
     const udpai_owed *owed = item;
@@ -169,7 +162,7 @@ new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_deliver
     udpai_list_init(&subscription->awaits);
     udpai_list_init(&subscription->in_waiting);
     udpai_map_init(&subscription->names, name_sub_key);
-    udpai_map_init(&subscription->held, held_key);
+    udpai_held_init(subscription);
     udpai_map_init(&subscription->extras, extra_key);
     udpai_tallies_init(subscription);
     udpai_timer_init(&subscription->cycle, on_cycle_end);
@@ -437,8 +430,7 @@ udpai_subscription_recheck(udpai_subscription *subscription)
 {
     udpai_list_remove(&subscription->in_waiting);
     answer_waiting_names(subscription);
-    subscription->held_unchecked = subscription->held.n > 0;
-    subscription->held_seq = subscription->topic->fanout->seq;
+    udpai_held_check_when_sent(subscription);
     udpai_subscription_wake(subscription);
 }
 

@@ -115,6 +115,7 @@ udpai_item_get(udpai_topic *topic, udpai_str name)
         return NULL;
     item->topic = topic;
     item->name_len = (uint32_t)name.len;
+    item->hash = udpai_hash(name);
     if (name.len)
         memcpy(item->name, name.data, name.len);
     udpai_list_init(&item->name_subs);

@@ -90,11 +90,26 @@ udpai_content_hash_of(udpai_str type_url, udpai_str value)
     return (udpai_content_hash){hash.high64, hash.low64};
 }
 
+/* Eight digits at a time: a nibble in each byte, the first digit's the lowest; those above 9 get
+ * what lies between '9' and 'a', too. */
+static void
+put_hex_half(uint64_t value, char *hex)
+{
+    uint64_t spread = value & 0xffffffffu;
+    spread = (spread & 0xffff) << 32 | spread >> 16;
+    spread = (spread & 0x000000ff000000ffu) << 16 | (spread >> 8 & 0x000000ff000000ffu);
+    spread = (spread & 0x000f000f000f000fu) << 8 | (spread >> 4 & 0x000f000f000f000fu);
+    uint64_t letters = (spread + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
+    spread += 0x3030303030303030u + letters * ('a' - '9' - 1);
+    for (size_t i = 0; i < sizeof(spread); i++, spread >>= 8)
+        hex[i] = (char)(spread & 0xff);
+}
+
 static void
 put_hex(uint64_t value, char *hex)
 {
-    for (int i = 15; i >= 0; i--, value >>= 4)
-        hex[i] = "0123456789abcdef"[value & 15];
+    put_hex_half(value >> 32, hex);
+    put_hex_half(value, hex + 8);
 }
 
 void

@@ -5,26 +5,30 @@
 
 #include "base/utf8.h"
 
-static bool
-is_label_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-}
+enum { /* what a character of a namespace is */
+    IN_LABEL = 1,
+    BETWEEN_LABELS = 2,
+};
+
+static const uint8_t character_kinds[256] = {
+    ['a' ... 'z'] = IN_LABEL,
+    ['0' ... '9'] = IN_LABEL,
+    ['-'] = IN_LABEL,
+    ['.'] = BETWEEN_LABELS,
+};
 
 /* Labels of [a-z0-9-], none empty, joined by dots. */
 static bool
 is_namespace(udpai_str text)
 {
-    bool label_open = false;
+    uint8_t before = BETWEEN_LABELS;
     for (size_t i = 0; i < text.len; i++) {
-        if (is_label_char(text.data[i]))
-            label_open = true;
-        else if (text.data[i] == '.' && label_open)
-            label_open = false;
-        else
+        uint8_t kind = character_kinds[(uint8_t)text.data[i]];
+        if (!kind || (kind & before & BETWEEN_LABELS))
             return false;
+        before = kind;
     }
-    return label_open;
+    return before == IN_LABEL;
 }
 
 udpai_str
@@ -47,9 +51,9 @@ udpai_name_is_wildcard(udpai_str name)
     return name.len == 0 || (name.len == 1 && name.data[0] == '*');
 }
 
-/* What names and prefixes have in common. */
+/* What names and prefixes have in common. `name_space`: of the text. */
 static udpa_err
-check_text(bool is_prefix, udpai_str text, udpa_error **ret_error)
+check_text(bool is_prefix, udpai_str text, udpai_str name_space, udpa_error **ret_error)
 {
     const char *what = is_prefix ? "namespace" : "resource name";
     if (text.len > UDPAI_NAME_MAX)
@@ -58,7 +62,6 @@ check_text(bool is_prefix, udpai_str text, udpa_error **ret_error)
     if (!udpai_utf8_valid(text))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s is not UTF-8 text without zero bytes",
                           what);
-    udpai_str name_space = udpai_name_namespace(text);
     if (is_namespace(name_space))
         return UDPA_OK;
     const char *rule = "must be labels of a-z, 0-9 and '-' with dots between, such as com.acme";
@@ -71,8 +74,9 @@ check_text(bool is_prefix, udpai_str text, udpa_error **ret_error)
 udpa_err
 udpai_name_check(udpai_str name, udpa_error **ret_error)
 {
-    udpa_err err = check_text(false, name, ret_error);
-    if (err == UDPA_OK && udpai_name_id(name).len == 0)
+    udpai_str name_space = udpai_name_namespace(name);
+    udpa_err err = check_text(false, name, name_space, ret_error);
+    if (err == UDPA_OK && name.len <= name_space.len + 1)
         err = udpai_fail(ret_error, UDPA_ERR_INVAL,
                          "resource name '%.*s' has no id: it must be <namespace>/<id>, such as "
                          "com.acme/service-a",
@@ -83,7 +87,7 @@ udpai_name_check(udpai_str name, udpa_error **ret_error)
 udpa_err
 udpai_prefix_check(udpai_str prefix, udpa_error **ret_error)
 {
-    return prefix.len ? check_text(true, prefix, ret_error) : UDPA_OK;
+    return prefix.len ? check_text(true, prefix, udpai_name_namespace(prefix), ret_error) : UDPA_OK;
 }
 
 /* May a prefix end before position `at`? */

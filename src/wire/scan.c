@@ -136,7 +136,7 @@ udpai_scan(const ProtobufCMessageDescriptor *type,
 {
     struct scan scan;
     scan.depth = 0;
-    scan.fields_left = 65536 + message.len / 16;
+    scan.fields_left = udpai_scan_fields_max(message);
     scan.anys = ret_anys;
     scan.ret_error = ret_error;
     udpa_err err = enter(&scan, type, message);

@@ -14,10 +14,17 @@
 
 typedef UDPAI_VECTOR(udpai_str) udpai_spans;
 
+/* So many fields a message may have, with those of the messages in it: 65,536, and one more for
+ * every 16 bytes. */
+static inline size_t
+udpai_scan_fields_max(udpai_str message)
+{
+    return 65536 + message.len / 16;
+}
+
 /* Checks a message of this type against what protobuf-c will unpack: field types, UTF-8 without
- * zero bytes in every string, depth, number of fields (65,536 and one more for every 16 bytes); no
- * groups; no singular message or oneof given twice, which protobuf would merge. What the type does
- * not know is skipped.
+ * zero bytes in every string, depth, number of fields; no groups; no singular message or oneof
+ * given twice, which protobuf would merge. What the type does not know is skipped.
  *
  * Appends to @p ret_anys the bytes of every google.protobuf.Any met, in order, as views into
  * @p message; these are the bytes that are kept, since a packed copy need not be the same. NULL:

@@ -13,14 +13,15 @@ is_full(const udpai_xds_audience *audience, udpai_str name)
     return false;
 }
 
-bool
-udpai_xds_name_from_client(const udpai_xds_audience *audience,
-                           udpai_str name,
-                           char room[UDPAI_NAME_MAX],
-                           udpai_str *ret_name)
+/* Of a name that is not of the form xdstp://…. */
+static bool
+from_client(const udpai_xds_audience *audience,
+            udpai_str name,
+            char room[UDPAI_NAME_MAX],
+            udpai_str *ret_name)
 {
     size_t skip = audience->default_namespace.len + 1;
-    if (name.len == 0 || udpai_str_eq(name, UDPAI_XDS_WILDCARD) || udpai_xdstp_is(name))
+    if (name.len == 0 || udpai_str_eq(name, UDPAI_XDS_WILDCARD))
         return false;
     if (is_full(audience, name)) {
         *ret_name = name;
@@ -33,6 +34,15 @@ udpai_xds_name_from_client(const udpai_xds_audience *audience,
     memcpy(room + skip, name.data, name.len);
     *ret_name = (udpai_str){room, skip + name.len};
     return true;
+}
+
+bool
+udpai_xds_name_from_client(const udpai_xds_audience *audience,
+                           udpai_str name,
+                           char room[UDPAI_NAME_MAX],
+                           udpai_str *ret_name)
+{
+    return !udpai_xdstp_is(name) && from_client(audience, name, room, ret_name);
 }
 
 /* ---- xdstp ---- */
@@ -96,7 +106,7 @@ udpai_xds_name_resolve(const udpai_xds_audience *audience,
         return resolve_xdstp(audience, type_url, name, ret_name, ret_error);
     ret_name->is_xdstp = ret_name->is_glob = false;
     ret_name->parameters = (udpai_str){0};
-    if (udpai_xds_name_from_client(audience, name, ret_name->room, &ret_name->full))
+    if (from_client(audience, name, ret_name->room, &ret_name->full))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
                       "a name must not be empty, nor longer than %d bytes", UDPAI_NAME_MAX);

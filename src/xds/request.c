@@ -5,12 +5,15 @@
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
 #include "model/variant.h"
 #include "wire/node_decode.h"
+#include "wire/versions.h"
+
+#define INITIAL_RESOURCE_VERSIONS 5 /* the number of the field in DeltaDiscoveryRequest */
 
 typedef Envoy__Service__Discovery__V3__DiscoveryRequest sotw_message;
 typedef Envoy__Service__Discovery__V3__DeltaDiscoveryRequest delta_message;
 typedef Envoy__Service__Discovery__V3__ResourceLocator locator_message;
 
-/* Scans, then unpacks into the arena, which the next call resets. */
+/* Scans, then unpacks into the arena. */
 static udpa_err
 unpack(udpai_decoder *decoder,
        const ProtobufCMessageDescriptor *type,
@@ -18,7 +21,6 @@ unpack(udpai_decoder *decoder,
        void *ret_message,
        udpa_error **ret_error)
 {
-    udpai_arena_reset(&decoder->arena);
     udpa_err err = udpai_scan(type, bytes, NULL, ret_error);
     if (err != UDPA_OK)
         return err;
@@ -79,19 +81,20 @@ read_locators(udpai_decoder *decoder,
     return err;
 }
 
+/* If there is something wrong, wherever it is, the scan finds the words for it. */
 static udpa_err
-read_versions(udpai_decoder *decoder, const delta_message *from, udpai_xds_request *to)
+take_versions(udpai_decoder *decoder,
+              udpai_str bytes,
+              udpai_versions *ret_versions,
+              udpa_error **ret_error)
 {
-    size_t n = from->n_initial_resource_versions;
-    udpai_held_version *versions = udpai_arena_alloc(&decoder->arena, n * sizeof(*versions));
-    for (size_t i = 0; versions && i < n; i++)
-        versions[i] = (udpai_held_version){
-            udpai_str_from(from->initial_resource_versions[i]->key),
-            udpai_str_from(from->initial_resource_versions[i]->value),
-        };
-    to->versions = versions;
-    to->n_versions = n;
-    return versions ? UDPA_OK : UDPA_ERR_NOMEM;
+    udpa_err err =
+        udpai_versions_take(&decoder->arena, bytes, INITIAL_RESOURCE_VERSIONS, ret_versions);
+    if (err != UDPA_ERR_MALFORMED)
+        return udpai_fail_code(ret_error, err);
+    err = udpai_scan(&envoy__service__discovery__v3__delta_discovery_request__descriptor, bytes,
+                     NULL, ret_error);
+    return err != UDPA_OK ? err : udpai_fail_code(ret_error, UDPA_ERR_MALFORMED);
 }
 
 static void
@@ -118,6 +121,7 @@ udpai_xds_request_decode(udpai_decoder *decoder,
                          udpa_error **ret_error)
 {
     sotw_message *from = NULL;
+    udpai_arena_reset(&decoder->arena);
     udpa_err err = unpack(decoder, &envoy__service__discovery__v3__discovery_request__descriptor,
                           bytes, &from, ret_error);
     if (err != UDPA_OK)
@@ -149,9 +153,12 @@ udpai_xds_delta_request_decode(udpai_decoder *decoder,
                                udpa_error **ret_error)
 {
     delta_message *from = NULL;
-    udpa_err err =
-        unpack(decoder, &envoy__service__discovery__v3__delta_discovery_request__descriptor, bytes,
-               &from, ret_error);
+    udpai_versions held;
+    udpai_arena_reset(&decoder->arena);
+    udpa_err err = take_versions(decoder, bytes, &held, ret_error);
+    if (err == UDPA_OK)
+        err = unpack(decoder, &envoy__service__discovery__v3__delta_discovery_request__descriptor,
+                     held.rest, &from, ret_error);
     if (err != UDPA_OK)
         return err;
     udpai_xds_request to = {
@@ -161,6 +168,8 @@ udpai_xds_delta_request_decode(udpai_decoder *decoder,
         .n_unsubscribed = from->n_resource_names_unsubscribe,
         .n_locators = from->n_resource_locators_subscribe,
         .n_unsubscribed_locators = from->n_resource_locators_unsubscribe,
+        .versions = held.items,
+        .n_versions = held.n,
     };
     read_error(from->error_detail, &to);
     err = read_names(decoder, from->resource_names_subscribe, to.n_names, &to.names);
@@ -173,8 +182,6 @@ udpai_xds_delta_request_decode(udpai_decoder *decoder,
     if (err == UDPA_OK)
         err = read_locators(decoder, from->resource_locators_unsubscribe,
                             to.n_unsubscribed_locators, &to.unsubscribed_locators);
-    if (err == UDPA_OK)
-        err = read_versions(decoder, from, &to);
     if (err == UDPA_OK)
         err = read_node(from->node, wants_node, &to);
     if (err != UDPA_OK)

@@ -25,15 +25,15 @@ typedef struct udpai_xds_request {
     size_t n_locators;
     const udpai_xds_locator *unsubscribed_locators;
     size_t n_unsubscribed_locators;
-    const udpai_held_version *versions; /* initial_resource_versions */
+    const udpai_held_version *versions; /* initial_resource_versions; not NUL-terminated */
     size_t n_versions;
     bool is_refusal; /* error_detail is there */
     int32_t error_code;
     udpai_str error_text;
 } udpai_xds_request;
 
-/* Decodes one request. Views are valid until the next call with this decoder. To be followed by
- * udpai_xds_request_done(). */
+/* Decodes one request. Views are valid until the next call with this decoder, and no longer than
+ * @p bytes. To be followed by udpai_xds_request_done(). */
 udpa_err udpai_xds_request_decode(udpai_decoder *decoder,
                                   udpai_str bytes,
                                   bool wants_node,

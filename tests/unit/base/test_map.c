@@ -271,6 +271,27 @@ removal_needs_no_memory(void **state)
     udpai_map_done(&map);
 }
 
+static void
+one_item_takes_the_place_of_another(void **state)
+{
+    (void)state;
+    static struct item items[20], twins[20];
+    udpai_map map;
+    name_items(items, 20);
+    name_items(twins, 20);
+    udpai_map_init(&map, item_key);
+    for (size_t i = 0; i < 20; i++)
+        assert_true(udpai_map_add(&map, &items[i]));
+    udpai_alloc_fail_after(0);
+    for (size_t i = 0; i < 20; i++)
+        assert_ptr_equal(udpai_map_replace(&map, &twins[i]), &items[i]);
+    udpai_alloc_fail_after(-1);
+    assert_int_equal(map.n, 20);
+    for (size_t i = 0; i < 20; i++)
+        assert_ptr_equal(udpai_map_remove(&map, item_key(&items[i])), &twins[i]);
+    udpai_map_done(&map);
+}
+
 static udpa_err
 add_a_hundred(void *context)
 {
@@ -306,6 +327,7 @@ main(void)
         cmocka_unit_test(large_map_shrinks),
         cmocka_unit_test(failed_add_changes_nothing),
         cmocka_unit_test(removal_needs_no_memory),
+        cmocka_unit_test(one_item_takes_the_place_of_another),
         cmocka_unit_test(lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,29 @@ random_sequences_agree_with_the_plain_decoder(void **state)
     assert_true(n_valid > 1000);
 }
 
+/* Plain text is read in steps: what is wrong, or not plain, may be anywhere in one. */
+static void
+one_byte_anywhere_in_plain_text_agrees_with_the_plain_decoder(void **state)
+{
+    (void)state;
+    static const unsigned char others[] = {0x00, 0x01, 0x7f, 0x80, 0x81, 0xc3, 0xff};
+    for (size_t len = 1; len <= 34; len++) {
+        unsigned char *bytes = malloc(len); /* of this size, so that nothing is read behind it */
+        assert_non_null(bytes);
+        for (size_t at = 0; at < len; at++) {
+            for (size_t i = 0; i < sizeof(others); i++) {
+                memset(bytes, 'a', len);
+                bytes[at] = others[i];
+                assert_int_equal(valid(bytes, len), naive_valid(bytes, len));
+            }
+            memset(bytes, 'a', len);
+            memcpy(bytes + at, "\u00e9", len - at > 1 ? 2 : 1);
+            assert_int_equal(valid(bytes, len), len - at > 1);
+        }
+        free(bytes);
+    }
+}
+
 static void
 cut_text_is_not_read_past_its_end(void **state)
 {
@@ -190,6 +213,7 @@ main(void)
         cmocka_unit_test(code_points_above_the_last_are_not_valid),
         cmocka_unit_test(every_short_sequence_agrees_with_the_plain_decoder),
         cmocka_unit_test(random_sequences_agree_with_the_plain_decoder),
+        cmocka_unit_test(one_byte_anywhere_in_plain_text_agrees_with_the_plain_decoder),
         cmocka_unit_test(cut_text_is_not_read_past_its_end),
         cmocka_unit_test(empty_text_is_valid),
         cmocka_unit_test(mending_replaces_only_what_is_wrong),

@@ -3,6 +3,9 @@
  * and the sum of a set, which must not know in what order it was made. */
 #include "model/digest.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "tests/harness/test.h"
 
 #define TYPE UDPAI_STR("type.googleapis.com/google.protobuf.StringValue")
@@ -96,6 +99,15 @@ hex_is_lower_case_with_leading_zeros(void **state)
     assert_str(((udpai_str){hex, sizeof(hex)}), "0000000000000000fedcba9876543210");
     udpai_content_hash_hex((udpai_content_hash){UINT64_MAX, 1}, hex);
     assert_str(((udpai_str){hex, sizeof(hex)}), "ffffffffffffffff0000000000000001");
+    uint64_t seed = 1;
+    for (int i = 0; i < 1000; i++) {
+        char expected[UDPAI_CONTENT_HASH_HEX + 1];
+        udpai_content_hash hash = {test_random(&seed), test_random(&seed)};
+        (void)snprintf(expected, sizeof(expected), "%016" PRIx64 "%016" PRIx64, hash.high,
+                       hash.low);
+        udpai_content_hash_hex(hash, hex);
+        assert_str(((udpai_str){hex, sizeof(hex)}), expected);
+    }
 }
 
 static bool

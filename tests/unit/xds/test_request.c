@@ -217,6 +217,53 @@ what_is_malformed_is_refused(void **state)
     expect_malformed(self, UDPAI_STR("\x0b\x0c"));
 }
 
+/* The words are those of the scan, which has seen the rest as well. */
+static void
+malformed_versions_are_refused(void **state)
+{
+    fixture *self = *state;
+    udpai_str good = W_MESSAGE(5, W_TEXT(1, "a"), W_TEXT(2, "1"));
+    udpai_str bad[] = {
+        W_MESSAGE(5, W_BYTES(1, "a\0b")),
+        W_MESSAGE(5, W_BYTES(2, "\xff")),
+        W_MESSAGE(5, W_VARINT(1, 1)),
+        W_BYTES(5, "\x0a\x02z"),
+        W_VARINT(5, 1),
+        UDPAI_STR("\x2a\x7f"),
+    };
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++) {
+        udpai_xds_request untouched = {.error_code = 42};
+        self->error = udpa_error_unref(self->error);
+        assert_int_equal(udpai_xds_delta_request_decode(&self->decoder,
+                                                        W_JOIN(good, bad[i], W_TEXT(2, "x/T")),
+                                                        true, &untouched, &self->error),
+                         UDPA_ERR_MALFORMED);
+        assert_int_equal(untouched.error_code, 42);
+        assert_non_null(strstr(udpa_error_message(self->error), "DeltaDiscoveryRequest"));
+    }
+}
+
+static void
+many_versions_are_taken(void **state)
+{
+    fixture *self = *state;
+    static udpai_str fields[20002];
+    for (size_t i = 0; i < 20000; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "cluster-%zu", i / 2);
+        fields[i] = W_MESSAGE(5, W_TEXT(1, name), W_TEXT(2, i % 2 ? "new" : "old"));
+    }
+    fields[20000] = W_TEXT(2, "x/T");
+    fields[20001] = W_TEXT(3, "a");
+    udpai_str bytes = wire_join(fields, 20002);
+    assert_ok(udpai_xds_delta_request_decode(&self->decoder, bytes, true, &self->request, NULL));
+    assert_int_equal(self->request.n_versions, 20000); /* the last one of a name counts */
+    assert_str(self->request.versions[19999].name, "cluster-9999");
+    assert_str(self->request.versions[19999].version, "new");
+    assert_str(self->request.type_url, "x/T");
+    assert_str(self->request.names[0], "a");
+}
+
 static void
 deep_metadata_is_no_danger(void **state)
 {
@@ -272,6 +319,8 @@ main(void)
         cmocka_unit_test_setup_teardown(ten_thousand_names_are_taken, setup, teardown),
         cmocka_unit_test_setup_teardown(fields_of_later_protocols_are_skipped, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_malformed_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(malformed_versions_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_versions_are_taken, setup, teardown),
         cmocka_unit_test_setup_teardown(deep_metadata_is_no_danger, setup, teardown),
         cmocka_unit_test_setup_teardown(want_of_memory_is_reported, setup, teardown),
     };
