@@ -9,6 +9,7 @@
 #include <udpa/resource.h>
 
 #include "base/bytes.h"
+#include "base/proto.h"
 #include "base/util.h"
 #include "model/digest.h"
 
@@ -42,6 +43,7 @@ typedef struct udpai_resource_parts {
     udpai_str version;   /* empty: the content hash */
     udpai_str authority; /* empty: nobody yet */
     udpa_bytes *any;     /* google.protobuf.Any as it arrived; a reference is taken */
+    udpa_bytes *value;   /* instead: of one in the usual form with this `type`, the value alone */
     udpa_bytes *type;    /* the type URL with a NUL, to be shared by resources; NULL: made */
     uint64_t generation; /* 0: none yet */
     uint64_t ttl_ms;     /* 0: none */
@@ -75,7 +77,27 @@ typedef struct udpai_resource_room {
 udpai_resource_parts udpai_resource_parts_of(const udpa_resource *resource,
                                              udpai_resource_room *room);
 
-/* Makes the bytes of an Any. */
+/* What arrived as an Any: a copy of it (parts->any), or, if its bytes follow from it and the type
+ * that the parts have, of the value alone. *ret_bytes is what the parts borrow. */
+udpa_err
+udpai_resource_parts_set_any(udpai_resource_parts *parts, udpai_str any, udpa_bytes **ret_bytes);
+
+/* What the Any of these parts says; false if it is malformed. */
+bool udpai_resource_parts_read_any(const udpai_resource_parts *parts,
+                                   udpai_str *ret_type_url,
+                                   udpai_str *ret_value);
+
+/* Writes an Any in the usual form: its type URL, then the value. */
+void udpai_any_put(udpai_proto_writer *writer, udpai_str type_url, udpai_str value);
+size_t udpai_any_size(udpai_str type_url, udpai_str value);
+
+/* What of that comes before the value. The type URL is no longer than one may be. */
+typedef struct udpai_any_room {
+    uint8_t bytes[UDPAI_TYPE_URL_MAX + 24];
+} udpai_any_room;
+
+udpai_str udpai_any_head(udpai_any_room *room, udpai_str type_url, size_t value_size);
+/* The same, made. */
 udpa_bytes *udpai_any_make(udpai_str type_url, udpai_str value);
 /* Finds type URL and value in an Any; false if it is malformed, or has a field twice. */
 bool udpai_any_parse(udpai_str any, udpai_str *ret_type_url, udpai_str *ret_value);
@@ -86,9 +108,19 @@ udpai_str udpai_resource_version(const udpa_resource *resource);
 udpai_str udpai_resource_authority(const udpa_resource *resource);
 udpa_bytes *udpai_resource_type(const udpa_resource *resource); /* borrowed; see parts.type */
 udpai_str udpai_resource_value(const udpa_resource *resource);
-udpa_bytes *udpai_resource_any(const udpa_resource *resource); /* borrowed */
+/* The bytes of the Any as they arrived: a head, which may be empty and is written to the room, … */
+udpai_str udpai_resource_any_head(const udpa_resource *resource, udpai_any_room *room);
+/* … and a body; borrowed. */
+udpa_bytes *udpai_resource_any_body(const udpa_resource *resource);
+/* Of both. */
+size_t udpai_resource_any_size(const udpa_resource *resource);
+/* Writes it as a field. */
+void
+udpai_resource_put_any(udpai_proto_writer *writer, uint32_t number, const udpa_resource *resource);
 uint64_t udpai_resource_digest(const udpa_resource *resource);
 udpai_content_hash udpai_resource_content_hash(const udpa_resource *resource);
+/* Its digits. */
+void udpai_resource_content_hex(const udpa_resource *resource, char hex[UDPAI_CONTENT_HASH_HEX]);
 bool udpai_resource_is_lazy(const udpa_resource *resource);
 bool udpai_resource_do_not_cache(const udpa_resource *resource);
 const udpai_signature *udpai_resource_signature(const udpa_resource *resource); /* NULL: none */

@@ -76,6 +76,7 @@ strip(const udpa_resource *resource)
     if (udpa_bytes_new(&nothing, NULL, 0) != UDPA_OK)
         return NULL;
     parts.any = nothing;
+    parts.value = NULL;
     parts.n_aliases = 0;
     parts.constraints = (udpai_str){0};
     return udpai_resource_make(&stripped, &parts) == UDPA_OK ? stripped : NULL;

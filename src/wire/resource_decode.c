@@ -63,10 +63,10 @@ read_provenance(const Udpa__Service__Discovery__V1__Provenance *origin, udpai_re
 
 /* Resources of a publish mostly have one type: its text is shared with the one before. */
 static void
-share_type(udpai_decoder *decoder, udpai_resource_parts *parts)
+share_type(udpai_decoder *decoder, udpai_str any, udpai_resource_parts *parts)
 {
     udpai_str type_url, value;
-    if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value))
+    if (!udpai_any_parse(any, &type_url, &value))
         return;
     if (parts->redirected_type.len)
         type_url = parts->redirected_type;
@@ -130,12 +130,11 @@ udpai_resource_from_message(udpai_decoder *decoder,
     udpai_hop hops[UDPAI_HOPS_MAX];
     udpai_str aliases[UDPAI_ALIASES_MAX];
     udpai_resource_parts parts = {0};
-    udpa_err made = udpa_bytes_new(&bytes, any.data, any.len);
+    udpa_err err = read_plain_parts(message, &parts, ret_error);
+    share_type(decoder, any, &parts);
+    udpa_err made = udpai_resource_parts_set_any(&parts, any, &bytes);
     if (made != UDPA_OK)
         return made;
-    udpa_err err = read_plain_parts(message, &parts, ret_error);
-    parts.any = bytes;
-    share_type(decoder, &parts);
     if ((made = read_constraints(decoder, message, &parts)) != UDPA_OK)
         return made;
     if (err == UDPA_OK && read_hops(message, &parts, hops) != UDPA_OK)
