@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One allocation holds the object, its tables of hops and aliases, and all their text; the payload
- * and the type URL are shared. There are as many as names: what few have is in a part of its own,
- * and what can be told from the rest is not kept. */
+/* One allocation holds the object, its table of aliases, and all text of its own; the payload, the
+ * type URL, and the way it has come are shared. There are as many as names: what few have is in a
+ * part of its own, and what can be told from the rest is not kept. */
 #include "model/resource.h"
 
 #include <stdatomic.h>
@@ -14,19 +14,14 @@ struct text_ref {
     uint32_t at, len;
 };
 
-struct stored_hop {
-    int64_t time_us;
-    uint32_t node_id_len, authority_len; /* of what follows the texts of the one before */
-};
-
 struct stored_rare {
     uint64_t ttl_ms;
     uint32_t constraints_len, n_constraint_keys;
-    udpai_content_hash content_hash; /* if the version is another */
 };
 
-/* Behind it: the hops, then what is rare and the signature, if there are any, struct text_ref
- * aliases[], and the text: name, version, authority, constraints, hops, aliases, signature. */
+/* Behind it: when the nodes took it; the content hash, if the version is another; what is rare, and
+ * the signature, if there are any; struct text_ref aliases[]; and the text: name, version,
+ * constraints, aliases, signature. */
 struct udpa_resource {
     atomic_uint refs;
     uint16_t n_aliases;
@@ -35,18 +30,24 @@ struct udpa_resource {
     bool says_hash : 1; /* the version is the content hash */
     bool is_bare : 1;   /* the payload is the value of an Any in the usual form, not the Any */
     udpa_bytes *payload, *type;
+    udpai_way *way;
     uint64_t generation;
-    uint32_t size;
-    uint32_t name_len, version_len, authority_len;
-    struct stored_hop hops[];
+    uint32_t size, name_len, version_len;
+    int64_t hop_times_us[];
 };
 
 /* ---- where what is ---- */
 
+static udpai_content_hash *
+hash_of(const udpa_resource *resource)
+{
+    return (udpai_content_hash *)(uintptr_t)(resource->hop_times_us + resource->n_hops);
+}
+
 static struct stored_rare *
 rare_of(const udpa_resource *resource)
 {
-    return (struct stored_rare *)(uintptr_t)(resource->hops + resource->n_hops);
+    return (struct stored_rare *)(hash_of(resource) + !resource->says_hash);
 }
 
 /* Its texts are views into this object. */
@@ -80,36 +81,12 @@ version_ref(const udpa_resource *resource)
     return (struct text_ref){resource->name_len + 1, resource->version_len};
 }
 
-/* What stands behind another. */
-static struct text_ref
-behind(struct text_ref before, uint32_t len)
-{
-    return (struct text_ref){before.at + before.len + 1, len};
-}
-
-static struct text_ref
-authority_ref(const udpa_resource *resource)
-{
-    return behind(version_ref(resource), resource->authority_len);
-}
-
 static struct text_ref
 constraints_ref(const udpa_resource *resource)
 {
+    struct text_ref version = version_ref(resource);
     uint32_t len = resource->has_rare ? rare_of(resource)->constraints_len : 0;
-    return behind(authority_ref(resource), len);
-}
-
-/* The node id of a hop; the authority follows. */
-static struct text_ref
-hop_ref(const udpa_resource *resource, size_t index)
-{
-    struct text_ref ref = constraints_ref(resource);
-    for (size_t i = 0; i < index; i++) {
-        ref = behind(ref, resource->hops[i].node_id_len);
-        ref = behind(ref, resource->hops[i].authority_len);
-    }
-    return behind(ref, resource->hops[index].node_id_len);
+    return (struct text_ref){version.at + version.len + 1, len};
 }
 
 /* ---- making ---- */
@@ -139,18 +116,15 @@ find_content(const udpai_resource_parts *parts,
 }
 
 static bool
-is_rare(const udpai_resource_parts *parts, const struct content *content)
+is_rare(const udpai_resource_parts *parts)
 {
-    return parts->ttl_ms || parts->constraints.len || !content->says_hash;
+    return parts->ttl_ms || parts->constraints.len;
 }
 
 static size_t
 text_size(const udpai_resource_parts *parts, const struct content *content)
 {
-    size_t size =
-        parts->name.len + content->version.len + parts->authority.len + parts->constraints.len + 4;
-    for (size_t i = 0; i < parts->n_hops; i++)
-        size += parts->hops[i].node_id.len + parts->hops[i].authority.len + 2;
+    size_t size = parts->name.len + content->version.len + parts->constraints.len + 3;
     for (size_t i = 0; i < parts->n_aliases; i++)
         size += parts->aliases[i].len + 1;
     if (parts->signature.algorithm)
@@ -183,14 +157,7 @@ put_texts(udpa_resource *resource, const udpai_resource_parts *parts, udpai_str 
     size_t at = 0;
     resource->name_len = put_text(resource, &at, parts->name).len;
     resource->version_len = put_text(resource, &at, version).len;
-    resource->authority_len = put_text(resource, &at, parts->authority).len;
     put_text(resource, &at, parts->constraints);
-    for (size_t i = 0; i < parts->n_hops; i++)
-        resource->hops[i] = (struct stored_hop){
-            .time_us = parts->hops[i].time_us,
-            .node_id_len = put_text(resource, &at, parts->hops[i].node_id).len,
-            .authority_len = put_text(resource, &at, parts->hops[i].authority).len,
-        };
     for (size_t i = 0; i < parts->n_aliases; i++)
         alias_table(resource)[i] = put_text(resource, &at, parts->aliases[i]);
     if (resource->has_signature)
@@ -201,8 +168,9 @@ static udpa_resource *
 allocate(const udpai_resource_parts *parts, const struct content *content)
 {
     bool is_signed = parts->signature.algorithm != 0;
-    size_t size = sizeof(udpa_resource) + parts->n_hops * sizeof(struct stored_hop) +
-                  (is_rare(parts, content) ? sizeof(struct stored_rare) : 0) +
+    size_t size = sizeof(udpa_resource) + parts->n_hops * sizeof(int64_t) +
+                  (content->says_hash ? 0 : sizeof(udpai_content_hash)) +
+                  (is_rare(parts) ? sizeof(struct stored_rare) : 0) +
                   (is_signed ? sizeof(udpai_signature) : 0) +
                   parts->n_aliases * sizeof(struct text_ref) + text_size(parts, content);
     udpa_resource *resource = size <= UINT32_MAX ? udpai_alloc(size) : NULL;
@@ -212,19 +180,18 @@ allocate(const udpai_resource_parts *parts, const struct content *content)
         resource->n_hops = (uint8_t)parts->n_hops;
         resource->n_aliases = (uint16_t)parts->n_aliases;
         resource->has_signature = is_signed;
-        resource->has_rare = is_rare(parts, content);
+        resource->has_rare = is_rare(parts);
         resource->says_hash = content->says_hash;
     }
     return resource;
 }
 
 static void
-put_rare(udpa_resource *resource, const udpai_resource_parts *parts, const struct content *content)
+put_rare(udpa_resource *resource, const udpai_resource_parts *parts)
 {
     *rare_of(resource) = (struct stored_rare){
         .ttl_ms = parts->ttl_ms,
         .constraints_len = (uint32_t)parts->constraints.len,
-        .content_hash = content->hash,
     };
     if (parts->constraints.len)
         rare_of(resource)->n_constraint_keys = udpai_constraints_n_keys(parts->constraints);
@@ -241,16 +208,23 @@ udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *pa
     udpa_resource *resource = allocate(parts, &content);
     udpai_str stands_for = parts->redirected_type.len ? parts->redirected_type : type_url;
     udpa_bytes *type = parts->type ? udpa_bytes_ref(parts->type) : udpai_bytes_cstring(stands_for);
-    if (!resource || !type) {
+    udpai_way *way = udpai_way_of(parts->way, parts->authority, parts->hops, parts->n_hops);
+    if (!resource || !type || !way) {
         udpai_free(resource);
         udpa_bytes_unref(type);
+        udpai_way_unref(way);
         return UDPA_ERR_NOMEM;
     }
     resource->is_bare = parts->value != NULL;
     resource->payload = udpa_bytes_ref(parts->value ? parts->value : parts->any);
     resource->type = type;
+    resource->way = way;
+    for (size_t i = 0; i < parts->n_hops; i++)
+        resource->hop_times_us[i] = parts->hops[i].time_us;
+    if (!content.says_hash)
+        *hash_of(resource) = content.hash;
     if (resource->has_rare)
-        put_rare(resource, parts, &content);
+        put_rare(resource, parts);
     resource->generation = parts->generation;
     resource->is_redirect = parts->redirected_type.len > 0;
     resource->lazy = parts->lazy;
@@ -274,6 +248,7 @@ udpai_resource_parts_of(const udpa_resource *resource, udpai_resource_room *room
         .any = resource->is_bare ? NULL : resource->payload,
         .value = resource->is_bare ? resource->payload : NULL,
         .type = resource->type,
+        .way = resource->way,
         .generation = resource->generation,
         .ttl_ms = udpa_resource_ttl_ms(resource),
         .lazy = resource->lazy,
@@ -303,6 +278,7 @@ udpa_resource_unref(udpa_resource *resource)
     if (resource && atomic_fetch_sub_explicit(&resource->refs, 1, memory_order_acq_rel) == 1) {
         udpa_bytes_unref(resource->payload);
         udpa_bytes_unref(resource->type);
+        udpai_way_unref(resource->way);
         udpai_free(resource);
     }
     return NULL;
@@ -323,13 +299,19 @@ udpai_resource_version(const udpa_resource *resource)
 udpai_str
 udpai_resource_authority(const udpa_resource *resource)
 {
-    return text_of(resource, authority_ref(resource));
+    return udpai_way_authority(resource->way);
 }
 
 udpai_str
 udpai_resource_type_url(const udpa_resource *resource)
 {
     return (udpai_str){udpa_bytes_data(resource->type), udpa_bytes_size(resource->type) - 1};
+}
+
+udpai_way *
+udpai_resource_way(const udpa_resource *resource)
+{
+    return resource->way;
 }
 
 udpa_bytes *
@@ -406,7 +388,7 @@ udpai_content_hash
 udpai_resource_content_hash(const udpa_resource *resource)
 {
     return resource->says_hash ? udpai_content_hash_from(udpai_resource_version(resource).data)
-                               : rare_of(resource)->content_hash;
+                               : *hash_of(resource);
 }
 
 void
@@ -415,7 +397,7 @@ udpai_resource_content_hex(const udpa_resource *resource, char hex[UDPAI_CONTENT
     if (resource->says_hash)
         memcpy(hex, udpai_resource_version(resource).data, UDPAI_CONTENT_HASH_HEX);
     else
-        udpai_content_hash_hex(rare_of(resource)->content_hash, hex);
+        udpai_content_hash_hex(*hash_of(resource), hex);
 }
 
 bool
@@ -481,20 +463,16 @@ udpai_resource_asked_name(const udpa_resource *resource)
 udpai_hop
 udpai_resource_hop(const udpa_resource *resource, size_t index)
 {
-    const struct stored_hop *hop = &resource->hops[index];
-    struct text_ref node_id = hop_ref(resource, index);
-    return (udpai_hop){
-        .node_id = text_of(resource, node_id),
-        .authority = text_of(resource, behind(node_id, hop->authority_len)),
-        .time_us = hop->time_us,
-    };
+    udpai_hop hop = udpai_way_hop(resource->way, index);
+    hop.time_us = resource->hop_times_us[index];
+    return hop;
 }
 
 bool
 udpai_resource_passed(const udpa_resource *resource, udpai_str node_id)
 {
     for (size_t i = 0; i < resource->n_hops; i++)
-        if (udpai_str_eq(text_of(resource, hop_ref(resource, i)), node_id))
+        if (udpai_str_eq(udpai_way_hop(resource->way, i).node_id, node_id))
             return true;
     return false;
 }
@@ -505,7 +483,7 @@ udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops)
     udpai_way_digest digest;
     udpai_way_digest_begin(&digest, resource->generation);
     for (size_t i = 0; i < n_hops && i < resource->n_hops; i++)
-        udpai_way_digest_add(&digest, text_of(resource, hop_ref(resource, i)));
+        udpai_way_digest_add(&digest, udpai_way_hop(resource->way, i).node_id);
     return udpai_way_digest_end(&digest);
 }
 
@@ -566,7 +544,7 @@ udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b)
 size_t
 udpai_resource_footprint(const udpa_resource *resource)
 {
-    return resource->size + udpa_bytes_size(resource->payload);
+    return resource->size + udpai_way_size(resource->way) + udpa_bytes_size(resource->payload);
 }
 
 /* ---- the public face ---- */

@@ -12,6 +12,7 @@
 #include "base/proto.h"
 #include "base/util.h"
 #include "model/digest.h"
+#include "model/way.h"
 
 #define UDPAI_TYPE_LOCATOR "type.googleapis.com/xds.core.v3.ResourceLocator"
 
@@ -23,12 +24,6 @@
 #define UDPAI_ANY_MAX ((size_t)INT32_MAX) /* no protobuf message may be longer */
 /* Ten years; what is longer is a mistake, and would not fit the clocks' arithmetic for ever. */
 #define UDPAI_TTL_MAX_MS ((uint64_t)10 * 365 * 24 * 3600 * 1000)
-
-typedef struct udpai_hop {
-    udpai_str node_id;
-    udpai_str authority; /* of whom the node took it; empty for a file */
-    int64_t time_us;     /* since 1970 */
-} udpai_hop;
 
 typedef struct udpai_signature {
     uint32_t algorithm; /* 0: none */
@@ -45,6 +40,7 @@ typedef struct udpai_resource_parts {
     udpa_bytes *any;     /* google.protobuf.Any as it arrived; a reference is taken */
     udpa_bytes *value;   /* instead: of one in the usual form with this `type`, the value alone */
     udpa_bytes *type;    /* the type URL with a NUL, to be shared by resources; NULL: made */
+    udpai_way *way;      /* shared if the authority and the hops are the same; NULL: made */
     uint64_t generation; /* 0: none yet */
     uint64_t ttl_ms;     /* 0: none */
     bool lazy, do_not_cache;
@@ -107,6 +103,7 @@ udpai_str udpai_resource_type_url(const udpa_resource *resource);
 udpai_str udpai_resource_version(const udpa_resource *resource);
 udpai_str udpai_resource_authority(const udpa_resource *resource);
 udpa_bytes *udpai_resource_type(const udpa_resource *resource); /* borrowed; see parts.type */
+udpai_way *udpai_resource_way(const udpa_resource *resource);   /* borrowed; see parts.way */
 udpai_str udpai_resource_value(const udpa_resource *resource);
 /* The bytes of the Any as they arrived: a head, which may be empty and is written to the room, … */
 udpai_str udpai_resource_any_head(const udpa_resource *resource, udpai_any_room *room);
@@ -148,7 +145,8 @@ uint64_t udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops)
 bool udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b);
 /* Same in what a refresh carries: generation, signature, hops. */
 bool udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b);
-/* Bytes of memory it holds, payload included; what limits count. */
+/* Bytes of memory it holds, payload and way included, as if it shared them with none; what limits
+ * count. */
 size_t udpai_resource_footprint(const udpa_resource *resource);
 
 #endif

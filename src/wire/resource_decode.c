@@ -82,6 +82,14 @@ share_type(udpai_decoder *decoder, udpai_str any, udpai_resource_parts *parts)
     parts->type = decoder->last_type;
 }
 
+static void
+share_way(udpai_decoder *decoder, const udpa_resource *resource)
+{
+    udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
+    udpai_way_unref(decoder->last_way);
+    decoder->last_way = way;
+}
+
 /* Everything but the Any, the hops and the aliases. */
 static udpa_err
 read_plain_parts(const resource_message *message,
@@ -151,9 +159,12 @@ udpai_resource_from_message(udpai_decoder *decoder,
     parts.aliases = aliases;
     if (err == UDPA_OK)
         err = udpai_resource_parts_check(&parts, ret_error);
+    parts.way = decoder->last_way;
     made = udpai_resource_make(ret_resource, &parts);
-    if (made == UDPA_OK)
+    if (made == UDPA_OK) {
+        share_way(decoder, *ret_resource);
         return err;
+    }
     if (err != UDPA_OK && ret_error) /* what is wrong with the Any is worse */
         *ret_error = udpa_error_unref(*ret_error);
     return udpai_fail(ret_error, made, "resource '%.200s' cannot be made of its Any: %s",

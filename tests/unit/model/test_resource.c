@@ -575,7 +575,7 @@ lack_of_memory_is_reported(void **state)
 {
     (void)state;
     udpai_resource_parts parts = full_parts();
-    assert_int_equal(oom_torture(make_and_drop, &parts), 2);
+    assert_int_equal(oom_torture(make_and_drop, &parts), 3);
 }
 
 int
