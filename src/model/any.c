@@ -100,12 +100,18 @@ udpai_resource_parts_set_any(udpai_resource_parts *parts, udpai_str any, udpa_by
 {
     udpai_str value;
     bool is_bare = can_be_bare(parts, any, &value);
+    if (is_bare && value.len <= UDPAI_SMALL_MAX) {
+        parts->any = parts->value = *ret_bytes = NULL;
+        parts->small = value;
+        return UDPA_OK;
+    }
     udpai_str kept = is_bare ? value : any;
     udpa_err err = udpa_bytes_new(ret_bytes, kept.data, kept.len);
     if (err != UDPA_OK)
         return err;
     parts->any = is_bare ? NULL : *ret_bytes;
     parts->value = is_bare ? *ret_bytes : NULL;
+    parts->small = (udpai_str){0};
     return UDPA_OK;
 }
 
@@ -114,9 +120,9 @@ udpai_resource_parts_read_any(const udpai_resource_parts *parts,
                               udpai_str *ret_type_url,
                               udpai_str *ret_value)
 {
-    if (!parts->value)
+    if (!parts->value && !parts->small.len)
         return udpai_any_parse(udpai_bytes_view(parts->any), ret_type_url, ret_value);
     *ret_type_url = type_of(parts);
-    *ret_value = udpai_bytes_view(parts->value);
+    *ret_value = parts->small.len ? parts->small : udpai_bytes_view(parts->value);
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One allocation holds the object, its table of aliases, and all text of its own; the payload, the
- * type URL, and the way it has come are shared. There are as many as names: what few have is in a
- * part of its own, and what can be told from the rest is not kept. */
+/* One allocation holds the object, its table of aliases, and all text of its own, and a small
+ * value; the type URL, the way it has come, and a larger payload are shared. There are as many as
+ * names: what few have is in a part of its own, and what can be told from the rest is not kept. */
 #include "model/resource.h"
 
 #include <stdatomic.h>
@@ -21,18 +21,20 @@ struct stored_rare {
 
 /* Behind it: when the nodes took it; the content hash, if the version is another; what is rare, and
  * the signature, if there are any; struct text_ref aliases[]; and the text: name, version,
- * constraints, aliases, signature. */
+ * constraints, aliases, signature; and a small value. */
 struct udpa_resource {
     atomic_uint refs;
     uint16_t n_aliases;
     uint8_t n_hops;
     bool lazy : 1, do_not_cache : 1, has_signature : 1, has_rare : 1, is_redirect : 1;
-    bool says_hash : 1; /* the version is the content hash */
-    bool is_bare : 1;   /* the payload is the value of an Any in the usual form, not the Any */
-    udpa_bytes *payload, *type;
+    bool says_hash : 1;  /* the version is the content hash */
+    bool is_bare : 1;    /* the payload is the value of an Any in the usual form, not the Any */
+    udpa_bytes *payload; /* NULL: it is small */
+    udpa_bytes *type;
     udpai_way *way;
     uint64_t generation;
     uint32_t size, name_len, version_len;
+    uint32_t small_len; /* of a value that is the last part of this; 0: the payload is elsewhere */
     int64_t hop_times_us[];
 };
 
@@ -172,7 +174,8 @@ allocate(const udpai_resource_parts *parts, const struct content *content)
                   (content->says_hash ? 0 : sizeof(udpai_content_hash)) +
                   (is_rare(parts) ? sizeof(struct stored_rare) : 0) +
                   (is_signed ? sizeof(udpai_signature) : 0) +
-                  parts->n_aliases * sizeof(struct text_ref) + text_size(parts, content);
+                  parts->n_aliases * sizeof(struct text_ref) + text_size(parts, content) +
+                  parts->small.len;
     udpa_resource *resource = size <= UINT32_MAX ? udpai_alloc(size) : NULL;
     if (resource) {
         atomic_init(&resource->refs, 1);
@@ -197,6 +200,19 @@ put_rare(udpa_resource *resource, const udpai_resource_parts *parts)
         rare_of(resource)->n_constraint_keys = udpai_constraints_n_keys(parts->constraints);
 }
 
+static void
+put_payload(udpa_resource *resource, const udpai_resource_parts *parts)
+{
+    resource->is_bare = parts->small.len || parts->value;
+    if (parts->small.len == 0) {
+        resource->payload = udpa_bytes_ref(parts->value ? parts->value : parts->any);
+        return;
+    }
+    resource->small_len = (uint32_t)parts->small.len;
+    memcpy((char *)resource + resource->size - parts->small.len, parts->small.data,
+           parts->small.len);
+}
+
 udpa_err
 udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *parts)
 {
@@ -215,8 +231,7 @@ udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *pa
         udpai_way_unref(way);
         return UDPA_ERR_NOMEM;
     }
-    resource->is_bare = parts->value != NULL;
-    resource->payload = udpa_bytes_ref(parts->value ? parts->value : parts->any);
+    put_payload(resource, parts);
     resource->type = type;
     resource->way = way;
     for (size_t i = 0; i < parts->n_hops; i++)
@@ -247,6 +262,7 @@ udpai_resource_parts_of(const udpa_resource *resource, udpai_resource_room *room
         .authority = udpai_resource_authority(resource),
         .any = resource->is_bare ? NULL : resource->payload,
         .value = resource->is_bare ? resource->payload : NULL,
+        .small = resource->small_len ? udpai_resource_any_body(resource) : (udpai_str){0},
         .type = resource->type,
         .way = resource->way,
         .generation = resource->generation,
@@ -324,7 +340,7 @@ udpai_resource_type(const udpa_resource *resource)
 static void
 read_payload(const udpa_resource *resource, udpai_str *ret_type_url, udpai_str *ret_value)
 {
-    udpai_str payload = udpai_bytes_view(resource->payload);
+    udpai_str payload = udpai_resource_any_body(resource);
     if (!resource->is_bare && udpai_any_parse(payload, ret_type_url, ret_value))
         return;
     *ret_type_url = udpai_resource_type_url(resource);
@@ -336,19 +352,28 @@ udpai_resource_value(const udpa_resource *resource)
 {
     udpai_str type_url, value;
     read_payload(resource, &type_url, &value);
-    return value.len ? value : (udpai_str){udpa_bytes_data(resource->payload), 0};
+    return value.len ? value : (udpai_str){udpai_resource_any_body(resource).data, 0};
 }
 
 udpai_str
 udpai_resource_any_head(const udpa_resource *resource, udpai_any_room *room)
 {
     return resource->is_bare ? udpai_any_head(room, udpai_resource_type_url(resource),
-                                              udpa_bytes_size(resource->payload))
+                                              udpai_resource_any_body(resource).len)
                              : (udpai_str){0};
 }
 
-udpa_bytes *
+udpai_str
 udpai_resource_any_body(const udpa_resource *resource)
+{
+    if (resource->payload)
+        return udpai_bytes_view(resource->payload);
+    return (udpai_str){(const char *)resource + resource->size - resource->small_len,
+                       resource->small_len};
+}
+
+udpa_bytes *
+udpai_resource_any_shared(const udpa_resource *resource)
 {
     return resource->payload;
 }
@@ -356,7 +381,7 @@ udpai_resource_any_body(const udpa_resource *resource)
 size_t
 udpai_resource_any_size(const udpa_resource *resource)
 {
-    udpai_str payload = udpai_bytes_view(resource->payload);
+    udpai_str payload = udpai_resource_any_body(resource);
     return resource->is_bare ? udpai_any_size(udpai_resource_type_url(resource), payload)
                              : payload.len;
 }
@@ -364,7 +389,7 @@ udpai_resource_any_size(const udpa_resource *resource)
 void
 udpai_resource_put_any(udpai_proto_writer *writer, uint32_t number, const udpa_resource *resource)
 {
-    udpai_str payload = udpai_bytes_view(resource->payload);
+    udpai_str payload = udpai_resource_any_body(resource);
     udpai_proto_put_head(writer, number, udpai_resource_any_size(resource));
     if (resource->is_bare)
         udpai_any_put(writer, udpai_resource_type_url(resource), payload);
@@ -380,7 +405,7 @@ udpai_resource_digest(const udpa_resource *resource)
     udpai_str constraints = udpai_resource_constraints(resource);
     uint64_t digest = udpai_digest_of_two(udpai_resource_authority(resource),
                                           udpai_resource_any_head(resource, &room),
-                                          udpai_bytes_view(resource->payload));
+                                          udpai_resource_any_body(resource));
     return constraints.len ? udpai_digest_of_variant(digest, constraints) : digest;
 }
 
@@ -491,8 +516,8 @@ static bool
 is_same_whole(const udpa_resource *bare, const udpa_resource *other)
 {
     udpai_any_room room;
-    udpai_str head = udpai_resource_any_head(bare, &room), body = udpai_bytes_view(bare->payload),
-              whole = udpai_bytes_view(other->payload);
+    udpai_str head = udpai_resource_any_head(bare, &room), body = udpai_resource_any_body(bare),
+              whole = udpai_resource_any_body(other);
     return whole.len == head.len + body.len &&
            udpai_str_eq(head, (udpai_str){whole.data, head.len}) &&
            udpai_str_eq(body, (udpai_str){whole.data + head.len, body.len});
@@ -504,7 +529,7 @@ same_any(const udpa_resource *a, const udpa_resource *b)
 {
     if (a->is_bare != b->is_bare)
         return a->is_bare ? is_same_whole(a, b) : is_same_whole(b, a);
-    return udpai_str_eq(udpai_bytes_view(a->payload), udpai_bytes_view(b->payload)) &&
+    return udpai_str_eq(udpai_resource_any_body(a), udpai_resource_any_body(b)) &&
            (!a->is_bare || udpai_str_eq(udpai_resource_type_url(a), udpai_resource_type_url(b)));
 }
 
@@ -544,7 +569,8 @@ udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b)
 size_t
 udpai_resource_footprint(const udpa_resource *resource)
 {
-    return resource->size + udpai_way_size(resource->way) + udpa_bytes_size(resource->payload);
+    size_t shared = resource->payload ? udpa_bytes_size(resource->payload) : 0;
+    return resource->size + udpai_way_size(resource->way) + shared;
 }
 
 /* ---- the public face ---- */

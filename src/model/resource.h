@@ -21,6 +21,8 @@
 #define UDPAI_VERSION_MAX 512
 #define UDPAI_AUTHORITY_MAX 512
 #define UDPAI_TYPE_URL_MAX 512
+/* A value up to here is part of the resource, and copied with it. */
+#define UDPAI_SMALL_MAX 1024
 #define UDPAI_ANY_MAX ((size_t)INT32_MAX) /* no protobuf message may be longer */
 /* Ten years; what is longer is a mistake, and would not fit the clocks' arithmetic for ever. */
 #define UDPAI_TTL_MAX_MS ((uint64_t)10 * 365 * 24 * 3600 * 1000)
@@ -39,6 +41,7 @@ typedef struct udpai_resource_parts {
     udpai_str authority; /* empty: nobody yet */
     udpa_bytes *any;     /* google.protobuf.Any as it arrived; a reference is taken */
     udpa_bytes *value;   /* instead: of one in the usual form with this `type`, the value alone */
+    udpai_str small;     /* instead of that: a value that the resource gets a copy of */
     udpa_bytes *type;    /* the type URL with a NUL, to be shared by resources; NULL: made */
     udpai_way *way;      /* shared if the authority and the hops are the same; NULL: made */
     uint64_t generation; /* 0: none yet */
@@ -74,7 +77,8 @@ udpai_resource_parts udpai_resource_parts_of(const udpa_resource *resource,
                                              udpai_resource_room *room);
 
 /* What arrived as an Any: a copy of it (parts->any), or, if its bytes follow from it and the type
- * that the parts have, of the value alone. *ret_bytes is what the parts borrow. */
+ * that the parts have, of the value alone; of a small value they borrow what arrived. *ret_bytes is
+ * what else they borrow, or NULL. */
 udpa_err
 udpai_resource_parts_set_any(udpai_resource_parts *parts, udpai_str any, udpa_bytes **ret_bytes);
 
@@ -107,8 +111,10 @@ udpai_way *udpai_resource_way(const udpa_resource *resource);   /* borrowed; see
 udpai_str udpai_resource_value(const udpa_resource *resource);
 /* The bytes of the Any as they arrived: a head, which may be empty and is written to the room, … */
 udpai_str udpai_resource_any_head(const udpa_resource *resource, udpai_any_room *room);
-/* … and a body; borrowed. */
-udpa_bytes *udpai_resource_any_body(const udpa_resource *resource);
+/* … and a body; … */
+udpai_str udpai_resource_any_body(const udpa_resource *resource);
+/* … of which a reference can be had, unless it is part of the resource: borrowed, or NULL. */
+udpa_bytes *udpai_resource_any_shared(const udpa_resource *resource);
 /* Of both. */
 size_t udpai_resource_any_size(const udpa_resource *resource);
 /* Writes it as a field. */

@@ -26,8 +26,9 @@ static udpa_err
 check_any(const udpai_resource_parts *parts, udpa_error **ret_error)
 {
     udpai_str type_url, value;
-    size_t size = udpa_bytes_size(parts->value ? parts->value : parts->any);
-    if (!parts->value && size == 0)
+    const udpa_bytes *bytes = parts->value ? parts->value : parts->any;
+    size_t size = parts->small.len ? parts->small.len : udpa_bytes_size(bytes);
+    if (size == 0 && bytes == parts->any)
         return UDPA_OK; /* a refresh */
     if (size > UDPAI_ANY_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "resource '%.*s' is larger than 2 GiB",

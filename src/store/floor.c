@@ -77,6 +77,7 @@ strip(const udpa_resource *resource)
         return NULL;
     parts.any = nothing;
     parts.value = NULL;
+    parts.small = (udpai_str){0};
     parts.n_aliases = 0;
     parts.constraints = (udpai_str){0};
     return udpai_resource_make(&stripped, &parts) == UDPA_OK ? stripped : NULL;

@@ -52,8 +52,8 @@ end_stretch(udpai_xds_sink *sink)
 void
 udpai_xds_put_any(udpai_xds_sink *sink, uint32_t number, const udpa_resource *resource)
 {
-    udpa_bytes *body = udpai_resource_any_body(resource);
-    if (udpa_bytes_size(body) < UDPAI_XDS_SHARED_MIN) {
+    udpa_bytes *body = udpai_resource_any_shared(resource);
+    if (!body || udpa_bytes_size(body) < UDPAI_XDS_SHARED_MIN) {
         udpai_resource_put_any(&sink->writer, number, resource);
         return;
     }

@@ -79,7 +79,7 @@ test_any_of(const udpa_resource *resource)
 {
     udpai_any_room room;
     udpai_str head = udpai_resource_any_head(resource, &room),
-              body = udpai_bytes_view(udpai_resource_any_body(resource));
+              body = udpai_resource_any_body(resource);
     uint8_t *at;
     udpa_bytes *any = udpai_bytes_make(head.len + body.len, &at);
     assert_non_null(any);

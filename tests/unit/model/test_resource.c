@@ -243,7 +243,7 @@ bytes_of_the_any_are_kept(void **state)
     assert_ok(udpa_bytes_new(&any, raw, sizeof(raw) - 1));
     const udpai_resource_parts parts = {.name = UDPAI_STR("com.acme/a"), .any = any};
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make(&parts);
-    assert_ptr_equal(udpai_resource_any_body(resource), any);
+    assert_ptr_equal(udpai_resource_any_shared(resource), any);
     assert_str(udpai_resource_type_url(resource), "t/T");
     assert_str(udpai_resource_value(resource), "vv");
     assert_ptr_equal(udpai_resource_value(resource).data, (const char *)udpa_bytes_data(any) + 2);
@@ -268,7 +268,8 @@ check_any(const udpa_resource *resource, udpai_str raw, bool is_bare)
     assert_true(udpai_resource_digest(resource) == udpai_digest(UDPAI_STR("acme"), raw));
     assert_str(udpai_resource_type_url(resource), "t/T");
     assert_str(udpai_resource_value(resource), "vv");
-    assert_int_equal(udpa_bytes_size(udpai_resource_any_body(resource)), is_bare ? 2 : raw.len);
+    assert_int_equal(udpai_resource_any_body(resource).len, is_bare ? 2 : raw.len);
+    assert_int_equal(udpai_resource_any_shared(resource) == NULL, is_bare);
     uint8_t field[64];
     udpai_proto_writer writer = {field, 0};
     udpai_resource_put_any(&writer, 3, resource);
@@ -307,11 +308,39 @@ usual_any_is_kept_as_its_value(void **state)
     udpai_resource_parts parts = udpai_resource_parts_of(bare, &room);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *again = make(&parts);
     check_any(again, raw, true);
-    assert_ptr_equal(udpai_resource_any_body(again), udpai_resource_any_body(bare));
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
     parts.type = wrong;
     assert_ok(udpai_resource_parts_set_any(&parts, raw, &bytes));
     assert_null(parts.value);
+}
+
+/* A small one is copied with the resource, a larger one shared. */
+static void
+large_value_is_shared(void **state)
+{
+    (void)state;
+    static char value[UDPAI_SMALL_MAX + 1];
+    memset(value, 'v', sizeof(value));
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR("t/T"));
+    for (size_t len = UDPAI_SMALL_MAX; len <= UDPAI_SMALL_MAX + 1; len++) {
+        UDPA_AUTO(udpa_bytes_unref)
+        udpa_bytes *any = udpai_any_make(UDPAI_STR("t/T"), (udpai_str){value, len});
+        UDPA_AUTO(udpa_resource_unref)
+        udpa_resource *first = make_of_any(udpai_bytes_view(any), type);
+        udpai_resource_room room;
+        udpai_resource_parts parts = udpai_resource_parts_of(first, &room);
+        UDPA_AUTO(udpa_resource_unref) udpa_resource *second = make(&parts);
+        UDPA_AUTO(udpa_resource_unref)
+        udpa_resource *whole = make_of_any(udpai_bytes_view(any), NULL);
+        assert_int_equal(udpai_resource_any_shared(first) != NULL, len > UDPAI_SMALL_MAX);
+        assert_ptr_equal(udpai_resource_any_shared(first), udpai_resource_any_shared(second));
+        assert_true(udpai_resource_same_payload(first, second));
+        assert_true(udpai_resource_same_payload(whole, second));
+        assert_int_equal(udpai_resource_footprint(first), udpai_resource_footprint(second));
+        assert_true(udpai_resource_footprint(first) > len);
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *again = test_any_of(second);
+        assert_true(udpai_str_eq(udpai_bytes_view(again), udpai_bytes_view(any)));
+    }
 }
 
 /* It may say that something else goes on. */
@@ -375,7 +404,7 @@ type_can_be_shared(void **state)
     parts.type = udpai_resource_type(first);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *second = make(&parts);
     assert_ptr_equal(udpai_resource_type(second), udpai_resource_type(first));
-    assert_ptr_equal(udpai_resource_any_body(second), parts.any);
+    assert_ptr_equal(udpai_resource_any_shared(second), parts.any);
     first = udpa_resource_unref(first);
     assert_string_equal(udpa_resource_type_url(second), TYPE.data);
     assert_str(udpai_resource_value(second), "\x0a\x02hi");
@@ -404,7 +433,7 @@ parts_make_the_same_resource_again(void **state)
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     assert_ok(udpai_resource_parts_check(&parts, NULL));
     UDPA_AUTO(udpa_resource_unref) udpa_resource *again = make(&parts);
-    assert_ptr_equal(udpai_resource_any_body(again), udpai_resource_any_body(resource));
+    assert_ptr_equal(udpai_resource_any_shared(again), udpai_resource_any_shared(resource));
     assert_ptr_equal(udpai_resource_type(again), udpai_resource_type(resource));
     assert_true(udpai_resource_same_payload(resource, again));
     assert_true(udpai_resource_same_origin_info(resource, again));
@@ -591,6 +620,7 @@ main(void)
         cmocka_unit_test(constraints_are_part_of_the_content),
         cmocka_unit_test(bytes_of_the_any_are_kept),
         cmocka_unit_test(usual_any_is_kept_as_its_value),
+        cmocka_unit_test(large_value_is_shared),
         cmocka_unit_test(any_without_value_is_kept_whole),
         cmocka_unit_test(content_hash_is_that_of_the_content),
         cmocka_unit_test(malformed_any_makes_no_resource),
