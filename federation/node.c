@@ -195,6 +195,7 @@ udpai_node_free(udpai_node *node)
     udpai_acl_unref(node->acl);
     udpa_bytes_unref(node->id);
     udpa_bytes_unref(node->authority);
+    udpai_way_unref(node->last_way);
     udpai_free(node);
     return NULL;
 }

@@ -185,6 +185,7 @@ struct udpai_node {
     bool is_durable, is_started, is_endpoint, peers_are_anonymous;
     udpa_bytes *id;
     udpa_bytes *authority;
+    udpai_way *last_way; /* of what was taken in last: mostly, that of the next */
     udpai_store *store;
     udpai_map sources;      /* by name */
     udpai_map links;        /* by link id; with those of groups of clients */

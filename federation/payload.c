@@ -71,6 +71,14 @@ fail_bare_signature(const udpa_resource *resource, udpa_error **ret_error)
                       udpa_resource_name(resource));
 }
 
+static void
+note_way(udpai_node *node, const udpa_resource *resource)
+{
+    udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
+    udpai_way_unref(node->last_way);
+    node->last_way = way;
+}
+
 udpa_err
 udpai_intake_put(udpai_node *node,
                  udpai_origin *origin,
@@ -88,9 +96,11 @@ udpai_intake_put(udpai_node *node,
         choose_generation(node, origin, resource, &parts);
     udpai_intake_add_hop(node, &parts, &room, taking->from);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
+    parts.way = node->last_way;
     udpa_err err = udpai_resource_make(&stamped, &parts);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
+    note_way(node, stamped);
     err = udpai_signatures_pass(node, origin, &stamped, ret_error);
     if (err != UDPA_OK)
         return err;

@@ -18,7 +18,8 @@ typedef struct udpa_bytes udpa_bytes;
 /** Copy bytes into a new object.
  * @param ret_bytes [out] new reference, release with udpa_bytes_unref(); untouched on failure.
  * @param data      @p size bytes, copied; may be NULL iff @p size is 0.
- * @return UDPA_OK; UDPA_ERR_INVAL NULL data with a size; UDPA_ERR_NOMEM.
+ * @return UDPA_OK; UDPA_ERR_INVAL NULL data with a size; UDPA_ERR_NOMEM, also for what is
+ * larger than 4 GiB.
  * @thread any   @since 0.1
  */
 UDPA_API UDPA_MUST_USE udpa_err udpa_bytes_new(udpa_bytes **ret_bytes,

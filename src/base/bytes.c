@@ -5,22 +5,23 @@
 
 #include "base/alloc.h"
 
+/* As many as resources: 8 bytes in front of what they hold. */
 struct udpa_bytes {
     atomic_uint refs;
-    size_t size;
+    uint32_t size;
     uint8_t data[];
 };
 
 udpa_bytes *
 udpai_bytes_make(size_t size, uint8_t **ret_room)
 {
-    if (size > SIZE_MAX - sizeof(udpa_bytes))
+    if (size > UINT32_MAX)
         return NULL;
     udpa_bytes *bytes = udpai_realloc_array(NULL, sizeof(*bytes) + size, 1);
     if (!bytes)
         return NULL;
     atomic_init(&bytes->refs, 1);
-    bytes->size = size;
+    bytes->size = (uint32_t)size;
     *ret_room = bytes->data;
     return bytes;
 }

@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 
+#define LARGE 1024 /* slots, from which on a table may be fuller */
+
 static uint64_t hash_seed;
 
 void
@@ -29,18 +31,27 @@ udpai_map_init(udpai_map *map, udpai_map_key_fn key)
 void
 udpai_map_done(udpai_map *map)
 {
-    udpai_free(map->slots);
+    udpai_free(map->items);
     udpai_map_init(map, map->key);
+}
+
+/* The part of the hash that is kept. */
+static uint32_t
+short_hash(udpai_str key)
+{
+    uint32_t hash = (uint32_t)udpai_hash(key);
+    return hash ? hash : 1;
 }
 
 /* The slot that holds the key, or the free one where it would go. */
 static size_t
-find_slot(const udpai_map *map, uint64_t hash, udpai_str key)
+find_slot(const udpai_map *map, udpai_str key)
 {
+    uint32_t hash = short_hash(key);
     size_t mask = map->capacity - 1;
-    size_t at = (size_t)hash & mask;
-    while (map->slots[at].item) {
-        if (map->slots[at].hash == hash && udpai_str_eq(map->key(map->slots[at].item), key))
+    size_t at = hash & mask;
+    while (map->hashes[at]) {
+        if (map->hashes[at] == hash && udpai_str_eq(map->key(map->items[at]), key))
             break;
         at = (at + 1) & mask;
     }
@@ -50,43 +61,52 @@ find_slot(const udpai_map *map, uint64_t hash, udpai_str key)
 void *
 udpai_map_get(const udpai_map *map, udpai_str key)
 {
-    return map->n ? map->slots[find_slot(map, udpai_hash(key), key)].item : NULL;
+    return map->n ? map->items[find_slot(map, key)] : NULL;
 }
 
 static void
-insert_rehashed(udpai_map *map, udpai_map_slot slot)
+insert_hashed(udpai_map *map, uint32_t hash, void *item)
 {
     size_t mask = map->capacity - 1;
-    size_t at = (size_t)slot.hash & mask;
-    while (map->slots[at].item)
+    size_t at = hash & mask;
+    while (map->hashes[at])
         at = (at + 1) & mask;
-    map->slots[at] = slot;
+    map->hashes[at] = hash;
+    map->items[at] = item;
 }
 
 static bool
 resize(udpai_map *map, size_t capacity)
 {
-    udpai_map bigger = *map;
-    bigger.slots = udpai_alloc_array(capacity, sizeof(*bigger.slots));
-    if (!bigger.slots)
+    udpai_map other = *map;
+    if (capacity > UINT32_MAX) /* beyond, hashes would not tell places apart */
         return false;
-    bigger.capacity = capacity;
+    other.items = udpai_alloc_array(capacity, sizeof(*other.items) + sizeof(*other.hashes));
+    if (!other.items)
+        return false;
+    other.hashes = (uint32_t *)(other.items + capacity);
+    other.capacity = capacity;
     for (size_t i = 0; i < map->capacity; i++)
-        if (map->slots[i].item)
-            insert_rehashed(&bigger, map->slots[i]);
-    udpai_free(map->slots);
-    *map = bigger;
+        if (map->hashes[i])
+            insert_hashed(&other, map->hashes[i], map->items[i]);
+    udpai_free(map->items);
+    *map = other;
     return true;
+}
+
+static bool
+is_full(const udpai_map *map)
+{
+    size_t spare = map->capacity < LARGE ? map->capacity / 4 : map->capacity / 8;
+    return map->n >= map->capacity - spare;
 }
 
 bool
 udpai_map_add(udpai_map *map, void *item)
 {
-    if ((map->n + 1) * 4 > map->capacity * 3)
-        if (!resize(map, map->capacity ? map->capacity * 2 : 8))
-            return false;
-    udpai_str key = map->key(item);
-    insert_rehashed(map, (udpai_map_slot){udpai_hash(key), item});
+    if (is_full(map) && !resize(map, map->capacity ? map->capacity * 2 : 8))
+        return false;
+    insert_hashed(map, short_hash(map->key(item)), item);
     map->n++;
     return true;
 }
@@ -94,10 +114,9 @@ udpai_map_add(udpai_map *map, void *item)
 void *
 udpai_map_replace(udpai_map *map, void *item)
 {
-    udpai_str key = map->key(item);
-    udpai_map_slot *slot = &map->slots[find_slot(map, udpai_hash(key), key)];
-    void *old = slot->item;
-    slot->item = item;
+    void **place = &map->items[find_slot(map, map->key(item))];
+    void *old = *place;
+    *place = item;
     return old;
 }
 
@@ -106,14 +125,16 @@ static void
 close_gap(udpai_map *map, size_t hole)
 {
     size_t mask = map->capacity - 1;
-    for (size_t at = (hole + 1) & mask; map->slots[at].item; at = (at + 1) & mask) {
-        size_t home = (size_t)map->slots[at].hash & mask;
+    for (size_t at = (hole + 1) & mask; map->hashes[at]; at = (at + 1) & mask) {
+        size_t home = map->hashes[at] & mask;
         if (((at - home) & mask) >= ((at - hole) & mask)) {
-            map->slots[hole] = map->slots[at];
+            map->hashes[hole] = map->hashes[at];
+            map->items[hole] = map->items[at];
             hole = at;
         }
     }
-    map->slots[hole] = (udpai_map_slot){0, NULL};
+    map->hashes[hole] = 0;
+    map->items[hole] = NULL;
 }
 
 static void
@@ -130,8 +151,8 @@ udpai_map_remove(udpai_map *map, udpai_str key)
 {
     if (!map->n)
         return NULL;
-    size_t at = find_slot(map, udpai_hash(key), key);
-    void *item = map->slots[at].item;
+    size_t at = find_slot(map, key);
+    void *item = map->items[at];
     if (item) {
         close_gap(map, at);
         map->n--;
@@ -144,7 +165,7 @@ void *
 udpai_map_next(const udpai_map *map, size_t *position)
 {
     while (*position < map->capacity) {
-        void *item = map->slots[(*position)++].item;
+        void *item = map->items[(*position)++];
         if (item)
             return item;
     }

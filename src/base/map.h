@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hash map from a string (any bytes) to a pointer whose object holds its own key.
  *
- * Open addressing with linear probing; 16 bytes a slot, at most 3/4 full. The map never owns what
- * it points at. Iteration order is that of the table: deterministic for one sequence of calls, as
- * the simulation needs, and no secret is kept from peers by a random seed: a peer that chooses
- * colliding names pays for it with a limit on names, and XXH3 with a per-process seed (set by
- * udpai_map_set_seed() in programs) keeps it from knowing which names collide. */
+ * Open addressing with linear probing; 12 bytes a slot. A small table is at most 3/4 full, a large
+ * one 7/8: what is not there is looked for in the hashes alone, 16 of them in a line of cache. The
+ * map never owns what it points at. Iteration order is that of the table: deterministic for one
+ * sequence of calls, as the simulation needs, and no secret is kept from peers by a random seed: a
+ * peer that chooses colliding names pays for it with a limit on names, and XXH3 with a per-process
+ * seed (set by udpai_map_set_seed() in programs) keeps it from knowing which names collide. */
 #ifndef UDPAI_MAP_H
 #define UDPAI_MAP_H
 
@@ -13,14 +14,10 @@
 
 typedef udpai_str (*udpai_map_key_fn)(const void *item);
 
-typedef struct udpai_map_slot {
-    uint64_t hash;
-    void *item; /* NULL: free */
-} udpai_map_slot;
-
 typedef struct udpai_map {
-    udpai_map_slot *slots;
-    size_t capacity; /* 0 or a power of two */
+    void **items;     /* one allocation with the hashes, which come behind */
+    uint32_t *hashes; /* 0: free */
+    size_t capacity;  /* 0 or a power of two */
     size_t n;
     udpai_map_key_fn key;
 } udpai_map;

@@ -16,7 +16,7 @@ is_changed(const udpa_resource *resource)
     udpai_str version = udpai_resource_version(resource);
     if (!udpai_resource_signature(resource) || version.len != sizeof(hash))
         return false;
-    udpai_content_hash_hex(udpai_resource_content_hash(resource), hash);
+    udpai_resource_content_hex(resource, hash);
     return memcmp(version.data, hash, sizeof(hash)) != 0;
 }
 

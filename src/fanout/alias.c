@@ -89,7 +89,7 @@ recheck_subs(udpai_topic *topic, udpai_str alias)
     if (!asked)
         return;
     asked->n_owed++; /* it must not go while we are at it */
-    UDPAI_LIST_FOREACH_SAFE (node, &asked->name_subs)
+    UDPAI_LIST_FOREACH_SAFE (node, udpai_item_name_subs(asked))
         udpai_name_sub_update(UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item), false);
     asked->n_owed--;
 }

@@ -377,7 +377,7 @@ udpai_collect_additions(udpai_subscription *subscription, uint64_t limit, udpai_
 static bool
 is_led_to(const udpai_subscription *subscription, const udpai_item *item)
 {
-    UDPAI_LIST_FOREACH (node, &item->alias_subs)
+    UDPAI_LIST_FOREACH (node, udpai_item_alias_subs(item))
         if (UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target)->subscription == subscription)
             return true;
     return false;

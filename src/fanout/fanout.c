@@ -73,14 +73,8 @@ free_topic(udpai_topic *topic)
         udpai_view_free(UDPAI_LIST_ENTRY(node, udpai_view, in_topic));
     size_t at = 0;
     udpai_item *item;
-    while ((item = udpai_map_next(&topic->items, &at))) {
-        udpa_resource_unref(item->resource);
-        udpa_resource_unref(item->last);
-        udpa_bytes_unref(item->from_node);
-        udpai_free(item->memberships);
-        udpai_family_leave(item);
-        udpai_free(item);
-    }
+    while ((item = udpai_map_next(&topic->items, &at)))
+        udpai_item_free(item);
     udpai_map_done(&topic->items);
     topic->n_subscriptions--;
     udpai_topic_release(topic);

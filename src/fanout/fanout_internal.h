@@ -8,6 +8,7 @@
 #include "fanout/fanout.h"
 #include "fanout/glob.h"
 #include "fanout/holdings.h"
+#include "fanout/item.h"
 #include "fanout/log.h"
 #include "fanout/quota.h"
 
@@ -17,38 +18,6 @@ typedef struct udpai_collection udpai_collection;
 typedef struct udpai_tally udpai_tally;
 
 /* ---- topic.c ---- */
-
-/* Where an item is in a view: in its log of live items, or of tombstones. */
-typedef struct udpai_membership {
-    udpai_view *view;
-    uint64_t entered_seq; /* who was sent it before that was sent its removal since; 0: nobody */
-    uint32_t slot;
-    bool is_tombstone;
-} udpai_membership;
-
-struct udpai_item {
-    udpai_topic *topic;
-    udpa_resource *resource; /* NULL: not there */
-    udpa_resource *last;     /* after a removal, while views of states need it */
-    udpa_bytes *from_node;
-    uint64_t seq;          /* of its last change */
-    uint64_t previous_seq; /* of the one before */
-    uint64_t payload_seq;  /* of the last that needs the payload */
-    uint64_t content_seq;  /* of the last that protocols see that show the content only */
-    uint64_t deadline_ms;
-    udpai_set_hash alone; /* what it is in the hash of a set, while it is there */
-    udpai_membership *memberships;
-    uint32_t n_memberships, memberships_capacity;
-    uint32_t n_owed; /* extras and holdings of subscriptions that point here */
-    uint32_t name_len;
-    uint64_t hash;         /* of its name */
-    uint64_t stamp;        /* to meet it once in one pass */
-    udpai_list name_subs;  /* who asked for exactly this name */
-    udpai_list alias_subs; /* whose other name leads here */
-    udpai_family *family;  /* NULL: none, or nobody has asked for any */
-    udpai_list in_family;
-    char name[];
-};
 
 /* Who has this alias. */
 typedef struct udpai_alias {
@@ -107,22 +76,6 @@ udpai_topic *udpai_topic_find(const udpai_fanout *fanout, udpai_str type_url);
 udpai_topic *udpai_topic_get(udpai_fanout *fanout, udpai_str type_url);
 void udpai_topic_release(udpai_topic *topic);
 udpai_str udpai_topic_url(const udpai_topic *topic);
-udpai_item *udpai_item_find(const udpai_topic *topic, udpai_str name);
-udpai_item *udpai_item_get(udpai_topic *topic, udpai_str name);
-/* Frees it if nothing refers to it any more. */
-void udpai_item_release(udpai_item *item);
-
-static inline udpai_str
-udpai_item_name(const udpai_item *item)
-{
-    return (udpai_str){item->name, item->name_len};
-}
-
-/* Milliseconds, at least 1; 0: it does not expire. */
-uint64_t udpai_item_ttl_left(const udpai_item *item);
-/* The item's last change that this subscriber needs the payload for. */
-uint64_t udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscription);
-
 /* ---- alias.c ---- */
 
 /* Makes room for what the change from `before` to `now` adds (either may be NULL). On failure

@@ -61,11 +61,11 @@ join(udpai_item *item)
     udpai_str glob;
     if (!udpai_glob_of_name(udpai_item_name(item), room, &glob))
         return true;
-    udpai_family *family = get_family(item->topic, glob);
+    udpai_family *family = udpai_item_more_of(item) ? get_family(item->topic, glob) : NULL;
     if (!family)
         return false;
-    item->family = family;
-    udpai_list_append(&family->items, &item->in_family);
+    item->more->family = family;
+    udpai_list_append(&family->items, &item->more->in_family);
     return true;
 }
 
@@ -75,14 +75,20 @@ udpai_family_join(udpai_item *item)
     return !item->topic->has_families || join(item);
 }
 
+static udpai_family *
+family_of(const udpai_item *item)
+{
+    return item->more ? item->more->family : NULL;
+}
+
 void
 udpai_family_leave(udpai_item *item)
 {
-    udpai_family *family = item->family;
+    udpai_family *family = family_of(item);
     if (!family)
         return;
-    item->family = NULL;
-    udpai_list_remove(&item->in_family);
+    item->more->family = NULL;
+    udpai_list_remove(&item->more->in_family);
     if (!udpai_list_empty(&family->items))
         return;
     udpai_map_remove(&item->topic->families, family_key(family));
@@ -127,5 +133,6 @@ udpai_glob_covers(const udpai_view *view, udpai_str name)
 udpai_view_prefix *
 udpai_glob_views_of(const udpai_item *item)
 {
-    return item->family ? udpai_map_get(&item->topic->globs, family_key(item->family)) : NULL;
+    const udpai_family *family = family_of(item);
+    return family ? udpai_map_get(&item->topic->globs, family_key(family)) : NULL;
 }

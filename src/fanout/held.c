@@ -177,14 +177,14 @@ static udpa_err
 note_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
-    if (!has_room(subscriber, 1, item->name_len))
+    if (!has_room(subscriber, 1, udpai_item_name(item).len))
         return udpai_holdings_has(&subscription->unchanged, item) ? UDPA_OK : UDPA_ERR_LIMIT;
     bool is_new;
     if (!udpai_holdings_add(&subscription->unchanged, item, &is_new))
         return UDPA_ERR_NOMEM;
     subscription->unchanged.seq = subscription->topic->fanout->seq;
     subscriber->n_held += is_new;
-    subscriber->held_bytes += is_new ? item->name_len : 0;
+    subscriber->held_bytes += is_new ? udpai_item_name(item).len : 0;
     item->n_owed += is_new;
     return UDPA_OK;
 }
@@ -194,7 +194,7 @@ static void
 release_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
     subscription->subscriber->n_held--;
-    subscription->subscriber->held_bytes -= item->name_len;
+    subscription->subscriber->held_bytes -= udpai_item_name(item).len;
     item->n_owed--;
     udpai_item_release(item);
 }

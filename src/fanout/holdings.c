@@ -5,12 +5,19 @@
 
 #define FIRST_CAPACITY 16
 
+/* By the name, so that the order does not depend on where things lie in memory. */
+static size_t
+home_of(const udpai_item *item, size_t mask)
+{
+    return (size_t)udpai_hash(udpai_item_name(item)) & mask;
+}
+
 /* The slot that has the item, or the free one where it would go. */
 static size_t
 find_slot(const udpai_holdings *holdings, const udpai_item *item)
 {
     size_t mask = holdings->capacity - 1;
-    size_t at = (size_t)item->hash & mask;
+    size_t at = home_of(item, mask);
     while (holdings->slots[at] && holdings->slots[at] != item)
         at = (at + 1) & mask;
     return at;
@@ -57,7 +64,7 @@ close_gap(udpai_holdings *holdings, size_t hole)
 {
     size_t mask = holdings->capacity - 1;
     for (size_t at = (hole + 1) & mask; holdings->slots[at]; at = (at + 1) & mask) {
-        size_t home = (size_t)holdings->slots[at]->hash & mask;
+        size_t home = home_of(holdings->slots[at], mask);
         if (((at - home) & mask) >= ((at - hole) & mask)) {
             holdings->slots[hole] = holdings->slots[at];
             hole = at;

@@ -122,7 +122,7 @@ set_target(udpai_name_sub *sub, udpai_item *target)
     sub->target = target;
     sub->sent_seq = sub->sent_payload_seq = 0;
     if (target && !is_direct)
-        udpai_list_append(&target->alias_subs, &sub->in_target);
+        udpai_list_append(&target->more->alias_subs, &sub->in_target); /* it has an alias */
     if (old && old != sub->asked)
         udpai_item_release(old);
 }
@@ -277,15 +277,16 @@ static udpai_name_sub *
 new_sub(udpai_subscription *subscription, const udpai_locator *locator)
 {
     udpai_item *item = udpai_item_get(subscription->topic, locator->name);
-    udpai_name_sub *sub = item ? make_sub(subscription, item, locator) : NULL;
+    udpai_name_sub *sub =
+        item && udpai_item_more_of(item) ? make_sub(subscription, item, locator) : NULL;
     if (!sub) {
         if (item)
             udpai_item_release(item);
         return NULL;
     }
     subscription->subscriber->n_names++;
-    bool is_first = udpai_list_empty(&item->name_subs);
-    udpai_list_append(&item->name_subs, &sub->in_item);
+    bool is_first = udpai_list_empty(udpai_item_name_subs(item));
+    udpai_list_append(&item->more->name_subs, &sub->in_item);
     if (is_first)
         udpai_interest_name(item, true);
     return sub;
@@ -301,7 +302,7 @@ free_sub(udpai_name_sub *sub)
     udpai_list_remove(&sub->in_item);
     sub->subscription->subscriber->n_names--;
     udpai_free(sub);
-    if (udpai_list_empty(&item->name_subs))
+    if (udpai_list_empty(udpai_item_name_subs(item)))
         udpai_interest_name(item, false);
     udpai_item_release(item);
 }
@@ -459,7 +460,7 @@ resend_variants(udpai_subscription *subscription, udpai_str name)
     udpai_item *asked = udpai_item_find(subscription->topic, name);
     if (!asked)
         return;
-    UDPAI_LIST_FOREACH_SAFE (node, &asked->name_subs) {
+    UDPAI_LIST_FOREACH_SAFE (node, udpai_item_name_subs(asked)) {
         udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
         if (sub->subscription == subscription && sub->target && sub->key_len)
             udpai_name_sub_update(sub, true);

@@ -29,9 +29,10 @@ uint64_t
 udpai_item_ttl_left(const udpai_item *item)
 {
     uint64_t now = item->topic->fanout->wheel->now_ms;
-    if (!item->deadline_ms || !item->resource)
+    uint64_t deadline_ms = udpai_item_deadline(item);
+    if (!deadline_ms || !item->resource)
         return 0;
-    return item->deadline_ms > now ? item->deadline_ms - now : 1;
+    return deadline_ms > now ? deadline_ms - now : 1;
 }
 
 bool
@@ -75,7 +76,7 @@ udpai_collection_remove(udpai_collection *collection, udpai_item *item, udpa_err
 {
     if (item->stamp == collection->stamp)
         return true;
-    size_t bytes = item->name_len + 4;
+    size_t bytes = udpai_item_name(item).len + 4;
     if (collection->removed.n &&
         collection->bytes + bytes > item->topic->fanout->options.response_bytes) {
         collection->is_full = true;

@@ -26,8 +26,8 @@ add_last(udpai_collection *collection, const udpai_subscription *subscription)
     size_t i = view ? udpai_log_after(&view->tombstones, subscription->cursor.tombstones) : 0;
     for (; view && i < view->tombstones.n && err == UDPA_OK; i++) {
         udpai_item *item = view->tombstones.slots[i].item;
-        if (item && item->last)
-            udpai_collection_add(collection, item, item->last, false, &err);
+        if (item && udpai_item_last(item))
+            udpai_collection_add(collection, item, udpai_item_last(item), false, &err);
     }
     return err;
 }
@@ -42,8 +42,8 @@ add_names(udpai_collection *collection, udpai_subscription *subscription, bool w
         udpai_item *item = sub->target;
         if (item)
             udpai_collection_add(collection, item, item->resource, false, &err);
-        else if (with_removed && sub->shows_last && sub->asked->last)
-            udpai_collection_add(collection, sub->asked, sub->asked->last, false, &err);
+        else if (with_removed && sub->shows_last && udpai_item_last(sub->asked))
+            udpai_collection_add(collection, sub->asked, udpai_item_last(sub->asked), false, &err);
         if (err == UDPA_OK)
             err = udpai_variants_add_all(collection, sub);
         uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;

@@ -594,7 +594,7 @@ udpai_subscription_set_hash(const udpai_subscription *subscription)
         const udpai_membership *member =
             subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
         if (!member || member->is_tombstone)
-            udpai_set_hash_join(&hash, item->alone);
+            udpai_set_hash_join(&hash, udpai_item_alone(item));
     }
     return hash;
 }

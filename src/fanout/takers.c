@@ -118,12 +118,12 @@ tell(const struct visit *self, udpai_subscription *subscription, const udpai_nam
 static void
 tell_subs(const struct visit *self)
 {
-    UDPAI_LIST_FOREACH (node, &self->item->name_subs) {
+    UDPAI_LIST_FOREACH (node, udpai_item_name_subs(self->item)) {
         const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
         if (sub->target == self->item)
             tell(self, sub->subscription, sub);
     }
-    UDPAI_LIST_FOREACH (node, &self->item->alias_subs) {
+    UDPAI_LIST_FOREACH (node, udpai_item_alias_subs(self->item)) {
         const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target);
         tell(self, sub->subscription, sub);
     }
@@ -138,7 +138,7 @@ tell_those_who_pass_it_on(const struct visit *self)
             : NULL;
     if (!asked)
         return;
-    UDPAI_LIST_FOREACH (node, &asked->name_subs) {
+    UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
         udpai_subscription *other = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item)->subscription;
         if (!udpai_selects_variants(other->subscriber))
             tell(self, other, NULL);
@@ -149,7 +149,7 @@ static void
 tell_views(const struct visit *self)
 {
     for (size_t i = 0; i < self->item->n_memberships; i++) {
-        const udpai_membership *member = &self->item->memberships[i];
+        const udpai_membership *member = &udpai_item_memberships(self->item)[i];
         if (member->is_tombstone)
             continue;
         UDPAI_LIST_FOREACH (node, &member->view->subscriptions)
@@ -223,7 +223,7 @@ tell_all_gone(const struct visit *self)
         UDPAI_LIST_FOREACH (member, &view->subscriptions)
             tell_gone(self, UDPAI_LIST_ENTRY(member, udpai_subscription, in_view));
     }
-    UDPAI_LIST_FOREACH (node, &self->item->name_subs)
+    UDPAI_LIST_FOREACH (node, udpai_item_name_subs(self->item))
         tell_gone(self, UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item)->subscription);
 }
 

@@ -98,66 +98,23 @@ udpai_topic_release(udpai_topic *topic)
     udpai_free(topic);
 }
 
-udpai_item *
-udpai_item_find(const udpai_topic *topic, udpai_str name)
-{
-    return udpai_map_get(&topic->items, name);
-}
-
-udpai_item *
-udpai_item_get(udpai_topic *topic, udpai_str name)
-{
-    udpai_item *item = udpai_item_find(topic, name);
-    if (item)
-        return item;
-    item = udpai_alloc(sizeof(*item) + name.len);
-    if (!item)
-        return NULL;
-    item->topic = topic;
-    item->name_len = (uint32_t)name.len;
-    item->hash = udpai_hash(name);
-    if (name.len)
-        memcpy(item->name, name.data, name.len);
-    udpai_list_init(&item->name_subs);
-    udpai_list_init(&item->alias_subs);
-    udpai_list_init(&item->in_family);
-    if (udpai_family_join(item) && udpai_map_add(&topic->items, item))
-        return item;
-    udpai_family_leave(item);
-    udpai_free(item);
-    return NULL;
-}
-
-void
-udpai_item_release(udpai_item *item)
-{
-    if (item->resource || item->n_memberships || item->n_owed ||
-        !udpai_list_empty(&item->name_subs) || !udpai_list_empty(&item->alias_subs))
-        return;
-    udpai_topic *topic = item->topic;
-    udpai_map_remove(&topic->items, udpai_item_name(item));
-    udpai_family_leave(item);
-    udpa_resource_unref(item->last);
-    udpa_bytes_unref(item->from_node);
-    udpai_free(item->memberships);
-    udpai_free(item);
-    udpai_topic_release(topic);
-}
-
 /* Whoever subscribed to the name, or reaches the item by another one, looks again. A name sub may
  * move to another item's list while it does, so the lists are taken apart first. */
 static void
 update_name_subs(udpai_item *item)
 {
+    udpai_item_more *more = item->more;
+    if (!more)
+        return;
     udpai_list subs;
     udpai_list_init(&subs);
-    udpai_list_splice(&subs, &item->alias_subs);
+    udpai_list_splice(&subs, &more->alias_subs);
     udpai_list *node;
     while ((node = udpai_list_pop(&subs))) {
-        udpai_list_append(&item->alias_subs, node);
+        udpai_list_append(&more->alias_subs, node);
         udpai_name_sub_update(UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target), false);
     }
-    UDPAI_LIST_FOREACH_SAFE (own, &item->name_subs)
+    UDPAI_LIST_FOREACH_SAFE (own, &more->name_subs)
         udpai_name_sub_update(UDPAI_LIST_ENTRY(own, udpai_name_sub, in_item), false);
 }
 
@@ -171,16 +128,6 @@ count_change(udpai_item *item, const udpa_resource *before)
         item->topic->n_live--;
         item->topic->fanout->n_resources--;
     }
-}
-
-uint64_t
-udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscription)
-{
-    uint64_t seq = subscription->subscriber->renderer->shows_content_only ? item->content_seq
-                                                                          : item->payload_seq;
-    const udpai_membership *member =
-        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-    return member && member->entered_seq > seq ? member->entered_seq : seq;
 }
 
 static bool
@@ -203,7 +150,7 @@ same_content(const udpai_item *item, const udpai_change *change)
     udpai_content_hash before = udpai_resource_content_hash(item->resource),
                        now = udpai_resource_content_hash(change->resource);
     return before.high == now.high && before.low == now.low &&
-           !(item->deadline_ms && !change->deadline_ms) &&
+           !(udpai_item_deadline(item) && !change->deadline_ms) &&
            same_aliases(item->resource, change->resource);
 }
 
@@ -219,14 +166,19 @@ set_item(udpai_item *item, const udpai_change *change)
     if (!same_content(item, change))
         item->content_seq = item->seq;
     item->resource = is_gone ? NULL : udpa_resource_ref(change->resource);
-    item->alone = (udpai_set_hash){0};
-    if (item->resource)
-        udpai_set_hash_add(&item->alone, udpai_item_name(item),
-                           udpai_resource_content_hash(item->resource));
-    item->deadline_ms = change->deadline_ms;
+    if (item->more) /* it was made for the deadline, if there is one */
+        item->more->deadline_ms = change->deadline_ms;
     udpa_bytes *node = udpa_bytes_ref(change->from_node);
     udpa_bytes_unref(item->from_node);
     item->from_node = node;
+}
+
+/* Others may be led to what has aliases while memory must not be needed. */
+static bool
+needs_more(const udpai_change *change)
+{
+    return change->kind == UDPAI_CHANGE_REMOVE || change->deadline_ms ||
+           udpa_resource_n_aliases(change->resource);
 }
 
 /* A change of an item that there is, as far as memory is needed for it. On failure nothing has
@@ -235,6 +187,8 @@ static udpa_err
 reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining)
 {
     bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    if (needs_more(change) && !udpai_item_more_of(item))
+        return UDPA_ERR_NOMEM;
     udpa_err err = udpai_views_reserve(item, change, ret_n_joining);
     if (err == UDPA_OK)
         err = udpai_variants_reserve(item, is_gone ? NULL : change->resource);
@@ -247,18 +201,26 @@ reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining)
 }
 
 static void
+set_last(udpai_item *item, udpa_resource *before)
+{
+    bool is_needed = !item->resource && item->topic->n_state_subscriptions;
+    udpa_resource_unref(item->more->last);
+    item->more->last = is_needed ? udpa_resource_ref(before) : NULL;
+}
+
+static void
 commit(udpai_item *item, const udpai_change *change, size_t n_joining)
 {
     udpa_resource *before = item->resource;
     set_item(item, change);
-    udpa_resource_unref(item->last);
-    bool is_needed = !item->resource && item->topic->n_state_subscriptions;
-    item->last = is_needed ? udpa_resource_ref(before) : NULL;
+    if (item->more) /* it was made for a removal */
+        set_last(item, before);
     count_change(item, before);
     udpai_alias_update(item, before, item->resource);
     udpai_views_update(item, before, n_joining);
     update_name_subs(item);
     udpai_variants_changed(item, before);
+    udpai_item_drop_idle_more(item);
     udpa_resource_unref(before);
 }
 

@@ -110,7 +110,7 @@ find_asked(const udpai_topic *topic, const udpa_resource *resource)
 {
     udpai_item *asked =
         is_variant(resource) ? udpai_item_find(topic, udpai_resource_asked_name(resource)) : NULL;
-    return asked && !udpai_list_empty(&asked->name_subs) ? asked : NULL;
+    return asked && !udpai_list_empty(udpai_item_name_subs(asked)) ? asked : NULL;
 }
 
 static udpai_subscription *
@@ -131,7 +131,7 @@ drop_idle_extra(udpai_subscription *subscription, udpai_item *item)
 static void
 drop_idle_extras(udpai_item *item, const udpai_item *asked)
 {
-    UDPAI_LIST_FOREACH (node, &asked->name_subs) {
+    UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
         const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
         if (sent_all(sub))
             drop_idle_extra(sub->subscription, item);
@@ -142,7 +142,7 @@ static udpa_err
 reserve_extras(udpai_item *item, const udpai_item *asked)
 {
     udpa_err err = UDPA_OK;
-    UDPAI_LIST_FOREACH (node, &asked->name_subs) {
+    UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
         const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
         if (err == UDPA_OK && sent_all(sub))
             err = udpai_extra_reserve(sub->subscription, item);
@@ -192,7 +192,7 @@ tell(const udpai_name_sub *sub, udpai_item *item)
 static void
 tell_all(udpai_item *item, const udpai_item *asked)
 {
-    UDPAI_LIST_FOREACH (node, &asked->name_subs) {
+    UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
         const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
         if (sent_all(sub))
             tell(sub, item);

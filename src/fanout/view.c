@@ -61,33 +61,38 @@ udpai_view_covers(const udpai_view *view, udpai_str name)
 udpai_membership *
 udpai_item_membership(const udpai_item *item, const udpai_view *view)
 {
+    udpai_membership *memberships = udpai_item_memberships(item);
     for (size_t i = 0; i < item->n_memberships; i++)
-        if (item->memberships[i].view == view)
-            return &item->memberships[i];
+        if (memberships[i].view == view)
+            return &memberships[i];
     return NULL;
 }
 
-/* Room for so many in all. */
+/* Room for so many in all; the first has it in the item. */
 static udpa_err
 reserve_memberships(udpai_item *item, size_t n)
 {
-    if (n <= item->memberships_capacity)
+    size_t capacity = item->more && item->more->memberships ? item->more->memberships_capacity : 1;
+    if (n <= capacity)
         return UDPA_OK;
-    size_t grown = udpai_max_size((size_t)item->memberships_capacity * 2, n);
-    if (grown > UINT32_MAX)
+    size_t grown = udpai_max_size(capacity * 2, n);
+    udpai_item_more *more = grown <= UINT32_MAX ? udpai_item_more_of(item) : NULL;
+    if (!more)
         return UDPA_ERR_NOMEM;
-    udpai_membership *bigger = udpai_realloc_array(item->memberships, grown, sizeof(*bigger));
+    udpai_membership *bigger = udpai_realloc_array(more->memberships, grown, sizeof(*bigger));
     if (!bigger)
         return UDPA_ERR_NOMEM;
-    item->memberships = bigger;
-    item->memberships_capacity = (uint32_t)grown;
+    if (!more->memberships)
+        bigger[0] = item->own;
+    more->memberships = bigger;
+    more->memberships_capacity = (uint32_t)grown;
     return UDPA_OK;
 }
 
 static void
 drop_membership(udpai_item *item, udpai_membership *membership)
 {
-    *membership = item->memberships[--item->n_memberships];
+    *membership = udpai_item_memberships(item)[--item->n_memberships];
 }
 
 static void
@@ -165,7 +170,8 @@ static void
 update_member(udpai_view *view,
               udpai_item *item,
               udpai_membership *membership,
-              const udpa_resource *before)
+              const udpa_resource *before,
+              const udpai_set_hash *alone)
 {
     bool was_live = !membership->is_tombstone, is_live = selects(view, item);
     if (!was_live && !is_live)
@@ -177,7 +183,7 @@ update_member(udpai_view *view,
         membership->entered_seq = item->seq;
     place(view, item, membership, !is_live);
     if (is_live)
-        udpai_set_hash_join(&view->set_hash, item->alone);
+        udpai_set_hash_join(&view->set_hash, *alone);
     view_changed(view);
     bound_tombstones(view);
 }
@@ -185,12 +191,12 @@ update_member(udpai_view *view,
 /* The view selects the item and does not hold it. `entered_seq`: 0 for what is there already when
  * the view is made. Room was reserved. */
 static void
-add_member(udpai_view *view, udpai_item *item, uint64_t entered_seq)
+add_member(udpai_view *view, udpai_item *item, uint64_t entered_seq, const udpai_set_hash *alone)
 {
-    udpai_membership *membership = &item->memberships[item->n_memberships++];
+    udpai_membership *membership = &udpai_item_memberships(item)[item->n_memberships++];
     *membership = (udpai_membership){.view = view, .entered_seq = entered_seq};
     place(view, item, membership, false);
-    udpai_set_hash_join(&view->set_hash, item->alone);
+    udpai_set_hash_join(&view->set_hash, *alone);
     view_changed(view);
 }
 
@@ -217,7 +223,7 @@ reserve_new_among(const udpai_view_prefix *prefix,
             continue;
         err = reserve_member(view, item, *n_joining);
         if (err == UDPA_OK)
-            item->memberships[item->n_memberships + (*n_joining)++].view = view;
+            udpai_item_memberships(item)[item->n_memberships + (*n_joining)++].view = view;
     }
     return err;
 }
@@ -243,7 +249,7 @@ udpai_views_reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_
     udpa_err err = UDPA_OK;
     *ret_n_joining = 0;
     for (size_t i = 0; i < item->n_memberships && err == UDPA_OK; i++) {
-        udpai_view *view = item->memberships[i].view;
+        udpai_view *view = udpai_item_memberships(item)[i].view;
         view->stamp = stamp;
         err = reserve_both(view);
     }
@@ -256,11 +262,13 @@ void
 udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_joining)
 {
     size_t joining = item->n_memberships;
+    udpai_membership *memberships = udpai_item_memberships(item);
+    udpai_set_hash alone = udpai_item_alone(item);
     /* Backwards: bounding the tombstones may drop this very membership. */
     for (size_t i = item->n_memberships; i-- > 0;)
-        update_member(item->memberships[i].view, item, &item->memberships[i], before);
+        update_member(memberships[i].view, item, &memberships[i], before, &alone);
     for (size_t i = 0; i < n_joining; i++)
-        add_member(item->memberships[joining + i].view, item, item->seq);
+        add_member(memberships[joining + i].view, item, item->seq, &alone);
 }
 
 /* ---- finding and making ---- */
@@ -392,7 +400,7 @@ find_by_glob(const udpai_view *view, found_vector *found)
         return true;
     bool made = true;
     UDPAI_LIST_FOREACH (node, &family->items) {
-        udpai_item *item = UDPAI_LIST_ENTRY(node, udpai_item, in_family);
+        udpai_item *item = UDPAI_LIST_ENTRY(node, udpai_item_more, in_family)->item;
         if (made && selects(view, item))
             made = udpai_vector_push(found, ((struct found){item->seq, item}));
     }
@@ -408,9 +416,11 @@ fill(udpai_view *view)
     if (found.n > 1)
         qsort(found.items, found.n, sizeof(*found.items), compare_seq);
     for (size_t i = 0; made && i < found.n; i++) {
-        made = reserve_member(view, found.items[i].item, 0) == UDPA_OK;
+        udpai_item *item = found.items[i].item;
+        udpai_set_hash alone = udpai_item_alone(item);
+        made = reserve_member(view, item, 0) == UDPA_OK;
         if (made)
-            add_member(view, found.items[i].item, 0);
+            add_member(view, item, 0, &alone);
     }
     udpai_vector_done(&found);
     udpai_list_remove(&view->dirty); /* nobody is there yet to be woken */

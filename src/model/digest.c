@@ -21,14 +21,21 @@ feed_128(XXH3_state_t *state, udpai_str bytes)
 }
 
 uint64_t
-udpai_digest(udpai_str authority, udpai_str any)
+udpai_digest_of_two(udpai_str authority, udpai_str head, udpai_str body)
 {
     XXH64_state_t state;
     XXH64_reset(&state, 0);
     feed_64(&state, authority);
     feed_64(&state, UDPAI_STR("\0"));
-    feed_64(&state, any);
+    feed_64(&state, head);
+    feed_64(&state, body);
     return XXH64_digest(&state);
+}
+
+uint64_t
+udpai_digest(udpai_str authority, udpai_str any)
+{
+    return udpai_digest_of_two(authority, (udpai_str){0}, any);
 }
 
 static void
@@ -117,6 +124,21 @@ udpai_content_hash_hex(udpai_content_hash hash, char hex[UDPAI_CONTENT_HASH_HEX]
 {
     put_hex(hash.high, hex);
     put_hex(hash.low, hex + 16);
+}
+
+static uint64_t
+read_hex(const char *hex)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < 16; i++)
+        value = value << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+    return value;
+}
+
+udpai_content_hash
+udpai_content_hash_from(const char hex[UDPAI_CONTENT_HASH_HEX])
+{
+    return (udpai_content_hash){read_hex(hex), read_hex(hex + 16)};
 }
 
 udpai_content_hash

@@ -13,6 +13,8 @@ typedef struct udpai_content_hash {
 
 /* XXH64, seed 0, over authority, a zero byte, and the received bytes of the Any. */
 uint64_t udpai_digest(udpai_str authority, udpai_str any);
+/* Of an Any in two pieces. */
+uint64_t udpai_digest_of_two(udpai_str authority, udpai_str head, udpai_str body);
 
 /* Of a variant: XXH64, seed 0, over the 8 bytes of that, most significant first, and the
  * constraints. */
@@ -36,6 +38,8 @@ udpai_content_hash udpai_content_hash_of(udpai_str type_url, udpai_str value);
 udpai_content_hash udpai_content_hash_of_variant(udpai_content_hash hash, udpai_str constraints);
 /* 32 lower-case hex digits, without NUL. */
 void udpai_content_hash_hex(udpai_content_hash hash, char hex[UDPAI_CONTENT_HASH_HEX]);
+/* The hash of these digits, which are such. */
+udpai_content_hash udpai_content_hash_from(const char hex[UDPAI_CONTENT_HASH_HEX]);
 
 /* Order-independent sum of (name, content) pairs: what is added can be taken away again. */
 typedef struct udpai_set_hash {

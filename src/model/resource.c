@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One allocation holds the object, its tables of hops and aliases, and all their text; the Any and
- * the type URL are shared. */
+/* One allocation holds the object, its table of aliases, and all text of its own, and a small
+ * value; the type URL, the way it has come, and a larger payload are shared. There are as many as
+ * names: what few have is in a part of its own, and what can be told from the rest is not kept. */
 #include "model/resource.h"
 
 #include <stdatomic.h>
@@ -13,36 +14,55 @@ struct text_ref {
     uint32_t at, len;
 };
 
-struct stored_hop {
-    int64_t time_us;
-    struct text_ref node_id, authority;
+struct stored_rare {
+    uint64_t ttl_ms;
+    uint32_t constraints_len, n_constraint_keys;
 };
 
+/* Behind it: when the nodes took it; the content hash, if the version is another; what is rare, and
+ * the signature, if there are any; struct text_ref aliases[]; and the text: name, version,
+ * constraints, aliases, signature; and a small value. */
 struct udpa_resource {
     atomic_uint refs;
-    uint16_t n_hops, n_aliases, n_constraint_keys;
-    bool lazy, do_not_cache, has_signature, is_redirect;
-    udpa_bytes *any, *type;
-    uint32_t value_at, value_len;
-    uint64_t digest;
-    udpai_content_hash content_hash;
-    uint64_t generation, ttl_ms;
-    size_t size;
-    struct text_ref name, version, authority, constraints;
-    struct stored_hop hops[]; /* then the signature, struct text_ref aliases[], and the text */
+    uint16_t n_aliases;
+    uint8_t n_hops;
+    bool lazy : 1, do_not_cache : 1, has_signature : 1, has_rare : 1, is_redirect : 1;
+    bool says_hash : 1;  /* the version is the content hash */
+    bool is_bare : 1;    /* the payload is the value of an Any in the usual form, not the Any */
+    udpa_bytes *payload; /* NULL: it is small */
+    udpa_bytes *type;
+    udpai_way *way;
+    uint64_t generation;
+    uint32_t size, name_len, version_len;
+    uint32_t small_len; /* of a value that is the last part of this; 0: the payload is elsewhere */
+    int64_t hop_times_us[];
 };
 
-/* Where the signature is, if there is one; its texts are views into this object. */
+/* ---- where what is ---- */
+
+static udpai_content_hash *
+hash_of(const udpa_resource *resource)
+{
+    return (udpai_content_hash *)(uintptr_t)(resource->hop_times_us + resource->n_hops);
+}
+
+static struct stored_rare *
+rare_of(const udpa_resource *resource)
+{
+    return (struct stored_rare *)(hash_of(resource) + !resource->says_hash);
+}
+
+/* Its texts are views into this object. */
 static udpai_signature *
 signature_of(const udpa_resource *resource)
 {
-    return (udpai_signature *)(uintptr_t)(resource->hops + resource->n_hops);
+    return (udpai_signature *)(rare_of(resource) + resource->has_rare);
 }
 
 static struct text_ref *
 alias_table(const udpa_resource *resource)
 {
-    return (struct text_ref *)(signature_of(resource) + (resource->has_signature ? 1 : 0));
+    return (struct text_ref *)(signature_of(resource) + resource->has_signature);
 }
 
 static char *
@@ -57,14 +77,56 @@ text_of(const udpa_resource *resource, struct text_ref ref)
     return (udpai_str){text_start(resource) + ref.at, ref.len};
 }
 
-static size_t
-text_size(const udpai_resource_parts *parts, size_t version_len)
+static struct text_ref
+version_ref(const udpa_resource *resource)
 {
-    size_t size = parts->name.len + version_len + parts->authority.len + 3;
+    return (struct text_ref){resource->name_len + 1, resource->version_len};
+}
+
+static struct text_ref
+constraints_ref(const udpa_resource *resource)
+{
+    struct text_ref version = version_ref(resource);
+    uint32_t len = resource->has_rare ? rare_of(resource)->constraints_len : 0;
+    return (struct text_ref){version.at + version.len + 1, len};
+}
+
+/* ---- making ---- */
+
+/* What follows from the parts. */
+struct content {
+    udpai_str version;
+    bool says_hash;
+    udpai_content_hash hash;
+    char hex[UDPAI_CONTENT_HASH_HEX];
+};
+
+static void
+find_content(const udpai_resource_parts *parts,
+             udpai_str type_url,
+             udpai_str value,
+             struct content *ret_content)
+{
+    udpai_content_hash hash = udpai_content_hash_of(type_url, value);
     if (parts->constraints.len)
-        size += parts->constraints.len + 1;
-    for (size_t i = 0; i < parts->n_hops; i++)
-        size += parts->hops[i].node_id.len + parts->hops[i].authority.len + 2;
+        hash = udpai_content_hash_of_variant(hash, parts->constraints);
+    udpai_content_hash_hex(hash, ret_content->hex);
+    udpai_str hex = {ret_content->hex, sizeof(ret_content->hex)};
+    ret_content->hash = hash;
+    ret_content->version = parts->version.len ? parts->version : hex;
+    ret_content->says_hash = udpai_str_eq(ret_content->version, hex);
+}
+
+static bool
+is_rare(const udpai_resource_parts *parts)
+{
+    return parts->ttl_ms || parts->constraints.len;
+}
+
+static size_t
+text_size(const udpai_resource_parts *parts, const struct content *content)
+{
+    size_t size = parts->name.len + content->version.len + parts->constraints.len + 3;
     for (size_t i = 0; i < parts->n_aliases; i++)
         size += parts->aliases[i].len + 1;
     if (parts->signature.algorithm)
@@ -92,83 +154,97 @@ put_signature(udpa_resource *resource, size_t *at, const udpai_signature *signat
 }
 
 static void
-put_texts(udpa_resource *resource, const udpai_resource_parts *parts)
+put_texts(udpa_resource *resource, const udpai_resource_parts *parts, udpai_str version)
 {
-    char hex[UDPAI_CONTENT_HASH_HEX];
-    udpai_str version = parts->version;
-    if (version.len == 0) {
-        udpai_content_hash_hex(resource->content_hash, hex);
-        version = (udpai_str){hex, sizeof(hex)};
-    }
     size_t at = 0;
-    resource->name = put_text(resource, &at, parts->name);
-    resource->version = put_text(resource, &at, version);
-    resource->authority = put_text(resource, &at, parts->authority);
-    for (size_t i = 0; i < parts->n_hops; i++) {
-        struct stored_hop *hop = &resource->hops[i];
-        hop->time_us = parts->hops[i].time_us;
-        hop->node_id = put_text(resource, &at, parts->hops[i].node_id);
-        hop->authority = put_text(resource, &at, parts->hops[i].authority);
-    }
+    resource->name_len = put_text(resource, &at, parts->name).len;
+    resource->version_len = put_text(resource, &at, version).len;
+    put_text(resource, &at, parts->constraints);
     for (size_t i = 0; i < parts->n_aliases; i++)
         alias_table(resource)[i] = put_text(resource, &at, parts->aliases[i]);
     if (resource->has_signature)
         put_signature(resource, &at, &parts->signature);
-    if (parts->constraints.len)
-        resource->constraints = put_text(resource, &at, parts->constraints);
 }
 
 static udpa_resource *
-allocate(const udpai_resource_parts *parts)
+allocate(const udpai_resource_parts *parts, const struct content *content)
 {
-    size_t version_len = parts->version.len ? parts->version.len : UDPAI_CONTENT_HASH_HEX;
     bool is_signed = parts->signature.algorithm != 0;
-    size_t size = sizeof(udpa_resource) + parts->n_hops * sizeof(struct stored_hop) +
+    size_t size = sizeof(udpa_resource) + parts->n_hops * sizeof(int64_t) +
+                  (content->says_hash ? 0 : sizeof(udpai_content_hash)) +
+                  (is_rare(parts) ? sizeof(struct stored_rare) : 0) +
                   (is_signed ? sizeof(udpai_signature) : 0) +
-                  parts->n_aliases * sizeof(struct text_ref) + text_size(parts, version_len);
-    udpa_resource *resource = udpai_alloc(size);
+                  parts->n_aliases * sizeof(struct text_ref) + text_size(parts, content) +
+                  parts->small.len;
+    udpa_resource *resource = size <= UINT32_MAX ? udpai_alloc(size) : NULL;
     if (resource) {
         atomic_init(&resource->refs, 1);
-        resource->size = size;
-        resource->n_hops = (uint16_t)parts->n_hops;
+        resource->size = (uint32_t)size;
+        resource->n_hops = (uint8_t)parts->n_hops;
         resource->n_aliases = (uint16_t)parts->n_aliases;
         resource->has_signature = is_signed;
+        resource->has_rare = is_rare(parts);
+        resource->says_hash = content->says_hash;
     }
     return resource;
+}
+
+static void
+put_rare(udpa_resource *resource, const udpai_resource_parts *parts)
+{
+    *rare_of(resource) = (struct stored_rare){
+        .ttl_ms = parts->ttl_ms,
+        .constraints_len = (uint32_t)parts->constraints.len,
+    };
+    if (parts->constraints.len)
+        rare_of(resource)->n_constraint_keys = udpai_constraints_n_keys(parts->constraints);
+}
+
+static void
+put_payload(udpa_resource *resource, const udpai_resource_parts *parts)
+{
+    resource->is_bare = parts->small.len || parts->value;
+    if (parts->small.len == 0) {
+        resource->payload = udpa_bytes_ref(parts->value ? parts->value : parts->any);
+        return;
+    }
+    resource->small_len = (uint32_t)parts->small.len;
+    memcpy((char *)resource + resource->size - parts->small.len, parts->small.data,
+           parts->small.len);
 }
 
 udpa_err
 udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *parts)
 {
-    udpai_str any = udpai_bytes_view(parts->any), type_url, value;
-    if (!udpai_any_parse(any, &type_url, &value))
+    udpai_str type_url, value;
+    if (!udpai_resource_parts_read_any(parts, &type_url, &value))
         return UDPA_ERR_MALFORMED;
-    udpa_resource *resource = allocate(parts);
+    struct content content;
+    find_content(parts, type_url, value, &content);
+    udpa_resource *resource = allocate(parts, &content);
     udpai_str stands_for = parts->redirected_type.len ? parts->redirected_type : type_url;
     udpa_bytes *type = parts->type ? udpa_bytes_ref(parts->type) : udpai_bytes_cstring(stands_for);
-    if (!resource || !type) {
+    udpai_way *way = udpai_way_of(parts->way, parts->authority, parts->hops, parts->n_hops);
+    if (!resource || !type || !way) {
         udpai_free(resource);
         udpa_bytes_unref(type);
+        udpai_way_unref(way);
         return UDPA_ERR_NOMEM;
     }
-    resource->any = udpa_bytes_ref(parts->any);
+    put_payload(resource, parts);
     resource->type = type;
-    resource->value_at = value.len ? (uint32_t)(value.data - any.data) : 0;
-    resource->value_len = (uint32_t)value.len;
-    resource->digest = udpai_digest(parts->authority, any);
-    resource->content_hash = udpai_content_hash_of(type_url, value);
-    if (parts->constraints.len) {
-        resource->n_constraint_keys = (uint16_t)udpai_constraints_n_keys(parts->constraints);
-        resource->digest = udpai_digest_of_variant(resource->digest, parts->constraints);
-        resource->content_hash =
-            udpai_content_hash_of_variant(resource->content_hash, parts->constraints);
-    }
+    resource->way = way;
+    for (size_t i = 0; i < parts->n_hops; i++)
+        resource->hop_times_us[i] = parts->hops[i].time_us;
+    if (!content.says_hash)
+        *hash_of(resource) = content.hash;
+    if (resource->has_rare)
+        put_rare(resource, parts);
     resource->generation = parts->generation;
-    resource->ttl_ms = parts->ttl_ms;
     resource->is_redirect = parts->redirected_type.len > 0;
     resource->lazy = parts->lazy;
     resource->do_not_cache = parts->do_not_cache;
-    put_texts(resource, parts);
+    put_texts(resource, parts, content.version);
     *ret_resource = resource;
     return UDPA_OK;
 }
@@ -184,10 +260,13 @@ udpai_resource_parts_of(const udpa_resource *resource, udpai_resource_room *room
         .name = udpai_resource_name(resource),
         .version = udpai_resource_version(resource),
         .authority = udpai_resource_authority(resource),
-        .any = resource->any,
+        .any = resource->is_bare ? NULL : resource->payload,
+        .value = resource->is_bare ? resource->payload : NULL,
+        .small = resource->small_len ? udpai_resource_any_body(resource) : (udpai_str){0},
         .type = resource->type,
+        .way = resource->way,
         .generation = resource->generation,
-        .ttl_ms = resource->ttl_ms,
+        .ttl_ms = udpa_resource_ttl_ms(resource),
         .lazy = resource->lazy,
         .do_not_cache = resource->do_not_cache,
         .signature = resource->has_signature ? *signature_of(resource) : (udpai_signature){0},
@@ -213,8 +292,9 @@ udpa_resource *
 udpa_resource_unref(udpa_resource *resource)
 {
     if (resource && atomic_fetch_sub_explicit(&resource->refs, 1, memory_order_acq_rel) == 1) {
-        udpa_bytes_unref(resource->any);
+        udpa_bytes_unref(resource->payload);
         udpa_bytes_unref(resource->type);
+        udpai_way_unref(resource->way);
         udpai_free(resource);
     }
     return NULL;
@@ -223,19 +303,19 @@ udpa_resource_unref(udpa_resource *resource)
 udpai_str
 udpai_resource_name(const udpa_resource *resource)
 {
-    return text_of(resource, resource->name);
+    return (udpai_str){text_start(resource), resource->name_len};
 }
 
 udpai_str
 udpai_resource_version(const udpa_resource *resource)
 {
-    return text_of(resource, resource->version);
+    return text_of(resource, version_ref(resource));
 }
 
 udpai_str
 udpai_resource_authority(const udpa_resource *resource)
 {
-    return text_of(resource, resource->authority);
+    return udpai_way_authority(resource->way);
 }
 
 udpai_str
@@ -244,35 +324,105 @@ udpai_resource_type_url(const udpa_resource *resource)
     return (udpai_str){udpa_bytes_data(resource->type), udpa_bytes_size(resource->type) - 1};
 }
 
+udpai_way *
+udpai_resource_way(const udpa_resource *resource)
+{
+    return resource->way;
+}
+
 udpa_bytes *
 udpai_resource_type(const udpa_resource *resource)
 {
     return resource->type;
 }
 
+/* What the Any says. */
+static void
+read_payload(const udpa_resource *resource, udpai_str *ret_type_url, udpai_str *ret_value)
+{
+    udpai_str payload = udpai_resource_any_body(resource);
+    if (!resource->is_bare && udpai_any_parse(payload, ret_type_url, ret_value))
+        return;
+    *ret_type_url = udpai_resource_type_url(resource);
+    *ret_value = payload;
+}
+
 udpai_str
 udpai_resource_value(const udpa_resource *resource)
 {
-    const char *any = udpa_bytes_data(resource->any);
-    return (udpai_str){any + resource->value_at, resource->value_len};
+    udpai_str type_url, value;
+    read_payload(resource, &type_url, &value);
+    return value.len ? value : (udpai_str){udpai_resource_any_body(resource).data, 0};
+}
+
+udpai_str
+udpai_resource_any_head(const udpa_resource *resource, udpai_any_room *room)
+{
+    return resource->is_bare ? udpai_any_head(room, udpai_resource_type_url(resource),
+                                              udpai_resource_any_body(resource).len)
+                             : (udpai_str){0};
+}
+
+udpai_str
+udpai_resource_any_body(const udpa_resource *resource)
+{
+    if (resource->payload)
+        return udpai_bytes_view(resource->payload);
+    return (udpai_str){(const char *)resource + resource->size - resource->small_len,
+                       resource->small_len};
 }
 
 udpa_bytes *
-udpai_resource_any(const udpa_resource *resource)
+udpai_resource_any_shared(const udpa_resource *resource)
 {
-    return resource->any;
+    return resource->payload;
 }
 
+size_t
+udpai_resource_any_size(const udpa_resource *resource)
+{
+    udpai_str payload = udpai_resource_any_body(resource);
+    return resource->is_bare ? udpai_any_size(udpai_resource_type_url(resource), payload)
+                             : payload.len;
+}
+
+void
+udpai_resource_put_any(udpai_proto_writer *writer, uint32_t number, const udpa_resource *resource)
+{
+    udpai_str payload = udpai_resource_any_body(resource);
+    udpai_proto_put_head(writer, number, udpai_resource_any_size(resource));
+    if (resource->is_bare)
+        udpai_any_put(writer, udpai_resource_type_url(resource), payload);
+    else
+        udpai_proto_put_raw(writer, payload);
+}
+
+/* Few ask for it, and not often. */
 uint64_t
 udpai_resource_digest(const udpa_resource *resource)
 {
-    return resource->digest;
+    udpai_any_room room;
+    udpai_str constraints = udpai_resource_constraints(resource);
+    uint64_t digest = udpai_digest_of_two(udpai_resource_authority(resource),
+                                          udpai_resource_any_head(resource, &room),
+                                          udpai_resource_any_body(resource));
+    return constraints.len ? udpai_digest_of_variant(digest, constraints) : digest;
 }
 
 udpai_content_hash
 udpai_resource_content_hash(const udpa_resource *resource)
 {
-    return resource->content_hash;
+    return resource->says_hash ? udpai_content_hash_from(udpai_resource_version(resource).data)
+                               : *hash_of(resource);
+}
+
+void
+udpai_resource_content_hex(const udpa_resource *resource, char hex[UDPAI_CONTENT_HASH_HEX])
+{
+    if (resource->says_hash)
+        memcpy(hex, udpai_resource_version(resource).data, UDPAI_CONTENT_HASH_HEX);
+    else
+        udpai_content_hash_hex(*hash_of(resource), hex);
 }
 
 bool
@@ -309,47 +459,45 @@ udpai_str
 udpai_resource_value_type(const udpa_resource *resource)
 {
     udpai_str type_url, value;
-    if (!resource->is_redirect ||
-        !udpai_any_parse(udpai_bytes_view(resource->any), &type_url, &value))
+    if (!resource->is_redirect)
         return udpai_resource_type_url(resource);
+    read_payload(resource, &type_url, &value);
     return type_url;
 }
 
 udpai_str
 udpai_resource_constraints(const udpa_resource *resource)
 {
-    return resource->constraints.len ? text_of(resource, resource->constraints) : (udpai_str){0};
+    struct text_ref ref = constraints_ref(resource);
+    return ref.len ? text_of(resource, ref) : (udpai_str){0};
 }
 
 unsigned
 udpai_resource_n_constraint_keys(const udpa_resource *resource)
 {
-    return resource->n_constraint_keys;
+    return resource->has_rare ? rare_of(resource)->n_constraint_keys : 0;
 }
 
 udpai_str
 udpai_resource_asked_name(const udpa_resource *resource)
 {
-    bool is_variant = resource->constraints.len && resource->n_aliases;
+    bool is_variant = udpai_resource_constraints(resource).len && resource->n_aliases;
     return is_variant ? udpai_resource_alias(resource, 0) : udpai_resource_name(resource);
 }
 
 udpai_hop
 udpai_resource_hop(const udpa_resource *resource, size_t index)
 {
-    const struct stored_hop *hop = &resource->hops[index];
-    return (udpai_hop){
-        .node_id = text_of(resource, hop->node_id),
-        .authority = text_of(resource, hop->authority),
-        .time_us = hop->time_us,
-    };
+    udpai_hop hop = udpai_way_hop(resource->way, index);
+    hop.time_us = resource->hop_times_us[index];
+    return hop;
 }
 
 bool
 udpai_resource_passed(const udpa_resource *resource, udpai_str node_id)
 {
     for (size_t i = 0; i < resource->n_hops; i++)
-        if (udpai_str_eq(text_of(resource, resource->hops[i].node_id), node_id))
+        if (udpai_str_eq(udpai_way_hop(resource->way, i).node_id, node_id))
             return true;
     return false;
 }
@@ -360,15 +508,35 @@ udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops)
     udpai_way_digest digest;
     udpai_way_digest_begin(&digest, resource->generation);
     for (size_t i = 0; i < n_hops && i < resource->n_hops; i++)
-        udpai_way_digest_add(&digest, text_of(resource, resource->hops[i].node_id));
+        udpai_way_digest_add(&digest, udpai_way_hop(resource->way, i).node_id);
     return udpai_way_digest_end(&digest);
+}
+
+static bool
+is_same_whole(const udpa_resource *bare, const udpa_resource *other)
+{
+    udpai_any_room room;
+    udpai_str head = udpai_resource_any_head(bare, &room), body = udpai_resource_any_body(bare),
+              whole = udpai_resource_any_body(other);
+    return whole.len == head.len + body.len &&
+           udpai_str_eq(head, (udpai_str){whole.data, head.len}) &&
+           udpai_str_eq(body, (udpai_str){whole.data + head.len, body.len});
+}
+
+/* Whether or not both are kept in the same form. */
+static bool
+same_any(const udpa_resource *a, const udpa_resource *b)
+{
+    if (a->is_bare != b->is_bare)
+        return a->is_bare ? is_same_whole(a, b) : is_same_whole(b, a);
+    return udpai_str_eq(udpai_resource_any_body(a), udpai_resource_any_body(b)) &&
+           (!a->is_bare || udpai_str_eq(udpai_resource_type_url(a), udpai_resource_type_url(b)));
 }
 
 bool
 udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b)
 {
-    return udpai_str_eq(udpai_resource_version(a), udpai_resource_version(b)) &&
-           udpai_str_eq(udpai_bytes_view(a->any), udpai_bytes_view(b->any)) &&
+    return udpai_str_eq(udpai_resource_version(a), udpai_resource_version(b)) && same_any(a, b) &&
            udpai_str_eq(udpai_resource_constraints(a), udpai_resource_constraints(b));
 }
 
@@ -401,7 +569,8 @@ udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b)
 size_t
 udpai_resource_footprint(const udpa_resource *resource)
 {
-    return resource->size + udpa_bytes_size(resource->any);
+    size_t shared = resource->payload ? udpa_bytes_size(resource->payload) : 0;
+    return resource->size + udpai_way_size(resource->way) + shared;
 }
 
 /* ---- the public face ---- */
@@ -442,7 +611,7 @@ udpa_resource_payload(const udpa_resource *resource, size_t *ret_size)
 uint64_t
 udpa_resource_ttl_ms(const udpa_resource *resource)
 {
-    return resource->ttl_ms;
+    return resource->has_rare ? rare_of(resource)->ttl_ms : 0;
 }
 
 uint64_t

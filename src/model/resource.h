@@ -9,8 +9,10 @@
 #include <udpa/resource.h>
 
 #include "base/bytes.h"
+#include "base/proto.h"
 #include "base/util.h"
 #include "model/digest.h"
+#include "model/way.h"
 
 #define UDPAI_TYPE_LOCATOR "type.googleapis.com/xds.core.v3.ResourceLocator"
 
@@ -19,15 +21,11 @@
 #define UDPAI_VERSION_MAX 512
 #define UDPAI_AUTHORITY_MAX 512
 #define UDPAI_TYPE_URL_MAX 512
+/* A value up to here is part of the resource, and copied with it. */
+#define UDPAI_SMALL_MAX 1024
 #define UDPAI_ANY_MAX ((size_t)INT32_MAX) /* no protobuf message may be longer */
 /* Ten years; what is longer is a mistake, and would not fit the clocks' arithmetic for ever. */
 #define UDPAI_TTL_MAX_MS ((uint64_t)10 * 365 * 24 * 3600 * 1000)
-
-typedef struct udpai_hop {
-    udpai_str node_id;
-    udpai_str authority; /* of whom the node took it; empty for a file */
-    int64_t time_us;     /* since 1970 */
-} udpai_hop;
 
 typedef struct udpai_signature {
     uint32_t algorithm; /* 0: none */
@@ -42,7 +40,10 @@ typedef struct udpai_resource_parts {
     udpai_str version;   /* empty: the content hash */
     udpai_str authority; /* empty: nobody yet */
     udpa_bytes *any;     /* google.protobuf.Any as it arrived; a reference is taken */
+    udpa_bytes *value;   /* instead: of one in the usual form with this `type`, the value alone */
+    udpai_str small;     /* instead of that: a value that the resource gets a copy of */
     udpa_bytes *type;    /* the type URL with a NUL, to be shared by resources; NULL: made */
+    udpai_way *way;      /* shared if the authority and the hops are the same; NULL: made */
     uint64_t generation; /* 0: none yet */
     uint64_t ttl_ms;     /* 0: none */
     bool lazy, do_not_cache;
@@ -75,7 +76,28 @@ typedef struct udpai_resource_room {
 udpai_resource_parts udpai_resource_parts_of(const udpa_resource *resource,
                                              udpai_resource_room *room);
 
-/* Makes the bytes of an Any. */
+/* What arrived as an Any: a copy of it (parts->any), or, if its bytes follow from it and the type
+ * that the parts have, of the value alone; of a small value they borrow what arrived. *ret_bytes is
+ * what else they borrow, or NULL. */
+udpa_err
+udpai_resource_parts_set_any(udpai_resource_parts *parts, udpai_str any, udpa_bytes **ret_bytes);
+
+/* What the Any of these parts says; false if it is malformed. */
+bool udpai_resource_parts_read_any(const udpai_resource_parts *parts,
+                                   udpai_str *ret_type_url,
+                                   udpai_str *ret_value);
+
+/* Writes an Any in the usual form: its type URL, then the value. */
+void udpai_any_put(udpai_proto_writer *writer, udpai_str type_url, udpai_str value);
+size_t udpai_any_size(udpai_str type_url, udpai_str value);
+
+/* What of that comes before the value. The type URL is no longer than one may be. */
+typedef struct udpai_any_room {
+    uint8_t bytes[UDPAI_TYPE_URL_MAX + 24];
+} udpai_any_room;
+
+udpai_str udpai_any_head(udpai_any_room *room, udpai_str type_url, size_t value_size);
+/* The same, made. */
 udpa_bytes *udpai_any_make(udpai_str type_url, udpai_str value);
 /* Finds type URL and value in an Any; false if it is malformed, or has a field twice. */
 bool udpai_any_parse(udpai_str any, udpai_str *ret_type_url, udpai_str *ret_value);
@@ -85,10 +107,23 @@ udpai_str udpai_resource_type_url(const udpa_resource *resource);
 udpai_str udpai_resource_version(const udpa_resource *resource);
 udpai_str udpai_resource_authority(const udpa_resource *resource);
 udpa_bytes *udpai_resource_type(const udpa_resource *resource); /* borrowed; see parts.type */
+udpai_way *udpai_resource_way(const udpa_resource *resource);   /* borrowed; see parts.way */
 udpai_str udpai_resource_value(const udpa_resource *resource);
-udpa_bytes *udpai_resource_any(const udpa_resource *resource); /* borrowed */
+/* The bytes of the Any as they arrived: a head, which may be empty and is written to the room, … */
+udpai_str udpai_resource_any_head(const udpa_resource *resource, udpai_any_room *room);
+/* … and a body; … */
+udpai_str udpai_resource_any_body(const udpa_resource *resource);
+/* … of which a reference can be had, unless it is part of the resource: borrowed, or NULL. */
+udpa_bytes *udpai_resource_any_shared(const udpa_resource *resource);
+/* Of both. */
+size_t udpai_resource_any_size(const udpa_resource *resource);
+/* Writes it as a field. */
+void
+udpai_resource_put_any(udpai_proto_writer *writer, uint32_t number, const udpa_resource *resource);
 uint64_t udpai_resource_digest(const udpa_resource *resource);
 udpai_content_hash udpai_resource_content_hash(const udpa_resource *resource);
+/* Its digits. */
+void udpai_resource_content_hex(const udpa_resource *resource, char hex[UDPAI_CONTENT_HASH_HEX]);
 bool udpai_resource_is_lazy(const udpa_resource *resource);
 bool udpai_resource_do_not_cache(const udpa_resource *resource);
 const udpai_signature *udpai_resource_signature(const udpa_resource *resource); /* NULL: none */
@@ -116,7 +151,8 @@ uint64_t udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops)
 bool udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b);
 /* Same in what a refresh carries: generation, signature, hops. */
 bool udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b);
-/* Bytes of memory it holds, payload included; what limits count. */
+/* Bytes of memory it holds, payload and way included, as if it shared them with none; what limits
+ * count. */
 size_t udpai_resource_footprint(const udpa_resource *resource);
 
 #endif

@@ -10,52 +10,6 @@
 #include "model/type_url.h"
 #include "model/variant.h"
 
-enum {
-    ANY_TYPE_URL = 1,
-    ANY_VALUE = 2
-};
-
-static void
-put_any(udpai_proto_writer *writer, udpai_str type_url, udpai_str value)
-{
-    udpai_proto_put_bytes_opt(writer, ANY_TYPE_URL, type_url);
-    udpai_proto_put_bytes_opt(writer, ANY_VALUE, value);
-}
-
-udpa_bytes *
-udpai_any_make(udpai_str type_url, udpai_str value)
-{
-    udpai_proto_writer writer = {0};
-    put_any(&writer, type_url, value);
-    uint8_t *room;
-    udpa_bytes *any = udpai_bytes_make(writer.size, &room);
-    if (any) {
-        writer = (udpai_proto_writer){room, 0};
-        put_any(&writer, type_url, value);
-    }
-    return any;
-}
-
-bool
-udpai_any_parse(udpai_str any, udpai_str *ret_type_url, udpai_str *ret_value)
-{
-    udpai_str found[ANY_VALUE + 1] = {{0}};
-    bool seen[ANY_VALUE + 1] = {false};
-    udpai_proto_reader reader = udpai_proto_read(any);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field)) {
-        if (field.number != ANY_TYPE_URL && field.number != ANY_VALUE)
-            continue; /* kept with the bytes, meaningless to us */
-        if (field.type != UDPAI_WIRE_BYTES || seen[field.number])
-            return false;
-        seen[field.number] = true;
-        found[field.number] = field.bytes;
-    }
-    *ret_type_url = found[ANY_TYPE_URL];
-    *ret_value = found[ANY_VALUE];
-    return !reader.failed;
-}
-
 static udpa_err
 check_text(const char *what, udpai_str text, size_t max, udpa_error **ret_error)
 {
@@ -72,12 +26,14 @@ static udpa_err
 check_any(const udpai_resource_parts *parts, udpa_error **ret_error)
 {
     udpai_str type_url, value;
-    if (udpa_bytes_size(parts->any) == 0)
+    const udpa_bytes *bytes = parts->value ? parts->value : parts->any;
+    size_t size = parts->small.len ? parts->small.len : udpa_bytes_size(bytes);
+    if (size == 0 && bytes == parts->any)
         return UDPA_OK; /* a refresh */
-    if (udpa_bytes_size(parts->any) > UDPAI_ANY_MAX)
+    if (size > UDPAI_ANY_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "resource '%.*s' is larger than 2 GiB",
                           UDPAI_SHOWN(parts->name));
-    if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value))
+    if (!udpai_resource_parts_read_any(parts, &type_url, &value))
         return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "resource '%.*s': malformed Any",
                           UDPAI_SHOWN(parts->name));
     udpai_str type = udpai_type_url_name(type_url);

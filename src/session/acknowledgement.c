@@ -144,7 +144,7 @@ static void
 put_resource(udpai_proto_writer *writer, const udpa_resource *resource)
 {
     char content[UDPAI_CONTENT_HASH_HEX];
-    udpai_content_hash_hex(udpai_resource_content_hash(resource), content);
+    udpai_resource_content_hex(resource, content);
     udpai_proto_put_varint(writer, 3, true);
     udpai_proto_put_bytes_opt(writer, 4, udpai_resource_version(resource));
     udpai_proto_put_bytes(writer, 5, (udpai_str){content, sizeof(content)});

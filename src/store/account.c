@@ -289,8 +289,10 @@ udpai_store_discharge(udpai_store *store, udpai_origin *origin, const udpa_resou
 static bool
 is_contributed(const udpai_store_entry *entry, const udpa_resource *resource)
 {
-    for (size_t i = 0; i < entry->contributions.n; i++)
-        if (entry->contributions.items[i]->resource == resource)
+    size_t at = 0;
+    const udpai_stored *stored;
+    while ((stored = udpai_store_next(entry, &at)))
+        if (stored->resource == resource)
             return true;
     return false;
 }

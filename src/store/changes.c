@@ -3,6 +3,12 @@
  * held against what was told last. */
 #include "store/store_internal.h"
 
+static uint64_t
+told_deadline(const udpai_store_entry *entry)
+{
+    return entry->more ? entry->more->told_deadline_ms : 0;
+}
+
 /* Must whoever holds the old one be sent all of the new one? A refresh cannot say that a ttl is
  * gone, nor anything of aliases. */
 static bool
@@ -12,7 +18,7 @@ needs_payload(const udpai_store_entry *entry, const udpa_resource *now, uint64_t
     if (!udpai_resource_same_payload(told, now) ||
         !udpai_str_eq(udpai_resource_authority(told), udpai_resource_authority(now)))
         return true;
-    if (entry->told_deadline_ms && !deadline_ms)
+    if (told_deadline(entry) && !deadline_ms)
         return true;
     if (udpai_resource_is_lazy(told) != udpai_resource_is_lazy(now) ||
         udpai_resource_do_not_cache(told) != udpai_resource_do_not_cache(now) ||
@@ -30,37 +36,44 @@ same_node(const udpa_bytes *a, const udpa_bytes *b)
     return a == b || (a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b)));
 }
 
+/* Is the origin of what was told, or now is to be, still at the node that was told with it? */
+static bool
+is_node_told(const udpai_store_entry *entry, const udpai_origin *now)
+{
+    return entry->told_node_changes == entry->told_by->n_node_changes &&
+           same_node(entry->told_by->node_id, now->node_id);
+}
+
 /* False: nothing to tell. */
 static bool
 describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *change)
 {
     if (!now) {
         *change = (udpai_change){UDPAI_CHANGE_REMOVE, entry->told, 0, NULL};
-        return entry->told != NULL;
+        return entry->is_told;
     }
-    uint64_t deadline_ms = udpai_timer_is_set(&now->expiry) ? now->expiry.due_ms : 0;
+    uint64_t deadline_ms = udpai_stored_deadline(now);
     *change = (udpai_change){UDPAI_CHANGE_SET, now->resource, deadline_ms, now->origin->node_id};
-    if (!entry->told || needs_payload(entry, now->resource, deadline_ms))
+    if (!entry->is_told || needs_payload(entry, now->resource, deadline_ms))
         return true;
     change->kind = UDPAI_CHANGE_REFRESH;
-    return deadline_ms != entry->told_deadline_ms ||
+    return deadline_ms != told_deadline(entry) ||
            !udpai_resource_same_origin_info(entry->told, now->resource) ||
-           !same_node(entry->told_node, now->origin->node_id);
+           !is_node_told(entry, now->origin);
 }
 
 static void
 note_told(udpai_store_entry *entry, const udpai_change *change)
 {
     bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
-    if (is_gone || !entry->told)
+    if (is_gone || !entry->is_told)
         entry->type->n_effective += is_gone ? (size_t)-1 : 1;
-    udpa_resource *resource = is_gone ? NULL : udpa_resource_ref(change->resource);
-    udpa_bytes *node = udpa_bytes_ref(change->from_node);
+    udpa_resource *resource = udpa_resource_ref(change->resource);
     udpa_resource_unref(entry->told);
-    udpa_bytes_unref(entry->told_node);
-    entry->told = resource;
-    entry->told_node = node;
-    entry->told_deadline_ms = change->deadline_ms;
+    entry->told = resource; /* of what has gone, the name */
+    entry->is_told = !is_gone;
+    if (entry->more) /* it was made for the deadline, if there is one */
+        entry->more->told_deadline_ms = change->deadline_ms;
 }
 
 /* A source that has not spoken yet may have it. */
@@ -68,7 +81,8 @@ bool
 udpai_store_must_stay(const udpai_store_entry *entry)
 {
     const udpai_store *store = entry->type->store;
-    return entry->told && store->certain && !store->certain(store->certain_userdata, entry->told);
+    return entry->is_told && store->certain &&
+           !store->certain(store->certain_userdata, entry->told);
 }
 
 /* What was effective, if it is still here, goes on keeping older generations out. */
@@ -100,7 +114,9 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
     udpai_origin *told_by = now ? udpai_origin_ref(now->origin) : NULL;
     udpai_origin_unref(store, entry->told_by);
     entry->told_by = told_by;
-    entry->effective = now;
+    entry->told_node_changes = now ? now->origin->n_node_changes : 0;
+    entry->is_effective = now != NULL;
+    udpai_store_drop_name(entry);
     return UDPA_OK;
 }
 

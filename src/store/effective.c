@@ -76,8 +76,8 @@ compare_within_class(const udpai_stored *a, const udpai_stored *b)
 static bool
 is_outlived(const udpai_store_entry *entry, const udpa_resource *resource)
 {
-    for (size_t i = 0; i < entry->floors.n; i++) {
-        const udpai_floor *floor = entry->floors.items[i];
+    for (size_t i = 0; i < udpai_store_n_floors(entry); i++) {
+        const udpai_floor *floor = entry->more->floors.items[i];
         if (floor->generation > udpa_resource_generation(resource) &&
             udpai_store_comparable(floor->seen, resource))
             return true;
@@ -95,12 +95,12 @@ udpai_store_is_superseded(const udpai_stored *stored)
 static bool
 has_own_word(const udpai_store_entry *entry, const udpa_resource *resource)
 {
-    for (size_t i = 0; i < entry->contributions.n; i++) {
-        const udpai_stored *own = entry->contributions.items[i];
+    size_t at = 0;
+    const udpai_stored *own;
+    while ((own = udpai_store_next(entry, &at)))
         if (own->origin->rank <= UDPAI_ORIGIN_PUBLISHER &&
             udpai_store_comparable(own->resource, resource))
             return true;
-    }
     return false;
 }
 
@@ -108,13 +108,13 @@ bool
 udpai_store_is_spent(const udpai_stored *stored)
 {
     const udpai_store_entry *entry = stored->entry;
-    for (size_t i = 0; i < entry->contributions.n; i++) {
-        const udpai_stored *own = entry->contributions.items[i];
+    size_t at = 0;
+    const udpai_stored *own;
+    while ((own = udpai_store_next(entry, &at)))
         if (own->origin->rank <= UDPAI_ORIGIN_PUBLISHER &&
             udpai_store_comparable(own->resource, stored->resource) &&
             udpa_resource_generation(own->resource) > udpa_resource_generation(stored->resource))
             return true;
-    }
     return !has_own_word(entry, stored->resource);
 }
 
@@ -137,8 +137,10 @@ is_eligible(const udpai_stored *stored)
 bool
 udpai_store_has_any(const udpai_store_entry *entry)
 {
-    for (size_t i = 0; i < entry->contributions.n; i++)
-        if (is_eligible(entry->contributions.items[i]))
+    size_t at = 0;
+    const udpai_stored *stored;
+    while ((stored = udpai_store_next(entry, &at)))
+        if (is_eligible(stored))
             return true;
     return false;
 }
@@ -159,11 +161,11 @@ static bool
 is_backed(const udpai_store_entry *entry, const udpai_stored *current)
 {
     udpai_str type_url = udpai_store_type_url(entry->type);
-    for (size_t i = 0; i < entry->contributions.n; i++) {
-        const udpai_stored *other = entry->contributions.items[i];
+    size_t at = 0;
+    const udpai_stored *other;
+    while ((other = udpai_store_next(entry, &at)))
         if (udpai_origin_is_eligible(other->origin, type_url) && may_stay(current, other))
             return true;
-    }
     return false;
 }
 
@@ -183,12 +185,12 @@ best_of(const udpai_store_entry *entry,
         int (*compare)(const udpai_stored *a, const udpai_stored *b))
 {
     udpai_stored *best = member;
-    for (size_t i = 0; i < entry->contributions.n; i++) {
-        udpai_stored *other = entry->contributions.items[i];
+    size_t at = 0;
+    udpai_stored *other;
+    while ((other = udpai_store_next(entry, &at)))
         if (belongs(member->resource, other->resource) && is_eligible(other) &&
             compare(other, best) < 0)
             best = other;
-    }
     return best;
 }
 
@@ -218,9 +220,9 @@ compare_classes(const udpai_store_entry *entry, udpai_stored *a, udpai_stored *b
 udpai_stored *
 udpai_store_select(const udpai_store_entry *entry)
 {
-    udpai_stored *best = NULL;
-    for (size_t i = 0; i < entry->contributions.n; i++) {
-        udpai_stored *member = entry->contributions.items[i];
+    udpai_stored *best = NULL, *member;
+    size_t at = 0;
+    while ((member = udpai_store_next(entry, &at))) {
         if (!is_eligible(member))
             continue;
         udpai_stored *candidate =
@@ -228,7 +230,7 @@ udpai_store_select(const udpai_store_entry *entry)
         if (!best || (candidate != best && compare_classes(entry, candidate, best) < 0))
             best = candidate;
     }
-    udpai_stored *current = entry->effective;
+    udpai_stored *current = udpai_store_effective(entry);
     if (!best)
         return current && is_backed(entry, current) ? current : NULL;
     return best && current && current != best && may_stay(current, best) ? current : best;

@@ -2,6 +2,42 @@
 /* The table of types and names. */
 #include "store/store_internal.h"
 
+/* What the entry has its name from; NULL: nothing has it. */
+static const udpa_resource *
+named_resource(const udpai_store_entry *entry)
+{
+    const udpai_store_more *more = entry->more;
+    if (entry->first.resource || entry->told)
+        return entry->first.resource ? entry->first.resource : entry->told;
+    if (more && more->contributions.n)
+        return more->contributions.items[0]->resource;
+    return more && more->floors.n ? more->floors.items[0]->seen : NULL;
+}
+
+udpai_str
+udpai_store_entry_name(const udpai_store_entry *entry)
+{
+    return udpai_resource_name(named_resource(entry));
+}
+
+void
+udpai_store_keep_name(udpai_store_entry *entry, udpa_resource *gone)
+{
+    if (!named_resource(entry))
+        entry->told = udpa_resource_ref(gone);
+}
+
+void
+udpai_store_drop_name(udpai_store_entry *entry)
+{
+    if (entry->is_told)
+        return;
+    udpa_resource *kept = UDPAI_TAKE(entry->told);
+    if (kept)
+        udpai_store_keep_name(entry, kept);
+    udpa_resource_unref(kept);
+}
+
 static udpai_str
 entry_key(const void *item)
 {
@@ -53,40 +89,49 @@ drop_type_if_empty(udpai_store *store, udpai_store_type *type)
 }
 
 udpai_store_entry *
-udpai_store_make_entry(udpai_store *store, const udpa_resource *resource)
+udpai_store_make_entry(udpai_store *store, udpa_resource *resource)
 {
     udpai_store_type *type = make_type(store, resource);
     if (!type)
         return NULL;
-    udpai_str name = udpai_resource_name(resource);
-    udpai_store_entry *entry = udpai_map_get(&type->entries, name);
+    udpai_store_entry *entry = udpai_map_get(&type->entries, udpai_resource_name(resource));
     if (entry)
         return entry;
     entry = udpai_alloc(sizeof(*entry));
-    if (entry && udpa_bytes_new(&entry->name_holder, name.data, name.len) == UDPA_OK) {
+    if (entry) {
         entry->type = type;
+        entry->told = udpa_resource_ref(resource);
         udpai_list_init(&entry->dirty);
         if (udpai_map_add(&type->entries, entry))
             return entry;
-        udpa_bytes_unref(entry->name_holder);
+        udpa_resource_unref(entry->told);
     }
     udpai_free(entry);
     drop_type_if_empty(store, type);
     return NULL;
 }
 
+static void
+free_more(udpai_store_more *more)
+{
+    if (!more)
+        return;
+    udpai_vector_done(&more->contributions);
+    udpai_vector_done(&more->floors);
+    udpai_free(more);
+}
+
 void
 udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry)
 {
-    if (entry->contributions.n || entry->floors.n || entry->told)
+    size_t at = 0;
+    if (udpai_store_next(entry, &at) || udpai_store_n_floors(entry) || entry->is_told)
         return;
     udpai_store_type *type = entry->type;
     udpai_map_remove(&type->entries, udpai_store_entry_name(entry));
     udpai_list_remove(&entry->dirty);
-    udpai_vector_done(&entry->contributions);
-    udpai_vector_done(&entry->floors);
-    udpa_bytes_unref(entry->told_node);
-    udpa_bytes_unref(entry->name_holder);
+    udpa_resource_unref(entry->told);
+    free_more(entry->more);
     udpai_free(entry);
     drop_type_if_empty(store, type);
 }
@@ -101,8 +146,42 @@ udpai_store_mark_dirty(udpai_store *store, udpai_store_entry *entry)
 udpai_stored *
 udpai_store_entry_of_origin(const udpai_store_entry *entry, const udpai_origin *origin)
 {
-    for (size_t i = 0; i < entry->contributions.n; i++)
-        if (entry->contributions.items[i]->origin == origin)
-            return entry->contributions.items[i];
+    size_t at = 0;
+    udpai_stored *stored;
+    while ((stored = udpai_store_next(entry, &at)))
+        if (stored->origin == origin)
+            return stored;
     return NULL;
+}
+
+udpai_stored *
+udpai_store_next(const udpai_store_entry *entry, size_t *position)
+{
+    const udpai_store_more *more = entry->more;
+    size_t at = (*position)++;
+    if (at == 0 && entry->first.origin)
+        return (udpai_stored *)(uintptr_t)&entry->first;
+    if (at == 0)
+        at = (*position)++;
+    return more && at <= more->contributions.n ? more->contributions.items[at - 1] : NULL;
+}
+
+udpai_stored *
+udpai_store_effective(const udpai_store_entry *entry)
+{
+    return entry->is_effective ? udpai_store_entry_of_origin(entry, entry->told_by) : NULL;
+}
+
+udpa_resource *
+udpai_store_told(const udpai_store_entry *entry)
+{
+    return entry->is_told ? entry->told : NULL;
+}
+
+udpai_store_more *
+udpai_store_more_of(udpai_store_entry *entry)
+{
+    if (!entry->more)
+        entry->more = udpai_alloc(sizeof(*entry->more));
+    return entry->more;
 }

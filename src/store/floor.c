@@ -23,9 +23,10 @@ void
 udpai_store_forget(udpai_store *store, udpai_floor *floor)
 {
     udpai_store_entry *entry = floor->entry;
-    for (size_t i = 0; i < entry->floors.n; i++)
-        if (entry->floors.items[i] == floor)
-            udpai_vector_remove_unordered(&entry->floors, i);
+    for (size_t i = 0; i < udpai_store_n_floors(entry); i++)
+        if (entry->more->floors.items[i] == floor)
+            udpai_vector_remove_unordered(&entry->more->floors, i);
+    udpai_store_keep_name(entry, floor->seen);
     udpai_list_remove(&floor->in_store);
     udpai_timer_cancel(&floor->expiry);
     floors_of(store, floor->seen)->n--;
@@ -55,11 +56,11 @@ static udpai_floor *
 find_floor(const udpai_store_entry *entry, const udpa_resource *resource)
 {
     bool is_signed = udpai_resource_signature(resource) != NULL;
-    for (size_t i = 0; i < entry->floors.n; i++) {
-        const udpa_resource *seen = entry->floors.items[i]->seen;
+    for (size_t i = 0; i < udpai_store_n_floors(entry); i++) {
+        const udpa_resource *seen = entry->more->floors.items[i]->seen;
         if (udpai_store_comparable(seen, resource) &&
             (udpai_resource_signature(seen) != NULL) == is_signed)
-            return entry->floors.items[i];
+            return entry->more->floors.items[i];
     }
     return NULL;
 }
@@ -75,6 +76,8 @@ strip(const udpa_resource *resource)
     if (udpa_bytes_new(&nothing, NULL, 0) != UDPA_OK)
         return NULL;
     parts.any = nothing;
+    parts.value = NULL;
+    parts.small = (udpai_str){0};
     parts.n_aliases = 0;
     parts.constraints = (udpai_str){0};
     return udpai_resource_make(&stripped, &parts) == UDPA_OK ? stripped : NULL;
@@ -85,7 +88,8 @@ make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *go
 {
     udpai_floor *floor = udpai_alloc(sizeof(*floor));
     udpa_resource *seen = strip(gone);
-    if (!floor || !seen || !udpai_vector_push(&entry->floors, floor)) {
+    udpai_store_more *more = udpai_store_more_of(entry);
+    if (!floor || !seen || !more || !udpai_vector_push(&more->floors, floor)) {
         udpai_free(floor);
         udpa_resource_unref(seen);
         return NULL;

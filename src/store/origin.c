@@ -172,6 +172,7 @@ udpai_origin_set_node(udpai_store *store, udpai_origin *origin, udpa_bytes *node
         return;
     udpa_bytes_unref(origin->node_id);
     origin->node_id = udpa_bytes_ref(node_id);
+    origin->n_node_changes++;
     mark_contributions_dirty(store, origin, (udpai_str){0});
 }
 

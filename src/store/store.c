@@ -79,13 +79,20 @@ add_durable(udpai_store *store, const udpai_durable_op *op)
 static void
 unkeep(udpai_store *store, const udpai_stored *stored)
 {
-    if (stored->origin->durable)
-        add_durable(store, &(udpai_durable_op){
-                               .kind = UDPAI_DURABLE_DELETE,
-                               .origin = stored->origin->key,
-                               .type = stored->entry->type->url,
-                               .name = stored->entry->name_holder,
-                           });
+    if (!stored->origin->durable || store->loading)
+        return;
+    udpai_str text = udpai_store_entry_name(stored->entry);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *name = NULL;
+    if (udpa_bytes_new(&name, text.data, text.len) != UDPA_OK) {
+        store->durable_incomplete = true;
+        return;
+    }
+    add_durable(store, &(udpai_durable_op){
+                           .kind = UDPAI_DURABLE_DELETE,
+                           .origin = stored->origin->key,
+                           .type = stored->entry->type->url,
+                           .name = name,
+                       });
 }
 
 static void
@@ -95,13 +102,12 @@ keep(udpai_store *store, const udpai_stored *stored)
         unkeep(store, stored); /* it may have been kept before it said so */
         return;
     }
-    bool expires = udpai_timer_is_set(&stored->expiry);
     if (stored->origin->durable)
         add_durable(store, &(udpai_durable_op){
                                .kind = UDPAI_DURABLE_PUT,
                                .origin = stored->origin->key,
                                .resource = stored->resource,
-                               .deadline_ms = expires ? stored->expiry.due_ms : 0,
+                               .deadline_ms = udpai_stored_deadline(stored),
                            });
 }
 
@@ -160,7 +166,7 @@ udpai_store_set_loading(udpai_store *store, bool loading)
 static void
 settle_told(udpai_store *store, udpai_store_entry *entry)
 {
-    if (entry->told && !udpai_store_has_any(entry) && udpai_store_must_stay(entry))
+    if (entry->is_told && !udpai_store_has_any(entry) && udpai_store_must_stay(entry))
         (void)udpai_store_hold_told(store, entry);
     else
         udpai_store_let_go_told(store, entry);
@@ -174,25 +180,49 @@ count_variant(const udpai_stored *stored, size_t more)
 }
 
 static void
+drop_expiry(udpai_stored *stored)
+{
+    if (stored->expiry)
+        udpai_timer_cancel(&stored->expiry->timer);
+    udpai_free(stored->expiry);
+    stored->expiry = NULL;
+}
+
+/* Its memory is the entry's, or its own. */
+static void
+leave_entry(udpai_stored *stored)
+{
+    udpai_store_entry *entry = stored->entry;
+    if (stored == &entry->first) {
+        entry->first = (udpai_stored){0};
+        return;
+    }
+    for (size_t i = 0; i < entry->more->contributions.n; i++)
+        if (entry->more->contributions.items[i] == stored)
+            udpai_vector_remove_unordered(&entry->more->contributions, i);
+    udpai_free(stored);
+}
+
+static void
 take_out(udpai_store *store, udpai_stored *stored)
 {
     udpai_store_entry *entry = stored->entry;
-    for (size_t i = 0; i < entry->contributions.n; i++)
-        if (entry->contributions.items[i] == stored)
-            udpai_vector_remove_unordered(&entry->contributions, i);
-    if (entry->effective == stored)
-        entry->effective = NULL;
+    udpai_origin *origin = stored->origin;
+    udpa_resource *resource = stored->resource;
+    if (udpai_store_effective(entry) == stored)
+        entry->is_effective = false;
     udpai_store_mark_dirty(store, entry);
     udpai_list_remove(&stored->in_origin);
-    udpai_timer_cancel(&stored->expiry);
-    if (--stored->origin->n_contributions == 0)
-        udpai_store_note_idle(store, stored->origin);
-    store->n_contributions--;
+    drop_expiry(stored);
     count_variant(stored, (size_t)-1);
+    leave_entry(stored);
+    udpai_store_keep_name(entry, resource);
+    if (--origin->n_contributions == 0)
+        udpai_store_note_idle(store, origin);
+    store->n_contributions--;
     settle_told(store, entry);
-    udpai_store_discharge(store, stored->origin, stored->resource);
-    udpa_resource_unref(stored->resource);
-    udpai_free(stored);
+    udpai_store_discharge(store, origin, resource);
+    udpa_resource_unref(resource);
 }
 
 static void
@@ -206,7 +236,7 @@ remove_stored(udpai_store *store, udpai_stored *stored)
 static void
 on_expiry(udpai_timer *timer)
 {
-    udpai_stored *stored = UDPAI_CONTAINER_OF(timer, udpai_stored, expiry);
+    udpai_stored *stored = UDPAI_CONTAINER_OF(timer, udpai_expiry, timer)->stored;
     remove_stored(stored->entry->type->store, stored);
 }
 
@@ -214,26 +244,60 @@ static void
 set_deadline(udpai_store *store, udpai_stored *stored, uint64_t deadline_ms)
 {
     if (deadline_ms)
-        udpai_timer_set(store->wheel, &stored->expiry, deadline_ms);
+        udpai_timer_set(store->wheel, &stored->expiry->timer, deadline_ms);
     else
-        udpai_timer_cancel(&stored->expiry);
+        drop_expiry(stored);
+}
+
+static udpai_stored *
+room_for_stored(udpai_store_entry *entry)
+{
+    if (!entry->first.origin)
+        return &entry->first;
+    udpai_store_more *more = udpai_store_more_of(entry);
+    udpai_stored *stored = more ? udpai_alloc(sizeof(*stored)) : NULL;
+    if (stored && udpai_vector_push(&more->contributions, stored))
+        return stored;
+    udpai_free(stored);
+    return NULL;
 }
 
 static udpai_stored *
 add_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry)
 {
-    udpai_stored *stored = udpai_alloc(sizeof(*stored));
-    if (!stored || !udpai_vector_push(&entry->contributions, stored)) {
-        udpai_free(stored);
+    udpai_stored *stored = room_for_stored(entry);
+    if (!stored)
         return NULL;
-    }
     stored->entry = entry;
     stored->origin = origin;
-    udpai_timer_init(&stored->expiry, on_expiry);
     udpai_list_init(&stored->in_origin);
     udpai_list_append(&origin->contributions, &stored->in_origin);
     origin->n_contributions++;
     store->n_contributions++;
+    return stored;
+}
+
+/* The origin's contribution, which may be there already, with all the memory that it needs; NULL
+ * without, and nothing has changed. */
+static udpai_stored *
+get_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry, bool expires)
+{
+    udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
+    udpai_expiry *expiry = NULL;
+    if (expires && !(stored && stored->expiry)) {
+        expiry = udpai_store_more_of(entry) ? udpai_alloc(sizeof(*expiry)) : NULL;
+        if (!expiry)
+            return NULL;
+        udpai_timer_init(&expiry->timer, on_expiry);
+    }
+    if (!stored)
+        stored = add_stored(store, origin, entry);
+    if (!stored) {
+        udpai_free(expiry);
+    } else if (expiry) {
+        expiry->stored = stored;
+        stored->expiry = expiry;
+    }
     return stored;
 }
 
@@ -277,7 +341,7 @@ udpai_store_put(udpai_store *store,
     if (is_outdated(stored, resource))
         return UDPA_OK;
     udpa_err err = udpai_store_make_room(store, entry, origin, resource, ret_error);
-    if (err == UDPA_OK && !stored && !(stored = add_stored(store, origin, entry))) {
+    if (err == UDPA_OK && !(stored = get_stored(store, origin, entry, deadline_ms != 0))) {
         udpai_store_close_account(store, resource);
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
@@ -356,7 +420,7 @@ free_entries(udpai_store *store)
     UDPAI_LIST_FOREACH_SAFE (node, &store->dirty) {
         udpai_store_entry *entry = UDPAI_LIST_ENTRY(node, udpai_store_entry, dirty);
         udpai_store_let_go_told(store, entry);
-        entry->told = udpa_resource_unref(entry->told);
+        entry->is_told = false;
         entry->told_by = udpai_origin_unref(store, entry->told_by);
         udpai_store_release_entry(store, entry);
     }

@@ -16,13 +16,19 @@ typedef struct udpai_use {
     uint64_t bytes;
 } udpai_use;
 
+/* The end of a contribution that has a ttl. */
+typedef struct udpai_expiry {
+    udpai_timer timer; /* due_ms is the deadline */
+    udpai_stored *stored;
+} udpai_expiry;
+
 /* One origin's contribution to one entry. */
 struct udpai_stored {
     udpai_list in_origin;
     udpai_store_entry *entry;
-    udpai_origin *origin;
+    udpai_origin *origin; /* NULL: there is none */
     udpa_resource *resource;
-    udpai_timer expiry; /* set if it has a ttl; due_ms is its deadline */
+    udpai_expiry *expiry; /* NULL: it has no ttl */
 };
 
 /* The highest generation seen of an authority, kept while a contribution that had it is gone. */
@@ -34,19 +40,27 @@ typedef struct udpai_floor {
     udpa_resource *seen; /* who had it, without the payload: it tells what compares with it */
 } udpai_floor;
 
+/* What few entries have. */
+typedef struct udpai_store_more {
+    UDPAI_VECTOR(udpai_stored *) contributions; /* besides the first */
+    UDPAI_VECTOR(udpai_floor *) floors;
+    uint64_t told_deadline_ms; /* 0: what was told does not expire */
+} udpai_store_more;
+
+/* There is one for each name, and most have one contribution: its memory counts. */
 struct udpai_store_entry {
     udpai_store_type *type;
-    udpa_bytes *name_holder; /* the name, so that it outlives contributions */
-    UDPAI_VECTOR(udpai_stored *) contributions;
-    UDPAI_VECTOR(udpai_floor *) floors;
     udpai_list dirty; /* in one of the store's lists while it must be looked at again */
-    /* What was last told in a change set. */
+    /* What was last told in a change set. If that is nothing (`is_told`), then the entry's name,
+     * while neither a contribution nor a floor has it. */
     udpa_resource *told;
-    udpa_bytes *told_node;
     udpai_origin *told_by; /* a reference */
-    uint64_t told_deadline_ms;
-    bool told_is_held;       /* no contribution any more, and counted by itself */
-    udpai_stored *effective; /* NULL: none */
+    udpai_store_more *more;
+    uint32_t told_node_changes; /* how often its node had changed then */
+    bool is_told;
+    bool told_is_held; /* no contribution any more, and counted by itself */
+    bool is_effective; /* what told_by contributes has been effective since */
+    udpai_stored first;
 };
 
 struct udpai_store_type {
@@ -69,6 +83,7 @@ struct udpai_origin {
     size_t refs; /* whoever holds it, and entries that told what it had */
     bool durable;
     udpa_bytes *node_id;
+    uint32_t n_node_changes;
     udpai_identity *identity; /* NULL: nobody knows */
     UDPAI_VECTOR(udpai_eligibility) eligibilities;
     udpai_list contributions;
@@ -110,10 +125,17 @@ struct udpai_store {
     bool loading;
 };
 
-static inline udpai_str
-udpai_store_entry_name(const udpai_store_entry *entry)
+/* By the wheel; 0: never. */
+static inline uint64_t
+udpai_stored_deadline(const udpai_stored *stored)
 {
-    return udpai_bytes_view(entry->name_holder);
+    return stored->expiry ? stored->expiry->timer.due_ms : 0;
+}
+
+static inline size_t
+udpai_store_n_floors(const udpai_store_entry *entry)
+{
+    return entry->more ? entry->more->floors.n : 0;
 }
 
 static inline udpai_str
@@ -123,10 +145,24 @@ udpai_store_type_url(const udpai_store_type *type)
 }
 
 /* entry.c: finding and making; an entry that nothing needs any more is freed by release(). */
+udpai_str udpai_store_entry_name(const udpai_store_entry *entry);
 udpai_store_type *udpai_store_find_type(const udpai_store *store, udpai_str type_url);
 udpai_store_entry *
 udpai_store_find_entry(const udpai_store *store, udpai_str type_url, udpai_str name);
-udpai_store_entry *udpai_store_make_entry(udpai_store *store, const udpa_resource *resource);
+udpai_store_entry *udpai_store_make_entry(udpai_store *store, udpa_resource *resource);
+/* The contribution at or after *position, which is moved past it; NULL at the end. Begin with 0. */
+udpai_stored *udpai_store_next(const udpai_store_entry *entry, size_t *position);
+/* The contribution that is effective; NULL: none. */
+udpai_stored *udpai_store_effective(const udpai_store_entry *entry);
+/* NULL: nothing. */
+udpa_resource *udpai_store_told(const udpai_store_entry *entry);
+/* What the entry has more, made if need be; NULL without memory. */
+udpai_store_more *udpai_store_more_of(udpai_store_entry *entry);
+/* The entry has this no more: if it has its name from nothing else, it stays as such until the
+ * entry is told, and goes. */
+void udpai_store_keep_name(udpai_store_entry *entry, udpa_resource *gone);
+/* If something else has the name now, it need not be kept. */
+void udpai_store_drop_name(udpai_store_entry *entry);
 void udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry);
 void udpai_store_mark_dirty(udpai_store *store, udpai_store_entry *entry);
 udpai_stored *udpai_store_entry_of_origin(const udpai_store_entry *entry,

@@ -12,10 +12,10 @@ describe(const udpai_stored *stored)
     return (udpai_contribution){
         .origin = stored->origin,
         .resource = stored->resource,
-        .deadline_ms = udpai_timer_is_set(&stored->expiry) ? stored->expiry.due_ms : 0,
+        .deadline_ms = udpai_stored_deadline(stored),
         .eligible = udpai_store_counts(stored->entry, stored->origin),
         .superseded = udpai_store_is_superseded(stored),
-        .effective = stored->entry->effective == stored,
+        .effective = udpai_store_effective(stored->entry) == stored,
     };
 }
 
@@ -106,7 +106,8 @@ static int
 compare_stored(const void *a, const void *b)
 {
     const udpai_stored *x = *(udpai_stored *const *)a, *y = *(udpai_stored *const *)b;
-    bool x_counts = x->entry->effective == x, y_counts = y->entry->effective == y;
+    const udpai_stored *effective = udpai_store_effective(x->entry);
+    bool x_counts = effective == x, y_counts = effective == y;
     return x_counts != y_counts ? y_counts - x_counts : udpai_store_compare(x, y);
 }
 
@@ -118,14 +119,17 @@ udpai_store_visit_name(const udpai_store *store,
                        void *userdata)
 {
     udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
-    if (!entry || entry->contributions.n == 0)
-        return;
-    qsort(entry->contributions.items, entry->contributions.n, sizeof(udpai_stored *),
-          compare_stored);
-    for (size_t i = 0; i < entry->contributions.n; i++) {
-        udpai_contribution contribution = describe(entry->contributions.items[i]);
+    const udpai_stored *first = entry && entry->first.origin ? &entry->first : NULL;
+    size_t n = entry && entry->more ? entry->more->contributions.n : 0;
+    udpai_stored **others = n ? entry->more->contributions.items : NULL;
+    if (n > 1)
+        qsort(others, n, sizeof(udpai_stored *), compare_stored);
+    for (size_t i = 0; i < n || first;) {
+        bool is_first = first && (i == n || compare_stored(&first, &others[i]) < 0);
+        udpai_contribution contribution = describe(is_first ? first : others[i++]);
         if (!visit(userdata, &contribution))
             return;
+        first = is_first ? NULL : first;
     }
 }
 
@@ -138,9 +142,10 @@ visit_type(const udpai_store_type *type,
     size_t at = 0;
     const udpai_store_entry *entry;
     while ((entry = udpai_map_next(&type->entries, &at))) {
-        if (!entry->effective || !udpai_prefix_covers(prefix, udpai_store_entry_name(entry)))
+        const udpai_stored *effective = udpai_store_effective(entry);
+        if (!effective || !udpai_prefix_covers(prefix, udpai_store_entry_name(entry)))
             continue;
-        udpai_contribution contribution = describe(entry->effective);
+        udpai_contribution contribution = describe(effective);
         if (!visit(userdata, &contribution))
             return false;
     }
@@ -174,7 +179,7 @@ udpai_store_visit_told(const udpai_store *store,
     size_t at = 0;
     const udpai_store_entry *entry;
     while (type && (entry = udpai_map_next(&type->entries, &at)))
-        if (entry->told && !visit(userdata, entry->told))
+        if (entry->is_told && !visit(userdata, entry->told))
             return;
 }
 
@@ -183,13 +188,15 @@ udpai_store_highest_generation(const udpai_store *store, udpai_str type_url, udp
 {
     const udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
     uint64_t highest = 0;
-    for (size_t i = 0; entry && i < entry->contributions.n; i++) {
-        uint64_t generation = udpa_resource_generation(entry->contributions.items[i]->resource);
+    size_t at = 0;
+    const udpai_stored *stored;
+    while (entry && (stored = udpai_store_next(entry, &at))) {
+        uint64_t generation = udpa_resource_generation(stored->resource);
         highest = generation > highest ? generation : highest;
     }
-    for (size_t i = 0; entry && i < entry->floors.n; i++)
-        if (entry->floors.items[i]->generation > highest)
-            highest = entry->floors.items[i]->generation;
+    for (size_t i = 0; entry && i < udpai_store_n_floors(entry); i++)
+        if (entry->more->floors.items[i]->generation > highest)
+            highest = entry->more->floors.items[i]->generation;
     return highest;
 }
 

@@ -94,7 +94,7 @@ static void
 put_payload(udpai_proto_writer *writer, const udpa_resource *resource, udpai_entry_form form)
 {
     if (!form.refresh) {
-        udpai_proto_put_bytes(writer, RESOURCE, udpai_bytes_view(udpai_resource_any(resource)));
+        udpai_resource_put_any(writer, RESOURCE, resource);
     } else if (!form.extended) {
         udpai_str type_url = udpai_resource_type_url(resource);
         udpai_proto_put_head(writer, RESOURCE, udpai_proto_bytes_size(1, type_url.len));

@@ -20,6 +20,7 @@ udpai_decoder_done(udpai_decoder *decoder)
     udpai_arena_done(&decoder->arena);
     udpai_vector_done(&decoder->anys);
     decoder->last_type = udpa_bytes_unref(decoder->last_type);
+    decoder->last_way = udpai_way_unref(decoder->last_way);
 }
 
 /* Scans, then unpacks into the arena, which the next call resets. protobuf-c is stricter than the

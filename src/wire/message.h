@@ -71,6 +71,7 @@ typedef struct udpai_decoder {
     udpai_arena arena;
     udpai_spans anys;
     udpa_bytes *last_type; /* so that resources of one type share its text */
+    udpai_way *last_way;   /* the same of those that came one way */
 } udpai_decoder;
 
 void udpai_decoder_init(udpai_decoder *decoder);

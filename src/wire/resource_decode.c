@@ -63,10 +63,10 @@ read_provenance(const Udpa__Service__Discovery__V1__Provenance *origin, udpai_re
 
 /* Resources of a publish mostly have one type: its text is shared with the one before. */
 static void
-share_type(udpai_decoder *decoder, udpai_resource_parts *parts)
+share_type(udpai_decoder *decoder, udpai_str any, udpai_resource_parts *parts)
 {
     udpai_str type_url, value;
-    if (!udpai_any_parse(udpai_bytes_view(parts->any), &type_url, &value))
+    if (!udpai_any_parse(any, &type_url, &value))
         return;
     if (parts->redirected_type.len)
         type_url = parts->redirected_type;
@@ -80,6 +80,14 @@ share_type(udpai_decoder *decoder, udpai_resource_parts *parts)
         decoder->last_type = type;
     }
     parts->type = decoder->last_type;
+}
+
+static void
+share_way(udpai_decoder *decoder, const udpa_resource *resource)
+{
+    udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
+    udpai_way_unref(decoder->last_way);
+    decoder->last_way = way;
 }
 
 /* Everything but the Any, the hops and the aliases. */
@@ -130,12 +138,11 @@ udpai_resource_from_message(udpai_decoder *decoder,
     udpai_hop hops[UDPAI_HOPS_MAX];
     udpai_str aliases[UDPAI_ALIASES_MAX];
     udpai_resource_parts parts = {0};
-    udpa_err made = udpa_bytes_new(&bytes, any.data, any.len);
+    udpa_err err = read_plain_parts(message, &parts, ret_error);
+    share_type(decoder, any, &parts);
+    udpa_err made = udpai_resource_parts_set_any(&parts, any, &bytes);
     if (made != UDPA_OK)
         return made;
-    udpa_err err = read_plain_parts(message, &parts, ret_error);
-    parts.any = bytes;
-    share_type(decoder, &parts);
     if ((made = read_constraints(decoder, message, &parts)) != UDPA_OK)
         return made;
     if (err == UDPA_OK && read_hops(message, &parts, hops) != UDPA_OK)
@@ -152,9 +159,12 @@ udpai_resource_from_message(udpai_decoder *decoder,
     parts.aliases = aliases;
     if (err == UDPA_OK)
         err = udpai_resource_parts_check(&parts, ret_error);
+    parts.way = decoder->last_way;
     made = udpai_resource_make(ret_resource, &parts);
-    if (made == UDPA_OK)
+    if (made == UDPA_OK) {
+        share_way(decoder, *ret_resource);
         return err;
+    }
     if (err != UDPA_OK && ret_error) /* what is wrong with the Any is worse */
         *ret_error = udpa_error_unref(*ret_error);
     return udpai_fail(ret_error, made, "resource '%.200s' cannot be made of its Any: %s",

@@ -50,17 +50,20 @@ end_stretch(udpai_xds_sink *sink)
 }
 
 void
-udpai_xds_put_any(udpai_xds_sink *sink, uint32_t number, udpa_bytes *any)
+udpai_xds_put_any(udpai_xds_sink *sink, uint32_t number, const udpa_resource *resource)
 {
-    size_t size = udpa_bytes_size(any);
-    udpai_proto_put_head(&sink->writer, number, size);
-    if (size < UDPAI_XDS_SHARED_MIN) {
-        udpai_proto_put_raw(&sink->writer, udpai_bytes_view(any));
+    udpa_bytes *body = udpai_resource_any_shared(resource);
+    if (!body || udpa_bytes_size(body) < UDPAI_XDS_SHARED_MIN) {
+        udpai_resource_put_any(&sink->writer, number, resource);
         return;
     }
+    udpai_any_room room;
+    udpai_str head = udpai_resource_any_head(resource, &room);
+    udpai_proto_put_head(&sink->writer, number, head.len + udpa_bytes_size(body));
+    udpai_proto_put_raw(&sink->writer, head);
     end_stretch(sink);
     if (sink->body && !sink->failed)
-        sink->failed = !udpai_body_add_part(sink->body, udpa_bytes_ref(any));
+        sink->failed = !udpai_body_add_part(sink->body, udpa_bytes_ref(body));
     begin_stretch(sink);
 }
 
@@ -138,7 +141,7 @@ put_fields(udpai_proto_writer *writer,
 {
     const udpa_resource *resource = entry->item->resource;
     char version[UDPAI_CONTENT_HASH_HEX];
-    udpai_content_hash_hex(udpai_resource_content_hash(resource), version);
+    udpai_resource_content_hex(resource, version);
     udpai_proto_put_bytes(writer, RESOURCE_VERSION, (udpai_str){version, sizeof(version)});
     if (entry->constraints.len)
         udpai_xds_put_variant(writer, RESOURCE_RESOURCE_NAME, entry->name, entry->constraints);
@@ -164,8 +167,8 @@ udpai_xds_resource_size(const udpai_xds_audience *audience,
     udpai_proto_writer size = {0};
     put_fields(&size, audience, entry, with_aliases);
     if (entry->has_payload)
-        size.size += udpai_proto_bytes_size(
-            RESOURCE_PAYLOAD, udpa_bytes_size(udpai_resource_any(entry->item->resource)));
+        size.size += udpai_proto_bytes_size(RESOURCE_PAYLOAD,
+                                            udpai_resource_any_size(entry->item->resource));
     return size.size;
 }
 
@@ -177,7 +180,7 @@ udpai_xds_put_resource(udpai_xds_sink *sink,
 {
     put_fields(&sink->writer, audience, entry, with_aliases);
     if (entry->has_payload)
-        udpai_xds_put_any(sink, RESOURCE_PAYLOAD, udpai_resource_any(entry->item->resource));
+        udpai_xds_put_any(sink, RESOURCE_PAYLOAD, entry->item->resource);
 }
 
 void
@@ -246,7 +249,7 @@ version(const udpai_renderer *renderer,
         char room[UDPAI_CONTENT_HASH_HEX])
 {
     (void)renderer;
-    udpai_content_hash_hex(udpai_resource_content_hash(resource), room);
+    udpai_resource_content_hex(resource, room);
     return (udpai_str){room, UDPAI_CONTENT_HASH_HEX};
 }
 

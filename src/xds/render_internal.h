@@ -23,7 +23,7 @@ typedef struct udpai_xds_sink {
 } udpai_xds_sink;
 
 /* Puts an Any as a field. */
-void udpai_xds_put_any(udpai_xds_sink *sink, uint32_t number, udpa_bytes *any);
+void udpai_xds_put_any(udpai_xds_sink *sink, uint32_t number, const udpa_resource *resource);
 
 /* A resource in a response. */
 typedef struct udpai_xds_entry {

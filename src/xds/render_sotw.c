@@ -121,7 +121,7 @@ item_size(const udpai_renderer *renderer, const udpai_send_item *item)
     if (!make_entry(self, item, &entry))
         return 0;
     size_t any = is_wrapped(self, &entry) ? wrapped_size(self, &entry)
-                                          : udpa_bytes_size(udpai_resource_any(item->resource));
+                                          : udpai_resource_any_size(item->resource);
     return udpai_proto_bytes_size(RESOURCES, any);
 }
 
@@ -170,7 +170,7 @@ static void
 put_entry(udpai_xds_sink *sink, const udpai_xds_renderer *self, const udpai_xds_entry *entry)
 {
     if (!is_wrapped(self, entry)) {
-        udpai_xds_put_any(sink, RESOURCES, udpai_resource_any(entry->item->resource));
+        udpai_xds_put_any(sink, RESOURCES, entry->item->resource);
         return;
     }
     udpai_proto_put_head(&sink->writer, RESOURCES, wrapped_size(self, entry));

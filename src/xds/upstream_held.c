@@ -181,7 +181,7 @@ static bool
 is_version_of(const udpa_resource *resource, udpai_str version)
 {
     char hash[UDPAI_CONTENT_HASH_HEX];
-    udpai_content_hash_hex(udpai_resource_content_hash(resource), hash);
+    udpai_resource_content_hex(resource, hash);
     return udpai_str_eq(version, (udpai_str){hash, sizeof(hash)});
 }
 

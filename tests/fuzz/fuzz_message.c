@@ -74,8 +74,8 @@ check_entry(const udpai_publication_entry *entry)
     if (entry->error)
         return;
     FUZZ_CHECK(udpai_resource_parts_check(&parts, NULL) == UDPA_OK);
-    FUZZ_CHECK(udpa_bytes_size(parts.any) || entry->is_refresh);
-    if (udpa_bytes_size(parts.any) == 0)
+    FUZZ_CHECK(udpai_resource_any_size(entry->resource) || entry->is_refresh);
+    if (udpai_resource_any_size(entry->resource) == 0)
         return;
     udpai_decoder decoder;
     udpai_decoder_init(&decoder);

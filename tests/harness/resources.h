@@ -73,6 +73,22 @@ test_resource_make(const test_resource *spec)
     return any && udpai_resource_make(&resource, &parts) == UDPA_OK ? resource : NULL;
 }
 
+/* The bytes of its Any, as it arrived; a new reference. */
+static inline udpa_bytes *
+test_any_of(const udpa_resource *resource)
+{
+    udpai_any_room room;
+    udpai_str head = udpai_resource_any_head(resource, &room),
+              body = udpai_resource_any_body(resource);
+    uint8_t *at;
+    udpa_bytes *any = udpai_bytes_make(head.len + body.len, &at);
+    assert_non_null(any);
+    memcpy(at, head.len ? head.data : "", head.len);
+    memcpy(at + head.len, body.data, body.len);
+    assert_int_equal(udpai_resource_any_size(resource), udpa_bytes_size(any));
+    return any;
+}
+
 #define RESOURCE(given_name, ...)                                                                  \
     test_resource_make(&(test_resource){.name = (given_name), __VA_ARGS__})
 

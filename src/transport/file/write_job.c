@@ -164,8 +164,7 @@ put_response(udpai_proto_writer *writer, const udpai_written_file *file)
     make_version(file, version);
     udpai_proto_put_bytes(writer, VERSION, (udpai_str){version, sizeof(version)});
     for (size_t i = 0; i < file->resources.n; i++)
-        udpai_proto_put_bytes(writer, RESOURCES,
-                              udpai_bytes_view(udpai_resource_any(file->resources.items[i])));
+        udpai_resource_put_any(writer, RESOURCES, file->resources.items[i]);
     udpai_proto_put_bytes(writer, TYPE_URL, udpai_str_from(file->type_url));
 }
 

@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set of items that a subscriber holds as they are. */
+#include <stdio.h>
+
 #include "fanout/fanout_internal.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/test.h"
 
 #define ITEMS 400
 
-/* Only addresses and hashes matter. */
+/* Only addresses and names matter; those with equal names meet in the table. */
 static udpai_item items[ITEMS];
 static bool is_in[ITEMS];
 
+#define NAME_ROOM 24
+
 static void
-hash_items(uint64_t mask)
+name_items(uint64_t mask)
 {
     uint64_t seed = 3;
     for (size_t i = 0; i < ITEMS; i++) {
-        items[i].hash = test_random(&seed) & mask;
+        udpai_item_more *more = udpai_alloc(sizeof(*more) + NAME_ROOM);
+        more->name_len = (uint32_t)snprintf(more->name, NAME_ROOM, "%llx",
+                                            (unsigned long long)(test_random(&seed) & mask));
+        items[i].more = more;
         is_in[i] = false;
     }
+}
+
+static void
+forget_items(void)
+{
+    for (size_t i = 0; i < ITEMS; i++)
+        udpai_free(UDPAI_TAKE(items[i].more));
 }
 
 static void
@@ -38,11 +52,11 @@ assert_agrees(const udpai_holdings *holdings)
 }
 
 static void
-walk_at_random(uint64_t hash_mask)
+walk_at_random(uint64_t name_mask)
 {
     udpai_holdings holdings = {0};
     uint64_t seed = 1;
-    hash_items(hash_mask);
+    name_items(name_mask);
     for (int round = 0; round < 20000; round++) {
         size_t range = round / 1000 % 2 ? 30 : ITEMS;
         size_t i = test_random_below(&seed, range);
@@ -60,6 +74,7 @@ walk_at_random(uint64_t hash_mask)
     }
     udpai_holdings_done(&holdings);
     assert_int_equal(holdings.n, 0);
+    forget_items();
 }
 
 static void
@@ -84,6 +99,7 @@ test_what_is_empty_has_nothing(void **state)
     udpai_holdings holdings = {0};
     size_t at = 0;
     bool is_new;
+    name_items(0);
     assert_false(udpai_holdings_has(&holdings, &items[0]));
     assert_false(udpai_holdings_remove(&holdings, &items[0]));
     assert_null(udpai_holdings_next(&holdings, &at));
@@ -91,6 +107,7 @@ test_what_is_empty_has_nothing(void **state)
     assert_true(udpai_holdings_remove(&holdings, &items[0]));
     assert_null(holdings.slots); /* the last one takes the memory with it */
     udpai_holdings_done(&holdings);
+    forget_items();
 }
 
 static udpa_err
@@ -112,8 +129,9 @@ static void
 test_lack_of_memory_is_reported(void **state)
 {
     (void)state;
-    hash_items(UINT64_MAX);
+    name_items(UINT64_MAX);
     assert_int_equal(oom_torture(add_all, NULL), 4); /* 16 64 256 1024 */
+    forget_items();
 }
 
 int

@@ -269,17 +269,19 @@ expect_same_item(const udpai_item *a, const udpai_item *b)
     assert_int_equal(a->resource != NULL, b->resource != NULL);
     if (a->resource)
         assert_true(udpai_resource_same_payload(a->resource, b->resource));
-    assert_int_equal(a->last != NULL, b->last != NULL);
+    assert_int_equal(udpai_item_last(a) != NULL, udpai_item_last(b) != NULL);
     assert_int_equal(a->seq, b->seq);
     assert_int_equal(a->previous_seq, b->previous_seq);
     assert_int_equal(a->payload_seq, b->payload_seq);
     assert_int_equal(a->content_seq, b->content_seq);
-    assert_int_equal(a->deadline_ms, b->deadline_ms);
+    assert_int_equal(udpai_item_deadline(a), udpai_item_deadline(b));
     assert_int_equal(a->n_owed, b->n_owed);
     assert_int_equal(a->n_memberships, b->n_memberships);
     for (size_t i = 0; i < a->n_memberships; i++) {
-        assert_int_equal(a->memberships[i].entered_seq, b->memberships[i].entered_seq);
-        assert_int_equal(a->memberships[i].is_tombstone, b->memberships[i].is_tombstone);
+        const udpai_membership *x = &udpai_item_memberships(a)[i],
+                               *y = &udpai_item_memberships(b)[i];
+        assert_int_equal(x->entered_seq, y->entered_seq);
+        assert_int_equal(x->is_tombstone, y->is_tombstone);
     }
 }
 

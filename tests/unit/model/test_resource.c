@@ -4,7 +4,7 @@
 #include "model/resource.h"
 
 #include "tests/harness/oom.h"
-#include "tests/harness/test.h"
+#include "tests/harness/resources.h"
 
 #define TYPE UDPAI_STR("type.googleapis.com/google.protobuf.StringValue")
 
@@ -165,7 +165,7 @@ hashes_are_those_of_its_parts(void **state)
 {
     (void)state;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make_full();
-    udpai_str any = udpai_bytes_view(udpai_resource_any(resource));
+    udpai_str any = udpai_bytes_view(full_any);
     assert_true(udpai_resource_digest(resource) == udpai_digest(UDPAI_STR("acme"), any));
     udpai_content_hash hash = udpai_resource_content_hash(resource);
     assert_true(hash.high == 0xa12e2b220fcde7b7u && hash.low == 0xf3baf977669b29bau);
@@ -243,10 +243,141 @@ bytes_of_the_any_are_kept(void **state)
     assert_ok(udpa_bytes_new(&any, raw, sizeof(raw) - 1));
     const udpai_resource_parts parts = {.name = UDPAI_STR("com.acme/a"), .any = any};
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make(&parts);
-    assert_ptr_equal(udpai_resource_any(resource), any);
+    assert_ptr_equal(udpai_resource_any_shared(resource), any);
     assert_str(udpai_resource_type_url(resource), "t/T");
     assert_str(udpai_resource_value(resource), "vv");
     assert_ptr_equal(udpai_resource_value(resource).data, (const char *)udpa_bytes_data(any) + 2);
+}
+
+static udpa_resource *
+make_of_any(udpai_str raw, udpa_bytes *type)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
+    udpai_resource_parts parts = {
+        .name = UDPAI_STR("com.acme/a"), .authority = UDPAI_STR("acme"), .type = type};
+    assert_ok(udpai_resource_parts_set_any(&parts, raw, &bytes));
+    assert_ok(udpai_resource_parts_check(&parts, NULL));
+    return make(&parts);
+}
+
+static void
+check_any(const udpa_resource *resource, udpai_str raw, bool is_bare)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = test_any_of(resource);
+    assert_true(udpai_str_eq(udpai_bytes_view(any), raw));
+    assert_true(udpai_resource_digest(resource) == udpai_digest(UDPAI_STR("acme"), raw));
+    assert_str(udpai_resource_type_url(resource), "t/T");
+    assert_str(udpai_resource_value(resource), "vv");
+    assert_int_equal(udpai_resource_any_body(resource).len, is_bare ? 2 : raw.len);
+    assert_int_equal(udpai_resource_any_shared(resource) == NULL, is_bare);
+    uint8_t field[64];
+    udpai_proto_writer writer = {field, 0};
+    udpai_resource_put_any(&writer, 3, resource);
+    assert_int_equal(writer.size, raw.len + 2);
+    assert_memory_equal(field + 2, raw.data, raw.len);
+}
+
+/* What follows from the type and the value is not kept besides, but comes out as it came; whatever
+ * form it is kept in, it is the same payload, and another is not. */
+static void
+usual_any_is_kept_as_its_value(void **state)
+{
+    (void)state;
+    static const char usual[] = "\x0a\x03t/T\x12\x02vv", other[] = "\x12\x02vv\x0a\x03t/T",
+                      longer[] = "\x0a\x83\x00t/T\x12\x02vv", next[] = "\x0a\x03t/T\x12\x02vw";
+    const udpai_str raw = UDPAI_STR(usual);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR("t/T"));
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *wrong = udpai_bytes_cstring(UDPAI_STR("t/U"));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = make_of_any(raw, type);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *whole = make_of_any(raw, NULL);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *odd = make_of_any(UDPAI_STR(other), type);
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *overlong = make_of_any((udpai_str){longer, sizeof(longer) - 1}, type);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *changed = make_of_any(UDPAI_STR(next), type);
+    check_any(bare, raw, true);
+    check_any(whole, raw, false);
+    check_any(odd, UDPAI_STR(other), false);
+    check_any(overlong, (udpai_str){longer, sizeof(longer) - 1}, false);
+    assert_true(udpai_resource_same_payload(bare, bare));
+    assert_true(udpai_resource_same_payload(bare, whole));
+    assert_true(udpai_resource_same_payload(whole, bare));
+    assert_false(udpai_resource_same_payload(bare, odd));
+    assert_false(udpai_resource_same_payload(overlong, bare));
+    assert_false(udpai_resource_same_payload(bare, changed));
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(bare, &room);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *again = make(&parts);
+    check_any(again, raw, true);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
+    parts.type = wrong;
+    assert_ok(udpai_resource_parts_set_any(&parts, raw, &bytes));
+    assert_null(parts.value);
+}
+
+/* A small one is copied with the resource, a larger one shared. */
+static void
+large_value_is_shared(void **state)
+{
+    (void)state;
+    static char value[UDPAI_SMALL_MAX + 1];
+    memset(value, 'v', sizeof(value));
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR("t/T"));
+    for (size_t len = UDPAI_SMALL_MAX; len <= UDPAI_SMALL_MAX + 1; len++) {
+        UDPA_AUTO(udpa_bytes_unref)
+        udpa_bytes *any = udpai_any_make(UDPAI_STR("t/T"), (udpai_str){value, len});
+        UDPA_AUTO(udpa_resource_unref)
+        udpa_resource *first = make_of_any(udpai_bytes_view(any), type);
+        udpai_resource_room room;
+        udpai_resource_parts parts = udpai_resource_parts_of(first, &room);
+        UDPA_AUTO(udpa_resource_unref) udpa_resource *second = make(&parts);
+        UDPA_AUTO(udpa_resource_unref)
+        udpa_resource *whole = make_of_any(udpai_bytes_view(any), NULL);
+        assert_int_equal(udpai_resource_any_shared(first) != NULL, len > UDPAI_SMALL_MAX);
+        assert_ptr_equal(udpai_resource_any_shared(first), udpai_resource_any_shared(second));
+        assert_true(udpai_resource_same_payload(first, second));
+        assert_true(udpai_resource_same_payload(whole, second));
+        assert_int_equal(udpai_resource_footprint(first), udpai_resource_footprint(second));
+        assert_true(udpai_resource_footprint(first) > len);
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *again = test_any_of(second);
+        assert_true(udpai_str_eq(udpai_bytes_view(again), udpai_bytes_view(any)));
+    }
+}
+
+/* It may say that something else goes on. */
+static void
+any_without_value_is_kept_whole(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR("t/T"));
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
+    udpai_resource_parts parts = {.name = UDPAI_STR("com.acme/a"), .type = type};
+    assert_ok(udpai_resource_parts_set_any(&parts, UDPAI_STR("\x0a\x03t/T"), &bytes));
+    assert_ptr_equal(parts.any, bytes);
+    assert_null(parts.value);
+}
+
+/* Of its own version, the hash is told from it; another has both. */
+static void
+content_hash_is_that_of_the_content(void **state)
+{
+    (void)state;
+    static const char *const versions[] = {"", "7", "0123456789abcdef0123456789abcdef"};
+    char hex[UDPAI_CONTENT_HASH_HEX], wanted[UDPAI_CONTENT_HASH_HEX];
+    udpai_content_hash_hex(udpai_content_hash_of(UDPAI_STR("t/T"), UDPAI_STR("vv")), wanted);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any = udpai_any_make(UDPAI_STR("t/T"), UDPAI_STR("vv"));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(versions); i++) {
+        const udpai_resource_parts parts = {
+            .name = UDPAI_STR("com.acme/a"), .version = udpai_str_from(versions[i]), .any = any};
+        UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make(&parts);
+        udpai_content_hash_hex(udpai_resource_content_hash(resource), hex);
+        assert_memory_equal(hex, wanted, sizeof(hex));
+        memset(hex, 0, sizeof(hex));
+        udpai_resource_content_hex(resource, hex);
+        assert_memory_equal(hex, wanted, sizeof(hex));
+        if (i)
+            assert_string_equal(udpa_resource_version(resource), versions[i]);
+    }
 }
 
 static void
@@ -273,7 +404,7 @@ type_can_be_shared(void **state)
     parts.type = udpai_resource_type(first);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *second = make(&parts);
     assert_ptr_equal(udpai_resource_type(second), udpai_resource_type(first));
-    assert_ptr_equal(udpai_resource_any(second), parts.any);
+    assert_ptr_equal(udpai_resource_any_shared(second), parts.any);
     first = udpa_resource_unref(first);
     assert_string_equal(udpa_resource_type_url(second), TYPE.data);
     assert_str(udpai_resource_value(second), "\x0a\x02hi");
@@ -302,7 +433,7 @@ parts_make_the_same_resource_again(void **state)
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     assert_ok(udpai_resource_parts_check(&parts, NULL));
     UDPA_AUTO(udpa_resource_unref) udpa_resource *again = make(&parts);
-    assert_ptr_equal(udpai_resource_any(again), udpai_resource_any(resource));
+    assert_ptr_equal(udpai_resource_any_shared(again), udpai_resource_any_shared(resource));
     assert_ptr_equal(udpai_resource_type(again), udpai_resource_type(resource));
     assert_true(udpai_resource_same_payload(resource, again));
     assert_true(udpai_resource_same_origin_info(resource, again));
@@ -428,7 +559,7 @@ footprint_grows_with_what_it_holds(void **state)
     parts.n_aliases = parts.n_hops = 0;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *shorter = make(&parts);
     udpa_bytes_unref(parts.any);
-    assert_true(udpai_resource_footprint(full) > udpa_bytes_size(udpai_resource_any(full)));
+    assert_true(udpai_resource_footprint(full) > udpa_bytes_size(full_any));
     assert_true(udpai_resource_footprint(large) >= udpai_resource_footprint(full) + 9996);
     assert_true(udpai_resource_footprint(shorter) < udpai_resource_footprint(large));
 }
@@ -473,7 +604,7 @@ lack_of_memory_is_reported(void **state)
 {
     (void)state;
     udpai_resource_parts parts = full_parts();
-    assert_int_equal(oom_torture(make_and_drop, &parts), 2);
+    assert_int_equal(oom_torture(make_and_drop, &parts), 3);
 }
 
 int
@@ -488,6 +619,10 @@ main(void)
         cmocka_unit_test(a_redirect_has_two_types),
         cmocka_unit_test(constraints_are_part_of_the_content),
         cmocka_unit_test(bytes_of_the_any_are_kept),
+        cmocka_unit_test(usual_any_is_kept_as_its_value),
+        cmocka_unit_test(large_value_is_shared),
+        cmocka_unit_test(any_without_value_is_kept_whole),
+        cmocka_unit_test(content_hash_is_that_of_the_content),
         cmocka_unit_test(malformed_any_makes_no_resource),
         cmocka_unit_test(type_can_be_shared),
         cmocka_unit_test(references_keep_it_alive),

@@ -492,7 +492,7 @@ lack_of_memory_is_reported(void **state)
 {
     (void)state;
     udpa_resource_spec spec = good_spec();
-    assert_int_equal(oom_torture(new_and_drop, &spec), 3);
+    assert_int_equal(oom_torture(new_and_drop, &spec), 4);
 }
 
 int

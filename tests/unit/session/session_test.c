@@ -521,10 +521,10 @@ put_resource(udpai_str word)
     uint64_t ttl_ms = udpa_resource_ttl_ms(resource);
     if (ttl_ms)
         ttl = W_MESSAGE(4, W_VARINT(1, ttl_ms / 1000), W_VARINT(2, ttl_ms % 1000 * 1000000));
-    udpai_str message =
-        W_MESSAGE(1, wire_bytes(1, udpai_resource_name(resource)),
-                  wire_bytes(2, udpai_resource_version(resource)),
-                  wire_bytes(3, udpai_bytes_view(udpai_resource_any(resource))), ttl);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = test_any_of(resource);
+    udpai_str message = W_MESSAGE(1, wire_bytes(1, udpai_resource_name(resource)),
+                                  wire_bytes(2, udpai_resource_version(resource)),
+                                  wire_bytes(3, udpai_bytes_view(any)), ttl);
     udpa_resource_unref(resource);
     return message;
 }

@@ -175,7 +175,7 @@ test_the_payload_is_not_kept(void **state)
     udpai_origin *origin = store_bed_origin(bed, "o", UDPAI_ORIGIN_SOURCE, 0);
     udpa_resource *resource =
         RESOURCE("com.acme/a", .value = "big", .generation = 5, .aliases = {"com.acme/b"});
-    udpa_bytes *any = udpa_bytes_ref(udpai_resource_any(resource));
+    udpa_bytes *any = udpa_bytes_ref(udpai_resource_any_shared(resource));
     store_bed_put(bed, origin, resource);
     store_bed_withdraw(bed, origin, "com.acme/a");
     assert_changes(bed, "");

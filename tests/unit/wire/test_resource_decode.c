@@ -73,7 +73,8 @@ any_is_kept_as_it_came(void **state)
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(anys); i++) {
         const udpai_publication_entry *entry = ENTRY(NAMED, wire_bytes(R_ANY, anys[i]));
         assert_null(entry->error);
-        assert_true(udpai_str_eq(udpai_bytes_view(udpai_resource_any(entry->resource)), anys[i]));
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = test_any_of(entry->resource);
+        assert_true(udpai_str_eq(udpai_bytes_view(any), anys[i]));
         assert_string_equal(udpa_resource_type_url(entry->resource), "t/T");
         assert_str(udpai_resource_value(entry->resource), "value");
         assert_int_equal(udpai_resource_digest(entry->resource),

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Items, as such: finding and making them, and what few of them need. How they change is the
+ * topic's matter. */
+#include "fanout/fanout_internal.h"
+
+const udpai_list udpai_no_subs = {(udpai_list *)&udpai_no_subs, (udpai_list *)&udpai_no_subs};
+
+udpai_item *
+udpai_item_find(const udpai_topic *topic, udpai_str name)
+{
+    return udpai_map_get(&topic->items, name);
+}
+
+static udpai_item_more *
+new_more(udpai_item *item, udpai_str name)
+{
+    udpai_item_more *more = udpai_alloc(sizeof(*more) + name.len);
+    if (!more)
+        return NULL;
+    more->item = item;
+    more->name_len = (uint32_t)name.len;
+    if (name.len)
+        memcpy(more->name, name.data, name.len);
+    udpai_list_init(&more->name_subs);
+    udpai_list_init(&more->alias_subs);
+    udpai_list_init(&more->in_family);
+    return more;
+}
+
+static void
+free_more(udpai_item_more *more)
+{
+    if (!more)
+        return;
+    udpa_resource_unref(more->last);
+    udpai_free(more->memberships);
+    udpai_free(more);
+}
+
+udpai_item *
+udpai_item_get(udpai_topic *topic, udpai_str name)
+{
+    udpai_item *item = udpai_item_find(topic, name);
+    if (item)
+        return item;
+    item = udpai_alloc(sizeof(*item));
+    if (!item)
+        return NULL;
+    item->topic = topic;
+    item->more = new_more(item, name);
+    if (item->more && udpai_family_join(item) && udpai_map_add(&topic->items, item))
+        return item;
+    udpai_item_free(item);
+    return NULL;
+}
+
+udpai_item_more *
+udpai_item_more_of(udpai_item *item)
+{
+    if (!item->more)
+        item->more = new_more(item, udpai_item_name(item));
+    return item->more;
+}
+
+void
+udpai_item_free(udpai_item *item)
+{
+    udpai_family_leave(item);
+    free_more(item->more);
+    udpa_resource_unref(item->resource);
+    udpa_bytes_unref(item->from_node);
+    udpai_free(item);
+}
+
+void
+udpai_item_drop_idle_more(udpai_item *item)
+{
+    udpai_item_more *more = item->more;
+    if (!more || !item->resource || more->last || more->deadline_ms || more->family ||
+        item->n_memberships > 1 || udpa_resource_n_aliases(item->resource) ||
+        !udpai_list_empty(&more->name_subs) || !udpai_list_empty(&more->alias_subs))
+        return;
+    if (more->memberships)
+        item->own = more->memberships[0];
+    free_more(more);
+    item->more = NULL;
+}
+
+void
+udpai_item_release(udpai_item *item)
+{
+    if (item->resource || item->n_memberships || item->n_owed ||
+        !udpai_list_empty(udpai_item_name_subs(item)) ||
+        !udpai_list_empty(udpai_item_alias_subs(item)))
+        return;
+    udpai_topic *topic = item->topic;
+    udpai_map_remove(&topic->items, udpai_item_name(item));
+    udpai_item_free(item);
+    udpai_topic_release(topic);
+}
+
+udpai_set_hash
+udpai_item_alone(const udpai_item *item)
+{
+    udpai_set_hash alone = {0};
+    if (item->resource)
+        udpai_set_hash_add(&alone, udpai_item_name(item),
+                           udpai_resource_content_hash(item->resource));
+    return alone;
+}
+
+uint64_t
+udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscription)
+{
+    uint64_t seq = subscription->subscriber->renderer->shows_content_only ? item->content_seq
+                                                                          : item->payload_seq;
+    const udpai_membership *member =
+        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
+    return member && member->entered_seq > seq ? member->entered_seq : seq;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose resource it is and which nodes it has passed, as far as that is the same for many: a value
+ * that the resources of one publisher share. When it passed them is its own. */
+#ifndef UDPAI_WAY_H
+#define UDPAI_WAY_H
+
+#include "base/util.h"
+
+typedef struct udpai_hop {
+    udpai_str node_id;
+    udpai_str authority; /* of whom the node took it; empty for a file */
+    int64_t time_us;     /* since 1970 */
+} udpai_hop;
+
+typedef struct udpai_way udpai_way;
+
+/* A new reference: to `likely` (NULL: none) if that is the same, else to a new one. NULL without
+ * memory. At most 255 hops. */
+udpai_way *
+udpai_way_of(udpai_way *likely, udpai_str authority, const udpai_hop *hops, size_t n_hops);
+udpai_way *udpai_way_ref(udpai_way *way);
+/* NULL does nothing. Returns NULL. */
+udpai_way *udpai_way_unref(udpai_way *way);
+
+/* Every text ends with a NUL. */
+udpai_str udpai_way_authority(const udpai_way *way);
+/* Without the time. */
+udpai_hop udpai_way_hop(const udpai_way *way, size_t index);
+size_t udpai_way_n_hops(const udpai_way *way);
+/* Bytes of memory. */
+size_t udpai_way_size(const udpai_way *way);
+
+#endif
