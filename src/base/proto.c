@@ -92,6 +92,24 @@ udpai_proto_next(udpai_proto_reader *reader, udpai_proto_field *ret_field)
     return false;
 }
 
+bool
+udpai_proto_take_number(udpai_proto_reader *reader, uint64_t *ret_value)
+{
+    if (!reader->failed && read_varint(reader, ret_value))
+        return true;
+    reader->failed = true;
+    return false;
+}
+
+bool
+udpai_proto_take_bytes(udpai_proto_reader *reader, udpai_str *ret_bytes)
+{
+    if (!reader->failed && read_bytes(reader, ret_bytes))
+        return true;
+    reader->failed = true;
+    return false;
+}
+
 static size_t
 varint_size(uint64_t value)
 {
@@ -155,6 +173,19 @@ void
 udpai_proto_put_bytes(udpai_proto_writer *writer, uint32_t number, udpai_str bytes)
 {
     udpai_proto_put_head(writer, number, bytes.len);
+    udpai_proto_put_raw(writer, bytes);
+}
+
+void
+udpai_proto_put_bare_number(udpai_proto_writer *writer, uint64_t value)
+{
+    put_varint(writer, value);
+}
+
+void
+udpai_proto_put_bare_bytes(udpai_proto_writer *writer, udpai_str bytes)
+{
+    put_varint(writer, bytes.len);
     udpai_proto_put_raw(writer, bytes);
 }
 

@@ -37,6 +37,11 @@ udpai_proto_read(udpai_str message)
 /* The next field; false at the end and at what is malformed (then reader->failed). */
 bool udpai_proto_next(udpai_proto_reader *reader, udpai_proto_field *ret_field);
 
+/* What stands without a tag, in messages whose fields have a fixed order. False, and the reader has
+ * failed: it does not stand there. */
+bool udpai_proto_take_number(udpai_proto_reader *reader, uint64_t *ret_value);
+bool udpai_proto_take_bytes(udpai_proto_reader *reader, udpai_str *ret_bytes);
+
 /* Writes fields one behind the other; without a place to write to (at == NULL) it only counts. So
  * one function both sizes a message and writes it: run it once to count, make room, run it again.
  */
@@ -52,6 +57,10 @@ void udpai_proto_put_bytes(udpai_proto_writer *writer, uint32_t number, udpai_st
 void udpai_proto_put_head(udpai_proto_writer *writer, uint32_t number, size_t len);
 /* Bytes as they are: fields that were written before. */
 void udpai_proto_put_raw(udpai_proto_writer *writer, udpai_str bytes);
+
+/* Without a tag: a varint; bytes behind their length. */
+void udpai_proto_put_bare_number(udpai_proto_writer *writer, uint64_t value);
+void udpai_proto_put_bare_bytes(udpai_proto_writer *writer, udpai_str bytes);
 
 /* The same, but nothing for what proto3 leaves out: zero, empty. */
 void udpai_proto_put_varint_opt(udpai_proto_writer *writer, uint32_t number, uint64_t value);

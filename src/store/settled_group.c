@@ -132,6 +132,13 @@ udpai_settled_group_part(const udpai_settled_group *group, unsigned number)
     return NULL;
 }
 
+const udpai_settled_part *
+udpai_settled_group_parts(const udpai_settled_group *group, size_t *ret_n)
+{
+    *ret_n = group->n_parts;
+    return group->parts;
+}
+
 static bool
 same_texts(const udpai_str *a, size_t n_a, const udpai_str *b, size_t n_b)
 {
@@ -292,6 +299,39 @@ udpai_settled_groups_with(const udpai_settled_groups *table, udpai_settled_group
             groups[n++] = page->groups[i];
     }
     return replace_by(table, at, groups, n);
+}
+
+static bool
+are_rising(udpai_settled_group *const *groups, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (udpai_str_cmp(groups[i - 1]->name_space, groups[i]->name_space) >= 0)
+            return false;
+    return true;
+}
+
+/* Pages are half full, so that those who change the table later need not split them at once. */
+udpa_err
+udpai_settled_groups_of(udpai_settled_groups **ret_table,
+                        udpai_settled_group *const *groups,
+                        size_t n)
+{
+    const size_t n_pages = (n + PAGE_MAX / 2 - 1) / (PAGE_MAX / 2);
+    if (!are_rising(groups, n))
+        return UDPA_ERR_INVAL;
+    UDPA_AUTO(udpai_settled_groups_unref)
+    udpai_settled_groups *table = udpai_alloc(sizeof(*table) + n_pages * sizeof(table->pages[0]));
+    if (!table)
+        return UDPA_ERR_NOMEM;
+    atomic_init(&table->refs, 1);
+    for (size_t at = 0; at < n; at += PAGE_MAX / 2) {
+        settled_page *page = new_page(groups + at, udpai_min_size(n - at, PAGE_MAX / 2));
+        if (!page)
+            return UDPA_ERR_NOMEM;
+        table->pages[table->n++] = page;
+    }
+    *ret_table = UDPAI_TAKE(table);
+    return UDPA_OK;
 }
 
 bool

@@ -5,6 +5,7 @@
 #ifndef UDPAI_SETTLED_GROUP_H
 #define UDPAI_SETTLED_GROUP_H
 
+#include "base/error.h"
 #include "base/util.h"
 
 /* Of one source, of one type. */
@@ -28,6 +29,9 @@ udpai_str udpai_settled_group_key(const udpai_settled_group *group);
 /* NULL: the source is not asked for this group. Its texts are sorted. */
 const udpai_settled_part *udpai_settled_group_part(const udpai_settled_group *group,
                                                    unsigned number);
+/* All of them. */
+const udpai_settled_part *udpai_settled_group_parts(const udpai_settled_group *group,
+                                                    size_t *ret_n);
 bool udpai_settled_group_equal(const udpai_settled_group *a, const udpai_settled_group *b);
 
 /* By name space; NULL: the empty one. */
@@ -37,12 +41,17 @@ typedef struct udpai_settled_groups udpai_settled_groups;
  * a reference. */
 udpai_settled_groups *udpai_settled_groups_with(const udpai_settled_groups *table,
                                                 udpai_settled_group *group);
+/* A table of these alone, in rising order of their name spaces, none twice. Takes references. */
+udpa_err udpai_settled_groups_of(udpai_settled_groups **ret_table,
+                                 udpai_settled_group *const *groups,
+                                 size_t n);
 /* Without the group of this name space, which is in it. False: without memory. */
 bool udpai_settled_groups_without(const udpai_settled_groups *table,
                                   udpai_str name_space,
                                   udpai_settled_groups **ret_table);
 udpai_settled_groups *udpai_settled_groups_ref(udpai_settled_groups *table);
 udpai_settled_groups *udpai_settled_groups_unref(udpai_settled_groups *table);
+UDPA_DEFINE_CLEANUP(udpai_settled_groups, udpai_settled_groups_unref)
 const udpai_settled_group *udpai_settled_groups_find(const udpai_settled_groups *table,
                                                      udpai_str name_space);
 /* Calls back for the groups below the prefix, until false is returned; false: it was. */

@@ -271,6 +271,53 @@ what_is_written_reads_back(void **state)
 }
 
 static void
+bare_values_are_read_in_their_order(void **state)
+{
+    (void)state;
+    uint8_t room[40];
+    uint64_t first = 5, second = 5;
+    udpai_str text = {0}, empty = UDPAI_STR("?");
+    udpai_proto_writer counter = {NULL, 0}, writer = {room, 0};
+    for (udpai_proto_writer *to = &counter; to; to = to == &counter ? &writer : NULL) {
+        udpai_proto_put_bare_number(to, UINT64_MAX);
+        udpai_proto_put_bare_bytes(to, UDPAI_STR("bytes"));
+        udpai_proto_put_bare_bytes(to, (udpai_str){0});
+        udpai_proto_put_bare_number(to, 0);
+    }
+    assert_int_equal(writer.size, 10 + 6 + 1 + 1);
+    assert_int_equal(counter.size, writer.size);
+    udpai_proto_reader reader = udpai_proto_read((udpai_str){(char *)room, writer.size});
+    assert_true(udpai_proto_take_number(&reader, &first));
+    assert_true(udpai_proto_take_bytes(&reader, &text));
+    assert_true(udpai_proto_take_bytes(&reader, &empty));
+    assert_true(udpai_proto_take_number(&reader, &second));
+    assert_true(first == UINT64_MAX && second == 0);
+    assert_str(text, "bytes");
+    assert_int_equal(empty.len, 0);
+    assert_ptr_equal(reader.at, reader.end);
+    assert_false(udpai_proto_take_number(&reader, &second));
+    assert_true(reader.failed);
+}
+
+static void
+bare_values_that_are_cut_off_are_refused(void **state)
+{
+    (void)state;
+    uint64_t number = 7;
+    udpai_str bytes = UDPAI_STR("as it was");
+    udpai_proto_reader reader = udpai_proto_read(UDPAI_STR("\x05"
+                                                           "four"));
+    assert_false(udpai_proto_take_bytes(&reader, &bytes));
+    assert_true(reader.failed);
+    assert_false(udpai_proto_take_number(&reader, &number)); /* it stays so */
+    reader = udpai_proto_read(UDPAI_STR("\x80"));
+    assert_false(udpai_proto_take_number(&reader, &number));
+    assert_false(udpai_proto_take_bytes(&reader, &bytes));
+    assert_int_equal(number, 7);
+    assert_str(bytes, "as it was");
+}
+
+static void
 noise_is_survived(void **state)
 {
     (void)state;
@@ -299,6 +346,8 @@ main(void)
         cmocka_unit_test(optional_fields_leave_out_what_is_empty),
         cmocka_unit_test(size_of_bytes_is_what_they_take),
         cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(bare_values_are_read_in_their_order),
+        cmocka_unit_test(bare_values_that_are_cut_off_are_refused),
         cmocka_unit_test(noise_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

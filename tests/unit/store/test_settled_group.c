@@ -124,6 +124,100 @@ a_table_is_as_a_plain_one(void **state)
     udpai_settled_groups_unref(self.table);
 }
 
+typedef struct listed {
+    udpai_settled_group *groups[NAMES];
+    size_t n;
+} listed;
+
+static bool
+list(void *userdata, const udpai_settled_group *group)
+{
+    listed *all = userdata;
+    all->groups[all->n++] = (udpai_settled_group *)(uintptr_t)group;
+    return true;
+}
+
+/* And can be changed like one that grew. */
+static void
+a_table_is_made_of_all_at_once(void **state)
+{
+    (void)state;
+    uint64_t chance = 0x5eed;
+    plain self = {0};
+    for (unsigned i = 0; i < NAMES; i++)
+        put(&self, i, i + 1);
+    for (size_t n = 0; n <= NAMES; n += 1 + n / 2) {
+        listed all = {.n = 0};
+        udpai_settled_groups *table = NULL;
+        udpai_settled_groups_visit(self.table, (udpai_str){"", 0}, list, &all);
+        assert_ok(udpai_settled_groups_of(&table, all.groups, n));
+        plain made = {.table = table};
+        for (size_t i = 0; i < NAMES; i++)
+            if (udpai_settled_groups_find(table, udpai_str_from(name_of(i))))
+                made.value[i] = self.value[i];
+        assert_int_equal(n_below(&made, ""), n);
+        for (unsigned i = 0; i < 200; i++)
+            put(&made, test_random_below(&chance, NAMES), i + 1);
+        for (size_t i = 0; i < 200; i++)
+            drop(&made, test_random_below(&chance, NAMES));
+        expect_same(&made);
+        udpai_settled_groups_unref(made.table);
+    }
+    udpai_settled_groups_unref(self.table);
+}
+
+static void
+groups_of_a_table_rise(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_settled_group_unref) udpai_settled_group *a = group_of("a", NULL);
+    UDPA_AUTO(udpai_settled_group_unref) udpai_settled_group *b = group_of("b", NULL);
+    udpai_settled_group *const falling[] = {b, a}, *const twice[] = {a, a};
+    udpai_settled_groups *table = NULL;
+    assert_int_equal(udpai_settled_groups_of(&table, falling, 2), UDPA_ERR_INVAL);
+    assert_int_equal(udpai_settled_groups_of(&table, twice, 2), UDPA_ERR_INVAL);
+    assert_null(table);
+}
+
+static udpa_err
+make_at_once(void *context)
+{
+    listed *all = context;
+    udpai_settled_groups *table = NULL;
+    udpa_err err = udpai_settled_groups_of(&table, all->groups, all->n);
+    udpai_settled_groups_unref(table);
+    return err;
+}
+
+static void
+without_memory_none_is_made(void **state)
+{
+    (void)state;
+    plain self = {0};
+    listed all = {.n = 0};
+    for (unsigned i = 0; i < NAMES; i++)
+        put(&self, i, i + 1);
+    udpai_settled_groups_visit(self.table, (udpai_str){"", 0}, list, &all);
+    unsigned long before = udpai_alloc_live();
+    (void)oom_torture(make_at_once, &all);
+    assert_int_equal(udpai_alloc_live(), before);
+    udpai_settled_groups_unref(self.table);
+}
+
+static void
+a_group_tells_its_parts(void **state)
+{
+    (void)state;
+    const udpai_settled_part parts[] = {{.number = 5}, {.number = 2, .is_whole = true}};
+    UDPA_AUTO(udpai_settled_group_unref)
+    udpai_settled_group *group = udpai_settled_group_new(UDPAI_STR("a"), parts, 2);
+    size_t n;
+    const udpai_settled_part *told = udpai_settled_group_parts(group, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(told[0].number, 5);
+    assert_true(told[1].is_whole && told[1].number == 2);
+}
+
 static udpa_err
 make_and_change(void *context)
 {
@@ -292,6 +386,10 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_as_a_plain_one),
+        cmocka_unit_test(a_table_is_made_of_all_at_once),
+        cmocka_unit_test(groups_of_a_table_rise),
+        cmocka_unit_test(without_memory_none_is_made),
+        cmocka_unit_test(a_group_tells_its_parts),
         cmocka_unit_test(without_memory_nothing_is_lost),
         cmocka_unit_test(what_was_said_is_compared),
         cmocka_unit_test(each_group_has_its_own_answer),

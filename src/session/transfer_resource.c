@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resources as bytes, and what is made of them: change sets and publications. A resource is written
+ * by its parts, all of them; the Any stays the bytes that it is. */
+#include "session/transfer_internal.h"
+
+/* The least that one takes, of what is counted. */
+#define RESOURCE_LEAST ((size_t)12)
+#define HOP_LEAST ((size_t)3)
+
+/* ---- resources ---- */
+
+static void
+put_signature(udpai_proto_writer *writer, const udpai_signature *signature)
+{
+    udpai_proto_put_bare_number(writer, signature->algorithm);
+    if (!signature->algorithm)
+        return;
+    udpai_proto_put_bare_bytes(writer, signature->key_id);
+    udpai_proto_put_bare_number(writer, (uint64_t)signature->not_before_us);
+    udpai_proto_put_bare_number(writer, (uint64_t)signature->not_after_us);
+    udpai_proto_put_bare_bytes(writer, signature->value);
+}
+
+static void
+put_resource(udpai_proto_writer *writer, const udpa_resource *resource)
+{
+    udpai_resource_room room;
+    const udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
+    udpai_proto_put_bare_bytes(writer, parts.name);
+    udpai_proto_put_bare_bytes(writer, parts.version);
+    udpai_proto_put_bare_bytes(writer, parts.authority);
+    udpai_proto_put_bare_bytes(writer, udpai_bytes_view(parts.any));
+    udpai_proto_put_bare_number(writer, parts.generation);
+    udpai_proto_put_bare_number(writer, parts.ttl_ms);
+    udpai_proto_put_bare_number(writer, (uint64_t)parts.lazy | (uint64_t)parts.do_not_cache << 1);
+    put_signature(writer, &parts.signature);
+    udpai_proto_put_bare_number(writer, parts.n_hops);
+    for (size_t i = 0; i < parts.n_hops; i++) {
+        udpai_proto_put_bare_bytes(writer, parts.hops[i].node_id);
+        udpai_proto_put_bare_bytes(writer, parts.hops[i].authority);
+        udpai_proto_put_bare_number(writer, (uint64_t)parts.hops[i].time_us);
+    }
+    udpai_transfer_put_texts(writer, parts.aliases, parts.n_aliases);
+    udpai_proto_put_bare_bytes(writer, parts.constraints);
+    udpai_proto_put_bare_bytes(writer, parts.redirected_type);
+}
+
+static int64_t
+take_time(udpai_transfer_reader *reader)
+{
+    return (int64_t)udpai_transfer_take_number(reader, UINT64_MAX);
+}
+
+static udpai_signature
+take_signature(udpai_transfer_reader *reader)
+{
+    udpai_signature signature = {.algorithm =
+                                     (uint32_t)udpai_transfer_take_number(reader, UINT32_MAX)};
+    if (!signature.algorithm)
+        return signature;
+    signature.key_id = udpai_transfer_take_text(reader);
+    signature.not_before_us = take_time(reader);
+    signature.not_after_us = take_time(reader);
+    signature.value = udpai_transfer_take_bytes(reader);
+    return signature;
+}
+
+static void
+take_hops(udpai_transfer_reader *reader, udpai_resource_parts *parts, udpai_resource_room *room)
+{
+    size_t n = udpai_transfer_take_count(reader, HOP_LEAST);
+    if (n > UDPAI_ARRAY_LEN(room->hops)) {
+        udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "a resource has too many hops");
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        room->hops[i].node_id = udpai_transfer_take_text(reader);
+        room->hops[i].authority = udpai_transfer_take_text(reader);
+        room->hops[i].time_us = take_time(reader);
+    }
+    parts->hops = room->hops;
+    parts->n_hops = n;
+}
+
+static void
+take_aliases(udpai_transfer_reader *reader, udpai_resource_parts *parts, udpai_resource_room *room)
+{
+    size_t n = udpai_transfer_take_count(reader, 1);
+    if (n > UDPAI_ARRAY_LEN(room->aliases)) {
+        udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "a resource has too many aliases");
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        room->aliases[i] = udpai_transfer_take_text(reader);
+    parts->aliases = room->aliases;
+    parts->n_aliases = n;
+}
+
+/* Of all but the Any. */
+static udpai_resource_parts
+take_parts(udpai_transfer_reader *reader, udpai_str *ret_any, udpai_resource_room *room)
+{
+    udpai_resource_parts parts = {.name = udpai_transfer_take_text(reader)};
+    parts.version = udpai_transfer_take_text(reader);
+    parts.authority = udpai_transfer_take_text(reader);
+    *ret_any = udpai_transfer_take_bytes(reader);
+    parts.generation = udpai_transfer_take_number(reader, UINT64_MAX);
+    parts.ttl_ms = udpai_transfer_take_number(reader, UINT64_MAX);
+    uint64_t flags = udpai_transfer_take_number(reader, 3);
+    parts.lazy = flags & 1;
+    parts.do_not_cache = flags & 2;
+    parts.signature = take_signature(reader);
+    take_hops(reader, &parts, room);
+    take_aliases(reader, &parts, room);
+    parts.constraints = udpai_transfer_take_bytes(reader);
+    parts.redirected_type = udpai_transfer_take_text(reader);
+    return parts;
+}
+
+/* With the error that it has, if it may not be; so that whoever sent it is told of it. */
+static void
+check(udpai_transfer_reader *reader, const udpai_resource_parts *parts)
+{
+    udpa_error *error = NULL;
+    if (reader->err == UDPA_OK && udpai_resource_parts_check(parts, &error) != UDPA_OK)
+        udpai_transfer_fail_because(reader, error, "it has a resource that may not be");
+}
+
+static udpa_resource *
+take_resource(udpai_transfer_reader *reader, bool is_checked)
+{
+    udpai_resource_room room;
+    udpai_str any, type_url, value;
+    udpai_resource_parts parts = take_parts(reader, &any, &room);
+    if (reader->err == UDPA_OK && !udpai_any_parse(any, &type_url, &value))
+        udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "the Any of a resource is malformed");
+    if (reader->err != UDPA_OK)
+        return NULL;
+    parts.type = udpai_transfer_share_type(reader, parts.redirected_type.len ? parts.redirected_type
+                                                                             : type_url);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
+    udpa_err err = udpa_bytes_new(&bytes, any.data, any.len);
+    parts.any = bytes;
+    if (err == UDPA_OK && is_checked)
+        check(reader, &parts);
+    udpa_resource *resource = NULL;
+    if (err == UDPA_OK && reader->err == UDPA_OK)
+        err = udpai_resource_make(&resource, &parts);
+    if (err != UDPA_OK)
+        udpai_transfer_fail(reader, err, udpa_err_text(err));
+    return resource;
+}
+
+/* ---- change sets ---- */
+
+void
+udpai_transfer_put_changes(udpai_proto_writer *writer, const udpai_change_set *set)
+{
+    size_t n = udpai_change_set_size(set);
+    udpai_proto_put_bare_number(writer, n);
+    for (size_t i = 0; i < n; i++) {
+        const udpai_change *change = udpai_change_set_at(set, i);
+        udpai_proto_put_bare_number(writer, change->kind);
+        udpai_proto_put_bare_number(writer, change->deadline_ms);
+        udpai_proto_put_bare_number(writer, change->from_node != NULL);
+        if (change->from_node)
+            udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->from_node));
+        put_resource(writer, change->resource);
+    }
+}
+
+static void
+take_change(udpai_transfer_reader *reader, udpai_change_set *set)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL;
+    udpai_change change = {
+        .kind = (udpai_change_kind)udpai_transfer_take_number(reader, UDPAI_CHANGE_REMOVE)};
+    change.deadline_ms = udpai_transfer_take_number(reader, UINT64_MAX);
+    if (udpai_transfer_take_flag(reader))
+        node = udpai_transfer_share_node(reader, udpai_transfer_take_text(reader));
+    resource = take_resource(reader, false);
+    change.resource = resource;
+    change.from_node = node;
+    if (reader->err == UDPA_OK && udpai_change_set_add(set, &change) != UDPA_OK)
+        udpai_transfer_out_of_memory(reader);
+}
+
+udpai_change_set *
+udpai_transfer_take_changes(udpai_transfer_reader *reader)
+{
+    size_t n = udpai_transfer_take_count(reader, RESOURCE_LEAST + 3);
+    udpai_change_set *set = udpai_change_set_new();
+    if (!set)
+        udpai_transfer_out_of_memory(reader);
+    for (size_t i = 0; i < n && reader->err == UDPA_OK; i++)
+        take_change(reader, set);
+    return set;
+}
+
+/* ---- publications ---- */
+
+static void
+put_verdict(udpai_proto_writer *writer, const udpa_error *error)
+{
+    udpai_proto_put_bare_number(writer, error != NULL);
+    if (error)
+        udpai_transfer_put_error(writer, error);
+}
+
+static udpa_error *
+take_verdict(udpai_transfer_reader *reader)
+{
+    return udpai_transfer_take_flag(reader) ? udpai_transfer_take_error(reader) : NULL;
+}
+
+void
+udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publication *publication)
+{
+    udpai_proto_put_bare_number(writer, publication->state_of_the_world);
+    udpai_proto_put_bare_number(writer, publication->complete);
+    udpai_proto_put_bare_number(writer, publication->receipt_required);
+    udpai_proto_put_bare_bytes(writer, publication->type_url);
+    udpai_proto_put_bare_bytes(writer, publication->name_space);
+    udpai_proto_put_bare_bytes(writer, publication->nonce);
+    udpai_proto_put_bare_number(writer, publication->size_bytes);
+    udpai_proto_put_bare_number(writer, publication->entries.n);
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        const udpai_publication_entry *entry = &publication->entries.items[i];
+        udpai_proto_put_bare_number(writer, entry->is_refresh);
+        put_verdict(writer, entry->error);
+        put_resource(writer, entry->resource);
+    }
+    udpai_proto_put_bare_number(writer, publication->removals.n);
+    for (size_t i = 0; i < publication->removals.n; i++) {
+        udpai_proto_put_bare_bytes(writer, publication->removals.items[i].name);
+        put_verdict(writer, publication->removals.items[i].error);
+    }
+}
+
+/* The resource of an entry with an error need not be one that may be. */
+static udpa_err
+take_entry(udpai_transfer_reader *reader, udpai_publication *publication, bool is_new)
+{
+    bool is_refresh = udpai_transfer_take_flag(reader);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = take_verdict(reader);
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *resource = take_resource(reader, is_new && !error);
+    if (!resource)
+        return UDPA_OK; /* told by the reader */
+    if (is_new && !error && !is_refresh && udpa_bytes_size(udpai_resource_any(resource)) == 0)
+        udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "a resource has no payload");
+    udpa_err err = udpai_publication_add(publication, resource, is_refresh);
+    if (err == UDPA_OK)
+        publication->entries.items[publication->entries.n - 1].error = UDPAI_TAKE(error);
+    return err;
+}
+
+static udpa_err
+take_removal(udpai_transfer_reader *reader, udpai_publication *publication)
+{
+    udpai_str name = udpai_transfer_take_text(reader);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = take_verdict(reader);
+    if (reader->err != UDPA_OK)
+        return UDPA_OK;
+    udpa_err err = udpai_publication_remove(publication, name);
+    if (err == UDPA_OK)
+        publication->removals.items[publication->removals.n - 1].error = UDPAI_TAKE(error);
+    return err;
+}
+
+static udpa_err
+take_into(udpai_transfer_reader *reader, udpai_publication *publication, bool is_new)
+{
+    publication->state_of_the_world = udpai_transfer_take_flag(reader);
+    publication->complete = udpai_transfer_take_flag(reader);
+    publication->receipt_required = udpai_transfer_take_flag(reader);
+    udpa_err err = udpai_publication_set(&publication->type_url, udpai_transfer_take_text(reader));
+    if (err == UDPA_OK)
+        err = udpai_publication_set(&publication->name_space, udpai_transfer_take_text(reader));
+    if (err == UDPA_OK)
+        err = udpai_publication_set(&publication->nonce, udpai_transfer_take_text(reader));
+    publication->size_bytes = udpai_transfer_take_number(reader, SIZE_MAX);
+    size_t n = err == UDPA_OK ? udpai_transfer_take_count(reader, RESOURCE_LEAST + 2) : 0;
+    for (size_t i = 0; i < n && err == UDPA_OK && reader->err == UDPA_OK; i++)
+        err = take_entry(reader, publication, is_new);
+    n = err == UDPA_OK ? udpai_transfer_take_count(reader, 2) : 0;
+    for (size_t i = 0; i < n && err == UDPA_OK && reader->err == UDPA_OK; i++)
+        err = take_removal(reader, publication);
+    return err;
+}
+
+udpai_publication *
+udpai_transfer_take_publication(udpai_transfer_reader *reader, bool is_new)
+{
+    udpai_publication *publication = udpai_publication_new();
+    udpa_err err = publication ? take_into(reader, publication, is_new) : UDPA_ERR_NOMEM;
+    if (err != UDPA_OK)
+        udpai_transfer_fail(reader, err, udpa_err_text(err));
+    return publication;
+}
