@@ -21,6 +21,16 @@ put_signature(udpai_proto_writer *writer, const udpai_signature *signature)
     udpai_proto_put_bare_bytes(writer, signature->value);
 }
 
+/* Its bytes, as bare ones are written. */
+static void
+put_any(udpai_proto_writer *writer, const udpa_resource *resource)
+{
+    udpai_any_room room;
+    udpai_proto_put_bare_number(writer, udpai_resource_any_size(resource));
+    udpai_proto_put_raw(writer, udpai_resource_any_head(resource, &room));
+    udpai_proto_put_raw(writer, udpai_resource_any_body(resource));
+}
+
 static void
 put_resource(udpai_proto_writer *writer, const udpa_resource *resource)
 {
@@ -29,7 +39,7 @@ put_resource(udpai_proto_writer *writer, const udpa_resource *resource)
     udpai_proto_put_bare_bytes(writer, parts.name);
     udpai_proto_put_bare_bytes(writer, parts.version);
     udpai_proto_put_bare_bytes(writer, parts.authority);
-    udpai_proto_put_bare_bytes(writer, udpai_bytes_view(parts.any));
+    put_any(writer, resource);
     udpai_proto_put_bare_number(writer, parts.generation);
     udpai_proto_put_bare_number(writer, parts.ttl_ms);
     udpai_proto_put_bare_number(writer, (uint64_t)parts.lazy | (uint64_t)parts.do_not_cache << 1);
@@ -126,6 +136,15 @@ check(udpai_transfer_reader *reader, const udpai_resource_parts *parts)
         udpai_transfer_fail_because(reader, error, "it has a resource that may not be");
 }
 
+/* With the next one, which mostly comes the same way. */
+static void
+share_way(udpai_decoder *decoder, const udpa_resource *resource)
+{
+    udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
+    udpai_way_unref(decoder->last_way);
+    decoder->last_way = way;
+}
+
 static udpa_resource *
 take_resource(udpai_transfer_reader *reader, bool is_checked)
 {
@@ -139,13 +158,15 @@ take_resource(udpai_transfer_reader *reader, bool is_checked)
     parts.type = udpai_transfer_share_type(reader, parts.redirected_type.len ? parts.redirected_type
                                                                              : type_url);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
-    udpa_err err = udpa_bytes_new(&bytes, any.data, any.len);
-    parts.any = bytes;
+    udpa_err err = udpai_resource_parts_set_any(&parts, any, &bytes);
     if (err == UDPA_OK && is_checked)
         check(reader, &parts);
     udpa_resource *resource = NULL;
+    parts.way = reader->transfer->decoder.last_way;
     if (err == UDPA_OK && reader->err == UDPA_OK)
         err = udpai_resource_make(&resource, &parts);
+    if (resource)
+        share_way(&reader->transfer->decoder, resource);
     if (err != UDPA_OK)
         udpai_transfer_fail(reader, err, udpa_err_text(err));
     return resource;
@@ -248,7 +269,7 @@ take_entry(udpai_transfer_reader *reader, udpai_publication *publication, bool i
     udpa_resource *resource = take_resource(reader, is_new && !error);
     if (!resource)
         return UDPA_OK; /* told by the reader */
-    if (is_new && !error && !is_refresh && udpa_bytes_size(udpai_resource_any(resource)) == 0)
+    if (is_new && !error && !is_refresh && udpai_resource_any_size(resource) == 0)
         udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "a resource has no payload");
     udpa_err err = udpai_publication_add(publication, resource, is_refresh);
     if (err == UDPA_OK)

@@ -47,7 +47,7 @@ check_publication(const udpai_publication *publication)
         udpai_resource_parts parts = udpai_resource_parts_of(entry->resource, &room);
         FUZZ_CHECK(udpai_utf8_valid(parts.name) && udpai_utf8_valid(parts.version));
         FUZZ_CHECK(entry->error || udpai_resource_parts_check(&parts, NULL) == UDPA_OK);
-        FUZZ_CHECK(entry->error || entry->is_refresh || udpa_bytes_size(parts.any));
+        FUZZ_CHECK(entry->error || entry->is_refresh || udpai_resource_any_size(entry->resource));
     }
 }
 

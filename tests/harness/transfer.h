@@ -49,6 +49,25 @@ same_signature(const udpai_signature *a, const udpai_signature *b)
            udpai_str_eq(a->value, b->value);
 }
 
+/* However each keeps it. */
+static inline bool
+same_any(const udpa_resource *one, const udpa_resource *other)
+{
+    const udpa_resource *both[] = {one, other};
+    udpa_bytes *bytes[2] = {NULL, NULL};
+    for (size_t i = 0; i < 2; i++) {
+        udpai_any_room room;
+        udpai_proto_writer writer = {0};
+        bytes[i] = udpai_bytes_make(udpai_resource_any_size(both[i]), &writer.at);
+        udpai_proto_put_raw(&writer, udpai_resource_any_head(both[i], &room));
+        udpai_proto_put_raw(&writer, udpai_resource_any_body(both[i]));
+    }
+    bool same = same_bytes(bytes[0], bytes[1]);
+    udpa_bytes_unref(bytes[0]);
+    udpa_bytes_unref(bytes[1]);
+    return same;
+}
+
 static inline bool
 same_resource(const udpa_resource *one, const udpa_resource *other)
 {
@@ -56,7 +75,7 @@ same_resource(const udpa_resource *one, const udpa_resource *other)
     const udpai_resource_parts a = udpai_resource_parts_of(one, &rooms[0]);
     const udpai_resource_parts b = udpai_resource_parts_of(other, &rooms[1]);
     return udpai_str_eq(a.name, b.name) && udpai_str_eq(a.version, b.version) &&
-           udpai_str_eq(a.authority, b.authority) && same_bytes(a.any, b.any) &&
+           udpai_str_eq(a.authority, b.authority) && same_any(one, other) &&
            same_bytes(a.type, b.type) && a.generation == b.generation && a.ttl_ms == b.ttl_ms &&
            a.lazy == b.lazy && a.do_not_cache == b.do_not_cache &&
            same_signature(&a.signature, &b.signature) && same_hops(&a, &b) &&
