@@ -8,7 +8,6 @@
 #include "wire/entry.h"
 
 /* Sessions that are told of one by one; of the others the number must do. */
-#define SESSIONS_MAX 256
 #define REASON_MAX 512
 
 struct finding {
@@ -154,7 +153,7 @@ static void
 put(udpai_proto_writer *writer, const void *what)
 {
     const struct survey *survey = what;
-    size_t n = udpai_min_size(survey->findings.n, SESSIONS_MAX);
+    size_t n = udpai_min_size(survey->findings.n, UDPAI_ACKNOWLEDGEMENT_SESSIONS_MAX);
     udpai_proto_put_bytes(writer, 1, survey->type_url);
     udpai_proto_put_bytes(writer, 2, survey->name);
     if (survey->resource)

@@ -12,6 +12,8 @@
 /* "udpa.node/acknowledgement/<token>/<type URL>/<name>". The token is whatever who asks chooses: a
  * name that nobody has asked for before has no answer yet that could be an old one. */
 #define UDPAI_ACKNOWLEDGEMENT_PREFIX UDPAI_NODE_NAMESPACE "/acknowledgement/"
+/* So many sessions are named in an answer. */
+#define UDPAI_ACKNOWLEDGEMENT_SESSIONS_MAX 256
 
 /* What a name asks for, views of it; false: nothing. */
 bool udpai_acknowledgement_parse(udpai_str question, udpai_str *ret_type_url, udpai_str *ret_name);

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/crew.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "session/crew_answers.h"
+
+#define SESSION_BITS 40 /* more than anybody will ever open */
+
+/* Who of the members wants it, a bit for each. */
+typedef struct wish {
+    uint64_t members;
+    size_t len;
+    char key[];
+} wish;
+
+/* A question to all members, and what has been answered. */
+typedef struct question {
+    udpai_list node;
+    udpai_report_kind kind; /* of the answers */
+    uint64_t unanswered;    /* a bit for each member */
+    udpai_report *answer;   /* of all that have answered; NULL: of nobody yet */
+} question;
+
+struct udpai_crew {
+    size_t n_members;
+    udpai_crew_env env;
+    uint64_t n_applied[UDPAI_CREW_MAX], n_settled[UDPAI_CREW_MAX];
+    uint64_t n_all_applied, n_all_settled; /* by all of them */
+    udpai_map wishes;
+    udpai_map clients; /* name spaces, by wish */
+    size_t n_unnoted;  /* wishes that were passed on, but there was no memory to note */
+    udpai_list questions;
+};
+
+uint64_t
+udpai_crew_first_session(size_t member)
+{
+    return (uint64_t)member << SESSION_BITS;
+}
+
+static udpai_str
+wish_key(const void *item)
+{
+    const wish *one = item;
+    return (udpai_str){one->key, one->len};
+}
+
+udpai_crew *
+udpai_crew_new(size_t n_members, const udpai_crew_env *env)
+{
+    udpai_crew *crew = n_members <= UDPAI_CREW_MAX ? udpai_alloc(sizeof(*crew)) : NULL;
+    if (!crew)
+        return NULL;
+    crew->n_members = n_members;
+    crew->env = *env;
+    udpai_map_init(&crew->wishes, wish_key);
+    udpai_map_init(&crew->clients, wish_key);
+    udpai_list_init(&crew->questions);
+    return crew;
+}
+
+static void
+free_wishes(udpai_map *wishes)
+{
+    size_t at = 0;
+    wish *one;
+    while ((one = udpai_map_next(wishes, &at)))
+        udpai_free(one);
+    udpai_map_done(wishes);
+}
+
+static void
+free_question(question *asked)
+{
+    udpai_list_remove(&asked->node);
+    udpai_report_free(asked->answer);
+    udpai_free(asked);
+}
+
+udpai_crew *
+udpai_crew_free(udpai_crew *crew)
+{
+    if (!crew)
+        return NULL;
+    free_wishes(&crew->wishes);
+    free_wishes(&crew->clients);
+    while (!udpai_list_empty(&crew->questions))
+        free_question(UDPAI_LIST_ENTRY(crew->questions.next, question, node));
+    udpai_free(crew);
+    return NULL;
+}
+
+/* ---- orders ---- */
+
+static bool
+note_question(udpai_crew *crew, udpai_report_kind kind)
+{
+    question *asked = udpai_alloc(sizeof(*asked));
+    if (!asked)
+        return false;
+    asked->kind = kind;
+    asked->unanswered = crew->n_members < 64 ? (UINT64_C(1) << crew->n_members) - 1 : UINT64_MAX;
+    udpai_list_append(&crew->questions, &asked->node);
+    return true;
+}
+
+static void
+give_all(udpai_crew *crew, udpai_order *order)
+{
+    for (size_t i = 1; i < crew->n_members; i++)
+        crew->env.order(crew->env.userdata, i, order);
+    crew->env.order_own(crew->env.userdata, order);
+}
+
+static void
+give_one(udpai_crew *crew, udpai_order *order)
+{
+    uint64_t member = order->session >> SESSION_BITS;
+    if (member == 0) {
+        crew->env.order_own(crew->env.userdata, order);
+        return;
+    }
+    if (member < crew->n_members)
+        crew->env.order(crew->env.userdata, (size_t)member, order);
+    udpai_order_free(order);
+}
+
+void
+udpai_crew_order(udpai_crew *crew, udpai_order *order)
+{
+    bool is_understood = true;
+    switch (order->kind) {
+    case UDPAI_ORDER_STATUS:
+        is_understood = note_question(crew, UDPAI_REPORT_STATUS);
+        break;
+    case UDPAI_ORDER_ACKNOWLEDGEMENTS:
+        is_understood = note_question(crew, UDPAI_REPORT_ACKNOWLEDGEMENTS);
+        break;
+    case UDPAI_ORDER_CHANGES:
+    case UDPAI_ORDER_SETTLED:
+    case UDPAI_ORDER_FORGET:
+    case UDPAI_ORDER_ACL:
+        break;
+    default:
+        give_one(crew, order);
+        return;
+    }
+    if (is_understood)
+        give_all(crew, order);
+    else
+        udpai_order_free(order); /* who asks asks again */
+}
+
+/* ---- what all must have done ---- */
+
+static uint64_t
+least(const udpai_crew *crew, const uint64_t *counts)
+{
+    uint64_t n = counts[0];
+    for (size_t i = 1; i < crew->n_members; i++)
+        n = counts[i] < n ? counts[i] : n;
+    return n;
+}
+
+/* Answers come in the order of the orders, so counting them is enough. */
+static bool
+is_done_by_all(const udpai_crew *crew, uint64_t *counts, size_t member, uint64_t *n_all)
+{
+    counts[member]++;
+    if (least(crew, counts) == *n_all)
+        return false;
+    ++*n_all;
+    return true;
+}
+
+/* ---- what anybody wants ---- */
+
+static wish *
+make_wish(udpai_map *wishes, udpai_str key)
+{
+    wish *one = udpai_alloc(sizeof(*one) + key.len);
+    if (!one)
+        return NULL;
+    one->len = key.len;
+    if (key.len)
+        memcpy(one->key, key.data, key.len);
+    if (udpai_map_add(wishes, one))
+        return one;
+    udpai_free(one);
+    return NULL;
+}
+
+/* What cannot be noted is passed on all the same, and taken back as often; but nobody takes back
+ * what he has not wanted. */
+static bool
+is_news_unnoted(udpai_crew *crew, bool wanted)
+{
+    if (!wanted && crew->n_unnoted == 0)
+        return false;
+    crew->n_unnoted = wanted ? crew->n_unnoted + 1 : crew->n_unnoted - 1;
+    return true;
+}
+
+/* Is the member the first to want it, or the last? */
+static bool
+is_news(
+    udpai_crew *crew, udpai_map *wishes, udpai_str key, const udpai_report *report, size_t member)
+{
+    bool wanted = report->wanted;
+    wish *one = udpai_map_get(wishes, key);
+    uint64_t bit = UINT64_C(1) << member;
+    if (!one && wanted)
+        one = make_wish(wishes, key);
+    if (!one)
+        return is_news_unnoted(crew, wanted);
+    uint64_t before = one->members;
+    one->members = wanted ? before | bit : before & ~bit;
+    uint64_t now = one->members;
+    if (now == 0) {
+        udpai_map_remove(wishes, key);
+        udpai_free(one);
+    }
+    return (before == 0) != (now == 0);
+}
+
+/* Type, prefix and name, with a zero byte between them, which none of them has. */
+static bool
+is_news_of_interest(udpai_crew *crew, size_t member, const udpai_report *report)
+{
+    const udpai_subscription_message *message = report->subscription;
+    const udpai_str parts[] = {message->type_url, message->name_space,
+                               message->n_names ? message->names[0] : (udpai_str){0}};
+    size_t len = UDPAI_ARRAY_LEN(parts);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts); i++)
+        len += parts[i].len;
+    char *key = udpai_alloc(len); /* zeroed */
+    if (!key)
+        return is_news_unnoted(crew, report->wanted);
+    size_t at = 0;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts); i++) {
+        if (parts[i].len)
+            memcpy(key + at, parts[i].data, parts[i].len);
+        at += parts[i].len + 1;
+    }
+    bool is = is_news(crew, &crew->wishes, (udpai_str){key, len}, report, member);
+    udpai_free(key);
+    return is;
+}
+
+/* That they are there is told again when more is known of them. */
+static bool
+is_news_of_clients(udpai_crew *crew, size_t member, const udpai_report *report)
+{
+    udpai_str name_space = udpai_bytes_view(report->name_space);
+    bool is = is_news(crew, &crew->clients, name_space, report, member);
+    return is || report->wanted;
+}
+
+/* ---- what all have answered ---- */
+
+static question *
+find_question(const udpai_crew *crew, size_t member, udpai_report_kind kind)
+{
+    UDPAI_LIST_FOREACH (at, &crew->questions) {
+        question *asked = UDPAI_LIST_ENTRY(at, question, node);
+        if (asked->kind == kind && (asked->unanswered >> member & 1))
+            return asked;
+    }
+    return NULL;
+}
+
+static void
+take_answer(udpai_crew *crew, size_t member, udpai_report *report)
+{
+    question *asked = find_question(crew, member, report->kind);
+    if (!asked) {
+        udpai_report_free(report);
+        return;
+    }
+    asked->unanswered &= ~(UINT64_C(1) << member);
+    if (!asked->answer)
+        asked->answer = report;
+    else if (report->kind == UDPAI_REPORT_STATUS)
+        udpai_crew_join_sessions(asked->answer, report);
+    else
+        udpai_crew_join_acknowledgements(asked->answer, report);
+    if (asked->unanswered)
+        return;
+    udpai_report *answer = UDPAI_TAKE(asked->answer);
+    free_question(asked);
+    crew->env.report(crew->env.userdata, answer);
+}
+
+/* Members speak of their own sessions, and only the first has links. */
+static bool
+is_its_own(size_t member, const udpai_report *report)
+{
+    bool is_of_session = report->session == 0 || report->session >> SESSION_BITS == member;
+    return is_of_session && (member == 0 || report->link == 0);
+}
+
+void
+udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report)
+{
+    bool is_told = true;
+    if (!is_its_own(member, report)) {
+        udpai_log(UDPA_LOG_ERROR, "session",
+                  "worker %zu speaks of a session that it does not have: ignored", member);
+        udpai_report_free(report);
+        return;
+    }
+    switch (report->kind) {
+    case UDPAI_REPORT_APPLIED:
+        is_told = is_done_by_all(crew, crew->n_applied, member, &crew->n_all_applied);
+        break;
+    case UDPAI_REPORT_SETTLED:
+        is_told = is_done_by_all(crew, crew->n_settled, member, &crew->n_all_settled);
+        break;
+    case UDPAI_REPORT_INTEREST:
+        is_told = is_news_of_interest(crew, member, report);
+        break;
+    case UDPAI_REPORT_CLIENTS:
+        is_told = is_news_of_clients(crew, member, report);
+        break;
+    case UDPAI_REPORT_STATUS:
+    case UDPAI_REPORT_ACKNOWLEDGEMENTS:
+        take_answer(crew, member, report);
+        return;
+    default:
+        break;
+    }
+    if (is_told)
+        crew->env.report(crew->env.userdata, report);
+    else
+        udpai_report_free(report);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several stream sides that look like one to the loop side: with `workers`, each process has one.
+ *
+ * Who gives orders gives them once, and is answered once: what concerns everybody goes to all
+ * members, and is done when all have done it; what concerns a session goes to the member that has
+ * it. Somebody subscribes as long as somebody does anywhere. */
+#ifndef UDPAI_CREW_H
+#define UDPAI_CREW_H
+
+#include "session/messages.h"
+
+/* The first is the stream side of this process, which alone dials. */
+#define UDPAI_CREW_MAX 64
+
+/* Members count their sessions from here, so that no two have the same number. */
+uint64_t udpai_crew_first_session(size_t member);
+
+typedef struct udpai_crew_env {
+    /* Hands an order on; it is the caller's still, and valid until this returns. */
+    void (*order)(void *userdata, size_t member, const udpai_order *order);
+    /* The same to the first member, which takes it. */
+    void (*order_own)(void *userdata, udpai_order *order);
+    /* For the loop side, which takes it. */
+    void (*report)(void *userdata, udpai_report *report);
+    void *userdata;
+} udpai_crew_env;
+
+typedef struct udpai_crew udpai_crew;
+
+/* NULL without memory. */
+udpai_crew *udpai_crew_new(size_t n_members, const udpai_crew_env *env);
+udpai_crew *udpai_crew_free(udpai_crew *crew);
+UDPA_DEFINE_CLEANUP(udpai_crew, udpai_crew_free)
+
+/* Takes an order of the loop side. */
+void udpai_crew_order(udpai_crew *crew, udpai_order *order);
+/* Takes a report of a member. Without memory somebody may be asked for what nobody wants any more,
+ * but what somebody wants is asked for. */
+void udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report);
+
+#endif

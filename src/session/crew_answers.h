@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What several members of a crew have answered, as one answer. */
+#ifndef UDPAI_CREW_ANSWERS_H
+#define UDPAI_CREW_ANSWERS_H
+
+#include "session/messages.h"
+
+/* Both add what `more` says to `answer`, and free it. Without memory something is missing. */
+void udpai_crew_join_sessions(udpai_report *answer, udpai_report *more);
+/* The answers stand beside the same questions. */
+void udpai_crew_join_acknowledgements(udpai_report *answer, udpai_report *more);
+
+#endif
