@@ -17,6 +17,7 @@
 #include "daemon/words.h"
 #include "endpoint/type.h"
 #include "model/name.h"
+#include "session/crew.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/http/asker.h"
 #include "xds/shim.h"
@@ -594,6 +595,9 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
         check_message_size(&check, "max_message_bytes_from_sources",
                            limits->max_message_bytes_from_sources);
     }
+    if (message->workers >= UDPAI_CREW_MAX)
+        udpai_findings_mistake(findings, "workers", "%" PRIu32 " are too many: at most %d",
+                               message->workers, UDPAI_CREW_MAX - 1);
     udpai_timing_check(message->timing, findings);
     udpai_vector_done(&check.sources);
 }

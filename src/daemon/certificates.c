@@ -53,6 +53,35 @@ udpai_certificates_read_client(const Udpa__Config__V1__ClientTls *from,
     return udpai_tls_files_read(ret_files, &paths, now_s(), ret_error);
 }
 
+udpa_err
+udpai_certificates_server(const Udpa__Config__V1__ServerTls *from,
+                          udpai_server_tls **ret_tls,
+                          udpa_error **ret_error)
+{
+    udpai_tls_files files = {0};
+    *ret_tls = NULL;
+    if (!from)
+        return UDPA_OK;
+    udpa_err err = udpai_certificates_read(from, &files, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_server_tls_new(ret_tls, &files, from->client_certificate_optional, ret_error);
+    udpai_tls_files_done(&files);
+    return err;
+}
+
+udpa_err
+udpai_certificates_server_again(const Udpa__Config__V1__ServerTls *from,
+                                udpai_server_tls *tls,
+                                udpa_error **ret_error)
+{
+    udpai_tls_files files = {0};
+    udpa_err err = udpai_certificates_read(from, &files, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_server_tls_replace(tls, &files, ret_error);
+    udpai_tls_files_done(&files);
+    return err;
+}
+
 /* ---- those in use ---- */
 
 udpa_err

@@ -17,6 +17,15 @@ udpa_err udpai_certificates_read_client(const Udpa__Config__V1__ClientTls *from,
                                         udpai_tls_files *ret_files,
                                         udpa_error **ret_error);
 
+/* Those of a socket, to be served with; NULL: it has none. */
+udpa_err udpai_certificates_server(const Udpa__Config__V1__ServerTls *from,
+                                   udpai_server_tls **ret_tls,
+                                   udpa_error **ret_error);
+/* Reads them again, and has them served with. */
+udpa_err udpai_certificates_server_again(const Udpa__Config__V1__ServerTls *from,
+                                         udpai_server_tls *tls,
+                                         udpa_error **ret_error);
+
 /* ---- those in use ---- */
 
 typedef udpa_err (*udpai_certificates_replace)(void *userdata,

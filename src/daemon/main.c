@@ -12,6 +12,7 @@
 #include "daemon/log_sink.h"
 #include "daemon/options_check.h"
 #include "daemon/server.h"
+#include "daemon/worker.h"
 #include "loop/standard_streams.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/tls_program.h"
@@ -27,11 +28,13 @@ complain(const udpa_error *error)
     fprintf(stderr, "udpad: %s\n", udpa_error_message(error));
 }
 
-/* They begin with their place. */
+/* They begin with their place. A worker has nothing to add to what was said when the node began. */
 static void
 tell_finding(const udpa_error *error, bool is_warning, void *userdata)
 {
-    (void)userdata;
+    const udpai_options *options = userdata;
+    if (is_warning && options->worker)
+        return;
     fprintf(stderr, "%s%s\n", is_warning ? "warning: " : "", udpa_error_message(error));
 }
 
@@ -62,7 +65,7 @@ read_bootstrap(udpai_bootstrap *bootstrap,
             : udpai_bootstrap_empty(bootstrap, ret_error);
     if (err == UDPA_OK)
         look_at(bootstrap, schema, options, &findings);
-    udpai_findings_tell(&findings, tell_finding, NULL);
+    udpai_findings_tell(&findings, tell_finding, (void *)(uintptr_t)options);
     if (err == UDPA_OK && findings.has_failed)
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     bool is_good = err == UDPA_OK && findings.n_mistakes == 0;
@@ -80,7 +83,8 @@ serve(const udpai_plan *plan,
         printf("%s: no mistakes found\n", options->config_file ? options->config_file : "defaults");
         return 0;
     }
-    udpa_err err = udpai_server_run(plan, schema, options, ret_error);
+    udpa_err err = options->worker ? udpai_worker_run(plan, options->worker, ret_error)
+                                   : udpai_server_run(plan, schema, options, ret_error);
     return err == UDPA_OK ? 0 : EXIT_STARTED_NOT;
 }
 

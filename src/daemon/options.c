@@ -20,7 +20,8 @@ enum {
     DESCRIPTORS,
     NAMESPACE,
     NODE_ID,
-    LOG_LEVEL
+    LOG_LEVEL,
+    WORKER
 };
 
 static const struct argp_option options[] = {
@@ -40,6 +41,7 @@ static const struct argp_option options[] = {
      "Namespace of resources in files that have none, and of plain names on xDS (default local)",
      0},
     {"node-id", NODE_ID, "ID", 0, "Who this node is (default: the host's name)", 0},
+    {"worker", WORKER, "NUMBER", OPTION_HIDDEN, NULL, 0}, /* for processes that udpad starts */
     {"log-level", LOG_LEVEL, "LEVEL", 0, "debug, info (default), warning or error", 0},
     {0},
 };
@@ -89,6 +91,9 @@ parse(int key, char *argument, struct argp_state *state)
     case LOG_LEVEL:
         given->log_level = argument;
         return 0;
+    case WORKER:
+        given->worker = (unsigned)strtoul(argument, NULL, 10);
+        return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is not understood: udpad takes options alone", argument);
         return 0;
@@ -110,7 +115,7 @@ static const struct argp parser = {
 void
 udpai_options_parse(udpai_options *ret_options, int argc, char **argv)
 {
-    *ret_options = (udpai_options){.program = argv[0]};
+    *ret_options = (udpai_options){.program = argv[0], .arguments = argv};
     argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&parser, argc, argv, 0, NULL, ret_options) != 0)
         exit(EXIT_USAGE);

@@ -18,6 +18,8 @@ typedef struct udpai_options {
     const char *node_id;
     const char *log_level;
     bool only_check;
+    unsigned worker;        /* which one this process is; 0: none */
+    char *const *arguments; /* all that were given, the program first, and then NULL */
 } udpai_options;
 
 /* Ends the process with a message if the line is not understood, or only help was wanted. */

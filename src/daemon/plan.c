@@ -480,6 +480,7 @@ udpai_plan_make(udpai_plan *plan,
     bootstrap->message = NULL;
     udpai_endpoint_settings_init(&plan->settings);
     plan_limits(plan);
+    plan->settings.n_workers = plan->bootstrap.message->workers;
     udpai_timing_set(&plan->settings, plan->bootstrap.message->timing);
     plan_store(plan, options);
     udpa_err err = plan_log(plan, options, ret_error);

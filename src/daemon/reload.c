@@ -204,6 +204,7 @@ static void
 put_into_force(udpai_reload *self)
 {
     udpai_stream_thread_verify(udpai_endpoint_streams(self->env.endpoint));
+    udpai_workers_read_certificates(self->env.workers);
     udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
 }
 

@@ -8,6 +8,7 @@
 #include "daemon/directories.h"
 #include "daemon/problems.h"
 #include "daemon/rest.h"
+#include "daemon/workers.h"
 
 typedef struct udpai_reload udpai_reload;
 
@@ -22,6 +23,7 @@ typedef struct udpai_reload_env {
     udpai_server_tls *const *tls;
     udpai_rest *rest; /* NULL: none */
     udpai_directories *directories;
+    udpai_workers *workers; /* NULL: none */
 } udpai_reload_env;
 
 /* When everything is open. */

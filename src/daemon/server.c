@@ -12,6 +12,7 @@
 #include "daemon/rest.h"
 #include "daemon/storage.h"
 #include "daemon/welcome.h"
+#include "daemon/workers.h"
 #include "daemon/writers.h"
 #include "loop/clock.h"
 
@@ -28,6 +29,8 @@ typedef struct server {
     udpai_writers *writers;
     udpai_rest *rest; /* NULL: none */
     udpai_reload *reload;
+    udpai_workers *workers;               /* NULL: none */
+    udpa_error *lost;                     /* one of them was, and why */
     UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
     UDPAI_VECTOR(int) ports;              /* of each socket */
     UDPAI_VECTOR(int) http_ports;
@@ -42,6 +45,7 @@ static void
 on_rest_closed(void *userdata)
 {
     server *self = userdata;
+    udpai_workers_close(UDPAI_TAKE(self->workers));
     if (self->endpoint)
         udpa_endpoint_close(self->endpoint, NULL, NULL);
 }
@@ -103,22 +107,6 @@ prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error *
     return err;
 }
 
-/* ---- certificates ---- */
-
-static udpa_err
-make_tls(const udpai_plan_socket *socket, udpai_server_tls **ret_tls, udpa_error **ret_error)
-{
-    udpai_tls_files files = {0};
-    if (!socket->tls)
-        return UDPA_OK;
-    udpa_err err = udpai_certificates_read(socket->tls, &files, ret_error);
-    if (err == UDPA_OK)
-        err = udpai_server_tls_new(ret_tls, &files, socket->tls->client_certificate_optional,
-                                   ret_error);
-    udpai_tls_files_done(&files);
-    return err;
-}
-
 /* ---- signals ---- */
 
 static void
@@ -149,17 +137,26 @@ watch_signals(server *self)
 /* ---- beginning ---- */
 
 static udpa_err
+add_tls(server *self,
+        const udpai_plan_socket *socket,
+        udpai_server_tls **ret_tls,
+        udpa_error **ret_error)
+{
+    udpa_err err = udpai_certificates_server(socket->tls, ret_tls, ret_error);
+    if (err != UDPA_OK || udpai_vector_push(&self->tls, *ret_tls))
+        return err;
+    udpai_server_tls_unref(*ret_tls);
+    return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+}
+
+static udpa_err
 listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
 {
     udpai_server_tls *tls = NULL;
     udpai_listener *listener = NULL;
-    udpa_err err = make_tls(socket, &tls, ret_error);
+    udpa_err err = add_tls(self, socket, &tls, ret_error);
     if (err != UDPA_OK)
         return err;
-    if (!udpai_vector_push(&self->tls, tls)) {
-        udpai_server_tls_unref(tls);
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    }
     err = udpai_stream_thread_listen(udpai_endpoint_streams(self->endpoint), socket->address, tls,
                                      &listener, ret_error);
     if (err == UDPA_OK && !udpai_vector_push(&self->ports, udpai_listener_port(listener)))
@@ -168,6 +165,62 @@ listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
         err = udpai_fail_code(
             ret_error, udpai_plan_delivery_note_port(self->plan, udpai_listener_port(listener)));
     return err;
+}
+
+/* The workers do; what their certificates are read for here is to tell of mistakes, and when they
+ * end. */
+static udpa_err
+have_workers_listen(server *self, udpa_error **ret_error)
+{
+    const udpai_plan *plan = self->plan;
+    udpai_server_tls *tls;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
+        err = add_tls(self, &plan->sockets.items[i], &tls, ret_error);
+    if (err == UDPA_OK && !udpai_vector_reserve(&self->ports, plan->sockets.n))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err == UDPA_OK)
+        err = udpai_workers_listen(self->workers, self->endpoint, self->ports.items, ret_error);
+    for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
+        err = udpai_fail_code(ret_error, udpai_plan_delivery_note_port(plan, self->ports.items[i]));
+    return err;
+}
+
+static udpa_err
+listen_on_all(server *self, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    if (self->workers)
+        return have_workers_listen(self, ret_error);
+    for (size_t i = 0; i < self->plan->sockets.n && err == UDPA_OK; i++)
+        err = listen_on(self, &self->plan->sockets.items[i], ret_error);
+    return err;
+}
+
+static void
+on_worker_lost(void *userdata, const udpa_error *why)
+{
+    server *self = userdata;
+    self->lost = udpa_error_ref((udpa_error *)(uintptr_t)why);
+    udpai_log(UDPA_LOG_ERROR, "daemon", "%s", udpa_error_message(why));
+    stop(self);
+}
+
+static udpa_err
+open_workers(server *self, udpai_endpoint_settings *settings, udpa_error **ret_error)
+{
+    const udpai_workers_env env = {
+        .loop = &self->loop,
+        .plan = self->plan,
+        .options = self->options,
+        .lost = on_worker_lost,
+        .userdata = self,
+    };
+    if (settings->n_workers == 0)
+        return UDPA_OK;
+    settings->order_worker = udpai_workers_order;
+    settings->workers_userdata = &self->workers;
+    return udpai_workers_open(&self->workers, &env, ret_error);
 }
 
 static udpa_err
@@ -210,6 +263,7 @@ open_reload(server *self, udpa_error **ret_error)
         .tls = self->tls.items,
         .rest = self->rest,
         .directories = self->directories,
+        .workers = self->workers,
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
 }
@@ -221,6 +275,8 @@ begin(server *self, udpa_error **ret_error)
     udpai_endpoint_settings settings = plan->settings;
     udpa_err err = prepare_validation(self, &settings, ret_error);
     if (err == UDPA_OK)
+        err = open_workers(self, &settings, ret_error);
+    if (err == UDPA_OK)
         err = udpai_endpoint_new(&self->endpoint, &self->loop, &settings, ret_error);
     if (err == UDPA_OK)
         err = udpai_directories_expect(self->endpoint, plan, ret_error);
@@ -228,8 +284,8 @@ begin(server *self, udpa_error **ret_error)
         err = restore(self, ret_error);
     if (err == UDPA_OK)
         err = open_files(self, ret_error);
-    for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
-        err = listen_on(self, &plan->sockets.items[i], ret_error);
+    if (err == UDPA_OK)
+        err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)
         err = udpai_rest_open(&self->rest, &self->loop, udpai_endpoint_streams(self->endpoint),
                               self->schema, plan, ret_error);
@@ -262,5 +318,10 @@ udpai_server_run(const udpai_plan *plan,
         uv_run(&self.loop, UV_RUN_DEFAULT);
     }
     server_done(&self);
+    if (err == UDPA_OK && self.lost) {
+        err = udpa_error_code(self.lost);
+        *ret_error = UDPAI_TAKE(self.lost);
+    }
+    udpa_error_unref(self.lost);
     return err;
 }

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "loop/clock.h"
-#include "session/udpa.h"
 
 /* ---- one turn of the loop ---- */
 
@@ -44,7 +43,7 @@ udpai_endpoint_set_acl(udpa_endpoint *endpoint, udpai_acl *acl)
     if (!order)
         return UDPA_ERR_NOMEM;
     order->acl = udpai_acl_ref(acl);
-    udpai_stream_thread_order(endpoint->streams, order);
+    udpai_endpoint_order(endpoint, order);
     udpai_node_set_acl(endpoint->node, acl);
     if (endpoint->access)
         udpai_access_answers_set_acl(endpoint->access, acl);
@@ -79,6 +78,19 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
 }
 
 static void
+hold_or_take(udpa_endpoint *endpoint, udpai_report *report)
+{
+    if (endpoint->is_closing || !udpai_inspection_hold(endpoint->inspection, report))
+        udpai_endpoint_take_report(endpoint, report);
+}
+
+static void
+take_crew_report(void *userdata, udpai_report *report)
+{
+    hold_or_take(userdata, report);
+}
+
+static void
 take_reports(void *userdata, udpai_list *messages)
 {
     udpa_endpoint *endpoint = userdata;
@@ -86,10 +98,20 @@ take_reports(void *userdata, udpai_list *messages)
     udpai_list *at;
     while ((at = udpai_list_pop(messages))) {
         udpai_report *report = UDPAI_LIST_ENTRY(at, udpai_report, node);
-        if (endpoint->is_closing || !udpai_inspection_hold(endpoint->inspection, report))
-            udpai_endpoint_take_report(endpoint, report);
+        if (endpoint->crew)
+            udpai_crew_report(endpoint->crew, 0, report);
+        else
+            hold_or_take(endpoint, report);
     }
     run(endpoint);
+}
+
+void
+udpai_endpoint_take_worker_report(udpa_endpoint *endpoint, size_t worker, udpai_report *report)
+{
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpai_crew_report(endpoint->crew, worker, report);
+    udpai_endpoint_touch(endpoint);
 }
 
 /* ---- the end ---- */
@@ -147,6 +169,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_access_answers_free(endpoint->access);
     udpai_answers_free(endpoint->origins);
     endpoint->node = udpai_node_free(endpoint->node);
+    endpoint->crew = udpai_crew_free(endpoint->crew);
     udpai_timer_cancel(&endpoint->soon);
     udpai_list left;
     udpai_list_init(&left);
@@ -241,7 +264,29 @@ on_stopped(void *userdata)
 static void
 order(void *userdata, udpai_order *order)
 {
+    udpai_endpoint_order(userdata, order);
+}
+
+static void
+order_own(void *userdata, udpai_order *order)
+{
     udpai_stream_thread_order(((udpa_endpoint *)userdata)->streams, order);
+}
+
+static void
+order_member(void *userdata, size_t member, const udpai_order *order)
+{
+    const udpa_endpoint *endpoint = userdata;
+    endpoint->order_worker(endpoint->workers_userdata, member, order);
+}
+
+void
+udpai_endpoint_order(udpa_endpoint *endpoint, udpai_order *order)
+{
+    if (endpoint->crew)
+        udpai_crew_order(endpoint->crew, order);
+    else
+        udpai_stream_thread_order(endpoint->streams, order);
 }
 
 static void
@@ -311,32 +356,26 @@ make_stream_side(udpa_endpoint *endpoint,
                  const udpai_endpoint_settings *settings,
                  udpa_error **ret_error)
 {
-    udpai_grpc_method *methods = udpai_alloc_array(settings->n_methods + 1, sizeof(*methods));
-    if (!methods)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    methods[0] = (udpai_grpc_method){UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL};
-    for (size_t i = 0; i < settings->n_methods; i++)
-        methods[i + 1] = settings->methods[i];
-    const udpai_stream_thread_options options = {
-        .hub =
-            {
-                .fanout = settings->fanout,
-                .info = settings->info,
-                .acl = settings->node.acl,
-                .max_unjudged = 64,
-                .max_unjudged_bytes = 1 << 20,
-            },
-        .methods = methods,
-        .n_methods = settings->n_methods + 1,
-        .limits = settings->limits,
-        .timing = settings->timing,
+    const udpai_streams_env streams = {
         .report = on_report,
         .stopped = on_stopped,
         .userdata = endpoint,
+        .session_step = settings->n_workers ? UDPAI_CREW_STEP : 1,
     };
-    udpa_err err = udpai_stream_thread_new(&endpoint->streams, &options, ret_error);
-    udpai_free(methods);
-    return err;
+    const udpai_crew_env crew = {
+        .order = order_member,
+        .order_own = order_own,
+        .report = take_crew_report,
+        .userdata = endpoint,
+    };
+    if (settings->n_workers) {
+        endpoint->crew = udpai_crew_new(1 + settings->n_workers, &crew);
+        if (!endpoint->crew)
+            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+        endpoint->order_worker = settings->order_worker;
+        endpoint->workers_userdata = settings->workers_userdata;
+    }
+    return udpai_endpoint_make_streams(&endpoint->streams, settings, &streams, ret_error);
 }
 
 udpa_err

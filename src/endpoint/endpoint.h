@@ -34,10 +34,30 @@ typedef struct udpai_endpoint_settings {
     bool serves_status; /* resources of udpa.status.v1 in the namespace udpa.node */
     const char *version;
     udpai_inspector inspector; /* without inspect(): none */
+    /* Other processes that have stream sides of this endpoint, counted from 1 (session/crew.h). */
+    size_t n_workers;
+    /* Hands an order on; it is valid until this returns. On the loop. */
+    void (*order_worker)(void *userdata, size_t worker, const udpai_order *order);
+    void *workers_userdata;
 } udpai_endpoint_settings;
 
 /* The settings of a node without any sources, with every limit and time at its default. */
 void udpai_endpoint_settings_init(udpai_endpoint_settings *settings);
+
+/* Whom a stream side reports to, and what it does not have in common with others of its endpoint.
+ */
+typedef struct udpai_streams_env {
+    void (*report)(void *userdata, udpai_report *report); /* on the stream thread; takes it */
+    void (*stopped)(void *userdata);                      /* on the stream thread */
+    void *userdata;
+    uint64_t first_session, session_step; /* see session/hub.h */
+    bool shares_ports;
+} udpai_streams_env;
+
+udpa_err udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
+                                     const udpai_endpoint_settings *settings,
+                                     const udpai_streams_env *env,
+                                     udpa_error **ret_error);
 
 /* Begins the stream thread, but nothing is dialled before udpai_endpoint_start(). */
 udpa_err udpai_endpoint_new(udpa_endpoint **ret_endpoint,
@@ -60,6 +80,10 @@ void udpai_endpoint_set_problems(udpa_endpoint *endpoint, const char *const *tex
 /* Other rules hold from now on, for publications and for what peers are shown. UDPA_ERR_NOMEM:
  * those before still do. */
 udpa_err udpai_endpoint_set_acl(udpa_endpoint *endpoint, udpai_acl *acl);
+
+/* Takes what a worker reports. */
+void
+udpai_endpoint_take_worker_report(udpa_endpoint *endpoint, size_t worker, udpai_report *report);
 
 /* Other keys, and requirements of signatures, hold from now on. */
 void udpai_endpoint_set_keyring(udpa_endpoint *endpoint, udpai_keyring *keyring);

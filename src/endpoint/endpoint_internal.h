@@ -6,6 +6,7 @@
 #include "endpoint/endpoint.h"
 #include "endpoint/type.h"
 #include "loop/loop_inbox.h"
+#include "session/crew.h"
 
 typedef struct udpai_own_status udpai_own_status;
 typedef struct udpai_inspection udpai_inspection;
@@ -31,6 +32,9 @@ struct udpa_endpoint {
     udpai_timer soon;
     udpai_node *node;
     udpai_stream_thread *streams;
+    udpai_crew *crew; /* NULL: there are no workers */
+    void (*order_worker)(void *userdata, size_t worker, const udpai_order *order);
+    void *workers_userdata;
     udpai_listener *listener; /* of the library */
     udpai_durable_engine *engine;
     udpai_own_status *status;     /* NULL: not served */
@@ -47,6 +51,9 @@ struct udpa_endpoint {
 };
 
 /* ---- endpoint.c ---- */
+
+/* Takes an order for the stream side, or sides. */
+void udpai_endpoint_order(udpa_endpoint *endpoint, udpai_order *order);
 
 /* A report of the stream side, for whom it concerns; frees it. */
 void udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report);

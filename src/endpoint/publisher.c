@@ -169,11 +169,11 @@ static void
 on_deadline(udpai_timer *timer)
 {
     udpai_publishing *publishing = UDPAI_CONTAINER_OF(timer, udpai_publishing, deadline);
-    const udpa_endpoint *endpoint = publishing->outlet->endpoint;
+    udpa_endpoint *endpoint = publishing->outlet->endpoint;
     udpai_str source = udpai_bytes_view(publishing->outlet->source);
     if (publishing->ticket) {
         publishing->forget->ticket = publishing->ticket;
-        udpai_stream_thread_order(endpoint->streams, UDPAI_TAKE(publishing->forget));
+        udpai_endpoint_order(endpoint, UDPAI_TAKE(publishing->forget));
     }
     UDPA_AUTO(udpa_error_unref)
     udpa_error *error =

@@ -78,7 +78,7 @@ ask_batch(udpai_questions *questions)
         udpai_order_free(order);
         return false;
     }
-    udpai_stream_thread_order(questions->endpoint->streams, order);
+    udpai_endpoint_order(questions->endpoint, order);
     set_timer(questions, PATIENCE_MS);
     return true;
 }

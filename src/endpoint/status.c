@@ -284,7 +284,7 @@ ask(udpai_own_status *status)
     udpai_wheel *wheel = udpai_loop_wheel_get(status->endpoint->wheel);
     udpai_order *order = udpai_order_new(UDPAI_ORDER_STATUS);
     if (order)
-        udpai_stream_thread_order(status->endpoint->streams, order);
+        udpai_endpoint_order(status->endpoint, order);
     udpai_timer_set(wheel, &status->timer, wheel->now_ms + INTERVAL_MS);
 }
 

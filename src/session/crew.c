@@ -6,8 +6,6 @@
 #include "base/map.h"
 #include "session/crew_answers.h"
 
-#define SESSION_BITS 40 /* more than anybody will ever open */
-
 /* Who of the members wants it, a bit for each. */
 typedef struct wish {
     uint64_t members;
@@ -33,12 +31,6 @@ struct udpai_crew {
     size_t n_unnoted;  /* wishes that were passed on, but there was no memory to note */
     udpai_list questions;
 };
-
-uint64_t
-udpai_crew_first_session(size_t member)
-{
-    return (uint64_t)member << SESSION_BITS;
-}
 
 static udpai_str
 wish_key(const void *item)
@@ -117,7 +109,7 @@ give_all(udpai_crew *crew, udpai_order *order)
 static void
 give_one(udpai_crew *crew, udpai_order *order)
 {
-    uint64_t member = order->session >> SESSION_BITS;
+    uint64_t member = order->session % UDPAI_CREW_STEP;
     if (member == 0) {
         crew->env.order_own(crew->env.userdata, order);
         return;
@@ -297,7 +289,7 @@ take_answer(udpai_crew *crew, size_t member, udpai_report *report)
 static bool
 is_its_own(size_t member, const udpai_report *report)
 {
-    bool is_of_session = report->session == 0 || report->session >> SESSION_BITS == member;
+    bool is_of_session = report->session == 0 || report->session % UDPAI_CREW_STEP == member;
     return is_of_session && (member == 0 || report->link == 0);
 }
 

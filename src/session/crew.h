@@ -12,8 +12,9 @@
 /* The first is the stream side of this process, which alone dials. */
 #define UDPAI_CREW_MAX 64
 
-/* Members count their sessions from here, so that no two have the same number. */
-uint64_t udpai_crew_first_session(size_t member);
+/* Members number their sessions in steps of so many, from their own number on, so that no two have
+ * the same: udpai_hub_options.first_session and session_step. */
+#define UDPAI_CREW_STEP UDPAI_CREW_MAX
 
 typedef struct udpai_crew_env {
     /* Hands an order on; it is the caller's still, and valid until this returns. */

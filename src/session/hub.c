@@ -77,6 +77,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     hub->wheel = wheel;
     hub->options = *options;
     hub->env = *env;
+    hub->last_id = options->first_session;
     udpai_node_info_ref(hub->options.info);
     udpai_decoder_init(&hub->decoder);
     udpai_map_init(&hub->sessions, session_key);
@@ -360,7 +361,7 @@ udpai_session_init(udpai_session *session,
     session->hub = hub;
     session->ops = ops;
     session->info = *info;
-    session->id = ++hub->last_id;
+    session->id = hub->last_id += hub->options.session_step ? hub->options.session_step : 1;
     session->since_us = hub->env.wall_us(hub->env.userdata);
     udpai_list_init(&session->in_ready);
     udpai_timer_init(&session->patience, on_patience_end);

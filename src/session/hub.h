@@ -99,6 +99,8 @@ typedef struct udpai_hub_options {
     udpai_fanout_options fanout;
     udpai_node_info *info; /* who we are; a reference is taken */
     udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
+    /* The number of the first one is a step above it; 0 is a step of 1. */
+    uint64_t first_session, session_step;
     /* What a session may hand up before it stops reading. */
     size_t max_unjudged;
     size_t max_unjudged_bytes;

@@ -91,7 +91,7 @@ hint_for(int number)
 
 /* 0, or an errno. */
 static int
-try_to_bind(const struct addrinfo *at, int *ret_fd)
+try_to_bind(const struct addrinfo *at, bool is_shared, int *ret_fd)
 {
     int on = 1, off = 0;
     int socket_fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -99,6 +99,8 @@ try_to_bind(const struct addrinfo *at, int *ret_fd)
         return errno;
     /* What is left of connections of an earlier process is no obstacle. */
     setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (is_shared)
+        setsockopt(socket_fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
     if (at->ai_family == AF_INET6)
         setsockopt(socket_fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     if (bind(socket_fd, at->ai_addr, at->ai_addrlen) != 0) {
@@ -110,14 +112,14 @@ try_to_bind(const struct addrinfo *at, int *ret_fd)
     return 0;
 }
 
-udpa_err
-udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_error)
+static udpa_err
+bind_address(const char *address, bool is_shared, int *ret_fd, udpa_error **ret_error)
 {
     struct addrinfo *found = NULL;
     udpa_err err = resolve(address, &found, ret_error);
     if (err != UDPA_OK)
         return err;
-    int number = try_to_bind(found, ret_fd);
+    int number = try_to_bind(found, is_shared, ret_fd);
     freeaddrinfo(found);
     if (number == 0)
         return UDPA_OK;
@@ -127,10 +129,22 @@ udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_error)
 }
 
 udpa_err
-udpai_address_probe(const char *address, udpa_error **ret_error)
+udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_error)
+{
+    return bind_address(address, false, ret_fd, ret_error);
+}
+
+udpa_err
+udpai_address_bind_shared(const char *address, int *ret_fd, udpa_error **ret_error)
+{
+    return bind_address(address, true, ret_fd, ret_error);
+}
+
+udpa_err
+udpai_address_probe(const char *address, bool is_shared, udpa_error **ret_error)
 {
     int fd = -1;
-    udpa_err err = udpai_address_bind(address, &fd, ret_error);
+    udpa_err err = bind_address(address, is_shared, &fd, ret_error);
     if (err == UDPA_OK)
         close(fd);
     return err;

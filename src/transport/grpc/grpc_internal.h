@@ -151,7 +151,7 @@ struct udpai_stream_thread {
     udpai_list health_watches;
     udpai_list visits, due_visits; /* the latter: written or finished */
     udpai_list polled, due_polled;
-    bool is_serving, is_stopping, is_queue_closed;
+    bool is_serving, is_stopping, is_queue_closed, shares_ports;
     udpai_credentials credentials;
 
     atomic_size_t stat_streams, stat_refused, stat_tags, stat_cut_off;
@@ -378,7 +378,7 @@ udpai_str udpai_slices_join(grpc_byte_buffer *buffer, grpc_slice *ret_owned);
 /* ---- address.c ---- */
 
 /* Can somebody listen there? Says why not. */
-udpa_err udpai_address_probe(const char *address, udpa_error **ret_error);
+udpa_err udpai_address_probe(const char *address, bool is_shared, udpa_error **ret_error);
 
 /* ---- health.c, reflection.c ---- */
 

@@ -270,7 +270,7 @@ static grpc_server *
 make_server(const udpai_stream_thread *thread)
 {
     grpc_arg args[] = {
-        integer(GRPC_ARG_ALLOW_REUSEPORT, 0),
+        integer(GRPC_ARG_ALLOW_REUSEPORT, thread->shares_ports),
         integer(GRPC_ARG_MAX_CONCURRENT_STREAMS, thread->limits.max_streams_per_identity),
         integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, thread->limits.max_message_bytes),
         integer(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, thread->timing.handshake_timeout_ms),
@@ -309,7 +309,7 @@ static udpa_err
 open_port(udpai_listener *listener, const char *address, udpa_error **ret_error)
 {
     udpai_stream_thread *thread = listener->thread;
-    udpa_err err = udpai_address_probe(address, ret_error);
+    udpa_err err = udpai_address_probe(address, thread->shares_ports, ret_error);
     if (err != UDPA_OK)
         return err;
     listener->server = make_server(thread);

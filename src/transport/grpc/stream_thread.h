@@ -160,6 +160,7 @@ typedef struct udpai_stream_thread_options {
     size_t n_methods;
     udpai_stream_limits limits;
     udpai_stream_timing timing;
+    bool shares_ports; /* with other processes, which take connections in turn */
     /* All on the stream thread; may not call back. */
     void (*report)(void *userdata, udpai_report *report); /* takes it */
     void (*stopped)(void *userdata); /* the last that is heard of the thread; may be NULL */
@@ -180,6 +181,8 @@ udpa_err udpai_listen_address_check(const char *address, udpa_error **ret_error)
 /* A socket that is bound to it, without waiting and not inherited; says why there is none. Any
  * thread. */
 udpa_err udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_error);
+/* The same, and others that are bound so may listen there as well. */
+udpa_err udpai_address_bind_shared(const char *address, int *ret_fd, udpa_error **ret_error);
 /* Listens on ADDRESS:PORT, an IPv6 address in brackets; port 0: any. @p tls: NULL: plaintext; else
  * a reference is taken. The listener is the thread's. */
 udpa_err udpai_stream_thread_listen(udpai_stream_thread *thread,

@@ -213,6 +213,7 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
 {
     thread->limits = options->limits;
     thread->timing = options->timing;
+    thread->shares_ports = options->shares_ports;
     thread->report = options->report;
     thread->stopped = options->stopped;
     thread->userdata = options->userdata;

@@ -107,6 +107,12 @@ say_of(world *self, size_t member, udpai_report_kind kind, uint64_t session)
     udpai_crew_report(self->crew, member, said);
 }
 
+static uint64_t
+session_of(size_t member, unsigned n)
+{
+    return member + n * (uint64_t)UDPAI_CREW_STEP;
+}
+
 /* ---- orders ---- */
 
 static void
@@ -136,13 +142,13 @@ what_concerns_a_session_goes_to_who_has_it(void **state)
     world self;
     begin(&self);
     for (size_t member = 0; member < MEMBERS; member++) {
-        give(&self, UDPAI_ORDER_JUDGED, udpai_crew_first_session(member) + 7);
+        give(&self, UDPAI_ORDER_JUDGED, session_of(member, 7));
         for (size_t other = 0; other < MEMBERS; other++)
             assert_int_equal(self.n_orders[other], other <= member);
     }
     give(&self, UDPAI_ORDER_DIAL, 0); /* by the first one alone */
     assert_int_equal(self.n_orders[0], 2);
-    give(&self, UDPAI_ORDER_HANG_UP, udpai_crew_first_session(MEMBERS) + 1); /* nobody's */
+    give(&self, UDPAI_ORDER_HANG_UP, session_of(MEMBERS, 1)); /* nobody's */
     for (size_t member = 0; member < MEMBERS; member++)
         assert_int_equal(self.n_orders[member], member == 0 ? 2 : 1);
     end(&self);
@@ -179,16 +185,16 @@ members_speak_of_their_own_sessions(void **state)
     world self;
     begin(&self);
     for (size_t member = 0; member < MEMBERS; member++) {
-        say_of(&self, member, UDPAI_REPORT_ALIVE, udpai_crew_first_session(member) + 1);
+        say_of(&self, member, UDPAI_REPORT_ALIVE, session_of(member, 1));
         expect_report(&self, UDPAI_REPORT_ALIVE);
     }
-    say_of(&self, 1, UDPAI_REPORT_CLOSED, udpai_crew_first_session(2) + 1);
-    say_of(&self, 1, UDPAI_REPORT_CLOSED, 1);
-    say_of(&self, 0, UDPAI_REPORT_CLOSED, udpai_crew_first_session(1) + 1);
+    say_of(&self, 1, UDPAI_REPORT_CLOSED, session_of(2, 1));
+    say_of(&self, 1, UDPAI_REPORT_CLOSED, session_of(0, 1));
+    say_of(&self, 0, UDPAI_REPORT_CLOSED, session_of(1, 1));
     expect_nothing(&self);
     for (size_t member = 0; member < 2; member++) {
         udpai_report *dialled = udpai_report_new(UDPAI_REPORT_OPENED);
-        dialled->session = udpai_crew_first_session(member) + 1;
+        dialled->session = session_of(member, 1);
         dialled->link = 4;
         udpai_crew_report(self.crew, member, dialled);
     }

@@ -12,7 +12,7 @@ static void
 expect(const char *address, udpa_err expected, const char *words)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = udpai_address_probe(address, &error);
+    udpa_err err = udpai_address_probe(address, false, &error);
     if (err != expected)
         fail_msg("'%s': %s instead of %s", address, udpa_err_name(err), udpa_err_name(expected));
     if (words && !strstr(udpa_error_message(error), words))
@@ -66,7 +66,7 @@ test_ipv6(void **state)
 {
     (void)state;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = udpai_address_probe("[::1]:0", &error);
+    udpa_err err = udpai_address_probe("[::1]:0", false, &error);
     if (err != UDPA_OK) {
         assert_int_equal(err, UDPA_ERR_IO);
         assert_non_null(strstr(udpa_error_message(error), "cannot listen on [::1]:0: "));

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/worker.h"
+
+#include <signal.h>
+
+#include "base/log.h"
+#include "daemon/certificates.h"
+#include "daemon/worker_link.h"
+#include "loop/loop_inbox.h"
+#include "session/crew.h"
+#include "session/transfer.h"
+
+#define LOG "worker"
+/* A change set of everything that a node may hold is larger than any message of a peer. */
+#define MAX_ORDER_BYTES ((size_t)1 << 30)
+
+typedef struct worker {
+    const udpai_plan *plan;
+    uv_loop_t loop;
+    udpai_stream_thread *streams;
+    udpai_loop_inbox *reports, *ends; /* of the stream thread */
+    udpai_list stopped;               /* sent once */
+    udpai_worker_link *link;
+    udpai_transfer transfer;
+    UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
+    udpa_error *why;                      /* it has failed */
+} worker;
+
+/* ---- the end ---- */
+
+/* The stream thread says when it has ended. */
+static void
+stop(worker *self, const udpa_error *why)
+{
+    if (why && !self->why)
+        self->why = udpa_error_ref((udpa_error *)(uintptr_t)why);
+    udpai_stream_thread_stop(self->streams, "the endpoint is shutting down");
+}
+
+static void
+free_reports(udpai_list *left)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(left)))
+        udpai_report_free(UDPAI_LIST_ENTRY(at, udpai_report, node));
+}
+
+static void
+take_end(void *userdata, udpai_list *messages)
+{
+    worker *self = userdata;
+    udpai_list left;
+    udpai_list_init(&left);
+    while (udpai_list_pop(messages))
+        continue;
+    self->streams = udpai_stream_thread_free(self->streams);
+    udpai_loop_inbox_close(UDPAI_TAKE(self->reports), &left);
+    free_reports(&left);
+    udpai_loop_inbox_close(UDPAI_TAKE(self->ends), &left);
+    udpai_worker_link_close(UDPAI_TAKE(self->link));
+}
+
+/* ---- what it reports ---- */
+
+static void
+send_report(worker *self, const udpai_report *report)
+{
+    udpai_strbuf bytes = {0};
+    if (udpai_report_encode(report, &bytes) == UDPA_OK)
+        (void)udpai_worker_link_send(self->link, UDPAI_FRAME_REPORT, udpai_strbuf_view(&bytes));
+    else
+        stop(self, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+    udpai_strbuf_done(&bytes);
+}
+
+static void
+take_reports(void *userdata, udpai_list *messages)
+{
+    worker *self = userdata;
+    udpai_list *at;
+    while ((at = udpai_list_pop(messages))) {
+        udpai_report *report = UDPAI_LIST_ENTRY(at, udpai_report, node);
+        send_report(self, report);
+        udpai_report_free(report);
+    }
+}
+
+/* On the stream thread. */
+static void
+on_report(void *userdata, udpai_report *report)
+{
+    udpai_loop_inbox_push(((worker *)userdata)->reports, &report->node);
+}
+
+/* On the stream thread. */
+static void
+on_stopped(void *userdata)
+{
+    worker *self = userdata;
+    udpai_loop_inbox_push(self->ends, &self->stopped);
+}
+
+/* ---- what it is told ---- */
+
+static udpa_err
+listen_on(worker *self, size_t index, const char *address, udpa_error **ret_error)
+{
+    udpai_server_tls *tls = NULL;
+    udpai_listener *listener = NULL;
+    if (index >= self->plan->sockets.n)
+        return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "the bootstrap file has changed");
+    udpa_err err = udpai_certificates_server(self->plan->sockets.items[index].tls, &tls, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (!udpai_vector_push(&self->tls, tls)) {
+        udpai_server_tls_unref(tls);
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    return udpai_stream_thread_listen(self->streams, address, tls, &listener, ret_error);
+}
+
+/* Addresses, each with a NUL. */
+static void
+begin_to_listen(worker *self, udpai_str addresses)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = UDPA_OK;
+    for (size_t at = 0, i = 0; at < addresses.len && err == UDPA_OK; i++) {
+        err = listen_on(self, i, addresses.data + at, &error);
+        at += strnlen(addresses.data + at, addresses.len - at) + 1;
+    }
+    if (err == UDPA_OK)
+        (void)udpai_worker_link_send(self->link, UDPAI_FRAME_LISTENING, (udpai_str){0});
+    else
+        (void)udpai_worker_link_send(self->link, UDPAI_FRAME_FAILED,
+                                     udpai_str_from(udpa_error_message(error)));
+}
+
+static void
+take_order(worker *self, udpai_str payload)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_order *order = NULL;
+    if (udpai_order_decode(&self->transfer, payload, &order, &error) == UDPA_OK)
+        udpai_stream_thread_order(self->streams, order);
+    else
+        stop(self, error); /* it would never be up to date again */
+}
+
+static void
+read_certificates(worker *self)
+{
+    for (size_t i = 0; i < self->tls.n; i++) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        udpa_err err = self->tls.items[i]
+                           ? udpai_certificates_server_again(self->plan->sockets.items[i].tls,
+                                                             self->tls.items[i], &error)
+                           : UDPA_OK;
+        if (err != UDPA_OK)
+            udpai_log(UDPA_LOG_ERROR, LOG, "%s", udpa_error_message(error));
+    }
+    udpai_stream_thread_verify(self->streams);
+}
+
+static void
+on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
+{
+    worker *self = userdata;
+    if (kind == UDPAI_FRAME_LISTEN)
+        begin_to_listen(self, payload);
+    else if (kind == UDPAI_FRAME_ORDER)
+        take_order(self, payload);
+    else if (kind == UDPAI_FRAME_CERTIFICATES)
+        read_certificates(self);
+}
+
+static void
+on_ended(void *userdata, const udpa_error *why)
+{
+    stop(userdata, why);
+}
+
+/* ---- its life ---- */
+
+static udpa_err
+begin(worker *self, size_t number, udpa_error **ret_error)
+{
+    const udpai_streams_env streams = {
+        .report = on_report,
+        .stopped = on_stopped,
+        .userdata = self,
+        .first_session = number,
+        .session_step = UDPAI_CREW_STEP,
+        .shares_ports = true,
+    };
+    const udpai_worker_link_env link = {on_frame, on_ended, self, MAX_ORDER_BYTES};
+    udpa_err err = udpai_loop_inbox_new(&self->reports, &self->loop, take_reports, self, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_loop_inbox_new(&self->ends, &self->loop, take_end, self, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_worker_link_open(&self->link, &self->loop, UDPAI_WORKER_FD, &link, ret_error);
+    if (err == UDPA_OK)
+        err =
+            udpai_endpoint_make_streams(&self->streams, &self->plan->settings, &streams, ret_error);
+    return err;
+}
+
+/* Whoever ends the node ends its workers: they see it hang up. */
+static void
+ignore_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++)
+        signal(numbers[i], SIG_IGN);
+}
+
+udpa_err
+udpai_worker_run(const udpai_plan *plan, size_t number, udpa_error **ret_error)
+{
+    static worker self; /* the process has one */
+    self.plan = plan;
+    udpai_list_init(&self.stopped);
+    udpai_transfer_init(&self.transfer);
+    ignore_signals();
+    int failure = uv_loop_init(&self.loop);
+    if (failure != 0)
+        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make an event loop: %s",
+                          uv_strerror(failure));
+    udpa_err err = begin(&self, number, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    uv_run(&self.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&self.loop);
+    udpai_transfer_done(&self.transfer);
+    for (size_t i = 0; i < self.tls.n; i++)
+        udpai_server_tls_unref(self.tls.items[i]);
+    udpai_vector_done(&self.tls);
+    if (!self.why)
+        return UDPA_OK;
+    err = udpa_error_code(self.why);
+    *ret_error = UDPAI_TAKE(self.why);
+    return err;
+}

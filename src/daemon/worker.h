@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker: a process that has a stream side of a node, and nothing else. It serves the node's
+ * sockets together with other workers; what it is told, and what it reports, crosses a pair of
+ * sockets. */
+#ifndef UDPAI_WORKER_H
+#define UDPAI_WORKER_H
+
+#include "daemon/plan.h"
+
+/* Where a worker finds its end of the pair. */
+#define UDPAI_WORKER_FD 3
+
+/* Runs until the node hangs up. */
+udpa_err udpai_worker_run(const udpai_plan *plan, size_t number, udpa_error **ret_error);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node and its workers say to each other: frames on a pair of sockets that the worker has
+ * inherited. A frame is the length of what follows as 4 bytes, the least first, a kind, and a
+ * payload.
+ *
+ * All of it belongs to the loop's thread. */
+#ifndef UDPAI_WORKER_LINK_H
+#define UDPAI_WORKER_LINK_H
+
+#include <uv.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+typedef enum udpai_frame_kind {
+    UDPAI_FRAME_LISTEN = 1,   /* to a worker: the addresses of the sockets, each with a NUL */
+    UDPAI_FRAME_LISTENING,    /* it does */
+    UDPAI_FRAME_FAILED,       /* it cannot, and why */
+    UDPAI_FRAME_ORDER,        /* to a worker: session/transfer.h */
+    UDPAI_FRAME_REPORT,       /* from it */
+    UDPAI_FRAME_CERTIFICATES, /* to a worker: read the certificates of the sockets again */
+    UDPAI_FRAME_KINDS,
+} udpai_frame_kind;
+
+typedef struct udpai_worker_link udpai_worker_link;
+
+/* Neither may close the link, but what follows from it may, in the next turn. */
+typedef struct udpai_worker_link_env {
+    void (*frame)(void *userdata, udpai_frame_kind kind, udpai_str payload);
+    /* Once: the other side has gone, or talks nonsense, which the error tells; NULL: it has gone.
+     */
+    void (*ended)(void *userdata, const udpa_error *why);
+    void *userdata;
+    size_t max_bytes; /* of a payload that comes in */
+} udpai_worker_link_env;
+
+/* @p fd: this side's socket, which is the link's from now on, whatever comes of it. */
+udpa_err udpai_worker_link_open(udpai_worker_link **ret_link,
+                                uv_loop_t *loop,
+                                int fd,
+                                const udpai_worker_link_env *env,
+                                udpa_error **ret_error);
+/* Freed by the loop's next turns. NULL is fine. */
+void udpai_worker_link_close(udpai_worker_link *link);
+
+/* Copies the payload. UDPA_ERR_NOMEM: it was not sent, and nothing can be sent any more: ended() is
+ * called. */
+udpa_err udpai_worker_link_send(udpai_worker_link *link, udpai_frame_kind kind, udpai_str payload);
+
+#endif

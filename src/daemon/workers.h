@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The workers of a node: processes of the same program that serve its sockets, each with a stream
+ * side of its own. They begin and end with the node; if one is lost, the node ends too, so that
+ * whoever started it starts all of it anew: what streams it had have gone, and what the others have
+ * is kept by the store.
+ *
+ * All of it belongs to the loop's thread. */
+#ifndef UDPAI_WORKERS_H
+#define UDPAI_WORKERS_H
+
+#include "daemon/options.h"
+#include "daemon/plan.h"
+
+typedef struct udpai_workers udpai_workers;
+
+typedef struct udpai_workers_env {
+    uv_loop_t *loop;
+    const udpai_plan *plan;
+    const udpai_options *options;
+    /* One was lost; at most once. */
+    void (*lost)(void *userdata, const udpa_error *why);
+    void *userdata;
+} udpai_workers_env;
+
+/* Starts them; nothing is served before udpai_workers_listen(). */
+udpa_err udpai_workers_open(udpai_workers **ret_workers,
+                            const udpai_workers_env *env,
+                            udpa_error **ret_error);
+/* Reserves the addresses, and has all workers listen there: runs the loop until they do. The ports
+ * are those of the plan's sockets, in their order. */
+udpa_err udpai_workers_listen(udpai_workers *workers,
+                              udpa_endpoint *endpoint,
+                              int *ret_ports,
+                              udpa_error **ret_error);
+/* Hands an order on: udpai_endpoint_settings.order_worker; @p userdata: the workers. */
+void udpai_workers_order(void *userdata, size_t worker, const udpai_order *order);
+/* There are other certificates. NULL is fine, as below. */
+void udpai_workers_read_certificates(udpai_workers *workers);
+/* Hangs up, and frees when the last one has ended; the loop runs until then. */
+void udpai_workers_close(udpai_workers *workers);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream side of an endpoint, or of a worker of one. */
+#include "endpoint/endpoint.h"
+
+#include "base/alloc.h"
+#include "session/udpa.h"
+
+#define MAX_UNJUDGED 64
+#define MAX_UNJUDGED_BYTES (1 << 20)
+
+udpa_err
+udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
+                            const udpai_endpoint_settings *settings,
+                            const udpai_streams_env *env,
+                            udpa_error **ret_error)
+{
+    udpai_grpc_method *methods = udpai_alloc_array(settings->n_methods + 1, sizeof(*methods));
+    if (!methods)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    methods[0] = (udpai_grpc_method){UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL};
+    for (size_t i = 0; i < settings->n_methods; i++)
+        methods[i + 1] = settings->methods[i];
+    const udpai_stream_thread_options options = {
+        .hub =
+            {
+                .fanout = settings->fanout,
+                .info = settings->info,
+                .acl = settings->node.acl,
+                .first_session = env->first_session,
+                .session_step = env->session_step,
+                .max_unjudged = MAX_UNJUDGED,
+                .max_unjudged_bytes = MAX_UNJUDGED_BYTES,
+            },
+        .methods = methods,
+        .n_methods = settings->n_methods + 1,
+        .limits = settings->limits,
+        .timing = settings->timing,
+        .shares_ports = env->shares_ports,
+        .report = env->report,
+        .stopped = env->stopped,
+        .userdata = env->userdata,
+    };
+    udpa_err err = udpai_stream_thread_new(ret_streams, &options, ret_error);
+    udpai_free(methods);
+    return err;
+}
