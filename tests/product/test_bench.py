@@ -36,7 +36,8 @@ def made_up(cpu=7, **more):
             'memory': {'begin_kb': 13000, 'filled_kb': 14000, 'connected_kb': 34000,
                        'synced_kb': 44000, 'end_kb': 54000},
             'changes': changes, 'reconnect': {'ms': 400, 'resources': 0}, 'errors': 0,
-            'neighbour': {'changes': {'n': 3000, 'ms': 1500}}, **more}
+            'neighbour': {'changes': {'n': 3000, 'ms': 1500},
+                          'connect': {'connections': 900, 'ms': 1500}}, **more}
 
 
 def verdict(line, value):
@@ -98,6 +99,7 @@ def test_figures():
     check('memory per connection', figures.connection_kb(runs, 'a') == 20)
     check('what memory has grown by', figures.grown_mb(runs, 'a') == 10000 / 1024)
     check('changes of a neighbour', figures.neighbour_per_s(runs, 'a') == 2000)
+    check('handshakes of others', figures.handshakes_per_s(runs, 'a') == 600)
     check('CPU per handshake', figures.handshake_ms(runs, 'a') == 1)
     check('memory per resource is without its payload',
           figures.overhead_bytes(runs, 'a') == 31000 * 1.024 - 300)
