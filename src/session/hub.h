@@ -24,6 +24,7 @@ typedef struct udpai_outgoing {
     size_t n_parts;
     uint8_t tail[24];
     size_t tail_len;
+    bool is_answered; /* by a message of its own */
 } udpai_outgoing;
 
 /* What the hub asks of a transport. None of these may call back before it returns. */

@@ -432,13 +432,17 @@ forget_oldest_delivery(udpai_udpa *udpa)
     }
 }
 
-/* A receipt is expected for it; without memory, or beyond the bound, it will not be recognised. */
+static bool
+wants_receipt(const udpai_udpa *udpa, const udpai_delivery *delivery)
+{
+    return udpa->subscriber.renderer == udpai_udpa_renderer(udpa->is_extended, true) &&
+           delivery->kind != UDPAI_DELIVERY_COMPLETE;
+}
+
+/* Without memory, or beyond the bound, its receipt will not be recognised. */
 static void
 note_in_flight(udpai_udpa *udpa, const udpai_delivery *delivery)
 {
-    if (udpa->subscriber.renderer != udpai_udpa_renderer(udpa->is_extended, true) ||
-        delivery->kind == UDPAI_DELIVERY_COMPLETE)
-        return;
     const udpai_in_flight noted = {
         .nonce = udpa->last_nonce,
         .subscription = delivery->subscription,
@@ -482,7 +486,9 @@ udpai_udpa_next_delivery(udpai_udpa *udpa,
     udpai_nonce_tail(++udpa->last_nonce, UDPAI_PUBLISH_NONCE_FIELD, out->tail);
     out->tail_len = UDPAI_NONCE_TAIL_LEN;
     count_sent(udpa, &delivery);
-    note_in_flight(udpa, &delivery);
+    out->is_answered = wants_receipt(udpa, &delivery);
+    if (out->is_answered)
+        note_in_flight(udpa, &delivery);
     udpa->session.is_calm &= udpai_type_is_leaf(udpai_subscription_type_url(delivery.subscription));
     *ret_any = true;
     return UDPA_OK;

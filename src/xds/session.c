@@ -441,6 +441,7 @@ udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     out->n_parts = next.body->parts.n;
     udpai_nonce_tail(++xds->last_nonce, NONCE_FIELD, out->tail);
     out->tail_len = UDPAI_NONCE_TAIL_LEN;
+    out->is_answered = true;
     udpai_xds_note_sent(xds, &next);
     session->is_calm &= udpai_type_is_leaf(udpai_subscription_type_url(next.subscription));
     *ret_any = true;

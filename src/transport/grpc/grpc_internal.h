@@ -273,7 +273,7 @@ void udpai_late_end(udpai_stream *stream);
 /* A message was read: may the next one wait? */
 void udpai_late_consider(udpai_stream *stream);
 /* A message was written, of so many bytes: what may have come is to be read. */
-void udpai_late_written(udpai_stream *stream, size_t size);
+void udpai_late_written(udpai_stream *stream, size_t size, bool is_answered);
 bool udpai_is_late(const udpai_stream *stream);
 
 /* ---- session_stream.c ---- */

@@ -133,10 +133,11 @@ udpai_late_consider(udpai_stream *stream)
 }
 
 void
-udpai_late_written(udpai_stream *stream, size_t size)
+udpai_late_written(udpai_stream *stream, size_t size, bool is_answered)
 {
     udpai_late *late = &stream->late;
-    bool has_waited = late->n_unread++ > 0 || !is_calm(stream);
+    bool has_waited = late->n_unread > 0 || !is_calm(stream);
+    late->n_unread += is_answered;
     late->is_idle = false;
     late->n_bytes += size;
     count_written(stream);

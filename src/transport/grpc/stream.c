@@ -311,7 +311,7 @@ udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message)
     size_t size = grpc_byte_buffer_length(buffer); /* what is sent is taken out of it */
     (void)udpai_stream_start(stream, ops, n, &stream->write_tag);
     grpc_byte_buffer_destroy(buffer);
-    udpai_late_written(stream, size);
+    udpai_late_written(stream, size, message->is_answered);
 }
 
 static void

@@ -139,6 +139,7 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
     atomic_fetch_add(&bed_n_written, 1);
     out->parts = self->out;
     out->n_parts = self->n_out;
+    out->is_answered = true;
     if (self->n_out == PARTS) {
         memcpy(out->tail, "the tail", 8);
         out->tail_len = 8;
