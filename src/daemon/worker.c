@@ -66,10 +66,15 @@ static void
 send_report(worker *self, const udpai_report *report)
 {
     udpai_strbuf bytes = {0};
-    if (udpai_report_encode(report, &bytes) == UDPA_OK)
+    udpa_err err = udpai_report_encode(report, &bytes);
+    if (err == UDPA_OK) {
         (void)udpai_worker_link_send(self->link, UDPAI_FRAME_REPORT, udpai_strbuf_view(&bytes));
-    else
-        stop(self, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+    } else {
+        UDPA_AUTO(udpa_error_unref)
+        udpa_error *why =
+            udpa_error_new(err, NULL, "a report cannot be sent: %s", udpa_err_text(err));
+        stop(self, why);
+    }
     udpai_strbuf_done(&bytes);
 }
 
