@@ -136,15 +136,6 @@ check(udpai_transfer_reader *reader, const udpai_resource_parts *parts)
         udpai_transfer_fail_because(reader, error, "it has a resource that may not be");
 }
 
-/* With the next one, which mostly comes the same way. */
-static void
-share_way(udpai_decoder *decoder, const udpa_resource *resource)
-{
-    udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
-    udpai_way_unref(decoder->last_way);
-    decoder->last_way = way;
-}
-
 static udpa_resource *
 take_resource(udpai_transfer_reader *reader, bool is_checked)
 {
@@ -166,7 +157,7 @@ take_resource(udpai_transfer_reader *reader, bool is_checked)
     if (err == UDPA_OK && reader->err == UDPA_OK)
         err = udpai_resource_make(&resource, &parts);
     if (resource)
-        share_way(&reader->transfer->decoder, resource);
+        udpai_decoder_share_way(&reader->transfer->decoder, resource);
     if (err != UDPA_OK)
         udpai_transfer_fail(reader, err, udpa_err_text(err));
     return resource;

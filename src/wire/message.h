@@ -76,6 +76,8 @@ typedef struct udpai_decoder {
 
 void udpai_decoder_init(udpai_decoder *decoder);
 void udpai_decoder_done(udpai_decoder *decoder);
+/* What is made next with parts.way = last_way shares the way of this one, if it came the same. */
+void udpai_decoder_share_way(udpai_decoder *decoder, const udpa_resource *resource);
 
 /* Decodes one message. Views in *ret_message are valid until the next call with this decoder, and
  * as long as @p bytes; a publication is a value of its own.

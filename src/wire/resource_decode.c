@@ -82,8 +82,8 @@ share_type(udpai_decoder *decoder, udpai_str any, udpai_resource_parts *parts)
     parts->type = decoder->last_type;
 }
 
-static void
-share_way(udpai_decoder *decoder, const udpa_resource *resource)
+void
+udpai_decoder_share_way(udpai_decoder *decoder, const udpa_resource *resource)
 {
     udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
     udpai_way_unref(decoder->last_way);
@@ -162,7 +162,7 @@ udpai_resource_from_message(udpai_decoder *decoder,
     parts.way = decoder->last_way;
     made = udpai_resource_make(ret_resource, &parts);
     if (made == UDPA_OK) {
-        share_way(decoder, *ret_resource);
+        udpai_decoder_share_way(decoder, *ret_resource);
         return err;
     }
     if (err != UDPA_OK && ret_error) /* what is wrong with the Any is worse */
