@@ -3,45 +3,25 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "bed.h"
-#include "raw.h"
-
 #include "base/alloc.h"
 #include "loop/clock.h"
+#include "one_call.h"
 
-#define TAGS_OF_LISTENER 32
-#define FOR_EVER_MS 3600000
 #define LOW_WATER 4096
 #define MOST_FILES 256
 /* So many pushes are more than is written while a socket is held back. */
 #define MANY_PUSHES ((16 << 10) / 6 + 100)
 
-struct world {
-    test_bed bed;
-    raw_client client;
-    raw_call call;
-    uint64_t session;
-};
-
 static struct world *
 begin(uint64_t hold_ms, uint64_t late_reading_ms)
 {
-    struct world *world = udpai_alloc(sizeof(*world));
     udpai_stream_thread_options options = {
         .timing = {.late_reading_ms = late_reading_ms, .hold_ms = hold_ms},
     };
-    bed_start(&world->bed, &options);
-    bed_listen(&world->bed, NULL);
-    raw_connect(&world->client, world->bed.port, NULL, NULL);
-    raw_begin(&world->client, &world->call, BED_PATH);
-    assert_true(raw_say(&world->call, "echo"));
-    raw_expect(&world->call, "echo");
-    udpai_report *alive = bed_report(&world->bed, UDPAI_REPORT_ALIVE);
-    world->session = alive->session;
-    udpai_report_free(alive);
-    return world;
+    return one_call_begin(&options, "echo");
 }
 
+/* Of a socket that is held back, only that it is closed is seen at once. */
 static void
 end(struct world *world)
 {
@@ -50,15 +30,6 @@ end(struct world *world)
     bed_wait_streams(&world->bed, 0, TAGS_OF_LISTENER);
     bed_stop(&world->bed);
     udpai_free(world);
-}
-
-static void
-push(struct world *world)
-{
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_SUBSCRIBE);
-    order->session = world->session;
-    udpai_stream_thread_order(world->bed.thread, order);
-    raw_expect(&world->call, "pushed");
 }
 
 static bool
@@ -105,11 +76,11 @@ test_held_back_until_much_was_written(void **state)
     unsigned before = atomic_load(&bed_n_received);
     assert_true(raw_say(&world->call, "calm, too"));
     for (int i = 0; i < 10; i++)
-        push(world);
+        one_call_push(world);
     assert_int_equal(low_water(world), LOW_WATER);
     assert_int_equal(atomic_load(&bed_n_received), before);
     for (int i = 0; i < MANY_PUSHES && atomic_load(&bed_n_received) == before; i++)
-        push(world);
+        one_call_push(world);
     udpai_report_free(bed_report(&world->bed, UDPAI_REPORT_ALIVE));
     end(world);
 }
@@ -124,8 +95,8 @@ test_held_back_for_a_while(void **state)
         expect_low_water(world, LOW_WATER);
         assert_true(raw_say(&world->call, "echo something"));
         expect_low_water(world, 1);
-        push(world);
-        push(world);
+        one_call_push(world);
+        one_call_push(world);
         raw_expect(&world->call, "echo something");
     }
     end(world);
@@ -144,10 +115,10 @@ test_not_with_two_streams(void **state)
     assert_true(raw_say(&second, "echo more"));
     raw_expect(&second, "echo more");
     assert_int_equal(low_water(world), 1);
-    push(world);
-    push(world);
+    one_call_push(world);
+    one_call_push(world);
     assert_true(raw_say(&world->call, "calm"));
-    push(world);
+    one_call_push(world);
     assert_int_equal(low_water(world), 1);
     raw_end(&second);
     end(world);
@@ -189,8 +160,8 @@ test_not_without_need(void **state)
     struct world *world = begin(0, FOR_EVER_MS);
     for (int i = 0; i < 3; i++) {
         assert_true(raw_say(&world->call, "calm"));
-        push(world);
-        push(world);
+        one_call_push(world);
+        one_call_push(world);
     }
     assert_int_equal(low_water(world), 1);
     end(world);

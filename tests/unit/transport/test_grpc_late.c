@@ -1,54 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Peers that have nothing to say but acknowledgements are read when the next message is written. */
-#include "bed.h"
-#include "raw.h"
-
-#include "base/alloc.h"
-
-#define TAGS_OF_LISTENER 32
-#define FOR_EVER_MS 3600000
-
-struct world {
-    test_bed bed;
-    raw_client client;
-    raw_call call;
-    uint64_t session;
-};
+#include "one_call.h"
 
 static struct world *
 begin(uint64_t late_reading_ms)
 {
-    struct world *world = udpai_alloc(sizeof(*world));
     udpai_stream_thread_options options = {.timing.late_reading_ms = late_reading_ms};
-    bed_start(&world->bed, &options);
-    bed_listen(&world->bed, NULL);
-    raw_connect(&world->client, world->bed.port, NULL, NULL);
-    raw_begin(&world->client, &world->call, BED_PATH);
-    assert_true(raw_say(&world->call, "echo"));
-    raw_expect(&world->call, "echo");
-    udpai_report *alive = bed_report(&world->bed, UDPAI_REPORT_ALIVE);
-    world->session = alive->session;
-    udpai_report_free(alive);
-    return world;
-}
-
-static void
-end(struct world *world)
-{
-    raw_end(&world->call);
-    bed_wait_streams(&world->bed, 0, TAGS_OF_LISTENER);
-    raw_disconnect(&world->client);
-    bed_stop(&world->bed);
-    udpai_free(world);
-}
-
-static void
-push(struct world *world)
-{
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_SUBSCRIBE);
-    order->session = world->session;
-    udpai_stream_thread_order(world->bed.thread, order);
-    raw_expect(&world->call, "pushed");
+    return one_call_begin(&options, "echo");
 }
 
 static void
@@ -74,16 +32,16 @@ test_read_with_the_next_but_one(void **state)
     expect_received(world, 1);
     expect_late(world);
     unsigned before = atomic_load(&bed_n_received);
-    push(world);
+    one_call_push(world);
     assert_true(raw_say(&world->call, "calm, too"));
     expect_late(world);
     assert_int_equal(atomic_load(&bed_n_received), before);
-    push(world);
+    one_call_push(world);
     expect_received(world, 1);
     expect_late(world);
-    push(world); /* to have it read: only so it is seen that the stream is over */
-    push(world);
-    end(world);
+    one_call_push(world); /* to have it read: only so it is seen that the stream is over */
+    one_call_push(world);
+    one_call_end(world);
 }
 
 /* Whoever wants something after all is answered with what is pushed next, and then at once. */
@@ -94,14 +52,14 @@ test_wishes_end_it(void **state)
     struct world *world = begin(FOR_EVER_MS);
     assert_true(raw_say(&world->call, "calm"));
     expect_late(world);
-    push(world);
+    one_call_push(world);
     assert_true(raw_say(&world->call, "echo something"));
     expect_late(world);
-    push(world);
+    one_call_push(world);
     raw_expect(&world->call, "echo something");
     assert_true(raw_say(&world->call, "echo more"));
     raw_expect(&world->call, "echo more");
-    end(world);
+    one_call_end(world);
 }
 
 static void
@@ -113,9 +71,9 @@ test_for_a_while(void **state)
         assert_true(raw_say(&world->call, "calm"));
         assert_true(raw_say(&world->call, "echo something"));
         raw_expect(&world->call, "echo something");
-        push(world);
+        one_call_push(world);
     }
-    end(world);
+    one_call_end(world);
 }
 
 /* What is behind is read without waiting. */
@@ -128,14 +86,14 @@ test_many_at_once(void **state)
     expect_received(world, 1);
     expect_late(world);
     for (int i = 0; i < 10; i++)
-        push(world);
+        one_call_push(world);
     for (int i = 0; i < 10; i++)
         assert_true(raw_say(&world->call, "calm"));
-    push(world);
+    one_call_push(world);
     expect_received(world, 10);
-    push(world);
-    push(world);
-    end(world);
+    one_call_push(world);
+    one_call_push(world);
+    one_call_end(world);
 }
 
 static void
@@ -146,7 +104,7 @@ test_few_streams_are_read_at_once(void **state)
     assert_true(raw_say(&world->call, "calm"));
     assert_true(raw_say(&world->call, "echo something"));
     raw_expect(&world->call, "echo something");
-    end(world);
+    one_call_end(world);
 }
 
 static void
@@ -155,7 +113,7 @@ test_gone_while_late(void **state)
     (void)state;
     struct world *world = begin(20);
     assert_true(raw_say(&world->call, "calm"));
-    end(world);
+    one_call_end(world);
 }
 
 int
