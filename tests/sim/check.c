@@ -32,10 +32,13 @@ is_old(const sim_scenario *scenario, int key)
 
 /* One that stands in may be whole and yet lag behind the one it stands in for; so may a node that
  * came back without what it had told of already. Not so in what was there before anybody started,
- * unless nodes wait for each other, which they do not for ever. */
+ * unless nodes wait for each other, which they do not for ever. Nor do they where one has lost its
+ * state, and waits for another that is away for longer than that. */
 static bool
 may_lag(const sim_scenario *scenario, int key)
 {
+    if (scenario->has_ring && scenario->has_lost_state && scenario->has_long_outage)
+        return true;
     return (scenario->n_fail_overs > 0 || scenario->has_lost_commits) &&
            (scenario->has_ring || !is_old(scenario, key));
 }

@@ -32,17 +32,26 @@ any_node(sim_world *world)
     return world->nodes.items[sim_below(&world->random, world->nodes.n)];
 }
 
+/* With the time until they are connected again, it may take a cycle_timeout. */
+#define LONG_OUTAGE_US 15000000
+
 /* Mostly short, and at times longer than all that anybody waits for. */
 static uint64_t
-outage_us(sim_world *world)
+outage_us(sim_world *world, const sim_node *a, const sim_node *b)
 {
-    return sim_below(&world->random, sim_once_in(&world->random, 6) ? 60000000 : 20000000);
+    sim_scenario *scenario = ((sim_member *)a->userdata)->scenario;
+    uint64_t us = sim_below(&world->random, sim_once_in(&world->random, 6) ? 60000000 : 20000000);
+    if (a->is_management && b->is_management && us >= LONG_OUTAGE_US)
+        scenario->has_long_outage = true;
+    return us;
 }
 
 /* It has lost what it told its publishers that it keeps. */
 static void
-forget_safe(const sim_member *self)
+forget_state(const sim_node *node)
 {
+    const sim_member *self = node->userdata;
+    self->scenario->has_lost_state |= node->is_management;
     for (int i = 0; i < self->scenario->n_publishers; i++) {
         sim_member *publisher = self->scenario->members[self->scenario->publishers[i]];
         for (int key = 0; key < N_KEYS && publisher->upstreams[0] == self->index; key++)
@@ -61,8 +70,8 @@ crash(sim_node *node, bool keep_state)
     sim_crash_node(node, keep_state);
     node->clock_us = node->clock_us < -2000000 ? 0 : node->clock_us;
     if (!keep_state)
-        forget_safe(node->userdata);
-    sim_after(world, outage_us(world), sim_restart, node);
+        forget_state(node);
+    sim_after(world, outage_us(world, node, node), sim_restart, node);
 }
 
 void
@@ -93,7 +102,7 @@ partition_something(sim_world *world)
         fprintf(stderr, "%9llu %s and %s are parted\n", (unsigned long long)sim_ms(world), a->id,
                 b->id);
     sim_set_partition(world, a, b, true);
-    sim_after(world, outage_us(world), heal,
+    sim_after(world, outage_us(world, a, b), heal,
               (void *)(uintptr_t)(a->index * SIM_NODES_MAX + b->index));
 }
 

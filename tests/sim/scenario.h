@@ -127,6 +127,8 @@ typedef struct sim_scenario {
     bool has_ring;         /* nodes that wait for each other */
     bool has_on_demand;    /* a management node that asks on demand */
     bool has_lost_commits; /* a node came back without what it had told of already */
+    bool has_lost_state;   /* a management node came back without anything */
+    bool has_long_outage;  /* management nodes were away from each other for long */
     bool is_calm;          /* nothing breaks */
 } sim_scenario;
 
