@@ -70,6 +70,7 @@ class Line:
     aim: float | None = None
     unit: str = 'x'
     is_more_better: bool = False
+    reach: float | None = None  # if it cannot be as it must: how far it gets (docs/performance.md)
 
     def reaches(self, value, bound):
         return value >= bound if self.is_more_better else value <= bound
@@ -81,8 +82,15 @@ class Line:
             return Verdict.SHOWN if self.aim is None else Verdict.SHORT
         if self.reaches(value, self.must):
             return Verdict.MET
-        slack = 1 / SLACK if self.is_more_better else SLACK
-        return Verdict.MISSED if self.reaches(value, self.must * slack) else Verdict.FAR_OFF
+        return Verdict.MISSED if self.reaches_nearly(value, self.must) else Verdict.FAR_OFF
+
+    def reaches_nearly(self, value, bound):
+        return self.reaches(value, bound / SLACK if self.is_more_better else bound * SLACK)
+
+    def is_broken(self, value):
+        """Is it so far off that something has got worse?"""
+        return (self.judge(value) is Verdict.FAR_OFF and
+                (self.reach is None or not self.reaches_nearly(value, self.reach)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +100,10 @@ class Judgement:
     verdict: Verdict
     why: str = ''
     parts: tuple = ()  # what the figure was made of: (label, value)
+
+    @property
+    def is_broken(self):
+        return self.value is not None and self.line.is_broken(self.value)
 
 
 def judge(line, runs):

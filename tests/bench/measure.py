@@ -8,7 +8,7 @@ import time
 
 import figures
 import report
-from figures import Verdict, at, of_changes
+from figures import at, of_changes
 from neighbour import MORE_S, Neighbour, Storm
 from programs import Failure, Unavailable, allow_files, too_few_files
 from servers import UDPAD, Server
@@ -231,8 +231,7 @@ class Runner:
     def repeat_what_is_far_off(self, todo):
         """Once may be chance, on a machine that others use as well."""
         again = [point for point in todo if any(
-            figures.judge(line, self.record.medians(point)).verdict is Verdict.FAR_OFF
-            for line in point.lines)]
+            figures.judge(line, self.record.medians(point)).is_broken for line in point.lines)]
         if again:
             print(f'\nmeasured again: {", ".join(point.name for point in again)}', file=sys.stderr)
             self.measure(again, REPEATS_OF_FAR_OFF)

@@ -113,15 +113,15 @@ def cpu(over_label, under_label):
     return Quotient(at(CPU), over_label, under_label, unit='s/M')
 
 
-def against(peer, must, aim):
+def against(peer, must, aim, reach=None):
     """How many times more CPU a delivery costs the peer."""
     return Line(f'CPU per delivery: {peer} / udpad', cpu(peer, 'udpad'), must, aim,
-                is_more_better=True)
+                is_more_better=True, reach=reach)
 
 
-def over(floor, must, aim):
+def over(floor, must, aim, reach=None):
     """How many times more CPU a delivery costs than one of the floors."""
-    return Line(f'CPU per delivery: udpad / {floor}', cpu('udpad', floor), must, aim)
+    return Line(f'CPU per delivery: udpad / {floor}', cpu('udpad', floor), must, aim, reach=reach)
 
 
 def stream_memory(label, title='memory per stream'):
@@ -136,7 +136,7 @@ def delta(form):
     return Point('delta', '1,000 streams of delta xDS, wildcard, 1,000 resources',
                  beside(Load(), servers), (
         against('linear', 30, None),
-        over('bare', 1.25, 1.1),
+        over('bare', 1.25, 1.1, reach=1.9),
         Line('initial sync, CPU: linear / udpad', sync_cpu, 6, 10, is_more_better=True),
         stream_memory('udpad')))
 
@@ -181,7 +181,7 @@ def streams(form):
 def sotw_names(_form):
     return Point('sotw-names', 'state of the world, 1,000 streams with 100 names each',
                  beside(Load(protocol='sotw', names=100), ('udpad', 'linear')),
-                 (against('linear', 10, 30),))
+                 (against('linear', 10, 30, reach=4.3),))
 
 
 def sync_many(form):
@@ -324,7 +324,8 @@ def reconnect(form):
         runs += (Run('udpad, TLS', 'udpad', dataclasses.replace(load, tls=True)),)
     return Point('reconnect', '5,000 streams come back, and nothing has changed', runs, (
         Line('payloads sent', Figure(at('reconnect.resources'), 'udpad'), 0, 0, ''),
-        Line('time', Figure(at('reconnect.ms'), 'udpad', unit='ms'), 1000, 300, 'ms')))
+        Line('time', Figure(at('reconnect.ms'), 'udpad', unit='ms'), 1000, 300, 'ms',
+             reach=1800)))
 
 
 def hops(_form):

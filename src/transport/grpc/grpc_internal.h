@@ -39,6 +39,9 @@ void udpai_tag_forget(udpai_stream_thread *thread, udpai_tag *tag);
 /* Waits for an operation to complete or a timer to be due, and handles it; with many streams, also
  * what else has completed. False: the queue was shut down and is empty. */
 bool udpai_queue_turn(udpai_stream_thread *thread);
+/* The loop was told what it answers at once; it has answered. */
+void udpai_queue_expect_order(udpai_stream_thread *thread);
+void udpai_queue_has_orders(udpai_stream_thread *thread);
 
 /* Wakes the stream thread from any other: an empty batch on a call of a channel that leads nowhere
  * completes at once. One at a time, so it is called under the lock of an inbox. */
@@ -148,6 +151,8 @@ struct udpai_stream_thread {
     udpai_admission admission;
     udpai_connections connections;
     unsigned n_holds;
+    uint64_t awake_until_ns; /* 0: nothing is waited for awake */
+    unsigned n_rests;        /* publications whose answers are not waited for so */
     udpai_list health_watches;
     udpai_list visits, due_visits; /* the latter: written or finished */
     udpai_list polled, due_polled;

@@ -77,13 +77,56 @@ take(udpai_stream_thread *thread, grpc_event event)
     return true;
 }
 
+/* ---- waiting for the loop ---- */
+
+/* Going to sleep and being woken takes both threads longer than the loop takes to judge a
+ * publication. So for so long its answer is waited for awake; but not where that was in vain, as
+ * often again. With many streams there is always something else to be done. */
+#define AWAKE_NS 100000
+#define REST_AFTER_MISS 20
+
+void
+udpai_queue_expect_order(udpai_stream_thread *thread)
+{
+    if (thread->n_streams >= FEW_STREAMS)
+        return;
+    if (thread->n_rests)
+        thread->n_rests--;
+    else
+        thread->awake_until_ns = udpai_monotonic_ns() + AWAKE_NS;
+}
+
+void
+udpai_queue_has_orders(udpai_stream_thread *thread)
+{
+    thread->awake_until_ns = 0;
+}
+
+static grpc_event
+wait_awake(udpai_stream_thread *thread, gpr_timespec now)
+{
+    grpc_event event = {.type = GRPC_QUEUE_TIMEOUT};
+    while (thread->awake_until_ns && event.type == GRPC_QUEUE_TIMEOUT) {
+        event = grpc_completion_queue_next(thread->cq, now, NULL);
+        if (event.type == GRPC_QUEUE_TIMEOUT && udpai_monotonic_ns() >= thread->awake_until_ns) {
+            thread->awake_until_ns = 0;
+            thread->n_rests = REST_AFTER_MISS;
+        }
+    }
+    return event;
+}
+
+/* ---- a turn ---- */
+
 bool
 udpai_queue_turn(udpai_stream_thread *thread)
 {
     const gpr_timespec now = gpr_inf_past(GPR_CLOCK_MONOTONIC);
     size_t most = most_events(thread);
-    grpc_event event =
-        grpc_completion_queue_next(thread->cq, timespec_of(udpai_wheel_next(&thread->wheel)), NULL);
+    grpc_event event = wait_awake(thread, now);
+    if (event.type == GRPC_QUEUE_TIMEOUT)
+        event = grpc_completion_queue_next(thread->cq,
+                                           timespec_of(udpai_wheel_next(&thread->wheel)), NULL);
     /* First the time, so that whatever happens now happens at the time it happens. */
     udpai_wheel_advance(&thread->wheel, udpai_monotonic_ms());
     for (size_t n = 1; take(thread, event) && n < most; n++) {

@@ -14,6 +14,8 @@ static void
 on_report(void *userdata, udpai_report *report)
 {
     udpai_stream_thread *thread = userdata;
+    if (report->kind == UDPAI_REPORT_PUBLICATION)
+        udpai_queue_expect_order(thread);
     thread->report(thread->userdata, report);
 }
 
@@ -46,6 +48,7 @@ on_orders(udpai_tag *tag, bool ok)
     udpai_list orders, *at;
     udpai_list_init(&orders);
     udpai_inbox_take(&thread->orders, &orders);
+    udpai_queue_has_orders(thread);
     while ((at = udpai_list_pop(&orders))) {
         udpai_order *order = UDPAI_LIST_ENTRY(at, udpai_order, node);
         if (thread->is_stopping)
