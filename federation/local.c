@@ -2,7 +2,7 @@
 /* Subscribers in the process: they are told of effective resources, may refuse them, and their
  * refusals become receipts. */
 #include "federation/interest.h"
-#include "federation/node_internal.h"
+#include "federation/reports.h"
 
 #include <stdlib.h>
 
@@ -299,14 +299,16 @@ static void
 change_interest(udpai_node *node, const udpai_local_subscription *subscription, bool wanted)
 {
     udpai_str type = udpai_bytes_view(subscription->type);
+    void (*change)(udpai_node *, udpai_str, udpai_str, bool) =
+        subscription->is_direct ? udpai_reports_want_direct : udpai_interest_change;
     if (subscription->names.n == 0) {
         char room[UDPA_NAME_MAX + 1] = "*";
         udpai_str prefix = udpai_bytes_view(subscription->prefix);
         memcpy(room + 1, prefix.data, prefix.len);
-        udpai_interest_change(node, type, (udpai_str){room, prefix.len + 1}, wanted);
+        change(node, type, (udpai_str){room, prefix.len + 1}, wanted);
     }
     for (size_t i = 0; i < subscription->names.n; i++)
-        udpai_interest_change(node, type, udpai_bytes_view(subscription->names.items[i]), wanted);
+        change(node, type, udpai_bytes_view(subscription->names.items[i]), wanted);
 }
 
 static void
@@ -356,6 +358,7 @@ udpai_node_subscribe(udpai_node *node,
     subscription->owner = node;
     subscription->ops = *ops;
     subscription->is_new = true;
+    subscription->is_direct = selection->is_direct;
     udpai_list_init(&subscription->node);
     udpa_err err = copy_selection(subscription, selection);
     if (err != UDPA_OK) {

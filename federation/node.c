@@ -3,6 +3,7 @@
 #include "federation/interest.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
+#include "federation/reports.h"
 
 #include "base/alloc.h"
 #include "federation/delegation.h"
@@ -88,6 +89,7 @@ init_tables(udpai_node *node)
     udpai_named_init(node);
     udpai_map_init(&node->interests, interest_key);
     udpai_map_init(&node->interest_places, udpai_interest_place_key);
+    udpai_reports_init(node);
     udpai_list_init(&node->judgements);
     udpai_list_init(&node->published);
     udpai_list_init(&node->locals);
@@ -171,6 +173,7 @@ udpai_node_free(udpai_node *node)
     free_judgements_and_receipts(node);
     udpai_peers_free(node);
     udpai_interests_free(node);
+    udpai_reports_free(node);
     udpai_providers_free(node);
     udpai_named_free_all(node);
     udpai_clients_free_all(node);
@@ -251,15 +254,16 @@ take_interest(udpai_node *node, const udpai_report *report)
     const udpai_subscription_message *wish = report->subscription;
     char room[UDPA_NAME_MAX + 1] = "*";
     udpai_str text = wish->names[0];
-    if (node->is_endpoint)
-        return; /* nothing is fetched for others */
     if (text.len == 0) {
         if (wish->name_space.len > UDPA_NAME_MAX)
             return;
         memcpy(room + 1, wish->name_space.data, wish->name_space.len);
         text = (udpai_str){room, wish->name_space.len + 1};
     }
-    udpai_interest_change(node, wish->type_url, text, report->wanted);
+    if (!node->is_endpoint)
+        udpai_interest_change(node, wish->type_url, text, report->wanted);
+    else if (node->env.wanted) /* nothing is fetched for others */
+        node->env.wanted(node->env.userdata, wish->type_url, text, report->wanted);
 }
 
 void
@@ -349,6 +353,18 @@ tell_settled(udpai_node *node)
     udpai_node_order(node, order);
 }
 
+/* Leaves in the order what an endpoint offers; false: nothing. Without memory it comes with its
+ * next renewal. */
+static bool
+offer_reports(const udpai_node *node, udpai_order *order)
+{
+    udpai_change_set *picked = NULL;
+    (void)udpai_reports_pick(node, order->changes, &picked);
+    udpai_change_set_unref(order->changes);
+    order->changes = picked;
+    return picked != NULL;
+}
+
 /* While the stream side has enough before it, changes wait in the store, where those of one
  * resource become one. */
 static void
@@ -364,7 +380,7 @@ tell_changes(udpai_node *node)
     }
     order->changes = changes;
     udpai_locals_tell(node, changes);
-    if (node->is_endpoint) {
+    if (node->is_endpoint && !offer_reports(node, order)) {
         udpai_order_free(order);
         return;
     }

@@ -193,6 +193,9 @@ typedef struct udpai_node_env {
                       uint64_t ticket,
                       const udpai_publication *publication,
                       const udpa_error *error);
+    /* Of an endpoint: a peer wants it, that is a name, or '*' and a prefix; or none does any more.
+     * NULL: nothing is reported. */
+    void (*wanted)(void *userdata, udpai_str type_url, udpai_str text, bool wanted);
     void *userdata;
 } udpai_node_env;
 
@@ -262,6 +265,13 @@ void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);
  * withdrawn, what is signed here is signed with the new keys. Takes a reference. */
 void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);
 
+/* ---- reporting: what this node says itself, for whoever subscribes ---- */
+
+/* Makes or replaces it. It must have a ttl, and be said again before that is over. An endpoint
+ * offers to peers what it says so, and nothing else. */
+udpa_err udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
+void udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name);
+
 /* ---- publishing unasked, as endpoints do ---- */
 
 /* Is there such a source, and is it one to publish to? */
@@ -312,6 +322,8 @@ typedef struct udpai_selection {
     udpai_str prefix;
     const udpai_str *names; /* none: the wildcard of the prefix */
     size_t n_names;
+    /* Of what clients report: those that have dialled this node are asked for it, no other node. */
+    bool is_direct;
 } udpai_selection;
 
 /* What is there already comes with the next flush. */

@@ -89,6 +89,7 @@ struct udpai_peer {
     udpai_source *source; /* NULL: it serves none of ours */
     udpai_origin *origin; /* of what it publishes unasked; made at first use */
     bool is_extended, is_node;
+    bool has_reports; /* it is asked for what clients report */
     bool is_replaced; /* it has begun another stream, and this one ends */
 };
 
@@ -145,6 +146,7 @@ struct udpai_local_subscription {
     udpa_bytes *prefix;
     UDPAI_VECTOR(udpa_bytes *) names;
     udpai_local_ops ops;
+    bool is_direct;   /* see udpai_selection */
     bool is_new;      /* has not seen what is there already */
     bool is_complete; /* was told so */
 };
@@ -216,7 +218,8 @@ struct udpai_node {
     udpai_list updates;  /* udpai_local_update: deferred ones */
     udpai_map interests; /* udpai_interest, by type and text */
     udpai_map interest_places;
-    bool has_lost_places; /* some could not be counted */
+    udpai_map report_wishes; /* what clients are asked for */
+    bool has_lost_places;    /* some could not be counted */
     UDPAI_VECTOR(udpai_expected) expected_files;
     UDPAI_VECTOR(udpa_bytes *) expected_own; /* type URLs */
     UDPAI_VECTOR(udpa_bytes *) forgotten;    /* keys of origins that are configured no more */

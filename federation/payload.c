@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Payloads: each is judged by itself; what is good becomes a contribution of the peer's origin. */
 #include "federation/recovery.h"
+#include "federation/reports.h"
 
 #include "model/name.h"
 
@@ -170,7 +171,8 @@ check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_er
     udpai_str authority = udpai_resource_authority(resource);
     if (authority.len == 0)
         authority = udpai_peer_name(intake->peer);
-    if (!udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(resource)) ||
+    if (udpai_resource_version(resource).len == 0 ||
+        !udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(resource)) ||
         !udpai_str_eq(udpai_resource_authority(held.resource), authority) ||
         udpai_resource_same_payload(held.resource, resource))
         return UDPA_OK;
@@ -209,6 +211,8 @@ judge(const udpai_intake *intake, const udpa_resource *resource, udpa_error **re
                          udpa_resource_name(resource), UDPAI_NODE_NAMESPACE);
     if (err == UDPA_OK)
         err = udpai_intake_check_way(intake, resource, ret_error);
+    if (err == UDPA_OK && !udpai_intake_is_from_source(intake))
+        err = udpai_reports_check(intake, resource, ret_error);
     if (err == UDPA_OK)
         err = udpai_access_check_publication(intake->node, intake->peer, resource, ret_error);
     if (err == UDPA_OK)

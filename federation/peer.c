@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UDPA sessions as the loop side sees them: who is there, and which ConfigSource they serve. */
 #include "federation/recovery.h"
+#include "federation/reports.h"
 
 #include "base/alloc.h"
 #include "base/percent.h"
@@ -112,6 +113,7 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
         udpai_source_introduced(peer->source, peer);
     if (peer->source && peer->source->serves_us)
         udpai_origin_set_identity(peer->source->origin, peer->identity);
+    udpai_reports_introduce(node, peer);
 }
 
 /* The '/' behind the name is the first one of the key, so that no two peers have one key. */

@@ -78,6 +78,7 @@ plan_node(udpai_plan *plan, const udpai_options *options)
     static const udpai_str features[] = {
         {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1},
         {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1},
+        {UDPAI_FEATURE_CLIENT, sizeof(UDPAI_FEATURE_CLIENT) - 1},
     };
     udpai_node_parts parts = {
         .id = plan->settings.node.id,

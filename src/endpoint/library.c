@@ -151,7 +151,8 @@ static udpa_err
 make_info(const udpa_endpoint_options *options, udpai_node_info **ret_info)
 {
     static const udpai_str features[] = {
-        {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1}};
+        {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1},
+        {UDPAI_FEATURE_CLIENT, sizeof(UDPAI_FEATURE_CLIENT) - 1}};
     const udpai_node_parts parts = {
         .id = udpai_str_from(options->node_id),
         .cluster = udpai_str_from(options->cluster),

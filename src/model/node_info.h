@@ -9,6 +9,8 @@
 /* Features announced in Node.client_features. */
 #define UDPAI_FEATURE_EXTENSIONS "udpa.ext.v1" /* the peer knows our extensions */
 #define UDPAI_FEATURE_NODE "udpa.node.v1"      /* the peer is a management node */
+/* The peer may have client resources: it is asked for those that somebody wants. */
+#define UDPAI_FEATURE_CLIENT "udpa.client.v1"
 
 /* Immutable; counted atomically. */
 typedef struct udpai_node_info udpai_node_info;

@@ -2,6 +2,8 @@
 /* The table of types and names. */
 #include "store/store_internal.h"
 
+#include "model/client_type.h"
+
 /* What the entry has its name from; NULL: nothing has it. */
 static const udpa_resource *
 named_resource(const udpai_store_entry *entry)
@@ -68,6 +70,7 @@ make_type(udpai_store *store, const udpa_resource *resource)
         return NULL;
     type->store = store;
     type->url = udpa_bytes_ref(udpai_resource_type(resource));
+    type->is_client = udpai_type_is_client(udpai_resource_type_url(resource));
     udpai_map_init(&type->entries, entry_key);
     if (!udpai_map_add(&store->types, type)) {
         udpa_bytes_unref(type->url);

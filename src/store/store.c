@@ -76,10 +76,18 @@ add_durable(udpai_store *store, const udpai_durable_op *op)
         store->durable_incomplete = true;
 }
 
+/* What clients report changes all the time, ends with its ttl, and is said again after a restart.
+ */
+static bool
+is_kept(const udpai_stored *stored)
+{
+    return stored->origin->durable && !stored->entry->type->is_client;
+}
+
 static void
 unkeep(udpai_store *store, const udpai_stored *stored)
 {
-    if (!stored->origin->durable || store->loading)
+    if (!is_kept(stored) || store->loading)
         return;
     udpai_str text = udpai_store_entry_name(stored->entry);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *name = NULL;
@@ -102,7 +110,7 @@ keep(udpai_store *store, const udpai_stored *stored)
         unkeep(store, stored); /* it may have been kept before it said so */
         return;
     }
-    if (stored->origin->durable)
+    if (is_kept(stored))
         add_durable(store, &(udpai_durable_op){
                                .kind = UDPAI_DURABLE_PUT,
                                .origin = stored->origin->key,

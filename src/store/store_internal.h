@@ -66,6 +66,7 @@ struct udpai_store_entry {
 struct udpai_store_type {
     udpai_store *store;
     udpa_bytes *url; /* with a NUL */
+    bool is_client;  /* see model/client_type.h */
     udpai_map entries;
     size_t n_effective;
 };

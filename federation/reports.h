@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What clients report (model/client_type.h): who wants it here, and whom it is asked from. It flows
+ * up: those that have dialled this node, and may have some, are asked, no ConfigSource is. */
+#ifndef UDPAI_REPORTS_H
+#define UDPAI_REPORTS_H
+
+#include "federation/intake.h"
+
+void udpai_reports_init(udpai_node *node);
+void udpai_reports_free(udpai_node *node);
+
+/* Somebody here wants it, who did not before, or nobody does any more. @p text: a name, or '*' and
+ * a prefix. */
+void udpai_reports_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+
+/* The same, from clients that have dialled this node; other nodes below are not asked. It counts.
+ */
+void udpai_reports_want_direct(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+
+/* The peer has said who it is: it is asked for all that is wanted, if it may have some. */
+void udpai_reports_introduce(udpai_node *node, udpai_peer *peer);
+
+/* Of a resource that a peer publishes: is it one of a client, may he say it? */
+udpa_err udpai_reports_check(const udpai_intake *intake,
+                             const udpa_resource *resource,
+                             udpa_error **ret_error);
+
+/* Of an endpoint, which offers to others what it says itself, and nothing else: those of the
+ * changes that are. NULL: none. UDPA_ERR_NOMEM: they are lost. */
+udpa_err udpai_reports_pick(const udpai_node *node,
+                            const udpai_change_set *changes,
+                            udpai_change_set **ret_picked);
+
+#endif

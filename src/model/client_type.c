@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/client_type.h"
+
+#include "base/percent.h"
+#include "model/name.h"
+#include "model/type_url.h"
+
+bool
+udpai_type_is_client(udpai_str type_url)
+{
+    static const char *const types[] = {
+        "udpa.load.v1.ClientLoad",       "udpa.load.v1.ClusterLoad",
+        "udpa.health.v1.EndpointHealth", "udpa.status.v1.ResourceState",
+        "udpa.status.v1.ClientStatus",
+    };
+    udpai_str name = udpai_type_url_name(type_url);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
+        if (udpai_str_eq(name, udpai_str_from(types[i])))
+            return true;
+    return false;
+}
+
+udpa_err
+udpai_client_name_check(udpai_str name, udpai_str client_id, udpa_error **ret_error)
+{
+    char room[UDPAI_NAME_MAX], *at = room;
+    const char *slash = name.len ? memrchr(name.data, '/', name.len) : NULL;
+    size_t skip = slash ? (size_t)(slash - name.data) + 1 : name.len;
+    udpai_str last = {name.data + skip, name.len - skip}, decoded;
+    if (last.len <= sizeof(room) && udpai_percent_decode(last, &at, &decoded) &&
+        udpai_str_eq(decoded, client_id))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                      "'%.*s' speaks for another client: the last segment of what a client "
+                      "reports must be the id of its Node, '%.*s', percent-encoded",
+                      (int)name.len, name.data, (int)client_id.len, client_id.data);
+}

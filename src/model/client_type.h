@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Client resources: what data planes report, such as load and health. They are resources as any
+ * other, but flow the other way: whoever wants some is brought them by the peers that have dialled
+ * his node (docs/design/client-resources.md). */
+#ifndef UDPAI_CLIENT_TYPE_H
+#define UDPAI_CLIENT_TYPE_H
+
+#include "base/error.h"
+#include "base/util.h"
+
+bool udpai_type_is_client(udpai_str type_url);
+
+/* What a client says of a thing is named `<name of the thing>/<id of the client>`, the id
+ * percent-encoded, so that it is one segment. UDPA_ERR_DENIED: the name is that of another client,
+ * or of none. */
+udpa_err udpai_client_name_check(udpai_str name, udpai_str client_id, udpa_error **ret_error);
+
+#endif
