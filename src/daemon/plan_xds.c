@@ -150,14 +150,30 @@ static udpa_err
 plan_methods(udpai_plan *plan)
 {
     udpai_grpc_method *methods =
-        udpai_plan_own(plan, udpai_alloc_array(UDPAI_XDS_METHODS, sizeof(*methods)));
-    for (size_t i = 0; methods && i < UDPAI_XDS_METHODS; i++) {
+        udpai_plan_own(plan, udpai_alloc_array(UDPAI_XDS_METHODS + 1, sizeof(*methods)));
+    if (!methods)
+        return UDPA_ERR_NOMEM;
+    size_t n = 0;
+    for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
         udpai_xds_method *method = &plan->xds.methods[i];
-        methods[i] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
+        methods[n++] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
     }
+    methods[n++] = (udpai_grpc_method){UDPAI_LRS_PATH, udpai_lrs_session_new, &plan->lrs};
     plan->settings.methods = methods;
-    plan->settings.n_methods = UDPAI_XDS_METHODS;
-    return methods ? UDPA_OK : UDPA_ERR_NOMEM;
+    plan->settings.n_methods = n;
+    return UDPA_OK;
+}
+
+static void
+plan_load_reporting(udpai_plan *plan)
+{
+    const Udpa__Config__V1__LoadReporting *from = plan->bootstrap.message->load_reporting;
+    plan->lrs = (udpai_lrs_service){.shim = &plan->xds, .interval_ms = UDPAI_LRS_INTERVAL_MS};
+    if (from && from->interval)
+        plan->lrs.interval_ms =
+            (uint64_t)from->interval->seconds * 1000 + (uint64_t)from->interval->nanos / 1000000;
+    if (from)
+        plan->lrs.per_endpoint = from->per_endpoint;
 }
 
 udpa_err
@@ -172,5 +188,6 @@ udpai_plan_xds(udpai_plan *plan)
         return err;
     plan->xds.removal_patience_ms = UDPAI_XDS_REMOVAL_PATIENCE_MS;
     udpai_xds_shim_init(&plan->xds);
+    plan_load_reporting(plan);
     return plan_methods(plan);
 }
