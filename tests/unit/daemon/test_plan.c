@@ -272,6 +272,34 @@ audiences_are_taken_over(void **state)
 }
 
 static void
+load_is_reported_each_ten_seconds(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "{}");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.lrs.interval_ms, 10000);
+    assert_false(plan.lrs.per_endpoint);
+    assert_ptr_equal(plan.lrs.shim, &plan.xds);
+    udpai_plan_done(&plan);
+}
+
+static void
+load_is_reported_as_the_file_says(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "load_reporting: {interval: 1.5s, per_endpoint: true}");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.lrs.interval_ms, 1500);
+    assert_true(plan.lrs.per_endpoint);
+    const udpai_grpc_method *last = &plan.settings.methods[plan.settings.n_methods - 1];
+    assert_string_equal(last->path, UDPAI_LRS_PATH);
+    assert_ptr_equal(last->context, &plan.lrs);
+    udpai_plan_done(&plan);
+}
+
+static void
 validation_is_off_unless_asked_for(void **state)
 {
     bootstrap_test *test = *state;
@@ -393,6 +421,8 @@ main(void)
         CASE(stand_ins_are_taken_over),
         CASE(an_xds_server_is_a_source),
         CASE(audiences_are_taken_over),
+        CASE(load_is_reported_each_ten_seconds),
+        CASE(load_is_reported_as_the_file_says),
         CASE(validation_is_off_unless_asked_for),
         CASE(validation_is_by_type),
         CASE(files_are_written_for_an_audience),
