@@ -319,8 +319,9 @@ static udpai_local_subscription *
 subscribe_directly(bed *self, const char *prefix)
 {
     static const udpai_local_ops ops = {.update = ignore_update};
-    const udpai_selection selection = {
-        .type_url = UDPAI_STR(LOAD), .prefix = udpai_str_from(prefix), .reach = UDPAI_REACH_CLIENTS};
+    const udpai_selection selection = {.type_url = UDPAI_STR(LOAD),
+                                       .prefix = udpai_str_from(prefix),
+                                       .reach = UDPAI_REACH_CLIENTS};
     udpai_local_subscription *subscription = NULL;
     assert_ok(udpai_node_subscribe(self->node, &selection, &ops, &subscription));
     return subscription;
