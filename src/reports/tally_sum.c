@@ -262,7 +262,7 @@ put_in(udpai_tally_sum *sum, tally_reporter *reporter, udpai_tally *tally)
     size_t at = find_epoch(reporter, tally->epoch);
     const udpai_tally *known = epoch_at(reporter, at, tally->epoch);
     take_out(sum, reporter);
-    if (known || tally->epoch >= sum->counts_from)
+    if (known || (!tally->was_told && tally->epoch >= sum->counts_from))
         udpai_tally_add_growth(sum->total, tally, known);
     udpai_tally_add_gauges(sum->total, tally);
     sum->total->n_clients += tally->nodes.n ? tally->n_clients : 1;

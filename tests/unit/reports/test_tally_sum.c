@@ -175,6 +175,20 @@ older_epochs_count_from_where_they_are(void **state)
     expect(sum, 12, 0, 2);
 }
 
+/* Who has told another sum before, because it was there, is counted there. */
+static void
+what_others_were_told_does_not_count(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    udpai_tally *first = says(5, 1000, 3), *second = says(5, 1004, 1);
+    first->was_told = second->was_told = true;
+    take(sum, "a", first);
+    expect(sum, 0, 3, 1);
+    take(sum, "a", second);
+    expect(sum, 4, 1, 1);
+}
+
 static void
 those_forgotten_are_not_counted_twice(void **state)
 {
@@ -419,6 +433,7 @@ main(void)
         cmocka_unit_test(who_leaves_takes_gauges_along),
         cmocka_unit_test(another_cluster_is_refused),
         cmocka_unit_test(older_epochs_count_from_where_they_are),
+        cmocka_unit_test(what_others_were_told_does_not_count),
         cmocka_unit_test(those_forgotten_are_not_counted_twice),
         cmocka_unit_test(sums_are_tagged_with_their_nodes),
         cmocka_unit_test(two_ways_count_once),
