@@ -271,6 +271,8 @@ udpai_lrs_want(udpai_lrs *lrs, const udpai_subscription_message *message, bool w
         return UDPA_OK;
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++) {
         bool is_wildcard = udpai_name_is_wildcard(message->names[i]);
+        if (wanted)
+            lrs->wished_ms = udpai_hub_wheel(lrs->session.hub)->now_ms;
         if (wanted && is_wildcard)
             err = add_prefix(lrs, message->name_space);
         else if (wanted)

@@ -21,6 +21,7 @@ typedef struct udpai_lrs_cluster {
     udpa_bytes *name; /* of the resource; the cluster's full name stands before the last '/' */
     udpai_tally *total;
     udpa_resource *resource; /* as it was handed up last; NULL: it was not yet */
+    uint64_t since_ms;       /* what was counted has come since then */
     uint64_t handed_up_ms;
     bool has_changed; /* since then */
     bool is_in_report;
@@ -43,6 +44,7 @@ typedef struct udpai_lrs {
     UDPAI_VECTOR(udpa_bytes *) prefixes;
     udpai_map names; /* of udpa_bytes */
     udpai_lrs_selection asked;
+    uint64_t wished_ms;     /* when somebody began to want something, the last time */
     bool has_asked, is_due; /* something was sent; something else is to be */
     udpa_bytes *writing;
     /* What it says. */

@@ -28,6 +28,34 @@ reports_add_up(void **state)
     assert_true(epoch == later);
 }
 
+static uint64_t
+elapsed_ms(lrs_test *test)
+{
+    udpai_publication *publication = lrs_published(test);
+    assert_non_null(publication);
+    UDPA_AUTO(udpai_tally_free)
+    udpai_tally *tally = lrs_tally_of(publication->entries.items[0].resource);
+    uint64_t ms = tally->elapsed_ns / 1000000;
+    lrs_judge(test, publication);
+    return ms;
+}
+
+/* It may have counted before; whoever adds up must not think that it has told others. */
+static void
+counts_cover_no_more_than_was_asked_for(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    fake_hub_advance(&test->world.hub, 60 * SECOND_MS);
+    lrs_want(test, "*local");
+    fake_hub_advance(&test->world.hub, 4 * SECOND_MS);
+    lrs_send(test, lrs_stats("a", 5, 0)); /* in 10 s, it says */
+    assert_int_equal(elapsed_ms(test), 4 * SECOND_MS);
+    fake_hub_advance(&test->world.hub, 12 * SECOND_MS);
+    lrs_send(test, lrs_stats("a", 5, 0));
+    assert_int_equal(elapsed_ms(test), 14 * SECOND_MS);
+}
+
 /* A cluster that is not in a report has nothing in progress. */
 static void
 silence_says_that_nothing_is_in_progress(void **state)
@@ -307,6 +335,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(reports_add_up),
+        TEST(counts_cover_no_more_than_was_asked_for),
         TEST(silence_says_that_nothing_is_in_progress),
         TEST(pieces_of_one_cluster_are_one),
         TEST(newest_values_win_while_others_are_judged),
