@@ -3,7 +3,8 @@
 """Envoy reports load when somebody wants it: the counts are those of the requests that were sent, to
 the request, with what is in progress; and when nobody wants it any more it is asked for nothing.
 
-Variants: the wish is for everything, so that Envoy is asked for all clusters, or for one by name.
+Variants: the wish is for everything, so that Envoy is asked for all clusters; for one by name; or for
+the sum over all clients of the node.
 """
 import collections
 import http.server
@@ -21,7 +22,7 @@ from udpactl import Ctl
 from google.protobuf import json_format
 from envoy.config.cluster.v3 import cluster_pb2
 
-LOAD = 'udpa.load.v1.ClientLoad'
+LOAD, SUM = 'udpa.load.v1.ClientLoad', 'udpa.load.v1.ClusterLoad'
 EXTENSIONS = 'type.googleapis.com/envoy.extensions.filters.'
 INTERVAL = '0.3s'
 
@@ -105,9 +106,9 @@ class Client:
                 self.sent[error.code] += 1
 
 
-def loads(ctl):
+def loads(ctl, kind=LOAD):
     """What udpactl shows of the load of clients, by name."""
-    process = ctl.start('get', LOAD, '-o', 'json')
+    process = ctl.start('get', kind, '-o', 'json')
     out, err = process.communicate(timeout=interop.STOP_PATIENCE_S)
     if process.returncode != 0:
         raise interop.Failure(f'udpactl get: {err}')
@@ -124,11 +125,11 @@ def figures(load):
                  for name in ('successful', 'error', 'issued', 'inProgress'))
 
 
-def wait_for_figures(ctl, name, wanted):
+def wait_for_figures(ctl, kind, name, wanted):
     found = []
 
     def look():
-        found[:] = [figures(loads(ctl).get(name))]
+        found[:] = [figures(loads(ctl, kind).get(name))]
         return found[0] == wanted
     try:
         wait_for(f'{wanted} of {name}', look)
@@ -157,29 +158,30 @@ def body(test):
     client.send('/', 3)  # before anybody wants to know: Envoy counts from when it is asked
     check('nothing is asked while nobody wants anything', not envoy.stat('load_reporter.requests'))
 
-    names = [] if test.variant == 'all' else ['backend/envoy']
-    watch = ctl.start('watch', LOAD, *names, '-o', 'json')
+    kind, reporter = (SUM, 'node') if test.variant == 'sum' else (LOAD, 'envoy')
+    names = ['backend/envoy'] if test.variant == 'named' else []
+    watch = ctl.start('watch', kind, *names, '-o', 'json')
     wait_for('Envoy to be asked', lambda: envoy.stat('load_reporter.requests') == 1)
     asked = reporting(test, node)
-    check(f'Envoy is asked for {asked}', asked.all_clusters == (test.variant == 'all') and
-          list(asked.clusters) == ([] if test.variant == 'all' else ['backend']))
+    check(f'Envoy is asked for {asked}', asked.all_clusters == (not names) and
+          list(asked.clusters) == (['backend'] if names else []))
 
     client.sent.clear()
     client.send('/', 57)
     client.send('/bad', 5)
     client.send('/other', 7)
     check(f'{dict(client.sent)} were answered', client.sent == {200: 64, 503: 5})
-    wait_for_figures(ctl, 'local/backend/envoy', (57, 5, 62, 0))
-    if test.variant == 'all':
-        wait_for_figures(ctl, 'local/other/envoy', (7, 0, 7, 0))
+    wait_for_figures(ctl, kind, f'local/backend/{reporter}', (57, 5, 62, 0))
+    if not names:
+        wait_for_figures(ctl, kind, f'local/other/{reporter}', (7, 0, 7, 0))
     slow = threading.Thread(target=client.send, args=('/slow', 1))
     slow.start()
-    wait_for_figures(ctl, 'local/backend/envoy', (57, 5, 63, 1))
+    wait_for_figures(ctl, kind, f'local/backend/{reporter}', (57, 5, 63, 1))
     backend.go_on.set()
     slow.join()
     client.send('/', 1000)
-    wait_for_figures(ctl, 'local/backend/envoy', (1058, 5, 1063, 0))
-    load = loads(ctl)['local/backend/envoy']
+    wait_for_figures(ctl, kind, f'local/backend/{reporter}', (1058, 5, 1063, 0))
+    load = loads(ctl, kind)[f'local/backend/{reporter}']
     endpoint, = load['localities'][0]['endpoints']
     check(f'the endpoint has the same counts: {endpoint}',
           endpoint['port'] == backend.port and endpoint['requests'] ==
@@ -196,4 +198,4 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body, ('all', 'named')))
+    sys.exit(interop.run(__doc__, body, ('all', 'named', 'sum')))
