@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """gRPC's own xDS clients report load to the server that their cluster names (lrs_server: self): the
-counts are those of the calls that were made, to the call."""
+counts are those of the calls that were made, to the call.
+
+Variants: gRPC for Go, and C core in Python; each asked for what it reports, or for the sum of the node.
+"""
 import json
 import sys
 
@@ -11,12 +14,12 @@ import grpc_service
 from google.protobuf import json_format
 from envoy.config.cluster.v3 import cluster_pb2
 from interop import check, wait_for
-from test_envoy_load import LOAD, loads
+from test_envoy_load import LOAD, SUM, loads
 from udpa_peer import Peer, sessions
 from udpactl import Ctl
 
 N_CALLS = 137
-NAME = f'local/{grpc_service.CLUSTER}/grpc-client'
+CLUSTER = f'local/{grpc_service.CLUSTER}'
 
 
 def resources(port):
@@ -34,17 +37,17 @@ def counts(load):
                  for name in ('successful', 'error', 'issued', 'inProgress'))
 
 
-def wait_for_counts(ctl, wanted):
+def wait_for_counts(ctl, kind, reporter, wanted):
     found = []
 
     def look():
-        found[:] = [counts(loads(ctl).get(NAME))]
+        found[:] = [counts(loads(ctl, kind).get(f'{CLUSTER}/{reporter}'))]
         return found[0] == wanted
     try:
-        wait_for(f'{wanted} of {NAME}', look)
+        wait_for(f'{wanted} by {reporter}', look)
     except interop.Failure as failure:
         raise interop.Failure(f'{failure}: the last was {found[0]}') from None
-    print(f'ok: {wanted} of {NAME}', flush=True)
+    print(f'ok: {wanted} by {reporter}', flush=True)
 
 
 def reporting(test, node):
@@ -59,19 +62,21 @@ def body(test):
     node = interop.Node(test, 'node', bootstrap=config)
     ctl = Ctl(test, node)
     grpc_clients.use(node.address)
-    client = grpc_clients.CLIENTS[test.variant](test, True)
+    language, _, is_sum = test.variant.partition('_')
+    kind, reporter = (SUM, 'node') if is_sum else (LOAD, 'grpc-client')
+    client = grpc_clients.CLIENTS[language](test, True)
     try:
         with Peer(test.build, node.address) as peer:
             peer.publish(resources(client.ports[0]))
         client.make_calls(1)
         wait_for('the LRS stream of the client', lambda: reporting(test, node))
-        watch = ctl.start('watch', LOAD, '-o', 'json')
+        watch = ctl.start('watch', kind, '-o', 'json')
         wait_for('the client to be asked', lambda: (asked := reporting(test, node)) and
                  (asked.all_clusters or asked.clusters))
         client.make_calls(N_CALLS)
-        wait_for_counts(ctl, (N_CALLS + 1, 0, N_CALLS + 1, 0))
+        wait_for_counts(ctl, kind, reporter, (N_CALLS + 1, 0, N_CALLS + 1, 0))
         client.make_calls(3 * N_CALLS)
-        wait_for_counts(ctl, (4 * N_CALLS + 1, 0, 4 * N_CALLS + 1, 0))
+        wait_for_counts(ctl, kind, reporter, (4 * N_CALLS + 1, 0, 4 * N_CALLS + 1, 0))
         said = reporting(test, node)
         check(f'nothing was refused: {said}', said.n_refused == 0)
         watch.terminate()
@@ -83,4 +88,4 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body, ('go', 'python')))
+    sys.exit(interop.run(__doc__, body, ('go', 'go_sum', 'python', 'python_sum')))
