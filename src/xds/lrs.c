@@ -156,7 +156,12 @@ unpack(udpai_arena *arena,
     udpai_arena_reset(arena);
     *ret_request = (const request_message *)protobuf_c_message_unpack(
         type, &arena->allocator, bytes.len, (const uint8_t *)bytes.data);
-    return *ret_request ? UDPA_OK : UDPA_ERR_NOMEM;
+    if (*ret_request)
+        return UDPA_OK;
+    if (arena->failed)
+        return UDPA_ERR_NOMEM;
+    return udpai_fail(ret_error, UDPA_ERR_MALFORMED, /* protobuf-c is stricter with tags */
+                      "a malformed LoadStatsRequest: it cannot be unpacked");
 }
 
 static udpa_err
