@@ -3,11 +3,14 @@
 
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "ctl/names.h"
 #include "ctl/status_view.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 #define SESSION_STATUS "type.googleapis.com/udpa.status.v1.SessionStatus"
+#define HEAD_MAX ((size_t)60) /* bytes of a refusal */
+#define TAIL_MAX ((size_t)100)
 #define STATUS_TYPES "type.googleapis.com/udpa.status.v1."
 
 typedef Udpa__Status__V1__SessionStatus session_status;
@@ -19,8 +22,8 @@ typedef UDPAI_VECTOR(session_status *) session_list;
 /* What is added up over the sessions of one client. */
 typedef struct client {
     udpai_strbuf types;
-    uint64_t n_sent, n_unanswered, n_refused;
-    bool is_behind;
+    uint64_t n_sent, n_unanswered;
+    bool is_behind, has_refused;
     const subscription_status *refusal; /* of all, the last one; NULL: none */
 } client;
 
@@ -91,7 +94,7 @@ add_subscription(client *self, const subscription_status *subscription)
                         type.data);
     self->n_sent += subscription->n_resources_sent;
     self->n_unanswered += subscription->n_unanswered;
-    self->n_refused += subscription->n_refused_resources;
+    self->has_refused |= subscription->n_refused_resources > 0;
     self->is_behind |= !subscription->in_sync;
     if (*subscription->last_error &&
         (!self->refusal || is_later(subscription->refused, self->refusal->refused)))
@@ -102,18 +105,48 @@ add_subscription(client *self, const subscription_status *subscription)
 static void
 add_synced(udpai_ctl_table *table, const client *self)
 {
-    if (self->n_refused)
-        udpai_ctl_table_addf(table, "no: %llu refused", (unsigned long long)self->n_refused);
+    if (self->has_refused)
+        udpai_ctl_table_add(table, UDPAI_STR("no: refused"));
     else if (self->n_unanswered)
         udpai_ctl_table_addf(table, "no: %llu unanswered", (unsigned long long)self->n_unanswered);
     else
         udpai_ctl_table_add(table, self->is_behind ? UDPAI_STR("no: behind") : UDPAI_STR("yes"));
 }
 
+/* In one line. */
+static void
+put_line(udpai_strbuf *out, const char *text)
+{
+    bool was_blank = true;
+    for (; *text; text++) {
+        bool is_blank = (unsigned char)*text <= ' ';
+        if (!is_blank || !was_blank)
+            udpai_strbuf_putc(out, is_blank ? ' ' : *text);
+        was_blank = is_blank;
+    }
+}
+
+/* Begin and end of what is long: clients first say of what they speak, which may be a whole
+ * resource, and last what is wrong with it. */
+static void
+put_short(udpai_strbuf *out, udpai_str line)
+{
+    if (line.len <= HEAD_MAX + TAIL_MAX) {
+        udpai_strbuf_str(out, line);
+        return;
+    }
+    size_t at = line.len - TAIL_MAX;
+    while (at < line.len && ((unsigned char)line.data[at] & 0xc0) == 0x80)
+        at++;
+    udpai_strbuf_str(out, udpai_utf8_cut(line, HEAD_MAX));
+    udpai_strbuf_puts(out, " … ");
+    udpai_strbuf_str(out, (udpai_str){line.data + at, line.len - at});
+}
+
 static void
 add_refusal(udpai_ctl_table *table, const client *self, int64_t now_us)
 {
-    udpai_strbuf text = {0};
+    udpai_strbuf text = {0}, line = {0};
     const subscription_status *last = self->refusal;
     if (last && last->refused) {
         int64_t seconds = now_us / 1000000 - last->refused->seconds;
@@ -121,9 +154,11 @@ add_refusal(udpai_ctl_table *table, const client *self, int64_t now_us)
         udpai_strbuf_puts(&text, " ago: ");
     }
     if (last)
-        udpai_strbuf_puts(&text, last->last_error);
+        put_line(&line, last->last_error);
+    put_short(&text, udpai_strbuf_view(&line));
     udpai_ctl_table_add(table, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
+    udpai_strbuf_done(&line);
 }
 
 static void

@@ -32,16 +32,16 @@ looks_on(const udpai_session *session)
     return n && n == subscriber->subscriptions.n;
 }
 
-/* A management node serves clients of its own, and tells of them itself. */
+/* Who has asked for nothing publishes, or has just come. A management node serves clients of its
+ * own, and tells of them itself. */
 static bool
 is_client(const udpai_session *session)
 {
     if (!session->ops->judge || session->is_finishing || session->info.is_source)
         return false;
     const udpai_node_info *peer = session->ops->peer(session);
-    bool is_known = peer || session->ops->subscriber(session)->subscriptions.n;
-    return is_known && !(peer && udpai_node_info_has_feature(peer, UDPAI_FEATURE_NODE)) &&
-           !looks_on(session);
+    return session->ops->subscriber(session)->subscriptions.n > 0 &&
+           !(peer && udpai_node_info_has_feature(peer, UDPAI_FEATURE_NODE)) && !looks_on(session);
 }
 
 /* Some have a stream for each type, on one connection; others have one name for all replicas. */

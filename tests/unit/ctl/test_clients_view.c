@@ -79,12 +79,32 @@ streams_of_one_client_are_one_row(void **state)
         session("xds-sotw", "envoy-1", TEST_CDS, NULL),
         session("xds-sotw", "envoy-1", TEST_LDS, "no\nfilter"),
     };
-    expect(resources, UDPAI_ARRAY_LEN(resources),
-           "CLIENT    ADDRESS   PROTOCOL    FOR   TYPES               SENT   SYNCED          LAST "
-           "REFUSAL\n"
-           "envoy-1   -         xds-sotw    -     cluster, listener   6      no: 1 refused   5 s "
-           "ago: no?filter\n"
-           "envoy-2   -         xds-delta   -     cluster             3      yes             -\n");
+    expect(
+        resources, UDPAI_ARRAY_LEN(resources),
+        "CLIENT    ADDRESS   PROTOCOL    FOR   TYPES               SENT   SYNCED        LAST "
+        "REFUSAL\n"
+        "envoy-1   -         xds-sotw    -     cluster, listener   6      no: refused   5 s ago: "
+        "no filter\n"
+        "envoy-2   -         xds-delta   -     cluster             3      yes           -\n");
+}
+
+static void
+a_long_refusal_is_shown_by_its_ends(void **state)
+{
+    (void)state;
+    char words[301];
+    memset(words, 'x', sizeof(words) - 1);
+    memcpy(words, "begin", 5);
+    memcpy(words + sizeof(words) - 4, "end", 4);
+    udpa_resource *resource = session("xds-sotw", "e", TEST_CDS, words);
+    udpai_strbuf out = {0};
+    udpai_ctl_put_clients(&out, &resource, 1, NOW_US);
+    assert_non_null(strstr(out.data, "ago: beginxxx"));
+    assert_non_null(strstr(out.data, "xxx … xxx"));
+    assert_non_null(strstr(out.data, "xxxend\n"));
+    assert_true(out.len < 450);
+    udpai_strbuf_done(&out);
+    udpa_resource_unref(resource);
 }
 
 static void
@@ -104,6 +124,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_of_one_client_are_one_row),
+        cmocka_unit_test(a_long_refusal_is_shown_by_its_ends),
         cmocka_unit_test(who_looks_on_or_serves_is_no_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

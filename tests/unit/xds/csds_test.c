@@ -157,6 +157,9 @@ take_response(csds_asker *asker, udpa_bytes *message, text_list *texts)
     asker->n_responses++;
     asker->n_bytes += size;
     asker->largest = udpai_max_size(asker->largest, size);
+    asker->n_configs += response->n_config;
+    for (size_t i = 0; i < response->n_config; i++)
+        asker->n_entries += response->config[i]->n_generic_xds_configs;
     for (size_t i = 0; i < response->n_config; i++)
         assert_true(udpai_vector_push(texts, show_config(response->config[i])));
     envoy__service__status__v3__client_status_response__free_unpacked(response, NULL);
@@ -179,7 +182,8 @@ csds_take(csds_asker *asker)
 {
     static char last[1 << 16];
     text_list texts = {0};
-    asker->n_responses = asker->n_bytes = asker->largest = 0;
+    asker->n_responses = asker->n_configs = asker->n_entries = 0;
+    asker->n_bytes = asker->largest = 0;
     for (int turns = 0; run(asker, &texts); turns++) {
         assert_true(turns < 100000);
         fake_hub_advance(&asker->world->hub, 1);

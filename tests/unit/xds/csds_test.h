@@ -21,7 +21,8 @@ typedef struct csds_asker {
     udpai_csds csds;
     udpai_csds_method method;
     fake_stream stream;
-    size_t n_responses, n_bytes, largest; /* of the last answer */
+    /* Of the last answer: */
+    size_t n_responses, n_configs, n_entries, n_bytes, largest;
 } csds_asker;
 
 /* As udpad opens them. */
