@@ -16,8 +16,9 @@
 typedef struct csds {
     udpai_session session; /* first */
     const udpai_csds_method *method;
-    udpai_timer pause;
+    udpai_timer pause, patience;
     bool is_answering, is_answered, has_ended;
+    bool counts;                /* among the answers that are made or read */
     udpai_csds_request request; /* while it is answered, with the walk */
     udpai_csds_walk walk;
     UDPAI_VECTOR(udpa_bytes *) waiting; /* requests */
@@ -35,6 +36,37 @@ static void
 on_pause_end(udpai_timer *timer)
 {
     udpai_session_ready(&UDPAI_CONTAINER_OF(timer, csds, pause)->session);
+}
+
+static void
+on_patience_end(udpai_timer *timer)
+{
+    udpai_session_finish(&UDPAI_CONTAINER_OF(timer, csds, patience)->session,
+                         udpa_error_new(UDPA_ERR_DEADLINE, NULL,
+                                        "nothing of the answer was read within %d s",
+                                        UDPAI_CSDS_PATIENCE_MS / 1000));
+}
+
+/* ---- how many ask at a time ---- */
+
+static udpa_err
+take_place(csds *self, udpa_error **ret_error)
+{
+    udpai_csds *shared = self->method->csds;
+    if (!self->counts && shared->n_answers >= UDPAI_CSDS_ANSWERS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "%zu others are being answered, which is the limit: ask again in a while",
+                          shared->n_answers);
+    shared->n_answers += !self->counts;
+    self->counts = true;
+    return UDPA_OK;
+}
+
+static void
+leave_place(csds *self)
+{
+    self->method->csds->n_answers -= self->counts;
+    self->counts = false;
 }
 
 /* ---- who may ask ---- */
@@ -77,8 +109,10 @@ begin_answer(csds *self, udpai_str message, udpa_error **ret_error)
     udpai_csds_request_init(&self->request);
     self->is_answering = true;
     self->n_requests++;
-    udpa_err err =
-        udpai_csds_request_decode(&self->request, message, self->method->csds->regex, ret_error);
+    udpa_err err = take_place(self, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_csds_request_decode(&self->request, message, self->method->csds->regex,
+                                        ret_error);
     if (err == UDPA_OK)
         err = begin_walk(self, ret_error);
     if (err != UDPA_OK)
@@ -149,6 +183,7 @@ static udpa_err
 go_on(csds *self, udpa_error **ret_error)
 {
     bool is_over = self->has_ended || (self->method->is_fetch && self->is_answered);
+    leave_place(self);
     if (self->waiting.n) {
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = self->waiting.items[0];
         self->waiting.n--;
@@ -181,15 +216,16 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
     csds *self = csds_of(session);
     udpai_csds_progress progress;
     self->writing = udpa_bytes_unref(self->writing);
+    udpai_timer_cancel(&self->patience);
     if (!self->is_answering)
         return go_on(self, ret_error);
-    udpa_err err = udpai_csds_walk_on(&self->walk, &progress);
+    udpa_err err = udpai_csds_walk_on(&self->walk, self->method->csds->n_answers, &progress);
     if (err == UDPA_OK)
         err = check_fetch(self, ret_error);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
+    udpai_wheel *wheel = udpai_hub_wheel(session->hub);
     if (progress == UDPAI_CSDS_GOES_ON) {
-        udpai_wheel *wheel = udpai_hub_wheel(session->hub);
         udpai_timer_set(wheel, &self->pause, wheel->now_ms + PAUSE_MS);
         return UDPA_OK;
     }
@@ -198,6 +234,7 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (progress == UDPAI_CSDS_OVER)
         end_answer(self);
+    udpai_timer_set(wheel, &self->patience, wheel->now_ms + UDPAI_CSDS_PATIENCE_MS);
     out->parts = &self->writing;
     out->n_parts = 1;
     *ret_any = true;
@@ -238,7 +275,9 @@ csds_free(udpai_session *session)
 {
     csds *self = csds_of(session);
     udpai_timer_cancel(&self->pause);
+    udpai_timer_cancel(&self->patience);
     end_answer(self);
+    leave_place(self);
     for (size_t i = 0; i < self->waiting.n; i++)
         udpa_bytes_unref(self->waiting.items[i]);
     udpai_vector_done(&self->waiting);
@@ -280,6 +319,7 @@ udpai_csds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     }
     self->method = info->context;
     udpai_timer_init(&self->pause, on_pause_end);
+    udpai_timer_init(&self->patience, on_patience_end);
     *ret_session = &self->session;
     if (self->method->csds->is_partial)
         refuse_part(self);

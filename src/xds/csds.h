@@ -27,16 +27,22 @@
 /* … and so is, of a larger Node, what it says besides who it is. */
 #define UDPAI_CSDS_NODE_MAX ((size_t)64 << 10)
 
+/* So many answers are made, or read, at a time: what each takes in memory is bounded, too. */
+#define UDPAI_CSDS_ANSWERS_MAX 32
+/* Who has not read a response after so long does not want it. */
+#define UDPAI_CSDS_PATIENCE_MS 30000
+
 /* What all its methods share; belongs to the hub's owner, and outlives the hub. */
 typedef struct udpai_csds {
     const udpai_regex_ops *regex;  /* NULL: there are no regular expressions */
     const udpai_str *secret_types; /* whose bodies are never shown, besides those of SDS */
     size_t n_secret_types;
-    bool is_partial; /* others have clients of this node that the hub does not know: it refuses */
+    bool is_partial;  /* others have clients of this node that the hub does not know: it refuses */
+    size_t n_answers; /* that are being made, or read; the sessions count them */
 } udpai_csds;
 
 typedef struct udpai_csds_method {
-    const udpai_csds *csds;
+    udpai_csds *csds;
     bool is_fetch; /* one request, one response; else streams of both */
 } udpai_csds_method;
 

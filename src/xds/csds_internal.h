@@ -81,8 +81,9 @@ typedef enum udpai_csds_progress {
 
 /* All that is zero is filled in but what comes first: hub, request, viewer, response_bytes. */
 udpa_err udpai_csds_walk_begin(udpai_csds_walk *walk);
-/* UDPA_ERR_NOMEM: it must be ended. */
-udpa_err udpai_csds_walk_on(udpai_csds_walk *walk, udpai_csds_progress *ret_progress);
+/* @p n_walks: so many share the time of one slice. UDPA_ERR_NOMEM: it must be ended. */
+udpa_err
+udpai_csds_walk_on(udpai_csds_walk *walk, size_t n_walks, udpai_csds_progress *ret_progress);
 /* How large the response is that has been made up to here. */
 size_t udpai_csds_walk_size(const udpai_csds_walk *walk);
 /* The response, whose place another one takes; NULL without memory. */

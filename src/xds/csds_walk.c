@@ -201,9 +201,9 @@ visit_session(udpai_csds_walk *walk)
 }
 
 udpa_err
-udpai_csds_walk_on(udpai_csds_walk *walk, udpai_csds_progress *ret_progress)
+udpai_csds_walk_on(udpai_csds_walk *walk, size_t n_walks, udpai_csds_progress *ret_progress)
 {
-    walk->budget = SLICE_BYTES;
+    walk->budget = SLICE_BYTES / udpai_max_size(n_walks, 1);
     while (walk->at < walk->clients.n && walk->budget && !walk->failed && !is_full(walk))
         visit_session(walk);
     if (walk->failed)

@@ -459,6 +459,36 @@ too_many_requests_at_once_are_refused(void **state)
 }
 
 static void
+only_so_many_are_answered_at_a_time(void **state)
+{
+    fixture *self = *state;
+    csds_asker many[UDPAI_CSDS_ANSWERS_MAX + 1] = {0};
+    csds_request request = CSDS_REQUEST_INIT;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(many); i++) {
+        csds_open(&many[i], &self->world, false);
+        many[i].method.csds = &self->asker.csds; /* as they share it */
+        csds_send(&many[i], &request);
+    }
+    udpai_hub_run(self->world.hub.hub); /* nobody reads */
+    assert_int_equal(udpa_error_code(many[UDPAI_CSDS_ANSWERS_MAX].stream.status), UDPA_ERR_LIMIT);
+    csds_send(&self->asker, &request);
+    assert_int_equal(udpa_error_code(self->asker.stream.status), UDPA_ERR_LIMIT);
+    (void)csds_take(&many[0]); /* he does */
+    csds_asker other = {0};
+    csds_open(&other, &self->world, false);
+    other.method.csds = &self->asker.csds;
+    csds_send(&other, &request);
+    assert_false(other.stream.is_finished);
+    fake_hub_advance(&self->world.hub, UDPAI_CSDS_PATIENCE_MS + 1);
+    assert_false(many[0].stream.is_finished);
+    assert_int_equal(udpa_error_code(many[1].stream.status), UDPA_ERR_DEADLINE);
+    csds_close(&other);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(many); i++)
+        csds_close(&many[i]);
+    assert_int_equal(self->asker.csds.n_answers, 0);
+}
+
+static void
 what_is_no_request_is_refused(void **state)
 {
     fixture *self = *state;
@@ -622,6 +652,7 @@ main(void)
         CASE(a_fetch_is_answered_once),
         CASE(each_request_of_a_stream_is_answered),
         CASE(too_many_requests_at_once_are_refused),
+        CASE(only_so_many_are_answered_at_a_time),
         CASE(what_is_no_request_is_refused),
         CASE(a_part_of_the_clients_is_not_told_of),
         CASE(rules_say_who_may_ask),
