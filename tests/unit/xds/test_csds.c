@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/strbuf.h"
 #include "model/acl.h"
 #include "tests/harness/oom.h"
 #include "xds/peek.h"
@@ -378,6 +379,34 @@ a_large_answer_comes_in_pieces(void **state)
     disperse(all);
 }
 
+/* More than a slice holds, by names that are there, or not, or held by the wildcard, too. */
+static void
+one_client_with_much_is_told_of_whole(void **state)
+{
+    fixture *self = *state;
+    char changes[64];
+    udpai_strbuf names = {0};
+    for (int i = 0; i < 3000; i++) {
+        snprintf(changes, sizeof(changes), "+CDS/cluster-%d=1#", i);
+        xds_change(&self->world, changes);
+        if (i % 2 == 0)
+            udpai_strbuf_printf(&names, "%scluster-%d no-such-%d", i ? " " : "* ", i, i);
+    }
+    open_client(self, true);
+    xds_subscribe(&self->client, "CDS", names.data);
+    udpai_strbuf_done(&names);
+    for (int round = 0; round < 2; round++) {
+        csds_request request = CSDS_REQUEST_INIT;
+        request.exclude_resource_contents = true;
+        csds_send(&self->asker, &request);
+        udpai_hub_run(self->world.hub.hub);
+        assert_int_equal(self->asker.stream.written.n, 0); /* it is not done at once */
+        (void)csds_take(&self->asker);
+        assert_int_equal(self->asker.n_entries, 3000 + 1500);
+        catch_up(&self->client);
+    }
+}
+
 static void
 nobody_waits_for_the_whole_of_an_answer(void **state)
 {
@@ -647,6 +676,7 @@ main(void)
         CASE(streams_of_one_client_are_one_client),
         CASE(only_those_who_are_asked_about_are_told_of),
         CASE(a_large_answer_comes_in_pieces),
+        CASE(one_client_with_much_is_told_of_whole),
         CASE(nobody_waits_for_the_whole_of_an_answer),
         CASE(a_fetch_that_is_too_large_is_refused),
         CASE(a_fetch_is_answered_once),
