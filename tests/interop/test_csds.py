@@ -19,7 +19,7 @@ from envoy.admin.v3 import config_dump_shared_pb2
 from envoy.service.status.v3 import csds_pb2
 from test_grpcurl import Caller, grpcurl_or_skip
 from udpa_peer import Peer
-from xds_peer import CLUSTER, METHODS, NO_LIMIT, discovery_pb2
+from xds_peer import CLUSTER, METHODS, NO_LIMIT, Client, discovery_pb2
 
 SERVICE = 'envoy.service.status.v3.ClientStatusDiscoveryService'
 PATIENCE_S = 60
@@ -209,6 +209,27 @@ def ask_about_endpoint(test, node, peer, asker):
     interop.wait_for('its end', lambda: not asker.fetch(request('endpoint')).config)
 
 
+def ask_one_of_several(test):
+    """Workers know their own clients alone."""
+    bootstrap = test.work / 'workers.yaml'
+    bootstrap.write_text(json.dumps({'workers': 2}))
+    node = interop.Node(test, 'workers', bootstrap=bootstrap)
+    asker = Asker(node.address)
+    try:
+        asker.fetch(request())
+    except grpc.RpcError as error:
+        interop.check(f'with workers there is no answer: {error.details()}',
+                      error.code() == grpc.StatusCode.UNIMPLEMENTED)
+    else:
+        raise interop.Failure('a worker has answered for all')
+    with Client(node.address) as client:
+        client.send(CLUSTER)
+        client.answer(client.receive())
+        said = subprocess.run([test.build / 'udpactl', '--server', node.address, 'clients'],
+                              capture_output=True, text=True, check=True).stdout
+    interop.check('but udpactl clients tells of them', 'by-hand ' in said)
+
+
 # ---- a thousand ----
 
 async def open_client(channel, index):
@@ -302,6 +323,8 @@ def body(test):
             peer.publish([(f'c{i:03}', envoy_peer.static_cluster(f'c{i:03}'))
                           for i in range(N_CLUSTERS - 2)])
             asyncio.run(crowd(node.address, asker))
+        else:
+            ask_one_of_several(test)
 
 
 if __name__ == '__main__':
