@@ -12,6 +12,7 @@ udpai_ctl_exit udpai_ctl_delete(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_get(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_watch(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_status(udpai_ctl *ctl);
+udpai_ctl_exit udpai_ctl_clients(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_validate(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_wait_command(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_conform(udpai_ctl *ctl);

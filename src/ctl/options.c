@@ -52,7 +52,7 @@ static const struct argp_option known_options[] = {
      "input, as YAML or JSON; may be given again",
      1},
     {"output", 'o', "FORMAT", 0,
-     "get, watch, status: table (default), yaml, json, or name; get also path; sign: yaml "
+     "get, watch, status, clients: table (default), yaml, json, or name; get also path; sign: yaml "
      "(default) or json; "
      "wait, bench: table or json; conform: table, tap, junit, or json",
      1},
@@ -134,6 +134,7 @@ static const char doc[] =
     "  get [TYPE [NAME...]]       show resources; without a type, all\n"
     "  watch [TYPE [NAME...]]     show changes as they come\n"
     "  status [sources|sessions]  what the node has, from whom, and for whom\n"
+    "  clients                    whom it serves, and do they have it all?\n"
     "  validate FILE...           check resources against their types; asks no node\n"
     "  sign -f FILE               print its resources signed; asks no node\n"
     "  verify TYPE [NAME...]      are resources signed, and by whom? or verify -f FILE\n"
@@ -239,12 +240,19 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
         const char *command;
         bool files, format, name_space, waits, is_wait;
     } commands[] = {
-        {"apply", true, false, true, true, false},    {"delete", true, false, true, true, false},
-        {"get", false, true, true, false, false},     {"watch", false, true, true, false, false},
-        {"status", false, true, false, false, false}, {"validate", true, false, true, false, false},
-        {"wait", true, true, true, false, true},      {"conform", false, true, true, false, false},
-        {"auth", false, false, true, false, false},   {"sign", true, true, true, false, false},
-        {"verify", true, false, true, false, false},  {"bench", false, true, true, false, false},
+        {"apply", true, false, true, true, false},
+        {"delete", true, false, true, true, false},
+        {"get", false, true, true, false, false},
+        {"watch", false, true, true, false, false},
+        {"status", false, true, false, false, false},
+        {"validate", true, false, true, false, false},
+        {"wait", true, true, true, false, true},
+        {"conform", false, true, true, false, false},
+        {"auth", false, false, true, false, false},
+        {"sign", true, true, true, false, false},
+        {"verify", true, false, true, false, false},
+        {"bench", false, true, true, false, false},
+        {"clients", false, true, false, false, false},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -326,8 +334,9 @@ static void
 check(udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
-        argp_error(state, "say what to do: apply, delete, get, watch, status, wait, validate, "
-                          "sign, verify, conform, bench, auth, or xds");
+        argp_error(state,
+                   "say what to do: apply, delete, get, watch, status, clients, wait, validate, "
+                   "sign, verify, conform, bench, auth, or xds");
     bool signs = strcmp(given->command, "sign") == 0; /* with a key that is of no certificate */
     if (signs ? given->certificate != NULL : !given->certificate != !given->key)
         argp_error(state, signs ? "--cert: sign asks no node" : "--cert and --key go together");

@@ -13,6 +13,7 @@
 #include "endpoint/endpoint.h"
 #include "session/udpa_poll.h"
 #include "transport/http/http.h"
+#include "xds/csds.h"
 #include "xds/lrs.h"
 #include "xds/shim.h"
 
@@ -59,6 +60,8 @@ typedef struct udpai_plan {
     char host[256];
     udpai_endpoint_settings settings;
     udpai_xds_shim xds;
+    udpai_csds csds;
+    udpai_csds_method csds_methods[2]; /* of streams, and of a Fetch */
     udpai_lrs_service lrs;
     const char *name_space; /* of names without one, where nothing else is said */
     udpai_xdstp_authorities authorities;
@@ -66,7 +69,7 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_plan_socket) sockets;
     UDPAI_VECTOR(udpai_plan_socket) http_sockets;
     udpai_http_limits http_limits;
-    udpai_http_route http_routes[UDPAI_XDS_POLLS + 1];
+    udpai_http_route http_routes[UDPAI_XDS_POLLS + 2];
     udpai_udpa_polls udpa_polls;
     UDPAI_VECTOR(udpai_plan_directory) directories;
     UDPAI_VECTOR(udpai_plan_writer) writers;

@@ -129,6 +129,15 @@ subject_of(const udpai_session *session, const udpai_node_info *node)
 }
 
 udpa_err
+udpai_session_visibility(const udpai_session *session,
+                         const udpai_node_info *node,
+                         uint64_t *ret_visibility)
+{
+    const udpai_acl_subject subject = subject_of(session, node);
+    return udpai_access_visibility(udpai_hub_access(session->hub), &subject, ret_visibility);
+}
+
+udpa_err
 udpai_session_admit(udpai_session *session,
                     udpai_subscriber *subscriber,
                     const udpai_node_info *node,
