@@ -153,8 +153,6 @@ put_response(udpai_proto_writer *writer,
 {
     udpai_proto_writer size = {0};
     udpai_proto_put_varint_opt(writer, N_LOST, n_lost);
-    if (!event)
-        return;
     put_event(&size, kind, event);
     udpai_proto_put_head(writer, EVENT, size.size + udpa_bytes_size(event->message));
     put_event(writer, kind, event);
@@ -171,7 +169,7 @@ compose(follow_session *self, const udpai_event *event, uint64_t n_lost)
         return UDPA_ERR_NOMEM;
     writer = (udpai_proto_writer){room, 0};
     put_response(&writer, self->kind, event, n_lost);
-    self->parts[1] = event ? udpa_bytes_ref(event->message) : NULL;
+    self->parts[1] = udpa_bytes_ref(event->message);
     return UDPA_OK;
 }
 
@@ -191,7 +189,7 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
     if (!self->topic)
         return UDPA_OK;
     const udpai_event *event = udpai_topic_next(self->topic, &self->follower, &n_lost);
-    if (!event && n_lost == 0) {
+    if (!event) {
         if (!self->goes_on)
             udpai_session_finish(session, NULL);
         return UDPA_OK;
@@ -200,7 +198,7 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     out->parts = self->parts;
-    out->n_parts = self->parts[1] ? 2 : 1;
+    out->n_parts = UDPAI_ARRAY_LEN(self->parts);
     *ret_any = true;
     return UDPA_OK;
 }

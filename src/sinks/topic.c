@@ -348,14 +348,12 @@ udpai_topic_unfollow(udpai_topic *topic, udpai_topic_follower *follower)
 const udpai_event *
 udpai_topic_next(udpai_topic *topic, udpai_topic_follower *follower, uint64_t *ret_n_lost)
 {
-    const udpai_event *event = NULL;
-    uint64_t sequence = topic->last_sequence + 1;
-    if (follower->at != &topic->entries) {
-        event = entry_of(follower->at)->event;
-        sequence = event->sequence;
-        follower->at = follower->at->next;
-    }
-    *ret_n_lost = sequence - follower->expected;
-    follower->expected = sequence + (event != NULL);
+    *ret_n_lost = 0;
+    if (follower->at == &topic->entries)
+        return NULL; /* the last one that was added is always held */
+    const udpai_event *event = entry_of(follower->at)->event;
+    *ret_n_lost = event->sequence - follower->expected;
+    follower->expected = event->sequence + 1;
+    follower->at = follower->at->next;
     return event;
 }

@@ -107,8 +107,8 @@ struct udpai_topic_follower {
 udpa_err udpai_topic_follow(udpai_topic *topic, udpai_topic_follower *follower);
 /* One that does not follow is fine. */
 void udpai_topic_unfollow(udpai_topic *topic, udpai_topic_follower *follower);
-/* The next event, borrowed until it is added to; NULL: it is at the end. *ret_n_lost are missing
- * before it, or at the end. */
+/* The next event, borrowed until something is added; NULL: it is at the end. *ret_n_lost are missing
+ * before it. */
 const udpai_event *
 udpai_topic_next(udpai_topic *topic, udpai_topic_follower *follower, uint64_t *ret_n_lost);
 
