@@ -64,7 +64,8 @@ put_line(line_writer *self, const char *type, udpai_str entry)
     } else {
         udpai_strbuf_puts(out, ",\"base64\":");
         udpai_json_put_base64(out, entry);
-        put_text(out, "error", udpai_str_from(error ? udpa_error_message(error) : udpa_err_text(err)));
+        put_text(out, "error",
+                 udpai_str_from(error ? udpa_error_message(error) : udpa_err_text(err)));
     }
     udpai_strbuf_puts(out, "}\n");
     self->n++;
@@ -84,7 +85,8 @@ put_entries(line_writer *self, const udpai_event_entries *of, udpai_str message)
         if (field.number == of->inner && field.type == UDPAI_WIRE_BYTES)
             put_line(self, of->type, field.bytes);
     if (reader.failed) /* what is behind this place cannot be told apart */
-        put_line(self, of->type, (udpai_str){(const char *)reader.at, (size_t)(reader.end - reader.at)});
+        put_line(self, of->type,
+                 (udpai_str){(const char *)reader.at, (size_t)(reader.end - reader.at)});
 }
 
 static const udpai_event_entries *

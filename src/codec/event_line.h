@@ -22,9 +22,8 @@ typedef struct udpai_event_view {
 } udpai_event_view;
 
 /* Appends the lines; returns how many. */
-size_t udpai_event_lines_put(udpai_strbuf *out,
-                             const udpai_schema *schema,
-                             const udpai_event_view *event);
+size_t
+udpai_event_lines_put(udpai_strbuf *out, const udpai_schema *schema, const udpai_event_view *event);
 /* Appends {"kind":…,"lost":3}: so many messages are missing here. */
 void udpai_event_gap_put(udpai_strbuf *out, udpai_event_kind kind, uint64_t n_lost);
 

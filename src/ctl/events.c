@@ -89,8 +89,9 @@ hear(const reading *self)
         if (heard == UDPAI_HEARD_MESSAGE) {
             result = show(self, message);
         } else if (!options->is_following) {
-            udpai_ctl_complain("no answer from %s within %g s; --timeout SECONDS has it wait longer",
-                               options->server, (double)options->timeout_ms / 1000);
+            udpai_ctl_complain(
+                "no answer from %s within %g s; --timeout SECONDS has it wait longer",
+                options->server, (double)options->timeout_ms / 1000);
             result = UDPAI_CTL_TIMED_OUT;
         }
     }

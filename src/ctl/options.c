@@ -243,12 +243,18 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
         const char *command;
         bool files, format, name_space, waits, is_wait;
     } commands[] = {
-        {"apply", true, false, true, true, false},    {"delete", true, false, true, true, false},
-        {"get", false, true, true, false, false},     {"watch", false, true, true, false, false},
-        {"status", false, true, false, false, false}, {"validate", true, false, true, false, false},
-        {"wait", true, true, true, false, true},      {"conform", false, true, true, false, false},
-        {"auth", false, false, true, false, false},   {"sign", true, true, true, false, false},
-        {"verify", true, false, true, false, false},  {"bench", false, true, true, false, false},
+        {"apply", true, false, true, true, false},
+        {"delete", true, false, true, true, false},
+        {"get", false, true, true, false, false},
+        {"watch", false, true, true, false, false},
+        {"status", false, true, false, false, false},
+        {"validate", true, false, true, false, false},
+        {"wait", true, true, true, false, true},
+        {"conform", false, true, true, false, false},
+        {"auth", false, false, true, false, false},
+        {"sign", true, true, true, false, false},
+        {"verify", true, false, true, false, false},
+        {"bench", false, true, true, false, false},
         {"events", false, false, false, false, false},
     };
 

@@ -82,9 +82,9 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
     UDPAI_VECTOR(void *) owned;               /* tables and texts, to be freed */
     udpai_plan_sinks sinks;
-    udpai_plan_delivery *delivery;            /* NULL: no resource becomes a source */
-    const char *state_directory;              /* NULL: nothing is kept */
-    const char *key_file;                     /* NULL: secrets are not kept */
+    udpai_plan_delivery *delivery; /* NULL: no resource becomes a source */
+    const char *state_directory;   /* NULL: nothing is kept */
+    const char *key_file;          /* NULL: secrets are not kept */
     const char *const *secret_types;
     size_t n_secret_types;
     udpa_log_level log_level;

@@ -29,7 +29,7 @@ typedef struct server {
     udpai_directories *directories;
     udpai_writers *writers;
     udpai_event_writer *sinks; /* NULL: nothing is written */
-    udpai_rest *rest; /* NULL: none */
+    udpai_rest *rest;          /* NULL: none */
     udpai_reload *reload;
     udpai_workers *workers;               /* NULL: none */
     udpa_error *lost;                     /* one of them was, and why */

@@ -35,8 +35,7 @@ check_kind(const bootstrap_message *message, size_t index, const char *path, udp
     Udpa__Config__V1__Sink__Kind kind = message->sinks[index]->kind;
     udpai_path_field(room, path, "kind");
     if (kind == UDPA__CONFIG__V1__SINK__KIND__UNKNOWN)
-        udpai_findings_mistake(to, room,
-                               "is required: ACCESS_LOG, METRICS, TRACE, TAP or EVENT");
+        udpai_findings_mistake(to, room, "is required: ACCESS_LOG, METRICS, TRACE, TAP or EVENT");
     for (size_t i = 0; i < index && kind; i++)
         if (message->sinks[i]->kind == kind)
             udpai_findings_mistake(to, room, "sinks[%zu] is of this kind already: a kind has one",
@@ -51,7 +50,8 @@ may_meet(const Udpa__Config__V1__SinkFile *one, const Udpa__Config__V1__SinkFile
     if (strncmp(one->path, other->path, len) != 0)
         return false;
     const char *rest = other->path + len;
-    return !*rest || (rest[0] == '.' && rest[1] && rest[1 + strspn(rest + 1, "0123456789")] == '\0');
+    return !*rest ||
+           (rest[0] == '.' && rest[1] && rest[1 + strspn(rest + 1, "0123456789")] == '\0');
 }
 
 static void
@@ -84,8 +84,8 @@ udpai_sinks_check(const bootstrap_message *message, udpai_findings *findings)
         const sink_message *sink = message->sinks[i];
         udpai_path_item(path, "sinks", i);
         check_kind(message, i, path, findings);
-        check_number(sink->max_entries, 1, ENTRIES_MAX,
-                     udpai_path_field(room, path, "max_entries"), findings);
+        check_number(sink->max_entries, 1, ENTRIES_MAX, udpai_path_field(room, path, "max_entries"),
+                     findings);
         check_number(sink->max_bytes, RING_BYTES_MIN, RING_BYTES_MAX,
                      udpai_path_field(room, path, "max_bytes"), findings);
         if (sink->file)
@@ -121,7 +121,7 @@ errno_of_file(const char *path, const char **ret_what)
     UDPAI_AUTO_FREE char *copy = udpai_strdup(path);
     *ret_what = "cannot be made";
     return copy && faccessat(AT_FDCWD, directory_of(copy), W_OK | X_OK, AT_EACCESS) == 0 ? 0
-                                                                                           : errno;
+                                                                                         : errno;
 }
 
 void

@@ -32,7 +32,8 @@ typedef struct udpai_endpoint_settings {
     udpai_stream_limits limits;
     udpai_stream_timing timing;
     bool serves_status; /* resources of udpa.status.v1 in the namespace udpa.node */
-    /* Further fields of the node's status, serialised; NULL without memory. NULL: there are none. */
+    /* Further fields of the node's status, serialised; NULL without memory. NULL: there are none.
+     */
     udpa_bytes *(*describe_more)(const void *userdata);
     const void *describe_userdata; /* outlives the endpoint */
     const char *version;

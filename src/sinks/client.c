@@ -151,10 +151,7 @@ count_connected(udpai_topic *topic, size_t n)
 }
 
 udpa_err
-udpai_topic_join(udpai_topic *topic,
-                 udpai_wheel *wheel,
-                 udpai_str name,
-                 udpai_topic_stream *stream)
+udpai_topic_join(udpai_topic *topic, udpai_wheel *wheel, udpai_str name, udpai_topic_stream *stream)
 {
     udpai_topic_client *client = udpai_map_get(&topic->clients, name);
     if (!client)

@@ -22,8 +22,7 @@ typedef struct udpai_event_source {
 } udpai_event_source;
 
 /* Copies the texts; NULL without memory. */
-udpai_event_source *
-udpai_event_source_new(udpai_str node_id, udpai_str identity, udpai_str name);
+udpai_event_source *udpai_event_source_new(udpai_str node_id, udpai_str identity, udpai_str name);
 udpai_event_source *udpai_event_source_ref(udpai_event_source *source);
 udpai_event_source *udpai_event_source_unref(udpai_event_source *source);
 UDPA_DEFINE_CLEANUP(udpai_event_source, udpai_event_source_unref)

@@ -115,8 +115,8 @@ receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
     udpai_decoder *decoder = udpai_hub_decoder(session->hub);
     udpai_arena_reset(&decoder->arena);
     Udpa__Service__Events__V1__FollowRequest *request =
-        udpa__service__events__v1__follow_request__unpack(
-            &decoder->arena.allocator, message.len, (const uint8_t *)message.data);
+        udpa__service__events__v1__follow_request__unpack(&decoder->arena.allocator, message.len,
+                                                          (const uint8_t *)message.data);
     err = request ? begin(self, request, ret_error) : UDPA_ERR_NOMEM;
     return udpai_fail_code(ret_error, err);
 }
@@ -259,9 +259,7 @@ static const udpai_session_ops ops = {
 };
 
 udpa_err
-udpai_events_session_new(udpai_session **ret_session,
-                         udpai_hub *hub,
-                         const udpai_stream_info *info)
+udpai_events_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
 {
     follow_session *self = udpai_alloc(sizeof(*self));
     if (!self)

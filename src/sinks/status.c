@@ -14,7 +14,7 @@ static void
 put_sink(udpai_proto_writer *writer, size_t kind, const udpai_topic_facts *facts)
 {
     const uint64_t counters[] = {
-        facts->n_clients, facts->n_accepted, facts->n_bytes,    facts->n_dropped, facts->n_refused,
+        facts->n_clients, facts->n_accepted, facts->n_bytes,   facts->n_dropped, facts->n_refused,
         facts->n_held,    facts->held_bytes, facts->n_written, facts->n_failed,
     };
     udpai_proto_put_bytes(writer, 1,

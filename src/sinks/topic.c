@@ -228,7 +228,8 @@ is_waiting(const udpai_topic *topic)
 static void
 hand_over(udpai_topic *topic)
 {
-    bool may_write = topic->write && !atomic_load_explicit(&topic->is_writing, memory_order_acquire);
+    bool may_write =
+        topic->write && !atomic_load_explicit(&topic->is_writing, memory_order_acquire);
     if (may_write && is_waiting(topic))
         write_batch(topic);
     if (is_waiting(topic) && !udpai_timer_is_set(&topic->timer))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of one kind: a ring that is bounded in entries and bytes, of which the oldest go first.
+/* The events of one kind: a ring that is bounded in entries and bytes, of which the oldest go
+ * first.
  *
- * What comes waits until it is handed over: to whoever writes it, batch by batch, each when the last
- * one is done; without a writer, once a second. What was handed over stays to be read until its room
- * is needed. So an event is lost only if its room is needed while it waits, and then it is one of
- * the client that has the most waiting (within a factor of two): it is counted for him, and missing
- * in the sequence.
+ * What comes waits until it is handed over: to whoever writes it, batch by batch, each when the
+ * last one is done; without a writer, once a second. What was handed over stays to be read until
+ * its room is needed. So an event is lost only if its room is needed while it waits, and then it is
+ * one of the client that has the most waiting (within a factor of two): it is counted for him, and
+ * missing in the sequence.
  *
  * Before that a client is not read any more: when half of his share of the ring waits, which is as
  * large as that of every other client that is connected; and again when that is down to a quarter.
@@ -97,9 +98,9 @@ void udpai_topic_refused(udpai_topic *topic);
 typedef struct udpai_topic_follower udpai_topic_follower;
 
 struct udpai_topic_follower {
-    udpai_list node;    /* of the topic */
-    udpai_list *at;     /* the next entry */
-    uint64_t expected;  /* its number if nothing is lost */
+    udpai_list node;                              /* of the topic */
+    udpai_list *at;                               /* the next entry */
+    uint64_t expected;                            /* its number if nothing is lost */
     void (*wake)(udpai_topic_follower *follower); /* there is another event */
 };
 
@@ -107,8 +108,8 @@ struct udpai_topic_follower {
 udpa_err udpai_topic_follow(udpai_topic *topic, udpai_topic_follower *follower);
 /* One that does not follow is fine. */
 void udpai_topic_unfollow(udpai_topic *topic, udpai_topic_follower *follower);
-/* The next event, borrowed until something is added; NULL: it is at the end. *ret_n_lost are missing
- * before it. */
+/* The next event, borrowed until something is added; NULL: it is at the end. *ret_n_lost are
+ * missing before it. */
 const udpai_event *
 udpai_topic_next(udpai_topic *topic, udpai_topic_follower *follower, uint64_t *ret_n_lost);
 

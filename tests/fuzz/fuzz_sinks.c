@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams of events, and one that reads them. The first byte chooses the kind; then commands: a byte
- * that says what, and what belongs to it. Whatever comes, the ring keeps its bounds, a message that
- * is held is well-formed and has no identifier, and a reader is told of each or that it is lost. */
+/* Streams of events, and one that reads them. The first byte chooses the kind; then commands: a
+ * byte that says what, and what belongs to it. Whatever comes, the ring keeps its bounds, a message
+ * that is held is well-formed and has no identifier, and a reader is told of each or that it is
+ * lost. */
 #include "base/bytes.h"
 #include "sinks/message.h"
 #include "sinks/sinks.h"

@@ -46,8 +46,8 @@ udpai_rotating_file_done(udpai_rotating_file *file)
 static udpa_err
 fail(const udpai_rotating_file *file, const char *what, udpa_error **ret_error)
 {
-    udpa_err code = errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? UDPA_ERR_LIMIT
-                                                                        : UDPA_ERR_IO;
+    udpa_err code =
+        errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? UDPA_ERR_LIMIT : UDPA_ERR_IO;
     return udpai_fail(ret_error, code, "%s: %s: %s", file->path, what, strerror(errno));
 }
 

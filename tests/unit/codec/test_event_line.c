@@ -23,7 +23,8 @@ expect(udpai_event_kind kind, udpai_str message, size_t n, const char *expected)
     udpai_strbuf_done(&out);
 }
 
-#define HEAD(kind) "{\"kind\":\"" kind "\",\"time\":\"2026-01-02T03:03:19.000006Z\",\"node\":\"edge\\\"1\","
+#define HEAD(kind)                                                                                 \
+    "{\"kind\":\"" kind "\",\"time\":\"2026-01-02T03:03:19.000006Z\",\"node\":\"edge\\\"1\","
 
 static void
 each_entry_has_a_line(void **state)
@@ -32,9 +33,9 @@ each_entry_has_a_line(void **state)
     udpai_str any = W_MESSAGE(2, W_TEXT(1, DURATION), W_MESSAGE(2, W_VARINT(1, 5)));
     expect(UDPAI_EVENT_REPORT, W_JOIN(any, any), 2,
            HEAD("event") "\"type\":\"google.protobuf.Any\",\"entry\":{\"@type\":\"" DURATION
-                         "\",\"value\":\"5s\"}}\n" HEAD(
-                             "event") "\"type\":\"google.protobuf.Any\",\"entry\":{\"@type\":\""
-           DURATION "\",\"value\":\"5s\"}}\n");
+                         "\",\"value\":\"5s\"}}\n" HEAD("event") "\"type\":\"google.protobuf.Any\","
+                                                                 "\"entry\":{\"@type\":\"" DURATION
+                                                                 "\",\"value\":\"5s\"}}\n");
     expect(UDPAI_EVENT_REPORT, W_NOTHING, 0, "");
     expect(UDPAI_EVENT_REPORT, W_TEXT(9, "something newer"), 0, "");
 }

@@ -15,8 +15,9 @@ a_sink_has_a_kind_and_a_kind_one_sink(void **state)
                               "- {kind: TRACE}\n"
                               "- {kind: TAP}\n");
     bootstrap_test_assert_mistakes(
-        test, "test.yaml:2:3: sinks[0].kind: is required: ACCESS_LOG, METRICS, TRACE, TAP or EVENT\n"
-              "test.yaml:5:10: sinks[3].kind: sinks[1] is of this kind already: a kind has one\n");
+        test,
+        "test.yaml:2:3: sinks[0].kind: is required: ACCESS_LOG, METRICS, TRACE, TAP or EVENT\n"
+        "test.yaml:5:10: sinks[3].kind: sinks[1] is of this kind already: a kind has one\n");
 }
 
 static void
@@ -106,7 +107,8 @@ methods_are_there_that_are_configured(void **state)
 {
     static udpai_plan plan;
     make_plan(*state, &plan, "sinks: [{kind: TAP, file: {path: a, max_files: 2}}]\n");
-    const udpai_grpc_method *tap = find_method(&plan, "/envoy.service.tap.v3.TapSinkService/StreamTaps");
+    const udpai_grpc_method *tap =
+        find_method(&plan, "/envoy.service.tap.v3.TapSinkService/StreamTaps");
     assert_non_null(tap->open);
     assert_ptr_equal(tap->context, plan.sinks.all.topics[UDPAI_EVENT_TAP]);
     assert_string_equal(plan.sinks.files[UDPAI_EVENT_TAP].path, "a");

@@ -8,8 +8,8 @@ a_source_has_copies_of_its_texts(void **state)
 {
     char id[] = "edge", identity[] = "spiffe://edge", name[] = "ingress";
     (void)state;
-    udpai_event_source *source = udpai_event_source_new(
-        udpai_str_from(id), udpai_str_from(identity), udpai_str_from(name));
+    udpai_event_source *source =
+        udpai_event_source_new(udpai_str_from(id), udpai_str_from(identity), udpai_str_from(name));
     id[0] = identity[0] = name[0] = '?';
     assert_str(source->node_id, "edge");
     assert_str(source->identity, "spiffe://edge");

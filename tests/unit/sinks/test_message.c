@@ -48,8 +48,7 @@ what_is_malformed_is_refused(void **state)
     expect(UDPAI_EVENT_TAP, W_MESSAGE(1, W_TEXT(1, ""), W_TEXT(1, "")), UDPA_ERR_MALFORMED,
            "identifier");
     expect(UDPAI_EVENT_TAP, W_BYTES(1, "\x0a\x05"), UDPA_ERR_MALFORMED, "identifier");
-    expect(UDPAI_EVENT_TAP, W_MESSAGE(1, W_BYTES(2, "\xff")), UDPA_ERR_MALFORMED,
-           "UTF-8");
+    expect(UDPAI_EVENT_TAP, W_MESSAGE(1, W_BYTES(2, "\xff")), UDPA_ERR_MALFORMED, "UTF-8");
     expect(UDPAI_EVENT_ACCESS_LOG, W_VARINT(3, 1), UDPA_ERR_MALFORMED, "another type");
     expect(UDPAI_EVENT_TAP, W_VARINT(2, 1), UDPA_OK, NULL); /* its trace_id */
 }

@@ -15,8 +15,8 @@ each_sink_that_is_configured_is_described(void **state)
     udpai_topic_written(sinks.topics[UDPAI_EVENT_ACCESS_LOG], 200, 3);
     udpa_bytes *bytes = udpai_sinks_describe(&sinks);
     assert_non_null(bytes);
-    Udpa__Status__V1__NodeStatus *status = udpa__status__v1__node_status__unpack(
-        NULL, udpa_bytes_size(bytes), udpa_bytes_data(bytes));
+    Udpa__Status__V1__NodeStatus *status =
+        udpa__status__v1__node_status__unpack(NULL, udpa_bytes_size(bytes), udpa_bytes_data(bytes));
     assert_non_null(status);
     assert_int_equal(status->n_sinks, 2);
     const Udpa__Status__V1__SinkStatus *sink = status->sinks[0];

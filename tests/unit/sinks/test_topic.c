@@ -216,7 +216,7 @@ who_has_the_most_loses_if_room_is_needed(void **state)
     bed_init(&bed, 100, MANY, true);
     bed_join(&bed, 0, "flood");
     bed_join(&bed, 1, "a");
-    bed_add_many(&bed, 1, 11, 1); /* the first is under way */
+    bed_add_many(&bed, 1, 11, 1);  /* the first is under way */
     bed_add_many(&bed, 0, 500, 1); /* though it was asked to stop */
     udpai_topic_facts facts = bed_facts(&bed);
     assert_int_equal(facts.n_held, 100);

@@ -21,7 +21,7 @@ typedef struct topic_bed {
     udpai_topic *topic;
     udpai_event_source *source;
     bed_stream streams[BED_STREAMS];
-    udpai_list batches; /* that were handed over, and are not done */
+    udpai_list batches;             /* that were handed over, and are not done */
     UDPAI_VECTOR(uint64_t) written; /* their sequence numbers */
 } topic_bed;
 
