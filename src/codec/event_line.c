@@ -13,6 +13,7 @@ typedef struct line_writer {
     udpai_strbuf *out;
     const udpai_schema *schema;
     const udpai_event_view *event;
+    const udpai_line_taker *taker;
     size_t n;
 } line_writer;
 
@@ -69,6 +70,8 @@ put_line(line_writer *self, const char *type, udpai_str entry)
     }
     udpai_strbuf_puts(out, "}\n");
     self->n++;
+    if (out->len > UDPAI_LINES_MAX || udpai_strbuf_failed(out))
+        self->taker->take(self->taker->userdata, out);
 }
 
 /* Each of one repeated field, or the message itself. */
@@ -99,10 +102,13 @@ entries_in(const udpai_event_facts *facts, const udpai_proto_field *field)
 }
 
 size_t
-udpai_event_lines_put(udpai_strbuf *out, const udpai_schema *schema, const udpai_event_view *event)
+udpai_event_lines_put(udpai_strbuf *out,
+                      const udpai_schema *schema,
+                      const udpai_event_view *event,
+                      const udpai_line_taker *taker)
 {
     const udpai_event_facts *facts = udpai_event_facts_of(event->kind);
-    line_writer self = {out, schema, event, 0};
+    line_writer self = {out, schema, event, taker, 0};
     if (facts->entries[0].field == 0) {
         put_line(&self, facts->type_url, event->message);
         return self.n;

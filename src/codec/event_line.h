@@ -21,9 +21,21 @@ typedef struct udpai_event_view {
     udpai_str message;
 } udpai_event_view;
 
-/* Appends the lines; returns how many. */
-size_t
-udpai_event_lines_put(udpai_strbuf *out, const udpai_schema *schema, const udpai_event_view *event);
+/* Takes text away, so that a message of many entries does not become one of as many bytes as their
+ * lines have. */
+typedef struct udpai_line_taker {
+    void (*take)(void *userdata, udpai_strbuf *out); /* empties it; also one that has failed */
+    void *userdata;
+} udpai_line_taker;
+
+#define UDPAI_LINES_MAX ((size_t)1 << 20)
+
+/* Appends the lines; whenever they have more than UDPAI_LINES_MAX bytes, or there was no memory for
+ * them, they are taken away. Returns how many there were. */
+size_t udpai_event_lines_put(udpai_strbuf *out,
+                             const udpai_schema *schema,
+                             const udpai_event_view *event,
+                             const udpai_line_taker *taker);
 /* Appends {"kind":…,"lost":3}: so many messages are missing here. */
 void udpai_event_gap_put(udpai_strbuf *out, udpai_event_kind kind, uint64_t n_lost);
 

@@ -24,13 +24,24 @@ typedef struct reading {
     udpai_caller *caller;
     udpai_peer peer;
     void *call;
+    bool has_failed;
 } reading;
 
 /* ---- what comes ---- */
 
 static void
-put_response(const reading *self, const response_message *response, udpai_strbuf *out)
+print(void *userdata, udpai_strbuf *out)
 {
+    reading *self = userdata;
+    udpai_ctl_exit result = udpai_ctl_print(out);
+    if (fflush(stdout) != 0 || result != UDPAI_CTL_GOOD)
+        self->has_failed = true; /* nobody reads it any more */
+}
+
+static void
+put_response(reading *self, const response_message *response, udpai_strbuf *out)
+{
+    const udpai_line_taker taker = {print, self};
     const Udpa__Service__Events__V1__Event *event = response->event;
     if (response->n_lost)
         udpai_event_gap_put(out, self->kind, response->n_lost);
@@ -44,11 +55,11 @@ put_response(const reading *self, const response_message *response, udpai_strbuf
         .name = udpai_str_from(event->name),
         .message = {(const char *)event->message.data, event->message.len},
     };
-    udpai_event_lines_put(out, self->schema, &view);
+    udpai_event_lines_put(out, self->schema, &view, &taker);
 }
 
 static udpai_ctl_exit
-show(const reading *self, udpai_str message)
+show(reading *self, udpai_str message)
 {
     udpai_strbuf out = {0};
     response_message *response = udpa__service__events__v1__follow_response__unpack(
@@ -59,8 +70,8 @@ show(const reading *self, udpai_str message)
     }
     put_response(self, response, &out);
     udpa__service__events__v1__follow_response__free_unpacked(response, NULL);
-    udpai_ctl_exit result = udpai_ctl_print(&out);
-    return fflush(stdout) == 0 ? result : UDPAI_CTL_REFUSED;
+    print(self, &out);
+    return self->has_failed ? UDPAI_CTL_REFUSED : UDPAI_CTL_GOOD;
 }
 
 static udpai_ctl_exit
@@ -76,7 +87,7 @@ end_of(const reading *self)
 
 /* A node that is asked for what it holds answers in time. */
 static udpai_ctl_exit
-hear(const reading *self)
+hear(reading *self)
 {
     const udpai_ctl_options *options = self->options;
     udpai_ctl_exit result = UDPAI_CTL_GOOD;

@@ -49,15 +49,57 @@ read_identifier(udpai_event_kind kind,
     return check_name(kind, ret->name, ret_error);
 }
 
-/* Of entries the rest is read by whoever shows them. */
-static bool
-is_as_known(udpai_event_kind kind, const udpai_proto_field *field)
+typedef struct scan {
+    udpai_event_kind kind;
+    size_t n_left; /* fields */
+    udpa_error **ret_error;
+} scan;
+
+static udpa_err
+count_field(scan *self)
 {
-    const udpai_event_entries *entries = udpai_event_facts_of(kind)->entries;
-    for (size_t i = 0; i < UDPAI_EVENT_ENTRIES_MAX; i++)
-        if (entries[i].field == field->number)
-            return field->type == UDPAI_WIRE_BYTES;
-    return true;
+    if (self->n_left-- == 0)
+        return udpai_fail(self->ret_error, UDPA_ERR_LIMIT, "too many fields in one message");
+    return UDPA_OK;
+}
+
+/* Of entries the rest is read by whoever shows them. */
+static udpa_err
+check_entries(scan *self, const udpai_event_entries *entries, udpai_str message)
+{
+    udpai_proto_reader reader = udpai_proto_read(message);
+    udpai_proto_field field;
+    udpa_err err = UDPA_OK;
+    while (err == UDPA_OK && udpai_proto_next(&reader, &field)) {
+        err = count_field(self);
+        if (err == UDPA_OK && field.number == entries->inner && field.type != UDPAI_WIRE_BYTES)
+            err = fail(self->kind, "has a field of another type than it should", self->ret_error);
+    }
+    return err == UDPA_OK && reader.failed ? fail(self->kind, "is malformed", self->ret_error)
+                                           : err;
+}
+
+static udpa_err
+check_field(scan *self, const udpai_proto_field *field)
+{
+    const udpai_event_entries *entries = udpai_event_facts_of(self->kind)->entries;
+    for (size_t i = 0; i < UDPAI_EVENT_ENTRIES_MAX; i++) {
+        if (entries[i].field != field->number)
+            continue;
+        if (field->type != UDPAI_WIRE_BYTES)
+            return fail(self->kind, "has a field of another type than it should", self->ret_error);
+        return entries[i].inner ? check_entries(self, &entries[i], field->bytes) : UDPA_OK;
+    }
+    return UDPA_OK;
+}
+
+static udpa_err
+take_identifier(scan *self, const udpai_proto_field *field, udpai_event_identifier *ret)
+{
+    if (field->type != UDPAI_WIRE_BYTES || ret->is_there)
+        return fail(self->kind, "has a malformed identifier", self->ret_error);
+    ret->is_there = true;
+    return read_identifier(self->kind, field->bytes, ret, self->ret_error);
 }
 
 udpa_err
@@ -66,25 +108,19 @@ udpai_event_message_read(udpai_event_kind kind,
                          udpai_event_identifier *ret_identifier,
                          udpa_error **ret_error)
 {
+    scan self = {kind, udpai_scan_fields_max(message), ret_error};
     udpai_proto_reader reader = udpai_proto_read(message);
     udpai_proto_field field;
-    size_t n_left = udpai_scan_fields_max(message);
+    udpa_err err = UDPA_OK;
     *ret_identifier = (udpai_event_identifier){0};
-    while (udpai_proto_next(&reader, &field)) {
-        if (n_left-- == 0)
-            return udpai_fail(ret_error, UDPA_ERR_LIMIT, "too many fields in one message");
-        if (!is_as_known(kind, &field))
-            return fail(kind, "has a field of another type than it should", ret_error);
-        if (field.number != UDPAI_EVENT_IDENTIFIER)
-            continue;
-        if (field.type != UDPAI_WIRE_BYTES || ret_identifier->is_there)
-            return fail(kind, "has a malformed identifier", ret_error);
-        ret_identifier->is_there = true;
-        udpa_err err = read_identifier(kind, field.bytes, ret_identifier, ret_error);
-        if (err != UDPA_OK)
-            return err;
+    while (err == UDPA_OK && udpai_proto_next(&reader, &field)) {
+        err = count_field(&self);
+        if (err == UDPA_OK)
+            err = field.number == UDPAI_EVENT_IDENTIFIER
+                      ? take_identifier(&self, &field, ret_identifier)
+                      : check_field(&self, &field);
     }
-    return reader.failed ? fail(kind, "is malformed", ret_error) : UDPA_OK;
+    return err == UDPA_OK && reader.failed ? fail(kind, "is malformed", ret_error) : err;
 }
 
 /* The stretches before, between and behind what is left out. */

@@ -26,7 +26,11 @@ typedef struct kind_file {
 struct udpai_event_writer {
     const udpai_schema *schema;
     kind_file files[UDPAI_EVENT_KINDS];
+    /* The thread's alone: of the batch that it writes. */
     udpai_strbuf lines;
+    udpai_event_kind kind;
+    size_t n_lines, n_written;
+    udpa_error *error; /* why these are not the same; NULL: for want of memory */
     udpai_inbox batches;
     sem_t wake;
     pthread_t thread;
@@ -47,34 +51,61 @@ count_lines(udpai_str text)
 
 /* ---- the thread ---- */
 
+/* Text that there was no memory for may end anywhere. */
 static void
-put_event(udpai_event_writer *self, udpai_event_kind kind, const udpai_event *event)
+take_lines(void *userdata, udpai_strbuf *lines)
 {
-    kind_file *to = &self->files[kind];
+    udpai_event_writer *self = userdata;
+    udpa_error *error = NULL;
+    size_t size = 0;
+    if (udpai_strbuf_failed(lines)) {
+        udpai_strbuf_done(lines);
+        *lines = (udpai_strbuf){0};
+        return;
+    }
+    (void)udpai_rotating_file_add(&self->files[self->kind].file, udpai_strbuf_view(lines), &size,
+                                  &error);
+    self->n_written += count_lines((udpai_str){lines->data, size});
+    lines->len = 0;
+    if (error) {
+        udpa_error_unref(self->error);
+        self->error = error;
+    }
+}
+
+static void
+put_event(udpai_event_writer *self, const udpai_event *event)
+{
+    kind_file *to = &self->files[self->kind];
     const udpai_event_source *source = event->source;
-    if (event->sequence != to->expected)
-        udpai_event_gap_put(&self->lines, kind, event->sequence - to->expected);
+    const udpai_line_taker taker = {take_lines, self};
+    if (event->sequence != to->expected) {
+        udpai_event_gap_put(&self->lines, self->kind, event->sequence - to->expected);
+        self->n_lines++;
+    }
     to->expected = event->sequence + 1;
     const udpai_event_view view = {
-        .kind = kind,
+        .kind = self->kind,
         .time_us = event->time_us,
         .node_id = source->node_id,
         .identity = source->identity,
         .name = source->name,
         .message = udpai_bytes_view(event->message),
     };
-    udpai_event_lines_put(&self->lines, self->schema, &view);
+    self->n_lines += udpai_event_lines_put(&self->lines, self->schema, &view, &taker);
 }
 
 static void
-tell(kind_file *to, size_t n_failed, const udpa_error *error)
+tell(udpai_event_writer *self, size_t n_failed)
 {
+    kind_file *to = &self->files[self->kind];
     unsigned n_suppressed;
     bool has_changed = to->has_failed != (n_failed > 0);
     to->has_failed = n_failed > 0;
     if (n_failed && udpai_log_allow(&to->log, udpai_monotonic_ms(), &n_suppressed))
         udpai_log(UDPA_LOG_ERROR, LOG, "%zu lines are lost: %s (%u more such lines left out)",
-                  n_failed, error ? udpa_error_message(error) : udpa_err_text(UDPA_ERR_NOMEM),
+                  n_failed,
+                  self->error ? udpa_error_message(self->error) : udpa_err_text(UDPA_ERR_NOMEM),
                   n_suppressed);
     else if (!n_failed && has_changed)
         udpai_log(UDPA_LOG_INFO, LOG, "%s: can be written again", to->file.path);
@@ -83,25 +114,17 @@ tell(kind_file *to, size_t n_failed, const udpa_error *error)
 static void
 write_batch(udpai_event_writer *self, udpai_event_batch *batch)
 {
-    udpai_event_kind kind = udpai_topic_kind(batch->topic);
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    size_t n_failed = batch->n, n_written = 0, size = 0;
-    self->lines.len = 0;
-    for (size_t i = 0; i < batch->n; i++)
-        put_event(self, kind, batch->events[i]);
-    if (!udpai_strbuf_failed(&self->lines)) {
-        udpai_str lines = udpai_strbuf_view(&self->lines);
-        (void)udpai_rotating_file_add(&self->files[kind].file, lines, &size, &error);
-        n_written = count_lines((udpai_str){lines.data, size});
-        n_failed = count_lines(lines) - n_written;
-    } else {
-        udpai_strbuf_done(&self->lines);
-        self->lines = (udpai_strbuf){0};
-    }
-    tell(&self->files[kind], n_failed, error);
     udpai_topic *topic = batch->topic;
+    self->kind = udpai_topic_kind(topic);
+    self->n_lines = self->n_written = 0;
+    for (size_t i = 0; i < batch->n; i++)
+        put_event(self, batch->events[i]);
+    take_lines(self, &self->lines);
+    size_t n_failed = self->n_lines - self->n_written;
+    tell(self, n_failed);
+    self->error = udpa_error_unref(self->error);
     udpai_event_batch_free(batch);
-    udpai_topic_written(topic, n_written, n_failed);
+    udpai_topic_written(topic, self->n_written, n_failed);
 }
 
 static bool

@@ -7,6 +7,19 @@
 #define TIME_US INT64_C(1767322999000006)
 #define DURATION "type.googleapis.com/google.protobuf.Duration"
 
+static size_t n_taken;
+
+static void
+on_take(void *userdata, udpai_strbuf *out)
+{
+    (void)userdata;
+    assert_true(out->data[out->len - 1] == '\n');
+    n_taken += out->len;
+    out->len = 0;
+}
+
+static const udpai_line_taker taker = {on_take, NULL};
+
 static void
 expect(udpai_event_kind kind, udpai_str message, size_t n, const char *expected)
 {
@@ -18,7 +31,7 @@ expect(udpai_event_kind kind, udpai_str message, size_t n, const char *expected)
     };
     udpai_strbuf out = {0};
     udpai_strbuf_puts(&out, "");
-    assert_int_equal(udpai_event_lines_put(&out, test_schema, &event), n);
+    assert_int_equal(udpai_event_lines_put(&out, test_schema, &event, &taker), n);
     assert_str(udpai_strbuf_view(&out), expected);
     udpai_strbuf_done(&out);
 }
@@ -53,7 +66,7 @@ names_are_there_if_they_are_known(void **state)
         .message = any,
     };
     udpai_strbuf out = {0};
-    assert_int_equal(udpai_event_lines_put(&out, test_schema, &event), 1);
+    assert_int_equal(udpai_event_lines_put(&out, test_schema, &event, &taker), 1);
     assert_non_null(strstr(out.data, "\"time\":\"1969-12-31T23:59:59.999999Z\","
                                      "\"identity\":\"spiffe://a\",\"name\":\"n\",\"type\""));
     udpai_strbuf_done(&out);
@@ -67,7 +80,7 @@ what_has_no_descriptor_is_base64(void **state)
     const char *const type = "envoy.data.accesslog.v3.HTTPAccessLogEntry";
     const udpai_event_view event = {.kind = UDPAI_EVENT_ACCESS_LOG, .message = message};
     udpai_strbuf out = {0};
-    assert_int_equal(udpai_event_lines_put(&out, test_schema, &event), 2);
+    assert_int_equal(udpai_event_lines_put(&out, test_schema, &event, &taker), 2);
     assert_non_null(strstr(out.data, "\"base64\":\"YWJj\",\"error\":\""));
     assert_non_null(strstr(out.data, "\"base64\":\"\",\"error\":\""));
     assert_non_null(strstr(strstr(out.data, "\"error\""), type)); /* it says what is missing */
@@ -85,9 +98,26 @@ what_cannot_be_read_is_base64(void **state)
     };
     const udpai_event_view report = {.kind = UDPAI_EVENT_REPORT, .message = W_BYTES(2, "\x0a\x7f")};
     udpai_strbuf out = {0};
-    assert_int_equal(udpai_event_lines_put(&out, test_schema, &log), 2);
-    assert_int_equal(udpai_event_lines_put(&out, test_schema, &report), 1);
+    assert_int_equal(udpai_event_lines_put(&out, test_schema, &log, &taker), 2);
+    assert_int_equal(udpai_event_lines_put(&out, test_schema, &report, &taker), 1);
     assert_non_null(strstr(out.data, "\"base64\":\"Cn8=\",\"error\":\""));
+    udpai_strbuf_done(&out);
+}
+
+/* A message of entries without anything in them is small. */
+static void
+many_lines_are_taken_away(void **state)
+{
+    size_t n = 40000;
+    char *entries = wire_room(2 * n);
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        memcpy(entries + 2 * i, "\x12\x00", 2);
+    const udpai_event_view event = {.kind = UDPAI_EVENT_REPORT, .message = {entries, 2 * n}};
+    udpai_strbuf out = {0};
+    n_taken = 0;
+    assert_int_equal(udpai_event_lines_put(&out, test_schema, &event, &taker), n);
+    assert_true(n_taken > n * 50 && out.len <= UDPAI_LINES_MAX);
     udpai_strbuf_done(&out);
 }
 
@@ -119,6 +149,7 @@ main(void)
         CASE(names_are_there_if_they_are_known),
         CASE(what_has_no_descriptor_is_base64),
         CASE(what_cannot_be_read_is_base64),
+        CASE(many_lines_are_taken_away),
         CASE(a_gap_is_a_line),
     };
     return cmocka_run_group_tests(tests, setup_schema, teardown_schema);

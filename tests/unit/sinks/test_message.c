@@ -51,6 +51,10 @@ what_is_malformed_is_refused(void **state)
     expect(UDPAI_EVENT_TAP, W_MESSAGE(1, W_BYTES(2, "\xff")), UDPA_ERR_MALFORMED, "UTF-8");
     expect(UDPAI_EVENT_ACCESS_LOG, W_VARINT(3, 1), UDPA_ERR_MALFORMED, "another type");
     expect(UDPAI_EVENT_TAP, W_VARINT(2, 1), UDPA_OK, NULL); /* its trace_id */
+    expect(UDPAI_EVENT_ACCESS_LOG, W_MESSAGE(2, W_VARINT(1, 1)), UDPA_ERR_MALFORMED,
+           "another type");
+    expect(UDPAI_EVENT_ACCESS_LOG, W_BYTES(2, "\x0a\x7f"), UDPA_ERR_MALFORMED, "is malformed");
+    expect(UDPAI_EVENT_METRICS, W_BYTES(2, "\x0a\x7f"), UDPA_OK, NULL); /* for who shows it */
 }
 
 static void
@@ -69,6 +73,8 @@ there_are_limits(void **state)
     for (size_t i = 0; i < n; i++)
         memcpy(many + 2 * i, "\x38\x01", 2); /* field 7 */
     expect(UDPAI_EVENT_TAP, (udpai_str){many, 2 * n}, UDPA_ERR_LIMIT, "too many fields");
+    expect(UDPAI_EVENT_ACCESS_LOG, wire_bytes(2, (udpai_str){many, 2 * n}), UDPA_ERR_LIMIT,
+           "too many fields");
 }
 
 static void
