@@ -7,8 +7,9 @@ import json
 import subprocess
 import sys
 import threading
-import urllib.error
 import urllib.request
+
+import interop
 
 import grpc
 from envoy.config.core.v3 import base_pb2
@@ -17,7 +18,6 @@ from envoy.service.tap.v3 import tap_pb2, tap_pb2_grpc
 from envoy.service.trace.v3 import trace_service_pb2, trace_service_pb2_grpc
 from google.protobuf import descriptor_pb2
 
-import interop
 import envoy_peer
 import envoy_resources as resources
 import udpactl
