@@ -19,6 +19,7 @@ udpai_ctl_exit udpai_ctl_conform(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_bench(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_auth(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_sign(udpai_ctl *ctl);
+udpai_ctl_exit udpai_ctl_events(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_verify(udpai_ctl *ctl);
 
 #endif

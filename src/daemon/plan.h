@@ -12,6 +12,8 @@
 #include "daemon/options.h"
 #include "endpoint/endpoint.h"
 #include "session/udpa_poll.h"
+#include "sinks/sinks.h"
+#include "transport/file/event_writer.h"
 #include "transport/http/http.h"
 #include "xds/csds.h"
 #include "xds/lrs.h"
@@ -51,6 +53,12 @@ typedef struct udpai_plan_dialled {
     udpai_asker *asker;        /* the target's, of kind rest; NULL: it is dialled by gRPC */
 } udpai_plan_dialled;
 
+typedef struct udpai_plan_sinks {
+    udpai_sinks all;
+    udpai_event_file files[UDPAI_EVENT_KINDS];
+    char absent[UDPAI_EVENT_KINDS][256]; /* what is said of those that are not configured */
+} udpai_plan_sinks;
+
 typedef struct udpai_plan_delivery udpai_plan_delivery;
 
 /* All texts belong to the bootstrap message, the command line, or the plan. */
@@ -78,9 +86,10 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_dial_config) dials;
     UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
     UDPAI_VECTOR(void *) owned;               /* tables and texts, to be freed */
-    udpai_plan_delivery *delivery;            /* NULL: no resource becomes a source */
-    const char *state_directory;              /* NULL: nothing is kept */
-    const char *key_file;                     /* NULL: secrets are not kept */
+    udpai_plan_sinks sinks;
+    udpai_plan_delivery *delivery; /* NULL: no resource becomes a source */
+    const char *state_directory;   /* NULL: nothing is kept */
+    const char *key_file;          /* NULL: secrets are not kept */
     const char *const *secret_types;
     size_t n_secret_types;
     udpa_log_level log_level;

@@ -33,6 +33,10 @@ typedef struct udpai_endpoint_settings {
     udpai_stream_timing timing;
     bool serves_status;        /* resources of udpa.status.v1 in the namespace udpa.node */
     uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */
+    /* Further fields of the node's status, serialised; NULL without memory. NULL: there are none.
+     */
+    udpa_bytes *(*describe_more)(const void *userdata);
+    const void *describe_userdata; /* outlives the endpoint */
     const char *version;
     udpai_inspector inspector; /* without inspect(): none */
     /* Other processes that have stream sides of this endpoint, counted from 1 (session/crew.h). */

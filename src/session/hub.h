@@ -220,6 +220,14 @@ udpa_err udpai_session_visibility(const udpai_session *session,
                                   const udpai_node_info *node,
                                   uint64_t *ret_visibility);
 
+/* May the peer send what is no resource, of this type, in its own name? What it is called is for
+ * people. UDPA_ERR_DENIED: no, or it is not who it says; it is counted and logged. */
+udpa_err udpai_session_check_sending(udpai_session *session,
+                                     const udpai_node_info *node,
+                                     udpai_str type_url,
+                                     udpai_str called,
+                                     udpa_error **ret_error);
+
 /* ---- for protocols: what the loop side is told; reports.c ---- */
 
 /* With the session's number and link; NULL without memory. */

@@ -11,8 +11,8 @@ import lint
 # Layers of one step stand side by side: neither may include the other. "proto" is the code that
 # protoc-c makes of proto/; "endpoint" is the public library on loop and transport.
 STEPS = [
-    ['base'], ['model'], ['proto'], ['wire'], ['codec', 'reports'], ['store'], ['fanout'],
-    ['certs', 'session'], ['xds'], ['federation'], ['loop'], ['storage'], ['transport'],
+    ['base'], ['model'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
+    ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['loop'], ['storage'], ['transport'],
     ['runtime'], ['endpoint'], ['daemon', 'conform', 'load'], ['ctl'],
 ]
 STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
