@@ -13,7 +13,7 @@
 #include "endpoint/endpoint.h"
 #include "session/udpa_poll.h"
 #include "transport/http/http.h"
-#include "xds/shim.h"
+#include "xds/hds.h"
 
 /* Where what is received is kept if nothing is said. */
 #define UDPAI_DEFAULT_STATE "udpa-data"
@@ -58,6 +58,7 @@ typedef struct udpai_plan {
     char host[256];
     udpai_endpoint_settings settings;
     udpai_xds_shim xds;
+    udpai_hds_service hds;
     const char *name_space; /* of names without one, where nothing else is said */
     udpai_xdstp_authorities authorities;
     udpai_str xds_namespace; /* of plain names, where an audience does not say another */

@@ -149,15 +149,22 @@ plan_wildcards(udpai_plan *plan)
 static udpa_err
 plan_methods(udpai_plan *plan)
 {
-    udpai_grpc_method *methods =
-        udpai_plan_own(plan, udpai_alloc_array(UDPAI_XDS_METHODS, sizeof(*methods)));
-    for (size_t i = 0; methods && i < UDPAI_XDS_METHODS; i++) {
+    udpai_grpc_method *methods = udpai_plan_own(
+        plan, udpai_alloc_array(UDPAI_XDS_METHODS + UDPAI_HDS_METHODS, sizeof(*methods)));
+    if (!methods)
+        return UDPA_ERR_NOMEM;
+    size_t n = 0;
+    for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
         udpai_xds_method *method = &plan->xds.methods[i];
-        methods[i] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
+        methods[n++] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
+    }
+    for (size_t i = 0; i < UDPAI_HDS_METHODS; i++) {
+        udpai_hds_method *method = &plan->hds.methods[i];
+        methods[n++] = (udpai_grpc_method){method->path, udpai_hds_session_new, method};
     }
     plan->settings.methods = methods;
-    plan->settings.n_methods = UDPAI_XDS_METHODS;
-    return methods ? UDPA_OK : UDPA_ERR_NOMEM;
+    plan->settings.n_methods = n;
+    return UDPA_OK;
 }
 
 udpa_err
@@ -172,5 +179,6 @@ udpai_plan_xds(udpai_plan *plan)
         return err;
     plan->xds.removal_patience_ms = UDPAI_XDS_REMOVAL_PATIENCE_MS;
     udpai_xds_shim_init(&plan->xds);
+    udpai_hds_init(&plan->hds, &plan->xds);
     return plan_methods(plan);
 }
