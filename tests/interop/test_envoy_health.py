@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A real Envoy checks the health of a real upstream for a node (HDS): what it is to check is a resource,
+what it finds becomes one, and follows the upstream as it turns unhealthy and back; who has gone says
+nothing any more."""
+import http.server
+import json
+import sys
+import threading
+
+import interop
+import envoy_peer
+from interop import check, wait_for
+from udpa_peer import Peer
+from udpactl import Ctl
+
+from envoy.service.health.v3 import hds_pb2
+from google.protobuf import json_format
+
+TYPE = 'udpa.health.v1.EndpointHealth'
+SPECIFIER = 'envoy.service.health.v3.HealthCheckSpecifier'
+EXPIRY_S = 20  # three intervals and 10 s, and what a busy machine adds
+
+
+class Upstream:
+    """Answers /healthz by its mood."""
+
+    def __init__(self):
+        self.status = 200
+        self.n_checks = 0
+        upstream = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                upstream.n_checks += self.path == '/healthz'
+                self.send_response(upstream.status)
+                self.send_header('content-length', '0')
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+def check_of(kind):
+    return {'timeout': '1s', 'interval': '0.2s', 'no_traffic_interval': '0.2s',
+            'unhealthy_threshold': 1, 'healthy_threshold': 1, **kind}
+
+
+HTTP = check_of({'http_health_check': {'path': '/healthz'}})
+TCP = check_of({'tcp_health_check': {}})
+THRIFT = check_of({'custom_health_check': {'name': 'envoy.health_checkers.thrift'}})
+
+
+def specifier(cluster, ports, checks=(HTTP,)):
+    endpoints = [{'address': {'socket_address': {'address': '127.0.0.1', 'port_value': port}}}
+                 for port in ports]
+    return json_format.ParseDict({
+        'interval': '0.3s',
+        'cluster_health_checks': [{
+            'cluster_name': cluster, 'health_checks': list(checks),
+            'locality_endpoints': [{'locality': {'region': 'here', 'zone': 'a'},
+                                    'endpoints': endpoints}]}],
+    }, hds_pb2.HealthCheckSpecifier())
+
+
+def bootstrap(port):
+    config = envoy_peer.bootstrap('checker', 'DELTA_GRPC', port)
+    config['hds_config'] = envoy_peer.api('GRPC')
+    config['hds_config'].pop('set_node_on_first_message_only')
+    return config
+
+
+class Verdicts:
+    """What a node has of the type, whenever it is asked."""
+
+    def __init__(self, test, node):
+        self.build, self.address = test.build, node.address
+
+    def __call__(self):
+        """{resource name: {port: CheckedEndpoint}}"""
+        with Peer(self.build, self.address, 'onlooker') as peer:
+            found = peer.collect(TYPE, 'local')
+        return {name: {endpoint.port: endpoint for locality in health.localities
+                       for endpoint in locality.endpoints} for name, health in found.items()}
+
+
+def wait_for_status(verdicts, name, port, status):
+    """The CheckedEndpoint that says so; HEALTHY is 1, UNHEALTHY 2, TIMEOUT 4."""
+    def look():
+        found = verdicts().get(name, {}).get(port)
+        return found if found and found.health_status in status else None
+    return wait_for(f'{name} says {status} of port {port}', look)
+
+
+def follow_upstream(verdicts, upstream, name):
+    good = wait_for_status(verdicts, name, upstream.port, [1])
+    check('the upstream was really asked', upstream.n_checks > 0)
+    check('the address is that of the endpoint', good.address == '127.0.0.1')
+    upstream.status = 503
+    bad = wait_for_status(verdicts, name, upstream.port, [2])
+    check('it says since when', bad.since.ToNanoseconds() > good.since.ToNanoseconds() > 0)
+    upstream.status = 200
+    again = wait_for_status(verdicts, name, upstream.port, [1])
+    check('and that moves on', again.since.ToNanoseconds() > bad.since.ToNanoseconds())
+
+
+def body(test):
+    binary = interop.envoy_or_skip()
+    node = interop.Node(test, 'node')
+    verdicts = Verdicts(test, node)
+    upstream, (dead_port,) = Upstream(), interop.free_ports(1)
+    with Peer(test.build, node.address) as peer:
+        peer.publish([('default', specifier('backend', [upstream.port, dead_port]))])
+        envoy = envoy_peer.Envoy(test, binary, node.port, 'checker', bootstrap(node.port))
+        follow_upstream(verdicts, upstream, 'local/backend/checker')
+        wait_for_status(verdicts, 'local/backend/checker', dead_port, [2, 4])
+
+        peer.publish([('checker', specifier('own', [upstream.port], [TCP, THRIFT]))])
+        wait_for_status(verdicts, 'local/own/checker', upstream.port, [1])
+        wait_for('what is not checked any more is said no more',
+                 lambda: set(verdicts()) == {'local/own/checker'})
+        node.wait_for_log("health checks 'local/checker' for checker: some are left out")
+        peer.remove(SPECIFIER, ['checker'])
+        wait_for_status(verdicts, 'local/backend/checker', upstream.port, [1])
+        wait_for('the default counts again',
+                 lambda: set(verdicts()) == {'local/backend/checker'})
+
+        ctl = Ctl(test, node)
+        said = json.loads(ctl('get', TYPE, 'local/backend/checker', '-o', 'json'))
+        check('udpactl shows it', 'HEALTHY' in json.dumps(said))
+        status = ctl('status')
+        check('udpactl status knows the stream', ' hds ' in status)
+
+        envoy.kill()
+        upstream.status = 503
+        health = verdicts().get('local/backend/checker', {})
+        check('its last word stands for a while',
+              health.get(upstream.port) and health[upstream.port].health_status == 1)
+        wait_for('a checker that has gone says nothing any more', lambda: not verdicts(),
+                 EXPIRY_S)
+    text = node.text()
+    check('nothing was answered that was not asked', 'not asked to check' not in text)
+
+
+if __name__ == '__main__':
+    sys.exit(interop.run(__doc__, body))
