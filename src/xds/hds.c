@@ -120,8 +120,10 @@ hds_free(udpai_session *session)
     udpai_subscriber_done(&hds->subscriber);
     udpai_xds_belong_no_more(hds->service->shim, session->hub, &hds->belonging);
     udpai_hds_forget_said(hds);
-    for (size_t i = 0; i < UDPAI_HDS_NAMES; i++)
+    for (size_t i = 0; i < UDPAI_HDS_NAMES; i++) {
         udpa_bytes_unref(hds->names[i]);
+        udpa_resource_unref(hds->held[i]);
+    }
     udpa_resource_unref(hds->shown);
     udpai_health_table_free(hds->table);
     udpai_health_table_free(hds->before);

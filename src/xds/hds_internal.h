@@ -25,11 +25,13 @@ typedef struct udpai_hds {
     unsigned capability;
     /* What it is to check. */
     udpai_subscription *subscription;
-    udpa_bytes *names[UDPAI_HDS_NAMES]; /* NULL: not this one */
-    udpa_resource *shown;               /* what was looked at last; NULL: there is none */
-    bool has_looked;                    /* at the one that is shown, for this capability */
-    udpai_health_table *table, *before; /* as it is sent, and was before; NULL: nothing was */
-    bool is_sent;                       /* the table */
+    udpa_bytes *names[UDPAI_HDS_NAMES];   /* NULL: not this one */
+    udpa_resource *held[UDPAI_HDS_NAMES]; /* what there is of each; NULL: nothing … */
+    bool is_missing[UDPAI_HDS_NAMES];     /* … which was certain once */
+    udpa_resource *shown;                 /* what was looked at last; NULL: there is none */
+    bool has_looked;                      /* at the one that is shown, for this capability */
+    udpai_health_table *table, *before;   /* as it is sent, and was before; NULL: nothing was */
+    bool is_sent;                         /* the table */
     udpa_bytes *writing;
     size_t n_specifiers; /* sent */
     /* What it says. */

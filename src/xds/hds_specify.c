@@ -76,62 +76,77 @@ udpai_hds_subscribe(udpai_hds *hds, udpa_error **ret_error)
 
 /* ---- finding it ---- */
 
-/* Nothing that the fan-out composes is of use: what there is now, is looked up. */
+static bool
+is_called(const udpa_resource *resource, udpai_str name)
+{
+    if (udpai_str_eq(udpai_resource_name(resource), name))
+        return true;
+    for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++) {
+        udpai_str alias = udpai_resource_alias(resource, i);
+        if (udpai_str_eq(alias, name) ||
+            (udpai_alias_is_pattern(alias) && udpai_alias_matches(alias, name)))
+            return true;
+    }
+    return false;
+}
+
+static void
+note_there(udpai_hds *hds, udpa_resource *resource)
+{
+    for (size_t i = 0; i < UDPAI_HDS_NAMES; i++) {
+        if (!hds->names[i] || !is_called(resource, udpai_bytes_view(hds->names[i])))
+            continue;
+        udpa_resource *before = hds->held[i];
+        hds->held[i] = udpa_resource_ref(resource);
+        udpa_resource_unref(before);
+    }
+}
+
+static void
+note_missing(udpai_hds *hds, udpai_str name)
+{
+    for (size_t i = 0; i < UDPAI_HDS_NAMES; i++) {
+        if (!hds->names[i] || !udpai_str_eq(udpai_bytes_view(hds->names[i]), name))
+            continue;
+        hds->held[i] = udpa_resource_unref(hds->held[i]);
+        hds->is_missing[i] = true;
+    }
+}
+
+/* What the fan-out delivers is taken note of, as a client would; what it composes is of no use. */
 static udpa_err
 catch_up(udpai_hds *hds)
 {
     udpai_delivery delivery;
     udpa_err err;
-    while ((err = udpai_subscriber_next(&hds->subscriber, &delivery)) == UDPA_OK && delivery.body)
+    while ((err = udpai_subscriber_next(&hds->subscriber, &delivery)) == UDPA_OK && delivery.body) {
+        for (size_t i = 0; i < delivery.body->removed.n; i++)
+            note_missing(hds, udpai_bytes_view(delivery.body->removed.items[i]));
+        for (size_t i = 0; i < delivery.body->resources.n; i++)
+            note_there(hds, delivery.body->resources.items[i]);
         udpai_body_unref(delivery.body);
+    }
     return err;
 }
 
-/* NULL: there is none. */
+/* NULL: there is none. What was there, and is not, is none only when that is certain. */
 static udpa_resource *
 find(const udpai_hds *hds)
 {
-    udpai_send_item item;
     for (size_t i = 0; i < UDPAI_HDS_NAMES; i++)
-        if (hds->names[i] &&
-            udpai_subscription_shows(hds->subscription, udpai_bytes_view(hds->names[i]), &item))
-            return item.resource;
+        if (hds->held[i])
+            return hds->held[i];
     return NULL;
-}
-
-typedef struct missing_search {
-    udpai_str name;
-    bool is_found;
-} missing_search;
-
-static void
-compare_missing(void *userdata, udpai_str name)
-{
-    missing_search *search = userdata;
-    search->is_found |= udpai_str_eq(search->name, name);
-}
-
-/* Is it certain that there is none of this name? */
-static bool
-is_missing(const udpai_hds *hds, size_t which)
-{
-    if (!hds->names[which])
-        return true;
-    missing_search search = {udpai_bytes_view(hds->names[which]), false};
-    udpai_subscription_visit_missing(hds->subscription, compare_missing, &search);
-    return search.is_found;
 }
 
 /* Who asks once cannot be told later that it was not the right one. */
 static bool
 is_certain(const udpai_hds *hds)
 {
-    udpai_send_item item;
     for (size_t i = 0; i < UDPAI_HDS_NAMES; i++) {
-        if (hds->names[i] &&
-            udpai_subscription_shows(hds->subscription, udpai_bytes_view(hds->names[i]), &item))
+        if (hds->held[i])
             return true;
-        if (!is_missing(hds, i))
+        if (hds->names[i] && !hds->is_missing[i])
             return false;
     }
     return true;
