@@ -66,6 +66,20 @@ udpai_plan_words(udpai_plan *plan, char *const *from, size_t n, const udpai_str 
 
 /* ---- who we are ---- */
 
+static udpai_health_policy
+health_policy(const udpai_plan *plan)
+{
+    const Udpa__Config__V1__Health *health = plan->bootstrap.message->health;
+    switch (health ? health->policy : UDPA__CONFIG__V1__HEALTH__POLICY__NONE) {
+    case UDPA__CONFIG__V1__HEALTH__POLICY__MAJORITY:
+        return UDPAI_HEALTH_MAJORITY;
+    case UDPA__CONFIG__V1__HEALTH__POLICY__ANY:
+        return UDPAI_HEALTH_ANY;
+    default:
+        return UDPAI_HEALTH_NONE;
+    }
+}
+
 static udpa_err
 plan_node(udpai_plan *plan, const udpai_options *options)
 {
@@ -95,20 +109,6 @@ plan_node(udpai_plan *plan, const udpai_options *options)
         parts.sub_zone = udpai_str_from(node->locality->sub_zone);
     }
     return udpai_node_info_new(&plan->settings.info, &parts);
-}
-
-static udpai_health_policy
-health_policy(const udpai_plan *plan)
-{
-    const Udpa__Config__V1__Health *health = plan->bootstrap.message->health;
-    switch (health ? health->policy : UDPA__CONFIG__V1__HEALTH__POLICY__NONE) {
-    case UDPA__CONFIG__V1__HEALTH__POLICY__MAJORITY:
-        return UDPAI_HEALTH_MAJORITY;
-    case UDPA__CONFIG__V1__HEALTH__POLICY__ANY:
-        return UDPAI_HEALTH_ANY;
-    default:
-        return UDPAI_HEALTH_NONE;
-    }
 }
 
 static const char *

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Envoy checks the health of a real upstream for a node (HDS): what it is to check is a resource,
 what it finds becomes one, and follows the upstream as it turns unhealthy and back; who has gone says
-nothing any more."""
+nothing any more. With a policy for it, the endpoints that another Envoy is given follow, too."""
 import http.server
 import json
 import sys
@@ -14,6 +14,7 @@ from interop import check, wait_for
 from udpa_peer import Peer
 from udpactl import Ctl
 
+from envoy.config.endpoint.v3 import endpoint_pb2
 from envoy.service.health.v3 import hds_pb2
 from google.protobuf import json_format
 
@@ -108,7 +109,7 @@ def follow_upstream(verdicts, upstream, name):
     check('and that moves on', again.since.ToNanoseconds() > bad.since.ToNanoseconds())
 
 
-def body(test):
+def checks(test):
     binary = interop.envoy_or_skip()
     node = interop.Node(test, 'node')
     verdicts = Verdicts(test, node)
@@ -146,5 +147,61 @@ def body(test):
     check('nothing was answered that was not asked', 'not asked to check' not in text)
 
 
+def health_of(client, port):
+    """What the node has told a client of an endpoint; None: it has none such."""
+    found = json.loads(client.admin('/clusters?format=json'))
+    for cluster in found.get('cluster_statuses', []):
+        for host in cluster.get('host_statuses', []):
+            if cluster['name'] == 'backend' and \
+                    host['address']['socket_address']['port_value'] == port:
+                return host['health_status'].get('eds_health_status')
+    return None
+
+
+def wait_for_health(client, upstream, status):
+    wait_for(f'the client is told that port {upstream.port} is {status}',
+             lambda: health_of(client, upstream.port) == status)
+
+
+def merged(test):
+    """The verdict travels up, and the list of endpoints comes down with it."""
+    binary = interop.envoy_or_skip()
+    config = test.work / 'node.yaml'
+    config.write_text('health: {policy: MAJORITY}\n', encoding='utf-8')
+    node = interop.Node(test, 'node', bootstrap=config)
+    good, fickle = Upstream(), Upstream()
+    ports = [good.port, fickle.port]
+    with Peer(test.build, node.address) as peer:
+        peer.publish([('backend', envoy_peer.eds_cluster('backend')),
+                      ('backend', json_format.ParseDict({
+                          'cluster_name': 'backend',
+                          'endpoints': [envoy_peer.endpoints(port)[0] for port in ports],
+                      }, endpoint_pb2.ClusterLoadAssignment()))])
+        client = envoy_peer.Envoy(test, binary, node.port, 'client',
+                                  envoy_peer.bootstrap('client', 'DELTA_GRPC', node.port))
+        wait_for('the client has the endpoints', lambda: health_of(client, fickle.port))
+        check('and nobody says that they are ill', health_of(client, fickle.port) == 'HEALTHY')
+        peer.publish([('default', specifier('backend', ports))])
+        checker = envoy_peer.Envoy(test, binary, node.port, 'checker', bootstrap(node.port))
+        wait_for_status(Verdicts(test, node), 'local/backend/checker', fickle.port, [1])
+        fickle.status = 503
+        wait_for_health(client, fickle, 'UNHEALTHY')
+        check('the other one is left alone', health_of(client, good.port) == 'HEALTHY')
+        ctl = Ctl(test, node)
+        told = json.loads(ctl('get', 'endpoints', 'backend', '-o', 'json'))
+        check('the node answers for it', told[0]['originInfo']['authority'] == 'node')
+        fickle.status = 200
+        wait_for_health(client, fickle, 'HEALTHY')
+        fickle.status = 503
+        wait_for_health(client, fickle, 'UNHEALTHY')
+        checker.kill()
+        wait_for('who has gone has no say', lambda: health_of(client, fickle.port) == 'HEALTHY',
+                 EXPIRY_S)
+
+
+def body(test):
+    {'checks': checks, 'merged': merged}[test.variant](test)
+
+
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body))
+    sys.exit(interop.run(__doc__, body, ('checks', 'merged')))
