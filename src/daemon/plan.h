@@ -65,7 +65,7 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_plan_socket) sockets;
     UDPAI_VECTOR(udpai_plan_socket) http_sockets;
     udpai_http_limits http_limits;
-    udpai_http_route http_routes[UDPAI_XDS_POLLS + 1];
+    udpai_http_route http_routes[UDPAI_XDS_POLLS + 2];
     udpai_udpa_polls udpa_polls;
     UDPAI_VECTOR(udpai_plan_directory) directories;
     UDPAI_VECTOR(udpai_plan_writer) writers;

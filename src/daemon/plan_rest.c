@@ -5,6 +5,7 @@
 #include "xds/xds.h"
 
 #define DISCOVERY "envoy.service.discovery.v3."
+#define HEALTH "envoy.service.health.v3."
 
 static void
 plan_routes(udpai_plan *plan)
@@ -25,6 +26,12 @@ plan_routes(udpai_plan *plan)
         .request_type = "udpa.service.discovery.v1.FetchRequest",
         .response_type = "udpa.service.discovery.v1.FetchResponse",
         .version_field = 4,
+    };
+    plan->http_routes[UDPAI_XDS_POLLS + 1] = (udpai_http_route){
+        .path = UDPAI_HDS_REST_PATH,
+        .method = {UDPAI_HDS_REST_PATH, udpai_hds_session_new, &plan->hds.methods[1]},
+        .request_type = HEALTH "HealthCheckRequestOrEndpointHealthResponse",
+        .response_type = HEALTH "HealthCheckSpecifier",
     };
 }
 

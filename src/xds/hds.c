@@ -76,6 +76,17 @@ static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
 
 /* ---- beginning and end ---- */
 
+/* Whoever fetches waits no longer. */
+static void
+on_patience_end(udpai_timer *timer)
+{
+    udpai_hds *hds = UDPAI_CONTAINER_OF(timer, udpai_hds, patience);
+    udpai_session_finish(&hds->session,
+                         udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                                        "it is not certain yet what is to be checked: a source of "
+                                        "this node has not said all it has; ask again"));
+}
+
 udpa_err
 udpai_hds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
 {
@@ -91,6 +102,7 @@ udpai_hds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_s
     }
     hds->service = method->service;
     hds->is_fetch = method->is_fetch;
+    udpai_timer_init(&hds->patience, on_patience_end);
     *ret_session = &hds->session;
     err =
         udpai_session_init_subscriber(&hds->session, &hds->subscriber, &subscriber_ops, &renderer);
@@ -117,6 +129,7 @@ hds_free(udpai_session *session)
 {
     udpai_hds *hds = udpai_hds_of(session);
     tell_end(hds);
+    udpai_timer_cancel(&hds->patience);
     udpai_subscriber_done(&hds->subscriber);
     udpai_xds_belong_no_more(hds->service->shim, session->hub, &hds->belonging);
     udpai_hds_forget_said(hds);
@@ -247,6 +260,9 @@ take_request(udpai_hds *hds, udpai_str request, udpa_error **ret_error)
                          "the first HealthCheckRequest must have the client's Node");
     if (err != UDPA_OK)
         return err;
+    udpai_wheel *wheel = udpai_hub_wheel(hds->session.hub);
+    if (hds->is_fetch && hds->session.info.patience_ms)
+        udpai_timer_set(wheel, &hds->patience, wheel->now_ms + hds->session.info.patience_ms);
     hds->has_looked &= capability == hds->capability;
     hds->capability = capability;
     udpai_session_ready(&hds->session);

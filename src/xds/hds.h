@@ -12,6 +12,7 @@
 
 #define UDPAI_HDS_METHODS 2
 #define UDPAI_HDS_STREAM_PATH "/envoy.service.health.v3.HealthDiscoveryService/StreamHealthCheck"
+#define UDPAI_HDS_REST_PATH "/v3/discovery:health_check" /* by the method of Fetch */
 #define UDPAI_HDS_FETCH_PATH "/envoy.service.health.v3.HealthDiscoveryService/FetchHealthCheck"
 
 typedef struct udpai_hds_service udpai_hds_service;

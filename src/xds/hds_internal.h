@@ -19,6 +19,7 @@ typedef struct udpai_hds {
     udpai_subscriber subscriber;
     udpai_hds_service *service;
     bool is_fetch;
+    udpai_timer patience; /* of who fetches; set while it waits */
     udpai_xds_belonging belonging;
     udpai_node_info *peer; /* NULL until it has said who it is */
     udpa_bytes *segment;   /* its id, as the last segment of the names of what it says */

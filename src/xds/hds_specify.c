@@ -273,6 +273,7 @@ udpai_hds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     hds->writing = udpa_bytes_ref(udpai_health_table_specifier(hds->table));
     hds->is_sent = true;
     hds->n_specifiers++;
+    udpai_timer_cancel(&hds->patience);
     out->parts = &hds->writing;
     out->n_parts = 1;
     *ret_any = true;

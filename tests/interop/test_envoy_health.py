@@ -164,10 +164,11 @@ def wait_for_health(client, upstream, status):
 
 
 def merged(test):
-    """The verdict travels up, and the list of endpoints comes down with it."""
+    """The verdict travels up, and the list of endpoints comes down with it; whichever worker has
+    whom."""
     binary = interop.envoy_or_skip()
     config = test.work / 'node.yaml'
-    config.write_text('health: {policy: MAJORITY}\n', encoding='utf-8')
+    config.write_text('health: {policy: MAJORITY}\nworkers: 2\n', encoding='utf-8')
     node = interop.Node(test, 'node', bootstrap=config)
     good, fickle = Upstream(), Upstream()
     ports = [good.port, fickle.port]

@@ -34,6 +34,31 @@ without_a_word_it_is_a_node_on_loopback(void **state)
 }
 
 static void
+verdicts_count_by_the_policy_for_them(void **state)
+{
+    bootstrap_test *test = *state;
+
+    static const struct {
+        const char *text;
+        udpai_health_policy policy;
+    } cases[] = {
+        {"", UDPAI_HEALTH_NONE},
+        {"health: {}\n", UDPAI_HEALTH_NONE},
+        {"health: {policy: NONE}\n", UDPAI_HEALTH_NONE},
+        {"health: {policy: MAJORITY}\n", UDPAI_HEALTH_MAJORITY},
+        {"health: {policy: ANY}\n", UDPAI_HEALTH_ANY},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
+        bootstrap_test_read(test, cases[i].text);
+        make(test, &(udpai_options){.program = "udpad"});
+        assert_ok(test->err);
+        assert_int_equal(plan.settings.node.health, cases[i].policy);
+        udpai_plan_done(&plan);
+    }
+}
+
+static void
 the_command_line_goes_before_the_file(void **state)
 {
     bootstrap_test *test = *state;
@@ -386,6 +411,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(without_a_word_it_is_a_node_on_loopback),
+        CASE(verdicts_count_by_the_policy_for_them),
         CASE(the_command_line_goes_before_the_file),
         CASE(rest_has_a_route_for_each_type_and_udpa),
         CASE(http_of_the_command_line_goes_before_the_file),

@@ -106,6 +106,20 @@ a_fetch_is_one_answer(void **state)
 }
 
 static void
+a_fetch_waits_no_longer_than_its_client(void **state)
+{
+    hds_fixture *self = *state;
+    const udpai_stream_info info = {.context = &self->service.methods[1], .patience_ms = 5000};
+    xds_settle_except(&self->world, "local");
+    fake_stream_open(&self->stream, &self->world.hub, udpai_hds_session_new, &info);
+    hds_send_message(self, hds_request_of("checker", UDPAI_HEALTH_HTTP));
+    fake_hub_advance(&self->world.hub, 4999);
+    hds_expect_nothing_sent(self);
+    fake_hub_advance(&self->world.hub, 1);
+    hds_expect_end(self, UDPA_ERR_UNAVAILABLE, "not certain yet");
+}
+
+static void
 a_fetch_is_told_that_there_is_none(void **state)
 {
     hds_fixture *self = *state;
@@ -241,6 +255,8 @@ main(void)
         cmocka_unit_test_setup_teardown(one_that_cannot_be_used_changes_nothing, hds_setup,
                                         hds_teardown),
         cmocka_unit_test_setup_teardown(a_fetch_is_one_answer, hds_setup, hds_teardown),
+        cmocka_unit_test_setup_teardown(a_fetch_waits_no_longer_than_its_client, hds_setup,
+                                        hds_teardown),
         cmocka_unit_test_setup_teardown(a_fetch_is_told_that_there_is_none, hds_setup,
                                         hds_teardown),
         cmocka_unit_test_setup_teardown(a_fetch_takes_no_answers, hds_setup, hds_teardown),
