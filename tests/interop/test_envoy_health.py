@@ -7,16 +7,18 @@ import http.server
 import json
 import sys
 import threading
+import urllib.request
 
 import interop
 import envoy_peer
 from interop import check, wait_for
 from udpa_peer import Peer
-from udpactl import Ctl
+from udpactl import Ctl, descriptors
 
 from envoy.config.endpoint.v3 import endpoint_pb2
 from envoy.service.health.v3 import hds_pb2
 from google.protobuf import json_format
+import grpc
 
 TYPE = 'udpa.health.v1.EndpointHealth'
 SPECIFIER = 'envoy.service.health.v3.HealthCheckSpecifier'
@@ -75,6 +77,23 @@ def bootstrap(port):
     return config
 
 
+def fetched(node, http):
+    """What FetchHealthCheck gives a client that holds no stream, and REST."""
+    request = hds_pb2.HealthCheckRequestOrEndpointHealthResponse()
+    request.health_check_request.node.id = 'passer-by'
+    request.health_check_request.capability.health_check_protocols.append(hds_pb2.Capability.HTTP)
+    with grpc.insecure_channel(node.address) as channel:
+        by_grpc = channel.unary_unary(
+            '/envoy.service.health.v3.HealthDiscoveryService/FetchHealthCheck',
+            request_serializer=request.__class__.SerializeToString,
+            response_deserializer=hds_pb2.HealthCheckSpecifier.FromString)(request, timeout=20)
+    call = urllib.request.Request(
+        f'http://{http}/v3/discovery:health_check', json_format.MessageToJson(request).encode(),
+        {'content-type': 'application/json'})
+    with urllib.request.urlopen(call, timeout=20) as answer:
+        return by_grpc, json_format.Parse(answer.read(), hds_pb2.HealthCheckSpecifier())
+
+
 class Verdicts:
     """What a node has of the type, whenever it is asked."""
 
@@ -111,11 +130,19 @@ def follow_upstream(verdicts, upstream, name):
 
 def checks(test):
     binary = interop.envoy_or_skip()
-    node = interop.Node(test, 'node')
+    upstream, (dead_port, http_port) = Upstream(), interop.free_ports(2)
+    http = f'127.0.0.1:{http_port}'
+    config = test.work / 'node.yaml'
+    config.write_text(f'http: {{sockets: [{{address: "{http}"}}]}}\n'
+                      f'descriptor_sets: [{descriptors(test)}]\n', encoding='utf-8')
+    node = interop.Node(test, 'node', bootstrap=config)
     verdicts = Verdicts(test, node)
-    upstream, (dead_port,) = Upstream(), interop.free_ports(1)
     with Peer(test.build, node.address) as peer:
-        peer.publish([('default', specifier('backend', [upstream.port, dead_port]))])
+        check('there is nothing to check yet',
+              set(map(str, fetched(node, http))) == {''})
+        default = specifier('backend', [upstream.port, dead_port])
+        peer.publish([('default', default)])
+        check('by Fetch and by REST it is the same', fetched(node, http) == (default, default))
         envoy = envoy_peer.Envoy(test, binary, node.port, 'checker', bootstrap(node.port))
         follow_upstream(verdicts, upstream, 'local/backend/checker')
         wait_for_status(verdicts, 'local/backend/checker', dead_port, [2, 4])

@@ -34,28 +34,31 @@ without_a_word_it_is_a_node_on_loopback(void **state)
 }
 
 static void
+expect_policy(bootstrap_test *test, const char *text, udpai_health_policy policy)
+{
+    bootstrap_test_read(test, text);
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.settings.node.health, policy);
+    udpai_plan_done(&plan);
+}
+
+static void
 verdicts_count_by_the_policy_for_them(void **state)
 {
-    bootstrap_test *test = *state;
+    expect_policy(*state, "health: {policy: MAJORITY}\n", UDPAI_HEALTH_MAJORITY);
+}
 
-    static const struct {
-        const char *text;
-        udpai_health_policy policy;
-    } cases[] = {
-        {"", UDPAI_HEALTH_NONE},
-        {"health: {}\n", UDPAI_HEALTH_NONE},
-        {"health: {policy: NONE}\n", UDPAI_HEALTH_NONE},
-        {"health: {policy: MAJORITY}\n", UDPAI_HEALTH_MAJORITY},
-        {"health: {policy: ANY}\n", UDPAI_HEALTH_ANY},
-    };
+static void
+one_verdict_is_enough_if_the_policy_says_so(void **state)
+{
+    expect_policy(*state, "health: {policy: ANY}\n", UDPAI_HEALTH_ANY);
+}
 
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
-        bootstrap_test_read(test, cases[i].text);
-        make(test, &(udpai_options){.program = "udpad"});
-        assert_ok(test->err);
-        assert_int_equal(plan.settings.node.health, cases[i].policy);
-        udpai_plan_done(&plan);
-    }
+static void
+without_a_policy_verdicts_change_nothing(void **state)
+{
+    expect_policy(*state, "health: {}\n", UDPAI_HEALTH_NONE);
 }
 
 static void
@@ -99,6 +102,7 @@ rest_has_a_route_for_each_type_and_udpa(void **state)
     assert_int_equal(plan.http_limits.max_connections, 5);
     assert_string_equal(plan.http_routes[0].path, "/v3/discovery:listeners");
     assert_string_equal(plan.http_routes[UDPAI_XDS_POLLS].path, "/v1/udpa:resources");
+    assert_string_equal(plan.http_routes[UDPAI_XDS_POLLS + 1].path, "/v3/discovery:health_check");
     assert_int_equal(plan.udpa_polls.n_secret_types, 1);
     assert_str(plan.udpa_polls.secret_types[0], "type.googleapis.com/acme.Password");
     udpai_plan_done(&plan);
@@ -412,6 +416,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         CASE(without_a_word_it_is_a_node_on_loopback),
         CASE(verdicts_count_by_the_policy_for_them),
+        CASE(one_verdict_is_enough_if_the_policy_says_so),
+        CASE(without_a_policy_verdicts_change_nothing),
         CASE(the_command_line_goes_before_the_file),
         CASE(rest_has_a_route_for_each_type_and_udpa),
         CASE(http_of_the_command_line_goes_before_the_file),
