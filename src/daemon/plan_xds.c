@@ -165,13 +165,18 @@ plan_csds(udpai_plan *plan)
 static udpa_err
 plan_methods(udpai_plan *plan)
 {
-    size_t n = 0, max = UDPAI_XDS_METHODS + UDPAI_ARRAY_LEN(plan->csds_methods) + 1;
+    size_t n = 0,
+           max = UDPAI_XDS_METHODS + UDPAI_ARRAY_LEN(plan->csds_methods) + UDPAI_HDS_METHODS + 1;
     udpai_grpc_method *methods = udpai_plan_own(plan, udpai_alloc_array(max, sizeof(*methods)));
     if (!methods)
         return UDPA_ERR_NOMEM;
     for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
         udpai_xds_method *method = &plan->xds.methods[i];
         methods[n++] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
+    }
+    for (size_t i = 0; i < UDPAI_HDS_METHODS; i++) {
+        udpai_hds_method *method = &plan->hds.methods[i];
+        methods[n++] = (udpai_grpc_method){method->path, udpai_hds_session_new, method};
     }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(plan->csds_methods); i++)
         methods[n++] = (udpai_grpc_method){
@@ -210,6 +215,7 @@ udpai_plan_xds(udpai_plan *plan)
     plan->xds.removal_patience_ms = UDPAI_XDS_REMOVAL_PATIENCE_MS;
     udpai_xds_shim_init(&plan->xds);
     plan_load_reporting(plan);
+    udpai_hds_init(&plan->hds, &plan->xds);
     err = plan_csds(plan);
     return err == UDPA_OK ? plan_methods(plan) : err;
 }
