@@ -241,8 +241,11 @@ static bool
 add_existing(void *userdata, udpa_resource *resource)
 {
     struct newcomer *newcomer = userdata;
+    const udpai_node *node = newcomer->subscription->owner;
     return !selects(newcomer->subscription, resource) ||
-           add_change(newcomer->update, resource, false);
+           add_change(newcomer->update,
+                      node->verdicts ? udpai_verdicts_told(node->verdicts, resource) : resource,
+                      false);
 }
 
 void

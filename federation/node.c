@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "federation/delegation.h"
 #include "federation/delivery.h"
+#include "reports/health.h"
 
 static udpai_str
 source_key(const void *item)
@@ -103,6 +104,19 @@ is_certain(void *userdata, const udpa_resource *last)
     return !udpai_settled_is_awaited(node->settled, last);
 }
 
+static udpa_err
+make_verdicts(udpai_node *node, udpai_health_policy policy)
+{
+    const udpai_verdicts_config config = {
+        .policy = policy,
+        .authority =
+            udpai_bytes_view(udpa_bytes_size(node->authority) ? node->authority : node->id),
+        .store = node->store,
+        .wheel = node->wheel,
+    };
+    return policy == UDPAI_HEALTH_NONE ? UDPA_OK : udpai_verdicts_new(&node->verdicts, &config);
+}
+
 udpa_err
 udpai_node_new(udpai_node **ret_node,
                udpai_wheel *wheel,
@@ -130,6 +144,8 @@ udpai_node_new(udpai_node **ret_node,
         err = udpa_bytes_new(&node->authority, config->authority.data, config->authority.len);
     if (err == UDPA_OK)
         err = udpai_store_new(&node->store, wheel, &config->store);
+    if (err == UDPA_OK)
+        err = make_verdicts(node, config->health);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     udpai_store_set_certain(node->store, is_certain, node);
@@ -193,6 +209,8 @@ udpai_node_free(udpai_node *node)
         udpa_bytes_unref(node->forgotten.items[i]);
     udpai_vector_done(&node->forgotten);
     udpai_signatures_done(node);
+    udpai_verdicts_free(node->verdicts);
+    udpai_change_set_unref(node->late);
     udpai_store_free(node->store);
     udpai_settled_unref(node->settled);
     udpai_acl_unref(node->acl);
@@ -210,6 +228,8 @@ udpai_node_start(udpai_node *node)
     udpai_restore_end(node);
     udpai_recovery_start(node);
     udpai_signatures_start(node);
+    if (node->verdicts) /* what those below have checked counts, too */
+        udpai_interest_change(node, UDPAI_STR(UDPAI_HEALTH_TYPE), UDPAI_STR("*"), true);
     udpai_node_touch(node);
 }
 
@@ -335,6 +355,14 @@ evaluate(udpai_node *node)
     udpai_store_recheck_removals(node->store);
 }
 
+/* Is there anything that was not told yet? */
+static bool
+has_changes(const udpai_node *node)
+{
+    return node->late || udpai_store_has_changes(node->store) ||
+           (node->verdicts && udpai_verdicts_have_news(node->verdicts));
+}
+
 /* It speaks of what was told before it, so all of that goes first. An endpoint says nothing
  * negative to peers: what it does not publish now it may have published before. One at a time: with
  * each, all who wait there look again, and when thousands come at once, few must do for all. */
@@ -342,7 +370,7 @@ static void
 tell_settled(udpai_node *node)
 {
     if (!node->is_settled_untold || node->is_settled_ahead || node->is_endpoint ||
-        udpai_store_has_changes(node->store))
+        has_changes(node))
         return;
     udpai_order *order = udpai_order_new(UDPAI_ORDER_SETTLED);
     if (!order)
@@ -365,21 +393,39 @@ offer_reports(const udpai_node *node, udpai_order *order)
     return picked != NULL;
 }
 
+/* With what checkers say of it. Of what the store has handed out nothing is given up: without
+ * memory it is told later. NULL: nothing is told now. */
+static udpai_change_set *
+take_changes(udpai_node *node)
+{
+    udpai_change_set *changes = UDPAI_TAKE(node->late), *merged = NULL;
+    if (!changes && udpai_store_take_changes(node->store, &changes) != UDPA_OK)
+        return NULL;
+    if (!node->verdicts)
+        return changes;
+    if (udpai_verdicts_apply(node->verdicts, changes, node->env.wall_us(node->env.userdata),
+                             &merged) == UDPA_OK)
+        udpai_change_set_unref(changes);
+    else
+        node->late = changes;
+    return merged;
+}
+
 /* While the stream side has enough before it, changes wait in the store, where those of one
  * resource become one. */
 static void
 tell_changes(udpai_node *node)
 {
-    if (!udpai_store_has_changes(node->store) || node->n_changes_ahead >= node->max_changes_ahead)
+    if (!has_changes(node) || node->n_changes_ahead >= node->max_changes_ahead)
         return;
-    udpai_change_set *changes = NULL;
     udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
-    if (!order || udpai_store_take_changes(node->store, &changes) != UDPA_OK || !changes) {
+    if (order)
+        order->changes = take_changes(node);
+    if (!order || !order->changes) {
         udpai_order_free(order);
         return;
     }
-    order->changes = changes;
-    udpai_locals_tell(node, changes);
+    udpai_locals_tell(node, order->changes);
     if (node->is_endpoint && !offer_reports(node, order)) {
         udpai_order_free(order);
         return;
@@ -438,7 +484,7 @@ commit(udpai_node *node)
 static void
 answer(udpai_node *node)
 {
-    if (udpai_store_has_changes(node->store) && !udpai_list_empty(&node->locals))
+    if (has_changes(node) && !udpai_list_empty(&node->locals))
         return;
     UDPAI_LIST_FOREACH_SAFE (at, &node->judgements) {
         udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
@@ -471,7 +517,7 @@ flush(udpai_node *node)
     tell_changes(node);
     tell_settled(node);
     udpai_locals_tell_new(node);
-    if (!udpai_store_has_changes(node->store)) /* else it is not all that was told */
+    if (!has_changes(node)) /* else it is not all that was told */
         udpai_locals_tell_complete(node);
 }
 

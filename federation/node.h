@@ -9,6 +9,7 @@
 
 #include "certs/keyring.h"
 #include "model/acl.h"
+#include "reports/health.h"
 #include "session/messages.h"
 #include "store/store.h"
 
@@ -170,8 +171,11 @@ typedef struct udpai_node_config {
     /* Nobody who dials us can show a certificate: a source that does is known by its node id. Else
      * only by its certificate. */
     bool peers_are_anonymous;
-    udpai_acl *acl;           /* NULL: everybody may publish anything; a reference is taken */
-    udpai_keyring *keyring;   /* NULL: nothing is signed or verified; a reference is taken */
+    udpai_acl *acl;         /* NULL: everybody may publish anything; a reference is taken */
+    udpai_keyring *keyring; /* NULL: nothing is signed or verified; a reference is taken */
+    /* What checkers say of a cluster (udpa.health.v1), merged into its endpoints as they are told.
+     */
+    udpai_health_policy health;
     size_t max_changes_ahead; /* change sets that the stream side may have before it */
     /* Groups of clients that sources are asked for at one time, with those that linger; 0: as many
      * as come. */

@@ -9,6 +9,7 @@
 #include "federation/clients.h"
 #include "federation/scope.h"
 #include "federation/signatures.h"
+#include "federation/verdicts.h"
 
 typedef struct udpai_peer udpai_peer;
 typedef struct udpai_judgement udpai_judgement;
@@ -190,10 +191,12 @@ struct udpai_node {
     udpa_bytes *authority;
     udpai_way *last_way; /* of what was taken in last: mostly, that of the next */
     udpai_store *store;
-    udpai_map sources;      /* by name */
-    udpai_map links;        /* by link id; with those of groups of clients */
-    udpai_list own_sources; /* those that are of no group of clients */
-    udpai_map clients;      /* udpai_clients, by name space */
+    udpai_verdicts *verdicts; /* NULL: what checkers say changes nothing */
+    udpai_change_set *late;   /* taken of the store, and not told for want of memory */
+    udpai_map sources;        /* by name */
+    udpai_map links;          /* by link id; with those of groups of clients */
+    udpai_list own_sources;   /* those that are of no group of clients */
+    udpai_map clients;        /* udpai_clients, by name space */
     udpai_list dirty_clients;
     udpai_list unused_clients; /* those that have gone, longest first */
     size_t max_clients;

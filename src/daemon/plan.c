@@ -14,7 +14,6 @@
 
 #define DEFAULT_ADDRESS "127.0.0.1:18000"
 #define DEFAULT_NAMESPACE "local"
-#define LOAD_INTERVAL_MS 10000
 
 /* ---- small helpers ---- */
 
@@ -67,6 +66,20 @@ udpai_plan_words(udpai_plan *plan, char *const *from, size_t n, const udpai_str 
 
 /* ---- who we are ---- */
 
+static udpai_health_policy
+health_policy(const udpai_plan *plan)
+{
+    const Udpa__Config__V1__Health *health = plan->bootstrap.message->health;
+    switch (health ? health->policy : UDPA__CONFIG__V1__HEALTH__POLICY__NONE) {
+    case UDPA__CONFIG__V1__HEALTH__POLICY__MAJORITY:
+        return UDPAI_HEALTH_MAJORITY;
+    case UDPA__CONFIG__V1__HEALTH__POLICY__ANY:
+        return UDPAI_HEALTH_ANY;
+    default:
+        return UDPAI_HEALTH_NONE;
+    }
+}
+
 static udpa_err
 plan_node(udpai_plan *plan, const udpai_options *options)
 {
@@ -76,6 +89,7 @@ plan_node(udpai_plan *plan, const udpai_options *options)
     const char *id = first_of(options->node_id, node ? node->id : NULL, plan->host);
     plan->settings.node.id = udpai_str_from(id);
     plan->settings.node.authority = udpai_str_from(first_of(node ? node->authority : NULL, id, id));
+    plan->settings.node.health = health_policy(plan);
     static const udpai_str features[] = {
         {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1},
         {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1},
@@ -521,7 +535,7 @@ udpai_plan_make(udpai_plan *plan,
     node->n_dials = plan->dials.n;
     node->is_durable = plan->state_directory != NULL;
     plan->settings.serves_status = true;
-    plan->settings.load_interval_ms = LOAD_INTERVAL_MS;
+    plan->settings.load_interval_ms = plan->lrs.interval_ms;
     return udpai_fail_code(ret_error, err);
 }
 

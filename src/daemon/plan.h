@@ -16,6 +16,8 @@
 #include "transport/file/event_writer.h"
 #include "transport/http/http.h"
 #include "xds/csds.h"
+#include "xds/hds.h"
+#include "xds/lrs.h"
 #include "xds/shim.h"
 
 /* Where what is received is kept if nothing is said. */
@@ -69,13 +71,15 @@ typedef struct udpai_plan {
     udpai_xds_shim xds;
     udpai_csds csds;
     udpai_csds_method csds_methods[2]; /* of streams, and of a Fetch */
-    const char *name_space;            /* of names without one, where nothing else is said */
+    udpai_lrs_service lrs;
+    udpai_hds_service hds;
+    const char *name_space; /* of names without one, where nothing else is said */
     udpai_xdstp_authorities authorities;
     udpai_str xds_namespace; /* of plain names, where an audience does not say another */
     UDPAI_VECTOR(udpai_plan_socket) sockets;
     UDPAI_VECTOR(udpai_plan_socket) http_sockets;
     udpai_http_limits http_limits;
-    udpai_http_route http_routes[UDPAI_XDS_POLLS + 2];
+    udpai_http_route http_routes[UDPAI_XDS_POLLS + 3];
     udpai_udpa_polls udpa_polls;
     UDPAI_VECTOR(udpai_plan_directory) directories;
     UDPAI_VECTOR(udpai_plan_writer) writers;

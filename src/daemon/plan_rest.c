@@ -7,6 +7,7 @@
 
 #define DISCOVERY "envoy.service.discovery.v3."
 #define STATUS "envoy.service.status.v3."
+#define HEALTH "envoy.service.health.v3."
 
 static void
 plan_routes(udpai_plan *plan)
@@ -33,6 +34,12 @@ plan_routes(udpai_plan *plan)
         .method = {UDPAI_CSDS_REST, udpai_csds_session_new, &plan->csds_methods[1]},
         .request_type = STATUS "ClientStatusRequest",
         .response_type = STATUS "ClientStatusResponse",
+    };
+    plan->http_routes[UDPAI_XDS_POLLS + 2] = (udpai_http_route){
+        .path = UDPAI_HDS_REST_PATH,
+        .method = {UDPAI_HDS_REST_PATH, udpai_hds_session_new, &plan->hds.methods[1]},
+        .request_type = HEALTH "HealthCheckRequestOrEndpointHealthResponse",
+        .response_type = HEALTH "HealthCheckSpecifier",
     };
 }
 

@@ -165,22 +165,41 @@ plan_csds(udpai_plan *plan)
 static udpa_err
 plan_methods(udpai_plan *plan)
 {
-    size_t n = UDPAI_XDS_METHODS;
-    udpai_grpc_method *methods = udpai_plan_own(
-        plan, udpai_alloc_array(n + UDPAI_ARRAY_LEN(plan->csds_methods), sizeof(*methods)));
-    for (size_t i = 0; methods && i < UDPAI_XDS_METHODS; i++) {
+    size_t n = 0,
+           max = UDPAI_XDS_METHODS + UDPAI_ARRAY_LEN(plan->csds_methods) + UDPAI_HDS_METHODS + 1;
+    udpai_grpc_method *methods = udpai_plan_own(plan, udpai_alloc_array(max, sizeof(*methods)));
+    if (!methods)
+        return UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
         udpai_xds_method *method = &plan->xds.methods[i];
-        methods[i] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
+        methods[n++] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
     }
-    for (size_t i = 0; methods && i < UDPAI_ARRAY_LEN(plan->csds_methods); i++)
+    for (size_t i = 0; i < UDPAI_HDS_METHODS; i++) {
+        udpai_hds_method *method = &plan->hds.methods[i];
+        methods[n++] = (udpai_grpc_method){method->path, udpai_hds_session_new, method};
+    }
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(plan->csds_methods); i++)
         methods[n++] = (udpai_grpc_method){
             .path = i == 0 ? UDPAI_CSDS_STREAM : UDPAI_CSDS_FETCH,
             .open = udpai_csds_session_new,
             .context = &plan->csds_methods[i],
         };
+    methods[n++] = (udpai_grpc_method){UDPAI_LRS_PATH, udpai_lrs_session_new, &plan->lrs};
     plan->settings.methods = methods;
     plan->settings.n_methods = n;
-    return methods ? UDPA_OK : UDPA_ERR_NOMEM;
+    return UDPA_OK;
+}
+
+static void
+plan_load_reporting(udpai_plan *plan)
+{
+    const Udpa__Config__V1__LoadReporting *from = plan->bootstrap.message->load_reporting;
+    plan->lrs = (udpai_lrs_service){.shim = &plan->xds, .interval_ms = UDPAI_LRS_INTERVAL_MS};
+    if (from && from->interval)
+        plan->lrs.interval_ms =
+            (uint64_t)from->interval->seconds * 1000 + (uint64_t)from->interval->nanos / 1000000;
+    if (from)
+        plan->lrs.per_endpoint = from->per_endpoint;
 }
 
 udpa_err
@@ -195,6 +214,8 @@ udpai_plan_xds(udpai_plan *plan)
         return err;
     plan->xds.removal_patience_ms = UDPAI_XDS_REMOVAL_PATIENCE_MS;
     udpai_xds_shim_init(&plan->xds);
+    plan_load_reporting(plan);
+    udpai_hds_init(&plan->hds, &plan->xds);
     err = plan_csds(plan);
     return err == UDPA_OK ? plan_methods(plan) : err;
 }

@@ -289,7 +289,10 @@ udpai_tally_decode(udpai_arena *arena,
     const load_message *message = (const load_message *)protobuf_c_message_unpack(
         type, &arena->allocator, bytes.len, (const uint8_t *)bytes.data);
     UDPA_AUTO(udpai_tally_free) udpai_tally *tally = message ? udpai_tally_new(limits) : NULL;
-    err = tally ? read_all(tally, message, ret_error) : UDPA_ERR_NOMEM;
+    if (!message && !arena->failed) /* protobuf-c is stricter with tags */
+        err = udpai_fail(ret_error, UDPA_ERR_MALFORMED, "malformed: it cannot be unpacked");
+    else
+        err = tally ? read_all(tally, message, ret_error) : UDPA_ERR_NOMEM;
     udpai_arena_reset(arena);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);

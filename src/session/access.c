@@ -151,7 +151,7 @@ udpai_session_admit(udpai_session *session,
         err = udpai_acl_check_node_id(access->acl, &subject, ret_error);
     if (err == UDPA_OK)
         err = udpai_access_visibility(access, &subject, &visibility);
-    if (err == UDPA_OK)
+    if (err == UDPA_OK && subscriber)
         err = udpai_subscriber_set_visibility(subscriber, visibility);
     session->has_rules = !access->acl || udpai_acl_settings(access->acl)->is_dry_run ||
                          udpai_acl_knows(access->acl, &subject);

@@ -188,7 +188,9 @@ void udpai_session_pause(udpai_session *session, bool pause);
 /* ---- for protocols: what the ACL says; access.c ---- */
 
 /* The peer has said who it is, or has not yet (NULL): its subscriber is shown what it may be shown,
- * from now on. UDPA_ERR_DENIED: it is not who it says. */
+ * from now on. NULL: it is shown nothing, and only publishes. UDPA_ERR_DENIED: it is not who it
+ * says.
+ */
 udpa_err udpai_session_admit(udpai_session *session,
                              udpai_subscriber *subscriber,
                              const udpai_node_info *node,

@@ -73,6 +73,12 @@ udpai_origin_set_identity(udpai_origin *origin, udpai_identity *identity)
     origin->identity = identity;
 }
 
+udpa_bytes *
+udpai_origin_node(const udpai_origin *origin)
+{
+    return origin->node_id;
+}
+
 const udpai_identity *
 udpai_origin_identity(const udpai_origin *origin)
 {

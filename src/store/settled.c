@@ -339,11 +339,11 @@ is_missed(const udpai_settled_facts *facts,
            !is_answered(facts, missing, question->scope, question->as_name);
 }
 
-/* Client resources come by no source, so nobody is waited for. */
+/* Client resources come by no source of a node, so nobody is waited for. */
 static bool
 is_known_type(const udpai_settled_facts *facts, udpai_str type_url)
 {
-    if (udpai_type_is_client(type_url))
+    if (!facts->asks_for_status && udpai_type_is_client(type_url))
         return true;
     for (size_t i = 0; i < facts->n_known_types; i++)
         if (udpai_str_eq(facts->known_types[i], type_url))

@@ -5,6 +5,7 @@
 #include "model/type_url.h"
 #include "session/status.h"
 #include "wire/compose.h"
+#include "xds/belong.h"
 #include "xds/xds_internal.h"
 
 /* The number of the nonce in both kinds of response. */
@@ -84,26 +85,6 @@ udpai_xds_renderer_for(const udpai_xds *xds, udpai_xds_form form)
 
 /* ---- requests ---- */
 
-static udpa_err
-refuse_stranger(udpai_xds *xds, udpa_error **ret_error)
-{
-    const udpai_node_parts *node = xds->peer ? udpai_node_info_parts(xds->peer) : NULL;
-    udpai_str id = node ? node->id : (udpai_str){0}, cluster = node ? node->cluster : id;
-    udpai_str identity = udpai_identity_name(xds->session.info.identity);
-    unsigned n_suppressed;
-    if (udpai_log_allow(&xds->shim->strangers, udpai_hub_wheel(xds->session.hub)->now_ms,
-                        &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, "xds",
-                  "refused a client that belongs to no audience: node id '%.*s', cluster '%.*s', "
-                  "certificate '%.*s' (%u more such warnings left out)",
-                  UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity), n_suppressed);
-    return udpai_fail(ret_error, UDPA_ERR_DENIED,
-                      "you belong to no audience of this node, with node id '%.*s', cluster "
-                      "'%.*s', certificate '%.*s': the section 'audiences' of its configuration "
-                      "says who does",
-                      UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity));
-}
-
 static udpai_xds_client
 client_of(const udpai_xds *xds)
 {
@@ -113,20 +94,14 @@ client_of(const udpai_xds *xds)
 static udpa_err
 choose_audience(udpai_xds *xds, udpa_error **ret_error)
 {
-    const udpai_xds_audience *audience = udpai_xds_audience_choose(
-        xds->shim->audiences, xds->shim->n_audiences, xds->session.info.identity, xds->peer);
-    if (!audience)
-        return refuse_stranger(xds, ret_error);
-    xds->audience = audience;
-    if (!udpai_xds_template_is(audience->default_namespace))
-        return UDPA_OK;
     const udpai_xds_client client = client_of(xds);
-    xds->audience = NULL;
-    udpa_err err = udpai_xds_group_join(&xds->shim->groups, xds->session.hub, audience, &client,
-                                        &xds->group, ret_error);
-    if (err == UDPA_OK)
-        xds->audience = udpai_xds_group_audience(xds->group);
-    return err;
+    udpai_xds_belonging belonging;
+    udpa_err err = udpai_xds_belong(xds->shim, xds->session.hub, &client, &belonging, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    xds->audience = belonging.audience;
+    xds->group = belonging.group;
+    return UDPA_OK;
 }
 
 /* Whose client it is cannot change while it is served. */
@@ -152,14 +127,14 @@ meet_again(udpai_xds *xds, udpa_error **ret_error)
 {
     const udpai_xds_audience *now = udpai_xds_audience_choose(
         xds->shim->audiences, xds->shim->n_audiences, xds->session.info.identity, xds->peer);
+    const udpai_xds_client client = client_of(xds);
     if (!now)
-        return refuse_stranger(xds, ret_error);
+        return udpai_xds_refuse_stranger(xds->shim, xds->session.hub, &client, ret_error);
     udpa_err admitted = udpai_session_admit(&xds->session, &xds->subscriber, xds->peer, ret_error);
     if (admitted != UDPA_OK)
         return admitted;
     bool stays = now == xds->audience;
     if (xds->group && now == udpai_xds_group_template(xds->group)) {
-        const udpai_xds_client client = client_of(xds);
         udpa_err err =
             udpai_xds_group_meet_again(xds->group, xds->session.hub, &client, &stays, ret_error);
         if (err != UDPA_OK)

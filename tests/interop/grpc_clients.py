@@ -29,7 +29,7 @@ class Backend:
 class PythonClient:
     """gRPC's C core, in this process. GRPC_XDS_BOOTSTRAP_CONFIG must be set before."""
 
-    def __init__(self, _test):
+    def __init__(self, _test, _ordered=False):
         self.backends = [Backend('first'), Backend('second')]
         self.ports = [backend.port for backend in self.backends]
         self.channel = grpc.insecure_channel(f'xds:///{grpc_service.NAME}')
@@ -49,6 +49,11 @@ class PythonClient:
         interop.wait_for(f'an answer of the {wanted} backend', lambda: self.call(
             b'', timeout=PATIENCE_S, wait_for_ready=True).decode() == wanted)
 
+    def make_calls(self, n):
+        """So many, and no others."""
+        for _ in range(n):
+            self.call(b'', timeout=PATIENCE_S, wait_for_ready=True)
+
     def close(self):
         self.channel.close()
         for backend in self.backends:
@@ -56,13 +61,16 @@ class PythonClient:
 
 
 class GoClient:
-    """gRPC for Go, in a process of its own, which calls all the time and ends when a call fails."""
+    """gRPC for Go, in a process of its own, which calls all the time and ends when a call fails; or,
+    if it is ordered, only when it is told to."""
 
-    def __init__(self, test):
+    def __init__(self, test, ordered=False):
         program = interop.go_program_or_skip(HERE / 'go', test.build / 'grpc-go-client')
-        self.process = interop.Process([program, '-target', f'xds:///{grpc_service.NAME}'],
-                                       test.work / 'client.log')
+        self.process = interop.Process([program, '-target', f'xds:///{grpc_service.NAME}',
+                                        *(['-ordered'] if ordered else [])],
+                                       test.work / 'client.log', takes_orders=ordered)
         test.processes.append(self.process)
+        self.n_made = 0
         line = self.process.wait_for_log('backends ')
         self.ports = [int(port) for port in line.split()[1:]]
 
@@ -74,6 +82,14 @@ class GoClient:
         wanted = f'answer 127.0.0.1:{self.ports[index]} SERVING'
         self.process.wait_for_log(wanted)
         interop.wait_for(wanted, lambda: self.process.text().splitlines()[-1] == wanted)
+
+    def make_calls(self, n):
+        """So many, and no others."""
+        self.n_made += n
+        self.process.process.stdin.write(f'{n}\n'.encode())
+        self.process.process.stdin.flush()
+        wanted = f'made {self.n_made}'
+        interop.wait_for(wanted, lambda: wanted in self.process.text().splitlines())
 
     def close(self):
         self.process.kill()

@@ -16,7 +16,8 @@ SERVICE = 'udpa.service.discovery.v1.UdpaDiscoveryService'
 METHOD = f'{SERVICE}/StreamMessages'
 HEALTH = 'grpc.health.v1.Health'
 SERVICES = {SERVICE, HEALTH, 'grpc.reflection.v1.ServerReflection',
-            'grpc.reflection.v1alpha.ServerReflection'}
+            'grpc.reflection.v1alpha.ServerReflection',
+            'envoy.service.health.v3.HealthDiscoveryService'}
 NODE_TYPE = 'type.googleapis.com/envoy.config.core.v3.Node'
 CDS = 'envoy.service.cluster.v3.ClusterDiscoveryService'
 CLUSTER_TYPE = 'type.googleapis.com/envoy.config.cluster.v3.Cluster'

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A client of gRPC for Go that resolves its target by xDS, and two backends for it. It prints the
-// ports of the backends, then a line for each change of the backend that answers. GRPC_XDS_BOOTSTRAP
-// says where its management server is.
+// ports of the backends, then a line for each change of the backend that answers; or, with -ordered,
+// it makes as many calls as each line of its input says, and then tells how many those were in all.
+// GRPC_XDS_BOOTSTRAP says where its management server is.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"log"
 	"net"
+	"os"
 	"time"
 
 	"google.golang.org/grpc"
@@ -50,7 +52,23 @@ func ask(client healthpb.HealthClient) string {
 	return fmt.Sprintf("answer %s %s", server.Addr, answer.Status)
 }
 
+// Until the input ends.
+func obey(client healthpb.HealthClient) {
+	var n, total int
+	for {
+		if _, err := fmt.Fscan(os.Stdin, &n); err != nil {
+			return
+		}
+		for i := 0; i < n; i++ {
+			ask(client)
+		}
+		total += n
+		fmt.Printf("made %d\n", total)
+	}
+}
+
 func main() {
+	ordered := flag.Bool("ordered", false, "make calls as the input says, and no others")
 	target := flag.String("target", "", "what to call, such as xds:///name")
 	flag.Parse()
 	fmt.Printf("backends %d %d\n", startBackend(), startBackend())
@@ -60,6 +78,10 @@ func main() {
 		log.Fatal(err)
 	}
 	client := healthpb.NewHealthClient(connection)
+	if *ordered {
+		obey(client)
+		return
+	}
 	for last := ""; ; time.Sleep(pause) {
 		if now := ask(client); now != last {
 			fmt.Println(now)

@@ -30,12 +30,43 @@ what_is_malformed_is_refused_and_moves_nothing(void **state)
     }
 }
 
+static void
+a_segment_has_nothing_with_a_meaning(void **state)
+{
+    (void)state;
+    udpai_strbuf text = {0};
+    udpai_percent_encode_segment(&text, UDPAI_STR("router~10.0.0.1@a+b=c,d:e!$-_"));
+    assert_str(udpai_strbuf_view(&text), "router~10.0.0.1@a+b=c,d:e!$-_");
+    text.len = 0;
+    udpai_percent_encode_segment(&text, (udpai_str){"a/b*% \0\xff?#", 10});
+    assert_str(udpai_strbuf_view(&text), "a%2Fb%2A%25%20%00%FF%3F%23");
+    udpai_strbuf_done(&text);
+}
+
+static void
+every_byte_comes_back(void **state)
+{
+    (void)state;
+    char bytes[256], room[1024], *at = room;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)i;
+    udpai_strbuf text = {0};
+    udpai_str back;
+    udpai_percent_encode_segment(&text, (udpai_str){bytes, sizeof(bytes)});
+    assert_null(memchr(text.data, '/', text.len));
+    assert_true(udpai_percent_decode(udpai_strbuf_view(&text), &at, &back));
+    assert_true(udpai_str_eq(back, (udpai_str){bytes, sizeof(bytes)}));
+    udpai_strbuf_done(&text);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_encoded_is_decoded),
         cmocka_unit_test(what_is_malformed_is_refused_and_moves_nothing),
+        cmocka_unit_test(a_segment_has_nothing_with_a_meaning),
+        cmocka_unit_test(every_byte_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

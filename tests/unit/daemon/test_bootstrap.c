@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every mistake of a bootstrap file is told, with its place. */
+#include <stdio.h>
+
 #include "tests/unit/daemon/bootstrap_test.h"
 
 static void
@@ -107,6 +109,44 @@ sockets_beyond_loopback_must_be_asked_for(void **state)
         "test.yaml:2:14: sockets[0].address: '10.0.0.1:18000' is beyond loopback, where every "
         "peer may publish and subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
         "and client certificates (tls.client_ca_file), or say 'insecure: true'\n");
+}
+
+static void
+assert_reporting_interval(bootstrap_test *test, const char *interval, const char *mistakes)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "load_reporting:\n  interval: %s\n", interval);
+    bootstrap_test_read(test, text);
+    bootstrap_test_assert_mistakes(test, mistakes);
+}
+
+static void
+load_is_not_reported_all_the_time(void **state)
+{
+    assert_reporting_interval(
+        *state, "0.09s",
+        "test.yaml:2:13: load_reporting.interval: must lie between 0.1 s and 1 h\n");
+}
+
+static void
+load_is_not_reported_almost_never(void **state)
+{
+    assert_reporting_interval(
+        *state, "3600.1s",
+        "test.yaml:2:13: load_reporting.interval: must lie between 0.1 s and 1 h\n");
+}
+
+static void
+load_is_not_reported_before_the_last_time(void **state)
+{
+    assert_reporting_interval(
+        *state, "-1s", "test.yaml:2:13: load_reporting.interval: must lie between 0.1 s and 1 h\n");
+}
+
+static void
+load_may_be_reported_often(void **state)
+{
+    assert_reporting_interval(*state, "0.1s", "");
 }
 
 static void
@@ -584,6 +624,10 @@ main(void)
         CASE(sources_need_a_name_of_their_own_and_a_kind),
         CASE(an_xds_source_needs_an_authority_and_a_service_that_there_is),
         CASE(sockets_beyond_loopback_must_be_asked_for),
+        CASE(load_is_not_reported_all_the_time),
+        CASE(load_is_not_reported_almost_never),
+        CASE(load_is_not_reported_before_the_last_time),
+        CASE(load_may_be_reported_often),
         CASE(sockets_of_http_are_sockets),
         CASE(an_address_is_one_to_listen_on),
         CASE(an_address_is_one_to_dial),

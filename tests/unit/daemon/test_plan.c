@@ -34,6 +34,34 @@ without_a_word_it_is_a_node_on_loopback(void **state)
 }
 
 static void
+expect_policy(bootstrap_test *test, const char *text, udpai_health_policy policy)
+{
+    bootstrap_test_read(test, text);
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.settings.node.health, policy);
+    udpai_plan_done(&plan);
+}
+
+static void
+verdicts_count_by_the_policy_for_them(void **state)
+{
+    expect_policy(*state, "health: {policy: MAJORITY}\n", UDPAI_HEALTH_MAJORITY);
+}
+
+static void
+one_verdict_is_enough_if_the_policy_says_so(void **state)
+{
+    expect_policy(*state, "health: {policy: ANY}\n", UDPAI_HEALTH_ANY);
+}
+
+static void
+without_a_policy_verdicts_change_nothing(void **state)
+{
+    expect_policy(*state, "health: {}\n", UDPAI_HEALTH_NONE);
+}
+
+static void
 the_command_line_goes_before_the_file(void **state)
 {
     bootstrap_test *test = *state;
@@ -74,6 +102,7 @@ rest_has_a_route_for_each_type_and_udpa(void **state)
     assert_int_equal(plan.http_limits.max_connections, 5);
     assert_string_equal(plan.http_routes[0].path, "/v3/discovery:listeners");
     assert_string_equal(plan.http_routes[UDPAI_XDS_POLLS].path, "/v1/udpa:resources");
+    assert_string_equal(plan.http_routes[UDPAI_XDS_POLLS + 2].path, "/v3/discovery:health_check");
     assert_int_equal(plan.udpa_polls.n_secret_types, 1);
     assert_str(plan.udpa_polls.secret_types[0], "type.googleapis.com/acme.Password");
     udpai_plan_done(&plan);
@@ -268,9 +297,41 @@ audiences_are_taken_over(void **state)
     /* And those of the sinks, which say that they are not configured. */
     assert_int_equal(plan.settings.n_methods, UDPAI_XDS_METHODS +
                                                   UDPAI_ARRAY_LEN(plan.csds_methods) +
-                                                  UDPAI_EVENT_KINDS + 1);
+                                                  UDPAI_HDS_METHODS + UDPAI_EVENT_KINDS + 1 + 1);
     assert_int_equal(plan.xds.n_explicit_wildcards, 1);
     assert_str(plan.xds.explicit_wildcards[0], "type.googleapis.com/a.B");
+    udpai_plan_done(&plan);
+}
+
+static void
+load_is_reported_each_ten_seconds(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "{}");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.lrs.interval_ms, 10000);
+    assert_false(plan.lrs.per_endpoint);
+    assert_ptr_equal(plan.lrs.shim, &plan.xds);
+    udpai_plan_done(&plan);
+}
+
+static void
+load_is_reported_as_the_file_says(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "load_reporting: {interval: 1.5s, per_endpoint: true}");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.lrs.interval_ms, 1500);
+    assert_int_equal(plan.settings.load_interval_ms, 1500);
+    assert_true(plan.lrs.per_endpoint);
+    size_t n_found = 0;
+    for (size_t i = 0; i < plan.settings.n_methods; i++) {
+        const udpai_grpc_method *method = &plan.settings.methods[i];
+        n_found += strcmp(method->path, UDPAI_LRS_PATH) == 0 && method->context == &plan.lrs;
+    }
+    assert_int_equal(n_found, 1);
     udpai_plan_done(&plan);
 }
 
@@ -389,6 +450,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(without_a_word_it_is_a_node_on_loopback),
+        CASE(verdicts_count_by_the_policy_for_them),
+        CASE(one_verdict_is_enough_if_the_policy_says_so),
+        CASE(without_a_policy_verdicts_change_nothing),
         CASE(the_command_line_goes_before_the_file),
         CASE(rest_has_a_route_for_each_type_and_udpa),
         CASE(http_of_the_command_line_goes_before_the_file),
@@ -396,6 +460,8 @@ main(void)
         CASE(stand_ins_are_taken_over),
         CASE(an_xds_server_is_a_source),
         CASE(audiences_are_taken_over),
+        CASE(load_is_reported_each_ten_seconds),
+        CASE(load_is_reported_as_the_file_says),
         CASE(validation_is_off_unless_asked_for),
         CASE(validation_is_by_type),
         CASE(files_are_written_for_an_audience),

@@ -208,6 +208,7 @@ nonsense_is_refused(void **state)
     refuse(W_JOIN(W_MESSAGE(6, W_TEXT(1, "x")), W_MESSAGE(6, W_TEXT(1, "x"))), UDPA_ERR_INVAL,
            "category 'x' is there twice");
     refuse(W_BYTES(1, "\xff"), UDPA_ERR_MALFORMED, "UTF-8");
+    refuse(UDPAI_STR("\xbd\xff\xbd\xd0\x8c\x00\x2f\x8a\x42\x00"), UDPA_ERR_MALFORMED, "malformed");
 }
 
 static void

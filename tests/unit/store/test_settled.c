@@ -57,6 +57,22 @@ test_with_nothing_missing_all_is_settled(void **state)
     assert_false(udpai_settled_is_awaited(settled, resource));
 }
 
+/* A node asks those who dial it; an endpoint has it of its source, like everything else. */
+static void
+test_client_resources_come_by_sources_of_endpoints_alone(void **state)
+{
+    (void)state;
+    const udpai_str type = UDPAI_STR("type.googleapis.com/udpa.load.v1.ClientLoad");
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *node = of_facts(&(udpai_settled_facts){.only_known_types = true});
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *endpoint =
+        of_facts(&(udpai_settled_facts){.only_known_types = true, .asks_for_status = true});
+    const udpai_str scope = UDPAI_STR("com.acme"), nobody = {0};
+    assert_int_equal(udpai_settled_query(node, type, scope, nobody), UDPAI_SETTLED);
+    assert_int_equal(udpai_settled_query(endpoint, type, scope, nobody), UDPAI_UNSETTLED);
+}
+
 /* What is asked about may lie within what is missing, or the other way round. */
 static void
 test_prefixes_count_both_ways(void **state)
@@ -342,6 +358,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_a_snapshot_nothing_is_settled),
         cmocka_unit_test(test_with_nothing_missing_all_is_settled),
+        cmocka_unit_test(test_client_resources_come_by_sources_of_endpoints_alone),
         cmocka_unit_test(test_prefixes_count_both_ways),
         cmocka_unit_test(test_types_count),
         cmocka_unit_test(test_who_asks_is_not_waited_for),

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "federation/verdicts.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+
+#define ASSIGNMENT UDPAI_STR("type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment")
+
+/* What somebody says. */
+typedef struct opinion {
+    udpa_resource *resource;
+    uint64_t deadline_ms;
+} opinion;
+
+/* A cluster of which somebody says something, or did when it was told last. */
+typedef struct cluster {
+    udpa_bytes *name;
+    udpai_list touched;  /* in the list of those that must be looked at */
+    udpa_resource *told; /* instead of what the store has; NULL: that was told */
+    udpa_resource *next; /* the same of the change set that is being made, … */
+    bool is_done;        /* … which has it already */
+    UDPAI_VECTOR(opinion) said;
+} cluster;
+
+struct udpai_verdicts {
+    udpai_verdicts_config config;
+    udpai_map clusters;
+    udpai_list touched;
+    udpai_timer expiry; /* at the first end of what somebody says, or before */
+    bool is_lost;       /* there was no memory to note something: it is asked for again */
+};
+
+static udpai_str
+cluster_key(const void *item)
+{
+    return udpai_bytes_view(((const cluster *)item)->name);
+}
+
+/* ---- clusters ---- */
+
+static void
+free_cluster(cluster *self)
+{
+    udpai_list_remove(&self->touched);
+    for (size_t i = 0; i < self->said.n; i++)
+        udpa_resource_unref(self->said.items[i].resource);
+    udpai_vector_done(&self->said);
+    udpa_resource_unref(self->told);
+    udpa_resource_unref(self->next);
+    udpa_bytes_unref(self->name);
+    udpai_free(self);
+}
+
+/* NULL without memory. */
+static cluster *
+get_cluster(udpai_verdicts *verdicts, udpai_str name)
+{
+    cluster *self = udpai_map_get(&verdicts->clusters, name);
+    if (self)
+        return self;
+    self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return NULL;
+    udpai_list_init(&self->touched);
+    if (udpa_bytes_new(&self->name, name.data, name.len) == UDPA_OK &&
+        udpai_map_add(&verdicts->clusters, self))
+        return self;
+    free_cluster(self);
+    return NULL;
+}
+
+static void
+touch(udpai_verdicts *verdicts, cluster *self)
+{
+    if (!udpai_list_linked(&self->touched))
+        udpai_list_append(&verdicts->touched, &self->touched);
+}
+
+/* ---- time ---- */
+
+static void
+watch(udpai_verdicts *verdicts, uint64_t deadline_ms)
+{
+    if (deadline_ms &&
+        (!udpai_timer_is_set(&verdicts->expiry) || deadline_ms < verdicts->expiry.due_ms))
+        udpai_timer_set(verdicts->config.wheel, &verdicts->expiry, deadline_ms);
+}
+
+/* The store may hold back that something has expired; a vote ends in any case. */
+static void
+on_expiry(udpai_timer *timer)
+{
+    udpai_verdicts *verdicts = UDPAI_CONTAINER_OF(timer, udpai_verdicts, expiry);
+    uint64_t now = verdicts->config.wheel->now_ms;
+    size_t at = 0;
+    cluster *self;
+    while ((self = udpai_map_next(&verdicts->clusters, &at)))
+        for (size_t i = 0; i < self->said.n; i++) {
+            uint64_t deadline_ms = self->said.items[i].deadline_ms;
+            if (deadline_ms && deadline_ms <= now)
+                touch(verdicts, self);
+            else
+                watch(verdicts, deadline_ms);
+        }
+}
+
+/* ---- its life ---- */
+
+udpa_err
+udpai_verdicts_new(udpai_verdicts **ret_verdicts, const udpai_verdicts_config *config)
+{
+    udpai_verdicts *verdicts = udpai_alloc(sizeof(*verdicts));
+    if (!verdicts)
+        return UDPA_ERR_NOMEM;
+    verdicts->config = *config;
+    udpai_map_init(&verdicts->clusters, cluster_key);
+    udpai_list_init(&verdicts->touched);
+    udpai_timer_init(&verdicts->expiry, on_expiry);
+    *ret_verdicts = verdicts;
+    return UDPA_OK;
+}
+
+udpai_verdicts *
+udpai_verdicts_free(udpai_verdicts *verdicts)
+{
+    if (!verdicts)
+        return NULL;
+    size_t at = 0;
+    cluster *self;
+    while ((self = udpai_map_next(&verdicts->clusters, &at)))
+        free_cluster(self);
+    udpai_map_done(&verdicts->clusters);
+    udpai_timer_cancel(&verdicts->expiry);
+    udpai_free(verdicts);
+    return NULL;
+}
+
+bool
+udpai_verdicts_have_news(const udpai_verdicts *verdicts)
+{
+    return verdicts->is_lost || !udpai_list_empty(&verdicts->touched);
+}
+
+static cluster *
+cluster_of(const udpai_verdicts *verdicts, const udpa_resource *resource)
+{
+    return udpai_str_eq(udpai_resource_type_url(resource), ASSIGNMENT)
+               ? udpai_map_get(&verdicts->clusters, udpai_resource_name(resource))
+               : NULL;
+}
+
+udpa_resource *
+udpai_verdicts_told(const udpai_verdicts *verdicts, udpa_resource *resource)
+{
+    const cluster *self = cluster_of(verdicts, resource);
+    return self && self->told ? self->told : resource;
+}
+
+/* ---- what is said ---- */
+
+/* The name of the cluster lies in that of what is said of it. */
+static bool
+is_opinion(const udpa_resource *resource, udpai_str *ret_cluster)
+{
+    udpai_str name = udpai_resource_name(resource);
+    const char *slash = memrchr(name.data, '/', name.len);
+    if (!slash || !udpai_str_eq(udpai_resource_type_url(resource), UDPAI_STR(UDPAI_HEALTH_TYPE)))
+        return false;
+    *ret_cluster = (udpai_str){name.data, (size_t)(slash - name.data)};
+    return true;
+}
+
+static size_t
+find_opinion(const cluster *self, udpai_str name)
+{
+    size_t i = 0;
+    while (i < self->said.n &&
+           !udpai_str_eq(udpai_resource_name(self->said.items[i].resource), name))
+        i++;
+    return i;
+}
+
+static udpa_err
+note_said(udpai_verdicts *verdicts, udpai_str name, udpa_resource *resource, uint64_t deadline_ms)
+{
+    cluster *self = get_cluster(verdicts, name);
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    touch(verdicts, self);
+    size_t i = find_opinion(self, udpai_resource_name(resource));
+    const opinion said = {udpa_resource_ref(resource), deadline_ms};
+    if (i < self->said.n) {
+        udpa_resource_unref(self->said.items[i].resource);
+        self->said.items[i] = said;
+    } else if (!udpai_vector_push(&self->said, said)) {
+        udpa_resource_unref(resource);
+        return UDPA_ERR_NOMEM;
+    }
+    watch(verdicts, deadline_ms);
+    return UDPA_OK;
+}
+
+static void
+note_unsaid(udpai_verdicts *verdicts, udpai_str name, const udpa_resource *resource)
+{
+    cluster *self = udpai_map_get(&verdicts->clusters, name);
+    size_t i = self ? find_opinion(self, udpai_resource_name(resource)) : 0;
+    if (!self || i == self->said.n)
+        return;
+    udpa_resource_unref(self->said.items[i].resource);
+    udpai_vector_remove_unordered(&self->said, i);
+    touch(verdicts, self);
+}
+
+static void
+note(udpai_verdicts *verdicts, const udpai_change *change)
+{
+    udpai_str name;
+    if (!is_opinion(change->resource, &name))
+        return;
+    if (change->kind == UDPAI_CHANGE_REMOVE)
+        note_unsaid(verdicts, name, change->resource);
+    else if (note_said(verdicts, name, change->resource, change->deadline_ms) != UDPA_OK)
+        verdicts->is_lost = true;
+}
+
+static bool
+note_again(void *userdata, const udpai_contribution *contribution)
+{
+    udpai_str name;
+    return !is_opinion(contribution->resource, &name) ||
+           note_said(userdata, name, contribution->resource, contribution->deadline_ms) == UDPA_OK;
+}
+
+static bool
+note_until_lost(void *userdata, const udpai_contribution *contribution)
+{
+    udpai_verdicts *verdicts = userdata;
+    verdicts->is_lost = !note_again(verdicts, contribution);
+    return !verdicts->is_lost;
+}
+
+static udpa_err
+find_lost(udpai_verdicts *verdicts)
+{
+    if (!verdicts->is_lost)
+        return UDPA_OK;
+    verdicts->is_lost = false;
+    udpai_store_visit_effective(verdicts->config.store, UDPAI_STR(UDPAI_HEALTH_TYPE),
+                                (udpai_str){0}, note_until_lost, verdicts);
+    return verdicts->is_lost ? UDPA_ERR_NOMEM : UDPA_OK;
+}
+
+/* ---- what becomes of an assignment ---- */
+
+static udpa_err
+merge(const udpai_verdicts *verdicts, const cluster *self, udpai_health_verdict *ret_verdict)
+{
+    size_t n_malformed;
+    udpai_health_opinion *opinions = udpai_alloc_array(self->said.n, sizeof(*opinions));
+    if (!opinions)
+        return UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < self->said.n; i++)
+        opinions[i] = (udpai_health_opinion){
+            udpai_resource_value(self->said.items[i].resource),
+            self->said.items[i].deadline_ms,
+        };
+    udpa_err err = udpai_health_merge(opinions, self->said.n, verdicts->config.wheel->now_ms,
+                                      verdicts->config.policy, ret_verdict, &n_malformed);
+    udpai_free(opinions);
+    return err;
+}
+
+/* Higher than that of what is told now, unless it says the same. */
+static uint64_t
+generation_of(const cluster *self,
+              const udpa_resource *assignment,
+              udpai_str value,
+              int64_t wall_us)
+{
+    uint64_t least = udpa_resource_generation(assignment);
+    uint64_t told = self->told ? udpa_resource_generation(self->told) : 0;
+    if (self->told && udpai_str_eq(udpai_resource_value(self->told), value))
+        return told > least ? told : least;
+    uint64_t now = wall_us > 0 ? (uint64_t)wall_us : 1;
+    least = least > now ? least : now;
+    return least > told ? least : told + 1;
+}
+
+/* The node answers for it; the way is that of the assignment, so that it is known where it comes
+ * back. */
+static udpa_err
+make_resource(const udpai_verdicts *verdicts,
+              cluster *self,
+              const udpa_resource *assignment,
+              udpa_bytes *value,
+              int64_t wall_us)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(assignment, &room);
+    parts.version = (udpai_str){0};
+    parts.authority = verdicts->config.authority;
+    parts.any = NULL;
+    parts.small = (udpai_str){0};
+    parts.value = value;
+    parts.type = udpai_resource_type(assignment);
+    parts.way = NULL;
+    parts.generation = generation_of(self, assignment, udpai_bytes_view(value), wall_us);
+    return udpai_resource_make(&self->next, &parts);
+}
+
+/* What is signed, nobody alters; a redirect is no assignment. */
+static bool
+can_be_altered(const udpa_resource *assignment)
+{
+    return !udpai_resource_signature(assignment) && !udpai_resource_is_redirect(assignment);
+}
+
+/* Fills self->next: NULL if the assignment is told as it is. */
+static udpa_err
+judge(const udpai_verdicts *verdicts,
+      cluster *self,
+      const udpa_resource *assignment,
+      int64_t wall_us)
+{
+    if (self->said.n == 0 || !can_be_altered(assignment))
+        return UDPA_OK;
+    udpai_health_verdict verdict = {0};
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = NULL;
+    udpa_err err = merge(verdicts, self, &verdict);
+    if (err == UDPA_OK)
+        err = udpai_health_apply(udpai_resource_value(assignment), &verdict, &value, NULL);
+    udpai_health_verdict_done(&verdict);
+    if (err == UDPA_ERR_MALFORMED)
+        return UDPA_OK; /* whoever reads it will say so */
+    return err == UDPA_OK && value ? make_resource(verdicts, self, assignment, value, wall_us)
+                                   : err;
+}
+
+/* ---- the change set ---- */
+
+static bool
+is_same(const udpa_resource *a, const udpa_resource *b)
+{
+    return a && b && udpai_resource_same_payload(a, b) &&
+           udpai_str_eq(udpai_resource_authority(a), udpai_resource_authority(b));
+}
+
+/* A change that the store tells, as it is told. */
+static udpa_err
+add_change(const udpai_verdicts *verdicts,
+           udpai_change_set *set,
+           cluster *self,
+           const udpai_change *change,
+           int64_t wall_us)
+{
+    udpai_change out = *change;
+    udpa_err err = change->kind == UDPAI_CHANGE_REMOVE
+                       ? UDPA_OK
+                       : judge(verdicts, self, change->resource, wall_us);
+    if (err != UDPA_OK)
+        return err;
+    self->is_done = true;
+    if (self->next)
+        out.resource = self->next;
+    if (out.kind == UDPAI_CHANGE_REFRESH && (self->told || self->next) &&
+        !is_same(self->told, self->next))
+        out.kind = UDPAI_CHANGE_SET;
+    return udpai_change_set_add(set, &out);
+}
+
+typedef struct effective_search {
+    udpai_contribution found;
+    bool is_found;
+} effective_search;
+
+static bool
+find_effective(void *userdata, const udpai_contribution *contribution)
+{
+    effective_search *search = userdata;
+    if (contribution->effective) {
+        search->found = *contribution;
+        search->is_found = true;
+    }
+    return !search->is_found;
+}
+
+/* A cluster of which something else is said, and which the store has nothing to tell of. */
+static udpa_err
+add_touched(const udpai_verdicts *verdicts, udpai_change_set *set, cluster *self, int64_t wall_us)
+{
+    effective_search search = {0};
+    udpai_store_visit_name(verdicts->config.store, ASSIGNMENT, cluster_key(self), find_effective,
+                           &search);
+    if (!search.is_found) { /* it stays as it was told, if it was */
+        self->next = udpa_resource_ref(self->told);
+        return UDPA_OK;
+    }
+    udpa_err err = judge(verdicts, self, search.found.resource, wall_us);
+    if (err != UDPA_OK || (!self->told && !self->next) || is_same(self->told, self->next))
+        return err;
+    const udpai_change change = {
+        .kind = UDPAI_CHANGE_SET,
+        .resource = self->next ? self->next : search.found.resource,
+        .deadline_ms = search.found.deadline_ms,
+        .from_node = udpai_origin_node(search.found.origin),
+    };
+    return udpai_change_set_add(set, &change);
+}
+
+static udpa_err
+fill(udpai_verdicts *verdicts, const udpai_change_set *from, int64_t wall_us, udpai_change_set *set)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; from && i < udpai_change_set_size(from) && err == UDPA_OK; i++) {
+        const udpai_change *change = udpai_change_set_at(from, i);
+        cluster *self = cluster_of(verdicts, change->resource);
+        err = self ? add_change(verdicts, set, self, change, wall_us)
+                   : udpai_change_set_add(set, change);
+    }
+    UDPAI_LIST_FOREACH (at, &verdicts->touched) {
+        cluster *self = UDPAI_LIST_ENTRY(at, cluster, touched);
+        if (err == UDPA_OK && !self->is_done)
+            err = add_touched(verdicts, set, self, wall_us);
+    }
+    return err;
+}
+
+/* It was told, all of it. */
+static void
+settle(udpai_verdicts *verdicts)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(&verdicts->touched))) {
+        cluster *self = UDPAI_LIST_ENTRY(at, cluster, touched);
+        udpa_resource_unref(self->told);
+        self->told = UDPAI_TAKE(self->next);
+        self->is_done = false;
+        if (self->told || self->said.n)
+            continue;
+        udpai_map_remove(&verdicts->clusters, cluster_key(self));
+        free_cluster(self);
+    }
+}
+
+/* None of it was. */
+static void
+give_up(udpai_verdicts *verdicts)
+{
+    UDPAI_LIST_FOREACH (at, &verdicts->touched) {
+        cluster *self = UDPAI_LIST_ENTRY(at, cluster, touched);
+        self->next = udpa_resource_unref(self->next);
+        self->is_done = false;
+    }
+}
+
+static void
+look_through(udpai_verdicts *verdicts, const udpai_change_set *from)
+{
+    for (size_t i = 0; from && i < udpai_change_set_size(from); i++)
+        note(verdicts, udpai_change_set_at(from, i));
+    for (size_t i = 0; from && i < udpai_change_set_size(from); i++) {
+        cluster *self = cluster_of(verdicts, udpai_change_set_at(from, i)->resource);
+        if (self)
+            touch(verdicts, self);
+    }
+}
+
+udpa_err
+udpai_verdicts_apply(udpai_verdicts *verdicts,
+                     udpai_change_set *from,
+                     int64_t wall_us,
+                     udpai_change_set **ret_set)
+{
+    look_through(verdicts, from);
+    udpa_err err = find_lost(verdicts);
+    if (err == UDPA_OK && udpai_list_empty(&verdicts->touched)) {
+        *ret_set = udpai_change_set_ref(from);
+        return UDPA_OK;
+    }
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
+    if (err == UDPA_OK)
+        err = set ? fill(verdicts, from, wall_us, set) : UDPA_ERR_NOMEM;
+    if (err != UDPA_OK) {
+        give_up(verdicts);
+        return UDPA_ERR_NOMEM;
+    }
+    settle(verdicts);
+    *ret_set = udpai_change_set_size(set) ? UDPAI_TAKE(set) : NULL;
+    return UDPA_OK;
+}

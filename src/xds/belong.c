@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "xds/belong.h"
+
+udpa_err
+udpai_xds_refuse_stranger(udpai_xds_shim *shim,
+                          udpai_hub *hub,
+                          const udpai_xds_client *client,
+                          udpa_error **ret_error)
+{
+    const udpai_node_parts *node = client->node ? udpai_node_info_parts(client->node) : NULL;
+    udpai_str id = node ? node->id : (udpai_str){0}, cluster = node ? node->cluster : id;
+    udpai_str identity = udpai_identity_name(client->identity);
+    unsigned n_suppressed;
+    if (udpai_log_allow(&shim->strangers, udpai_hub_wheel(hub)->now_ms, &n_suppressed))
+        udpai_log(UDPA_LOG_WARNING, "xds",
+                  "refused a client that belongs to no audience: node id '%.*s', cluster '%.*s', "
+                  "certificate '%.*s' (%u more such warnings left out)",
+                  UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity), n_suppressed);
+    return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                      "you belong to no audience of this node, with node id '%.*s', cluster "
+                      "'%.*s', certificate '%.*s': the section 'audiences' of its configuration "
+                      "says who does",
+                      UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity));
+}
+
+udpa_err
+udpai_xds_belong(udpai_xds_shim *shim,
+                 udpai_hub *hub,
+                 const udpai_xds_client *client,
+                 udpai_xds_belonging *ret_belonging,
+                 udpa_error **ret_error)
+{
+    const udpai_xds_audience *audience = udpai_xds_audience_choose(
+        shim->audiences, shim->n_audiences, client->identity, client->node);
+    if (!audience)
+        return udpai_xds_refuse_stranger(shim, hub, client, ret_error);
+    udpai_xds_group *group = NULL;
+    if (udpai_xds_template_is(audience->default_namespace)) {
+        udpa_err err =
+            udpai_xds_group_join(&shim->groups, hub, audience, client, &group, ret_error);
+        if (err != UDPA_OK)
+            return err;
+        audience = udpai_xds_group_audience(group);
+    }
+    *ret_belonging = (udpai_xds_belonging){audience, group};
+    return UDPA_OK;
+}
+
+void
+udpai_xds_belong_no_more(udpai_xds_shim *shim, udpai_hub *hub, udpai_xds_belonging *belonging)
+{
+    udpai_xds_group_leave(&shim->groups, hub, belonging->group);
+    *belonging = (udpai_xds_belonging){0};
+}

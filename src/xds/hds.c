@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of a session: a request says who the client is and what it can do, then come answers. */
+#include "base/alloc.h"
+#include "base/percent.h"
+#include "base/proto.h"
+#include "envoy/service/health/v3/hds.pb-c.h"
+#include "wire/message.h"
+#include "xds/hds_internal.h"
+
+enum { /* field numbers of the public types */
+    MESSAGE_REQUEST = 1,
+    MESSAGE_ANSWER = 2,
+    REQUEST_NODE = 1,
+    REQUEST_CAPABILITY = 2,
+};
+
+static const udpai_session_ops stream_ops, fetch_ops;
+
+void
+udpai_hds_init(udpai_hds_service *service, udpai_xds_shim *shim)
+{
+    *service = (udpai_hds_service){
+        .shim = shim,
+        .methods =
+            {
+                {UDPAI_HDS_STREAM_PATH, false, service},
+                {UDPAI_HDS_FETCH_PATH, true, service},
+            },
+    };
+}
+
+/* ---- what the fan-out composes: nothing ---- */
+
+/* It says that something has changed; what there is then, is looked up. */
+static size_t
+item_size(const udpai_renderer *renderer, const udpai_send_item *item)
+{
+    (void)renderer;
+    (void)item;
+    return 1;
+}
+
+static udpai_str
+version(const udpai_renderer *renderer,
+        const udpa_resource *resource,
+        char room[UDPAI_CONTENT_HASH_HEX])
+{
+    (void)renderer;
+    (void)room;
+    return udpai_resource_version(resource);
+}
+
+static udpa_err
+compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
+{
+    (void)renderer;
+    (void)what;
+    (void)body;
+    return UDPA_OK;
+}
+
+static const udpai_renderer renderer = {
+    .shows_content_only = true,
+    .item_size = item_size,
+    .version = version,
+    .compose = compose,
+};
+
+static void
+on_wake(udpai_subscriber *subscriber)
+{
+    udpai_session_ready(&UDPAI_CONTAINER_OF(subscriber, udpai_hds, subscriber)->session);
+}
+
+static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
+
+/* ---- beginning and end ---- */
+
+/* Whoever fetches waits no longer. */
+static void
+on_patience_end(udpai_timer *timer)
+{
+    udpai_hds *hds = UDPAI_CONTAINER_OF(timer, udpai_hds, patience);
+    udpai_session_finish(&hds->session,
+                         udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                                        "it is not certain yet what is to be checked: a source of "
+                                        "this node has not said all it has; ask again"));
+}
+
+udpa_err
+udpai_hds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
+{
+    const udpai_hds_method *method = info->context;
+    udpai_hds *hds = udpai_alloc(sizeof(*hds));
+    if (!hds)
+        return UDPA_ERR_NOMEM;
+    udpa_err err =
+        udpai_session_init(&hds->session, hub, method->is_fetch ? &fetch_ops : &stream_ops, info);
+    if (err != UDPA_OK) {
+        udpai_free(hds);
+        return err;
+    }
+    hds->service = method->service;
+    hds->is_fetch = method->is_fetch;
+    udpai_timer_init(&hds->patience, on_patience_end);
+    *ret_session = &hds->session;
+    err =
+        udpai_session_init_subscriber(&hds->session, &hds->subscriber, &subscriber_ops, &renderer);
+    if (err != UDPA_OK)
+        udpai_session_finish(&hds->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
+    return UDPA_OK;
+}
+
+static void
+tell_end(udpai_hds *hds)
+{
+    udpai_session *session = &hds->session;
+    udpai_report *closed = UDPAI_TAKE(hds->closed);
+    if (!closed)
+        return;
+    closed->session = session->id;
+    closed->is_disowned = session->is_disowned;
+    closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
+    udpai_hub_report(session->hub, closed);
+}
+
+static void
+hds_free(udpai_session *session)
+{
+    udpai_hds *hds = udpai_hds_of(session);
+    tell_end(hds);
+    udpai_timer_cancel(&hds->patience);
+    udpai_subscriber_done(&hds->subscriber);
+    udpai_xds_belong_no_more(hds->service->shim, session->hub, &hds->belonging);
+    udpai_hds_forget_said(hds);
+    for (size_t i = 0; i < UDPAI_HDS_NAMES; i++) {
+        udpa_bytes_unref(hds->names[i]);
+        udpa_resource_unref(hds->held[i]);
+    }
+    udpa_resource_unref(hds->shown);
+    udpai_health_table_free(hds->table);
+    udpai_health_table_free(hds->before);
+    udpa_bytes_unref(hds->writing);
+    udpa_bytes_unref(hds->segment);
+    udpai_node_info_unref(hds->peer);
+    udpa_error_unref(hds->last_error);
+    udpai_free(hds);
+}
+
+/* ---- who it is ---- */
+
+static udpa_err
+make_segment(udpai_hds *hds)
+{
+    udpai_strbuf text = {0};
+    udpai_percent_encode_segment(&text, udpai_node_info_parts(hds->peer)->id);
+    udpa_err err = udpai_strbuf_failed(&text) ? UDPA_ERR_NOMEM
+                                              : udpa_bytes_new(&hds->segment, text.data, text.len);
+    udpai_strbuf_done(&text);
+    return err;
+}
+
+/* To the loop side it is a publisher like any other, and no node, whatever it says that it can. */
+static udpa_err
+introduce(udpai_hds *hds)
+{
+    if (hds->is_fetch)
+        return UDPA_OK;
+    udpai_node_parts parts = *udpai_node_info_parts(hds->peer);
+    parts.features = NULL;
+    parts.n_features = 0;
+    hds->closed = udpai_report_new(UDPAI_REPORT_CLOSED);
+    udpai_report *node = udpai_session_report_new(&hds->session, UDPAI_REPORT_NODE);
+    udpa_err err = hds->closed && node ? udpai_node_info_new(&node->info, &parts) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        err = udpai_session_report_opened(&hds->session);
+    if (err == UDPA_OK) {
+        udpai_hub_report(hds->session.hub, node);
+        return UDPA_OK;
+    }
+    hds->closed = udpai_report_free(hds->closed); /* it was not opened */
+    udpai_report_free(node);
+    return err;
+}
+
+static udpa_err
+meet(udpai_hds *hds, udpai_node_info *node, udpa_error **ret_error)
+{
+    udpai_str id = udpai_node_info_parts(node)->id;
+    if (id.len == 0 || id.len > UDPAI_AUTHORITY_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "the Node of a HealthCheckRequest needs an id, of at most %d bytes",
+                          UDPAI_AUTHORITY_MAX);
+    hds->peer = udpai_node_info_ref(node);
+    const udpai_xds_client client = {hds->session.info.identity, hds->peer};
+    udpa_err err =
+        udpai_xds_belong(hds->service->shim, hds->session.hub, &client, &hds->belonging, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_session_admit(&hds->session, &hds->subscriber, hds->peer, ret_error);
+    if (err == UDPA_OK)
+        err = make_segment(hds);
+    if (err == UDPA_OK)
+        err = udpai_hds_subscribe(hds, ret_error);
+    return err == UDPA_OK ? introduce(hds) : err;
+}
+
+/* Later requests may say that it can do other checks; not that it is somebody else. */
+static udpa_err
+meet_again(const udpai_hds *hds, const udpai_node_info *node, udpa_error **ret_error)
+{
+    udpai_str before = udpai_node_info_parts(hds->peer)->id, now = udpai_node_info_parts(node)->id;
+    if (now.len == 0 || udpai_str_eq(before, now))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_ABORTED,
+                      "you were '%.*s' on this stream, and are '%.*s' now: connect again",
+                      UDPAI_SHOWN(before), UDPAI_SHOWN(now));
+}
+
+/* ---- messages ---- */
+
+static udpai_str
+find_field(udpai_str message, uint32_t number, bool *ret_found)
+{
+    udpai_proto_reader reader = udpai_proto_read(message);
+    udpai_proto_field field;
+    udpai_str found = {0};
+    *ret_found = false;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == number && field.type == UDPAI_WIRE_BYTES) {
+            found = field.bytes;
+            *ret_found = true;
+        }
+    return found;
+}
+
+static udpa_err
+take_node(udpai_hds *hds, udpai_str bytes, udpa_error **ret_error)
+{
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *node = NULL;
+    udpai_decoder *decoder = udpai_hub_decoder(hds->session.hub);
+    udpai_arena_reset(&decoder->arena);
+    udpa_err err = udpai_node_info_decode(decoder, bytes, &node, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    return hds->peer ? meet_again(hds, node, ret_error) : meet(hds, node, ret_error);
+}
+
+static udpa_err
+take_request(udpai_hds *hds, udpai_str request, udpa_error **ret_error)
+{
+    bool has_node, has_capability;
+    udpai_str node = find_field(request, REQUEST_NODE, &has_node);
+    udpai_str said = find_field(request, REQUEST_CAPABILITY, &has_capability);
+    unsigned capability = udpai_health_capability_read(said);
+    udpa_err err = UDPA_OK;
+    if (has_node)
+        err = take_node(hds, node, ret_error);
+    else if (!hds->peer)
+        err = udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                         "the first HealthCheckRequest must have the client's Node");
+    if (err != UDPA_OK)
+        return err;
+    udpai_wheel *wheel = udpai_hub_wheel(hds->session.hub);
+    if (hds->is_fetch && hds->session.info.patience_ms)
+        udpai_timer_set(wheel, &hds->patience, wheel->now_ms + hds->session.info.patience_ms);
+    hds->has_looked &= capability == hds->capability;
+    hds->capability = capability;
+    udpai_session_ready(&hds->session);
+    return UDPA_OK;
+}
+
+static udpa_err
+take_answer(udpai_hds *hds, udpai_str answer, udpa_error **ret_error)
+{
+    if (hds->is_fetch)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "FetchHealthCheck gives out what is to be checked, and takes no answers: "
+                          "nothing would tie them to it; they are for StreamHealthCheck");
+    if (!hds->peer)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "a stream begins with a health_check_request, and its Node");
+    return udpai_hds_answer(hds, answer, ret_error);
+}
+
+static udpa_err
+hds_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
+{
+    udpai_hds *hds = udpai_hds_of(session);
+    udpa_err err = udpai_scan(
+        &envoy__service__health__v3__health_check_request_or_endpoint_health_response__descriptor,
+        message, NULL, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    bool is_request, is_answer;
+    udpai_str request = find_field(message, MESSAGE_REQUEST, &is_request);
+    udpai_str answer = find_field(message, MESSAGE_ANSWER, &is_answer);
+    if (is_request && hds->is_fetch && hds->peer)
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL, "a FetchHealthCheck is one request");
+    else if (is_request)
+        err = take_request(hds, request, ret_error);
+    else if (is_answer)
+        err = take_answer(hds, answer, ret_error);
+    return udpai_fail_code(ret_error, err);
+}
+
+static udpa_err
+fetch_ended(udpai_session *session, udpa_error **ret_error)
+{
+    return udpai_hds_of(session)->peer
+               ? UDPA_OK
+               : udpai_fail(ret_error, UDPA_ERR_INVAL,
+                            "a FetchHealthCheck needs a health_check_request with the client's "
+                            "Node");
+}
+
+static void
+hds_order(udpai_session *session, udpai_order *order)
+{
+    udpai_hds *hds = udpai_hds_of(session);
+    if (order->kind == UDPAI_ORDER_ACL && hds->peer)
+        udpai_session_admit_again(session, &hds->subscriber, hds->peer);
+    else if (order->kind == UDPAI_ORDER_JUDGED && order->publication)
+        udpai_hds_judged(hds, order->publication);
+}
+
+static const udpai_session_ops stream_ops = {
+    .name = "hds",
+    .receive = hds_receive,
+    .next = udpai_hds_next,
+    .order = hds_order,
+    .describe = udpai_hds_describe,
+    .free = hds_free,
+};
+
+static const udpai_session_ops fetch_ops = {
+    .name = "hds-fetch",
+    .receive = hds_receive,
+    .next = udpai_hds_next,
+    .ended = fetch_ended,
+    .order = hds_order,
+    .describe = udpai_hds_describe,
+    .free = hds_free,
+};

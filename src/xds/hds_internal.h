@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of an HDS session, for its files. */
+#ifndef UDPAI_HDS_INTERNAL_H
+#define UDPAI_HDS_INTERNAL_H
+
+#include "reports/health_table.h"
+#include "xds/belong.h"
+#include "xds/hds.h"
+
+/* The names a specifier may have, in the order in which they count. */
+enum {
+    UDPAI_HDS_OWN_NAME,
+    UDPAI_HDS_DEFAULT_NAME,
+    UDPAI_HDS_NAMES,
+};
+
+typedef struct udpai_hds {
+    udpai_session session; /* first */
+    udpai_subscriber subscriber;
+    udpai_hds_service *service;
+    bool is_fetch;
+    udpai_timer patience; /* of who fetches; set while it waits */
+    udpai_xds_belonging belonging;
+    udpai_node_info *peer; /* NULL until it has said who it is */
+    udpa_bytes *segment;   /* its id, as the last segment of the names of what it says */
+    unsigned capability;
+    /* What it is to check. */
+    udpai_subscription *subscription;
+    udpa_bytes *names[UDPAI_HDS_NAMES];   /* NULL: not this one */
+    udpa_resource *held[UDPAI_HDS_NAMES]; /* what there is of each; NULL: nothing … */
+    bool is_missing[UDPAI_HDS_NAMES];     /* … which was certain once */
+    udpa_resource *shown;                 /* what was looked at last; NULL: there is none */
+    bool has_looked;                      /* at the one that is shown, for this capability */
+    udpai_health_table *table, *before;   /* as it is sent, and was before; NULL: nothing was */
+    bool is_sent;                         /* the table */
+    udpa_bytes *writing;
+    size_t n_specifiers; /* sent */
+    /* What it says. */
+    udpai_report *closed; /* not NULL: it has begun to publish, so its end must be told */
+    UDPAI_VECTOR(udpa_bytes *) gone; /* names of what it does not check any more */
+    bool is_unjudged;
+    uint64_t handed_up_ms;
+    uint64_t n_received; /* resources */
+    uint64_t n_unasked;  /* endpoints, in answers */
+    udpa_error *last_error;
+} udpai_hds;
+
+static inline udpai_hds *
+udpai_hds_of(udpai_session *session)
+{
+    return UDPAI_CONTAINER_OF(session, udpai_hds, session);
+}
+
+/* hds_specify.c: what it is to check */
+/* Once it is known who it is. */
+udpa_err udpai_hds_subscribe(udpai_hds *hds, udpa_error **ret_error);
+udpa_err
+udpai_hds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
+
+/* hds_report.c: what it says */
+/* Takes an EndpointHealthResponse. */
+udpa_err udpai_hds_answer(udpai_hds *hds, udpai_str message, udpa_error **ret_error);
+/* Other things are to be checked: what was said of those that are not any more, is to go. */
+udpa_err udpai_hds_note_gone(udpai_hds *hds, const udpai_health_table *next);
+/* Hands up what is due, if nothing is on its way. */
+udpa_err udpai_hds_publish(udpai_hds *hds, udpa_error **ret_error);
+/* What was handed up is applied, or refused. */
+void udpai_hds_judged(udpai_hds *hds, const udpai_publication *publication);
+void udpai_hds_forget_said(udpai_hds *hds);
+
+/* hds_status.c */
+udpa_bytes *udpai_hds_describe(const udpai_session *session);
+
+#endif

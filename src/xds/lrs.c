@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of a session: the first request says who the client is; then it is asked for what somebody
+ * wants, and reports it. */
+#include "base/alloc.h"
+#include "base/percent.h"
+#include "envoy/service/load_stats/v3/lrs.pb-c.h"
+#include "wire/message.h"
+#include "wire/node_decode.h"
+#include "xds/lrs_internal.h"
+
+typedef Envoy__Service__LoadStats__V3__LoadStatsRequest request_message;
+
+static const udpai_session_ops lrs_ops;
+
+/* ---- beginning and end ---- */
+
+udpa_err
+udpai_lrs_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
+{
+    udpai_lrs *lrs = udpai_alloc(sizeof(*lrs));
+    if (!lrs)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_session_init(&lrs->session, hub, &lrs_ops, info);
+    if (err != UDPA_OK) {
+        udpai_free(lrs);
+        return err;
+    }
+    lrs->service = info->context;
+    udpai_lrs_ask_init(lrs);
+    udpai_lrs_take_init(lrs);
+    *ret_session = &lrs->session;
+    return UDPA_OK;
+}
+
+static void
+tell_end(udpai_lrs *lrs)
+{
+    udpai_session *session = &lrs->session;
+    udpai_report *closed = UDPAI_TAKE(lrs->closed);
+    if (!closed)
+        return;
+    closed->session = session->id;
+    closed->is_disowned = session->is_disowned;
+    closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
+    udpai_hub_report(session->hub, closed);
+}
+
+static void
+lrs_free(udpai_session *session)
+{
+    udpai_lrs *lrs = udpai_lrs_of(session);
+    udpai_lrs_take_done(lrs); /* which may have a last word */
+    tell_end(lrs);
+    udpai_lrs_ask_done(lrs);
+    udpai_xds_belong_no_more(lrs->service->shim, session->hub, &lrs->belonging);
+    udpa_bytes_unref(lrs->segment);
+    udpai_node_info_unref(lrs->peer);
+    udpa_error_unref(lrs->last_error);
+    udpai_free(lrs);
+}
+
+/* ---- who it is ---- */
+
+static udpa_err
+make_segment(udpai_lrs *lrs)
+{
+    udpai_strbuf text = {0};
+    udpai_percent_encode_segment(&text, udpai_node_info_parts(lrs->peer)->id);
+    udpa_err err = udpai_strbuf_failed(&text) ? UDPA_ERR_NOMEM
+                                              : udpa_bytes_new(&lrs->segment, text.data, text.len);
+    udpai_strbuf_done(&text);
+    return err;
+}
+
+/* To the loop side it is a client that may have something to report, and no node, whatever it says
+ * that it can. */
+static udpa_err
+introduce(udpai_lrs *lrs)
+{
+    const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_CLIENT)};
+    udpai_node_parts parts = *udpai_node_info_parts(lrs->peer);
+    parts.features = features;
+    parts.n_features = UDPAI_ARRAY_LEN(features);
+    lrs->closed = udpai_report_new(UDPAI_REPORT_CLOSED);
+    udpai_report *node = udpai_session_report_new(&lrs->session, UDPAI_REPORT_NODE);
+    udpa_err err = lrs->closed && node ? udpai_node_info_new(&node->info, &parts) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        err = udpai_session_report_opened(&lrs->session);
+    if (err == UDPA_OK) {
+        udpai_hub_report(lrs->session.hub, node);
+        return UDPA_OK;
+    }
+    lrs->closed = udpai_report_free(lrs->closed); /* it was not opened */
+    udpai_report_free(node);
+    return err;
+}
+
+/* gRPC for Go carries on with the first response that it was sent (seen in 1.85). */
+static bool
+reads_once(const udpai_node_info *node)
+{
+    return udpai_str_eq(udpai_node_info_parts(node)->user_agent_name, UDPAI_STR("gRPC Go"));
+}
+
+static udpa_err
+meet(udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa_error **ret_error)
+{
+    if (!node)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "the first LoadStatsRequest must have the client's Node");
+    udpa_err err = udpai_node_info_from_message(node, &lrs->peer);
+    if (err != UDPA_OK)
+        return err;
+    udpai_str id = udpai_node_info_parts(lrs->peer)->id;
+    if (id.len == 0 || id.len > UDPAI_AUTHORITY_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "the Node of a LoadStatsRequest needs an id, of at most %d bytes",
+                          UDPAI_AUTHORITY_MAX);
+    lrs->reports_all = udpai_node_info_has_feature(lrs->peer, UDPAI_LRS_FEATURE_ALL);
+    lrs->reads_once = lrs->reports_all && reads_once(lrs->peer);
+    const udpai_xds_client client = {lrs->session.info.identity, lrs->peer};
+    err =
+        udpai_xds_belong(lrs->service->shim, lrs->session.hub, &client, &lrs->belonging, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_session_admit(&lrs->session, NULL, lrs->peer, ret_error);
+    if (err == UDPA_OK)
+        err = make_segment(lrs);
+    return err == UDPA_OK ? introduce(lrs) : err;
+}
+
+/* Who it is cannot change on a stream. */
+static udpa_err
+meet_again(const udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa_error **ret_error)
+{
+    udpai_str before = udpai_node_info_parts(lrs->peer)->id;
+    if (!node || !*node->id || udpai_str_eq(before, udpai_str_from(node->id)))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_ABORTED,
+                      "you were '%.*s' on this stream, and are '%.200s' now: connect again",
+                      UDPAI_SHOWN(before), node->id);
+}
+
+/* ---- messages ---- */
+
+static udpa_err
+unpack(udpai_arena *arena,
+       udpai_str bytes,
+       const request_message **ret_request,
+       udpa_error **ret_error)
+{
+    const ProtobufCMessageDescriptor *type =
+        &envoy__service__load_stats__v3__load_stats_request__descriptor;
+    udpa_err err = udpai_scan(type, bytes, NULL, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_arena_reset(arena);
+    *ret_request = (const request_message *)protobuf_c_message_unpack(
+        type, &arena->allocator, bytes.len, (const uint8_t *)bytes.data);
+    if (*ret_request)
+        return UDPA_OK;
+    if (arena->failed)
+        return UDPA_ERR_NOMEM;
+    return udpai_fail(ret_error, UDPA_ERR_MALFORMED, /* protobuf-c is stricter with tags */
+                      "a malformed LoadStatsRequest: it cannot be unpacked");
+}
+
+static udpa_err
+lrs_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
+{
+    udpai_lrs *lrs = udpai_lrs_of(session);
+    const request_message *request = NULL;
+    udpai_arena *arena = &udpai_hub_decoder(session->hub)->arena;
+    udpa_err err = unpack(arena, message, &request, ret_error);
+    if (err == UDPA_OK && lrs->peer)
+        err = meet_again(lrs, request->node, ret_error);
+    else if (err == UDPA_OK)
+        err = meet(lrs, request->node, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_lrs_take(lrs, request->cluster_stats, request->n_cluster_stats);
+    udpai_arena_reset(arena);
+    return udpai_fail_code(ret_error, err);
+}
+
+static void
+lrs_order(udpai_session *session, udpai_order *order)
+{
+    udpai_lrs *lrs = udpai_lrs_of(session);
+    bool wanted = order->kind == UDPAI_ORDER_SUBSCRIBE;
+    udpa_err err = UDPA_OK;
+    if (order->kind == UDPAI_ORDER_ACL && lrs->peer)
+        udpai_session_admit_again(session, NULL, lrs->peer);
+    else if (order->kind == UDPAI_ORDER_JUDGED && order->publication)
+        udpai_lrs_judged(lrs, order->publication);
+    else if ((wanted || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && lrs->peer)
+        err = udpai_lrs_want(lrs, order->subscription, wanted);
+    if (err != UDPA_OK)
+        udpai_session_finish(session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
+}
+
+static const udpai_session_ops lrs_ops = {
+    .name = "lrs",
+    .receive = lrs_receive,
+    .next = udpai_lrs_next,
+    .order = lrs_order,
+    .describe = udpai_lrs_describe,
+    .free = lrs_free,
+};

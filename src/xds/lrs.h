@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LRS: clients that say how many requests they have sent where. What somebody wants of it is asked
+ * of them, and becomes client resources, one for each cluster (udpa.load.v1.ClientLoad), which they
+ * publish as any publisher does. No I/O, like every session. */
+#ifndef UDPAI_LRS_H
+#define UDPAI_LRS_H
+
+#include "session/hub.h"
+#include "xds/shim.h"
+
+#define UDPAI_LRS_PATH "/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats"
+
+#define UDPAI_LRS_INTERVAL_MS 10000
+#define UDPAI_LRS_INTERVAL_MIN_MS 100
+#define UDPAI_LRS_INTERVAL_MAX_MS ((uint64_t)3600 * 1000)
+/* What a client has reported holds for three intervals, and so much. */
+#define UDPAI_LRS_GRACE_MS 10000
+
+/* The context of every such stream. Outlives the hub. Belongs to the stream thread. */
+typedef struct udpai_lrs_service {
+    udpai_xds_shim *shim; /* whose audiences these clients belong to */
+    uint64_t interval_ms; /* how often they are to report */
+    bool per_endpoint;    /* each endpoint by itself, too */
+    uint64_t last_epoch;  /* of whatever was counted here */
+    udpai_log_limit refused;
+} udpai_lrs_service;
+
+/* Begins a session on a new stream. */
+udpa_err
+udpai_lrs_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of an LRS session, for its files. */
+#ifndef UDPAI_LRS_INTERNAL_H
+#define UDPAI_LRS_INTERNAL_H
+
+#include "base/map.h"
+#include "reports/tally.h"
+#include "xds/belong.h"
+#include "xds/lrs.h"
+#include "xds/names.h"
+
+/* What one client may have counted here: clusters, and places in all of them. */
+#define UDPAI_LRS_CLUSTERS_MAX 1024
+#define UDPAI_LRS_PLACES_MAX 16384
+
+/* In Node.client_features, of the first request. */
+#define UDPAI_LRS_FEATURE_ALL "envoy.lrs.supports_send_all_clusters"
+
+/* What the client has reported of one cluster. */
+typedef struct udpai_lrs_cluster {
+    udpa_bytes *name; /* of the resource; the cluster's full name stands before the last '/' */
+    udpai_tally *total;
+    udpa_resource *resource; /* as it was handed up last; NULL: it was not yet */
+    uint64_t since_ms;       /* what was counted has come since then */
+    uint64_t handed_up_ms;
+    bool has_changed; /* since then */
+    bool is_in_report;
+} udpai_lrs_cluster;
+
+/* What is asked of the client. */
+typedef struct udpai_lrs_selection {
+    bool all;
+    UDPAI_VECTOR(udpa_bytes *) clusters; /* as the client spells them, in order */
+} udpai_lrs_selection;
+
+typedef struct udpai_lrs {
+    udpai_session session; /* first */
+    udpai_lrs_service *service;
+    udpai_xds_belonging belonging;
+    udpai_node_info *peer;        /* NULL until it has said who it is */
+    bool reports_all, reads_once; /* it can be asked for all; it reads one response, and no more */
+    udpa_bytes *segment;          /* its id, as the last segment of the names of what it says */
+    /* What somebody wants of it. */
+    UDPAI_VECTOR(udpa_bytes *) prefixes;
+    udpai_map names; /* of udpa_bytes */
+    udpai_lrs_selection asked;
+    uint64_t wished_ms;     /* when somebody began to want something, the last time */
+    bool has_asked, is_due; /* something was sent; something else is to be */
+    udpa_bytes *writing;
+    /* What it says. */
+    udpai_map clusters;   /* by the name of the resource */
+    size_t n_places;      /* in all of them */
+    udpai_report *closed; /* not NULL: it is known to the loop side, so its end must be told */
+    bool is_unjudged;
+    udpai_timer renewal;
+    /* For status. */
+    uint64_t n_reports, n_received, n_refused, n_unasked;
+    udpa_error *last_error;
+    int64_t refused_us;
+} udpai_lrs;
+
+static inline udpai_lrs *
+udpai_lrs_of(udpai_session *session)
+{
+    return UDPAI_CONTAINER_OF(session, udpai_lrs, session);
+}
+
+/* lrs_ask.c: what is asked of it */
+void udpai_lrs_ask_init(udpai_lrs *lrs);
+void udpai_lrs_ask_done(udpai_lrs *lrs);
+/* Somebody wants something, or nobody any more; other types are ignored. UDPA_ERR_NOMEM */
+udpa_err udpai_lrs_want(udpai_lrs *lrs, const udpai_subscription_message *message, bool wanted);
+/* Does anybody want this resource? */
+bool udpai_lrs_is_wanted(const udpai_lrs *lrs, udpai_str name);
+udpa_err
+udpai_lrs_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
+
+/* lrs_take.c: what it says */
+void udpai_lrs_take_init(udpai_lrs *lrs);
+void udpai_lrs_take_done(udpai_lrs *lrs);
+/* Takes the clusters of a LoadStatsRequest. What is refused of it is noted. UDPA_ERR_NOMEM */
+udpa_err udpai_lrs_take(udpai_lrs *lrs,
+                        Envoy__Config__Endpoint__V3__ClusterStats *const *stats,
+                        size_t n_stats);
+/* Forgets what nobody wants any more: what was said of it holds until it expires. */
+void udpai_lrs_forget_unwanted(udpai_lrs *lrs);
+/* What was handed up is applied, or refused. */
+void udpai_lrs_judged(udpai_lrs *lrs, const udpai_publication *publication);
+
+/* lrs_status.c */
+udpa_bytes *udpai_lrs_describe(const udpai_session *session);
+
+#endif

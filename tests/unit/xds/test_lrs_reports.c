@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a client of LRS reports adds up to client resources, and what it cannot know or mean is left
+ * out. The loop side is the test. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "lrs_test.h"
+
+/* ---- what it says ---- */
+
+static void
+reports_add_up(void **state)
+{
+    lrs_test *test = *state;
+    uint64_t epoch = 0, later = 0;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, W_JOIN(lrs_stats("a", 5, 2), lrs_stats("b/c", 1, 0)));
+    const char *text = lrs_said(test, NULL);
+    assert_non_null(strstr(text, "local/a/" SEGMENT "=5/2"));
+    assert_non_null(strstr(text, "local/b/c/" SEGMENT "=1/0"));
+    lrs_send(test, lrs_stats("a", 7, 1));
+    assert_string_equal(lrs_said(test, &epoch), "local/a/" SEGMENT "=12/1");
+    lrs_send(test, W_JOIN(lrs_stats("com.acme/x", 1, 0),
+                          lrs_stats("a", 1, 1))); /* nobody wants the one */
+    assert_string_equal(lrs_said(test, &later), "local/a/" SEGMENT "=13/1");
+    assert_true(epoch == later);
+}
+
+static uint64_t
+elapsed_ms(lrs_test *test)
+{
+    udpai_publication *publication = lrs_published(test);
+    assert_non_null(publication);
+    UDPA_AUTO(udpai_tally_free)
+    udpai_tally *tally = lrs_tally_of(publication->entries.items[0].resource);
+    uint64_t ms = tally->elapsed_ns / 1000000;
+    lrs_judge(test, publication);
+    return ms;
+}
+
+/* It may have counted before; whoever adds up must not think that it has told others. */
+static void
+counts_cover_no_more_than_was_asked_for(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    fake_hub_advance(&test->world.hub, 60 * SECOND_MS);
+    lrs_want(test, "*local");
+    fake_hub_advance(&test->world.hub, 4 * SECOND_MS);
+    lrs_send(test, lrs_stats("a", 5, 0)); /* in 10 s, it says */
+    assert_int_equal(elapsed_ms(test), 4 * SECOND_MS);
+    fake_hub_advance(&test->world.hub, 12 * SECOND_MS);
+    lrs_send(test, lrs_stats("a", 5, 0));
+    assert_int_equal(elapsed_ms(test), 14 * SECOND_MS);
+}
+
+/* A cluster that is not in a report has nothing in progress. */
+static void
+silence_says_that_nothing_is_in_progress(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, lrs_stats("a", 5, 2));
+    lrs_expect_said(test, "local/a/" SEGMENT "=5/2");
+    lrs_send(test, W_NOTHING);
+    lrs_expect_said(test, "local/a/" SEGMENT "=5/0");
+    lrs_send(test, W_NOTHING);
+    lrs_expect_said(test, "");
+}
+
+static void
+pieces_of_one_cluster_are_one(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, W_JOIN(lrs_stats("a", 5, 2), lrs_stats("a", 1, 1)));
+    lrs_expect_said(test, "local/a/" SEGMENT "=6/3");
+    lrs_send(test, W_JOIN(lrs_stats("a", 1, 1), lrs_stats("a", 1, 0)));
+    lrs_expect_said(test, "local/a/" SEGMENT "=8/1");
+}
+
+/* One at a time; what comes meanwhile is in the next, which has the newest values of all. */
+static void
+newest_values_win_while_others_are_judged(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, lrs_stats("a", 1, 0));
+    udpai_publication *first = lrs_published(test);
+    assert_non_null(first);
+    for (size_t i = 0; i < 100; i++)
+        lrs_send(test, lrs_stats("a", 1, 3));
+    assert_null(lrs_published(test));
+    lrs_judge(test, first);
+    lrs_expect_said(test, "local/a/" SEGMENT "=101/3");
+    lrs_expect_said(test, "");
+}
+
+/* While it is there, what it has said holds. */
+static void
+what_was_said_is_renewed(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, lrs_stats("a", 1, 0));
+    lrs_expect_said(test, "local/a/" SEGMENT "=1/0");
+    size_t n = 0;
+    for (size_t i = 0; i < 30; i++) {
+        fake_hub_advance(&test->world.hub, 10 * SECOND_MS);
+        const char *text = lrs_said(test, NULL);
+        n += *text != '\0';
+        assert_true(!*text || strcmp(text, "local/a/" SEGMENT "=1/0") == 0);
+    }
+    assert_in_range(n, 10, 30); /* it holds for 40 s */
+}
+
+static void
+last_words_count(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, lrs_stats("a", 1, 0));
+    udpai_publication *first = lrs_published(test);
+    lrs_send(test, lrs_stats("a", 2, 0));
+    assert_null(lrs_published(test));
+    fake_stream_close(&test->stream);
+    udpai_report *last = fake_hub_take_report(&test->world.hub, UDPAI_REPORT_PUBLICATION);
+    assert_non_null(last);
+    UDPA_AUTO(udpai_tally_free)
+    udpai_tally *tally = lrs_tally_of(last->publication->entries.items[0].resource);
+    assert_int_equal(tally->localities.items[0].figures.counts[UDPAI_TALLY_ISSUED], 3);
+    udpai_report_free(last);
+    udpai_publication_free(first);
+}
+
+static void
+epochs_are_never_the_same(void **state)
+{
+    lrs_test *test = *state;
+    uint64_t epochs[3] = {0};
+    lrs_begin(test);
+    lrs_want(test, "*local/a");
+    lrs_send(test, lrs_stats("a", 5, 0));
+    lrs_said(test, &epochs[0]);
+    lrs_unwant(test, "*local/a");
+    lrs_want(test, "*local/a"); /* what came meanwhile is unknown */
+    lrs_send(test, lrs_stats("a", 2, 0));
+    assert_string_equal(lrs_said(test, &epochs[1]), "local/a/" SEGMENT "=2/0");
+    fake_stream_close(&test->stream);
+    fake_hub_drop_reports(&test->world.hub);
+    lrs_begin(test);
+    lrs_want(test, "*local/a");
+    lrs_send(test, lrs_stats("a", 1, 0));
+    assert_string_equal(lrs_said(test, &epochs[2]), "local/a/" SEGMENT "=1/0");
+    assert_true(epochs[0] < epochs[1] && epochs[1] < epochs[2]);
+}
+
+/* ---- what is refused ---- */
+
+static void
+nonsense_is_refused_and_the_rest_is_taken(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*");
+    lrs_send(test,
+             W_JOIN(lrs_stats("a", UINT64_MAX, 0), lrs_stats("b", 1, 0), lrs_stats("", 1, 0)));
+    lrs_expect_said(test, "local/b/" SEGMENT "=1/0");
+    lrs_expect_refused(test, 2, "cluster ''");
+    lrs_send(test, lrs_stats("a", 1, (uint64_t)1 << 50));
+    lrs_expect_refused(test, 3, "cluster 'a': 1125899906842624 requests in progress cannot be");
+    lrs_send(test, lrs_stats("a", 4, 0));
+    lrs_expect_said(test, "local/a/" SEGMENT "=4/0");
+    lrs_expect_refused(test, 3, "");
+    assert_false(test->stream.is_finished);
+}
+
+static void
+what_nobody_asked_for_is_counted(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local/a");
+    lrs_send(test, W_JOIN(lrs_stats("b", 1, 0), lrs_stats("c", 1, 0)));
+    lrs_expect_said(test, "");
+    Udpa__Status__V1__SessionStatus *all = lrs_status(test);
+    assert_int_equal(all->load_reporting->n_unasked, 2);
+    assert_int_equal(all->load_reporting->n_refused, 0);
+    assert_int_equal(all->load_reporting->n_counted, 0);
+    udpa__status__v1__session_status__free_unpacked(all, NULL);
+}
+
+static void
+clusters_are_not_too_many(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    udpai_str message = W_NOTHING;
+    for (int i = 0; i <= UDPAI_LRS_CLUSTERS_MAX; i++) {
+        char name[24];
+        snprintf(name, sizeof(name), "c%d", i);
+        message = W_JOIN(message, lrs_stats(name, 1, 0));
+    }
+    lrs_send(test, message);
+    udpai_publication *publication = lrs_published(test);
+    assert_int_equal(publication->entries.n, UDPAI_LRS_CLUSTERS_MAX);
+    udpai_publication_free(publication);
+    lrs_expect_refused(test, 1, "it is one more than the 1024 of a client");
+}
+
+/* A report of many endpoints, of which no two reports have one in common. */
+static udpai_str
+endpoints(unsigned round, unsigned n)
+{
+    udpai_str all = W_NOTHING;
+    for (unsigned i = 0; i < n; i++) {
+        char ip[24];
+        snprintf(ip, sizeof(ip), "10.%u.%u.%u", round, i / 256, i % 256);
+        all = W_JOIN(all, W_MESSAGE(7, W_MESSAGE(1, W_MESSAGE(1, W_TEXT(2, ip), W_VARINT(3, 1))),
+                                    W_VARINT(7, 1)));
+    }
+    return W_MESSAGE(2, W_TEXT(1, "a"),
+                     W_MESSAGE(2, W_MESSAGE(1, W_TEXT(1, "eu")), W_VARINT(8, n), all));
+}
+
+/* Endpoints come and go for ever; then another epoch begins, and nothing is lost. */
+static void
+endpoints_may_change_for_ever(void **state)
+{
+    lrs_test *test = *state;
+    uint64_t first = 0, epoch = 0, total = 0, in_epoch = 0;
+    const unsigned n = 1000;
+    lrs_begin(test);
+    lrs_want(test, "*local/a");
+    for (unsigned round = 0; round < 10; round++) {
+        uint64_t before = epoch, now;
+        lrs_send(test, endpoints(round, n));
+        const char *text = lrs_said(test, &epoch);
+        if (round == 0)
+            first = epoch;
+        assert_int_equal(sscanf(text,
+                                "local/a/"
+                                "client%%2F1=%" SCNu64 "/0",
+                                &now),
+                         1);
+        total += epoch == before ? now - in_epoch : now;
+        in_epoch = now;
+        wire_free_all();
+    }
+    assert_int_equal(total, 10 * n);
+    assert_true(epoch > first);
+    lrs_expect_refused(test, 0, "");
+}
+
+static void
+refusals_of_the_node_are_noted(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, lrs_stats("a", 1, 0));
+    udpai_publication *publication = lrs_published(test);
+    udpai_publication_refuse_all(publication, UDPA_ERR_DENIED, "no rule allows it");
+    lrs_judge(test, publication);
+    lrs_expect_refused(test, 1, "no rule allows it");
+    lrs_send(test, lrs_stats("a", 1, 0));
+    lrs_expect_said(test, "local/a/" SEGMENT "=2/0");
+}
+
+static void
+status_says_what_is_asked(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local/a");
+    lrs_send(test, lrs_stats("a", 1, 0));
+    Udpa__Status__V1__SessionStatus *all = lrs_status(test);
+    assert_string_equal(all->protocol, "lrs");
+    assert_string_equal(all->peer_node_id, ID);
+    assert_int_equal(all->n_resources_received, 1);
+    assert_false(all->load_reporting->all_clusters);
+    assert_int_equal(all->load_reporting->n_clusters, 1);
+    assert_string_equal(all->load_reporting->clusters[0], "a");
+    assert_int_equal(all->load_reporting->n_reports, 2);
+    assert_int_equal(all->load_reporting->n_counted, 1);
+    udpa__status__v1__session_status__free_unpacked(all, NULL);
+}
+
+/* ---- lack of memory ---- */
+
+/* Whatever is lacking when: the stream goes on as if nothing had happened, or ends for that reason.
+ */
+static void
+survives_lack_of_memory(void **state)
+{
+    lrs_test *test = *state;
+    size_t n_ended = 0;
+    long n = 0;
+    for (bool is_enough = false; !is_enough; n++) {
+        lrs_open_stream(test);
+        udpai_str first = lrs_node(test, ID, UDPAI_LRS_FEATURE_ALL), report = lrs_stats("a", 3, 0);
+        udpai_alloc_fail_after(n);
+        fake_stream_receive(&test->stream, first.data, first.len);
+        udpai_alloc_fail_after(-1);
+        lrs_want(test, "*local/a");
+        udpai_alloc_fail_after(n);
+        fake_stream_receive(&test->stream, report.data, report.len);
+        udpai_alloc_fail_after(-1);
+        if (test->stream.is_finished) {
+            assert_int_equal(udpa_error_code(test->stream.status), UDPA_ERR_NOMEM);
+            n_ended++;
+        } else {
+            lrs_expect_said(test, "local/a/" SEGMENT "=3/0");
+            is_enough = true;
+        }
+        fake_stream_close(&test->stream);
+        fake_hub_drop_reports(&test->world.hub);
+        wire_free_all();
+    }
+    assert_true(n_ended > 10);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lrs_setup, lrs_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(reports_add_up),
+        TEST(counts_cover_no_more_than_was_asked_for),
+        TEST(silence_says_that_nothing_is_in_progress),
+        TEST(pieces_of_one_cluster_are_one),
+        TEST(newest_values_win_while_others_are_judged),
+        TEST(what_was_said_is_renewed),
+        TEST(last_words_count),
+        TEST(epochs_are_never_the_same),
+        TEST(nonsense_is_refused_and_the_rest_is_taken),
+        TEST(what_nobody_asked_for_is_counted),
+        TEST(clusters_are_not_too_many),
+        TEST(endpoints_may_change_for_ever),
+        TEST(refusals_of_the_node_are_noted),
+        TEST(status_says_what_is_asked),
+        TEST(survives_lack_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
