@@ -369,7 +369,7 @@ udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, b
     udpai_provider *provider = udpai_map_get(&node->providers, type_url);
     if (provider)
         udpai_provider_take_interest(provider, text, wanted);
-    else if (wanted && !udpai_type_is_client(type_url))
+    else if (wanted && (node->is_endpoint || !udpai_type_is_client(type_url)))
         (void)provider_of(node, type_url); /* takes it with all others */
     udpai_reports_interest(node, type_url, text, wanted);
     udpai_named_interest(node, type_url, text, wanted);
