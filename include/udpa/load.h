@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#include <udpa/error.h>
+#include <udpa/endpoint.h>
 
 UDPA_BEGIN_DECLS
 
@@ -230,6 +230,46 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_load_metric_get(udpa_load_metric **ret_metr
  * @thread any   @since 0.1
  */
 UDPA_API void udpa_load_measured(udpa_load_metric *metric, double value);
+
+/** How a recorder is reported. */
+typedef struct udpa_load_report_options {
+    size_t struct_size; /**< sizeof(udpa_load_report_options) */
+    /** Between two reports of a cluster; at least 100; 0: 10000. */
+    uint64_t interval_ms;
+    /** With the figures of each endpoint, not of each locality alone. Of a cluster with more than
+     * 4096 endpoints, or metrics, that have counted anything, the localities are reported. */
+    bool per_endpoint;
+} udpa_load_report_options;
+
+/** Initialiser of udpa_load_report_options. */
+#define UDPA_LOAD_REPORT_OPTIONS_INIT                                                              \
+    {                                                                                              \
+        sizeof(udpa_load_report_options), 0, false                                                 \
+    }
+
+/** Report what a recorder holds, as resources of the type udpa.load.v1.ClientLoad: of each cluster
+ * that somebody wants it of, at once and at each interval, until nobody does. Nothing is read and
+ * nothing is sent while nobody wants it. They live for three intervals and 10 s. What was counted
+ * before a cluster was wanted for the first time is not reported.
+ * @param endpoint  whose reports they are.
+ * @param recorder  borrowed; a reference is taken until the end.
+ * @param options   borrowed; NULL: the defaults.
+ * @param ret_error [out] what is wrong; may be NULL.
+ * @return UDPA_OK; UDPA_ERR_INVAL an option that may not be; UDPA_ERR_EXISTS a recorder is reported
+ *         by this endpoint, which has one; UDPA_ERR_CLOSED the endpoint is being closed;
+ *         UDPA_ERR_NOMEM.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API UDPA_MUST_USE udpa_err udpa_load_report_begin(udpa_endpoint *endpoint,
+                                                       udpa_load_recorder *recorder,
+                                                       const udpa_load_report_options *options,
+                                                       udpa_error **ret_error);
+
+/** Report it no longer, and withdraw what was reported. Closing the endpoint does it, too. Without
+ * such a report nothing is done.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API void udpa_load_report_end(udpa_endpoint *endpoint);
 
 UDPA_DEFINE_CLEANUP(udpa_load_recorder, udpa_load_recorder_unref)
 UDPA_DEFINE_CLEANUP(udpa_load_target, udpa_load_target_unref)
