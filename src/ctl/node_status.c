@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "ctl/table.h"
+#include "model/client_type.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 #define STATUS_TYPE "type.googleapis.com/udpa.status.v1."
@@ -11,7 +12,8 @@
 bool
 udpai_ctl_is_status(const char *type_url)
 {
-    return strncmp(type_url, STATUS_TYPE, strlen(STATUS_TYPE)) == 0;
+    return strncmp(type_url, STATUS_TYPE, strlen(STATUS_TYPE)) == 0 &&
+           !udpai_type_is_client(udpai_str_from(type_url));
 }
 
 udpa_err

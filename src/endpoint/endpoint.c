@@ -17,6 +17,7 @@ run(void *userdata)
     if (endpoint->is_closing)
         return;
     udpai_subscriptions_sweep(endpoint);
+    udpai_wanted_run(endpoint);
     udpai_publications_run(endpoint);
     udpai_node_flush(endpoint->node);
     udpai_loop_wheel_arm(endpoint->wheel);
@@ -164,6 +165,10 @@ tear_down(udpa_endpoint *endpoint)
         endpoint->engine->ops->close(endpoint->engine);
     udpai_publications_end(endpoint);
     udpai_subscriptions_free(endpoint);
+    udpai_load_reporting_free(endpoint->load);
+    udpai_states_free(endpoint->states);
+    udpai_own_reports_free(endpoint->own_reports);
+    udpai_wanted_free(endpoint->wishes);
     udpai_own_status_free(endpoint->status);
     udpai_inspection_free(endpoint->inspection);
     udpai_questions_free(endpoint->questions);
@@ -328,7 +333,11 @@ published(void *userdata,
 static void
 wanted(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
 {
-    udpai_load_sums_wanted(((udpa_endpoint *)userdata)->load_sums, type_url, text, is_wanted);
+    udpa_endpoint *endpoint = userdata;
+    if (endpoint->load_sums)
+        udpai_load_sums_wanted(endpoint->load_sums, type_url, text, is_wanted);
+    else
+        udpai_wanted_note(endpoint, type_url, text, is_wanted);
 }
 
 /* ---- the beginning ---- */
@@ -345,6 +354,10 @@ make_loop_side(udpa_endpoint *endpoint,
     if (err == UDPA_OK)
         err = udpai_loop_inbox_new(&endpoint->events, endpoint->loop, take_events, endpoint,
                                    ret_error);
+    endpoint->wishes = udpai_wanted_new();
+    endpoint->own_reports = udpai_own_reports_new(settings->node.id);
+    if (err == UDPA_OK && (!endpoint->wishes || !endpoint->own_reports))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err != UDPA_OK)
         return err;
     const udpai_node_env env = {

@@ -4,6 +4,7 @@
 #define UDPAI_ENDPOINT_INTERNAL_H
 
 #include "endpoint/endpoint.h"
+#include "endpoint/reporting.h"
 #include "endpoint/type.h"
 #include "loop/loop_inbox.h"
 #include "session/crew.h"
@@ -46,6 +47,10 @@ struct udpa_endpoint {
     udpai_load_sums *load_sums;   /* NULL: nothing is added up */
     udpai_list outlets;           /* udpai_outlet: what is published, by source */
     udpai_list subscriptions;     /* udpa_subscription */
+    udpai_wanted *wishes;         /* for its reports */
+    udpai_own_reports *own_reports;
+    udpai_load_reporting *load; /* NULL: no recorder is reported */
+    udpai_states *states;       /* NULL: no resource has one */
     uint64_t random;
     bool is_closing, is_stopped; /* is_stopped: the stream thread has ended */
     void (*closed)(void *userdata);

@@ -238,21 +238,30 @@ get_sum(udpai_load_sums *self, udpai_str cluster, cluster_sum **ret_sum, udpa_er
 
 /* ---- what is said ---- */
 
-/* Nodes between have taken it into their own sums, or pass it on for those who want what each says.
- */
 static bool
-is_direct(const udpa_resource *resource, bool of_node)
+is_id(udpai_str segment, udpai_str id)
 {
-    return udpa_resource_n_hops(resource) == (of_node ? 2U : 1U);
+    char room[UDPAI_NAME_MAX], *at = room;
+    udpai_str decoded;
+    return segment.len <= sizeof(room) && udpai_percent_decode(segment, &at, &decoded) &&
+           udpai_str_eq(decoded, id);
+}
+
+/* Nodes between have taken it into their own sums, or pass it on for those who want what each says.
+ * A client that is an endpoint stands on the way itself, as nodes do; one of LRS does not. */
+static bool
+is_direct(const udpa_resource *resource, udpai_str id, bool of_node)
+{
+    size_t n_hops = udpa_resource_n_hops(resource);
+    if (of_node || n_hops != 2)
+        return n_hops == (of_node ? 2U : 1U);
+    return is_id(id, udpai_resource_hop(resource, 0).node_id);
 }
 
 static bool
 is_own(const udpai_load_sums *self, udpai_str id)
 {
-    char room[UDPAI_NAME_MAX], *at = room;
-    udpai_str decoded;
-    return id.len <= sizeof(room) && udpai_percent_decode(id, &at, &decoded) &&
-           udpai_str_eq(decoded, udpai_bytes_view(self->node_id));
+    return is_id(id, udpai_bytes_view(self->node_id));
 }
 
 /* How long ago it began to count: so long before it came here. */
@@ -291,7 +300,7 @@ take(udpai_load_sums *self, udpa_resource *resource, bool of_node, udpa_error **
     udpai_tally *tally = NULL;
     char reporter[1 + UDPAI_NAME_MAX] = {of_node ? *OF_NODE : *OF_CLIENT};
     if (!split(udpai_resource_name(resource), &cluster, &id) || id.len > UDPAI_NAME_MAX ||
-        !is_direct(resource, of_node) || (of_node && is_own(self, id)))
+        !is_direct(resource, id, of_node) || (of_node && is_own(self, id)))
         return UDPA_OK;
     memcpy(reporter + 1, id.data, id.len);
     udpa_err err = udpai_tally_decode(
@@ -317,7 +326,7 @@ leave(udpai_load_sums *self, const udpa_resource *resource, bool of_node)
     cluster_sum *sum = NULL;
     if (split(udpai_resource_name(resource), &cluster, &id) && id.len <= UDPAI_NAME_MAX)
         sum = udpai_map_get(&self->sums, cluster);
-    if (!sum || !is_direct(resource, of_node))
+    if (!sum || !is_direct(resource, id, of_node))
         return;
     memcpy(reporter + 1, id.data, id.len);
     udpai_tally_sum_leave(sum->sum, (udpai_str){reporter, 1 + id.len});

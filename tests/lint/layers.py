@@ -13,7 +13,7 @@ import lint
 STEPS = [
     ['base'], ['model'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
     ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['loop'], ['storage'], ['transport'],
-    ['runtime'], ['endpoint'], ['daemon', 'conform', 'load'], ['ctl'],
+    ['runtime'], ['recorder'], ['endpoint'], ['daemon', 'conform', 'load'], ['ctl'],
 ]
 STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
 

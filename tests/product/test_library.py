@@ -4,6 +4,7 @@
 pkg-config alone, shared and static, talking to each other and to a node; and the programs, which know
 Envoy's types and do what udpad says to try."""
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -13,7 +14,7 @@ import sys
 
 from product import SOURCE, Failure, check, main, wait_for
 
-EXAMPLES = ('publish', 'subscribe', 'listen', 'federate')
+EXAMPLES = ('publish', 'subscribe', 'listen', 'federate', 'report')
 
 
 def run(command, **more):
@@ -188,6 +189,35 @@ def check_federation(test, programs):
     check('the endpoint ends', test.interrupt(example) == 0, example.text())
 
 
+def phases(watch):
+    """Of each state that was told, the phases of the versions."""
+    for line in watch.text().splitlines():
+        if line.startswith('{"event":'):
+            yield [version['phase'] for version in
+                   json.loads(line)['resource']['resource']['versions']]
+
+
+def check_reports(test, programs):
+    """What becomes of a resource, seen by those who ask the node for it."""
+    node, address = test.start_node('reported')
+    watch = test.start('watch', [test.build / 'udpactl', '--server', address, 'watch',
+                                 'udpa.status.v1.ResourceState', '-o', 'json'])
+    load = test.start('load', [test.build / 'udpactl', '--server', address, 'watch',
+                               'udpa.load.v1.ClientLoad'])
+    example = test.start('report', [programs['report'], address, 'com.acme/greeting'])
+    load.wait_for_log('com.acme/greeting/report-example')
+    run([programs['publish'], address, 'com.acme/greeting', 'hello'])
+    wait_for('the first version to be used', lambda: ['ACTIVE'] in list(phases(watch)))
+    run([programs['publish'], address, 'com.acme/greeting', 'hello again'])
+    wait_for('the second version to be used',
+             lambda: list(phases(watch)).count(['ACTIVE']) == 2)
+    check('one drains while the other one warms', ['DRAINING', 'WARMING'] in list(phases(watch)),
+          watch.text())
+    wait_for('the load to be told again and again', lambda: load.text().count('changed') > 1)
+    for program in (example, watch, load, node):
+        check('it ends', test.interrupt(program) == 0, program.text())
+
+
 def check_nobody(test, programs):
     none = subprocess.run([programs['publish'], '127.0.0.1:1', 'com.acme/greeting', 'hello'],
                           capture_output=True, text=True, check=False)
@@ -207,6 +237,7 @@ def body(test):
     if (test.build / 'udpad').exists():
         check_through_node(test, programs)
         check_federation(test, programs)
+        check_reports(test, programs)
     check_nobody(test, programs)
 
 

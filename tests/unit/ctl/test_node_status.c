@@ -118,10 +118,22 @@ test_common_types(void **state)
     udpai_ctl_wishes_done(&wishes);
 }
 
+/* What clients report is not said by the node of itself, whatever the package of its type. */
+static void
+test_what_is_a_status(void **state)
+{
+    (void)state;
+    assert_true(udpai_ctl_is_status(STATUS "NodeStatus"));
+    assert_true(udpai_ctl_is_status(STATUS "SessionStatus"));
+    assert_false(udpai_ctl_is_status(STATUS "ResourceState"));
+    assert_false(udpai_ctl_is_status(TEST_CDS));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_a_status),
         cmocka_unit_test(test_types_that_there_are_or_may_be),
         cmocka_unit_test(test_whom_it_waits_for),
         cmocka_unit_test(test_what_cannot_be_read),

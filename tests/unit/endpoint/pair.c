@@ -137,6 +137,9 @@ pair_serve_node(test_pair *pair)
     settings.describe_userdata = PAIR_PROBLEM;
     settings.version = "1.2.3";
     settings.inspector = pair->inspector;
+    settings.load_interval_ms = pair->load_interval_ms;
+    if (pair->interest_linger_ms)
+        settings.node.timing.interest_linger_ms = pair->interest_linger_ms;
     assert_ok(udpai_endpoint_new(&pair->server, &pair->loop, &settings, NULL));
     assert_ok(udpai_stream_thread_listen(udpai_endpoint_streams(pair->server), "127.0.0.1:0", NULL,
                                          &listener, NULL));

@@ -23,7 +23,10 @@ typedef struct test_pair {
     udpa_endpoint *server, *client; /* node ids "server" and "client" */
     int port;                       /* of the server */
     unsigned n_closed;
-    udpai_inspector inspector; /* of pair_serve_node(); zeroes: none */
+    /* Of pair_serve_node(): zeroes: none, and the default. */
+    udpai_inspector inspector;
+    uint64_t interest_linger_ms;
+    uint64_t load_interval_ms;
 } test_pair;
 
 /* What a subscription was told, and how it answers. */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file report.h
+ * Client resources: what an endpoint says of itself, or of things as it sees them, to those who
+ * want to know: its load, the health of what it sends requests to, the state of what it was sent.
+ *
+ * What the endpoint X reports of the thing "com.acme.foo/service-a" is the resource
+ * "com.acme.foo/service-a/X" of some type. It goes to those who subscribe to it on a stream of the
+ * endpoint, by its name or by a namespace above it, such as "com.acme.foo/service-a": that is the
+ * wish to hear what all endpoints say of the thing. Nothing goes to anybody else. Management nodes
+ * ask those who have dialled them for what is wanted of client types: udpa.load.v1.ClientLoad,
+ * udpa.health.v1.EndpointHealth, udpa.status.v1.ResourceState and udpa.status.v1.ClientStatus.
+ *
+ * A report is newer than those before it, and replaces them; who is slow is sent the newest one
+ * alone.
+ */
+#ifndef UDPA_REPORT_H
+#define UDPA_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <udpa/endpoint.h>
+#include <udpa/publish.h>
+
+UDPA_BEGIN_DECLS
+
+/** What to report. */
+typedef struct udpa_report_options {
+    size_t struct_size; /**< sizeof(udpa_report_options) */
+    /** Such as "type.googleapis.com/udpa.health.v1.EndpointHealth", or without what stands before
+     * the last slash; required. */
+    const char *type_url;
+    /** The full name of what it speaks of, such as "com.acme.foo/service-a"; required. The name of
+     * the report is this, a slash, and the endpoint's node_id, percent-encoded. */
+    const char *about;
+    /** The serialised message; may be NULL iff payload_size is 0. */
+    const void *payload;
+    size_t payload_size;
+    /** Milliseconds until those who have it forget it, if the endpoint is not heard of any more; at
+     * least 1000; required. While the report stands it is renewed at half of that, without its
+     * contents being sent again. */
+    uint64_t ttl_ms;
+    /** Not NULL: a receipt is asked for. The report goes to receipt_source at once, whether that
+     * wants it or not, and this is told once what became of it there. */
+    udpa_receipt_fn receipt;
+    void *userdata; /**< Handed to it. */
+    /** NULL: the only source. */
+    const char *receipt_source;
+} udpa_report_options;
+
+/** Initialiser of udpa_report_options. */
+#define UDPA_REPORT_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(udpa_report_options), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL                      \
+    }
+
+/** Report something, or replace what was reported of the same thing by the same type. It stands
+ * until it is withdrawn, or the endpoint is closed.
+ * @param endpoint  whose report it is.
+ * @param options   borrowed; everything in it is copied.
+ * @param ret_error [out] what is wrong; may be NULL.
+ * @return UDPA_OK; UDPA_ERR_INVAL a type or name that may not be, no ttl, no such source;
+ *         UDPA_ERR_LIMIT more than 3.5 MiB, or more than 65536 reports at a time; UDPA_ERR_CLOSED
+ *         the endpoint is being closed; UDPA_ERR_NOMEM. Then what was reported before stands.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API UDPA_MUST_USE udpa_err udpa_report(udpa_endpoint *endpoint,
+                                            const udpa_report_options *options,
+                                            udpa_error **ret_error);
+
+/** Report it no longer: those who have it by a namespace are told that it is gone; who has asked
+ * for it by its name forgets it when its ttl has passed. Nothing is done if it was not reported.
+ * @param endpoint whose report it was.
+ * @param type_url as it was reported.
+ * @param about    the same.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API void
+udpa_report_withdraw(udpa_endpoint *endpoint, const char *type_url, const char *about);
+
+/** What somebody wants to know, or does not any more; see udpa_wanted_fn. */
+typedef struct udpa_wanted {
+    size_t struct_size; /**< sizeof(udpa_wanted) of the library */
+    const char *type_url;
+    /** The full name of a report, such as "com.acme.foo/service-a/X"; NULL: it is a namespace. */
+    const char *name;
+    /** All reports below this; "": all there are; NULL: it is a name. */
+    const char *name_space;
+    bool is_wanted;
+} udpa_wanted;
+
+/** Told of what is wanted, so that nothing need be made that nobody reads.
+ * @param userdata of the watch.
+ * @param wanted   borrowed for the call.
+ */
+typedef void (*udpa_wanted_fn)(void *userdata, const udpa_wanted *wanted);
+
+/** Watches what is wanted; owned by its endpoint. */
+typedef struct udpa_wanted_watch udpa_wanted_watch;
+
+/** Be told of what is wanted: of all that is now, and of each change. Several may watch.
+ * @param ret_watch [out] the endpoint's, until udpa_wanted_watch_end(); untouched on failure.
+ * @param endpoint  of which.
+ * @param wanted    not called before this returns.
+ * @param userdata  handed to @p wanted.
+ * @return UDPA_OK; UDPA_ERR_INVAL no callback; UDPA_ERR_CLOSED the endpoint is being closed;
+ *         UDPA_ERR_NOMEM.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API UDPA_MUST_USE udpa_err udpa_wanted_watch_new(udpa_wanted_watch **ret_watch,
+                                                      udpa_endpoint *endpoint,
+                                                      udpa_wanted_fn wanted,
+                                                      void *userdata);
+
+/** End a watch; nothing is called back for it any more. NULL does nothing. It may be called from
+ * inside any callback.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API void udpa_wanted_watch_end(udpa_wanted_watch *watch);
+
+/** Does somebody want this report?
+ * @param endpoint not one that is being closed.
+ * @param type_url as it would be reported.
+ * @param about    the same.
+ * @return true or false.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API bool
+udpa_is_wanted(const udpa_endpoint *endpoint, const char *type_url, const char *about);
+
+UDPA_END_DECLS
+
+#endif

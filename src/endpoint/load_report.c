@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports what a load recorder holds of the clusters that somebody wants to know of: at once when a
+ * wish comes, and at each interval as long as there is one. */
+#include <udpa/load.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "endpoint/endpoint_internal.h"
+#include "loop/clock.h"
+#include "recorder/recorder.h"
+#include "reports/tally.h"
+
+#define INTERVAL_MS 10000
+#define INTERVAL_MIN_MS 100
+#define INTERVAL_MAX_MS ((uint64_t)24 * 3600 * 1000)
+/* A report outlives this, and so many intervals without another one. */
+#define TTL_MORE_MS 10000
+#define TTL_INTERVALS 3
+
+/* A cluster that was reported. */
+typedef struct udpai_said_cluster {
+    uint64_t round; /* when it was last wanted */
+    size_t len;
+    char name[]; /* with a NUL behind it */
+} udpai_said_cluster;
+
+struct udpai_load_reporting {
+    udpa_endpoint *endpoint;
+    udpa_load_recorder *recorder;
+    udpa_wanted_watch *watch;
+    uint64_t interval_ms;
+    bool per_endpoint;
+    udpai_timer timer;
+    size_t n_wanted; /* wishes of this type */
+    uint64_t round;
+    udpai_map said;
+    udpai_log_limit failures;
+};
+
+static udpai_str
+said_key(const void *item)
+{
+    const udpai_said_cluster *said = item;
+    return (udpai_str){said->name, said->len};
+}
+
+/* ---- one round ---- */
+
+static bool
+wants(void *userdata, udpai_str cluster)
+{
+    const udpai_load_reporting *reporting = userdata;
+    const udpa_endpoint *endpoint = reporting->endpoint;
+    UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint->own_reports, cluster);
+    return name && udpai_wanted_have(endpoint->wishes, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
+                                     udpai_str_from(name));
+}
+
+/* Noted before it is reported, so that it can be withdrawn. NULL without memory. */
+static udpai_said_cluster *
+note(udpai_load_reporting *reporting, udpai_str cluster)
+{
+    udpai_said_cluster *said = udpai_map_get(&reporting->said, cluster);
+    if (!said) {
+        said = udpai_alloc(sizeof(*said) + cluster.len + 1);
+        if (!said)
+            return NULL;
+        said->len = cluster.len;
+        memcpy(said->name, cluster.data, cluster.len);
+        if (!udpai_map_add(&reporting->said, said)) {
+            udpai_free(said);
+            return NULL;
+        }
+    }
+    said->round = reporting->round;
+    return said;
+}
+
+static udpa_err
+put(const udpai_load_reporting *reporting,
+    const udpai_said_cluster *said,
+    const udpa_bytes *load,
+    udpa_error **ret_error)
+{
+    udpa_report_options options = UDPA_REPORT_OPTIONS_INIT;
+    options.type_url = UDPAI_TYPE_CLIENT_LOAD;
+    options.about = said->name;
+    options.payload = udpa_bytes_data(load);
+    options.payload_size = udpa_bytes_size(load);
+    options.ttl_ms = TTL_INTERVALS * reporting->interval_ms + TTL_MORE_MS;
+    return udpai_report_put(reporting->endpoint, &options, ret_error);
+}
+
+static bool
+take(void *userdata, udpai_str cluster, udpa_bytes *load)
+{
+    udpai_load_reporting *reporting = userdata;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    const udpai_said_cluster *said = note(reporting, cluster);
+    udpa_err err =
+        said && load ? put(reporting, said, load, &error) : udpai_fail_code(&error, UDPA_ERR_NOMEM);
+    unsigned n_suppressed;
+    if (err != UDPA_OK &&
+        udpai_log_allow(&reporting->failures, udpai_monotonic_ms(), &n_suppressed))
+        udpai_log(UDPA_LOG_WARNING, "report",
+                  "the load of '%.*s' is not reported: %s (%u more such warnings left out)",
+                  UDPAI_SHOWN(cluster), udpa_error_message(error), n_suppressed);
+    return err == UDPA_OK;
+}
+
+/* Of those that were not wanted in this round: nobody wants them any more, or they are forgotten.
+ */
+static void
+withdraw(udpai_load_reporting *reporting)
+{
+    udpai_map before = reporting->said;
+    size_t at = 0;
+    udpai_said_cluster *said;
+    udpai_map_init(&reporting->said, said_key);
+    while ((said = udpai_map_next(&before, &at))) {
+        if (said->round == reporting->round && udpai_map_add(&reporting->said, said))
+            continue;
+        udpa_report_withdraw(reporting->endpoint, UDPAI_TYPE_CLIENT_LOAD, said->name);
+        udpai_free(said);
+    }
+    udpai_map_done(&before);
+}
+
+static bool
+has_stale(const udpai_load_reporting *reporting)
+{
+    size_t at = 0;
+    const udpai_said_cluster *said;
+    while ((said = udpai_map_next(&reporting->said, &at)))
+        if (said->round != reporting->round)
+            return true;
+    return false;
+}
+
+static void
+on_round(udpai_timer *timer)
+{
+    udpai_load_reporting *reporting = UDPAI_CONTAINER_OF(timer, udpai_load_reporting, timer);
+    const udpai_load_reading reading = {
+        .now_ms = udpai_monotonic_ms(),
+        .max_bytes = UDPAI_REPORT_MAX_BYTES,
+        .per_endpoint = reporting->per_endpoint,
+        .from_now = true,
+        .wants = wants,
+        .take = take,
+        .userdata = reporting,
+    };
+    reporting->round++;
+    if (reporting->n_wanted) {
+        udpai_load_recorder_read(reporting->recorder, &reading);
+        udpai_timer_set(udpai_loop_wheel_get(reporting->endpoint->wheel), timer,
+                        reading.now_ms + reporting->interval_ms);
+    }
+    if (has_stale(reporting))
+        withdraw(reporting);
+    udpai_endpoint_touch(reporting->endpoint);
+}
+
+static void
+begin_round(udpai_load_reporting *reporting)
+{
+    udpai_wheel *wheel = udpai_loop_wheel_get(reporting->endpoint->wheel);
+    udpai_timer_set(wheel, &reporting->timer, wheel->now_ms);
+    udpai_endpoint_touch(reporting->endpoint);
+}
+
+static void
+on_wanted(void *userdata, const udpa_wanted *wanted)
+{
+    udpai_load_reporting *reporting = userdata;
+    if (strcmp(wanted->type_url, UDPAI_TYPE_CLIENT_LOAD) != 0)
+        return;
+    reporting->n_wanted += wanted->is_wanted ? 1 : (size_t)-1;
+    begin_round(reporting);
+}
+
+/* ---- begin and end ---- */
+
+static udpa_err
+check(const udpa_endpoint *endpoint,
+      const udpa_load_report_options *options,
+      udpa_error **ret_error)
+{
+    if (options->struct_size < sizeof(*options))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "udpa_load_report_options: struct_size is %zu: begin with "
+                          "UDPA_LOAD_REPORT_OPTIONS_INIT",
+                          options->struct_size);
+    if (options->interval_ms &&
+        (options->interval_ms < INTERVAL_MIN_MS || options->interval_ms > INTERVAL_MAX_MS))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "load cannot be reported each %llu ms: at least each %d, at most each "
+                          "%llu",
+                          (unsigned long long)options->interval_ms, INTERVAL_MIN_MS,
+                          (unsigned long long)INTERVAL_MAX_MS);
+    if (endpoint->is_closing)
+        return udpai_fail(ret_error, UDPA_ERR_CLOSED, "the endpoint is being closed");
+    if (endpoint->load)
+        return udpai_fail(ret_error, UDPA_ERR_EXISTS,
+                          "the endpoint reports a load recorder already");
+    return UDPA_OK;
+}
+
+udpa_err
+udpa_load_report_begin(udpa_endpoint *endpoint,
+                       udpa_load_recorder *recorder,
+                       const udpa_load_report_options *options,
+                       udpa_error **ret_error)
+{
+    const udpa_load_report_options defaults = UDPA_LOAD_REPORT_OPTIONS_INIT;
+    if (!options)
+        options = &defaults;
+    udpa_err err = check(endpoint, options, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_load_reporting *reporting = udpai_alloc(sizeof(*reporting));
+    if (!reporting)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    reporting->endpoint = endpoint;
+    reporting->recorder = udpa_load_recorder_ref(recorder);
+    reporting->interval_ms = options->interval_ms ? options->interval_ms : INTERVAL_MS;
+    reporting->per_endpoint = options->per_endpoint;
+    udpai_timer_init(&reporting->timer, on_round);
+    udpai_map_init(&reporting->said, said_key);
+    err = udpa_wanted_watch_new(&reporting->watch, endpoint, on_wanted, reporting);
+    if (err == UDPA_OK)
+        endpoint->load = reporting;
+    else
+        udpai_load_reporting_free(reporting);
+    return udpai_fail_code(ret_error, err);
+}
+
+void
+udpai_load_reporting_free(udpai_load_reporting *reporting)
+{
+    size_t at = 0;
+    udpai_said_cluster *said;
+    if (!reporting)
+        return;
+    udpai_timer_cancel(&reporting->timer);
+    while ((said = udpai_map_next(&reporting->said, &at)))
+        udpai_free(said);
+    udpai_map_done(&reporting->said);
+    udpa_load_recorder_unref(reporting->recorder);
+    udpai_free(reporting);
+}
+
+void
+udpa_load_report_end(udpa_endpoint *endpoint)
+{
+    udpai_load_reporting *reporting = endpoint->load;
+    if (!reporting || endpoint->is_closing)
+        return;
+    endpoint->load = NULL;
+    udpa_wanted_watch_end(reporting->watch);
+    reporting->round++;
+    withdraw(reporting);
+    udpai_load_reporting_free(reporting);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Client resources of an endpoint (udpa/report.h): what is wanted of it, what it reports, and those
+ * who report by themselves: the load recorder and the states of resources. On the loop. */
+#ifndef UDPAI_REPORTING_H
+#define UDPAI_REPORTING_H
+
+#include <udpa/load.h>
+#include <udpa/report.h>
+#include <udpa/resource_state.h>
+
+#include "base/util.h"
+
+#define UDPAI_TYPE_RESOURCE_STATE "type.googleapis.com/udpa.status.v1.ResourceState"
+/* Listeners take in messages of 4 MiB; a part of that is left for what stands around a payload. */
+#define UDPAI_REPORT_MAX_BYTES ((size_t)3584 * 1024)
+
+typedef struct udpai_wanted udpai_wanted;
+typedef struct udpai_own_reports udpai_own_reports;
+typedef struct udpai_load_reporting udpai_load_reporting;
+typedef struct udpai_states udpai_states;
+
+/* ---- wanted.c ---- */
+
+udpai_wanted *udpai_wanted_new(void); /* NULL without memory */
+void udpai_wanted_free(udpai_wanted *wishes);
+/* From the node. The text is a name, or '*' and a prefix. Nobody is told before the next run. */
+void udpai_wanted_note(udpa_endpoint *endpoint, udpai_str type_url, udpai_str text, bool wanted);
+/* Tells those who watch of what has changed. */
+void udpai_wanted_run(udpa_endpoint *endpoint);
+/* Does somebody want the report of this name? */
+bool udpai_wanted_have(const udpai_wanted *wishes, udpai_str type_url, udpai_str name);
+
+/* ---- report.c ---- */
+
+/* NULL without memory. */
+udpai_own_reports *udpai_own_reports_new(udpai_str node_id);
+/* Nothing is withdrawn: the node goes, too. */
+void udpai_own_reports_free(udpai_own_reports *reports);
+
+/* The name of a report: what it speaks of, a slash, and the node id as one segment; to be freed
+ * with udpai_free(); NULL without memory. */
+char *udpai_report_name(const udpai_own_reports *reports, udpai_str about);
+/* What a report of this name would speak of; empty: it would not be ours. */
+udpai_str udpai_report_about(const udpai_own_reports *reports, udpai_str name);
+
+/* What udpa_report() does, with a full type URL, and without a receipt. */
+udpa_err udpai_report_put(udpa_endpoint *endpoint,
+                          const udpa_report_options *options,
+                          udpa_error **ret_error);
+
+/* ---- load_report.c ---- */
+
+/* Gives up what udpa_load_report_begin() has begun; NULL does nothing. */
+void udpai_load_reporting_free(udpai_load_reporting *reporting);
+
+/* ---- resource_state.c ---- */
+
+void udpai_states_free(udpai_states *states);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was recorded (udpa/load.h), for those who report it. */
+#ifndef UDPAI_RECORDER_H
+#define UDPAI_RECORDER_H
+
+#include <udpa/load.h>
+
+#include "base/bytes.h"
+
+typedef struct udpai_load_reading {
+    uint64_t now_ms;  /* as udpai_monotonic_ms() */
+    size_t max_bytes; /* of a message */
+    bool per_endpoint;
+    /* What was counted before it was said for the first time is not said at all: those who add up
+     * must know that nobody else was told of it. */
+    bool from_now;
+    /* Shall this cluster be read? */
+    bool (*wants)(void *userdata, udpai_str cluster);
+    /* Has it said: takes the serialised udpa.load.v1.ClientLoad; NULL: without memory, or too
+     * large. False: it could not be said. */
+    bool (*take)(void *userdata, udpai_str cluster, udpa_bytes *load);
+    void *userdata;
+} udpai_load_reading;
+
+/* Reads all clusters that are wanted. The callbacks must not call the recorder. */
+void udpai_load_recorder_read(udpa_load_recorder *recorder, const udpai_load_reading *reading);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a recorder holds. Everything but the counting itself happens under its mutex.
+ *
+ * What is said of a cluster are values since its epoch began. Of everything that is counted that is
+ * what its account holds, with what `start` adds to it (modulo 2^64, so it may take away): at a new
+ * epoch what was said last is taken away everywhere, and nothing is lost between the two. */
+#ifndef UDPAI_RECORDER_INTERNAL_H
+#define UDPAI_RECORDER_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/error.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/vector.h"
+#include "recorder/bank.h"
+#include "recorder/recorder.h"
+
+#define UDPAI_LOAD_TEXT_MAX 256 /* those who add reports up take no longer ones */
+/* Of a cluster; no more, with endpoints no more than 4096, is taken in of one client. */
+#define UDPAI_LOAD_CATEGORIES_MAX 64
+#define UDPAI_LOAD_LOCALITIES_MAX 128
+#define UDPAI_LOAD_METRIC_NAMES_MAX 32
+#define UDPAI_LOAD_METRICS_MAX (UDPAI_LOAD_LOCALITIES_MAX * UDPAI_LOAD_METRIC_NAMES_MAX)
+#define UDPAI_LOAD_ENDPOINTS_MAX 4096
+
+/* Counters of a target's account: first those that end something, which are read first. */
+enum {
+    UDPAI_LOAD_SUCCEEDED,
+    UDPAI_LOAD_FAILED,
+    UDPAI_LOAD_CLOSED,
+    UDPAI_LOAD_STARTED,
+    UDPAI_LOAD_OPENED,
+    UDPAI_LOAD_NOT_OPENED,
+    UDPAI_LOAD_FIGURES
+};
+
+/* And of a metric's; a category has but the first. */
+enum {
+    UDPAI_LOAD_N,
+    UDPAI_LOAD_SUM
+};
+
+typedef struct udpai_load_figures {
+    uint64_t n[UDPAI_LOAD_FIGURES];
+} udpai_load_figures;
+
+/* What is to be said of one thing. The gauges are of no epoch. */
+typedef struct udpai_load_words {
+    udpai_load_figures figures;
+    uint64_t in_flight, connected;
+} udpai_load_words;
+
+typedef struct udpai_load_sum {
+    uint64_t n;
+    double sum;
+} udpai_load_sum;
+
+typedef struct udpai_load_cluster udpai_load_cluster;
+
+typedef struct udpai_load_locality {
+    udpai_list node; /* of the cluster */
+    udpai_load_cluster *cluster;
+    udpai_str key; /* owned, with the texts below */
+    udpai_str region, zone, sub_zone;
+    uint32_t priority;
+    udpai_list targets;
+    udpai_load_figures forgotten; /* what was counted on targets that are no more */
+    udpai_load_figures said;      /* of that, last */
+    udpai_load_words now;         /* of all */
+
+    struct udpai_load_total {
+        udpai_load_sum forgotten, said, now; /* as above */
+    } * metrics;                             /* by the cluster's number of the name */
+
+    size_t n_metrics;
+} udpai_load_locality;
+
+struct udpa_load_metric {
+    udpai_list node; /* of the target */
+    size_t name;     /* its number in the cluster */
+    udpai_bank_account account;
+    udpai_load_sum start, said, now;
+};
+
+struct udpa_load_target {
+    udpai_list node; /* of the locality */
+    udpai_list idle; /* of the recorder, while nobody has a reference */
+    udpai_load_locality *locality;
+    udpa_load_recorder *recorder;
+    size_t n_references;
+    udpai_str key;     /* owned, with the address */
+    udpai_str address; /* empty: the locality as a whole */
+    uint32_t port;
+    udpai_bank_account account;
+    udpai_load_figures start, said;
+    udpai_load_words now;
+    bool has_counted; /* anything, by `now` */
+    udpai_list metrics;
+};
+
+struct udpa_load_category {
+    udpai_list node; /* of the cluster */
+    udpai_load_cluster *cluster;
+    udpa_load_recorder *recorder;
+    size_t n_references;
+    udpai_str name; /* owned */
+    udpai_bank_account account;
+    uint64_t start, said, now;
+};
+
+struct udpai_load_cluster {
+    udpai_list node;        /* of the recorder */
+    udpai_str name;         /* owned */
+    udpai_str service_name; /* owned; empty: not said */
+    uint64_t epoch;         /* microseconds since 1970 when it began; grows */
+    uint64_t epoch_ms;      /* the same by the clock that never goes back */
+    bool has_said_endpoints;
+    bool was_said; /* ever */
+    size_t n_used; /* references to its targets and categories */
+    udpai_list localities, categories;
+    size_t n_localities, n_categories;
+    UDPAI_VECTOR(udpai_str) metric_names; /* owned */
+};
+
+struct udpa_load_recorder {
+    atomic_size_t n_references;
+    pthread_mutex_t mutex;
+    size_t max_clusters, max_handles;
+    size_t n_handles;
+    uint64_t last_epoch;
+    udpai_map clusters, localities, targets; /* by name, and by key */
+    udpai_list all;                          /* clusters */
+    udpai_list idle;                         /* targets that nobody has a reference to */
+};
+
+/* ---- clusters.c: all under the mutex ---- */
+
+/* Room for one thing more, and its account; NULL: it counts nothing itself. If there is none, some
+ * is made, but nothing of a cluster that is used is lost by it. */
+udpa_err udpai_load_room_take(udpa_load_recorder *recorder,
+                              udpai_bank_account *account,
+                              udpa_error **ret_error);
+void udpai_load_room_leave(udpa_load_recorder *recorder, udpai_bank_account *account);
+
+/* Found or made, and used once more: whoever does not keep it counts that down. */
+udpa_err udpai_load_cluster_use(udpa_load_recorder *recorder,
+                                udpai_str name,
+                                udpai_load_cluster **ret_cluster,
+                                udpa_error **ret_error);
+/* With all that it has. */
+void udpai_load_cluster_free(udpa_load_recorder *recorder, udpai_load_cluster *cluster);
+
+/* ---- epochs.c: the same ---- */
+
+/* Everything begins again with what has not been said yet. */
+void udpai_load_epoch_begin(udpa_load_recorder *recorder, udpai_load_cluster *cluster);
+/* What was counted on the target, and on its metrics, becomes its locality's. */
+void udpai_load_target_fold(udpa_load_target *target);
+
+/* ---- targets.c: the same ---- */
+
+void udpai_load_target_free(udpa_load_target *target);
+void udpai_load_figures_read(const udpa_load_target *target, udpai_load_figures *ret_figures);
+/* What has begun and has not ended; 0 for what was counted wrongly. */
+uint64_t udpai_load_in_flight(const udpai_load_figures *figures);
+uint64_t udpai_load_connected(const udpai_load_figures *figures);
+udpai_load_sum udpai_load_sum_read(const udpa_load_metric *metric);
+
+#endif

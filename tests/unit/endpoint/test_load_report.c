@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A load recorder that is reported: only what is wanted, and as long as it is. */
+#include <udpa/load.h>
+
+#include "listener.h"
+#include "tests/unit/recorder/recording.h"
+
+struct load_test {
+    test_pair pair;
+    udpa_load_recorder *recorder;
+    udpa_load_target *a, *b; /* com.acme/a and com.acme/b */
+};
+
+static void
+begin(struct load_test *test, uint64_t interval_ms, bool per_endpoint)
+{
+    udpa_load_report_options options = UDPA_LOAD_REPORT_OPTIONS_INIT;
+    memset(test, 0, sizeof(*test));
+    pair_begin(&test->pair);
+    test->pair.interest_linger_ms = 20;
+    test->pair.load_interval_ms = 100;
+    pair_serve_node(&test->pair);
+    pair_dial(&test->pair, test->pair.port, NULL);
+    test->recorder = new_recorder(0, 0);
+    test->a = get_target(test->recorder, "com.acme/a", "192.0.2.1");
+    test->b = get_target(test->recorder, "com.acme/b", "192.0.2.1");
+    options.interval_ms = interval_ms;
+    options.per_endpoint = per_endpoint;
+    assert_ok(udpa_load_report_begin(test->pair.client, test->recorder, &options, NULL));
+}
+
+static void
+end(struct load_test *test)
+{
+    udpa_load_target_unref(test->a);
+    udpa_load_target_unref(test->b);
+    udpa_load_recorder_unref(test->recorder);
+    pair_end(&test->pair);
+}
+
+/* Until what it says at this path is so much. */
+static udpai_str
+await_number(struct load_test *test, test_listener *listener, const char *path, uint64_t n)
+{
+    while (listener->n_reports == 0 || number_at(listener_payload(listener), path) < n)
+        pair_run_until(&test->pair, &listener->n_reports, listener->n_reports + 1);
+    return listener_payload(listener);
+}
+
+static void
+test_reported_while_it_is_wanted(void **state)
+{
+    (void)state;
+    struct load_test test;
+    test_listener listener = {0};
+    begin(&test, 100, false);
+    count_requests(test.a, 3, 1); /* before anybody wants it */
+    count_requests(test.b, 1, 0);
+    listener_open(&listener, test.pair.server, TEST_LOAD, "com.acme/a", NULL);
+    pair_run_until(&test.pair, &listener.n_reports, 1);
+    assert_string_equal(listener.name, "com.acme/a/client");
+    assert_true(listener.ttl_ms > 9000 && listener.ttl_ms <= 10300);
+    udpai_str load = listener_payload(&listener);
+    uint64_t epoch = number_at(load, "3");
+    assert_str(text_at(load, "1"), "com.acme/a");
+    assert_int_equal(number_at(load, "5.5.3"), 0);
+    count_requests(test.a, 4, 2);
+    load = await_number(&test, &listener, "5.5.3", 6);
+    assert_string_equal(listener.name, "com.acme/a/client");
+    assert_int_equal(number_at(load, "3"), epoch);
+    assert_int_equal(number_at(load, "5.5.1"), 4);
+    assert_int_equal(number_at(load, "5.5.2"), 2);
+    assert_int_equal(text_at(load, "5.8").len, 0);
+    assert_true(number_at(load, "4.2") > 0 || number_at(load, "4.1") > 0);
+    listener_done(&listener);
+    end(&test);
+}
+
+static void
+test_single_endpoints(void **state)
+{
+    (void)state;
+    struct load_test test;
+    test_listener listener = {0};
+    begin(&test, 100, true);
+    listener_open(&listener, test.pair.server, TEST_LOAD, NULL, "com.acme/a/client");
+    pair_run_until(&test.pair, &listener.n_reports, 1);
+    count_requests(test.a, 3, 1);
+    udpai_str load = await_number(&test, &listener, "5.8.3.3", 4);
+    assert_str(text_at(load, "5.8.1"), "192.0.2.1");
+    assert_int_equal(number_at(load, "5.8.3.1"), 3);
+    listener_done(&listener);
+    end(&test);
+}
+
+static void
+test_at_once(void **state)
+{
+    (void)state;
+    struct load_test test;
+    test_listener listener = {0};
+    begin(&test, 3600000, true);
+    listener_open(&listener, test.pair.server, TEST_LOAD, "com.acme/b", NULL);
+    pair_run_until(&test.pair, &listener.n_reports, 1);
+    listener_done(&listener);
+    end(&test);
+}
+
+/* Nobody wants it: it is withdrawn where it was reported, and not read any more. */
+static void
+test_not_wanted_any_more(void **state)
+{
+    (void)state;
+    struct load_test test;
+    test_listener a = {0}, b = {0}, again = {0};
+    test_watch watch = {0};
+    begin(&test, 100, false);
+    watch_open(&watch, &test.pair);
+    listener_open(&a, test.pair.server, TEST_LOAD, "com.acme/a", NULL);
+    listener_open(&b, test.pair.server, TEST_LOAD, "com.acme/b", NULL);
+    pair_run_until(&test.pair, &a.n_reports, 1);
+    pair_run_until(&test.pair, &b.n_reports, 1);
+    udpa_unsubscribe(a.subscription);
+    pair_run_until(&test.pair, &watch.n_unwanted, 1);
+    unsigned n = a.n_reports;
+    count_requests(test.a, 5, 0);
+    unsigned n_of_b = b.n_reports;
+    pair_run_until(&test.pair, &b.n_reports, n_of_b + 3);
+    assert_int_equal(a.n_reports, n);
+    listener_open(&again, test.pair.server, TEST_LOAD, "com.acme/a", NULL);
+    (void)await_number(&test, &again, "5.5.1", 5);
+    udpa_load_report_end(test.pair.client);
+    pair_run_until(&test.pair, &again.n_removals, 1);
+    pair_run_until(&test.pair, &b.n_removals, 1);
+    udpa_load_report_end(test.pair.client); /* there is none */
+    listener_done(&a);
+    listener_done(&b);
+    listener_done(&again);
+    end(&test);
+}
+
+static void
+test_a_forgotten_cluster_is_withdrawn(void **state)
+{
+    (void)state;
+    struct load_test test;
+    test_listener listener = {0};
+    begin(&test, 100, false);
+    udpa_load_report_end(test.pair.client);
+    udpa_load_recorder *small = new_recorder(1, 0);
+    udpa_load_report_options options = UDPA_LOAD_REPORT_OPTIONS_INIT;
+    options.interval_ms = 100;
+    assert_ok(udpa_load_report_begin(test.pair.client, small, &options, NULL));
+    udpa_load_target_unref(get_target(small, "com.acme/old", NULL));
+    listener_open(&listener, test.pair.server, TEST_LOAD, "com.acme", NULL);
+    pair_run_until(&test.pair, &listener.n_reports, 1);
+    assert_string_equal(listener.name, "com.acme/old/client");
+    udpa_load_target_unref(get_target(small, "com.acme/new", NULL));
+    pair_run_until(&test.pair, &listener.n_removals, 1);
+    udpa_load_recorder_unref(small);
+    listener_done(&listener);
+    end(&test);
+}
+
+/* The node's sum is what was counted, to the request. */
+static void
+test_a_node_adds_it_up(void **state)
+{
+    (void)state;
+    struct load_test test;
+    test_listener listener = {0};
+    begin(&test, 100, true);
+    listener_open(&listener, test.pair.server, "udpa.load.v1.ClusterLoad", "com.acme/a", NULL);
+    pair_run_until(&test.pair, &listener.n_reports, 1);
+    uint64_t n = 0;
+    for (unsigned i = 1; i <= 5; i++) {
+        count_requests(test.a, i * 100, i);
+        n += i * 101;
+        udpai_str sum = await_number(&test, &listener, "5.5.3", n);
+        assert_string_equal(listener.name, "com.acme/a/server");
+        assert_int_equal(number_at(sum, "5.5.3"), n);
+        assert_int_equal(number_at(sum, "5.5.1") + number_at(sum, "5.5.2"), n);
+        assert_int_equal(number_at(sum, "9"), 1); /* client */
+    }
+    listener_done(&listener);
+    end(&test);
+}
+
+static void
+test_mistakes(void **state)
+{
+    (void)state;
+    struct load_test test;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_load_report_options options = UDPA_LOAD_REPORT_OPTIONS_INIT;
+    begin(&test, 0, false);
+    assert_int_equal(udpa_load_report_begin(test.pair.client, test.recorder, NULL, &error),
+                     UDPA_ERR_EXISTS);
+    assert_non_null(strstr(udpa_error_message(error), "already"));
+    udpa_load_report_end(test.pair.client);
+    options.struct_size--;
+    assert_int_equal(udpa_load_report_begin(test.pair.client, test.recorder, &options, NULL),
+                     UDPA_ERR_INVAL);
+    options.struct_size++;
+    options.interval_ms = 99;
+    assert_int_equal(udpa_load_report_begin(test.pair.client, test.recorder, &options, NULL),
+                     UDPA_ERR_INVAL);
+    options.interval_ms = (uint64_t)48 * 3600 * 1000;
+    assert_int_equal(udpa_load_report_begin(test.pair.client, test.recorder, &options, NULL),
+                     UDPA_ERR_INVAL);
+    assert_ok(udpa_load_report_begin(test.pair.client, test.recorder, NULL, NULL));
+    udpa_endpoint *client = test.pair.client;
+    test.pair.client = NULL;
+    udpa_endpoint_close(client, pair_count_closed, &test.pair);
+    assert_int_equal(udpa_load_report_begin(client, test.recorder, NULL, NULL), UDPA_ERR_CLOSED);
+    udpa_load_report_end(client);
+    pair_run_until(&test.pair, &test.pair.n_closed, 1);
+    end(&test);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reported_while_it_is_wanted),
+        cmocka_unit_test(test_single_endpoints),
+        cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_not_wanted_any_more),
+        cmocka_unit_test(test_a_forgotten_cluster_is_withdrawn),
+        cmocka_unit_test(test_a_node_adds_it_up),
+        cmocka_unit_test(test_mistakes),
+    };
+    return cmocka_run_group_tests_name("endpoint load_report", tests, NULL, NULL);
+}
