@@ -101,7 +101,8 @@ static bool
 is_certain(void *userdata, const udpa_resource *last)
 {
     const udpai_node *node = userdata;
-    return !udpai_settled_is_awaited(node->settled, last);
+    return (node->is_endpoint && udpai_reports_is_own(node, last)) ||
+           !udpai_settled_is_awaited(node->settled, last);
 }
 
 static udpa_err

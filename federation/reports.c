@@ -340,8 +340,8 @@ udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str n
 }
 
 /* It is of nobody else: it has passed this node alone, and nobody has handed it in. */
-static bool
-is_own(const udpai_node *node, const udpa_resource *resource)
+bool
+udpai_reports_is_own(const udpai_node *node, const udpa_resource *resource)
 {
     return udpa_resource_n_hops(resource) == 1 &&
            udpai_resource_passed(resource, udpai_bytes_view(node->id)) &&
@@ -357,7 +357,7 @@ udpai_reports_pick(const udpai_node *node,
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < udpai_change_set_size(changes) && err == UDPA_OK; i++) {
         const udpai_change *change = udpai_change_set_at(changes, i);
-        if (!is_own(node, change->resource))
+        if (!udpai_reports_is_own(node, change->resource))
             continue;
         if (!picked && !(picked = udpai_change_set_new()))
             return UDPA_ERR_NOMEM;

@@ -25,6 +25,9 @@ udpa_err udpai_reports_check(const udpai_intake *intake,
                              const udpa_resource *resource,
                              udpa_error **ret_error);
 
+/* Has this node reported it itself? */
+bool udpai_reports_is_own(const udpai_node *node, const udpa_resource *resource);
+
 /* Of an endpoint, which offers to others what it says itself, and nothing else: those of the
  * changes that are. NULL: none. UDPA_ERR_NOMEM: they are lost. */
 udpa_err udpai_reports_pick(const udpai_node *node,

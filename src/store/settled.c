@@ -399,6 +399,9 @@ answer(const udpai_settled *settled, const struct question *question)
         state = worse(state, &named[i], question);
     if (n)
         return state;
+    /* What an endpoint does not report now, it does not report. */
+    if (!settled && udpai_type_is_client(question->type_url))
+        return UDPAI_SETTLED;
     if (!settled || !(is_known_type(&settled->facts, question->type_url) ||
                       is_own(&settled->facts, question->scope)))
         return UDPAI_UNSETTLED;
