@@ -168,6 +168,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_questions_free(endpoint->questions);
     udpai_access_answers_free(endpoint->access);
     udpai_answers_free(endpoint->origins);
+    udpai_orca_board_free(endpoint->orca);
     endpoint->node = udpai_node_free(endpoint->node);
     endpoint->crew = udpai_crew_free(endpoint->crew);
     udpai_timer_cancel(&endpoint->soon);

@@ -13,7 +13,7 @@ import sys
 
 from product import SOURCE, Failure, check, main, wait_for
 
-EXAMPLES = ('publish', 'subscribe', 'listen', 'federate')
+EXAMPLES = ('publish', 'subscribe', 'listen', 'federate', 'orca')
 
 
 def run(command, **more):

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What peers send by ORCA. The first byte says which: a request, or a report. Whatever is taken
+ * lies within its bounds; a report is the same once it was written and read again, and what was
+ * chosen of its costs is part of it. */
+#include <math.h>
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "tests/fuzz/fuzz.h"
+#include "xds/orca.h"
+
+static void
+check_request(const udpai_orca_request *request)
+{
+    FUZZ_CHECK(request->interval_ms >= UDPAI_ORCA_INTERVAL_MIN_MS &&
+               request->interval_ms <= UDPAI_ORCA_INTERVAL_MAX_MS);
+    FUZZ_CHECK(request->n_cost_names <= UDPAI_ORCA_NAMED_MAX);
+    for (size_t i = 0; i < request->n_cost_names; i++) {
+        size_t len = request->cost_names[i].len;
+        FUZZ_CHECK(len && len <= UDPAI_ORCA_NAME_MAX);
+        FUZZ_CHECK(i == 0 ||
+                   udpai_str_cmp(request->cost_names[i - 1], request->cost_names[i]) <= 0);
+    }
+}
+
+static void
+check_parts(const udpai_orca_parts *parts)
+{
+    for (size_t i = 0; i < UDPAI_ORCA_FIGURES; i++)
+        FUZZ_CHECK(isfinite(parts->figures[i]) && parts->figures[i] >= 0);
+    FUZZ_CHECK(parts->figures[UDPAI_ORCA_MEM] <= 1);
+    for (size_t kind = 0; kind < UDPAI_ORCA_KINDS; kind++) {
+        const udpai_orca_values *values = &parts->values[kind];
+        FUZZ_CHECK(values->n <= UDPAI_ORCA_NAMED_MAX);
+        for (size_t i = 0; i < values->n; i++) {
+            FUZZ_CHECK(isfinite(values->items[i].value));
+            FUZZ_CHECK(kind == UDPAI_ORCA_NAMED_METRICS || values->items[i].value >= 0);
+            FUZZ_CHECK(i == 0 ||
+                       udpai_str_cmp(values->items[i - 1].name, values->items[i].name) < 0);
+        }
+    }
+}
+
+static udpai_orca_metrics *
+read_again(udpai_decoder *decoder, udpa_bytes *bytes)
+{
+    udpai_orca_metrics *metrics = NULL;
+    FUZZ_CHECK(udpai_orca_report_decode(decoder, udpai_bytes_view(bytes), &metrics, NULL) ==
+               UDPA_OK);
+    return metrics;
+}
+
+static void
+check_costs(udpai_decoder *decoder, const udpai_orca_metrics *metrics)
+{
+    const udpai_orca_values *costs =
+        &udpai_orca_metrics_parts(metrics)->values[UDPAI_ORCA_REQUEST_COSTS];
+    if (costs->n == 0)
+        return;
+    udpa_bytes *bytes =
+        udpai_orca_metrics_encode(metrics, UDPAI_ORCA_V3, &costs->items[costs->n / 2].name, 1);
+    FUZZ_CHECK(bytes);
+    udpai_orca_metrics *again = read_again(decoder, bytes);
+    const udpai_orca_values *chosen =
+        &udpai_orca_metrics_parts(again)->values[UDPAI_ORCA_REQUEST_COSTS];
+    FUZZ_CHECK(chosen->n == 1);
+    FUZZ_CHECK(udpai_str_eq(chosen->items[0].name, costs->items[costs->n / 2].name));
+    udpai_orca_metrics_unref(again);
+    udpa_bytes_unref(bytes);
+}
+
+static void
+check_metrics(udpai_decoder *decoder, const udpai_orca_metrics *metrics)
+{
+    check_parts(udpai_orca_metrics_parts(metrics));
+    udpa_bytes *bytes = udpai_orca_metrics_bytes(metrics, UDPAI_ORCA_V3);
+    udpai_orca_metrics *again = read_again(decoder, bytes);
+    FUZZ_CHECK(udpai_str_eq(udpai_bytes_view(udpai_orca_metrics_bytes(again, UDPAI_ORCA_V3)),
+                            udpai_bytes_view(bytes)));
+    udpai_orca_metrics_unref(again);
+    again = read_again(decoder, udpai_orca_metrics_bytes(metrics, UDPAI_ORCA_V1));
+    udpai_orca_metrics_unref(again);
+    check_costs(decoder, metrics);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    udpai_str input = {(const char *)data, size};
+    udpai_decoder decoder;
+    udpai_orca_request *request = NULL;
+    udpai_orca_metrics *metrics = NULL;
+    udpa_error *error = NULL;
+    bool is_request = fuzz_take_byte(&input) & 1;
+    udpai_decoder_init(&decoder);
+    udpa_err err = is_request ? udpai_orca_request_decode(&decoder, input, &request, &error)
+                              : udpai_orca_report_decode(&decoder, input, &metrics, &error);
+    FUZZ_CHECK((err == UDPA_OK) == !error);
+    if (request)
+        check_request(request);
+    if (metrics)
+        check_metrics(&decoder, metrics);
+    udpai_orca_metrics_unref(metrics);
+    udpai_free(request);
+    udpa_error_unref(error);
+    udpai_decoder_done(&decoder);
+    return 0;
+}
