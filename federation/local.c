@@ -300,7 +300,10 @@ change_interest(udpai_node *node, const udpai_local_subscription *subscription, 
 {
     udpai_str type = udpai_bytes_view(subscription->type);
     void (*change)(udpai_node *, udpai_str, udpai_str, bool) =
-        subscription->is_direct ? udpai_reports_want_direct : udpai_interest_change;
+        subscription->reach == UDPAI_REACH_CLIENTS ? udpai_reports_want_direct
+                                                   : udpai_interest_change;
+    if (subscription->reach == UDPAI_REACH_NOBODY)
+        return;
     if (subscription->names.n == 0) {
         char room[UDPA_NAME_MAX + 1] = "*";
         udpai_str prefix = udpai_bytes_view(subscription->prefix);
@@ -358,7 +361,7 @@ udpai_node_subscribe(udpai_node *node,
     subscription->owner = node;
     subscription->ops = *ops;
     subscription->is_new = true;
-    subscription->is_direct = selection->is_direct;
+    subscription->reach = selection->reach;
     udpai_list_init(&subscription->node);
     udpa_err err = copy_selection(subscription, selection);
     if (err != UDPA_OK) {

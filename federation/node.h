@@ -193,8 +193,9 @@ typedef struct udpai_node_env {
                       uint64_t ticket,
                       const udpai_publication *publication,
                       const udpa_error *error);
-    /* Of an endpoint: a peer wants it, that is a name, or '*' and a prefix; or none does any more.
-     * NULL: nothing is reported. */
+    /* Somebody wants it, that is a name, or '*' and a prefix; or nobody does any more. Of an
+     * endpoint: a peer, whatever the type; else somebody, or lately, of what clients report. NULL:
+     * nothing is reported. */
     void (*wanted)(void *userdata, udpai_str type_url, udpai_str text, bool wanted);
     void *userdata;
 } udpai_node_env;
@@ -271,6 +272,9 @@ void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);
  * offers to peers what it says so, and nothing else. */
 udpa_err udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
 void udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name);
+/* Since when a peer whose Node has this id is here, by the wheel, the first of its streams; false:
+ * it is not. */
+bool udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms);
 
 /* ---- publishing unasked, as endpoints do ---- */
 
@@ -317,13 +321,19 @@ typedef struct udpai_local_ops {
     void *userdata;
 } udpai_local_ops;
 
+/* Who is asked for what a subscriber in the process selects. */
+typedef enum udpai_reach {
+    UDPAI_REACH_ALL,
+    UDPAI_REACH_CLIENTS, /* of what clients report: those that have dialled this node alone */
+    UDPAI_REACH_NOBODY,  /* what is here, because somebody else wants it */
+} udpai_reach;
+
 typedef struct udpai_selection {
     udpai_str type_url;
     udpai_str prefix;
     const udpai_str *names; /* none: the wildcard of the prefix */
     size_t n_names;
-    /* Of what clients report: those that have dialled this node are asked for it, no other node. */
-    bool is_direct;
+    udpai_reach reach;
 } udpai_selection;
 
 /* What is there already comes with the next flush. */

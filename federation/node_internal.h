@@ -90,6 +90,7 @@ struct udpai_peer {
     udpai_origin *origin; /* of what it publishes unasked; made at first use */
     bool is_extended, is_node;
     bool has_reports; /* it is asked for what clients report */
+    uint64_t since_ms;
     bool is_replaced; /* it has begun another stream, and this one ends */
 };
 
@@ -146,7 +147,7 @@ struct udpai_local_subscription {
     udpa_bytes *prefix;
     UDPAI_VECTOR(udpa_bytes *) names;
     udpai_local_ops ops;
-    bool is_direct;   /* see udpai_selection */
+    udpai_reach reach;
     bool is_new;      /* has not seen what is there already */
     bool is_complete; /* was told so */
 };

@@ -171,8 +171,7 @@ check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_er
     udpai_str authority = udpai_resource_authority(resource);
     if (authority.len == 0)
         authority = udpai_peer_name(intake->peer);
-    if (udpai_resource_version(resource).len == 0 ||
-        !udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(resource)) ||
+    if (!udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(resource)) ||
         !udpai_str_eq(udpai_resource_authority(held.resource), authority) ||
         udpai_resource_same_payload(held.resource, resource))
         return UDPA_OK;

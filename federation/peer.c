@@ -25,6 +25,22 @@ udpai_peer_name(const udpai_peer *peer)
     return name;
 }
 
+bool
+udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms)
+{
+    size_t at = 0;
+    bool is_here = false;
+    const udpai_peer *peer;
+    while ((peer = udpai_map_next(&node->peers, &at))) {
+        if (!peer->info || !udpai_str_eq(udpai_node_info_parts(peer->info)->id, id) ||
+            (is_here && peer->since_ms >= *ret_ms))
+            continue;
+        is_here = true;
+        *ret_ms = peer->since_ms;
+    }
+    return is_here;
+}
+
 static udpai_source *
 source_of_link(const udpai_node *node, uint64_t link)
 {
@@ -82,6 +98,8 @@ void
 udpai_peer_opened(udpai_node *node, udpai_report *report)
 {
     udpai_peer *peer = udpai_alloc(sizeof(*peer));
+    if (peer)
+        peer->since_ms = udpai_node_now(node);
     if (!peer || (peer->session = report->session, !udpai_map_add(&node->peers, peer))) {
         udpai_free(peer);
         return; /* nothing it publishes can be judged; it stops reading before long */

@@ -96,6 +96,15 @@ tell_all(const report_wish *wish, bool nodes, udpai_order_kind kind)
             tell(wish, peer, kind);
 }
 
+/* May ask for something else. */
+static void
+tell_wanted(const report_wish *wish, bool wanted)
+{
+    const udpai_node_env *env = &wish->node->env;
+    if (env->wanted)
+        env->wanted(env->userdata, type_of(wish), text_of(wish), wanted);
+}
+
 static void
 begin(report_wish *wish, bool nodes)
 {
@@ -103,6 +112,8 @@ begin(report_wish *wish, bool nodes)
         return;
     *(nodes ? &wish->asks_nodes : &wish->asks_clients) = true;
     tell_all(wish, nodes, UDPAI_ORDER_SUBSCRIBE);
+    if (nodes)
+        tell_wanted(wish, true);
 }
 
 /* The end of the wildcard of everything ends all wildcards of the type (see Unsubscribe): those
@@ -127,6 +138,8 @@ end(report_wish *wish, bool nodes)
     *(nodes ? &wish->asks_nodes : &wish->asks_clients) = false;
     tell_all(wish, nodes, UDPAI_ORDER_UNSUBSCRIBE);
     ask_again(wish, nodes);
+    if (nodes)
+        tell_wanted(wish, false);
 }
 
 static void

@@ -21,3 +21,26 @@ udpai_percent_decode(udpai_str text, char **at, udpai_str *ret_decoded)
     *at = end;
     return true;
 }
+
+static bool
+is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("-._~:@+=,!$", c));
+}
+
+void
+udpai_percent_encode_segment(udpai_strbuf *buffer, udpai_str bytes)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < bytes.len; i++) {
+        unsigned char c = (unsigned char)bytes.data[i];
+        if (is_plain((char)c)) {
+            udpai_strbuf_putc(buffer, (char)c);
+            continue;
+        }
+        udpai_strbuf_putc(buffer, '%');
+        udpai_strbuf_putc(buffer, digits[c >> 4]);
+        udpai_strbuf_putc(buffer, digits[c & 15]);
+    }
+}

@@ -14,6 +14,7 @@
 
 #define DEFAULT_ADDRESS "127.0.0.1:18000"
 #define DEFAULT_NAMESPACE "local"
+#define LOAD_INTERVAL_MS 10000
 
 /* ---- small helpers ---- */
 
@@ -518,6 +519,7 @@ udpai_plan_make(udpai_plan *plan,
     node->n_dials = plan->dials.n;
     node->is_durable = plan->state_directory != NULL;
     plan->settings.serves_status = true;
+    plan->settings.load_interval_ms = LOAD_INTERVAL_MS;
     return udpai_fail_code(ret_error, err);
 }
 

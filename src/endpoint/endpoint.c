@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/alloc.h"
+#include "endpoint/load_sums.h"
 #include "loop/clock.h"
 
 /* ---- one turn of the loop ---- */
@@ -168,6 +169,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_questions_free(endpoint->questions);
     udpai_access_answers_free(endpoint->access);
     udpai_answers_free(endpoint->origins);
+    udpai_load_sums_free(endpoint->load_sums);
     udpai_orca_board_free(endpoint->orca);
     endpoint->node = udpai_node_free(endpoint->node);
     endpoint->crew = udpai_crew_free(endpoint->crew);
@@ -324,6 +326,12 @@ published(void *userdata,
     udpai_publications_receipt(userdata, ticket, publication, error);
 }
 
+static void
+wanted(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
+{
+    udpai_load_sums_wanted(((udpa_endpoint *)userdata)->load_sums, type_url, text, is_wanted);
+}
+
 /* ---- the beginning ---- */
 
 static udpa_err
@@ -346,10 +354,24 @@ make_loop_side(udpa_endpoint *endpoint,
         .wall_us = wall_us,
         .random = random_number,
         .published = published,
+        .wanted = wanted,
         .userdata = endpoint,
     };
     return udpai_node_new(&endpoint->node, udpai_loop_wheel_get(endpoint->wheel), &settings->node,
                           &env, ret_error);
+}
+
+static udpa_err
+make_load_sums(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
+{
+    const udpai_load_sums_options options = {
+        .node = endpoint->node,
+        .wheel = udpai_loop_wheel_get(endpoint->wheel),
+        .node_id = settings->node.id,
+        .interval_ms = settings->load_interval_ms,
+        .wall_us = wall_us,
+    };
+    return udpai_load_sums_new(&endpoint->load_sums, &options);
 }
 
 static udpa_err
@@ -400,6 +422,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
     udpa_err err = make_loop_side(endpoint, settings, ret_error);
     if (err == UDPA_OK && settings->serves_status)
         err = udpai_own_status_new(&endpoint->status, endpoint, settings);
+    if (err == UDPA_OK && settings->load_interval_ms)
+        err = make_load_sums(endpoint, settings);
     if (err == UDPA_OK && settings->inspector.inspect)
         err = udpai_inspection_new(&endpoint->inspection, endpoint, &settings->inspector);
     if (err == UDPA_OK && settings->serves_status)

@@ -31,7 +31,8 @@ typedef struct udpai_endpoint_settings {
     size_t n_methods;
     udpai_stream_limits limits;
     udpai_stream_timing timing;
-    bool serves_status; /* resources of udpa.status.v1 in the namespace udpa.node */
+    bool serves_status;        /* resources of udpa.status.v1 in the namespace udpa.node */
+    uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */
     const char *version;
     udpai_inspector inspector; /* without inspect(): none */
     /* Other processes that have stream sides of this endpoint, counted from 1 (session/crew.h). */

@@ -319,8 +319,9 @@ static udpai_local_subscription *
 subscribe_directly(bed *self, const char *prefix)
 {
     static const udpai_local_ops ops = {.update = ignore_update};
-    const udpai_selection selection = {
-        .type_url = UDPAI_STR(LOAD), .prefix = udpai_str_from(prefix), .is_direct = true};
+    const udpai_selection selection = {.type_url = UDPAI_STR(LOAD),
+                                       .prefix = udpai_str_from(prefix),
+                                       .reach = UDPAI_REACH_CLIENTS};
     udpai_local_subscription *subscription = NULL;
     assert_ok(udpai_node_subscribe(self->node, &selection, &ops, &subscription));
     return subscription;
@@ -335,14 +336,18 @@ who_adds_up_asks_clients_alone(void **state)
     udpai_local_subscription *first = subscribe_directly(self, "com.acme"),
                              *second = subscribe_directly(self, "com.acme");
     assert_orders(self, "sub 1 *com.acme; ");
+    assert_string_equal(self->wanted, "");
     want(self, "*com.acme", true); /* somebody wants what each client says */
     assert_orders(self, "sub 2 *com.acme; ");
+    assert_string_equal(self->wanted, "*com.acme; ");
     arrive(self, "y", CLIENT);
     assert_orders(self, "sub 3 *com.acme; ");
     want(self, "*com.acme", false);
     udpai_node_unsubscribe(self->node, first);
+    assert_string_equal(self->wanted, "*com.acme; ");
     pass(self, LINGER_MS);
     assert_orders(self, "unsub 2 *com.acme; ");
+    assert_string_equal(self->wanted, "*com.acme; no *com.acme; ");
     udpai_node_unsubscribe(self->node, second);
     pass(self, LINGER_MS);
     assert_true(strcmp(self->orders, "unsub 1 *com.acme; unsub 3 *com.acme; ") == 0 ||

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "endpoint/load_sums.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/percent.h"
+#include "base/strbuf.h"
+#include "model/name.h"
+#include "reports/tally_sum.h"
+
+/* Whatever comes together is reported together. */
+#define DELAY_MS 1000
+#define TTL_SPARE_MS 10000
+/* How much older than its stream the counts of who has come may be: clocks count in steps. */
+#define SLACK_NS ((uint64_t)100 * 1000000)
+#define SUMS_MAX 10000
+/* Of one kind, before the id of the reporter: a client and a node may have the same. */
+#define OF_CLIENT "c"
+#define OF_NODE "n"
+
+/* Clusters below a prefix that somebody wants sums of. */
+typedef struct sum_area {
+    udpai_load_sums *owner;
+    size_t n_wanted;
+    udpai_local_subscription *clients, *nodes;
+    uint32_t len;
+    char prefix[];
+} sum_area;
+
+/* Of one cluster. */
+typedef struct cluster_sum {
+    udpai_tally_sum *sum;
+    udpa_resource *resource; /* that was reported last; NULL: nothing was */
+    uint64_t since_ms, reported_ms;
+    bool is_due;
+    udpa_bytes *cluster;
+} cluster_sum;
+
+struct udpai_load_sums {
+    udpai_load_sums_options options;
+    udpa_bytes *node_id;
+    udpai_map areas; /* by prefix */
+    udpai_map sums;  /* by cluster */
+    udpai_timer timer;
+    uint64_t timer_for_ms; /* 0: it does not run */
+    uint64_t ended_ms;     /* when the last sum has; 0: none has */
+    udpai_arena arena;
+    udpai_log_limit refused_log;
+};
+
+static udpai_str
+area_key(const void *item)
+{
+    const sum_area *area = item;
+    return (udpai_str){area->prefix, area->len};
+}
+
+static udpai_str
+sum_key(const void *item)
+{
+    return udpai_bytes_view(((const cluster_sum *)item)->cluster);
+}
+
+static uint64_t
+now_ms(const udpai_load_sums *self)
+{
+    return self->options.wheel->now_ms;
+}
+
+static uint64_t
+ttl_ms(const udpai_load_sums *self)
+{
+    return 3 * self->options.interval_ms + TTL_SPARE_MS;
+}
+
+/* ---- names ---- */
+
+/* <thing>/<id>; false: it is no such name. */
+static bool
+split(udpai_str name, udpai_str *ret_thing, udpai_str *ret_id)
+{
+    const char *slash = name.len ? memrchr(name.data, '/', name.len) : NULL;
+    if (!slash)
+        return false;
+    *ret_thing = (udpai_str){name.data, (size_t)(slash - name.data)};
+    *ret_id = (udpai_str){slash + 1, name.len - ret_thing->len - 1};
+    return ret_thing->len && ret_id->len;
+}
+
+/* The prefix of what is wanted: of a name, the cluster whose sum it is. */
+static bool
+prefix_of(udpai_str text, udpai_str *ret_prefix)
+{
+    udpai_str id;
+    if (text.len && text.data[0] == '*') {
+        *ret_prefix = (udpai_str){text.data + 1, text.len - 1};
+        return true;
+    }
+    return split(text, ret_prefix, &id);
+}
+
+/* ---- reporting ---- */
+
+static void
+arm(udpai_load_sums *self, uint64_t at_ms)
+{
+    if (self->timer_for_ms && self->timer_for_ms <= at_ms)
+        return;
+    self->timer_for_ms = at_ms;
+    udpai_timer_set(self->options.wheel, &self->timer, at_ms);
+}
+
+static udpa_resource *
+make_resource(const udpai_load_sums *self, const cluster_sum *sum)
+{
+    const udpai_tally *total =
+        udpai_tally_sum_total(sum->sum, (now_ms(self) - sum->since_ms) * 1000000);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = total ? udpai_tally_encode(total) : NULL;
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any =
+        body ? udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD), udpai_bytes_view(body)) : NULL;
+    udpai_strbuf name = {0};
+    udpai_strbuf_str(&name, udpai_bytes_view(sum->cluster));
+    udpai_strbuf_putc(&name, '/');
+    udpai_percent_encode_segment(&name, udpai_bytes_view(self->node_id));
+    const udpai_resource_parts parts = {
+        .name = udpai_strbuf_view(&name), .any = any, .ttl_ms = ttl_ms(self)};
+    udpa_resource *resource = NULL;
+    if (any && !udpai_strbuf_failed(&name) && udpai_resource_parts_check(&parts, NULL) == UDPA_OK &&
+        udpai_resource_make(&resource, &parts) != UDPA_OK)
+        resource = NULL;
+    udpai_strbuf_done(&name);
+    return resource;
+}
+
+/* What has not changed is said again, in time. Without memory it is with the next turn. */
+static void
+report(udpai_load_sums *self, cluster_sum *sum)
+{
+    udpa_resource *resource = sum->is_due ? make_resource(self, sum) : NULL;
+    if (resource) {
+        udpa_resource_unref(sum->resource);
+        sum->resource = resource;
+        sum->is_due = false;
+    }
+    if (sum->resource && udpai_node_report_own(self->options.node, sum->resource, NULL) == UDPA_OK)
+        sum->reported_ms = now_ms(self);
+}
+
+static uint64_t
+next_report_ms(const udpai_load_sums *self, const cluster_sum *sum)
+{
+    return sum->reported_ms + (sum->is_due ? DELAY_MS : ttl_ms(self) / 2);
+}
+
+static void
+on_timer(udpai_timer *timer)
+{
+    udpai_load_sums *self = UDPAI_CONTAINER_OF(timer, udpai_load_sums, timer);
+    self->timer_for_ms = 0;
+    uint64_t next_ms = UINT64_MAX;
+    size_t at = 0;
+    cluster_sum *sum;
+    while ((sum = udpai_map_next(&self->sums, &at))) {
+        if (next_report_ms(self, sum) <= now_ms(self))
+            report(self, sum);
+        uint64_t ms = next_report_ms(self, sum);
+        if (ms <= now_ms(self))
+            ms = now_ms(self) + DELAY_MS;
+        next_ms = ms < next_ms ? ms : next_ms;
+    }
+    if (next_ms != UINT64_MAX)
+        arm(self, next_ms);
+}
+
+static void
+set_due(udpai_load_sums *self, cluster_sum *sum)
+{
+    sum->is_due = true;
+    arm(self, now_ms(self) + DELAY_MS);
+}
+
+/* ---- sums ---- */
+
+static void
+free_sum(cluster_sum *sum)
+{
+    udpai_tally_sum_free(sum->sum);
+    udpa_resource_unref(sum->resource);
+    udpa_bytes_unref(sum->cluster);
+    udpai_free(sum);
+}
+
+static void
+end_sum(udpai_load_sums *self, cluster_sum *sum)
+{
+    if (sum->resource)
+        udpai_node_withdraw_own_report(self->options.node, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
+                                       udpai_resource_name(sum->resource));
+    udpai_map_remove(&self->sums, sum_key(sum));
+    free_sum(sum);
+    self->ended_ms = now_ms(self);
+}
+
+static udpa_err
+fill_sum(const udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
+{
+    const udpai_tally_sum_options options = {
+        .cluster = cluster,
+        .node_id = udpai_bytes_view(self->node_id),
+        .epoch = (uint64_t)self->options.wall_us(self->options.userdata),
+    };
+    sum->since_ms = now_ms(self);
+    udpa_err err = udpa_bytes_new(&sum->cluster, cluster.data, cluster.len);
+    return err == UDPA_OK ? udpai_tally_sum_new(&sum->sum, &options) : err;
+}
+
+static udpa_err
+get_sum(udpai_load_sums *self, udpai_str cluster, cluster_sum **ret_sum, udpa_error **ret_error)
+{
+    cluster_sum *sum = *ret_sum = udpai_map_get(&self->sums, cluster);
+    if (sum)
+        return UDPA_OK;
+    if (self->sums.n >= SUMS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "there are sums of %d clusters already",
+                          SUMS_MAX);
+    sum = udpai_alloc(sizeof(*sum));
+    udpa_err err = sum ? fill_sum(self, sum, cluster) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK && !udpai_map_add(&self->sums, sum))
+        err = UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        *ret_sum = sum;
+    else if (sum)
+        free_sum(sum);
+    return udpai_fail_code(ret_error, err);
+}
+
+/* ---- what is said ---- */
+
+/* Nodes between have taken it into their own sums, or pass it on for those who want what each says.
+ */
+static bool
+is_direct(const udpa_resource *resource, bool of_node)
+{
+    return udpa_resource_n_hops(resource) == (of_node ? 2U : 1U);
+}
+
+static bool
+is_own(const udpai_load_sums *self, udpai_str id)
+{
+    char room[UDPAI_NAME_MAX], *at = room;
+    udpai_str decoded;
+    return id.len <= sizeof(room) && udpai_percent_decode(id, &at, &decoded) &&
+           udpai_str_eq(decoded, udpai_bytes_view(self->node_id));
+}
+
+/* How long ago it began to count: so long before it came here. */
+static uint64_t
+age_ns(const udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
+{
+    const udpai_hop hop = udpai_resource_hop(resource, udpa_resource_n_hops(resource) - 1);
+    int64_t us = self->options.wall_us(self->options.userdata) - hop.time_us;
+    return tally->elapsed_ns + (us > 0 ? (uint64_t)us * 1000 : 0);
+}
+
+/* Whether it has counted before its stream began, for then it may have told others, who have
+ * counted it; or before a sum of this node has ended, that may have had it. */
+static bool
+was_told(const udpai_load_sums *self,
+         udpai_str id,
+         const udpa_resource *resource,
+         const udpai_tally *tally)
+{
+    char room[UDPAI_NAME_MAX], *at = room;
+    udpai_str decoded;
+    uint64_t since_ms;
+    if (id.len > sizeof(room) || !udpai_percent_decode(id, &at, &decoded) ||
+        !udpai_node_peer_since(self->options.node, decoded, &since_ms))
+        return true;
+    if (since_ms < self->ended_ms)
+        since_ms = self->ended_ms;
+    return age_ns(self, resource, tally) > (now_ms(self) - since_ms) * 1000000 + SLACK_NS;
+}
+
+static udpa_err
+take(udpai_load_sums *self, udpa_resource *resource, bool of_node, udpa_error **ret_error)
+{
+    udpai_str cluster, id;
+    cluster_sum *sum;
+    udpai_tally *tally = NULL;
+    char reporter[1 + UDPAI_NAME_MAX] = {of_node ? *OF_NODE : *OF_CLIENT};
+    if (!split(udpai_resource_name(resource), &cluster, &id) || id.len > UDPAI_NAME_MAX ||
+        !is_direct(resource, of_node) || (of_node && is_own(self, id)))
+        return UDPA_OK;
+    memcpy(reporter + 1, id.data, id.len);
+    udpa_err err = udpai_tally_decode(
+        &self->arena, udpai_resource_value(resource),
+        of_node ? &udpai_tally_sum_limits : &udpai_tally_client_limits, &tally, ret_error);
+    if (err == UDPA_OK)
+        err = get_sum(self, cluster, &sum, ret_error);
+    if (err != UDPA_OK) {
+        udpai_tally_free(tally);
+        return err;
+    }
+    tally->was_told = was_told(self, id, resource, tally);
+    err = udpai_tally_sum_take(sum->sum, (udpai_str){reporter, 1 + id.len}, tally, ret_error);
+    set_due(self, sum);
+    return err;
+}
+
+static void
+leave(udpai_load_sums *self, const udpa_resource *resource, bool of_node)
+{
+    udpai_str cluster, id;
+    char reporter[1 + UDPAI_NAME_MAX] = {of_node ? *OF_NODE : *OF_CLIENT};
+    cluster_sum *sum = NULL;
+    if (split(udpai_resource_name(resource), &cluster, &id) && id.len <= UDPAI_NAME_MAX)
+        sum = udpai_map_get(&self->sums, cluster);
+    if (!sum || !is_direct(resource, of_node))
+        return;
+    memcpy(reporter + 1, id.data, id.len);
+    udpai_tally_sum_leave(sum->sum, (udpai_str){reporter, 1 + id.len});
+    set_due(self, sum);
+}
+
+static void
+tell_refused(udpai_load_sums *self, const udpa_resource *resource, const udpa_error *error)
+{
+    unsigned n_suppressed;
+    if (udpai_log_allow(&self->refused_log, now_ms(self), &n_suppressed))
+        udpai_log(UDPA_LOG_WARNING, "load",
+                  "what '%s' says is not added up: %s (%u more not shown)",
+                  udpa_resource_name(resource), udpa_error_message(error), n_suppressed);
+}
+
+/* Who has published what cannot be true is told so, if he wants a receipt. */
+static void
+take_update(udpai_load_sums *self, udpai_local_update *update, bool of_node)
+{
+    for (size_t i = 0; i < udpai_local_update_size(update); i++) {
+        const udpai_local_change *change = udpai_local_update_at(update, i);
+        udpa_error *error = NULL;
+        if (change->is_removed) {
+            leave(self, change->resource, of_node);
+        } else if (take(self, change->resource, of_node, &error) != UDPA_OK) {
+            tell_refused(self, change->resource, error);
+            if (error)
+                udpai_local_update_refuse(update, i, error);
+        }
+    }
+}
+
+static void
+on_clients(void *userdata, udpai_local_update *update)
+{
+    take_update(((sum_area *)userdata)->owner, update, false);
+}
+
+static void
+on_nodes(void *userdata, udpai_local_update *update)
+{
+    take_update(((sum_area *)userdata)->owner, update, true);
+}
+
+/* ---- areas ---- */
+
+static void
+free_area(sum_area *area)
+{
+    udpai_node *node = area->owner->options.node;
+    if (area->clients)
+        udpai_node_unsubscribe(node, area->clients);
+    if (area->nodes)
+        udpai_node_unsubscribe(node, area->nodes);
+    udpai_free(area);
+}
+
+static udpa_err
+subscribe(sum_area *area)
+{
+    udpai_node *node = area->owner->options.node;
+    const udpai_local_ops of_clients = {.update = on_clients, .userdata = area},
+                          of_nodes = {.update = on_nodes, .userdata = area};
+    udpai_selection selection = {
+        .type_url = UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
+        .prefix = area_key(area),
+        .reach = UDPAI_REACH_CLIENTS,
+    };
+    udpa_err err = udpai_node_subscribe(node, &selection, &of_clients, &area->clients);
+    selection.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD);
+    selection.reach = UDPAI_REACH_NOBODY; /* they come to whom wants these sums */
+    return err == UDPA_OK ? udpai_node_subscribe(node, &selection, &of_nodes, &area->nodes) : err;
+}
+
+static sum_area *
+make_area(udpai_load_sums *self, udpai_str prefix)
+{
+    sum_area *area = udpai_alloc(sizeof(*area) + prefix.len);
+    if (!area)
+        return NULL;
+    area->owner = self;
+    area->len = (uint32_t)prefix.len;
+    if (prefix.len)
+        memcpy(area->prefix, prefix.data, prefix.len);
+    if (subscribe(area) == UDPA_OK && udpai_map_add(&self->areas, area))
+        return area;
+    free_area(area);
+    return NULL;
+}
+
+static bool
+is_wanted(const udpai_load_sums *self, udpai_str cluster)
+{
+    size_t at = 0;
+    const sum_area *area;
+    while ((area = udpai_map_next(&self->areas, &at)))
+        if (udpai_prefix_covers(area_key(area), cluster))
+            return true;
+    return false;
+}
+
+static void
+end_unwanted_sums(udpai_load_sums *self)
+{
+    UDPAI_VECTOR(cluster_sum *) unwanted = {0};
+    size_t at = 0;
+    cluster_sum *sum;
+    while ((sum = udpai_map_next(&self->sums, &at)))
+        if (!is_wanted(self, sum_key(sum)))
+            (void)udpai_vector_push(&unwanted, sum); /* else it is there for nobody, for a while */
+    for (size_t i = 0; i < unwanted.n; i++)
+        end_sum(self, unwanted.items[i]);
+    udpai_vector_done(&unwanted);
+}
+
+static void
+end_area(udpai_load_sums *self, sum_area *area)
+{
+    udpai_map_remove(&self->areas, area_key(area));
+    free_area(area);
+    end_unwanted_sums(self);
+}
+
+void
+udpai_load_sums_wanted(udpai_load_sums *self, udpai_str type_url, udpai_str text, bool wanted)
+{
+    udpai_str prefix;
+    if (!self || !udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD)) ||
+        !prefix_of(text, &prefix))
+        return;
+    sum_area *area = udpai_map_get(&self->areas, prefix);
+    if (!area && wanted)
+        area = make_area(self, prefix);
+    if (!area)
+        return;
+    area->n_wanted += wanted ? 1 : (size_t)-1;
+    if (area->n_wanted == 0)
+        end_area(self, area);
+}
+
+/* ---- coming and going ---- */
+
+udpa_err
+udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *options)
+{
+    udpai_load_sums *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    self->options = *options;
+    udpai_map_init(&self->areas, area_key);
+    udpai_map_init(&self->sums, sum_key);
+    udpai_timer_init(&self->timer, on_timer);
+    udpai_arena_init(&self->arena);
+    udpa_err err = udpa_bytes_new(&self->node_id, options->node_id.data, options->node_id.len);
+    if (err == UDPA_OK)
+        *ret_sums = self;
+    else
+        udpai_load_sums_free(self);
+    return err;
+}
+
+void
+udpai_load_sums_free(udpai_load_sums *self)
+{
+    if (!self)
+        return;
+    udpai_timer_cancel(&self->timer);
+    size_t at = 0;
+    sum_area *area;
+    while ((area = udpai_map_next(&self->areas, &at)))
+        free_area(area);
+    at = 0;
+    cluster_sum *sum;
+    while ((sum = udpai_map_next(&self->sums, &at)))
+        free_sum(sum);
+    udpai_map_done(&self->areas);
+    udpai_map_done(&self->sums);
+    udpai_arena_done(&self->arena);
+    udpa_bytes_unref(self->node_id);
+    udpai_free(self);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sums of what clients report of clusters: resources of udpa.load.v1.ClusterLoad, made while
+ * somebody wants them (docs/design/client-resources.md).
+ *
+ * What each client says (ClientLoad) is asked from those that have dialled this node; what nodes
+ * below have summed up (ClusterLoad) comes to whoever wants it anyway. Both are added up for each
+ * cluster, and reported once a second at most, named <cluster>/<this node>. On the loop. */
+#ifndef UDPAI_LOAD_SUMS_H
+#define UDPAI_LOAD_SUMS_H
+
+#include "federation/node.h"
+
+typedef struct udpai_load_sums udpai_load_sums;
+
+typedef struct udpai_load_sums_options {
+    udpai_node *node;
+    udpai_wheel *wheel;
+    udpai_str node_id;
+    uint64_t interval_ms; /* in which clients report: sums end three of them after the last one */
+    int64_t (*wall_us)(void *userdata);
+    void *userdata;
+} udpai_load_sums_options;
+
+udpa_err udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *options);
+/* Before the node. */
+void udpai_load_sums_free(udpai_load_sums *sums);
+
+/* Somebody wants it, or nobody does any more; see udpai_node_env. NULL does nothing. */
+void udpai_load_sums_wanted(udpai_load_sums *sums, udpai_str type_url, udpai_str text, bool wanted);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tallies: what somebody has counted of one cluster, by locality, priority and endpoint.
+ *
+ * A tally is one of three things. Cumulative, of a client: udpa.load.v1.ClientLoad. The sum of
+ * many: ClusterLoad (tally_sum.h). Or what has come since the one before: ClusterStats of LRS.
+ * Counts only grow within an epoch, gauges say what is now; a place that is not there counts 0.
+ *
+ * A tally belongs to one thread. What it may hold is bounded by its limits, and every number in it
+ * is one that can be added to others without wrapping. */
+#ifndef UDPAI_TALLY_H
+#define UDPAI_TALLY_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/proto.h"
+#include "base/vector.h"
+#include "envoy/config/endpoint/v3/load_report.pb-c.h"
+#include "wire/arena.h"
+
+#define UDPAI_TYPE_CLIENT_LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
+#define UDPAI_TYPE_CLUSTER_LOAD "type.googleapis.com/udpa.load.v1.ClusterLoad"
+
+/* Bytes of a name in it: of a region, an endpoint's address, a metric, a category. */
+#define UDPAI_TALLY_TEXT_MAX 256
+/* Of the name of its service. */
+#define UDPAI_TALLY_SERVICE_MAX 1024
+/* A count stops here: what a client that counts below zero sends is above it. */
+#define UDPAI_TALLY_COUNT_MAX ((uint64_t)INT64_MAX)
+/* More has nobody now, so that millions of them can be added. */
+#define UDPAI_TALLY_GAUGE_MAX ((uint64_t)1 << 40)
+/* More comes in no report of LRS. */
+#define UDPAI_TALLY_REPORT_MAX ((uint64_t)1 << 53)
+#define UDPAI_TALLY_ELAPSED_MAX_NS ((uint64_t)10 * 365 * 24 * 3600 * 1000000000)
+
+typedef struct udpai_tally_limits {
+    size_t localities;
+    size_t endpoints, metrics; /* of all localities together */
+    size_t drops, nodes;
+} udpai_tally_limits;
+
+extern const udpai_tally_limits udpai_tally_client_limits, udpai_tally_sum_limits;
+
+typedef enum udpai_tally_count {
+    UDPAI_TALLY_SUCCESSFUL,
+    UDPAI_TALLY_ERROR,
+    UDPAI_TALLY_ISSUED,
+    UDPAI_TALLY_OPENED, /* connections */
+    UDPAI_TALLY_FAILED, /* connections */
+    UDPAI_TALLY_COUNTS,
+} udpai_tally_count;
+
+typedef enum udpai_tally_gauge {
+    UDPAI_TALLY_IN_PROGRESS, /* requests */
+    UDPAI_TALLY_ACTIVE,      /* connections */
+    UDPAI_TALLY_GAUGES,
+} udpai_tally_gauge;
+
+typedef enum udpai_tally_metric_kind {
+    UDPAI_TALLY_NAMED,
+    UDPAI_TALLY_CPU,
+    UDPAI_TALLY_MEMORY,
+    UDPAI_TALLY_APPLICATION,
+} udpai_tally_metric_kind;
+
+typedef struct udpai_tally_metric {
+    udpai_tally_metric_kind kind;
+    udpai_str name; /* of NAMED; owned */
+    uint64_t n;
+    double sum;
+} udpai_tally_metric;
+
+typedef struct udpai_tally_figures {
+    uint64_t counts[UDPAI_TALLY_COUNTS];
+    uint64_t gauges[UDPAI_TALLY_GAUGES];
+    UDPAI_VECTOR(udpai_tally_metric) metrics; /* sorted */
+} udpai_tally_figures;
+
+typedef struct udpai_tally_endpoint {
+    udpai_str address; /* owned */
+    uint32_t port;
+    udpai_tally_figures figures;
+} udpai_tally_endpoint;
+
+typedef struct udpai_tally_locality {
+    udpai_str region, zone, sub_zone; /* owned, in one piece that begins with the region */
+    uint32_t priority;
+    udpai_tally_figures figures;
+    UDPAI_VECTOR(udpai_tally_endpoint) endpoints; /* sorted */
+} udpai_tally_locality;
+
+typedef struct udpai_tally_drop {
+    udpai_str category; /* owned */
+    uint64_t n;
+} udpai_tally_drop;
+
+typedef struct udpai_tally {
+    udpai_str cluster, service; /* owned */
+    uint64_t epoch, elapsed_ns;
+    UDPAI_VECTOR(udpai_tally_locality) localities; /* sorted */
+    UDPAI_VECTOR(udpai_tally_drop) drops;          /* sorted */
+    uint64_t dropped;                              /* in total */
+    UDPAI_VECTOR(udpai_str) nodes;                 /* of a sum: sorted; owned */
+    uint64_t n_clients;                            /* of a sum */
+    bool was_told; /* to others: of an epoch that is new to a sum it counts from where it is */
+    size_t n_endpoints, n_metrics;
+    const udpai_tally_limits *limits;
+} udpai_tally;
+
+/* Empty; NULL without memory. The limits are borrowed, for as long as it lives. */
+udpai_tally *udpai_tally_new(const udpai_tally_limits *limits);
+udpai_tally *udpai_tally_free(udpai_tally *tally);
+UDPA_DEFINE_CLEANUP(udpai_tally, udpai_tally_free)
+
+/* ---- places: tally.c ---- */
+
+/* Copies the text to an owned field. */
+udpa_err udpai_tally_set_text(udpai_str *field, udpai_str text);
+
+/* The place like that one, which is made if it is not there: only what names it is read of @p like.
+ * What was got before of the same kind may have moved then. UDPA_ERR_LIMIT: there are too many, or
+ * a name is too long. */
+udpa_err udpai_tally_get_locality(udpai_tally *tally,
+                                  const udpai_tally_locality *like,
+                                  udpai_tally_locality **ret_locality,
+                                  udpa_error **ret_error);
+udpa_err udpai_tally_get_endpoint(udpai_tally *tally,
+                                  udpai_tally_locality *locality,
+                                  const udpai_tally_endpoint *like,
+                                  udpai_tally_endpoint **ret_endpoint,
+                                  udpa_error **ret_error);
+udpa_err udpai_tally_get_metric(udpai_tally *tally,
+                                udpai_tally_figures *figures,
+                                const udpai_tally_metric *like,
+                                udpai_tally_metric **ret_metric,
+                                udpa_error **ret_error);
+udpa_err udpai_tally_get_drop(udpai_tally *tally,
+                              udpai_str category,
+                              udpai_tally_drop **ret_drop,
+                              udpa_error **ret_error);
+
+/* NULL: it is not there, and counts 0. */
+const udpai_tally_locality *udpai_tally_find_locality(const udpai_tally *tally,
+                                                      const udpai_tally_locality *like);
+const udpai_tally_endpoint *udpai_tally_find_endpoint(const udpai_tally_locality *locality,
+                                                      const udpai_tally_endpoint *like);
+const udpai_tally_metric *udpai_tally_find_metric(const udpai_tally_figures *figures,
+                                                  const udpai_tally_metric *like);
+const udpai_tally_drop *udpai_tally_find_drop(const udpai_tally *tally, udpai_str category);
+
+/* Is there nothing to say of it? */
+bool udpai_tally_figures_empty(const udpai_tally_figures *figures);
+bool udpai_tally_locality_empty(const udpai_tally_locality *locality);
+
+/* ---- arithmetic: tally_add.c ---- */
+
+/* Makes every place of @p from in @p to, so that it can be added without fail. */
+udpa_err udpai_tally_make_room(udpai_tally *to, const udpai_tally *from, udpa_error **ret_error);
+
+/* UDPA_ERR_INVAL: a count of the newer one is below that of the older one, which is of the same
+ * epoch; and which. */
+udpa_err udpai_tally_check_growth(const udpai_tally *older,
+                                  const udpai_tally *newer,
+                                  udpa_error **ret_error);
+
+/* Adds what the newer one's counts are above those of the older one (NULL: above 0), which must
+ * have been checked; there is room for it. What is too much for a count is its maximum. */
+void udpai_tally_add_growth(udpai_tally *to, const udpai_tally *newer, const udpai_tally *older);
+void udpai_tally_add_gauges(udpai_tally *to, const udpai_tally *from);
+void udpai_tally_subtract_gauges(udpai_tally *to, const udpai_tally *from);
+/* Returns whether any was above 0. */
+bool udpai_tally_clear_gauges(udpai_tally *tally);
+
+/* Takes what has come since the last time into what has come in all. On failure nothing has
+ * changed, but for places that count 0. */
+udpa_err
+udpai_tally_take_report(udpai_tally *total, const udpai_tally *report, udpa_error **ret_error);
+
+/* And back: what has come since, between two totals of a client or of a sum. NULL, or of another
+ * epoch: since the begin. */
+udpa_err udpai_tally_difference(const udpai_tally *newer,
+                                const udpai_tally *older,
+                                udpai_tally **ret_report,
+                                udpa_error **ret_error);
+
+/* ---- as messages ---- */
+
+/* tally_read.c: a ClientLoad or ClusterLoad; uses the arena, and leaves nothing there. */
+udpa_err udpai_tally_decode(udpai_arena *arena,
+                            udpai_str bytes,
+                            const udpai_tally_limits *limits,
+                            udpai_tally **ret_tally,
+                            udpa_error **ret_error);
+/* tally_write.c: a ClientLoad, or, if it has nodes, a ClusterLoad; without what counts 0. NULL
+ * without memory. */
+udpa_bytes *udpai_tally_encode(const udpai_tally *tally);
+
+/* tally_stats.c: adds what a ClusterStats says, which has been scanned; its name is not taken over.
+ * On failure the tally is good for nothing. */
+udpa_err udpai_tally_add_stats(udpai_tally *report,
+                               const Envoy__Config__Endpoint__V3__ClusterStats *stats,
+                               udpa_error **ret_error);
+/* Puts a report as the fields of a ClusterStats of that name. */
+void udpai_tally_put_stats(udpai_proto_writer *writer, udpai_str name, const udpai_tally *report);
+
+/* Checks, and copies, one number; @p what is for people. */
+udpa_err udpai_tally_take_number(
+    uint64_t *to, uint64_t value, uint64_t max, const char *what, udpa_error **ret_error);
+/* Of nanoseconds; NULL counts as 0. */
+udpa_err udpai_tally_take_elapsed(uint64_t *ret_ns,
+                                  const Google__Protobuf__Duration *duration,
+                                  udpa_error **ret_error);
+
+#endif

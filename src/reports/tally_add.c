@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adding and subtracting tallies: what is never negative never becomes it, and nothing wraps. */
+#include <float.h>
+
+#include "reports/tally.h"
+
+/* ---- room ---- */
+
+static udpa_err
+make_room_for_metrics(udpai_tally *to,
+                      udpai_tally_figures *figures,
+                      const udpai_tally_figures *from,
+                      udpa_error **ret_error)
+{
+    udpai_tally_metric *metric;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < from->metrics.n && err == UDPA_OK; i++)
+        err = udpai_tally_get_metric(to, figures, &from->metrics.items[i], &metric, ret_error);
+    return err;
+}
+
+static udpa_err
+make_room_for_locality(udpai_tally *to, const udpai_tally_locality *from, udpa_error **ret_error)
+{
+    udpai_tally_locality *locality = NULL;
+    udpai_tally_endpoint *endpoint = NULL;
+    udpa_err err = udpai_tally_get_locality(to, from, &locality, ret_error);
+    if (err == UDPA_OK)
+        err = make_room_for_metrics(to, &locality->figures, &from->figures, ret_error);
+    for (size_t i = 0; i < from->endpoints.n && err == UDPA_OK; i++) {
+        const udpai_tally_endpoint *like = &from->endpoints.items[i];
+        err = udpai_tally_get_endpoint(to, locality, like, &endpoint, ret_error);
+        if (err == UDPA_OK)
+            err = make_room_for_metrics(to, &endpoint->figures, &like->figures, ret_error);
+    }
+    return err;
+}
+
+udpa_err
+udpai_tally_make_room(udpai_tally *to, const udpai_tally *from, udpa_error **ret_error)
+{
+    udpai_tally_drop *drop;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < from->localities.n && err == UDPA_OK; i++)
+        err = make_room_for_locality(to, &from->localities.items[i], ret_error);
+    for (size_t i = 0; i < from->drops.n && err == UDPA_OK; i++)
+        err = udpai_tally_get_drop(to, from->drops.items[i].category, &drop, ret_error);
+    return err;
+}
+
+/* ---- growth ---- */
+
+static const char *const count_names[UDPAI_TALLY_COUNTS] = {
+    [UDPAI_TALLY_SUCCESSFUL] = "successful requests", [UDPAI_TALLY_ERROR] = "failed requests",
+    [UDPAI_TALLY_ISSUED] = "issued requests",         [UDPAI_TALLY_OPENED] = "new connections",
+    [UDPAI_TALLY_FAILED] = "failed connections",
+};
+
+static udpa_err
+check_count(uint64_t older, uint64_t newer, const char *what, udpa_error **ret_error)
+{
+    if (newer >= older)
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "the count of %s shrinks from %llu to %llu within one epoch: where counts "
+                      "begin again, another epoch must begin",
+                      what, (unsigned long long)older, (unsigned long long)newer);
+}
+
+/* NULL: the newer one has nothing there. */
+static udpa_err
+check_figures(const udpai_tally_figures *older,
+              const udpai_tally_figures *newer,
+              udpa_error **ret_error)
+{
+    static const udpai_tally_figures nothing;
+    udpa_err err = UDPA_OK;
+    if (!newer)
+        newer = &nothing;
+    for (size_t i = 0; i < UDPAI_TALLY_COUNTS && err == UDPA_OK; i++)
+        err = check_count(older->counts[i], newer->counts[i], count_names[i], ret_error);
+    for (size_t i = 0; i < older->metrics.n && err == UDPA_OK; i++) {
+        const udpai_tally_metric *metric = &older->metrics.items[i],
+                                 *now = udpai_tally_find_metric(newer, metric);
+        err = check_count(metric->n, now ? now->n : 0, "requests with a metric", ret_error);
+    }
+    return err;
+}
+
+static udpa_err
+check_locality(const udpai_tally_locality *older, const udpai_tally *newer, udpa_error **ret_error)
+{
+    const udpai_tally_locality *now = udpai_tally_find_locality(newer, older);
+    udpa_err err = check_figures(&older->figures, now ? &now->figures : NULL, ret_error);
+    for (size_t i = 0; i < older->endpoints.n && err == UDPA_OK; i++) {
+        const udpai_tally_endpoint *endpoint = &older->endpoints.items[i],
+                                   *later = now ? udpai_tally_find_endpoint(now, endpoint) : NULL;
+        err = check_figures(&endpoint->figures, later ? &later->figures : NULL, ret_error);
+    }
+    return err;
+}
+
+udpa_err
+udpai_tally_check_growth(const udpai_tally *older, const udpai_tally *newer, udpa_error **ret_error)
+{
+    udpa_err err = check_count(older->dropped, newer->dropped, "dropped requests", ret_error);
+    for (size_t i = 0; i < older->localities.n && err == UDPA_OK; i++)
+        err = check_locality(&older->localities.items[i], newer, ret_error);
+    for (size_t i = 0; i < older->drops.n && err == UDPA_OK; i++) {
+        const udpai_tally_drop *drop = &older->drops.items[i],
+                               *now = udpai_tally_find_drop(newer, drop->category);
+        err = check_count(drop->n, now ? now->n : 0, "requests dropped for one reason", ret_error);
+    }
+    return err;
+}
+
+static void
+add_count(uint64_t *to, uint64_t newer, uint64_t older)
+{
+    uint64_t growth = newer > older ? newer - older : 0;
+    uint64_t room = *to < UDPAI_TALLY_COUNT_MAX ? UDPAI_TALLY_COUNT_MAX - *to : 0;
+    *to += growth < room ? growth : room;
+}
+
+static void
+add_value(double *to, double newer, double older)
+{
+    double sum = *to + (newer - older);
+    *to = sum > DBL_MAX ? DBL_MAX : sum < -DBL_MAX ? -DBL_MAX : sum;
+}
+
+static void
+add_figures(udpai_tally_figures *to,
+            const udpai_tally_figures *newer,
+            const udpai_tally_figures *older)
+{
+    for (size_t i = 0; i < UDPAI_TALLY_COUNTS; i++)
+        add_count(&to->counts[i], newer->counts[i], older ? older->counts[i] : 0);
+    for (size_t i = 0; i < newer->metrics.n; i++) {
+        const udpai_tally_metric *now = &newer->metrics.items[i],
+                                 *then = older ? udpai_tally_find_metric(older, now) : NULL;
+        udpai_tally_metric *metric = (udpai_tally_metric *)udpai_tally_find_metric(to, now);
+        add_count(&metric->n, now->n, then ? then->n : 0);
+        add_value(&metric->sum, now->sum, then ? then->sum : 0);
+    }
+}
+
+static void
+add_locality(udpai_tally_locality *to,
+             const udpai_tally_locality *newer,
+             const udpai_tally_locality *older)
+{
+    add_figures(&to->figures, &newer->figures, older ? &older->figures : NULL);
+    for (size_t i = 0; i < newer->endpoints.n; i++) {
+        const udpai_tally_endpoint *now = &newer->endpoints.items[i],
+                                   *then = older ? udpai_tally_find_endpoint(older, now) : NULL;
+        udpai_tally_endpoint *endpoint = (udpai_tally_endpoint *)udpai_tally_find_endpoint(to, now);
+        add_figures(&endpoint->figures, &now->figures, then ? &then->figures : NULL);
+    }
+}
+
+void
+udpai_tally_add_growth(udpai_tally *to, const udpai_tally *newer, const udpai_tally *older)
+{
+    add_count(&to->dropped, newer->dropped, older ? older->dropped : 0);
+    for (size_t i = 0; i < newer->localities.n; i++) {
+        const udpai_tally_locality *now = &newer->localities.items[i];
+        add_locality((udpai_tally_locality *)udpai_tally_find_locality(to, now), now,
+                     older ? udpai_tally_find_locality(older, now) : NULL);
+    }
+    for (size_t i = 0; i < newer->drops.n; i++) {
+        const udpai_tally_drop *now = &newer->drops.items[i],
+                               *then = older ? udpai_tally_find_drop(older, now->category) : NULL;
+        udpai_tally_drop *drop = (udpai_tally_drop *)udpai_tally_find_drop(to, now->category);
+        add_count(&drop->n, now->n, then ? then->n : 0);
+    }
+}
+
+/* ---- gauges ---- */
+
+typedef void (*gauge_fn)(uint64_t *to, uint64_t from);
+
+static void
+add_gauge(uint64_t *to, uint64_t from)
+{
+    add_count(to, from, 0);
+}
+
+static void
+subtract_gauge(uint64_t *to, uint64_t from)
+{
+    *to -= from < *to ? from : *to;
+}
+
+static void
+each_gauge(udpai_tally_figures *to, const udpai_tally_figures *from, gauge_fn change)
+{
+    for (size_t i = 0; i < UDPAI_TALLY_GAUGES; i++)
+        change(&to->gauges[i], from->gauges[i]);
+}
+
+/* What has no place counts nothing. */
+static void
+change_gauges(udpai_tally *to, const udpai_tally *from, gauge_fn change)
+{
+    for (size_t i = 0; i < from->localities.n; i++) {
+        const udpai_tally_locality *other = &from->localities.items[i];
+        udpai_tally_locality *locality =
+            (udpai_tally_locality *)udpai_tally_find_locality(to, other);
+        if (!locality)
+            continue;
+        each_gauge(&locality->figures, &other->figures, change);
+        for (size_t k = 0; k < other->endpoints.n; k++) {
+            udpai_tally_endpoint *endpoint = (udpai_tally_endpoint *)udpai_tally_find_endpoint(
+                locality, &other->endpoints.items[k]);
+            if (endpoint)
+                each_gauge(&endpoint->figures, &other->endpoints.items[k].figures, change);
+        }
+    }
+}
+
+void
+udpai_tally_add_gauges(udpai_tally *to, const udpai_tally *from)
+{
+    change_gauges(to, from, add_gauge);
+}
+
+void
+udpai_tally_subtract_gauges(udpai_tally *to, const udpai_tally *from)
+{
+    change_gauges(to, from, subtract_gauge);
+}
+
+static bool
+clear_figures(udpai_tally_figures *figures)
+{
+    bool any = false;
+    for (size_t i = 0; i < UDPAI_TALLY_GAUGES; i++) {
+        any |= figures->gauges[i] > 0;
+        figures->gauges[i] = 0;
+    }
+    return any;
+}
+
+bool
+udpai_tally_clear_gauges(udpai_tally *tally)
+{
+    bool any = false;
+    for (size_t i = 0; i < tally->localities.n; i++) {
+        udpai_tally_locality *locality = &tally->localities.items[i];
+        any |= clear_figures(&locality->figures);
+        for (size_t k = 0; k < locality->endpoints.n; k++)
+            any |= clear_figures(&locality->endpoints.items[k].figures);
+    }
+    return any;
+}
+
+/* ---- reports ---- */
+
+udpa_err
+udpai_tally_take_report(udpai_tally *total, const udpai_tally *report, udpa_error **ret_error)
+{
+    udpa_err err = udpai_tally_make_room(total, report, ret_error);
+    if (err == UDPA_OK && report->service.len)
+        err = udpai_tally_set_text(&total->service, report->service);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    udpai_tally_clear_gauges(total);
+    udpai_tally_add_gauges(total, report);
+    udpai_tally_add_growth(total, report, NULL);
+    uint64_t room = UDPAI_TALLY_ELAPSED_MAX_NS - total->elapsed_ns;
+    total->elapsed_ns += report->elapsed_ns < room ? report->elapsed_ns : room;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_tally_difference(const udpai_tally *newer,
+                       const udpai_tally *older,
+                       udpai_tally **ret_report,
+                       udpa_error **ret_error)
+{
+    if (older && older->epoch != newer->epoch)
+        older = NULL;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *report = udpai_tally_new(newer->limits);
+    udpa_err err = report ? UDPA_OK : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK && older)
+        err = udpai_tally_check_growth(older, newer, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_set_text(&report->cluster, newer->cluster);
+    if (err == UDPA_OK)
+        err = udpai_tally_set_text(&report->service, newer->service);
+    if (err == UDPA_OK)
+        err = udpai_tally_make_room(report, newer, ret_error);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    udpai_tally_add_growth(report, newer, older);
+    udpai_tally_add_gauges(report, newer);
+    add_count(&report->elapsed_ns, newer->elapsed_ns, older ? older->elapsed_ns : 0);
+    report->epoch = newer->epoch;
+    *ret_report = UDPAI_TAKE(report);
+    return UDPA_OK;
+}

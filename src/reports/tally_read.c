@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ClientLoad and ClusterLoad, from bytes: the fields that both have are the same. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/name.h"
+#include "model/resource.h"
+#include "reports/tally.h"
+#include "udpa/load/v1/load.pb-c.h"
+#include "wire/scan.h"
+
+typedef Udpa__Load__V1__ClusterLoad load_message;
+typedef Udpa__Load__V1__LocalityLoad locality_message;
+typedef Udpa__Load__V1__MetricLoad metric_message;
+
+udpa_err
+udpai_tally_take_number(
+    uint64_t *to, uint64_t value, uint64_t max, const char *what, udpa_error **ret_error)
+{
+    if (value > max)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "%llu %s cannot be: at most %llu are taken for true",
+                          (unsigned long long)value, what, (unsigned long long)max);
+    *to = value;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_tally_take_elapsed(uint64_t *ret_ns,
+                         const Google__Protobuf__Duration *duration,
+                         udpa_error **ret_error)
+{
+    const int64_t billion = 1000000000;
+    *ret_ns = 0;
+    if (!duration)
+        return UDPA_OK;
+    if (duration->seconds < 0 || duration->nanos < 0 || duration->nanos >= billion ||
+        duration->seconds >= (int64_t)(UDPAI_TALLY_ELAPSED_MAX_NS / (uint64_t)billion))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "counts cannot cover %lld seconds and %d nanoseconds",
+                          (long long)duration->seconds, (int)duration->nanos);
+    *ret_ns = (uint64_t)(duration->seconds * billion + duration->nanos);
+    return UDPA_OK;
+}
+
+/* ---- figures ---- */
+
+static udpa_err
+read_requests(udpai_tally_figures *to,
+              const Udpa__Load__V1__RequestLoad *from,
+              udpa_error **ret_error)
+{
+    if (!from)
+        return UDPA_OK;
+    uint64_t *counts = to->counts;
+    udpa_err err = udpai_tally_take_number(&counts[UDPAI_TALLY_SUCCESSFUL], from->successful,
+                                           UDPAI_TALLY_COUNT_MAX, "successful requests", ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_number(&counts[UDPAI_TALLY_ERROR], from->error,
+                                      UDPAI_TALLY_COUNT_MAX, "failed requests", ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_number(&counts[UDPAI_TALLY_ISSUED], from->issued,
+                                      UDPAI_TALLY_COUNT_MAX, "issued requests", ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_number(&to->gauges[UDPAI_TALLY_IN_PROGRESS], from->in_progress,
+                                      UDPAI_TALLY_GAUGE_MAX, "requests in progress", ret_error);
+    return err;
+}
+
+static udpa_err
+read_connections(udpai_tally_figures *to,
+                 const Udpa__Load__V1__ConnectionLoad *from,
+                 udpa_error **ret_error)
+{
+    if (!from)
+        return UDPA_OK;
+    udpa_err err = udpai_tally_take_number(&to->counts[UDPAI_TALLY_OPENED], from->opened,
+                                           UDPAI_TALLY_COUNT_MAX, "new connections", ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_number(&to->counts[UDPAI_TALLY_FAILED], from->failed,
+                                      UDPAI_TALLY_COUNT_MAX, "failed connections", ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_number(&to->gauges[UDPAI_TALLY_ACTIVE], from->active,
+                                      UDPAI_TALLY_GAUGE_MAX, "active connections", ret_error);
+    return err;
+}
+
+static udpa_err
+fail_twice(const char *what, udpai_str name, udpa_error **ret_error)
+{
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s '%.*s' is there twice", what,
+                      UDPAI_SHOWN(name));
+}
+
+static udpa_err
+read_metric(udpai_tally *tally,
+            udpai_tally_figures *to,
+            const metric_message *from,
+            udpai_tally_metric_kind kind,
+            udpa_error **ret_error)
+{
+    if (!from || from->n_finished == 0)
+        return UDPA_OK;
+    udpai_tally_metric like = {.kind = kind}, *metric = NULL;
+    if (kind == UDPAI_TALLY_NAMED)
+        like.name = udpai_str_from(from->name);
+    if (!isfinite(from->sum))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "the sum of metric '%.*s' is no number",
+                          UDPAI_SHOWN(like.name));
+    udpa_err err = udpai_tally_get_metric(tally, to, &like, &metric, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (metric->n)
+        return fail_twice("metric", like.name, ret_error);
+    metric->sum = from->sum;
+    return udpai_tally_take_number(&metric->n, from->n_finished, UDPAI_TALLY_COUNT_MAX,
+                                   "requests with a metric", ret_error);
+}
+
+static udpa_err
+read_metrics(udpai_tally *tally,
+             udpai_tally_figures *to,
+             metric_message *const *from,
+             size_t n,
+             udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++)
+        err = read_metric(tally, to, from[i], UDPAI_TALLY_NAMED, ret_error);
+    return err;
+}
+
+/* ---- places ---- */
+
+static udpa_err
+read_endpoint(udpai_tally *tally,
+              udpai_tally_locality *locality,
+              const Udpa__Load__V1__EndpointLoad *from,
+              udpa_error **ret_error)
+{
+    const udpai_tally_endpoint like = {.address = udpai_str_from(from->address),
+                                       .port = from->port};
+    udpai_tally_endpoint *endpoint = NULL;
+    size_t n = tally->n_endpoints;
+    udpa_err err = udpai_tally_get_endpoint(tally, locality, &like, &endpoint, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (tally->n_endpoints == n)
+        return fail_twice("endpoint", like.address, ret_error);
+    err = read_requests(&endpoint->figures, from->requests, ret_error);
+    if (err == UDPA_OK)
+        err = read_connections(&endpoint->figures, from->connections, ret_error);
+    if (err == UDPA_OK)
+        err = read_metrics(tally, &endpoint->figures, from->metrics, from->n_metrics, ret_error);
+    return err;
+}
+
+static udpa_err
+read_figures(udpai_tally *tally,
+             udpai_tally_figures *to,
+             const locality_message *from,
+             udpa_error **ret_error)
+{
+    udpa_err err = read_requests(to, from->requests, ret_error);
+    if (err == UDPA_OK)
+        err = read_connections(to, from->connections, ret_error);
+    if (err == UDPA_OK)
+        err = read_metrics(tally, to, from->metrics, from->n_metrics, ret_error);
+    if (err == UDPA_OK)
+        err = read_metric(tally, to, from->cpu_utilization, UDPAI_TALLY_CPU, ret_error);
+    if (err == UDPA_OK)
+        err = read_metric(tally, to, from->mem_utilization, UDPAI_TALLY_MEMORY, ret_error);
+    if (err == UDPA_OK)
+        err = read_metric(tally, to, from->application_utilization, UDPAI_TALLY_APPLICATION,
+                          ret_error);
+    return err;
+}
+
+static udpa_err
+read_locality(udpai_tally *tally, const locality_message *from, udpa_error **ret_error)
+{
+    const udpai_tally_locality like = {
+        .region = udpai_str_from(from->region),
+        .zone = udpai_str_from(from->zone),
+        .sub_zone = udpai_str_from(from->sub_zone),
+        .priority = from->priority,
+    };
+    udpai_tally_locality *locality = NULL;
+    size_t n = tally->localities.n;
+    udpa_err err = udpai_tally_get_locality(tally, &like, &locality, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (tally->localities.n == n)
+        return fail_twice("locality", like.region, ret_error);
+    err = read_figures(tally, &locality->figures, from, ret_error);
+    for (size_t i = 0; i < from->n_endpoints && err == UDPA_OK; i++)
+        err = read_endpoint(tally, locality, from->endpoints[i], ret_error);
+    return err;
+}
+
+static udpa_err
+read_drops(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
+{
+    udpa_err err = udpai_tally_take_number(&tally->dropped, from->total_dropped,
+                                           UDPAI_TALLY_COUNT_MAX, "dropped requests", ret_error);
+    for (size_t i = 0; i < from->n_dropped && err == UDPA_OK; i++) {
+        udpai_str category = udpai_str_from(from->dropped[i]->category);
+        udpai_tally_drop *drop = NULL;
+        size_t n = tally->drops.n;
+        err = udpai_tally_get_drop(tally, category, &drop, ret_error);
+        if (err == UDPA_OK && tally->drops.n == n)
+            err = fail_twice("category", category, ret_error);
+        if (err == UDPA_OK)
+            err = udpai_tally_take_number(&drop->n, from->dropped[i]->n, UDPAI_TALLY_COUNT_MAX,
+                                          "dropped requests", ret_error);
+    }
+    return err;
+}
+
+static int
+compare_texts(const void *a, const void *b)
+{
+    return udpai_str_cmp(*(const udpai_str *)a, *(const udpai_str *)b);
+}
+
+static udpa_err
+take_name(udpai_str *to, const char *from, size_t max, const char *what, udpa_error **ret_error)
+{
+    udpai_str name = udpai_str_from(from);
+    if (name.len <= max)
+        return udpai_tally_set_text(to, name);
+    return udpai_fail(ret_error, UDPA_ERR_LIMIT, "the %s '%.60s…' has %zu bytes, and may have %zu",
+                      what, from, name.len, max);
+}
+
+static udpa_err
+read_nodes(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
+{
+    if (from->n_nodes > tally->limits->nodes)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "it counts the clients of %zu nodes, and may of %zu", from->n_nodes,
+                          tally->limits->nodes);
+    for (size_t i = 0; i < from->n_nodes; i++) {
+        udpai_str copy = {0};
+        udpa_err err =
+            take_name(&copy, from->nodes[i], UDPAI_AUTHORITY_MAX, "id of a node", ret_error);
+        if (err == UDPA_OK && !udpai_vector_push(&tally->nodes, copy)) {
+            udpai_free((void *)(uintptr_t)copy.data);
+            err = UDPA_ERR_NOMEM;
+        }
+        if (err != UDPA_OK)
+            return err;
+    }
+    if (tally->nodes.n)
+        qsort(tally->nodes.items, tally->nodes.n, sizeof(udpai_str), compare_texts);
+    return udpai_tally_take_number(&tally->n_clients, from->n_clients, UDPAI_TALLY_GAUGE_MAX,
+                                   "clients", ret_error);
+}
+
+static udpa_err
+read_all(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
+{
+    tally->epoch = from->epoch;
+    udpa_err err = udpai_tally_take_elapsed(&tally->elapsed_ns, from->elapsed, ret_error);
+    if (err == UDPA_OK)
+        err = take_name(&tally->cluster, from->cluster, UDPAI_NAME_MAX, "cluster", ret_error);
+    if (err == UDPA_OK)
+        err = take_name(&tally->service, from->cluster_service_name, UDPAI_TALLY_SERVICE_MAX,
+                        "service", ret_error);
+    for (size_t i = 0; i < from->n_localities && err == UDPA_OK; i++)
+        err = read_locality(tally, from->localities[i], ret_error);
+    if (err == UDPA_OK)
+        err = read_drops(tally, from, ret_error);
+    return err == UDPA_OK ? read_nodes(tally, from, ret_error) : err;
+}
+
+udpa_err
+udpai_tally_decode(udpai_arena *arena,
+                   udpai_str bytes,
+                   const udpai_tally_limits *limits,
+                   udpai_tally **ret_tally,
+                   udpa_error **ret_error)
+{
+    const ProtobufCMessageDescriptor *type = &udpa__load__v1__cluster_load__descriptor;
+    udpa_err err = udpai_scan(type, bytes, NULL, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_arena_reset(arena);
+    const load_message *message = (const load_message *)protobuf_c_message_unpack(
+        type, &arena->allocator, bytes.len, (const uint8_t *)bytes.data);
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = message ? udpai_tally_new(limits) : NULL;
+    err = tally ? read_all(tally, message, ret_error) : UDPA_ERR_NOMEM;
+    udpai_arena_reset(arena);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    *ret_tally = UDPAI_TAKE(tally);
+    return UDPA_OK;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reports/tally_sum.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+
+/* Its newest tallies, one of each epoch, lowest epoch first. */
+typedef struct tally_reporter {
+    udpai_str name; /* owned */
+    udpai_tally *epochs[UDPAI_TALLY_EPOCHS_MAX];
+    size_t n_epochs;
+    const udpai_tally *current; /* of these, the one that came last; NULL: it is not there */
+} tally_reporter;
+
+struct udpai_tally_sum {
+    udpai_str node_id; /* owned */
+    uint64_t counts_from;
+    size_t max_reporters, max_gone;
+    udpai_map reporters;
+    size_t n_gone;
+    udpai_tally *total;
+};
+
+static udpai_str
+reporter_key(const void *item)
+{
+    return ((const tally_reporter *)item)->name;
+}
+
+udpa_err
+udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *options)
+{
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = udpai_alloc(sizeof(*sum));
+    if (!sum)
+        return UDPA_ERR_NOMEM;
+    udpai_map_init(&sum->reporters, reporter_key);
+    sum->counts_from = options->counts_from;
+    sum->max_reporters =
+        options->max_reporters ? options->max_reporters : UDPAI_TALLY_REPORTERS_MAX;
+    sum->max_gone = options->max_gone ? options->max_gone : UDPAI_TALLY_GONE_MAX;
+    sum->total = udpai_tally_new(&udpai_tally_sum_limits);
+    udpa_err err =
+        sum->total ? udpai_tally_set_text(&sum->node_id, options->node_id) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        err = udpai_tally_set_text(&sum->total->cluster, options->cluster);
+    if (err != UDPA_OK)
+        return err;
+    sum->total->epoch = options->epoch;
+    *ret_sum = UDPAI_TAKE(sum);
+    return UDPA_OK;
+}
+
+static void
+free_reporter(tally_reporter *reporter)
+{
+    for (size_t i = 0; i < reporter->n_epochs; i++)
+        udpai_tally_free(reporter->epochs[i]);
+    udpai_free((void *)(uintptr_t)reporter->name.data);
+    udpai_free(reporter);
+}
+
+udpai_tally_sum *
+udpai_tally_sum_free(udpai_tally_sum *sum)
+{
+    if (!sum)
+        return NULL;
+    size_t at = 0;
+    tally_reporter *reporter;
+    while ((reporter = udpai_map_next(&sum->reporters, &at)))
+        free_reporter(reporter);
+    udpai_map_done(&sum->reporters);
+    udpai_free((void *)(uintptr_t)sum->node_id.data);
+    udpai_tally_free(sum->total);
+    udpai_free(sum);
+    return NULL;
+}
+
+size_t
+udpai_tally_sum_n_reporters(const udpai_tally_sum *sum)
+{
+    return sum->reporters.n - sum->n_gone;
+}
+
+/* ---- what is refused ---- */
+
+static udpa_err
+check_overlap(const udpai_tally *tally, const udpai_tally *other, udpa_error **ret_error)
+{
+    size_t i = 0, k = 0;
+    while (i < tally->nodes.n && k < other->nodes.n) {
+        udpai_str node = tally->nodes.items[i];
+        int order = udpai_str_cmp(node, other->nodes.items[k]);
+        if (order == 0)
+            return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                              "the clients of node '%.*s' are counted already, by another way",
+                              UDPAI_SHOWN(node));
+        if (order < 0)
+            i++;
+        else
+            k++;
+    }
+    return UDPA_OK;
+}
+
+static udpa_err
+check_nodes(const udpai_tally_sum *sum,
+            const tally_reporter *reporter,
+            const udpai_tally *tally,
+            udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < tally->nodes.n; i++)
+        if (udpai_str_eq(tally->nodes.items[i], sum->node_id))
+            return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                              "it counts the clients of this node, '%.*s'",
+                              UDPAI_SHOWN(sum->node_id));
+    size_t at = 0;
+    const tally_reporter *other;
+    while (tally->nodes.n && err == UDPA_OK &&
+           (other = (const tally_reporter *)udpai_map_next(&sum->reporters, &at)))
+        if (other != reporter && other->current)
+            err = check_overlap(tally, other->current, ret_error);
+    return err;
+}
+
+/* Where the epoch is, or belongs. */
+static size_t
+find_epoch(const tally_reporter *reporter, uint64_t epoch)
+{
+    size_t i = 0;
+    while (i < reporter->n_epochs && reporter->epochs[i]->epoch < epoch)
+        i++;
+    return i;
+}
+
+static const udpai_tally *
+epoch_at(const tally_reporter *reporter, size_t at, uint64_t epoch)
+{
+    bool known = at < reporter->n_epochs && reporter->epochs[at]->epoch == epoch;
+    return known ? reporter->epochs[at] : NULL;
+}
+
+static udpa_err
+check(const udpai_tally_sum *sum,
+      const tally_reporter *reporter,
+      const udpai_tally *tally,
+      udpa_error **ret_error)
+{
+    if (!udpai_str_eq(tally->cluster, sum->total->cluster))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "it is of cluster '%.*s', not of '%.*s'",
+                          UDPAI_SHOWN(tally->cluster), UDPAI_SHOWN(sum->total->cluster));
+    size_t at = find_epoch(reporter, tally->epoch);
+    const udpai_tally *known = epoch_at(reporter, at, tally->epoch);
+    if (known) {
+        udpa_err err = udpai_tally_check_growth(known, tally, ret_error);
+        if (err != UDPA_OK)
+            return err;
+    } else if (at == 0 && reporter->n_epochs == UDPAI_TALLY_EPOCHS_MAX) {
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "its epoch %llu is below the last %d that are known",
+                          (unsigned long long)tally->epoch, UDPAI_TALLY_EPOCHS_MAX);
+    }
+    return check_nodes(sum, reporter, tally, ret_error);
+}
+
+/* ---- reporters ---- */
+
+static udpa_err
+get_reporter(udpai_tally_sum *sum,
+             udpai_str name,
+             tally_reporter **ret_reporter,
+             udpa_error **ret_error)
+{
+    tally_reporter *known = udpai_map_get(&sum->reporters, name);
+    if (!known) {
+        if (udpai_tally_sum_n_reporters(sum) >= sum->max_reporters)
+            return udpai_fail(ret_error, UDPA_ERR_LIMIT, "more than %zu report of one cluster",
+                              sum->max_reporters);
+        known = udpai_alloc(sizeof(*known));
+        if (!known)
+            return UDPA_ERR_NOMEM;
+        if (udpai_tally_set_text(&known->name, name) != UDPA_OK ||
+            !udpai_map_add(&sum->reporters, known)) {
+            free_reporter(known);
+            return UDPA_ERR_NOMEM;
+        }
+        sum->n_gone++;
+    }
+    *ret_reporter = known;
+    return UDPA_OK;
+}
+
+static void
+forget(udpai_tally_sum *sum, tally_reporter *reporter)
+{
+    udpai_map_remove(&sum->reporters, reporter->name);
+    free_reporter(reporter);
+    sum->n_gone--;
+}
+
+static uint64_t
+last_epoch(const tally_reporter *reporter)
+{
+    return reporter->n_epochs ? reporter->epochs[reporter->n_epochs - 1]->epoch : 0;
+}
+
+/* The one whose return is least likely. If it does return, what it says at first cannot be known to
+ * be new, nor can what anybody says of an epoch that is as old. */
+static void
+forget_one(udpai_tally_sum *sum)
+{
+    size_t at = 0;
+    tally_reporter *reporter, *oldest = NULL;
+    while ((reporter = udpai_map_next(&sum->reporters, &at)))
+        if (!reporter->current && (!oldest || last_epoch(reporter) < last_epoch(oldest)))
+            oldest = reporter;
+    if (!oldest)
+        return;
+    if (oldest->n_epochs && last_epoch(oldest) >= sum->counts_from)
+        sum->counts_from = last_epoch(oldest) + 1;
+    forget(sum, oldest);
+}
+
+/* Takes its gauges out; what it said counts as gone. */
+static void
+take_out(udpai_tally_sum *sum, tally_reporter *reporter)
+{
+    if (!reporter->current)
+        return;
+    udpai_tally_subtract_gauges(sum->total, reporter->current);
+    sum->total->n_clients -= reporter->current->nodes.n ? reporter->current->n_clients : 1;
+    reporter->current = NULL;
+    sum->n_gone++;
+}
+
+/* Puts a tally at its place among those of the reporter. */
+static void
+keep(tally_reporter *reporter, size_t at, udpai_tally *tally)
+{
+    if (epoch_at(reporter, at, tally->epoch)) {
+        udpai_tally_free(reporter->epochs[at]);
+        reporter->epochs[at] = tally;
+        return;
+    }
+    if (reporter->n_epochs == UDPAI_TALLY_EPOCHS_MAX) {
+        udpai_tally_free(reporter->epochs[0]);
+        memmove(&reporter->epochs[0], &reporter->epochs[1],
+                --reporter->n_epochs * sizeof(reporter->epochs[0]));
+        at--;
+    }
+    memmove(&reporter->epochs[at + 1], &reporter->epochs[at],
+            (reporter->n_epochs - at) * sizeof(reporter->epochs[0]));
+    reporter->epochs[at] = tally;
+    reporter->n_epochs++;
+}
+
+/* Checked, and there is room. */
+static void
+put_in(udpai_tally_sum *sum, tally_reporter *reporter, udpai_tally *tally)
+{
+    size_t at = find_epoch(reporter, tally->epoch);
+    const udpai_tally *known = epoch_at(reporter, at, tally->epoch);
+    take_out(sum, reporter);
+    if (known || (!tally->was_told && tally->epoch >= sum->counts_from))
+        udpai_tally_add_growth(sum->total, tally, known);
+    udpai_tally_add_gauges(sum->total, tally);
+    sum->total->n_clients += tally->nodes.n ? tally->n_clients : 1;
+    keep(reporter, at, tally);
+    reporter->current = tally;
+    sum->n_gone--;
+}
+
+udpa_err
+udpai_tally_sum_take(udpai_tally_sum *sum,
+                     udpai_str name,
+                     udpai_tally *tally,
+                     udpa_error **ret_error)
+{
+    UDPA_AUTO(udpai_tally_free) udpai_tally *owned = tally;
+    tally_reporter *reporter = NULL;
+    udpa_err err = get_reporter(sum, name, &reporter, ret_error);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    err = check(sum, reporter, tally, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_make_room(sum->total, tally, ret_error);
+    if (err == UDPA_OK && tally->service.len)
+        err = udpai_tally_set_text(&sum->total->service, tally->service);
+    if (err == UDPA_OK)
+        put_in(sum, reporter, UDPAI_TAKE(owned));
+    else if (reporter->n_epochs == 0)
+        forget(sum, reporter);
+    while (sum->n_gone > sum->max_gone)
+        forget_one(sum);
+    return udpai_fail_code(ret_error, err);
+}
+
+void
+udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str name)
+{
+    tally_reporter *reporter = udpai_map_get(&sum->reporters, name);
+    if (!reporter)
+        return;
+    take_out(sum, reporter);
+    while (sum->n_gone > sum->max_gone)
+        forget_one(sum);
+}
+
+/* ---- the sum ---- */
+
+static udpa_err
+add_node(udpai_tally *total, udpai_str node)
+{
+    udpai_str copy = {0};
+    udpa_err err = udpai_tally_set_text(&copy, node);
+    if (err == UDPA_OK && !udpai_vector_push(&total->nodes, copy)) {
+        udpai_free((void *)(uintptr_t)copy.data);
+        err = UDPA_ERR_NOMEM;
+    }
+    return err;
+}
+
+static int
+compare_texts(const void *a, const void *b)
+{
+    return udpai_str_cmp(*(const udpai_str *)a, *(const udpai_str *)b);
+}
+
+static udpa_err
+collect_nodes(udpai_tally_sum *sum)
+{
+    udpai_tally *total = sum->total;
+    while (total->nodes.n)
+        udpai_free((void *)(uintptr_t)total->nodes.items[--total->nodes.n].data);
+    udpa_err err = add_node(total, sum->node_id);
+    size_t at = 0;
+    const tally_reporter *reporter;
+    while (err == UDPA_OK && (reporter = udpai_map_next(&sum->reporters, &at))) {
+        const udpai_tally *current = reporter->current;
+        for (size_t i = 0; current && i < current->nodes.n && err == UDPA_OK; i++)
+            err = add_node(total, current->nodes.items[i]);
+    }
+    if (err == UDPA_OK)
+        qsort(total->nodes.items, total->nodes.n, sizeof(udpai_str), compare_texts);
+    return err;
+}
+
+const udpai_tally *
+udpai_tally_sum_total(udpai_tally_sum *sum, uint64_t elapsed_ns)
+{
+    sum->total->elapsed_ns = elapsed_ns;
+    return collect_nodes(sum) == UDPA_OK ? sum->total : NULL;
+}

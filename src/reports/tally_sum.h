@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sum of what many say of one cluster: clients, and nodes that have summed up theirs.
+ *
+ * Of each reporter the newest tally of each epoch is kept, and what it grows by is added; so it
+ * does not matter how often, in which order of epochs, or after which gap a reporter is heard.
+ * Gauges are those of the reporters that are there. A sum never counts anything twice: what it
+ * cannot know to be new it does not add. Belongs to one thread. */
+#ifndef UDPAI_TALLY_SUM_H
+#define UDPAI_TALLY_SUM_H
+
+#include "reports/tally.h"
+
+typedef struct udpai_tally_sum udpai_tally_sum;
+
+#define UDPAI_TALLY_REPORTERS_MAX 65536
+/* Reporters that have gone and are remembered, so that they go on where they were. */
+#define UDPAI_TALLY_GONE_MAX 4096
+/* Epochs of one reporter that are remembered: streams of one client may overlap. */
+#define UDPAI_TALLY_EPOCHS_MAX 4
+
+typedef struct udpai_tally_sum_options {
+    udpai_str cluster; /* full name; copied */
+    udpai_str node_id; /* whose sum it is; copied */
+    uint64_t epoch;    /* the sum's */
+    /* A reporter's epoch that is lower may have been counted by an earlier sum of this node: what
+     * it says at first counts for nothing, what it grows by does. 0: everything counts. */
+    uint64_t counts_from;
+    size_t max_reporters, max_gone; /* 0: the limits above */
+} udpai_tally_sum_options;
+
+udpa_err udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *options);
+udpai_tally_sum *udpai_tally_sum_free(udpai_tally_sum *sum);
+UDPA_DEFINE_CLEANUP(udpai_tally_sum, udpai_tally_sum_free)
+
+/* What a reporter says now; consumes the tally, also on failure. UDPA_ERR_INVAL: it cannot be true,
+ * and why; UDPA_ERR_PRECONDITION: it counts clients that are counted here by another way;
+ * UDPA_ERR_LIMIT: it is too much. What is refused changes nothing. */
+udpa_err udpai_tally_sum_take(udpai_tally_sum *sum,
+                              udpai_str reporter,
+                              udpai_tally *tally,
+                              udpa_error **ret_error);
+/* A reporter is there no more: its counts stay, its gauges do not. */
+void udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str reporter);
+
+/* The sum as a tally: borrowed, until the next call. NULL without memory. */
+const udpai_tally *udpai_tally_sum_total(udpai_tally_sum *sum, uint64_t elapsed_ns);
+/* Reporters that are there. */
+size_t udpai_tally_sum_n_reporters(const udpai_tally_sum *sum);
+
+#endif

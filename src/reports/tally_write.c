@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ClientLoad and ClusterLoad, to bytes: places in their order, and none that counts 0; so what says
+ * the same is the same bytes, and of the same version. */
+#include "reports/tally_internal.h"
+
+enum { /* field numbers of ClientLoad and ClusterLoad */
+    CLUSTER = 1,
+    CLUSTER_SERVICE_NAME = 2,
+    EPOCH = 3,
+    ELAPSED = 4,
+    LOCALITIES = 5,
+    DROPPED = 6,
+    TOTAL_DROPPED = 7,
+    NODES = 8,
+    N_CLIENTS = 9,
+};
+
+enum { /* of LocalityLoad */
+    REGION = 1,
+    ZONE = 2,
+    SUB_ZONE = 3,
+    PRIORITY = 4,
+    REQUESTS = 5,
+    CONNECTIONS = 6,
+    METRICS = 7,
+    ENDPOINTS = 8,
+    CPU_UTILIZATION = 9,
+    MEM_UTILIZATION = 10,
+    APPLICATION_UTILIZATION = 11,
+};
+
+enum { /* of EndpointLoad */
+    ADDRESS = 1,
+    PORT = 2,
+    ENDPOINT_REQUESTS = 3,
+    ENDPOINT_CONNECTIONS = 4,
+    ENDPOINT_METRICS = 5,
+};
+
+void
+udpai_tally_put_nested(udpai_proto_writer *writer,
+                       uint32_t number,
+                       udpai_tally_put_fn put,
+                       const void *what)
+{
+    udpai_proto_writer size = {0};
+    put(&size, what);
+    udpai_proto_put_head(writer, number, size.size);
+    put(writer, what);
+}
+
+/* Nothing for what has no fields. */
+static void
+put_nested_opt(udpai_proto_writer *writer,
+               uint32_t number,
+               udpai_tally_put_fn put,
+               const void *what)
+{
+    udpai_proto_writer size = {0};
+    put(&size, what);
+    if (size.size)
+        udpai_tally_put_nested(writer, number, put, what);
+}
+
+void
+udpai_tally_put_nanoseconds(udpai_proto_writer *writer, const void *what)
+{
+    const uint64_t *ns = what, billion = 1000000000;
+    udpai_proto_put_varint_opt(writer, 1, *ns / billion);
+    udpai_proto_put_varint_opt(writer, 2, *ns % billion);
+}
+
+static void
+put_requests(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_tally_figures *figures = what;
+    udpai_proto_put_varint_opt(writer, 1, figures->counts[UDPAI_TALLY_SUCCESSFUL]);
+    udpai_proto_put_varint_opt(writer, 2, figures->counts[UDPAI_TALLY_ERROR]);
+    udpai_proto_put_varint_opt(writer, 3, figures->counts[UDPAI_TALLY_ISSUED]);
+    udpai_proto_put_varint_opt(writer, 4, figures->gauges[UDPAI_TALLY_IN_PROGRESS]);
+}
+
+static void
+put_connections(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_tally_figures *figures = what;
+    udpai_proto_put_varint_opt(writer, 1, figures->counts[UDPAI_TALLY_OPENED]);
+    udpai_proto_put_varint_opt(writer, 2, figures->counts[UDPAI_TALLY_FAILED]);
+    udpai_proto_put_varint_opt(writer, 3, figures->gauges[UDPAI_TALLY_ACTIVE]);
+}
+
+static void
+put_metric(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_tally_metric *metric = what;
+    uint64_t bits;
+    memcpy(&bits, &metric->sum, sizeof(bits));
+    udpai_proto_put_bytes_opt(writer, 1, metric->name);
+    udpai_proto_put_varint_opt(writer, 2, metric->n);
+    if (bits)
+        udpai_proto_put_fixed64(writer, 3, bits);
+}
+
+/* Of one kind. */
+static void
+put_metrics(udpai_proto_writer *writer,
+            uint32_t number,
+            const udpai_tally_figures *figures,
+            udpai_tally_metric_kind kind)
+{
+    for (size_t i = 0; i < figures->metrics.n; i++)
+        if (figures->metrics.items[i].kind == kind && figures->metrics.items[i].n)
+            udpai_tally_put_nested(writer, number, put_metric, &figures->metrics.items[i]);
+}
+
+static void
+put_endpoint(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_tally_endpoint *endpoint = what;
+    udpai_proto_put_bytes_opt(writer, ADDRESS, endpoint->address);
+    udpai_proto_put_varint_opt(writer, PORT, endpoint->port);
+    put_nested_opt(writer, ENDPOINT_REQUESTS, put_requests, &endpoint->figures);
+    put_nested_opt(writer, ENDPOINT_CONNECTIONS, put_connections, &endpoint->figures);
+    put_metrics(writer, ENDPOINT_METRICS, &endpoint->figures, UDPAI_TALLY_NAMED);
+}
+
+static void
+put_locality(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_tally_locality *locality = what;
+    const udpai_tally_figures *figures = &locality->figures;
+    udpai_proto_put_bytes_opt(writer, REGION, locality->region);
+    udpai_proto_put_bytes_opt(writer, ZONE, locality->zone);
+    udpai_proto_put_bytes_opt(writer, SUB_ZONE, locality->sub_zone);
+    udpai_proto_put_varint_opt(writer, PRIORITY, locality->priority);
+    put_nested_opt(writer, REQUESTS, put_requests, figures);
+    put_nested_opt(writer, CONNECTIONS, put_connections, figures);
+    put_metrics(writer, METRICS, figures, UDPAI_TALLY_NAMED);
+    for (size_t i = 0; i < locality->endpoints.n; i++)
+        if (!udpai_tally_figures_empty(&locality->endpoints.items[i].figures))
+            udpai_tally_put_nested(writer, ENDPOINTS, put_endpoint, &locality->endpoints.items[i]);
+    put_metrics(writer, CPU_UTILIZATION, figures, UDPAI_TALLY_CPU);
+    put_metrics(writer, MEM_UTILIZATION, figures, UDPAI_TALLY_MEMORY);
+    put_metrics(writer, APPLICATION_UTILIZATION, figures, UDPAI_TALLY_APPLICATION);
+}
+
+void
+udpai_tally_put_drop(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_tally_drop *drop = what;
+    udpai_proto_put_bytes_opt(writer, 1, drop->category);
+    udpai_proto_put_varint_opt(writer, 2, drop->n);
+}
+
+static void
+put_tally(udpai_proto_writer *writer, const udpai_tally *tally)
+{
+    udpai_proto_put_bytes_opt(writer, CLUSTER, tally->cluster);
+    udpai_proto_put_bytes_opt(writer, CLUSTER_SERVICE_NAME, tally->service);
+    udpai_proto_put_varint_opt(writer, EPOCH, tally->epoch);
+    if (tally->elapsed_ns)
+        udpai_tally_put_nested(writer, ELAPSED, udpai_tally_put_nanoseconds, &tally->elapsed_ns);
+    for (size_t i = 0; i < tally->localities.n; i++)
+        if (!udpai_tally_locality_empty(&tally->localities.items[i]))
+            udpai_tally_put_nested(writer, LOCALITIES, put_locality, &tally->localities.items[i]);
+    for (size_t i = 0; i < tally->drops.n; i++)
+        if (tally->drops.items[i].n)
+            udpai_tally_put_nested(writer, DROPPED, udpai_tally_put_drop, &tally->drops.items[i]);
+    udpai_proto_put_varint_opt(writer, TOTAL_DROPPED, tally->dropped);
+    for (size_t i = 0; i < tally->nodes.n; i++)
+        udpai_proto_put_bytes(writer, NODES, tally->nodes.items[i]);
+    udpai_proto_put_varint_opt(writer, N_CLIENTS, tally->n_clients);
+}
+
+udpa_bytes *
+udpai_tally_encode(const udpai_tally *tally)
+{
+    udpai_proto_writer writer = {0};
+    put_tally(&writer, tally);
+    uint8_t *room;
+    udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
+    if (bytes) {
+        writer = (udpai_proto_writer){room, 0};
+        put_tally(&writer, tally);
+    }
+    return bytes;
+}

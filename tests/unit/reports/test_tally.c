@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Places are found again, stand in one order whatever order they came in, and are not too many. */
+#include "reports/tally.h"
+
+#include <stdio.h>
+
+#include "tally_test.h"
+#include "tests/harness/oom.h"
+
+static void
+what_was_made_is_found_again(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = tally_new(1);
+    tally_figures(tally, "eu")->counts[UDPAI_TALLY_ERROR] = 7;
+    tally_locality(tally, "eu", 1)->figures.counts[UDPAI_TALLY_ERROR] = 8;
+    tally_endpoint(tally, "eu", "10.0.0.1", 80)->figures.counts[UDPAI_TALLY_ISSUED] = 9;
+    tally_endpoint(tally, "eu", "10.0.0.1", 81)->figures.counts[UDPAI_TALLY_ISSUED] = 10;
+    tally_metric(tally, "eu", "cpu")->n = 11;
+    tally_drop(tally, "overload")->n = 12;
+    assert_int_equal(tally_figures(tally, "eu")->counts[UDPAI_TALLY_ERROR], 7);
+    assert_int_equal(tally_locality(tally, "eu", 1)->figures.counts[UDPAI_TALLY_ERROR], 8);
+    assert_int_equal(
+        tally_endpoint(tally, "eu", "10.0.0.1", 80)->figures.counts[UDPAI_TALLY_ISSUED], 9);
+    assert_int_equal(
+        tally_endpoint(tally, "eu", "10.0.0.1", 81)->figures.counts[UDPAI_TALLY_ISSUED], 10);
+    assert_int_equal(tally_metric(tally, "eu", "cpu")->n, 11);
+    assert_int_equal(tally_drop(tally, "overload")->n, 12);
+    assert_int_equal(tally->localities.n, 2);
+    assert_int_equal(tally->n_endpoints, 2);
+    assert_int_equal(tally->n_metrics, 1);
+    assert_int_equal(tally->drops.n, 1);
+}
+
+/* Each part of a locality's name counts, and none runs into the next. */
+static void
+names_are_whole(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = tally_new(1);
+    const udpai_tally_locality names[] = {
+        {.region = UDPAI_STR("ab")},
+        {.region = UDPAI_STR("a"), .zone = UDPAI_STR("b")},
+        {.region = UDPAI_STR("a"), .sub_zone = UDPAI_STR("b")},
+        {.zone = UDPAI_STR("ab")},
+        {.priority = 1},
+        {.priority = 0},
+    };
+    udpai_tally_locality *locality;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++) {
+        assert_ok(udpai_tally_get_locality(tally, &names[i], &locality, NULL));
+        assert_int_equal(tally->localities.n, i + 1);
+    }
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++) {
+        const udpai_tally_locality *found = udpai_tally_find_locality(tally, &names[i]);
+        assert_non_null(found);
+        assert_true(udpai_str_eq(found->zone, names[i].zone));
+    }
+}
+
+static void
+order_is_that_of_the_names(void **state)
+{
+    (void)state;
+    uint64_t random = 5;
+    for (size_t round = 0; round < 20; round++) {
+        UDPA_AUTO(udpai_tally_free) udpai_tally *a = tally_new(1);
+        UDPA_AUTO(udpai_tally_free) udpai_tally *b = tally_new(1);
+        for (size_t i = 0; i < 50; i++) {
+            char name[24];
+            snprintf(name, sizeof(name), "r%zu", test_random_below(&random, 30));
+            tally_figures(a, name)->counts[UDPAI_TALLY_ISSUED] = 1;
+            tally_drop(a, name)->n = 2;
+        }
+        for (size_t i = 0; i < 30; i++) {
+            char name[24];
+            snprintf(name, sizeof(name), "r%zu", 29 - i);
+            if (!tally_count(a, name, UDPAI_TALLY_ISSUED))
+                continue;
+            tally_figures(b, name)->counts[UDPAI_TALLY_ISSUED] = 1;
+            tally_drop(b, name)->n = 2;
+        }
+        assert_same_tally(a, b);
+    }
+}
+
+static udpa_err
+add_places(udpai_tally *tally, size_t n, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++) {
+        char name[24];
+        snprintf(name, sizeof(name), "%zu", i);
+        const udpai_tally_locality like = {.region = udpai_str_from(name)};
+        udpai_tally_locality *locality;
+        err = udpai_tally_get_locality(tally, &like, &locality, ret_error);
+    }
+    return err;
+}
+
+static void
+places_are_not_too_many(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = tally_new(1);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    size_t max = udpai_tally_client_limits.localities;
+    assert_ok(add_places(tally, max, NULL));
+    assert_int_equal(add_places(tally, max + 1, &error), UDPA_ERR_LIMIT);
+    assert_string_equal(udpa_error_message(error), "more than 256 localities");
+    assert_int_equal(tally->localities.n, max);
+    assert_ok(add_places(tally, max, NULL)); /* those are there */
+}
+
+static void
+endpoints_of_all_localities_are_counted_together(void **state)
+{
+    (void)state;
+    static const udpai_tally_limits two = {
+        .localities = 4, .endpoints = 2, .metrics = 1, .drops = 1};
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = tally_new(1);
+    const udpai_tally_endpoint like = {.address = UDPAI_STR("::1")};
+    const udpai_tally_metric metric = {.name = UDPAI_STR("a")}, other = {.name = UDPAI_STR("b")};
+    udpai_tally_endpoint *endpoint;
+    udpai_tally_metric *got;
+    udpai_tally_drop *drop;
+    tally->limits = &two;
+    tally_endpoint(tally, "a", "::1", 0);
+    tally_endpoint(tally, "b", "::1", 0);
+    assert_int_equal(
+        udpai_tally_get_endpoint(tally, tally_locality(tally, "c", 0), &like, &endpoint, NULL),
+        UDPA_ERR_LIMIT);
+    assert_ok(udpai_tally_get_metric(tally, tally_figures(tally, "a"), &metric, &got, NULL));
+    assert_int_equal(udpai_tally_get_metric(tally, tally_figures(tally, "b"), &other, &got, NULL),
+                     UDPA_ERR_LIMIT);
+    assert_ok(udpai_tally_get_drop(tally, UDPAI_STR("x"), &drop, NULL));
+    assert_int_equal(udpai_tally_get_drop(tally, UDPAI_STR("y"), &drop, NULL), UDPA_ERR_LIMIT);
+}
+
+static void
+names_are_not_too_long(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = tally_new(1);
+    char text[UDPAI_TALLY_TEXT_MAX + 2];
+    memset(text, 'x', sizeof(text));
+    const udpai_str fits = {text, UDPAI_TALLY_TEXT_MAX}, too_long = {text, fits.len + 1};
+    udpai_tally_drop *drop;
+    assert_ok(udpai_tally_get_drop(tally, fits, &drop, NULL));
+    assert_int_equal(udpai_tally_get_drop(tally, too_long, &drop, NULL), UDPA_ERR_LIMIT);
+    const udpai_tally_locality names[] = {
+        {.region = too_long}, {.zone = too_long}, {.sub_zone = too_long}};
+    udpai_tally_locality *locality;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++)
+        assert_int_equal(udpai_tally_get_locality(tally, &names[i], &locality, NULL),
+                         UDPA_ERR_LIMIT);
+    const udpai_tally_metric metric = {.name = too_long};
+    udpai_tally_metric *got;
+    assert_int_equal(udpai_tally_get_metric(tally, tally_figures(tally, "a"), &metric, &got, NULL),
+                     UDPA_ERR_LIMIT);
+    const udpai_tally_endpoint like = {.address = too_long};
+    udpai_tally_endpoint *endpoint;
+    assert_int_equal(
+        udpai_tally_get_endpoint(tally, tally_locality(tally, "a", 0), &like, &endpoint, NULL),
+        UDPA_ERR_LIMIT);
+}
+
+static udpa_err
+make_everything(void *context)
+{
+    (void)context;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = udpai_tally_new(&udpai_tally_client_limits);
+    const udpai_tally_locality like = {.region = UDPAI_STR("a")};
+    const udpai_tally_endpoint there = {.address = UDPAI_STR("b")};
+    const udpai_tally_metric named = {.name = UDPAI_STR("c")};
+    udpai_tally_locality *locality = NULL;
+    udpai_tally_endpoint *endpoint = NULL;
+    udpai_tally_metric *metric = NULL;
+    udpai_tally_drop *drop = NULL;
+    udpa_err err = tally ? udpai_tally_set_text(&tally->cluster, UDPAI_STR("d")) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        err = udpai_tally_get_locality(tally, &like, &locality, NULL);
+    if (err == UDPA_OK)
+        err = udpai_tally_get_endpoint(tally, locality, &there, &endpoint, NULL);
+    if (err == UDPA_OK)
+        err = udpai_tally_get_metric(tally, &endpoint->figures, &named, &metric, NULL);
+    if (err == UDPA_OK)
+        err = udpai_tally_get_drop(tally, UDPAI_STR("e"), &drop, NULL);
+    return err;
+}
+
+static void
+survives_lack_of_memory(void **state)
+{
+    (void)state;
+    assert_true(oom_torture(make_everything, NULL) > 8);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_made_is_found_again),
+        cmocka_unit_test(names_are_whole),
+        cmocka_unit_test(order_is_that_of_the_names),
+        cmocka_unit_test(places_are_not_too_many),
+        cmocka_unit_test(endpoints_of_all_localities_are_counted_together),
+        cmocka_unit_test(names_are_not_too_long),
+        cmocka_unit_test(survives_lack_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

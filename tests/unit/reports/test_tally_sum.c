@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums are what was generated: whoever restarts, comes late, comes twice, leaves or lies. */
+#include "reports/tally_sum.h"
+
+#include <stdio.h>
+
+#include "tally_test.h"
+#include "tests/harness/oom.h"
+
+static udpai_tally_sum *
+sum_new(uint64_t counts_from)
+{
+    const udpai_tally_sum_options options = {
+        .cluster = UDPAI_STR("com.acme/a"),
+        .node_id = UDPAI_STR("node"),
+        .epoch = 1,
+        .counts_from = counts_from,
+    };
+    udpai_tally_sum *sum = NULL;
+    assert_ok(udpai_tally_sum_new(&sum, &options));
+    return sum;
+}
+
+static udpai_tally *
+says(uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
+{
+    udpai_tally *tally = tally_new(epoch);
+    tally_figures(tally, "eu")->counts[UDPAI_TALLY_ISSUED] = n_issued;
+    tally_figures(tally, "eu")->gauges[UDPAI_TALLY_IN_PROGRESS] = n_in_progress;
+    return tally;
+}
+
+static void
+take(udpai_tally_sum *sum, const char *reporter, udpai_tally *tally)
+{
+    assert_ok(udpai_tally_sum_take(sum, udpai_str_from(reporter), tally, NULL));
+}
+
+static void
+refuse(udpai_tally_sum *sum,
+       const char *reporter,
+       udpai_tally *tally,
+       udpa_err expected,
+       const char *words)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    assert_int_equal(udpai_tally_sum_take(sum, udpai_str_from(reporter), tally, &error), expected);
+    if (!strstr(udpa_error_message(error), words))
+        fail_msg("'%s' is not in '%s'", words, udpa_error_message(error));
+}
+
+static void
+expect(udpai_tally_sum *sum, uint64_t n_issued, uint64_t n_in_progress, uint64_t n_clients)
+{
+    const udpai_tally *total = udpai_tally_sum_total(sum, 5);
+    assert_non_null(total);
+    assert_int_equal(tally_count(total, "eu", UDPAI_TALLY_ISSUED), n_issued);
+    assert_int_equal(tally_gauge(total, "eu", UDPAI_TALLY_IN_PROGRESS), n_in_progress);
+    assert_int_equal(total->n_clients, n_clients);
+}
+
+static void
+leave(udpai_tally_sum *sum, const char *reporter)
+{
+    udpai_tally_sum_leave(sum, udpai_str_from(reporter));
+}
+
+static void
+growth_of_each_counts_once(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    expect(sum, 0, 0, 0);
+    take(sum, "a", says(10, 5, 1));
+    take(sum, "b", says(10, 7, 2));
+    expect(sum, 12, 3, 2);
+    take(sum, "a", says(10, 5, 1));
+    expect(sum, 12, 3, 2);
+    take(sum, "a", says(10, 9, 0));
+    expect(sum, 16, 2, 2);
+    assert_int_equal(udpai_tally_sum_total(sum, 5)->elapsed_ns, 5);
+    assert_int_equal(udpai_tally_sum_total(sum, 5)->epoch, 1);
+}
+
+static void
+another_epoch_begins_at_nothing(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    take(sum, "a", says(10, 5, 1));
+    take(sum, "a", says(11, 3, 4));
+    expect(sum, 8, 4, 1);
+}
+
+/* Two streams of one client, as when the old one is not known to be dead. */
+static void
+epochs_may_overlap(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    take(sum, "a", says(10, 5, 1));
+    take(sum, "a", says(12, 3, 2));
+    take(sum, "a", says(10, 6, 1));
+    expect(sum, 9, 1, 1);
+    take(sum, "a", says(11, 100, 0));
+    take(sum, "a", says(12, 4, 7));
+    expect(sum, 110, 7, 1);
+}
+
+static void
+epochs_long_past_are_refused(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    for (uint64_t i = 0; i < UDPAI_TALLY_EPOCHS_MAX + 2; i++)
+        take(sum, "a", says(10 + i, 1, 0));
+    expect(sum, UDPAI_TALLY_EPOCHS_MAX + 2, 0, 1);
+    refuse(sum, "a", says(10, 1, 0), UDPA_ERR_INVAL, "its epoch 10 is below the last 4");
+    refuse(sum, "a", says(11, 2, 0), UDPA_ERR_INVAL, "its epoch 11 is below the last 4");
+    take(sum, "a", says(12, 2, 0));
+    expect(sum, UDPAI_TALLY_EPOCHS_MAX + 3, 0, 1);
+}
+
+static void
+what_shrinks_changes_nothing(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    take(sum, "a", says(10, 5, 1));
+    refuse(sum, "a", says(10, 4, 9), UDPA_ERR_INVAL, "shrinks from 5 to 4");
+    expect(sum, 5, 1, 1);
+    take(sum, "a", says(10, 6, 2));
+    expect(sum, 6, 2, 1);
+}
+
+static void
+who_leaves_takes_gauges_along(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    take(sum, "a", says(10, 5, 1));
+    take(sum, "b", says(10, 5, 2));
+    leave(sum, "a");
+    leave(sum, "a");
+    leave(sum, "nobody");
+    expect(sum, 10, 2, 1);
+    assert_int_equal(udpai_tally_sum_n_reporters(sum), 1);
+    take(sum, "a", says(10, 7, 3)); /* it was away, and goes on */
+    expect(sum, 12, 5, 2);
+}
+
+static void
+another_cluster_is_refused(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    udpai_tally *other = says(10, 5, 1);
+    assert_ok(udpai_tally_set_text(&other->cluster, UDPAI_STR("com.acme/b")));
+    refuse(sum, "a", other, UDPA_ERR_INVAL, "of cluster 'com.acme/b'");
+    assert_int_equal(udpai_tally_sum_n_reporters(sum), 0);
+}
+
+/* What may have been counted before this sum began. */
+static void
+older_epochs_count_from_where_they_are(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(100);
+    take(sum, "old", says(99, 1000, 3));
+    take(sum, "new", says(100, 7, 0));
+    expect(sum, 7, 3, 2);
+    take(sum, "old", says(99, 1001, 2));
+    expect(sum, 8, 2, 2);
+    take(sum, "old", says(101, 4, 0));
+    expect(sum, 12, 0, 2);
+}
+
+/* Who has told another sum before, because it was there, is counted there. */
+static void
+what_others_were_told_does_not_count(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    udpai_tally *first = says(5, 1000, 3), *second = says(5, 1004, 1);
+    first->was_told = second->was_told = true;
+    take(sum, "a", first);
+    expect(sum, 0, 3, 1);
+    take(sum, "a", second);
+    expect(sum, 4, 1, 1);
+}
+
+static void
+those_forgotten_are_not_counted_twice(void **state)
+{
+    (void)state;
+    const udpai_tally_sum_options options = {
+        .cluster = UDPAI_STR("com.acme/a"), .max_reporters = 3, .max_gone = 2};
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = NULL;
+    assert_ok(udpai_tally_sum_new(&sum, &options));
+    char name[2] = "a";
+    for (uint64_t i = 0; i < 4; i++, name[0]++) {
+        take(sum, name, says(10 + i, 5, 0));
+        leave(sum, name);
+    }
+    expect(sum, 20, 0, 0);
+    take(sum, "c", says(12, 6, 0)); /* remembered */
+    expect(sum, 21, 0, 1);
+    take(sum, "a", says(10, 6, 0)); /* forgotten */
+    expect(sum, 21, 0, 2);
+    take(sum, "a", says(10, 8, 0));
+    expect(sum, 23, 0, 2);
+    take(sum, "e", says(20, 1, 0));
+    refuse(sum, "f", says(20, 1, 0), UDPA_ERR_LIMIT, "more than 3 report of one cluster");
+    leave(sum, "e");
+    take(sum, "f", says(20, 1, 0));
+    expect(sum, 25, 0, 3);
+}
+
+/* ---- sums of sums ---- */
+
+static udpai_tally *
+sums_up(uint64_t epoch, uint64_t n_issued, const char *node, const char *other)
+{
+    udpai_tally *tally = says(epoch, n_issued, 0);
+    const char *const nodes[] = {node, other};
+    for (size_t i = 0; i < 2 && nodes[i]; i++) {
+        udpai_str copy = {0};
+        assert_ok(udpai_tally_set_text(&copy, udpai_str_from(nodes[i])));
+        assert_true(udpai_vector_push(&tally->nodes, copy));
+    }
+    tally->n_clients = 10;
+    return tally;
+}
+
+static void
+sums_are_tagged_with_their_nodes(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    take(sum, "client", says(1, 1, 0));
+    take(sum, "edge-1", sums_up(1, 10, "edge-1", NULL));
+    take(sum, "middle", sums_up(1, 100, "edge-2", "middle"));
+    expect(sum, 111, 0, 21);
+    const udpai_tally *total = udpai_tally_sum_total(sum, 0);
+    assert_int_equal(total->nodes.n, 4);
+    assert_str(total->nodes.items[0], "edge-1");
+    assert_str(total->nodes.items[1], "edge-2");
+    assert_str(total->nodes.items[2], "middle");
+    assert_str(total->nodes.items[3], "node");
+    leave(sum, "middle");
+    assert_int_equal(udpai_tally_sum_total(sum, 0)->nodes.n, 2);
+    expect(sum, 111, 0, 11);
+}
+
+static void
+two_ways_count_once(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    take(sum, "middle-1", sums_up(1, 10, "edge", "middle-1"));
+    refuse(sum, "middle-2", sums_up(1, 10, "edge", "middle-2"), UDPA_ERR_PRECONDITION,
+           "the clients of node 'edge' are counted already");
+    refuse(sum, "middle-2", sums_up(1, 10, "middle-2", "node"), UDPA_ERR_PRECONDITION,
+           "it counts the clients of this node");
+    expect(sum, 10, 0, 10);
+    take(sum, "middle-1", sums_up(1, 11, "edge", "middle-1"));
+    leave(sum, "middle-1");
+    take(sum, "middle-2", sums_up(1, 10, "edge", "middle-2"));
+    expect(sum, 21, 0, 10);
+}
+
+/* ---- chance ---- */
+
+#define N_REPORTERS 12
+#define N_PLACES 4
+
+/* What one reporter has really done in this epoch, and what it says of it. */
+struct world {
+    uint64_t random, clock;
+    uint64_t epochs[N_REPORTERS];
+    uint64_t counts[N_REPORTERS][N_PLACES][UDPAI_TALLY_COUNTS];
+    uint64_t gauges[N_REPORTERS][N_PLACES];
+    bool is_there[N_REPORTERS];
+    uint64_t said[N_REPORTERS][N_PLACES][UDPAI_TALLY_COUNTS]; /* in epochs that were heard of */
+    uint64_t heard[N_REPORTERS][N_PLACES][UDPAI_TALLY_COUNTS];
+    uint64_t heard_gauges[N_REPORTERS][N_PLACES];
+};
+
+static const char *const places[N_PLACES] = {"a", "b", "c", "d"};
+
+static void
+work(struct world *world, size_t who)
+{
+    for (size_t i = test_random_below(&world->random, 20); i-- > 0;)
+        world->counts[who][test_random_below(&world->random, N_PLACES)]
+                     [test_random_below(&world->random, UDPAI_TALLY_COUNTS)]++;
+    world->gauges[who][test_random_below(&world->random, N_PLACES)] =
+        test_random_below(&world->random, 50);
+}
+
+/* What it did and never said is lost. */
+static void
+restart(struct world *world, size_t who)
+{
+    for (size_t p = 0; p < N_PLACES; p++)
+        for (size_t c = 0; c < UDPAI_TALLY_COUNTS; c++)
+            world->said[who][p][c] += world->heard[who][p][c];
+    world->epochs[who] = ++world->clock;
+    memset(world->counts[who], 0, sizeof(world->counts[who]));
+    memset(world->heard[who], 0, sizeof(world->heard[who]));
+    memset(world->gauges[who], 0, sizeof(world->gauges[who]));
+}
+
+static void
+report(struct world *world, size_t who, udpai_tally_sum *sum)
+{
+    udpai_tally *tally = tally_new(world->epochs[who]);
+    for (size_t p = 0; p < N_PLACES; p++) {
+        memcpy(tally_figures(tally, places[p])->counts, world->counts[who][p],
+               sizeof(world->counts[who][p]));
+        tally_figures(tally, places[p])->gauges[0] = world->gauges[who][p];
+    }
+    memcpy(world->heard[who], world->counts[who], sizeof(world->heard[who]));
+    memcpy(world->heard_gauges[who], world->gauges[who], sizeof(world->gauges[who]));
+    world->is_there[who] = true;
+    char name[24];
+    snprintf(name, sizeof(name), "r%zu", who);
+    take(sum, name, tally);
+}
+
+static void
+go_away(struct world *world, size_t who, udpai_tally_sum *sum)
+{
+    char name[24];
+    snprintf(name, sizeof(name), "r%zu", who);
+    leave(sum, name);
+    world->is_there[who] = false;
+    memset(world->heard_gauges[who], 0, sizeof(world->heard_gauges[who]));
+}
+
+static void
+compare(const struct world *world, udpai_tally_sum *sum)
+{
+    const udpai_tally *total = udpai_tally_sum_total(sum, 0);
+    uint64_t n_there = 0;
+    for (size_t p = 0; p < N_PLACES; p++) {
+        uint64_t gauge = 0;
+        for (size_t c = 0; c < UDPAI_TALLY_COUNTS; c++) {
+            uint64_t count = 0;
+            for (size_t who = 0; who < N_REPORTERS; who++)
+                count += world->said[who][p][c] + world->heard[who][p][c];
+            assert_int_equal(tally_count(total, places[p], (udpai_tally_count)c), count);
+        }
+        for (size_t who = 0; who < N_REPORTERS; who++)
+            gauge += world->heard_gauges[who][p];
+        assert_int_equal(tally_gauge(total, places[p], UDPAI_TALLY_IN_PROGRESS), gauge);
+    }
+    for (size_t who = 0; who < N_REPORTERS; who++)
+        n_there += world->is_there[who];
+    assert_int_equal(total->n_clients, n_there);
+}
+
+static void
+sums_are_what_was_said(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct world world = {.random = seed};
+        UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+        for (size_t step = 0; step < 400; step++) {
+            size_t who = test_random_below(&world.random, N_REPORTERS);
+            work(&world, who);
+            switch (test_random_below(&world.random, 8)) {
+            case 0:
+                restart(&world, who);
+                break;
+            case 1:
+                go_away(&world, who, sum);
+                break;
+            case 2:
+            case 3:
+                break; /* nothing is heard of it */
+            default:
+                report(&world, who, sum);
+                break;
+            }
+            if (step % 16 == 0)
+                compare(&world, sum);
+        }
+        compare(&world, sum);
+    }
+}
+
+static udpa_err
+sum_up(void *context)
+{
+    const udpai_tally_sum_options options = {.cluster = UDPAI_STR("com.acme/a"),
+                                             .node_id = UDPAI_STR("node")};
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = NULL;
+    udpa_err err = udpai_tally_sum_new(&sum, &options);
+    (void)context;
+    for (uint64_t i = 0; i < 3 && err == UDPA_OK; i++) {
+        udpai_tally *tally = udpai_tally_new(&udpai_tally_client_limits), *copy = NULL;
+        udpai_tally_drop *drop = NULL;
+        err = tally ? udpai_tally_set_text(&tally->cluster, options.cluster) : UDPA_ERR_NOMEM;
+        if (err == UDPA_OK)
+            err = udpai_tally_get_drop(tally, UDPAI_STR("x"), &drop, NULL);
+        if (err == UDPA_OK)
+            err = udpai_tally_difference(tally, NULL, &copy, NULL);
+        if (err == UDPA_OK)
+            err = udpai_tally_sum_take(sum, UDPAI_STR("a"), copy, NULL);
+        udpai_tally_free(tally);
+    }
+    return err == UDPA_OK && !udpai_tally_sum_total(sum, 0) ? UDPA_ERR_NOMEM : err;
+}
+
+static void
+survives_lack_of_memory(void **state)
+{
+    (void)state;
+    assert_true(oom_torture(sum_up, NULL) > 20);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(growth_of_each_counts_once),
+        cmocka_unit_test(another_epoch_begins_at_nothing),
+        cmocka_unit_test(epochs_may_overlap),
+        cmocka_unit_test(epochs_long_past_are_refused),
+        cmocka_unit_test(what_shrinks_changes_nothing),
+        cmocka_unit_test(who_leaves_takes_gauges_along),
+        cmocka_unit_test(another_cluster_is_refused),
+        cmocka_unit_test(older_epochs_count_from_where_they_are),
+        cmocka_unit_test(what_others_were_told_does_not_count),
+        cmocka_unit_test(those_forgotten_are_not_counted_twice),
+        cmocka_unit_test(sums_are_tagged_with_their_nodes),
+        cmocka_unit_test(two_ways_count_once),
+        cmocka_unit_test(sums_are_what_was_said),
+        cmocka_unit_test(survives_lack_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
