@@ -9,6 +9,7 @@
 
 #include <udpa/endpoint.h>
 
+#include "endpoint/orca_collector.h"
 #include "federation/node.h"
 #include "loop/loop_wheel.h"
 #include "transport/grpc/stream_thread.h"
@@ -33,6 +34,7 @@ typedef struct udpai_endpoint_settings {
     udpai_stream_timing timing;
     bool serves_status;        /* resources of udpa.status.v1 in the namespace udpa.node */
     uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */
+    udpai_orca_rules orca;     /* who may have backends asked how loaded they are */
     const char *version;
     udpai_inspector inspector; /* without inspect(): none */
     /* Other processes that have stream sides of this endpoint, counted from 1 (session/crew.h). */

@@ -37,8 +37,9 @@ struct udpa_endpoint {
     udpai_crew *crew; /* NULL: there are no workers */
     void (*order_worker)(void *userdata, size_t worker, const udpai_order *order);
     void *workers_userdata;
-    udpai_listener *listener; /* of the library */
-    udpai_orca_board *orca;   /* of the library; NULL: it does not listen */
+    udpai_listener *listener;        /* of the library */
+    udpai_orca_collector *collector; /* NULL: nobody's resources have backends asked */
+    udpai_orca_board *orca;          /* of the library; NULL: it does not listen */
     udpai_durable_engine *engine;
     udpai_own_status *status;     /* NULL: not served */
     udpai_questions *questions;   /* beside it */

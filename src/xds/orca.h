@@ -112,4 +112,34 @@ udpa_err udpai_orca_v1_session_new(udpai_session **ret_session,
                                    udpai_hub *hub,
                                    const udpai_stream_info *info);
 
+/* ---- the session of who asks ---- */
+
+#define UDPAI_TYPE_ORCA_REPORT "type.googleapis.com/udpa.load.v1.OrcaReport"
+#define UDPAI_ORCA_TTL_SPARE_MS 10000
+
+/* Whom it asks, and what for. */
+typedef struct udpai_orca_backend {
+    udpai_str cluster;
+    udpai_str address;
+    uint32_t port;
+    uint64_t interval_ms;
+} udpai_orca_backend;
+
+/* What a stream to a backend is opened with: info->context; immutable, and owned by its target. */
+typedef struct udpai_orca_question udpai_orca_question;
+
+/* Copies the texts; NULL without memory. */
+udpai_orca_question *udpai_orca_question_new(const udpai_orca_backend *backend);
+void udpai_orca_question_drop(void *question);
+
+/* "<cluster>/<address>:<port>", the last as one segment; NULL without memory. Of a backend, the
+ * name of what it reports. */
+udpa_bytes *udpai_orca_report_name(const udpai_orca_backend *backend);
+
+/* Each report of the backend is handed up as a publication of one OrcaReport, no more than two in
+ * an interval: who sends more is read late. What cannot be true ends the stream. */
+udpa_err udpai_orca_collect_session_new(udpai_session **ret_session,
+                                        udpai_hub *hub,
+                                        const udpai_stream_info *info);
+
 #endif

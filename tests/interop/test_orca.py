@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A backend of libudpa says how loaded it is (docs/examples/orca.c): to a caller that reads reports, to
 gRPC's own weighted_round_robin, which sends requests by them, and to grpcurl, which knows of the
-service what reflection tells it."""
+service what reflection tells it. And the other way round: a node asks such backends, and one of
+grpcio, because a resource says so, and tells who wants to know."""
 import collections
+from concurrent import futures
 import json
 import sys
+import threading
 
 import interop
 import grpc
 from test_grpcurl import Caller, decode_all, grpcurl_or_skip
+from udpa_peer import PREFIX, Peer
 from udpa.data.orca.v1 import orca_load_report_pb2 as report_v1
 from udpa.service.orca.v1 import orca_pb2 as service_v1
 from xds.data.orca.v3 import orca_load_report_pb2 as report_v3
@@ -165,9 +169,124 @@ def be_described(test):
     backend.end()
 
 
+class ForeignBackend:
+    """grpcio answers, which waits for the end of the request before it does."""
+
+    def __init__(self, port=0):
+        self.report = report_v3.OrcaLoadReport(mem_utilization=0.5)
+        self.intervals_ns = []
+        self.n_streams = 0
+        self.server = grpc.server(futures.ThreadPoolExecutor(4))
+        handler = grpc.unary_stream_rpc_method_handler(
+            self.answer, service_v3.OrcaLoadReportRequest.FromString,
+            report_v3.OrcaLoadReport.SerializeToString)
+        self.server.add_generic_rpc_handlers((
+            grpc.method_handlers_generic_handler(SERVICE, {METHOD: handler}),))
+        self.port = self.server.add_insecure_port(f'127.0.0.1:{port}')
+        self.server.start()
+
+    def answer(self, request, context):
+        self.intervals_ns.append(request.report_interval.ToNanoseconds())
+        self.n_streams += 1
+        ended = threading.Event()
+        context.add_callback(ended.set)
+        while not ended.is_set():
+            yield self.report
+            ended.wait(request.report_interval.ToNanoseconds() / 1e9)
+        self.n_streams -= 1
+
+    def end(self):
+        self.server.stop(0).wait()
+
+
+class Reader:
+    """What a node says of backends to who subscribes, by the name of the report."""
+
+    def __init__(self, test, node):
+        self.peer = Peer(test.build, node.address, 'reader')
+        self.known = {}
+        self.report = self.peer.schema.message('udpa.load.v1.OrcaReport')
+        message = self.peer.udpa_message()
+        message.subscribe.type_url = PREFIX + 'udpa.load.v1.OrcaReport'
+        message.subscribe.resource_names.append('*')
+        self.peer.outbox.put(message)
+
+    def wait_for(self, what, look):
+        while not look(self.known):
+            delta = self.peer.next_message('publish').publish.delta
+            for name in delta.removed_resources:
+                self.known.pop(name, None)
+            for resource in delta.resources:
+                if resource.resource.type_url == PREFIX + 'udpa.load.v1.OrcaReport':
+                    self.known[resource.name] = self.report.FromString(resource.resource.value)
+        interop.check(what, True)
+
+
+def collect(peer, ports, address='127.0.0.1'):
+    """Publishes whom to ask; returns what was refused."""
+    def fill(delta):
+        message = peer.schema.message('udpa.load.v1.OrcaCollection')()
+        message.interval.nanos = 2 * TENTH_NS
+        for port in ports:
+            message.backends.add(address=address, port=port)
+        entry = delta.resources.add(name='local/service')
+        entry.resource.type_url = PREFIX + message.DESCRIPTOR.full_name
+        entry.resource.value = message.SerializeToString()
+    return peer.publish_delta(fill)
+
+
+def be_collected(test):
+    bootstrap = test.work / 'bootstrap.yaml'
+    bootstrap.write_text('orca_collections:\n  authorities: ["publisher"]\n'
+                         'timing:\n  interest_linger: 0.5s\n', encoding='utf-8')
+    node = interop.Node(test, 'node', bootstrap=bootstrap)
+    own, foreign = Backend(test, 'own'), ForeignBackend()
+    own.say('cpu=0.25 queue=7')
+    own_port = int(own.address.rsplit(':', 1)[1])
+    names = {port: f'local/service/127.0.0.1:{port}' for port in (own_port, foreign.port)}
+    with Peer(test.build, node.address, 'stranger') as stranger:
+        refused = collect(stranger, names)
+        interop.check(f'a stranger is refused: {refused and refused[0].message}',
+                      refused and 'orca_collections.authorities' in refused[0].message)
+    with Peer(test.build, node.address) as publisher:
+        refused = collect(publisher, names, '192.0.2.1')
+        interop.check(f'so is what lies beyond loopback: {refused and refused[0].message}',
+                      refused and 'beyond loopback' in refused[0].message)
+        interop.check('what is allowed is taken', not collect(publisher, names))
+        interop.never('a backend is asked while nobody wants to know',
+                      lambda: foreign.intervals_ns, 1)
+        reader = Reader(test, node)
+        reader.wait_for('both backends are told of', lambda known: set(known) == set(
+            names.values()))
+        interop.check('with what they say', (
+            reader.known[names[own_port]].metrics.cpu_utilization == 0.25 and
+            reader.known[names[own_port]].metrics.named_metrics['queue'] == 7 and
+            reader.known[names[foreign.port]].metrics.mem_utilization == 0.5))
+        interop.check('by the interval of the resource, on one stream',
+                      foreign.intervals_ns == [2 * TENTH_NS])
+        own.say('cpu=0.75')
+        reader.wait_for('a change is told', lambda known: (
+            known[names[own_port]].metrics.cpu_utilization == 0.75))
+        port = foreign.port
+        foreign.end()
+        foreign = ForeignBackend(port)
+        foreign.report = report_v3.OrcaLoadReport(eps=3)
+        reader.wait_for('a backend that was away is asked again', lambda known: (
+            names[port] in known and known[names[port]].metrics.eps == 3))
+        interop.check('one is taken out', not collect(publisher, [port]))
+        reader.wait_for('nothing is said of it any more', lambda known: set(known) == {
+            names[port]})
+        reader.peer.close()
+        interop.wait_for('the end of the stream when nobody wants to know any more',
+                         lambda: foreign.n_streams == 0)
+        interop.check('and nobody is asked any more', True)
+    foreign.end()
+    own.end()
+
+
 def body(test):
-    {'calls': be_called, 'grpcurl': be_described}[test.variant](test)
+    {'calls': be_called, 'collection': be_collected, 'grpcurl': be_described}[test.variant](test)
 
 
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body, variants=('calls', 'grpcurl')))
+    sys.exit(interop.run(__doc__, body, variants=('calls', 'collection', 'grpcurl')))
