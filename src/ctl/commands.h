@@ -12,12 +12,14 @@ udpai_ctl_exit udpai_ctl_delete(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_get(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_watch(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_status(udpai_ctl *ctl);
+udpai_ctl_exit udpai_ctl_clients(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_validate(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_wait_command(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_conform(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_bench(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_auth(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_sign(udpai_ctl *ctl);
+udpai_ctl_exit udpai_ctl_events(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_verify(udpai_ctl *ctl);
 
 #endif

@@ -19,6 +19,7 @@ static const struct command {
     {"wait", udpai_ctl_wait_command}, {"conform", udpai_ctl_conform},
     {"auth", udpai_ctl_auth},         {"sign", udpai_ctl_sign},
     {"verify", udpai_ctl_verify},     {"bench", udpai_ctl_bench},
+    {"clients", udpai_ctl_clients},   {"events", udpai_ctl_events},
 };
 
 static udpai_ctl_command_fn

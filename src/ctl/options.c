@@ -38,6 +38,7 @@ enum {
     AT_LEAST,
     DESPITE_REFUSALS,
     ALL_ORIGINS,
+    FOLLOW,
 };
 
 #define WAIT_S 60
@@ -52,7 +53,7 @@ static const struct argp_option known_options[] = {
      "input, as YAML or JSON; may be given again",
      1},
     {"output", 'o', "FORMAT", 0,
-     "get, watch, status: table (default), yaml, json, or name; get also path; sign: yaml "
+     "get, watch, status, clients: table (default), yaml, json, or name; get also path; sign: yaml "
      "(default) or json; "
      "wait, bench: table or json; conform: table, tap, junit, or json",
      1},
@@ -75,6 +76,7 @@ static const struct argp_option known_options[] = {
      "wait: so many must have acknowledged it (default 0: nobody need be there)", 1},
     {"despite-refusals", DESPITE_REFUSALS, NULL, 0,
      "wait: go on when somebody refuses it, instead of ending at once", 1},
+    {"follow", FOLLOW, NULL, 0, "events: go on with what comes", 1},
     {NULL, 0, NULL, 0, "Whom to talk to:", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
@@ -134,6 +136,7 @@ static const char doc[] =
     "  get [TYPE [NAME...]]       show resources; without a type, all\n"
     "  watch [TYPE [NAME...]]     show changes as they come\n"
     "  status [sources|sessions]  what the node has, from whom, and for whom\n"
+    "  clients                    whom it serves, and do they have it all?\n"
     "  validate FILE...           check resources against their types; asks no node\n"
     "  sign -f FILE               print its resources signed; asks no node\n"
     "  verify TYPE [NAME...]      are resources signed, and by whom? or verify -f FILE\n"
@@ -142,6 +145,8 @@ static const char doc[] =
     "                             what the node's rules say of a peer, and which of them\n"
     "  conform                    test a server of xDS, this one or any other\n"
     "  bench                      measure a server of xDS or UDPA under load\n"
+    "  events access-log|metrics|trace|tap|event\n"
+    "                             what clients have streamed to the node, as lines of JSON\n"
     "  xds get|watch TYPE [NAME...]\n"
     "                             the same of any server of xDS, as its client\n"
     "\v"
@@ -239,12 +244,20 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
         const char *command;
         bool files, format, name_space, waits, is_wait;
     } commands[] = {
-        {"apply", true, false, true, true, false},    {"delete", true, false, true, true, false},
-        {"get", false, true, true, false, false},     {"watch", false, true, true, false, false},
-        {"status", false, true, false, false, false}, {"validate", true, false, true, false, false},
-        {"wait", true, true, true, false, true},      {"conform", false, true, true, false, false},
-        {"auth", false, false, true, false, false},   {"sign", true, true, true, false, false},
-        {"verify", true, false, true, false, false},  {"bench", false, true, true, false, false},
+        {"apply", true, false, true, true, false},
+        {"delete", true, false, true, true, false},
+        {"get", false, true, true, false, false},
+        {"watch", false, true, true, false, false},
+        {"status", false, true, false, false, false},
+        {"validate", true, false, true, false, false},
+        {"wait", true, true, true, false, true},
+        {"conform", false, true, true, false, false},
+        {"auth", false, false, true, false, false},
+        {"sign", true, true, true, false, false},
+        {"verify", true, false, true, false, false},
+        {"bench", false, true, true, false, false},
+        {"clients", false, true, false, false, false},
+        {"events", false, false, false, false, false},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -261,6 +274,8 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
             argp_error(state, "--validate: %s publishes nothing", given->command);
         if (given->is_waiting && !commands[i].waits)
             argp_error(state, "--wait goes with apply and delete");
+        if (given->is_following && strcmp(given->command, "events") != 0)
+            argp_error(state, "--follow goes with events");
         if (!commands[i].is_wait)
             check_not_wait(given, state, given->is_waiting);
     }
@@ -326,8 +341,9 @@ static void
 check(udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
-        argp_error(state, "say what to do: apply, delete, get, watch, status, wait, validate, "
-                          "sign, verify, conform, bench, auth, or xds");
+        argp_error(state,
+                   "say what to do: apply, delete, get, watch, status, clients, events, wait, "
+                   "validate, sign, verify, conform, bench, auth, or xds");
     bool signs = strcmp(given->command, "sign") == 0; /* with a key that is of no certificate */
     if (signs ? given->certificate != NULL : !given->certificate != !given->key)
         argp_error(state, signs ? "--cert: sign asks no node" : "--cert and --key go together");
@@ -418,6 +434,9 @@ parse_wait(int key, char *argument, struct argp_state *state)
         return 0;
     case ALL_ORIGINS:
         given->all_origins = true;
+        return 0;
+    case FOLLOW:
+        given->is_following = true;
         return 0;
     default:
         return parse_more(key, argument, state);

@@ -12,6 +12,7 @@
 #include "daemon/rest_check.h"
 #include "daemon/self_check.h"
 #include "daemon/signatures_check.h"
+#include "daemon/sinks_check.h"
 #include "daemon/sockets_check.h"
 #include "daemon/timing.h"
 #include "daemon/words.h"
@@ -589,6 +590,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_store(&check);
     check_validation(&check);
     check_write_files(&check);
+    udpai_sinks_check(message, findings);
     if (limits) {
         check_message_size(&check, "max_message_bytes_from_clients",
                            limits->max_message_bytes_from_clients);

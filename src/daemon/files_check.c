@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "daemon/plan.h"
 #include "daemon/signatures_check.h"
+#include "daemon/sinks_check.h"
 #include "loop/clock.h"
 #include "storage/secret_key.h"
 #include "transport/tls_files.h"
@@ -327,5 +328,6 @@ udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
         check_client_tls(findings, udpai_path_item(path, "orca_collections.credentials", i),
                          orca->credentials[i]->tls);
     udpai_signatures_check_files(message, findings);
+    udpai_sinks_check_files(message, findings);
     check_store(findings, message->store, options);
 }

@@ -493,6 +493,8 @@ udpai_plan_make(udpai_plan *plan,
     if (err == UDPA_OK)
         err = udpai_plan_xds(plan);
     if (err == UDPA_OK)
+        err = udpai_plan_sinks_make(plan);
+    if (err == UDPA_OK)
         err = udpai_plan_validation(plan);
     if (err == UDPA_OK)
         err = udpai_plan_writers(plan, ret_error);
@@ -529,6 +531,7 @@ void
 udpai_plan_done(udpai_plan *plan)
 {
     udpai_plan_delivery_done(plan);
+    udpai_plan_sinks_done(plan);
     for (size_t i = 0; i < plan->sources.n; i++)
         udpai_grpc_target_drop(plan->sources.items[i].target);
     for (size_t i = 0; i < plan->dials.n; i++)

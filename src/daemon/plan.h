@@ -12,7 +12,10 @@
 #include "daemon/options.h"
 #include "endpoint/endpoint.h"
 #include "session/udpa_poll.h"
+#include "sinks/sinks.h"
+#include "transport/file/event_writer.h"
 #include "transport/http/http.h"
+#include "xds/csds.h"
 #include "xds/shim.h"
 
 /* Where what is received is kept if nothing is said. */
@@ -49,6 +52,12 @@ typedef struct udpai_plan_dialled {
     udpai_asker *asker;        /* the target's, of kind rest; NULL: it is dialled by gRPC */
 } udpai_plan_dialled;
 
+typedef struct udpai_plan_sinks {
+    udpai_sinks all;
+    udpai_event_file files[UDPAI_EVENT_KINDS];
+    char absent[UDPAI_EVENT_KINDS][256]; /* what is said of those that are not configured */
+} udpai_plan_sinks;
+
 typedef struct udpai_plan_delivery udpai_plan_delivery;
 
 /* All texts belong to the bootstrap message, the command line, or the plan. */
@@ -58,13 +67,15 @@ typedef struct udpai_plan {
     char host[256];
     udpai_endpoint_settings settings;
     udpai_xds_shim xds;
-    const char *name_space; /* of names without one, where nothing else is said */
+    udpai_csds csds;
+    udpai_csds_method csds_methods[2]; /* of streams, and of a Fetch */
+    const char *name_space;            /* of names without one, where nothing else is said */
     udpai_xdstp_authorities authorities;
     udpai_str xds_namespace; /* of plain names, where an audience does not say another */
     UDPAI_VECTOR(udpai_plan_socket) sockets;
     UDPAI_VECTOR(udpai_plan_socket) http_sockets;
     udpai_http_limits http_limits;
-    udpai_http_route http_routes[UDPAI_XDS_POLLS + 1];
+    udpai_http_route http_routes[UDPAI_XDS_POLLS + 2];
     udpai_udpa_polls udpa_polls;
     UDPAI_VECTOR(udpai_plan_directory) directories;
     UDPAI_VECTOR(udpai_plan_writer) writers;
@@ -73,9 +84,10 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_dial_config) dials;
     UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
     UDPAI_VECTOR(void *) owned;               /* tables and texts, to be freed */
-    udpai_plan_delivery *delivery;            /* NULL: no resource becomes a source */
-    const char *state_directory;              /* NULL: nothing is kept */
-    const char *key_file;                     /* NULL: secrets are not kept */
+    udpai_plan_sinks sinks;
+    udpai_plan_delivery *delivery; /* NULL: no resource becomes a source */
+    const char *state_directory;   /* NULL: nothing is kept */
+    const char *key_file;          /* NULL: secrets are not kept */
     const char *const *secret_types;
     size_t n_secret_types;
     udpa_log_level log_level;

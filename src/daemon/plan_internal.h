@@ -68,6 +68,10 @@ udpa_err udpai_plan_polled_source(udpai_plan *plan,
                                   udpai_source_config *source,
                                   udpa_error **ret_error);
 
+/* plan_sinks.c: when xDS is planned, whose methods stand before those of the sinks. */
+udpa_err udpai_plan_sinks_make(udpai_plan *plan);
+void udpai_plan_sinks_done(udpai_plan *plan);
+
 /* plan_validation.c */
 udpa_err udpai_plan_validation(udpai_plan *plan);
 

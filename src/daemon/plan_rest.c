@@ -2,9 +2,11 @@
 /* REST, from the bootstrap file and the command line. */
 #include "daemon/plan_internal.h"
 #include "session/udpa_poll.h"
+#include "xds/csds.h"
 #include "xds/xds.h"
 
 #define DISCOVERY "envoy.service.discovery.v3."
+#define STATUS "envoy.service.status.v3."
 
 static void
 plan_routes(udpai_plan *plan)
@@ -25,6 +27,12 @@ plan_routes(udpai_plan *plan)
         .request_type = "udpa.service.discovery.v1.FetchRequest",
         .response_type = "udpa.service.discovery.v1.FetchResponse",
         .version_field = 4,
+    };
+    plan->http_routes[UDPAI_XDS_POLLS + 1] = (udpai_http_route){
+        .path = UDPAI_CSDS_REST,
+        .method = {UDPAI_CSDS_REST, udpai_csds_session_new, &plan->csds_methods[1]},
+        .request_type = STATUS "ClientStatusRequest",
+        .response_type = STATUS "ClientStatusResponse",
     };
 }
 

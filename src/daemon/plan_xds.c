@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is shown what by xDS, from the bootstrap file. */
+#include "codec/regex.h"
 #include "daemon/plan_internal.h"
 #include "xds/xds.h"
 
@@ -146,17 +147,39 @@ plan_wildcards(udpai_plan *plan)
                             &plan->xds.explicit_wildcards);
 }
 
+/* Those of the store: what is not written in the clear is not shown, either. */
+static udpa_err
+plan_csds(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Store *store = plan->bootstrap.message->store;
+    plan->csds.regex = &udpai_re2;
+    plan->csds.is_partial = plan->settings.n_workers > 0;
+    plan->csds.n_secret_types = store ? store->n_secret_types : 0;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(plan->csds_methods); i++)
+        plan->csds_methods[i] = (udpai_csds_method){&plan->csds, .is_fetch = i == 1};
+    return store ? udpai_plan_types(plan, store->secret_types, store->n_secret_types,
+                                    &plan->csds.secret_types)
+                 : UDPA_OK;
+}
+
 static udpa_err
 plan_methods(udpai_plan *plan)
 {
-    udpai_grpc_method *methods =
-        udpai_plan_own(plan, udpai_alloc_array(UDPAI_XDS_METHODS, sizeof(*methods)));
+    size_t n = UDPAI_XDS_METHODS;
+    udpai_grpc_method *methods = udpai_plan_own(
+        plan, udpai_alloc_array(n + UDPAI_ARRAY_LEN(plan->csds_methods), sizeof(*methods)));
     for (size_t i = 0; methods && i < UDPAI_XDS_METHODS; i++) {
         udpai_xds_method *method = &plan->xds.methods[i];
         methods[i] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
     }
+    for (size_t i = 0; methods && i < UDPAI_ARRAY_LEN(plan->csds_methods); i++)
+        methods[n++] = (udpai_grpc_method){
+            .path = i == 0 ? UDPAI_CSDS_STREAM : UDPAI_CSDS_FETCH,
+            .open = udpai_csds_session_new,
+            .context = &plan->csds_methods[i],
+        };
     plan->settings.methods = methods;
-    plan->settings.n_methods = UDPAI_XDS_METHODS;
+    plan->settings.n_methods = n;
     return methods ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
@@ -172,5 +195,6 @@ udpai_plan_xds(udpai_plan *plan)
         return err;
     plan->xds.removal_patience_ms = UDPAI_XDS_REMOVAL_PATIENCE_MS;
     udpai_xds_shim_init(&plan->xds);
-    return plan_methods(plan);
+    err = plan_csds(plan);
+    return err == UDPA_OK ? plan_methods(plan) : err;
 }

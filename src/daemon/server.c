@@ -10,6 +10,7 @@
 #include "daemon/plan_delivery.h"
 #include "daemon/reload.h"
 #include "daemon/rest.h"
+#include "daemon/sinks.h"
 #include "daemon/storage.h"
 #include "daemon/welcome.h"
 #include "daemon/workers.h"
@@ -27,7 +28,8 @@ typedef struct server {
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
-    udpai_rest *rest; /* NULL: none */
+    udpai_event_writer *sinks; /* NULL: nothing is written */
+    udpai_rest *rest;          /* NULL: none */
     udpai_reload *reload;
     udpai_workers *workers;               /* NULL: none */
     udpa_error *lost;                     /* one of them was, and why */
@@ -70,6 +72,7 @@ server_done(server *self)
     stop(self);
     uv_run(&self->loop, UV_RUN_DEFAULT);
     uv_loop_close(&self->loop);
+    udpai_daemon_sinks_close(self->plan, UDPAI_TAKE(self->sinks)); /* nobody streams any more */
     for (size_t i = 0; i < self->tls.n; i++)
         udpai_server_tls_unref(self->tls.items[i]);
     udpai_vector_done(&self->tls);
@@ -276,6 +279,8 @@ begin(server *self, udpa_error **ret_error)
     udpa_err err = prepare_validation(self, &settings, ret_error);
     if (err == UDPA_OK)
         err = open_workers(self, &settings, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_daemon_sinks_open(&self->sinks, plan, self->schema, ret_error);
     if (err == UDPA_OK)
         err = udpai_endpoint_new(&self->endpoint, &self->loop, &settings, ret_error);
     if (err == UDPA_OK)

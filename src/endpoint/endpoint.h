@@ -34,6 +34,10 @@ typedef struct udpai_endpoint_settings {
     udpai_stream_timing timing;
     bool serves_status;        /* resources of udpa.status.v1 in the namespace udpa.node */
     uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */
+    /* Further fields of the node's status, serialised; NULL without memory. NULL: there are none.
+     */
+    udpa_bytes *(*describe_more)(const void *userdata);
+    const void *describe_userdata; /* outlives the endpoint */
     udpai_orca_rules orca;     /* who may have backends asked how loaded they are */
     const char *version;
     udpai_inspector inspector; /* without inspect(): none */

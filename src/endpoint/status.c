@@ -35,6 +35,11 @@ struct udpai_own_status {
     int64_t started_us;
     size_t n_sessions;
     UDPAI_VECTOR(udpa_bytes *) problems;
+    udpa_bytes *(*describe_more)(const void *userdata); /* NULL: nobody has anything to add */
+    const void *describe_userdata;
+    /* What may change while the status is written is looked at once: its size depends on it. */
+    udpai_stream_thread_stats stats;
+    udpa_bytes *more; /* NULL: nothing */
 };
 
 typedef UDPAI_VECTOR(udpa_resource *) resource_list;
@@ -246,23 +251,27 @@ put_node(udpai_proto_writer *writer, const void *what)
     udpai_store_visit_types(udpai_node_store(endpoint->node), put_type, &type);
     put_awaited_types(&type, udpai_node_store(endpoint->node));
     udpai_proto_put_varint_opt(writer, 5, status->n_sessions);
-    udpai_stream_thread_stats stats;
-    udpai_stream_thread_stats_get(endpoint->streams, &stats);
-    put_counter(writer, "streams_refused", stats.n_refused);
-    put_counter(writer, "streams_cut_off", stats.n_cut_off);
+    put_counter(writer, "streams_refused", status->stats.n_refused);
+    put_counter(writer, "streams_cut_off", status->stats.n_cut_off);
     put_counter(writer, "loops", udpai_node_n_loops(endpoint->node));
     put_counter(writer, "publications_denied", udpai_node_n_denied(endpoint->node));
     put_counter(writer, "signatures_refused", udpai_node_n_bad_signatures(endpoint->node));
     put_counter(writer, "signatures_made", udpai_node_n_signed(endpoint->node));
     for (size_t i = 0; i < status->problems.n; i++)
         udpai_proto_put_bytes(writer, 7, udpai_bytes_view(status->problems.items[i]));
+    if (status->more)
+        udpai_proto_put_raw(writer, udpai_bytes_view(status->more));
 }
 
 static void
 set_node(udpai_own_status *status)
 {
     resource_list list = {0};
+    udpai_stream_thread_stats_get(status->endpoint->streams, &status->stats);
+    if (status->describe_more)
+        status->more = status->describe_more(status->describe_userdata);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_node, status);
+    status->more = udpa_bytes_unref(status->more);
     add(status, &list, NODE, UDPAI_STR(""), body);
     set(status, NODE, &list);
 }
@@ -379,6 +388,8 @@ udpai_own_status_new(udpai_own_status **ret_status,
     udpai_str id = settings->node.id, version = udpai_str_from(settings->version);
     status->endpoint = endpoint;
     status->started_us = udpai_wall_us();
+    status->describe_more = settings->describe_more;
+    status->describe_userdata = settings->describe_userdata;
     udpai_timer_init(&status->timer, on_timer);
     udpa_err err = udpa_bytes_new(&status->node_id, id.data, id.len);
     if (err == UDPA_OK)

@@ -335,7 +335,7 @@ add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
     }
     if (shown && sub) {
         sub->sent_seq = item->seq;
-        sub->sent_payload_seq = payload_seq;
+        udpai_name_sub_sent(sub, payload_seq);
         sub->sent_turn = subscription->n_turns + (held != UDPAI_HELD_ALL);
         *ret_err = udpai_tally_sent(sub, collection);
     }

@@ -174,6 +174,7 @@ struct udpai_name_sub {
     udpai_item *asked;                   /* of the name that was asked for; same as owed.item */
     udpai_item *target;                  /* what it leads to; NULL: nothing */
     uint64_t sent_seq, sent_payload_seq; /* 0: the subscriber holds nothing */
+    uint64_t held_payload_seq;           /* what it held before it was sent that; the same */
     uint64_t sent_turn; /* of the delivery that brought what it holds, or took it away */
     udpai_name_state state;
     bool leads_to_variant; /* which is shown by the name that was asked for */
@@ -244,6 +245,15 @@ struct udpai_subscription {
 };
 
 #define UDPAI_NOTHING UINT64_MAX
+
+/* The subscriber is sent this payload, or none, by the name. */
+static inline void
+udpai_name_sub_sent(udpai_name_sub *sub, uint64_t payload_seq)
+{
+    if (sub->sent_payload_seq != payload_seq)
+        sub->held_payload_seq = sub->sent_payload_seq;
+    sub->sent_payload_seq = payload_seq;
+}
 
 void udpai_subscription_wake(udpai_subscription *subscription);
 /* Puts it at the end of one of the lists. */

@@ -67,6 +67,7 @@ udpai_item_free(udpai_item *item)
 {
     udpai_family_leave(item);
     free_more(item->more);
+    udpai_free(item->former);
     udpa_resource_unref(item->resource);
     udpa_bytes_unref(item->from_node);
     udpai_free(item);
@@ -97,6 +98,37 @@ udpai_item_release(udpai_item *item)
     udpai_map_remove(&topic->items, udpai_item_name(item));
     udpai_item_free(item);
     udpai_topic_release(topic);
+}
+
+static bool
+says_its_hash(udpai_str version, udpai_content_hash hash)
+{
+    char hex[UDPAI_CONTENT_HASH_HEX];
+    udpai_content_hash_hex(hash, hex);
+    return udpai_str_eq(version, (udpai_str){hex, sizeof(hex)});
+}
+
+void
+udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_gone)
+{
+    udpai_free(UDPAI_TAKE(item->former));
+    if (is_gone || !item->resource)
+        return;
+    udpai_content_hash hash = udpai_resource_content_hash(item->resource);
+    udpai_str version = udpai_resource_version(item->resource);
+    if (says_its_hash(version, hash))
+        version.len = 0;
+    udpai_former *former = udpai_alloc(sizeof(*former) + version.len);
+    if (!former)
+        return;
+    former->content_seq = item->content_seq;
+    former->payload_seq = item->payload_seq;
+    former->until = seq;
+    former->hash = hash;
+    former->version_len = (uint32_t)version.len;
+    if (version.len)
+        memcpy(former->version, version.data, version.len);
+    item->former = former;
 }
 
 udpai_set_hash

@@ -32,12 +32,22 @@ typedef struct udpai_item_more {
     char name[];
 } udpai_item_more;
 
+/* What an item was before its present content; most never change. */
+typedef struct udpai_former {
+    uint64_t content_seq, payload_seq; /* of what it was */
+    uint64_t until;                    /* the content_seq of what took its place */
+    udpai_content_hash hash;
+    uint32_t version_len; /* 0: the version was the digits of the hash */
+    char version[];
+} udpai_former;
+
 /* There is one for each name, and most are there and in one view: its memory counts. */
 struct udpai_item {
     udpai_topic *topic;
     udpa_resource *resource; /* NULL: not there */
     udpa_bytes *from_node;
     udpai_item_more *more; /* NULL: the name is that of the resource, and the rest nothing */
+    udpai_former *former;  /* NULL: it was not there, or that is not known */
     uint64_t seq;          /* of its last change */
     uint64_t previous_seq; /* of the one before */
     uint64_t payload_seq;  /* of the last that needs the payload */
@@ -58,6 +68,10 @@ void udpai_item_drop_idle_more(udpai_item *item);
 void udpai_item_release(udpai_item *item);
 /* The same, whatever refers to it; the topic does not any more. */
 void udpai_item_free(udpai_item *item);
+
+/* Its content is about to change by the change of this number: notes what it is now, as far as
+ * there is memory. */
+void udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_gone);
 
 /* Valid until the item's next change. */
 static inline udpai_str

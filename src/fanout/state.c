@@ -51,7 +51,7 @@ add_names(udpai_collection *collection, udpai_subscription *subscription, bool w
         if (payload_seq != sub->sent_payload_seq || loses_last)
             sub->sent_turn = subscription->n_turns + 1;
         sub->sent_seq = item ? item->seq : 0;
-        sub->sent_payload_seq = payload_seq;
+        udpai_name_sub_sent(sub, payload_seq);
         sub->shows_last &= with_removed;
     }
     return err;

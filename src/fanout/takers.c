@@ -91,27 +91,35 @@ stand_besides(udpai_taker *taker, const udpai_item *item)
     taker->place = item->seq > subscription->extra_seq ? item->seq : subscription->extra_seq;
 }
 
+/* `sub`: by which it is asked for; NULL: that is not known. */
+static udpai_taker
+taker_of(udpai_subscription *subscription, const udpai_item *item, const udpai_name_sub *sub)
+{
+    udpai_taker taker = {
+        .subscription = subscription,
+        .resource = item->resource,
+        .seq = udpai_item_payload_seq(item, subscription),
+        .payload = UDPAI_NOTHING,
+    };
+    bool by_view = is_in_view(subscription, item);
+    if (by_view)
+        stand_in_view(&taker, item);
+    if (!sub)
+        sub = find_sub(subscription, item);
+    if (sub)
+        stand_by_name(&taker, sub, by_view);
+    else if (!by_view)
+        stand_besides(&taker, item);
+    return taker;
+}
+
 static void
 tell(const struct visit *self, udpai_subscription *subscription, const udpai_name_sub *sub)
 {
     if (subscription->stamp == self->stamp)
         return;
     subscription->stamp = self->stamp;
-    udpai_taker taker = {
-        .subscription = subscription,
-        .resource = self->item->resource,
-        .seq = udpai_item_payload_seq(self->item, subscription),
-        .payload = UDPAI_NOTHING,
-    };
-    bool by_view = is_in_view(subscription, self->item);
-    if (by_view)
-        stand_in_view(&taker, self->item);
-    if (!sub)
-        sub = find_sub(subscription, self->item);
-    if (sub)
-        stand_by_name(&taker, sub, by_view);
-    else if (!by_view)
-        stand_besides(&taker, self->item);
+    const udpai_taker taker = taker_of(subscription, self->item, sub);
     self->visit(self->userdata, &taker);
 }
 
@@ -193,23 +201,29 @@ is_held(const udpai_subscription *subscription, udpai_str name)
     return udpai_map_get(&subscription->held, name) != NULL;
 }
 
+static udpai_taker
+gone_taker_of(udpai_subscription *subscription, const udpai_item *item, const udpai_name_sub *sub)
+{
+    udpai_taker taker = {
+        .subscription = subscription,
+        .is_sent = !is_held(subscription, udpai_item_name(item)),
+        .is_untold = subscription->mode == UDPAI_MODE_GROUPED,
+    };
+    if (subscription->view)
+        leave_view(&taker, item);
+    if (sub)
+        leave_name(&taker, sub);
+    return taker;
+}
+
 static void
 tell_gone(const struct visit *self, udpai_subscription *subscription)
 {
     if (subscription->stamp == self->stamp)
         return;
     subscription->stamp = self->stamp;
-    udpai_str name = udpai_item_name(self->item);
-    udpai_taker taker = {
-        .subscription = subscription,
-        .is_sent = !is_held(subscription, name),
-        .is_untold = subscription->mode == UDPAI_MODE_GROUPED,
-    };
-    const udpai_name_sub *sub = find_sub(subscription, self->item);
-    if (subscription->view)
-        leave_view(&taker, self->item);
-    if (sub)
-        leave_name(&taker, sub);
+    const udpai_taker taker =
+        gone_taker_of(subscription, self->item, find_sub(subscription, self->item));
     self->visit(self->userdata, &taker);
 }
 
@@ -269,4 +283,107 @@ udpai_fanout_visit_takers(
     item->n_owed--;
     udpai_item_release(item);
     return resource;
+}
+
+/* ---- the other way round: what one takes ---- */
+
+static bool
+visit_names(udpai_subscription *subscription,
+            udpai_taken_place *place,
+            udpai_taken_fn visit,
+            void *userdata)
+{
+    const udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &place->name))) {
+        const udpai_item *item = sub->target ? sub->target : sub->asked;
+        const udpai_taken taken = {
+            .taker = sub->target ? taker_of(subscription, item, sub)
+                                 : gone_taker_of(subscription, item, sub),
+            .name = udpai_item_name(sub->asked),
+            .is_missing = sub->state == UDPAI_NAME_MISSING,
+        };
+        if (!visit(userdata, &taken))
+            return false;
+    }
+    return true;
+}
+
+/* Places in the sequence are good for going on, whatever has changed meanwhile. What is asked for
+ * by name, too, was visited by that. */
+static bool
+visit_view(udpai_subscription *subscription,
+           udpai_taken_place *place,
+           udpai_taken_fn visit,
+           void *userdata)
+{
+    const udpai_log *live = &subscription->view->live;
+    for (size_t i = udpai_log_after(live, place->seq); i < live->n; i++) {
+        const udpai_item *item = live->slots[i].item;
+        if (!item || find_sub(subscription, item))
+            continue;
+        const udpai_taken taken = {
+            .taker = taker_of(subscription, item, NULL),
+            .name = udpai_resource_asked_name(item->resource),
+        };
+        place->seq = live->slots[i].seq;
+        if (!visit(userdata, &taken))
+            return false;
+    }
+    return true;
+}
+
+bool
+udpai_subscription_visit_taken(udpai_subscription *subscription,
+                               udpai_taken_place *place,
+                               udpai_taken_fn visit,
+                               void *userdata)
+{
+    if (!visit_names(subscription, place, visit, userdata))
+        return true;
+    return subscription->view && !visit_view(subscription, place, visit, userdata);
+}
+
+/* ---- what one had before ---- */
+
+static bool
+had_by_view(const udpai_subscription *subscription,
+            const udpai_item *item,
+            uint64_t seq,
+            udpai_standing place)
+{
+    return is_in_view(subscription, item) && place.payloads != UDPAI_NOTHING &&
+           seq <= place.payloads;
+}
+
+static bool
+had_by_name(const udpai_subscription *subscription,
+            const udpai_item *item,
+            uint64_t seq,
+            uint64_t sent_seq)
+{
+    const udpai_name_sub *sub = find_sub(subscription, item);
+    return sub && sub->sent_payload_seq == sent_seq && sub->held_payload_seq == seq;
+}
+
+bool
+udpai_subscription_had(const udpai_subscription *subscription,
+                       const udpai_had_question *asked,
+                       udpai_had *ret_had)
+{
+    const udpai_item *item = udpai_item_find(subscription->topic, asked->name);
+    const udpai_former *former = item ? item->former : NULL;
+    if (!former || former->until != asked->seq || !item->resource)
+        return false;
+    bool by_content = subscription->subscriber->renderer->shows_content_only;
+    uint64_t seq = by_content ? former->content_seq : former->payload_seq;
+    if (!had_by_view(subscription, item, seq, asked->place) &&
+        !had_by_name(subscription, item, seq, asked->seq))
+        return false;
+    ret_had->seq = seq;
+    ret_had->version = (udpai_str){former->version, former->version_len};
+    if (by_content || former->version_len == 0) {
+        udpai_content_hash_hex(former->hash, ret_had->room);
+        ret_had->version = (udpai_str){ret_had->room, sizeof(ret_had->room)};
+    }
+    return true;
 }

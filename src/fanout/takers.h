@@ -27,6 +27,53 @@ typedef void (*udpai_taker_fn)(void *userdata, const udpai_taker *taker);
 udpa_resource *udpai_fanout_visit_takers(
     udpai_fanout *fanout, udpai_str type_url, udpai_str name, udpai_taker_fn visit, void *userdata);
 
+/* ---- the other way round: what one subscription takes ---- */
+
+typedef struct udpai_taken {
+    udpai_taker taker;
+    udpai_str name;  /* that it was asked for by; by a wildcard: what others would ask for */
+    bool is_missing; /* there is none, and that is certain; else it may yet come */
+} udpai_taken;
+
+/* How far such a visit has come; all zero: it begins. */
+typedef struct udpai_taken_place {
+    size_t name;
+    uint64_t seq;
+} udpai_taken_place;
+
+/* False: that is enough for now. It may not subscribe or send. */
+typedef bool (*udpai_taken_fn)(void *userdata, const udpai_taken *taken);
+
+/* Calls back for what the subscription selects by name, whether it is there or not, and for what
+ * else its wildcards hold; from the place on, which is moved. False: that was all. What changes
+ * between two calls may be told of twice, and names that are asked for then, or given back, may
+ * hide another one. */
+bool udpai_subscription_visit_taken(udpai_subscription *subscription,
+                                    udpai_taken_place *place,
+                                    udpai_taken_fn visit,
+                                    void *userdata);
+
+/* What had the subscriber of a resource, before it was sent the payload of this number, by a
+ * delivery from this place? */
+typedef struct udpai_had_question {
+    udpai_str name;
+    uint64_t seq;
+    udpai_standing place;
+} udpai_had_question;
+
+typedef struct udpai_had {
+    uint64_t seq;      /* of that payload */
+    udpai_str version; /* as its protocol shows it: a view of the fan-out, or of the room */
+    char room[UDPAI_CONTENT_HASH_HEX];
+} udpai_had;
+
+/* False: nothing, or it is not known (any more): of each resource one step back is remembered. */
+bool udpai_subscription_had(const udpai_subscription *subscription,
+                            const udpai_had_question *asked,
+                            udpai_had *ret_had);
+
+/* ---- how far one has come ---- */
+
 /* Nothing is unanswered. */
 #define UDPAI_STANDING_NONE ((udpai_standing){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX})
 

@@ -159,11 +159,14 @@ set_item(udpai_item *item, const udpai_change *change)
 {
     udpai_fanout *fanout = item->topic->fanout;
     bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    bool is_same = same_content(item, change);
     item->previous_seq = item->seq;
     item->seq = ++fanout->seq;
+    if (!is_same)
+        udpai_item_note_former(item, item->seq, is_gone);
     if (change->kind != UDPAI_CHANGE_REFRESH || !item->resource)
         item->payload_seq = item->seq;
-    if (!same_content(item, change))
+    if (!is_same)
         item->content_seq = item->seq;
     item->resource = is_gone ? NULL : udpa_resource_ref(change->resource);
     if (item->more) /* it was made for the deadline, if there is one */

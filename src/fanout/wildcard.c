@@ -123,7 +123,7 @@ hand_over_to_names(udpai_subscription *subscription,
             sub->owed.mark_seq = item->seq; /* where its end was told */
         if (sub->target && brought && !before->is_tombstone) {
             sub->sent_seq = item->seq;
-            sub->sent_payload_seq = udpai_item_payload_seq(item, subscription);
+            udpai_name_sub_sent(sub, udpai_item_payload_seq(item, subscription));
         } else if (sub->target && sub->sent_seq != item->seq) {
             udpai_owe(subscription, &subscription->additions, &sub->owed);
         } else if (!sub->target && sub->state == UDPAI_NAME_MISSING && !brought) {

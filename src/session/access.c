@@ -129,6 +129,15 @@ subject_of(const udpai_session *session, const udpai_node_info *node)
 }
 
 udpa_err
+udpai_session_visibility(const udpai_session *session,
+                         const udpai_node_info *node,
+                         uint64_t *ret_visibility)
+{
+    const udpai_acl_subject subject = subject_of(session, node);
+    return udpai_access_visibility(udpai_hub_access(session->hub), &subject, ret_visibility);
+}
+
+udpa_err
 udpai_session_admit(udpai_session *session,
                     udpai_subscriber *subscriber,
                     const udpai_node_info *node,
@@ -193,24 +202,15 @@ tell(udpai_session *session, const udpa_error *why)
                   udpa_error_message(why), n_suppressed);
 }
 
-udpa_err
-udpai_session_check_subscription(udpai_session *session,
-                                 const udpai_node_info *node,
-                                 const udpai_asked_for *asked,
-                                 udpa_error **ret_error)
+static udpa_err
+decide(udpai_session *session,
+       const udpai_acl_subject *subject,
+       const udpai_acl_question *question,
+       udpa_error **ret_error)
 {
     const udpai_access *access = udpai_hub_access(session->hub);
-    if (!access->acl)
-        return UDPA_OK;
-    const udpai_acl_subject subject = subject_of(session, node);
-    const udpai_acl_question question = {
-        .action = udpai_acl_action_for(asked->name),
-        .type_url = asked->type_url,
-        .name = asked->name,
-        .is_wildcard = asked->is_wildcard,
-    };
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    if (udpai_acl_decide(access->acl, &subject, &question, &why))
+    if (udpai_acl_decide(access->acl, subject, question, &why))
         return UDPA_OK;
     if (!why)
         return UDPA_ERR_NOMEM;
@@ -220,4 +220,42 @@ udpai_session_check_subscription(udpai_session *session,
     if (ret_error)
         *ret_error = UDPAI_TAKE(why);
     return UDPA_ERR_DENIED;
+}
+
+udpa_err
+udpai_session_check_subscription(udpai_session *session,
+                                 const udpai_node_info *node,
+                                 const udpai_asked_for *asked,
+                                 udpa_error **ret_error)
+{
+    if (!udpai_hub_access(session->hub)->acl)
+        return UDPA_OK;
+    const udpai_acl_subject subject = subject_of(session, node);
+    const udpai_acl_question question = {
+        .action = udpai_acl_action_for(asked->name),
+        .type_url = asked->type_url,
+        .name = asked->name,
+        .is_wildcard = asked->is_wildcard,
+    };
+    return decide(session, &subject, &question, ret_error);
+}
+
+udpa_err
+udpai_session_check_sending(udpai_session *session,
+                            const udpai_node_info *node,
+                            udpai_str type_url,
+                            udpai_str called,
+                            udpa_error **ret_error)
+{
+    const udpai_access *access = udpai_hub_access(session->hub);
+    if (!access->acl)
+        return UDPA_OK;
+    const udpai_acl_subject subject = subject_of(session, node);
+    const udpai_acl_question question = {
+        .action = UDPAI_ACL_PUBLISH,
+        .type_url = type_url,
+        .name = called,
+    };
+    udpa_err err = udpai_acl_check_node_id(access->acl, &subject, ret_error);
+    return err == UDPA_OK ? decide(session, &subject, &question, ret_error) : err;
 }

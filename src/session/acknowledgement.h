@@ -36,6 +36,7 @@ struct udpai_acknowledgement {
     udpai_acknowledgement_state state;
     int64_t since_us;        /* 0: not known */
     const udpa_error *error; /* borrowed; NULL: none */
+    udpai_str good;          /* of what was refused: the version before; a view; empty: not known */
 };
 
 /* Serialised; NULL without memory, or if the question is none. */

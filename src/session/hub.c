@@ -30,10 +30,16 @@ session_key(const void *item)
     return (udpai_str){(const char *)&session->id, sizeof(session->id)};
 }
 
-static udpai_session *
-find_session(udpai_hub *hub, uint64_t id)
+udpai_session *
+udpai_hub_find_session(const udpai_hub *hub, uint64_t id)
 {
     return udpai_map_get(&hub->sessions, (udpai_str){(const char *)&id, sizeof(id)});
+}
+
+udpai_session *
+udpai_hub_next_session(const udpai_hub *hub, size_t *position)
+{
+    return udpai_map_next(&hub->sessions, position);
 }
 
 static void
@@ -273,7 +279,7 @@ answer_questions(udpai_hub *hub, udpai_order *order)
 static void
 hang_up(udpai_hub *hub, udpai_order *order)
 {
-    udpai_session *session = find_session(hub, order->session);
+    udpai_session *session = udpai_hub_find_session(hub, order->session);
     if (session)
         udpai_session_finish(session, UDPAI_TAKE(order->error));
     else if (order->link)
@@ -284,7 +290,7 @@ hang_up(udpai_hub *hub, udpai_order *order)
 static void
 pass_on(udpai_hub *hub, udpai_order *order)
 {
-    udpai_session *session = find_session(hub, order->session);
+    udpai_session *session = udpai_hub_find_session(hub, order->session);
     if (session && !session->is_finishing)
         session->ops->order(session, order);
 }

@@ -8,6 +8,7 @@
 
 #include "fanout/fanout.h"
 #include "model/acl.h"
+#include "model/xdstp.h"
 #include "session/messages.h"
 
 typedef struct udpai_hub udpai_hub;
@@ -51,6 +52,9 @@ typedef struct udpai_stream_info {
     void *context;            /* what the method's protocol needs besides; borrowed */
 } udpai_stream_info;
 
+/* Bytes of what a peer may call a resource. */
+#define UDPAI_SESSION_CALLED_MAX (UDPAI_XDSTP_TEXT_MAX + UDPAI_NAME_MAX)
+
 /* A protocol. */
 typedef struct udpai_session_ops {
     const char *name; /* "udpa", … */
@@ -74,6 +78,15 @@ typedef struct udpai_session_ops {
                   udpai_acknowledgement *ret_acknowledgement);
     /* Who the peer says it is; borrowed; NULL: it has not said. Beside judge. */
     const udpai_node_info *(*peer)(const udpai_session *session);
+    /* What it subscribes to. Beside judge. */
+    const udpai_subscriber *(*subscriber)(const udpai_session *session);
+    /* What the peer calls that of what the taker takes which has this full name: a view, or of
+     * `room`; false: it cannot name it. Beside judge. */
+    bool (*call)(const udpai_session *session,
+                 const udpai_taker *taker,
+                 udpai_str full_name,
+                 char room[UDPAI_SESSION_CALLED_MAX],
+                 udpai_str *ret_name);
     void (*free)(udpai_session *session);
 } udpai_session_ops;
 
@@ -163,6 +176,10 @@ udpa_err udpai_session_init_subscriber(udpai_session *session,
                                        udpai_subscriber *subscriber,
                                        const udpai_subscriber_ops *ops,
                                        const udpai_renderer *renderer);
+/* For who tells of the others: the session of this number, NULL if there is none any more; and the
+ * next one at or after a position that is 0 at first, none of which may come or go meanwhile. */
+udpai_session *udpai_hub_find_session(const udpai_hub *hub, uint64_t id);
+udpai_session *udpai_hub_next_session(const udpai_hub *hub, size_t *position);
 /* It may have something to write. */
 void udpai_session_ready(udpai_session *session);
 /* Ends the stream; consumes the error (NULL: OK). Nothing is written or received any more. */
@@ -196,6 +213,19 @@ udpa_err udpai_session_check_subscription(udpai_session *session,
                                           const udpai_node_info *node,
                                           const udpai_asked_for *asked,
                                           udpa_error **ret_error);
+
+/* What the peer may be shown: its visibility, for udpai_access_may_see(). */
+udpa_err udpai_session_visibility(const udpai_session *session,
+                                  const udpai_node_info *node,
+                                  uint64_t *ret_visibility);
+
+/* May the peer send what is no resource, of this type, in its own name? What it is called is for
+ * people. UDPA_ERR_DENIED: no, or it is not who it says; it is counted and logged. */
+udpa_err udpai_session_check_sending(udpai_session *session,
+                                     const udpai_node_info *node,
+                                     udpai_str type_url,
+                                     udpai_str called,
+                                     udpa_error **ret_error);
 
 /* ---- for protocols: what the loop side is told; reports.c ---- */
 

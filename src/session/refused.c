@@ -53,15 +53,47 @@ clear(udpai_refused_range *range)
 static udpai_refused *
 copy(const udpai_refused *from)
 {
-    udpai_refused *refused = udpai_alloc(sizeof(*refused) + from->name.len + from->version.len);
+    udpai_refused *refused =
+        udpai_alloc(sizeof(*refused) + from->name.len + from->version.len + from->good.len);
     if (!refused)
         return NULL;
     char *at = (char *)(refused + 1);
     *refused = *from;
     refused->name = udpai_str_put(&at, from->name);
     refused->version = udpai_str_put(&at, from->version);
+    refused->good = udpai_str_put(&at, from->good);
     udpa_error_ref(refused->error);
     return refused;
+}
+
+static const udpai_refused *
+find_noted(const udpai_refusals *refusals, udpai_str name, uint64_t seq)
+{
+    for (size_t i = refusals->last.n; seq && i-- > 0;)
+        if (refusals->last.items[i]->seq == seq &&
+            udpai_str_eq(refusals->last.items[i]->name, name))
+            return refusals->last.items[i];
+    return NULL;
+}
+
+/* What it was sent before may have been refused, too: then it has what it had before that. */
+void
+udpai_refusals_find_good(const udpai_refusals *refusals,
+                         const udpai_subscription *subscription,
+                         udpai_standing place,
+                         udpai_refused *refused,
+                         udpai_had *room)
+{
+    const udpai_had_question asked = {refused->name, refused->seq, place};
+    const udpai_refused_range *others = &refusals->others;
+    refused->good = (udpai_str){0};
+    if (refused->seq == 0 || !udpai_subscription_had(subscription, &asked, room))
+        return;
+    const udpai_refused *before = find_noted(refusals, refused->name, room->seq);
+    if (before)
+        refused->good = before->good;
+    else if (!others->error || room->seq < others->low || room->seq > others->high)
+        refused->good = room->version;
 }
 
 /* That it was refused is not forgotten with its name. */
@@ -128,12 +160,11 @@ udpai_refusals_find(const udpai_refusals *refusals,
                     uint64_t seq,
                     udpai_refused *ret_refused)
 {
-    for (size_t i = refusals->last.n; seq && i-- > 0;)
-        if (refusals->last.items[i]->seq == seq &&
-            udpai_str_eq(refusals->last.items[i]->name, name)) {
-            *ret_refused = *refusals->last.items[i];
-            return true;
-        }
+    const udpai_refused *noted = find_noted(refusals, name, seq);
+    if (noted) {
+        *ret_refused = *noted;
+        return true;
+    }
     const udpai_refused_range *others = &refusals->others;
     if (!others->error || seq < others->low || seq > others->high)
         return false;

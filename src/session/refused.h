@@ -6,12 +6,14 @@
 
 #include "base/error.h"
 #include "base/vector.h"
+#include "fanout/takers.h"
 
 #define UDPAI_REFUSED_KEPT 16
 
 typedef struct udpai_refused {
     udpa_error *error;
     udpai_str name, version; /* their text stands behind it */
+    udpai_str good;          /* the version that it had before, and still has; empty: not known */
     uint64_t seq;            /* of the payload, see udpai_send_item; 0: none was sent */
     int64_t at_us;
     bool is_certain; /* false: it came with what was refused, and others are named */
@@ -32,6 +34,13 @@ typedef struct udpai_refusals {
     udpai_refused_range removals;
 } udpai_refusals;
 
+/* Fills in the version that the peer had, and has not refused, before it was sent this by a
+ * delivery from this place: a view of `room`, or of the refusals until the next change of them. */
+void udpai_refusals_find_good(const udpai_refusals *refusals,
+                              const udpai_subscription *subscription,
+                              udpai_standing place,
+                              udpai_refused *refused,
+                              udpai_had *room);
 /* Copies the text, takes a reference to the error. What there is no memory for is not kept. */
 void udpai_refusals_add(udpai_refusals *refusals, const udpai_refused *refused);
 /* Widens the range; takes a reference to the error, in place of the one before. */

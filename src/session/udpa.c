@@ -343,5 +343,7 @@ static const udpai_session_ops udpa_ops = {
     .describe = udpai_udpa_describe,
     .judge = udpai_udpa_judge,
     .peer = udpai_udpa_peer,
+    .subscriber = udpai_udpa_subscriber,
+    .call = udpai_udpa_call,
     .free = udpa_free,
 };

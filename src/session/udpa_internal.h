@@ -149,6 +149,12 @@ void udpai_udpa_judge(const udpai_session *session,
 
 /* udpa_status.c */
 const udpai_node_info *udpai_udpa_peer(const udpai_session *session);
+const udpai_subscriber *udpai_udpa_subscriber(const udpai_session *session);
+bool udpai_udpa_call(const udpai_session *session,
+                     const udpai_taker *taker,
+                     udpai_str full_name,
+                     char room[UDPAI_SESSION_CALLED_MAX],
+                     udpai_str *ret_name);
 udpa_bytes *udpai_udpa_describe(const udpai_session *session);
 
 #endif

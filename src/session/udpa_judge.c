@@ -22,7 +22,8 @@ udpai_status_error(const udpai_status_message *status, size_t text_max)
 static void
 note_refused(udpai_sent *sent, const udpai_in_flight *flight, size_t index, udpa_error *error)
 {
-    const udpai_refused refused = {
+    udpai_had room;
+    udpai_refused refused = {
         .error = error,
         .name = flight->listing->resources[index].name,
         .version = flight->listing->resources[index].version,
@@ -30,6 +31,7 @@ note_refused(udpai_sent *sent, const udpai_in_flight *flight, size_t index, udpa
         .at_us = sent->refused_us,
         .is_certain = true,
     };
+    udpai_refusals_find_good(&sent->refusals, flight->subscription, flight->place, &refused, &room);
     udpai_refusals_add(&sent->refusals, &refused);
     udpa_error_unref(sent->last_error);
     sent->last_error = error;
@@ -120,6 +122,7 @@ find_refusal(const udpai_sent *sent, const udpai_taker *taker, udpai_acknowledge
                 refused.is_certain ? UDPAI_ACKNOWLEDGEMENT_REFUSED : UDPAI_ACKNOWLEDGEMENT_DOUBTFUL,
             .since_us = refused.at_us,
             .error = refused.error,
+            .good = refused.good,
         };
     return found;
 }
@@ -145,5 +148,5 @@ udpai_udpa_judge(const udpai_session *session, const udpai_taker *taker, udpai_a
     ret->state = UDPAI_ACKNOWLEDGEMENT_GIVEN;
     if (udpai_taker_is_answered(taker, unanswered))
         return;
-    *ret = (udpai_acknowledgement){UDPAI_ACKNOWLEDGEMENT_UNANSWERED, since_us, NULL};
+    *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_UNANSWERED, .since_us = since_us};
 }

@@ -57,6 +57,24 @@ udpai_udpa_peer(const udpai_session *session)
     return UDPAI_CONTAINER_OF(session, const udpai_udpa, session)->peer;
 }
 
+const udpai_subscriber *
+udpai_udpa_subscriber(const udpai_session *session)
+{
+    return &UDPAI_CONTAINER_OF(session, const udpai_udpa, session)->subscriber;
+}
+
+bool
+udpai_udpa_call(const udpai_session *session,
+                const udpai_taker *taker,
+                udpai_str full_name,
+                char room[UDPAI_SESSION_CALLED_MAX],
+                udpai_str *ret_name)
+{
+    (void)session, (void)taker, (void)room;
+    *ret_name = full_name;
+    return true;
+}
+
 udpa_bytes *
 udpai_udpa_describe(const udpai_session *session)
 {

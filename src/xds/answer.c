@@ -194,7 +194,8 @@ note_each(const udpai_xds *xds,
     for (size_t i = 0; i < listing->n; i++)
         n_named += is_named(xds, flight, text, i);
     for (size_t i = 0; i < listing->n; i++) {
-        const udpai_refused refused = {
+        udpai_had room;
+        udpai_refused refused = {
             .error = error,
             .name = listing->resources[i].name,
             .version = listing->resources[i].version,
@@ -202,6 +203,9 @@ note_each(const udpai_xds *xds,
             .at_us = type->refused_us,
             .is_certain = n_named == 0 || is_named(xds, flight, text, i),
         };
+        if (flight->subscription)
+            udpai_refusals_find_good(&type->refusals, flight->subscription, flight->place, &refused,
+                                     &room);
         udpai_refusals_add(&type->refusals, &refused);
     }
 }

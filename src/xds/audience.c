@@ -6,18 +6,11 @@
 #include <stdlib.h>
 
 #include "base/pattern.h"
-#include "base/proto.h"
+#include "xds/metadata.h"
 
-enum { /* field numbers of Struct, its entries, Value and ListValue */
-    STRUCT_FIELDS = 1,
+enum { /* field numbers of maps */
     ENTRY_KEY = 1,
     ENTRY_VALUE = 2,
-    VALUE_NUMBER = 2,
-    VALUE_STRING = 3,
-    VALUE_BOOL = 4,
-    VALUE_STRUCT = 5,
-    VALUE_LIST = 6,
-    LIST_VALUES = 1,
     NODE_PARAMETERS = 12, /* a map of type URLs to ContextParams, which have a map of texts */
     PARAMS_PARAMS = 1,
 };
@@ -61,46 +54,6 @@ has_features(udpai_xds_patterns patterns, const udpai_node_parts *node)
 
 /* ---- metadata ---- */
 
-/* Of a field that is given more than once, the last one counts. */
-static bool
-find_entry(udpai_str structure, udpai_str key, udpai_str *ret_value)
-{
-    bool found = false;
-    udpai_proto_reader reader = udpai_proto_read(structure);
-    udpai_proto_field field, part;
-    while (udpai_proto_next(&reader, &field)) {
-        if (field.number != STRUCT_FIELDS || field.type != UDPAI_WIRE_BYTES)
-            continue;
-        udpai_str name = {0}, value = {0};
-        udpai_proto_reader entry = udpai_proto_read(field.bytes);
-        while (udpai_proto_next(&entry, &part)) {
-            if (part.number == ENTRY_KEY && part.type == UDPAI_WIRE_BYTES)
-                name = part.bytes;
-            else if (part.number == ENTRY_VALUE && part.type == UDPAI_WIRE_BYTES)
-                value = part.bytes;
-        }
-        if (entry.failed || !udpai_str_eq(name, key))
-            continue;
-        *ret_value = value;
-        found = true;
-    }
-    return found && !reader.failed;
-}
-
-/* What a Value holds: its last field. */
-static bool
-read_value(udpai_str value, udpai_proto_field *ret_field)
-{
-    bool any = false;
-    udpai_proto_reader reader = udpai_proto_read(value);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field)) {
-        *ret_field = field;
-        any = true;
-    }
-    return any && !reader.failed;
-}
-
 static bool
 number_is(uint64_t bits, udpai_str text)
 {
@@ -118,11 +71,11 @@ number_is(uint64_t bits, udpai_str text)
 static bool
 scalar_is(const udpai_proto_field *value, udpai_str text)
 {
-    if (value->number == VALUE_STRING && value->type == UDPAI_WIRE_BYTES)
+    if (udpai_metadata_is(value, UDPAI_VALUE_STRING, UDPAI_WIRE_BYTES))
         return udpai_pattern_fits(text, value->bytes);
-    if (value->number == VALUE_BOOL && value->type == UDPAI_WIRE_VARINT)
+    if (udpai_metadata_is(value, UDPAI_VALUE_BOOL, UDPAI_WIRE_VARINT))
         return udpai_str_eq(text, value->value ? UDPAI_STR("true") : UDPAI_STR("false"));
-    return value->number == VALUE_NUMBER && value->type == UDPAI_WIRE_FIXED64 &&
+    return udpai_metadata_is(value, UDPAI_VALUE_NUMBER, UDPAI_WIRE_FIXED64) &&
            number_is(value->value, text);
 }
 
@@ -130,25 +83,26 @@ static bool
 list_has(udpai_str list, udpai_str text)
 {
     udpai_proto_reader reader = udpai_proto_read(list);
-    udpai_proto_field field, value;
+    udpai_proto_field value;
     bool has = false;
-    while (udpai_proto_next(&reader, &field))
-        has |= field.number == LIST_VALUES && field.type == UDPAI_WIRE_BYTES &&
-               read_value(field.bytes, &value) && scalar_is(&value, text);
+    while (udpai_metadata_next(&reader, &value))
+        has |= scalar_is(&value, text);
     return has && !reader.failed;
 }
 
 static bool
 metadata_matches(const udpai_xds_metadata_match *match, udpai_str metadata)
 {
-    udpai_proto_field value = {.number = VALUE_STRUCT, .bytes = metadata, .type = UDPAI_WIRE_BYTES};
+    udpai_proto_field value = {
+        .number = UDPAI_VALUE_STRUCT, .bytes = metadata, .type = UDPAI_WIRE_BYTES};
     for (size_t i = 0; i < match->n_path; i++) {
         udpai_str entry;
-        if (value.number != VALUE_STRUCT || value.type != UDPAI_WIRE_BYTES ||
-            !find_entry(value.bytes, match->path[i], &entry) || !read_value(entry, &value))
+        if (!udpai_metadata_is(&value, UDPAI_VALUE_STRUCT, UDPAI_WIRE_BYTES) ||
+            !udpai_metadata_find(value.bytes, match->path[i], &entry) ||
+            !udpai_metadata_read(entry, &value))
             return false;
     }
-    if (value.number == VALUE_LIST && value.type == UDPAI_WIRE_BYTES)
+    if (udpai_metadata_is(&value, UDPAI_VALUE_LIST, UDPAI_WIRE_BYTES))
         return list_has(value.bytes, match->value);
     return scalar_is(&value, match->value);
 }

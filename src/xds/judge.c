@@ -62,6 +62,7 @@ udpai_xds_judge(const udpai_session *session, const udpai_taker *taker, udpai_ac
             refused.is_certain ? UDPAI_ACKNOWLEDGEMENT_REFUSED : UDPAI_ACKNOWLEDGEMENT_DOUBTFUL;
         ret->since_us = refused.at_us;
         ret->error = refused.error;
+        ret->good = refused.good;
     } else if (taker->is_sent) {
         int64_t since_us;
         udpai_standing unanswered = find_unanswered(type, taker->subscription, &since_us);

@@ -263,6 +263,8 @@ const udpai_xds_protocol udpai_xds_sotw = {
             .describe = udpai_xds_describe,
             .judge = udpai_xds_judge,
             .peer = udpai_xds_peer,
+            .subscriber = udpai_xds_subscriber,
+            .call = udpai_xds_call,
             .free = udpai_xds_free,
         },
     .decode = udpai_xds_request_decode,

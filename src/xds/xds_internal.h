@@ -231,7 +231,7 @@ udpa_err udpai_xds_hold_spelled(udpai_xds_type *type, udpai_str full_name, udpai
 void udpai_xds_resend_spelled(udpai_xds_type *type, const udpai_xds_name *name);
 /* A resource, or what is missing (NULL), as the client knows it through this subscription: a view
  * of the resource, of the session, or of `room`. False: it cannot name it. */
-#define UDPAI_XDS_SHOWN_MAX (UDPAI_XDSTP_TEXT_MAX + UDPAI_NAME_MAX)
+#define UDPAI_XDS_SHOWN_MAX UDPAI_SESSION_CALLED_MAX
 bool udpai_xds_shown_name(const udpai_xds_audience *audience,
                           const udpai_subscription *subscription,
                           const udpa_resource *resource,
@@ -281,6 +281,12 @@ void udpai_xds_judge(const udpai_session *session,
 
 /* status.c */
 const udpai_node_info *udpai_xds_peer(const udpai_session *session);
+const udpai_subscriber *udpai_xds_subscriber(const udpai_session *session);
+bool udpai_xds_call(const udpai_session *session,
+                    const udpai_taker *taker,
+                    udpai_str full_name,
+                    char room[UDPAI_SESSION_CALLED_MAX],
+                    udpai_str *ret_name);
 udpa_bytes *udpai_xds_describe(const udpai_session *session);
 
 #endif

@@ -29,9 +29,11 @@ udpai_service_visit(const udpai_stream_thread *thread,
     udpai_str last = {0};
     size_t n = thread->n_methods + UDPAI_ARRAY_LEN(built_ins);
     for (size_t i = 0; i < n; i++) {
+        const udpai_grpc_method *method = i < thread->n_methods ? &thread->methods[i] : NULL;
+        if (method && !method->open)
+            continue;
         udpai_str service =
-            service_of(i < thread->n_methods ? thread->methods[i].path
-                                             : built_ins[i - thread->n_methods].path);
+            service_of(method ? method->path : built_ins[i - thread->n_methods].path);
         if (!udpai_str_eq(service, last)) /* methods of one service stand together */
             visit(userdata, service);
         last = service;
@@ -107,9 +109,15 @@ udpai_service_open(udpai_stream *stream,
                    udpa_error **ret_error)
 {
     const udpai_stream_thread *thread = stream->thread;
-    for (size_t i = 0; i < thread->n_methods; i++)
-        if (udpai_str_eq(path, udpai_str_from(thread->methods[i].path)))
-            return udpai_session_stream_open(stream, &thread->methods[i], identity, ret_error);
+    for (size_t i = 0; i < thread->n_methods; i++) {
+        const udpai_grpc_method *method = &thread->methods[i];
+        if (!udpai_str_eq(path, udpai_str_from(method->path)))
+            continue;
+        if (!method->open)
+            return udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED, "%s",
+                              (const char *)method->context);
+        return udpai_session_stream_open(stream, method, identity, ret_error);
+    }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(built_ins); i++)
         if (udpai_str_eq(path, udpai_str_from(built_ins[i].path)))
             return built_ins[i].open(stream, ret_error);

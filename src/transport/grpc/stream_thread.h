@@ -35,7 +35,8 @@ struct udpai_bearer {
 /* A method whose both directions are streams, and the protocol that is spoken on it. */
 typedef struct udpai_grpc_method {
     const char *path; /* "/package.Service/Method"; static */
-    /* Begins a session on a new stream. */
+    /* Begins a session on a new stream. NULL: it is not served, and the context, a text, says what
+     * callers are told. */
     udpa_err (*open)(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info);
     void *context; /* handed to it in the info; outlives the thread, or the target that has it */
 } udpai_grpc_method;

@@ -19,8 +19,8 @@ typedef struct udpai_http_route {
     const char *path;
     udpai_grpc_method method;  /* its path is not looked at */
     const char *request_type;  /* full names of the messages whose JSON goes in and out */
-    const char *response_type; /* whose field 1 is a version */
-    uint32_t version_field;    /* of the request: that its client has */
+    const char *response_type; /* whose field 1 is a version, if the request has one, too: */
+    uint32_t version_field;    /* of the request: that its client has; 0: there is none */
 } udpai_http_route;
 
 /* 0 anywhere: the default that is named. */

@@ -95,6 +95,34 @@ test_node(void **state)
 }
 
 static void
+test_sinks(void **state)
+{
+    (void)state;
+    Udpa__Status__V1__SinkStatus sink = UDPA__STATUS__V1__SINK_STATUS__INIT, *sinks[] = {&sink};
+    Udpa__Status__V1__NodeStatus node = UDPA__STATUS__V1__NODE_STATUS__INIT;
+    node.node_id = (char *)(uintptr_t) "edge-1";
+    node.version = (char *)(uintptr_t) "0.1.0";
+    node.sinks = sinks;
+    node.n_sinks = 1;
+    sink.kind = (char *)(uintptr_t) "access-log";
+    sink.n_clients = 2;
+    sink.n_accepted = 30;
+    sink.n_bytes = 4000;
+    sink.n_dropped = 5;
+    sink.n_refused = 6;
+    sink.n_held = 7;
+    sink.n_written = 8;
+    sink.n_failed = 9;
+    expect(udpai_ctl_put_nodes, packed(STATUS "NodeStatus", &node.base),
+           "NODE     VERSION   RUNS FOR   SESSIONS\n"
+           "edge-1   0.1.0     -          0\n"
+           "\n"
+           "SINKS\n"
+           "SINK         CLIENTS   ACCEPTED   BYTES   DROPPED   REFUSED   HELD   WRITTEN   LOST\n"
+           "access-log   2         30         4000    5         6         7      8         9\n");
+}
+
+static void
 test_source(void **state)
 {
     (void)state;
@@ -205,6 +233,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ages),
         cmocka_unit_test(test_node),
+        cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_source),
         cmocka_unit_test(test_session),
         cmocka_unit_test(test_unknown_receipts),

@@ -265,7 +265,10 @@ audiences_are_taken_over(void **state)
     assert_str(others->authorities.items[0].prefix, "shop.acme/x");
     assert_ptr_equal(plan.authorities.items, others->authorities.items);
     assert_int_equal(others->match.node_ids.n, 0);
-    assert_int_equal(plan.settings.n_methods, UDPAI_XDS_METHODS);
+    /* And those of the sinks, which say that they are not configured. */
+    assert_int_equal(plan.settings.n_methods, UDPAI_XDS_METHODS +
+                                                  UDPAI_ARRAY_LEN(plan.csds_methods) +
+                                                  UDPAI_EVENT_KINDS + 1);
     assert_int_equal(plan.xds.n_explicit_wildcards, 1);
     assert_str(plan.xds.explicit_wildcards[0], "type.googleapis.com/a.B");
     udpai_plan_done(&plan);

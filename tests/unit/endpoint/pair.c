@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/bytes.h"
+#include "base/proto.h"
 #include "endpoint/endpoint.h"
 
 /* ---- the loop ---- */
@@ -103,6 +105,18 @@ pair_serve(test_pair *pair, const udpa_tls *tls)
     assert_true(pair->port > 0);
 }
 
+static udpa_bytes *
+describe_more(const void *problem)
+{
+    udpai_str text = udpai_str_from(problem);
+    uint8_t *room;
+    udpa_bytes *bytes = udpai_bytes_make(udpai_proto_bytes_size(7, text.len), &room);
+    udpai_proto_writer writer = {room, 0};
+    assert_non_null(bytes);
+    udpai_proto_put_bytes(&writer, 7, text);
+    return bytes;
+}
+
 void
 pair_serve_node(test_pair *pair)
 {
@@ -119,6 +133,8 @@ pair_serve_node(test_pair *pair)
     settings.node.id = settings.node.authority = UDPAI_STR("server");
     settings.info = info;
     settings.serves_status = true;
+    settings.describe_more = describe_more;
+    settings.describe_userdata = PAIR_PROBLEM;
     settings.version = "1.2.3";
     settings.inspector = pair->inspector;
     assert_ok(udpai_endpoint_new(&pair->server, &pair->loop, &settings, NULL));

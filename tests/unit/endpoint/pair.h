@@ -58,6 +58,8 @@ void pair_both(test_pair *pair, const udpa_tls *server_tls, const udpa_tls *clie
 void pair_serve(test_pair *pair, const udpa_tls *tls);
 /* In its place a management node: as udpad, without its protocols and storage. */
 void pair_serve_node(test_pair *pair);
+/* It adds this to its status, as a problem. */
+#define PAIR_PROBLEM "something else"
 /* The client alone, to this port of loopback. */
 void pair_dial(test_pair *pair, int port, const udpa_tls *tls);
 void pair_close(test_pair *pair, udpa_endpoint **endpoint);

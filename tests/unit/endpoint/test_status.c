@@ -55,6 +55,8 @@ check_node(const udpa_resource *resource)
     assert_string_equal(node->types[0]->type_url, TEST_TYPE);
     assert_int_equal(node->types[0]->n_resources, 1);
     assert_int_equal(node->n_sessions, 1);
+    assert_int_equal(node->n_problems, 1); /* that is what the test's node has to add */
+    assert_string_equal(node->problems[0], PAIR_PROBLEM);
     assert_true(node->started->seconds > 0);
     udpa__status__v1__node_status__free_unpacked(node, NULL);
 }

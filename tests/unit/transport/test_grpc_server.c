@@ -67,6 +67,38 @@ test_xds_v2_is_told_as_such(void **state)
     bed_stop(&bed);
 }
 
+/* A method that is there when somebody configures it says so, and is not listed. */
+static void
+test_absent_method_says_why(void **state)
+{
+    (void)state;
+    static char why[] = "configure it";
+    static const char *const paths[] = {"/test.Absent/Method", "/no.Such/Method"};
+    const udpai_grpc_method methods[] = {
+        {BED_PATH, NULL, why}, /* any will do */
+        {paths[0], NULL, why},
+    };
+    const udpai_stream_thread_options options = {.methods = methods,
+                                                 .n_methods = UDPAI_ARRAY_LEN(methods)};
+    test_bed bed;
+    raw_client client;
+    raw_call call;
+    bed_start(&bed, &options);
+    bed_listen(&bed, NULL);
+    raw_connect(&client, bed.port, NULL, NULL);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(paths); i++) {
+        raw_begin(&client, &call, paths[i]);
+        assert_int_equal(raw_status(&call), GRPC_STATUS_UNIMPLEMENTED);
+        if (i == 0)
+            assert_string_equal(call.text, why);
+        else
+            assert_null(strstr(call.text, "test."));
+        raw_end(&call);
+    }
+    raw_disconnect(&client);
+    bed_stop(&bed);
+}
+
 static void
 begin_and_talk(raw_client *client, raw_call *call)
 {
@@ -346,6 +378,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unknown_method),
         cmocka_unit_test(test_xds_v2_is_told_as_such),
+        cmocka_unit_test(test_absent_method_says_why),
         cmocka_unit_test(test_limit_on_all_streams),
         cmocka_unit_test(test_limit_on_streams_of_a_peer),
         cmocka_unit_test(test_port_in_use),

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who has acknowledged what, against a plain definition: a client that notes of every answer it
  * gives which versions it was about. What is said to be acknowledged must be what it has
- * acknowledged; and when it has answered everything, nothing may be called unanswered. */
+ * acknowledged; and when it has answered everything, nothing may be called unanswered.
+ *
+ * What a subscription takes is, one by one, what is said of each resource. Of what was refused, the
+ * last good version is the one that the client has accepted last, or it is not known. */
 #include <stdio.h>
 
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
@@ -19,6 +22,8 @@ typedef Envoy__Service__Discovery__V3__DeltaDiscoveryResponse delta_response;
 typedef struct verdict {
     char version[UDPAI_CONTENT_HASH_HEX + 1];
     bool is_given, is_refused;
+    char good[UDPAI_CONTENT_HASH_HEX + 1]; /* that it accepted last, and has; "": none */
+    bool is_moot; /* it has refused just that, when it was sent again; or its removal */
 } verdict;
 
 /* A response that it has not answered. */
@@ -43,6 +48,7 @@ typedef struct model {
     int values[N_NAMES]; /* that is there; 0: nothing */
     bool has_wildcard, has_name[N_NAMES];
     int last_value;
+    size_t n_good; /* refusals of which the last good version was known */
 } model;
 
 static int
@@ -111,6 +117,10 @@ answer(model *self, bool is_refusal)
         memcpy(said->version, one.parts[i].version, sizeof(said->version));
         said->is_refused = is_refusal;
         said->is_given = true;
+        if (!is_refusal)
+            memcpy(said->good, said->version, sizeof(said->good));
+        said->is_moot = is_refusal && (said->is_moot || !*said->version ||
+                                       strcmp(said->good, said->version) == 0);
     }
 }
 
@@ -240,6 +250,69 @@ check(const model *self, bool is_quiet)
     }
 }
 
+/* ---- the other way round ---- */
+
+struct taken_check {
+    model *self;
+    bool is_seen[N_NAMES];
+};
+
+static const char *const state_words[UDPAI_ACKNOWLEDGEMENT_STATES] = {
+    [UDPAI_ACKNOWLEDGEMENT_BEHIND] = "behind",   [UDPAI_ACKNOWLEDGEMENT_UNANSWERED] = "unanswered",
+    [UDPAI_ACKNOWLEDGEMENT_REFUSED] = "refused", [UDPAI_ACKNOWLEDGEMENT_DOUBTFUL] = "in doubt",
+    [UDPAI_ACKNOWLEDGEMENT_GIVEN] = "1 of 1",
+};
+
+static void
+check_good(model *self, int name, udpai_str good)
+{
+    const verdict *said = &self->verdicts[name];
+    if (good.len == 0 || said->is_moot)
+        return;
+    assert_str(good, said->good);
+    self->n_good++;
+}
+
+static bool
+check_taken(void *userdata, const udpai_taken *taken)
+{
+    struct taken_check *check = userdata;
+    const udpai_session *session = check->self->client.stream.session;
+    udpai_acknowledgement said;
+    char called[UDPAI_SESSION_CALLED_MAX];
+    udpai_str name;
+    session->ops->judge(session, &taken->taker, &said);
+    assert_true(session->ops->call(session, &taken->taker, taken->name, called, &name));
+    int index = name.data[0] - 'a';
+    assert_false(check->is_seen[index]);
+    check->is_seen[index] = true;
+    assert_int_equal(taken->taker.resource != NULL, check->self->values[index] != 0);
+    const char *text = acknowledgement_of(check->self->world.hub.hub, xds_type_url("CDS"),
+                                          (char[]){'l', 'o', 'c', 'a', 'l', '/', name.data[0], 0});
+    if (taken->taker.resource && !strstr(text, state_words[said.state]))
+        fail_msg("%s: it is %s", text, state_words[said.state]);
+    if (taken->taker.resource && said.state == UDPAI_ACKNOWLEDGEMENT_REFUSED)
+        check_good(check->self, index, said.good);
+    return test_random_below(&check->self->random, 3) > 0; /* slices of any size */
+}
+
+static void
+check_all_taken(model *self)
+{
+    struct taken_check check = {.self = self};
+    const udpai_session *session = self->client.stream.session;
+    const udpai_subscriber *subscriber = session->ops->subscriber(session);
+    for (size_t i = 0; i < subscriber->subscriptions.n; i++) {
+        udpai_taken_place place = {0};
+        while (udpai_subscription_visit_taken(subscriber->subscriptions.items[i], &place,
+                                              check_taken, &check))
+            continue;
+    }
+    for (int name = 0; name < N_NAMES; name++)
+        assert_int_equal(check.is_seen[name],
+                         self->has_name[name] || (self->has_wildcard && self->values[name]));
+}
+
 /* Everything comes, and is accepted. */
 static void
 settle_down(model *self)
@@ -267,12 +340,14 @@ step(model *self)
     else if (what == 18 && pick(self, 4) == 0)
         settle_down(self);
     check(self, false);
+    check_all_taken(self);
 }
 
 static void
 what_is_said_is_what_the_client_has_said(void **state)
 {
     (void)state;
+    size_t n_good = 0;
     for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
         model *self = calloc(1, sizeof(*self));
         self->random = seed;
@@ -287,10 +362,12 @@ what_is_said_is_what_the_client_has_said(void **state)
         for (int i = 0; i < N_STEPS; i++)
             step(self);
         settle_down(self);
+        n_good += self->n_good;
         xds_client_close(&self->client);
         xds_world_done(&self->world);
         free(self);
     }
+    assert_true(n_good > 100); /* else it is never known */
 }
 
 int

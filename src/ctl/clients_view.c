@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/clients_view.h"
+
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "ctl/names.h"
+#include "ctl/status_view.h"
+#include "udpa/status/v1/status.pb-c.h"
+
+#define SESSION_STATUS "type.googleapis.com/udpa.status.v1.SessionStatus"
+#define HEAD_MAX ((size_t)60) /* bytes of a refusal */
+#define TAIL_MAX ((size_t)100)
+#define STATUS_TYPES "type.googleapis.com/udpa.status.v1."
+
+typedef Udpa__Status__V1__SessionStatus session_status;
+typedef Udpa__Status__V1__SubscriptionStatus subscription_status;
+
+/* Sorted: those of one client stand together. */
+typedef UDPAI_VECTOR(session_status *) session_list;
+
+/* What is added up over the sessions of one client. */
+typedef struct client {
+    udpai_strbuf types;
+    uint64_t n_sent, n_unanswered;
+    bool is_behind, has_refused;
+    const subscription_status *refusal; /* of all, the last one; NULL: none */
+} client;
+
+/* ---- which sessions ---- */
+
+static bool
+is_of_status(const subscription_status *subscription)
+{
+    return strncmp(subscription->type_url, STATUS_TYPES, strlen(STATUS_TYPES)) == 0;
+}
+
+static bool
+is_client(const session_status *session)
+{
+    size_t n_status = 0;
+    bool is_served = strcmp(session->protocol, "udpa") == 0 ||
+                     strcmp(session->protocol, "xds-delta") == 0 ||
+                     strcmp(session->protocol, "xds-sotw") == 0;
+    for (size_t i = 0; i < session->n_subscriptions; i++)
+        n_status += is_of_status(session->subscriptions[i]);
+    return is_served && !*session->source && session->n_subscriptions > n_status;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+    const session_status *one = *(session_status *const *)a, *two = *(session_status *const *)b;
+    int order = strcmp(one->peer_node_id, two->peer_node_id);
+    if (order == 0)
+        order = strcmp(one->peer_identity, two->peer_identity);
+    return order ? order : strcmp(one->peer_address, two->peer_address);
+}
+
+static void
+take_sessions(udpa_resource *const *resources, size_t n, session_list *sessions)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        const void *payload = udpa_resource_payload(resources[i], &size);
+        session_status *session =
+            strcmp(udpa_resource_type_url(resources[i]), SESSION_STATUS) == 0
+                ? udpa__status__v1__session_status__unpack(NULL, size, payload)
+                : NULL;
+        if (!session || !is_client(session) || !udpai_vector_push(sessions, session))
+            udpa__status__v1__session_status__free_unpacked(session, NULL);
+    }
+    if (sessions->n > 1)
+        qsort(sessions->items, sessions->n, sizeof(*sessions->items), compare);
+}
+
+/* ---- one client ---- */
+
+static bool
+is_later(const Google__Protobuf__Timestamp *one, const Google__Protobuf__Timestamp *two)
+{
+    if (!one || !two)
+        return one != NULL;
+    return one->seconds != two->seconds ? one->seconds > two->seconds : one->nanos > two->nanos;
+}
+
+static void
+add_subscription(client *self, const subscription_status *subscription)
+{
+    udpai_str type = udpai_ctl_type_short(udpai_str_from(subscription->type_url));
+    if (is_of_status(subscription))
+        return;
+    udpai_strbuf_printf(&self->types, "%s%.*s", self->types.len ? ", " : "", (int)type.len,
+                        type.data);
+    self->n_sent += subscription->n_resources_sent;
+    self->n_unanswered += subscription->n_unanswered;
+    self->has_refused |= subscription->n_refused_resources > 0;
+    self->is_behind |= !subscription->in_sync;
+    if (*subscription->last_error &&
+        (!self->refusal || is_later(subscription->refused, self->refusal->refused)))
+        self->refusal = subscription;
+}
+
+/* What was refused stays refused until it changes. */
+static void
+add_synced(udpai_ctl_table *table, const client *self)
+{
+    if (self->has_refused)
+        udpai_ctl_table_add(table, UDPAI_STR("no: refused"));
+    else if (self->n_unanswered)
+        udpai_ctl_table_addf(table, "no: %llu unanswered", (unsigned long long)self->n_unanswered);
+    else
+        udpai_ctl_table_add(table, self->is_behind ? UDPAI_STR("no: behind") : UDPAI_STR("yes"));
+}
+
+/* In one line. */
+static void
+put_line(udpai_strbuf *out, const char *text)
+{
+    bool was_blank = true;
+    for (; *text; text++) {
+        bool is_blank = (unsigned char)*text <= ' ';
+        if (!is_blank || !was_blank)
+            udpai_strbuf_putc(out, is_blank ? ' ' : *text);
+        was_blank = is_blank;
+    }
+}
+
+/* Begin and end of what is long: clients first say of what they speak, which may be a whole
+ * resource, and last what is wrong with it. */
+static void
+put_short(udpai_strbuf *out, udpai_str line)
+{
+    if (line.len <= HEAD_MAX + TAIL_MAX) {
+        udpai_strbuf_str(out, line);
+        return;
+    }
+    size_t at = line.len - TAIL_MAX;
+    while (at < line.len && ((unsigned char)line.data[at] & 0xc0) == 0x80)
+        at++;
+    udpai_strbuf_str(out, udpai_utf8_cut(line, HEAD_MAX));
+    udpai_strbuf_puts(out, " … ");
+    udpai_strbuf_str(out, (udpai_str){line.data + at, line.len - at});
+}
+
+static void
+add_refusal(udpai_ctl_table *table, const client *self, int64_t now_us)
+{
+    udpai_strbuf text = {0}, line = {0};
+    const subscription_status *last = self->refusal;
+    if (last && last->refused) {
+        int64_t seconds = now_us / 1000000 - last->refused->seconds;
+        udpai_ctl_put_age(&text, seconds < 0 ? 0 : seconds);
+        udpai_strbuf_puts(&text, " ago: ");
+    }
+    if (last)
+        put_line(&line, last->last_error);
+    put_short(&text, udpai_strbuf_view(&line));
+    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_strbuf_done(&text);
+    udpai_strbuf_done(&line);
+}
+
+static void
+add_client(udpai_ctl_table *table, session_status *const *sessions, size_t n, int64_t now_us)
+{
+    client self = {0};
+    const session_status *first = sessions[0];
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sessions[i]->n_subscriptions; k++)
+            add_subscription(&self, sessions[i]->subscriptions[k]);
+    udpai_ctl_table_add_text(table,
+                             *first->peer_node_id ? first->peer_node_id : first->peer_identity);
+    udpai_ctl_table_add_text(table, first->peer_address);
+    udpai_ctl_table_add_text(table, first->protocol);
+    udpai_ctl_table_add_age(table, first->since, now_us);
+    udpai_ctl_table_add(table, udpai_strbuf_view(&self.types));
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)self.n_sent);
+    add_synced(table, &self);
+    add_refusal(table, &self, now_us);
+    udpai_strbuf_done(&self.types);
+}
+
+void
+udpai_ctl_put_clients(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
+{
+    static const char *const heads[] = {"CLIENT", "ADDRESS", "PROTOCOL", "FOR",
+                                        "TYPES",  "SENT",    "SYNCED",   "LAST REFUSAL"};
+    session_list sessions = {0};
+    udpai_ctl_table table;
+    take_sessions(resources, n, &sessions);
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    for (size_t i = 0, end; i < sessions.n; i = end) {
+        for (end = i + 1; end < sessions.n; end++)
+            if (compare(&sessions.items[i], &sessions.items[end]) != 0)
+                break;
+        add_client(&table, sessions.items + i, end - i, now_us);
+    }
+    if (udpai_ctl_table_n_rows(&table))
+        udpai_ctl_table_write(&table, out);
+    udpai_ctl_table_done(&table);
+    for (size_t i = 0; i < sessions.n; i++)
+        udpa__status__v1__session_status__free_unpacked(sessions.items[i], NULL);
+    udpai_vector_done(&sessions);
+}

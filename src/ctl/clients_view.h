@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whom a node serves, and whether they have what it has for them, as a table. Pure. */
+#ifndef UDPAI_CTL_CLIENTS_VIEW_H
+#define UDPAI_CTL_CLIENTS_VIEW_H
+
+#include <udpa/resource.h>
+
+#include "base/strbuf.h"
+
+/* Of the resources those of type SessionStatus: one row for each client, whatever number of streams
+ * it has. Sources, and who only looks on, are none. @p now_us: since 1970. */
+void
+udpai_ctl_put_clients(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us);
+
+#endif

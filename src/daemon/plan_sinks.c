@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What clients may stream to this node, from the bootstrap file. */
+#include <stdio.h>
+
+#include "daemon/plan_internal.h"
+
+static const char *const names[UDPAI_EVENT_KINDS] = {
+    [UDPAI_EVENT_ACCESS_LOG] = "ACCESS_LOG", [UDPAI_EVENT_METRICS] = "METRICS",
+    [UDPAI_EVENT_TRACE] = "TRACE",           [UDPAI_EVENT_TAP] = "TAP",
+    [UDPAI_EVENT_REPORT] = "EVENT",
+};
+
+static const char no_sinks[] =
+    "this node has no sinks, so there are no events to be read: its configuration has to say "
+    "sinks: [{kind: ACCESS_LOG}], for one";
+
+static udpa_err
+add_sink(udpai_plan *plan, const Udpa__Config__V1__Sink *from)
+{
+    static const udpai_event_kind kinds[] = {
+        [UDPA__CONFIG__V1__SINK__KIND__ACCESS_LOG] = UDPAI_EVENT_ACCESS_LOG,
+        [UDPA__CONFIG__V1__SINK__KIND__METRICS] = UDPAI_EVENT_METRICS,
+        [UDPA__CONFIG__V1__SINK__KIND__TRACE] = UDPAI_EVENT_TRACE,
+        [UDPA__CONFIG__V1__SINK__KIND__TAP] = UDPAI_EVENT_TAP,
+        [UDPA__CONFIG__V1__SINK__KIND__EVENT] = UDPAI_EVENT_REPORT,
+    };
+    if ((size_t)from->kind >= UDPAI_ARRAY_LEN(kinds))
+        return UDPA_ERR_INVAL;
+    udpai_plan_sinks *to = &plan->sinks;
+    udpai_event_kind kind = kinds[from->kind];
+    const udpai_topic_options options = {kind, from->max_entries, from->max_bytes};
+    if (to->all.topics[kind])
+        return UDPA_ERR_INVAL;
+    if (from->file)
+        to->files[kind] =
+            (udpai_event_file){from->file->path, from->file->max_bytes, from->file->max_files};
+    return udpai_topic_new(&to->all.topics[kind], &options);
+}
+
+/* Those of xDS, then one of each kind, then the one for readers. */
+static udpa_err
+add_methods(udpai_plan *plan)
+{
+    udpai_endpoint_settings *settings = &plan->settings;
+    udpai_plan_sinks *sinks = &plan->sinks;
+    size_t n = settings->n_methods;
+    bool has_any = false;
+    udpai_grpc_method *methods =
+        udpai_plan_own(plan, udpai_alloc_array(n + UDPAI_EVENT_KINDS + 1, sizeof(*methods)));
+    if (!methods)
+        return UDPA_ERR_NOMEM;
+    memcpy(methods, settings->methods, n * sizeof(*methods));
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
+        udpai_topic *topic = sinks->all.topics[i];
+        snprintf(sinks->absent[i], sizeof(sinks->absent[i]),
+                 "this node takes in no events of this kind: its configuration has to say "
+                 "sinks: [{kind: %s}]",
+                 names[i]);
+        methods[n++] = (udpai_grpc_method){
+            .path = udpai_event_facts_of((udpai_event_kind)i)->path,
+            .open = topic ? udpai_sink_session_new : NULL,
+            .context = topic ? (void *)topic : sinks->absent[i],
+        };
+        has_any |= topic != NULL;
+    }
+    methods[n++] = (udpai_grpc_method){
+        .path = UDPAI_EVENTS_PATH,
+        .open = has_any ? udpai_events_session_new : NULL,
+        .context = has_any ? (void *)&sinks->all : (void *)(uintptr_t)no_sinks,
+    };
+    settings->methods = methods;
+    settings->n_methods = n;
+    return UDPA_OK;
+}
+
+static udpa_bytes *
+describe(const void *sinks)
+{
+    return udpai_sinks_describe(sinks);
+}
+
+udpa_err
+udpai_plan_sinks_make(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    udpa_err err = UDPA_OK;
+    plan->sinks.all.node_id = plan->settings.node.id;
+    plan->settings.describe_more = describe;
+    plan->settings.describe_userdata = &plan->sinks.all;
+    for (size_t i = 0; i < message->n_sinks && err == UDPA_OK; i++)
+        err = add_sink(plan, message->sinks[i]);
+    return err == UDPA_OK ? add_methods(plan) : err;
+}
+
+void
+udpai_plan_sinks_done(udpai_plan *plan)
+{
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
+        plan->sinks.all.topics[i] = udpai_topic_free(plan->sinks.all.topics[i]);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sinks of the bootstrap file: may that be said of them, and can their files be written? */
+#ifndef UDPAI_SINKS_CHECK_H
+#define UDPAI_SINKS_CHECK_H
+
+#include "daemon/findings.h"
+#include "udpa/config/v1/bootstrap.pb-c.h"
+
+void udpai_sinks_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+/* Looks at the disk. */
+void udpai_sinks_check_files(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the topics have counted, as fields of udpa.status.v1.NodeStatus. */
+#include "session/status.h"
+#include "sinks/sinks.h"
+
+#define SINKS 8 /* field number in NodeStatus */
+
+typedef struct looked_at {
+    const udpai_topic *topic[UDPAI_EVENT_KINDS]; /* NULL: it is not configured */
+    udpai_topic_facts facts[UDPAI_EVENT_KINDS];
+} looked_at;
+
+static void
+put_sink(udpai_proto_writer *writer, size_t kind, const udpai_topic_facts *facts)
+{
+    const uint64_t counters[] = {
+        facts->n_clients, facts->n_accepted, facts->n_bytes,   facts->n_dropped, facts->n_refused,
+        facts->n_held,    facts->held_bytes, facts->n_written, facts->n_failed,
+    };
+    udpai_proto_put_bytes(writer, 1,
+                          udpai_str_from(udpai_event_facts_of((udpai_event_kind)kind)->word));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(counters); i++)
+        udpai_proto_put_varint_opt(writer, (uint32_t)i + 2, counters[i]);
+}
+
+static void
+put(udpai_proto_writer *writer, const void *what)
+{
+    const looked_at *at = what;
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
+        udpai_proto_writer size = {0};
+        if (!at->topic[i])
+            continue;
+        put_sink(&size, i, &at->facts[i]);
+        udpai_proto_put_head(writer, SINKS, size.size);
+        put_sink(writer, i, &at->facts[i]);
+    }
+}
+
+/* Each counter is looked at once: the size of what is written depends on it. */
+udpa_bytes *
+udpai_sinks_describe(const udpai_sinks *sinks)
+{
+    looked_at at = {0};
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
+        at.topic[i] = sinks->topics[i];
+        if (sinks->topics[i])
+            udpai_topic_facts_get(sinks->topics[i], &at.facts[i]);
+    }
+    return udpai_status_encode(put, &at);
+}

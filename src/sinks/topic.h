@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of one kind: a ring that is bounded in entries and bytes, of which the oldest go
+ * first.
+ *
+ * What comes waits until it is handed over: to whoever writes it, batch by batch, each when the
+ * last one is done; without a writer, once a second. What was handed over stays to be read until
+ * its room is needed. So an event is lost only if its room is needed while it waits, and then it is
+ * one of the client that has the most waiting (within a factor of two): it is counted for him, and
+ * missing in the sequence.
+ *
+ * Before that a client is not read any more: when half of his share of the ring waits, which is as
+ * large as that of every other client that is connected; and again when that is down to a quarter.
+ * So who floods is slowed down to the pace at which events are handed over, and loses nothing.
+ *
+ * Belongs to the stream thread, but for the functions that any thread may call. */
+#ifndef UDPAI_TOPIC_H
+#define UDPAI_TOPIC_H
+
+#include "base/list.h"
+#include "base/wheel.h"
+#include "sinks/event.h"
+
+#define UDPAI_TOPIC_ENTRIES_DEFAULT 10000
+#define UDPAI_TOPIC_BYTES_DEFAULT ((size_t)16 << 20)
+#define UDPAI_TOPIC_BATCH_EVENTS 256
+#define UDPAI_TOPIC_BATCH_BYTES ((size_t)1 << 20)
+/* How often it is asked whether a batch is done. */
+#define UDPAI_TOPIC_LOOK_MS 10
+/* Without a writer. */
+#define UDPAI_TOPIC_TURN_MS 1000
+#define UDPAI_TOPIC_FOLLOWERS_MAX 16
+
+typedef struct udpai_topic udpai_topic;
+typedef struct udpai_topic_client udpai_topic_client;
+
+/* What is written at a time; whoever has it frees it. */
+typedef struct udpai_event_batch {
+    udpai_list node;
+    udpai_topic *topic;
+    size_t n;
+    udpai_event *events[];
+} udpai_event_batch;
+
+udpai_event_batch *udpai_event_batch_free(udpai_event_batch *batch);
+UDPA_DEFINE_CLEANUP(udpai_event_batch, udpai_event_batch_free)
+
+typedef struct udpai_topic_options {
+    udpai_event_kind kind;
+    size_t max_entries, max_bytes; /* 0: the defaults */
+} udpai_topic_options;
+
+udpa_err udpai_topic_new(udpai_topic **ret_topic, const udpai_topic_options *options);
+/* When its streams and followers have left, and its batches are done. */
+udpai_topic *udpai_topic_free(udpai_topic *topic);
+UDPA_DEFINE_CLEANUP(udpai_topic, udpai_topic_free)
+udpai_event_kind udpai_topic_kind(const udpai_topic *topic);
+
+/* From now on what comes is handed to this, which takes the batch. Before anything has come. */
+void udpai_topic_set_writer(udpai_topic *topic,
+                            void (*write)(void *userdata, udpai_event_batch *batch),
+                            void *userdata);
+/* Any thread: the batch is done. So many lines of it were written, and so many lost. */
+void udpai_topic_written(udpai_topic *topic, size_t n_lines, size_t n_failed);
+/* Hands over all that waits, when nobody else has the topic any more: the stream thread has ended.
+ */
+void udpai_topic_flush(udpai_topic *topic);
+
+/* ---- streams ---- */
+
+typedef struct udpai_topic_stream udpai_topic_stream;
+
+struct udpai_topic_stream {
+    udpai_list node; /* of the client */
+    udpai_topic_client *client;
+    void (*pause)(udpai_topic_stream *stream, bool pause);
+};
+
+/* A stream begins, of a client that is called so: streams of one name share its part of the ring.
+ * The wheel is that of the stream thread. UDPA_ERR_NOMEM. */
+udpa_err udpai_topic_join(udpai_topic *topic,
+                          udpai_wheel *wheel,
+                          udpai_str name,
+                          udpai_topic_stream *stream);
+/* One that has not joined is fine. */
+void udpai_topic_leave(udpai_topic *topic, udpai_topic_stream *stream);
+
+/* Adds a message. UDPA_ERR_LIMIT: it is larger than the ring. May have the stream paused. */
+udpa_err udpai_topic_add(udpai_topic *topic,
+                         udpai_topic_stream *stream,
+                         udpai_event_source *source,
+                         udpa_bytes *message,
+                         int64_t time_us);
+/* A message was not taken in. */
+void udpai_topic_refused(udpai_topic *topic);
+
+/* ---- followers ---- */
+
+typedef struct udpai_topic_follower udpai_topic_follower;
+
+struct udpai_topic_follower {
+    udpai_list node;                              /* of the topic */
+    udpai_list *at;                               /* the next entry */
+    uint64_t expected;                            /* its number if nothing is lost */
+    void (*wake)(udpai_topic_follower *follower); /* there is another event */
+};
+
+/* From the oldest event that is held. UDPA_ERR_LIMIT: there are too many followers. */
+udpa_err udpai_topic_follow(udpai_topic *topic, udpai_topic_follower *follower);
+/* One that does not follow is fine. */
+void udpai_topic_unfollow(udpai_topic *topic, udpai_topic_follower *follower);
+/* The next event, borrowed until something is added; NULL: it is at the end. *ret_n_lost are
+ * missing before it. */
+const udpai_event *
+udpai_topic_next(udpai_topic *topic, udpai_topic_follower *follower, uint64_t *ret_n_lost);
+
+/* ---- status ---- */
+
+typedef struct udpai_topic_facts {
+    uint64_t n_accepted, n_bytes; /* messages that were taken in */
+    uint64_t n_dropped;           /* of these, while they waited */
+    uint64_t n_refused;           /* messages */
+    uint64_t n_clients;           /* that are connected */
+    uint64_t n_held, held_bytes;  /* messages in the ring */
+    uint64_t n_written, n_failed; /* lines */
+} udpai_topic_facts;
+
+/* Any thread. */
+void udpai_topic_facts_get(const udpai_topic *topic, udpai_topic_facts *ret_facts);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of one resource of one client: a GenericXdsConfig. As the node knows it: by what it
+ * has sent and what was answered, not by what the client does with it. */
+#include "base/alloc.h"
+#include "session/access.h"
+#include "wire/compose.h"
+#include "wire/entry.h"
+#include "xds/csds_internal.h"
+
+#define SECRET "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
+
+enum { /* field numbers of ClientConfig, GenericXdsConfig and UpdateFailureState */
+    NODE = 1,
+    CONFIGS = 3,
+    TYPE_URL = 1,
+    NAME = 2,
+    VERSION = 3,
+    XDS_CONFIG = 4,
+    LAST_UPDATED = 5,
+    CONFIG_STATUS = 6,
+    CLIENT_STATUS = 7,
+    ERROR_STATE = 8,
+    FAILED_CONFIGURATION = 1,
+    LAST_ATTEMPT = 2,
+    DETAILS = 3,
+    FAILED_VERSION = 4,
+};
+
+enum {
+    SYNCED = 1,
+    NOT_SENT = 2,
+    STALE = 3,
+    ERROR = 4
+}; /* ConfigStatus */
+
+enum {
+    UNKNOWN,
+    REQUESTED = 1,
+    DOES_NOT_EXIST = 2,
+    ACKED = 3,
+    NACKED = 4
+}; /* ClientResourceStatus */
+
+struct status {
+    uint64_t config, client;
+};
+
+struct entry {
+    udpai_str type_url, name;
+    const udpa_resource *resource; /* NULL: there is none */
+    udpai_str version;             /* that is sent now, or would be */
+    bool has_body;
+    struct status status;
+    const udpai_acknowledgement *said;
+};
+
+/* What was neither acknowledged nor refused may still be what the client waits for. */
+static struct status
+status_of(const udpai_taken *taken, udpai_acknowledgement_state state)
+{
+    static const struct status of[UDPAI_ACKNOWLEDGEMENT_STATES] = {
+        [UDPAI_ACKNOWLEDGEMENT_BEHIND] = {NOT_SENT, REQUESTED},
+        [UDPAI_ACKNOWLEDGEMENT_UNANSWERED] = {STALE, REQUESTED},
+        [UDPAI_ACKNOWLEDGEMENT_REFUSED] = {ERROR, NACKED},
+        [UDPAI_ACKNOWLEDGEMENT_DOUBTFUL] = {STALE, UNKNOWN},
+        [UDPAI_ACKNOWLEDGEMENT_UNTOLD] = {NOT_SENT, REQUESTED},
+        [UDPAI_ACKNOWLEDGEMENT_SENT] = {STALE, UNKNOWN},
+        [UDPAI_ACKNOWLEDGEMENT_GIVEN] = {SYNCED, ACKED},
+    };
+    if (taken->taker.resource || state == UDPAI_ACKNOWLEDGEMENT_REFUSED)
+        return of[state];
+    return (struct status){NOT_SENT, taken->is_missing ? DOES_NOT_EXIST : REQUESTED};
+}
+
+/* ---- bodies ---- */
+
+static bool
+is_secret(const udpai_csds *csds, udpai_str type_url)
+{
+    bool is = udpai_str_eq(type_url, UDPAI_STR(SECRET));
+    for (size_t i = 0; i < csds->n_secret_types && !is; i++)
+        is = udpai_str_eq(type_url, csds->secret_types[i]);
+    return is;
+}
+
+static bool
+shows_body(const udpai_csds_viewer *viewer, const udpa_resource *resource)
+{
+    return resource && !viewer->excludes_contents &&
+           udpai_resource_any_size(resource) <= UDPAI_CSDS_BODY_MAX &&
+           !is_secret(viewer->csds, udpai_resource_type_url(resource)) &&
+           udpai_access_may_see(viewer->access, viewer->visibility, resource);
+}
+
+/* When this node took it; 0: not known. */
+static int64_t
+updated_us(const udpa_resource *resource)
+{
+    size_t n = resource ? udpai_way_n_hops(udpai_resource_way(resource)) : 0;
+    return n ? udpai_resource_hop(resource, n - 1).time_us : 0;
+}
+
+/* ---- writing ---- */
+
+static void
+put_time(udpai_proto_writer *writer, uint32_t number, int64_t time_us)
+{
+    if (time_us > 0)
+        udpai_timestamp_put(writer, number, time_us);
+}
+
+static bool
+is_failed(const struct entry *entry)
+{
+    return entry->status.config == ERROR;
+}
+
+static void
+put_failure(udpai_proto_writer *writer, const struct entry *entry)
+{
+    if (entry->has_body && is_failed(entry))
+        udpai_resource_put_any(writer, FAILED_CONFIGURATION, entry->resource);
+    put_time(writer, LAST_ATTEMPT, entry->said->since_us);
+    udpai_proto_put_bytes_opt(writer, DETAILS,
+                              udpai_str_from(udpa_error_message(entry->said->error)));
+    udpai_proto_put_bytes_opt(writer, FAILED_VERSION, entry->version);
+}
+
+static void
+put_fields(udpai_proto_writer *writer, const struct entry *entry)
+{
+    udpai_proto_put_bytes(writer, TYPE_URL, entry->type_url);
+    udpai_proto_put_bytes(writer, NAME, entry->name);
+    udpai_proto_put_bytes_opt(writer, VERSION,
+                              is_failed(entry) ? entry->said->good : entry->version);
+    if (entry->has_body && !is_failed(entry))
+        udpai_resource_put_any(writer, XDS_CONFIG, entry->resource);
+    put_time(writer, LAST_UPDATED, updated_us(entry->resource));
+    udpai_proto_put_varint_opt(writer, CONFIG_STATUS, entry->status.config);
+    udpai_proto_put_varint_opt(writer, CLIENT_STATUS, entry->status.client);
+    if (!entry->said->error)
+        return;
+    udpai_proto_writer size = {0};
+    put_failure(&size, entry);
+    udpai_proto_put_head(writer, ERROR_STATE, size.size);
+    put_failure(writer, entry);
+}
+
+static bool
+append(udpai_strbuf *out, const struct entry *entry)
+{
+    udpai_proto_writer size = {0}, whole = {0};
+    put_fields(&size, entry);
+    udpai_proto_put_head(&whole, CONFIGS, size.size);
+    udpai_proto_writer writer = {udpai_strbuf_extend(out, whole.size + size.size), 0};
+    if (!writer.at)
+        return false;
+    udpai_proto_put_head(&writer, CONFIGS, size.size);
+    put_fields(&writer, entry);
+    return true;
+}
+
+bool
+udpai_csds_put_entry(udpai_strbuf *out,
+                     const udpai_session *session,
+                     const udpai_taken *taken,
+                     const udpai_csds_viewer *viewer)
+{
+    const udpai_taker *taker = &taken->taker;
+    char called[UDPAI_SESSION_CALLED_MAX], version[UDPAI_CONTENT_HASH_HEX];
+    udpai_acknowledgement said = {0};
+    struct entry entry = {
+        .type_url = udpai_subscription_type_url(taker->subscription),
+        .resource = taker->resource,
+        .has_body = shows_body(viewer, taker->resource),
+        .said = &said,
+    };
+    session->ops->judge(session, taker, &said);
+    if (said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
+        !session->ops->call(session, taker, taken->name, called, &entry.name))
+        return true;
+    const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
+    entry.status = status_of(taken, said.state);
+    if (taker->resource)
+        entry.version = renderer->version(renderer, taker->resource, version);
+    return append(out, &entry);
+}
+
+/* What it says besides may be as large as a message. */
+static udpa_bytes *
+encode_node(const udpai_node_info *node)
+{
+    udpa_bytes *whole = udpai_node_encode(node);
+    if (!whole || udpa_bytes_size(whole) <= UDPAI_CSDS_NODE_MAX)
+        return whole;
+    udpa_bytes_unref(whole);
+    const udpai_node_parts *from = udpai_node_info_parts(node);
+    const udpai_node_parts parts = {.id = from->id};
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *less = NULL;
+    return udpai_node_info_new(&less, &parts) == UDPA_OK ? udpai_node_encode(less) : NULL;
+}
+
+bool
+udpai_csds_put_node(udpai_strbuf *out, const udpai_node_info *node)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = encode_node(node);
+    if (!bytes)
+        return false;
+    udpai_proto_writer size = {0};
+    udpai_proto_put_bytes(&size, NODE, udpai_bytes_view(bytes));
+    udpai_proto_writer writer = {udpai_strbuf_extend(out, size.size), 0};
+    if (writer.at)
+        udpai_proto_put_bytes(&writer, NODE, udpai_bytes_view(bytes));
+    return writer.at != NULL;
+}

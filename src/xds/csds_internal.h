@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CSDS's inside: the request, the walk over the clients, and what is said of each resource. */
+#ifndef UDPAI_CSDS_INTERNAL_H
+#define UDPAI_CSDS_INTERNAL_H
+
+#include "base/strbuf.h"
+#include "session/acknowledgement.h"
+#include "wire/arena.h"
+#include "xds/csds.h"
+#include "xds/node_matcher.h"
+
+/* ---- csds_request.c ---- */
+
+typedef struct udpai_csds_request {
+    udpai_arena arena; /* what the matchers are in */
+    udpai_node_matchers matchers;
+    udpai_node_info *node; /* who asks; NULL: he does not say */
+    bool excludes_contents;
+} udpai_csds_request;
+
+/* To be given to udpai_csds_request_done() in any case. */
+void udpai_csds_request_init(udpai_csds_request *request);
+/* Once; views of @p bytes are not kept. */
+udpa_err udpai_csds_request_decode(udpai_csds_request *request,
+                                   udpai_str bytes,
+                                   const udpai_regex_ops *regex,
+                                   udpa_error **ret_error);
+void udpai_csds_request_done(udpai_csds_request *request);
+
+/* ---- csds_entry.c ---- */
+
+/* Whose bodies who asks may be shown. */
+typedef struct udpai_csds_viewer {
+    const udpai_csds *csds;
+    udpai_access *access;
+    uint64_t visibility;
+    bool excludes_contents;
+} udpai_csds_viewer;
+
+/* Appends a GenericXdsConfig, as a field of a ClientConfig; nothing if the session's protocol does
+ * not show its peer the resource. False: no memory. */
+bool udpai_csds_put_entry(udpai_strbuf *out,
+                          const udpai_session *session,
+                          const udpai_taken *taken,
+                          const udpai_csds_viewer *viewer);
+/* Appends the Node. False: no memory. */
+bool udpai_csds_put_node(udpai_strbuf *out, const udpai_node_info *node);
+
+/* ---- csds_walk.c ---- */
+
+/* A session that is there when the walk begins. */
+typedef struct udpai_csds_client {
+    uint64_t key; /* sessions of one client have the same */
+    uint64_t session;
+} udpai_csds_client;
+
+/* Over all clients, each with all its sessions; keeps no session, for they come and go. */
+typedef struct udpai_csds_walk {
+    udpai_hub *hub;
+    const udpai_csds_request *request;
+    udpai_csds_viewer viewer;
+    size_t response_bytes; /* that is full at this size; 0: never */
+    UDPAI_VECTOR(udpai_csds_client) clients;
+    size_t at, n_done; /* the session that is next; clients that were told of */
+    /* In the client of that session: */
+    bool is_begun, is_wanted; /* it was looked at; it is one that was asked about */
+    size_t subscription;
+    udpai_taken_place place;
+    udpai_strbuf config;   /* the fields of its ClientConfig up to here; empty: none yet */
+    udpai_strbuf response; /* whole ones */
+    size_t budget;         /* of the slice, in bytes looked at or written */
+    bool failed;           /* for want of memory */
+} udpai_csds_walk;
+
+/* How a slice of the walk has ended. */
+typedef enum udpai_csds_progress {
+    UDPAI_CSDS_GOES_ON, /* it is long enough */
+    UDPAI_CSDS_FULL,    /* the response is, or holds the last of it: */
+    UDPAI_CSDS_OVER,
+} udpai_csds_progress;
+
+/* All that is zero is filled in but what comes first: hub, request, viewer, response_bytes. */
+udpa_err udpai_csds_walk_begin(udpai_csds_walk *walk);
+/* @p n_walks: so many share the time of one slice. UDPA_ERR_NOMEM: it must be ended. */
+udpa_err
+udpai_csds_walk_on(udpai_csds_walk *walk, size_t n_walks, udpai_csds_progress *ret_progress);
+/* How large the response is that has been made up to here. */
+size_t udpai_csds_walk_size(const udpai_csds_walk *walk);
+/* The response, whose place another one takes; NULL without memory. */
+udpa_bytes *udpai_csds_walk_take(udpai_csds_walk *walk);
+void udpai_csds_walk_done(udpai_csds_walk *walk);
+
+#endif

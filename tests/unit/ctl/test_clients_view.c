@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/clients_view.h"
+
+#include "tests/harness/resources.h"
+#include "udpa/status/v1/status.pb-c.h"
+
+#define STATUS "type.googleapis.com/udpa.status.v1."
+#define NOW_US INT64_C(1000000000000)
+
+typedef Udpa__Status__V1__SessionStatus session_status;
+typedef Udpa__Status__V1__SubscriptionStatus subscription_status;
+
+static udpa_resource *
+packed(const session_status *session)
+{
+    uint8_t room[1024];
+    udpa_resource_spec spec = UDPA_RESOURCE_SPEC_INIT;
+    udpa_resource *resource = NULL;
+    assert_true(protobuf_c_message_get_packed_size(&session->base) <= sizeof(room));
+    spec.name = "udpa.node/n/x";
+    spec.type_url = STATUS "SessionStatus";
+    spec.payload = room;
+    spec.payload_size = protobuf_c_message_pack(&session->base, room);
+    assert_ok(udpa_resource_new(&resource, &spec, NULL));
+    return resource;
+}
+
+static char *
+text(const char *literal)
+{
+    return (char *)(uintptr_t)literal;
+}
+
+/* A session with one subscription, all that was sent acknowledged. */
+static udpa_resource *
+session(const char *protocol, const char *id, const char *type_url, const char *refusal)
+{
+    Google__Protobuf__Timestamp time = GOOGLE__PROTOBUF__TIMESTAMP__INIT;
+    Udpa__Status__V1__RefusedResource bad = UDPA__STATUS__V1__REFUSED_RESOURCE__INIT,
+                                      *refused[] = {&bad};
+    subscription_status subscription = UDPA__STATUS__V1__SUBSCRIPTION_STATUS__INIT,
+                        *subscriptions[] = {&subscription};
+    session_status status = UDPA__STATUS__V1__SESSION_STATUS__INIT;
+    time.seconds = NOW_US / 1000000 - 5;
+    subscription.type_url = text(type_url);
+    subscription.n_resources_sent = 3;
+    subscription.in_sync = 1;
+    if (refusal) {
+        subscription.last_error = text(refusal);
+        subscription.refused = &time;
+        subscription.refused_resources = refused;
+        subscription.n_refused_resources = 1;
+    }
+    status.protocol = text(protocol);
+    status.peer_node_id = text(id);
+    status.subscriptions = subscriptions;
+    status.n_subscriptions = 1;
+    return packed(&status);
+}
+
+static void
+expect(udpa_resource **resources, size_t n, const char *wanted)
+{
+    udpai_strbuf out = {0};
+    udpai_strbuf_puts(&out, "");
+    udpai_ctl_put_clients(&out, resources, n, NOW_US);
+    assert_str(udpai_strbuf_view(&out), wanted);
+    udpai_strbuf_done(&out);
+    for (size_t i = 0; i < n; i++)
+        udpa_resource_unref(resources[i]);
+}
+
+static void
+streams_of_one_client_are_one_row(void **state)
+{
+    (void)state;
+    udpa_resource *resources[] = {
+        session("xds-delta", "envoy-2", TEST_CDS, NULL),
+        session("xds-sotw", "envoy-1", TEST_CDS, NULL),
+        session("xds-sotw", "envoy-1", TEST_LDS, "no\nfilter"),
+    };
+    expect(
+        resources, UDPAI_ARRAY_LEN(resources),
+        "CLIENT    ADDRESS   PROTOCOL    FOR   TYPES               SENT   SYNCED        LAST "
+        "REFUSAL\n"
+        "envoy-1   -         xds-sotw    -     cluster, listener   6      no: refused   5 s ago: "
+        "no filter\n"
+        "envoy-2   -         xds-delta   -     cluster             3      yes           -\n");
+}
+
+static void
+a_long_refusal_is_shown_by_its_ends(void **state)
+{
+    (void)state;
+    char words[301];
+    memset(words, 'x', sizeof(words) - 1);
+    memcpy(words, "begin", 5);
+    memcpy(words + sizeof(words) - 4, "end", 4);
+    udpa_resource *resource = session("xds-sotw", "e", TEST_CDS, words);
+    udpai_strbuf out = {0};
+    udpai_ctl_put_clients(&out, &resource, 1, NOW_US);
+    assert_non_null(strstr(out.data, "ago: beginxxx"));
+    assert_non_null(strstr(out.data, "xxx … xxx"));
+    assert_non_null(strstr(out.data, "xxxend\n"));
+    assert_true(out.len < 450);
+    udpai_strbuf_done(&out);
+    udpa_resource_unref(resource);
+}
+
+static void
+who_looks_on_or_serves_is_no_client(void **state)
+{
+    (void)state;
+    udpa_resource *resources[] = {
+        session("udpa", "udpactl", STATUS "SessionStatus", NULL),
+        session("xds-upstream", "istiod", TEST_CDS, NULL),
+        session("csds", "asker", TEST_CDS, NULL),
+    };
+    expect(resources, UDPAI_ARRAY_LEN(resources), "");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streams_of_one_client_are_one_row),
+        cmocka_unit_test(a_long_refusal_is_shown_by_its_ends),
+        cmocka_unit_test(who_looks_on_or_serves_is_no_client),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
