@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Backends that are asked how loaded they are (ORCA), because a resource of
  * udpa.load.v1.OrcaCollection says so, and while somebody wants to know: each is dialled, and what
- * it says is reported as udpa.load.v1.OrcaReport (docs/design/client-resources.md). On the loop. */
+ * it says is reported as udpa.load.v1.OrcaReport (docs/guide/orca.md). On the loop. */
 #ifndef UDPAI_ORCA_COLLECTOR_H
 #define UDPAI_ORCA_COLLECTOR_H
 

@@ -11,7 +11,7 @@
 bool udpai_type_is_client(udpai_str type_url);
 
 /* One whose names end with the id of who says it, also where that is a node. Of the others a node
- * speaks of somebody else, a backend that it asks; no peer but a node may say them. */
+ * speaks of somebody else, a backend that it asks; who is no node may say them of itself alone. */
 bool udpai_type_names_client(udpai_str type_url);
 
 /* What a client says of a thing is named `<name of the thing>/<id of the client>`, the id

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "tests/fuzz/fuzz.h"
-#include "xds/orca.h"
+#include "xds/orca_collection.h"
 
 static void
 check_request(const udpai_orca_request *request)
@@ -83,26 +83,76 @@ check_metrics(udpai_decoder *decoder, const udpai_orca_metrics *metrics)
     check_costs(decoder, metrics);
 }
 
+static void
+check_collection(const udpai_orca_collection *collection)
+{
+    FUZZ_CHECK(collection->n_backends <= UDPAI_ORCA_BACKENDS_MAX);
+    for (size_t i = 0; i < collection->n_backends; i++) {
+        const udpai_orca_backend *backend = &collection->backends[i];
+        FUZZ_CHECK(backend->port && backend->port <= UINT16_MAX && backend->address.len);
+        FUZZ_CHECK(backend->interval_ms >= UDPAI_ORCA_INTERVAL_MIN_MS &&
+                   backend->interval_ms <= UDPAI_ORCA_INTERVAL_MAX_MS);
+        udpa_bytes *name = udpai_orca_report_name(backend);
+        FUZZ_CHECK(name);
+        FUZZ_CHECK(udpai_str_starts(udpai_bytes_view(name), backend->cluster));
+        udpa_bytes_unref(name);
+    }
+}
+
+static void
+try_collection(udpai_decoder *decoder, udpai_str input)
+{
+    udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_ORCA_COLLECTION), input);
+    const udpai_resource_parts parts = {.name = UDPAI_STR("com.acme/a"), .any = any};
+    udpa_resource *resource = NULL;
+    udpai_orca_collection collection;
+    udpa_error *error = NULL;
+    FUZZ_CHECK(any && udpai_resource_make(&resource, &parts) == UDPA_OK);
+    udpa_err err = udpai_orca_collection_read(&decoder->arena, resource, &collection, &error);
+    FUZZ_CHECK((err == UDPA_OK) == !error);
+    if (err == UDPA_OK)
+        check_collection(&collection);
+    udpa_error_unref(error);
+    udpa_resource_unref(resource);
+    udpa_bytes_unref(any);
+}
+
+static void
+try_request(udpai_decoder *decoder, udpai_str input)
+{
+    udpai_orca_request *request = NULL;
+    udpa_error *error = NULL;
+    udpa_err err = udpai_orca_request_decode(decoder, input, &request, &error);
+    FUZZ_CHECK((err == UDPA_OK) == !error && (err == UDPA_OK) == (request != NULL));
+    if (request)
+        check_request(request);
+    udpai_free(request);
+    udpa_error_unref(error);
+}
+
+static void
+try_report(udpai_decoder *decoder, udpai_str input)
+{
+    udpai_orca_metrics *metrics = NULL;
+    udpa_error *error = NULL;
+    udpa_err err = udpai_orca_report_decode(decoder, input, &metrics, &error);
+    FUZZ_CHECK((err == UDPA_OK) == !error && (err == UDPA_OK) == (metrics != NULL));
+    if (metrics)
+        check_metrics(decoder, metrics);
+    udpai_orca_metrics_unref(metrics);
+    udpa_error_unref(error);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static void (*const tries[])(udpai_decoder * decoder,
+                                 udpai_str input) = {try_report, try_request, try_collection};
     udpai_str input = {(const char *)data, size};
     udpai_decoder decoder;
-    udpai_orca_request *request = NULL;
-    udpai_orca_metrics *metrics = NULL;
-    udpa_error *error = NULL;
-    bool is_request = fuzz_take_byte(&input) & 1;
+    uint8_t which = fuzz_take_byte(&input);
     udpai_decoder_init(&decoder);
-    udpa_err err = is_request ? udpai_orca_request_decode(&decoder, input, &request, &error)
-                              : udpai_orca_report_decode(&decoder, input, &metrics, &error);
-    FUZZ_CHECK((err == UDPA_OK) == !error);
-    if (request)
-        check_request(request);
-    if (metrics)
-        check_metrics(&decoder, metrics);
-    udpai_orca_metrics_unref(metrics);
-    udpai_free(request);
-    udpa_error_unref(error);
+    tries[which % UDPAI_ARRAY_LEN(tries)](&decoder, input);
     udpai_decoder_done(&decoder);
     return 0;
 }

@@ -9,6 +9,7 @@ from concurrent import futures
 import json
 import sys
 import threading
+import time
 
 import interop
 import grpc
@@ -170,14 +171,14 @@ def be_described(test):
 
 
 class ForeignBackend:
-    """grpcio answers, which waits for the end of the request before it does."""
+    """grpcio answers, and as other servers do, when the caller has said that this was all."""
 
     def __init__(self, port=0):
         self.report = report_v3.OrcaLoadReport(mem_utilization=0.5)
         self.intervals_ns = []
         self.n_streams = 0
         self.server = grpc.server(futures.ThreadPoolExecutor(4))
-        handler = grpc.unary_stream_rpc_method_handler(
+        handler = grpc.stream_stream_rpc_method_handler(
             self.answer, service_v3.OrcaLoadReportRequest.FromString,
             report_v3.OrcaLoadReport.SerializeToString)
         self.server.add_generic_rpc_handlers((
@@ -185,7 +186,8 @@ class ForeignBackend:
         self.port = self.server.add_insecure_port(f'127.0.0.1:{port}')
         self.server.start()
 
-    def answer(self, request, context):
+    def answer(self, requests, context):
+        request, = requests
         self.intervals_ns.append(request.report_interval.ToNanoseconds())
         self.n_streams += 1
         ended = threading.Event()
@@ -212,7 +214,10 @@ class Reader:
         self.peer.outbox.put(message)
 
     def wait_for(self, what, look):
+        end = time.monotonic() + PATIENCE_S
         while not look(self.known):
+            if time.monotonic() > end:
+                raise interop.Failure(f'{what}: not within {PATIENCE_S} s')
             delta = self.peer.next_message('publish').publish.delta
             for name in delta.removed_resources:
                 self.known.pop(name, None)
