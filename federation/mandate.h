@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose resources say something to this node itself, and about what, for the files of this folder.
- */
+/* Whose resources say something to this node itself, and about what. */
 #ifndef UDPAI_MANDATE_H
 #define UDPAI_MANDATE_H
 

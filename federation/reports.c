@@ -317,7 +317,7 @@ udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **re
 {
     udpai_str name = udpai_resource_name(resource);
     udpa_err err = check_ttl(resource, ret_error);
-    if (err == UDPA_OK && udpai_type_is_client(udpai_resource_type_url(resource)))
+    if (err == UDPA_OK && udpai_type_names_client(udpai_resource_type_url(resource)))
         err = udpai_client_name_check(name, udpai_bytes_view(node->id), ret_error);
     if (err == UDPA_OK && udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
         err = udpai_fail(ret_error, UDPA_ERR_DENIED, "'%s' lies in the reserved namespace %s",

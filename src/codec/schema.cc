@@ -168,10 +168,13 @@ merge_file(Files *files, const pb::FileDescriptorProto &proto, const File &as, s
     return false;
 }
 
+/* The older names of ORCA are a public package, too. */
 Origin
 built_in_origin(const std::string &name)
 {
-    return starts_with(name, "udpa/") ? Origin::kOwn : Origin::kSpare;
+    bool is_own = starts_with(name, "udpa/") && !starts_with(name, "udpa/data/orca/") &&
+                  !starts_with(name, "udpa/service/orca/");
+    return is_own ? Origin::kOwn : Origin::kSpare;
 }
 
 void

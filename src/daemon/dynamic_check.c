@@ -5,27 +5,55 @@
 
 #include "model/name.h"
 
-#define SECTION "dynamic_sources"
-#define MAX 1024
+#define SOURCES "dynamic_sources"
+#define SOURCES_MAX 1024
+#define COLLECTIONS "orca_collections"
+#define BACKENDS_MAX 10000
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
-typedef Udpa__Config__V1__DynamicSources section_message;
+
+/* What sections have in common by which resources of others tell this node whom to dial. */
+struct section {
+    const char *name;
+    const char *whose; /* "whose resources …?" */
+    char **authorities;
+    size_t n_authorities;
+    char **namespaces;
+    size_t n_namespaces;
+    Udpa__Config__V1__Credential **credentials;
+    size_t n_credentials;
+};
+
+static const char *
+path_of(char path[UDPAI_FIELD_PATH_MAX], const struct section *section, const char *field)
+{
+    return udpai_path_field(path, section->name, field);
+}
+
+static const char *
+item_of(char path[UDPAI_FIELD_PATH_MAX],
+        const struct section *section,
+        const char *field,
+        size_t index)
+{
+    char list[UDPAI_FIELD_PATH_MAX];
+    return udpai_path_item(path, path_of(list, section, field), index);
+}
 
 static void
-check_whose(const section_message *section, udpai_findings *findings)
+check_whose(const struct section *section, udpai_findings *findings)
 {
     char path[UDPAI_FIELD_PATH_MAX];
     if (section->n_authorities == 0)
-        udpai_findings_mistake(findings, SECTION ".authorities",
-                               "is required: whose resources shall become sources? \"*\" is "
-                               "everybody's");
+        udpai_findings_mistake(findings, path_of(path, section, "authorities"),
+                               "is required: whose resources %s? \"*\" is everybody's",
+                               section->whose);
     for (size_t i = 0; i < section->n_authorities; i++)
         if (!*section->authorities[i])
-            udpai_findings_mistake(findings, udpai_path_item(path, SECTION ".authorities", i),
-                                   "is empty");
+            udpai_findings_mistake(findings, item_of(path, section, "authorities", i), "is empty");
     for (size_t i = 0; i < section->n_namespaces; i++) {
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-        udpai_path_item(path, SECTION ".namespaces", i);
+        item_of(path, section, "namespaces", i);
         if (!*section->namespaces[i])
             udpai_findings_mistake(findings, path,
                                    "is empty: leave 'namespaces' out if all are meant");
@@ -54,12 +82,12 @@ check_files(const Udpa__Config__V1__ClientTls *tls, const char *owner, udpai_fin
 }
 
 static void
-check_credentials(const section_message *section, udpai_findings *findings)
+check_credentials(const struct section *section, udpai_findings *findings)
 {
     char path[UDPAI_FIELD_PATH_MAX], room[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; i < section->n_credentials; i++) {
         const Udpa__Config__V1__Credential *credential = section->credentials[i];
-        udpai_path_item(path, SECTION ".credentials", i);
+        item_of(path, section, "credentials", i);
         if (!*credential->name)
             udpai_findings_mistake(findings, udpai_path_field(room, path, "name"), "is required");
         for (size_t k = 0; k < i && *credential->name; k++)
@@ -104,16 +132,43 @@ check_sources(const bootstrap_message *message, udpai_findings *findings)
         }
 }
 
+static void
+check_dynamic(const Udpa__Config__V1__DynamicSources *from, udpai_findings *findings)
+{
+    const struct section section = {
+        SOURCES,          "shall become sources", from->authorities, from->n_authorities,
+        from->namespaces, from->n_namespaces,     from->credentials, from->n_credentials,
+    };
+
+    check_whose(&section, findings);
+    check_credentials(&section, findings);
+    if (from->max > SOURCES_MAX)
+        udpai_findings_mistake(findings, SOURCES ".max", "%" PRIu32 " is too many: at most %d",
+                               from->max, SOURCES_MAX);
+}
+
+static void
+check_collections(const Udpa__Config__V1__OrcaCollections *from, udpai_findings *findings)
+{
+    const struct section section = {
+        COLLECTIONS,      "shall name backends to ask", from->authorities, from->n_authorities,
+        from->namespaces, from->n_namespaces,           from->credentials, from->n_credentials,
+    };
+
+    check_whose(&section, findings);
+    check_credentials(&section, findings);
+    if (from->max_backends > BACKENDS_MAX)
+        udpai_findings_mistake(findings, COLLECTIONS ".max_backends",
+                               "%" PRIu32 " are too many: at most %d", from->max_backends,
+                               BACKENDS_MAX);
+}
+
 void
 udpai_dynamic_check(const bootstrap_message *message, udpai_findings *findings)
 {
-    const section_message *section = message->dynamic_sources;
     check_sources(message, findings);
-    if (!section)
-        return;
-    check_whose(section, findings);
-    check_credentials(section, findings);
-    if (section->max > MAX)
-        udpai_findings_mistake(findings, SECTION ".max", "%" PRIu32 " is too many: at most %d",
-                               section->max, MAX);
+    if (message->dynamic_sources)
+        check_dynamic(message->dynamic_sources, findings);
+    if (message->orca_collections)
+        check_collections(message->orca_collections, findings);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with sources that come by resources. */
+/* What is wrong with sources that come by resources, and with backends that do (ORCA). */
 #ifndef UDPAI_DYNAMIC_CHECK_H
 #define UDPAI_DYNAMIC_CHECK_H
 

@@ -309,6 +309,7 @@ udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
                   udpai_findings *findings)
 {
     const Udpa__Config__V1__DynamicSources *dynamic = message->dynamic_sources;
+    const Udpa__Config__V1__OrcaCollections *orca = message->orca_collections;
     char path[PATH_LEN];
     if (options->resources)
         check_directory(&(struct named){findings, NULL, "--resources"}, options->resources);
@@ -323,6 +324,9 @@ udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
     for (size_t i = 0; dynamic && i < dynamic->n_credentials; i++)
         check_client_tls(findings, udpai_path_item(path, "dynamic_sources.credentials", i),
                          dynamic->credentials[i]->tls);
+    for (size_t i = 0; orca && i < orca->n_credentials; i++)
+        check_client_tls(findings, udpai_path_item(path, "orca_collections.credentials", i),
+                         orca->credentials[i]->tls);
     udpai_signatures_check_files(message, findings);
     udpai_sinks_check_files(message, findings);
     check_store(findings, message->store, options);

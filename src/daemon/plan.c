@@ -526,6 +526,8 @@ udpai_plan_make(udpai_plan *plan,
         err = plan_delegation(plan);
     if (err == UDPA_OK)
         err = udpai_plan_delivery_make(plan);
+    if (err == UDPA_OK)
+        err = udpai_plan_orca(plan);
     udpai_node_config *node = &plan->settings.node;
     node->sources = plan->sources.items;
     node->n_sources = plan->sources.n;

@@ -24,6 +24,9 @@ udpa_err udpai_plan_target(void **ret_target,
                            const udpai_grpc_target_options *how,
                            udpa_error **ret_error);
 
+/* plan_orca.c. The plan must stay where it is. */
+udpa_err udpai_plan_orca(udpai_plan *plan);
+
 /* plan_acl.c: when sockets are planned. */
 udpa_err udpai_plan_acl(udpai_plan *plan);
 /* Of another reading of the file, for the same sockets. */

@@ -68,6 +68,8 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
         udpai_report_free(report);
         return;
     }
+    if (udpai_orca_collector_report(endpoint->collector, report))
+        return;
     if (endpoint->status)
         udpai_own_status_report(endpoint->status, report);
     if (endpoint->questions)
@@ -175,6 +177,8 @@ tear_down(udpa_endpoint *endpoint)
     udpai_access_answers_free(endpoint->access);
     udpai_answers_free(endpoint->origins);
     udpai_load_sums_free(endpoint->load_sums);
+    udpai_orca_collector_free(endpoint->collector);
+    udpai_orca_board_free(endpoint->orca);
     endpoint->node = udpai_node_free(endpoint->node);
     endpoint->crew = udpai_crew_free(endpoint->crew);
     udpai_timer_cancel(&endpoint->soon);
@@ -334,9 +338,9 @@ static void
 wanted(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
 {
     udpa_endpoint *endpoint = userdata;
-    if (endpoint->load_sums)
-        udpai_load_sums_wanted(endpoint->load_sums, type_url, text, is_wanted);
-    else
+    udpai_load_sums_wanted(endpoint->load_sums, type_url, text, is_wanted);
+    udpai_orca_collector_wanted(endpoint->collector, type_url, text, is_wanted);
+    if (!endpoint->load_sums)
         udpai_wanted_note(endpoint, type_url, text, is_wanted);
 }
 
@@ -384,6 +388,22 @@ make_load_sums(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
         .wall_us = wall_us,
     };
     return udpai_load_sums_new(&endpoint->load_sums, &options);
+}
+
+static udpa_err
+make_collector(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
+{
+    const udpai_orca_collector_options options = {
+        .node = endpoint->node,
+        .wheel = udpai_loop_wheel_get(endpoint->wheel),
+        .rules = settings->orca,
+        .backoff_base_ms = settings->node.timing.backoff_base_ms,
+        .backoff_max_ms = settings->node.timing.backoff_max_ms,
+        .order = order,
+        .random = random_number,
+        .userdata = endpoint,
+    };
+    return udpai_orca_collector_new(&endpoint->collector, &options);
 }
 
 static udpa_err
@@ -436,6 +456,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
         err = udpai_own_status_new(&endpoint->status, endpoint, settings);
     if (err == UDPA_OK && settings->load_interval_ms)
         err = make_load_sums(endpoint, settings);
+    if (err == UDPA_OK)
+        err = make_collector(endpoint, settings);
     if (err == UDPA_OK && settings->inspector.inspect)
         err = udpai_inspection_new(&endpoint->inspection, endpoint, &settings->inspector);
     if (err == UDPA_OK && settings->serves_status)

@@ -9,6 +9,7 @@
 
 #include <udpa/endpoint.h>
 
+#include "endpoint/orca_collector.h"
 #include "federation/node.h"
 #include "loop/loop_wheel.h"
 #include "transport/grpc/stream_thread.h"
@@ -37,6 +38,7 @@ typedef struct udpai_endpoint_settings {
      */
     udpa_bytes *(*describe_more)(const void *userdata);
     const void *describe_userdata; /* outlives the endpoint */
+    udpai_orca_rules orca;         /* who may have backends asked how loaded they are */
     const char *version;
     udpai_inspector inspector; /* without inspect(): none */
     /* Other processes that have stream sides of this endpoint, counted from 1 (session/crew.h). */

@@ -4,6 +4,7 @@
 #define UDPAI_ENDPOINT_INTERNAL_H
 
 #include "endpoint/endpoint.h"
+#include "endpoint/orca.h"
 #include "endpoint/reporting.h"
 #include "endpoint/type.h"
 #include "loop/loop_inbox.h"
@@ -37,7 +38,9 @@ struct udpa_endpoint {
     udpai_crew *crew; /* NULL: there are no workers */
     void (*order_worker)(void *userdata, size_t worker, const udpai_order *order);
     void *workers_userdata;
-    udpai_listener *listener; /* of the library */
+    udpai_listener *listener;        /* of the library */
+    udpai_orca_collector *collector; /* NULL: nobody's resources have backends asked */
+    udpai_orca_board *orca;          /* of the library; NULL: it does not listen */
     udpai_durable_engine *engine;
     udpai_own_status *status;     /* NULL: not served */
     udpai_questions *questions;   /* beside it */

@@ -23,6 +23,8 @@ struct plan {
     udpai_source_config sources[SOURCES_MAX];
     udpai_provider_plan providers;
     udpai_server_tls *listen_tls;
+    udpai_orca_board *orca; /* NULL: it does not listen */
+    udpai_grpc_method methods[UDPAI_ORCA_METHODS];
 };
 
 /* ---- checking ---- */
@@ -302,6 +304,7 @@ plan_done(struct plan *plan)
         udpai_grpc_target_unref(plan->sources[i].target);
     udpai_provider_plan_done(&plan->providers);
     udpai_server_tls_unref(plan->listen_tls);
+    udpai_orca_board_free(plan->orca);
 }
 
 /* ---- listening ---- */
@@ -312,6 +315,10 @@ plan_listener(struct plan *plan, udpa_error **ret_error)
     const udpa_endpoint_options *options = plan->options;
     if (!options->listen_address)
         return UDPA_OK;
+    plan->orca = udpai_orca_board_new();
+    if (!plan->orca)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpai_orca_board_methods(plan->orca, plan->methods);
     if (!options->listen_tls)
         return udpai_exposure_check(options->listen_address, ret_error);
     udpai_tls_files files = {0};
@@ -339,12 +346,17 @@ make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_erro
     settings.node.n_providers = plan->providers.providers.n;
     settings.node.named = plan->providers.named.items;
     settings.node.n_named = plan->providers.named.n;
+    settings.methods = plan->methods;
+    settings.n_methods = plan->orca ? UDPAI_ORCA_METHODS : 0;
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
     udpa_err err = make_info(options, &info);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     settings.info = info;
-    return udpai_endpoint_new(ret_endpoint, loop, &settings, ret_error);
+    err = udpai_endpoint_new(ret_endpoint, loop, &settings, ret_error);
+    if (err == UDPA_OK)
+        (*ret_endpoint)->orca = UDPAI_TAKE(plan->orca);
+    return err;
 }
 
 static udpa_err

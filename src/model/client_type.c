@@ -5,19 +5,36 @@
 #include "model/name.h"
 #include "model/type_url.h"
 
+static const struct client_type {
+    const char *name;
+    bool is_of_others; /* its names end with what somebody speaks of, not with who speaks */
+} types[] = {
+    {"udpa.load.v1.ClientLoad", false},      {"udpa.load.v1.ClusterLoad", false},
+    {"udpa.load.v1.OrcaReport", true},       {"udpa.health.v1.EndpointHealth", false},
+    {"udpa.status.v1.ResourceState", false}, {"udpa.status.v1.ClientStatus", false},
+};
+
+static const struct client_type *
+find(udpai_str type_url)
+{
+    udpai_str name = udpai_type_url_name(type_url);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
+        if (udpai_str_eq(name, udpai_str_from(types[i].name)))
+            return &types[i];
+    return NULL;
+}
+
 bool
 udpai_type_is_client(udpai_str type_url)
 {
-    static const char *const types[] = {
-        "udpa.load.v1.ClientLoad",       "udpa.load.v1.ClusterLoad",
-        "udpa.health.v1.EndpointHealth", "udpa.status.v1.ResourceState",
-        "udpa.status.v1.ClientStatus",
-    };
-    udpai_str name = udpai_type_url_name(type_url);
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
-        if (udpai_str_eq(name, udpai_str_from(types[i])))
-            return true;
-    return false;
+    return find(type_url) != NULL;
+}
+
+bool
+udpai_type_names_client(udpai_str type_url)
+{
+    const struct client_type *type = find(type_url);
+    return type && !type->is_of_others;
 }
 
 udpa_err

@@ -10,6 +10,10 @@
 
 bool udpai_type_is_client(udpai_str type_url);
 
+/* One whose names end with the id of who says it, also where that is a node. Of the others a node
+ * speaks of somebody else, a backend that it asks; who is no node may say them of itself alone. */
+bool udpai_type_names_client(udpai_str type_url);
+
 /* What a client says of a thing is named `<name of the thing>/<id of the client>`, the id
  * percent-encoded, so that it is one segment. UDPA_ERR_DENIED: the name is that of another client,
  * or of none. */

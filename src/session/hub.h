@@ -26,6 +26,7 @@ typedef struct udpai_outgoing {
     uint8_t tail[24];
     size_t tail_len;
     bool is_answered; /* by a message of its own */
+    bool is_last;     /* of a stream that we dialled: there is nothing more to say */
 } udpai_outgoing;
 
 /* What the hub asks of a transport. None of these may call back before it returns. */

@@ -14,7 +14,7 @@ import sys
 
 from product import SOURCE, Failure, check, main, wait_for
 
-EXAMPLES = ('publish', 'subscribe', 'listen', 'federate', 'report')
+EXAMPLES = ('publish', 'subscribe', 'listen', 'federate', 'report', 'orca')
 
 
 def run(command, **more):

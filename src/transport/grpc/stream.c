@@ -304,10 +304,14 @@ udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message)
         break_off(stream);
         return;
     }
-    grpc_op ops[2] = {{0}};
+    grpc_op ops[3] = {{0}};
     size_t n = put_headers(stream, ops);
     ops[n].op = GRPC_OP_SEND_MESSAGE;
     ops[n++].data.send_message.send_message = buffer;
+    if (message->is_last && stream->dialled) {
+        stream->has_sent_status = true;
+        ops[n++].op = GRPC_OP_SEND_CLOSE_FROM_CLIENT;
+    }
     size_t size = grpc_byte_buffer_length(buffer); /* what is sent is taken out of it */
     (void)udpai_stream_start(stream, ops, n, &stream->write_tag);
     grpc_byte_buffer_destroy(buffer);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/client_type.h"
+
+#include "tests/harness/test.h"
+
+static void
+types_of_clients(void **state)
+{
+    static const struct {
+        const char *type_url;
+        bool is_client, names_client;
+    } cases[] = {
+        {"type.googleapis.com/udpa.load.v1.ClientLoad", true, true},
+        {"type.googleapis.com/udpa.load.v1.ClusterLoad", true, true},
+        {"any/udpa.load.v1.OrcaReport", true, false},
+        {"type.googleapis.com/udpa.health.v1.EndpointHealth", true, true},
+        {"type.googleapis.com/udpa.status.v1.ResourceState", true, true},
+        {"type.googleapis.com/udpa.status.v1.ClientStatus", true, true},
+        {"type.googleapis.com/udpa.load.v1.OrcaCollection", false, false},
+        {"type.googleapis.com/udpa.status.v1.NodeStatus", false, false},
+        {"type.googleapis.com/envoy.config.cluster.v3.Cluster", false, false},
+        {"", false, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
+        udpai_str type_url = udpai_str_from(cases[i].type_url);
+        assert_int_equal(udpai_type_is_client(type_url), cases[i].is_client);
+        assert_int_equal(udpai_type_names_client(type_url), cases[i].names_client);
+    }
+}
+
+static void
+names_end_with_the_client(void **state)
+{
+    (void)state;
+    assert_ok(udpai_client_name_check(UDPAI_STR("com.acme/a/edge-1"), UDPAI_STR("edge-1"), NULL));
+    assert_ok(udpai_client_name_check(UDPAI_STR("com.acme/a/x%2Fy"), UDPAI_STR("x/y"), NULL));
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    assert_int_equal(
+        udpai_client_name_check(UDPAI_STR("com.acme/a/edge-1"), UDPAI_STR("edge-2"), &error),
+        UDPA_ERR_DENIED);
+    assert_non_null(strstr(udpa_error_message(error), "speaks for another client"));
+    assert_int_equal(udpai_client_name_check(UDPAI_STR("edge-1"), UDPAI_STR("edge-1"), NULL),
+                     UDPA_ERR_DENIED);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types_of_clients),
+        cmocka_unit_test(names_end_with_the_client),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
