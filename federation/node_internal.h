@@ -90,6 +90,7 @@ struct udpai_peer {
     udpai_source *source; /* NULL: it serves none of ours */
     udpai_origin *origin; /* of what it publishes unasked; made at first use */
     bool is_extended, is_node;
+    bool is_client;   /* it reports, and is no ConfigSource, whoever it is */
     bool has_reports; /* it is asked for what clients report */
     uint64_t since_ms;
     bool is_replaced; /* it has begun another stream, and this one ends */

@@ -106,6 +106,7 @@ udpai_peer_opened(udpai_node *node, udpai_report *report)
     }
     peer->identity = UDPAI_TAKE(report->identity);
     peer->address = UDPAI_TAKE(report->address);
+    peer->is_client = report->is_client;
     udpai_source *source = report->link ? source_of_link(node, report->link) : NULL;
     if (!report->link)
         udpai_recovery_hurry(node);
@@ -124,7 +125,8 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
     peer->info = UDPAI_TAKE(report->info);
     peer->is_extended = report->is_extended;
     peer->is_node = udpai_node_info_has_feature(peer->info, UDPAI_FEATURE_NODE);
-    udpai_source *listening = peer->source ? NULL : source_that_listens(node, peer);
+    udpai_source *listening =
+        peer->source || peer->is_client ? NULL : source_that_listens(node, peer);
     if (listening)
         attach(node, peer, listening);
     else if (peer->source)

@@ -58,6 +58,7 @@ typedef struct udpai_stream_info {
 /* A protocol. */
 typedef struct udpai_session_ops {
     const char *name; /* "udpa", … */
+    bool is_client;   /* its peers report, and serve nothing: none of them is a ConfigSource */
     /* A message has come; borrowed. An error ends the stream with that status. */
     udpa_err (*receive)(udpai_session *session, udpai_str message, udpa_error **ret_error);
     /* The next message to write; *ret_any false: nothing. What `out` borrows must live until the

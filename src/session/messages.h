@@ -97,6 +97,7 @@ typedef struct udpai_report {
     udpa_bytes *address;      /* OPENED: the peer's, for people */
     udpai_node_info *info;    /* NODE; CLIENTS: who stands for them, NULL: nobody has said */
     udpa_bytes *name_space;   /* CLIENTS: that they share */
+    bool is_client;           /* OPENED: the peer reports, and cannot be a ConfigSource */
     bool is_extended;         /* NODE: both sides know our extensions */
     /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
     udpai_publication *publication;

@@ -21,6 +21,7 @@ udpai_session_report_opened(udpai_session *session)
         return UDPA_ERR_NOMEM;
     report->identity = udpai_identity_ref(session->info.identity);
     report->address = udpa_bytes_ref(session->info.address);
+    report->is_client = session->ops->is_client;
     udpai_hub_report(session->hub, report);
     return UDPA_OK;
 }

@@ -167,7 +167,8 @@ enum {
     IS_EXTENDED = 1,
     IS_WANTED = 2,
     IS_DISOWNED = 4,
-    ALL_REPORT_FLAGS = 7,
+    IS_CLIENT = 8,
+    ALL_REPORT_FLAGS = 15,
 };
 
 static unsigned
@@ -203,7 +204,8 @@ put_report(udpai_proto_writer *writer, const udpai_report *report, const udpa_by
                      report->link,
                      report->ticket,
                      (report->is_extended ? IS_EXTENDED : 0u) | (report->wanted ? IS_WANTED : 0u) |
-                         (report->is_disowned ? IS_DISOWNED : 0u)};
+                         (report->is_disowned ? IS_DISOWNED : 0u) |
+                         (report->is_client ? IS_CLIENT : 0u)};
     put_head(writer, &of);
     if (report->identity)
         udpai_transfer_put_identity(writer, report->identity);
@@ -446,6 +448,7 @@ take_report(udpai_transfer_reader *reader)
     report->is_extended = of.flags & IS_EXTENDED;
     report->wanted = of.flags & IS_WANTED;
     report->is_disowned = of.flags & IS_DISOWNED;
+    report->is_client = of.flags & IS_CLIENT;
     take_report_parts(reader, of.has, report);
     return report;
 }

@@ -325,6 +325,7 @@ hds_order(udpai_session *session, udpai_order *order)
 
 static const udpai_session_ops stream_ops = {
     .name = "hds",
+    .is_client = true,
     .receive = hds_receive,
     .next = udpai_hds_next,
     .order = hds_order,
@@ -334,6 +335,7 @@ static const udpai_session_ops stream_ops = {
 
 static const udpai_session_ops fetch_ops = {
     .name = "hds-fetch",
+    .is_client = true,
     .receive = hds_receive,
     .next = udpai_hds_next,
     .ended = fetch_ended,

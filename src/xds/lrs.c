@@ -199,6 +199,7 @@ lrs_order(udpai_session *session, udpai_order *order)
 
 static const udpai_session_ops lrs_ops = {
     .name = "lrs",
+    .is_client = true,
     .receive = lrs_receive,
     .next = udpai_lrs_next,
     .order = lrs_order,

@@ -267,8 +267,9 @@ same_report(const udpai_report *a, const udpai_report *b)
     bool same = a->kind == b->kind && a->session == b->session && a->link == b->link &&
                 a->ticket == b->ticket && a->is_extended == b->is_extended &&
                 a->wanted == b->wanted && a->is_disowned == b->is_disowned &&
-                same_identity(a->identity, b->identity) && same_bytes(a->address, b->address) &&
-                !a->info == !b->info && (!a->info || udpai_node_info_equal(a->info, b->info)) &&
+                a->is_client == b->is_client && same_identity(a->identity, b->identity) &&
+                same_bytes(a->address, b->address) && !a->info == !b->info &&
+                (!a->info || udpai_node_info_equal(a->info, b->info)) &&
                 same_bytes(a->name_space, b->name_space) &&
                 same_publication(a->publication, b->publication) &&
                 same_subscription(a->subscription, b->subscription) &&

@@ -390,6 +390,26 @@ a_client_speaks_for_itself(void **state)
     assert_string_equal(say(self, below, "com.acme/a/y", 1000), "");
 }
 
+/* Though a ConfigSource has the same name, and is waited for. */
+static void
+who_reports_is_no_source(void **state)
+{
+    bed *self = *state;
+    const udpai_node_parts parts = {.id = UDPAI_STR("top")};
+    uint64_t session = ++self->last_session;
+    udpai_report *opened = new_report(UDPAI_REPORT_OPENED, session);
+    opened->is_client = true;
+    tell(self, opened);
+    udpai_report *introduced = new_report(UDPAI_REPORT_NODE, session);
+    assert_ok(udpai_node_info_new(&introduced->info, &parts));
+    tell(self, introduced);
+    assert_string_equal(say(self, session, "com.acme/a/top", 1000), "");
+    assert_orders(self, "+com.acme/a/top; ");
+    arrive(self, "top", NODE); /* here it is */
+    assert_false(*say(self, session, "com.acme/b/top", 1000));
+    assert_non_null(strstr(say(self, self->last_session, "com.acme/c/top", 1000), "lies outside"));
+}
+
 static void
 what_is_reported_must_end(void **state)
 {
@@ -460,6 +480,7 @@ main(void)
         cmocka_unit_test_setup_teardown(who_adds_up_asks_clients_alone, make_node, end),
         cmocka_unit_test_setup_teardown(there_is_a_limit_to_wishes, make_node, end),
         cmocka_unit_test_setup_teardown(a_client_speaks_for_itself, make_node, end),
+        cmocka_unit_test_setup_teardown(who_reports_is_no_source, make_node, end),
         cmocka_unit_test_setup_teardown(what_is_reported_must_end, make_node, end),
         cmocka_unit_test_setup_teardown(an_endpoint_offers_what_it_reports, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_can_take_it_back, make_endpoint, end),

@@ -319,7 +319,7 @@ transfer_make_report(udpai_report_kind kind)
     report->session = 1u << 31;
     report->link = UINT64_MAX;
     report->ticket = 77;
-    report->is_extended = report->wanted = report->is_disowned = true;
+    report->is_extended = report->wanted = report->is_disowned = report->is_client = true;
     fill_report(report);
     return report;
 }
