@@ -160,8 +160,8 @@ udpai_orca_request_decode(udpai_decoder *decoder,
                           udpa_error **ret_error)
 {
     ProtobufCMessage *unpacked = NULL;
-    uint64_t interval_ms;
-    size_t text_size;
+    uint64_t interval_ms = 0;
+    size_t text_size = 0;
     udpa_err err = unpack(decoder, &xds__service__orca__v3__orca_load_report_request__descriptor,
                           message, &unpacked, ret_error);
     if (err != UDPA_OK)
