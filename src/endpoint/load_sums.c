@@ -312,8 +312,10 @@ take(udpai_load_sums *self, udpa_resource *resource, bool of_node, udpa_error **
         udpai_tally_free(tally);
         return err;
     }
-    tally->was_told = was_told(self, id, resource, tally);
-    err = udpai_tally_sum_take(sum->sum, (udpai_str){reporter, 1 + id.len}, tally, ret_error);
+    const udpai_str name = {reporter, 1 + id.len};
+    tally->was_told =
+        !udpai_tally_sum_knows(sum->sum, name, tally->epoch) && was_told(self, id, resource, tally);
+    err = udpai_tally_sum_take(sum->sum, name, tally, ret_error);
     set_due(self, sum);
     return err;
 }

@@ -296,6 +296,13 @@ udpai_tally_sum_take(udpai_tally_sum *sum,
     return udpai_fail_code(ret_error, err);
 }
 
+bool
+udpai_tally_sum_knows(const udpai_tally_sum *sum, udpai_str name, uint64_t epoch)
+{
+    const tally_reporter *reporter = udpai_map_get(&sum->reporters, name);
+    return reporter && epoch_at(reporter, find_epoch(reporter, epoch), epoch);
+}
+
 void
 udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str name)
 {

@@ -183,8 +183,12 @@ what_others_were_told_does_not_count(void **state)
     UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
     udpai_tally *first = says(5, 1000, 3), *second = says(5, 1004, 1);
     first->was_told = second->was_told = true;
+    assert_false(udpai_tally_sum_knows(sum, UDPAI_STR("a"), 5));
     take(sum, "a", first);
     expect(sum, 0, 3, 1);
+    assert_true(udpai_tally_sum_knows(sum, UDPAI_STR("a"), 5));
+    assert_false(udpai_tally_sum_knows(sum, UDPAI_STR("a"), 4));
+    assert_false(udpai_tally_sum_knows(sum, UDPAI_STR("b"), 5));
     take(sum, "a", second);
     expect(sum, 4, 1, 1);
 }
