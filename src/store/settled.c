@@ -343,12 +343,10 @@ is_missed(const udpai_settled_facts *facts,
 static bool
 is_known_type(const udpai_settled_facts *facts, udpai_str type_url)
 {
-    if (!facts->asks_for_status && udpai_type_is_client(type_url))
-        return true;
     for (size_t i = 0; i < facts->n_known_types; i++)
         if (udpai_str_eq(facts->known_types[i], type_url))
             return true;
-    return !facts->only_known_types;
+    return !facts->only_known_types || (!facts->asks_for_status && udpai_type_is_client(type_url));
 }
 
 /* ---- names with sources of their own ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of a session: a request says who the client is and what it can do, then come answers. */
 #include "base/alloc.h"
-#include "base/percent.h"
 #include "base/proto.h"
 #include "envoy/service/health/v3/hds.pb-c.h"
 #include "wire/message.h"
 #include "xds/hds_internal.h"
+#include "xds/reporter.h"
 
 enum { /* field numbers of the public types */
     MESSAGE_REQUEST = 1,
@@ -112,23 +112,10 @@ udpai_hds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_s
 }
 
 static void
-tell_end(udpai_hds *hds)
-{
-    udpai_session *session = &hds->session;
-    udpai_report *closed = UDPAI_TAKE(hds->closed);
-    if (!closed)
-        return;
-    closed->session = session->id;
-    closed->is_disowned = session->is_disowned;
-    closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
-    udpai_hub_report(session->hub, closed);
-}
-
-static void
 hds_free(udpai_session *session)
 {
     udpai_hds *hds = udpai_hds_of(session);
-    tell_end(hds);
+    udpai_xds_reporter_end(session, UDPAI_TAKE(hds->closed));
     udpai_timer_cancel(&hds->patience);
     udpai_subscriber_done(&hds->subscriber);
     udpai_xds_belong_no_more(hds->service->shim, session->hub, &hds->belonging);
@@ -149,38 +136,13 @@ hds_free(udpai_session *session)
 
 /* ---- who it is ---- */
 
-static udpa_err
-make_segment(udpai_hds *hds)
-{
-    udpai_strbuf text = {0};
-    udpai_percent_encode_segment(&text, udpai_node_info_parts(hds->peer)->id);
-    udpa_err err = udpai_strbuf_failed(&text) ? UDPA_ERR_NOMEM
-                                              : udpa_bytes_new(&hds->segment, text.data, text.len);
-    udpai_strbuf_done(&text);
-    return err;
-}
-
 /* To the loop side it is a publisher like any other, and no node, whatever it says that it can. */
 static udpa_err
 introduce(udpai_hds *hds)
 {
     if (hds->is_fetch)
         return UDPA_OK;
-    udpai_node_parts parts = *udpai_node_info_parts(hds->peer);
-    parts.features = NULL;
-    parts.n_features = 0;
-    hds->closed = udpai_report_new(UDPAI_REPORT_CLOSED);
-    udpai_report *node = udpai_session_report_new(&hds->session, UDPAI_REPORT_NODE);
-    udpa_err err = hds->closed && node ? udpai_node_info_new(&node->info, &parts) : UDPA_ERR_NOMEM;
-    if (err == UDPA_OK)
-        err = udpai_session_report_opened(&hds->session);
-    if (err == UDPA_OK) {
-        udpai_hub_report(hds->session.hub, node);
-        return UDPA_OK;
-    }
-    hds->closed = udpai_report_free(hds->closed); /* it was not opened */
-    udpai_report_free(node);
-    return err;
+    return udpai_xds_reporter_introduce(&hds->session, hds->peer, NULL, 0, &hds->closed);
 }
 
 static udpa_err
@@ -198,7 +160,7 @@ meet(udpai_hds *hds, udpai_node_info *node, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = udpai_session_admit(&hds->session, &hds->subscriber, hds->peer, ret_error);
     if (err == UDPA_OK)
-        err = make_segment(hds);
+        err = udpai_xds_reporter_segment(hds->peer, &hds->segment);
     if (err == UDPA_OK)
         err = udpai_hds_subscribe(hds, ret_error);
     return err == UDPA_OK ? introduce(hds) : err;

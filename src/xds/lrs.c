@@ -2,11 +2,11 @@
 /* Life of a session: the first request says who the client is; then it is asked for what somebody
  * wants, and reports it. */
 #include "base/alloc.h"
-#include "base/percent.h"
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
 #include "wire/message.h"
 #include "wire/node_decode.h"
 #include "xds/lrs_internal.h"
+#include "xds/reporter.h"
 
 typedef Envoy__Service__LoadStats__V3__LoadStatsRequest request_message;
 
@@ -33,24 +33,11 @@ udpai_lrs_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_s
 }
 
 static void
-tell_end(udpai_lrs *lrs)
-{
-    udpai_session *session = &lrs->session;
-    udpai_report *closed = UDPAI_TAKE(lrs->closed);
-    if (!closed)
-        return;
-    closed->session = session->id;
-    closed->is_disowned = session->is_disowned;
-    closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
-    udpai_hub_report(session->hub, closed);
-}
-
-static void
 lrs_free(udpai_session *session)
 {
     udpai_lrs *lrs = udpai_lrs_of(session);
     udpai_lrs_take_done(lrs); /* which may have a last word */
-    tell_end(lrs);
+    udpai_xds_reporter_end(session, UDPAI_TAKE(lrs->closed));
     udpai_lrs_ask_done(lrs);
     udpai_xds_belong_no_more(lrs->service->shim, session->hub, &lrs->belonging);
     udpa_bytes_unref(lrs->segment);
@@ -61,38 +48,14 @@ lrs_free(udpai_session *session)
 
 /* ---- who it is ---- */
 
-static udpa_err
-make_segment(udpai_lrs *lrs)
-{
-    udpai_strbuf text = {0};
-    udpai_percent_encode_segment(&text, udpai_node_info_parts(lrs->peer)->id);
-    udpa_err err = udpai_strbuf_failed(&text) ? UDPA_ERR_NOMEM
-                                              : udpa_bytes_new(&lrs->segment, text.data, text.len);
-    udpai_strbuf_done(&text);
-    return err;
-}
-
 /* To the loop side it is a client that may have something to report, and no node, whatever it says
  * that it can. */
 static udpa_err
 introduce(udpai_lrs *lrs)
 {
     const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_CLIENT)};
-    udpai_node_parts parts = *udpai_node_info_parts(lrs->peer);
-    parts.features = features;
-    parts.n_features = UDPAI_ARRAY_LEN(features);
-    lrs->closed = udpai_report_new(UDPAI_REPORT_CLOSED);
-    udpai_report *node = udpai_session_report_new(&lrs->session, UDPAI_REPORT_NODE);
-    udpa_err err = lrs->closed && node ? udpai_node_info_new(&node->info, &parts) : UDPA_ERR_NOMEM;
-    if (err == UDPA_OK)
-        err = udpai_session_report_opened(&lrs->session);
-    if (err == UDPA_OK) {
-        udpai_hub_report(lrs->session.hub, node);
-        return UDPA_OK;
-    }
-    lrs->closed = udpai_report_free(lrs->closed); /* it was not opened */
-    udpai_report_free(node);
-    return err;
+    return udpai_xds_reporter_introduce(&lrs->session, lrs->peer, features,
+                                        UDPAI_ARRAY_LEN(features), &lrs->closed);
 }
 
 /* gRPC for Go carries on with the first response that it was sent (seen in 1.85). */
@@ -124,7 +87,7 @@ meet(udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa_error **ret
     if (err == UDPA_OK)
         err = udpai_session_admit(&lrs->session, NULL, lrs->peer, ret_error);
     if (err == UDPA_OK)
-        err = make_segment(lrs);
+        err = udpai_xds_reporter_segment(lrs->peer, &lrs->segment);
     return err == UDPA_OK ? introduce(lrs) : err;
 }
 
