@@ -181,9 +181,8 @@ typedef enum peer_kind {
     NODE,
 } peer_kind;
 
-/* Somebody has dialled. */
-static uint64_t
-arrive(bed *self, const char *id, peer_kind kind)
+static void
+introduce(bed *self, uint64_t session, const char *id, peer_kind kind)
 {
     static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_CLIENT),
                                          UDPAI_STR(UDPAI_FEATURE_NODE)};
@@ -192,13 +191,26 @@ arrive(bed *self, const char *id, peer_kind kind)
                                     .n_features = kind == PLAIN  ? 0
                                                   : kind == NODE ? 2
                                                                  : 1};
-    uint64_t session = ++self->last_session;
-    tell(self, new_report(UDPAI_REPORT_OPENED, session));
     udpai_report *report = new_report(UDPAI_REPORT_NODE, session);
     assert_ok(udpai_node_info_new(&report->info, &parts));
     report->is_extended = true;
     tell(self, report);
+}
+
+/* Somebody has dialled. */
+static uint64_t
+arrive(bed *self, const char *id, peer_kind kind)
+{
+    uint64_t session = ++self->last_session;
+    tell(self, new_report(UDPAI_REPORT_OPENED, session));
+    introduce(self, session, id, kind);
     return session;
+}
+
+static void
+go_away(bed *self, uint64_t session)
+{
+    tell(self, new_report(UDPAI_REPORT_CLOSED, session));
 }
 
 /* A name, or "*prefix". */
@@ -468,6 +480,84 @@ it_is_told_what_is_wanted(void **state)
     assert_orders(self, "");
 }
 
+/* UINT64_MAX: it is not here. */
+static uint64_t
+since(const bed *self, const char *id)
+{
+    uint64_t ms = UINT64_MAX;
+    bool is_here = udpai_node_peer_since(self->node, udpai_str_from(id), &ms);
+    assert_int_equal(is_here, ms != UINT64_MAX);
+    return ms;
+}
+
+static void
+who_is_here_is_so_since_the_first_of_its_streams(void **state)
+{
+    bed *self = *state;
+    assert_int_equal(since(self, "x"), UINT64_MAX);
+    uint64_t first = arrive(self, "x", CLIENT);
+    pass(self, 10);
+    uint64_t second = arrive(self, "x", CLIENT), other = arrive(self, "y", CLIENT);
+    assert_int_equal(since(self, "x"), 0);
+    assert_int_equal(since(self, "y"), 10);
+    go_away(self, first);
+    assert_int_equal(since(self, "x"), 10);
+    go_away(self, second);
+    assert_int_equal(since(self, "x"), UINT64_MAX);
+    assert_int_equal(since(self, "y"), 10);
+    go_away(self, other);
+    assert_int_equal(since(self, "y"), UINT64_MAX);
+}
+
+/* A stream: who speaks on it, if he has said it, and since when it is there. */
+typedef struct stream {
+    uint64_t session, since_ms;
+    int who; /* -1: he has not said it */
+} stream;
+
+static const char *const who[] = {"x", "y", "z", ""};
+
+static uint64_t
+expected_since(const stream *streams, size_t n, int of)
+{
+    uint64_t ms = UINT64_MAX;
+    for (size_t i = 0; i < n; i++)
+        if (streams[i].session && streams[i].who == of && streams[i].since_ms < ms)
+            ms = streams[i].since_ms;
+    return ms;
+}
+
+static void
+change(bed *self, stream *one, uint64_t *chance)
+{
+    if (!one->session) {
+        *one = (stream){++self->last_session, self->wheel.now_ms, -1};
+        tell(self, new_report(UDPAI_REPORT_OPENED, one->session));
+    } else if (test_random_below(chance, 3) == 0) {
+        go_away(self, one->session);
+        one->session = 0;
+    } else { /* some say it late, and some that they are somebody else */
+        one->who = (int)test_random_below(chance, UDPAI_ARRAY_LEN(who));
+        introduce(self, one->session, who[one->who], CLIENT);
+    }
+}
+
+static void
+streams_come_and_go_in_any_order(void **state)
+{
+    bed *self = *state;
+    stream streams[12] = {0};
+    uint64_t chance = 7;
+    for (size_t i = 0; i < 3000; i++) {
+        change(self, &streams[test_random_below(&chance, UDPAI_ARRAY_LEN(streams))], &chance);
+        if (test_random_below(&chance, 2))
+            pass(self, 1);
+        for (size_t k = 0; k < UDPAI_ARRAY_LEN(who); k++)
+            assert_int_equal(since(self, who[k]),
+                             expected_since(streams, UDPAI_ARRAY_LEN(streams), (int)k));
+    }
+}
+
 int
 main(void)
 {
@@ -485,6 +575,9 @@ main(void)
         cmocka_unit_test_setup_teardown(an_endpoint_offers_what_it_reports, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_can_take_it_back, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_is_told_what_is_wanted, make_endpoint, end),
+        cmocka_unit_test_setup_teardown(who_is_here_is_so_since_the_first_of_its_streams, make_node,
+                                        end),
+        cmocka_unit_test_setup_teardown(streams_come_and_go_in_any_order, make_node, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
