@@ -172,6 +172,7 @@ typedef struct udpai_published {
 struct udpai_local_update {
     udpai_node *owner;
     UDPAI_VECTOR(udpai_local_change) changes;
+    size_t n_refused;
     UDPAI_VECTOR(udpai_judgement *) judgements; /* that wait for the answer; while it is deferred */
     udpai_list in_node;
     bool is_deferred;

@@ -18,6 +18,7 @@ typedef struct bed {
     char wanted[256];
     const char *refusal;
     char room[512];
+    unsigned refused, n_judged; /* sessions, as bits */
 } bed;
 
 /* ---- the node's surroundings ---- */
@@ -60,6 +61,8 @@ on_order(void *userdata, udpai_order *order)
         const udpa_error *error = order->publication->entries.items[0].error;
         snprintf(self->room, sizeof(self->room), "%s", error ? udpa_error_message(error) : "");
         self->refusal = self->room;
+        self->refused |= (error != NULL) << order->session;
+        self->n_judged++;
     }
     udpai_order_free(order);
 }
@@ -243,16 +246,22 @@ make_load(const char *name, const char *value, unsigned ttl_ms)
     return RESOURCE(name, .type = LOAD, .value = value, .ttl_ms = ttl_ms);
 }
 
-/* Returns why it is refused; "" if it is not. */
-static const char *
-say(bed *self, uint64_t session, const char *name, unsigned ttl_ms)
+static udpai_report *
+new_publication(uint64_t session, const char *name, unsigned ttl_ms)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make_load(name, "1", ttl_ms);
     udpai_report *report = new_report(UDPAI_REPORT_PUBLICATION, session);
     report->publication = udpai_publication_new();
     assert_ok(udpai_publication_add(report->publication, resource, false));
+    return report;
+}
+
+/* Returns why it is refused; "" if it is not. */
+static const char *
+say(bed *self, uint64_t session, const char *name, unsigned ttl_ms)
+{
     self->refusal = NULL;
-    tell(self, report);
+    tell(self, new_publication(session, name, ttl_ms));
     assert_non_null(self->refusal);
     return self->refusal;
 }
@@ -480,6 +489,41 @@ it_is_told_what_is_wanted(void **state)
     assert_orders(self, "");
 }
 
+static void
+refuse_odd(void *userdata, udpai_local_update *update)
+{
+    (void)userdata;
+    for (size_t i = 0; i < udpai_local_update_size(update); i++) {
+        const char *name = udpa_resource_name(udpai_local_update_at(update, i)->resource);
+        if (name[strlen(name) - 1] % 2)
+            udpai_local_update_refuse(update, i, udpa_error_new(UDPA_ERR_INVAL, NULL, "it is odd"));
+    }
+}
+
+/* Many in one turn: each is told of what was his. */
+static void
+what_is_refused_is_told_to_who_said_it(void **state)
+{
+    static const udpai_local_ops ops = {.update = refuse_odd};
+    const udpai_selection selection = {.type_url = UDPAI_STR(LOAD), .reach = UDPAI_REACH_CLIENTS};
+    bed *self = *state;
+    udpai_local_subscription *subscription = NULL;
+    assert_ok(udpai_node_subscribe(self->node, &selection, &ops, &subscription));
+    udpai_report *reports[10];
+    for (unsigned i = 0; i < UDPAI_ARRAY_LEN(reports); i++) {
+        char id[16], name[32];
+        snprintf(id, sizeof(id), "x%u", i);
+        snprintf(name, sizeof(name), "com.acme/a/x%u", i);
+        reports[i] = new_publication(arrive(self, id, CLIENT), name, 1000);
+    }
+    for (unsigned i = 0; i < UDPAI_ARRAY_LEN(reports); i++)
+        udpai_node_report(self->node, reports[i]);
+    udpai_node_flush(self->node);
+    assert_int_equal(self->n_judged, UDPAI_ARRAY_LEN(reports));
+    assert_int_equal(self->refused, 0x554); /* x1 has session 2 */
+    udpai_node_unsubscribe(self->node, subscription);
+}
+
 /* UINT64_MAX: it is not here. */
 static uint64_t
 since(const bed *self, const char *id)
@@ -575,6 +619,7 @@ main(void)
         cmocka_unit_test_setup_teardown(an_endpoint_offers_what_it_reports, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_can_take_it_back, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_is_told_what_is_wanted, make_endpoint, end),
+        cmocka_unit_test_setup_teardown(what_is_refused_is_told_to_who_said_it, make_node, end),
         cmocka_unit_test_setup_teardown(who_is_here_is_so_since_the_first_of_its_streams, make_node,
                                         end),
         cmocka_unit_test_setup_teardown(streams_come_and_go_in_any_order, make_node, end),
