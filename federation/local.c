@@ -26,6 +26,7 @@ udpai_local_update_at(const udpai_local_update *update, size_t index)
 void
 udpai_local_update_refuse(udpai_local_update *update, size_t index, udpa_error *error)
 {
+    update->n_refused++;
     udpai_publication_refuse(&update->changes.items[index].error, error);
 }
 
@@ -51,24 +52,58 @@ is_this(const udpai_publication_entry *entry, const udpa_resource *resource)
            udpai_str_eq(udpai_resource_version(published), udpai_resource_version(resource));
 }
 
-/* What the subscriber refuses, whoever published just that is told. */
-static void
-pass_refusal(udpai_judgement *judgement, const udpai_local_change *change)
+/* What a subscriber refuses, by name: thousands of publications may be judged in one turn. */
+typedef struct refusals {
+    const udpai_local_update *update;
+    udpai_map by_name;
+    bool is_whole; /* else there was no memory, and all changes are looked at */
+} refusals;
+
+static udpai_str
+refusal_name(const void *item)
 {
-    if (!change->error)
-        return;
-    udpai_publication *publication = judgement->publication;
-    for (size_t i = 0; i < publication->entries.n; i++)
-        if (is_this(&publication->entries.items[i], change->resource))
-            udpai_publication_refuse(&publication->entries.items[i].error,
-                                     udpa_error_ref(change->error));
+    return udpai_resource_name(((const udpai_local_change *)item)->resource);
 }
 
 static void
-pass_refusals(const udpai_local_update *update, udpai_judgement *judgement)
+refusals_begin(refusals *self, const udpai_local_update *update)
 {
-    for (size_t i = 0; i < update->changes.n; i++)
-        pass_refusal(judgement, &update->changes.items[i]);
+    *self = (refusals){.update = update, .is_whole = true};
+    udpai_map_init(&self->by_name, refusal_name);
+    for (size_t i = 0; update->n_refused && i < update->changes.n && self->is_whole; i++) {
+        udpai_local_change *change = &update->changes.items[i];
+        if (change->error && !udpai_map_get(&self->by_name, refusal_name(change)))
+            self->is_whole = udpai_map_add(&self->by_name, change);
+    }
+}
+
+static const udpai_local_change *
+find_refusal(const refusals *self, const udpai_publication_entry *entry)
+{
+    if (self->is_whole) {
+        const udpai_local_change *change =
+            udpai_map_get(&self->by_name, udpai_resource_name(entry->resource));
+        return change && is_this(entry, change->resource) ? change : NULL;
+    }
+    for (size_t i = 0; i < self->update->changes.n; i++) {
+        const udpai_local_change *change = &self->update->changes.items[i];
+        if (change->error && is_this(entry, change->resource))
+            return change;
+    }
+    return NULL;
+}
+
+/* What the subscriber refuses, whoever published just that is told. */
+static void
+pass_refusals(const refusals *self, udpai_judgement *judgement)
+{
+    udpai_publication *publication = judgement->publication;
+    for (size_t i = 0; self->update->n_refused && i < publication->entries.n; i++) {
+        const udpai_local_change *change = find_refusal(self, &publication->entries.items[i]);
+        if (change)
+            udpai_publication_refuse(&publication->entries.items[i].error,
+                                     udpa_error_ref(change->error));
+    }
 }
 
 /* The answer comes later: all publications whose effects it judges wait for it, for a time. */
@@ -97,14 +132,17 @@ udpai_local_update_done(udpai_local_update *update)
     update->is_done = true;
     if (update->is_being_told)
         return;
+    refusals refused;
+    refusals_begin(&refused, update);
     for (size_t i = 0; i < update->judgements.n; i++) {
         udpai_judgement *judgement = update->judgements.items[i];
         if (!judgement)
             continue; /* it was answered without us */
-        pass_refusals(update, judgement);
+        pass_refusals(&refused, judgement);
         judgement->n_deferred--;
         udpai_judgement_check(judgement);
     }
+    udpai_map_done(&refused.by_name);
     free_update(update);
 }
 
@@ -193,6 +231,21 @@ add_change(udpai_local_update *update, udpa_resource *resource, bool is_removed)
 }
 
 static void
+tell_judgements(udpai_node *node, const udpai_local_update *update)
+{
+    refusals refused;
+    if (!update->n_refused)
+        return;
+    refusals_begin(&refused, update);
+    UDPAI_LIST_FOREACH (at, &node->judgements) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
+        if (!judgement->is_told)
+            pass_refusals(&refused, judgement);
+    }
+    udpai_map_done(&refused.by_name);
+}
+
+static void
 give(udpai_local_subscription *subscription, udpai_local_update *update)
 {
     udpai_node *node = subscription->owner;
@@ -205,11 +258,7 @@ give(udpai_local_subscription *subscription, udpai_local_update *update)
             udpai_local_update_done(update);
         return;
     }
-    UDPAI_LIST_FOREACH (at, &node->judgements) {
-        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
-        if (!judgement->is_told)
-            pass_refusals(update, judgement);
-    }
+    tell_judgements(node, update);
     free_update(update);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node: what comes in goes to its room, and what follows is carried out once, in flush(). */
 #include "federation/interest.h"
+#include "federation/peer_ids.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
@@ -85,6 +86,7 @@ init_tables(udpai_node *node)
     udpai_map_init(&node->sources, source_key);
     udpai_map_init(&node->links, link_key);
     udpai_map_init(&node->peers, peer_key);
+    udpai_peer_ids_init(node);
     udpai_list_init(&node->own_sources);
     udpai_clients_init(node);
     udpai_named_init(node);

@@ -93,6 +93,7 @@ struct udpai_peer {
     bool is_client;   /* it reports, and is no ConfigSource, whoever it is */
     bool has_reports; /* it is asked for what clients report */
     uint64_t since_ms;
+    udpai_list of_id; /* those with the same id in their Node (peer_ids.h) */
     bool is_replaced; /* it has begun another stream, and this one ends */
 };
 
@@ -171,6 +172,7 @@ typedef struct udpai_published {
 struct udpai_local_update {
     udpai_node *owner;
     UDPAI_VECTOR(udpai_local_change) changes;
+    size_t n_refused;
     UDPAI_VECTOR(udpai_judgement *) judgements; /* that wait for the answer; while it is deferred */
     udpai_list in_node;
     bool is_deferred;
@@ -207,6 +209,7 @@ struct udpai_node {
     udpai_settled_groups *settled_groups; /* what the sources of clients have said */
     unsigned last_of_groups;
     udpai_map peers;     /* by session */
+    udpai_map peer_ids;  /* by the id in their Node */
     udpai_map providers; /* udpai_provider, by type */
     udpai_map named;     /* udpai_named, by type and name */
     udpai_settled_names *settled_names;

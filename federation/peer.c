@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UDPA sessions as the loop side sees them: who is there, and which ConfigSource they serve. */
+#include "federation/peer_ids.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
 
@@ -23,22 +24,6 @@ udpai_peer_name(const udpai_peer *peer)
     if (name.len == 0 && peer->info)
         name = udpai_node_info_parts(peer->info)->id;
     return name;
-}
-
-bool
-udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms)
-{
-    size_t at = 0;
-    bool is_here = false;
-    const udpai_peer *peer;
-    while ((peer = udpai_map_next(&node->peers, &at))) {
-        if (!peer->info || !udpai_str_eq(udpai_node_info_parts(peer->info)->id, id) ||
-            (is_here && peer->since_ms >= *ret_ms))
-            continue;
-        is_here = true;
-        *ret_ms = peer->since_ms;
-    }
-    return is_here;
 }
 
 static udpai_source *
@@ -98,8 +83,10 @@ void
 udpai_peer_opened(udpai_node *node, udpai_report *report)
 {
     udpai_peer *peer = udpai_alloc(sizeof(*peer));
-    if (peer)
+    if (peer) {
         peer->since_ms = udpai_node_now(node);
+        udpai_list_init(&peer->of_id);
+    }
     if (!peer || (peer->session = report->session, !udpai_map_add(&node->peers, peer))) {
         udpai_free(peer);
         return; /* nothing it publishes can be judged; it stops reading before long */
@@ -121,8 +108,10 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
     udpai_peer *peer = udpai_peer_find(node, report->session);
     if (!peer)
         return;
+    udpai_peer_ids_remove(node, peer);
     udpai_node_info_unref(peer->info);
     peer->info = UDPAI_TAKE(report->info);
+    udpai_peer_ids_add(node, peer);
     peer->is_extended = report->is_extended;
     peer->is_node = udpai_node_info_has_feature(peer->info, UDPAI_FEATURE_NODE);
     udpai_source *listening =
@@ -200,6 +189,7 @@ udpai_peer_origin(udpai_node *node, udpai_peer *peer)
 static void
 free_peer(udpai_node *node, udpai_peer *peer)
 {
+    udpai_peer_ids_remove(node, peer);
     udpai_origin_unref(node->store, peer->origin);
     udpai_identity_unref(peer->identity);
     udpa_bytes_unref(peer->address);
@@ -266,4 +256,5 @@ udpai_peers_free(udpai_node *node)
     while ((peer = udpai_map_next(&node->peers, &at)))
         free_peer(node, peer);
     udpai_map_done(&node->peers);
+    udpai_peer_ids_done(node);
 }

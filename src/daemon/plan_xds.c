@@ -194,7 +194,11 @@ static void
 plan_load_reporting(udpai_plan *plan)
 {
     const Udpa__Config__V1__LoadReporting *from = plan->bootstrap.message->load_reporting;
-    plan->lrs = (udpai_lrs_service){.shim = &plan->xds, .interval_ms = UDPAI_LRS_INTERVAL_MS};
+    plan->lrs = (udpai_lrs_service){
+        .shim = &plan->xds,
+        .interval_ms = UDPAI_LRS_INTERVAL_MS,
+        .gather_ms = UDPAI_LRS_GATHER_MS,
+    };
     if (from && from->interval)
         plan->lrs.interval_ms =
             (uint64_t)from->interval->seconds * 1000 + (uint64_t)from->interval->nanos / 1000000;

@@ -314,6 +314,13 @@ wall_us(void *userdata)
     return udpai_wall_us();
 }
 
+static uint64_t
+clock_ms(void *userdata)
+{
+    (void)userdata;
+    return udpai_monotonic_ms();
+}
+
 /* Spreads attempts to connect; nothing secret hangs on it. */
 static uint64_t
 random_number(void *userdata)
@@ -386,6 +393,7 @@ make_load_sums(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
         .node_id = settings->node.id,
         .interval_ms = settings->load_interval_ms,
         .wall_us = wall_us,
+        .clock_ms = clock_ms,
     };
     return udpai_load_sums_new(&endpoint->load_sums, &options);
 }

@@ -274,7 +274,8 @@ age_ns(const udpai_load_sums *self, const udpa_resource *resource, const udpai_t
 }
 
 /* Whether it has counted before its stream began, for then it may have told others, who have
- * counted it; or before a sum of this node has ended, that may have had it. */
+ * counted it; or before a sum of this node has ended, that may have had it. Its age is that of now,
+ * so how long it is here must be, too: the wheel may be behind by all that came in this turn. */
 static bool
 was_told(const udpai_load_sums *self,
          udpai_str id,
@@ -289,7 +290,8 @@ was_told(const udpai_load_sums *self,
         return true;
     if (since_ms < self->ended_ms)
         since_ms = self->ended_ms;
-    return age_ns(self, resource, tally) > (now_ms(self) - since_ms) * 1000000 + SLACK_NS;
+    uint64_t here_ms = self->options.clock_ms(self->options.userdata) - since_ms;
+    return age_ns(self, resource, tally) > here_ms * 1000000 + SLACK_NS;
 }
 
 static udpa_err

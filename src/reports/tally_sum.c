@@ -205,21 +205,47 @@ last_epoch(const tally_reporter *reporter)
     return reporter->n_epochs ? reporter->epochs[reporter->n_epochs - 1]->epoch : 0;
 }
 
-/* The one whose return is least likely. If it does return, what it says at first cannot be known to
- * be new, nor can what anybody says of an epoch that is as old. */
+typedef UDPAI_VECTOR(tally_reporter *) reporter_vector;
+
+/* Those that are not there; a few of the first without memory. */
 static void
-forget_one(udpai_tally_sum *sum)
+collect_gone(const udpai_tally_sum *sum, reporter_vector *to)
 {
     size_t at = 0;
-    tally_reporter *reporter, *oldest = NULL;
+    tally_reporter *reporter;
     while ((reporter = udpai_map_next(&sum->reporters, &at)))
-        if (!reporter->current && (!oldest || last_epoch(reporter) < last_epoch(oldest)))
-            oldest = reporter;
-    if (!oldest)
+        if (!reporter->current)
+            (void)udpai_vector_push(to, reporter);
+}
+
+static int
+compare_last_epochs(const void *a, const void *b)
+{
+    uint64_t one = last_epoch(*(tally_reporter *const *)a);
+    uint64_t other = last_epoch(*(tally_reporter *const *)b);
+    return (one > other) - (one < other);
+}
+
+/* Those whose return is least likely. If one does return, what it says at first cannot be known to
+ * be new, nor can what anybody says of an epoch that is as old. All reporters are looked at for
+ * that; so it is some at once, because thousands may go at once. */
+static void
+forget_oldest(udpai_tally_sum *sum)
+{
+    reporter_vector gone = {0};
+    if (sum->n_gone <= sum->max_gone)
         return;
-    if (oldest->n_epochs && last_epoch(oldest) >= sum->counts_from)
-        sum->counts_from = last_epoch(oldest) + 1;
-    forget(sum, oldest);
+    size_t n = sum->n_gone - sum->max_gone + sum->max_gone / 8;
+    collect_gone(sum, &gone);
+    if (gone.n)
+        qsort(gone.items, gone.n, sizeof(gone.items[0]), compare_last_epochs);
+    for (size_t i = 0; i < gone.n && i < n; i++) {
+        tally_reporter *oldest = gone.items[i];
+        if (oldest->n_epochs && last_epoch(oldest) >= sum->counts_from)
+            sum->counts_from = last_epoch(oldest) + 1;
+        forget(sum, oldest);
+    }
+    udpai_vector_done(&gone);
 }
 
 /* Takes its gauges out; what it said counts as gone. */
@@ -291,8 +317,7 @@ udpai_tally_sum_take(udpai_tally_sum *sum,
         put_in(sum, reporter, UDPAI_TAKE(owned));
     else if (reporter->n_epochs == 0)
         forget(sum, reporter);
-    while (sum->n_gone > sum->max_gone)
-        forget_one(sum);
+    forget_oldest(sum);
     return udpai_fail_code(ret_error, err);
 }
 
@@ -310,8 +335,7 @@ udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str name)
     if (!reporter)
         return;
     take_out(sum, reporter);
-    while (sum->n_gone > sum->max_gone)
-        forget_one(sum);
+    forget_oldest(sum);
 }
 
 /* ---- the sum ---- */

@@ -13,6 +13,8 @@
 #define UDPAI_LRS_INTERVAL_MS 10000
 #define UDPAI_LRS_INTERVAL_MIN_MS 100
 #define UDPAI_LRS_INTERVAL_MAX_MS ((uint64_t)3600 * 1000)
+/* What clients report is handed up in such steps, that of all of them together. */
+#define UDPAI_LRS_GATHER_MS 20
 /* What a client has reported holds for three intervals, and so much. */
 #define UDPAI_LRS_GRACE_MS 10000
 
@@ -20,6 +22,7 @@
 typedef struct udpai_lrs_service {
     udpai_xds_shim *shim; /* whose audiences these clients belong to */
     uint64_t interval_ms; /* how often they are to report */
+    uint64_t gather_ms;   /* in which steps what they say is handed up; 0: at once */
     bool per_endpoint;    /* each endpoint by itself, too */
     uint64_t last_epoch;  /* of whatever was counted here */
     udpai_log_limit refused;

@@ -51,8 +51,9 @@ typedef struct udpai_lrs {
     udpai_map clusters;   /* by the name of the resource */
     size_t n_places;      /* in all of them */
     udpai_report *closed; /* not NULL: it is known to the loop side, so its end must be told */
-    bool is_unjudged;
-    udpai_timer renewal;
+    bool is_unjudged;     /* what was handed up … */
+    bool is_held;         /* … and more is to be, then */
+    udpai_timer gathering, renewal;
     /* For status. */
     uint64_t n_reports, n_received, n_refused, n_unasked;
     udpa_error *last_error;

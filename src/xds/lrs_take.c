@@ -22,12 +22,14 @@ now_ms(const udpai_lrs *lrs)
 }
 
 static udpa_err hand_up(udpai_lrs *lrs, bool is_last);
+static void on_gathered(udpai_timer *timer);
 static void on_renewal(udpai_timer *timer);
 
 void
 udpai_lrs_take_init(udpai_lrs *lrs)
 {
     udpai_map_init(&lrs->clusters, cluster_key);
+    udpai_timer_init(&lrs->gathering, on_gathered);
     udpai_timer_init(&lrs->renewal, on_renewal);
 }
 
@@ -53,6 +55,7 @@ udpai_lrs_take_done(udpai_lrs *lrs)
 {
     if (lrs->closed && !lrs->session.is_disowned) /* the last words count, whatever is judged yet */
         (void)hand_up(lrs, true);
+    udpai_timer_cancel(&lrs->gathering);
     udpai_timer_cancel(&lrs->renewal);
     size_t at = 0;
     udpai_lrs_cluster *cluster;
@@ -362,8 +365,10 @@ note_handed_up(udpai_lrs *lrs, size_t n)
 static udpa_err
 hand_up(udpai_lrs *lrs, bool is_last)
 {
-    if (!is_last && (lrs->is_unjudged || lrs->session.is_finishing))
+    if (!is_last && (lrs->is_unjudged || lrs->session.is_finishing)) {
+        lrs->is_held = true;
         return UDPA_OK;
+    }
     udpai_publication *publication = udpai_publication_new();
     udpa_err err = publication ? fill(lrs, publication) : UDPA_ERR_NOMEM;
     size_t n = err == UDPA_OK ? publication->entries.n : 0;
@@ -375,6 +380,27 @@ hand_up(udpai_lrs *lrs, bool is_last)
     if (err == UDPA_OK)
         note_handed_up(lrs, n);
     return err;
+}
+
+/* For a message of its own from each of thousands of clients both threads would be woken, and again
+ * for the answer, which costs more than all there is to do. So what all of them say in a while is
+ * handed up together. */
+static udpa_err
+hand_up_soon(udpai_lrs *lrs)
+{
+    uint64_t step_ms = lrs->service->gather_ms;
+    if (step_ms == 0)
+        return hand_up(lrs, false);
+    if (!udpai_timer_is_set(&lrs->gathering))
+        udpai_timer_set(udpai_hub_wheel(lrs->session.hub), &lrs->gathering,
+                        (now_ms(lrs) / step_ms + 1) * step_ms);
+    return UDPA_OK;
+}
+
+static void
+on_gathered(udpai_timer *timer)
+{
+    (void)hand_up(UDPAI_CONTAINER_OF(timer, udpai_lrs, gathering), false);
 }
 
 static void
@@ -399,7 +425,7 @@ udpai_lrs_take(udpai_lrs *lrs, stats_message *const *stats, size_t n_stats)
             note_refused(lrs, udpai_str_from(stats[i]->cluster_name), error);
     }
     clear_silent(lrs);
-    return err == UDPA_ERR_NOMEM ? err : hand_up(lrs, false);
+    return err == UDPA_ERR_NOMEM ? err : hand_up_soon(lrs);
 }
 
 void
@@ -411,7 +437,10 @@ udpai_lrs_judged(udpai_lrs *lrs, const udpai_publication *publication)
         if (entry->error)
             note_refused(lrs, udpai_resource_name(entry->resource), entry->error);
     }
-    (void)hand_up(lrs, false);
+    bool was_held = lrs->is_held;
+    lrs->is_held = false;
+    if (was_held)
+        (void)hand_up_soon(lrs);
 }
 
 void

@@ -2,12 +2,14 @@
 """Makes the runs of points, in turn, and keeps what came of each."""
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import time
 
 import figures
 import report
+import reporting
 from figures import at, of_changes
 from neighbour import MORE_S, Neighbour, Storm
 from programs import Failure, Unavailable, allow_files, too_few_files
@@ -24,7 +26,10 @@ BRIEF = (('CPU', of_changes(figures.CPU), 1, 's/M'),
          ('slowest', of_changes('changes.last_p50_us'), 1e-3, 'ms'),
          ('sync', at('sync.ms'), 1, 'ms'),
          ('reconnect', at('reconnect.ms'), 1, 'ms'), ('published', at('publish.per_s'), 1, '/s'),
-         ('connect', at('connect.ms'), 1, 'ms'))
+         ('connect', at('connect.ms'), 1, 'ms'),
+         ('reports', at(reporting.CPU), 1, 's/M'),
+         ("the client's", at('reports.client_cpu_s_per_million'), 1, 's/M'),
+         ('sum', at('sum.late_ms'), 1, 'ms behind'))
 N_BRIEF = 4
 
 
@@ -203,7 +208,7 @@ class Runner:
         return Storm(command) if run.neighbour.idle else Neighbour(command, seconds)
 
     def command(self, server, load, seconds):
-        return [self.programs.udpactl(), 'bench', '-o', 'json', *server.client_options(load),
+        return [*load.program(self.programs), *server.client_options(load),
                 *load.options(seconds)]
 
     def measured(self, run, server, seconds):
@@ -219,11 +224,12 @@ class Runner:
         if done.returncode == TIMED_OUT:
             raise failure_of(run)(f'takes too long: {done.stderr.strip()[-500:]}')
         if done.returncode != 0:
-            raise Failure(f'udpactl bench: {done.stderr.strip()[-500:]} (status {done.returncode})')
+            name = pathlib.Path(done.args[0]).name
+            raise Failure(f'{name}: {done.stderr.strip()[-500:]} (status {done.returncode})')
         try:
             result = json.loads(done.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            raise Failure(f'udpactl bench printed no JSON: {done.stdout[-200:]!r}') from None
+            raise Failure(f'the clients printed no JSON: {done.stdout[-200:]!r}') from None
         if result.get('errors'):
             raise Failure(f'{result["errors"]} errors: {done.stderr.strip()[-500:]}')
         return result

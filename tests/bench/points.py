@@ -4,6 +4,7 @@ show. A point is a few runs, which are made in turn; a run is a server and a loa
 import dataclasses
 
 import figures
+import reporting
 from figures import CPU, Difference, Figure, Growth, Line, Quotient, at
 
 MAX_CHANGES = 20000
@@ -48,6 +49,10 @@ class Load:
     seconds: int = 0  # 0: as long as the form has changes
     namespaces: int = 0  # 0: the one that clients of xDS are shown
     of: str = ''  # whose streams, resources and namespace; '': the usual ones
+    publishes = True
+
+    def program(self, programs):
+        return [programs.udpactl(), 'bench', '-o', 'json']
 
     def n_changes(self, seconds):
         if self.changes is not None:
@@ -347,6 +352,26 @@ def publish(form):
              is_more_better=True)))
 
 
+def reports_of(name, title, sizes, **more):
+    runs = varied('udpad-reports', reporting.loads(sizes, 'udpad', **more)) + varied(
+        'lrs', reporting.loads(sizes, 'lrs', **more))
+    return Point(name, title, runs, reporting.lines(sizes))
+
+
+def reports(form):
+    sizes = (100, 1000, 10000) if form.is_full else (100, 1000)
+    return reports_of('reports', f'100 to {sizes[-1]:,} clients report one cluster each second', sizes)
+
+
+def reports_ten(_form):
+    return reports_of('reports-10', 'the same, ten clusters each', (100, 1000, 10000), clusters=10)
+
+
+def reports_mux(_form):
+    return reports_of('reports-mux', 'the same, one cluster, 100 clients on each connection',
+                      (1000, 10000), connections=100)
+
+
 # ---- what is shown besides, of which nothing is asked ----
 
 def big_resources(_form):
@@ -403,9 +428,9 @@ def workers(_form):
 
 POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mtls, partial, mux,
           slow, latency, consul, consul_names, tenants, readers, neighbour, storm, reconnect, hops,
-          publish, big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
-IN_FULL_ALONE = (consul, consul_names, readers, neighbour, storm, big_resources, delta_names, sotw,
-                 depth, mux_many, idle, udpa, rules, workers)
+          publish, reports, reports_ten, reports_mux, big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
+IN_FULL_ALONE = (consul, consul_names, readers, neighbour, storm, reports_ten, reports_mux,
+                 big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
 
 
 def all_points(form):

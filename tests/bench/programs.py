@@ -42,7 +42,7 @@ def is_release(build):
 
 
 def build_c(build, kind):
-    """floor or bare: make build leaves them out."""
+    """floor, bare or reports: make build leaves them out."""
     program = build / 'tests' / 'bench' / f'bench-{kind}'
     if (build / 'build.ninja').exists():
         built = subprocess.run(['ninja', '-C', build, program.relative_to(build)], text=True,

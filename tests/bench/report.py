@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table, in Markdown: what was to be shown, what came of it, and the figures of each run."""
 import figures
+import reporting
 from figures import Verdict, at, of_changes
 
 FEW_STREAMS = 100
@@ -25,6 +26,10 @@ COLUMNS = (
     ('sync, CPU, ms', at('sync.server_cpu_ms'), 1, False),
     ('connect, CPU, ms', at('connect.server_cpu_ms'), 1, False),
     ('reconnect, ms', at('reconnect.ms'), 1, False),
+    ('CPU, s per million reports', at(reporting.CPU), 1, True),
+    ("the reporting clients'", at('reports.client_cpu_s_per_million'), 1, False),
+    ('reports/s', at('reports.per_s'), 1, False),
+    ('the sum is behind, ms', at('sum.late_ms'), 1, False),
     ('memory per stream, kB', of_many, 1, False),
     ('memory, MB', figures.memory_mb, 1, False),
 )
@@ -98,7 +103,8 @@ def value_of(runs, label, figure):
 
 def reference(point, run):
     """What a run is compared with: the same load on udpad."""
-    same = [other for other in point.runs if other.server == 'udpad' and other.load == run.load]
+    same = [other for other in point.runs
+            if other.server in ('udpad', 'udpad-reports') and other.load == run.load]
     return same[0].label if same and same[0].label != run.label else None
 
 

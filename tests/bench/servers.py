@@ -18,8 +18,9 @@ END_PATIENCE_S = 20
 LISTENING = re.compile(r'listening on (\S+?),?(?:$|\s)')
 CONTROL = re.compile(r'control (\S+)')
 ENDPOINTS = 'envoy.config.endpoint.v3.ClusterLoadAssignment'
-UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops')
-KINDS = UDPAD + ('linear', 'snapshot', 'bare', 'floor')
+UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops', 'udpad-reports')
+KINDS = UDPAD + ('linear', 'snapshot', 'bare', 'floor', 'lrs')
+IN_C = ('floor', 'bare', 'reports')
 CLIENT = 'bench'
 
 
@@ -62,9 +63,10 @@ class Programs:
         return self.build / 'udpactl'
 
     def peer(self, kind):
-        """The program of a server that is measured beside udpad, built if need be."""
+        """The program of a server that is measured beside udpad, or of clients of its own kind, built
+        if need be."""
         if kind not in self.built:
-            build = partial(build_c, self.build) if kind in ('floor', 'bare') else build_go
+            build = partial(build_c, self.build) if kind in IN_C else build_go
             try:
                 self.built[kind] = build(kind)
             except Unavailable as reason:
@@ -143,6 +145,10 @@ def bootstrap_of(kind, load, certificates, work):
         bootstrap['store'] = {'directory': str(work / 'state')}
     if kind == 'udpad-workers':
         bootstrap['workers'] = 2
+    if kind == 'udpad-reports':
+        bootstrap['shim'] = {'default_namespace': 'com.acme'}
+        bootstrap['load_reporting'] = {'interval': '1s'}
+        bootstrap['limits'] = {'max_streams_per_identity': 20000}  # nobody says who they are
     if kind == 'udpad-acl':
         # The last one is what counts, behind others that have to be looked at.
         others = [{'name': f'tenant-{i}', 'identities': [f'tenant-{i}'],
@@ -213,6 +219,8 @@ class Server:
         return self.processes[-1]
 
     def peer_command(self, kind, load):
+        if kind == 'lrs':
+            return [self.programs.peer('lrs')]
         if kind in ('linear', 'snapshot'):
             command = [self.programs.peer('gcp'), '--cache', kind]
         else:
@@ -235,4 +243,6 @@ class Server:
             return options
         if last.control:
             return options + ['--control', last.control]
+        if not load.publishes:
+            return options
         return options + (['--publish'] if first is last else ['--publish-to', first.address])

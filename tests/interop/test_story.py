@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A runnable example of docs/examples tells what it saw: an outage of a control plane and its recovery,
-or a migration from a go-control-plane server; with real Envoys behind nodes, and endpoints of libudpa."""
+a migration from a go-control-plane server, or the load of clients two levels below; with real Envoys
+behind nodes, and endpoints of libudpa."""
+import re
 import subprocess
 import sys
 
@@ -10,7 +12,23 @@ from interop import SOURCE, Failure, check, envoy_or_skip, go_or_skip, run
 LAST = {
     'failover': 'was told of changes alone, and of no removal',
     'migration': 'was never without a service',
+    'load': 'both Envoys are told to report nothing',
 }
+
+
+def check_sums(told):
+    """What was sent through each client is the sum, and so it was later, when one had gone and when it
+    was back; and the last sum that was watched is that sum, too."""
+    first, second, total, summed = map(int, re.search(
+        r'sent: (\d+) \+ (\d+) = (\d+); the sum .*: (\d+)', told).groups())
+    check(f'{first} and {second} were sent, and the sum is {summed}',
+          first > 0 and second > 0 and first + second == total == summed)
+    watched = [int(n) for n in re.search(r'watch has shown: (.*)', told)[1].split(' -> ')]
+    check(f'the sum has moved: {watched}', len(watched) > 1 and watched[-1] == summed
+          and watched == sorted(watched))
+    later = [tuple(map(int, pair)) for pair in re.findall(r'(\d+) sent, the sum is (\d+)', told)]
+    check(f'sent, and summed: {later[:2]}', len(later) >= 2 and summed < later[0][0] < later[1][0]
+          and all(sent == total for sent, total in later))
 
 
 def body(test):
@@ -23,7 +41,10 @@ def body(test):
     print(done.stdout)
     if done.returncode != 0:
         raise Failure(f'the story has failed: {done.stderr}')
-    check('no request has failed', 'none of which has failed' in done.stdout)
+    if test.variant == 'load':
+        check_sums(done.stdout)
+    else:
+        check('no request has failed', 'none of which has failed' in done.stdout)
     check('the story has told all it saw', LAST[test.variant] in done.stdout)
 
 

@@ -19,6 +19,7 @@ import figures  # noqa: E402
 import points  # noqa: E402
 import programs  # noqa: E402
 import report  # noqa: E402
+import reporting  # noqa: E402
 from figures import Difference, Figure, Growth, Line, Quotient, Runs, Verdict, at  # noqa: E402
 
 FAKE = pathlib.Path(__file__).resolve().parent / 'fake_bench'
@@ -36,6 +37,9 @@ def made_up(cpu=7, **more):
             'memory': {'begin_kb': 13000, 'filled_kb': 14000, 'connected_kb': 34000,
                        'synced_kb': 44000, 'end_kb': 54000},
             'changes': changes, 'reconnect': {'ms': 400, 'resources': 0}, 'errors': 0,
+            'reports': {'ms': 2000, 'per_s': 1000, 'server_cpu_ms': 100 * cpu,
+                        'server_cpu_s_per_million': 5 * cpu, 'client_cpu_s_per_million': 20},
+            'sum': {'late_ms': 500, 'behind_ms': 5},
             'neighbour': {'changes': {'n': 3000, 'ms': 1500},
                           'connect': {'connections': 900, 'ms': 1500}}, **more}
 
@@ -103,7 +107,8 @@ def test_figures():
     check('CPU per handshake', figures.handshake_ms(runs, 'a') == 1)
     check('memory per resource is without its payload',
           figures.overhead_bytes(runs, 'a') == 31000 * 1.024 - 300)
-    check('processors', figures.processors(runs, 'a') == 0.7)
+    check('processors', figures.processors(runs, 'a') == 0.7 and
+          reporting.processors(runs, 'a') == 0.35)
     slow = Runs({'a': made_up(size=2048, slow=5)})
     one = figures.judge(Line('slow', Figure(figures.slow_mb(3), 'a')), slow)
     check('slow readers count only if enough was withheld',
@@ -146,6 +151,10 @@ def test_options():
     check('streams that are few have more changes', '--changes 20000 ' in options(streams=1))
     check('and many still have some', '--changes 200 ' in options(streams=5000))
     check('flags', options(idle=True, reconnect=True).endswith('--reconnect --idle'))
+    clients = reporting.Reports(100, clusters=10)
+    check('clients that report do so for as long as there would be changes', clients.options(7) ==
+          ['--clients', '100', '--connections', '100', '--clusters', '10', '--rounds', '7'])
+    check('but not too short', clients.options(1)[-1] == str(reporting.MIN_ROUNDS))
     check('too few files', '5000 connections' in programs.too_few_files(5000, 4096) and
           not programs.too_few_files(5000, 20000))
     check('figures are shown with three digits', [report.show(value) for value in
@@ -236,7 +245,7 @@ def test_bad(bench):
                                                              said=worse)[0])
     table, said = bench.run('--points', 'partial', said={**bad, 'floor': 'it broke'}, status=1)
     check('who fails is named, with the reason, and the others are measured',
-          'partial, floor: udpactl bench: it broke' in said and '| `partial` | udpad | 29.0 |' in
+          'partial, floor: udpactl: it broke' in said and '| `partial` | udpad | 29.0 |' in
           table.replace('31.0', '29.0'), table + said)
     _, said = bench.run('--points', 'partial', said={**bad, 'udpad': made_up(errors=3)}, status=1)
     check('errors that the client counts are failures', '3 errors' in said, said)
@@ -251,6 +260,11 @@ def test_bad(bench):
 
 def test_real(test):
     """With nothing made up, the least that can be measured."""
+    done = subprocess.run([sys.executable, BENCH / 'run', '--build', test.build, '--points',
+                           'reports', '--servers', 'udpad-reports'],
+                          text=True, capture_output=True, check=False)
+    check('clients report, and the sum is what they sent', done.returncode == 0 and
+          '| `reports` | udpad C=1000 | ' in done.stdout, done.stdout + done.stderr)
     done = subprocess.run([sys.executable, BENCH / 'run', '--build', test.build, '--points',
                            'latency,hops', '--servers', 'udpad,udpad-hops', '--seconds', '1'],
                           text=True, capture_output=True, check=False)

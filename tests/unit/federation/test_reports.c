@@ -18,6 +18,7 @@ typedef struct bed {
     char wanted[256];
     const char *refusal;
     char room[512];
+    unsigned refused, n_judged; /* sessions, as bits */
 } bed;
 
 /* ---- the node's surroundings ---- */
@@ -60,6 +61,8 @@ on_order(void *userdata, udpai_order *order)
         const udpa_error *error = order->publication->entries.items[0].error;
         snprintf(self->room, sizeof(self->room), "%s", error ? udpa_error_message(error) : "");
         self->refusal = self->room;
+        self->refused |= (error != NULL) << order->session;
+        self->n_judged++;
     }
     udpai_order_free(order);
 }
@@ -181,9 +184,8 @@ typedef enum peer_kind {
     NODE,
 } peer_kind;
 
-/* Somebody has dialled. */
-static uint64_t
-arrive(bed *self, const char *id, peer_kind kind)
+static void
+introduce(bed *self, uint64_t session, const char *id, peer_kind kind)
 {
     static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_CLIENT),
                                          UDPAI_STR(UDPAI_FEATURE_NODE)};
@@ -192,13 +194,26 @@ arrive(bed *self, const char *id, peer_kind kind)
                                     .n_features = kind == PLAIN  ? 0
                                                   : kind == NODE ? 2
                                                                  : 1};
-    uint64_t session = ++self->last_session;
-    tell(self, new_report(UDPAI_REPORT_OPENED, session));
     udpai_report *report = new_report(UDPAI_REPORT_NODE, session);
     assert_ok(udpai_node_info_new(&report->info, &parts));
     report->is_extended = true;
     tell(self, report);
+}
+
+/* Somebody has dialled. */
+static uint64_t
+arrive(bed *self, const char *id, peer_kind kind)
+{
+    uint64_t session = ++self->last_session;
+    tell(self, new_report(UDPAI_REPORT_OPENED, session));
+    introduce(self, session, id, kind);
     return session;
+}
+
+static void
+go_away(bed *self, uint64_t session)
+{
+    tell(self, new_report(UDPAI_REPORT_CLOSED, session));
 }
 
 /* A name, or "*prefix". */
@@ -231,16 +246,22 @@ make_load(const char *name, const char *value, unsigned ttl_ms)
     return RESOURCE(name, .type = LOAD, .value = value, .ttl_ms = ttl_ms);
 }
 
-/* Returns why it is refused; "" if it is not. */
-static const char *
-say(bed *self, uint64_t session, const char *name, unsigned ttl_ms)
+static udpai_report *
+new_publication(uint64_t session, const char *name, unsigned ttl_ms)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make_load(name, "1", ttl_ms);
     udpai_report *report = new_report(UDPAI_REPORT_PUBLICATION, session);
     report->publication = udpai_publication_new();
     assert_ok(udpai_publication_add(report->publication, resource, false));
+    return report;
+}
+
+/* Returns why it is refused; "" if it is not. */
+static const char *
+say(bed *self, uint64_t session, const char *name, unsigned ttl_ms)
+{
     self->refusal = NULL;
-    tell(self, report);
+    tell(self, new_publication(session, name, ttl_ms));
     assert_non_null(self->refusal);
     return self->refusal;
 }
@@ -468,6 +489,119 @@ it_is_told_what_is_wanted(void **state)
     assert_orders(self, "");
 }
 
+static void
+refuse_odd(void *userdata, udpai_local_update *update)
+{
+    (void)userdata;
+    for (size_t i = 0; i < udpai_local_update_size(update); i++) {
+        const char *name = udpa_resource_name(udpai_local_update_at(update, i)->resource);
+        if (name[strlen(name) - 1] % 2)
+            udpai_local_update_refuse(update, i, udpa_error_new(UDPA_ERR_INVAL, NULL, "it is odd"));
+    }
+}
+
+/* Many in one turn: each is told of what was his. */
+static void
+what_is_refused_is_told_to_who_said_it(void **state)
+{
+    static const udpai_local_ops ops = {.update = refuse_odd};
+    const udpai_selection selection = {.type_url = UDPAI_STR(LOAD), .reach = UDPAI_REACH_CLIENTS};
+    bed *self = *state;
+    udpai_local_subscription *subscription = NULL;
+    assert_ok(udpai_node_subscribe(self->node, &selection, &ops, &subscription));
+    udpai_report *reports[10];
+    for (unsigned i = 0; i < UDPAI_ARRAY_LEN(reports); i++) {
+        char id[16], name[32];
+        snprintf(id, sizeof(id), "x%u", i);
+        snprintf(name, sizeof(name), "com.acme/a/x%u", i);
+        reports[i] = new_publication(arrive(self, id, CLIENT), name, 1000);
+    }
+    for (unsigned i = 0; i < UDPAI_ARRAY_LEN(reports); i++)
+        udpai_node_report(self->node, reports[i]);
+    udpai_node_flush(self->node);
+    assert_int_equal(self->n_judged, UDPAI_ARRAY_LEN(reports));
+    assert_int_equal(self->refused, 0x554); /* x1 has session 2 */
+    udpai_node_unsubscribe(self->node, subscription);
+}
+
+/* UINT64_MAX: it is not here. */
+static uint64_t
+since(const bed *self, const char *id)
+{
+    uint64_t ms = UINT64_MAX;
+    bool is_here = udpai_node_peer_since(self->node, udpai_str_from(id), &ms);
+    assert_int_equal(is_here, ms != UINT64_MAX);
+    return ms;
+}
+
+static void
+who_is_here_is_so_since_the_first_of_its_streams(void **state)
+{
+    bed *self = *state;
+    assert_int_equal(since(self, "x"), UINT64_MAX);
+    uint64_t first = arrive(self, "x", CLIENT);
+    pass(self, 10);
+    uint64_t second = arrive(self, "x", CLIENT), other = arrive(self, "y", CLIENT);
+    assert_int_equal(since(self, "x"), 0);
+    assert_int_equal(since(self, "y"), 10);
+    go_away(self, first);
+    assert_int_equal(since(self, "x"), 10);
+    go_away(self, second);
+    assert_int_equal(since(self, "x"), UINT64_MAX);
+    assert_int_equal(since(self, "y"), 10);
+    go_away(self, other);
+    assert_int_equal(since(self, "y"), UINT64_MAX);
+}
+
+/* A stream: who speaks on it, if he has said it, and since when it is there. */
+typedef struct stream {
+    uint64_t session, since_ms;
+    int who; /* -1: he has not said it */
+} stream;
+
+static const char *const who[] = {"x", "y", "z", ""};
+
+static uint64_t
+expected_since(const stream *streams, size_t n, int of)
+{
+    uint64_t ms = UINT64_MAX;
+    for (size_t i = 0; i < n; i++)
+        if (streams[i].session && streams[i].who == of && streams[i].since_ms < ms)
+            ms = streams[i].since_ms;
+    return ms;
+}
+
+static void
+change(bed *self, stream *one, uint64_t *chance)
+{
+    if (!one->session) {
+        *one = (stream){++self->last_session, self->wheel.now_ms, -1};
+        tell(self, new_report(UDPAI_REPORT_OPENED, one->session));
+    } else if (test_random_below(chance, 3) == 0) {
+        go_away(self, one->session);
+        one->session = 0;
+    } else { /* some say it late, and some that they are somebody else */
+        one->who = (int)test_random_below(chance, UDPAI_ARRAY_LEN(who));
+        introduce(self, one->session, who[one->who], CLIENT);
+    }
+}
+
+static void
+streams_come_and_go_in_any_order(void **state)
+{
+    bed *self = *state;
+    stream streams[12] = {0};
+    uint64_t chance = 7;
+    for (size_t i = 0; i < 3000; i++) {
+        change(self, &streams[test_random_below(&chance, UDPAI_ARRAY_LEN(streams))], &chance);
+        if (test_random_below(&chance, 2))
+            pass(self, 1);
+        for (size_t k = 0; k < UDPAI_ARRAY_LEN(who); k++)
+            assert_int_equal(since(self, who[k]),
+                             expected_since(streams, UDPAI_ARRAY_LEN(streams), (int)k));
+    }
+}
+
 int
 main(void)
 {
@@ -485,6 +619,10 @@ main(void)
         cmocka_unit_test_setup_teardown(an_endpoint_offers_what_it_reports, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_can_take_it_back, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_is_told_what_is_wanted, make_endpoint, end),
+        cmocka_unit_test_setup_teardown(what_is_refused_is_told_to_who_said_it, make_node, end),
+        cmocka_unit_test_setup_teardown(who_is_here_is_so_since_the_first_of_its_streams, make_node,
+                                        end),
+        cmocka_unit_test_setup_teardown(streams_come_and_go_in_any_order, make_node, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,6 +220,45 @@ those_forgotten_are_not_counted_twice(void **state)
     expect(sum, 25, 0, 3);
 }
 
+/* Who came last goes on where he was, who came first from where he is. */
+static void
+many_may_go_at_once(void **state)
+{
+    (void)state;
+
+    enum {
+        N = 1000,
+        REMEMBERED = 64
+    };
+
+    const udpai_tally_sum_options options = {
+        .cluster = UDPAI_STR("com.acme/a"), .max_reporters = N, .max_gone = REMEMBERED};
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = NULL;
+    assert_ok(udpai_tally_sum_new(&sum, &options));
+    char name[16];
+    for (unsigned i = 0; i < N; i++) {
+        snprintf(name, sizeof(name), "%u", i);
+        take(sum, name, says(1 + i, 5, 1));
+    }
+    for (unsigned i = 0; i < N; i++) { /* in another order than they have come */
+        snprintf(name, sizeof(name), "%u", i * 7 % N);
+        leave(sum, name);
+    }
+    expect(sum, 5 * N, 0, 0);
+    unsigned n_remembered = 0;
+    for (unsigned i = 0; i < N; i++) {
+        snprintf(name, sizeof(name), "%u", i);
+        n_remembered += udpai_tally_sum_knows(sum, udpai_str_from(name), 1 + i);
+    }
+    assert_in_range(n_remembered, REMEMBERED - REMEMBERED / 8, REMEMBERED);
+    take(sum, "999", says(N, 6, 1));
+    expect(sum, 5 * N + 1, 1, 1);
+    take(sum, "0", says(1, 7, 1));
+    expect(sum, 5 * N + 1, 2, 2);
+    take(sum, "0", says(1, 8, 1));
+    expect(sum, 5 * N + 2, 2, 2);
+}
+
 /* ---- sums of sums ---- */
 
 static udpai_tally *
@@ -439,6 +478,7 @@ main(void)
         cmocka_unit_test(older_epochs_count_from_where_they_are),
         cmocka_unit_test(what_others_were_told_does_not_count),
         cmocka_unit_test(those_forgotten_are_not_counted_twice),
+        cmocka_unit_test(many_may_go_at_once),
         cmocka_unit_test(sums_are_tagged_with_their_nodes),
         cmocka_unit_test(two_ways_count_once),
         cmocka_unit_test(sums_are_what_was_said),

@@ -56,6 +56,46 @@ counts_cover_no_more_than_was_asked_for(void **state)
     assert_int_equal(elapsed_ms(test), 14 * SECOND_MS);
 }
 
+static void
+what_comes_in_one_step_goes_together(void **state)
+{
+    lrs_test *test = *state;
+    test->service.gather_ms = 20;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, lrs_stats("a", 5, 2));
+    lrs_send(test, lrs_stats("a", 1, 3));
+    assert_null(lrs_published(test));
+    fake_hub_advance(&test->world.hub, 20);
+    udpai_publication *first = lrs_published(test);
+    assert_non_null(first);
+    lrs_send(test, lrs_stats("a", 1, 4));
+    fake_hub_advance(&test->world.hub, 40);
+    assert_null(lrs_published(test)); /* the first one is not judged */
+    lrs_judge(test, first);
+    assert_null(lrs_published(test));
+    fake_hub_advance(&test->world.hub, 20);
+    lrs_expect_said(test, "local/a/" SEGMENT "=7/4");
+    fake_hub_advance(&test->world.hub, 40);
+    lrs_expect_said(test, "");
+}
+
+/* Its stream ends before they were handed up. */
+static void
+last_words_in_a_step_count(void **state)
+{
+    lrs_test *test = *state;
+    test->service.gather_ms = 20;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, lrs_stats("a", 5, 2));
+    fake_stream_close(&test->stream);
+    udpai_report *last = fake_hub_take_report(&test->world.hub, UDPAI_REPORT_PUBLICATION);
+    assert_non_null(last);
+    assert_int_equal(last->publication->entries.n, 1);
+    udpai_report_free(last);
+}
+
 /* A cluster that is not in a report has nothing in progress. */
 static void
 silence_says_that_nothing_is_in_progress(void **state)
@@ -341,6 +381,8 @@ main(void)
         TEST(newest_values_win_while_others_are_judged),
         TEST(what_was_said_is_renewed),
         TEST(last_words_count),
+        TEST(what_comes_in_one_step_goes_together),
+        TEST(last_words_in_a_step_count),
         TEST(epochs_are_never_the_same),
         TEST(nonsense_is_refused_and_the_rest_is_taken),
         TEST(what_nobody_asked_for_is_counted),
