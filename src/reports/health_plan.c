@@ -57,6 +57,13 @@ protocols_of(udpai_str cluster, bool *ret_is_good)
     return found;
 }
 
+bool
+udpai_health_cluster_is_checked(udpai_str cluster)
+{
+    bool is_good;
+    return protocols_of(cluster, &is_good) || !is_good;
+}
+
 static udpai_str
 text_of(udpai_str message, uint32_t number)
 {

@@ -52,6 +52,9 @@ uint64_t udpai_health_checker_hash(udpai_str id);
 
 /* ---- a plan ---- */
 
+/* Has this Cluster checks that somebody can do? If it is malformed, too: a plan says so. */
+bool udpai_health_cluster_is_checked(udpai_str cluster);
+
 /* A cluster, and the endpoints that it has by EDS. */
 typedef struct udpai_health_cluster_input {
     udpai_str name;       /* in the specifiers: that of its endpoints */

@@ -64,8 +64,10 @@ def specifier(cluster, ports, checks=(HTTP,)):
     }, hds_pb2.HealthCheckSpecifier())
 
 
-def bootstrap(port, name='checker'):
+def bootstrap(port, name='checker', zone=None):
     config = envoy_peer.bootstrap(name, 'DELTA_GRPC', port)
+    if zone:
+        config['node']['locality'] = {'region': 'here', 'zone': zone}
     config['hds_config'] = envoy_peer.api('GRPC')
     config['hds_config'].pop('set_node_on_first_message_only')
     return config
