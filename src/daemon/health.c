@@ -34,7 +34,7 @@ static bool
 is_same_namespace(const char *a, const char *b)
 {
     size_t len = strcspn(a, "/");
-    return len == strcspn(b, "/") && memcmp(a, b, len) == 0;
+    return len && len == strcspn(b, "/") && memcmp(a, b, len) == 0;
 }
 
 static void

@@ -424,10 +424,13 @@ on_timer(udpai_timer *timer)
 
 /* ---- what is there ---- */
 
+/* Those of namespaces below it, com.acme.shop of com.acme, are not of it. */
 static void
 take_change(input *self, const udpai_local_change *change)
 {
     udpai_str name = udpai_resource_name(change->resource);
+    if (!udpai_str_eq(udpai_name_namespace(name), self->area->name_space))
+        return;
     udpa_resource *before = udpai_map_get(&self->resources, name);
     if (change->is_removed) {
         udpai_map_remove(&self->resources, name);
@@ -482,9 +485,7 @@ area_begin(area *self, const udpai_check_rule *rule)
     udpa_err err = udpa_bytes_new(&self->prefix, rule->prefix.data, rule->prefix.len);
     if (err != UDPA_OK)
         return err;
-    udpai_str prefix = udpai_bytes_view(self->prefix);
-    const char *slash = memchr(prefix.data, '/', prefix.len);
-    self->name_space = (udpai_str){prefix.data, slash ? (size_t)(slash - prefix.data) : prefix.len};
+    self->name_space = udpai_name_namespace(udpai_bytes_view(self->prefix));
     for (input_kind kind = 0; kind < KINDS && err == UDPA_OK; kind++)
         err = subscribe(self, kind);
     return err;
