@@ -2,6 +2,7 @@
 """A real Envoy that checks endpoints for a node (HDS), upstreams to be checked, and what the node makes
 of what it finds."""
 import http.server
+import ssl
 import threading
 
 from envoy.service.health.v3 import hds_pb2
@@ -20,7 +21,8 @@ HEALTHY, UNHEALTHY, TIMEOUT = 1, 2, 4
 class Upstream:
     """Answers everything with its name, and by its mood: /healthz is what checkers ask for."""
 
-    def __init__(self, name='upstream'):
+    def __init__(self, name='upstream', certificate=None):
+        """certificate: the path of a chain, beside which is its key: then it speaks TLS alone."""
         self.name = name
         self.status = 200
         self.n_checks = 0
@@ -38,6 +40,10 @@ class Upstream:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, certificate.with_suffix('.key'))
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

@@ -4,25 +4,31 @@
 zone, or with a redundancy of two both check all; who is lost is replaced by the other one, and an
 endpoint that is ill is never well in between."""
 import json
+import subprocess
 import sys
 
 import interop
 import envoy_checker
 import envoy_peer
-from envoy_checker import SPECIFIER, Upstream, Verdicts
+from envoy_checker import (HEALTHY, SPECIFIER, TIMEOUT, UNHEALTHY, Upstream, Verdicts,
+                           wait_for_status)
 from interop import Process, check, wait_for
 from udpa_peer import Peer
 from udpactl import Ctl
 
 from envoy.config.endpoint.v3 import endpoint_pb2
+from envoy.extensions.transport_sockets.tls.v3 import tls_pb2
 from google.protobuf import json_format
 
 ZONES = ('a', 'b')
 HANDOVER_S = 25  # three intervals and 10 s, and what a busy machine adds
 
 
-def cluster(is_checked=True):
+def cluster(is_checked=True, tls=False):
     made = envoy_peer.eds_cluster('shop', service='backend')
+    if tls:
+        made.transport_socket.name = 'tls'
+        made.transport_socket.typed_config.Pack(tls_pb2.UpstreamTlsContext())
     if is_checked:
         json_format.ParseDict(envoy_checker.HTTP, made.health_checks.add())
     return made
@@ -179,7 +185,25 @@ def change_what_there_is(setting, peer):
     setting.wait_for_shares(a={port}) # of its own, and there is no other
 
 
-def body(test):
+def speak_tls(test):
+    """The transport socket of a cluster is that of its checks; without it they fail."""
+    subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', test.work / 'ca', 'upstream'],
+                   check=True, stdout=subprocess.DEVNULL)
+    setting = Setting(test)
+    upstream = Upstream('secret', test.work / 'ca' / 'upstream.crt')
+    setting.upstreams = {'a': [upstream]}
+    with Peer(test.build, setting.node.address) as peer:
+        peer.publish([('shop', cluster()), ('backend', assignment(setting.upstreams))])
+        setting.start_checker('a')
+        name = 'local/backend/checker-a'
+        wait_for_status(setting.verdicts, name, upstream.port, [UNHEALTHY, TIMEOUT])
+        check('it is not asked without TLS', upstream.n_checks == 0)
+        peer.publish([('shop', cluster(tls=True))])
+        wait_for_status(setting.verdicts, name, upstream.port, [HEALTHY])
+        check('it is asked with TLS', upstream.n_checks > 0)
+
+
+def divide(test):
     setting = Setting(test)
     with Peer(test.build, setting.node.address) as peer:
         peer.publish([('shop', cluster()), ('backend', assignment(setting.upstreams))])
@@ -189,5 +213,9 @@ def body(test):
         change_what_there_is(setting, peer)
 
 
+def body(test):
+    (speak_tls if test.variant == 'tls' else divide)(test)
+
+
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body, ('one', 'two', 'far')))
+    sys.exit(interop.run(__doc__, body, ('one', 'two', 'far', 'tls')))
