@@ -2,6 +2,7 @@
 """What runnable stories are made of: nodes, Envoys and backends on loopback, each ended by its own
 handle; requests at a steady rate; and telling what was seen."""
 import argparse
+import collections
 import http.client
 import http.server
 import json
@@ -220,6 +221,7 @@ class SteadyRequests(threading.Thread):
         self.longest_gap_s = 0
         self.failures = []
         self.last_answer = ''
+        self.last_answers = collections.deque(maxlen=20)
         self.stopped = threading.Event()
 
     def ask(self, connection):
@@ -230,6 +232,7 @@ class SteadyRequests(threading.Thread):
             if answer.status == 200:
                 self.n_answered += 1
                 self.last_answer = body
+                self.last_answers.append(body)
                 return True
             self.failures.append(f'{answer.status} {body}')
         except (OSError, http.client.HTTPException) as error:
@@ -253,6 +256,10 @@ class SteadyRequests(threading.Thread):
     def wait_for(self, backend):
         """Requests are answered by this one."""
         wait_for(f'an answer of {backend}', lambda: backend in self.last_answer)
+
+    def recent(self):
+        """The last answers, up to 20."""
+        return list(self.last_answers)
 
     def stop(self):
         self.stopped.set()

@@ -7,6 +7,7 @@
 #include "daemon/acl_check.h"
 #include "daemon/clients_check.h"
 #include "daemon/dynamic_check.h"
+#include "daemon/health.h"
 #include "daemon/provider_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
@@ -618,6 +619,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
         udpai_findings_mistake(findings, "workers", "%" PRIu32 " are too many: at most %d",
                                message->workers, UDPAI_CREW_MAX - 1);
     check_load_reporting(&check);
+    udpai_health_check(message->health, findings);
     udpai_timing_check(message->timing, findings);
     udpai_vector_done(&check.sources);
 }

@@ -76,6 +76,8 @@ mention_clients(struct mentions *mentions, const bootstrap_message *message)
                     message->dynamic_sources->n_namespaces);
     if (message->delegation)
         mention_all(mentions, message->delegation->namespaces, message->delegation->n_namespaces);
+    for (size_t i = 0; message->health && i < message->health->n_checks; i++)
+        mention(mentions, message->health->checks[i]->namespace_);
 }
 
 static void

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "daemon/health.h"
 #include "daemon/timing.h"
 #include "endpoint/type.h"
 #include "loop/clock.h"
@@ -66,20 +67,6 @@ udpai_plan_words(udpai_plan *plan, char *const *from, size_t n, const udpai_str 
 
 /* ---- who we are ---- */
 
-static udpai_health_policy
-health_policy(const udpai_plan *plan)
-{
-    const Udpa__Config__V1__Health *health = plan->bootstrap.message->health;
-    switch (health ? health->policy : UDPA__CONFIG__V1__HEALTH__POLICY__NONE) {
-    case UDPA__CONFIG__V1__HEALTH__POLICY__MAJORITY:
-        return UDPAI_HEALTH_MAJORITY;
-    case UDPA__CONFIG__V1__HEALTH__POLICY__ANY:
-        return UDPAI_HEALTH_ANY;
-    default:
-        return UDPAI_HEALTH_NONE;
-    }
-}
-
 static udpa_err
 plan_node(udpai_plan *plan, const udpai_options *options)
 {
@@ -89,7 +76,6 @@ plan_node(udpai_plan *plan, const udpai_options *options)
     const char *id = first_of(options->node_id, node ? node->id : NULL, plan->host);
     plan->settings.node.id = udpai_str_from(id);
     plan->settings.node.authority = udpai_str_from(first_of(node ? node->authority : NULL, id, id));
-    plan->settings.node.health = health_policy(plan);
     static const udpai_str features[] = {
         {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1},
         {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1},
@@ -528,6 +514,8 @@ udpai_plan_make(udpai_plan *plan,
         err = udpai_plan_delivery_make(plan);
     if (err == UDPA_OK)
         err = udpai_plan_orca(plan);
+    if (err == UDPA_OK)
+        err = udpai_plan_health(plan);
     udpai_node_config *node = &plan->settings.node;
     node->sources = plan->sources.items;
     node->n_sources = plan->sources.n;

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/alloc.h"
+#include "endpoint/check_planner.h"
 #include "endpoint/load_sums.h"
 #include "loop/clock.h"
 
@@ -176,6 +177,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_questions_free(endpoint->questions);
     udpai_access_answers_free(endpoint->access);
     udpai_answers_free(endpoint->origins);
+    udpai_check_planner_free(endpoint->checks);
     udpai_load_sums_free(endpoint->load_sums);
     udpai_orca_collector_free(endpoint->collector);
     udpai_orca_board_free(endpoint->orca);
@@ -399,6 +401,18 @@ make_load_sums(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
 }
 
 static udpa_err
+make_planner(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
+{
+    const udpai_check_planner_options options = {
+        .node = endpoint->node,
+        .wheel = udpai_loop_wheel_get(endpoint->wheel),
+        .rules = settings->check_rules,
+        .n_rules = settings->n_check_rules,
+    };
+    return settings->n_check_rules ? udpai_check_planner_new(&endpoint->checks, &options) : UDPA_OK;
+}
+
+static udpa_err
 make_collector(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
 {
     const udpai_orca_collector_options options = {
@@ -464,6 +478,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
         err = udpai_own_status_new(&endpoint->status, endpoint, settings);
     if (err == UDPA_OK && settings->load_interval_ms)
         err = make_load_sums(endpoint, settings);
+    if (err == UDPA_OK)
+        err = make_planner(endpoint, settings);
     if (err == UDPA_OK)
         err = make_collector(endpoint, settings);
     if (err == UDPA_OK && settings->inspector.inspect)

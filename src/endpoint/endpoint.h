@@ -9,6 +9,7 @@
 
 #include <udpa/endpoint.h>
 
+#include "endpoint/check_planner.h"
 #include "endpoint/orca_collector.h"
 #include "federation/node.h"
 #include "loop/loop_wheel.h"
@@ -32,7 +33,9 @@ typedef struct udpai_endpoint_settings {
     size_t n_methods;
     udpai_stream_limits limits;
     udpai_stream_timing timing;
-    bool serves_status;        /* resources of udpa.status.v1 in the namespace udpa.node */
+    bool serves_status; /* resources of udpa.status.v1 in the namespace udpa.node */
+    const udpai_check_rule *check_rules; /* of namespaces in which checks are computed */
+    size_t n_check_rules;
     uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */
     /* Further fields of the node's status, serialised; NULL without memory. NULL: there are none.
      */

@@ -15,6 +15,7 @@ typedef struct udpai_inspection udpai_inspection;
 typedef struct udpai_questions udpai_questions;
 typedef struct udpai_access_answers udpai_access_answers;
 typedef struct udpai_answers udpai_answers;
+typedef struct udpai_check_planner udpai_check_planner;
 typedef struct udpai_load_sums udpai_load_sums;
 
 /* What the engine's thread and the stream thread say besides reports. */
@@ -47,6 +48,7 @@ struct udpa_endpoint {
     udpai_access_answers *access; /* beside it */
     udpai_answers *origins;       /* beside it */
     udpai_inspection *inspection; /* NULL: nothing is inspected */
+    udpai_check_planner *checks;  /* NULL: nothing is computed */
     udpai_load_sums *load_sums;   /* NULL: nothing is added up */
     udpai_list outlets;           /* udpai_outlet: what is published, by source */
     udpai_list subscriptions;     /* udpa_subscription */

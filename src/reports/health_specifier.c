@@ -64,9 +64,9 @@ protocol_of_custom(udpai_str custom)
     return udpai_str_eq(name, UDPAI_STR(REDIS_CHECKER)) ? UDPAI_HEALTH_REDIS : 0;
 }
 
-/* 0: none that a checker could say it does. Of a oneof the last one counts. */
-static unsigned
-protocol_of(udpai_str check)
+/* Of a oneof the last one counts. */
+unsigned
+udpai_health_check_protocol(udpai_str check)
 {
     unsigned found = 0;
     udpai_proto_reader reader = udpai_proto_read(check);
@@ -112,7 +112,7 @@ count_checks(const limiting *self, udpai_str cluster, size_t *ret_n_able, size_t
         if (!is_check(&field))
             continue;
         ++*ret_n;
-        *ret_n_able += (protocol_of(field.bytes) & self->capability) != 0;
+        *ret_n_able += (udpai_health_check_protocol(field.bytes) & self->capability) != 0;
     }
 }
 
@@ -122,7 +122,7 @@ put_cluster(const limiting *self, udpai_proto_writer *writer, udpai_str cluster)
     udpai_proto_reader reader = udpai_proto_read(cluster);
     udpai_proto_field field;
     for (const uint8_t *start = reader.at; udpai_proto_next(&reader, &field); start = reader.at)
-        if (!is_check(&field) || (protocol_of(field.bytes) & self->capability))
+        if (!is_check(&field) || (udpai_health_check_protocol(field.bytes) & self->capability))
             udpai_proto_put_raw(writer, whole(start, &reader));
 }
 

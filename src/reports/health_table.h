@@ -22,6 +22,9 @@ typedef enum udpai_health_protocol {
 
 /* Of a Capability message. */
 unsigned udpai_health_capability_read(udpai_str capability);
+/* What a HealthCheck needs, of which there are words for; 0: none that a checker could say it does.
+ */
+unsigned udpai_health_check_protocol(udpai_str check);
 
 /* ---- what it is sent ---- */
 

@@ -103,6 +103,7 @@ udpai_hds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_s
     hds->service = method->service;
     hds->is_fetch = method->is_fetch;
     udpai_timer_init(&hds->patience, on_patience_end);
+    udpai_hds_announce_init(hds);
     *ret_session = &hds->session;
     err =
         udpai_session_init_subscriber(&hds->session, &hds->subscriber, &subscriber_ops, &renderer);
@@ -115,6 +116,7 @@ static void
 hds_free(udpai_session *session)
 {
     udpai_hds *hds = udpai_hds_of(session);
+    udpai_hds_announce_end(hds);
     udpai_xds_reporter_end(session, UDPAI_TAKE(hds->closed));
     udpai_timer_cancel(&hds->patience);
     udpai_subscriber_done(&hds->subscriber);
@@ -136,13 +138,16 @@ hds_free(udpai_session *session)
 
 /* ---- who it is ---- */
 
-/* To the loop side it is a publisher like any other, and no node, whatever it says that it can. */
+/* To the loop side it is a publisher that may be asked to say that it is there, and no node,
+ * whatever it says that it can. */
 static udpa_err
 introduce(udpai_hds *hds)
 {
     if (hds->is_fetch)
         return UDPA_OK;
-    return udpai_xds_reporter_introduce(&hds->session, hds->peer, NULL, 0, &hds->closed);
+    const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_CLIENT)};
+    return udpai_xds_reporter_introduce(&hds->session, hds->peer, features,
+                                        UDPAI_ARRAY_LEN(features), &hds->closed);
 }
 
 static udpa_err
@@ -163,6 +168,8 @@ meet(udpai_hds *hds, udpai_node_info *node, udpa_error **ret_error)
         err = udpai_xds_reporter_segment(hds->peer, &hds->segment);
     if (err == UDPA_OK)
         err = udpai_hds_subscribe(hds, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_hds_announce_begin(hds);
     return err == UDPA_OK ? introduce(hds) : err;
 }
 
@@ -279,10 +286,16 @@ static void
 hds_order(udpai_session *session, udpai_order *order)
 {
     udpai_hds *hds = udpai_hds_of(session);
+    bool wanted = order->kind == UDPAI_ORDER_SUBSCRIBE;
+    udpa_err err = UDPA_OK;
     if (order->kind == UDPAI_ORDER_ACL && hds->peer)
         udpai_session_admit_again(session, &hds->subscriber, hds->peer);
     else if (order->kind == UDPAI_ORDER_JUDGED && order->publication)
         udpai_hds_judged(hds, order->publication);
+    else if ((wanted || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && hds->called)
+        err = udpai_hds_want(hds, order->subscription, wanted);
+    if (err != UDPA_OK)
+        udpai_session_finish(session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
 }
 
 static const udpai_session_ops stream_ops = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HDS: clients that check the health of endpoints for others. What each is to check is a resource
- * of the type HealthCheckSpecifier, called after its node id, or "default", in the default
- * namespace of its audience; it is sent again whenever that changes. What it answers becomes client
- * resources, one for each cluster (udpa.health.v1.EndpointHealth), which it publishes as any
- * publisher does. No I/O, like every session. */
+ * of the type HealthCheckSpecifier, called after its node id, or "computed/" and that, or
+ * "default", in the default namespace of its audience; it is sent again whenever that changes. What
+ * it answers becomes client resources, one for each cluster (udpa.health.v1.EndpointHealth), which
+ * it publishes as any publisher does. No I/O, like every session. */
 #ifndef UDPAI_HDS_H
 #define UDPAI_HDS_H
 
@@ -11,6 +11,8 @@
 #include "xds/shim.h"
 
 #define UDPAI_HDS_METHODS 2
+/* Before a client's id, percent-encoded: the specifier that a node has computed for it. */
+#define UDPAI_HDS_COMPUTED "computed"
 #define UDPAI_HDS_STREAM_PATH "/envoy.service.health.v3.HealthDiscoveryService/StreamHealthCheck"
 #define UDPAI_HDS_REST_PATH "/v3/discovery:health_check" /* by the method of Fetch */
 #define UDPAI_HDS_FETCH_PATH "/envoy.service.health.v3.HealthDiscoveryService/FetchHealthCheck"

@@ -10,6 +10,7 @@
 /* The names a specifier may have, in the order in which they count. */
 enum {
     UDPAI_HDS_OWN_NAME,
+    UDPAI_HDS_COMPUTED_NAME, /* its share, where a node divides what is to be checked */
     UDPAI_HDS_DEFAULT_NAME,
     UDPAI_HDS_NAMES,
 };
@@ -35,6 +36,13 @@ typedef struct udpai_hds {
     bool is_sent;                         /* the table */
     udpa_bytes *writing;
     size_t n_specifiers; /* sent */
+    /* That it is there. */
+    udpa_bytes *called; /* the name of that; NULL: it can have none */
+    UDPAI_VECTOR(udpa_bytes *) wishes;
+    bool has_more_wishes;
+    unsigned announced; /* with this capability; 0: it is not, now */
+    udpai_timer renewal;
+    bool is_renewal_due;
     /* What it says. */
     udpai_report *closed; /* not NULL: it has begun to publish, so its end must be told */
     UDPAI_VECTOR(udpa_bytes *) gone; /* names of what it does not check any more */
@@ -56,6 +64,16 @@ udpai_hds_of(udpai_session *session)
 udpa_err udpai_hds_subscribe(udpai_hds *hds, udpa_error **ret_error);
 udpa_err
 udpai_hds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
+
+/* hds_announce.c: that it is there */
+void udpai_hds_announce_init(udpai_hds *hds);
+/* Once it is known who it is. */
+udpa_err udpai_hds_announce_begin(udpai_hds *hds);
+/* Somebody wants to know it, or does not any more. */
+udpa_err udpai_hds_want(udpai_hds *hds, const udpai_subscription_message *message, bool wanted);
+/* Says it, or takes it back, as it has become. */
+udpa_err udpai_hds_announce(udpai_hds *hds);
+void udpai_hds_announce_end(udpai_hds *hds);
 
 /* hds_report.c: what it says */
 /* Takes an EndpointHealthResponse. */

@@ -191,7 +191,9 @@ udpai_hds_judged(udpai_hds *hds, const udpai_publication *publication)
 {
     const udpa_error *error = first_error(publication);
     unsigned n_suppressed;
-    hds->is_unjudged = false;
+    bool is_announcement =
+        udpai_str_eq(publication->type_url, UDPAI_STR(UDPAI_HEALTH_CHECKER_TYPE));
+    hds->is_unjudged &= is_announcement;
     if (error) {
         udpa_error_unref(hds->last_error);
         hds->last_error = udpa_error_ref((udpa_error *)(uintptr_t)error);

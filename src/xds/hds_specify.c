@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client is to check: the specifier that is its own, else the default one, limited to what
- * it can do. While there are both, its own counts; whichever there is, is sent at once. */
+/* What a client is to check: the specifier that is its own, else the one that was computed for it,
+ * else the default one, limited to what it can do. Whichever there is, is sent at once. */
 #include "model/name.h"
 #include "xds/hds_internal.h"
 
@@ -50,27 +50,47 @@ subscribe_name(udpai_hds *hds, size_t which, udpai_str id, udpa_error **ret_erro
     return err;
 }
 
-/* Rules may let it have only one of the two. */
+/* <prefix>/<segment>; an id may have a slash, which is none here. */
+static udpa_err
+subscribe_computed(udpai_hds *hds, udpa_error **ret_error)
+{
+    char room[sizeof(UDPAI_HDS_COMPUTED "/") + UDPAI_NAME_MAX], *at = room;
+    udpai_str segment = udpai_bytes_view(hds->segment);
+    if (segment.len > UDPAI_NAME_MAX)
+        return UDPA_OK;
+    udpai_str_put(&at, UDPAI_STR(UDPAI_HDS_COMPUTED "/"));
+    udpai_str_put(&at, segment);
+    return subscribe_name(hds, UDPAI_HDS_COMPUTED_NAME, (udpai_str){room, (size_t)(at - room)},
+                          ret_error);
+}
+
+static udpa_err
+subscribe_one(udpai_hds *hds, size_t which, udpa_error **ret_error)
+{
+    if (which == UDPAI_HDS_COMPUTED_NAME)
+        return subscribe_computed(hds, ret_error);
+    udpai_str id =
+        which == UDPAI_HDS_OWN_NAME ? udpai_node_info_parts(hds->peer)->id : UDPAI_STR("default");
+    return subscribe_name(hds, which, id, ret_error);
+}
+
+/* Rules may let it have only some of them. */
 udpa_err
 udpai_hds_subscribe(udpai_hds *hds, udpa_error **ret_error)
 {
+    size_t n_denied = 0;
     hds->subscription = udpai_subscriber_get(
         &hds->subscriber, UDPAI_STR(UDPAI_HEALTH_SPECIFIER_TYPE), UDPAI_MODE_DELTA);
     if (!hds->subscription)
         return UDPA_ERR_NOMEM;
-    udpa_error *error = NULL;
-    udpai_str id = udpai_node_info_parts(hds->peer)->id;
-    udpa_err err = subscribe_name(hds, UDPAI_HDS_OWN_NAME, id, &error);
-    if (err != UDPA_OK && err != UDPA_ERR_DENIED) {
-        *ret_error = error;
-        return err;
+    for (size_t i = 0; i < UDPAI_HDS_NAMES; i++) {
+        udpa_err err = subscribe_one(hds, i, ret_error);
+        n_denied += err == UDPA_ERR_DENIED;
+        if (n_denied == UDPAI_HDS_NAMES || (err != UDPA_OK && err != UDPA_ERR_DENIED))
+            return err;
+        if (err != UDPA_OK)
+            *ret_error = udpa_error_unref(*ret_error);
     }
-    udpa_error_unref(error);
-    udpa_err denied = err;
-    err = subscribe_name(hds, UDPAI_HDS_DEFAULT_NAME, UDPAI_STR("default"), ret_error);
-    if (err != UDPA_ERR_DENIED || denied != UDPA_OK)
-        return err;
-    *ret_error = udpa_error_unref(*ret_error);
     return UDPA_OK;
 }
 
@@ -268,6 +288,8 @@ udpai_hds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
         err = look(hds, ret_error);
     if (err == UDPA_OK && hds->gone.n)
         err = udpai_hds_publish(hds, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_hds_announce(hds);
     if (err != UDPA_OK || !hds->table || hds->is_sent)
         return udpai_fail_code(ret_error, err);
     hds->writing = udpa_bytes_ref(udpai_health_table_specifier(hds->table));

@@ -3,14 +3,14 @@
 """A real Envoy checks the health of a real upstream for a node (HDS): what it is to check is a resource,
 what it finds becomes one, and follows the upstream as it turns unhealthy and back; who has gone says
 nothing any more. With a policy for it, the endpoints that another Envoy is given follow, too."""
-import http.server
 import json
 import sys
-import threading
 import urllib.request
 
 import interop
 import envoy_peer
+from envoy_checker import (EXPIRY_S, HEALTHY, SPECIFIER, TCP, THRIFT, TIMEOUT, TYPE, UNHEALTHY,
+                           Upstream, Verdicts, bootstrap, specifier, wait_for_status)
 from interop import check, wait_for
 from udpa_peer import Peer
 from udpactl import Ctl, descriptors
@@ -19,63 +19,6 @@ from envoy.config.endpoint.v3 import endpoint_pb2
 from envoy.service.health.v3 import hds_pb2
 from google.protobuf import json_format
 import grpc
-
-TYPE = 'udpa.health.v1.EndpointHealth'
-SPECIFIER = 'envoy.service.health.v3.HealthCheckSpecifier'
-EXPIRY_S = 20  # three intervals and 10 s, and what a busy machine adds
-
-
-class Upstream:
-    """Answers /healthz by its mood."""
-
-    def __init__(self):
-        self.status = 200
-        self.n_checks = 0
-        upstream = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                upstream.n_checks += self.path == '/healthz'
-                self.send_response(upstream.status)
-                self.send_header('content-length', '0')
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-
-def check_of(kind):
-    return {'timeout': '1s', 'interval': '0.2s', 'no_traffic_interval': '0.2s',
-            'unhealthy_threshold': 1, 'healthy_threshold': 1, **kind}
-
-
-HTTP = check_of({'http_health_check': {'path': '/healthz'}})
-TCP = check_of({'tcp_health_check': {}})
-THRIFT = check_of({'custom_health_check': {'name': 'envoy.health_checkers.thrift'}})
-
-
-def specifier(cluster, ports, checks=(HTTP,)):
-    endpoints = [{'address': {'socket_address': {'address': '127.0.0.1', 'port_value': port}}}
-                 for port in ports]
-    return json_format.ParseDict({
-        'interval': '0.3s',
-        'cluster_health_checks': [{
-            'cluster_name': cluster, 'health_checks': list(checks),
-            'locality_endpoints': [{'locality': {'region': 'here', 'zone': 'a'},
-                                    'endpoints': endpoints}]}],
-    }, hds_pb2.HealthCheckSpecifier())
-
-
-def bootstrap(port):
-    config = envoy_peer.bootstrap('checker', 'DELTA_GRPC', port)
-    config['hds_config'] = envoy_peer.api('GRPC')
-    config['hds_config'].pop('set_node_on_first_message_only')
-    return config
-
 
 def fetched(node, http):
     """What FetchHealthCheck gives a client that holds no stream, and REST."""
@@ -94,37 +37,15 @@ def fetched(node, http):
         return by_grpc, json_format.Parse(answer.read(), hds_pb2.HealthCheckSpecifier())
 
 
-class Verdicts:
-    """What a node has of the type, whenever it is asked."""
-
-    def __init__(self, test, node):
-        self.build, self.address = test.build, node.address
-
-    def __call__(self):
-        """{resource name: {port: CheckedEndpoint}}"""
-        with Peer(self.build, self.address, 'onlooker') as peer:
-            found = peer.collect(TYPE, 'local')
-        return {name: {endpoint.port: endpoint for locality in health.localities
-                       for endpoint in locality.endpoints} for name, health in found.items()}
-
-
-def wait_for_status(verdicts, name, port, status):
-    """The CheckedEndpoint that says so; HEALTHY is 1, UNHEALTHY 2, TIMEOUT 4."""
-    def look():
-        found = verdicts().get(name, {}).get(port)
-        return found if found and found.health_status in status else None
-    return wait_for(f'{name} says {status} of port {port}', look)
-
-
 def follow_upstream(verdicts, upstream, name):
-    good = wait_for_status(verdicts, name, upstream.port, [1])
+    good = wait_for_status(verdicts, name, upstream.port, [HEALTHY])
     check('the upstream was really asked', upstream.n_checks > 0)
     check('the address is that of the endpoint', good.address == '127.0.0.1')
     upstream.status = 503
-    bad = wait_for_status(verdicts, name, upstream.port, [2])
+    bad = wait_for_status(verdicts, name, upstream.port, [UNHEALTHY])
     check('it says since when', bad.since.ToNanoseconds() > good.since.ToNanoseconds() > 0)
     upstream.status = 200
-    again = wait_for_status(verdicts, name, upstream.port, [1])
+    again = wait_for_status(verdicts, name, upstream.port, [HEALTHY])
     check('and that moves on', again.since.ToNanoseconds() > bad.since.ToNanoseconds())
 
 
@@ -145,15 +66,15 @@ def checks(test):
         check('by Fetch and by REST it is the same', fetched(node, http) == (default, default))
         envoy = envoy_peer.Envoy(test, binary, node.port, 'checker', bootstrap(node.port))
         follow_upstream(verdicts, upstream, 'local/backend/checker')
-        wait_for_status(verdicts, 'local/backend/checker', dead_port, [2, 4])
+        wait_for_status(verdicts, 'local/backend/checker', dead_port, [UNHEALTHY, TIMEOUT])
 
         peer.publish([('checker', specifier('own', [upstream.port], [TCP, THRIFT]))])
-        wait_for_status(verdicts, 'local/own/checker', upstream.port, [1])
+        wait_for_status(verdicts, 'local/own/checker', upstream.port, [HEALTHY])
         wait_for('what is not checked any more is said no more',
                  lambda: set(verdicts()) == {'local/own/checker'})
         node.wait_for_log("health checks 'local/checker' for checker: some are left out")
         peer.remove(SPECIFIER, ['checker'])
-        wait_for_status(verdicts, 'local/backend/checker', upstream.port, [1])
+        wait_for_status(verdicts, 'local/backend/checker', upstream.port, [HEALTHY])
         wait_for('the default counts again',
                  lambda: set(verdicts()) == {'local/backend/checker'})
 
@@ -167,7 +88,7 @@ def checks(test):
         upstream.status = 503
         health = verdicts().get('local/backend/checker', {})
         check('its last word stands for a while',
-              health.get(upstream.port) and health[upstream.port].health_status == 1)
+              health.get(upstream.port) and health[upstream.port].health_status == HEALTHY)
         wait_for('a checker that has gone says nothing any more', lambda: not verdicts(),
                  EXPIRY_S)
     text = node.text()
@@ -211,7 +132,7 @@ def merged(test):
         check('and nobody says that they are ill', health_of(client, fickle.port) == 'HEALTHY')
         peer.publish([('default', specifier('backend', ports))])
         checker = envoy_peer.Envoy(test, binary, node.port, 'checker', bootstrap(node.port))
-        wait_for_status(Verdicts(test, node), 'local/backend/checker', fickle.port, [1])
+        wait_for_status(Verdicts(test, node), 'local/backend/checker', fickle.port, [HEALTHY])
         fickle.status = 503
         wait_for_health(client, fickle, 'UNHEALTHY')
         check('the other one is left alone', health_of(client, good.port) == 'HEALTHY')

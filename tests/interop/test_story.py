@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A runnable example of docs/examples tells what it saw: an outage of a control plane and its recovery,
-a migration from a go-control-plane server, or the load of clients two levels below; with real Envoys
-behind nodes, and endpoints of libudpa."""
+a migration from a go-control-plane server, the load of clients two levels below, or a backend that is
+killed while others check it; with real Envoys behind nodes, and endpoints of libudpa."""
 import re
 import subprocess
 import sys
@@ -11,6 +11,7 @@ from interop import SOURCE, Failure, check, envoy_or_skip, go_or_skip, run
 
 LAST = {
     'failover': 'was told of changes alone, and of no removal',
+    'health': 'who has gone says nothing',
     'migration': 'was never without a service',
     'load': 'both Envoys are told to report nothing',
 }

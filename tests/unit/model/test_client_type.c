@@ -14,6 +14,7 @@ types_of_clients(void **state)
         {"type.googleapis.com/udpa.load.v1.ClusterLoad", true, true},
         {"any/udpa.load.v1.OrcaReport", true, false},
         {"type.googleapis.com/udpa.health.v1.EndpointHealth", true, true},
+        {"type.googleapis.com/udpa.health.v1.Checker", true, true},
         {"type.googleapis.com/udpa.status.v1.ResourceState", true, true},
         {"type.googleapis.com/udpa.status.v1.ClientStatus", true, true},
         {"type.googleapis.com/udpa.load.v1.OrcaCollection", false, false},

@@ -188,7 +188,7 @@ what_was_not_asked_is_ignored_and_counted(void **state)
     assert_string_equal(status->peer_node_id, "checker");
     assert_int_equal(status->n_subscriptions, 1);
     assert_int_equal(status->subscriptions[0]->n_resources_sent, 1);
-    assert_int_equal(status->subscriptions[0]->n_names, 2);
+    assert_int_equal(status->subscriptions[0]->n_names, 3);
     udpa__status__v1__session_status__free_unpacked(status, NULL);
 }
 

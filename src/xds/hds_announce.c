@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* That a client is there to check what it is given (udpa.health.v1.Checker), as a resource that it
+ * publishes while somebody wants to know, its stream is open, and it has no specifier of its own.
+ */
+#include "base/proto.h"
+#include "model/name.h"
+#include "wire/message.h"
+#include "xds/hds_internal.h"
+
+/* It may be said late, or not, two times. */
+#define TTL_MS 15000
+#define RENEWAL_MS (TTL_MS / 3)
+/* So many wishes are told apart; for more it is said to the end. */
+#define WISHES_MAX 64
+
+enum { /* field numbers of Checker */
+    PROTOCOLS = 1,
+    REGION = 2,
+    ZONE = 3,
+    SUB_ZONE = 4,
+};
+
+/* ---- wishes ---- */
+
+/* Kept as '*' and a prefix, or a name. */
+static udpa_err
+make_wish(const udpai_subscription_message *message, udpai_str name, udpa_bytes **ret_wish)
+{
+    char room[1 + UDPAI_NAME_MAX] = {'*'};
+    if (!udpai_name_is_wildcard(name))
+        return udpa_bytes_new(ret_wish, name.data, name.len);
+    if (message->name_space.len > UDPAI_NAME_MAX)
+        return UDPA_ERR_INVAL;
+    if (message->name_space.len)
+        memcpy(room + 1, message->name_space.data, message->name_space.len);
+    return udpa_bytes_new(ret_wish, room, 1 + message->name_space.len);
+}
+
+static bool
+is_about(udpai_str wish, udpai_str name)
+{
+    if (wish.len == 0 || wish.data[0] != '*')
+        return udpai_str_eq(wish, name);
+    return udpai_prefix_covers((udpai_str){wish.data + 1, wish.len - 1}, name);
+}
+
+/* The end of the wildcard of everything is that of all of them (see Unsubscribe). */
+static bool
+ends(udpai_str end, udpai_str wish)
+{
+    return udpai_str_eq(end, wish) || (end.len == 1 && end.data[0] == '*' && wish.data[0] == '*');
+}
+
+static void
+forget_wishes(udpai_hds *hds, udpai_str end)
+{
+    for (size_t i = hds->wishes.n; i-- > 0;) {
+        if (!ends(end, udpai_bytes_view(hds->wishes.items[i])))
+            continue;
+        udpa_bytes_unref(hds->wishes.items[i]);
+        udpai_vector_remove_unordered(&hds->wishes, i);
+    }
+}
+
+static udpa_err
+note_wish(udpai_hds *hds, udpa_bytes *wish, bool wanted)
+{
+    forget_wishes(hds, udpai_bytes_view(wish));
+    if (!wanted || hds->wishes.n >= WISHES_MAX) {
+        hds->has_more_wishes |= wanted;
+        udpa_bytes_unref(wish);
+        return UDPA_OK;
+    }
+    if (udpai_vector_push(&hds->wishes, wish))
+        return UDPA_OK;
+    udpa_bytes_unref(wish);
+    return UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_hds_want(udpai_hds *hds, const udpai_subscription_message *message, bool wanted)
+{
+    udpa_err err = UDPA_OK;
+    if (!udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_HEALTH_CHECKER_TYPE)))
+        return UDPA_OK;
+    for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++) {
+        udpa_bytes *wish = NULL;
+        err = make_wish(message, message->names[i], &wish);
+        if (err == UDPA_OK && is_about(udpai_bytes_view(wish), udpai_bytes_view(hds->called)))
+            err = note_wish(hds, wish, wanted);
+        else
+            udpa_bytes_unref(wish);
+    }
+    return err == UDPA_OK ? udpai_hds_announce(hds) : err;
+}
+
+/* ---- saying it ---- */
+
+static void
+put_protocols(udpai_proto_writer *writer, const udpai_hds *hds)
+{
+    for (unsigned i = 0; hds->capability >> i; i++)
+        if (hds->capability >> i & 1)
+            udpai_proto_put_varint(writer, PROTOCOLS, i);
+}
+
+static void
+put_checker(udpai_proto_writer *writer, const udpai_hds *hds)
+{
+    const udpai_node_parts *node = udpai_node_info_parts(hds->peer);
+    put_protocols(writer, hds);
+    udpai_proto_put_bytes_opt(writer, REGION, node->region);
+    udpai_proto_put_bytes_opt(writer, ZONE, node->zone);
+    udpai_proto_put_bytes_opt(writer, SUB_ZONE, node->sub_zone);
+}
+
+static udpa_err
+make_resource(const udpai_hds *hds, udpa_resource **ret_resource)
+{
+    udpai_proto_writer writer = {0};
+    uint8_t *room;
+    put_checker(&writer, hds);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = udpai_bytes_make(writer.size, &room);
+    if (!value)
+        return UDPA_ERR_NOMEM;
+    writer = (udpai_proto_writer){room, 0};
+    put_checker(&writer, hds);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_HEALTH_CHECKER_TYPE), udpai_bytes_view(value));
+    const udpai_resource_parts parts = {
+        .name = udpai_bytes_view(hds->called),
+        .any = any,
+        .ttl_ms = TTL_MS,
+    };
+    return any ? udpai_resource_make(ret_resource, &parts) : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+fill(const udpai_hds *hds, udpai_publication *publication, bool is_there)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    udpa_err err =
+        udpai_publication_set(&publication->type_url, UDPAI_STR(UDPAI_HEALTH_CHECKER_TYPE));
+    if (err == UDPA_OK && !is_there)
+        return udpai_publication_remove(publication, udpai_bytes_view(hds->called));
+    if (err == UDPA_OK)
+        err = make_resource(hds, &resource);
+    if (err == UDPA_OK)
+        err = udpai_publication_add(publication, resource, false);
+    if (err == UDPA_OK)
+        publication->size_bytes += udpai_resource_any_size(resource);
+    return err;
+}
+
+static udpa_err
+say(udpai_hds *hds, bool is_there)
+{
+    udpai_publication *publication = udpai_publication_new();
+    udpa_err err = publication ? fill(hds, publication, is_there) : UDPA_ERR_NOMEM;
+    if (err != UDPA_OK) {
+        udpai_publication_free(publication);
+        return err;
+    }
+    err = udpai_session_report_publication(&hds->session, publication);
+    if (err != UDPA_OK)
+        return err;
+    hds->announced = is_there ? hds->capability : 0;
+    hds->is_renewal_due = false;
+    if (is_there)
+        udpai_timer_set(udpai_hub_wheel(hds->session.hub), &hds->renewal,
+                        udpai_hub_wheel(hds->session.hub)->now_ms + RENEWAL_MS);
+    else
+        udpai_timer_cancel(&hds->renewal);
+    return UDPA_OK;
+}
+
+/* That it has no specifier of its own is waited for. */
+static bool
+is_free(const udpai_hds *hds)
+{
+    return !hds->held[UDPAI_HDS_OWN_NAME] &&
+           (!hds->names[UDPAI_HDS_OWN_NAME] || hds->is_missing[UDPAI_HDS_OWN_NAME]);
+}
+
+udpa_err
+udpai_hds_announce(udpai_hds *hds)
+{
+    bool is_there =
+        hds->called && (hds->wishes.n || hds->has_more_wishes) && hds->capability && is_free(hds);
+    if (!is_there)
+        return hds->announced ? say(hds, false) : UDPA_OK;
+    return hds->announced != hds->capability || hds->is_renewal_due ? say(hds, true) : UDPA_OK;
+}
+
+static void
+on_renewal(udpai_timer *timer)
+{
+    udpai_hds *hds = UDPAI_CONTAINER_OF(timer, udpai_hds, renewal);
+    hds->is_renewal_due = true;
+    udpa_err err = udpai_hds_announce(hds);
+    if (err != UDPA_OK)
+        udpai_session_finish(&hds->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
+}
+
+/* ---- beginning and end ---- */
+
+void
+udpai_hds_announce_init(udpai_hds *hds)
+{
+    udpai_timer_init(&hds->renewal, on_renewal);
+}
+
+/* Without a name that it can have, it is not announced. */
+udpa_err
+udpai_hds_announce_begin(udpai_hds *hds)
+{
+    char room[UDPAI_NAME_MAX], *at = room;
+    udpai_str prefix = hds->belonging.audience->default_namespace;
+    udpai_str segment = udpai_bytes_view(hds->segment);
+    if (prefix.len + 1 + segment.len > sizeof(room))
+        return UDPA_OK;
+    udpai_str_put(&at, prefix);
+    *at++ = '/';
+    udpai_str_put(&at, segment);
+    const udpai_str name = {room, (size_t)(at - room)};
+    return udpai_name_check(name, NULL) == UDPA_OK
+               ? udpa_bytes_new(&hds->called, name.data, name.len)
+               : UDPA_OK;
+}
+
+/* Whoever divides what is to be checked need not wait for its end by time. */
+void
+udpai_hds_announce_end(udpai_hds *hds)
+{
+    if (hds->announced)
+        (void)say(hds, false);
+    udpai_timer_cancel(&hds->renewal);
+    for (size_t i = 0; i < hds->wishes.n; i++)
+        udpa_bytes_unref(hds->wishes.items[i]);
+    udpai_vector_done(&hds->wishes);
+    udpa_bytes_unref(hds->called);
+}
