@@ -49,11 +49,16 @@ static bool
 describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *change)
 {
     if (!now) {
-        *change = (udpai_change){UDPAI_CHANGE_REMOVE, entry->told, 0, NULL};
+        *change = (udpai_change){.kind = UDPAI_CHANGE_REMOVE, .resource = entry->told};
         return entry->is_told;
     }
     uint64_t deadline_ms = udpai_stored_deadline(now);
-    *change = (udpai_change){UDPAI_CHANGE_SET, now->resource, deadline_ms, now->origin->node_id};
+    *change = (udpai_change){
+        .kind = UDPAI_CHANGE_SET,
+        .resource = now->resource,
+        .deadline_ms = deadline_ms,
+        .from_node = now->origin->node_id,
+    };
     if (!entry->is_told || needs_payload(entry, now->resource, deadline_ms))
         return true;
     change->kind = UDPAI_CHANGE_REFRESH;
@@ -94,6 +99,20 @@ hold_back(udpai_store *store, udpai_store_entry *entry)
     return err;
 }
 
+static void
+note_origin(udpai_store *store, udpai_store_entry *entry, udpai_origin *origin)
+{
+    bool has_moved = entry->told_by != origin;
+    udpai_origin *told_by = origin ? udpai_origin_ref(origin) : NULL;
+    udpai_origin_unref(store, entry->told_by);
+    entry->told_by = told_by;
+    entry->told_node_changes = origin ? origin->n_node_changes : 0;
+    entry->is_effective = origin != NULL;
+    if (has_moved && store->moved)
+        store->moved(store->moved_userdata, udpai_store_type_url(entry->type),
+                     udpai_store_entry_name(entry));
+}
+
 static udpa_err
 tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
 {
@@ -111,11 +130,7 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
     udpai_store_let_go_told(store, entry);
     if (is_news)
         note_told(entry, &change);
-    udpai_origin *told_by = now ? udpai_origin_ref(now->origin) : NULL;
-    udpai_origin_unref(store, entry->told_by);
-    entry->told_by = told_by;
-    entry->told_node_changes = now ? now->origin->n_node_changes : 0;
-    entry->is_effective = now != NULL;
+    note_origin(store, entry, now ? now->origin : NULL);
     udpai_store_drop_name(entry);
     return UDPA_OK;
 }
@@ -124,6 +139,13 @@ void
 udpai_store_recheck_removals(udpai_store *store)
 {
     udpai_list_splice(&store->dirty, &store->held_back);
+}
+
+void
+udpai_store_set_moved(udpai_store *store, udpai_store_moved_fn moved, void *userdata)
+{
+    store->moved = moved;
+    store->moved_userdata = userdata;
 }
 
 bool
