@@ -56,6 +56,10 @@ typedef struct udpai_source_config {
      * name of one authority goes when the source has something newer to say in that name. */
     const udpai_str *stands_in;
     size_t n_stands_in;
+    /* Full type URLs of what clients report: it is shown those, whoever has delivered what they
+     * speak of. */
+    const udpai_str *standby;
+    size_t n_standby;
 } udpai_source_config;
 
 typedef enum udpai_continuation {
@@ -201,6 +205,12 @@ typedef struct udpai_node_env {
      * endpoint: a peer, whatever the type; else somebody, or lately, of what clients report. NULL:
      * nothing is reported. */
     void (*wanted)(void *userdata, udpai_str type_url, udpai_str text, bool wanted);
+    /* What a report of this node's own speaks of, if whoever reports has said so: views, good until
+     * the next call into the node. NULL: nobody ever says. */
+    bool (*speaks_of)(void *userdata,
+                      const udpa_resource *report,
+                      udpai_str *ret_type_url,
+                      udpai_str *ret_name);
     void *userdata;
 } udpai_node_env;
 

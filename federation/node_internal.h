@@ -16,6 +16,7 @@ typedef struct udpai_judgement udpai_judgement;
 typedef struct udpai_delegations udpai_delegations;
 typedef struct udpai_delivered udpai_delivered;
 typedef struct udpai_deliveries udpai_deliveries;
+typedef struct udpai_aims udpai_aims;
 
 /* ---- sources ---- */
 
@@ -77,7 +78,8 @@ struct udpai_source {
     size_t n_reasked;     /* wishes that wait for that */
     udpa_error *last_error;
     udpai_source_counters counters;
-    udpai_recovery *recovery; /* NULL: nobody stands in for the other */
+    udpai_recovery *recovery;           /* NULL: nobody stands in for the other */
+    UDPAI_VECTOR(udpa_bytes *) standby; /* type URLs */
 };
 
 /* ---- peers: UDPA sessions ---- */
@@ -192,12 +194,14 @@ struct udpai_node {
     udpa_bytes *authority;
     udpai_way *last_way; /* of what was taken in last: mostly, that of the next */
     udpai_store *store;
-    udpai_verdicts *verdicts; /* NULL: what checkers say changes nothing */
-    udpai_change_set *late;   /* taken of the store, and not told for want of memory */
-    udpai_map sources;        /* by name */
-    udpai_map links;          /* by link id; with those of groups of clients */
-    udpai_list own_sources;   /* those that are of no group of clients */
-    udpai_map clients;        /* udpai_clients, by name space */
+    udpai_verdicts *verdicts;  /* NULL: what checkers say changes nothing */
+    udpai_change_set *late;    /* taken of the store, and not told for want of memory … */
+    udpai_change_set *unaimed; /* … what is left to do being to aim it */
+    udpai_aims *aims;
+    udpai_map sources;      /* by name */
+    udpai_map links;        /* by link id; with those of groups of clients */
+    udpai_list own_sources; /* those that are of no group of clients */
+    udpai_map clients;      /* udpai_clients, by name space */
     udpai_list dirty_clients;
     udpai_list unused_clients; /* those that have gone, longest first */
     size_t max_clients;
@@ -278,6 +282,14 @@ static inline bool
 udpai_source_is_xds(const udpai_source *source)
 {
     return source->kind == UDPAI_SOURCE_XDS || source->kind == UDPAI_SOURCE_REST;
+}
+
+/* Does it subscribe to what clients report? */
+static inline bool
+udpai_source_may_want_reports(const udpai_source *source)
+{
+    return source->serves_us && !source->is_absent &&
+           (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
 }
 
 /* Do we dial it? */
