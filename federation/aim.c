@@ -196,6 +196,8 @@ aim(const udpai_node *node, aimed *self, bool *ret_has_changed)
     bool is_for_all = false;
     udpa_bytes *links = NULL;
     udpa_err err = udpai_aim_find(node, self->told.resource, &aims->links, &is_for_all);
+    if (err == UDPA_OK && !is_for_all)
+        err = udpai_aim_add_standby(node, self->told.resource, &aims->links);
     if (err == UDPA_OK && !is_for_all) {
         aims->links.n = udpai_links_sort(aims->links.items, aims->links.n);
         links = share_links(aims);

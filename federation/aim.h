@@ -38,12 +38,16 @@ udpai_subject udpai_subject_of(const udpai_node *node, const udpa_resource *repo
 
 typedef UDPAI_VECTOR(uint64_t) udpai_link_vector;
 
-/* Fills in the links of the sources that it is for; *ret_is_for_all: it is not known, so it is for
- * all. */
+/* Fills in the links of the sources that it is for, each perhaps several times; *ret_is_for_all: it
+ * is not known, so it is for all. Those that stand by are beside them. */
 udpa_err udpai_aim_find(const udpai_node *node,
                         const udpa_resource *report,
                         udpai_link_vector *links,
                         bool *ret_is_for_all);
+/* Those that are to be warm. */
+udpa_err udpai_aim_add_standby(const udpai_node *node,
+                               const udpa_resource *report,
+                               udpai_link_vector *links);
 /* Changes when that may find others, but for who has delivered what. */
 uint64_t udpai_aim_digest(const udpai_node *node);
 

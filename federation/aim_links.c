@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sources a report is for, as the store and the providers are now. */
 #include "federation/aim.h"
+#include "model/links.h"
 #include "model/name.h"
 
 static udpa_err
@@ -124,29 +125,6 @@ add_active_of_any(const udpai_node *node, udpai_str name, udpai_link_vector *lin
     return err;
 }
 
-/* ---- who is to be warm ---- */
-
-static bool
-stands_by(const udpai_source *source, udpai_str type_url)
-{
-    for (size_t i = 0; i < source->standby.n; i++)
-        if (udpai_str_eq(udpai_bytes_view(source->standby.items[i]), type_url))
-            return true;
-    return false;
-}
-
-static udpa_err
-add_standby(const udpai_node *node, udpai_str type_url, udpai_link_vector *links)
-{
-    udpa_err err = UDPA_OK;
-    UDPAI_LIST_FOREACH (at, &node->own_sources) {
-        const udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
-        if (err == UDPA_OK && source->standby.n && stands_by(source, type_url))
-            err = add(links, source);
-    }
-    return err;
-}
-
 udpa_err
 udpai_aim_find(const udpai_node *node,
                const udpa_resource *report,
@@ -161,9 +139,48 @@ udpai_aim_find(const udpai_node *node,
     if (err == UDPA_OK && links->n == 0)
         err = add_active_of_any(node, subject.name, links);
     *ret_is_for_all = links->n == 0;
-    if (err == UDPA_OK && links->n)
-        err = add_standby(node, udpai_resource_type_url(report), links);
     return err;
+}
+
+/* ---- who is to be warm ---- */
+
+static bool
+stands_by(const udpai_source *source, udpai_str type_url)
+{
+    for (size_t i = 0; i < source->standby.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(source->standby.items[i]), type_url))
+            return true;
+    return false;
+}
+
+udpa_err
+udpai_aim_add_standby(const udpai_node *node, const udpa_resource *report, udpai_link_vector *links)
+{
+    udpai_str type_url = udpai_resource_type_url(report);
+    udpa_err err = UDPA_OK;
+    UDPAI_LIST_FOREACH (at, &node->own_sources) {
+        const udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+        if (err == UDPA_OK && source->standby.n && stands_by(source, type_url))
+            err = add(links, source);
+    }
+    return err;
+}
+
+bool
+udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai_str *ret_name)
+{
+    udpai_link_vector links = {0};
+    bool is_for_all = true;
+    udpa_err err = udpai_aim_find(node, report, &links, &is_for_all);
+    bool is_one = err == UDPA_OK && !is_for_all && udpai_links_sort(links.items, links.n) == 1;
+    const udpai_source *source =
+        is_one ? udpai_map_get(&node->links,
+                               (udpai_str){(const char *)links.items, sizeof(*links.items)})
+               : NULL;
+    udpai_vector_done(&links);
+    if (source)
+        *ret_name = udpai_bytes_view(source->name);
+    return source != NULL;
 }
 
 /* ---- when to look again ---- */
