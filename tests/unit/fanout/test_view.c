@@ -406,6 +406,29 @@ test_what_may_not_be_seen_is_not_shown(void **state)
     fanout_close(&three);
 }
 
+/* To be for a source does not mean that it may be shown it. */
+static void
+test_a_source_is_shown_what_it_may_see_alone(void **state)
+{
+    fanout_bed *bed = *state;
+    udpai_fanout_set_may_see(bed->fanout, may_see, NULL);
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    two.subscriber.visibility = 1; /* what is secret, too */
+    assert_ok(udpai_subscriber_set_link(&one.subscriber, 1));
+    assert_ok(udpai_subscriber_set_link(&two.subscriber, 2));
+    fanout_wildcard(&one, "load", "");
+    fanout_wildcard(&two, "load", "");
+    fanout_change(bed, "+load/a=s1>12 +load/b=s1>1 +load/c=1>12");
+    assert_all(&one, "load[c=1]");
+    assert_all(&two, "load[a=s1 c=1]");
+    fanout_change(bed, "~load/b=s1>2");
+    assert_all(&one, "");
+    assert_all(&two, "load[b=s1]");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
 /* ---- the hash of what is shown ---- */
 
 static bool
@@ -530,6 +553,7 @@ main(void)
         fanout_test(test_a_name_is_for_some_sources_too),
         fanout_test(test_what_is_lazy_comes_by_name_alone),
         fanout_test(test_what_may_not_be_seen_is_not_shown),
+        fanout_test(test_a_source_is_shown_what_it_may_see_alone),
         fanout_test(test_the_hash_tells_what_is_shown),
         fanout_test(test_the_first_and_the_last_are_told),
         fanout_test(test_nothing_is_left_when_all_have_gone),
