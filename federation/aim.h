@@ -8,6 +8,14 @@
 
 #include "federation/named.h"
 
+/* Does it subscribe to what clients report? */
+static inline bool
+udpai_source_may_want_reports(const udpai_source *source)
+{
+    return source->serves_us && !source->is_absent &&
+           (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
+}
+
 udpa_err udpai_aims_new(udpai_node *node);
 void udpai_aims_free(udpai_node *node);
 

@@ -284,14 +284,6 @@ udpai_source_is_xds(const udpai_source *source)
     return source->kind == UDPAI_SOURCE_XDS || source->kind == UDPAI_SOURCE_REST;
 }
 
-/* Does it subscribe to what clients report? */
-static inline bool
-udpai_source_may_want_reports(const udpai_source *source)
-{
-    return source->serves_us && !source->is_absent &&
-           (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
-}
-
 /* Do we dial it? */
 static inline bool
 udpai_source_is_dialled(const udpai_source *source)
