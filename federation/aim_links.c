@@ -33,13 +33,12 @@ static bool
 look_at(void *userdata, const udpai_contribution *contribution)
 {
     struct search *search = userdata;
+    bool counts = contribution->eligible && !contribution->superseded;
     if (contribution->effective)
         search->effective = contribution->origin;
-    if (contribution->eligible && !search->counts)
+    if (counts && (contribution->effective || !search->counts))
         search->counts = contribution->origin;
-    if (contribution->effective && contribution->eligible)
-        search->counts = contribution->origin;
-    return !(contribution->effective && contribution->eligible);
+    return !(counts && contribution->effective);
 }
 
 /* Whose word is effective; but not of one that does not count any more, while another does, though
@@ -218,7 +217,10 @@ udpai_aim_digest(const udpai_node *node)
         mix_provider(&digest, provider);
     at = 0;
     const udpai_named *named;
-    while ((named = udpai_map_next(&node->named, &at)))
+    while ((named = udpai_map_next(&node->named, &at))) {
         mix_provider(&digest, named->provider);
+        for (size_t i = 0; i < named->leaving.n; i++)
+            mix(&digest, named->leaving.items[i].is_eligible);
+    }
     return digest;
 }

@@ -90,27 +90,44 @@ udpai_store_must_stay(const udpai_store_entry *entry)
            !store->certain(store->certain_userdata, entry->told);
 }
 
+static void
+say_moved(const udpai_store *store, const udpai_store_entry *entry)
+{
+    if (store->moved)
+        store->moved(store->moved_userdata, udpai_store_type_url(entry->type),
+                     udpai_store_entry_name(entry));
+}
+
 /* What was effective, if it is still here, goes on keeping older generations out. */
 static udpa_err
 hold_back(udpai_store *store, udpai_store_entry *entry)
 {
     udpa_err err = udpai_store_hold_told(store, entry);
     udpai_list_append(err == UDPA_OK ? &store->held_back : &store->dirty, &entry->dirty);
+    if (err == UDPA_OK)
+        say_moved(store, entry);
     return err;
 }
 
 static void
 note_origin(udpai_store *store, udpai_store_entry *entry, udpai_origin *origin)
 {
-    bool has_moved = entry->told_by != origin;
     udpai_origin *told_by = origin ? udpai_origin_ref(origin) : NULL;
     udpai_origin_unref(store, entry->told_by);
     entry->told_by = told_by;
     entry->told_node_changes = origin ? origin->n_node_changes : 0;
     entry->is_effective = origin != NULL;
-    if (has_moved && store->moved)
-        store->moved(store->moved_userdata, udpai_store_type_url(entry->type),
-                     udpai_store_entry_name(entry));
+}
+
+/* Also while it stays though its origin does not count: then another one may be the first that
+ * does.
+ */
+static bool
+has_other_origin(const udpai_store_entry *entry, const udpai_stored *now)
+{
+    if (!now || !entry->is_effective || entry->told_by != now->origin)
+        return now || entry->told_by;
+    return !udpai_store_counts(entry, now->origin);
 }
 
 static udpa_err
@@ -122,6 +139,7 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
     if (!now && udpai_store_must_stay(entry))
         return hold_back(store, entry);
     bool is_news = describe(entry, now, &change);
+    bool has_moved = has_other_origin(entry, now);
     udpa_err err = is_news ? udpai_change_set_add(set, &change) : UDPA_OK;
     if (err != UDPA_OK) {
         udpai_list_prepend(&store->dirty, &entry->dirty);
@@ -131,6 +149,8 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
     if (is_news)
         note_told(entry, &change);
     note_origin(store, entry, now ? now->origin : NULL);
+    if (has_moved)
+        say_moved(store, entry);
     udpai_store_drop_name(entry);
     return UDPA_OK;
 }
