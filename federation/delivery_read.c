@@ -141,8 +141,9 @@ udpai_delivered_read(udpai_delivered_reading *reading,
                           "'%.*s' is no name of a ConfigSource: it must be 1 to %d of a-z, A-Z, "
                           "0-9, '-', '_' and '.'",
                           UDPAI_SHOWN(config->name), NAME_MAX_LEN);
-    if (message->recover || message->stand_in)
-        return refuse(message, "says recover or stand_in: only one of the bootstrap file may",
+    if (message->recover || message->stand_in || message->n_standby)
+        return refuse(message,
+                      "says recover, stand_in or standby: only one of the bootstrap file may",
                       ret_error);
     udpa_err err = read_kind(config, message, ret_error);
     if (err == UDPA_OK && (config->address.len == 0 || config->address.len > ADDRESS_MAX_LEN))

@@ -7,6 +7,7 @@
 #include "federation/reports.h"
 
 #include "base/alloc.h"
+#include "federation/aim.h"
 #include "federation/delegation.h"
 #include "federation/delivery.h"
 #include "reports/health.h"
@@ -149,6 +150,8 @@ udpai_node_new(udpai_node **ret_node,
         err = udpai_store_new(&node->store, wheel, &config->store);
     if (err == UDPA_OK)
         err = make_verdicts(node, config->health);
+    if (err == UDPA_OK)
+        err = udpai_aims_new(node);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     udpai_store_set_certain(node->store, is_certain, node);
@@ -214,6 +217,8 @@ udpai_node_free(udpai_node *node)
     udpai_signatures_done(node);
     udpai_verdicts_free(node->verdicts);
     udpai_change_set_unref(node->late);
+    udpai_change_set_unref(node->unaimed);
+    udpai_aims_free(node);
     udpai_store_free(node->store);
     udpai_settled_unref(node->settled);
     udpai_acl_unref(node->acl);
@@ -344,6 +349,7 @@ evaluate(udpai_node *node)
 {
     node->is_dirty = false;
     udpai_providers_evaluate(node);
+    udpai_aims_evaluate(node);
     udpai_settled *settled = udpai_providers_settled(node);
     if (!settled)
         node->is_dirty = true; /* without memory: again with the next flush */
@@ -362,7 +368,8 @@ evaluate(udpai_node *node)
 static bool
 has_changes(const udpai_node *node)
 {
-    return node->late || udpai_store_has_changes(node->store) ||
+    return node->late || node->unaimed || udpai_store_has_changes(node->store) ||
+           udpai_aims_have_news(node) ||
            (node->verdicts && udpai_verdicts_have_news(node->verdicts));
 }
 
@@ -384,23 +391,13 @@ tell_settled(udpai_node *node)
     udpai_node_order(node, order);
 }
 
-/* Leaves in the order what an endpoint offers; false: nothing. Without memory it comes with its
- * next renewal. */
-static bool
-offer_reports(const udpai_node *node, udpai_order *order)
-{
-    udpai_change_set *picked = NULL;
-    (void)udpai_reports_pick(node, order->changes, &picked);
-    udpai_change_set_unref(order->changes);
-    order->changes = picked;
-    return picked != NULL;
-}
-
 /* With what checkers say of it. Of what the store has handed out nothing is given up: without
  * memory it is told later. NULL: nothing is told now. */
 static udpai_change_set *
 take_changes(udpai_node *node)
 {
+    if (node->unaimed)
+        return UDPAI_TAKE(node->unaimed);
     udpai_change_set *changes = UDPAI_TAKE(node->late), *merged = NULL;
     if (!changes && udpai_store_take_changes(node->store, &changes) != UDPA_OK)
         return NULL;
@@ -414,6 +411,20 @@ take_changes(udpai_node *node)
     return merged;
 }
 
+/* What peers are told of the changes: of an endpoint's, what it reports itself. *ret_told NULL:
+ * nothing. After UDPA_ERR_NOMEM the next call is with the same changes. */
+static udpa_err
+offer(udpai_node *node, udpai_change_set *changes, udpai_change_set **ret_told)
+{
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *picked = NULL;
+    udpa_err err = UDPA_OK;
+    if (!node->is_endpoint)
+        return udpai_aims_apply(node, changes, ret_told);
+    if (changes)
+        err = udpai_reports_pick(node, changes, &picked);
+    return err == UDPA_OK ? udpai_aims_apply(node, picked, ret_told) : err;
+}
+
 /* While the stream side has enough before it, changes wait in the store, where those of one
  * resource become one. */
 static void
@@ -421,20 +432,20 @@ tell_changes(udpai_node *node)
 {
     if (!has_changes(node) || node->n_changes_ahead >= node->max_changes_ahead)
         return;
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
-    if (order)
-        order->changes = take_changes(node);
-    if (!order || !order->changes) {
-        udpai_order_free(order);
+    UDPA_AUTO(udpai_order_free) udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
+    if (!order)
+        return;
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *changes = take_changes(node);
+    if (offer(node, changes, &order->changes) != UDPA_OK) {
+        node->unaimed = UDPAI_TAKE(changes);
         return;
     }
-    udpai_locals_tell(node, order->changes);
-    if (node->is_endpoint && !offer_reports(node, order)) {
-        udpai_order_free(order);
+    if (changes)
+        udpai_locals_tell(node, changes);
+    if (!order->changes)
         return;
-    }
     node->n_changes_ahead++;
-    udpai_node_order(node, order);
+    udpai_node_order(node, UDPAI_TAKE(order));
 }
 
 static void

@@ -56,6 +56,10 @@ typedef struct udpai_source_config {
      * name of one authority goes when the source has something newer to say in that name. */
     const udpai_str *stands_in;
     size_t n_stands_in;
+    /* Full type URLs of what clients report: it is shown those, whoever has delivered what they
+     * speak of. So that it can be, it stays connected. */
+    const udpai_str *standby;
+    size_t n_standby;
 } udpai_source_config;
 
 typedef enum udpai_continuation {
@@ -201,6 +205,12 @@ typedef struct udpai_node_env {
      * endpoint: a peer, whatever the type; else somebody, or lately, of what clients report. NULL:
      * nothing is reported. */
     void (*wanted)(void *userdata, udpai_str type_url, udpai_str text, bool wanted);
+    /* What a report of this node's own speaks of, if whoever reports has said so: views, good until
+     * the next call into the node. NULL: nobody ever says. */
+    bool (*speaks_of)(void *userdata,
+                      const udpa_resource *report,
+                      udpai_str *ret_type_url,
+                      udpai_str *ret_name);
     void *userdata;
 } udpai_node_env;
 
@@ -276,6 +286,10 @@ void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);
  * offers to peers what it says so, and nothing else. */
 udpa_err udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
 void udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name);
+/* The name of the ConfigSource that a report of this name would be for, if it is just one; owned by
+ * the node. */
+bool
+udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai_str *ret_name);
 /* Since when a peer whose Node has this id is here, by the wheel, the first of its streams; false:
  * it is not. */
 bool udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms);

@@ -16,6 +16,7 @@ typedef struct udpai_judgement udpai_judgement;
 typedef struct udpai_delegations udpai_delegations;
 typedef struct udpai_delivered udpai_delivered;
 typedef struct udpai_deliveries udpai_deliveries;
+typedef struct udpai_aims udpai_aims;
 
 /* ---- sources ---- */
 
@@ -77,7 +78,8 @@ struct udpai_source {
     size_t n_reasked;     /* wishes that wait for that */
     udpa_error *last_error;
     udpai_source_counters counters;
-    udpai_recovery *recovery; /* NULL: nobody stands in for the other */
+    udpai_recovery *recovery;           /* NULL: nobody stands in for the other */
+    UDPAI_VECTOR(udpa_bytes *) standby; /* type URLs */
 };
 
 /* ---- peers: UDPA sessions ---- */
@@ -194,12 +196,14 @@ struct udpai_node {
     udpa_bytes *authority;
     udpai_way *last_way; /* of what was taken in last: mostly, that of the next */
     udpai_store *store;
-    udpai_verdicts *verdicts; /* NULL: what checkers say changes nothing */
-    udpai_change_set *late;   /* taken of the store, and not told for want of memory */
-    udpai_map sources;        /* by name */
-    udpai_map links;          /* by link id; with those of groups of clients */
-    udpai_list own_sources;   /* those that are of no group of clients */
-    udpai_map clients;        /* udpai_clients, by name space */
+    udpai_verdicts *verdicts;  /* NULL: what checkers say changes nothing */
+    udpai_change_set *late;    /* taken of the store, and not told for want of memory … */
+    udpai_change_set *unaimed; /* … what is left to do being to aim it */
+    udpai_aims *aims;
+    udpai_map sources;      /* by name */
+    udpai_map links;        /* by link id; with those of groups of clients */
+    udpai_list own_sources; /* those that are of no group of clients */
+    udpai_map clients;      /* udpai_clients, by name space */
     udpai_list dirty_clients;
     udpai_list unused_clients; /* those that have gone, longest first */
     size_t max_clients;

@@ -375,6 +375,17 @@ udpai_source_begin_anew(udpai_source *source)
 /* ---- making one ---- */
 
 static udpa_err
+add_standby(udpai_source *source, udpai_str type_url)
+{
+    if (!udpai_vector_reserve(&source->standby, 1))
+        return UDPA_ERR_NOMEM;
+    udpa_err err =
+        udpa_bytes_new(&source->standby.items[source->standby.n], type_url.data, type_url.len);
+    source->standby.n += err == UDPA_OK;
+    return err;
+}
+
+static udpa_err
 copy_config(udpai_source *source, const udpai_source_config *config)
 {
     udpa_err err = udpa_bytes_new(&source->name, config->name.data, config->name.len);
@@ -383,11 +394,13 @@ copy_config(udpai_source *source, const udpai_source_config *config)
     if (err == UDPA_OK)
         err = udpa_bytes_new(&source->address, config->address.data, config->address.len);
     source->kind = config->kind;
-    source->stays_connected = config->stays_connected;
+    source->stays_connected = config->stays_connected || config->n_standby;
     source->ref_target = config->ref_target;
     source->release_target = config->release_target;
     source->target_for = config->target_for;
     source->target = config->target ? config->ref_target(config->target) : NULL;
+    for (size_t i = 0; i < config->n_standby && err == UDPA_OK; i++)
+        err = add_standby(source, config->standby[i]);
     return err;
 }
 
@@ -461,6 +474,9 @@ udpai_source_free(udpai_source *source)
     udpa_bytes_unref(source->name);
     udpa_bytes_unref(source->peer_name);
     udpa_bytes_unref(source->address);
+    for (size_t i = 0; i < source->standby.n; i++)
+        udpa_bytes_unref(source->standby.items[i]);
+    udpai_vector_done(&source->standby);
     udpa_error_unref(source->last_error);
     udpai_free(source);
 }

@@ -11,7 +11,8 @@
  *     ./publish 127.0.0.1:18000 local/greeting "hello again"
  *
  * A version warms for up to a second, while the one before it drains. The load is that of a cluster
- * of the same name. It goes on until it is interrupted. */
+ * of the same name. With a second HOST:PORT, of a node that stands in for the first, reports go to
+ * the one that the resource comes from. It goes on until it is interrupted. */
 #include <signal.h>
 #include <stdio.h>
 
@@ -123,13 +124,15 @@ subscribe(struct proxy *proxy, const char *name, udpa_error **ret_error)
 static udpa_err
 begin(struct proxy *proxy, char **argv, udpa_error **ret_error)
 {
-    udpa_source node = UDPA_SOURCE_INIT;
+    udpa_source nodes[2] = {UDPA_SOURCE_INIT, UDPA_SOURCE_INIT};
     udpa_endpoint_options options = UDPA_ENDPOINT_OPTIONS_INIT;
-    node.name = "node";
-    node.address = argv[1];
+    nodes[0].name = "node";
+    nodes[0].address = argv[1];
+    nodes[1].name = "stand-in";
+    nodes[1].address = argv[3];
     options.node_id = "report-example"; /* whose reports they are */
-    options.sources = &node;
-    options.n_sources = 1;
+    options.sources = nodes;
+    options.n_sources = argv[3] ? 2 : 1; /* for every type, in this order */
     udpa_err err = udpa_endpoint_new(&proxy->endpoint, uv_default_loop(), &options, ret_error);
     if (err == UDPA_OK)
         err = record(proxy, argv[2], ret_error);
@@ -155,8 +158,8 @@ main(int argc, char **argv)
 {
     static struct proxy proxy;
     udpa_error *error = NULL;
-    if (argc != 3) {
-        fprintf(stderr, "usage: report HOST:PORT NAMESPACE/ID\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: report HOST:PORT NAMESPACE/ID [HOST:PORT]\n");
         return 2;
     }
     if (begin(&proxy, argv, &error) != UDPA_OK) {

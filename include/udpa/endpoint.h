@@ -128,12 +128,17 @@ typedef struct udpa_source {
      * is needed. What is published to it meanwhile waits for one. Of a source that is dialled only.
      */
     bool only_when_needed;
+    /** What is reported (report.h) goes to the source that has delivered what it speaks of. Of
+     * these types it goes to this one, too, so that it knows load and health when it has to stand
+     * in; full names or type URLs. Not with only_when_needed; of one that speaks UDPA only. */
+    const char *const *standby;
+    size_t n_standby;
 } udpa_source;
 
 /** Initialiser of udpa_source. */
 #define UDPA_SOURCE_INIT                                                                           \
     {                                                                                              \
-        sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL, NULL, false                             \
+        sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL, NULL, false, NULL, 0                    \
     }
 
 /** What an endpoint is made of. */

@@ -11,6 +11,10 @@
  *
  * A source is asked for what the endpoint has subscribed to, no more; what it sends besides, or
  * outside its namespace, is refused with PERMISSION_DENIED.
+ *
+ * What the endpoint reports (report.h) goes to the source whose word of what it speaks of counts
+ * here; to one that stands in no sooner than it does, but for the types that it stands by for
+ * (standby of udpa_source).
  */
 #ifndef UDPA_PROVIDER_H
 #define UDPA_PROVIDER_H

@@ -11,6 +11,11 @@
  * ask those who have dialled them for what is wanted of client types: udpa.load.v1.ClientLoad,
  * udpa.health.v1.EndpointHealth, udpa.status.v1.ResourceState and udpa.status.v1.ClientStatus.
  *
+ * Of several sources it goes to those that have delivered what it speaks of, as far as that is
+ * known: whose word of the cluster, or its endpoints, counts now. When another one takes over, the
+ * report goes there, and the one before is told that it is gone. If no source has delivered it, it
+ * goes to those that are active for it in the provider of its type; and if nobody knows, to all.
+ *
  * A report is newer than those before it, and replaces them; who is slow is sent the newest one
  * alone.
  */
@@ -45,14 +50,21 @@ typedef struct udpa_report_options {
      * wants it or not, and this is told once what became of it there. */
     udpa_receipt_fn receipt;
     void *userdata; /**< Handed to it. */
-    /** NULL: the only source. */
+    /** NULL: the only source, or the one that the report is for. */
     const char *receipt_source;
+    /** What it speaks of, if that is known to be a resource that a source has delivered: its type,
+     * as above. NULL: for udpa.load.v1.ClientLoad, udpa.health.v1.EndpointHealth and
+     * udpa.status.v1.ResourceState the clusters or resources that these are about; for others,
+     * nothing. */
+    const char *subject_type_url;
+    /** And its full name; NULL: `about`. */
+    const char *subject_name;
 } udpa_report_options;
 
 /** Initialiser of udpa_report_options. */
 #define UDPA_REPORT_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(udpa_report_options), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL                      \
+        sizeof(udpa_report_options), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL          \
     }
 
 /** Report something, or replace what was reported of the same thing by the same type. It stands
@@ -60,9 +72,10 @@ typedef struct udpa_report_options {
  * @param endpoint  whose report it is.
  * @param options   borrowed; everything in it is copied.
  * @param ret_error [out] what is wrong; may be NULL.
- * @return UDPA_OK; UDPA_ERR_INVAL a type or name that may not be, no ttl, no such source;
- *         UDPA_ERR_LIMIT more than 3.5 MiB, or more than 65536 reports at a time; UDPA_ERR_CLOSED
- *         the endpoint is being closed; UDPA_ERR_NOMEM. Then what was reported before stands.
+ * @return UDPA_OK; UDPA_ERR_INVAL a type or name that may not be, no ttl, no such source, or
+ *         none is named for the receipt and it is for several; UDPA_ERR_LIMIT more than 3.5 MiB, or
+ * more than 65536 reports at a time; UDPA_ERR_CLOSED the endpoint is being closed; UDPA_ERR_NOMEM.
+ * Then what was reported before stands.
  * @thread the loop's   @since 0.1
  */
 UDPA_API UDPA_MUST_USE udpa_err udpa_report(udpa_endpoint *endpoint,

@@ -258,7 +258,10 @@ plan_standing_in(udpai_plan *plan,
         source->n_stands_in = stand_in->n_types;
         err = udpai_plan_types(plan, stand_in->types, stand_in->n_types, &source->stands_in);
     }
-    return err;
+    source->n_standby = from->n_standby;
+    return err == UDPA_OK && from->n_standby
+               ? udpai_plan_types(plan, from->standby, from->n_standby, &source->standby)
+               : err;
 }
 
 static udpa_err

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/recovery_check.h"
 
+#include "base/strbuf.h"
 #include "daemon/words.h"
+#include "model/client_type.h"
 
 typedef Udpa__Config__V1__ConfigSource source_message;
+
+#define NEITHER "can neither stand in for a node, nor take anything over"
 
 struct check {
     const Udpa__Config__V1__Bootstrap *message;
@@ -91,14 +95,44 @@ static void
 check_kind(const struct check *check,
            const char *path,
            const char *field,
-           const source_message *source)
+           const source_message *source,
+           const char *why)
 {
     char room[UDPAI_FIELD_PATH_MAX];
     if (source->kind_case != UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA &&
         source->kind_case != UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN)
         udpai_findings_mistake(check->findings, udpai_path_field(room, path, field),
-                               "is for sources of kind udpa and udpa_listen alone: others can "
-                               "neither stand in for a node, nor take anything over");
+                               "is for sources of kind udpa and udpa_listen alone: others %s", why);
+}
+
+static void
+say_no_report(const struct check *check, const char *path, const char *type)
+{
+    udpai_strbuf all = {0};
+    for (size_t i = 0; udpai_client_type_at(i); i++) {
+        udpai_strbuf_puts(&all, i ? ", " : "");
+        udpai_strbuf_puts(&all, udpai_client_type_at(i));
+    }
+    udpai_findings_mistake(check->findings, path,
+                           "'%s' is no type that clients report, which flow to the source: %s",
+                           udpai_type_without_prefix(type), all.data ? all.data : "");
+    udpai_strbuf_done(&all);
+}
+
+static void
+check_standby(const struct check *check, const char *path, const source_message *source)
+{
+    char list[UDPAI_FIELD_PATH_MAX], at[UDPAI_FIELD_PATH_MAX];
+    udpai_path_field(list, path, "standby");
+    check_kind(check, path, "standby", source, "cannot be told what clients report");
+    for (size_t i = 0; i < source->n_standby; i++) {
+        const char *type = source->standby[i];
+        udpai_path_item(at, list, i);
+        if (*type && !udpai_type_is_client(udpai_str_from(type)))
+            say_no_report(check, at, type);
+        else
+            check_word(check, at, type, udpai_type_check);
+    }
 }
 
 static void
@@ -106,14 +140,16 @@ check_source(const struct check *check, const char *path, const source_message *
 {
     char room[UDPAI_FIELD_PATH_MAX];
     if (source->recover) {
-        check_kind(check, path, "recover", source);
+        check_kind(check, path, "recover", source, NEITHER);
         check_recover(check, path, source);
     }
     if (source->stand_in) {
-        check_kind(check, path, "stand_in", source);
+        check_kind(check, path, "stand_in", source, NEITHER);
         check_types(check, udpai_path_field(room, path, "stand_in"), source->stand_in->types,
                     source->stand_in->n_types);
     }
+    if (source->n_standby)
+        check_standby(check, path, source);
 }
 
 void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources that stand in for this node, or it for them: may that be said of them? */
+/* Sources that stand in for this node, or it for them, or stand by: may that be said of them? */
 #ifndef UDPAI_RECOVERY_CHECK_H
 #define UDPAI_RECOVERY_CHECK_H
 

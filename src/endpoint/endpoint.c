@@ -380,6 +380,7 @@ make_loop_side(udpa_endpoint *endpoint,
         .random = random_number,
         .published = published,
         .wanted = wanted,
+        .speaks_of = udpai_report_speaks_of,
         .userdata = endpoint,
     };
     return udpai_node_new(&endpoint->node, udpai_loop_wheel_get(endpoint->wheel), &settings->node,

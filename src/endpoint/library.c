@@ -281,7 +281,9 @@ plan_source(struct plan *plan, size_t index, udpa_error **ret_error)
         .ref_target = udpai_grpc_target_hold,
         .release_target = udpai_grpc_target_drop,
     };
-    return source->address ? make_target(plan, source, &config->target, ret_error) : UDPA_OK;
+    udpa_err err = udpai_provider_plan_standby(&plan->providers, source, config, ret_error);
+    return err == UDPA_OK && source->address ? make_target(plan, source, &config->target, ret_error)
+                                             : err;
 }
 
 static udpa_err

@@ -136,8 +136,32 @@ check_type(const char *type, udpa_error **ret_error)
     if (type && *type && strlen(type) <= UDPAI_TYPE_URL_MAX / 2 &&
         udpai_utf8_valid(udpai_str_from(type)))
         return UDPA_OK;
-    return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "a provider's type is empty, too long, or not UTF-8");
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "a provider's type, or one of standby: the type is empty, too long, or not UTF-8");
+}
+
+static udpa_err
+complete_types(udpai_provider_plan *plan,
+               const char *const *from,
+               size_t n,
+               const udpai_str **ret_types,
+               udpa_error **ret_error)
+{
+    udpai_str *types = own(plan, udpai_alloc_array(n + 1, sizeof(*types)));
+    if (!types)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    for (size_t i = 0; i < n; i++) {
+        udpa_err err = check_type(from[i], ret_error);
+        if (err != UDPA_OK)
+            return err;
+        const char *type_url = own(plan, udpai_type_url_complete(from[i]));
+        if (!type_url)
+            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+        types[i] = udpai_str_from(type_url);
+    }
+    *ret_types = types;
+    return UDPA_OK;
 }
 
 static udpa_err
@@ -147,23 +171,34 @@ plan_types(udpai_provider_plan *plan,
            udpa_error **ret_error)
 {
     udpa_err err = check_number(from->n_types, TYPES_MAX, "types of a provider", ret_error);
-    if (err != UDPA_OK)
-        return err;
-    udpai_str *types = own(plan, udpai_alloc_array(from->n_types + 1, sizeof(*types)));
-    if (!types)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    for (size_t i = 0; i < from->n_types; i++) {
-        err = check_type(from->types[i], ret_error);
-        if (err != UDPA_OK)
-            return err;
-        const char *type_url = own(plan, udpai_type_url_complete(from->types[i]));
-        if (!type_url)
-            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-        types[i] = udpai_str_from(type_url);
-    }
-    provider->types = types;
     provider->n_types = from->n_types;
-    return UDPA_OK;
+    return err == UDPA_OK
+               ? complete_types(plan, from->types, from->n_types, &provider->types, ret_error)
+               : err;
+}
+
+udpa_err
+udpai_provider_plan_standby(udpai_provider_plan *plan,
+                            const udpa_source *from,
+                            udpai_source_config *source,
+                            udpa_error **ret_error)
+{
+    if (from->n_standby == 0)
+        return UDPA_OK;
+    if (from->xds || from->rest)
+        return udpai_fail(
+            ret_error, UDPA_ERR_INVAL,
+            "source '%s': nothing is reported to an xDS server, so it cannot stand by", from->name);
+    if (from->only_when_needed)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "source '%s': one that is connected only_when_needed cannot stand by: it "
+                          "would hear nothing",
+                          from->name);
+    udpa_err err = check_number(from->n_standby, TYPES_MAX, "types of standby", ret_error);
+    source->n_standby = from->n_standby;
+    return err == UDPA_OK
+               ? complete_types(plan, from->standby, from->n_standby, &source->standby, ret_error)
+               : err;
 }
 
 /* ---- names ---- */

@@ -15,6 +15,11 @@ typedef struct udpai_provider_plan {
     UDPAI_VECTOR(void *) owned;
 } udpai_provider_plan;
 
+/* What a source stands by for. To be followed by udpai_provider_plan_done() in any case. */
+udpa_err udpai_provider_plan_standby(udpai_provider_plan *plan,
+                                     const udpa_source *from,
+                                     udpai_source_config *source,
+                                     udpa_error **ret_error);
 /* Of none, one for every type: all sources in their order. To be followed by
  * udpai_provider_plan_done() in any case. */
 udpa_err udpai_provider_plan_make(udpai_provider_plan *plan,

@@ -9,17 +9,25 @@
 #include "base/map.h"
 #include "base/percent.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "endpoint/endpoint_internal.h"
 #include "loop/clock.h"
 #include "model/name.h"
 
 #define REPORTS_MAX 65536
 #define TTL_MIN_MS 1000
+#define SOURCE_NAME_MAX 512
+
+/* What a report was said to speak of; nothing: it was not said. */
+typedef struct udpai_subject_names {
+    udpai_str type_url, name; /* owned, in one piece that begins with the type */
+} udpai_subject_names;
 
 typedef struct udpai_own_report {
     udpa_endpoint *endpoint;
     udpai_str key; /* type URL, NUL, name; owned */
     udpa_resource *resource;
+    udpai_subject_names subject;
     udpai_timer renewal;
 } udpai_own_report;
 
@@ -35,11 +43,18 @@ report_key(const void *item)
 }
 
 static void
+free_subject(const udpai_subject_names *subject)
+{
+    udpai_free((char *)(uintptr_t)subject->type_url.data);
+}
+
+static void
 free_report(udpai_own_report *report)
 {
     udpai_timer_cancel(&report->renewal);
     udpa_resource_unref(report->resource);
     udpai_free((char *)(uintptr_t)report->key.data);
+    free_subject(&report->subject);
     udpai_free(report);
 }
 
@@ -128,6 +143,27 @@ udpai_own_reports_free(udpai_own_reports *reports)
 /* ---- reporting ---- */
 
 static udpa_err
+check_subject(const udpa_report_options *options, udpa_error **ret_error)
+{
+    if (options->subject_name && !options->subject_type_url)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "the report about '%s' has a subject_name, '%s', without a "
+                          "subject_type_url: of which type is it?",
+                          options->about, options->subject_name);
+    if (!options->subject_type_url)
+        return UDPA_OK;
+    udpai_str type = udpai_str_from(options->subject_type_url);
+    if (type.len == 0 || type.len > UDPAI_TYPE_URL_MAX / 2 || !udpai_utf8_valid(type))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "the report about '%s' has a subject_type_url that is empty, too long, "
+                          "or not UTF-8",
+                          options->about);
+    return options->subject_name
+               ? udpai_name_check(udpai_str_from(options->subject_name), ret_error)
+               : UDPA_OK;
+}
+
+static udpa_err
 check(const udpa_report_options *options, udpa_error **ret_error)
 {
     if (options->struct_size < sizeof(*options))
@@ -148,7 +184,8 @@ check(const udpa_report_options *options, udpa_error **ret_error)
                           "the report about '%s' has %zu bytes, more than the %zu that one may "
                           "have",
                           options->about, options->payload_size, UDPAI_REPORT_MAX_BYTES);
-    return udpai_name_check(udpai_str_from(options->about), ret_error);
+    udpa_err err = udpai_name_check(udpai_str_from(options->about), ret_error);
+    return err == UDPA_OK ? check_subject(options, ret_error) : err;
 }
 
 static udpa_err
@@ -223,6 +260,22 @@ drop_report(udpai_own_report *report)
     free_report(report);
 }
 
+/* Of several sources that which it is for, if that is one. */
+static const char *
+receipt_source(const udpa_endpoint *endpoint,
+               const udpa_report_options *options,
+               const udpa_resource *resource,
+               char room[SOURCE_NAME_MAX + 1])
+{
+    udpai_str name;
+    if (options->receipt_source || udpai_node_only_source(endpoint->node, &name) ||
+        !udpai_node_reports_to(endpoint->node, resource, &name) || name.len > SOURCE_NAME_MAX)
+        return options->receipt_source;
+    memcpy(room, name.data, name.len);
+    room[name.len] = '\0';
+    return room;
+}
+
 static udpa_err
 ask_for_receipt(udpa_endpoint *endpoint,
                 const udpa_report_options *options,
@@ -230,7 +283,8 @@ ask_for_receipt(udpa_endpoint *endpoint,
                 udpa_error **ret_error)
 {
     udpa_publish_options publication = UDPA_PUBLISH_OPTIONS_INIT;
-    publication.source = options->receipt_source;
+    char room[SOURCE_NAME_MAX + 1];
+    publication.source = receipt_source(endpoint, options, resource, room);
     publication.resources = &resource;
     publication.n_resources = 1;
     publication.receipt = options->receipt;
@@ -248,6 +302,20 @@ take_back(udpai_own_report *report, const udpa_resource *resource)
                                        udpai_resource_name(resource));
 }
 
+/* One that was said. NULL without memory. */
+static char *
+copy_subject(const udpa_report_options *options, udpai_subject_names *ret)
+{
+    UDPAI_AUTO_FREE char *type_url = udpai_type_url_complete(options->subject_type_url);
+    udpai_str name = udpai_str_from(options->subject_name ? options->subject_name : options->about);
+    char *room = type_url ? udpai_alloc(strlen(type_url) + name.len) : NULL, *at = room;
+    if (room) {
+        ret->type_url = udpai_str_put(&at, udpai_str_from(type_url));
+        ret->name = udpai_str_put(&at, name);
+    }
+    return room;
+}
+
 static udpa_err
 put_resource(udpai_own_report *report,
              const udpa_report_options *options,
@@ -255,14 +323,21 @@ put_resource(udpai_own_report *report,
              udpa_error **ret_error)
 {
     udpa_endpoint *endpoint = report->endpoint;
+    udpai_subject_names before = report->subject, next = {0};
+    if (options->subject_type_url && !copy_subject(options, &next))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    report->subject = next;
     udpa_err err = udpai_node_report_own(endpoint->node, resource, ret_error);
     if (err == UDPA_OK && options->receipt) {
         err = ask_for_receipt(endpoint, options, resource, ret_error);
         if (err != UDPA_OK)
             take_back(report, resource);
     }
-    if (err != UDPA_OK)
+    free_subject(err == UDPA_OK ? &before : &next);
+    if (err != UDPA_OK) {
+        report->subject = before;
         return udpai_fail_code(ret_error, err);
+    }
     udpa_resource_unref(report->resource);
     report->resource = udpa_resource_ref(resource);
     set_renewal(report);
@@ -310,6 +385,26 @@ find(const udpai_own_reports *reports, const char *type_url, const char *about)
     if (name_len < 0 || name_len > UDPA_NAME_MAX)
         return NULL;
     return udpai_map_get(&reports->all, (udpai_str){key, at + (size_t)name_len});
+}
+
+bool
+udpai_report_speaks_of(void *userdata,
+                       const udpa_resource *resource,
+                       udpai_str *ret_type_url,
+                       udpai_str *ret_name)
+{
+    const udpa_endpoint *endpoint = userdata;
+    char key[UDPAI_TYPE_URL_MAX + 1 + UDPA_NAME_MAX], *at = key;
+    udpai_str_put(&at, udpai_resource_type_url(resource));
+    *at++ = '\0';
+    udpai_str_put(&at, udpai_resource_name(resource));
+    const udpai_own_report *report =
+        udpai_map_get(&endpoint->own_reports->all, (udpai_str){key, (size_t)(at - key)});
+    if (!report || !report->subject.type_url.data)
+        return false;
+    *ret_type_url = report->subject.type_url;
+    *ret_name = report->subject.name;
+    return true;
 }
 
 void

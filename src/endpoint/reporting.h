@@ -43,6 +43,13 @@ char *udpai_report_name(const udpai_own_reports *reports, udpai_str about);
 /* What a report of this name would speak of; empty: it would not be ours. */
 udpai_str udpai_report_about(const udpai_own_reports *reports, udpai_str name);
 
+/* What it was said to speak of: views, until it is reported again. A udpai_node_env's, of an
+ * endpoint. */
+bool udpai_report_speaks_of(void *endpoint,
+                            const udpa_resource *report,
+                            udpai_str *ret_type_url,
+                            udpai_str *ret_name);
+
 /* What udpa_report() does, with a full type URL, and without a receipt. */
 udpa_err udpai_report_put(udpa_endpoint *endpoint,
                           const udpa_report_options *options,

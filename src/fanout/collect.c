@@ -310,12 +310,11 @@ is_still_owed(const udpai_subscription *subscription,
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     if (sub)
-        return item && udpai_shown(item, subscriber->except_node, subscriber->visibility);
+        return item && udpai_shown(item, subscriber);
     const udpai_membership *member =
         subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
     return (member && !member->is_tombstone) ||
-           (udpai_variant_is_asked(subscription, item) &&
-            udpai_shown(item, subscriber->except_node, subscriber->visibility));
+           (udpai_variant_is_asked(subscription, item) && udpai_shown(item, subscriber));
 }
 
 /* False: the response is full. */

@@ -83,6 +83,7 @@ struct udpai_subscriber {
     const udpai_renderer *renderer;
     udpa_bytes *except_node; /* split horizon: not what came from this node; NULL: everything */
     uint64_t visibility;     /* subscribers of one number see the same */
+    uint64_t link;           /* to a ConfigSource, as which it subscribes; 0: it is none */
     udpai_owner *owner;      /* whom the views count for that it makes; NULL: nobody */
     UDPAI_VECTOR(udpai_subscription *) subscriptions; /* by rank */
     size_t n_names;
@@ -107,6 +108,9 @@ udpa_err udpai_subscriber_set_owner(udpai_subscriber *subscriber, udpai_str name
 /* It is shown what all of this number are, from now on, and told of what it does not see any more.
  */
 udpa_err udpai_subscriber_set_visibility(udpai_subscriber *subscriber, uint64_t visibility);
+/* It is a ConfigSource, by this link: what is aimed at others of them it is not shown any more, and
+ * told so. 0: it is none. */
+udpa_err udpai_subscriber_set_link(udpai_subscriber *subscriber, uint64_t link);
 /* Nothing that came from this node is offered any more. */
 udpa_err udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id);
 

@@ -107,6 +107,7 @@ struct udpai_view {
     udpa_bytes *label; /* with a glob: of those that share it */
     udpa_bytes *except_node;
     uint64_t visibility;
+    uint64_t link;
     bool without_variants;
     udpai_owner *owner; /* NULL: it counts for nobody */
     udpai_log live, tombstones;
@@ -140,8 +141,8 @@ udpa_err udpai_views_reserve(udpai_item *item, const udpai_change *change, size_
  * Room was reserved, and nothing has come between. */
 void udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_joining);
 udpai_membership *udpai_item_membership(const udpai_item *item, const udpai_view *view);
-/* Is there a resource, and may a subscriber like this be shown it? */
-bool udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t visibility);
+/* Is there a resource, and may the subscriber be shown it? */
+bool udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber);
 
 /* ---- cache.c: composed bodies that others may want too ---- */
 

@@ -33,6 +33,7 @@ free_more(udpai_item_more *more)
     if (!more)
         return;
     udpa_resource_unref(more->last);
+    udpa_bytes_unref(more->shown_to);
     udpai_free(more->memberships);
     udpai_free(more);
 }
@@ -77,8 +78,8 @@ void
 udpai_item_drop_idle_more(udpai_item *item)
 {
     udpai_item_more *more = item->more;
-    if (!more || !item->resource || more->last || more->deadline_ms || more->family ||
-        item->n_memberships > 1 || udpa_resource_n_aliases(item->resource) ||
+    if (!more || !item->resource || more->last || more->shown_to || more->deadline_ms ||
+        more->family || item->n_memberships > 1 || udpa_resource_n_aliases(item->resource) ||
         !udpai_list_empty(&more->name_subs) || !udpai_list_empty(&more->alias_subs))
         return;
     if (more->memberships)

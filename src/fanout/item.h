@@ -17,9 +17,10 @@ typedef struct udpai_membership {
 } udpai_membership;
 
 /* What an item has besides while it is not there, expires, has other names, was asked for by name,
- * or is in a collection or in several views. */
+ * is not shown to all ConfigSources, or is in a collection or in several views. */
 typedef struct udpai_item_more {
-    udpa_resource *last; /* after a removal, while views of states need it */
+    udpa_resource *last;  /* after a removal, while views of states need it */
+    udpa_bytes *shown_to; /* which ConfigSources (change_set.h); NULL: all */
     uint64_t deadline_ms;
     udpai_list name_subs;  /* who asked for exactly this name */
     udpai_list alias_subs; /* whose other name leads here */
@@ -100,6 +101,12 @@ static inline udpa_resource *
 udpai_item_last(const udpai_item *item)
 {
     return item->more ? item->more->last : NULL;
+}
+
+static inline const udpa_bytes *
+udpai_item_shown_to(const udpai_item *item)
+{
+    return item->more ? item->more->shown_to : NULL;
 }
 
 static inline uint64_t

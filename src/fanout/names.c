@@ -101,8 +101,7 @@ resolve(const udpai_name_sub *sub)
         if (variant)
             return variant;
     }
-    if (udpai_shown(sub->asked, subscriber->except_node, subscriber->visibility) &&
-        !(selects && udpai_item_is_variant(sub->asked)))
+    if (udpai_shown(sub->asked, subscriber) && !(selects && udpai_item_is_variant(sub->asked)))
         return sub->asked;
     return udpai_alias_resolve(sub->subscription->topic, subscriber, udpai_item_name(sub->asked));
 }

@@ -124,6 +124,15 @@ udpai_subscriber_set_visibility(udpai_subscriber *subscriber, uint64_t visibilit
     return reselect_all(subscriber);
 }
 
+udpa_err
+udpai_subscriber_set_link(udpai_subscriber *subscriber, uint64_t link)
+{
+    if (subscriber->link == link)
+        return UDPA_OK;
+    subscriber->link = link;
+    return reselect_all(subscriber);
+}
+
 /* ---- subscriptions ---- */
 
 udpai_subscription *
@@ -606,7 +615,7 @@ udpai_subscription_shows(const udpai_subscription *subscription,
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     const udpai_item *item = udpai_item_find(subscription->topic, name);
-    if (!item || !udpai_shown(item, subscriber->except_node, subscriber->visibility))
+    if (!item || !udpai_shown(item, subscriber))
         return false;
     bool has = (subscription->view && udpai_item_membership(item, subscription->view)) ||
                udpai_subscription_has_name(subscription, name);

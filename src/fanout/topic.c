@@ -155,6 +155,14 @@ same_content(const udpai_item *item, const udpai_change *change)
 }
 
 static void
+replace(udpa_bytes **place, udpa_bytes *bytes)
+{
+    udpa_bytes_ref(bytes);
+    udpa_bytes_unref(*place);
+    *place = bytes;
+}
+
+static void
 set_item(udpai_item *item, const udpai_change *change)
 {
     udpai_fanout *fanout = item->topic->fanout;
@@ -169,18 +177,18 @@ set_item(udpai_item *item, const udpai_change *change)
     if (!is_same)
         item->content_seq = item->seq;
     item->resource = is_gone ? NULL : udpa_resource_ref(change->resource);
-    if (item->more) /* it was made for the deadline, if there is one */
+    if (item->more) { /* it was made for these, if they are there */
         item->more->deadline_ms = change->deadline_ms;
-    udpa_bytes *node = udpa_bytes_ref(change->from_node);
-    udpa_bytes_unref(item->from_node);
-    item->from_node = node;
+        replace(&item->more->shown_to, change->shown_to);
+    }
+    replace(&item->from_node, change->from_node);
 }
 
 /* Others may be led to what has aliases while memory must not be needed. */
 static bool
 needs_more(const udpai_change *change)
 {
-    return change->kind == UDPAI_CHANGE_REMOVE || change->deadline_ms ||
+    return change->kind == UDPAI_CHANGE_REMOVE || change->deadline_ms || change->shown_to ||
            udpa_resource_n_aliases(change->resource);
 }
 

@@ -40,8 +40,7 @@ udpai_variant_choose(const udpai_topic *topic,
             continue;
         n_variants++;
         unsigned n_keys = udpai_resource_n_constraint_keys(item->resource);
-        if ((best && n_keys <= best_keys) ||
-            !udpai_shown(item, subscriber->except_node, subscriber->visibility) ||
+        if ((best && n_keys <= best_keys) || !udpai_shown(item, subscriber) ||
             !udpai_constraints_match(udpai_resource_constraints(item->resource), &parameters))
             continue;
         best = item;
@@ -183,7 +182,7 @@ tell(const udpai_name_sub *sub, udpai_item *item)
     udpai_subscription *subscription = sub->subscription;
     const udpai_subscriber *subscriber = subscription->subscriber;
     bool is_there = udpai_item_is_variant(item) && udpai_variant_is_asked(subscription, item) &&
-                    udpai_shown(item, subscriber->except_node, subscriber->visibility);
+                    udpai_shown(item, subscriber);
     subscription->state_forced = true;
     (void)udpai_owe_extra(subscription, /* room was reserved */
                           is_there ? &subscription->additions : &subscription->removals, item);
@@ -237,8 +236,7 @@ static bool
 is_sent_besides(const udpai_name_sub *sub, const udpai_item *item)
 {
     const udpai_subscriber *subscriber = sub->subscription->subscriber;
-    return udpai_item_is_variant(item) &&
-           udpai_shown(item, subscriber->except_node, subscriber->visibility);
+    return udpai_item_is_variant(item) && udpai_shown(item, subscriber);
 }
 
 udpa_err

@@ -4,43 +4,61 @@
 
 #include <stdlib.h>
 
+#include "model/links.h"
 #include "model/name.h"
 
-static bool
-may_show(const udpai_fanout *fanout,
-         const udpa_resource *resource,
-         const udpa_bytes *from_node,
-         const udpa_bytes *except_node,
-         uint64_t visibility)
+/* What there is to see, as an item has it or a change will. */
+typedef struct offer {
+    const udpa_resource *resource; /* NULL: nothing */
+    const udpa_bytes *from_node, *shown_to;
+} offer;
+
+static offer
+offer_of(const udpai_item *item)
 {
-    if (!resource)
+    return (offer){item->resource, item->from_node, udpai_item_shown_to(item)};
+}
+
+/* Who sees, but for the visibility: by which link, and nothing of which node. */
+static bool
+may_offer(const offer *what, const udpa_bytes *except_node, uint64_t link)
+{
+    if (except_node && what->from_node &&
+        udpai_str_eq(udpai_bytes_view(except_node), udpai_bytes_view(what->from_node)))
         return false;
-    if (except_node && from_node &&
-        udpai_str_eq(udpai_bytes_view(except_node), udpai_bytes_view(from_node)))
-        return false;
-    return !fanout->may_see || fanout->may_see(fanout->may_see_userdata, visibility, resource);
+    return !link || udpai_links_have(what->shown_to, link);
+}
+
+static bool
+may_see(const udpai_fanout *fanout, const offer *what, uint64_t visibility)
+{
+    return !fanout->may_see ||
+           fanout->may_see(fanout->may_see_userdata, visibility, what->resource);
 }
 
 bool
-udpai_shown(const udpai_item *item, const udpa_bytes *except_node, uint64_t visibility)
+udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber)
 {
-    return may_show(item->topic->fanout, item->resource, item->from_node, except_node, visibility);
+    const offer what = offer_of(item);
+    return what.resource && may_offer(&what, subscriber->except_node, subscriber->link) &&
+           may_see(item->topic->fanout, &what, subscriber->visibility);
 }
 
 /* Lazy resources come by name, not by wildcard; and variants, to those who have one of a name. */
 static bool
-would_select(const udpai_view *view, const udpa_resource *resource, const udpa_bytes *from_node)
+would_select(const udpai_view *view, const offer *what)
 {
-    return may_show(view->topic->fanout, resource, from_node, view->except_node,
-                    view->visibility) &&
-           !udpai_resource_is_lazy(resource) &&
-           !(view->without_variants && udpai_resource_constraints(resource).len);
+    return what->resource && may_offer(what, view->except_node, view->link) &&
+           may_see(view->topic->fanout, what, view->visibility) &&
+           !udpai_resource_is_lazy(what->resource) &&
+           !(view->without_variants && udpai_resource_constraints(what->resource).len);
 }
 
 static bool
 selects(const udpai_view *view, const udpai_item *item)
 {
-    return would_select(view, item->resource, item->from_node);
+    const offer what = offer_of(item);
+    return would_select(view, &what);
 }
 
 bool
@@ -216,10 +234,11 @@ reserve_new_among(const udpai_view_prefix *prefix,
                   uint64_t stamp,
                   size_t *n_joining)
 {
+    const offer what = {change->resource, change->from_node, change->shown_to};
     udpa_err err = UDPA_OK;
     for (size_t i = 0; prefix && i < prefix->views.n && err == UDPA_OK; i++) {
         udpai_view *view = prefix->views.items[i];
-        if (view->stamp == stamp || !would_select(view, change->resource, change->from_node))
+        if (view->stamp == stamp || !would_select(view, &what))
             continue;
         err = reserve_member(view, item, *n_joining);
         if (err == UDPA_OK)
@@ -288,6 +307,7 @@ same_selection(const udpai_view *view,
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     if (view->prefixes.n != n_prefixes || view->visibility != subscriber->visibility ||
+        view->link != subscriber->link ||
         view->without_variants != udpai_selects_variants(subscriber) ||
         !same_bytes(view->except_node, subscriber->except_node))
         return false;
@@ -470,6 +490,7 @@ new_view(const udpai_subscription *subscription)
     view->label = udpa_bytes_ref(subscription->glob ? subscription->label : NULL);
     view->except_node = udpa_bytes_ref(subscriber->except_node);
     view->visibility = subscriber->visibility;
+    view->link = subscriber->link;
     view->without_variants = udpai_selects_variants(subscriber);
     view->tombstone_horizon = topic->fanout->seq;
     udpai_list_init(&view->in_topic);

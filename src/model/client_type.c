@@ -31,6 +31,12 @@ udpai_type_is_client(udpai_str type_url)
     return find(type_url) != NULL;
 }
 
+const char *
+udpai_client_type_at(size_t index)
+{
+    return index < UDPAI_ARRAY_LEN(types) ? types[index].name : NULL;
+}
+
 bool
 udpai_type_names_client(udpai_str type_url)
 {

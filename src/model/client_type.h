@@ -10,6 +10,9 @@
 
 bool udpai_type_is_client(udpai_str type_url);
 
+/* The names of all, one after the other; NULL: there are no more. */
+const char *udpai_client_type_at(size_t index);
+
 /* One whose names end with the id of who says it, also where that is a node. Of the others a node
  * speaks of somebody else, a backend that it asks; who is no node may say them of itself alone. */
 bool udpai_type_names_client(udpai_str type_url);

@@ -3,6 +3,8 @@
  * by its parts, all of them; the Any stays the bytes that it is. */
 #include "session/transfer_internal.h"
 
+#include "model/links.h"
+
 /* The least that one takes, of what is counted. */
 #define RESOURCE_LEAST ((size_t)12)
 #define HOP_LEAST ((size_t)3)
@@ -177,23 +179,39 @@ udpai_transfer_put_changes(udpai_proto_writer *writer, const udpai_change_set *s
         udpai_proto_put_bare_number(writer, change->from_node != NULL);
         if (change->from_node)
             udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->from_node));
+        udpai_proto_put_bare_number(writer, change->shown_to != NULL);
+        if (change->shown_to)
+            udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->shown_to));
         put_resource(writer, change->resource);
     }
+}
+
+static udpa_bytes *
+take_links(udpai_transfer_reader *reader)
+{
+    if (!udpai_transfer_take_flag(reader))
+        return NULL;
+    udpai_str links = udpai_transfer_take_bytes(reader);
+    if (reader->err == UDPA_OK && !udpai_links_check(links))
+        udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "what should be links is none");
+    return udpai_transfer_share_node(reader, links); /* few are different */
 }
 
 static void
 take_change(udpai_transfer_reader *reader, udpai_change_set *set)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL, *links = NULL;
     udpai_change change = {
         .kind = (udpai_change_kind)udpai_transfer_take_number(reader, UDPAI_CHANGE_REMOVE)};
     change.deadline_ms = udpai_transfer_take_number(reader, UINT64_MAX);
     if (udpai_transfer_take_flag(reader))
         node = udpai_transfer_share_node(reader, udpai_transfer_take_text(reader));
+    links = take_links(reader);
     resource = take_resource(reader, false);
     change.resource = resource;
     change.from_node = node;
+    change.shown_to = links;
     if (reader->err == UDPA_OK && udpai_change_set_add(set, &change) != UDPA_OK)
         udpai_transfer_out_of_memory(reader);
 }
@@ -201,7 +219,7 @@ take_change(udpai_transfer_reader *reader, udpai_change_set *set)
 udpai_change_set *
 udpai_transfer_take_changes(udpai_transfer_reader *reader)
 {
-    size_t n = udpai_transfer_take_count(reader, RESOURCE_LEAST + 3);
+    size_t n = udpai_transfer_take_count(reader, RESOURCE_LEAST + 4);
     udpai_change_set *set = udpai_change_set_new();
     if (!set)
         udpai_transfer_out_of_memory(reader);

@@ -134,6 +134,8 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     udpa->is_source = info->is_source;
     *ret_session = &udpa->session;
     err = udpai_session_init_subscriber(&udpa->session, &udpa->subscriber, &subscriber_ops, NULL);
+    if (err == UDPA_OK && info->is_source)
+        err = udpai_subscriber_set_link(&udpa->subscriber, info->link);
     udpai_udpa_choose_renderer(udpa);
     if (err == UDPA_OK)
         err = udpai_session_admit(&udpa->session, &udpa->subscriber, NULL, NULL);
@@ -278,14 +280,24 @@ udpa_receive(udpai_session *session, udpai_str bytes, udpa_error **ret_error)
     return udpai_fail_code(ret_error, err);
 }
 
+/* Who is a ConfigSource may be shown less than anybody else. */
+static void
+attach(udpai_udpa *udpa, const udpai_order *order)
+{
+    udpai_session *session = &udpa->session;
+    udpa->is_source = session->info.is_source = order->is_source;
+    session->info.link = order->link;
+    if (udpai_subscriber_set_link(&udpa->subscriber, order->is_source ? order->link : 0) != UDPA_OK)
+        udpai_session_finish(session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+}
+
 static void
 udpa_order(udpai_session *session, udpai_order *order)
 {
     udpai_udpa *udpa = udpai_udpa_of(session);
     switch (order->kind) {
     case UDPAI_ORDER_ATTACH:
-        udpa->is_source = session->info.is_source = order->is_source;
-        session->info.link = order->link;
+        attach(udpa, order);
         break;
     case UDPAI_ORDER_SUBSCRIBE:
         udpai_udpa_ask(udpa, order->subscription);

@@ -49,11 +49,16 @@ static bool
 describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *change)
 {
     if (!now) {
-        *change = (udpai_change){UDPAI_CHANGE_REMOVE, entry->told, 0, NULL};
+        *change = (udpai_change){.kind = UDPAI_CHANGE_REMOVE, .resource = entry->told};
         return entry->is_told;
     }
     uint64_t deadline_ms = udpai_stored_deadline(now);
-    *change = (udpai_change){UDPAI_CHANGE_SET, now->resource, deadline_ms, now->origin->node_id};
+    *change = (udpai_change){
+        .kind = UDPAI_CHANGE_SET,
+        .resource = now->resource,
+        .deadline_ms = deadline_ms,
+        .from_node = now->origin->node_id,
+    };
     if (!entry->is_told || needs_payload(entry, now->resource, deadline_ms))
         return true;
     change->kind = UDPAI_CHANGE_REFRESH;
@@ -85,13 +90,44 @@ udpai_store_must_stay(const udpai_store_entry *entry)
            !store->certain(store->certain_userdata, entry->told);
 }
 
+static void
+say_moved(const udpai_store *store, const udpai_store_entry *entry)
+{
+    if (store->moved)
+        store->moved(store->moved_userdata, udpai_store_type_url(entry->type),
+                     udpai_store_entry_name(entry));
+}
+
 /* What was effective, if it is still here, goes on keeping older generations out. */
 static udpa_err
 hold_back(udpai_store *store, udpai_store_entry *entry)
 {
     udpa_err err = udpai_store_hold_told(store, entry);
     udpai_list_append(err == UDPA_OK ? &store->held_back : &store->dirty, &entry->dirty);
+    if (err == UDPA_OK)
+        say_moved(store, entry);
     return err;
+}
+
+static void
+note_origin(udpai_store *store, udpai_store_entry *entry, udpai_origin *origin)
+{
+    udpai_origin *told_by = origin ? udpai_origin_ref(origin) : NULL;
+    udpai_origin_unref(store, entry->told_by);
+    entry->told_by = told_by;
+    entry->told_node_changes = origin ? origin->n_node_changes : 0;
+    entry->is_effective = origin != NULL;
+}
+
+/* Also while it stays though its origin does not count: then another one may be the first that
+ * does.
+ */
+static bool
+has_other_origin(const udpai_store_entry *entry, const udpai_stored *now)
+{
+    if (!now || !entry->is_effective || entry->told_by != now->origin)
+        return now || entry->told_by;
+    return !udpai_store_counts(entry, now->origin);
 }
 
 static udpa_err
@@ -103,6 +139,7 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
     if (!now && udpai_store_must_stay(entry))
         return hold_back(store, entry);
     bool is_news = describe(entry, now, &change);
+    bool has_moved = has_other_origin(entry, now);
     udpa_err err = is_news ? udpai_change_set_add(set, &change) : UDPA_OK;
     if (err != UDPA_OK) {
         udpai_list_prepend(&store->dirty, &entry->dirty);
@@ -111,11 +148,9 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
     udpai_store_let_go_told(store, entry);
     if (is_news)
         note_told(entry, &change);
-    udpai_origin *told_by = now ? udpai_origin_ref(now->origin) : NULL;
-    udpai_origin_unref(store, entry->told_by);
-    entry->told_by = told_by;
-    entry->told_node_changes = now ? now->origin->n_node_changes : 0;
-    entry->is_effective = now != NULL;
+    note_origin(store, entry, now ? now->origin : NULL);
+    if (has_moved)
+        say_moved(store, entry);
     udpai_store_drop_name(entry);
     return UDPA_OK;
 }
@@ -124,6 +159,13 @@ void
 udpai_store_recheck_removals(udpai_store *store)
 {
     udpai_list_splice(&store->dirty, &store->held_back);
+}
+
+void
+udpai_store_set_moved(udpai_store *store, udpai_store_moved_fn moved, void *userdata)
+{
+    store->moved = moved;
+    store->moved_userdata = userdata;
 }
 
 bool

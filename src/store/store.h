@@ -64,6 +64,13 @@ void udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain,
 /* The answers of that function may have changed. */
 void udpai_store_recheck_removals(udpai_store *store);
 
+/* Is called by take_changes() for each name whose effective resource comes from another origin than
+ * before, or from one at all, or none any more, though it may have to stay, or one that does not
+ * count; also if nothing else of it has changed, so that the set does not have it. May not call
+ * back. */
+typedef void (*udpai_store_moved_fn)(void *userdata, udpai_str type_url, udpai_str name);
+void udpai_store_set_moved(udpai_store *store, udpai_store_moved_fn moved, void *userdata);
+
 /* How long is the generation of what has gone remembered? At least remember_ms. Without such a
  * function: so long. */
 typedef uint64_t (*udpai_store_remember_fn)(void *userdata, const udpa_resource *gone);

@@ -119,6 +119,8 @@ struct udpai_store {
     udpai_list idle; /* origins that have no contributions, or had none */
     udpai_store_certain_fn certain;
     void *certain_userdata;
+    udpai_store_moved_fn moved;
+    void *moved_userdata;
     size_t n_contributions;
     udpai_use use, publishers; /* of all, and of publishers among them */
     udpai_durable_batch *durable;

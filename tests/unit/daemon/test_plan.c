@@ -199,7 +199,8 @@ stand_ins_are_taken_over(void **state)
         "static_resources:\n"
         "  config_sources:\n"
         "    - {name: pilot, udpa: {address: 'a:1'}, recover: {types: [a.B], namespaces: [x.y]}}\n"
-        "    - {name: cloud, udpa_listen: {peer: p}, stand_in: {types: [a.C]}}\n");
+        "    - {name: cloud, udpa_listen: {peer: p}, stand_in: {types: [a.C]},\n"
+        "       standby: [udpa.load.v1.ClientLoad]}\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test, &(udpai_options){.program = "udpad"});
     assert_ok(test->err);
@@ -210,6 +211,9 @@ stand_ins_are_taken_over(void **state)
     assert_int_equal(sources[0].n_stands_in, 0);
     assert_int_equal(sources[1].recover.n_types, 0);
     assert_types(sources[1].stands_in, sources[1].n_stands_in, "type.googleapis.com/a.C");
+    assert_int_equal(sources[0].n_standby, 0);
+    assert_types(sources[1].standby, sources[1].n_standby,
+                 "type.googleapis.com/udpa.load.v1.ClientLoad");
     udpai_plan_done(&plan);
 }
 

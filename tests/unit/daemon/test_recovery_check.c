@@ -67,6 +67,52 @@ words_are_looked_at(void **state)
 }
 
 static void
+one_may_stand_by_for_what_clients_report(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test,
+           SOURCE(UDPA, "standby: [udpa.load.v1.ClientLoad, "
+                        "type.googleapis.com/udpa.health.v1.EndpointHealth]"),
+           "");
+}
+
+static void
+one_that_dials_us_may_stand_by(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test, SOURCE("udpa_listen: {peer: p}", "standby: [udpa.status.v1.ResourceState]"), "");
+}
+
+static void
+one_stands_by_for_nothing_else(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test, SOURCE(UDPA, "standby: [type.googleapis.com/a.B]"),
+           "test.yaml:1:81: static_resources.config_sources[0].standby[0]: 'a.B' is no type that "
+           "clients report, which flow to the source: udpa.load.v1.ClientLoad, "
+           "udpa.load.v1.ClusterLoad, udpa.load.v1.OrcaReport, udpa.health.v1.EndpointHealth, "
+           "udpa.status.v1.ResourceState, udpa.status.v1.ClientStatus\n");
+}
+
+static void
+a_directory_cannot_stand_by(void **state)
+{
+    bootstrap_test *test = *state;
+    expect(test, SOURCE("path: {path: p, authority: a}", "standby: [udpa.load.v1.ClientLoad]"),
+           "test.yaml:1:87: static_resources.config_sources[0].standby: is for sources of kind "
+           "udpa and udpa_listen alone: others cannot be told what clients report\n");
+}
+
+static void
+an_empty_word_is_none_to_stand_by_for(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, SOURCE(UDPA, "standby: ['']"));
+    bootstrap_test_tell(test);
+    assert_non_null(strstr(udpai_strbuf_view(&test->mistakes).data, "standby[0]"));
+}
+
+static void
 what_a_provider_takes_is_not_taken_over(void **state)
 {
     bootstrap_test *test = *state;
@@ -88,9 +134,17 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(both_sides_can_be_said), CASE(one_that_dials_us_may_stand_in),
-        CASE(only_udpa_knows_of_it),  CASE(it_must_be_said_of_what),
-        CASE(words_are_looked_at),    CASE(what_a_provider_takes_is_not_taken_over),
+        CASE(both_sides_can_be_said),
+        CASE(one_that_dials_us_may_stand_in),
+        CASE(only_udpa_knows_of_it),
+        CASE(it_must_be_said_of_what),
+        CASE(one_may_stand_by_for_what_clients_report),
+        CASE(one_that_dials_us_may_stand_by),
+        CASE(one_stands_by_for_nothing_else),
+        CASE(a_directory_cannot_stand_by),
+        CASE(an_empty_word_is_none_to_stand_by_for),
+        CASE(words_are_looked_at),
+        CASE(what_a_provider_takes_is_not_taken_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,6 +186,68 @@ test_without_any_sources_stand_in_for_each_other(void **state)
     udpai_provider_plan_done(&nobody);
 }
 
+static void
+test_a_source_stands_by(void **state)
+{
+    (void)state;
+    const char *const types[] = {"udpa.load.v1.ClientLoad", "example.com/a.Type"};
+    udpai_provider_plan plan = {0};
+    udpai_source_config config = {0};
+    udpa_source source = UDPA_SOURCE_INIT;
+    source.name = "b";
+    assert_int_equal(udpai_provider_plan_standby(&plan, &source, &config, NULL), UDPA_OK);
+    assert_int_equal(config.n_standby, 0);
+    source.standby = types;
+    source.n_standby = 2;
+    assert_int_equal(udpai_provider_plan_standby(&plan, &source, &config, NULL), UDPA_OK);
+    assert_int_equal(config.n_standby, 2);
+    assert_text(config.standby[0], "type.googleapis.com/udpa.load.v1.ClientLoad");
+    assert_text(config.standby[1], "example.com/a.Type");
+    udpai_provider_plan_done(&plan);
+}
+
+static void
+refuses_standby(const udpa_source *source, udpa_err code, const char *words)
+{
+    udpai_provider_plan plan = {0};
+    udpai_source_config config = {0};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    assert_int_equal(udpai_provider_plan_standby(&plan, source, &config, &error), code);
+    if (!strstr(udpa_error_message(error), words))
+        fail_msg("'%s' does not say '%s'", udpa_error_message(error), words);
+    udpai_provider_plan_done(&plan);
+}
+
+static void
+test_who_cannot_stand_by(void **state)
+{
+    (void)state;
+    const char *const types[] = {"udpa.load.v1.ClientLoad", ""};
+    const udpa_xds_server xds = UDPA_XDS_SERVER_INIT;
+    udpa_source source = UDPA_SOURCE_INIT;
+    source.name = "b";
+    source.standby = types;
+    source.n_standby = 2;
+    refuses_standby(&source, UDPA_ERR_INVAL, "type is empty");
+    source.n_standby = 257;
+    refuses_standby(&source, UDPA_ERR_LIMIT, "257 types of standby");
+    source.n_standby = 1;
+    source.only_when_needed = true;
+    refuses_standby(&source, UDPA_ERR_INVAL, "source 'b': one that is connected only_when_needed");
+    source.xds = &xds;
+    refuses_standby(&source, UDPA_ERR_INVAL, "nothing is reported to an xDS server");
+}
+
+static udpa_err
+make_standby(void *userdata)
+{
+    udpai_provider_plan plan = {0};
+    udpai_source_config config = {0};
+    udpa_err err = udpai_provider_plan_standby(&plan, userdata, &config, NULL);
+    udpai_provider_plan_done(&plan);
+    return err;
+}
+
 static udpa_err
 make(void *userdata)
 {
@@ -203,6 +265,9 @@ test_lack_of_memory(void **state)
     trial self;
     trial_init(&self);
     oom_torture(make, &self);
+    self.sources[0].standby = self.types;
+    self.sources[0].n_standby = 2;
+    oom_torture(make_standby, &self.sources[0]);
 }
 
 int
@@ -214,6 +279,8 @@ main(void)
         cmocka_unit_test(test_the_node_has_them_in_their_order),
         cmocka_unit_test(test_names_have_their_own),
         cmocka_unit_test(test_without_any_sources_stand_in_for_each_other),
+        cmocka_unit_test(test_a_source_stands_by),
+        cmocka_unit_test(test_who_cannot_stand_by),
         cmocka_unit_test(test_lack_of_memory),
     };
     return cmocka_run_group_tests_name("providers", tests, NULL, NULL);

@@ -271,6 +271,157 @@ test_a_source_that_is_not_there(void **state)
     pair_end(&pair);
 }
 
+/* ---- several sources ---- */
+
+#define CONFIG "type.googleapis.com/test.Config"
+
+typedef struct two_nodes {
+    test_pair pair;
+    udpa_endpoint *nodes[2];
+    test_listener listeners[2];
+    test_ear ear;
+} two_nodes;
+
+/* A node that has a resource of its own. */
+static void
+serve(two_nodes *self, int which, const char *name)
+{
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *resource = RESOURCE(name, .type = CONFIG, .value = "1", .version = "1");
+    const udpai_directory directory = {
+        .root = UDPAI_STR("files"), .resources = &resource, .n_resources = 1};
+    self->pair.port = 0;
+    pair_serve_node(&self->pair);
+    self->nodes[which] = UDPAI_TAKE(self->pair.server);
+    assert_ok(udpai_node_set_files(udpai_endpoint_node(self->nodes[which]), &directory, NULL));
+    udpai_endpoint_touch(self->nodes[which]);
+}
+
+/* The client has a and b side by side, and has been sent com.acme/x by a, com.acme/y by b. */
+static void
+begin_two(two_nodes *self, udpa_source sources[2])
+{
+    udpa_descriptor descriptors[2] = {UDPA_DESCRIPTOR_INIT, UDPA_DESCRIPTOR_INIT};
+    udpa_provider provider = UDPA_PROVIDER_INIT;
+    udpa_endpoint_options options = UDPA_ENDPOINT_OPTIONS_INIT;
+    udpa_subscribe_options subscribe = UDPA_SUBSCRIBE_OPTIONS_INIT;
+    static const char *const names[] = {"a", "b"}, *const resources[] = {"com.acme/x",
+                                                                         "com.acme/y"};
+    char addresses[2][32];
+    *self = (two_nodes){0};
+    pair_begin(&self->pair);
+    for (int i = 0; i < 2; i++) {
+        serve(self, i, resources[i]);
+        snprintf(addresses[i], sizeof(addresses[i]), "127.0.0.1:%d", self->pair.port);
+        sources[i].name = descriptors[i].source = names[i];
+        sources[i].address = addresses[i];
+        descriptors[i].continuation = UDPA_CONTINUE;
+    }
+    provider.descriptors = descriptors;
+    provider.n_descriptors = 2;
+    options.node_id = "client";
+    options.sources = sources;
+    options.n_sources = 2;
+    options.providers = &provider;
+    options.n_providers = 1;
+    assert_ok(udpa_endpoint_new(&self->pair.client, &self->pair.loop, &options, NULL));
+    subscribe.type_url = CONFIG;
+    subscribe.name_space = "com.acme";
+    subscribe.update = ear_fn;
+    subscribe.userdata = &self->ear;
+    assert_ok(udpa_subscribe(&self->ear.subscription, self->pair.client, &subscribe, NULL));
+    pair_run_until(&self->pair, &self->ear.n_additions, 2);
+    for (int i = 0; i < 2; i++)
+        listener_open(&self->listeners[i], self->nodes[i], TEST_HEALTH, "com.acme", NULL);
+}
+
+static void
+end_two(two_nodes *self)
+{
+    for (int i = 0; i < 2; i++) {
+        listener_done(&self->listeners[i]);
+        pair_close(&self->pair, &self->nodes[i]);
+    }
+    pair_end(&self->pair);
+}
+
+static void
+report_of(two_nodes *self, const char *about, const char *subject, const char *text)
+{
+    udpa_report_options options = options_of(about, text);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    options.subject_type_url = "test.Config";
+    options.subject_name = subject;
+    if (udpa_report(self->pair.client, &options, &error) != UDPA_OK)
+        fail_msg("%s", udpa_error_message(error));
+}
+
+static void
+test_each_source_is_told_of_what_it_has_delivered(void **state)
+{
+    (void)state;
+    two_nodes self;
+    udpa_source sources[2] = {UDPA_SOURCE_INIT, UDPA_SOURCE_INIT};
+    begin_two(&self, sources);
+    report_of(&self, "com.acme/x", NULL, "one");
+    report_of(&self, "com.acme/thing", "com.acme/y", "two");
+    pair_run_until(&self.pair, &self.listeners[0].n_reports, 1);
+    pair_run_until(&self.pair, &self.listeners[1].n_reports, 1);
+    assert_string_equal(self.listeners[0].name, "com.acme/x/client");
+    assert_string_equal(self.listeners[1].name, "com.acme/thing/client");
+    /* It speaks of something else now. */
+    report_of(&self, "com.acme/thing", "com.acme/x", "two");
+    pair_run_until(&self.pair, &self.listeners[1].n_removals, 1);
+    pair_run_until(&self.pair, &self.listeners[0].n_reports, 2);
+    assert_string_equal(self.listeners[0].name, "com.acme/thing/client");
+    report(self.pair.client, "com.acme/thing", "three"); /* or of who knows what */
+    pair_run_until(&self.pair, &self.listeners[0].n_reports, 3);
+    pair_run_until(&self.pair, &self.listeners[1].n_reports, 2);
+    assert_str(listener_payload(&self.listeners[1]), "three");
+    end_two(&self);
+}
+
+static void
+test_who_stands_by_is_told_all_of_a_type(void **state)
+{
+    (void)state;
+    two_nodes self;
+    const char *const types[] = {"udpa.health.v1.EndpointHealth"};
+    udpa_source sources[2] = {UDPA_SOURCE_INIT, UDPA_SOURCE_INIT};
+    sources[1].standby = types;
+    sources[1].n_standby = 1;
+    begin_two(&self, sources);
+    report_of(&self, "com.acme/x", NULL, "one");
+    pair_run_until(&self.pair, &self.listeners[0].n_reports, 1);
+    pair_run_until(&self.pair, &self.listeners[1].n_reports, 1);
+    end_two(&self);
+}
+
+/* Who is not named, is whom the report is for. */
+static void
+test_the_deliverer_says_the_receipt(void **state)
+{
+    (void)state;
+    two_nodes self;
+    test_receipt receipt = {0};
+    udpa_source sources[2] = {UDPA_SOURCE_INIT, UDPA_SOURCE_INIT};
+    begin_two(&self, sources);
+    udpa_report_options options = options_of("com.acme/y", "one");
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    options.receipt = receipt_fn;
+    options.userdata = &receipt;
+    assert_int_equal(udpa_report(self.pair.client, &options, &error), UDPA_ERR_INVAL);
+    assert_non_null(strstr(udpa_error_message(error), "name the one"));
+    options.subject_type_url = CONFIG;
+    assert_ok(udpa_report(self.pair.client, &options, NULL));
+    pair_run_until(&self.pair, &receipt.n_receipts, 1);
+    assert_int_equal(receipt.code, UDPA_OK);
+    assert_int_equal(receipt.n_refused, 0);
+    pair_run_until(&self.pair, &self.listeners[1].n_reports, 1);
+    assert_int_equal(self.listeners[0].n_reports, 0);
+    end_two(&self);
+}
+
 /* ---- mistakes ---- */
 
 static void
@@ -279,15 +430,18 @@ test_mistakes(void **state)
     (void)state;
     test_pair pair;
     static char large[4 << 20];
-    udpa_report_options mistakes[8];
+    udpa_report_options mistakes[11];
 
     const struct {
         udpa_err code;
         const char *words;
     } expected[UDPAI_ARRAY_LEN(mistakes)] = {
-        {UDPA_ERR_INVAL, "struct_size"},  {UDPA_ERR_INVAL, "type_url"},  {UDPA_ERR_INVAL, "about"},
-        {UDPA_ERR_INVAL, "no-namespace"}, {UDPA_ERR_INVAL, "ttl_ms"},    {UDPA_ERR_INVAL, "ttl_ms"},
-        {UDPA_ERR_LIMIT, "bytes"},        {UDPA_ERR_DENIED, "reserved"},
+        {UDPA_ERR_INVAL, "struct_size"},   {UDPA_ERR_INVAL, "type_url"},
+        {UDPA_ERR_INVAL, "about"},         {UDPA_ERR_INVAL, "no-namespace"},
+        {UDPA_ERR_INVAL, "ttl_ms"},        {UDPA_ERR_INVAL, "ttl_ms"},
+        {UDPA_ERR_LIMIT, "bytes"},         {UDPA_ERR_DENIED, "reserved"},
+        {UDPA_ERR_INVAL, "of which type"}, {UDPA_ERR_INVAL, "subject_type_url"},
+        {UDPA_ERR_INVAL, "'x'"},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(mistakes); i++)
@@ -300,6 +454,10 @@ test_mistakes(void **state)
     mistakes[5].ttl_ms = 999;
     mistakes[6].payload = large, mistakes[6].payload_size = sizeof(large);
     mistakes[7].about = "udpa.node/x";
+    mistakes[8].subject_name = "com.acme/x";
+    mistakes[9].subject_type_url = "";
+    mistakes[10].subject_type_url = CONFIG;
+    mistakes[10].subject_name = "x";
     pair_begin(&pair);
     pair_dial(&pair, 1, NULL);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(mistakes); i++) {
@@ -347,7 +505,8 @@ test_without_memory(void **state)
     test_pair pair;
     udpa_endpoint_options alone = UDPA_ENDPOINT_OPTIONS_INIT;
     alone.node_id = "client";
-    const udpa_report_options options = options_of("com.acme/a", "one");
+    udpa_report_options options = options_of("com.acme/a", "one");
+    options.subject_type_url = "test.Config";
     udpa_err err = UDPA_ERR_NOMEM;
     long n = 0;
     pair_begin(&pair);
@@ -374,6 +533,9 @@ main(void)
         cmocka_unit_test(test_the_id_is_one_segment),
         cmocka_unit_test(test_another_endpoint_hears_it),
         cmocka_unit_test(test_renewed_as_long_as_it_stands),
+        cmocka_unit_test(test_each_source_is_told_of_what_it_has_delivered),
+        cmocka_unit_test(test_who_stands_by_is_told_all_of_a_type),
+        cmocka_unit_test(test_the_deliverer_says_the_receipt),
         cmocka_unit_test(test_a_receipt_says_why),
         cmocka_unit_test(test_a_source_that_is_not_there),
         cmocka_unit_test(test_mistakes),

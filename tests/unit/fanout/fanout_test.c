@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
+#include "model/links.h"
 #include "model/variant.h"
 #include "tests/harness/constraints.h"
 
@@ -313,6 +314,9 @@ fanout_bed_at(fanout_bed *bed, uint64_t now_ms)
 struct change {
     test_resource spec;
     char type_room[128], name[128], value[64], aliases[TEST_ALIASES_MAX][128], node[32];
+    uint64_t links[8];
+    size_t n_links;
+    bool is_aimed;
     uint64_t deadline_ms;
 };
 
@@ -320,7 +324,7 @@ struct change {
 static const char *
 take_word(char *room, size_t size, const char *text)
 {
-    size_t n = strcspn(text, "=^@%:$; ");
+    size_t n = strcspn(text, "=^@%:$;> ");
     assert_true(n < size);
     memcpy(room, text, n);
     room[n] = '\0';
@@ -344,6 +348,11 @@ parse_mark(struct change *change, size_t *n_aliases, const char *at)
         break;
     case '@':
         (void)snprintf(change->node, sizeof(change->node), "%.31s", word);
+        break;
+    case '>':
+        change->is_aimed = true;
+        for (const char *digit = word; *digit; digit++)
+            change->links[change->n_links++] = (uint64_t)(*digit - '0');
         break;
     case '%':
         change->deadline_ms = strtoull(word, NULL, 10);
@@ -387,12 +396,14 @@ static udpa_err
 add_change(udpai_change_set *set, udpai_change_kind kind, const struct change *change)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = test_resource_make(&change->spec);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL, *links = NULL;
     if (!resource)
         return UDPA_ERR_NOMEM;
     if (change->node[0] && udpa_bytes_new(&node, change->node, strlen(change->node)) != UDPA_OK)
         return UDPA_ERR_NOMEM;
-    const udpai_change told = {kind, resource, change->deadline_ms, node};
+    if (change->is_aimed && !(links = udpai_links_new(change->links, change->n_links)))
+        return UDPA_ERR_NOMEM;
+    const udpai_change told = {kind, resource, change->deadline_ms, node, links};
     return udpai_change_set_add(set, &told);
 }
 

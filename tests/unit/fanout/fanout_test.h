@@ -5,9 +5,10 @@
  * in the namespace com.acme and are written without it; "/org/x" is the full name org/x.
  *
  * A change: "+CDS/a=1" sets, "-CDS/a" removes, "~CDS/a=1" refreshes. Behind it, in any order: ^NAME
- * an alias, @NODE from whom it came, %MS when it expires, :N its generation, $ lazy, ;TESTS the
- * constraints of a variant: ";env~prod&!version" wants env to be prod, and no version. A name is
- * asked for with dynamic parameters so, too: "a;env~prod&version~1".
+ * an alias, @NODE from whom it came, >12 the links of the ConfigSources that are shown it (1 and
+ * 2), %MS when it expires, :N its generation, $ lazy, ;TESTS the constraints of a variant:
+ * ";env~prod&!version" wants env to be prod, and no version. A name is asked for with dynamic
+ * parameters so, too: "a;env~prod&version~1".
  *
  * A delivery: "CDS[a=1 ~b=2 c=3%70 -d]": sent, refreshed, sent with 70 ms left, removed; in the
  * order of the response; "-a;env~prod" is the end of a variant. "CDS*[…]" is a state,

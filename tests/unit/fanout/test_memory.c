@@ -154,7 +154,7 @@ test_every_allocation_of_a_reader_may_fail(void **state)
 /* Views that keep few removals, one of them not shown all, a state, and names. */
 struct audience {
     fanout_bed bed;
-    fanout_reader all, some, except, state, names, variants;
+    fanout_reader all, some, except, source, state, names, variants;
     fanout_renderer selecting;
 };
 
@@ -169,6 +169,8 @@ static const char *const history[] = {
     "+CDS/v1=1^v;env~prod +CDS/v2=2^v;env~test +CDS/v3=3^w;env",
     "+CDS/v1=1^v;env~prod&zone +CDS/v2=2^w;env~test -CDS/v3 +CDS/v=0 +CDS/v4=4^v;env~prod",
     "-CDS/v1 +CDS/v2=3 -CDS/v +CDS/v4=5^v;env~test",
+    "+CDS/s=1>1 +CDS/t=1>2 +CDS/u=1>12%5000",
+    "~CDS/s=1>2 ~CDS/t=1>1 +CDS/u=2>2",
 };
 
 static void
@@ -187,6 +189,9 @@ open_audience(struct audience *self)
     fanout_wildcard(&self->some, "CDS", "com.acme/sub");
     assert_ok(udpai_subscriber_set_except(&self->except.subscriber, UDPAI_STR("n1")));
     fanout_wildcard(&self->except, "CDS", "com.acme");
+    fanout_open(&self->source, &self->bed);
+    assert_ok(udpai_subscriber_set_link(&self->source.subscriber, 1));
+    fanout_wildcard(&self->source, "CDS", "com.acme");
     fanout_in_mode(&self->state, "CDS", UDPAI_MODE_STATE);
     fanout_wildcard(&self->state, "CDS", "com.acme");
     self->selecting = self->bed.renderer;
@@ -204,6 +209,7 @@ close_audience(struct audience *self)
     fanout_close(&self->all);
     fanout_close(&self->some);
     fanout_close(&self->except);
+    fanout_close(&self->source);
     fanout_close(&self->state);
     fanout_close(&self->names);
     fanout_close(&self->variants);

@@ -284,6 +284,70 @@ test_what_came_from_a_node_is_not_offered_to_it(void **state)
 }
 
 static void
+test_sources_are_shown_what_is_for_them(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_open(&three, bed); /* no source: it is shown everything */
+    assert_ok(udpai_subscriber_set_link(&one.subscriber, 1));
+    assert_ok(udpai_subscriber_set_link(&two.subscriber, 2));
+    fanout_wildcard(&one, "load", "");
+    fanout_wildcard(&two, "load", "");
+    fanout_wildcard(&three, "load", "");
+    fanout_change(bed, "+load/a=1>1 +load/b=1>12 +load/c=1> +load/d=1");
+    assert_all(&one, "load[a=1 b=1 d=1]");
+    assert_all(&two, "load[b=1 d=1]");
+    assert_all(&three, "load[a=1 b=1 c=1 d=1]");
+    /* Another one has delivered it now: the same resource, for others. */
+    fanout_change(bed, "~load/a=1>2 ~load/c=1");
+    assert_all(&one, "load[c=1] load[-a]");
+    assert_all(&two, "load[a=1 c=1]");
+    assert_all(&three, "load[~a=1 ~c=1]");
+    fanout_change(bed, "-load/a -load/c");
+    assert_all(&one, "load[-c]");
+    assert_all(&two, "load[-a -c]");
+    fanout_close(&one);
+    fanout_close(&two);
+    fanout_close(&three);
+}
+
+static void
+test_who_turns_out_to_be_a_source_is_shown_less(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "load", "com.acme");
+    fanout_ask(&one, "load", "b");
+    fanout_change(bed, "+load/a=1>1 +load/b=1>1 +load/c=1>2");
+    assert_all(&one, "load[a=1 b=1 c=1]");
+    assert_ok(udpai_subscriber_set_link(&one.subscriber, 2));
+    assert_all(&one, "load[-a -b]");
+    assert_ok(udpai_subscriber_set_link(&one.subscriber, 1));
+    assert_all(&one, "load[a=1 b=1] load[-c]");
+    fanout_close(&one);
+}
+
+static void
+test_a_name_is_for_some_sources_too(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_open(&one, bed);
+    assert_ok(udpai_subscriber_set_link(&one.subscriber, 1));
+    fanout_ask(&one, "load", "a");
+    fanout_change(bed, "+load/a=1>2");
+    assert_all(&one, "load[-a]");
+    fanout_change(bed, "~load/a=1>1");
+    assert_all(&one, "load[a=1]");
+    fanout_change(bed, "+load/a=2>1");
+    assert_all(&one, "load[a=2]");
+    fanout_change(bed, "~load/a=2>2");
+    assert_all(&one, "load[-a]");
+    fanout_close(&one);
+}
+
+static void
 test_what_is_lazy_comes_by_name_alone(void **state)
 {
     fanout_bed *bed = *state;
@@ -340,6 +404,29 @@ test_what_may_not_be_seen_is_not_shown(void **state)
     fanout_close(&one);
     fanout_close(&two);
     fanout_close(&three);
+}
+
+/* To be for a source does not mean that it may be shown it. */
+static void
+test_a_source_is_shown_what_it_may_see_alone(void **state)
+{
+    fanout_bed *bed = *state;
+    udpai_fanout_set_may_see(bed->fanout, may_see, NULL);
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    two.subscriber.visibility = 1; /* what is secret, too */
+    assert_ok(udpai_subscriber_set_link(&one.subscriber, 1));
+    assert_ok(udpai_subscriber_set_link(&two.subscriber, 2));
+    fanout_wildcard(&one, "load", "");
+    fanout_wildcard(&two, "load", "");
+    fanout_change(bed, "+load/a=s1>12 +load/b=s1>1 +load/c=1>12");
+    assert_all(&one, "load[c=1]");
+    assert_all(&two, "load[a=s1 c=1]");
+    fanout_change(bed, "~load/b=s1>2");
+    assert_all(&one, "");
+    assert_all(&two, "load[b=s1]");
+    fanout_close(&one);
+    fanout_close(&two);
 }
 
 /* ---- the hash of what is shown ---- */
@@ -461,8 +548,12 @@ main(void)
         fanout_test(test_a_resource_may_be_in_very_many_views),
         fanout_test(test_prefixes_end_at_borders),
         fanout_test(test_what_came_from_a_node_is_not_offered_to_it),
+        fanout_test(test_sources_are_shown_what_is_for_them),
+        fanout_test(test_who_turns_out_to_be_a_source_is_shown_less),
+        fanout_test(test_a_name_is_for_some_sources_too),
         fanout_test(test_what_is_lazy_comes_by_name_alone),
         fanout_test(test_what_may_not_be_seen_is_not_shown),
+        fanout_test(test_a_source_is_shown_what_it_may_see_alone),
         fanout_test(test_the_hash_tells_what_is_shown),
         fanout_test(test_the_first_and_the_last_are_told),
         fanout_test(test_nothing_is_left_when_all_have_gone),

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "model/client_type.h"
+#include "model/links.h"
 
 static const char *
 url_of(const char *type)
@@ -95,6 +97,41 @@ note_judged(fed_bed *bed, const udpai_publication *publication)
 }
 
 static void
+note_links(fed_bed *bed, const udpa_bytes *links)
+{
+    note(bed->reports, "", "%s", links ? ">" : ">*");
+    for (int i = 0; links && i < FED_LINKS; i++)
+        if (udpai_links_have(links, bed->links[i]))
+            note(bed->reports, "", "%c", 'a' + i);
+}
+
+static void
+note_report(fed_bed *bed, const udpai_change *change)
+{
+    static const char *const marks[] = {
+        [UDPAI_CHANGE_SET] = "", [UDPAI_CHANGE_REFRESH] = "~", [UDPAI_CHANGE_REMOVE] = "-"};
+    udpai_str name = udpai_resource_name(change->resource), acme = UDPAI_STR("com.acme/");
+    size_t skip = udpai_str_starts(name, acme) ? acme.len : 0;
+    note(bed->reports, " ", "%s%.*s", marks[change->kind], (int)(name.len - skip),
+         name.data + skip);
+    if (change->kind != UDPAI_CHANGE_REMOVE)
+        note_links(bed, change->shown_to);
+}
+
+static void
+note_reports(fed_bed *bed, const udpai_change_set *changes)
+{
+    for (size_t i = 0; i < udpai_change_set_size(changes); i++) {
+        const udpai_change *change = udpai_change_set_at(changes, i);
+        if (udpai_type_is_client(udpai_resource_type_url(change->resource)) ||
+            bed->config.is_endpoint)
+            note_report(bed, change);
+        else
+            assert_null(change->shown_to);
+    }
+}
+
+static void
 on_order(void *userdata, udpai_order *order)
 {
     fed_bed *bed = userdata;
@@ -113,6 +150,9 @@ on_order(void *userdata, udpai_order *order)
         break;
     case UDPAI_ORDER_JUDGED:
         note_judged(bed, order->publication);
+        break;
+    case UDPAI_ORDER_CHANGES:
+        note_reports(bed, order->changes);
         break;
     case UDPAI_ORDER_SETTLED:
         bed->answer = UDPAI_TAKE(order->answer);
@@ -236,6 +276,7 @@ fed_make(fed_bed *bed, udpa_error **ret_error)
         .commit = on_commit,
         .wall_us = wall_us,
         .random = chance,
+        .speaks_of = bed->speaks_of,
         .userdata = bed,
     };
     return udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, ret_error);
@@ -592,6 +633,16 @@ fed_short(fed_bed *bed, long n_allocations, bool longer)
 }
 
 /* ---- looking ---- */
+
+const char *
+fed_reports(fed_bed *bed)
+{
+    static char text[FED_TEXT];
+    flush((fed_bed *)(uintptr_t)bed);
+    memcpy(text, bed->reports, sizeof(text));
+    bed->reports[0] = '\0';
+    return text;
+}
 
 const char *
 fed_orders(fed_bed *bed)

@@ -37,7 +37,12 @@ typedef struct fed_bed {
     udpai_report *answer; /* of the stream side, which it gives next */
     bool is_short_longer; /* … and for what follows from it */
     long n_allocations;
-    char orders[FED_TEXT], judged[FED_TEXT];
+    char orders[FED_TEXT], judged[FED_TEXT], reports[FED_TEXT];
+    /* Of the node's surroundings; NULL: nobody says. */
+    bool (*speaks_of)(void *bed,
+                      const udpa_resource *report,
+                      udpai_str *ret_type_url,
+                      udpai_str *ret_name);
     fed_disk kept;
 } fed_bed;
 
@@ -117,6 +122,11 @@ void fed_short(fed_bed *bed, long n_allocations, bool longer);
  * "unsub a CDS com.acme:x", "hangup a". */
 const char *fed_orders(fed_bed *bed);
 #define assert_orders(bed, expected) assert_string_equal(fed_orders(bed), (expected))
+/* What of client types the stream side was told since the last call, and which sources are shown
+ * it: "x/me>ab" is new, or another payload, "~x/me>b" the same for others, or once more, "x/me>*"
+ * for all, "-x/me" gone. */
+const char *fed_reports(fed_bed *bed);
+#define assert_reports(bed, expected) assert_string_equal(fed_reports(bed), (expected))
 /* The value that counts of com.acme/NAME (or a full name); "" for none. */
 const char *fed_value(fed_bed *bed, const char *type, const char *name);
 #define assert_value(bed, type, name, expected)                                                    \

@@ -336,6 +336,74 @@ what_was_kept_of_it_waits_for_it(void **state)
     assert_value(bed, "EDS", "x", "");
 }
 
+/* ---- what clients report ---- */
+
+#define LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
+
+/* a alone, and a client that has reported x. */
+static void
+start_with_report(fed_bed *bed)
+{
+    bed->config.n_sources = 1;
+    start(bed);
+    memset(bed->links + 1, 0xff, sizeof(bed->links) - sizeof(bed->links[0]));
+    note_link(bed, 2);
+    uint64_t client = fed_arrive(bed, &(fed_peer){.id = "client"});
+    (void)fed_put(bed, client,
+                  RESOURCE("com.acme/x/client", .type = LOAD, .value = "1", .ttl_ms = 600000),
+                  false);
+    assert_reports(bed, "x/client>*");
+}
+
+/* From the second source on it matters who has delivered what. */
+static void
+what_was_reported_finds_a_source_that_comes(void **state)
+{
+    fed_bed *bed = *state;
+    start_with_report(bed);
+    assert_string_equal(publish(bed, &to_d), "");
+    assert_reports(bed, "~x/client>a");
+    assert_string_equal(delegate(bed, "x", "d"), "");
+    fed_connect(bed, 'd');
+    (void)fed_publish(bed, 'd', "EDS", "x=of-d !");
+    assert_value(bed, "EDS", "x", "of-d");
+    assert_reports(bed, "~x/client>d");
+    assert_string_equal(withdraw(bed, "com.acme/d"), "");
+    assert_reports(bed, "~x/client>*"); /* who would be asked is not there */
+}
+
+static void
+so_it_does_after_want_of_memory(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.is_durable = false;
+    start_with_report(bed);
+    for (long n = 0; n < 80; n++) {
+        bed->node = udpai_node_free(bed->node);
+        bed->answer = udpai_report_free(bed->answer);
+        memset(bed->sessions, 0, sizeof(bed->sessions));
+        fed_start(bed);
+        fed_connect(bed, 'a');
+        (void)fed_publish(bed, 'a', "EDS", "x=of-a !");
+        note_link(bed, 2);
+        bed->links[1] = 99;
+        uint64_t client = fed_arrive(bed, &(fed_peer){.id = "client"});
+        (void)fed_put(bed, client,
+                      RESOURCE("com.acme/x/client", .type = LOAD, .value = "1", .ttl_ms = 600000),
+                      false);
+        assert_reports(bed, "x/client>*");
+        fed_short(bed, n, true);
+        (void)publish(bed, &to_d);
+        if (strcmp(targets.text, "") == 0) { /* it was not even heard */
+            fed_close(bed, 'a');
+            fed_connect(bed, 'a');
+            assert_string_equal(publish(bed, &to_d), "");
+        }
+        targets.text[0] = '\0';
+        assert_reports(bed, "~x/client>a");
+    }
+}
+
 int
 main(void)
 {
@@ -357,6 +425,8 @@ main(void)
         delivery_test(one_that_delivers_itself_ends),
         delivery_test(after_a_restart_it_is_there_at_once),
         delivery_test(what_was_kept_of_it_waits_for_it),
+        delivery_test(what_was_reported_finds_a_source_that_comes),
+        delivery_test(so_it_does_after_want_of_memory),
     };
     return cmocka_run_group_tests_name("delivery", tests, NULL, NULL);
 }

@@ -209,8 +209,8 @@ order_of_changes(const char *const names[], size_t n)
         bool removes = names[i][0] == '-';
         UDPA_AUTO(udpa_resource_unref)
         udpa_resource *resource = RESOURCE(names[i] + removes, .value = "1");
-        const udpai_change change = {removes ? UDPAI_CHANGE_REMOVE : UDPAI_CHANGE_SET, resource, 0,
-                                     NULL};
+        const udpai_change change = {.kind = removes ? UDPAI_CHANGE_REMOVE : UDPAI_CHANGE_SET,
+                                     .resource = resource};
         assert_ok(udpai_change_set_add(set, &change));
     }
     udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "base/alloc.h"
+#include "model/links.h"
 #include "model/name.h"
 #include "session/udpa_internal.h"
 
@@ -546,6 +548,79 @@ management_nodes_are_asked_for_no_receipts(void **state)
     peer_close(&node);
 }
 
+/* ---- what is for some sources ---- */
+
+static void
+change_for(uint64_t link, udpai_change_kind kind, const char *name)
+{
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *resource =
+        RESOURCE(name, .type = session_type_url("C"), .value = "1", .version = "1");
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *links = udpai_links_new(&link, 1);
+    const udpai_change change = {.kind = kind, .resource = resource, .shown_to = links};
+    udpai_change_set *set = udpai_change_set_new();
+    assert_non_null(links);
+    assert_ok(udpai_change_set_add(set, &change));
+    fake_hub_apply(&hub, set);
+}
+
+static void
+a_source_is_shown_what_is_for_it(void **state)
+{
+    (void)state;
+    test_peer source, served; /* by link 7: one of them is no source, but served by dialling it */
+    peer_open_dialled(&source, &hub, PEER_ENDPOINT, true);
+    peer_open_dialled(&served, &hub, PEER_ENDPOINT, false);
+    peer_subscribe(&source, "C", "", "''");
+    peer_subscribe(&served, "C", "", "''");
+    peer_expect(&source, "publish{C !}");
+    peer_expect(&served, "publish{C !}");
+    change_for(7, UDPAI_CHANGE_SET, "com.acme/a");
+    change_for(8, UDPAI_CHANGE_SET, "com.acme/b");
+    peer_expect(&source, "publish{C C:com.acme/a=1 ?}");
+    peer_expect(&served, "publish{C C:com.acme/a=1 C:com.acme/b=1 ?}");
+    change_for(8, UDPAI_CHANGE_REFRESH, "com.acme/a");
+    change_for(7, UDPAI_CHANGE_REFRESH, "com.acme/b");
+    peer_expect(&source, "publish{C C:com.acme/b=1 ?} publish{C -com.acme/a ?}");
+    peer_expect(&served, "publish{C ~com.acme/a=1 ~com.acme/b=1 ?}");
+    peer_close(&source);
+    peer_close(&served);
+}
+
+static void
+one_that_turns_out_to_be_a_source_is_shown_less(void **state)
+{
+    (void)state;
+    peer_subscribe(&peer, "C", "", "''");
+    change_for(5, UDPAI_CHANGE_SET, "com.acme/a");
+    change_for(8, UDPAI_CHANGE_SET, "com.acme/b");
+    peer_expect(&peer, "publish{C C:com.acme/a=1 C:com.acme/b=1 ?} publish{C !}");
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_ATTACH);
+    assert_non_null(order);
+    order->session = peer_session(&peer);
+    order->link = 5;
+    order->is_source = true;
+    udpai_hub_order(hub.hub, order);
+    peer_expect(&peer, "publish{C -com.acme/b ?}");
+}
+
+static void
+without_memory_for_that_its_stream_ends(void **state)
+{
+    (void)state;
+    peer_subscribe(&peer, "C", "", "''");
+    peer_expect(&peer, "publish{C !}");
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_ATTACH);
+    assert_non_null(order);
+    order->session = peer_session(&peer);
+    order->link = 5;
+    order->is_source = true;
+    udpai_alloc_fail_after(0);
+    udpai_hub_order(hub.hub, order);
+    udpai_alloc_fail_after(-1);
+    peer_expect_end(&peer, UDPA_ERR_NOMEM, "out of memory");
+}
+
 /* ---- too far behind ---- */
 
 static void
@@ -603,6 +678,10 @@ main(void)
         cmocka_unit_test_setup_teardown(what_is_in_flight_is_kept_without_its_bytes, begin, end),
         cmocka_unit_test_setup_teardown(the_last_refusals_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(management_nodes_are_asked_for_no_receipts, begin, end),
+        cmocka_unit_test_setup_teardown(a_source_is_shown_what_is_for_it, begin, end),
+        cmocka_unit_test_setup_teardown(one_that_turns_out_to_be_a_source_is_shown_less, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(without_memory_for_that_its_stream_ends, begin, end),
         cmocka_unit_test_setup_teardown(a_subscriber_too_far_behind_begins_anew, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

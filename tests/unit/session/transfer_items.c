@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/session/transfer_items.h"
 
+#include "model/links.h"
 #include "tests/harness/resources.h"
 #include "tests/harness/transfer.h"
 
@@ -36,12 +37,17 @@ make_changes(void)
     assert_non_null(set);
     for (size_t i = 0; i < TRANSFER_RESOURCES; i++) {
         UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = transfer_make_resource(i);
-        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL;
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL, *links = NULL;
+        const uint64_t numbers[] = {1, 7, UINT64_MAX};
         const char *const nodes[TRANSFER_RESOURCES] = {"node-a", NULL, "", "node-a"};
         assert_non_null(resource);
         if (nodes[i])
             assert_ok(udpa_bytes_new(&node, nodes[i], strlen(nodes[i])));
-        const udpai_change change = {(udpai_change_kind)(i % 3), resource, i * 1000, node};
+        if (i) { /* none, one, two */
+            links = udpai_links_new(numbers, i - 1);
+            assert_non_null(links);
+        }
+        const udpai_change change = {(udpai_change_kind)(i % 3), resource, i * 1000, node, links};
         assert_ok(udpai_change_set_add(set, &change));
     }
     return set;

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "federation/aim.h"
+
+#include "base/alloc.h"
+#include "federation/reports.h"
+#include "model/client_type.h"
+#include "model/links.h"
+
+/* Sets of links that were made lately: most reports are for one of a few. */
+#define RECENT 64
+
+/* A name that reports speak of. */
+typedef struct subject {
+    udpai_list reports;
+    udpai_list in_moved; /* while it is to be looked at again */
+    uint32_t len;
+    char name[];
+} subject;
+
+/* A report that was told. */
+typedef struct aimed {
+    udpai_list in_subject;
+    udpai_list in_untold; /* while it is for others than those to whom it was told */
+    subject *of;          /* NULL: nothing that has a name */
+    udpai_change told;    /* what it holds is a reference; shown_to: also while that is not told */
+    uint32_t len;         /* of the key: the type, a blank, the name */
+    char key[];
+} aimed;
+
+struct udpai_aims {
+    bool is_on; /* there are, or were, several who may be shown reports */
+    bool is_all_moved;
+    uint64_t digest;
+    udpai_map reports;  /* aimed */
+    udpai_map subjects; /* subject */
+    udpai_list moved, untold;
+    udpai_link_vector links;
+    udpa_bytes *recent[RECENT];
+};
+
+static udpai_str
+report_key(const void *item)
+{
+    const aimed *self = item;
+    return (udpai_str){self->key, self->len};
+}
+
+static udpai_str
+subject_key(const void *item)
+{
+    const subject *self = item;
+    return (udpai_str){self->name, self->len};
+}
+
+/* ---- what reports speak of ---- */
+
+static subject *
+get_subject(udpai_aims *aims, udpai_str name)
+{
+    subject *self = udpai_map_get(&aims->subjects, name);
+    if (self)
+        return self;
+    self = udpai_alloc(sizeof(*self) + name.len);
+    if (!self)
+        return NULL;
+    udpai_list_init(&self->reports);
+    udpai_list_init(&self->in_moved);
+    self->len = (uint32_t)name.len;
+    memcpy(self->name, name.data, name.len);
+    if (udpai_map_add(&aims->subjects, self))
+        return self;
+    udpai_free(self);
+    return NULL;
+}
+
+static void
+drop_if_unused(udpai_aims *aims, subject *self)
+{
+    if (!self || !udpai_list_empty(&self->reports))
+        return;
+    udpai_list_remove(&self->in_moved);
+    udpai_map_remove(&aims->subjects, subject_key(self));
+    udpai_free(self);
+}
+
+/* It may be another than before. */
+static bool
+put_below(udpai_aims *aims, aimed *self, udpai_str name)
+{
+    subject *before = self->of;
+    subject *now = name.len ? get_subject(aims, name) : NULL;
+    if (name.len && !now)
+        return false;
+    udpai_list_remove(&self->in_subject);
+    if (now)
+        udpai_list_append(&now->reports, &self->in_subject);
+    self->of = now;
+    drop_if_unused(aims, before);
+    return true;
+}
+
+static void
+on_moved(void *userdata, udpai_str type_url, udpai_str name)
+{
+    (void)type_url;
+    udpai_aims *aims = userdata;
+    subject *self = aims->subjects.n ? udpai_map_get(&aims->subjects, name) : NULL;
+    if (self && !udpai_list_linked(&self->in_moved))
+        udpai_list_append(&aims->moved, &self->in_moved);
+}
+
+/* ---- reports ---- */
+
+static udpai_str
+make_key(char room[UDPAI_NAMED_KEY_MAX], const udpa_resource *report)
+{
+    return udpai_named_make_key(room, udpai_resource_type_url(report), udpai_resource_name(report));
+}
+
+static aimed *
+get_report(udpai_aims *aims, const udpa_resource *report)
+{
+    char room[UDPAI_NAMED_KEY_MAX];
+    udpai_str key = make_key(room, report);
+    aimed *self = udpai_map_get(&aims->reports, key);
+    if (self)
+        return self;
+    self = udpai_alloc(sizeof(*self) + key.len);
+    if (!self)
+        return NULL;
+    udpai_list_init(&self->in_subject);
+    udpai_list_init(&self->in_untold);
+    self->len = (uint32_t)key.len;
+    memcpy(self->key, key.data, key.len);
+    if (udpai_map_add(&aims->reports, self))
+        return self;
+    udpai_free(self);
+    return NULL;
+}
+
+static void
+let_go(udpai_change *told)
+{
+    udpa_resource_unref(told->resource);
+    udpa_bytes_unref(told->from_node);
+    udpa_bytes_unref(told->shown_to);
+}
+
+static void
+free_report(udpai_aims *aims, aimed *self)
+{
+    udpai_list_remove(&self->in_subject);
+    udpai_list_remove(&self->in_untold);
+    drop_if_unused(aims, self->of);
+    let_go(&self->told);
+    udpai_free(self);
+}
+
+static void
+drop_report(udpai_aims *aims, const udpa_resource *report)
+{
+    char room[UDPAI_NAMED_KEY_MAX];
+    aimed *self = udpai_map_remove(&aims->reports, make_key(room, report));
+    if (self)
+        free_report(aims, self);
+}
+
+/* ---- whom they are for ---- */
+
+static udpa_bytes *
+share_links(udpai_aims *aims)
+{
+    const udpai_link_vector *links = &aims->links;
+    const udpai_str bytes = {(const char *)links->items, links->n * sizeof(*links->items)};
+    udpa_bytes **place = &aims->recent[udpai_hash(bytes) % RECENT];
+    if (*place && udpai_str_eq(udpai_bytes_view(*place), bytes))
+        return udpa_bytes_ref(*place);
+    udpa_bytes *made = udpai_links_new(links->items, links->n);
+    if (made) {
+        udpa_bytes_unref(*place);
+        *place = udpa_bytes_ref(made);
+    }
+    return made;
+}
+
+static bool
+is_same(const udpa_bytes *a, const udpa_bytes *b)
+{
+    return a == b || (a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b)));
+}
+
+static udpa_err
+aim(const udpai_node *node, aimed *self, bool *ret_has_changed)
+{
+    udpai_aims *aims = node->aims;
+    bool is_for_all = false;
+    udpa_bytes *links = NULL;
+    udpa_err err = udpai_aim_find(node, self->told.resource, &aims->links, &is_for_all);
+    if (err == UDPA_OK && !is_for_all)
+        err = udpai_aim_add_standby(node, self->told.resource, &aims->links);
+    if (err == UDPA_OK && !is_for_all) {
+        aims->links.n = udpai_links_sort(aims->links.items, aims->links.n);
+        links = share_links(aims);
+        err = links ? UDPA_OK : UDPA_ERR_NOMEM;
+    }
+    if (err != UDPA_OK)
+        return err;
+    *ret_has_changed = !is_same(self->told.shown_to, links);
+    udpa_bytes_unref(self->told.shown_to);
+    self->told.shown_to = links;
+    return UDPA_OK;
+}
+
+/* It is about to be told. */
+static udpa_err
+take(const udpai_node *node, const udpai_change *change, udpa_bytes **ret_links)
+{
+    aimed *self = get_report(node->aims, change->resource);
+    bool has_changed;
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    udpai_change before = self->told;
+    self->told = (udpai_change){
+        .resource = udpa_resource_ref(change->resource),
+        .deadline_ms = change->deadline_ms,
+        .from_node = udpa_bytes_ref(change->from_node),
+        .shown_to = UDPAI_TAKE(before.shown_to),
+    };
+    let_go(&before);
+    udpai_list_remove(&self->in_untold);
+    if (!put_below(node->aims, self, udpai_subject_of(node, change->resource).name))
+        return UDPA_ERR_NOMEM;
+    udpa_err err = aim(node, self, &has_changed);
+    *ret_links = self->told.shown_to;
+    return err;
+}
+
+/* ---- looking again ---- */
+
+static udpa_err
+look_again(const udpai_node *node, aimed *self)
+{
+    bool has_changed = false;
+    udpa_err err = aim(node, self, &has_changed);
+    if (has_changed && !udpai_list_linked(&self->in_untold))
+        udpai_list_append(&node->aims->untold, &self->in_untold);
+    return err;
+}
+
+static udpa_err
+look_at_all(const udpai_node *node)
+{
+    size_t at = 0;
+    aimed *self;
+    udpa_err err = UDPA_OK;
+    while (err == UDPA_OK && (self = udpai_map_next(&node->aims->reports, &at)))
+        err = look_again(node, self);
+    return err;
+}
+
+static udpa_err
+look_at_moved(const udpai_node *node)
+{
+    udpa_err err = UDPA_OK;
+    UDPAI_LIST_FOREACH (in_moved, &node->aims->moved) {
+        const subject *of = UDPAI_LIST_ENTRY(in_moved, subject, in_moved);
+        UDPAI_LIST_FOREACH (at, &of->reports)
+            if (err == UDPA_OK)
+                err = look_again(node, UDPAI_LIST_ENTRY(at, aimed, in_subject));
+    }
+    return err;
+}
+
+/* ---- the change set ---- */
+
+static bool
+is_report(const udpai_node *node, const udpa_resource *resource)
+{
+    return node->is_endpoint || udpai_type_is_client(udpai_resource_type_url(resource));
+}
+
+static bool
+has_reports(const udpai_node *node, const udpai_change_set *set)
+{
+    for (size_t i = 0; set && i < udpai_change_set_size(set); i++)
+        if (is_report(node, udpai_change_set_at(set, i)->resource))
+            return true;
+    return false;
+}
+
+static udpa_err
+add_change(const udpai_node *node, udpai_change_set *set, const udpai_change *change)
+{
+    udpai_change out = *change;
+    udpa_err err = UDPA_OK;
+    if (is_report(node, change->resource)) {
+        if (change->kind == UDPAI_CHANGE_REMOVE)
+            drop_report(node->aims, change->resource);
+        else
+            err = take(node, change, &out.shown_to);
+    }
+    return err == UDPA_OK ? udpai_change_set_add(set, &out) : err;
+}
+
+/* Nothing but who is shown it is new. */
+static udpa_err
+add_untold(const udpai_aims *aims, udpai_change_set *set)
+{
+    udpa_err err = UDPA_OK;
+    UDPAI_LIST_FOREACH (at, &aims->untold) {
+        udpai_change change = UDPAI_LIST_ENTRY(at, aimed, in_untold)->told;
+        change.kind = UDPAI_CHANGE_REFRESH;
+        if (err == UDPA_OK)
+            err = udpai_change_set_add(set, &change);
+    }
+    return err;
+}
+
+static udpa_err
+fill(const udpai_node *node, const udpai_change_set *from, udpai_change_set *set)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; from && i < udpai_change_set_size(from) && err == UDPA_OK; i++)
+        err = add_change(node, set, udpai_change_set_at(from, i));
+    if (err == UDPA_OK)
+        err = node->aims->is_all_moved ? look_at_all(node) : look_at_moved(node);
+    return err == UDPA_OK ? add_untold(node->aims, set) : err;
+}
+
+static void
+settle(udpai_aims *aims)
+{
+    aims->is_all_moved = false;
+    while (udpai_list_pop(&aims->moved))
+        ;
+    while (udpai_list_pop(&aims->untold))
+        ;
+}
+
+udpa_err
+udpai_aims_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set)
+{
+    if (!node->aims->is_on || (!udpai_aims_have_news(node) && !has_reports(node, from))) {
+        *ret_set = udpai_change_set_ref(from);
+        return UDPA_OK;
+    }
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
+    udpa_err err = set ? fill(node, from, set) : UDPA_ERR_NOMEM;
+    if (err != UDPA_OK)
+        return err;
+    settle(node->aims);
+    *ret_set = udpai_change_set_size(set) ? UDPAI_TAKE(set) : NULL;
+    return UDPA_OK;
+}
+
+bool
+udpai_aims_have_news(const udpai_node *node)
+{
+    const udpai_aims *aims = node->aims;
+    return (aims->is_all_moved && aims->reports.n) || !udpai_list_empty(&aims->moved) ||
+           !udpai_list_empty(&aims->untold);
+}
+
+/* ---- when it begins ---- */
+
+static bool
+has_several(const udpai_node *node)
+{
+    size_t n = 0;
+    UDPAI_LIST_FOREACH (at, &node->own_sources)
+        n += udpai_source_may_want_reports(UDPAI_LIST_ENTRY(at, udpai_source, in_own));
+    return n > 1;
+}
+
+struct gathering {
+    const udpai_node *node;
+    bool is_complete;
+};
+
+static bool
+gather(void *userdata, const udpai_contribution *contribution)
+{
+    struct gathering *self = userdata;
+    const udpai_change change = {
+        .resource = contribution->resource,
+        .deadline_ms = contribution->deadline_ms,
+        .from_node = udpai_origin_node(contribution->origin),
+    };
+    udpa_bytes *links;
+    self->is_complete = take(self->node, &change, &links) == UDPA_OK;
+    return self->is_complete;
+}
+
+static bool
+gather_type(void *userdata, udpai_str type_url, size_t n_effective)
+{
+    struct gathering *self = userdata;
+    (void)n_effective;
+    if (udpai_type_is_client(type_url))
+        udpai_store_visit_effective(self->node->store, type_url, (udpai_str){"", 0}, gather, self);
+    return self->is_complete;
+}
+
+static void
+forget_all(udpai_aims *aims)
+{
+    size_t at = 0;
+    aimed *self;
+    while ((self = udpai_map_next(&aims->reports, &at)))
+        free_report(aims, self);
+    udpai_map_done(&aims->reports);
+}
+
+/* What was told was told to all. */
+static void
+begin(udpai_node *node)
+{
+    struct gathering self = {node, true};
+    if (!node->is_endpoint) /* which has had no other sources before */
+        udpai_store_visit_types(node->store, gather_type, &self);
+    node->aims->is_on = self.is_complete;
+    if (!self.is_complete) { /* without memory: again with the next flush */
+        forget_all(node->aims);
+        udpai_node_touch(node);
+    }
+    size_t at = 0;
+    aimed *report;
+    while ((report = udpai_map_next(&node->aims->reports, &at)))
+        report->told.shown_to = udpa_bytes_unref(report->told.shown_to);
+}
+
+void
+udpai_aims_evaluate(udpai_node *node)
+{
+    udpai_aims *aims = node->aims;
+    if (!aims->is_on && has_several(node))
+        begin(node);
+    if (!aims->is_on)
+        return;
+    uint64_t digest = udpai_aim_digest(node);
+    aims->is_all_moved |= digest != aims->digest;
+    aims->digest = digest;
+}
+
+udpa_err
+udpai_aims_new(udpai_node *node)
+{
+    udpai_aims *aims = udpai_alloc(sizeof(*aims));
+    if (!aims)
+        return UDPA_ERR_NOMEM;
+    udpai_map_init(&aims->reports, report_key);
+    udpai_map_init(&aims->subjects, subject_key);
+    udpai_list_init(&aims->moved);
+    udpai_list_init(&aims->untold);
+    node->aims = aims;
+    udpai_store_set_moved(node->store, on_moved, aims);
+    return UDPA_OK;
+}
+
+void
+udpai_aims_free(udpai_node *node)
+{
+    udpai_aims *aims = node->aims;
+    if (!aims)
+        return;
+    forget_all(aims);
+    udpai_map_done(&aims->subjects);
+    udpai_vector_done(&aims->links);
+    for (size_t i = 0; i < RECENT; i++)
+        udpa_bytes_unref(aims->recent[i]);
+    udpai_free(aims);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For which ConfigSources a client resource is: those that have delivered what it speaks of
+ * (docs/design/client-resources.md, "Whose it is"). What the store has to tell is looked through on
+ * its way, and gets the links of those who are to be shown it; when a resource comes from another
+ * source than before, what is said of it is told again, for the other. Belongs to the loop. */
+#ifndef UDPAI_AIM_H
+#define UDPAI_AIM_H
+
+#include "federation/named.h"
+
+/* Does it subscribe to what clients report? */
+static inline bool
+udpai_source_may_want_reports(const udpai_source *source)
+{
+    return source->serves_us && !source->is_absent &&
+           (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
+}
+
+udpa_err udpai_aims_new(udpai_node *node);
+void udpai_aims_free(udpai_node *node);
+
+/* Sources and providers were looked at again. */
+void udpai_aims_evaluate(udpai_node *node);
+/* Is there something to tell, though the store has nothing new? */
+bool udpai_aims_have_news(const udpai_node *node);
+/* Makes of what is to be told (NULL: nothing) what is told to the stream side; *ret_set NULL:
+ * nothing. After UDPA_ERR_NOMEM the next call must be with the same set: nothing of it may be told
+ * before. */
+udpa_err udpai_aims_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set);
+
+/* ---- aim_subject.c ---- */
+
+#define UDPAI_SUBJECT_TYPES_MAX 8
+
+/* What a report speaks of. */
+typedef struct udpai_subject {
+    udpai_str name; /* empty: nothing that has one */
+    udpai_str types[UDPAI_SUBJECT_TYPES_MAX];
+    size_t n_types; /* 0: it is not known what of that name */
+} udpai_subject;
+
+/* Views of the report, or good until the next call into the node. */
+udpai_subject udpai_subject_of(const udpai_node *node, const udpa_resource *report);
+
+/* ---- aim_links.c ---- */
+
+typedef UDPAI_VECTOR(uint64_t) udpai_link_vector;
+
+/* Fills in the links of the sources that it is for, each perhaps several times; *ret_is_for_all: it
+ * is not known, so it is for all. Those that stand by are beside them. */
+udpa_err udpai_aim_find(const udpai_node *node,
+                        const udpa_resource *report,
+                        udpai_link_vector *links,
+                        bool *ret_is_for_all);
+/* Those that are to be warm. */
+udpa_err udpai_aim_add_standby(const udpai_node *node,
+                               const udpa_resource *report,
+                               udpai_link_vector *links);
+/* Changes when that may find others, but for who has delivered what. */
+uint64_t udpai_aim_digest(const udpai_node *node);
+
+#endif

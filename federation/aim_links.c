@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which sources a report is for, as the store and the providers are now. */
+#include "federation/aim.h"
+#include "model/links.h"
+#include "model/name.h"
+
+static udpa_err
+add(udpai_link_vector *links, const udpai_source *source)
+{
+    if (!source || !udpai_source_may_want_reports(source))
+        return UDPA_OK;
+    return udpai_vector_push(links, source->link) ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+/* ---- who has delivered it ---- */
+
+static udpai_source *
+source_of(const udpai_node *node, const udpai_origin *origin)
+{
+    udpai_str prefix = UDPAI_STR("source:"), key = udpai_origin_key(origin);
+    if (!udpai_str_starts(key, prefix))
+        return NULL;
+    const udpai_str name = {key.data + prefix.len, key.len - prefix.len};
+    udpai_source *source = udpai_map_get(&node->sources, name);
+    return source && source->origin == origin ? source : NULL;
+}
+
+struct search {
+    const udpai_origin *effective, *counts;
+};
+
+static bool
+look_at(void *userdata, const udpai_contribution *contribution)
+{
+    struct search *search = userdata;
+    bool counts = contribution->eligible && !contribution->superseded;
+    if (contribution->effective)
+        search->effective = contribution->origin;
+    if (counts && (contribution->effective || !search->counts))
+        search->counts = contribution->origin;
+    return !(counts && contribution->effective);
+}
+
+/* Whose word is effective; but not of one that does not count any more, while another does, though
+ * what that has is older. NULL: nobody's. */
+static const udpai_origin *
+deliverer(const udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    struct search search = {NULL, NULL};
+    udpai_store_visit_name(node->store, type_url, name, look_at, &search);
+    return search.counts ? search.counts : search.effective;
+}
+
+static udpa_err
+add_deliverers(const udpai_node *node, const udpai_subject *subject, udpai_link_vector *links)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < subject->n_types && err == UDPA_OK; i++) {
+        const udpai_origin *origin = deliverer(node, subject->types[i], subject->name);
+        if (origin)
+            err = add(links, source_of(node, origin));
+    }
+    return err;
+}
+
+/* ---- who would ---- */
+
+static bool
+covers(const udpai_descriptor *descriptor, udpai_str name)
+{
+    return udpai_prefix_covers(udpai_bytes_view(descriptor->prefix), name);
+}
+
+static udpa_err
+add_active_of(const udpai_provider *provider, udpai_str name, udpai_link_vector *links)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < provider->descriptors.n && err == UDPA_OK; i++) {
+        const udpai_descriptor *descriptor = &provider->descriptors.items[i];
+        if (descriptor->is_reached && covers(descriptor, name) &&
+            udpai_descriptor_counts(provider, i))
+            err = add(links, descriptor->source);
+    }
+    return err;
+}
+
+static udpa_err
+add_active(const udpai_node *node, const udpai_subject *subject, udpai_link_vector *links)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < subject->n_types && err == UDPA_OK; i++) {
+        const udpai_named *named = udpai_named_find(node, subject->types[i], subject->name);
+        const udpai_provider *provider =
+            named ? named->provider : udpai_map_get(&node->providers, subject->types[i]);
+        if (provider)
+            err = add_active_of(provider, subject->name, links);
+    }
+    return err;
+}
+
+static bool
+ends_walk(const udpai_descriptor *descriptor)
+{
+    bool is_active = udpai_source_is_active(descriptor->source);
+    if (descriptor->continuation == UDPAI_CONTINUE)
+        return false;
+    return (!is_active && !descriptor->source->is_decided) ||
+           is_active == (descriptor->continuation == UDPAI_STOP_ON_SUCCESS);
+}
+
+/* The template of providers is asked for nothing itself, so nobody has walked it. */
+static udpa_err
+add_active_of_any(const udpai_node *node, udpai_str name, udpai_link_vector *links)
+{
+    const udpai_provider *any = node->any_type;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; any && i < any->descriptors.n && err == UDPA_OK; i++) {
+        const udpai_descriptor *descriptor = &any->descriptors.items[i];
+        if (udpai_source_is_active(descriptor->source) && covers(descriptor, name))
+            err = add(links, descriptor->source);
+        if (ends_walk(descriptor))
+            break;
+    }
+    return err;
+}
+
+udpa_err
+udpai_aim_find(const udpai_node *node,
+               const udpa_resource *report,
+               udpai_link_vector *links,
+               bool *ret_is_for_all)
+{
+    const udpai_subject subject = udpai_subject_of(node, report);
+    links->n = 0;
+    udpa_err err = add_deliverers(node, &subject, links);
+    if (err == UDPA_OK && links->n == 0)
+        err = add_active(node, &subject, links);
+    if (err == UDPA_OK && links->n == 0)
+        err = add_active_of_any(node, subject.name, links);
+    *ret_is_for_all = links->n == 0;
+    return err;
+}
+
+/* ---- who is to be warm ---- */
+
+static bool
+stands_by(const udpai_source *source, udpai_str type_url)
+{
+    for (size_t i = 0; i < source->standby.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(source->standby.items[i]), type_url))
+            return true;
+    return false;
+}
+
+udpa_err
+udpai_aim_add_standby(const udpai_node *node, const udpa_resource *report, udpai_link_vector *links)
+{
+    udpai_str type_url = udpai_resource_type_url(report);
+    udpa_err err = UDPA_OK;
+    UDPAI_LIST_FOREACH (at, &node->own_sources) {
+        const udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+        if (err == UDPA_OK && source->standby.n && stands_by(source, type_url))
+            err = add(links, source);
+    }
+    return err;
+}
+
+bool
+udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai_str *ret_name)
+{
+    udpai_link_vector links = {0};
+    bool is_for_all = true;
+    udpa_err err = udpai_aim_find(node, report, &links, &is_for_all);
+    bool is_one = err == UDPA_OK && !is_for_all && udpai_links_sort(links.items, links.n) == 1;
+    const udpai_source *source =
+        is_one ? udpai_map_get(&node->links,
+                               (udpai_str){(const char *)links.items, sizeof(*links.items)})
+               : NULL;
+    udpai_vector_done(&links);
+    if (source)
+        *ret_name = udpai_bytes_view(source->name);
+    return source != NULL;
+}
+
+/* ---- when to look again ---- */
+
+static void
+mix(uint64_t *digest, uint64_t value)
+{
+    *digest = (*digest ^ value) * 1099511628211u;
+}
+
+static void
+mix_provider(uint64_t *digest, const udpai_provider *provider)
+{
+    for (size_t i = 0; i < provider->descriptors.n; i++) {
+        const udpai_descriptor *descriptor = &provider->descriptors.items[i];
+        bool counts = descriptor->is_reached && udpai_descriptor_counts(provider, i);
+        mix(digest, descriptor->source->link << 2 | (uint64_t)counts << 1 |
+                        (uint64_t)descriptor->is_eligible);
+    }
+}
+
+uint64_t
+udpai_aim_digest(const udpai_node *node)
+{
+    uint64_t digest = 14695981039346656037u;
+    UDPAI_LIST_FOREACH (at, &node->own_sources) {
+        const udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+        mix(&digest, source->link << 2 | (uint64_t)udpai_source_may_want_reports(source) << 1 |
+                         (uint64_t)udpai_source_is_active(source));
+        mix(&digest, source->is_decided);
+    }
+    size_t at = 0;
+    const udpai_provider *provider;
+    while ((provider = udpai_map_next(&node->providers, &at)))
+        mix_provider(&digest, provider);
+    at = 0;
+    const udpai_named *named;
+    while ((named = udpai_map_next(&node->named, &at))) {
+        mix_provider(&digest, named->provider);
+        for (size_t i = 0; i < named->leaving.n; i++)
+            mix(&digest, named->leaving.items[i].is_eligible);
+    }
+    return digest;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a client resource speaks of: its name says of what thing, its type of what kind that is. */
+#include "base/proto.h"
+#include "federation/aim.h"
+#include "model/type_url.h"
+
+#define CLUSTER "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+#define ASSIGNMENT "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+
+/* Fields of udpa.status.v1.ResourceState (proto/udpa/status/v1/status.proto). */
+enum {
+    STATE_VERSIONS = 2,
+    VERSION_TYPE_URL = 1,
+};
+
+static void
+add_type(udpai_subject *subject, udpai_str type_url)
+{
+    for (size_t i = 0; i < subject->n_types; i++)
+        if (udpai_str_eq(subject->types[i], type_url))
+            return;
+    if (subject->n_types < UDPAI_SUBJECT_TYPES_MAX)
+        subject->types[subject->n_types++] = type_url;
+}
+
+/* A cluster, and its endpoints, which may come from different sources. */
+static void
+add_cluster(udpai_subject *subject)
+{
+    add_type(subject, UDPAI_STR(CLUSTER));
+    add_type(subject, UDPAI_STR(ASSIGNMENT));
+}
+
+static void
+add_type_of_version(udpai_subject *subject, udpai_str version)
+{
+    udpai_proto_reader reader = udpai_proto_read(version);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == VERSION_TYPE_URL && field.type == UDPAI_WIRE_BYTES)
+            add_type(subject, field.bytes);
+}
+
+/* A state has the types of what it is the state of. What is malformed has none. */
+static void
+add_types_of_state(udpai_subject *subject, udpai_str state)
+{
+    udpai_proto_reader reader = udpai_proto_read(state);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == STATE_VERSIONS && field.type == UDPAI_WIRE_BYTES)
+            add_type_of_version(subject, field.bytes);
+}
+
+static void
+add_types(udpai_subject *subject, const udpa_resource *report)
+{
+    udpai_str type = udpai_type_url_name(udpai_resource_type_url(report));
+    if (udpai_str_eq(type, UDPAI_STR("udpa.load.v1.ClientLoad")) ||
+        udpai_str_eq(type, UDPAI_STR("udpa.load.v1.ClusterLoad")) ||
+        udpai_str_eq(type, UDPAI_STR("udpa.health.v1.EndpointHealth")))
+        add_cluster(subject);
+    else if (udpai_str_eq(type, UDPAI_STR("udpa.status.v1.ResourceState")))
+        add_types_of_state(subject, udpai_resource_value(report));
+}
+
+/* What stands before the last segment, which is who speaks. */
+static udpai_str
+thing_of(udpai_str name)
+{
+    const char *slash = name.len ? memrchr(name.data, '/', name.len) : NULL;
+    return (udpai_str){name.data, slash ? (size_t)(slash - name.data) : 0};
+}
+
+udpai_subject
+udpai_subject_of(const udpai_node *node, const udpa_resource *report)
+{
+    udpai_subject subject = {.name = thing_of(udpai_resource_name(report))};
+    const udpai_node_env *env = &node->env;
+    udpai_str said_type, said_name;
+    if (env->speaks_of && env->speaks_of(env->userdata, report, &said_type, &said_name)) {
+        subject.name = said_name;
+        add_type(&subject, said_type);
+    } else {
+        add_types(&subject, report);
+    }
+    return subject;
+}
