@@ -230,7 +230,7 @@ udpai_node_start(udpai_node *node)
     udpai_recovery_start(node);
     udpai_signatures_start(node);
     if (node->verdicts) /* what those below have checked counts, too */
-        udpai_interest_change(node, UDPAI_STR(UDPAI_HEALTH_TYPE), UDPAI_STR("*"), true);
+        udpai_interest_want(node, UDPAI_STR(UDPAI_HEALTH_TYPE), UDPAI_STR("*"), true);
     udpai_node_touch(node);
 }
 
@@ -281,8 +281,10 @@ take_interest(udpai_node *node, const udpai_report *report)
         memcpy(room + 1, wish->name_space.data, wish->name_space.len);
         text = (udpai_str){room, wish->name_space.len + 1};
     }
-    if (!node->is_endpoint)
-        udpai_interest_change(node, wish->type_url, text, report->wanted);
+    if (report->kind == UDPAI_REPORT_PASSED_ON)
+        udpai_reports_passed_on(node, report, text);
+    else if (!node->is_endpoint)
+        udpai_interest_want(node, wish->type_url, text, report->wanted);
     else if (node->env.wanted) /* nothing is fetched for others */
         node->env.wanted(node->env.userdata, wish->type_url, text, report->wanted);
 }
@@ -321,6 +323,7 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         udpai_peer_closed(node, report);
         break;
     case UDPAI_REPORT_INTEREST:
+    case UDPAI_REPORT_PASSED_ON:
         take_interest(node, report);
         break;
     case UDPAI_REPORT_CLIENTS:
