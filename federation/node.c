@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "federation/delegation.h"
 #include "federation/delivery.h"
+#include "model/client_type.h"
 #include "reports/health.h"
 
 static udpai_str
@@ -97,11 +98,13 @@ init_tables(udpai_node *node)
     udpai_list_init(&node->updates);
 }
 
+/* A client that has vanished is not believed for as long as some source is away. */
 static bool
 is_certain(void *userdata, const udpa_resource *last)
 {
     const udpai_node *node = userdata;
-    return (node->is_endpoint && udpai_reports_is_own(node, last)) ||
+    return udpai_type_is_client(udpai_resource_type_url(last)) ||
+           (node->is_endpoint && udpai_reports_is_own(node, last)) ||
            !udpai_settled_is_awaited(node->settled, last);
 }
 

@@ -324,6 +324,78 @@ udpai_reports_want_direct(udpai_node *node, udpai_str type_url, udpai_str text, 
     carry_out(wish);
 }
 
+/* ---- asking again ---- */
+
+static const report_wish *
+asked_by_name(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str name)
+{
+    const report_wish *wish = find_or_make(node, type_url, name, false);
+    return wish && asks(wish, peer->is_node) ? wish : NULL;
+}
+
+bool
+udpai_reports_asks(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str name)
+{
+    char wildcard[UDPA_NAME_MAX + 1] = "*";
+    size_t at = 0;
+    udpai_str prefix;
+    if (!peer->has_reports || name.len > UDPA_NAME_MAX)
+        return false;
+    bool is_asked = asked_by_name(node, peer, type_url, name);
+    while (!is_asked && udpai_name_next_prefix(name, &at, &prefix)) {
+        if (prefix.len)
+            memcpy(wildcard + 1, prefix.data, prefix.len);
+        is_asked = asked_by_name(node, peer, type_url, (udpai_str){wildcard, prefix.len + 1});
+    }
+    return is_asked;
+}
+
+/* What a wildcard has is asked for by its name, and given back: it stays by the wildcard. That is
+ * nobody's wish, and no node is to pass it on. */
+static void
+ask_singly(udpai_node *node, const udpai_peer *peer, const udpai_subscription_message *message)
+{
+    static const udpai_order_kind kinds[] = {UDPAI_ORDER_SUBSCRIBE, UDPAI_ORDER_UNSUBSCRIBE};
+    for (size_t i = 0; message->n_names && i < UDPAI_ARRAY_LEN(kinds); i++) {
+        udpai_order *order = udpai_order_new(kinds[i]);
+        if (order)
+            order->subscription = udpai_subscription_message_copy(message);
+        if (!order || !order->subscription) {
+            udpai_order_free(order);
+            return; /* it is refreshed again; and one that stays asked for does no harm */
+        }
+        order->session = peer->session;
+        udpai_node_order(node, order);
+    }
+}
+
+void
+udpai_reports_ask_again(udpai_node *node,
+                        const udpai_peer *peer,
+                        udpai_str type_url,
+                        const udpai_str *names,
+                        size_t n_names)
+{
+    UDPAI_VECTOR(udpai_str) singly = {0};
+    for (size_t i = 0; i < n_names; i++) {
+        const report_wish *wish = asked_by_name(node, peer, type_url, names[i]);
+        if (!wish) {
+            (void)udpai_vector_push(&singly, names[i]);
+            continue;
+        }
+        tell(wish, peer, UDPAI_ORDER_UNSUBSCRIBE);
+        tell(wish, peer, UDPAI_ORDER_SUBSCRIBE);
+    }
+    const udpai_subscription_message message = {
+        .type_url = type_url,
+        .names = singly.items,
+        .n_names = singly.n,
+        .distance = peer->is_node && peer->is_extended ? FAR : 0,
+    };
+    ask_singly(node, peer, &message);
+    udpai_vector_done(&singly);
+}
+
 /* ---- what nodes pass on ---- */
 
 static passed_on *
@@ -415,6 +487,12 @@ udpai_reports_gone(udpai_node *node, uint64_t session)
         drop_passed_on(wish, one);
         carry_out(wish);
     }
+}
+
+size_t
+udpai_node_n_report_wishes(const udpai_node *node)
+{
+    return node->report_wishes.n;
 }
 
 /* ---- coming and going ---- */

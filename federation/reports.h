@@ -25,6 +25,16 @@ void udpai_reports_want_direct(udpai_node *node, udpai_str type_url, udpai_str t
 /* The peer has said who it is: it is asked for all that is wanted, if it may have some. */
 void udpai_reports_introduce(udpai_node *node, udpai_peer *peer);
 
+/* Is the peer asked for what has this name? */
+bool
+udpai_reports_asks(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str name);
+/* The peer refreshes what is not held here, though it is asked for it: it sends it again. */
+void udpai_reports_ask_again(udpai_node *node,
+                             const udpai_peer *peer,
+                             udpai_str type_url,
+                             const udpai_str *names,
+                             size_t n_names);
+
 /* Of a resource that a peer publishes: is it one of a client, may he say it? */
 udpa_err udpai_reports_check(const udpai_intake *intake,
                              const udpa_resource *resource,

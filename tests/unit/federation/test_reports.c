@@ -245,6 +245,38 @@ say(bed *self, uint64_t session, const char *name, unsigned ttl_ms)
     return self->refusal;
 }
 
+/* A refresh. */
+static const char *
+say_again(bed *self, uint64_t session, const char *name)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make_load(name, "1", 1000);
+    udpai_report *report = new_report(UDPAI_REPORT_PUBLICATION, session);
+    report->publication = udpai_publication_new();
+    assert_ok(udpai_publication_set(&report->publication->type_url, UDPAI_STR(LOAD)));
+    assert_ok(udpai_publication_add(report->publication, resource, true));
+    self->refusal = NULL;
+    tell(self, report);
+    assert_non_null(self->refusal);
+    return self->refusal;
+}
+
+static bool
+count_one(void *userdata, udpa_resource *resource)
+{
+    (void)resource;
+    ++*(size_t *)userdata;
+    return true;
+}
+
+/* What subscribers know of. */
+static size_t
+count_told(const bed *self)
+{
+    size_t n = 0;
+    udpai_store_visit_told(udpai_node_store(self->node), UDPAI_STR(LOAD), count_one, &n);
+    return n;
+}
+
 #define assert_orders(self, expected)                                                              \
     do {                                                                                           \
         assert_string_equal((self)->orders, (expected));                                           \
@@ -422,6 +454,44 @@ what_is_reported_must_end(void **state)
     assert_orders(self, "-com.acme/a/x; ");
 }
 
+/* It was withdrawn here, by rules or because it went round, and he who says it does not know. */
+static void
+what_is_refreshed_and_not_held_is_asked_for(void **state)
+{
+    bed *self = *state;
+    uint64_t x = arrive(self, "x", CLIENT);
+    want(self, "*com.acme", true);
+    assert_orders(self, "sub 1 *com.acme; ");
+    assert_string_equal(say_again(self, x, "com.acme/a/x"), "");
+    assert_orders(self, "sub 1 com.acme/a/x; unsub 1 com.acme/a/x; ");
+    assert_non_null(strstr(say_again(self, x, "com.foo/a/x"), "send its payload"));
+    assert_orders(self, "");
+    want(self, "com.foo/a/x", true);
+    assert_string_equal(say_again(self, x, "com.foo/a/x"), "");
+    assert_orders(self, "sub 1 com.foo/a/x; unsub 1 com.foo/a/x; sub 1 com.foo/a/x; ");
+}
+
+/* A ConfigSource that may have it, too, is away. */
+static void
+an_endpoint_believes_no_client_for_ever(void **state)
+{
+    bed *self = *state;
+    static const udpai_local_ops ops = {.update = ignore_update};
+    const udpai_selection all = {.type_url = UDPAI_STR(LOAD)};
+    udpai_local_subscription *subscription = NULL;
+    arrive(self, "top", NODE); /* it is a source */
+    assert_ok(udpai_node_subscribe(self->node, &all, &ops, &subscription));
+    pass(self, 0);
+    self->orders[0] = '\0';
+    assert_string_equal(say(self, self->last_session, "com.acme/a/x", 1000), "");
+    pass(self, 0);
+    assert_int_equal(count_told(self), 1);
+    tell(self, new_report(UDPAI_REPORT_CLOSED, self->last_session));
+    pass(self, 1000);
+    assert_int_equal(count_told(self), 0);
+    udpai_node_unsubscribe(self->node, subscription);
+}
+
 static void
 an_endpoint_offers_what_it_reports(void **state)
 {
@@ -482,6 +552,10 @@ main(void)
         cmocka_unit_test_setup_teardown(a_client_speaks_for_itself, make_node, end),
         cmocka_unit_test_setup_teardown(who_reports_is_no_source, make_node, end),
         cmocka_unit_test_setup_teardown(what_is_reported_must_end, make_node, end),
+        cmocka_unit_test_setup_teardown(what_is_refreshed_and_not_held_is_asked_for, make_node,
+                                        end),
+        cmocka_unit_test_setup_teardown(an_endpoint_believes_no_client_for_ever, make_endpoint,
+                                        end),
         cmocka_unit_test_setup_teardown(an_endpoint_offers_what_it_reports, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_can_take_it_back, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_is_told_what_is_wanted, make_endpoint, end),
