@@ -103,6 +103,9 @@ make(void **state, bool is_endpoint)
     bed *self = udpai_alloc(sizeof(*self));
     const udpai_source_config source = {
         .name = {"s", 1}, .kind = UDPAI_SOURCE_UDPA_LISTEN, .peer = {"top", 3}};
+    const udpai_descriptor_config descriptor = {
+        .source = {"s", 1}, .continuation = UDPAI_CONTINUE, .on_demand = true};
+    const udpai_provider_config provider = {.descriptors = &descriptor, .n_descriptors = 1};
     const udpai_node_config config = {
         .id = UDPAI_STR("edge"),
         .authority = UDPAI_STR("edge"),
@@ -115,8 +118,10 @@ make(void **state, bool is_endpoint)
                   .max_bytes = 1 << 20},
         .sources = &source,
         .n_sources = 1,
+        .providers = &provider,
+        .n_providers = is_endpoint,
         .is_endpoint = is_endpoint,
-        .is_durable = true,
+        .is_durable = !is_endpoint,
         .peers_are_anonymous = true,
         .max_changes_ahead = 1000,
     };
