@@ -82,6 +82,24 @@ udpai_access_check_publication(udpai_node *node,
     return err;
 }
 
+bool
+udpai_access_may_refresh(const udpai_node *node,
+                         const udpai_peer *peer,
+                         udpai_str type_url,
+                         const udpa_resource *news)
+{
+    const udpai_acl_question question = {
+        .action = UDPAI_ACL_PUBLISH,
+        .type_url = type_url,
+        .name = udpai_resource_name(news),
+        .authority = udpai_resource_authority(news),
+    };
+    const udpai_acl_subject subject = subject_of(peer);
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
+    return !node->acl || udpai_acl_decide(node->acl, &subject, &question, &why) ||
+           udpai_acl_settings(node->acl)->is_dry_run;
+}
+
 /* ---- other rules ---- */
 
 /* What is there of one origin, while rules change. */

@@ -2,6 +2,7 @@
 /* Who here wants what: the stream side as a whole, and each subscriber in the process. */
 #include "federation/interest.h"
 #include "federation/provider.h"
+#include "federation/reports.h"
 
 #include "base/alloc.h"
 #include "model/name.h"
@@ -145,6 +146,13 @@ udpai_interest_change(udpai_node *node, udpai_str type_url, udpai_str text, bool
     }
     if (interest->n == 0)
         udpai_free(udpai_map_remove(&node->interests, key));
+}
+
+void
+udpai_interest_want(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
+{
+    udpai_interest_change(node, type_url, text, wanted);
+    udpai_reports_want(node, type_url, text, wanted);
 }
 
 void

@@ -5,6 +5,10 @@
 
 #include "federation/node_internal.h"
 
+/* Somebody here wants it, or does no more: its sources hear of it, and of what clients report they.
+ */
+void udpai_interest_want(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+/* The first half of it. */
 void udpai_interest_change(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 /* Calls back for all that is wanted of a type. */
 typedef void (*udpai_interest_visit_fn)(void *userdata, udpai_str text);

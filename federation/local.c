@@ -353,7 +353,7 @@ change_interest(udpai_node *node, const udpai_local_subscription *subscription, 
     udpai_str type = udpai_bytes_view(subscription->type);
     void (*change)(udpai_node *, udpai_str, udpai_str, bool) =
         subscription->reach == UDPAI_REACH_CLIENTS ? udpai_reports_want_direct
-                                                   : udpai_interest_change;
+                                                   : udpai_interest_want;
     if (subscription->reach == UDPAI_REACH_NOBODY)
         return;
     if (subscription->names.n == 0) {

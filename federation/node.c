@@ -10,6 +10,7 @@
 #include "federation/aim.h"
 #include "federation/delegation.h"
 #include "federation/delivery.h"
+#include "model/client_type.h"
 #include "reports/health.h"
 
 static udpai_str
@@ -100,11 +101,13 @@ init_tables(udpai_node *node)
     udpai_list_init(&node->updates);
 }
 
+/* A client that has vanished is not believed for as long as some source is away. */
 static bool
 is_certain(void *userdata, const udpa_resource *last)
 {
     const udpai_node *node = userdata;
-    return (node->is_endpoint && udpai_reports_is_own(node, last)) ||
+    return udpai_type_is_client(udpai_resource_type_url(last)) ||
+           (node->is_endpoint && udpai_reports_is_own(node, last)) ||
            !udpai_settled_is_awaited(node->settled, last);
 }
 
@@ -237,7 +240,7 @@ udpai_node_start(udpai_node *node)
     udpai_recovery_start(node);
     udpai_signatures_start(node);
     if (node->verdicts) /* what those below have checked counts, too */
-        udpai_interest_change(node, UDPAI_STR(UDPAI_HEALTH_TYPE), UDPAI_STR("*"), true);
+        udpai_interest_want(node, UDPAI_STR(UDPAI_HEALTH_TYPE), UDPAI_STR("*"), true);
     udpai_node_touch(node);
 }
 
@@ -288,8 +291,10 @@ take_interest(udpai_node *node, const udpai_report *report)
         memcpy(room + 1, wish->name_space.data, wish->name_space.len);
         text = (udpai_str){room, wish->name_space.len + 1};
     }
-    if (!node->is_endpoint)
-        udpai_interest_change(node, wish->type_url, text, report->wanted);
+    if (report->kind == UDPAI_REPORT_PASSED_ON)
+        udpai_reports_passed_on(node, report, text);
+    else if (!node->is_endpoint)
+        udpai_interest_want(node, wish->type_url, text, report->wanted);
     else if (node->env.wanted) /* nothing is fetched for others */
         node->env.wanted(node->env.userdata, wish->type_url, text, report->wanted);
 }
@@ -328,6 +333,7 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         udpai_peer_closed(node, report);
         break;
     case UDPAI_REPORT_INTEREST:
+    case UDPAI_REPORT_PASSED_ON:
         take_interest(node, report);
         break;
     case UDPAI_REPORT_CLIENTS:

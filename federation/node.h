@@ -365,6 +365,8 @@ void udpai_node_unsubscribe(udpai_node *node, udpai_local_subscription *subscrip
 
 udpai_store *udpai_node_store(udpai_node *node);
 const udpai_settled *udpai_node_settled(const udpai_node *node);
+/* What clients are asked for. */
+size_t udpai_node_n_report_wishes(const udpai_node *node);
 /* Loops met so far. */
 uint64_t udpai_node_n_loops(const udpai_node *node);
 /* Publications of resources that the ACL refused so far, or in a dry run would have. */

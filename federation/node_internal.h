@@ -365,6 +365,11 @@ udpa_err udpai_access_check_publication(udpai_node *node,
                                         const udpai_peer *peer,
                                         const udpa_resource *resource,
                                         udpa_error **ret_error);
+/* Would what is refreshed be let in, if it is of this type? It need not say that itself. */
+bool udpai_access_may_refresh(const udpai_node *node,
+                              const udpai_peer *peer,
+                              udpai_str type_url,
+                              const udpa_resource *news);
 /* The origin is this peer's, by its certificate (NULL: it has none). What there was of it since
  * before a restart is judged by that. */
 void udpai_access_know(udpai_node *node, udpai_origin *origin, udpai_identity *identity);

@@ -242,6 +242,7 @@ udpai_peer_closed(udpai_node *node, udpai_report *report)
     if (source)
         udpai_source_closed(source, report->error);
     udpai_publishing_ended(node, report->session, report->error);
+    udpai_reports_gone(node, report->session);
     if (peer && report->is_disowned)
         disown(node, peer);
     if (peer)

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "federation/delivery.h"
 #include "federation/named.h"
-#include "federation/reports.h"
 #include "model/client_type.h"
 
 /* Below what one stream of a source may subscribe to (1024): whoever asks for ever other types must
@@ -371,7 +370,6 @@ udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, b
         udpai_provider_take_interest(provider, text, wanted);
     else if (wanted && (node->is_endpoint || !udpai_type_is_client(type_url)))
         (void)provider_of(node, type_url); /* takes it with all others */
-    udpai_reports_interest(node, type_url, text, wanted);
     udpai_named_interest(node, type_url, text, wanted);
     udpai_clients_interest(node, type_url, text, wanted);
 }

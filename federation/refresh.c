@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refreshes: what is held is renewed, without its payload. */
 #include "federation/recovery.h"
+#include "federation/reports.h"
 
 /* Who renews what we have signed for him need not know that. */
 static bool
@@ -74,11 +75,20 @@ type_of(const udpai_intake *intake, const udpai_publication_entry *entry)
     return type_url.len ? type_url : intake->publication->type_url;
 }
 
-/* A source is asked for the payload; who publishes unasked is told to send it. */
+/* Does the peer say it because it was asked to, and may it? */
+static bool
+is_asked_for(const udpai_intake *intake, const udpai_publication_entry *entry)
+{
+    udpai_str type_url = type_of(intake, entry), name = udpai_resource_name(entry->resource);
+    return udpai_reports_asks(intake->node, intake->peer, type_url, name) &&
+           udpai_access_may_refresh(intake->node, intake->peer, type_url, entry->resource);
+}
+
+/* Who was asked is asked for the payload; who publishes unasked is told to send it. */
 static void
 take_unmatched(udpai_intake *intake, udpai_publication_entry *entry)
 {
-    if (udpai_intake_is_from_source(intake)) {
+    if (udpai_intake_is_from_source(intake) || is_asked_for(intake, entry)) {
         (void)udpai_vector_push(&intake->unmatched, entry); /* else with the next refresh */
         return;
     }
@@ -181,11 +191,34 @@ ask_scope(udpai_intake *intake, udpai_scope *scope)
     udpai_vector_done(&names);
 }
 
+/* Those of one type go together; mostly all are. */
+static void
+ask_reporter(const udpai_intake *intake)
+{
+    UDPAI_VECTOR(udpai_str) names = {0};
+    const udpai_publication_entry *const *entries =
+        (const udpai_publication_entry *const *)intake->unmatched.items;
+    for (size_t i = 0; i < intake->unmatched.n; i++) {
+        udpai_str type_url = type_of(intake, entries[i]);
+        (void)udpai_vector_push(&names, udpai_resource_name(entries[i]->resource));
+        if (i + 1 < intake->unmatched.n && udpai_str_eq(type_of(intake, entries[i + 1]), type_url))
+            continue;
+        udpai_reports_ask_again(intake->node, intake->peer, type_url, names.items, names.n);
+        names.n = 0;
+    }
+    udpai_vector_done(&names);
+}
+
 void
 udpai_intake_ask_unmatched(udpai_intake *intake)
 {
     if (intake->unmatched.n == 0)
         return;
+    if (!udpai_intake_is_from_source(intake)) {
+        ask_reporter(intake);
+        udpai_vector_done(&intake->unmatched);
+        return;
+    }
     UDPAI_LIST_FOREACH (at, &intake->peer->source->scopes)
         ask_scope(intake, UDPAI_LIST_ENTRY(at, udpai_scope, in_source));
     udpai_vector_done(&intake->unmatched);

@@ -9,16 +9,31 @@
 void udpai_reports_init(udpai_node *node);
 void udpai_reports_free(udpai_node *node);
 
-/* Somebody here wants it, who did not before, or nobody does any more. @p text: a name, or '*' and
- * a prefix. */
-void udpai_reports_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+/* Somebody here wants it, or does no more; it counts. @p text: a name, or '*' and a prefix. */
+void udpai_reports_want(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 
-/* The same, from clients that have dialled this node; other nodes below are not asked. It counts.
- */
+/* UDPAI_REPORT_PASSED_ON, with what it wants as a text: a node that this one has dialled wants it
+ * because somebody else does. */
+void udpai_reports_passed_on(udpai_node *node, const udpai_report *report, udpai_str text);
+/* A stream has ended, and with it what came on it. */
+void udpai_reports_gone(udpai_node *node, uint64_t session);
+
+/* The same as udpai_reports_want(), from clients that have dialled this node; other nodes below are
+ * not asked. */
 void udpai_reports_want_direct(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 
 /* The peer has said who it is: it is asked for all that is wanted, if it may have some. */
 void udpai_reports_introduce(udpai_node *node, udpai_peer *peer);
+
+/* Is the peer asked for what has this name? */
+bool
+udpai_reports_asks(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str name);
+/* The peer refreshes what is not held here, though it is asked for it: it sends it again. */
+void udpai_reports_ask_again(udpai_node *node,
+                             const udpai_peer *peer,
+                             udpai_str type_url,
+                             const udpai_str *names,
+                             size_t n_names);
 
 /* Of a resource that a peer publishes: is it one of a client, may he say it? */
 udpa_err udpai_reports_check(const udpai_intake *intake,

@@ -22,8 +22,9 @@
 /* Clusters below a prefix that somebody wants sums of. */
 typedef struct sum_area {
     udpai_load_sums *owner;
-    size_t n_wanted;
+    size_t n_wanted, n_named; /* wildcards; and this node's own sum by its name */
     udpai_local_subscription *clients, *nodes;
+    udpai_local_subscription *below; /* who wants that one does not ask nodes below for theirs */
     uint32_t len;
     char prefix[];
 } sum_area;
@@ -86,18 +87,6 @@ split(udpai_str name, udpai_str *ret_thing, udpai_str *ret_id)
     *ret_thing = (udpai_str){name.data, (size_t)(slash - name.data)};
     *ret_id = (udpai_str){slash + 1, name.len - ret_thing->len - 1};
     return ret_thing->len && ret_id->len;
-}
-
-/* The prefix of what is wanted: of a name, the cluster whose sum it is. */
-static bool
-prefix_of(udpai_str text, udpai_str *ret_prefix)
-{
-    udpai_str id;
-    if (text.len && text.data[0] == '*') {
-        *ret_prefix = (udpai_str){text.data + 1, text.len - 1};
-        return true;
-    }
-    return split(text, ret_prefix, &id);
 }
 
 /* ---- reporting ---- */
@@ -386,6 +375,8 @@ free_area(sum_area *area)
         udpai_node_unsubscribe(node, area->clients);
     if (area->nodes)
         udpai_node_unsubscribe(node, area->nodes);
+    if (area->below)
+        udpai_node_unsubscribe(node, area->below);
     udpai_free(area);
 }
 
@@ -448,28 +439,66 @@ end_unwanted_sums(udpai_load_sums *self)
 }
 
 static void
-end_area(udpai_load_sums *self, sum_area *area)
+end_area_if_unwanted(udpai_load_sums *self, sum_area *area)
 {
+    if (area->n_wanted || area->n_named)
+        return;
     udpai_map_remove(&self->areas, area_key(area));
     free_area(area);
     end_unwanted_sums(self);
 }
 
+static void
+ignore(void *userdata, udpai_local_update *update)
+{
+    (void)userdata;
+    (void)update;
+}
+
+/* Asks the nodes below for their sums as long as somebody wants this node's by its name. The node
+ * says then that all of the area is wanted, and when it is no more; that counts as any such wish.
+ */
+static void
+ask_below(sum_area *area)
+{
+    udpai_node *node = area->owner->options.node;
+    const udpai_local_ops ops = {.update = ignore, .userdata = area};
+    const udpai_selection selection = {.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
+                                       .prefix = area_key(area)};
+    if (area->n_named && !area->below) {
+        (void)udpai_node_subscribe(node, &selection, &ops, &area->below);
+    } else if (!area->n_named && area->below) {
+        udpai_node_unsubscribe(node, area->below);
+        area->below = NULL;
+    }
+}
+
+/* True: the sum of this node; others make theirs. */
+static bool
+is_own_sum(const udpai_load_sums *self, udpai_str name, udpai_str *ret_cluster)
+{
+    udpai_str id;
+    return split(name, ret_cluster, &id) && is_own(self, id);
+}
+
 void
 udpai_load_sums_wanted(udpai_load_sums *self, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_str prefix;
-    if (!self || !udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD)) ||
-        !prefix_of(text, &prefix))
+    if (!self || !udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD)))
+        return;
+    bool is_wildcard = text.len && text.data[0] == '*';
+    udpai_str prefix = {text.data + is_wildcard, text.len - is_wildcard};
+    if (!is_wildcard && !is_own_sum(self, text, &prefix))
         return;
     sum_area *area = udpai_map_get(&self->areas, prefix);
     if (!area && wanted)
         area = make_area(self, prefix);
     if (!area)
         return;
-    area->n_wanted += wanted ? 1 : (size_t)-1;
-    if (area->n_wanted == 0)
-        end_area(self, area);
+    *(is_wildcard ? &area->n_wanted : &area->n_named) += wanted ? 1 : (size_t)-1;
+    if (!is_wildcard)
+        ask_below(area);
+    end_area_if_unwanted(self, area);
 }
 
 /* ---- coming and going ---- */

@@ -164,6 +164,7 @@ udpa_err udpai_subscribe_wildcard(udpai_subscription *subscription,
 udpa_err udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str prefix);
 udpa_err udpai_unsubscribe_all_wildcards(udpai_subscription *subscription);
 bool udpai_subscription_has_wildcard(const udpai_subscription *subscription);
+bool udpai_subscription_has_prefix(const udpai_subscription *subscription, udpai_str prefix);
 /* Adds a name or alias. It is sent, again if need be; or, if it is certain that there is none, told
  * to be missing. UDPA_ERR_LIMIT: too many names. */
 udpa_err
@@ -270,6 +271,10 @@ udpai_str udpai_subscription_type_url(const udpai_subscription *subscription);
 /* Empty: it is no part. */
 udpai_str udpai_subscription_label(const udpai_subscription *subscription);
 udpai_str udpai_subscription_glob(const udpai_subscription *subscription);
+/* Is what it subscribes to nobody's interest (udpai_interest_fn)? Settled by the first time that
+ * it subscribes to anything. */
+void udpai_subscription_set_uncounted(udpai_subscription *subscription, bool is_uncounted);
+bool udpai_subscription_is_uncounted(const udpai_subscription *subscription);
 /* Do its wildcards hold nothing now? */
 bool udpai_subscription_is_empty(const udpai_subscription *subscription);
 udpai_delivery_mode udpai_subscription_mode(const udpai_subscription *subscription);

@@ -221,6 +221,7 @@ struct udpai_subscription {
     udpai_map names;                            /* of udpai_name_sub */
     udpai_list additions, removals, unanswered; /* of udpai_owed */
     udpai_map extras;                           /* of udpai_owed, by item: at most one of each */
+    bool is_uncounted;                          /* its wishes are nobody's interest */
     bool tells_variants;
     udpai_map tallies;        /* of udpai_tally, if it does */
     udpai_map held;           /* what it said it holds: udpai_held, by name, */
@@ -323,8 +324,9 @@ void udpai_name_sub_update(udpai_name_sub *sub, bool again);
 void udpai_name_subs_free(udpai_subscription *subscription);
 void udpai_name_subs_update(udpai_subscription *subscription);
 /* Counts users of a name or wildcard, and tells the owner of the fan-out of first and last. */
-void udpai_interest_name(udpai_item *item, bool wanted);
-void udpai_interest_wildcard(udpai_topic *topic, udpai_str prefix, bool wanted);
+/* The subscription wants it, or does no more. */
+void udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool wanted);
+void udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool wanted);
 
 /* ---- collect.c: filling one response ---- */
 

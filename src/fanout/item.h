@@ -22,7 +22,8 @@ typedef struct udpai_item_more {
     udpa_resource *last;  /* after a removal, while views of states need it */
     udpa_bytes *shown_to; /* which ConfigSources (change_set.h); NULL: all */
     uint64_t deadline_ms;
-    udpai_list name_subs;  /* who asked for exactly this name */
+    udpai_list name_subs;  /* who asked for exactly this name … */
+    size_t n_interested;   /* … and is counted */
     udpai_list alias_subs; /* whose other name leads here */
     udpai_family *family;  /* NULL: none, or nobody has asked for any */
     udpai_list in_family;  /* if there is one */

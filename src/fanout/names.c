@@ -45,10 +45,13 @@ udpai_name_sub_locator(const udpai_name_sub *sub)
 /* ---- interest ---- */
 
 void
-udpai_interest_name(udpai_item *item, bool wanted)
+udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool wanted)
 {
     udpai_fanout *fanout = item->topic->fanout;
-    if (fanout->interest)
+    if (subscription->is_uncounted)
+        return;
+    item->more->n_interested += wanted ? 1 : (size_t)-1;
+    if (fanout->interest && item->more->n_interested == (wanted ? 1 : 0))
         fanout->interest(fanout->interest_userdata, udpai_topic_url(item->topic),
                          udpai_item_name(item), (udpai_str){0}, wanted);
 }
@@ -65,9 +68,12 @@ find_use(udpai_topic *topic, udpai_str prefix)
 /* Without memory for a use that nobody counts yet, the wish is not passed on; what is here is
  * served all the same. */
 void
-udpai_interest_wildcard(udpai_topic *topic, udpai_str prefix, bool wanted)
+udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool wanted)
 {
+    udpai_topic *topic = subscription->topic;
     udpai_fanout *fanout = topic->fanout;
+    if (subscription->is_uncounted)
+        return;
     udpai_wildcard_use *use = find_use(topic, prefix), fresh = {0};
     if (!use && wanted && udpa_bytes_new(&fresh.prefix, prefix.data, prefix.len) == UDPA_OK) {
         if (udpai_vector_push(&topic->wildcards, fresh))
@@ -284,10 +290,8 @@ new_sub(udpai_subscription *subscription, const udpai_locator *locator)
         return NULL;
     }
     subscription->subscriber->n_names++;
-    bool is_first = udpai_list_empty(udpai_item_name_subs(item));
     udpai_list_append(&item->more->name_subs, &sub->in_item);
-    if (is_first)
-        udpai_interest_name(item, true);
+    udpai_interest_name(subscription, item, true);
     return sub;
 }
 
@@ -300,9 +304,8 @@ free_sub(udpai_name_sub *sub)
     udpai_list_remove(&sub->owed.node);
     udpai_list_remove(&sub->in_item);
     sub->subscription->subscriber->n_names--;
+    udpai_interest_name(sub->subscription, item, false);
     udpai_free(sub);
-    if (udpai_list_empty(udpai_item_name_subs(item)))
-        udpai_interest_name(item, false);
     udpai_item_release(item);
 }
 

@@ -63,7 +63,7 @@ free_subscription(udpai_subscription *subscription)
     udpai_tallies_done(subscription);
     for (size_t i = 0; i < subscription->prefixes.n; i++) {
         udpa_bytes *prefix = subscription->prefixes.items[i];
-        udpai_interest_wildcard(topic, udpai_bytes_view(prefix), false);
+        udpai_interest_wildcard(subscription, udpai_bytes_view(prefix), false);
         udpa_bytes_unref(prefix);
     }
     udpai_vector_done(&subscription->prefixes);
@@ -551,6 +551,19 @@ udpai_str
 udpai_subscription_glob(const udpai_subscription *subscription)
 {
     return subscription->glob ? udpai_bytes_view(subscription->glob) : (udpai_str){0};
+}
+
+void
+udpai_subscription_set_uncounted(udpai_subscription *subscription, bool is_uncounted)
+{
+    if (subscription->names.n == 0 && subscription->prefixes.n == 0)
+        subscription->is_uncounted = is_uncounted;
+}
+
+bool
+udpai_subscription_is_uncounted(const udpai_subscription *subscription)
+{
+    return subscription->is_uncounted;
 }
 
 bool

@@ -256,7 +256,7 @@ udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix, udp
     udpa_err err = add_prefix(subscription, prefix, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_interest_wildcard(subscription->topic, prefix, true);
+    udpai_interest_wildcard(subscription, prefix, true);
     /* A wider wildcard holds it already: asked for again, in effect. */
     if (subscription->mode == UDPAI_MODE_STATE || (before && before == subscription->view))
         return udpai_fail_code(ret_error, send_again(subscription, prefix));
@@ -267,7 +267,7 @@ static void
 forget_prefix(udpai_subscription *subscription, size_t index)
 {
     udpa_bytes *prefix = subscription->prefixes.items[index];
-    udpai_interest_wildcard(subscription->topic, udpai_bytes_view(prefix), false);
+    udpai_interest_wildcard(subscription, udpai_bytes_view(prefix), false);
     udpa_bytes_unref(prefix);
     udpai_vector_remove_unordered(&subscription->prefixes, index);
 }
@@ -290,6 +290,12 @@ udpai_unsubscribe_all_wildcards(udpai_subscription *subscription)
         forget_prefix(subscription, subscription->prefixes.n - 1);
     udpa_err err = udpai_held_forget_uncovered(subscription);
     return err == UDPA_OK ? udpai_subscription_reselect(subscription, false, NULL) : err;
+}
+
+bool
+udpai_subscription_has_prefix(const udpai_subscription *subscription, udpai_str prefix)
+{
+    return find_prefix(subscription, prefix) < subscription->prefixes.n;
 }
 
 bool

@@ -101,6 +101,7 @@ typedef struct udpai_tally {
     uint64_t dropped;                              /* in total */
     UDPAI_VECTOR(udpai_str) nodes;                 /* of a sum: sorted; owned */
     uint64_t n_clients;                            /* of a sum */
+    uint64_t n_node_changes;                       /* of a sum: nodes that have come and gone */
     bool was_told; /* to others: of an epoch that is new to a sum it counts from where it is */
     size_t n_endpoints, n_metrics;
     const udpai_tally_limits *limits;

@@ -253,6 +253,7 @@ read_nodes(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
     }
     if (tally->nodes.n)
         qsort(tally->nodes.items, tally->nodes.n, sizeof(udpai_str), compare_texts);
+    tally->n_node_changes = from->n_node_changes;
     return udpai_tally_take_number(&tally->n_clients, from->n_clients, UDPAI_TALLY_GAUGE_MAX,
                                    "clients", ret_error);
 }

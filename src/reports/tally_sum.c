@@ -5,9 +5,20 @@
 
 #include "base/map.h"
 
+/* More nodes than this are not told apart: what they say is not counted. */
+#define NODES_MAX 65536
+
+/* Whose clients a node's are: of the reporter by whom they were counted last. */
+typedef struct tally_node {
+    uint64_t reporter;
+    uint32_t len;
+    char id[];
+} tally_node;
+
 /* Its newest tallies, one of each epoch, lowest epoch first. */
 typedef struct tally_reporter {
-    udpai_str name; /* owned */
+    udpai_str name;  /* owned */
+    uint64_t number; /* of no other one */
     udpai_tally *epochs[UDPAI_TALLY_EPOCHS_MAX];
     size_t n_epochs;
     const udpai_tally *current; /* of these, the one that came last; NULL: it is not there */
@@ -18,6 +29,8 @@ struct udpai_tally_sum {
     uint64_t counts_from;
     size_t max_reporters, max_gone;
     udpai_map reporters;
+    udpai_map nodes; /* tally_node: all that were ever counted by way of a reporter */
+    uint64_t last_number;
     size_t n_gone;
     udpai_tally *total;
 };
@@ -28,6 +41,13 @@ reporter_key(const void *item)
     return ((const tally_reporter *)item)->name;
 }
 
+static udpai_str
+node_key(const void *item)
+{
+    const tally_node *node = item;
+    return (udpai_str){node->id, node->len};
+}
+
 udpa_err
 udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *options)
 {
@@ -35,6 +55,7 @@ udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *op
     if (!sum)
         return UDPA_ERR_NOMEM;
     udpai_map_init(&sum->reporters, reporter_key);
+    udpai_map_init(&sum->nodes, node_key);
     sum->counts_from = options->counts_from;
     sum->max_reporters =
         options->max_reporters ? options->max_reporters : UDPAI_TALLY_REPORTERS_MAX;
@@ -70,6 +91,11 @@ udpai_tally_sum_free(udpai_tally_sum *sum)
     while ((reporter = udpai_map_next(&sum->reporters, &at)))
         free_reporter(reporter);
     udpai_map_done(&sum->reporters);
+    at = 0;
+    tally_node *node;
+    while ((node = udpai_map_next(&sum->nodes, &at)))
+        udpai_free(node);
+    udpai_map_done(&sum->nodes);
     udpai_free((void *)(uintptr_t)sum->node_id.data);
     udpai_tally_free(sum->total);
     udpai_free(sum);
@@ -185,6 +211,7 @@ get_reporter(udpai_tally_sum *sum,
             free_reporter(known);
             return UDPA_ERR_NOMEM;
         }
+        known->number = ++sum->last_number;
         sum->n_gone++;
     }
     *ret_reporter = known;
@@ -281,15 +308,118 @@ keep(tally_reporter *reporter, size_t at, udpai_tally *tally)
     reporter->n_epochs++;
 }
 
+/* True: its clients were counted by another way until now. What cannot be noted counts as that. */
+static bool
+move_node(udpai_tally_sum *sum, const tally_reporter *reporter, udpai_str id)
+{
+    tally_node *node = udpai_map_get(&sum->nodes, id);
+    if (node) {
+        bool is_moved = node->reporter != reporter->number;
+        node->reporter = reporter->number;
+        return is_moved;
+    }
+    node = sum->nodes.n < NODES_MAX ? udpai_alloc(sizeof(*node) + id.len) : NULL;
+    if (!node)
+        return true;
+    node->reporter = reporter->number;
+    node->len = (uint32_t)id.len;
+    if (id.len)
+        memcpy(node->id, id.data, id.len);
+    if (udpai_map_add(&sum->nodes, node))
+        return false;
+    udpai_free(node);
+    return true;
+}
+
+/* The nodes that are in one of them alone. Both are sorted. */
+static size_t
+n_different_nodes(const udpai_tally *a, const udpai_tally *b)
+{
+    size_t i = 0, k = 0, n = 0;
+    while (i < a->nodes.n && k < b->nodes.n) {
+        int order = udpai_str_cmp(a->nodes.items[i], b->nodes.items[k]);
+        n += order != 0;
+        i += order <= 0;
+        k += order >= 0;
+    }
+    return n + (a->nodes.n - i) + (b->nodes.n - k);
+}
+
+/* Were none but these nodes in it since the one before, or, without one, ever? */
+static bool
+has_no_others(const udpai_tally *tally, const udpai_tally *before)
+{
+    if (!before)
+        return tally->nodes.n == 0 || tally->n_node_changes + 1 == tally->nodes.n;
+    return tally->n_node_changes - before->n_node_changes == n_different_nodes(tally, before);
+}
+
+/* Are clients of some node in it that are counted by another way, or here? */
+static bool
+has_foreign_node(const udpai_tally_sum *sum,
+                 const tally_reporter *reporter,
+                 const udpai_tally *tally)
+{
+    bool any = false;
+    for (size_t i = 0; i < tally->nodes.n && !any; i++) {
+        const tally_node *node = udpai_map_get(&sum->nodes, tally->nodes.items[i]);
+        any = udpai_str_eq(tally->nodes.items[i], sum->node_id) ||
+              (node && node->reporter != reporter->number);
+    }
+    return any;
+}
+
+/* Its nodes are counted by this way from now on. */
+static bool
+move_nodes(udpai_tally_sum *sum, const tally_reporter *reporter, const udpai_tally *tally)
+{
+    bool any = false;
+    for (size_t i = 0; i < tally->nodes.n; i++)
+        any |= move_node(sum, reporter, tally->nodes.items[i]);
+    return any;
+}
+
+/* What has grown since the tally that is known, or ever: is it known to have been counted by no
+ * other way? If not, this one is where it begins. */
+static bool
+is_new(udpai_tally_sum *sum,
+       const tally_reporter *reporter,
+       const udpai_tally *tally,
+       const udpai_tally *known)
+{
+    bool is_told = !known && (tally->was_told || tally->epoch < sum->counts_from);
+    bool was_elsewhere = known && has_foreign_node(sum, reporter, known);
+    return !move_nodes(sum, reporter, tally) && !is_told && !was_elsewhere &&
+           has_no_others(tally, known);
+}
+
+/* The reporter has counted these nodes, and those from now on; NULL: none. */
+static void
+note_changes(udpai_tally_sum *sum, const udpai_tally *before, const udpai_tally *now)
+{
+    const udpai_tally none = {.nodes = {0}};
+    sum->total->n_node_changes += n_different_nodes(before ? before : &none, now ? now : &none);
+}
+
+/* It is counted by another way: when it is not any more, it goes on from here. */
+static void
+put_aside(udpai_tally_sum *sum, tally_reporter *reporter, udpai_tally *tally)
+{
+    note_changes(sum, reporter->current, NULL);
+    take_out(sum, reporter);
+    keep(reporter, find_epoch(reporter, tally->epoch), tally);
+}
+
 /* Checked, and there is room. */
 static void
 put_in(udpai_tally_sum *sum, tally_reporter *reporter, udpai_tally *tally)
 {
     size_t at = find_epoch(reporter, tally->epoch);
     const udpai_tally *known = epoch_at(reporter, at, tally->epoch);
-    take_out(sum, reporter);
-    if (known || (!tally->was_told && tally->epoch >= sum->counts_from))
+    if (is_new(sum, reporter, tally, known))
         udpai_tally_add_growth(sum->total, tally, known);
+    note_changes(sum, reporter->current, tally);
+    take_out(sum, reporter);
     udpai_tally_add_gauges(sum->total, tally);
     sum->total->n_clients += tally->nodes.n ? tally->n_clients : 1;
     keep(reporter, at, tally);
@@ -315,6 +445,8 @@ udpai_tally_sum_take(udpai_tally_sum *sum,
         err = udpai_tally_set_text(&sum->total->service, tally->service);
     if (err == UDPA_OK)
         put_in(sum, reporter, UDPAI_TAKE(owned));
+    else if (err == UDPA_ERR_PRECONDITION)
+        put_aside(sum, reporter, UDPAI_TAKE(owned));
     else if (reporter->n_epochs == 0)
         forget(sum, reporter);
     forget_oldest(sum);
@@ -334,6 +466,7 @@ udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str name)
     tally_reporter *reporter = udpai_map_get(&sum->reporters, name);
     if (!reporter)
         return;
+    note_changes(sum, reporter->current, NULL);
     take_out(sum, reporter);
     forget_oldest(sum);
 }

@@ -13,6 +13,7 @@ enum { /* field numbers of ClientLoad and ClusterLoad */
     TOTAL_DROPPED = 7,
     NODES = 8,
     N_CLIENTS = 9,
+    N_NODE_CHANGES = 10,
 };
 
 enum { /* of LocalityLoad */
@@ -170,6 +171,7 @@ put_tally(udpai_proto_writer *writer, const udpai_tally *tally)
     for (size_t i = 0; i < tally->nodes.n; i++)
         udpai_proto_put_bytes(writer, NODES, tally->nodes.items[i]);
     udpai_proto_put_varint_opt(writer, N_CLIENTS, tally->n_clients);
+    udpai_proto_put_varint_opt(writer, N_NODE_CHANGES, tally->n_node_changes);
 }
 
 udpa_bytes *

@@ -83,6 +83,7 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_RECEIPT,            /* of a PUBLISH, or the answer to FORGET */
     UDPAI_REPORT_CLOSED,             /* the session, or the attempt to open one, has ended */
     UDPAI_REPORT_INTEREST,           /* somebody subscribes, or nobody any more */
+    UDPAI_REPORT_PASSED_ON,          /* a node subscribes to what clients report, or does no more */
     UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has gone */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
@@ -101,8 +102,8 @@ typedef struct udpai_report {
     bool is_extended;         /* NODE: both sides know our extensions */
     /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
     udpai_publication *publication;
-    udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST */
-    bool wanted;                              /* INTEREST, CLIENTS */
+    udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST, PASSED_ON */
+    bool wanted;                              /* INTEREST, PASSED_ON, CLIENTS */
     udpa_error *error;                        /* CLOSED: why */
     bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;

@@ -55,6 +55,7 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_RECEIPT] = {true, 0, HAS_PUBLICATION},
     [UDPAI_REPORT_CLOSED] = {true, 0, HAS_ERROR},
     [UDPAI_REPORT_INTEREST] = {true, HAS_SUBSCRIPTION, 0},
+    [UDPAI_REPORT_PASSED_ON] = {true, HAS_SUBSCRIPTION, 0},
     [UDPAI_REPORT_CLIENTS] = {true, HAS_NAME_SPACE, HAS_INFO},
     [UDPAI_REPORT_STATUS] = {true, 0, HAS_STATUSES},
     [UDPAI_REPORT_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, HAS_STATUSES},
@@ -387,7 +388,8 @@ take_report_subscription(udpai_transfer_reader *reader, udpai_report_kind kind)
     udpai_subscription_message message = udpai_transfer_take_subscription(reader);
     if (kind == UDPAI_REPORT_SUBSCRIPTION_ERROR)
         message = udpai_subscription_error_cut(&message, names);
-    else if (kind == UDPAI_REPORT_INTEREST && message.n_names != 1)
+    else if ((kind == UDPAI_REPORT_INTEREST || kind == UDPAI_REPORT_PASSED_ON) &&
+             message.n_names != 1)
         udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "an interest has not one name");
     return copy_subscription(reader, &message);
 }

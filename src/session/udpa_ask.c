@@ -121,17 +121,22 @@ forget_prefixes(udpai_asked *asked, udpai_str prefix)
     }
 }
 
+/* To a peer that knows the public protocol alone the end of one wildcard is the end of all: the
+ * name space is a field of ours, and one that reads it all the same must not take it otherwise. */
 void
 udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message)
 {
     udpai_asked *asked = find_asked(udpa, message->type_url);
-    for (size_t i = 0; asked && i < message->n_names; i++) {
-        if (udpai_name_is_wildcard(message->names[i]))
-            forget_prefixes(asked, message->name_space);
+    udpai_subscription_message said = *message;
+    if (!udpa->is_extended)
+        said.name_space = (udpai_str){"", 0};
+    for (size_t i = 0; asked && i < said.n_names; i++) {
+        if (udpai_name_is_wildcard(said.names[i]))
+            forget_prefixes(asked, said.name_space);
         else
-            udpa_bytes_unref(udpai_map_remove(&asked->names, message->names[i]));
+            udpa_bytes_unref(udpai_map_remove(&asked->names, said.names[i]));
     }
-    (void)udpai_udpa_send(udpa, udpai_unsubscribe_compose(message));
+    (void)udpai_udpa_send(udpa, udpai_unsubscribe_compose(&said));
 }
 
 /* ---- what the peer publishes ---- */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "model/client_type.h"
 #include "model/name.h"
 #include "model/type_url.h"
 
@@ -124,6 +125,62 @@ is_ours(udpa_err err)
     return err == UDPA_ERR_NOMEM;
 }
 
+/* ---- wishes that nodes pass on ---- */
+
+/* What a node wants of what clients report, somebody wants of it. The loop side is told each such
+ * wish, with how far it comes from; to count them with the wishes of those who are here would have
+ * nodes in a ring want something because the next one does. */
+static bool
+is_passed_on(const udpai_udpa *udpa, udpai_str type_url)
+{
+    const udpai_node_info *own = udpai_hub_settings(udpa->session.hub)->info;
+    return udpa->is_extended && udpa->peer && own && udpai_type_is_client(type_url) &&
+           udpai_node_info_has_feature(udpa->peer, UDPAI_FEATURE_NODE) &&
+           udpai_node_info_has_feature(own, UDPAI_FEATURE_NODE);
+}
+
+static udpa_err
+tell_passed_on(udpai_udpa *udpa,
+               const udpai_subscription_message *message,
+               udpai_str name,
+               bool wanted)
+{
+    const bool is_wildcard = udpai_name_is_wildcard(name);
+    const udpai_str none = {"", 0};
+    const udpai_subscription_message wish = {
+        .type_url = message->type_url,
+        .name_space = is_wildcard ? message->name_space : none,
+        .names = is_wildcard ? &none : &name,
+        .n_names = 1,
+        .distance = message->distance,
+    };
+    udpai_report *report = udpai_session_report_new(&udpa->session, UDPAI_REPORT_PASSED_ON);
+    if (report)
+        report->subscription = udpai_subscription_message_copy(&wish);
+    if (!report || !report->subscription) {
+        udpai_report_free(report);
+        return UDPA_ERR_NOMEM;
+    }
+    report->wanted = wanted;
+    udpai_hub_report(udpa->session.hub, report);
+    return UDPA_OK;
+}
+
+/* It is subscribed to, and nothing is to be sent again for it. */
+static bool
+is_just_moved(const udpai_subscription *subscription,
+              const udpai_subscription_message *message,
+              udpai_str name)
+{
+    if (!message->distance || !udpai_subscription_is_uncounted(subscription))
+        return false;
+    return udpai_name_is_wildcard(name)
+               ? udpai_subscription_has_prefix(subscription, message->name_space)
+               : udpai_subscription_has_name(subscription, name);
+}
+
+/* ---- what is asked ---- */
+
 /* Names that are refused together, because the stream asks for too many: each by itself would be
  * more answers than may wait, for a peer that reads them. */
 typedef struct surplus {
@@ -158,6 +215,8 @@ subscribe_name(udpai_udpa *udpa,
             names->why = udpa_error_ref(error);
         names->names[names->n++] = name;
         err = names->n == UDPAI_ECHOED_NAMES ? refuse_surplus(udpa, message, names) : UDPA_OK;
+    } else if (err == UDPA_OK && udpai_subscription_is_uncounted(subscription)) {
+        err = tell_passed_on(udpa, message, name, true);
     }
     udpa_error_unref(error);
     return err;
@@ -174,10 +233,26 @@ subscribe_wildcard(udpai_udpa *udpa,
     udpa_err err = udpai_session_check_subscription(&udpa->session, udpa->peer, &asked, &error);
     if (err == UDPA_OK)
         err = udpai_subscribe_wildcard(subscription, message->name_space, &error);
+    if (err == UDPA_OK && udpai_subscription_is_uncounted(subscription))
+        err = tell_passed_on(udpa, message, name, true);
     if (err != UDPA_OK && !is_ours(err))
         err = refuse(udpa, message, &name, 1, error);
     udpa_error_unref(error);
     return err;
+}
+
+static udpa_err
+subscribe_one(udpai_udpa *udpa,
+              udpai_subscription *subscription,
+              const udpai_subscription_message *message,
+              udpai_str name,
+              surplus *names)
+{
+    if (is_just_moved(subscription, message, name))
+        return tell_passed_on(udpa, message, name, true);
+    if (udpai_name_is_wildcard(name))
+        return subscribe_wildcard(udpa, subscription, message, name);
+    return subscribe_name(udpa, subscription, message, name, names);
 }
 
 static udpa_err
@@ -188,9 +263,7 @@ subscribe_all(udpai_udpa *udpa,
     surplus names = {0};
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
-        err = udpai_name_is_wildcard(message->names[i])
-                  ? subscribe_wildcard(udpa, subscription, message, message->names[i])
-                  : subscribe_name(udpa, subscription, message, message->names[i], &names);
+        err = subscribe_one(udpa, subscription, message, message->names[i], &names);
     udpa_err last = refuse_surplus(udpa, message, &names);
     return err == UDPA_OK ? last : err;
 }
@@ -293,6 +366,8 @@ udpai_udpa_on_subscribe(udpai_udpa *udpa,
     }
     udpai_subscription *subscription =
         udpai_subscriber_get(&udpa->subscriber, message->type_url, UDPAI_MODE_DELTA);
+    if (subscription)
+        udpai_subscription_set_uncounted(subscription, is_passed_on(udpa, message->type_url));
     udpa_err err =
         subscription ? take_held(udpa, subscription, message, ret_error) : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
@@ -314,6 +389,8 @@ udpai_udpa_on_unsubscribe(udpai_udpa *udpa, const udpai_subscription_message *me
             err = udpai_unsubscribe_wildcard(subscription, message->name_space);
         else
             err = udpai_unsubscribe_all_wildcards(subscription);
+        if (err == UDPA_OK && udpai_subscription_is_uncounted(subscription))
+            err = tell_passed_on(udpa, message, message->names[i], false);
     }
     return err;
 }

@@ -193,6 +193,7 @@ put_subscribe(udpai_proto_writer *writer, const void *what)
     put_names(writer, 2, subscription);
     put_held(writer, subscription);
     udpai_proto_put_bytes_opt(writer, 4, subscription->name_space);
+    udpai_proto_put_varint_opt(writer, 7, subscription->distance);
 }
 
 static void

@@ -36,7 +36,7 @@ check_same(const udpai_subscription_message *a, const udpai_subscription_message
                    udpai_str_eq(a->versions[i].version, b->versions[i].version));
     check_same_digests(a->digests, b->digests, a->n_digests);
     check_same_digests(a->ways, b->ways, a->n_ways);
-    FUZZ_CHECK(a->status_code == b->status_code);
+    FUZZ_CHECK(a->distance == b->distance && a->status_code == b->status_code);
     FUZZ_CHECK(udpai_str_eq(a->status_text, b->status_text));
 }
 

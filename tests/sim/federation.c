@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "scenario.h"
+#include "clients.h"
 
 /* In virtual time: everything happens, all is quiet, then only what refers to each other changes,
  * and nothing breaks. */
@@ -18,6 +18,9 @@ static const struct schedule usual = {60000000, 240000000, 250000000, 290000000,
 static const struct schedule of_large = {20000000,  120000000, 123000000,
                                          140000000, 4500000,   500000};
 
+/* Within this time nobody is asked any more for what nobody wants. */
+#define LEAVING_US 10000000
+
 static void
 look_each_second(sim_scenario *scenario, uint64_t end_us)
 {
@@ -25,6 +28,8 @@ look_each_second(sim_scenario *scenario, uint64_t end_us)
     while (world->now_us < end_us) {
         sim_run_until(world, world->now_us + 1000000);
         sim_check_gone(scenario);
+        if (scenario->has_reports)
+            sim_takers_check_expired(scenario);
     }
 }
 
@@ -48,6 +53,26 @@ spare_all(sim_world *world)
         world->nodes.items[i]->dies_committing = false;
 }
 
+/* In the quiet clients count a little more. */
+static void
+begin_burst(sim_scenario *scenario)
+{
+    sim_takers_check_quiet(scenario);
+    sim_sums_mark(scenario);
+    sim_clients_burst(scenario);
+}
+
+/* That has come everywhere. Then nobody wants to know anything any more. */
+static void
+end_reports(sim_scenario *scenario)
+{
+    sim_takers_check_quiet(scenario);
+    sim_sums_check(scenario);
+    sim_takers_leave(scenario);
+    look_each_second(scenario, scenario->world.now_us + LEAVING_US);
+    sim_takers_check_nobody_asked(scenario);
+}
+
 static void
 run_scenario(sim_scenario *scenario, const struct schedule *schedule)
 {
@@ -62,12 +87,16 @@ run_scenario(sim_scenario *scenario, const struct schedule *schedule)
     spare_all(&scenario->world);
     look_each_second(scenario, schedule->quiet_end_us);
     sim_check_quiet(scenario);
+    if (scenario->has_reports)
+        begin_burst(scenario);
     scenario->is_calm = true;
     change_links(world, scenario);
     look_each_second(scenario, schedule->calm_end_us);
     scenario->is_calm = false;
     look_each_second(scenario, schedule->end_us);
     sim_check_quiet(scenario);
+    if (scenario->has_reports)
+        end_reports(scenario);
 }
 
 static void
@@ -79,8 +108,8 @@ add_counts(const sim_scenario *scenario, uint64_t counts[SIM_COUNTS])
         counts[i] += scenario->world.counts[i];
 }
 
-void
-sim_run(uint64_t seed, const sim_options *options, uint64_t counts[SIM_COUNTS])
+static void
+run_one(uint64_t seed, bool has_reports, const sim_options *options, uint64_t counts[SIM_COUNTS])
 {
     unsigned long live_before = udpai_alloc_live();
     sim_scenario *scenario = udpai_alloc(sizeof(*scenario));
@@ -89,6 +118,8 @@ sim_run(uint64_t seed, const sim_options *options, uint64_t counts[SIM_COUNTS])
     sim_world_init(&scenario->world, seed);
     scenario->world.trace = options->trace;
     scenario->is_large = options->large;
+    scenario->has_reports = has_reports;
+    scenario->client_random.state = ~seed;
     const struct schedule *schedule = options->large ? &of_large : &usual;
     scenario->tick_us = schedule->tick_us;
     scenario->pause_us = schedule->pause_us;
@@ -107,4 +138,12 @@ sim_run(uint64_t seed, const sim_options *options, uint64_t counts[SIM_COUNTS])
                 (long)(udpai_alloc_live() - live_before));
         exit(EXIT_FAILURE);
     }
+}
+
+void
+sim_run(uint64_t seed, const sim_options *options, uint64_t counts[SIM_COUNTS])
+{
+    run_one(seed, false, options, counts);
+    if (!options->large)
+        run_one(seed, true, options, counts);
 }

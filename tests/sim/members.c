@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "scenario.h"
+#include "clients.h"
 
 /* ---- files ---- */
 
@@ -40,7 +40,8 @@ plan_source(sim_member *self, size_t i)
     udpai_source_config *source = &self->sources[i];
     *source = (udpai_source_config){
         .name = udpai_str_from(self->source_names[i]),
-        .stays_connected = self->is_publisher && i == 0,
+        .stays_connected =
+            (self->is_publisher && i == 0) || (self->reporter && (i == 0 || !self->fails_over)),
     };
     sim_target(scenario->members[self->upstreams[i]]->node, source);
     self->descriptors[i] = (udpai_descriptor_config){
@@ -59,6 +60,7 @@ plan_member(sim_node *node, sim_node_plan *plan)
     if (!self->is_endpoint)
         plan->files = UDPAI_STR(FILES);
     plan->knows_public_protocol_only = self->public_only;
+    plan->has_reports = self->reporter || self->sums;
     for (size_t i = 0; i < self->provider.n_descriptors; i++)
         plan_source(self, i);
     for (int type = 0; type < N_TYPES; type++)
@@ -76,6 +78,7 @@ plan_member(sim_node *node, sim_node_plan *plan)
         .providers = &self->provider,
         .n_providers = self->provider.n_descriptors ? 1 : 0,
         .is_durable = !self->is_endpoint,
+        .is_endpoint = self->is_endpoint && self->scenario->has_reports,
         .acl = self->acl,
         .max_changes_ahead = 3,
     };
@@ -95,14 +98,16 @@ member_started(sim_node *node)
         sim_publisher_started(self);
     if (!self->is_endpoint)
         sim_set_files(self);
+    sim_clients_started(self);
 }
 
 /* What a publisher's node took in can be lost with it, until the publisher comes again. */
 static void
 management_stopped(sim_node *node)
 {
-    const sim_member *self = node->userdata;
+    sim_member *self = node->userdata;
     sim_scenario *scenario = self->scenario;
+    sim_clients_stopped(self);
     scenario->has_lost_commits |= node->disk_busy_until_us > scenario->world.now_us;
     for (int key = N_FILE_KEYS; key < N_OPEN_KEYS; key++) {
         sim_member *owner = scenario->members[sim_key_publisher(scenario, key)];
@@ -227,11 +232,14 @@ sim_build(sim_scenario *scenario)
     for (int key = N_FILE_KEYS; key < N_OPEN_KEYS; key++)
         if (sim_key_expires(key))
             sim_truth_removed(scenario->members[sim_key_publisher(scenario, key)], key);
+    if (scenario->has_reports)
+        sim_clients_build(scenario);
 }
 
 void
 sim_free_members(sim_scenario *scenario)
 {
+    sim_clients_free(scenario);
     for (int i = 0; i < scenario->n_members; i++) {
         udpai_acl_unref(scenario->members[i]->acl);
         udpai_free(scenario->members[i]);

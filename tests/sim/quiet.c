@@ -175,9 +175,12 @@ check_memory(const sim_scenario *scenario)
             n_streams++;
         size_t n_kept = udpai_store_n_contributions(udpai_node_store(node->node));
         bound += PIECES_OF_NODE + PIECES_OF_STREAM * n_streams + PIECES_OF_CONTRIBUTION * n_kept;
-        if (node->most_orders > MESSAGES_AHEAD_MAX || node->most_reports > MESSAGES_AHEAD_MAX)
+        size_t ahead_max = (size_t)MESSAGES_AHEAD_MAX * (scenario->has_reports ? 4 : 1);
+        if (node->most_orders > ahead_max || node->most_reports > ahead_max)
             sim_fail(member, "too many messages between the halves of a node", -1);
     }
+    if (scenario->has_reports) /* sums, and what expires */
+        bound *= 2;
     if (udpai_alloc_live() <= bound)
         return;
     fprintf(stderr, "FAIL: %lu pieces of memory in quiet, above %zu\n", udpai_alloc_live(), bound);

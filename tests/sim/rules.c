@@ -49,7 +49,7 @@ sim_rules_choose(sim_member *self)
 /* ---- saying it ---- */
 
 enum {
-    RULES_MAX = SOURCES_MAX + 2 * N_COLOURS
+    RULES_MAX = SOURCES_MAX + 3 * N_COLOURS
 };
 
 struct rule_texts {
@@ -62,6 +62,8 @@ struct rule_list {
     udpai_acl_rule rules[RULES_MAX];
     size_t n;
 };
+
+static const udpai_str everybody[] = {{"*", 1}};
 
 static udpai_acl_rule *
 add_rule(struct rule_list *list, const char *identity, unsigned actions, ref_spaces spaces)
@@ -94,13 +96,29 @@ add_rules_of_colour(struct rule_list *list, const sim_member *self, int colour)
     (void)add_rule(list, pattern, UDPAI_ACL_SUBSCRIBE, self->shows[colour]);
 }
 
+/* Nodes below say what clients of theirs have said. */
+static void
+add_rule_of_nodes(struct rule_list *list, const sim_member *self, int colour)
+{
+    static const udpai_str types[] = {UDPAI_STR("*/udpa.load.v1.*"),
+                                      UDPAI_STR("*/udpa.status.v1.*")};
+    char pattern[24];
+    snprintf(pattern, sizeof(pattern), "%s-m*", sim_colours[colour]);
+    udpai_acl_rule *rule = add_rule(list, pattern, UDPAI_ACL_PUBLISH, self->passes[colour]);
+    rule->types = types;
+    rule->n_types = UDPAI_ARRAY_LEN(types);
+    rule->on_behalf_of = everybody;
+    rule->n_on_behalf_of = 1;
+}
+
 static udpai_acl *
 make_acl(const sim_member *self)
 {
-    static const udpai_str everybody[] = {{"*", 1}};
     struct rule_list list = {.n = 0};
     for (int colour = 0; colour < N_COLOURS; colour++)
         add_rules_of_colour(&list, self, colour);
+    for (int colour = 0; self->scenario->has_reports && colour < N_COLOURS; colour++)
+        add_rule_of_nodes(&list, self, colour);
     for (size_t i = 0; i < self->provider.n_descriptors; i++) {
         udpai_acl_rule *rule = add_rule(&list, self->source_names[i], UDPAI_ACL_PUBLISH,
                                         ALL_SPACES & ~self->refuses[i]);
@@ -193,7 +211,7 @@ sim_identity_change(sim_scenario *scenario)
     sim_random *random = &world->random;
     int number = (int)sim_below(random, (uint64_t)scenario->n_endpoints);
     sim_member *self = scenario->members[scenario->n_management + number];
-    if (!scenario->has_tls || self->is_publisher ||
+    if (!scenario->has_tls || self->is_publisher || self->reporter ||
         (scenario->has_rules && !scenario->rules_change))
         return;
     self->colour = (int)sim_below(random, N_COLOURS);

@@ -68,6 +68,7 @@ typedef struct sim_copy {
 } sim_copy;
 
 typedef struct sim_scenario sim_scenario;
+typedef struct sim_reporter sim_reporter;
 
 /* How an endpoint asks for a key. */
 typedef enum sim_wish {
@@ -107,6 +108,11 @@ typedef struct sim_member {
     bool link_is_whole[N_LINKS]; /* a thing, and what it refers to, when it was last looked at */
     unsigned n_ticks;
     sim_truth truths[N_KEYS];
+    /* Where clients report (clients.h); NULL: it does not. */
+    sim_reporter *reporter;
+    struct sim_taker *taker;
+    struct sim_sums *sums;
+    ref_spaces passes[N_COLOURS]; /* what nodes below may say of clients */
 } sim_member;
 
 typedef struct sim_scenario {
@@ -130,6 +136,8 @@ typedef struct sim_scenario {
     bool has_lost_state;   /* a management node came back without anything */
     bool has_long_outage;  /* management nodes were away from each other for long */
     bool is_calm;          /* nothing breaks */
+    bool has_reports;      /* clients report */
+    sim_random client_random;
 } sim_scenario;
 
 static inline sim_random *

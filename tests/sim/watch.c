@@ -16,6 +16,8 @@ show_subscription(const char *kind, const udpai_subscription_message *message)
     for (size_t i = 0; i < message->n_names; i++)
         fprintf(stderr, " '%.*s'", (int)message->names[i].len, message->names[i].data);
     fprintf(stderr, " holds %zu %zu", message->n_versions, message->n_digests);
+    if (message->distance)
+        fprintf(stderr, " from %u", message->distance);
 }
 
 static void
@@ -87,6 +89,7 @@ count_message(sim_world *world, const udpai_message *message)
     switch (message->kind) {
     case UDPAI_MESSAGE_SUBSCRIBE:
         world->counts[SIM_SUBSCRIBES]++;
+        world->counts[SIM_PASSED_ON] += message->subscription.distance > 0;
         break;
     case UDPAI_MESSAGE_UNSUBSCRIBE:
         world->counts[SIM_UNSUBSCRIBES]++;

@@ -326,11 +326,16 @@ on_hub_wake(void *userdata)
 
 /* ---- surroundings ---- */
 
+int64_t
+sim_wall_us(const sim_node *node)
+{
+    return 1700000000000000 + (int64_t)node->world->now_us + node->clock_us;
+}
+
 static int64_t
 wall_us(void *userdata)
 {
-    const sim_node *node = userdata;
-    return 1700000000000000 + (int64_t)node->world->now_us + node->clock_us;
+    return sim_wall_us(userdata);
 }
 
 static uint64_t
@@ -348,6 +353,14 @@ on_published(void *userdata,
     sim_node *node = userdata;
     if (node->published)
         node->published(node, ticket, publication, error);
+}
+
+static void
+on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
+{
+    sim_node *node = userdata;
+    if (node->wanted)
+        node->wanted(node, type_url, text, wanted);
 }
 
 /* ---- life and death ---- */
@@ -370,8 +383,10 @@ sim_add_node(sim_world *world, const char *id)
 static udpai_node_info *
 make_info(const sim_node *node, const sim_node_plan *plan)
 {
-    udpai_str features[2] = {UDPAI_STR(UDPAI_FEATURE_EXTENSIONS), UDPAI_STR(UDPAI_FEATURE_NODE)};
+    udpai_str features[3] = {UDPAI_STR(UDPAI_FEATURE_EXTENSIONS), UDPAI_STR(UDPAI_FEATURE_NODE)};
     size_t n = plan->knows_public_protocol_only ? 0 : plan->is_management ? 2 : 1;
+    if (plan->has_reports)
+        features[n++] = UDPAI_STR(UDPAI_FEATURE_CLIENT);
     const udpai_node_parts parts = {
         .id = udpai_str_from(node->id),
         .features = features,
@@ -394,6 +409,7 @@ make_halves(sim_node *node, const sim_node_plan *plan)
         .wall_us = wall_us,
         .random = random_number,
         .published = on_published,
+        .wanted = on_wanted,
         .userdata = node,
     };
     udpa_error *error = NULL;

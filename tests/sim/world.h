@@ -74,7 +74,16 @@ extern const udpai_node_timing sim_timing;
     X(TRIANGLES, "triangles")                                                                      \
     X(EXCHANGES, "exchanges")                                                                      \
     X(FAIL_OVERS, "fail-overs")                                                                    \
-    X(HAND_BACKS, "hand-backs")
+    X(HAND_BACKS, "hand-backs")                                                                    \
+    X(PASSED_ON, "wishes passed on")                                                               \
+    X(TAKER_CHANGES, "changes of who wants to know")                                               \
+    X(REPORTS_SEEN, "words of clients seen")                                                       \
+    X(REPORTS_FAR, "words of clients over 3 nodes")                                                \
+    X(REPORTS_GONE, "words of clients gone")                                                       \
+    X(REPORTS_FORGED, "forged words of clients refused")                                           \
+    X(REPORTS_COMPARED, "words of clients compared")                                               \
+    X(SUMS_SEEN, "sums seen")                                                                      \
+    X(SUMS_COMPARED, "sums compared")
 
 typedef enum sim_count {
 #define SIM_COUNT_ENUM(name, text) SIM_##name,
@@ -101,6 +110,7 @@ typedef struct sim_node_plan {
     udpai_str files; /* the directory that it will be given; empty: none */
     bool is_management;
     bool knows_public_protocol_only;
+    bool has_reports; /* of clients */
 } sim_node_plan;
 
 typedef void (*sim_action_fn)(sim_world *world, void *userdata);
@@ -116,6 +126,8 @@ struct sim_node {
                       uint64_t ticket,
                       const udpai_publication *publication,
                       const udpa_error *error);
+    /* As in udpai_node_env. */
+    void (*wanted)(sim_node *self, udpai_str type_url, udpai_str text, bool wanted);
     void (*flushed)(sim_node *self); /* after everything that may have told subscribers */
     void (*dies)(sim_node *self);    /* crashes it; called while a commit is under way */
     void *userdata;
@@ -182,6 +194,8 @@ uint64_t sim_stream_age_us(const sim_node *from, const sim_node *to);
 /* One random stream is slow for so long. */
 bool sim_slow_something(sim_world *world, uint64_t duration_us);
 void sim_set_partition(sim_world *world, const sim_node *a, const sim_node *b, bool partitioned);
+/* What its clock says: microseconds since 1970. */
+int64_t sim_wall_us(const sim_node *node);
 /* From outside to its stream side, in its turn. */
 void sim_order(sim_node *node, udpai_order *order);
 /* After calls into the node from outside: has it carry out what follows. */

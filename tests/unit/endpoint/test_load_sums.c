@@ -201,19 +201,25 @@ arrive(member *self, const char *id, bool is_node)
     return session;
 }
 
-/* Somebody there subscribes to sums, or does no more. */
+/* Somebody there subscribes to a sum, or to all (empty), or does no more. */
 static void
-want(member *self, bool wanted)
+want_sum(member *self, const char *text, bool wanted)
 {
-    const udpai_str everything = {"", 0};
+    const udpai_str name = udpai_str_from(text);
     const udpai_subscription_message message = {.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
                                                 .name_space = UDPAI_STR("com.acme"),
-                                                .names = &everything,
+                                                .names = &name,
                                                 .n_names = 1};
     udpai_report *report = new_report();
     report->subscription = udpai_subscription_message_copy(&message);
     report->wanted = wanted;
     tell(self, UDPAI_REPORT_INTEREST, 0, report);
+}
+
+static void
+want(member *self, bool wanted)
+{
+    want_sum(self, "", wanted);
 }
 
 static void
@@ -427,6 +433,34 @@ nothing_is_asked_before_somebody_wants_it(void **state)
     assert_false(self->members[1].asks);
 }
 
+/* By its name alone it has what nodes below count, too. Of another node there is no sum. */
+static void
+one_sum_is_whole_by_its_name(void **state)
+{
+    world *self = *state;
+    member *top = &self->members[0];
+    for (int i = 1; i <= EDGES; i++)
+        link_up(&self->members[i]);
+    come(self, &self->clients[0], 1);
+    want_sum(top, CLUSTER "/edge1", true);
+    assert_true(self->members[1].is_asked);
+    want_sum(top, CLUSTER "/edge1", false);
+    for (int i = 0; i < 4; i++)
+        pass(self, LINGER_MS);
+    assert_false(self->members[1].is_asked);
+    want_sum(top, CLUSTER "/top", true);
+    want_sum(top, CLUSTER "/top", true);
+    pass(self, 0);
+    assert_true(self->members[1].is_asked);
+    assert_true(self->members[1].asks);
+    want_sum(top, CLUSTER "/top", false);
+    want_sum(top, CLUSTER "/top", false);
+    for (int i = 0; i < 4; i++)
+        pass(self, LINGER_MS);
+    assert_false(self->members[1].is_asked);
+    assert_false(self->members[1].asks);
+}
+
 static void
 the_top_has_the_sum_of_all(void **state)
 {
@@ -609,6 +643,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_is_asked_before_somebody_wants_it, begin, end),
+        cmocka_unit_test_setup_teardown(one_sum_is_whole_by_its_name, begin, end),
         cmocka_unit_test_setup_teardown(the_top_has_the_sum_of_all, begin, end),
         cmocka_unit_test_setup_teardown(a_stream_that_ends_and_comes_again_counts_on, begin, end),
         cmocka_unit_test_setup_teardown(a_client_that_moves_counts_once, begin, end),

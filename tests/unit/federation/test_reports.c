@@ -106,6 +106,9 @@ make(void **state, bool is_endpoint)
     bed *self = udpai_alloc(sizeof(*self));
     const udpai_source_config source = {
         .name = {"s", 1}, .kind = UDPAI_SOURCE_UDPA_LISTEN, .peer = {"top", 3}};
+    const udpai_descriptor_config descriptor = {
+        .source = {"s", 1}, .continuation = UDPAI_CONTINUE, .on_demand = true};
+    const udpai_provider_config provider = {.descriptors = &descriptor, .n_descriptors = 1};
     const udpai_node_config config = {
         .id = UDPAI_STR("edge"),
         .authority = UDPAI_STR("edge"),
@@ -118,8 +121,10 @@ make(void **state, bool is_endpoint)
                   .max_bytes = 1 << 20},
         .sources = &source,
         .n_sources = 1,
+        .providers = &provider,
+        .n_providers = is_endpoint,
         .is_endpoint = is_endpoint,
-        .is_durable = true,
+        .is_durable = !is_endpoint,
         .peers_are_anonymous = true,
         .max_changes_ahead = 1000,
     };
@@ -264,6 +269,38 @@ say(bed *self, uint64_t session, const char *name, unsigned ttl_ms)
     tell(self, new_publication(session, name, ttl_ms));
     assert_non_null(self->refusal);
     return self->refusal;
+}
+
+/* A refresh. */
+static const char *
+say_again(bed *self, uint64_t session, const char *name)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make_load(name, "1", 1000);
+    udpai_report *report = new_report(UDPAI_REPORT_PUBLICATION, session);
+    report->publication = udpai_publication_new();
+    assert_ok(udpai_publication_set(&report->publication->type_url, UDPAI_STR(LOAD)));
+    assert_ok(udpai_publication_add(report->publication, resource, true));
+    self->refusal = NULL;
+    tell(self, report);
+    assert_non_null(self->refusal);
+    return self->refusal;
+}
+
+static bool
+count_one(void *userdata, udpa_resource *resource)
+{
+    (void)resource;
+    ++*(size_t *)userdata;
+    return true;
+}
+
+/* What subscribers know of. */
+static size_t
+count_told(const bed *self)
+{
+    size_t n = 0;
+    udpai_store_visit_told(udpai_node_store(self->node), UDPAI_STR(LOAD), count_one, &n);
+    return n;
 }
 
 #define assert_orders(self, expected)                                                              \
@@ -443,6 +480,44 @@ what_is_reported_must_end(void **state)
     assert_orders(self, "-com.acme/a/x; ");
 }
 
+/* It was withdrawn here, by rules or because it went round, and he who says it does not know. */
+static void
+what_is_refreshed_and_not_held_is_asked_for(void **state)
+{
+    bed *self = *state;
+    uint64_t x = arrive(self, "x", CLIENT);
+    want(self, "*com.acme", true);
+    assert_orders(self, "sub 1 *com.acme; ");
+    assert_string_equal(say_again(self, x, "com.acme/a/x"), "");
+    assert_orders(self, "sub 1 com.acme/a/x; unsub 1 com.acme/a/x; ");
+    assert_non_null(strstr(say_again(self, x, "com.foo/a/x"), "send its payload"));
+    assert_orders(self, "");
+    want(self, "com.foo/a/x", true);
+    assert_string_equal(say_again(self, x, "com.foo/a/x"), "");
+    assert_orders(self, "sub 1 com.foo/a/x; unsub 1 com.foo/a/x; sub 1 com.foo/a/x; ");
+}
+
+/* A ConfigSource that may have it, too, is away. */
+static void
+an_endpoint_believes_no_client_for_ever(void **state)
+{
+    bed *self = *state;
+    static const udpai_local_ops ops = {.update = ignore_update};
+    const udpai_selection all = {.type_url = UDPAI_STR(LOAD)};
+    udpai_local_subscription *subscription = NULL;
+    arrive(self, "top", NODE); /* it is a source */
+    assert_ok(udpai_node_subscribe(self->node, &all, &ops, &subscription));
+    pass(self, 0);
+    self->orders[0] = '\0';
+    assert_string_equal(say(self, self->last_session, "com.acme/a/x", 1000), "");
+    pass(self, 0);
+    assert_int_equal(count_told(self), 1);
+    tell(self, new_report(UDPAI_REPORT_CLOSED, self->last_session));
+    pass(self, 1000);
+    assert_int_equal(count_told(self), 0);
+    udpai_node_unsubscribe(self->node, subscription);
+}
+
 static void
 an_endpoint_offers_what_it_reports(void **state)
 {
@@ -616,6 +691,10 @@ main(void)
         cmocka_unit_test_setup_teardown(a_client_speaks_for_itself, make_node, end),
         cmocka_unit_test_setup_teardown(who_reports_is_no_source, make_node, end),
         cmocka_unit_test_setup_teardown(what_is_reported_must_end, make_node, end),
+        cmocka_unit_test_setup_teardown(what_is_refreshed_and_not_held_is_asked_for, make_node,
+                                        end),
+        cmocka_unit_test_setup_teardown(an_endpoint_believes_no_client_for_ever, make_endpoint,
+                                        end),
         cmocka_unit_test_setup_teardown(an_endpoint_offers_what_it_reports, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_can_take_it_back, make_endpoint, end),
         cmocka_unit_test_setup_teardown(it_is_told_what_is_wanted, make_endpoint, end),

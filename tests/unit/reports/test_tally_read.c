@@ -140,13 +140,14 @@ nodes_of_a_sum_are_read_in_order(void **state)
 {
     (void)state;
     UDPA_AUTO(udpai_tally_free) udpai_tally *tally = NULL;
-    udpai_str sum =
-        W_JOIN(W_TEXT(1, "com.acme/a"), W_TEXT(8, "node-b"), W_TEXT(8, "node-a"), W_VARINT(9, 10));
+    udpai_str sum = W_JOIN(W_TEXT(1, "com.acme/a"), W_TEXT(8, "node-b"), W_TEXT(8, "node-a"),
+                           W_VARINT(9, 10), W_VARINT(10, 3));
     assert_ok(decode(sum, &udpai_tally_sum_limits, &tally, NULL));
     assert_int_equal(tally->nodes.n, 2);
     assert_str(tally->nodes.items[0], "node-a");
     assert_str(tally->nodes.items[1], "node-b");
     assert_int_equal(tally->n_clients, 10);
+    assert_int_equal(tally->n_node_changes, 3);
     assert_int_equal(decode(sum, &udpai_tally_client_limits, &tally, NULL), UDPA_ERR_LIMIT);
 }
 

@@ -272,6 +272,7 @@ sums_up(uint64_t epoch, uint64_t n_issued, const char *node, const char *other)
         assert_true(udpai_vector_push(&tally->nodes, copy));
     }
     tally->n_clients = 10;
+    tally->n_node_changes = tally->nodes.n - 1;
     return tally;
 }
 
@@ -308,8 +309,54 @@ two_ways_count_once(void **state)
     expect(sum, 10, 0, 10);
     take(sum, "middle-1", sums_up(1, 11, "edge", "middle-1"));
     leave(sum, "middle-1");
-    take(sum, "middle-2", sums_up(1, 10, "edge", "middle-2"));
-    expect(sum, 21, 0, 10);
+    take(sum, "middle-2", sums_up(1, 10, "edge", "middle-2")); /* it had counted the same */
+    expect(sum, 11, 0, 10);
+    take(sum, "middle-2", sums_up(1, 15, "edge", "middle-2"));
+    expect(sum, 16, 0, 10);
+}
+
+/* What it has counted of itself is lost meanwhile: less is told than was, never more. */
+static void
+who_is_counted_by_another_way_goes_on_from_there(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    take(sum, "middle-1", sums_up(1, 10, "edge", "middle-1"));
+    take(sum, "middle-2", sums_up(1, 5, "middle-2", NULL));
+    expect(sum, 15, 0, 20);
+    udpai_tally *both = sums_up(1, 12, "edge", "middle-2");
+    refuse(sum, "middle-2", both, UDPA_ERR_PRECONDITION, "are counted already");
+    expect(sum, 15, 0, 10);
+    assert_int_equal(udpai_tally_sum_total(sum, 0)->nodes.n, 3);
+    leave(sum, "middle-1");
+    take(sum, "middle-2", sums_up(1, 20, "edge", "middle-2"));
+    expect(sum, 15, 0, 10);
+    take(sum, "middle-2", sums_up(1, 21, "edge", "middle-2"));
+    expect(sum, 16, 0, 10);
+}
+
+/* Of a node that has come and gone between, nobody here knows by which way it was counted. */
+static void
+who_was_in_it_must_be_known(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    take(sum, "middle", sums_up(1, 10, "middle", NULL));
+    udpai_tally *later = sums_up(1, 15, "middle", NULL);
+    later->n_node_changes = 2;
+    take(sum, "middle", later);
+    expect(sum, 10, 0, 10);
+    later = sums_up(1, 16, "middle", NULL);
+    later->n_node_changes = 2;
+    take(sum, "middle", later);
+    expect(sum, 11, 0, 10);
+    later = sums_up(1, 100, "other", NULL);
+    later->n_node_changes = 4;
+    take(sum, "other", later);
+    expect(sum, 11, 0, 20);
+    assert_int_equal(udpai_tally_sum_total(sum, 0)->n_node_changes, 2);
+    leave(sum, "other");
+    assert_int_equal(udpai_tally_sum_total(sum, 0)->n_node_changes, 3);
 }
 
 /* ---- chance ---- */
@@ -481,6 +528,8 @@ main(void)
         cmocka_unit_test(many_may_go_at_once),
         cmocka_unit_test(sums_are_tagged_with_their_nodes),
         cmocka_unit_test(two_ways_count_once),
+        cmocka_unit_test(who_is_counted_by_another_way_goes_on_from_there),
+        cmocka_unit_test(who_was_in_it_must_be_known),
         cmocka_unit_test(sums_are_what_was_said),
         cmocka_unit_test(survives_lack_of_memory),
     };

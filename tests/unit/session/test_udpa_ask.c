@@ -466,6 +466,18 @@ a_public_peer_is_published_to_in_its_own_words(void **state)
                        "-com.acme/e ?}");
 }
 
+/* What the name space of an Unsubscribe is, it does not know: that is the end of all wildcards. */
+static void
+a_public_peer_is_told_the_end_of_all_wildcards(void **state)
+{
+    (void)state;
+    fake_stream_close(&peer.stream);
+    peer_open(&peer, &hub, PEER_PAPER);
+    session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "T", "com.acme", "''");
+    session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "T", "com.acme", "''");
+    peer_expect(&peer, "subscribe{T@com.acme ''} unsubscribe{T ''}");
+}
+
 int
 main(void)
 {
@@ -503,6 +515,8 @@ main(void)
                                         begin, end_anyhow),
         cmocka_unit_test_setup_teardown(what_is_receipted_cannot_be_forgotten, begin, end_anyhow),
         cmocka_unit_test_setup_teardown(a_public_peer_is_published_to_in_its_own_words, begin,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(a_public_peer_is_told_the_end_of_all_wildcards, begin,
                                         end_anyhow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,6 +136,7 @@ transfer_make_subscription(size_t n_names)
         1,
         ways,
         2,
+        9,
         -5,
         UDPAI_STR("why \xc3\xa4"),
     };
@@ -301,6 +302,7 @@ fill_report(udpai_report *report)
         report->error = udpa_error_new(UDPA_ERR_ABORTED, NULL, "too slow");
         break;
     case UDPAI_REPORT_INTEREST:
+    case UDPAI_REPORT_PASSED_ON:
         report->subscription = transfer_make_subscription(1);
         break;
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:

@@ -223,6 +223,7 @@ static const udpai_subscription_message full = {
     .n_digests = 1,
     .ways = (const udpai_held_digest[]){{{"com.acme/w", 10}, 0}},
     .n_ways = 1,
+    .distance = 3,
     .status_code = 7,
     .status_text = {"because", 7},
 };
@@ -247,6 +248,7 @@ subscribe_is_what_protobuf_reads(void **state)
     assert_true(subscribe->initial_digests[0]->value == 0xfedcba9876543210);
     assert_int_equal(subscribe->n_initial_ways, 1);
     assert_int_equal(subscribe->initial_ways[0]->value, 0);
+    assert_int_equal(subscribe->distance, 3);
     drop(message);
 }
 

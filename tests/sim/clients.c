@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Endpoints that report: states of things, and what they have counted. They say all of it from time
+ * to time; what they do not say any more they take back, or it must expire. Some say also what they
+ * may not: in another's name, or what would never end. */
+#include "clients.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+#define TICK_US 2000000
+#define CHANGE_US 3000000
+
+const char *const sim_client_types[CLIENT_TYPES] = {
+    UDPAI_TYPE_CLIENT_LOAD,
+    "type.googleapis.com/udpa.status.v1.ResourceState",
+    UDPAI_TYPE_CLUSTER_LOAD,
+};
+
+/* ---- names ---- */
+
+size_t
+sim_client_n_keys(const sim_scenario *scenario)
+{
+    return (size_t)CLIENT_TYPES * CLIENT_SPACES * CLIENT_THINGS * (size_t)scenario->n_members;
+}
+
+size_t
+sim_client_index(const sim_scenario *scenario, const sim_client_key *key)
+{
+    size_t thing = (size_t)((key->type * CLIENT_SPACES + key->space) * CLIENT_THINGS + key->thing);
+    return thing * (size_t)scenario->n_members + (size_t)key->who;
+}
+
+sim_client_key
+sim_client_key_at(const sim_scenario *scenario, size_t index)
+{
+    int who = (int)(index % (size_t)scenario->n_members);
+    int thing = (int)(index / (size_t)scenario->n_members);
+    return (sim_client_key){thing / CLIENT_THINGS / CLIENT_SPACES,
+                            thing / CLIENT_THINGS % CLIENT_SPACES, thing % CLIENT_THINGS, who};
+}
+
+void
+sim_client_name(const sim_scenario *scenario, const sim_client_key *key, char name[96])
+{
+    const char *who = key->who < 0 ? "nobody" : scenario->members[key->who]->node->id;
+    snprintf(name, 96, "%s/c%d/%s", sim_namespaces[key->space], key->thing, who);
+}
+
+bool
+sim_client_parse(const sim_scenario *scenario, int type, const char *name, sim_client_key *ret_key)
+{
+    const char *slash = strchr(name, '/'), *id = strrchr(name, '/');
+    *ret_key = (sim_client_key){.type = type, .space = -1, .who = -1};
+    for (int space = 0; slash && space < CLIENT_SPACES; space++)
+        if (udpai_str_eq((udpai_str){name, (size_t)(slash - name)},
+                         udpai_str_from(sim_namespaces[space])))
+            ret_key->space = space;
+    for (int i = 0; slash && id > slash && i < scenario->n_members; i++)
+        if (strcmp(scenario->members[i]->node->id, id + 1) == 0)
+            ret_key->who = i;
+    ret_key->thing = slash && slash[1] == 'c' ? slash[2] - '0' : -1;
+    return ret_key->space >= 0 && ret_key->who >= 0 && ret_key->thing >= 0 &&
+           ret_key->thing < CLIENT_THINGS;
+}
+
+/* ---- what is true ---- */
+
+bool
+sim_client_is_said(const sim_scenario *scenario, const sim_client_key *key)
+{
+    const sim_reporter *self = scenario->members[key->who]->reporter;
+    if (!self || key->type == CLIENT_SUM)
+        return false;
+    if (key->type == CLIENT_LOAD)
+        return self->is_counted && self->epoch && key->thing == 0;
+    return self->states[key->space][key->thing].exists;
+}
+
+uint64_t
+sim_client_last_said_us(const sim_scenario *scenario, const sim_client_key *key)
+{
+    const sim_reporter *self = scenario->members[key->who]->reporter;
+    return key->type == CLIENT_LOAD ? self->load_said_us[key->space]
+                                    : self->states[key->space][key->thing].last_said_us;
+}
+
+/* ---- saying it ---- */
+
+static udpa_resource *
+make_resource(const sim_scenario *scenario,
+              const sim_client_key *key,
+              udpai_str payload,
+              const char *authority)
+{
+    char name[96];
+    sim_client_name(scenario, key, name);
+    udpa_resource_spec spec = UDPA_RESOURCE_SPEC_INIT;
+    spec.name = name;
+    spec.type_url = sim_client_types[key->type];
+    spec.payload = payload.data;
+    spec.payload_size = payload.len;
+    spec.authority = authority;
+    spec.ttl_ms = CLIENT_TTL_MS;
+    udpa_resource *resource;
+    if (udpa_resource_new(&resource, &spec, NULL) != UDPA_OK)
+        abort();
+    return resource;
+}
+
+static void
+report(const sim_member *member, const sim_client_key *key, udpai_str payload)
+{
+    udpa_resource *resource = make_resource(member->scenario, key, payload, NULL);
+    udpa_error *error = NULL;
+    if (udpai_node_report_own(member->node->node, resource, &error) != UDPA_OK) {
+        fprintf(stderr, "FAIL: %s\n", udpa_error_message(error));
+        exit(EXIT_FAILURE);
+    }
+    udpa_resource_unref(resource);
+}
+
+static void
+say_state(const sim_member *member, int space, int thing)
+{
+    const sim_client_key key = {CLIENT_STATE, space, thing, member->index};
+    sim_statement *state = &member->reporter->states[space][thing];
+    char payload[64];
+    if (!state->exists)
+        return;
+    snprintf(payload, sizeof(payload), "%s %d", member->authority, state->version);
+    state->last_said_us = member->scenario->world.now_us;
+    report(member, &key, (udpai_str){payload, strlen(payload) + 1});
+}
+
+/* Each client in a locality of its own, so that sums can be looked through. */
+static void
+say_load(const sim_member *member, int space)
+{
+    const sim_client_key key = {CLIENT_LOAD, space, 0, member->index};
+    sim_reporter *self = member->reporter;
+    char cluster[64];
+    snprintf(cluster, sizeof(cluster), "%s/c0", sim_namespaces[space]);
+    udpai_tally *tally = udpai_tally_new(&udpai_tally_client_limits);
+    const udpai_tally_locality like = {.region = udpai_str_from(member->node->id)};
+    udpai_tally_locality *locality;
+    if (!tally || udpai_tally_set_text(&tally->cluster, udpai_str_from(cluster)) != UDPA_OK ||
+        udpai_tally_get_locality(tally, &like, &locality, NULL) != UDPA_OK)
+        abort();
+    locality->figures.counts[UDPAI_TALLY_ISSUED] = self->n[space];
+    locality->figures.gauges[UDPAI_TALLY_IN_PROGRESS] = 1;
+    tally->epoch = self->epoch;
+    tally->elapsed_ns = (member->scenario->world.now_us - self->began_us) * 1000;
+    udpa_bytes *body = udpai_tally_encode(tally);
+    if (!body)
+        abort();
+    self->load_said_us[space] = member->scenario->world.now_us;
+    report(member, &key, udpai_bytes_view(body));
+    udpa_bytes_unref(body);
+    udpai_tally_free(tally);
+}
+
+static void
+count(sim_reporter *self, int space, uint64_t n)
+{
+    self->n[space] += n;
+    self->total[space] += n;
+}
+
+static void
+say_all(sim_member *member)
+{
+    sim_reporter *self = member->reporter;
+    for (int space = 0; space < CLIENT_SPACES; space++) {
+        for (int thing = 0; thing < CLIENT_THINGS; thing++)
+            say_state(member, space, thing);
+        if (!self->is_counted || !self->epoch)
+            continue;
+        if (member->scenario->is_changing)
+            count(self, space, sim_below(sim_client_random(member->scenario), 5));
+        say_load(member, space);
+    }
+}
+
+/* ---- saying what it may not ---- */
+
+static void
+add(udpai_publication *publication, udpa_resource *resource)
+{
+    if (udpai_publication_add(publication, resource, false) != UDPA_OK)
+        abort();
+    udpa_resource_unref(resource);
+}
+
+/* In the name of another, by the thing's name and by the authority's; and without an end. */
+static void
+forge(const sim_member *member)
+{
+    sim_scenario *scenario = member->scenario;
+    sim_random *random = sim_client_random(scenario);
+    udpai_str source = udpai_str_from(member->source_names[0]);
+    int other = (int)sim_below(random, (uint64_t)scenario->n_members);
+    int space = (int)sim_below(random, CLIENT_SPACES);
+    if (other == member->index || !udpai_node_may_publish_to(member->node->node, source))
+        return;
+    const sim_client_key of_other = {CLIENT_STATE, space, 0, other},
+                         own = {CLIENT_STATE, space, 1, member->index};
+    udpai_publication *publication = udpai_publication_new();
+    if (!publication || udpai_publication_set(&publication->type_url,
+                                              udpai_str_from(sim_client_types[CLIENT_STATE])))
+        abort();
+    add(publication, make_resource(scenario, &of_other, UDPAI_STR("forged 1"), NULL));
+    add(publication,
+        make_resource(scenario, &own, UDPAI_STR("forged 1"), scenario->members[other]->authority));
+    (void)udpai_node_publish(member->node->node, source, publication);
+}
+
+static void
+forgery_answered(sim_node *node,
+                 uint64_t ticket,
+                 const udpai_publication *publication,
+                 const udpa_error *error)
+{
+    (void)ticket;
+    const sim_member *member = node->userdata;
+    for (size_t i = 0; !error && i < publication->entries.n; i++) {
+        if (!publication->entries.items[i].error)
+            sim_fail(member, "what a client may not say was applied", -1);
+        node->world->counts[SIM_REPORTS_FORGED]++;
+    }
+}
+
+/* ---- what happens ---- */
+
+static void
+tick(sim_world *world, void *userdata)
+{
+    sim_member *member = userdata;
+    sim_reporter *self = member->reporter;
+    sim_random *random = sim_client_random(member->scenario);
+    if (member->scenario->is_over)
+        return;
+    if (member->node->is_up) {
+        self->n_ticks++;
+        say_all(member);
+        if (!member->is_publisher && member->scenario->is_changing && sim_once_in(random, 8))
+            forge(member);
+        sim_touch(member->node);
+    }
+    sim_after(world, TICK_US / 2 + sim_below(random, TICK_US), tick, member);
+}
+
+/* It changes, or comes, or goes: at once, or by and by. */
+static void
+change_state(sim_member *member)
+{
+    sim_random *random = sim_client_random(member->scenario);
+    const sim_client_key key = {CLIENT_STATE, (int)sim_below(random, CLIENT_SPACES),
+                                (int)sim_below(random, CLIENT_THINGS), member->index};
+    sim_statement *state = &member->reporter->states[key.space][key.thing];
+    char name[96];
+    state->version++;
+    state->exists = !state->exists || !sim_once_in(random, 3);
+    if (state->exists || !member->node->is_up || sim_once_in(random, 2))
+        return;
+    sim_client_name(member->scenario, &key, name);
+    udpai_node_withdraw_own_report(
+        member->node->node, udpai_str_from(sim_client_types[CLIENT_STATE]), udpai_str_from(name));
+    sim_touch(member->node);
+}
+
+static sim_member *
+any_member(sim_scenario *scenario)
+{
+    uint64_t n = (uint64_t)scenario->n_members;
+    return scenario->members[sim_below(sim_client_random(scenario), n)];
+}
+
+static void
+happen(sim_world *world, void *userdata)
+{
+    sim_scenario *scenario = userdata;
+    if (!scenario->is_changing)
+        return;
+    sim_member *member = any_member(scenario);
+    if (member->reporter)
+        change_state(member);
+    member = any_member(scenario);
+    if (member->taker)
+        sim_taker_change(member);
+    sim_takers_check_expired(scenario);
+    uint64_t pause_us = CHANGE_US / (uint64_t)scenario->n_members;
+    sim_after(world, sim_below(sim_client_random(scenario), pause_us), happen, scenario);
+}
+
+void
+sim_clients_burst(sim_scenario *scenario)
+{
+    for (int i = 0; i < scenario->n_members; i++) {
+        sim_reporter *self = scenario->members[i]->reporter;
+        for (int space = 0; self && self->epoch && space < CLIENT_SPACES; space++) {
+            self->burst[space] = 1 + sim_below(sim_client_random(scenario), 100);
+            count(self, space, self->burst[space]);
+        }
+    }
+}
+
+/* ---- lives ---- */
+
+/* What is counted begins when somebody wants to know it. */
+static void
+on_wanted(sim_node *node, udpai_str type_url, udpai_str text, bool wanted)
+{
+    const sim_member *member = node->userdata;
+    sim_reporter *self = member->reporter;
+    (void)text;
+    if (!self)
+        return;
+    self->n_wanted += wanted ? 1 : -1;
+    if (!wanted || self->epoch ||
+        !udpai_str_eq(type_url, udpai_str_from(sim_client_types[CLIENT_LOAD])))
+        return;
+    self->epoch = (uint64_t)sim_wall_us(node);
+    self->began_us = node->world->now_us;
+}
+
+void
+sim_clients_started(sim_member *member)
+{
+    sim_reporter *self = member->reporter;
+    if (self) {
+        self->epoch = 0;
+        self->n_wanted = 0;
+        memset(self->n, 0, sizeof(self->n));
+    }
+    if (member->sums)
+        sim_sums_started(member);
+    if (member->taker)
+        sim_taker_started(member);
+}
+
+void
+sim_clients_stopped(sim_member *member)
+{
+    if (member->sums)
+        sim_sums_stopped(member);
+}
+
+/* ---- building ---- */
+
+static void
+make_reporter(sim_member *member)
+{
+    sim_random *random = sim_client_random(member->scenario);
+    sim_reporter *self = member->reporter = udpai_alloc(sizeof(*self));
+    if (!self)
+        abort();
+    self->is_counted = member->provider.n_descriptors == 1;
+    for (int space = 0; space < CLIENT_SPACES; space++)
+        for (int thing = 0; thing < CLIENT_THINGS; thing++)
+            self->states[space][thing].exists = sim_once_in(random, 2);
+    member->node->wanted = on_wanted;
+    if (!member->is_publisher)
+        member->node->published = forgery_answered;
+    sim_after(&member->scenario->world, sim_below(random, TICK_US), tick, member);
+}
+
+static void
+make_sums(sim_member *member)
+{
+    const sim_scenario *scenario = member->scenario;
+    struct sim_sums *sums = member->sums = udpai_alloc(sizeof(*sums));
+    size_t n = (size_t)scenario->n_members;
+    if (!sums)
+        abort();
+    for (int space = 0; space < CLIENT_SPACES; space++) {
+        sim_counted *counted = &sums->counted[space];
+        counted->now = udpai_alloc(n * sizeof(uint64_t));
+        counted->before = udpai_alloc(n * sizeof(uint64_t));
+        counted->marked = udpai_alloc(n * sizeof(uint64_t));
+        counted->is_in = udpai_alloc(n * sizeof(bool));
+        if (!counted->now || !counted->before || !counted->marked || !counted->is_in)
+            abort();
+    }
+}
+
+/* Before any rules were made. */
+static void
+choose_passes(sim_member *member)
+{
+    sim_random *random = sim_client_random(member->scenario);
+    bool has_rules = member->scenario->has_rules;
+    for (int colour = 0; colour < N_COLOURS; colour++)
+        member->passes[colour] = has_rules && sim_once_in(random, 4)
+                                     ? (ref_spaces)sim_below(random, ALL_SPACES + 1)
+                                     : ALL_SPACES;
+    sim_rules_apply(member);
+}
+
+void
+sim_clients_build(sim_scenario *scenario)
+{
+    sim_random *random = sim_client_random(scenario);
+    for (int i = 0; i < scenario->n_members; i++) {
+        sim_member *member = scenario->members[i];
+        if (!member->is_endpoint) {
+            choose_passes(member);
+            make_sums(member);
+        } else if (!member->public_only && !sim_once_in(random, 4)) {
+            make_reporter(member);
+        }
+        if (sim_once_in(random, 2))
+            sim_taker_choose(member);
+    }
+    sim_after(&scenario->world, sim_below(random, CHANGE_US), happen, scenario);
+}
+
+void
+sim_clients_free(sim_scenario *scenario)
+{
+    for (int i = 0; i < scenario->n_members; i++) {
+        sim_member *member = scenario->members[i];
+        sim_taker_free(member);
+        sim_sums_free(member);
+        udpai_free(member->reporter);
+    }
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wishes for what clients report, over several nodes: they reach everybody, and they end, also
+ * where nodes have dialled each other in a ring. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "federation/node.h"
+#include "tests/harness/resources.h"
+
+#define LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
+#define LINGER_MS 1000
+#define NODES 18
+/* Node i has dialled node j on this session of both of them: i passes on there what j wants. */
+#define SESSION(i, j) ((uint64_t)(1 + (i)*NODES + (j)))
+
+typedef struct bed bed;
+
+typedef struct member {
+    bed *bed;
+    int index;
+    udpai_node *node;
+    bool is_wanted;
+} member;
+
+/* Something that one node has said to another, and that has not come there yet. */
+typedef struct wire {
+    int to;
+    udpai_report *report;
+} wire;
+
+struct bed {
+    udpai_wheel wheel;
+    member members[NODES];
+    int n;
+    bool is_up[NODES][NODES]; /* the first has dialled the second */
+    bool is_plain;            /* all nodes but the first know nothing of distances */
+    UDPAI_VECTOR(wire) wires;
+    size_t n_said;
+};
+
+/* ---- what nodes order ---- */
+
+/* To whoever has dialled the node on that session. */
+static void
+on_order(void *userdata, udpai_order *order)
+{
+    const member *self = userdata;
+    bed *all = self->bed;
+    bool is_ask = order->kind == UDPAI_ORDER_SUBSCRIBE || order->kind == UDPAI_ORDER_UNSUBSCRIBE;
+    int from = (int)((order->session - 1) / NODES);
+    if (is_ask && all->is_up[from][self->index]) {
+        udpai_report *report = udpai_report_new(UDPAI_REPORT_PASSED_ON);
+        assert_non_null(report);
+        report->session = order->session;
+        report->wanted = order->kind == UDPAI_ORDER_SUBSCRIBE;
+        report->subscription = UDPAI_TAKE(order->subscription);
+        assert_true(udpai_vector_push(&all->wires, ((wire){from, report})));
+        all->n_said++;
+    }
+    udpai_order_free(order);
+}
+
+static void
+on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
+{
+    member *self = userdata;
+    assert_true(udpai_str_eq(text, UDPAI_STR("*com.acme")));
+    assert_true(udpai_str_eq(type_url, UDPAI_STR(LOAD)));
+    assert_true(self->is_wanted != wanted);
+    self->is_wanted = wanted;
+}
+
+static int64_t
+wall_us(void *userdata)
+{
+    (void)userdata;
+    return 1;
+}
+
+static uint64_t
+no_chance(void *userdata)
+{
+    (void)userdata;
+    return 0;
+}
+
+/* ---- the bed ---- */
+
+static void
+add_member(bed *self, int index)
+{
+    member *one = &self->members[index];
+    char id[16];
+    snprintf(id, sizeof(id), "n%d", index);
+    const udpai_node_config config = {
+        .id = udpai_str_from(id),
+        .authority = udpai_str_from(id),
+        .timing = {.interest_linger_ms = LINGER_MS},
+        .store = {.max_resources_per_namespace = 100,
+                  .max_bytes_per_namespace = 1 << 20,
+                  .max_resources_per_publisher = 100,
+                  .max_bytes_per_publisher = 1 << 20,
+                  .max_resources = 100,
+                  .max_bytes = 1 << 20},
+        .peers_are_anonymous = true,
+        .max_changes_ahead = 1000,
+    };
+    const udpai_node_env env = {.order = on_order,
+                                .wall_us = wall_us,
+                                .random = no_chance,
+                                .wanted = on_wanted,
+                                .userdata = one};
+    one->bed = self;
+    one->index = index;
+    assert_ok(udpai_node_new(&one->node, &self->wheel, &config, &env, NULL));
+    udpai_node_start(one->node);
+}
+
+static void
+make(bed *self, int n)
+{
+    self->n = n;
+    for (int i = 0; i < n; i++)
+        add_member(self, i);
+}
+
+static int
+begin(void **state)
+{
+    bed *self = udpai_alloc(sizeof(*self));
+    udpai_wheel_init(&self->wheel, 0);
+    *state = self;
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    bed *self = *state;
+    for (int i = 0; i < self->n; i++)
+        udpai_node_free(self->members[i].node);
+    for (size_t i = 0; i < self->wires.n; i++)
+        udpai_report_free(self->wires.items[i].report);
+    udpai_vector_done(&self->wires);
+    udpai_free(self);
+    return 0;
+}
+
+/* ---- what happens ---- */
+
+static void
+tell(const bed *self, int index, udpai_report_kind kind, uint64_t session, udpai_report *report)
+{
+    report->kind = kind;
+    report->session = session;
+    udpai_node_report(self->members[index].node, report);
+    udpai_node_flush(self->members[index].node);
+}
+
+static udpai_report *
+new_report(void)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_OPENED);
+    assert_non_null(report);
+    return report;
+}
+
+static void
+introduce(const bed *self, int index, int peer, bool has_reports, uint64_t session)
+{
+    static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_NODE),
+                                         UDPAI_STR(UDPAI_FEATURE_CLIENT)};
+    char id[16];
+    snprintf(id, sizeof(id), "n%d", peer);
+    const udpai_node_parts parts = {
+        .id = udpai_str_from(id), .features = features, .n_features = has_reports ? 2 : 1};
+    tell(self, index, UDPAI_REPORT_OPENED, session, new_report());
+    udpai_report *report = new_report();
+    assert_ok(udpai_node_info_new(&report->info, &parts));
+    report->is_extended = !self->is_plain;
+    tell(self, index, UDPAI_REPORT_NODE, session, report);
+}
+
+static void
+dial(bed *self, int from, int to)
+{
+    self->is_up[from][to] = true;
+    introduce(self, from, to, false, SESSION(from, to));
+    introduce(self, to, from, true, SESSION(from, to));
+}
+
+/* What is under way on it is lost. */
+static void
+cut(bed *self, int from, int to)
+{
+    self->is_up[from][to] = false;
+    for (size_t i = 0; i < self->wires.n; i++)
+        if (self->wires.items[i].report->session == SESSION(from, to))
+            self->wires.items[i].report->session = 0;
+    tell(self, from, UDPAI_REPORT_CLOSED, SESSION(from, to), new_report());
+    tell(self, to, UDPAI_REPORT_CLOSED, SESSION(from, to), new_report());
+}
+
+/* Each dials the next one, the last one the first. */
+static void
+make_ring(bed *self, int n)
+{
+    make(self, n);
+    for (int i = 0; i < n; i++)
+        dial(self, i, (i + 1) % n);
+}
+
+/* Everything comes where it is to. */
+static void
+settle(bed *self)
+{
+    for (size_t at = 0; at < self->wires.n; at++) {
+        assert_true(at < 1000); /* or it would never end */
+        wire one = self->wires.items[at];
+        self->wires.items[at].report = NULL;
+        udpai_node_report(self->members[one.to].node, one.report);
+        udpai_node_flush(self->members[one.to].node);
+    }
+    self->wires.n = 0;
+}
+
+static void
+pass(bed *self, uint64_t ms)
+{
+    settle(self);
+    udpai_wheel_advance(&self->wheel, self->wheel.now_ms + ms);
+    for (int i = 0; i < self->n; i++)
+        udpai_node_flush(self->members[i].node);
+    settle(self);
+}
+
+static void
+want(bed *self, int index, bool wanted)
+{
+    const udpai_str everything = {"", 0};
+    const udpai_subscription_message message = {.type_url = UDPAI_STR(LOAD),
+                                                .name_space = UDPAI_STR("com.acme"),
+                                                .names = &everything,
+                                                .n_names = 1};
+    udpai_report *report = new_report();
+    report->subscription = udpai_subscription_message_copy(&message);
+    report->wanted = wanted;
+    tell(self, index, UDPAI_REPORT_INTEREST, 0, report);
+    settle(self);
+}
+
+static void
+assert_wanted(const bed *self, int first, int n, bool wanted)
+{
+    for (int i = first; i < first + n; i++)
+        if (self->members[i].is_wanted != wanted)
+            fail_msg("node %d is %s", i, wanted ? "not asked" : "asked still");
+}
+
+/* ---- tests ---- */
+
+static void
+it_goes_down_a_chain_and_ends_with_one_linger(void **state)
+{
+    bed *self = *state;
+    make(self, 5);
+    for (int i = 1; i < 5; i++)
+        dial(self, i, i - 1);
+    want(self, 0, true);
+    assert_wanted(self, 0, 5, true);
+    want(self, 0, false);
+    pass(self, LINGER_MS - 1);
+    assert_wanted(self, 0, 5, true);
+    pass(self, 1);
+    assert_wanted(self, 0, 5, false);
+    assert_int_equal(self->n_said, 8); /* one Subscribe and one Unsubscribe each */
+}
+
+static void
+it_ends_in_a_ring(bed *self, int n)
+{
+    make_ring(self, n);
+    for (int who = 0; who < n; who++) {
+        want(self, who, true);
+        assert_wanted(self, 0, n, true);
+        pass(self, 10 * LINGER_MS);
+        assert_wanted(self, 0, n, true);
+        want(self, who, false);
+        pass(self, LINGER_MS);
+        assert_wanted(self, 0, n, false);
+    }
+}
+
+static void
+two_that_have_dialled_each_other_let_go(void **state)
+{
+    it_ends_in_a_ring(*state, 2);
+}
+
+static void
+so_do_three_in_a_ring(void **state)
+{
+    it_ends_in_a_ring(*state, 3);
+}
+
+static void
+and_four(void **state)
+{
+    it_ends_in_a_ring(*state, 4);
+}
+
+/* All have dialled all. */
+static void
+a_mesh_lets_go_with_few_words(void **state)
+{
+    bed *self = *state;
+    make(self, 5);
+    for (int i = 0; i < 5; i++)
+        for (int k = 0; k < 5; k++)
+            if (i != k)
+                dial(self, i, k);
+    want(self, 2, true);
+    assert_wanted(self, 0, 5, true);
+    want(self, 2, false);
+    pass(self, LINGER_MS);
+    assert_wanted(self, 0, 5, false);
+    /* Each of 20 streams is told each distance once at most. */
+    assert_true(self->n_said <= 20 * 18);
+}
+
+static void
+while_another_wants_it_the_ring_does(void **state)
+{
+    bed *self = *state;
+    make_ring(self, 4);
+    want(self, 0, true);
+    want(self, 2, true);
+    want(self, 0, false);
+    pass(self, 10 * LINGER_MS);
+    assert_wanted(self, 0, 4, true);
+    want(self, 2, false);
+    want(self, 1, true); /* in time */
+    pass(self, 10 * LINGER_MS);
+    assert_wanted(self, 0, 4, true);
+    want(self, 1, false);
+    pass(self, LINGER_MS);
+    assert_wanted(self, 0, 4, false);
+}
+
+static void
+who_comes_again_in_time_is_not_missed(void **state)
+{
+    bed *self = *state;
+    make(self, 3);
+    dial(self, 1, 0);
+    dial(self, 2, 1);
+    want(self, 0, true);
+    size_t n_said = self->n_said;
+    cut(self, 1, 0);
+    pass(self, LINGER_MS - 1);
+    dial(self, 1, 0);
+    pass(self, 10 * LINGER_MS);
+    assert_wanted(self, 0, 3, true);
+    assert_int_equal(self->n_said, n_said + 1); /* the third has heard of nothing */
+    cut(self, 1, 0);
+    pass(self, LINGER_MS);
+    assert_wanted(self, 1, 2, false);
+    assert_wanted(self, 0, 1, true);
+}
+
+/* Half of the ring is cut off with who wanted it: the rest holds nothing for itself. */
+static void
+a_part_without_anybody_lets_go(void **state)
+{
+    bed *self = *state;
+    make_ring(self, 4);
+    dial(self, 2, 1);
+    dial(self, 3, 2);
+    dial(self, 1, 3);
+    want(self, 0, true);
+    assert_wanted(self, 0, 4, true);
+    cut(self, 0, 1);
+    cut(self, 3, 0);
+    pass(self, 4 * LINGER_MS);
+    assert_wanted(self, 1, 3, false);
+    assert_wanted(self, 0, 1, true);
+}
+
+/* What is reported could not come back over more nodes. */
+static void
+it_goes_no_farther_than_reports_come(void **state)
+{
+    bed *self = *state;
+    make(self, NODES);
+    for (int i = 1; i < NODES; i++)
+        dial(self, i, i - 1);
+    want(self, 0, true);
+    assert_wanted(self, 0, 16, true);
+    assert_wanted(self, 16, NODES - 16, false);
+    want(self, 1, true);
+    assert_wanted(self, 0, 17, true);
+    want(self, 1, false);
+    pass(self, LINGER_MS);
+    assert_wanted(self, 0, 16, true);
+    assert_wanted(self, 16, NODES - 16, false);
+}
+
+/* A Subscribe makes them send all of it again: they get one. */
+static void
+who_knows_no_distances_is_asked_once(void **state)
+{
+    bed *self = *state;
+    self->is_plain = true;
+    make(self, 4);
+    dial(self, 1, 0);
+    dial(self, 2, 1);
+    dial(self, 3, 2);
+    want(self, 0, true);
+    want(self, 1, true);
+    want(self, 1, false);
+    want(self, 0, false);
+    pass(self, LINGER_MS);
+    assert_wanted(self, 0, 4, false);
+    assert_int_equal(self->n_said, 6);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_goes_down_a_chain_and_ends_with_one_linger, begin, end),
+        cmocka_unit_test_setup_teardown(two_that_have_dialled_each_other_let_go, begin, end),
+        cmocka_unit_test_setup_teardown(so_do_three_in_a_ring, begin, end),
+        cmocka_unit_test_setup_teardown(and_four, begin, end),
+        cmocka_unit_test_setup_teardown(a_mesh_lets_go_with_few_words, begin, end),
+        cmocka_unit_test_setup_teardown(while_another_wants_it_the_ring_does, begin, end),
+        cmocka_unit_test_setup_teardown(who_comes_again_in_time_is_not_missed, begin, end),
+        cmocka_unit_test_setup_teardown(a_part_without_anybody_lets_go, begin, end),
+        cmocka_unit_test_setup_teardown(it_goes_no_farther_than_reports_come, begin, end),
+        cmocka_unit_test_setup_teardown(who_knows_no_distances_is_asked_once, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
