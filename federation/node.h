@@ -276,6 +276,11 @@ void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);
  * offers to peers what it says so, and nothing else. */
 udpa_err udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
 void udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name);
+/* Calls back for each management node that is asked for what clients report, by its id; the same
+ * may come twice. */
+void udpai_node_visit_nodes_below(const udpai_node *node,
+                                  void (*visit)(void *userdata, udpai_str id),
+                                  void *userdata);
 /* Since when a peer whose Node has this id is here, by the wheel, the first of its streams; false:
  * it is not. */
 bool udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms);

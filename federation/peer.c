@@ -41,6 +41,18 @@ udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms)
     return is_here;
 }
 
+void
+udpai_node_visit_nodes_below(const udpai_node *node,
+                             void (*visit)(void *userdata, udpai_str id),
+                             void *userdata)
+{
+    size_t at = 0;
+    const udpai_peer *peer;
+    while ((peer = udpai_map_next(&node->peers, &at)))
+        if (peer->is_node && peer->has_reports && peer->info && !peer->is_replaced)
+            visit(userdata, udpai_node_info_parts(peer->info)->id);
+}
+
 static udpai_source *
 source_of_link(const udpai_node *node, uint64_t link)
 {

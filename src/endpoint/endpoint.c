@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/alloc.h"
+#include "endpoint/client_census.h"
 #include "endpoint/load_sums.h"
 #include "loop/clock.h"
 
@@ -70,6 +71,7 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
     }
     if (udpai_orca_collector_report(endpoint->collector, report))
         return;
+    udpai_client_census_report(endpoint->census, report);
     if (endpoint->status)
         udpai_own_status_report(endpoint->status, report);
     if (endpoint->questions)
@@ -177,6 +179,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_access_answers_free(endpoint->access);
     udpai_answers_free(endpoint->origins);
     udpai_load_sums_free(endpoint->load_sums);
+    udpai_client_census_free(endpoint->census);
     udpai_orca_collector_free(endpoint->collector);
     udpai_orca_board_free(endpoint->orca);
     endpoint->node = udpai_node_free(endpoint->node);
@@ -339,6 +342,7 @@ wanted(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
 {
     udpa_endpoint *endpoint = userdata;
     udpai_load_sums_wanted(endpoint->load_sums, type_url, text, is_wanted);
+    udpai_client_census_wanted(endpoint->census, type_url, text, is_wanted);
     udpai_orca_collector_wanted(endpoint->collector, type_url, text, is_wanted);
     if (!endpoint->load_sums)
         udpai_wanted_note(endpoint, type_url, text, is_wanted);
@@ -388,6 +392,21 @@ make_load_sums(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
         .wall_us = wall_us,
     };
     return udpai_load_sums_new(&endpoint->load_sums, &options);
+}
+
+static udpa_err
+make_census(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
+{
+    const udpai_client_census_options options = {
+        .node = endpoint->node,
+        .wheel = udpai_loop_wheel_get(endpoint->wheel),
+        .node_id = settings->node.id,
+        .ttl_ms = settings->client_ttl_ms,
+        .n_stream_sides = 1 + settings->n_workers,
+        .order = order,
+        .userdata = endpoint,
+    };
+    return udpai_client_census_new(&endpoint->census, &options);
 }
 
 static udpa_err
@@ -456,6 +475,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
         err = udpai_own_status_new(&endpoint->status, endpoint, settings);
     if (err == UDPA_OK && settings->load_interval_ms)
         err = make_load_sums(endpoint, settings);
+    if (err == UDPA_OK && settings->client_ttl_ms)
+        err = make_census(endpoint, settings);
     if (err == UDPA_OK)
         err = make_collector(endpoint, settings);
     if (err == UDPA_OK && settings->inspector.inspect)

@@ -16,6 +16,7 @@ typedef struct udpai_questions udpai_questions;
 typedef struct udpai_access_answers udpai_access_answers;
 typedef struct udpai_answers udpai_answers;
 typedef struct udpai_load_sums udpai_load_sums;
+typedef struct udpai_client_census udpai_client_census;
 
 /* What the engine's thread and the stream thread say besides reports. */
 typedef struct udpai_endpoint_event {
@@ -48,6 +49,7 @@ struct udpa_endpoint {
     udpai_answers *origins;       /* beside it */
     udpai_inspection *inspection; /* NULL: nothing is inspected */
     udpai_load_sums *load_sums;   /* NULL: nothing is added up */
+    udpai_client_census *census;  /* NULL: nobody is told of clients */
     udpai_list outlets;           /* udpai_outlet: what is published, by source */
     udpai_list subscriptions;     /* udpa_subscription */
     udpai_wanted *wishes;         /* for its reports */

@@ -44,6 +44,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_ACL,              /* other rules hold from now on */
     UDPAI_ORDER_STATUS,           /* describe all sessions */
     UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions whose names it has */
+    UDPAI_ORDER_CENSUS,           /* tell of all clients, and of each that changes; or no more */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -61,8 +62,10 @@ typedef struct udpai_order {
     udpa_error *error; /* HANG_UP: why; NULL: in peace */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
-    udpai_acl *acl;  /* ACL: a reference */
-    uint64_t ticket; /* PUBLISH: comes back with the receipt; FORGET: of which, in any session */
+    udpai_acl *acl; /* ACL: a reference */
+    /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
+     * with all that is told, 0: nothing is any more. */
+    uint64_t ticket;
     void (*release_target)(void *target);
 } udpai_order;
 
@@ -86,13 +89,14 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has gone */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
+    UDPAI_REPORT_CENSUS,             /* clients that are there, have changed, or have gone */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
 typedef struct udpai_report {
     udpai_list node;
     udpai_report_kind kind;
-    uint64_t session, link;
+    uint64_t session, link;   /* CENSUS: a number that sessions of this stream side might have */
     udpai_identity *identity; /* OPENED; NULL: none was presented */
     udpa_bytes *address;      /* OPENED: the peer's, for people */
     udpai_node_info *info;    /* NODE; CLIENTS: who stands for them, NULL: nobody has said */
@@ -102,11 +106,12 @@ typedef struct udpai_report {
     /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
     udpai_publication *publication;
     udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST */
-    bool wanted;                              /* INTEREST, CLIENTS */
+    bool wanted;                              /* INTEREST, CLIENTS; CENSUS: all was told once */
     udpa_error *error;                        /* CLOSED: why */
     bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;
-    /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus. */
+    /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus.
+     * CENSUS: ClientStatus, of who has gone the number alone. */
     UDPAI_VECTOR(udpa_bytes *) statuses;
 } udpai_report;
 

@@ -303,6 +303,7 @@ fill_report(udpai_report *report)
         transfer_add_status(report, "two");
         break;
     case UDPAI_REPORT_STATUS:
+    case UDPAI_REPORT_CENSUS:
         transfer_add_status(report, "one");
         transfer_add_status(report, "");
         break;
