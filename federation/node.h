@@ -320,6 +320,11 @@ void udpai_local_update_refuse(udpai_local_update *update, size_t index, udpa_er
 /* The answer takes longer than the call: done() is called later, once, with the update. */
 void udpai_local_update_defer(udpai_local_update *update);
 void udpai_local_update_done(udpai_local_update *update);
+/* Was it deferred, and is not done? */
+bool udpai_local_update_is_pending(const udpai_local_update *update);
+/* A slot for the subscriber; NULL at first. */
+void udpai_local_update_set_holder(udpai_local_update *update, void *holder);
+void *udpai_local_update_holder(const udpai_local_update *update);
 
 typedef struct udpai_local_ops {
     /* Borrowed, unless deferred. */
@@ -351,6 +356,8 @@ udpa_err udpai_node_subscribe(udpai_node *node,
                               const udpai_local_ops *ops,
                               udpai_local_subscription **ret_subscription);
 void udpai_node_unsubscribe(udpai_node *node, udpai_local_subscription *subscription);
+/* Is all known that it selects? */
+bool udpai_local_is_complete(const udpai_local_subscription *subscription);
 
 /* ---- looking ---- */
 

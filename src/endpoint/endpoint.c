@@ -62,6 +62,17 @@ udpai_endpoint_set_keyring(udpa_endpoint *endpoint, udpai_keyring *keyring)
     udpai_endpoint_touch(endpoint);
 }
 
+/* Who asks gives up, if there is no memory for an answer. */
+static void
+answer_own_status(udpa_endpoint *endpoint, const udpai_report *report)
+{
+    udpai_order *answer = endpoint->own_taken && report->kind == UDPAI_REPORT_OWN_STATUS
+                              ? udpai_own_taken_answer(endpoint->own_taken, report)
+                              : NULL;
+    if (answer)
+        udpai_endpoint_order(endpoint, answer);
+}
+
 void
 udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
 {
@@ -72,6 +83,7 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
     if (udpai_orca_collector_report(endpoint->collector, report))
         return;
     udpai_client_census_report(endpoint->census, report);
+    answer_own_status(endpoint, report);
     if (endpoint->status)
         udpai_own_status_report(endpoint->status, report);
     if (endpoint->questions)
@@ -182,6 +194,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_client_census_free(endpoint->census);
     udpai_orca_collector_free(endpoint->collector);
     udpai_orca_board_free(endpoint->orca);
+    udpai_own_taken_free(endpoint->own_taken);
     endpoint->node = udpai_node_free(endpoint->node);
     endpoint->crew = udpai_crew_free(endpoint->crew);
     udpai_timer_cancel(&endpoint->soon);

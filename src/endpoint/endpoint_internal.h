@@ -5,6 +5,7 @@
 
 #include "endpoint/endpoint.h"
 #include "endpoint/orca.h"
+#include "endpoint/own_taken.h"
 #include "endpoint/reporting.h"
 #include "endpoint/type.h"
 #include "loop/loop_inbox.h"
@@ -42,6 +43,7 @@ struct udpa_endpoint {
     udpai_listener *listener;        /* of the library */
     udpai_orca_collector *collector; /* NULL: nobody's resources have backends asked */
     udpai_orca_board *orca;          /* of the library; NULL: it does not listen */
+    udpai_own_taken *own_taken;      /* of the library; NULL: nobody is told what it has */
     udpai_durable_engine *engine;
     udpai_own_status *status;     /* NULL: not served */
     udpai_questions *questions;   /* beside it */

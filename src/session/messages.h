@@ -45,6 +45,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_STATUS,           /* describe all sessions */
     UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions whose names it has */
     UDPAI_ORDER_CENSUS,           /* tell of all clients, and of each that changes; or no more */
+    UDPAI_ORDER_OWN_STATUS,       /* the answer to OWN_STATUS */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -59,13 +60,14 @@ typedef struct udpai_order {
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
-    udpa_error *error; /* HANG_UP: why; NULL: in peace */
+    udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
     udpai_acl *acl; /* ACL: a reference */
     /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
      * with all that is told, 0: nothing is any more. */
     uint64_t ticket;
+    UDPAI_VECTOR(udpa_bytes *) answers; /* OWN_STATUS: fields of a ClientConfig, in pieces */
     void (*release_target)(void *target);
 } udpai_order;
 
@@ -90,6 +92,7 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
     UDPAI_REPORT_CENSUS,             /* clients that are there, have changed, or have gone */
+    UDPAI_REPORT_OWN_STATUS,         /* what has the application of what it subscribes to? */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
@@ -106,7 +109,8 @@ typedef struct udpai_report {
     /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
     udpai_publication *publication;
     udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST */
-    bool wanted;                              /* INTEREST, CLIENTS; CENSUS: all was told once */
+    bool wanted;                              /* INTEREST, CLIENTS; CENSUS: all was told once;
+                                               * OWN_STATUS: with bodies */
     udpa_error *error;                        /* CLOSED: why */
     bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;

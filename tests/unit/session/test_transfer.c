@@ -199,6 +199,9 @@ what_belongs_to_one_process_is_not_told(void **state)
     transfer_item begun = {.order = transfer_make_order(UDPAI_ORDER_CHANGES)};
     begun.order->place = 1;
     assert_not_told(&begun);
+    transfer_item question = {.report = transfer_make_report(UDPAI_REPORT_OWN_STATUS)};
+    assert_not_told(&question);
+    transfer_free_item(&question);
     transfer_free_item(&dial);
     transfer_free_item(&begun);
 }
