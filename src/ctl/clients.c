@@ -163,11 +163,17 @@ tell_what_is_missing(const udpai_ctl *ctl, const udpai_ctl_found *found)
 }
 
 static udpai_ctl_exit
-show_tree_table(const udpai_ctl_found *found)
+show_tree_table(const udpai_ctl *ctl, const udpai_ctl_found *found)
 {
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
-    size_t n = resources ? udpai_ctl_found_size(found) : 0;
+    size_t n_all = resources ? udpai_ctl_found_size(found) : 0, n = 0;
     udpai_strbuf out = {.failed = !resources};
+    udpai_client_tree tree;
+    (void)judge(ctl, found, &tree);
+    for (size_t i = 0; i < n_all; i++)
+        if (udpai_client_tree_counts(&tree, resources[i]))
+            resources[n++] = resources[i];
+    udpai_client_tree_clear(&tree);
     udpai_ctl_put_client_tree(&out, resources, n, udpai_wall_us());
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");
@@ -182,7 +188,7 @@ show_tree(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found
     if (result == UDPAI_CTL_GOOD)
         result = collect_tree(&self, &wishes->items[0]);
     if (result == UDPAI_CTL_GOOD)
-        result = ctl->options->format == UDPAI_CTL_TABLE ? show_tree_table(found)
+        result = ctl->options->format == UDPAI_CTL_TABLE ? show_tree_table(ctl, found)
                                                          : udpai_ctl_show(ctl->options, found);
     return result == UDPAI_CTL_GOOD ? tell_what_is_missing(ctl, found) : result;
 }

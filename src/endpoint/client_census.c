@@ -20,6 +20,7 @@ enum { /* fields of ClientStatus and NodeClients */
     NUMBER = 2,
     CLIENT_ID = 3,
     CONFIG = 8,
+    EPOCH = 13,
     OF_NODE = 20,
     N_CLIENTS = 1,
     N_LEFT_OUT = 2,
@@ -36,7 +37,7 @@ struct udpai_client_census {
     udpai_client_census_options options;
     udpa_bytes *node_id;
     size_t n_wanted;
-    uint64_t ticket; /* of the last order */
+    uint64_t ticket; /* of the last order, and the epoch; never given twice */
     bool is_ordered; /* it was given; else there was no memory */
     uint64_t whole;  /* stream sides that have told of all, a bit for each */
     udpai_map clients;
@@ -148,6 +149,7 @@ put_of_node(udpai_proto_writer *writer, const void *what)
     const struct of_node *of = what;
     udpai_proto_writer size = {0};
     udpai_proto_put_bytes(writer, NODE_ID, udpai_bytes_view(of->self->node_id));
+    udpai_proto_put_varint(writer, EPOCH, of->self->ticket);
     put_fields(&size, of);
     udpai_proto_put_head(writer, OF_NODE, size.size);
     put_fields(writer, of);
@@ -340,7 +342,8 @@ on_timer(udpai_timer *timer)
 static void
 begin(udpai_client_census *self)
 {
-    self->ticket++;
+    uint64_t now_us = (uint64_t)self->options.wall_us(self->options.userdata);
+    self->ticket = now_us > self->ticket ? now_us : self->ticket + 1;
     self->whole = 0;
     give_order(self);
     wake_in(self, TURN_MS);

@@ -22,6 +22,7 @@ typedef struct udpai_client_census_options {
     uint64_t ttl_ms;
     size_t n_stream_sides; /* with those of workers; see session/crew.h */
     void (*order)(void *userdata, udpai_order *order); /* takes it */
+    int64_t (*wall_us)(void *userdata);
     void *userdata;
 } udpai_client_census_options;
 

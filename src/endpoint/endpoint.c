@@ -417,6 +417,7 @@ make_census(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
         .ttl_ms = settings->client_ttl_ms,
         .n_stream_sides = 1 + settings->n_workers,
         .order = order,
+        .wall_us = wall_us,
         .userdata = endpoint,
     };
     return udpai_client_census_new(&endpoint->census, &options);

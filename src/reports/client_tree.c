@@ -11,6 +11,7 @@
 #include "reports/client_names.h"
 
 enum { /* fields of ClientStatus and NodeClients */
+    EPOCH = 13,
     OF_NODE = 20,
     N_CLIENTS = 1,
     N_LEFT_OUT = 2,
@@ -108,6 +109,18 @@ read_of_node(udpai_client_tree *tree, udpai_client_node *node, udpai_str bytes)
     return err;
 }
 
+static uint64_t
+epoch_of(udpai_str value)
+{
+    udpai_proto_reader reader = udpai_proto_read(value);
+    udpai_proto_field field;
+    uint64_t epoch = 0;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == EPOCH && field.type == UDPAI_WIRE_VARINT)
+            epoch = field.value;
+    return epoch;
+}
+
 static udpa_err
 read_status(udpai_client_tree *tree, udpai_client_node *node, udpai_str value)
 {
@@ -117,26 +130,67 @@ read_status(udpai_client_tree *tree, udpai_client_node *node, udpai_str value)
     while (err == UDPA_OK && udpai_proto_next(&reader, &field))
         if (field.number == OF_NODE && field.type == UDPAI_WIRE_BYTES)
             err = read_of_node(tree, node, field.bytes);
+    node->epoch = epoch_of(value);
     node->has_said = true;
     return err;
+}
+
+/* Of more epochs than there can be, the rest is not there. */
+static void
+count(udpai_client_node *node, uint64_t epoch)
+{
+    size_t i = 0;
+    while (i < node->n_counts && node->counts[i].epoch != epoch)
+        i++;
+    if (i == UDPAI_CLIENT_EPOCHS_MAX)
+        return;
+    if (i == node->n_counts)
+        node->n_counts++;
+    node->counts[i].epoch = epoch;
+    node->counts[i].n++;
+}
+
+/* The id in the name, in the room; false: it is no name of these. */
+static bool
+read_name(const udpa_resource *resource,
+          char room[UDPAI_NAME_MAX],
+          udpai_client_name *ret_name,
+          udpai_str *ret_id)
+{
+    char *at = room;
+    return udpai_client_name_read(udpai_resource_name(resource), ret_name) &&
+           ret_name->node.len <= UDPAI_NAME_MAX &&
+           udpai_percent_decode(ret_name->node, &at, ret_id) && udpai_utf8_valid(*ret_id);
 }
 
 udpa_err
 udpai_client_tree_add(udpai_client_tree *tree, const udpa_resource *resource)
 {
-    char room[UDPAI_NAME_MAX], *at = room;
+    char room[UDPAI_NAME_MAX];
     udpai_client_name name;
     udpai_client_node *node;
-    udpai_str id;
-    if (!udpai_client_name_read(udpai_resource_name(resource), &name) ||
-        name.node.len > sizeof(room) || !udpai_percent_decode(name.node, &at, &id) ||
-        !udpai_utf8_valid(id))
+    udpai_str id, value = udpai_resource_value(resource);
+    if (!read_name(resource, room, &name, &id))
         return UDPA_OK;
     udpa_err err = get_node(tree, id, &node);
     if (err != UDPA_OK || !node)
         return err;
-    node->n_there += !name.is_of_node;
-    return name.is_of_node ? read_status(tree, node, udpai_resource_value(resource)) : UDPA_OK;
+    if (name.is_of_node)
+        return read_status(tree, node, value);
+    count(node, epoch_of(value));
+    return UDPA_OK;
+}
+
+bool
+udpai_client_tree_counts(const udpai_client_tree *tree, const udpa_resource *resource)
+{
+    char room[UDPAI_NAME_MAX];
+    udpai_client_name name;
+    udpai_str id;
+    const udpai_client_node *node =
+        read_name(resource, room, &name, &id) ? udpai_map_get(&tree->by_id, id) : NULL;
+    return !node || !node->has_said || name.is_of_node ||
+           epoch_of(udpai_resource_value(resource)) == node->epoch;
 }
 
 /* ---- what that means ---- */
@@ -159,6 +213,17 @@ static bool
 is_awaited(const udpai_client_node *node)
 {
     return node->is_reached && (!node->has_said || node->n_there < node->n_clients);
+}
+
+/* Those of the epoch that counts; until that is known, all. */
+static uint64_t
+count_there(const udpai_client_node *node)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < node->n_counts; i++)
+        if (!node->has_said || node->counts[i].epoch == node->epoch)
+            n += node->counts[i].n;
+    return n;
 }
 
 static void
@@ -187,6 +252,7 @@ udpai_client_tree_judge(udpai_client_tree *tree, udpai_str root, bool alone, boo
             reach(queue[i]->below.items[k], queue, &n);
     *ret_settled = true;
     for (size_t i = 0; i < tree->nodes.n; i++) {
+        tree->nodes.items[i]->n_there = count_there(tree->nodes.items[i]);
         tree->nodes.items[i]->state = state_of(tree->nodes.items[i], alone);
         *ret_settled &= !is_awaited(tree->nodes.items[i]);
     }

@@ -21,12 +21,22 @@ typedef enum udpai_client_node_state {
     UDPAI_CLIENT_NODE_STALE,   /* it is not connected any more: what it has said holds a while */
 } udpai_client_node_state;
 
+/* Of so many epochs clients are counted: a node that was started anew has two. */
+#define UDPAI_CLIENT_EPOCHS_MAX 4
+
 typedef struct udpai_client_node {
     udpa_bytes *id;
     udpai_client_node_state state;
-    uint64_t n_clients, n_left_out; /* as it says */
+    uint64_t n_clients, n_left_out; /* as it says, … */
+    uint64_t epoch;                 /* … and of which epoch its clients are */
     uint64_t n_there;               /* clients of it that are */
     bool has_said, is_reached;
+
+    struct {
+        uint64_t epoch, n;
+    } counts[UDPAI_CLIENT_EPOCHS_MAX];
+
+    size_t n_counts;
     UDPAI_VECTOR(struct udpai_client_node *) below;
 } udpai_client_node;
 
@@ -47,6 +57,10 @@ udpa_err udpai_client_tree_add(udpai_client_tree *tree, const udpa_resource *res
  * yet to tell. UDPA_ERR_NOMEM. */
 udpa_err
 udpai_client_tree_judge(udpai_client_tree *tree, udpai_str root, bool alone, bool *ret_settled);
+
+/* Does the resource, of a client, count still: is it not from before its node began to tell of its
+ * clients anew? */
+bool udpai_client_tree_counts(const udpai_client_tree *tree, const udpa_resource *resource);
 
 /* "missing: …", to people; NULL: there is nothing to say. */
 const char *udpai_client_node_say(const udpai_client_node *node, char *room, size_t size);

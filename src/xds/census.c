@@ -25,6 +25,7 @@ enum { /* field numbers of ClientStatus */
     N_SYNCED = 10,
     N_ERRORS = 11,
     N_LEFT_OUT = 12,
+    EPOCH = 13,
 };
 
 /* A client that was told of. */
@@ -157,6 +158,7 @@ put_whole(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_varint_opt(writer, N_SYNCED, count->of[UDPAI_CSDS_SYNCED]);
     udpai_proto_put_varint_opt(writer, N_ERRORS, count->of[UDPAI_CSDS_ERROR]);
     udpai_proto_put_varint_opt(writer, N_LEFT_OUT, count->n_left_out);
+    udpai_proto_put_varint(writer, EPOCH, whole->self->ticket);
 }
 
 static void

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What others tell of their clients is among the resources that this stream side has, if somebody
  * here wants it: so each who asks has a subscription to it, from which nothing is ever sent. */
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "reports/client_names.h"
@@ -20,7 +22,9 @@
 
 enum {
     CONFIG = 8, /* of ClientStatus */
-    NODE = 1,   /* of ClientConfig */
+    N_RESOURCES = 9,
+    N_LEFT_OUT = 12,
+    NODE = 1, /* of ClientConfig */
     SCOPE = 4,
 };
 
@@ -32,6 +36,8 @@ struct udpai_csds_tree {
     udpai_strbuf own; /* the id of this node, as in names */
     udpai_client_tree nodes;
     uint64_t deadline_ms, pause_ms;
+    udpai_set_hash seen; /* when the nodes were looked at */
+    bool has_looked, is_settled;
     udpai_taken_place place;
     bool has_told_all;
     size_t node; /* of which is said next what is not there */
@@ -117,6 +123,7 @@ udpai_csds_tree_begin(udpai_csds_tree *tree)
 {
     tree->deadline_ms = udpai_hub_wheel(tree->session->hub)->now_ms + tree->csds->wait_ms;
     tree->pause_ms = LOOK_MS;
+    tree->has_looked = false;
     tree->place = (udpai_taken_place){0};
     tree->has_told_all = false;
     tree->node = 0;
@@ -136,21 +143,33 @@ on_look(void *userdata, const udpai_taken *taken)
     return self->err == UDPA_OK;
 }
 
-udpa_err
-udpai_csds_tree_look(udpai_csds_tree *tree, bool *ret_settled, uint64_t *ret_again_ms)
+/* There may be many: not again before something has changed. */
+static udpa_err
+look(udpai_csds_tree *tree)
 {
-    uint64_t now_ms = udpai_hub_wheel(tree->session->hub)->now_ms;
     udpai_taken_place place = {0};
     struct look self = {&tree->nodes, UDPA_OK};
-    bool is_settled = false;
+    udpai_set_hash now = udpai_subscription_set_hash(tree->subscription);
+    if (tree->has_looked && memcmp(&now, &tree->seen, sizeof(now)) == 0)
+        return UDPA_OK;
     udpai_client_tree_clear(&tree->nodes);
     (void)udpai_subscription_visit_taken(tree->subscription, &place, on_look, &self);
     if (self.err == UDPA_OK)
         self.err = udpai_client_tree_judge(&tree->nodes, own_id(tree), !tree->csds->asks_tree,
-                                           &is_settled);
-    if (self.err != UDPA_OK)
-        return self.err;
-    *ret_settled = is_settled || now_ms >= tree->deadline_ms;
+                                           &tree->is_settled);
+    tree->seen = now;
+    tree->has_looked = self.err == UDPA_OK;
+    return self.err;
+}
+
+udpa_err
+udpai_csds_tree_look(udpai_csds_tree *tree, bool *ret_settled, uint64_t *ret_again_ms)
+{
+    uint64_t now_ms = udpai_hub_wheel(tree->session->hub)->now_ms;
+    udpa_err err = look(tree);
+    if (err != UDPA_OK)
+        return err;
+    *ret_settled = tree->is_settled || now_ms >= tree->deadline_ms;
     *ret_again_ms = tree->pause_ms;
     if (tree->pause_ms < LOOK_MAX_MS)
         tree->pause_ms *= 2;
@@ -282,6 +301,37 @@ put(udpai_csds_walk *walk, udpai_str config, udpai_str scope)
     udpai_strbuf_done(&whole);
 }
 
+static uint64_t
+number_of(udpai_str message, uint32_t number)
+{
+    udpai_proto_reader reader = udpai_proto_read(message);
+    udpai_proto_field field;
+    uint64_t value = 0;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == number && field.type == UDPAI_WIRE_VARINT)
+            value = field.value;
+    return value;
+}
+
+/* In one more ClientConfig, with the same Node. */
+static void
+tell_left_out(udpai_csds_walk *walk, udpai_str value, udpai_str config)
+{
+    char text[160];
+    uint64_t n_left_out = number_of(value, N_LEFT_OUT);
+    udpai_strbuf node = {0};
+    if (n_left_out == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "cut: %llu of %llu resources of this client are left out: ask the node that serves it",
+             (unsigned long long)n_left_out, (unsigned long long)number_of(value, N_RESOURCES));
+    if (put_field(&node, NODE, field_of(config, NODE)))
+        put(walk, udpai_strbuf_view(&node), udpai_str_from(text));
+    else
+        walk->failed = true;
+    udpai_strbuf_done(&node);
+}
+
 /* What is malformed is not told of: its node has said how many clients it has, but not of whom. */
 static void
 tell(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpa_resource *resource)
@@ -308,6 +358,7 @@ tell(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpa_resource *re
     else
         put(walk, config, udpai_strbuf_view(&way));
     udpai_strbuf_done(&way);
+    tell_left_out(walk, value, config);
 }
 
 struct telling {
@@ -321,7 +372,8 @@ on_tell(void *userdata, const udpai_taken *taken)
     const struct telling *self = userdata;
     udpai_csds_walk *walk = self->walk;
     udpai_csds_walk_spend(walk, VISIT_BYTES);
-    if (taken->taker.resource)
+    if (taken->taker.resource &&
+        udpai_client_tree_counts(&self->tree->nodes, taken->taker.resource))
         tell(self->tree, walk, taken->taker.resource);
     bool is_full = walk->response_bytes && udpai_csds_walk_size(walk) >= walk->response_bytes;
     return walk->budget && !walk->failed && !is_full;

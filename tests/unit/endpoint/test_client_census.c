@@ -49,6 +49,7 @@ show_below(world *self, const udpa_resource *resource)
         udpa__status__v1__client_status__unpack(NULL, value.len, (const uint8_t *)value.data);
     assert_non_null(status);
     if (status->of_node) {
+        assert_int_equal(status->epoch, self->ticket);
         self->below.len = 0;
         udpai_strbuf_printf(&self->below, "%d+%d", (int)status->of_node->n_clients,
                             (int)status->of_node->n_left_out);
@@ -123,6 +124,7 @@ begin(world *self, size_t n_sides)
         .ttl_ms = TTL_MS,
         .n_stream_sides = n_sides,
         .order = on_order,
+        .wall_us = wall_us,
         .userdata = self,
     };
     assert_ok(udpai_client_census_new(&self->census, &options));
@@ -232,7 +234,7 @@ nothing_is_told_that_nobody_wants(void **state)
     census(&self, 0, "1=shop +");
     expect(&self, "");
     want(&self, "udpa.clients", true);
-    assert_int_equal(self.ticket, 1);
+    assert_int_equal(self.ticket, 1000000); /* the time, in microseconds */
     census(&self, 0, "1=shop +");
     expect(&self, "+node/shop/1/node +node/node");
     assert_string_equal(self.below.data, "1+0");

@@ -54,6 +54,15 @@ add_client(udpai_client_tree *tree, const char *node, int number)
     return add_value(tree, name, (udpai_str){0});
 }
 
+/* Of another epoch than 0. */
+static udpa_err
+add_old_client(udpai_client_tree *tree, const char *node, int number)
+{
+    char name[300];
+    snprintf(name, sizeof(name), "udpa.clients/%s/x/%d/%s", node, number, node);
+    return add_value(tree, name, UDPAI_STR("\x68\x07"));
+}
+
 /* "top whole; a missing": in the order in which they were met. */
 static const char *
 show(const udpai_client_tree *tree)
@@ -101,6 +110,39 @@ it_is_known_what_is_missing(void **state)
     assert_ok(add_client(&tree, "a", 2));
     assert_ok(add_client(&tree, "a", 3)); /* that has gone, or comes */
     expect(&tree, true, "top whole; a whole");
+}
+
+static bool
+counts(const udpai_client_tree *tree, const char *name, udpai_str value)
+{
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS), value);
+    const udpai_resource_parts parts = {.name = udpai_str_from(name), .any = any};
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    assert_ok(udpai_resource_make(&resource, &parts));
+    return udpai_client_tree_counts(tree, resource);
+}
+
+static void
+what_is_from_before_does_not_count(void **state)
+{
+    (void)state;
+    udpai_client_tree tree;
+    udpai_client_tree_init(&tree);
+    assert_ok(add_client(&tree, "top", 1));
+    assert_ok(add_old_client(&tree, "top", 2));
+    assert_true(counts(&tree, "udpa.clients/top/x/2/top", UDPAI_STR("\x68\x07")));
+    assert_ok(add_node(&tree, "top=2/0:"));
+    assert_true(counts(&tree, "udpa.clients/top/x/1/top", UDPAI_STR("")));
+    assert_false(counts(&tree, "udpa.clients/top/x/2/top", UDPAI_STR("\x68\x07")));
+    assert_true(counts(&tree, "udpa.clients/other/x/2/other", UDPAI_STR("\x68\x07")));
+    expect(&tree, false, "top partial");
+    for (int i = 1; i < 10; i++) {
+        const char value[] = {0x68, (char)i};
+        assert_ok(add_value(&tree, "udpa.clients/top/x/1/top", (udpai_str){value, 2}));
+    }
+    assert_ok(add_node(&tree, "top=0/0:"));
+    expect(&tree, true, "top whole");
 }
 
 static void
@@ -222,6 +264,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_known_what_is_missing),
+        cmocka_unit_test(what_is_from_before_does_not_count),
         cmocka_unit_test(who_is_not_connected_is_stale),
         cmocka_unit_test(who_leaves_clients_out_is_not_whole_and_not_waited_for),
         cmocka_unit_test(one_node_alone_is_looked_at),

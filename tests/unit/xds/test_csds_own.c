@@ -2,6 +2,8 @@
 /* CSDS of a client about itself: the loop side is asked, and what it says is handed on. */
 #include "xds/csds_own.h"
 
+#include <stdio.h>
+
 #include "envoy/service/status/v3/csds.pb-c.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/oom.h"
@@ -88,31 +90,29 @@ answer(fixture *self, uint64_t session, size_t n)
     fake_stream_run(&self->stream, &self->hub);
 }
 
-/* "a b | c": of each response the names. */
+/* "# a b |# c": of each response the names. */
 static const char *
 take(fixture *self)
 {
     static char text[500];
     udpa_bytes *message;
-    bool is_first = true;
-    text[0] = '\0';
+    udpai_strbuf out = {0};
     while ((message = fake_stream_take(&self->stream))) {
         response_message *response = envoy__service__status__v3__client_status_response__unpack(
             NULL, udpa_bytes_size(message), udpa_bytes_data(message));
         assert_non_null(response);
-        strcat(text, is_first ? "" : " |");
-        is_first = false;
+        udpai_strbuf_puts(&out, out.len ? " |" : "");
         for (size_t i = 0; i < response->n_config; i++) {
             assert_string_equal(response->config[i]->node->id, "node");
-            strcat(text, "#");
-            for (size_t k = 0; k < response->config[i]->n_generic_xds_configs; k++) {
-                strcat(text, " ");
-                strcat(text, response->config[i]->generic_xds_configs[k]->name);
-            }
+            udpai_strbuf_puts(&out, "#");
+            for (size_t k = 0; k < response->config[i]->n_generic_xds_configs; k++)
+                udpai_strbuf_printf(&out, " %s", response->config[i]->generic_xds_configs[k]->name);
         }
         envoy__service__status__v3__client_status_response__free_unpacked(response, NULL);
         udpa_bytes_unref(message);
     }
+    snprintf(text, sizeof(text), "%s", out.len ? out.data : "");
+    udpai_strbuf_done(&out);
     return text;
 }
 

@@ -276,6 +276,23 @@ large_answers_come_in_pieces(void **state)
 }
 
 static void
+what_is_left_out_and_from_before_is_known(void **state)
+{
+    fixture *self = *state;
+    tell_node(self, "node", 0, "edge", "node");
+    tell_node(self, "edge", 1, NULL, "edge>node");
+    /* config {node {id: "x"}}, n_resources: 9, n_left_out: 7 */
+    change(self, "udpa.clients/edge/x/1/edge",
+           UDPAI_STR("\x42\x05\x0a\x03\x0a\x01x\x48\x09\x60\x07"), "edge>node", false);
+    /* config {node {id: "y"}}, epoch: 5 */
+    change(self, "udpa.clients/edge/y/1/edge", UDPAI_STR("\x42\x05\x0a\x03\x0a\x01y\x68\x05"),
+           "edge>node", false);
+    assert_string_equal(csds_ask(&self->asker, false),
+                        "x@cut: 7 of 9 resources of this client are left out: ask the node that "
+                        "serves it{} x@node/edge{}");
+}
+
+static void
 what_is_malformed_is_not_told_of(void **state)
 {
     fixture *self = *state;
@@ -420,6 +437,7 @@ main(void)
         CASE(who_leaves_while_it_waits_leaves_nothing),
         CASE(matchers_choose_among_all),
         CASE(large_answers_come_in_pieces),
+        CASE(what_is_left_out_and_from_before_is_known),
         CASE(what_is_malformed_is_not_told_of),
         CASE(clients_of_other_processes_are_told_of),
         CASE(who_may_not_see_them_is_not_told),
