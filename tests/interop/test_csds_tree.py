@@ -212,6 +212,10 @@ def workers(test):
         with_bodies = asker.fetch(request(with_bodies=True)).config
         n = sum(config.generic_xds_configs[0].HasField('xds_config') for config in with_bodies)
         check(f'{n} have bodies, whose worker was asked', 0 < n < 12 and len(with_bodies) == 12)
+        said = subprocess.run([test.build / 'udpactl', '--server', node.address, 'clients',
+                               '--tree'], capture_output=True, text=True, check=True).stdout
+        check('udpactl clients --tree tells of all', {
+            tuple(line.split()[:2]) for line in said.splitlines()[1:]} == set(expected))
         clients[0].close()
         del expected[('hand-0', 'node')]
         for asker in askers[:4]:
