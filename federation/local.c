@@ -30,6 +30,24 @@ udpai_local_update_refuse(udpai_local_update *update, size_t index, udpa_error *
     udpai_publication_refuse(&update->changes.items[index].error, error);
 }
 
+bool
+udpai_local_update_is_pending(const udpai_local_update *update)
+{
+    return update->is_deferred && !update->is_done;
+}
+
+void
+udpai_local_update_set_holder(udpai_local_update *update, void *holder)
+{
+    update->holder = holder;
+}
+
+void *
+udpai_local_update_holder(const udpai_local_update *update)
+{
+    return update->holder;
+}
+
 static void
 free_update(udpai_local_update *update)
 {
@@ -431,6 +449,12 @@ udpai_node_unsubscribe(udpai_node *node, udpai_local_subscription *subscription)
 {
     change_interest(node, subscription, false);
     free_subscription(subscription);
+}
+
+bool
+udpai_local_is_complete(const udpai_local_subscription *subscription)
+{
+    return subscription->is_complete;
 }
 
 void

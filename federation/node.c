@@ -342,6 +342,8 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
+    case UDPAI_REPORT_CENSUS:
+    case UDPAI_REPORT_OWN_STATUS:
     case UDPAI_REPORT_KINDS:
         break;
     }

@@ -290,6 +290,11 @@ void udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_
  * the node. */
 bool
 udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai_str *ret_name);
+/* Calls back for each management node that is asked for what clients report, by its id; the same
+ * may come twice. */
+void udpai_node_visit_nodes_below(const udpai_node *node,
+                                  void (*visit)(void *userdata, udpai_str id),
+                                  void *userdata);
 /* Since when a peer whose Node has this id is here, by the wheel, the first of its streams; false:
  * it is not. */
 bool udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms);
@@ -329,6 +334,11 @@ void udpai_local_update_refuse(udpai_local_update *update, size_t index, udpa_er
 /* The answer takes longer than the call: done() is called later, once, with the update. */
 void udpai_local_update_defer(udpai_local_update *update);
 void udpai_local_update_done(udpai_local_update *update);
+/* Was it deferred, and is not done? */
+bool udpai_local_update_is_pending(const udpai_local_update *update);
+/* A slot for the subscriber; NULL at first. */
+void udpai_local_update_set_holder(udpai_local_update *update, void *holder);
+void *udpai_local_update_holder(const udpai_local_update *update);
 
 typedef struct udpai_local_ops {
     /* Borrowed, unless deferred. */
@@ -360,6 +370,8 @@ udpa_err udpai_node_subscribe(udpai_node *node,
                               const udpai_local_ops *ops,
                               udpai_local_subscription **ret_subscription);
 void udpai_node_unsubscribe(udpai_node *node, udpai_local_subscription *subscription);
+/* Is all known that it selects? */
+bool udpai_local_is_complete(const udpai_local_subscription *subscription);
 
 /* ---- looking ---- */
 

@@ -179,6 +179,7 @@ struct udpai_local_update {
     udpai_list in_node;
     bool is_deferred;
     bool is_being_told, is_done; /* it may be answered while it is told */
+    void *holder;
 };
 
 /* A directory of the node itself. */

@@ -26,6 +26,18 @@ udpai_peer_name(const udpai_peer *peer)
     return name;
 }
 
+void
+udpai_node_visit_nodes_below(const udpai_node *node,
+                             void (*visit)(void *userdata, udpai_str id),
+                             void *userdata)
+{
+    size_t at = 0;
+    const udpai_peer *peer;
+    while ((peer = udpai_map_next(&node->peers, &at)))
+        if (peer->is_node && peer->has_reports && peer->info && !peer->is_replaced)
+            visit(userdata, udpai_node_info_parts(peer->info)->id);
+}
+
 static udpai_source *
 source_of_link(const udpai_node *node, uint64_t link)
 {

@@ -165,12 +165,18 @@ typedef struct udpa_endpoint_options {
      * types that none of them has come from nowhere. */
     const udpa_provider *providers;
     size_t n_providers;
+    /** Whoever can connect to listen_address is told, by
+     * envoy.service.status.v3.ClientStatusDiscoveryService, what the endpoint has of what it
+     * subscribes to, and what it has refused, and why; bodies too, but for secrets, unless he asks
+     * for none. Nothing is noted for that while it is false. */
+    bool answers_client_status;
 } udpa_endpoint_options;
 
 /** Initialiser of udpa_endpoint_options. */
 #define UDPA_ENDPOINT_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(udpa_endpoint_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0  \
+        sizeof(udpa_endpoint_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
+            false                                                                                  \
     }
 
 /** Make an endpoint, and have it listen and dial.

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "ctl/names.h"
 #include "ctl/status_view.h"
+#include "reports/client_names.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 #define SESSION_STATUS "type.googleapis.com/udpa.status.v1.SessionStatus"
@@ -143,18 +144,21 @@ put_short(udpai_strbuf *out, udpai_str line)
     udpai_strbuf_str(out, (udpai_str){line.data + at, line.len - at});
 }
 
+/* @p why NULL: nothing was refused. */
 static void
-add_refusal(udpai_ctl_table *table, const client *self, int64_t now_us)
+add_refusal(udpai_ctl_table *table,
+            const char *why,
+            const Google__Protobuf__Timestamp *when,
+            int64_t now_us)
 {
     udpai_strbuf text = {0}, line = {0};
-    const subscription_status *last = self->refusal;
-    if (last && last->refused) {
-        int64_t seconds = now_us / 1000000 - last->refused->seconds;
+    if (why && when) {
+        int64_t seconds = now_us / 1000000 - when->seconds;
         udpai_ctl_put_age(&text, seconds < 0 ? 0 : seconds);
         udpai_strbuf_puts(&text, " ago: ");
     }
-    if (last)
-        put_line(&line, last->last_error);
+    if (why)
+        put_line(&line, why);
     put_short(&text, udpai_strbuf_view(&line));
     udpai_ctl_table_add(table, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
@@ -177,7 +181,8 @@ add_client(udpai_ctl_table *table, session_status *const *sessions, size_t n, in
     udpai_ctl_table_add(table, udpai_strbuf_view(&self.types));
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)self.n_sent);
     add_synced(table, &self);
-    add_refusal(table, &self, now_us);
+    add_refusal(table, self.refusal ? self.refusal->last_error : NULL,
+                self.refusal ? self.refusal->refused : NULL, now_us);
     udpai_strbuf_done(&self.types);
 }
 
@@ -202,4 +207,78 @@ udpai_ctl_put_clients(udpai_strbuf *out, udpa_resource *const *resources, size_t
     for (size_t i = 0; i < sessions.n; i++)
         udpa__status__v1__session_status__free_unpacked(sessions.items[i], NULL);
     udpai_vector_done(&sessions);
+}
+
+/* ---- of all nodes ---- */
+
+typedef Udpa__Status__V1__ClientStatus client_status;
+typedef Envoy__Service__Status__V3__ClientConfig__GenericXdsConfig entry_message;
+
+/* The last of what it has refused; NULL: nothing. */
+static const Envoy__Admin__V3__UpdateFailureState *
+last_failure(const client_status *status)
+{
+    const Envoy__Admin__V3__UpdateFailureState *last = NULL;
+    for (size_t i = 0; status->config && i < status->config->n_generic_xds_configs; i++) {
+        const entry_message *entry = status->config->generic_xds_configs[i];
+        if (entry->config_status == ENVOY__SERVICE__STATUS__V3__CONFIG_STATUS__ERROR &&
+            entry->error_state &&
+            (!last || is_later(entry->error_state->last_update_attempt, last->last_update_attempt)))
+            last = entry->error_state;
+    }
+    return last;
+}
+
+static void
+add_state(udpai_ctl_table *table, const client_status *status)
+{
+    if (status->n_errors)
+        udpai_ctl_table_addf(table, "no: refused %llu", (unsigned long long)status->n_errors);
+    else if (status->n_synced < status->n_resources)
+        udpai_ctl_table_addf(table, "no: %llu not acknowledged",
+                             (unsigned long long)(status->n_resources - status->n_synced));
+    else
+        udpai_ctl_table_add(table, UDPAI_STR("yes"));
+}
+
+static void
+add_client_of(udpai_ctl_table *table, udpai_str node, const client_status *status, int64_t now_us)
+{
+    const Envoy__Admin__V3__UpdateFailureState *last = last_failure(status);
+    udpai_ctl_table_add_text(table, *status->client_id ? status->client_id : status->peer_identity);
+    udpai_ctl_table_add(table, node);
+    udpai_ctl_table_add_text(table, status->peer_address);
+    udpai_ctl_table_add_text(table, status->protocol);
+    udpai_ctl_table_add_age(table, status->since, now_us);
+    udpai_ctl_table_addf(table, "%llu", (unsigned long long)status->n_resources);
+    add_state(table, status);
+    add_refusal(table, last ? last->details : NULL, last ? last->last_update_attempt : NULL,
+                now_us);
+}
+
+void
+udpai_ctl_put_client_tree(udpai_strbuf *out,
+                          udpa_resource *const *resources,
+                          size_t n,
+                          int64_t now_us)
+{
+    static const char *const heads[] = {"CLIENT", "NODE",      "ADDRESS", "PROTOCOL",
+                                        "FOR",    "RESOURCES", "SYNCED",  "LAST REFUSAL"};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    for (size_t i = 0; i < n; i++) {
+        udpai_client_name name;
+        size_t size;
+        const void *payload = udpa_resource_payload(resources[i], &size);
+        if (!udpai_client_name_read(udpai_str_from(udpa_resource_name(resources[i])), &name) ||
+            name.is_of_node)
+            continue;
+        client_status *status = udpa__status__v1__client_status__unpack(NULL, size, payload);
+        if (status)
+            add_client_of(&table, name.node, status, now_us);
+        udpa__status__v1__client_status__free_unpacked(status, NULL);
+    }
+    if (udpai_ctl_table_n_rows(&table))
+        udpai_ctl_table_write(&table, out);
+    udpai_ctl_table_done(&table);
 }

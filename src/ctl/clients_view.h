@@ -12,4 +12,11 @@
 void
 udpai_ctl_put_clients(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us);
 
+/* The same of those of type ClientStatus: what nodes tell of their clients, which have none for
+ * the nodes themselves. */
+void udpai_ctl_put_client_tree(udpai_strbuf *out,
+                               udpa_resource *const *resources,
+                               size_t n,
+                               int64_t now_us);
+
 #endif

@@ -39,6 +39,7 @@ enum {
     DESPITE_REFUSALS,
     ALL_ORIGINS,
     FOLLOW,
+    TREE,
 };
 
 #define WAIT_S 60
@@ -77,6 +78,7 @@ static const struct argp_option known_options[] = {
     {"despite-refusals", DESPITE_REFUSALS, NULL, 0,
      "wait: go on when somebody refuses it, instead of ending at once", 1},
     {"follow", FOLLOW, NULL, 0, "events: go on with what comes", 1},
+    {"tree", TREE, NULL, 0, "clients: those of all nodes below it, too", 1},
     {NULL, 0, NULL, 0, "Whom to talk to:", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
@@ -276,6 +278,8 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
             argp_error(state, "--wait goes with apply and delete");
         if (given->is_following && strcmp(given->command, "events") != 0)
             argp_error(state, "--follow goes with events");
+        if (given->is_of_tree && strcmp(given->command, "clients") != 0)
+            argp_error(state, "--tree goes with clients");
         if (!commands[i].is_wait)
             check_not_wait(given, state, given->is_waiting);
     }
@@ -385,6 +389,9 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case REST:
         given->is_rest = true;
+        return 0;
+    case TREE:
+        given->is_of_tree = true;
         return 0;
     case 'n':
         given->name_space = argument;

@@ -44,6 +44,7 @@ typedef struct udpai_ctl_options {
     udpai_ctl_format format;
     const char *format_name; /* as given */
     bool is_following;       /* events */
+    bool is_of_tree;         /* clients: of nodes below, too */
     bool all_origins;        /* of get: what everybody says, not what counts alone */
     bool is_xds;             /* the server is one of xDS, and we are its client */
     bool is_state_of_the_world;

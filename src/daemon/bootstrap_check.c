@@ -22,6 +22,8 @@
 #include "session/crew.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/http/asker.h"
+#include "xds/census.h"
+#include "xds/csds.h"
 #include "xds/lrs.h"
 #include "xds/shim.h"
 
@@ -584,6 +586,35 @@ check_load_reporting(struct check *check)
                                (double)UDPAI_LRS_INTERVAL_MIN_MS / 1000);
 }
 
+static void
+check_duration(const struct check *check,
+               const char *path,
+               const Google__Protobuf__Duration *duration,
+               uint64_t min_ms,
+               uint64_t max_ms)
+{
+    if (!duration)
+        return;
+    bool is_sane = duration->seconds >= 0 && duration->nanos >= 0 &&
+                   duration->seconds <= (int64_t)(max_ms / 1000);
+    uint64_t ms = is_sane ? (uint64_t)duration->seconds * 1000 + (uint64_t)duration->nanos / 1000000
+                          : UINT64_MAX;
+    if (ms < min_ms || ms > max_ms)
+        udpai_findings_mistake(check->findings, path, "must lie between %g s and %g s",
+                               (double)min_ms / 1000, (double)max_ms / 1000);
+}
+
+static void
+check_client_status(const struct check *check)
+{
+    const Udpa__Config__V1__ClientStatus *status = check->message->client_status;
+    if (!status)
+        return;
+    check_duration(check, "client_status.ttl", status->ttl, UDPAI_CENSUS_TTL_MIN_MS,
+                   UDPAI_CENSUS_TTL_MAX_MS);
+    check_duration(check, "client_status.wait", status->wait, 0, UDPAI_CSDS_WAIT_MAX_MS);
+}
+
 void
 udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
 {
@@ -620,6 +651,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
                                message->workers, UDPAI_CREW_MAX - 1);
     check_load_reporting(&check);
     udpai_health_check(message->health, findings);
+    check_client_status(&check);
     udpai_timing_check(message->timing, findings);
     udpai_vector_done(&check.sources);
 }

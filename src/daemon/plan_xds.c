@@ -2,6 +2,7 @@
 /* Who is shown what by xDS, from the bootstrap file. */
 #include "codec/regex.h"
 #include "daemon/plan_internal.h"
+#include "xds/census.h"
 #include "xds/xds.h"
 
 typedef Udpa__Config__V1__Audience audience_message;
@@ -147,13 +148,30 @@ plan_wildcards(udpai_plan *plan)
                             &plan->xds.explicit_wildcards);
 }
 
+static uint64_t
+milliseconds(const Google__Protobuf__Duration *duration, uint64_t otherwise)
+{
+    return duration ? (uint64_t)duration->seconds * 1000 + (uint64_t)duration->nanos / 1000000
+                    : otherwise;
+}
+
+static void
+plan_client_status(udpai_plan *plan)
+{
+    const Udpa__Config__V1__ClientStatus *from = plan->bootstrap.message->client_status;
+    plan->csds.has_workers = plan->settings.n_workers > 0;
+    plan->csds.asks_tree = from && from->whole_tree;
+    plan->csds.wait_ms = milliseconds(from ? from->wait : NULL, UDPAI_CSDS_WAIT_MS);
+    plan->settings.client_ttl_ms = milliseconds(from ? from->ttl : NULL, UDPAI_CENSUS_TTL_MS);
+}
+
 /* Those of the store: what is not written in the clear is not shown, either. */
 static udpa_err
 plan_csds(udpai_plan *plan)
 {
     const Udpa__Config__V1__Store *store = plan->bootstrap.message->store;
     plan->csds.regex = &udpai_re2;
-    plan->csds.is_partial = plan->settings.n_workers > 0;
+    plan_client_status(plan);
     plan->csds.n_secret_types = store ? store->n_secret_types : 0;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(plan->csds_methods); i++)
         plan->csds_methods[i] = (udpai_csds_method){&plan->csds, .is_fetch = i == 1};
@@ -199,9 +217,8 @@ plan_load_reporting(udpai_plan *plan)
         .interval_ms = UDPAI_LRS_INTERVAL_MS,
         .gather_ms = UDPAI_LRS_GATHER_MS,
     };
-    if (from && from->interval)
-        plan->lrs.interval_ms =
-            (uint64_t)from->interval->seconds * 1000 + (uint64_t)from->interval->nanos / 1000000;
+    if (from)
+        plan->lrs.interval_ms = milliseconds(from->interval, UDPAI_LRS_INTERVAL_MS);
     if (from)
         plan->lrs.per_endpoint = from->per_endpoint;
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "endpoint/check_planner.h"
+#include "endpoint/client_census.h"
 #include "endpoint/load_sums.h"
 #include "loop/clock.h"
 
@@ -62,6 +63,17 @@ udpai_endpoint_set_keyring(udpa_endpoint *endpoint, udpai_keyring *keyring)
     udpai_endpoint_touch(endpoint);
 }
 
+/* Who asks gives up, if there is no memory for an answer. */
+static void
+answer_own_status(udpa_endpoint *endpoint, const udpai_report *report)
+{
+    udpai_order *answer = endpoint->own_taken && report->kind == UDPAI_REPORT_OWN_STATUS
+                              ? udpai_own_taken_answer(endpoint->own_taken, report)
+                              : NULL;
+    if (answer)
+        udpai_endpoint_order(endpoint, answer);
+}
+
 void
 udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
 {
@@ -71,6 +83,8 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
     }
     if (udpai_orca_collector_report(endpoint->collector, report))
         return;
+    udpai_client_census_report(endpoint->census, report);
+    answer_own_status(endpoint, report);
     if (endpoint->status)
         udpai_own_status_report(endpoint->status, report);
     if (endpoint->questions)
@@ -179,8 +193,10 @@ tear_down(udpa_endpoint *endpoint)
     udpai_answers_free(endpoint->origins);
     udpai_check_planner_free(endpoint->checks);
     udpai_load_sums_free(endpoint->load_sums);
+    udpai_client_census_free(endpoint->census);
     udpai_orca_collector_free(endpoint->collector);
     udpai_orca_board_free(endpoint->orca);
+    udpai_own_taken_free(endpoint->own_taken);
     endpoint->node = udpai_node_free(endpoint->node);
     endpoint->crew = udpai_crew_free(endpoint->crew);
     udpai_timer_cancel(&endpoint->soon);
@@ -348,6 +364,7 @@ wanted(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
 {
     udpa_endpoint *endpoint = userdata;
     udpai_load_sums_wanted(endpoint->load_sums, type_url, text, is_wanted);
+    udpai_client_census_wanted(endpoint->census, type_url, text, is_wanted);
     udpai_orca_collector_wanted(endpoint->collector, type_url, text, is_wanted);
     if (!endpoint->load_sums)
         udpai_wanted_note(endpoint, type_url, text, is_wanted);
@@ -411,6 +428,22 @@ make_planner(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
         .n_rules = settings->n_check_rules,
     };
     return settings->n_check_rules ? udpai_check_planner_new(&endpoint->checks, &options) : UDPA_OK;
+}
+
+static udpa_err
+make_census(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
+{
+    const udpai_client_census_options options = {
+        .node = endpoint->node,
+        .wheel = udpai_loop_wheel_get(endpoint->wheel),
+        .node_id = settings->node.id,
+        .ttl_ms = settings->client_ttl_ms,
+        .n_stream_sides = 1 + settings->n_workers,
+        .order = order,
+        .wall_us = wall_us,
+        .userdata = endpoint,
+    };
+    return udpai_client_census_new(&endpoint->census, &options);
 }
 
 static udpa_err
@@ -479,6 +512,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
         err = udpai_own_status_new(&endpoint->status, endpoint, settings);
     if (err == UDPA_OK && settings->load_interval_ms)
         err = make_load_sums(endpoint, settings);
+    if (err == UDPA_OK && settings->client_ttl_ms)
+        err = make_census(endpoint, settings);
     if (err == UDPA_OK)
         err = make_planner(endpoint, settings);
     if (err == UDPA_OK)

@@ -37,6 +37,9 @@ typedef struct udpai_endpoint_settings {
     const udpai_check_rule *check_rules; /* of namespaces in which checks are computed */
     size_t n_check_rules;
     uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */
+    /* Others are told of the clients that are served, as long as they want to know, and what was
+     * said holds so long after; 0: they are not told. */
+    uint64_t client_ttl_ms;
     /* Further fields of the node's status, serialised; NULL without memory. NULL: there are none.
      */
     udpa_bytes *(*describe_more)(const void *userdata);

@@ -5,6 +5,7 @@
 
 #include "endpoint/endpoint.h"
 #include "endpoint/orca.h"
+#include "endpoint/own_taken.h"
 #include "endpoint/reporting.h"
 #include "endpoint/type.h"
 #include "loop/loop_inbox.h"
@@ -17,6 +18,7 @@ typedef struct udpai_access_answers udpai_access_answers;
 typedef struct udpai_answers udpai_answers;
 typedef struct udpai_check_planner udpai_check_planner;
 typedef struct udpai_load_sums udpai_load_sums;
+typedef struct udpai_client_census udpai_client_census;
 
 /* What the engine's thread and the stream thread say besides reports. */
 typedef struct udpai_endpoint_event {
@@ -42,6 +44,7 @@ struct udpa_endpoint {
     udpai_listener *listener;        /* of the library */
     udpai_orca_collector *collector; /* NULL: nobody's resources have backends asked */
     udpai_orca_board *orca;          /* of the library; NULL: it does not listen */
+    udpai_own_taken *own_taken;      /* of the library; NULL: nobody is told what it has */
     udpai_durable_engine *engine;
     udpai_own_status *status;     /* NULL: not served */
     udpai_questions *questions;   /* beside it */
@@ -50,6 +53,7 @@ struct udpa_endpoint {
     udpai_inspection *inspection; /* NULL: nothing is inspected */
     udpai_check_planner *checks;  /* NULL: nothing is computed */
     udpai_load_sums *load_sums;   /* NULL: nothing is added up */
+    udpai_client_census *census;  /* NULL: nobody is told of clients */
     udpai_list outlets;           /* udpai_outlet: what is published, by source */
     udpai_list subscriptions;     /* udpa_subscription */
     udpai_wanted *wishes;         /* for its reports */

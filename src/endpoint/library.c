@@ -23,8 +23,9 @@ struct plan {
     udpai_source_config sources[SOURCES_MAX];
     udpai_provider_plan providers;
     udpai_server_tls *listen_tls;
-    udpai_orca_board *orca; /* NULL: it does not listen */
-    udpai_grpc_method methods[UDPAI_ORCA_METHODS];
+    udpai_orca_board *orca;     /* NULL: it does not listen */
+    udpai_own_taken *own_taken; /* NULL: it does not tell what it has */
+    udpai_grpc_method methods[UDPAI_ORCA_METHODS + UDPAI_OWN_STATUS_METHODS];
 };
 
 /* ---- checking ---- */
@@ -307,6 +308,7 @@ plan_done(struct plan *plan)
     udpai_provider_plan_done(&plan->providers);
     udpai_server_tls_unref(plan->listen_tls);
     udpai_orca_board_free(plan->orca);
+    udpai_own_taken_free(plan->own_taken);
 }
 
 /* ---- listening ---- */
@@ -315,12 +317,22 @@ static udpa_err
 plan_listener(struct plan *plan, udpa_error **ret_error)
 {
     const udpa_endpoint_options *options = plan->options;
+    if (!options->listen_address && options->answers_client_status)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "answers_client_status: nobody can ask an endpoint that does not listen: "
+                          "give it a listen_address");
     if (!options->listen_address)
         return UDPA_OK;
     plan->orca = udpai_orca_board_new();
     if (!plan->orca)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_orca_board_methods(plan->orca, plan->methods);
+    if (options->answers_client_status) {
+        plan->own_taken = udpai_own_taken_new();
+        if (!plan->own_taken)
+            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+        udpai_own_taken_methods(plan->own_taken, plan->methods + UDPAI_ORCA_METHODS);
+    }
     if (!options->listen_tls)
         return udpai_exposure_check(options->listen_address, ret_error);
     udpai_tls_files files = {0};
@@ -349,16 +361,19 @@ make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_erro
     settings.node.named = plan->providers.named.items;
     settings.node.n_named = plan->providers.named.n;
     settings.methods = plan->methods;
-    settings.n_methods = plan->orca ? UDPAI_ORCA_METHODS : 0;
+    settings.n_methods =
+        (plan->orca ? UDPAI_ORCA_METHODS : 0) + (plan->own_taken ? UDPAI_OWN_STATUS_METHODS : 0);
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
     udpa_err err = make_info(options, &info);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     settings.info = info;
     err = udpai_endpoint_new(ret_endpoint, loop, &settings, ret_error);
-    if (err == UDPA_OK)
-        (*ret_endpoint)->orca = UDPAI_TAKE(plan->orca);
-    return err;
+    if (err != UDPA_OK)
+        return err;
+    (*ret_endpoint)->orca = UDPAI_TAKE(plan->orca);
+    (*ret_endpoint)->own_taken = UDPAI_TAKE(plan->own_taken);
+    return UDPA_OK;
 }
 
 static udpa_err

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "session/udpa.h"
+#include "xds/census.h"
 
 #define MAX_UNJUDGED 64
 #define MAX_UNJUDGED_BYTES (1 << 20)
@@ -28,6 +29,7 @@ udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
                 .acl = settings->node.acl,
                 .first_session = env->first_session,
                 .session_step = env->session_step,
+                .watcher = settings->client_ttl_ms ? &udpai_census_ops : NULL,
                 .max_unjudged = MAX_UNJUDGED,
                 .max_unjudged_bytes = MAX_UNJUDGED_BYTES,
             },

@@ -14,6 +14,7 @@ struct udpa_subscription {
     udpai_list node;
     udpa_endpoint *endpoint;
     udpai_local_subscription *local;
+    udpai_taken_notes *notes; /* NULL: nobody is told what it has */
     udpa_update_fn update;
     void (*complete)(void *userdata);
     void *userdata;
@@ -67,6 +68,7 @@ udpa_update_defer(udpa_update *update)
 void
 udpa_update_done(udpa_update *update)
 {
+    udpai_taken_notes_answered(of_node(update));
     udpai_local_update_done(of_node(update));
 }
 
@@ -82,8 +84,10 @@ static void
 on_update(void *userdata, udpai_local_update *update)
 {
     const udpa_subscription *subscription = userdata;
-    if (!is_silent(subscription))
-        subscription->update(subscription->userdata, (udpa_update *)update);
+    if (is_silent(subscription))
+        return;
+    subscription->update(subscription->userdata, (udpa_update *)update);
+    udpai_taken_notes_told(subscription->notes, update);
 }
 
 static void
@@ -145,8 +149,13 @@ subscribe(udpa_subscription *subscription, const udpa_subscribe_options *options
         .n_names = options->n_names,
     };
     const udpai_local_ops ops = {on_update, on_complete, subscription};
-    return udpai_node_subscribe(subscription->endpoint->node, &selection, &ops,
-                                &subscription->local);
+    udpa_endpoint *endpoint = subscription->endpoint;
+    if (endpoint->own_taken &&
+        !(subscription->notes = udpai_taken_notes_new(endpoint->own_taken, &selection)))
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_node_subscribe(endpoint->node, &selection, &ops, &subscription->local);
+    udpai_taken_notes_set_local(subscription->notes, subscription->local);
+    return err;
 }
 
 udpa_err
@@ -170,6 +179,7 @@ udpa_subscribe(udpa_subscription **ret_subscription,
     udpai_list_init(&subscription->node);
     err = subscribe(subscription, options);
     if (err != UDPA_OK) {
+        udpai_taken_notes_free(subscription->notes);
         udpai_free(subscription);
         return udpai_fail_code(ret_error, err);
     }
@@ -195,6 +205,7 @@ udpai_subscriptions_sweep(udpa_endpoint *endpoint)
         udpa_subscription *subscription = UDPAI_LIST_ENTRY(at, udpa_subscription, node);
         if (!subscription->is_ended)
             continue;
+        udpai_taken_notes_free(subscription->notes);
         udpai_node_unsubscribe(endpoint->node, subscription->local);
         udpai_list_remove(&subscription->node);
         udpai_free(subscription);

@@ -58,16 +58,23 @@ udpai_access_replace(udpai_access *access, udpai_acl *acl)
 
 /* Views of earlier rules, which nobody has any more, show nothing. */
 bool
-udpai_access_may_see(void *userdata, uint64_t visibility, const udpa_resource *resource)
+udpai_access_may_see_name(const udpai_access *access,
+                          uint64_t visibility,
+                          udpai_str type_url,
+                          udpai_str name)
 {
-    const udpai_access *access = userdata;
     if (visibility == 0)
         return true;
     const access_view *view = udpai_map_get(
         &access->by_visibility, (udpai_str){(const char *)&visibility, sizeof(visibility)});
-    return view &&
-           udpai_acl_view_shows(access->acl, view->rules, view->n_rules,
-                                udpai_resource_type_url(resource), udpai_resource_name(resource));
+    return view && udpai_acl_view_shows(access->acl, view->rules, view->n_rules, type_url, name);
+}
+
+bool
+udpai_access_may_see(void *userdata, uint64_t visibility, const udpa_resource *resource)
+{
+    return udpai_access_may_see_name(userdata, visibility, udpai_resource_type_url(resource),
+                                     udpai_resource_name(resource));
 }
 
 static access_view *

@@ -27,6 +27,11 @@ void udpai_access_done(udpai_access *access);
 void udpai_access_replace(udpai_access *access, udpai_acl *acl);
 /* A udpai_may_see_fn. */
 bool udpai_access_may_see(void *access, uint64_t visibility, const udpa_resource *resource);
+/* The same of a resource of this type and name, whether it is there or not. */
+bool udpai_access_may_see_name(const udpai_access *access,
+                               uint64_t visibility,
+                               udpai_str type_url,
+                               udpai_str name);
 /* Finds or makes the visibility of a peer; 0: it is shown everything. */
 udpa_err udpai_access_visibility(udpai_access *access,
                                  const udpai_acl_subject *subject,

@@ -134,6 +134,7 @@ udpai_crew_order(udpai_crew *crew, udpai_order *order)
     case UDPAI_ORDER_SETTLED:
     case UDPAI_ORDER_FORGET:
     case UDPAI_ORDER_ACL:
+    case UDPAI_ORDER_CENSUS:
         break;
     default:
         give_one(crew, order);

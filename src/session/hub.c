@@ -21,6 +21,7 @@ struct udpai_hub {
     udpai_timer retry;
     udpai_access access;
     uint64_t last_id;
+    void *watcher; /* NULL: there is none */
 };
 
 static udpai_str
@@ -93,6 +94,12 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
     udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
+    if (options->watcher)
+        err = options->watcher->begin(&hub->watcher, hub);
+    if (err != UDPA_OK) {
+        udpai_hub_free(hub);
+        return err;
+    }
     *ret_hub = hub;
     return UDPA_OK;
 }
@@ -103,6 +110,8 @@ udpai_hub_free(udpai_hub *hub)
     if (!hub)
         return NULL;
     udpai_list *node;
+    if (hub->watcher)
+        hub->options.watcher->free(hub->watcher);
     while ((node = udpai_list_pop(&hub->late)))
         udpai_order_free(UDPAI_LIST_ENTRY(node, udpai_order, node));
     udpai_timer_cancel(&hub->retry);
@@ -332,6 +341,10 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         break;
     case UDPAI_ORDER_ACKNOWLEDGEMENTS:
         answer_questions(hub, order);
+        break;
+    case UDPAI_ORDER_CENSUS:
+        if (hub->watcher)
+            hub->options.watcher->order(hub->watcher, order);
         break;
     default:
         pass_on(hub, order);

@@ -111,12 +111,20 @@ struct udpai_session {
     const udpa_error *why; /* it has ended, while it is freed; NULL: as it should */
 };
 
+/* Who looks at all sessions for the loop side: a layer above makes it (xds/census.h). */
+typedef struct udpai_watcher_ops {
+    udpa_err (*begin)(void **ret_watcher, udpai_hub *hub);
+    void (*order)(void *watcher, const udpai_order *order); /* UDPAI_ORDER_CENSUS */
+    void (*free)(void *watcher);
+} udpai_watcher_ops;
+
 typedef struct udpai_hub_options {
     udpai_fanout_options fanout;
     udpai_node_info *info; /* who we are; a reference is taken */
     udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
     /* The number of the first one is a step above it; 0 is a step of 1. */
     uint64_t first_session, session_step;
+    const udpai_watcher_ops *watcher; /* NULL: nobody */
     /* What a session may hand up before it stops reading. */
     size_t max_unjudged;
     size_t max_unjudged_bytes;

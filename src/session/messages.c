@@ -109,6 +109,9 @@ udpai_order_free(udpai_order *order)
     udpai_acl_unref(order->acl);
     udpai_free(order->subscription);
     udpai_publication_free(order->publication);
+    for (size_t i = 0; i < order->answers.n; i++)
+        udpa_bytes_unref(order->answers.items[i]);
+    udpai_vector_done(&order->answers);
     udpai_free(order);
     return NULL;
 }

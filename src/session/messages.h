@@ -44,6 +44,8 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_ACL,              /* other rules hold from now on */
     UDPAI_ORDER_STATUS,           /* describe all sessions */
     UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions whose names it has */
+    UDPAI_ORDER_CENSUS,           /* tell of all clients, and of each that changes; or no more */
+    UDPAI_ORDER_OWN_STATUS,       /* the answer to OWN_STATUS */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -58,11 +60,14 @@ typedef struct udpai_order {
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
-    udpa_error *error; /* HANG_UP: why; NULL: in peace */
+    udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
-    udpai_acl *acl;  /* ACL: a reference */
-    uint64_t ticket; /* PUBLISH: comes back with the receipt; FORGET: of which, in any session */
+    udpai_acl *acl; /* ACL: a reference */
+    /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
+     * with all that is told, 0: nothing is any more. */
+    uint64_t ticket;
+    UDPAI_VECTOR(udpa_bytes *) answers; /* OWN_STATUS: fields of a ClientConfig, in pieces */
     void (*release_target)(void *target);
 } udpai_order;
 
@@ -87,13 +92,15 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has gone */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
+    UDPAI_REPORT_CENSUS,             /* clients that are there, have changed, or have gone */
+    UDPAI_REPORT_OWN_STATUS,         /* what has the application of what it subscribes to? */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
 typedef struct udpai_report {
     udpai_list node;
     udpai_report_kind kind;
-    uint64_t session, link;
+    uint64_t session, link;   /* CENSUS: a number that sessions of this stream side might have */
     udpai_identity *identity; /* OPENED; NULL: none was presented */
     udpa_bytes *address;      /* OPENED: the peer's, for people */
     udpai_node_info *info;    /* NODE; CLIENTS: who stands for them, NULL: nobody has said */
@@ -103,11 +110,13 @@ typedef struct udpai_report {
     /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
     udpai_publication *publication;
     udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST, PASSED_ON */
-    bool wanted;                              /* INTEREST, PASSED_ON, CLIENTS */
+    bool wanted;                              /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was told
+                                               * once; OWN_STATUS: with bodies */
     udpa_error *error;                        /* CLOSED: why */
     bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;
-    /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus. */
+    /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus.
+     * CENSUS: ClientStatus, of who has gone the number alone. */
     UDPAI_VECTOR(udpa_bytes *) statuses;
 } udpai_report;
 

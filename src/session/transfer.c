@@ -42,6 +42,7 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_ACL] = {true, 0, HAS_ACL}, /* without: there are no rules any more */
     [UDPAI_ORDER_STATUS] = {true, 0, 0},
     [UDPAI_ORDER_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, 0},
+    [UDPAI_ORDER_CENSUS] = {true, 0, 0},
 };
 
 static const shape report_shapes[UDPAI_REPORT_KINDS] = {
@@ -59,6 +60,7 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_CLIENTS] = {true, HAS_NAME_SPACE, HAS_INFO},
     [UDPAI_REPORT_STATUS] = {true, 0, HAS_STATUSES},
     [UDPAI_REPORT_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, HAS_STATUSES},
+    [UDPAI_REPORT_CENSUS] = {true, 0, HAS_STATUSES},
 };
 
 static bool

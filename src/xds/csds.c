@@ -18,6 +18,8 @@ typedef struct csds {
     const udpai_csds_method *method;
     udpai_timer pause, patience;
     bool is_answering, is_answered, has_ended;
+    bool is_waiting;            /* for others to tell of their clients; then the walk begins */
+    udpai_csds_tree *tree;      /* NULL: nobody else has any */
     bool counts;                /* among the answers that are made or read */
     udpai_csds_request request; /* while it is answered, with the walk */
     udpai_csds_walk walk;
@@ -90,6 +92,12 @@ check_asker(csds *self, udpa_error **ret_error)
 
 /* ---- a request ---- */
 
+static bool
+needs_others(const csds *self)
+{
+    return self->method->csds->has_workers || self->method->csds->asks_tree;
+}
+
 static udpa_err
 begin_walk(csds *self, udpa_error **ret_error)
 {
@@ -100,7 +108,16 @@ begin_walk(csds *self, udpa_error **ret_error)
     walk->viewer.csds = self->method->csds;
     walk->viewer.excludes_contents = self->request.excludes_contents;
     udpa_err err = check_asker(self, ret_error);
-    return err == UDPA_OK ? udpai_csds_walk_begin(walk) : err;
+    if (err != UDPA_OK || !needs_others(self))
+        return err == UDPA_OK ? udpai_csds_walk_begin(walk) : err;
+    if (!self->tree)
+        err = udpai_csds_tree_new(&self->tree, &self->session, self->method->csds, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    walk->tree = self->tree;
+    self->is_waiting = true;
+    udpai_csds_tree_begin(self->tree);
+    return UDPA_OK;
 }
 
 static udpa_err
@@ -129,7 +146,7 @@ end_answer(csds *self)
         return;
     udpai_csds_walk_done(&self->walk);
     udpai_csds_request_done(&self->request);
-    self->is_answering = false;
+    self->is_answering = self->is_waiting = false;
     self->is_answered = true;
 }
 
@@ -210,6 +227,31 @@ check_fetch(const csds *self, udpa_error **ret_error)
                       UDPAI_CSDS_FETCH_BYTES, self->walk.n_done, self->walk.clients.n);
 }
 
+/* For a while, if it has to. */
+static void
+pause_for(csds *self, uint64_t ms)
+{
+    udpai_wheel *wheel = udpai_hub_wheel(self->session.hub);
+    udpai_timer_set(wheel, &self->pause, wheel->now_ms + ms);
+}
+
+/* Whoever came and went while others were waited for is not told of. */
+static udpa_err
+wait_for_others(csds *self)
+{
+    uint64_t again_ms = 0;
+    bool is_settled = false;
+    udpa_err err = udpai_csds_tree_look(self->tree, &is_settled, &again_ms);
+    if (err == UDPA_OK && is_settled)
+        err = udpai_csds_walk_begin(&self->walk);
+    if (err != UDPA_OK)
+        return err;
+    self->is_waiting = !is_settled;
+    if (!is_settled)
+        pause_for(self, again_ms);
+    return UDPA_OK;
+}
+
 static udpa_err
 next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
 {
@@ -219,16 +261,19 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
     udpai_timer_cancel(&self->patience);
     if (!self->is_answering)
         return go_on(self, ret_error);
-    udpa_err err = udpai_csds_walk_on(&self->walk, self->method->csds->n_answers, &progress);
+    udpa_err err = self->is_waiting ? wait_for_others(self) : UDPA_OK;
+    if (err != UDPA_OK || self->is_waiting)
+        return udpai_fail_code(ret_error, err);
+    err = udpai_csds_walk_on(&self->walk, self->method->csds->n_answers, &progress);
     if (err == UDPA_OK)
         err = check_fetch(self, ret_error);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    udpai_wheel *wheel = udpai_hub_wheel(session->hub);
     if (progress == UDPAI_CSDS_GOES_ON) {
-        udpai_timer_set(wheel, &self->pause, wheel->now_ms + PAUSE_MS);
+        pause_for(self, PAUSE_MS);
         return UDPA_OK;
     }
+    udpai_wheel *wheel = udpai_hub_wheel(session->hub);
     self->writing = udpai_csds_walk_take(&self->walk);
     if (!self->writing)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -278,6 +323,7 @@ csds_free(udpai_session *session)
     udpai_timer_cancel(&self->patience);
     end_answer(self);
     leave_place(self);
+    udpai_csds_tree_free(self->tree);
     for (size_t i = 0; i < self->waiting.n; i++)
         udpa_bytes_unref(self->waiting.items[i]);
     udpai_vector_done(&self->waiting);
@@ -295,17 +341,6 @@ static const udpai_session_ops ops = {
     .free = csds_free,
 };
 
-static void
-refuse_part(csds *self)
-{
-    udpai_session_finish(
-        &self->session,
-        udpa_error_new(UDPA_ERR_UNIMPLEMENTED, NULL,
-                       "this node has 'workers', and none of them knows the clients of the others: "
-                       "an answer would be about some of them only; ask udpactl clients, or leave "
-                       "out 'workers'"));
-}
-
 udpa_err
 udpai_csds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
 {
@@ -321,7 +356,5 @@ udpai_csds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     udpai_timer_init(&self->pause, on_pause_end);
     udpai_timer_init(&self->patience, on_patience_end);
     *ret_session = &self->session;
-    if (self->method->csds->is_partial)
-        refuse_part(self);
     return UDPA_OK;
 }

@@ -27,6 +27,10 @@
 /* … and so is, of a larger Node, what it says besides who it is. */
 #define UDPAI_CSDS_NODE_MAX ((size_t)64 << 10)
 
+/* How long others are waited for, where nothing is said; and at most. */
+#define UDPAI_CSDS_WAIT_MS ((uint64_t)3000)
+#define UDPAI_CSDS_WAIT_MAX_MS ((uint64_t)60000)
+
 /* So many answers are made, or read, at a time: what each takes in memory is bounded, too. */
 #define UDPAI_CSDS_ANSWERS_MAX 32
 /* Who has not read a response after so long does not want it. */
@@ -37,7 +41,9 @@ typedef struct udpai_csds {
     const udpai_regex_ops *regex;  /* NULL: there are no regular expressions */
     const udpai_str *secret_types; /* whose bodies are never shown, besides those of SDS */
     size_t n_secret_types;
-    bool is_partial;  /* others have clients of this node that the hub does not know: it refuses */
+    bool has_workers; /* other stream sides have clients of this node that the hub does not know */
+    bool asks_tree;   /* whoever asks is told of the clients of all nodes below, too */
+    uint64_t wait_ms; /* so long they are waited for */
     size_t n_answers; /* that are being made, or read; the sessions count them */
 } udpai_csds;
 

@@ -26,12 +26,12 @@ enum { /* field numbers of ClientConfig, GenericXdsConfig and UpdateFailureState
     FAILED_VERSION = 4,
 };
 
-enum {
-    SYNCED = 1,
-    NOT_SENT = 2,
-    STALE = 3,
-    ERROR = 4
-}; /* ConfigStatus */
+enum { /* ConfigStatus */
+    SYNCED = UDPAI_CSDS_SYNCED,
+    NOT_SENT = UDPAI_CSDS_NOT_SENT,
+    STALE = UDPAI_CSDS_STALE,
+    ERROR = UDPAI_CSDS_ERROR,
+};
 
 enum {
     UNKNOWN,
@@ -164,7 +164,8 @@ bool
 udpai_csds_put_entry(udpai_strbuf *out,
                      const udpai_session *session,
                      const udpai_taken *taken,
-                     const udpai_csds_viewer *viewer)
+                     const udpai_csds_viewer *viewer,
+                     udpai_csds_status *ret_status)
 {
     const udpai_taker *taker = &taken->taker;
     char called[UDPAI_SESSION_CALLED_MAX], version[UDPAI_CONTENT_HASH_HEX];
@@ -175,12 +176,14 @@ udpai_csds_put_entry(udpai_strbuf *out,
         .has_body = shows_body(viewer, taker->resource),
         .said = &said,
     };
+    *ret_status = UDPAI_CSDS_UNTOLD;
     session->ops->judge(session, taker, &said);
     if (said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
         !session->ops->call(session, taker, taken->name, called, &entry.name))
         return true;
     const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
     entry.status = status_of(taken, said.state);
+    *ret_status = (udpai_csds_status)entry.status.config;
     if (taker->resource)
         entry.version = renderer->version(renderer, taker->resource, version);
     return append(out, &entry);
@@ -188,10 +191,10 @@ udpai_csds_put_entry(udpai_strbuf *out,
 
 /* What it says besides may be as large as a message. */
 static udpa_bytes *
-encode_node(const udpai_node_info *node)
+encode_node(const udpai_node_info *node, size_t max_bytes)
 {
     udpa_bytes *whole = udpai_node_encode(node);
-    if (!whole || udpa_bytes_size(whole) <= UDPAI_CSDS_NODE_MAX)
+    if (!whole || udpa_bytes_size(whole) <= max_bytes)
         return whole;
     udpa_bytes_unref(whole);
     const udpai_node_parts *from = udpai_node_info_parts(node);
@@ -201,9 +204,9 @@ encode_node(const udpai_node_info *node)
 }
 
 bool
-udpai_csds_put_node(udpai_strbuf *out, const udpai_node_info *node)
+udpai_csds_put_node(udpai_strbuf *out, const udpai_node_info *node, size_t max_bytes)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = encode_node(node);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = encode_node(node, max_bytes);
     if (!bytes)
         return false;
     udpai_proto_writer size = {0};

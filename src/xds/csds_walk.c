@@ -97,8 +97,8 @@ udpai_csds_walk_done(udpai_csds_walk *walk)
 
 /* ---- one client ---- */
 
-static void
-spend(udpai_csds_walk *walk, size_t bytes)
+void
+udpai_csds_walk_spend(udpai_csds_walk *walk, size_t bytes)
 {
     walk->budget -= udpai_min_size(bytes, walk->budget);
 }
@@ -109,28 +109,44 @@ is_full(const udpai_csds_walk *walk)
     return walk->response_bytes && udpai_csds_walk_size(walk) >= walk->response_bytes;
 }
 
-/* What is there of the client becomes a ClientConfig; if there comes more, it has one more. */
-static void
-close_config(udpai_csds_walk *walk)
+void
+udpai_csds_walk_put(udpai_csds_walk *walk, udpai_str config)
 {
     udpai_proto_writer size = {0};
-    udpai_str config = udpai_strbuf_view(&walk->config);
-    if (config.len == 0)
-        return;
     udpai_proto_put_bytes(&size, RESPONSE_CONFIG, config);
     udpai_proto_writer writer = {udpai_strbuf_extend(&walk->response, size.size), 0};
     walk->failed |= !writer.at;
     if (writer.at)
         udpai_proto_put_bytes(&writer, RESPONSE_CONFIG, config);
+}
+
+/* What is there of the client becomes a ClientConfig; if there comes more, it has one more. */
+static void
+close_config(udpai_csds_walk *walk)
+{
+    const udpai_csds_taker *taker = walk->taker;
+    if (walk->config.len == 0)
+        return;
+    if (walk->tree)
+        walk->failed |= !udpai_csds_put_scope(&walk->config, walk->tree);
+    if (taker)
+        walk->failed |=
+            !taker->end(taker->userdata, udpai_strbuf_view(&walk->config), &walk->count);
+    else
+        udpai_csds_walk_put(walk, udpai_strbuf_view(&walk->config));
     walk->config.len = 0;
+    walk->count = (udpai_csds_count){0};
 }
 
 static void
 begin_config(udpai_csds_walk *walk, const udpai_session *session)
 {
     const udpai_node_info *peer = session->ops->peer(session);
-    if (peer && walk->config.len == 0)
-        walk->failed |= !udpai_csds_put_node(&walk->config, peer);
+    size_t max_bytes = walk->taker ? walk->taker->node_bytes : UDPAI_CSDS_NODE_MAX;
+    if (!peer || walk->config.len)
+        return;
+    walk->failed |= !udpai_csds_put_node(&walk->config, peer, max_bytes);
+    walk->count.digest += udpai_hash(udpai_strbuf_view(&walk->config));
 }
 
 static void
@@ -138,9 +154,11 @@ begin_client(udpai_csds_walk *walk, const udpai_session *session)
 {
     const udpai_node_info *peer = session->ops->peer(session);
     const udpai_node_matchers *matchers = &walk->request->matchers;
-    spend(walk, udpai_node_matchers_cost(matchers, peer));
+    udpai_csds_walk_spend(walk, udpai_node_matchers_cost(matchers, peer));
     walk->is_begun = true;
     walk->is_wanted = udpai_node_matchers_fit(matchers, peer);
+    if (walk->is_wanted && walk->taker)
+        walk->taker->begin(walk->taker->userdata, session);
     if (walk->is_wanted)
         begin_config(walk, session);
 }
@@ -165,15 +183,40 @@ struct visit {
     const udpai_session *session;
 };
 
+/* What is as it should be is left out first. */
+static bool
+has_room(const udpai_csds_walk *walk, udpai_csds_status status)
+{
+    const udpai_csds_taker *taker = walk->taker;
+    return !taker || walk->config.len <=
+                         (status == UDPAI_CSDS_SYNCED ? taker->synced_bytes : taker->max_bytes);
+}
+
+static void
+put_entry(udpai_csds_walk *walk, const udpai_session *session, const udpai_taken *taken)
+{
+    udpai_csds_status status;
+    size_t before = walk->config.len;
+    walk->failed |= !udpai_csds_put_entry(&walk->config, session, taken, &walk->viewer, &status);
+    udpai_csds_walk_spend(walk, VISIT_BYTES + walk->config.len - before);
+    if (status == UDPAI_CSDS_UNTOLD || walk->failed)
+        return;
+    walk->count.of[status]++;
+    walk->count.digest +=
+        udpai_hash((udpai_str){walk->config.data + before, walk->config.len - before});
+    if (has_room(walk, status))
+        return;
+    walk->count.n_left_out++;
+    walk->config.len = before;
+}
+
 static bool
 on_taken(void *userdata, const udpai_taken *taken)
 {
     const struct visit *self = userdata;
     udpai_csds_walk *walk = self->walk;
     begin_config(walk, self->session);
-    size_t before = walk->config.len;
-    walk->failed |= !udpai_csds_put_entry(&walk->config, self->session, taken, &walk->viewer);
-    spend(walk, VISIT_BYTES + walk->config.len - before);
+    put_entry(walk, self->session, taken);
     return walk->budget && !walk->failed && !is_full(walk);
 }
 
@@ -182,7 +225,7 @@ visit_session(udpai_csds_walk *walk)
 {
     const udpai_session *session =
         udpai_hub_find_session(walk->hub, walk->clients.items[walk->at].session);
-    spend(walk, VISIT_BYTES);
+    udpai_csds_walk_spend(walk, VISIT_BYTES);
     if (session && is_client(session) && !walk->is_begun)
         begin_client(walk, session);
     const udpai_subscriber *subscriber =
@@ -204,12 +247,18 @@ udpa_err
 udpai_csds_walk_on(udpai_csds_walk *walk, size_t n_walks, udpai_csds_progress *ret_progress)
 {
     walk->budget = SLICE_BYTES / udpai_max_size(n_walks, 1);
-    while (walk->at < walk->clients.n && walk->budget && !walk->failed && !is_full(walk))
-        visit_session(walk);
+    bool is_over = false;
+    while (!is_over && walk->budget && !walk->failed && !is_full(walk)) {
+        if (walk->at < walk->clients.n)
+            visit_session(walk);
+        else
+            is_over = !walk->tree || !udpai_csds_tree_put_next(walk->tree, walk);
+    }
     if (walk->failed)
         return UDPA_ERR_NOMEM;
+    is_over |= walk->at >= walk->clients.n && !walk->tree;
     *ret_progress = is_full(walk) ? UDPAI_CSDS_FULL : UDPAI_CSDS_GOES_ON;
-    if (walk->at >= walk->clients.n)
+    if (is_over)
         *ret_progress = UDPAI_CSDS_OVER;
     return UDPA_OK;
 }

@@ -24,8 +24,10 @@ NO_LIMIT = ('grpc.max_receive_message_length', -1)
 class Client:
     """One stream. What it receives can be had one by one; without that it is not even read."""
 
-    def __init__(self, address, is_delta=True, method=None, options=(), credentials=None):
+    def __init__(self, address, is_delta=True, method=None, options=(), credentials=None,
+                 node_id='by-hand'):
         self.is_delta = is_delta
+        self.node_id = node_id
         self.method = method or METHODS[is_delta]
         self.asked = {} # the names of each type, which SotW repeats in its answers
         self.outbox = queue.Queue()
@@ -53,7 +55,7 @@ class Client:
     def send(self, type_url, names=(), **fields):
         self.asked[type_url] = names
         request = self.request(type_url=type_url, **fields)
-        request.node.id = 'by-hand'
+        request.node.id = self.node_id
         getattr(request, 'resource_names_subscribe' if self.is_delta else 'resource_names').extend(
             names)
         self.outbox.put(request)

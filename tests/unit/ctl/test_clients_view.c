@@ -119,6 +119,67 @@ who_looks_on_or_serves_is_no_client(void **state)
     expect(resources, UDPAI_ARRAY_LEN(resources), "");
 }
 
+/* ---- of all nodes ---- */
+
+typedef Envoy__Service__Status__V3__ClientConfig__GenericXdsConfig entry_message;
+
+/* With three resources, of which one was refused with these words, if there are any. */
+static udpa_resource *
+told(const char *name, const char *id, const char *refusal)
+{
+    uint8_t room[1024];
+    Google__Protobuf__Timestamp time = GOOGLE__PROTOBUF__TIMESTAMP__INIT;
+    Envoy__Admin__V3__UpdateFailureState failure = ENVOY__ADMIN__V3__UPDATE_FAILURE_STATE__INIT;
+    entry_message entry = ENVOY__SERVICE__STATUS__V3__CLIENT_CONFIG__GENERIC_XDS_CONFIG__INIT;
+    entry_message *entries[] = {&entry};
+    Envoy__Service__Status__V3__ClientConfig config =
+        ENVOY__SERVICE__STATUS__V3__CLIENT_CONFIG__INIT;
+    Udpa__Status__V1__ClientStatus status = UDPA__STATUS__V1__CLIENT_STATUS__INIT;
+    udpa_resource_spec spec = UDPA_RESOURCE_SPEC_INIT;
+    udpa_resource *resource = NULL;
+    time.seconds = NOW_US / 1000000 - 5;
+    failure.details = text(refusal ? refusal : "");
+    failure.last_update_attempt = &time;
+    entry.error_state = &failure;
+    entry.config_status = ENVOY__SERVICE__STATUS__V3__CONFIG_STATUS__ERROR;
+    config.generic_xds_configs = entries;
+    config.n_generic_xds_configs = refusal != NULL;
+    status.client_id = text(id);
+    status.protocol = text("xds-delta");
+    status.config = &config;
+    status.n_resources = 3;
+    status.n_errors = refusal != NULL;
+    status.n_synced = 3 - status.n_errors;
+    spec.name = name;
+    spec.type_url = STATUS "ClientStatus";
+    spec.payload = room;
+    spec.payload_size = udpa__status__v1__client_status__pack(&status, room);
+    assert_ok(udpa_resource_new(&resource, &spec, NULL));
+    return resource;
+}
+
+static void
+clients_of_all_nodes_are_rows(void **state)
+{
+    (void)state;
+    udpa_resource *resources[] = {
+        told("udpa.clients/edge/edge", "", NULL),
+        told("udpa.clients/edge/one/1/edge", "one", NULL),
+        told("udpa.clients/top/two/7/top", "two", "no\nfilter"),
+    };
+    udpai_strbuf out = {0};
+    udpai_ctl_put_client_tree(&out, resources, UDPAI_ARRAY_LEN(resources), NOW_US);
+    assert_str(udpai_strbuf_view(&out),
+               "CLIENT   NODE   ADDRESS   PROTOCOL    FOR   RESOURCES   SYNCED          LAST "
+               "REFUSAL\n"
+               "one      edge   -         xds-delta   -     3           yes             -\n"
+               "two      top    -         xds-delta   -     3           no: refused 1   5 s ago: "
+               "no filter\n");
+    udpai_strbuf_done(&out);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(resources); i++)
+        udpa_resource_unref(resources[i]);
+}
+
 int
 main(void)
 {
@@ -126,6 +187,7 @@ main(void)
         cmocka_unit_test(streams_of_one_client_are_one_row),
         cmocka_unit_test(a_long_refusal_is_shown_by_its_ends),
         cmocka_unit_test(who_looks_on_or_serves_is_no_client),
+        cmocka_unit_test(clients_of_all_nodes_are_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

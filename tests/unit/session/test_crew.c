@@ -119,8 +119,8 @@ static void
 what_concerns_all_goes_to_all(void **state)
 {
     static const udpai_order_kind kinds[] = {
-        UDPAI_ORDER_CHANGES, UDPAI_ORDER_SETTLED, UDPAI_ORDER_FORGET,
-        UDPAI_ORDER_ACL,     UDPAI_ORDER_STATUS,  UDPAI_ORDER_ACKNOWLEDGEMENTS,
+        UDPAI_ORDER_CHANGES, UDPAI_ORDER_SETTLED,          UDPAI_ORDER_FORGET, UDPAI_ORDER_ACL,
+        UDPAI_ORDER_STATUS,  UDPAI_ORDER_ACKNOWLEDGEMENTS, UDPAI_ORDER_CENSUS,
     };
     (void)state;
     world self;

@@ -109,7 +109,8 @@ what_may_be_missing_may_be_missing(void **state)
     (void)state;
     static const udpai_order_kind orders[] = {UDPAI_ORDER_HANG_UP, UDPAI_ORDER_ACL};
     static const udpai_report_kind reports[] = {UDPAI_REPORT_OPENED, UDPAI_REPORT_RECEIPT,
-                                                UDPAI_REPORT_CLOSED, UDPAI_REPORT_STATUS};
+                                                UDPAI_REPORT_CLOSED, UDPAI_REPORT_STATUS,
+                                                UDPAI_REPORT_CENSUS};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(orders); i++)
         assert_crosses((transfer_item){.order = udpai_order_new(orders[i])});
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(reports); i++)
@@ -198,6 +199,9 @@ what_belongs_to_one_process_is_not_told(void **state)
     transfer_item begun = {.order = transfer_make_order(UDPAI_ORDER_CHANGES)};
     begun.order->place = 1;
     assert_not_told(&begun);
+    transfer_item question = {.report = transfer_make_report(UDPAI_REPORT_OWN_STATUS)};
+    assert_not_told(&question);
+    transfer_free_item(&question);
     transfer_free_item(&dial);
     transfer_free_item(&begun);
 }
@@ -302,7 +306,7 @@ numbers_are_held_against_what_is_there(void **state)
     REFUSED(true, "\x01\x02" HEAD "\xff\xff\xff\xff\x7f\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00");
     REFUSED(true, "\x0a\x04" HEAD "\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00"); /* rules */
     assert_non_null(strstr(why, "it counts more than it has"));
-    REFUSED(true, "\x0d\x00" HEAD);            /* no kind */
+    REFUSED(true, "\x0e\x00" HEAD);            /* no kind */
     REFUSED(true, "\x02\x00" HEAD);            /* DIAL */
     REFUSED(true, "\x04\x00\x00\x00\x00\x02"); /* flags */
     REFUSED(true, "\x00\x00" HEAD);            /* CHANGES without */

@@ -311,6 +311,7 @@ fill_report(udpai_report *report)
         transfer_add_status(report, "two");
         break;
     case UDPAI_REPORT_STATUS:
+    case UDPAI_REPORT_CENSUS:
         transfer_add_status(report, "one");
         transfer_add_status(report, "");
         break;
@@ -338,9 +339,11 @@ transfer_item
 transfer_make_item(unsigned which)
 {
     transfer_item made = {NULL, NULL};
+    if (which == UDPAI_ORDER_KINDS + UDPAI_REPORT_OWN_STATUS)
+        return made; /* of one process */
     if (which >= UDPAI_ORDER_KINDS)
         made.report = transfer_make_report((udpai_report_kind)(which - UDPAI_ORDER_KINDS));
-    else if (which != UDPAI_ORDER_DIAL)
+    else if (which != UDPAI_ORDER_DIAL && which != UDPAI_ORDER_OWN_STATUS)
         made.order = transfer_make_order((udpai_order_kind)which);
     return made;
 }

@@ -137,7 +137,8 @@ show_config(const csds_config *config)
         texts[i] = show_entry(config->generic_xds_configs[i]);
     char *entries = join(texts, n, "; ");
     udpai_strbuf out = {0};
-    udpai_strbuf_printf(&out, "%s{%s}", config->node ? config->node->id : "?", entries);
+    udpai_strbuf_printf(&out, "%s%s%s{%s}", config->node ? config->node->id : "?",
+                        *config->client_scope ? "@" : "", config->client_scope, entries);
     udpai_free(entries);
     free(texts);
     return udpai_strbuf_take(&out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Somebody who asks by CSDS, and what he is answered, in one line: each client in the order of the
  * alphabet, as "ID{TYPE NAME CONFIG/CLIENT VERSION; …}", its resources in the same order; "+BODY"
- * for a body, behind "!" what was refused: "!VERSION'DETAILS'". Versions are those of resources
- * that were named to csds_know(): the content. */
+ * for a body, behind "!" what was refused: "!VERSION'DETAILS'"; "ID@SCOPE{…}": its client_scope.
+ * Versions are those of resources that were named to csds_know(): the content. */
 #ifndef UDPAI_TESTS_CSDS_TEST_H
 #define UDPAI_TESTS_CSDS_TEST_H
 

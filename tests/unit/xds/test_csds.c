@@ -525,16 +525,6 @@ what_is_no_request_is_refused(void **state)
     assert_int_equal(udpa_error_code(self->asker.stream.status), UDPA_ERR_MALFORMED);
 }
 
-static void
-a_part_of_the_clients_is_not_told_of(void **state)
-{
-    fixture *self = *state;
-    csds_asker asker = {.csds.is_partial = true};
-    csds_open(&asker, &self->world, true);
-    assert_int_equal(udpa_error_code(asker.stream.status), UDPA_ERR_UNIMPLEMENTED);
-    csds_close(&asker);
-}
-
 /* ---- rules ---- */
 
 static udpai_acl *
@@ -684,7 +674,6 @@ main(void)
         CASE(too_many_requests_at_once_are_refused),
         CASE(only_so_many_are_answered_at_a_time),
         CASE(what_is_no_request_is_refused),
-        CASE(a_part_of_the_clients_is_not_told_of),
         CASE(rules_say_who_may_ask),
         CASE(without_memory_there_is_no_answer),
     };
