@@ -4,8 +4,8 @@
 #ifndef UDPAI_SINKS_H
 #define UDPAI_SINKS_H
 
+#include "events/topic.h"
 #include "session/hub.h"
-#include "sinks/topic.h"
 
 #define UDPAI_EVENTS_PATH "/udpa.service.events.v1.EventService/Follow"
 

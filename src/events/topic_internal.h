@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/map.h"
-#include "sinks/topic.h"
+#include "events/topic.h"
 
 /* Clients lie in them by the binary logarithm of the part of the ring that they have waiting, in
  * parts of a million. */

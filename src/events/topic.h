@@ -18,7 +18,7 @@
 
 #include "base/list.h"
 #include "base/wheel.h"
-#include "sinks/event.h"
+#include "events/event.h"
 
 #define UDPAI_TOPIC_ENTRIES_DEFAULT 10000
 #define UDPAI_TOPIC_BYTES_DEFAULT ((size_t)16 << 20)

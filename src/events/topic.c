@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sinks/topic.h"
+#include "events/topic.h"
 
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "sinks/topic_internal.h"
+#include "events/topic_internal.h"
 
 #define LOG "sinks"
 

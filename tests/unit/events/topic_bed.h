@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/vector.h"
-#include "sinks/topic.h"
+#include "events/topic.h"
 #include "tests/harness/test.h"
 
 #define BED_STREAMS 8

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sinks/topic.h"
+#include "events/topic.h"
 
 #include "tests/harness/oom.h"
 #include "topic_bed.h"

@@ -2,7 +2,7 @@
 /* The clients of a topic, and what each has of the ring. */
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "sinks/topic_internal.h"
+#include "events/topic_internal.h"
 
 #define PARTS ((uint64_t)1 << 20) /* of the ring */
 
