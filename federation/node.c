@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node: what comes in goes to its room, and what follows is carried out once, in flush(). */
+#include "federation/events.h"
 #include "federation/interest.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
@@ -91,6 +92,7 @@ init_tables(udpai_node *node)
     udpai_map_init(&node->interests, interest_key);
     udpai_map_init(&node->interest_places, udpai_interest_place_key);
     udpai_reports_init(node);
+    udpai_events_init(node);
     udpai_list_init(&node->judgements);
     udpai_list_init(&node->published);
     udpai_list_init(&node->locals);
@@ -191,6 +193,7 @@ udpai_node_free(udpai_node *node)
     udpai_peers_free(node);
     udpai_interests_free(node);
     udpai_reports_free(node);
+    udpai_events_free(node);
     udpai_providers_free(node);
     udpai_named_free_all(node);
     udpai_clients_free_all(node);

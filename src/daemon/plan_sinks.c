@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients may stream to this node, from the bootstrap file. */
 #include <stdio.h>
+#include <time.h>
 
 #include "daemon/plan_internal.h"
 
@@ -79,12 +80,23 @@ describe(const void *sinks)
     return udpai_sinks_describe(sinks);
 }
 
+/* Now, since 1970. */
+static uint64_t
+begin_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 udpa_err
 udpai_plan_sinks_make(udpai_plan *plan)
 {
     const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
     udpa_err err = UDPA_OK;
     plan->sinks.all.node_id = plan->settings.node.id;
+    plan->sinks.all.begun_us = begin_us();
+    plan->settings.topics = &plan->sinks.all;
     plan->settings.describe_more = describe;
     plan->settings.describe_userdata = &plan->sinks.all;
     for (size_t i = 0; i < message->n_sinks && err == UDPA_OK; i++)

@@ -78,6 +78,8 @@ udpai_topic_facts_get(const udpai_topic *topic, udpai_topic_facts *ret_facts)
         .held_bytes = read_counter(&counters->held_bytes),
         .n_written = read_counter(&counters->n_written),
         .n_failed = read_counter(&counters->n_failed),
+        .n_readers = read_counter(&counters->n_readers),
+        .n_missed = read_counter(&counters->n_missed),
     };
 }
 
@@ -322,12 +324,19 @@ udpai_topic_add(udpai_topic *topic,
 
 /* ---- followers ---- */
 
+static void
+count_followers(udpai_topic *topic, size_t n)
+{
+    topic->n_followers = n;
+    atomic_store_explicit(&topic->counters.n_readers, n, memory_order_relaxed);
+}
+
 udpa_err
 udpai_topic_follow(udpai_topic *topic, udpai_topic_follower *follower)
 {
     if (topic->n_followers >= UDPAI_TOPIC_FOLLOWERS_MAX)
         return UDPA_ERR_LIMIT;
-    topic->n_followers++;
+    count_followers(topic, topic->n_followers + 1);
     follower->at = topic->entries.next;
     follower->expected = follower->at == &topic->entries ? topic->last_sequence + 1
                                                          : entry_of(follower->at)->event->sequence;
@@ -337,13 +346,29 @@ udpai_topic_follow(udpai_topic *topic, udpai_topic_follower *follower)
 }
 
 void
+udpai_topic_skip(const udpai_topic *topic, udpai_topic_follower *follower, uint64_t sequence)
+{
+    if (sequence > topic->last_sequence)
+        return;
+    while (follower->at != &topic->entries && entry_of(follower->at)->event->sequence <= sequence)
+        follower->at = follower->at->next;
+    follower->expected = sequence + 1;
+}
+
+uint64_t
+udpai_topic_last(const udpai_topic *topic)
+{
+    return topic->last_sequence;
+}
+
+void
 udpai_topic_unfollow(udpai_topic *topic, udpai_topic_follower *follower)
 {
     if (!follower->at)
         return;
     follower->at = NULL;
     udpai_list_remove(&follower->node);
-    topic->n_followers--;
+    count_followers(topic, topic->n_followers - 1);
 }
 
 const udpai_event *
@@ -354,6 +379,7 @@ udpai_topic_next(udpai_topic *topic, udpai_topic_follower *follower, uint64_t *r
         return NULL; /* the last one that was added is always held */
     const udpai_event *event = entry_of(follower->at)->event;
     *ret_n_lost = event->sequence - follower->expected;
+    count(&topic->counters.n_missed, *ret_n_lost);
     follower->expected = event->sequence + 1;
     follower->at = follower->at->next;
     return event;

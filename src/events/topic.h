@@ -28,7 +28,7 @@
 #define UDPAI_TOPIC_LOOK_MS 10
 /* Without a writer. */
 #define UDPAI_TOPIC_TURN_MS 1000
-#define UDPAI_TOPIC_FOLLOWERS_MAX 16
+#define UDPAI_TOPIC_FOLLOWERS_MAX 64
 
 typedef struct udpai_topic udpai_topic;
 typedef struct udpai_topic_client udpai_topic_client;
@@ -106,6 +106,10 @@ struct udpai_topic_follower {
 
 /* From the oldest event that is held. UDPA_ERR_LIMIT: there are too many followers. */
 udpa_err udpai_topic_follow(udpai_topic *topic, udpai_topic_follower *follower);
+/* It has had those up to this one, of those that have been: it goes on behind it. */
+void udpai_topic_skip(const udpai_topic *topic, udpai_topic_follower *follower, uint64_t sequence);
+/* The number of the last one that was added. */
+uint64_t udpai_topic_last(const udpai_topic *topic);
 /* One that does not follow is fine. */
 void udpai_topic_unfollow(udpai_topic *topic, udpai_topic_follower *follower);
 /* The next event, borrowed until something is added; NULL: it is at the end. *ret_n_lost are
@@ -122,6 +126,8 @@ typedef struct udpai_topic_facts {
     uint64_t n_clients;           /* that are connected */
     uint64_t n_held, held_bytes;  /* messages in the ring */
     uint64_t n_written, n_failed; /* lines */
+    uint64_t n_readers;           /* followers */
+    uint64_t n_missed;            /* messages that were gone before a follower came to them */
 } udpai_topic_facts;
 
 /* Any thread. */

@@ -33,6 +33,7 @@ struct udpai_topic_client {
 /* Written on the stream thread but for the last two; read on any. */
 typedef struct udpai_topic_counters {
     atomic_uint_fast64_t n_accepted, n_bytes, n_dropped, n_refused, n_clients, n_held, held_bytes;
+    atomic_uint_fast64_t n_readers, n_missed;
     atomic_uint_fast64_t n_written, n_failed;
 } udpai_topic_counters;
 

@@ -6,6 +6,7 @@
 #ifndef UDPAI_HUB_H
 #define UDPAI_HUB_H
 
+#include "events/topics.h"
 #include "fanout/fanout.h"
 #include "model/acl.h"
 #include "model/xdstp.h"
@@ -115,6 +116,7 @@ typedef struct udpai_hub_options {
     udpai_fanout_options fanout;
     udpai_node_info *info; /* who we are; a reference is taken */
     udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
+    const udpai_topics *topics; /* of events, for subscribers; NULL: there are none */
     /* The number of the first one is a step above it; 0 is a step of 1. */
     uint64_t first_session, session_step;
     /* What a session may hand up before it stops reading. */
@@ -216,6 +218,11 @@ udpa_err udpai_session_check_subscription(udpai_session *session,
                                           const udpai_node_info *node,
                                           const udpai_asked_for *asked,
                                           udpa_error **ret_error);
+
+/* The same, for who has not asked for just this: nothing is counted or logged. */
+bool udpai_session_may_ask(const udpai_session *session,
+                           const udpai_node_info *node,
+                           const udpai_asked_for *asked);
 
 /* What the peer may be shown: its visibility, for udpai_access_may_see(). */
 udpa_err udpai_session_visibility(const udpai_session *session,

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "events/topics.h"
 #include "model/name.h"
 #include "model/type_url.h"
 
@@ -141,6 +142,7 @@ refuse_surplus(udpai_udpa *udpa, const udpai_subscription_message *message, surp
     return err;
 }
 
+/* Without a subscription of the fan-out it is one to events; the same below. */
 static udpa_err
 subscribe_name(udpai_udpa *udpa,
                udpai_subscription *subscription,
@@ -153,7 +155,9 @@ subscribe_name(udpai_udpa *udpa,
     if (err != UDPA_OK && !is_ours(err)) {
         err = refuse(udpa, message, &name, 1, error);
     } else if (err == UDPA_OK &&
-               (err = udpai_subscribe_name(subscription, name, &error)) == UDPA_ERR_LIMIT) {
+               (err = subscription
+                          ? udpai_subscribe_name(subscription, name, &error)
+                          : udpai_udpa_want_events(udpa, false, name, &error)) == UDPA_ERR_LIMIT) {
         if (names->n == 0)
             names->why = udpa_error_ref(error);
         names->names[names->n++] = name;
@@ -173,7 +177,8 @@ subscribe_wildcard(udpai_udpa *udpa,
     const udpai_asked_for asked = {message->type_url, message->name_space, true};
     udpa_err err = udpai_session_check_subscription(&udpa->session, udpa->peer, &asked, &error);
     if (err == UDPA_OK)
-        err = udpai_subscribe_wildcard(subscription, message->name_space, &error);
+        err = subscription ? udpai_subscribe_wildcard(subscription, message->name_space, &error)
+                           : udpai_udpa_want_events(udpa, true, message->name_space, &error);
     if (err != UDPA_OK && !is_ours(err))
         err = refuse(udpa, message, &name, 1, error);
     udpa_error_unref(error);
@@ -280,6 +285,12 @@ await_complete(udpai_udpa *udpa,
                                              message->n_names);
 }
 
+static bool
+is_of_events(const udpai_subscription_message *message)
+{
+    return udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_EVENT_TYPE));
+}
+
 udpa_err
 udpai_udpa_on_subscribe(udpai_udpa *udpa,
                         const udpai_subscription_message *message,
@@ -289,6 +300,12 @@ udpai_udpa_on_subscribe(udpai_udpa *udpa,
     if (check_scope(udpa, message, &error) != UDPA_OK) {
         udpa_err err = refuse(udpa, message, NULL, 0, error);
         udpa_error_unref(error);
+        return udpai_fail_code(ret_error, err);
+    }
+    if (is_of_events(message)) {
+        udpa_err err = subscribe_all(udpa, NULL, message);
+        if (err == UDPA_OK)
+            err = udpai_udpa_begin_events(udpa, message);
         return udpai_fail_code(ret_error, err);
     }
     udpai_subscription *subscription =
@@ -307,6 +324,8 @@ udpai_udpa_on_unsubscribe(udpai_udpa *udpa, const udpai_subscription_message *me
 {
     udpai_subscription *subscription = udpai_subscriber_find(&udpa->subscriber, message->type_url);
     udpa_err err = UDPA_OK;
+    if (is_of_events(message))
+        udpai_udpa_unwant_events(udpa, message);
     for (size_t i = 0; subscription && i < message->n_names && err == UDPA_OK; i++) {
         if (!udpai_name_is_wildcard(message->names[i]))
             udpai_unsubscribe_name(subscription, message->names[i], false);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who reads events: one request, then all that is held, and what comes if that is asked for. */
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/strbuf.h"
@@ -19,7 +17,7 @@ enum { /* field numbers of FollowResponse */
 
 typedef struct follow_session {
     udpai_session session; /* first */
-    const udpai_sinks *sinks;
+    const udpai_topics *sinks;
     udpai_event_kind kind;
     udpai_topic *topic; /* NULL: nothing was asked yet */
     udpai_topic_follower follower;
@@ -57,11 +55,9 @@ static udpa_err
 admit(follow_session *self, udpa_error **ret_error)
 {
     const udpai_event_facts *facts = udpai_event_facts_of(self->kind);
-    udpai_str id = self->sinks->node_id;
-    char name[UDPAI_AUTHORITY_MAX + 64];
-    snprintf(name, sizeof(name), "udpa.node/%.*s/events/%s",
-             (int)udpai_min_size(id.len, UDPAI_AUTHORITY_MAX), id.data, facts->word);
-    const udpai_asked_for asked = {udpai_str_from(facts->type_url), udpai_str_from(name), false};
+    char room[UDPAI_TOPIC_NAME_ROOM];
+    const udpai_asked_for asked = {udpai_str_from(facts->type_url),
+                                   udpai_topic_name(self->sinks->node_id, self->kind, room), false};
     return udpai_session_check_subscription(&self->session, self->peer, &asked, ret_error);
 }
 

@@ -14,8 +14,9 @@ static void
 put_sink(udpai_proto_writer *writer, size_t kind, const udpai_topic_facts *facts)
 {
     const uint64_t counters[] = {
-        facts->n_clients, facts->n_accepted, facts->n_bytes,   facts->n_dropped, facts->n_refused,
-        facts->n_held,    facts->held_bytes, facts->n_written, facts->n_failed,
+        facts->n_clients, facts->n_accepted, facts->n_bytes,    facts->n_dropped,
+        facts->n_refused, facts->n_held,     facts->held_bytes, facts->n_written,
+        facts->n_failed,  facts->n_readers,  facts->n_missed,
     };
     udpai_proto_put_bytes(writer, 1,
                           udpai_str_from(udpai_event_facts_of((udpai_event_kind)kind)->word));
@@ -39,7 +40,7 @@ put(udpai_proto_writer *writer, const void *what)
 
 /* Each counter is looked at once: the size of what is written depends on it. */
 udpa_bytes *
-udpai_sinks_describe(const udpai_sinks *sinks)
+udpai_sinks_describe(const udpai_topics *sinks)
 {
     looked_at at = {0};
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
