@@ -122,6 +122,25 @@ put_sinks(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
 }
 
 static void
+put_forwards(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
+{
+    static const char *const heads[] = {"SINK", "TO", "STREAMS", "SENT", "NOT SENT"};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    for (size_t i = 0; i < node->n_sinks; i++) {
+        const Udpa__Status__V1__SinkStatus *sink = node->sinks[i];
+        if (!*sink->forwarded_to)
+            continue;
+        udpai_ctl_table_add_text(&table, sink->kind);
+        udpai_ctl_table_add_text(&table, sink->forwarded_to);
+        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)sink->n_forward_streams);
+        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)sink->n_forwarded);
+        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)sink->n_not_forwarded);
+    }
+    finish(out, &table, "FORWARDED");
+}
+
+static void
 put_problems(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
 {
     for (size_t i = 0; i < node->n_problems; i++) {
@@ -145,6 +164,7 @@ put_node(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node, int64_t no
     udpai_ctl_table_done(&table);
     put_types(out, node);
     put_sinks(out, node);
+    put_forwards(out, node);
     put_problems(out, node);
 }
 

@@ -11,8 +11,9 @@
 #define UDPAI_EVENT_TYPE "type.googleapis.com/udpa.event.v1.Event"
 
 typedef struct udpai_topics {
-    udpai_topic *topics[UDPAI_EVENT_KINDS]; /* NULL: it is not configured */
-    udpai_str node_id;                      /* ours */
+    udpai_topic *topics[UDPAI_EVENT_KINDS];            /* NULL: it is not configured */
+    udpai_str node_id;                                 /* ours */
+    struct udpai_forward *forwards[UDPAI_EVENT_KINDS]; /* sinks/forward.h; NULL: none */
     uint64_t begun_us; /* the node; sequences of another beginning say nothing of these */
 } udpai_topics;
 

@@ -143,6 +143,32 @@ udpa_err udpai_hub_new(udpai_hub **ret_hub,
                        udpai_wheel *wheel,
                        const udpai_hub_options *options,
                        const udpai_hub_env *env);
+/* ---- streams that are dialled on the stream side's own account ---- */
+
+/* Their links lie here and above, and below those of the loop side's own (UDPAI_ORCA_LINKS);
+ * nothing is told of them. */
+#define UDPAI_SIDE_LINKS (UINT64_C(1) << 61)
+#define UDPAI_SIDE_LINKS_END (UINT64_C(1) << 62)
+
+typedef struct udpai_side_link udpai_side_link;
+
+struct udpai_side_link {
+    uint64_t link; /* given by udpai_hub_dial() */
+    /* No stream could be opened, and why (NULL: no memory). */
+    void (*not_opened)(udpai_side_link *link, const udpa_error *why);
+};
+
+/* Dials; the target is a reference, which is consumed. The link is known until it is taken, by the
+ * session that is begun on the stream, or there is none. */
+udpa_err udpai_hub_dial(udpai_hub *hub,
+                        udpai_side_link *link,
+                        void *target,
+                        void (*release_target)(void *target));
+/* It was opened, or nobody waits for it any more; NULL: it is not known. */
+udpai_side_link *udpai_hub_take_link(udpai_hub *hub, uint64_t link);
+/* For transports: it could not be. */
+void udpai_hub_not_opened(udpai_hub *hub, uint64_t link, const udpa_error *why);
+
 /* Every session must have been closed. */
 udpai_hub *udpai_hub_free(udpai_hub *hub);
 UDPA_DEFINE_CLEANUP(udpai_hub, udpai_hub_free)
