@@ -332,6 +332,8 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
+    case UDPAI_REPORT_EVENTS:
+    case UDPAI_REPORT_EVENTS_TAKEN:
     case UDPAI_REPORT_KINDS:
         break;
     }

@@ -129,6 +129,7 @@ udpai_plan_sinks_make(udpai_plan *plan, udpa_error **ret_error)
     udpa_err err = UDPA_OK;
     plan->sinks.all.node_id = plan->settings.node.id;
     plan->sinks.all.begun_us = begin_us();
+    plan->sinks.all.begin = udpai_forwards_begin;
     plan->settings.topics = &plan->sinks.all;
     plan->settings.describe_more = describe;
     plan->settings.describe_userdata = &plan->sinks.all;

@@ -60,6 +60,7 @@ typedef struct udpai_streams_env {
     void *userdata;
     uint64_t first_session, session_step; /* see session/hub.h */
     bool shares_ports;
+    bool is_worker; /* see session/hub.h */
 } udpai_streams_env;
 
 udpa_err udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,

@@ -147,7 +147,8 @@ static void
 count_connected(udpai_topic *topic, size_t n)
 {
     topic->n_connected = n;
-    atomic_store_explicit(&topic->counters.n_clients, n, memory_order_relaxed);
+    if (!topic->has_others)
+        atomic_store_explicit(&topic->counters.n_clients, n, memory_order_relaxed);
 }
 
 udpa_err

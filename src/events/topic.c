@@ -84,6 +84,26 @@ udpai_topic_facts_get(const udpai_topic *topic, udpai_topic_facts *ret_facts)
 }
 
 void
+udpai_topic_count_others(udpai_topic *topic,
+                         uint64_t n_clients,
+                         uint64_t n_dropped,
+                         uint64_t n_refused)
+{
+    if (!topic->has_others)
+        atomic_store_explicit(&topic->counters.n_clients, 0, memory_order_relaxed);
+    topic->has_others = true;
+    count(&topic->counters.n_clients, n_clients);
+    count(&topic->counters.n_dropped, n_dropped);
+    count(&topic->counters.n_refused, n_refused);
+}
+
+void
+udpai_topic_lose(udpai_topic *topic, uint64_t n)
+{
+    topic->last_sequence += n;
+}
+
+void
 udpai_topic_refused(udpai_topic *topic)
 {
     count(&topic->counters.n_refused, 1);
@@ -259,6 +279,13 @@ udpai_topic_flush(udpai_topic *topic)
         if (topic->next == first)
             return; /* there is no memory */
     }
+}
+
+void
+udpai_topic_stop(udpai_topic *topic)
+{
+    udpai_timer_cancel(&topic->timer);
+    topic->write = NULL;
 }
 
 /* ---- adding ---- */

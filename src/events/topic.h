@@ -65,6 +65,9 @@ void udpai_topic_written(udpai_topic *topic, size_t n_lines, size_t n_failed);
  */
 void udpai_topic_flush(udpai_topic *topic);
 
+/* Nothing is handed over any more: whoever writes goes, and the wheel. */
+void udpai_topic_stop(udpai_topic *topic);
+
 /* ---- streams ---- */
 
 typedef struct udpai_topic_stream udpai_topic_stream;
@@ -90,6 +93,14 @@ udpa_err udpai_topic_add(udpai_topic *topic,
                          udpai_event_source *source,
                          udpa_bytes *message,
                          int64_t time_us);
+/* So many that were to come do not: they are missing in the sequence. */
+void udpai_topic_lose(udpai_topic *topic, uint64_t n);
+/* What other processes have counted; differences, of which the first may be negative. Who joins is
+ * one of them then, and no client. */
+void udpai_topic_count_others(udpai_topic *topic,
+                              uint64_t n_clients,
+                              uint64_t n_dropped,
+                              uint64_t n_refused);
 /* A message was not taken in. */
 void udpai_topic_refused(udpai_topic *topic);
 

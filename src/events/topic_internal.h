@@ -46,6 +46,7 @@ struct udpai_topic {
     uint64_t last_sequence;
     udpai_map clients;
     size_t n_connected; /* of these */
+    bool has_others;    /* they are processes that clients are connected to */
     udpai_list buckets[UDPAI_TOPIC_BUCKETS];
     uint32_t occupied; /* a bit for each of these */
     udpai_list followers;

@@ -8,14 +8,21 @@
 #include "events/topic.h"
 #include "model/resource.h"
 
+struct udpai_hub;
+struct udpai_forward;
+
 #define UDPAI_EVENT_TYPE "type.googleapis.com/udpa.event.v1.Event"
 
-typedef struct udpai_topics {
+typedef struct udpai_topics udpai_topics;
+
+struct udpai_topics {
     udpai_topic *topics[UDPAI_EVENT_KINDS];            /* NULL: it is not configured */
     udpai_str node_id;                                 /* ours */
     struct udpai_forward *forwards[UDPAI_EVENT_KINDS]; /* sinks/forward.h; NULL: none */
     uint64_t begun_us; /* the node; sequences of another beginning say nothing of these */
-} udpai_topics;
+    /* Something is about to come, on this hub; harmless again and again. NULL: nobody cares. */
+    void (*begin)(const udpai_topics *topics, struct udpai_hub *hub);
+};
 
 #define UDPAI_TOPIC_NAME_ROOM (UDPAI_AUTHORITY_MAX + 64)
 

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "model/event_kind.h"
 #include "session/crew_answers.h"
 
 /* Who of the members wants it, a bit for each. */
@@ -285,6 +286,37 @@ take_answer(udpai_crew *crew, size_t member, udpai_report *report)
     crew->env.report(crew->env.userdata, answer);
 }
 
+/* ---- events ---- */
+
+/* Those that a worker has are for the first member, who has the topics; and he answers. Without
+ * memory the worker is not answered, and hands up no more. */
+static void
+pass_events(udpai_crew *crew, size_t member, udpai_report *report)
+{
+    udpai_order *order = member ? udpai_order_new(UDPAI_ORDER_EVENTS) : NULL;
+    if (order) {
+        order->session = member;
+        order->ticket = report->ticket;
+        order->events = UDPAI_TAKE(report->events);
+        crew->env.order_own(crew->env.userdata, order);
+    }
+    udpai_report_free(report);
+}
+
+static void
+pass_answer(udpai_crew *crew, size_t member, udpai_report *report)
+{
+    uint64_t worker = report->ticket / UDPAI_EVENT_KINDS;
+    bool is_one = member == 0 && worker > 0 && worker < crew->n_members;
+    udpai_order *order = is_one ? udpai_order_new(UDPAI_ORDER_EVENTS_TAKEN) : NULL;
+    if (order) {
+        order->session = worker;
+        order->ticket = report->ticket % UDPAI_EVENT_KINDS;
+        give_one(crew, order);
+    }
+    udpai_report_free(report);
+}
+
 /* Members speak of their own sessions, and only the first has links. */
 static bool
 is_its_own(size_t member, const udpai_report *report)
@@ -319,6 +351,12 @@ udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report)
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
         take_answer(crew, member, report);
+        return;
+    case UDPAI_REPORT_EVENTS:
+        pass_events(crew, member, report);
+        return;
+    case UDPAI_REPORT_EVENTS_TAKEN:
+        pass_answer(crew, member, report);
         return;
     default:
         break;

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "session/access.h"
 #include "session/acknowledgement.h"
+#include "session/relay.h"
 
 #define RETRY_MS 100 /* after want of memory */
 
@@ -21,6 +22,7 @@ struct udpai_hub {
     udpai_timer retry;
     udpai_access access;
     udpai_map side_links;
+    udpai_relay relay;
     uint64_t last_id, last_side_link;
 };
 
@@ -102,6 +104,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
+    udpai_relay_init(&hub->relay, hub);
     udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
     *ret_hub = hub;
     return UDPA_OK;
@@ -118,6 +121,7 @@ udpai_hub_free(udpai_hub *hub)
     udpai_timer_cancel(&hub->retry);
     udpai_map_done(&hub->sessions);
     udpai_map_done(&hub->side_links);
+    udpai_relay_done(&hub->relay);
     udpai_fanout_free(hub->fanout);
     udpai_access_done(&hub->access);
     udpai_decoder_done(&hub->decoder);
@@ -343,6 +347,12 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         break;
     case UDPAI_ORDER_ACKNOWLEDGEMENTS:
         answer_questions(hub, order);
+        break;
+    case UDPAI_ORDER_EVENTS:
+        udpai_relay_take(&hub->relay, order);
+        break;
+    case UDPAI_ORDER_EVENTS_TAKEN:
+        udpai_relay_taken(&hub->relay, order);
         break;
     default:
         pass_on(hub, order);

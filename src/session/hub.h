@@ -117,6 +117,7 @@ typedef struct udpai_hub_options {
     udpai_node_info *info; /* who we are; a reference is taken */
     udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
     const udpai_topics *topics; /* of events, for subscribers; NULL: there are none */
+    bool is_worker;             /* of a node: what comes to the topics is handed up */
     /* The number of the first one is a step above it; 0 is a step of 1. */
     uint64_t first_session, session_step;
     /* What a session may hand up before it stops reading. */

@@ -44,6 +44,8 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_ACL,              /* other rules hold from now on */
     UDPAI_ORDER_STATUS,           /* describe all sessions */
     UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions whose names it has */
+    UDPAI_ORDER_EVENTS,           /* a worker has taken them in; UDPAI_REPORT_EVENTS_TAKEN */
+    UDPAI_ORDER_EVENTS_TAKEN,     /* to a worker: they were, the next may come */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -61,7 +63,8 @@ typedef struct udpai_order {
     udpa_error *error; /* HANG_UP: why; NULL: in peace */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
-    udpai_acl *acl;  /* ACL: a reference */
+    udpai_acl *acl;     /* ACL: a reference */
+    udpa_bytes *events; /* EVENTS: see events/batch.h; `session` is the worker, the ticket the kind */
     uint64_t ticket; /* PUBLISH: comes back with the receipt; FORGET: of which, in any session */
     void (*release_target)(void *target);
 } udpai_order;
@@ -86,6 +89,8 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has gone */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
+    UDPAI_REPORT_EVENTS,             /* of a worker: clients have streamed them */
+    UDPAI_REPORT_EVENTS_TAKEN,       /* the answer to EVENTS: worker * UDPAI_EVENT_KINDS + kind */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
@@ -106,6 +111,7 @@ typedef struct udpai_report {
     udpa_error *error;                        /* CLOSED: why */
     bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;
+    udpa_bytes *events; /* EVENTS */
     /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus. */
     UDPAI_VECTOR(udpa_bytes *) statuses;
 } udpai_report;

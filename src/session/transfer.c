@@ -21,7 +21,8 @@ enum {
     HAS_PUBLICATION = 1 << 8,
     HAS_ERROR = 1 << 9,
     HAS_STATUSES = 1 << 10,
-    HAS_ALL = (1 << 11) - 1,
+    HAS_EVENTS = 1 << 11,
+    HAS_ALL = (1 << 12) - 1,
 };
 
 typedef struct shape {
@@ -42,6 +43,8 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_ACL] = {true, 0, HAS_ACL}, /* without: there are no rules any more */
     [UDPAI_ORDER_STATUS] = {true, 0, 0},
     [UDPAI_ORDER_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, 0},
+    [UDPAI_ORDER_EVENTS] = {true, HAS_EVENTS, 0},
+    [UDPAI_ORDER_EVENTS_TAKEN] = {true, 0, 0},
 };
 
 static const shape report_shapes[UDPAI_REPORT_KINDS] = {
@@ -58,6 +61,8 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_CLIENTS] = {true, HAS_NAME_SPACE, HAS_INFO},
     [UDPAI_REPORT_STATUS] = {true, 0, HAS_STATUSES},
     [UDPAI_REPORT_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, HAS_STATUSES},
+    [UDPAI_REPORT_EVENTS] = {true, HAS_EVENTS, 0},
+    [UDPAI_REPORT_EVENTS_TAKEN] = {true, 0, 0},
 };
 
 static bool
@@ -122,7 +127,8 @@ order_has(const udpai_order *order)
 {
     return (order->changes ? HAS_CHANGES : 0) | (order->settled ? HAS_SETTLED : 0) |
            (order->acl ? HAS_ACL : 0) | (order->subscription ? HAS_SUBSCRIPTION : 0) |
-           (order->publication ? HAS_PUBLICATION : 0) | (order->error ? HAS_ERROR : 0);
+           (order->publication ? HAS_PUBLICATION : 0) | (order->error ? HAS_ERROR : 0) |
+           (order->events ? HAS_EVENTS : 0);
 }
 
 static void
@@ -143,6 +149,8 @@ put_order(udpai_proto_writer *writer, const udpai_order *order)
         udpai_transfer_put_publication(writer, order->publication);
     if (order->error)
         udpai_transfer_put_error(writer, order->error);
+    if (order->events)
+        udpai_proto_put_bare_bytes(writer, udpai_bytes_view(order->events));
 }
 
 udpa_err
@@ -178,7 +186,7 @@ report_has(const udpai_report *report)
            (report->info ? HAS_INFO : 0) | (report->name_space ? HAS_NAME_SPACE : 0) |
            (report->subscription ? HAS_SUBSCRIPTION : 0) |
            (report->publication ? HAS_PUBLICATION : 0) | (report->error ? HAS_ERROR : 0) |
-           (report->statuses.n ? HAS_STATUSES : 0);
+           (report->statuses.n ? HAS_STATUSES : 0) | (report->events ? HAS_EVENTS : 0);
 }
 
 /* A status is behind a flag: of what there is none, a place is left. */
@@ -223,6 +231,8 @@ put_report(udpai_proto_writer *writer, const udpai_report *report, const udpa_by
         udpai_transfer_put_error(writer, report->error);
     if (report->statuses.n)
         put_statuses(writer, report);
+    if (report->events)
+        udpai_proto_put_bare_bytes(writer, udpai_bytes_view(report->events));
 }
 
 udpa_err
@@ -313,6 +323,8 @@ take_order_parts(udpai_transfer_reader *reader, unsigned has, udpai_order *order
         order->publication = udpai_transfer_take_publication(reader, false);
     if (has & HAS_ERROR)
         order->error = udpai_transfer_take_error(reader);
+    if (has & HAS_EVENTS)
+        order->events = udpai_transfer_take_own_bytes(reader);
 }
 
 static udpai_order *
@@ -430,6 +442,8 @@ take_report_parts(udpai_transfer_reader *reader, unsigned has, udpai_report *rep
         report->error = udpai_transfer_take_error(reader);
     if (has & HAS_STATUSES)
         take_statuses(reader, report);
+    if (has & HAS_EVENTS)
+        report->events = udpai_transfer_take_own_bytes(reader);
 }
 
 static udpai_report *

@@ -363,6 +363,14 @@ udpai_forward_begin(udpai_forward *self, udpai_hub *hub)
 }
 
 void
+udpai_forwards_begin(const udpai_topics *topics, udpai_hub *hub)
+{
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
+        if (topics->forwards[i])
+            udpai_forward_begin(topics->forwards[i], hub);
+}
+
+void
 udpai_forward_forget_hub(udpai_forward *self)
 {
     udpai_timer_init(&self->retry, on_retry);

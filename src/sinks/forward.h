@@ -44,6 +44,8 @@ UDPA_DEFINE_CLEANUP(udpai_forward, udpai_forward_free)
 /* There is a hub, by which the receiver is dialled when there is something to be sent. Harmless
  * twice. */
 void udpai_forward_begin(udpai_forward *forward, udpai_hub *hub);
+/* The same of all; see udpai_topics. */
+void udpai_forwards_begin(const udpai_topics *topics, struct udpai_hub *hub);
 udpa_err udpai_forward_session_new(udpai_session **ret_session,
                                    udpai_hub *hub,
                                    const udpai_stream_info *info);

@@ -213,7 +213,7 @@ udpai_sink_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
         return err;
     }
     *ret_session = &self->session;
-    if (forward_of(self))
+    if (forward_of(self) && !udpai_hub_settings(hub)->is_worker)
         udpai_forward_begin(forward_of(self), hub);
     err = udpai_topic_join(self->topic, udpai_hub_wheel(hub),
                            udpai_peer_counts_as(info->identity, address), &self->stream);

@@ -258,7 +258,8 @@ same_order(const udpai_order *a, const udpai_order *b)
            (!a->answer || a->answer->kind == b->answer->kind) &&
            same_changes(a->changes, b->changes) && same_settled(a->settled, b->settled) &&
            same_error(a->error, b->error) && same_subscription(a->subscription, b->subscription) &&
-           same_publication(a->publication, b->publication) && same_acl(a->acl, b->acl);
+           same_publication(a->publication, b->publication) && same_acl(a->acl, b->acl) &&
+           same_bytes(a->events, b->events);
 }
 
 static inline bool
@@ -273,7 +274,8 @@ same_report(const udpai_report *a, const udpai_report *b)
                 same_bytes(a->name_space, b->name_space) &&
                 same_publication(a->publication, b->publication) &&
                 same_subscription(a->subscription, b->subscription) &&
-                same_error(a->error, b->error) && a->statuses.n == b->statuses.n;
+                same_error(a->error, b->error) && same_bytes(a->events, b->events) &&
+                a->statuses.n == b->statuses.n;
     for (size_t i = 0; same && i < a->statuses.n; i++)
         same = same_bytes(a->statuses.items[i], b->statuses.items[i]);
     return same;

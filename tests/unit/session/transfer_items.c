@@ -226,6 +226,8 @@ transfer_make_order(udpai_order_kind kind)
         order->publication = transfer_make_publication();
     if (kind == UDPAI_ORDER_ACL)
         order->acl = transfer_make_acl();
+    if (kind == UDPAI_ORDER_EVENTS)
+        assert_ok(udpa_bytes_new(&order->events, "events", 6));
     return order;
 }
 
@@ -301,6 +303,9 @@ fill_report(udpai_report *report)
         report->subscription = transfer_make_subscription(2);
         transfer_add_status(report, NULL);
         transfer_add_status(report, "two");
+        break;
+    case UDPAI_REPORT_EVENTS:
+        assert_ok(udpa_bytes_new(&report->events, "events", 6));
         break;
     case UDPAI_REPORT_STATUS:
         transfer_add_status(report, "one");
