@@ -16,6 +16,15 @@ static const char no_sinks[] =
     "this node has no sinks, so there are no events to be read: its configuration has to say "
     "sinks: [{kind: ACCESS_LOG}], for one";
 
+/* Now, since 1970. */
+static uint64_t
+begin_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 /* The target leads to the sessions of the forward, which has it. */
 static udpa_err
 add_forward(udpai_plan *plan,
@@ -60,13 +69,15 @@ add_sink(udpai_plan *plan, const Udpa__Config__V1__Sink *from, udpa_error **ret_
         return UDPA_ERR_INVAL;
     udpai_plan_sinks *to = &plan->sinks;
     udpai_event_kind kind = kinds[from->kind];
-    const udpai_topic_options options = {kind, from->max_entries, from->max_bytes};
+    const udpai_topic_options options = {kind, from->max_entries, from->max_bytes, begin_us()};
     if (to->all.topics[kind])
         return UDPA_ERR_INVAL;
     if (from->file)
         to->files[kind] =
             (udpai_event_file){from->file->path, from->file->max_bytes, from->file->max_files};
     udpa_err err = udpai_topic_new(&to->all.topics[kind], &options);
+    if (err == UDPA_OK && plan->settings.n_workers)
+        err = udpai_topic_new(&to->all.shown[kind], &options);
     return err == UDPA_OK && from->forward ? add_forward(plan, kind, from->forward, ret_error)
                                            : err;
 }
@@ -113,22 +124,12 @@ describe(const void *sinks)
     return udpai_sinks_describe(sinks);
 }
 
-/* Now, since 1970. */
-static uint64_t
-begin_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 udpa_err
 udpai_plan_sinks_make(udpai_plan *plan, udpa_error **ret_error)
 {
     const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
     udpa_err err = UDPA_OK;
     plan->sinks.all.node_id = plan->settings.node.id;
-    plan->sinks.all.begun_us = begin_us();
     plan->sinks.all.begin = udpai_forwards_begin;
     plan->settings.topics = &plan->sinks.all;
     plan->settings.describe_more = describe;
@@ -145,4 +146,6 @@ udpai_plan_sinks_done(udpai_plan *plan)
         plan->sinks.all.forwards[i] = udpai_forward_free(plan->sinks.all.forwards[i]);
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
         plan->sinks.all.topics[i] = udpai_topic_free(plan->sinks.all.topics[i]);
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
+        plan->sinks.all.shown[i] = udpai_topic_free(plan->sinks.all.shown[i]);
 }

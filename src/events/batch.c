@@ -21,14 +21,16 @@ put_source(udpai_proto_writer *writer, const udpai_event_source *source)
 
 /* A source stands once before the events that follow each other. */
 static void
-put(udpai_proto_writer *writer,
-    const udpai_event_batch *batch,
-    const udpai_event_figures *figures)
+put(udpai_proto_writer *writer, const udpai_event_batch *batch, const udpai_event_figures *figures)
 {
     const udpai_event_source *last = NULL;
     udpai_proto_put_bare_number(writer, figures->n_clients);
     udpai_proto_put_bare_number(writer, figures->n_dropped);
     udpai_proto_put_bare_number(writer, figures->n_refused);
+    udpai_proto_put_bare_number(writer, figures->n_missed);
+    udpai_proto_put_bare_number(writer, figures->first);
+    udpai_proto_put_bare_number(writer, figures->begun_us);
+    udpai_proto_put_bare_number(writer, figures->is_all);
     udpai_proto_put_bare_number(writer, batch->n);
     for (size_t i = 0; i < batch->n; i++) {
         const udpai_event *event = batch->events[i];
@@ -85,9 +87,8 @@ take_event(udpai_proto_reader *reader, udpai_event_source *source, udpai_event *
 {
     uint64_t sequence, time_us;
     udpai_str message;
-    if (!udpai_proto_take_number(reader, &sequence) ||
-        !udpai_proto_take_number(reader, &time_us) || time_us > INT64_MAX ||
-        !udpai_proto_take_bytes(reader, &message))
+    if (!udpai_proto_take_number(reader, &sequence) || !udpai_proto_take_number(reader, &time_us) ||
+        time_us > INT64_MAX || !udpai_proto_take_bytes(reader, &message))
         return UDPA_ERR_MALFORMED;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
     udpa_err err = udpa_bytes_new(&bytes, message.data, message.len);
@@ -131,6 +132,10 @@ udpai_event_batch_decode(udpai_str bytes,
     if (!udpai_proto_take_number(&reader, &figures.n_clients) ||
         !udpai_proto_take_number(&reader, &figures.n_dropped) ||
         !udpai_proto_take_number(&reader, &figures.n_refused) ||
+        !udpai_proto_take_number(&reader, &figures.n_missed) ||
+        !udpai_proto_take_number(&reader, &figures.first) ||
+        !udpai_proto_take_number(&reader, &figures.begun_us) ||
+        !udpai_proto_take_number(&reader, &figures.is_all) || figures.is_all > 1 ||
         !udpai_proto_take_number(&reader, &n) || n > UDPAI_TOPIC_BATCH_EVENTS)
         return UDPA_ERR_MALFORMED;
     UDPA_AUTO(udpai_event_batch_free)

@@ -56,6 +56,10 @@ struct udpai_topic {
     void (*write)(void *userdata, udpai_event_batch *batch); /* NULL: nobody writes */
     void *userdata;
     atomic_bool is_writing; /* a batch was handed over, and is not done */
+    uint64_t begun_us;
+    bool is_stale; /* it is a copy, and has not all yet */
+    void (*wanted)(void *userdata, udpai_topic *topic, bool wanted); /* NULL: it is no copy */
+    void *wanted_userdata;
     udpai_log_limit log;
     udpai_topic_counters counters;
 };

@@ -16,10 +16,11 @@ struct udpai_forward;
 typedef struct udpai_topics udpai_topics;
 
 struct udpai_topics {
-    udpai_topic *topics[UDPAI_EVENT_KINDS];            /* NULL: it is not configured */
+    udpai_topic *topics[UDPAI_EVENT_KINDS]; /* NULL: it is not configured */
+    /* What a worker shows instead: copies of what all of the node have. NULL: it is no worker. */
+    udpai_topic *shown[UDPAI_EVENT_KINDS];
     udpai_str node_id;                                 /* ours */
     struct udpai_forward *forwards[UDPAI_EVENT_KINDS]; /* sinks/forward.h; NULL: none */
-    uint64_t begun_us; /* the node; sequences of another beginning say nothing of these */
     /* Something is about to come, on this hub; harmless again and again. NULL: nobody cares. */
     void (*begin)(const udpai_topics *topics, struct udpai_hub *hub);
 };

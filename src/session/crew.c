@@ -288,33 +288,25 @@ take_answer(udpai_crew *crew, size_t member, udpai_report *report)
 
 /* ---- events ---- */
 
-/* Those that a worker has are for the first member, who has the topics; and he answers. Without
- * memory the worker is not answered, and hands up no more. */
+/* What a worker has is for the first member, who has the topics; and what he has is for the worker
+ * that he names. Without memory it is not answered, and no more comes. */
 static void
-pass_events(udpai_crew *crew, size_t member, udpai_report *report)
+pass_events(udpai_crew *crew, size_t member, udpai_report *report, udpai_order_kind kind)
 {
-    udpai_order *order = member ? udpai_order_new(UDPAI_ORDER_EVENTS) : NULL;
-    if (order) {
-        order->session = member;
-        order->ticket = report->ticket;
-        order->events = UDPAI_TAKE(report->events);
-        crew->env.order_own(crew->env.userdata, order);
-    }
-    udpai_report_free(report);
-}
-
-static void
-pass_answer(udpai_crew *crew, size_t member, udpai_report *report)
-{
-    uint64_t worker = report->ticket / UDPAI_EVENT_KINDS;
-    bool is_one = member == 0 && worker > 0 && worker < crew->n_members;
-    udpai_order *order = is_one ? udpai_order_new(UDPAI_ORDER_EVENTS_TAKEN) : NULL;
+    uint64_t worker = member ? member : report->ticket / UDPAI_EVENT_KINDS;
+    bool is_one = worker > 0 && worker < crew->n_members;
+    udpai_order *order = is_one ? udpai_order_new(kind) : NULL;
     if (order) {
         order->session = worker;
-        order->ticket = report->ticket % UDPAI_EVENT_KINDS;
-        give_one(crew, order);
+        order->ticket = member ? report->ticket : report->ticket % UDPAI_EVENT_KINDS;
+        order->is_wanted = report->wanted;
+        order->events = UDPAI_TAKE(report->events);
     }
     udpai_report_free(report);
+    if (order && member)
+        crew->env.order_own(crew->env.userdata, order);
+    else if (order)
+        give_one(crew, order);
 }
 
 /* Members speak of their own sessions, and only the first has links. */
@@ -353,10 +345,13 @@ udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report)
         take_answer(crew, member, report);
         return;
     case UDPAI_REPORT_EVENTS:
-        pass_events(crew, member, report);
+        pass_events(crew, member, report, UDPAI_ORDER_EVENTS);
         return;
     case UDPAI_REPORT_EVENTS_TAKEN:
-        pass_answer(crew, member, report);
+        pass_events(crew, member, report, UDPAI_ORDER_EVENTS_TAKEN);
+        return;
+    case UDPAI_REPORT_EVENTS_WANTED:
+        pass_events(crew, member, report, UDPAI_ORDER_EVENTS_WANTED);
         return;
     default:
         break;

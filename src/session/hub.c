@@ -172,6 +172,16 @@ udpai_hub_settings(const udpai_hub *hub)
     return &hub->options;
 }
 
+udpai_topic *
+udpai_hub_topic(const udpai_hub *hub, size_t kind)
+{
+    const udpai_topics *topics = hub->options.topics;
+    if (!topics)
+        return NULL;
+    return hub->options.is_worker && topics->shown[kind] ? topics->shown[kind]
+                                                         : topics->topics[kind];
+}
+
 void
 udpai_hub_report(udpai_hub *hub, udpai_report *report)
 {
@@ -353,6 +363,9 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         break;
     case UDPAI_ORDER_EVENTS_TAKEN:
         udpai_relay_taken(&hub->relay, order);
+        break;
+    case UDPAI_ORDER_EVENTS_WANTED:
+        udpai_relay_wanted(&hub->relay, order);
         break;
     default:
         pass_on(hub, order);

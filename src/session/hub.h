@@ -170,6 +170,9 @@ udpai_side_link *udpai_hub_take_link(udpai_hub *hub, uint64_t link);
 /* For transports: it could not be. */
 void udpai_hub_not_opened(udpai_hub *hub, uint64_t link, const udpa_error *why);
 
+/* The topic that readers are shown; NULL: there is none. */
+udpai_topic *udpai_hub_topic(const udpai_hub *hub, size_t kind);
+
 /* Every session must have been closed. */
 udpai_hub *udpai_hub_free(udpai_hub *hub);
 UDPA_DEFINE_CLEANUP(udpai_hub, udpai_hub_free)

@@ -44,8 +44,9 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_ACL,              /* other rules hold from now on */
     UDPAI_ORDER_STATUS,           /* describe all sessions */
     UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions whose names it has */
-    UDPAI_ORDER_EVENTS,           /* a worker has taken them in; UDPAI_REPORT_EVENTS_TAKEN */
-    UDPAI_ORDER_EVENTS_TAKEN,     /* to a worker: they were, the next may come */
+    UDPAI_ORDER_EVENTS,           /* of a worker, or for one; UDPAI_REPORT_EVENTS_TAKEN */
+    UDPAI_ORDER_EVENTS_TAKEN,     /* they were, the next may come */
+    UDPAI_ORDER_EVENTS_WANTED,    /* a worker is to have them all, or need not any more */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -60,12 +61,14 @@ typedef struct udpai_order {
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
+    bool is_wanted;    /* EVENTS_WANTED */
     udpa_error *error; /* HANG_UP: why; NULL: in peace */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
     udpai_acl *acl;     /* ACL: a reference */
-    udpa_bytes *events; /* EVENTS: see events/batch.h; `session` is the worker, the ticket the kind */
-    uint64_t ticket; /* PUBLISH: comes back with the receipt; FORGET: of which, in any session */
+    udpa_bytes *events; /* EVENTS: see events/batch.h; `session` is the worker, the ticket the
+                         * kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
+    uint64_t ticket;    /* PUBLISH: comes back with the receipt; FORGET: of which, in any session */
     void (*release_target)(void *target);
 } udpai_order;
 
@@ -89,8 +92,9 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has gone */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
-    UDPAI_REPORT_EVENTS,             /* of a worker: clients have streamed them */
-    UDPAI_REPORT_EVENTS_TAKEN,       /* the answer to EVENTS: worker * UDPAI_EVENT_KINDS + kind */
+    UDPAI_REPORT_EVENTS,             /* of a worker: clients have streamed them; or for one */
+    UDPAI_REPORT_EVENTS_TAKEN,       /* the answer to EVENTS */
+    UDPAI_REPORT_EVENTS_WANTED,      /* of a worker: somebody reads them, or nobody any more */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 

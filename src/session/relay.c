@@ -31,65 +31,36 @@ intake_key(const void *item)
     return (udpai_str){(const char *)&self->key, sizeof(self->key)};
 }
 
-static const udpai_topics *
-topics_of(const udpai_relay *relay)
+udpai_topic *
+udpai_relay_topic(const udpai_relay *relay, uint64_t kind)
 {
-    return udpai_hub_settings(relay->hub)->topics;
-}
-
-/* NULL: there is none. */
-static udpai_topic *
-topic_of(const udpai_relay *relay, uint64_t kind)
-{
-    const udpai_topics *topics = topics_of(relay);
+    const udpai_topics *topics = udpai_hub_settings(relay->hub)->topics;
     return topics && kind < UDPAI_EVENT_KINDS ? topics->topics[kind] : NULL;
 }
 
-/* ---- a worker ---- */
-
-static void
-write_batch(void *userdata, udpai_event_batch *batch)
+bool
+udpai_relay_report(udpai_relay *relay, udpai_report_kind kind, uint64_t ticket, udpa_bytes *events)
 {
-    udpai_relay *relay = userdata;
-    udpai_topic *topic = batch->topic;
-    udpai_topic_facts facts;
-    udpai_topic_facts_get(topic, &facts);
-    const udpai_event_figures figures = {facts.n_clients, facts.n_dropped, facts.n_refused};
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_EVENTS);
-    if (report)
-        report->events = udpai_event_batch_encode(batch, &figures);
-    if (report && report->events) {
-        report->ticket = udpai_topic_kind(topic);
-        udpai_hub_report(relay->hub, report);
-    } else {
+    udpai_report *report = udpai_report_new(kind);
+    if (!report || (!events && kind == UDPAI_REPORT_EVENTS)) {
+        udpai_log(UDPA_LOG_ERROR, "sinks", "out of memory: events stay in one process");
         udpai_report_free(report);
-        udpai_topic_written(topic, 0, batch->n);
+        udpa_bytes_unref(events);
+        return false;
     }
-    udpai_event_batch_free(batch);
+    report->ticket = ticket;
+    report->events = events;
+    udpai_hub_report(relay->hub, report);
+    return true;
 }
 
-void
-udpai_relay_taken(udpai_relay *relay, const udpai_order *order)
-{
-    udpai_topic *topic = topic_of(relay, order->ticket);
-    if (topic && udpai_hub_settings(relay->hub)->is_worker)
-        udpai_topic_written(topic, 0, 0);
-}
-
-/* ---- the node ---- */
+/* ---- what workers hand up ---- */
 
 static void
 answer(intake *self)
 {
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_EVENTS_TAKEN);
     self->batch = udpai_event_batch_free(self->batch);
-    if (!report) {
-        udpai_log(UDPA_LOG_ERROR, "sinks",
-                  "out of memory: a worker hands up no more events of one kind");
-        return;
-    }
-    report->ticket = self->key;
-    udpai_hub_report(self->relay->hub, report);
+    (void)udpai_relay_report(self->relay, UDPAI_REPORT_EVENTS_TAKEN, self->key, NULL);
 }
 
 static void
@@ -153,8 +124,8 @@ make_intake(udpai_relay *relay, uint64_t key, udpai_topic *topic)
     self->stream.pause = on_pause;
     udpai_timer_init(&self->go_on, on_go_on);
     snprintf(name, sizeof(name), "worker %llu", (unsigned long long)(key / UDPAI_EVENT_KINDS));
-    if (udpai_topic_join(topic, udpai_hub_wheel(relay->hub), udpai_str_from(name),
-                         &self->stream) == UDPA_OK &&
+    if (udpai_topic_join(topic, udpai_hub_wheel(relay->hub), udpai_str_from(name), &self->stream) ==
+            UDPA_OK &&
         udpai_map_add(&relay->intakes, self))
         return self;
     free_intake(self);
@@ -165,19 +136,20 @@ make_intake(udpai_relay *relay, uint64_t key, udpai_topic *topic)
 static void
 count(intake *self, const udpai_event_figures *now)
 {
-    const udpai_event_figures more = {
+    const udpai_topic_facts more = {
         .n_clients = now->n_clients - self->last.n_clients,
         .n_dropped = now->n_dropped - self->last.n_dropped,
         .n_refused = now->n_refused - self->last.n_refused,
+        .n_missed = now->n_missed - self->last.n_missed,
     };
     self->last = *now;
-    udpai_topic_count_others(self->topic, more.n_clients, more.n_dropped, more.n_refused);
+    udpai_topic_count_others(self->topic, &more);
 }
 
 static void
 begin_topics(const udpai_relay *relay)
 {
-    const udpai_topics *topics = topics_of(relay);
+    const udpai_topics *topics = udpai_hub_settings(relay->hub)->topics;
     if (topics->begin)
         topics->begin(topics, relay->hub);
 }
@@ -185,27 +157,27 @@ begin_topics(const udpai_relay *relay)
 static void
 tell_lost(const udpai_order *order, const char *why)
 {
-    udpai_log(UDPA_LOG_ERROR, "sinks", "events of worker %llu are lost, and it hands up no more: %s",
+    udpai_log(UDPA_LOG_ERROR, "sinks",
+              "events of worker %llu are lost, and it hands up no more: %s",
               (unsigned long long)order->session, why);
 }
 
 /* A worker that was not answered sends nothing: this is not the next before the last. */
-void
-udpai_relay_take(udpai_relay *relay, const udpai_order *order)
+static void
+take(udpai_relay *relay, const udpai_order *order)
 {
-    udpai_topic *topic = topic_of(relay, order->ticket);
+    udpai_topic *topic = udpai_relay_topic(relay, order->ticket);
     uint64_t key = order->session * UDPAI_EVENT_KINDS + order->ticket;
     if (!topic) {
         tell_lost(order, "there is no such sink");
         return;
     }
     begin_topics(relay);
-    intake *self =
-        udpai_map_get(&relay->intakes, (udpai_str){(const char *)&key, sizeof(key)});
+    intake *self = udpai_map_get(&relay->intakes, (udpai_str){(const char *)&key, sizeof(key)});
     if (!self)
         self = make_intake(relay, key, topic);
     udpai_event_figures figures;
-    udpa_err err = !self          ? UDPA_ERR_NOMEM
+    udpa_err err = !self         ? UDPA_ERR_NOMEM
                    : self->batch ? UDPA_ERR_PRECONDITION
                                  : udpai_event_batch_decode(udpai_bytes_view(order->events),
                                                             &self->batch, &figures);
@@ -218,6 +190,136 @@ udpai_relay_take(udpai_relay *relay, const udpai_order *order)
     go_on(self);
 }
 
+/* ---- what workers show ---- */
+
+/* What one worker is told of one kind, because somebody reads it there. */
+typedef struct outlet {
+    uint64_t key;                  /* as that of an intake */
+    udpai_topic_follower follower; /* that the worker is */
+    udpai_relay *relay;
+    udpai_topic *topic;
+    bool is_under_way; /* a batch was told, and not taken yet */
+    bool is_current;   /* and it was told that there is no more */
+} outlet;
+
+static udpai_str
+outlet_key(const void *item)
+{
+    const outlet *self = item;
+    return (udpai_str){(const char *)&self->key, sizeof(self->key)};
+}
+
+static udpai_event_batch *
+next_batch(outlet *self)
+{
+    udpai_event_batch *batch =
+        udpai_alloc(sizeof(*batch) + UDPAI_TOPIC_BATCH_EVENTS * sizeof(batch->events[0]));
+    size_t bytes = 0;
+    uint64_t n_lost;
+    if (!batch)
+        return NULL;
+    udpai_list_init(&batch->node);
+    while (batch->n < UDPAI_TOPIC_BATCH_EVENTS && bytes < UDPAI_TOPIC_BATCH_BYTES) {
+        const udpai_event *event = udpai_topic_next(self->topic, &self->follower, &n_lost);
+        if (!event)
+            break;
+        bytes += udpa_bytes_size(event->message);
+        batch->events[batch->n++] = udpai_event_ref((udpai_event *)(uintptr_t)event);
+    }
+    return batch;
+}
+
+/* One batch at a time; the last one says that it is. */
+static void
+tell(outlet *self)
+{
+    bool is_at_end = udpai_topic_follower_is_done(self->topic, &self->follower);
+    if (self->is_under_way || (is_at_end && self->is_current))
+        return;
+    uint64_t first = self->follower.expected;
+    UDPA_AUTO(udpai_event_batch_free) udpai_event_batch *batch = next_batch(self);
+    const udpai_event_figures figures = {
+        .first = first,
+        .begun_us = udpai_topic_begun_us(self->topic),
+        .is_all = udpai_topic_follower_is_done(self->topic, &self->follower),
+    };
+    self->is_under_way = batch && udpai_relay_report(self->relay, UDPAI_REPORT_EVENTS, self->key,
+                                                     udpai_event_batch_encode(batch, &figures));
+    self->is_current |= figures.is_all;
+}
+
+static void
+on_wake(udpai_topic_follower *follower)
+{
+    tell(UDPAI_CONTAINER_OF(follower, outlet, follower));
+}
+
+static void
+free_outlet(outlet *self)
+{
+    udpai_topic_unfollow(self->topic, &self->follower);
+    udpai_free(self);
+}
+
+static void
+begin_outlet(udpai_relay *relay, uint64_t key, udpai_topic *topic)
+{
+    outlet *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return;
+    self->key = key;
+    self->relay = relay;
+    self->topic = topic;
+    self->follower.wake = on_wake;
+    if (udpai_topic_follow(topic, &self->follower) == UDPA_OK &&
+        udpai_map_add(&relay->outlets, self))
+        tell(self);
+    else
+        free_outlet(self);
+}
+
+/* The worker has what it has: where it goes on with another wish, it is told all that there is. */
+void
+udpai_relay_wanted(udpai_relay *relay, const udpai_order *order)
+{
+    udpai_topic *topic = udpai_relay_topic(relay, order->ticket);
+    uint64_t key = order->session * UDPAI_EVENT_KINDS + order->ticket;
+    if (!topic || udpai_hub_settings(relay->hub)->is_worker)
+        return;
+    outlet *self = udpai_map_remove(&relay->outlets, (udpai_str){(const char *)&key, sizeof(key)});
+    if (self)
+        free_outlet(self);
+    if (order->is_wanted)
+        begin_outlet(relay, key, topic);
+}
+
+/* ---- what is for both ---- */
+
+void
+udpai_relay_take(udpai_relay *relay, const udpai_order *order)
+{
+    if (udpai_hub_settings(relay->hub)->is_worker)
+        udpai_relay_show(relay, order);
+    else
+        take(relay, order);
+}
+
+void
+udpai_relay_taken(udpai_relay *relay, const udpai_order *order)
+{
+    udpai_topic *topic = udpai_relay_topic(relay, order->ticket);
+    uint64_t key = order->session * UDPAI_EVENT_KINDS + order->ticket;
+    if (topic && udpai_hub_settings(relay->hub)->is_worker) {
+        udpai_topic_written(topic, 0, 0);
+        return;
+    }
+    outlet *self = udpai_map_get(&relay->outlets, (udpai_str){(const char *)&key, sizeof(key)});
+    if (!self)
+        return;
+    self->is_under_way = false;
+    tell(self);
+}
+
 /* ---- life ---- */
 
 void
@@ -225,22 +327,24 @@ udpai_relay_init(udpai_relay *relay, udpai_hub *hub)
 {
     relay->hub = hub;
     udpai_map_init(&relay->intakes, intake_key);
-    if (!udpai_hub_settings(hub)->is_worker)
-        return;
-    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
-        if (topic_of(relay, i))
-            udpai_topic_set_writer(topic_of(relay, i), write_batch, relay);
+    udpai_map_init(&relay->outlets, outlet_key);
+    if (udpai_hub_settings(hub)->is_worker)
+        udpai_relay_init_worker(relay);
 }
 
 void
 udpai_relay_done(udpai_relay *relay)
 {
     size_t at = 0;
-    intake *self;
-    while ((self = udpai_map_next(&relay->intakes, &at)))
-        free_intake(self);
+    intake *from;
+    outlet *to;
+    while ((from = udpai_map_next(&relay->intakes, &at)))
+        free_intake(from);
     udpai_map_done(&relay->intakes);
-    for (size_t i = 0; i < UDPAI_EVENT_KINDS && udpai_hub_settings(relay->hub)->is_worker; i++)
-        if (topic_of(relay, i))
-            udpai_topic_stop(topic_of(relay, i));
+    at = 0;
+    while ((to = udpai_map_next(&relay->outlets, &at)))
+        free_outlet(to);
+    udpai_map_done(&relay->outlets);
+    if (udpai_hub_settings(relay->hub)->is_worker)
+        udpai_relay_done_worker(relay);
 }

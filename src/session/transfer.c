@@ -45,6 +45,7 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, 0},
     [UDPAI_ORDER_EVENTS] = {true, HAS_EVENTS, 0},
     [UDPAI_ORDER_EVENTS_TAKEN] = {true, 0, 0},
+    [UDPAI_ORDER_EVENTS_WANTED] = {true, 0, 0},
 };
 
 static const shape report_shapes[UDPAI_REPORT_KINDS] = {
@@ -63,6 +64,7 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, HAS_STATUSES},
     [UDPAI_REPORT_EVENTS] = {true, HAS_EVENTS, 0},
     [UDPAI_REPORT_EVENTS_TAKEN] = {true, 0, 0},
+    [UDPAI_REPORT_EVENTS_WANTED] = {true, 0, 0},
 };
 
 static bool
@@ -135,7 +137,7 @@ static void
 put_order(udpai_proto_writer *writer, const udpai_order *order)
 {
     const head of = {order->kind, order_has(order), order->session,
-                     order->link, order->ticket,    order->is_source};
+                     order->link, order->ticket,    order->is_source | order->is_wanted << 1};
     put_head(writer, &of);
     if (order->changes)
         udpai_transfer_put_changes(writer, order->changes);
@@ -330,7 +332,7 @@ take_order_parts(udpai_transfer_reader *reader, unsigned has, udpai_order *order
 static udpai_order *
 take_order(udpai_transfer_reader *reader)
 {
-    const head of = take_head(reader, order_shapes, UDPAI_ORDER_KINDS, 1);
+    const head of = take_head(reader, order_shapes, UDPAI_ORDER_KINDS, 3);
     udpai_order *order = reader->err == UDPA_OK ? udpai_order_new((udpai_order_kind)of.kind) : NULL;
     if (!order) {
         udpai_transfer_out_of_memory(reader);
@@ -339,7 +341,8 @@ take_order(udpai_transfer_reader *reader)
     order->session = of.session;
     order->link = of.link;
     order->ticket = of.ticket;
-    order->is_source = of.flags;
+    order->is_source = of.flags & 1;
+    order->is_wanted = of.flags & 2;
     take_order_parts(reader, of.has, order);
     return order;
 }

@@ -110,12 +110,13 @@ follow(udpai_udpa *udpa)
     udpa_err result = UDPA_OK;
     for (size_t i = 0; topics && i < UDPAI_EVENT_KINDS; i++) {
         event_feed *feed = &udpa->events->feeds[i];
-        if (!topics->topics[i])
+        udpai_topic *topic = udpai_hub_topic(udpa->session.hub, i);
+        if (!topic)
             continue;
         bool wanted = is_wanted(udpa, udpai_topic_name(topics->node_id, (udpai_event_kind)i, room));
         if (!wanted)
             end_feed(feed);
-        udpa_err err = wanted && !feed->topic ? begin_feed(feed, topics->topics[i]) : UDPA_OK;
+        udpa_err err = wanted && !feed->topic ? begin_feed(feed, topic) : UDPA_OK;
         if (err != UDPA_OK)
             result = err;
     }
@@ -244,7 +245,7 @@ resume(const udpai_udpa *udpa, size_t kind, const udpai_subscription_message *me
     for (size_t i = 0; i < message->n_versions; i++)
         if (udpai_str_eq(message->versions[i].name, name) &&
             udpai_event_version_read(message->versions[i].version, &place) &&
-            place.begun_us == topics->begun_us)
+            place.begun_us == udpai_topic_begun_us(feed->topic))
             udpai_topic_skip(feed->topic, &feed->follower, place.sequence);
 }
 
@@ -379,7 +380,7 @@ send_of(udpai_udpa *udpa, size_t kind, udpai_outgoing *out, bool *ret_any)
     if (!told.event)
         return UDPA_OK;
     feed->has_begun = true;
-    const udpai_event_place place = {topics->begun_us, told.event->sequence};
+    const udpai_event_place place = {udpai_topic_begun_us(feed->topic), told.event->sequence};
     told.name = udpai_topic_name(topics->node_id, told.kind, name);
     told.version = udpai_event_version(place, version);
     *ret_any = true;
@@ -390,7 +391,8 @@ static bool
 is_behind(const udpai_event_feeds *feeds)
 {
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
-        if (feeds->feeds[i].topic && feeds->feeds[i].follower.expected <= feeds->feeds[i].head)
+        if (feeds->feeds[i].topic && (feeds->feeds[i].follower.expected <= feeds->feeds[i].head ||
+                                      !udpai_topic_is_current(feeds->feeds[i].topic)))
             return true;
     return false;
 }

@@ -77,7 +77,8 @@ begin(follow_session *self,
       udpa_error **ret_error)
 {
     udpai_str word = udpai_str_from(request->kind);
-    if (!udpai_event_kind_find(word, &self->kind) || !self->sinks->topics[self->kind])
+    if (!udpai_event_kind_find(word, &self->kind) ||
+        !udpai_hub_topic(self->session.hub, self->kind))
         return fail_without_topic(self, word, ret_error);
     self->goes_on = request->follow;
     udpa_err err = note_peer(self, request->node_id, ret_error);
@@ -85,7 +86,7 @@ begin(follow_session *self,
         err = admit(self, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_topic *topic = self->sinks->topics[self->kind];
+    udpai_topic *topic = udpai_hub_topic(self->session.hub, self->kind);
     err = udpai_topic_follow(topic, &self->follower);
     if (err != UDPA_OK)
         return udpai_fail(ret_error, err, "%d clients follow '%s' already",
@@ -186,7 +187,7 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
         return UDPA_OK;
     const udpai_event *event = udpai_topic_next(self->topic, &self->follower, &n_lost);
     if (!event) {
-        if (!self->goes_on)
+        if (!self->goes_on && udpai_topic_is_current(self->topic))
             udpai_session_finish(session, NULL);
         return UDPA_OK;
     }

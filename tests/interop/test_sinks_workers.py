@@ -66,9 +66,40 @@ def check_status(ctl, n_messages):
     return status
 
 
+def shown(text):
+    return [json.loads(line)['entry']['request']['path'] for line in text.splitlines()]
+
+
+def check_reading(node, ctl, file):
+    """Whichever worker takes the connection, it has the events of all."""
+    last = [path for _, _, path in test_sinks_forward.lines(file)][-2 * RING:]
+    for _ in range(6):
+        interop.check('events has what all have taken in', shown(ctl('events', 'access-log')) ==
+                      last)
+    follower = ctl.start('events', 'access-log', '--follow')
+    watches = [ctl.start('watch', 'event', '-n', 'udpa.node', '-o', 'name') for _ in range(4)]
+    for process in (follower, *watches):
+        for _ in range(2 * RING if process is follower else RING):
+            process.stdout.readline()
+    for client in range(8):
+        test_sinks_forward.stream(node.address, client, 1)
+        interop.check('what comes to any of them, too', shown(
+            follower.stdout.readline() + follower.stdout.readline()) ==
+                      [f'/{client}/0', f'/{client}/0/again'])
+        for watch in watches:
+            interop.check('by UDPA as well', 'udpa.node/node/events/access-log' in
+                          watch.stdout.readline())
+    for process in (follower, *watches):
+        process.terminate()
+        process.communicate(timeout=20)
+    return 8
+
+
 def check_bad(node, ctl):
     """What a worker refuses is counted, too."""
-    before = test_envoy_sinks.status_of(ctl, 'access-log', ['forwardedTo']).get('nRefused', 0)
+    def refused():
+        test_sinks_forward.stream(node.address, 1, 1) # figures come with what is taken in
+        return test_envoy_sinks.status_of(ctl, 'access-log', ['forwardedTo']).get('nRefused', 0)
     with grpc.insecure_channel(node.address) as channel:
         try:
             als_pb2_grpc.AccessLogServiceStub(channel).StreamAccessLogs(
@@ -77,9 +108,7 @@ def check_bad(node, ctl):
         except grpc.RpcError as error:
             interop.check(f'refused: {error.details()}',
                           error.code() == grpc.StatusCode.INVALID_ARGUMENT)
-    test_sinks_forward.stream(node.address, 1, 1)
-    test_sinks_forward.stream(node.address, 2, 1)
-    return before
+    interop.wait_for('it is counted', lambda: refused() == 1, 60)
 
 
 def body(test):
@@ -94,6 +123,7 @@ def body(test):
     interop.check('each client by one stream', sorted(
         stream['identifier'].node.id for stream in receiver.streams) ==
                   sorted(f'client-{i}' for i in range(N_CLIENTS)))
+    check_reading(node, ctl, file)
     check_bad(node, ctl)
     node.stop()
     receiver.stop()

@@ -64,9 +64,9 @@ forwards_have_an_address_and_certificates(void **state)
                               "- {kind: TRACE, forward: {address: 'core:18000', tls: {}}}\n"
                               "- {kind: EVENT, forward: {address: 'core:18000', max_streams: 7}}\n"
                               "workers: 2\n");
-    bootstrap_test_assert_mistakes(
-        test, "test.yaml:2:24: sinks[0].forward.address: is required\n"
-              "test.yaml:3:55: sinks[1].forward.tls.ca_file: is required\n");
+    bootstrap_test_assert_mistakes(test,
+                                   "test.yaml:2:24: sinks[0].forward.address: is required\n"
+                                   "test.yaml:3:55: sinks[1].forward.tls.ca_file: is required\n");
 }
 
 static void

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "tests/harness/oom.h"
 
-static const udpai_event_figures figures = {1, 2, UINT64_MAX};
+static const udpai_event_figures figures = {1, 2, UINT64_MAX, 4, 5, 6, 1};
 
 static udpai_event_source *
 make_source(const char *id, const char *identifier)
@@ -101,13 +101,14 @@ nonsense_is_not_taken(void **state)
 {
     (void)state;
     static const udpai_str texts[] = {
-        {"\0\0\0\x01\0", 5},                              /* no source for the first event */
-        {"\0\0\0\x01\x02", 5},                            /* neither new nor the same */
-        {"\0\0\0\x81\x02", 5},                            /* 257 events */
-        {"\0\0\0\x01\x01\x01\xff\0\0\0\x01\x01\0", 13},   /* an id that is no text */
-        {"\0\0\0\x01\x01\x01"
+        {"\0\0\0\0\0\0\x02\0", 8},                              /* neither all nor not */
+        {"\0\0\0\0\0\0\0\x01\0", 9},                            /* no source for the first event */
+        {"\0\0\0\0\0\0\0\x01\x02", 9},                          /* neither new nor the same */
+        {"\0\0\0\0\0\0\0\x81\x02", 9},                          /* 257 events */
+        {"\0\0\0\0\0\0\0\x01\x01\x01\xff\0\0\0\x01\x01\0", 17}, /* an id that is no text */
+        {"\0\0\0\0\0\0\0\x01\x01\x01"
          "a\0\0\x02\x01\x01\0",
-         13}, /* an identifier that is there twice */
+         17}, /* an identifier that is there twice */
     };
     udpai_event_batch *read = NULL;
     udpai_event_figures found;

@@ -19,6 +19,8 @@ typedef struct member {
     udpai_topic_stream stream; /* of a client */
     bool is_paused;
     udpai_event_source *source;
+    udpai_topic_follower reader;
+    bool is_woken;
 } member;
 
 static member members[MEMBERS];
@@ -64,6 +66,7 @@ on_order(void *userdata, size_t to, const udpai_order *order)
     udpai_order *copy = udpai_order_new(order->kind);
     copy->session = order->session;
     copy->ticket = order->ticket;
+    copy->events = udpa_bytes_ref(order->events);
     udpai_hub_order(members[to].hub.hub, copy);
 }
 
@@ -90,6 +93,7 @@ pass(void)
     for (size_t i = 0; i < MEMBERS; i++) {
         udpai_report *report;
         while ((report = fake_hub_take_report(&members[i].hub, UDPAI_REPORT_EVENTS)) ||
+               (report = fake_hub_take_report(&members[i].hub, UDPAI_REPORT_EVENTS_WANTED)) ||
                (report = fake_hub_take_report(&members[i].hub, UDPAI_REPORT_EVENTS_TAKEN))) {
             any = true;
             udpai_crew_report(crew, i, report);
@@ -119,6 +123,12 @@ on_pause(udpai_topic_stream *stream, bool pause)
 }
 
 static void
+on_wake(udpai_topic_follower *follower)
+{
+    UDPAI_CONTAINER_OF(follower, member, reader)->is_woken = true;
+}
+
+static void
 on_begin(const udpai_topics *topics, udpai_hub *hub)
 {
     assert_ptr_equal(topics, &members[0].topics);
@@ -131,7 +141,7 @@ begin(void **state)
 {
     (void)state;
     const udpai_crew_env env = {on_order, on_own_order, on_report, NULL};
-    const udpai_topic_options topic = {KIND, RING, 10000};
+    const udpai_topic_options topic = {KIND, RING, 10000, 77};
     crew = udpai_crew_new(MEMBERS, &env);
     written[0] = '\0';
     n_begun = 0;
@@ -139,8 +149,11 @@ begin(void **state)
         member *self = &members[i];
         udpai_hub_options options = fake_hub_options();
         *self = (member){.topics = {.node_id = UDPAI_STR("node"), .begin = on_begin},
-                         .stream = {.pause = on_pause}};
+                         .stream = {.pause = on_pause},
+                         .reader = {.wake = on_wake}};
         assert_ok(udpai_topic_new(&self->topics.topics[KIND], &topic));
+        if (i > 0)
+            assert_ok(udpai_topic_new(&self->topics.shown[KIND], &topic));
         options.topics = &self->topics;
         options.is_worker = i > 0;
         fake_hub_init(&self->hub, &options);
@@ -161,12 +174,15 @@ end(void **state)
     (void)finish_writing();
     for (size_t i = 0; i < MEMBERS; i++) {
         member *self = &members[i];
+        if (i > 0)
+            udpai_topic_unfollow(self->topics.shown[KIND], &self->reader);
         udpai_topic_leave(self->topics.topics[KIND], &self->stream);
         fake_hub_drop_reports(&self->hub);
         fake_hub_done(&self->hub);
         udpai_topic_flush(self->topics.topics[KIND]);
         (void)finish_writing();
         udpai_topic_free(self->topics.topics[KIND]);
+        udpai_topic_free(self->topics.shown[KIND]);
         udpai_event_source_unref(self->source);
     }
     crew = udpai_crew_free(crew);
@@ -182,8 +198,8 @@ say(size_t worker, unsigned from, unsigned to)
         char text = (char)('0' + i);
         udpa_bytes *bytes = NULL;
         assert_ok(udpa_bytes_new(&bytes, &text, 1));
-        assert_ok(udpai_topic_add(self->topics.topics[KIND], &self->stream, self->source, bytes,
-                                  1000));
+        assert_ok(
+            udpai_topic_add(self->topics.topics[KIND], &self->stream, self->source, bytes, 1000));
         udpa_bytes_unref(bytes);
     }
 }
@@ -194,6 +210,40 @@ facts(size_t of)
     udpai_topic_facts found;
     udpai_topic_facts_get(members[of].topics.topics[KIND], &found);
     return found;
+}
+
+/* What who reads at a worker is told. */
+static const char *
+read_at(size_t worker)
+{
+    static char text[1000];
+    udpai_topic *topic = udpai_hub_topic(members[worker].hub.hub, KIND);
+    const udpai_event *event;
+    uint64_t n_lost;
+    text[0] = '\0';
+    while ((event = udpai_topic_next(topic, &members[worker].reader, &n_lost))) {
+        size_t len = strlen(text);
+        udpai_str message = udpai_bytes_view(event->message);
+        snprintf(text + len, sizeof(text) - len, "%llu:%.*s", (unsigned long long)event->sequence,
+                 UDPAI_SHOWN(message));
+        len = strlen(text);
+        snprintf(text + len, sizeof(text) - len, n_lost ? "(%llu) " : " ",
+                 (unsigned long long)n_lost);
+    }
+    return text;
+}
+
+static void
+begin_reading(size_t worker)
+{
+    assert_ok(udpai_topic_follow(udpai_hub_topic(members[worker].hub.hub, KIND),
+                                 &members[worker].reader));
+}
+
+static void
+end_reading(size_t worker)
+{
+    udpai_topic_unfollow(udpai_hub_topic(members[worker].hub.hub, KIND), &members[worker].reader);
 }
 
 /* ---- tests ---- */
@@ -302,6 +352,88 @@ nobody_answers_for_the_node(void **state)
     assert_string_equal(written, "1:1 2:2 ");
 }
 
+static void
+who_reads_at_a_worker_has_what_all_have(void **state)
+{
+    (void)state;
+    udpai_topic *topic = udpai_hub_topic(members[1].hub.hub, KIND);
+    say(1, 1, 1);
+    say(2, 2, 2);
+    run(true);
+    begin_reading(1);
+    assert_false(udpai_topic_is_current(topic));
+    assert_string_equal(read_at(1), "");
+    run(true);
+    assert_true(members[1].is_woken);
+    assert_string_equal(read_at(1), "1:1 2:2 ");
+    assert_true(udpai_topic_is_current(topic));
+    assert_int_equal(udpai_topic_begun_us(topic), 77);
+    say(2, 3, 3);
+    run(true);
+    assert_string_equal(read_at(1), "3:3 ");
+}
+
+static void
+where_there_is_nothing_that_is_told(void **state)
+{
+    (void)state;
+    udpai_topic *topic = udpai_hub_topic(members[2].hub.hub, KIND);
+    begin_reading(2);
+    run(true);
+    assert_true(members[2].is_woken);
+    assert_true(udpai_topic_is_current(topic));
+    assert_string_equal(read_at(2), "");
+}
+
+static void
+nobody_is_told_who_does_not_read(void **state)
+{
+    (void)state;
+    begin_reading(1);
+    run(true);
+    end_reading(1);
+    run(true);
+    assert_int_equal(facts(0).n_readers, 0);
+    say(2, 1, 3);
+    run(true);
+    assert_int_equal(udpai_topic_last(members[1].topics.shown[KIND]), 0);
+    begin_reading(1);
+    assert_false(udpai_topic_is_current(members[1].topics.shown[KIND]));
+    run(true);
+    assert_string_equal(read_at(1), "1:1 2:2 3:3 ");
+}
+
+static void
+what_a_reader_misses_is_told_with_workers_too(void **state)
+{
+    (void)state;
+    begin_reading(1);
+    for (unsigned i = 0; i < 4; i++) {
+        say(2, 1, 5);
+        run(true);
+    }
+    assert_string_equal(read_at(1), "13:3(12) 14:4 15:5 16:1 17:2 18:3 19:4 20:5 ");
+}
+
+static void
+a_worker_that_does_not_answer_costs_its_own_readers(void **state)
+{
+    (void)state;
+    begin_reading(1);
+    (void)pass(); /* the wish … */
+    udpai_report *first = fake_hub_take_report(&members[0].hub, UDPAI_REPORT_EVENTS);
+    assert_non_null(first); /* … and what is told, which does not arrive */
+    for (unsigned i = 0; i < 4; i++) {
+        say(2, 1, 5);
+        run(true);
+    }
+    assert_int_equal(facts(0).n_held, RING);
+    assert_int_equal(facts(0).n_accepted, 20);
+    udpai_crew_report(crew, 0, first);
+    run(true);
+    assert_string_equal(read_at(1), "13:3(12) 14:4 15:5 16:1 17:2 18:3 19:4 20:5 ");
+}
+
 #define test(function) cmocka_unit_test_setup_teardown(function, begin, end)
 
 int
@@ -313,6 +445,11 @@ main(void)
         test(what_a_worker_drops_is_counted_and_missing),
         test(what_is_no_event_is_not_taken),
         test(nobody_answers_for_the_node),
+        test(who_reads_at_a_worker_has_what_all_have),
+        test(where_there_is_nothing_that_is_told),
+        test(nobody_is_told_who_does_not_read),
+        test(what_a_reader_misses_is_told_with_workers_too),
+        test(a_worker_that_does_not_answer_costs_its_own_readers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

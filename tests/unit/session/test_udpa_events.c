@@ -31,7 +31,7 @@ on_wake(udpai_topic_follower *follower)
 static void
 make_topic(size_t writer, udpai_event_kind kind)
 {
-    const udpai_topic_options options = {kind, RING, 1000};
+    const udpai_topic_options options = {kind, RING, 1000, 5};
     writers[writer] = (udpai_topic_stream){.pause = on_pause};
     assert_ok(udpai_topic_new(&topics.topics[kind], &options));
     assert_ok(
@@ -43,7 +43,7 @@ begin_hub(udpai_acl *acl)
 {
     udpai_hub_options options = fake_hub_options();
     other = (test_peer){0};
-    topics = (udpai_topics){.node_id = UDPAI_STR("node"), .begun_us = 5};
+    topics = (udpai_topics){.node_id = UDPAI_STR("node")};
     options.topics = &topics;
     options.acl = acl;
     session_hub_init_with(&hub, &options);

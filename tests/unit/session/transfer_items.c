@@ -212,7 +212,7 @@ transfer_make_order(udpai_order_kind kind)
     order->session = UINT64_MAX;
     order->link = 300;
     order->ticket = 1;
-    order->is_source = true;
+    order->is_source = order->is_wanted = true;
     if (kind == UDPAI_ORDER_CHANGES)
         order->changes = make_changes();
     if (kind == UDPAI_ORDER_SETTLED)

@@ -34,7 +34,7 @@ static int
 begin(void **state)
 {
     (void)state;
-    const udpai_topic_options topic = {UDPAI_EVENT_ACCESS_LOG, RING, 100000};
+    const udpai_topic_options topic = {UDPAI_EVENT_ACCESS_LOG, RING, 100000, 0};
     const udpai_forward_options options = {UDPAI_STR("core.test:1"), STREAMS, ref_target,
                                            release_target};
     udpai_hub_options hub_options = fake_hub_options();
