@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking in what peers publish, message by message. */
-#include "federation/intake.h"
+#include "federation/events.h"
 
 #include <stdlib.h>
 
@@ -167,6 +167,10 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
 {
     if (entry->error)
         return;
+    if (udpai_resource_is_event(entry->resource)) {
+        udpai_events_take(intake, entry);
+        return;
+    }
     if (entry->is_refresh) {
         udpai_intake_refresh(intake, entry);
         return;

@@ -299,6 +299,20 @@ udpai_locals_tell(udpai_node *node, const udpai_change_set *changes)
     }
 }
 
+void
+udpai_locals_tell_event(udpai_node *node, udpa_resource *event)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &node->locals) {
+        udpai_local_subscription *subscription =
+            UDPAI_LIST_ENTRY(at, udpai_local_subscription, node);
+        udpai_local_update *update = selects(subscription, event) ? new_update(node) : NULL;
+        if (!update)
+            continue;
+        (void)add_change(update, event, false);
+        give(subscription, update);
+    }
+}
+
 struct newcomer {
     const udpai_local_subscription *subscription;
     udpai_local_update *update;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node: what comes in goes to its room, and what follows is carried out once, in flush(). */
+#include "federation/events.h"
 #include "federation/interest.h"
 #include "federation/peer_ids.h"
 #include "federation/provider.h"
@@ -95,6 +96,7 @@ init_tables(udpai_node *node)
     udpai_map_init(&node->interests, interest_key);
     udpai_map_init(&node->interest_places, udpai_interest_place_key);
     udpai_reports_init(node);
+    udpai_events_init(node);
     udpai_list_init(&node->judgements);
     udpai_list_init(&node->published);
     udpai_list_init(&node->locals);
@@ -199,6 +201,7 @@ udpai_node_free(udpai_node *node)
     udpai_peers_free(node);
     udpai_interests_free(node);
     udpai_reports_free(node);
+    udpai_events_free(node);
     udpai_providers_free(node);
     udpai_named_free_all(node);
     udpai_clients_free_all(node);
@@ -344,6 +347,9 @@ udpai_node_report(udpai_node *node, udpai_report *report)
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
     case UDPAI_REPORT_CENSUS:
     case UDPAI_REPORT_OWN_STATUS:
+    case UDPAI_REPORT_EVENTS:
+    case UDPAI_REPORT_EVENTS_TAKEN:
+    case UDPAI_REPORT_EVENTS_WANTED:
     case UDPAI_REPORT_KINDS:
         break;
     }

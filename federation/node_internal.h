@@ -232,6 +232,7 @@ struct udpai_node {
     udpai_map interests; /* udpai_interest, by type and text */
     udpai_map interest_places;
     udpai_map report_wishes; /* what clients are asked for */
+    udpai_map heard_topics;  /* of events (events.c) */
     bool has_lost_places;    /* some could not be counted */
     UDPAI_VECTOR(udpai_expected) expected_files;
     UDPAI_VECTOR(udpa_bytes *) expected_own; /* type URLs */
@@ -388,6 +389,8 @@ void udpai_publishing_ended(udpai_node *node, uint64_t session, const udpa_error
 /* local.c */
 void udpai_locals_tell(udpai_node *node, const udpai_change_set *changes);
 void udpai_locals_tell_new(udpai_node *node);
+/* What is no part of the store, to who selects it. */
+void udpai_locals_tell_event(udpai_node *node, udpa_resource *event);
 void udpai_locals_tell_complete(udpai_node *node);
 void udpai_locals_free(udpai_node *node);
 void udpai_local_updates_forget(udpai_node *node, const udpai_judgement *judgement);

@@ -16,6 +16,7 @@ static const struct alias {
 } aliases[] = {
     {"cluster", "cds", "envoy.config.cluster.v3.Cluster"},
     {"endpoint", "eds", "envoy.config.endpoint.v3.ClusterLoadAssignment"},
+    {"event", "", "udpa.event.v1.Event"},
     {"extension", "ecds", "envoy.config.core.v3.TypedExtensionConfig"},
     {"listener", "lds", "envoy.config.listener.v3.Listener"},
     {"node", "", "udpa.status.v1.NodeStatus"},

@@ -103,21 +103,41 @@ put_types(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
 static void
 put_sinks(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
 {
-    static const char *const heads[] = {"SINK",    "CLIENTS", "ACCEPTED", "BYTES", "DROPPED",
-                                        "REFUSED", "HELD",    "WRITTEN",  "LOST"};
+    static const char *const heads[] = {"SINK",    "CLIENTS", "ACCEPTED", "BYTES",
+                                        "DROPPED", "REFUSED", "HELD",     "WRITTEN",
+                                        "LOST",    "READERS", "MISSED"};
     udpai_ctl_table table;
     udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_sinks; i++) {
         const Udpa__Status__V1__SinkStatus *sink = node->sinks[i];
         const uint64_t counters[] = {
-            sink->n_clients, sink->n_accepted, sink->n_bytes,   sink->n_dropped,
-            sink->n_refused, sink->n_held,     sink->n_written, sink->n_failed,
+            sink->n_clients, sink->n_accepted, sink->n_bytes,  sink->n_dropped, sink->n_refused,
+            sink->n_held,    sink->n_written,  sink->n_failed, sink->n_readers, sink->n_missed,
         };
         udpai_ctl_table_add_text(&table, sink->kind);
         for (size_t k = 0; k < UDPAI_ARRAY_LEN(counters); k++)
             udpai_ctl_table_addf(&table, "%llu", (unsigned long long)counters[k]);
     }
     finish(out, &table, "SINKS");
+}
+
+static void
+put_forwards(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
+{
+    static const char *const heads[] = {"SINK", "TO", "STREAMS", "SENT", "NOT SENT"};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    for (size_t i = 0; i < node->n_sinks; i++) {
+        const Udpa__Status__V1__SinkStatus *sink = node->sinks[i];
+        if (!*sink->forwarded_to)
+            continue;
+        udpai_ctl_table_add_text(&table, sink->kind);
+        udpai_ctl_table_add_text(&table, sink->forwarded_to);
+        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)sink->n_forward_streams);
+        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)sink->n_forwarded);
+        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)sink->n_not_forwarded);
+    }
+    finish(out, &table, "FORWARDED");
 }
 
 static void
@@ -144,6 +164,7 @@ put_node(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node, int64_t no
     udpai_ctl_table_done(&table);
     put_types(out, node);
     put_sinks(out, node);
+    put_forwards(out, node);
     put_problems(out, node);
 }
 

@@ -12,6 +12,7 @@
 #include "ctl/show.h"
 #include "ctl/table.h"
 #include "ctl/waits.h"
+#include "events/topics.h"
 
 typedef struct watching {
     udpai_ctl *ctl;
@@ -22,6 +23,20 @@ typedef struct watching {
 } watching;
 
 /* ---- showing ---- */
+
+static bool
+is_event(const udpa_resource *resource)
+{
+    return strcmp(udpa_resource_type_url(resource), UDPAI_EVENT_TYPE) == 0;
+}
+
+static void
+put_lost(udpai_strbuf *out, const udpa_resource *resource)
+{
+    uint64_t n_lost = is_event(resource) ? udpai_event_n_lost(udpai_resource_value(resource)) : 0;
+    if (n_lost)
+        udpai_strbuf_printf(out, "  (%llu lost before it)", (unsigned long long)n_lost);
+}
 
 static void
 put_time(udpai_strbuf *out)
@@ -45,6 +60,7 @@ put_line(udpai_strbuf *out, const udpa_resource *resource, const char *event)
     udpai_ctl_put_text(out, udpai_str_from(udpa_resource_name(resource)));
     udpai_strbuf_puts(out, "  ");
     udpai_ctl_put_text(out, udpai_str_from(udpa_resource_version(resource)));
+    put_lost(out, resource);
     udpai_strbuf_putc(out, '\n');
 }
 
@@ -104,7 +120,7 @@ on_update(void *userdata, udpa_update *update)
             udpai_ctl_found_drop(&self->found, resource);
             show(self, resource, "removed");
         } else if (udpai_ctl_found_put(&self->found, resource, &was_known) == UDPA_OK) {
-            show(self, resource, was_known ? "changed" : "added");
+            show(self, resource, is_event(resource) ? "event" : was_known ? "changed" : "added");
         } else {
             udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
             udpai_ctl_finish(self->ctl, UDPAI_CTL_REFUSED);

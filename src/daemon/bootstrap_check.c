@@ -324,6 +324,21 @@ check_dials(struct check *check)
 }
 
 static void
+check_forwards(struct check *check)
+{
+    for (size_t i = 0; i < check->message->n_sinks; i++) {
+        const Udpa__Config__V1__SinkForward *forward = check->message->sinks[i]->forward;
+        char path[PATH_MAX_LEN], room[PATH_MAX_LEN];
+        if (!forward)
+            continue;
+        udpai_path_item(path, "sinks", i);
+        udpai_path_field(room, path, "forward");
+        check_dialled(check, room, forward->address);
+        check_client_tls(check, room, forward->tls);
+    }
+}
+
+static void
 check_type_list(struct check *check, const char *list, char *const *types, size_t n_types)
 {
     char path[PATH_MAX_LEN];
@@ -640,6 +655,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     check_validation(&check);
     check_write_files(&check);
     udpai_sinks_check(message, findings);
+    check_forwards(&check);
     if (limits) {
         check_message_size(&check, "max_message_bytes_from_clients",
                            limits->max_message_bytes_from_clients);

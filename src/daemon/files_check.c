@@ -303,6 +303,18 @@ check_store(udpai_findings *findings,
         check_key(findings, store->key_file);
 }
 
+static void
+check_forwards(udpai_findings *findings, const Udpa__Config__V1__Bootstrap *message)
+{
+    char path[PATH_LEN], room[PATH_LEN];
+    for (size_t i = 0; i < message->n_sinks; i++) {
+        const Udpa__Config__V1__SinkForward *forward = message->sinks[i]->forward;
+        udpai_path_item(path, "sinks", i);
+        if (forward)
+            check_client_tls(findings, udpai_path_field(room, path, "forward"), forward->tls);
+    }
+}
+
 void
 udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
                   const udpai_options *options,
@@ -328,6 +340,7 @@ udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
         check_client_tls(findings, udpai_path_item(path, "orca_collections.credentials", i),
                          orca->credentials[i]->tls);
     udpai_signatures_check_files(message, findings);
+    check_forwards(findings, message);
     udpai_sinks_check_files(message, findings);
     check_store(findings, message->store, options);
 }

@@ -183,13 +183,12 @@ add_directory(udpai_plan *plan, const udpai_plan_directory *directory)
     return udpai_vector_push(&plan->directories, *directory) ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
-/* One that has TLS is reached by other certificates later. */
-static udpa_err
-note_dialled(udpai_plan *plan,
-             const char *kind,
-             const char *name,
-             const Udpa__Config__V1__ClientTls *tls,
-             void *target)
+udpa_err
+udpai_plan_note_dialled(udpai_plan *plan,
+                        const char *kind,
+                        const char *name,
+                        const Udpa__Config__V1__ClientTls *tls,
+                        void *target)
 {
     const udpai_plan_dialled dialled = {.kind = kind, .name = name, .tls = tls, .target = target};
     return !tls || udpai_vector_push(&plan->dialled, dialled) ? UDPA_OK : UDPA_ERR_NOMEM;
@@ -279,8 +278,9 @@ add_source(udpai_plan *plan, const Udpa__Config__V1__ConfigSource *from, udpa_er
         udpai_grpc_target_drop(source.target);
         err = UDPA_ERR_NOMEM;
     }
-    return err == UDPA_OK ? note_dialled(plan, "source", from->name, tls_of(from), source.target)
-                          : err;
+    return err == UDPA_OK
+               ? udpai_plan_note_dialled(plan, "source", from->name, tls_of(from), source.target)
+               : err;
 }
 
 static udpa_err
@@ -346,7 +346,7 @@ plan_dials(udpai_plan *plan, udpa_error **ret_error)
             err = UDPA_ERR_NOMEM;
         }
         if (err == UDPA_OK)
-            err = note_dialled(plan, "dial", from->name, from->tls, dial.target);
+            err = udpai_plan_note_dialled(plan, "dial", from->name, from->tls, dial.target);
     }
     return err;
 }
@@ -496,7 +496,7 @@ udpai_plan_make(udpai_plan *plan,
     if (err == UDPA_OK)
         err = udpai_plan_xds(plan);
     if (err == UDPA_OK)
-        err = udpai_plan_sinks_make(plan);
+        err = udpai_plan_sinks_make(plan, ret_error);
     if (err == UDPA_OK)
         err = udpai_plan_validation(plan);
     if (err == UDPA_OK)

@@ -55,7 +55,7 @@ typedef struct udpai_plan_dialled {
 } udpai_plan_dialled;
 
 typedef struct udpai_plan_sinks {
-    udpai_sinks all;
+    udpai_topics all;
     udpai_event_file files[UDPAI_EVENT_KINDS];
     char absent[UDPAI_EVENT_KINDS][256]; /* what is said of those that are not configured */
 } udpai_plan_sinks;

@@ -24,6 +24,13 @@ udpa_err udpai_plan_target(void **ret_target,
                            const udpai_grpc_target_options *how,
                            udpa_error **ret_error);
 
+/* One that has TLS (else nothing is noted) is reached by other certificates later. */
+udpa_err udpai_plan_note_dialled(udpai_plan *plan,
+                                 const char *kind,
+                                 const char *name,
+                                 const Udpa__Config__V1__ClientTls *tls,
+                                 void *target);
+
 /* plan_orca.c. The plan must stay where it is. */
 udpa_err udpai_plan_orca(udpai_plan *plan);
 
@@ -69,7 +76,7 @@ udpa_err udpai_plan_polled_source(udpai_plan *plan,
                                   udpa_error **ret_error);
 
 /* plan_sinks.c: when xDS is planned, whose methods stand before those of the sinks. */
-udpa_err udpai_plan_sinks_make(udpai_plan *plan);
+udpa_err udpai_plan_sinks_make(udpai_plan *plan, udpa_error **ret_error);
 void udpai_plan_sinks_done(udpai_plan *plan);
 
 /* plan_validation.c */

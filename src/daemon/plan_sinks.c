@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients may stream to this node, from the bootstrap file. */
 #include <stdio.h>
+#include <time.h>
 
 #include "daemon/plan_internal.h"
+#include "sinks/forward.h"
 
 static const char *const names[UDPAI_EVENT_KINDS] = {
     [UDPAI_EVENT_ACCESS_LOG] = "ACCESS_LOG", [UDPAI_EVENT_METRICS] = "METRICS",
@@ -14,8 +16,47 @@ static const char no_sinks[] =
     "this node has no sinks, so there are no events to be read: its configuration has to say "
     "sinks: [{kind: ACCESS_LOG}], for one";
 
+/* Now, since 1970. */
+static uint64_t
+begin_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* The target leads to the sessions of the forward, which has it. */
 static udpa_err
-add_sink(udpai_plan *plan, const Udpa__Config__V1__Sink *from)
+add_forward(udpai_plan *plan,
+            udpai_event_kind kind,
+            const Udpa__Config__V1__SinkForward *from,
+            udpa_error **ret_error)
+{
+    udpai_topics *topics = &plan->sinks.all;
+    const udpai_forward_options options = {
+        .to = udpai_str_from(from->address),
+        .max_streams = from->max_streams,
+        .ref_target = udpai_grpc_target_hold,
+        .release_target = udpai_grpc_target_drop,
+    };
+    udpa_err err = udpai_forward_new(&topics->forwards[kind], topics->topics[kind], &options);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    const udpai_grpc_target_options how = {
+        .method = {udpai_event_facts_of(kind)->path, udpai_forward_session_new,
+                   topics->forwards[kind]},
+    };
+    void *target = NULL;
+    err = udpai_plan_target(&target, from->address, from->tls, &how, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_forward_set_target(topics->forwards[kind], target);
+    return udpai_plan_note_dialled(plan, "sink", udpai_event_facts_of(kind)->word, from->tls,
+                                   target);
+}
+
+static udpa_err
+add_sink(udpai_plan *plan, const Udpa__Config__V1__Sink *from, udpa_error **ret_error)
 {
     static const udpai_event_kind kinds[] = {
         [UDPA__CONFIG__V1__SINK__KIND__ACCESS_LOG] = UDPAI_EVENT_ACCESS_LOG,
@@ -28,13 +69,17 @@ add_sink(udpai_plan *plan, const Udpa__Config__V1__Sink *from)
         return UDPA_ERR_INVAL;
     udpai_plan_sinks *to = &plan->sinks;
     udpai_event_kind kind = kinds[from->kind];
-    const udpai_topic_options options = {kind, from->max_entries, from->max_bytes};
+    const udpai_topic_options options = {kind, from->max_entries, from->max_bytes, begin_us()};
     if (to->all.topics[kind])
         return UDPA_ERR_INVAL;
     if (from->file)
         to->files[kind] =
             (udpai_event_file){from->file->path, from->file->max_bytes, from->file->max_files};
-    return udpai_topic_new(&to->all.topics[kind], &options);
+    udpa_err err = udpai_topic_new(&to->all.topics[kind], &options);
+    if (err == UDPA_OK && plan->settings.n_workers)
+        err = udpai_topic_new(&to->all.shown[kind], &options);
+    return err == UDPA_OK && from->forward ? add_forward(plan, kind, from->forward, ret_error)
+                                           : err;
 }
 
 /* Those of xDS, then one of each kind, then the one for readers. */
@@ -80,15 +125,17 @@ describe(const void *sinks)
 }
 
 udpa_err
-udpai_plan_sinks_make(udpai_plan *plan)
+udpai_plan_sinks_make(udpai_plan *plan, udpa_error **ret_error)
 {
     const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
     udpa_err err = UDPA_OK;
     plan->sinks.all.node_id = plan->settings.node.id;
+    plan->sinks.all.begin = udpai_forwards_begin;
+    plan->settings.topics = &plan->sinks.all;
     plan->settings.describe_more = describe;
     plan->settings.describe_userdata = &plan->sinks.all;
     for (size_t i = 0; i < message->n_sinks && err == UDPA_OK; i++)
-        err = add_sink(plan, message->sinks[i]);
+        err = add_sink(plan, message->sinks[i], ret_error);
     return err == UDPA_OK ? add_methods(plan) : err;
 }
 
@@ -96,5 +143,9 @@ void
 udpai_plan_sinks_done(udpai_plan *plan)
 {
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
+        plan->sinks.all.forwards[i] = udpai_forward_free(plan->sinks.all.forwards[i]);
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
         plan->sinks.all.topics[i] = udpai_topic_free(plan->sinks.all.topics[i]);
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
+        plan->sinks.all.shown[i] = udpai_topic_free(plan->sinks.all.shown[i]);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/sinks.h"
 
+#include "sinks/forward.h"
+
 static bool
 writes_any(const udpai_plan_sinks *sinks)
 {
@@ -32,6 +34,9 @@ udpai_daemon_sinks_open(udpai_event_writer **ret_writer,
 void
 udpai_daemon_sinks_close(const udpai_plan *plan, udpai_event_writer *writer)
 {
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
+        if (plan->sinks.all.forwards[i])
+            udpai_forward_forget_hub(plan->sinks.all.forwards[i]);
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
         if (plan->sinks.all.topics[i])
             udpai_topic_flush(plan->sinks.all.topics[i]);

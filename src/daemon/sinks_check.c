@@ -75,11 +75,6 @@ void
 udpai_sinks_check(const bootstrap_message *message, udpai_findings *findings)
 {
     char path[UDPAI_FIELD_PATH_MAX], room[UDPAI_FIELD_PATH_MAX];
-    if (message->n_sinks && message->workers)
-        udpai_findings_mistake(findings, "sinks",
-                               "do not go with workers: each worker would have events of its own, "
-                               "and files have one writer; leave workers out, or have another node "
-                               "take the events in");
     for (size_t i = 0; i < message->n_sinks; i++) {
         const sink_message *sink = message->sinks[i];
         udpai_path_item(path, "sinks", i);

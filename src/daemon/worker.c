@@ -197,6 +197,7 @@ begin(worker *self, size_t number, udpa_error **ret_error)
         .first_session = number,
         .session_step = UDPAI_CREW_STEP,
         .shares_ports = true,
+        .is_worker = true,
     };
     const udpai_worker_link_env link = {on_frame, on_ended, self, MAX_ORDER_BYTES};
     udpa_err err = udpai_loop_inbox_new(&self->reports, &self->loop, take_reports, self, ret_error);

@@ -45,6 +45,7 @@ typedef struct udpai_endpoint_settings {
     udpa_bytes *(*describe_more)(const void *userdata);
     const void *describe_userdata; /* outlives the endpoint */
     udpai_orca_rules orca;         /* who may have backends asked how loaded they are */
+    const udpai_topics *topics;    /* of events; outlive the endpoint; NULL: there are none */
     const char *version;
     udpai_inspector inspector; /* without inspect(): none */
     /* Other processes that have stream sides of this endpoint, counted from 1 (session/crew.h). */
@@ -65,6 +66,7 @@ typedef struct udpai_streams_env {
     void *userdata;
     uint64_t first_session, session_step; /* see session/hub.h */
     bool shares_ports;
+    bool is_worker; /* see session/hub.h */
 } udpai_streams_env;
 
 udpa_err udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,

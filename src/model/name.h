@@ -17,6 +17,9 @@
 
 #define UDPAI_NAME_MAX 1024 /* as UDPA_NAME_MAX */
 
+/* Where each node speaks of itself alone. */
+#define UDPAI_NODE_NAMESPACE "udpa.node"
+
 /* Is it a full name? Says why not. */
 udpa_err udpai_name_check(udpai_str name, udpa_error **ret_error);
 /* Is it a prefix, such as a Subscribe's namespace? Empty is one. */

@@ -247,6 +247,25 @@ udpai_session_check_subscription(udpai_session *session,
     return decide(session, &subject, &question, ret_error);
 }
 
+bool
+udpai_session_may_ask(const udpai_session *session,
+                      const udpai_node_info *node,
+                      const udpai_asked_for *asked)
+{
+    const udpai_acl *acl = udpai_hub_access(session->hub)->acl;
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
+    if (!acl || udpai_acl_settings(acl)->is_dry_run)
+        return true;
+    const udpai_acl_subject subject = subject_of(session, node);
+    const udpai_acl_question question = {
+        .action = udpai_acl_action_for(asked->name),
+        .type_url = asked->type_url,
+        .name = asked->name,
+        .is_wildcard = asked->is_wildcard,
+    };
+    return udpai_acl_decide(acl, &subject, &question, &why);
+}
+
 udpa_err
 udpai_session_check_sending(udpai_session *session,
                             const udpai_node_info *node,

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "model/event_kind.h"
 #include "session/crew_answers.h"
 
 /* Who of the members wants it, a bit for each. */
@@ -286,6 +287,29 @@ take_answer(udpai_crew *crew, size_t member, udpai_report *report)
     crew->env.report(crew->env.userdata, answer);
 }
 
+/* ---- events ---- */
+
+/* What a worker has is for the first member, who has the topics; and what he has is for the worker
+ * that he names. Without memory it is not answered, and no more comes. */
+static void
+pass_events(udpai_crew *crew, size_t member, udpai_report *report, udpai_order_kind kind)
+{
+    uint64_t worker = member ? member : report->ticket / UDPAI_EVENT_KINDS;
+    bool is_one = worker > 0 && worker < crew->n_members;
+    udpai_order *order = is_one ? udpai_order_new(kind) : NULL;
+    if (order) {
+        order->session = worker;
+        order->ticket = member ? report->ticket : report->ticket % UDPAI_EVENT_KINDS;
+        order->is_wanted = report->wanted;
+        order->events = UDPAI_TAKE(report->events);
+    }
+    udpai_report_free(report);
+    if (order && member)
+        crew->env.order_own(crew->env.userdata, order);
+    else if (order)
+        give_one(crew, order);
+}
+
 /* Members speak of their own sessions, and only the first has links. */
 static bool
 is_its_own(size_t member, const udpai_report *report)
@@ -320,6 +344,15 @@ udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report)
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
         take_answer(crew, member, report);
+        return;
+    case UDPAI_REPORT_EVENTS:
+        pass_events(crew, member, report, UDPAI_ORDER_EVENTS);
+        return;
+    case UDPAI_REPORT_EVENTS_TAKEN:
+        pass_events(crew, member, report, UDPAI_ORDER_EVENTS_TAKEN);
+        return;
+    case UDPAI_REPORT_EVENTS_WANTED:
+        pass_events(crew, member, report, UDPAI_ORDER_EVENTS_WANTED);
         return;
     default:
         break;

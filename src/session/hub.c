@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "session/access.h"
 #include "session/acknowledgement.h"
+#include "session/relay.h"
 
 #define RETRY_MS 100 /* after want of memory */
 
@@ -20,7 +21,9 @@ struct udpai_hub {
     udpai_list late; /* orders that the mirror has not followed yet, the oldest first */
     udpai_timer retry;
     udpai_access access;
-    uint64_t last_id;
+    udpai_map side_links;
+    udpai_relay relay;
+    uint64_t last_id, last_side_link;
     void *watcher; /* NULL: there is none */
 };
 
@@ -41,6 +44,13 @@ udpai_session *
 udpai_hub_next_session(const udpai_hub *hub, size_t *position)
 {
     return udpai_map_next(&hub->sessions, position);
+}
+
+static udpai_str
+side_link_key(const void *item)
+{
+    const udpai_side_link *link = item;
+    return (udpai_str){(const char *)&link->link, sizeof(link->link)};
 }
 
 static void
@@ -88,11 +98,14 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_node_info_ref(hub->options.info);
     udpai_decoder_init(&hub->decoder);
     udpai_map_init(&hub->sessions, session_key);
+    hub->last_side_link = UDPAI_SIDE_LINKS;
+    udpai_map_init(&hub->side_links, side_link_key);
     udpai_list_init(&hub->ready);
     udpai_list_init(&hub->late);
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
+    udpai_relay_init(&hub->relay, hub);
     udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
     if (options->watcher)
         err = options->watcher->begin(&hub->watcher, hub);
@@ -116,6 +129,8 @@ udpai_hub_free(udpai_hub *hub)
         udpai_order_free(UDPAI_LIST_ENTRY(node, udpai_order, node));
     udpai_timer_cancel(&hub->retry);
     udpai_map_done(&hub->sessions);
+    udpai_map_done(&hub->side_links);
+    udpai_relay_done(&hub->relay);
     udpai_fanout_free(hub->fanout);
     udpai_access_done(&hub->access);
     udpai_decoder_done(&hub->decoder);
@@ -164,6 +179,16 @@ const udpai_hub_options *
 udpai_hub_settings(const udpai_hub *hub)
 {
     return &hub->options;
+}
+
+udpai_topic *
+udpai_hub_topic(const udpai_hub *hub, size_t kind)
+{
+    const udpai_topics *topics = hub->options.topics;
+    if (!topics)
+        return NULL;
+    return hub->options.is_worker && topics->shown[kind] ? topics->shown[kind]
+                                                         : topics->topics[kind];
 }
 
 void
@@ -346,11 +371,56 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         if (hub->watcher)
             hub->options.watcher->order(hub->watcher, order);
         break;
+    case UDPAI_ORDER_EVENTS:
+        udpai_relay_take(&hub->relay, order);
+        break;
+    case UDPAI_ORDER_EVENTS_TAKEN:
+        udpai_relay_taken(&hub->relay, order);
+        break;
+    case UDPAI_ORDER_EVENTS_WANTED:
+        udpai_relay_wanted(&hub->relay, order);
+        break;
     default:
         pass_on(hub, order);
         break;
     }
     udpai_order_free(order);
+}
+
+/* ---- on the stream side's own account ---- */
+
+udpa_err
+udpai_hub_dial(udpai_hub *hub,
+               udpai_side_link *link,
+               void *target,
+               void (*release_target)(void *target))
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_DIAL);
+    link->link = ++hub->last_side_link;
+    if (!order || !udpai_map_add(&hub->side_links, link)) {
+        udpai_order_free(order);
+        release_target(target);
+        return UDPA_ERR_NOMEM;
+    }
+    order->link = link->link;
+    order->target = target;
+    order->release_target = release_target;
+    hub->env.dial(hub->env.userdata, order);
+    return UDPA_OK;
+}
+
+udpai_side_link *
+udpai_hub_take_link(udpai_hub *hub, uint64_t link)
+{
+    return udpai_map_remove(&hub->side_links, (udpai_str){(const char *)&link, sizeof(link)});
+}
+
+void
+udpai_hub_not_opened(udpai_hub *hub, uint64_t link, const udpa_error *why)
+{
+    udpai_side_link *found = udpai_hub_take_link(hub, link);
+    if (found)
+        found->not_opened(found, why);
 }
 
 /* ---- sessions ---- */

@@ -6,6 +6,7 @@
 #ifndef UDPAI_HUB_H
 #define UDPAI_HUB_H
 
+#include "events/topics.h"
 #include "fanout/fanout.h"
 #include "model/acl.h"
 #include "model/xdstp.h"
@@ -122,6 +123,8 @@ typedef struct udpai_hub_options {
     udpai_fanout_options fanout;
     udpai_node_info *info; /* who we are; a reference is taken */
     udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
+    const udpai_topics *topics; /* of events, for subscribers; NULL: there are none */
+    bool is_worker;             /* of a node: what comes to the topics is handed up */
     /* The number of the first one is a step above it; 0 is a step of 1. */
     uint64_t first_session, session_step;
     const udpai_watcher_ops *watcher; /* NULL: nobody */
@@ -149,6 +152,35 @@ udpa_err udpai_hub_new(udpai_hub **ret_hub,
                        udpai_wheel *wheel,
                        const udpai_hub_options *options,
                        const udpai_hub_env *env);
+/* ---- streams that are dialled on the stream side's own account ---- */
+
+/* Their links lie here and above, and below those of the loop side's own (UDPAI_ORCA_LINKS);
+ * nothing is told of them. */
+#define UDPAI_SIDE_LINKS (UINT64_C(1) << 61)
+#define UDPAI_SIDE_LINKS_END (UINT64_C(1) << 62)
+
+typedef struct udpai_side_link udpai_side_link;
+
+struct udpai_side_link {
+    uint64_t link; /* given by udpai_hub_dial() */
+    /* No stream could be opened, and why (NULL: no memory). */
+    void (*not_opened)(udpai_side_link *link, const udpa_error *why);
+};
+
+/* Dials; the target is a reference, which is consumed. The link is known until it is taken, by the
+ * session that is begun on the stream, or there is none. */
+udpa_err udpai_hub_dial(udpai_hub *hub,
+                        udpai_side_link *link,
+                        void *target,
+                        void (*release_target)(void *target));
+/* It was opened, or nobody waits for it any more; NULL: it is not known. */
+udpai_side_link *udpai_hub_take_link(udpai_hub *hub, uint64_t link);
+/* For transports: it could not be. */
+void udpai_hub_not_opened(udpai_hub *hub, uint64_t link, const udpa_error *why);
+
+/* The topic that readers are shown; NULL: there is none. */
+udpai_topic *udpai_hub_topic(const udpai_hub *hub, size_t kind);
+
 /* Every session must have been closed. */
 udpai_hub *udpai_hub_free(udpai_hub *hub);
 UDPA_DEFINE_CLEANUP(udpai_hub, udpai_hub_free)
@@ -224,6 +256,11 @@ udpa_err udpai_session_check_subscription(udpai_session *session,
                                           const udpai_node_info *node,
                                           const udpai_asked_for *asked,
                                           udpa_error **ret_error);
+
+/* The same, for who has not asked for just this: nothing is counted or logged. */
+bool udpai_session_may_ask(const udpai_session *session,
+                           const udpai_node_info *node,
+                           const udpai_asked_for *asked);
 
 /* What the peer may be shown: its visibility, for udpai_access_may_see(). */
 udpa_err udpai_session_visibility(const udpai_session *session,

@@ -107,6 +107,7 @@ udpai_order_free(udpai_order *order)
         order->release_target(order->target);
     udpa_error_unref(order->error);
     udpai_acl_unref(order->acl);
+    udpa_bytes_unref(order->events);
     udpai_free(order->subscription);
     udpai_publication_free(order->publication);
     for (size_t i = 0; i < order->answers.n; i++)
@@ -138,6 +139,7 @@ udpai_report_free(udpai_report *report)
     udpa_bytes_unref(report->address);
     udpai_node_info_unref(report->info);
     udpa_bytes_unref(report->name_space);
+    udpa_bytes_unref(report->events);
     udpai_publication_free(report->publication);
     udpai_free(report->subscription);
     udpa_error_unref(report->error);

@@ -46,6 +46,9 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions whose names it has */
     UDPAI_ORDER_CENSUS,           /* tell of all clients, and of each that changes; or no more */
     UDPAI_ORDER_OWN_STATUS,       /* the answer to OWN_STATUS */
+    UDPAI_ORDER_EVENTS,           /* of a worker, or for one; UDPAI_REPORT_EVENTS_TAKEN */
+    UDPAI_ORDER_EVENTS_TAKEN,     /* they were, the next may come */
+    UDPAI_ORDER_EVENTS_WANTED,    /* a worker is to have them all, or need not any more */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -60,10 +63,13 @@ typedef struct udpai_order {
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
+    bool is_wanted;    /* EVENTS_WANTED */
     udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
-    udpai_acl *acl; /* ACL: a reference */
+    udpai_acl *acl;     /* ACL: a reference */
+    udpa_bytes *events; /* EVENTS: see events/batch.h; `session` is the worker, the ticket the
+                         * kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
     /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
      * with all that is told, 0: nothing is any more. */
     uint64_t ticket;
@@ -94,6 +100,9 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
     UDPAI_REPORT_CENSUS,             /* clients that are there, have changed, or have gone */
     UDPAI_REPORT_OWN_STATUS,         /* what has the application of what it subscribes to? */
+    UDPAI_REPORT_EVENTS,             /* of a worker: clients have streamed them; or for one */
+    UDPAI_REPORT_EVENTS_TAKEN,       /* the answer to EVENTS */
+    UDPAI_REPORT_EVENTS_WANTED,      /* of a worker: somebody reads them, or nobody any more */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
@@ -115,6 +124,7 @@ typedef struct udpai_report {
     udpa_error *error;                        /* CLOSED: why */
     bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;
+    udpa_bytes *events; /* EVENTS */
     /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus.
      * CENSUS: ClientStatus, of who has gone the number alone. */
     UDPAI_VECTOR(udpa_bytes *) statuses;

@@ -21,7 +21,8 @@ enum {
     HAS_PUBLICATION = 1 << 8,
     HAS_ERROR = 1 << 9,
     HAS_STATUSES = 1 << 10,
-    HAS_ALL = (1 << 11) - 1,
+    HAS_EVENTS = 1 << 11,
+    HAS_ALL = (1 << 12) - 1,
 };
 
 typedef struct shape {
@@ -43,6 +44,9 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_STATUS] = {true, 0, 0},
     [UDPAI_ORDER_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, 0},
     [UDPAI_ORDER_CENSUS] = {true, 0, 0},
+    [UDPAI_ORDER_EVENTS] = {true, HAS_EVENTS, 0},
+    [UDPAI_ORDER_EVENTS_TAKEN] = {true, 0, 0},
+    [UDPAI_ORDER_EVENTS_WANTED] = {true, 0, 0},
 };
 
 static const shape report_shapes[UDPAI_REPORT_KINDS] = {
@@ -61,6 +65,9 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_STATUS] = {true, 0, HAS_STATUSES},
     [UDPAI_REPORT_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, HAS_STATUSES},
     [UDPAI_REPORT_CENSUS] = {true, 0, HAS_STATUSES},
+    [UDPAI_REPORT_EVENTS] = {true, HAS_EVENTS, 0},
+    [UDPAI_REPORT_EVENTS_TAKEN] = {true, 0, 0},
+    [UDPAI_REPORT_EVENTS_WANTED] = {true, 0, 0},
 };
 
 static bool
@@ -125,14 +132,15 @@ order_has(const udpai_order *order)
 {
     return (order->changes ? HAS_CHANGES : 0) | (order->settled ? HAS_SETTLED : 0) |
            (order->acl ? HAS_ACL : 0) | (order->subscription ? HAS_SUBSCRIPTION : 0) |
-           (order->publication ? HAS_PUBLICATION : 0) | (order->error ? HAS_ERROR : 0);
+           (order->publication ? HAS_PUBLICATION : 0) | (order->error ? HAS_ERROR : 0) |
+           (order->events ? HAS_EVENTS : 0);
 }
 
 static void
 put_order(udpai_proto_writer *writer, const udpai_order *order)
 {
     const head of = {order->kind, order_has(order), order->session,
-                     order->link, order->ticket,    order->is_source};
+                     order->link, order->ticket,    order->is_source | order->is_wanted << 1};
     put_head(writer, &of);
     if (order->changes)
         udpai_transfer_put_changes(writer, order->changes);
@@ -146,6 +154,8 @@ put_order(udpai_proto_writer *writer, const udpai_order *order)
         udpai_transfer_put_publication(writer, order->publication);
     if (order->error)
         udpai_transfer_put_error(writer, order->error);
+    if (order->events)
+        udpai_proto_put_bare_bytes(writer, udpai_bytes_view(order->events));
 }
 
 udpa_err
@@ -181,7 +191,7 @@ report_has(const udpai_report *report)
            (report->info ? HAS_INFO : 0) | (report->name_space ? HAS_NAME_SPACE : 0) |
            (report->subscription ? HAS_SUBSCRIPTION : 0) |
            (report->publication ? HAS_PUBLICATION : 0) | (report->error ? HAS_ERROR : 0) |
-           (report->statuses.n ? HAS_STATUSES : 0);
+           (report->statuses.n ? HAS_STATUSES : 0) | (report->events ? HAS_EVENTS : 0);
 }
 
 /* A status is behind a flag: of what there is none, a place is left. */
@@ -226,6 +236,8 @@ put_report(udpai_proto_writer *writer, const udpai_report *report, const udpa_by
         udpai_transfer_put_error(writer, report->error);
     if (report->statuses.n)
         put_statuses(writer, report);
+    if (report->events)
+        udpai_proto_put_bare_bytes(writer, udpai_bytes_view(report->events));
 }
 
 udpa_err
@@ -316,12 +328,14 @@ take_order_parts(udpai_transfer_reader *reader, unsigned has, udpai_order *order
         order->publication = udpai_transfer_take_publication(reader, false);
     if (has & HAS_ERROR)
         order->error = udpai_transfer_take_error(reader);
+    if (has & HAS_EVENTS)
+        order->events = udpai_transfer_take_own_bytes(reader);
 }
 
 static udpai_order *
 take_order(udpai_transfer_reader *reader)
 {
-    const head of = take_head(reader, order_shapes, UDPAI_ORDER_KINDS, 1);
+    const head of = take_head(reader, order_shapes, UDPAI_ORDER_KINDS, 3);
     udpai_order *order = reader->err == UDPA_OK ? udpai_order_new((udpai_order_kind)of.kind) : NULL;
     if (!order) {
         udpai_transfer_out_of_memory(reader);
@@ -330,7 +344,8 @@ take_order(udpai_transfer_reader *reader)
     order->session = of.session;
     order->link = of.link;
     order->ticket = of.ticket;
-    order->is_source = of.flags;
+    order->is_source = of.flags & 1;
+    order->is_wanted = of.flags & 2;
     take_order_parts(reader, of.has, order);
     return order;
 }
@@ -434,6 +449,8 @@ take_report_parts(udpai_transfer_reader *reader, unsigned has, udpai_report *rep
         report->error = udpai_transfer_take_error(reader);
     if (has & HAS_STATUSES)
         take_statuses(reader, report);
+    if (has & HAS_EVENTS)
+        report->events = udpai_transfer_take_own_bytes(reader);
 }
 
 static udpai_report *

@@ -164,6 +164,7 @@ udpa_free(udpai_session *session)
         udpai_free(control);
     }
     udpai_timer_cancel(&udpa->unread);
+    udpai_udpa_free_events(udpa);
     udpai_udpa_free_served(udpa);
     udpai_udpa_free_asked(udpa);
     udpai_subscriber_done(&udpa->subscriber);
@@ -210,6 +211,7 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
         err = udpai_subscriber_set_except(&udpa->subscriber, id);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
+    udpai_udpa_review_events(udpa);
     udpai_report *report = udpai_session_report_new(&udpa->session, UDPAI_REPORT_NODE);
     if (!report)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -313,6 +315,7 @@ udpa_order(udpai_session *session, udpai_order *order)
         break;
     case UDPAI_ORDER_ACL:
         udpai_session_admit_again(session, &udpa->subscriber, udpa->peer);
+        udpai_udpa_review_events(udpa);
         break;
     case UDPAI_ORDER_FORGET:
         udpai_udpa_forget(udpa, order->ticket);
@@ -329,8 +332,11 @@ udpa_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error
     udpa->writing = udpai_body_unref(udpa->writing);
     udpa->writing_control = udpa_bytes_unref(udpa->writing_control);
     udpai_list *node = udpai_list_pop(&udpa->controls);
-    if (!node)
-        return udpai_udpa_next_delivery(udpa, out, ret_any, ret_error);
+    if (!node) {
+        udpa_err err = udpai_udpa_next_delivery(udpa, out, ret_any, ret_error);
+        return err == UDPA_OK && !*ret_any ? udpai_udpa_next_event(udpa, out, ret_any, ret_error)
+                                           : err;
+    }
     udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);
     udpa->n_controls--;
     udpa->writing_control = control->message;

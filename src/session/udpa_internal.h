@@ -10,6 +10,7 @@
 #include "wire/compose.h"
 
 typedef struct udpai_udpa udpai_udpa;
+typedef struct udpai_event_feeds udpai_event_feeds;
 
 /* A control message that waits to be written: a Subscribe, a Receipt, … */
 typedef struct udpai_control {
@@ -77,7 +78,8 @@ struct udpai_udpa {
     size_t n_unjudged, unjudged_bytes;
     uint64_t n_received;
     uint64_t n_unknown_receipts;
-    udpai_report *closed; /* made in time: the end must be told, memory or none */
+    udpai_report *closed;      /* made in time: the end must be told, memory or none */
+    udpai_event_feeds *events; /* NULL: it wants none */
 };
 
 static inline udpai_udpa *
@@ -120,6 +122,19 @@ void udpai_udpa_free_served(udpai_udpa *udpa);
 /* The record of a type; made at first use, NULL without memory. */
 udpai_sent *udpai_udpa_sent(udpai_subscription *subscription);
 void udpai_in_flight_free(udpai_udpa *udpa, udpai_in_flight *flight);
+
+/* udpa_events.c: the peer as a subscriber to events */
+/* A name, or a prefix, which it may ask for. UDPA_ERR_LIMIT: it is not wanted. */
+udpa_err
+udpai_udpa_want_events(udpai_udpa *udpa, bool is_wildcard, udpai_str text, udpa_error **ret_error);
+/* What the Subscribe says besides: where to go on; and its answer. */
+udpa_err udpai_udpa_begin_events(udpai_udpa *udpa, const udpai_subscription_message *message);
+void udpai_udpa_unwant_events(udpai_udpa *udpa, const udpai_subscription_message *message);
+/* Other rules hold, or the peer has said who it is. */
+void udpai_udpa_review_events(udpai_udpa *udpa);
+udpa_err
+udpai_udpa_next_event(udpai_udpa *udpa, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
+void udpai_udpa_free_events(udpai_udpa *udpa);
 
 /* udpa_ask.c: the peer as a publisher */
 udpa_err udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "events/topics.h"
 #include "model/client_type.h"
 #include "model/name.h"
 #include "model/type_url.h"
@@ -139,6 +140,13 @@ is_passed_on(const udpai_udpa *udpa, udpai_str type_url)
            udpai_node_info_has_feature(own, UDPAI_FEATURE_NODE);
 }
 
+/* One to events is none of the fan-out. */
+static bool
+is_uncounted(const udpai_subscription *subscription)
+{
+    return subscription && udpai_subscription_is_uncounted(subscription);
+}
+
 static udpa_err
 tell_passed_on(udpai_udpa *udpa,
                const udpai_subscription_message *message,
@@ -172,7 +180,7 @@ is_just_moved(const udpai_subscription *subscription,
               const udpai_subscription_message *message,
               udpai_str name)
 {
-    if (!message->distance || !udpai_subscription_is_uncounted(subscription))
+    if (!message->distance || !is_uncounted(subscription))
         return false;
     return udpai_name_is_wildcard(name)
                ? udpai_subscription_has_prefix(subscription, message->name_space)
@@ -198,6 +206,7 @@ refuse_surplus(udpai_udpa *udpa, const udpai_subscription_message *message, surp
     return err;
 }
 
+/* Without a subscription of the fan-out it is one to events; the same below. */
 static udpa_err
 subscribe_name(udpai_udpa *udpa,
                udpai_subscription *subscription,
@@ -210,12 +219,14 @@ subscribe_name(udpai_udpa *udpa,
     if (err != UDPA_OK && !is_ours(err)) {
         err = refuse(udpa, message, &name, 1, error);
     } else if (err == UDPA_OK &&
-               (err = udpai_subscribe_name(subscription, name, &error)) == UDPA_ERR_LIMIT) {
+               (err = subscription
+                          ? udpai_subscribe_name(subscription, name, &error)
+                          : udpai_udpa_want_events(udpa, false, name, &error)) == UDPA_ERR_LIMIT) {
         if (names->n == 0)
             names->why = udpa_error_ref(error);
         names->names[names->n++] = name;
         err = names->n == UDPAI_ECHOED_NAMES ? refuse_surplus(udpa, message, names) : UDPA_OK;
-    } else if (err == UDPA_OK && udpai_subscription_is_uncounted(subscription)) {
+    } else if (err == UDPA_OK && is_uncounted(subscription)) {
         err = tell_passed_on(udpa, message, name, true);
     }
     udpa_error_unref(error);
@@ -232,8 +243,9 @@ subscribe_wildcard(udpai_udpa *udpa,
     const udpai_asked_for asked = {message->type_url, message->name_space, true};
     udpa_err err = udpai_session_check_subscription(&udpa->session, udpa->peer, &asked, &error);
     if (err == UDPA_OK)
-        err = udpai_subscribe_wildcard(subscription, message->name_space, &error);
-    if (err == UDPA_OK && udpai_subscription_is_uncounted(subscription))
+        err = subscription ? udpai_subscribe_wildcard(subscription, message->name_space, &error)
+                           : udpai_udpa_want_events(udpa, true, message->name_space, &error);
+    if (err == UDPA_OK && is_uncounted(subscription))
         err = tell_passed_on(udpa, message, name, true);
     if (err != UDPA_OK && !is_ours(err))
         err = refuse(udpa, message, &name, 1, error);
@@ -353,6 +365,12 @@ await_complete(udpai_udpa *udpa,
                                              message->n_names);
 }
 
+static bool
+is_of_events(const udpai_subscription_message *message)
+{
+    return udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_EVENT_TYPE));
+}
+
 udpa_err
 udpai_udpa_on_subscribe(udpai_udpa *udpa,
                         const udpai_subscription_message *message,
@@ -362,6 +380,12 @@ udpai_udpa_on_subscribe(udpai_udpa *udpa,
     if (check_scope(udpa, message, &error) != UDPA_OK) {
         udpa_err err = refuse(udpa, message, NULL, 0, error);
         udpa_error_unref(error);
+        return udpai_fail_code(ret_error, err);
+    }
+    if (is_of_events(message)) {
+        udpa_err err = subscribe_all(udpa, NULL, message);
+        if (err == UDPA_OK)
+            err = udpai_udpa_begin_events(udpa, message);
         return udpai_fail_code(ret_error, err);
     }
     udpai_subscription *subscription =
@@ -382,6 +406,8 @@ udpai_udpa_on_unsubscribe(udpai_udpa *udpa, const udpai_subscription_message *me
 {
     udpai_subscription *subscription = udpai_subscriber_find(&udpa->subscriber, message->type_url);
     udpa_err err = UDPA_OK;
+    if (is_of_events(message))
+        udpai_udpa_unwant_events(udpa, message);
     for (size_t i = 0; subscription && i < message->n_names && err == UDPA_OK; i++) {
         if (!udpai_name_is_wildcard(message->names[i]))
             udpai_unsubscribe_name(subscription, message->names[i], false);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who reads events: one request, then all that is held, and what comes if that is asked for. */
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/strbuf.h"
@@ -19,7 +17,7 @@ enum { /* field numbers of FollowResponse */
 
 typedef struct follow_session {
     udpai_session session; /* first */
-    const udpai_sinks *sinks;
+    const udpai_topics *sinks;
     udpai_event_kind kind;
     udpai_topic *topic; /* NULL: nothing was asked yet */
     udpai_topic_follower follower;
@@ -57,11 +55,9 @@ static udpa_err
 admit(follow_session *self, udpa_error **ret_error)
 {
     const udpai_event_facts *facts = udpai_event_facts_of(self->kind);
-    udpai_str id = self->sinks->node_id;
-    char name[UDPAI_AUTHORITY_MAX + 64];
-    snprintf(name, sizeof(name), "udpa.node/%.*s/events/%s",
-             (int)udpai_min_size(id.len, UDPAI_AUTHORITY_MAX), id.data, facts->word);
-    const udpai_asked_for asked = {udpai_str_from(facts->type_url), udpai_str_from(name), false};
+    char room[UDPAI_TOPIC_NAME_ROOM];
+    const udpai_asked_for asked = {udpai_str_from(facts->type_url),
+                                   udpai_topic_name(self->sinks->node_id, self->kind, room), false};
     return udpai_session_check_subscription(&self->session, self->peer, &asked, ret_error);
 }
 
@@ -81,7 +77,8 @@ begin(follow_session *self,
       udpa_error **ret_error)
 {
     udpai_str word = udpai_str_from(request->kind);
-    if (!udpai_event_kind_find(word, &self->kind) || !self->sinks->topics[self->kind])
+    if (!udpai_event_kind_find(word, &self->kind) ||
+        !udpai_hub_topic(self->session.hub, self->kind))
         return fail_without_topic(self, word, ret_error);
     self->goes_on = request->follow;
     udpa_err err = note_peer(self, request->node_id, ret_error);
@@ -89,7 +86,7 @@ begin(follow_session *self,
         err = admit(self, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_topic *topic = self->sinks->topics[self->kind];
+    udpai_topic *topic = udpai_hub_topic(self->session.hub, self->kind);
     err = udpai_topic_follow(topic, &self->follower);
     if (err != UDPA_OK)
         return udpai_fail(ret_error, err, "%d clients follow '%s' already",
@@ -190,7 +187,7 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
         return UDPA_OK;
     const udpai_event *event = udpai_topic_next(self->topic, &self->follower, &n_lost);
     if (!event) {
-        if (!self->goes_on)
+        if (!self->goes_on && udpai_topic_is_current(self->topic))
             udpai_session_finish(session, NULL);
         return UDPA_OK;
     }

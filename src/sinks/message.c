@@ -99,6 +99,7 @@ take_identifier(scan *self, const udpai_proto_field *field, udpai_event_identifi
     if (field->type != UDPAI_WIRE_BYTES || ret->is_there)
         return fail(self->kind, "has a malformed identifier", self->ret_error);
     ret->is_there = true;
+    ret->whole = field->bytes;
     return read_identifier(self->kind, field->bytes, ret, self->ret_error);
 }
 

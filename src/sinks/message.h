@@ -15,8 +15,9 @@
 /* Views of the message. */
 typedef struct udpai_event_identifier {
     bool is_there;
-    udpai_str node; /* serialised */
-    udpai_str name; /* of the stream */
+    udpai_str node;  /* serialised */
+    udpai_str name;  /* of the stream */
+    udpai_str whole; /* serialised */
 } udpai_event_identifier;
 
 /* UDPA_ERR_MALFORMED; UDPA_ERR_LIMIT: it has too many fields, or too long a name. */

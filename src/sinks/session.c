@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "session/status.h"
+#include "sinks/forward.h"
 #include "sinks/message.h"
 #include "sinks/sinks.h"
 
@@ -39,6 +40,22 @@ admit(sink_session *self, udpa_error **ret_error)
                                        udpai_str_from(facts->word), ret_error);
 }
 
+/* NULL: what comes is not forwarded. */
+static udpai_forward *
+forward_of(const sink_session *self)
+{
+    const udpai_topics *topics = udpai_hub_settings(self->session.hub)->topics;
+    return topics ? topics->forwards[udpai_topic_kind(self->topic)] : NULL;
+}
+
+static udpa_err
+keep_identifier(sink_session *self, udpai_str whole)
+{
+    if (!forward_of(self) || whole.len > UDPAI_FORWARD_IDENTIFIER_MAX)
+        return UDPA_OK;
+    return udpa_bytes_new(&self->source->identifier, whole.data, whole.len);
+}
+
 static udpa_err
 meet(sink_session *self, const udpai_event_identifier *identifier, udpa_error **ret_error)
 {
@@ -60,7 +77,7 @@ meet(sink_session *self, const udpai_event_identifier *identifier, udpa_error **
         return err;
     self->source = udpai_event_source_new(id, udpai_identity_name(self->session.info.identity),
                                           identifier->name);
-    return self->source ? UDPA_OK : UDPA_ERR_NOMEM;
+    return self->source ? keep_identifier(self, identifier->whole) : UDPA_ERR_NOMEM;
 }
 
 /* ---- what is sent ---- */
@@ -196,6 +213,8 @@ udpai_sink_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
         return err;
     }
     *ret_session = &self->session;
+    if (forward_of(self) && !udpai_hub_settings(hub)->is_worker)
+        udpai_forward_begin(forward_of(self), hub);
     err = udpai_topic_join(self->topic, udpai_hub_wheel(hub),
                            udpai_peer_counts_as(info->identity, address), &self->stream);
     if (err != UDPA_OK)

@@ -4,26 +4,21 @@
 #ifndef UDPAI_SINKS_H
 #define UDPAI_SINKS_H
 
+#include "events/topics.h"
 #include "session/hub.h"
-#include "sinks/topic.h"
 
 #define UDPAI_EVENTS_PATH "/udpa.service.events.v1.EventService/Follow"
-
-typedef struct udpai_sinks {
-    udpai_topic *topics[UDPAI_EVENT_KINDS]; /* NULL: it is not configured */
-    udpai_str node_id;                      /* ours */
-} udpai_sinks;
 
 /* A stream of events, whose info->context is the topic. */
 udpa_err
 udpai_sink_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info);
 
-/* A stream of who reads them: info->context is the udpai_sinks. */
+/* A stream of who reads them: info->context is the udpai_topics. */
 udpa_err udpai_events_session_new(udpai_session **ret_session,
                                   udpai_hub *hub,
                                   const udpai_stream_info *info);
 
 /* Fields of udpa.status.v1.NodeStatus; NULL without memory. Any thread. */
-udpa_bytes *udpai_sinks_describe(const udpai_sinks *sinks);
+udpa_bytes *udpai_sinks_describe(const udpai_topics *sinks);
 
 #endif

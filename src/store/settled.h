@@ -8,15 +8,13 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "model/name.h"
 #include "model/resource.h"
 #include "store/settled_group.h"
 #include "store/settled_names.h"
 
-/* Where each node speaks of itself alone: sources are waited for there only if they are of this
- * very namespace. */
-#define UDPAI_NODE_NAMESPACE "udpa.node"
-
-/* A source that has not said yet all it has. */
+/* A source that has not said yet all it has. In the namespace of nodes, sources are waited for only
+ * if they are of that very namespace. */
 typedef struct udpai_unsettled {
     udpai_str type_url;  /* empty: any type */
     udpai_str prefix;    /* the namespace it may own */

@@ -16,7 +16,7 @@
 
 typedef struct bed {
     fake_hub hub;
-    udpai_sinks sinks;
+    udpai_topics sinks;
     udpai_topic *topic;
     fake_stream streams[STREAMS];
     fake_stream reader;

@@ -17,7 +17,8 @@ on_report(void *userdata, udpai_report *report)
 static void
 on_dial(void *userdata, udpai_order *order)
 {
-    (void)userdata;
+    fake_hub *self = userdata;
+    assert_true(udpai_vector_push(&self->dialled, order->link));
     udpai_order_free(order);
 }
 
@@ -98,6 +99,7 @@ fake_hub_drop_reports(fake_hub *self)
 void
 fake_hub_done(fake_hub *self)
 {
+    udpai_vector_done(&self->dialled);
     assert_int_equal(udpai_hub_n_sessions(self->hub), 0);
     self->hub = udpai_hub_free(self->hub);
     fake_hub_drop_reports(self);

@@ -14,6 +14,7 @@ typedef struct fake_hub {
     int64_t wall_us;
     udpai_list reports; /* of udpai_report; the oldest first */
     size_t n_reports, n_wakes;
+    UDPAI_VECTOR(uint64_t) dialled; /* links, in order */
 } fake_hub;
 
 /* Limits as small as tests like them, times as in production. */

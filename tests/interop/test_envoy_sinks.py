@@ -189,12 +189,12 @@ class Flood(threading.Thread):
         self.has_begun.set()
 
 
-def status_of(ctl, kind):
+def status_of(ctl, kind, texts=()):
     nodes = json.loads(ctl('status', '-o', 'json'))
     for sink in (sink for node in nodes for sink in
                  node.get('resource', {}).get('sinks', [])):
         if sink['kind'] == kind:
-            return {key: int(value) for key, value in sink.items() if key != 'kind'}
+            return {key: int(value) for key, value in sink.items() if key not in ('kind', *texts)}
     raise interop.Failure(f'no sink of kind {kind} in {nodes}')
 
 

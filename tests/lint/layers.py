@@ -12,8 +12,8 @@ import lint
 # protoc-c makes of proto/; "endpoint" is the public library on loop and transport.
 STEPS = [
     ['base'], ['model'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
-    ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['loop'], ['storage'], ['transport'],
-    ['runtime'], ['recorder'], ['endpoint'], ['daemon', 'conform', 'load'], ['ctl'],
+    ['events'], ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['loop'], ['storage'],
+    ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['daemon', 'conform', 'load'], ['ctl'],
 ]
 STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
 

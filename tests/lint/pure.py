@@ -13,8 +13,8 @@ import tempfile
 import layers
 import lint
 
-PURE = ['base', 'model', 'wire', 'reports', 'store', 'fanout', 'session', 'certs', 'xds', 'sinks',
-        'federation']
+PURE = ['base', 'model', 'wire', 'reports', 'store', 'fanout', 'events', 'session', 'certs', 'xds',
+        'sinks', 'federation']
 
 LIBC = set('''
     memcpy memmove memset memcmp memchr memrchr memmem bcmp

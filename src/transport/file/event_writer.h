@@ -8,7 +8,7 @@
 #define UDPAI_EVENT_WRITER_H
 
 #include "codec/schema.h"
-#include "sinks/topic.h"
+#include "events/topic.h"
 
 #define UDPAI_EVENT_FILE_BYTES_DEFAULT ((uint64_t)100 << 20)
 #define UDPAI_EVENT_FILES_DEFAULT 5

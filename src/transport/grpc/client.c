@@ -83,6 +83,11 @@ report_closed(udpai_stream_thread *thread, udpai_report *report, uint64_t link, 
 {
     report->link = link;
     report->error = error;
+    if (link >= UDPAI_SIDE_LINKS && link < UDPAI_SIDE_LINKS_END) {
+        udpai_hub_not_opened(thread->hub, link, error);
+        udpai_report_free(report);
+        return;
+    }
     thread->report(thread->userdata, report);
 }
 
@@ -159,6 +164,8 @@ udpai_client_dial(udpai_stream_thread *thread, udpai_order *order)
     if (report && !dial(thread, order, report)) {
         report_closed(thread, report, order->link,
                       udpa_error_new(UDPA_ERR_NOMEM, NULL, "cannot dial: out of memory"));
+    } else if (!report && order->link >= UDPAI_SIDE_LINKS && order->link < UDPAI_SIDE_LINKS_END) {
+        udpai_hub_not_opened(thread->hub, order->link, NULL);
     } else if (!report) {
         udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_GRPC, "out of memory: link %llu is not dialled",
                   (unsigned long long)order->link);

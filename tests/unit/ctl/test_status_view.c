@@ -113,13 +113,25 @@ test_sinks(void **state)
     sink.n_held = 7;
     sink.n_written = 8;
     sink.n_failed = 9;
+    sink.n_readers = 10;
+    sink.n_missed = 11;
+    sink.forwarded_to = (char *)(uintptr_t) "core.test:18000";
+    sink.n_forward_streams = 12;
+    sink.n_forwarded = 13;
+    sink.n_not_forwarded = 14;
     expect(udpai_ctl_put_nodes, packed(STATUS "NodeStatus", &node.base),
            "NODE     VERSION   RUNS FOR   SESSIONS\n"
            "edge-1   0.1.0     -          0\n"
            "\n"
            "SINKS\n"
-           "SINK         CLIENTS   ACCEPTED   BYTES   DROPPED   REFUSED   HELD   WRITTEN   LOST\n"
-           "access-log   2         30         4000    5         6         7      8         9\n");
+           "SINK         CLIENTS   ACCEPTED   BYTES   DROPPED   REFUSED   HELD   WRITTEN   LOST   "
+           "READERS   MISSED\n"
+           "access-log   2         30         4000    5         6         7      8         9      "
+           "10        11\n"
+           "\n"
+           "FORWARDED\n"
+           "SINK         TO                STREAMS   SENT   NOT SENT\n"
+           "access-log   core.test:18000   12        13     14\n");
 }
 
 static void

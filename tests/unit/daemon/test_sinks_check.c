@@ -56,14 +56,17 @@ files_do_not_meet(void **state)
 }
 
 static void
-workers_have_no_sinks(void **state)
+forwards_have_an_address_and_certificates(void **state)
 {
     bootstrap_test *test = *state;
-    bootstrap_test_read(test, "workers: 2\nsinks: [{kind: TAP}]\n");
-    bootstrap_test_assert_mistakes(
-        test, "test.yaml:2:8: sinks: do not go with workers: each worker would have events of its "
-              "own, and files have one writer; leave workers out, or have another node take the "
-              "events in\n");
+    bootstrap_test_read(test, "sinks:\n"
+                              "- {kind: TAP, forward: {}}\n"
+                              "- {kind: TRACE, forward: {address: 'core:18000', tls: {}}}\n"
+                              "- {kind: EVENT, forward: {address: 'core:18000', max_streams: 7}}\n"
+                              "workers: 2\n");
+    bootstrap_test_assert_mistakes(test,
+                                   "test.yaml:2:24: sinks[0].forward.address: is required\n"
+                                   "test.yaml:3:55: sinks[1].forward.tls.ca_file: is required\n");
 }
 
 static void
@@ -144,7 +147,7 @@ main(void)
         CASE(a_sink_has_a_kind_and_a_kind_one_sink),
         CASE(numbers_have_bounds),
         CASE(files_do_not_meet),
-        CASE(workers_have_no_sinks),
+        CASE(forwards_have_an_address_and_certificates),
         CASE(files_must_be_such_as_can_be_written),
         CASE(methods_are_there_that_are_configured),
         CASE(without_sinks_none_is),

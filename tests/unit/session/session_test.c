@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "udpa/event/v1/event.pb-c.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 #include "wire/compose.h"
 
@@ -13,7 +14,8 @@ typedef Udpa__Service__Discovery__V1__Resource resource_message;
 static const struct {
     const char *word, *url;
 } types[] = {
-    {"C", TEST_CDS}, {"E", TEST_EDS}, {"L", TEST_LDS}, {"R", TEST_RDS}, {"T", TEST_TYPE},
+    {"C", TEST_CDS}, {"E", TEST_EDS},  {"L", TEST_LDS},
+    {"R", TEST_RDS}, {"T", TEST_TYPE}, {"V", UDPAI_EVENT_TYPE},
 };
 
 const char *
@@ -200,6 +202,21 @@ note_status(test_peer *peer, const Google__Rpc__Status *status)
         note(peer, "'%s'", status->message);
 }
 
+/* The message, as text, and how many were lost before it. */
+static void
+note_event(test_peer *peer, const ProtobufCBinaryData *value)
+{
+    Udpa__Event__V1__Event *event = udpa__event__v1__event__unpack(NULL, value->len, value->data);
+    assert_non_null(event);
+    assert_non_null(event->message);
+    assert_true(event->time && event->time->seconds > 0);
+    note(peer, "'%s %.*s'", event->node_id, (int)event->message->value.len,
+         (const char *)event->message->value.data);
+    if (event->n_lost)
+        note(peer, "+%llu", (unsigned long long)event->n_lost);
+    udpa__event__v1__event__free_unpacked(event, NULL);
+}
+
 static void
 note_resource(test_peer *peer, const resource_message *resource)
 {
@@ -207,7 +224,9 @@ note_resource(test_peer *peer, const resource_message *resource)
     bool has_payload = any && any->value.len;
     note(peer, " %s%s%s%s=%s", has_payload ? "" : "~", any ? word_of(any->type_url) : "",
          any ? ":" : "", resource->name, resource->version);
-    if (has_payload)
+    if (has_payload && strcmp(any->type_url, UDPAI_EVENT_TYPE) == 0)
+        note_event(peer, &any->value);
+    else if (has_payload)
         assert_str(((udpai_str){(const char *)any->value.data, any->value.len}), resource->version);
     if (resource->ttl)
         note(peer, "%%%lld",

@@ -3,7 +3,7 @@
  * text.
  *
  * Types: C (Cluster), E (ClusterLoadAssignment), L (Listener), R (RouteConfiguration), T (of the
- * tests, unknown to everybody); what is longer is a type URL.
+ * tests, unknown to everybody), V (Event); what is longer is a type URL.
  *
  * Changes: "+C:com.acme/a=1 ~C:com.acme/b=1%500 -E:com.acme/c": sets, refreshes, removes; behind
  * '=' the version, which is the payload too; behind '%' the ttl in ms.
@@ -15,6 +15,7 @@
  *   receipt{NONCE 0 7'words'}      the statuses' codes and texts
  *   subscribe{C@com.acme NAME HELD=VERSION}, unsubscribe{C@com.acme NAME}
  *   error{C@com.acme NAME 3'words'}
+ * An event is V:NAME=VERSION'NODE MESSAGE', with +N if so many were lost before it.
  * The wildcard shows as ''. */
 #ifndef UDPAI_TESTS_SESSION_TEST_H
 #define UDPAI_TESTS_SESSION_TEST_H

@@ -308,7 +308,7 @@ numbers_are_held_against_what_is_there(void **state)
     assert_non_null(strstr(why, "it counts more than it has"));
     REFUSED(true, "\x0e\x00" HEAD);            /* no kind */
     REFUSED(true, "\x02\x00" HEAD);            /* DIAL */
-    REFUSED(true, "\x04\x00\x00\x00\x00\x02"); /* flags */
+    REFUSED(true, "\x04\x00\x00\x00\x00\x04"); /* flags */
     REFUSED(true, "\x00\x00" HEAD);            /* CHANGES without */
     REFUSED(false, "\x08\x80\x04" HEAD "\x00\x01"
                    "x"); /* CLOSED, with success */

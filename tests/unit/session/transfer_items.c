@@ -219,7 +219,7 @@ transfer_make_order(udpai_order_kind kind)
     order->session = UINT64_MAX;
     order->link = 300;
     order->ticket = 1;
-    order->is_source = true;
+    order->is_source = order->is_wanted = true;
     if (kind == UDPAI_ORDER_CHANGES)
         order->changes = make_changes();
     if (kind == UDPAI_ORDER_SETTLED)
@@ -233,6 +233,8 @@ transfer_make_order(udpai_order_kind kind)
         order->publication = transfer_make_publication();
     if (kind == UDPAI_ORDER_ACL)
         order->acl = transfer_make_acl();
+    if (kind == UDPAI_ORDER_EVENTS)
+        assert_ok(udpa_bytes_new(&order->events, "events", 6));
     return order;
 }
 
@@ -309,6 +311,9 @@ fill_report(udpai_report *report)
         report->subscription = transfer_make_subscription(2);
         transfer_add_status(report, NULL);
         transfer_add_status(report, "two");
+        break;
+    case UDPAI_REPORT_EVENTS:
+        assert_ok(udpa_bytes_new(&report->events, "events", 6));
         break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_CENSUS:

@@ -38,7 +38,7 @@ each_sink_that_is_configured_is_described(void **state)
 static void
 without_sinks_nothing_is_said(void **state)
 {
-    const udpai_sinks none = {0};
+    const udpai_topics none = {0};
     (void)state;
     udpa_bytes *bytes = udpai_sinks_describe(&none);
     assert_non_null(bytes);

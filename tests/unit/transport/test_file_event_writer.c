@@ -29,7 +29,7 @@ on_pause(udpai_topic_stream *self, bool pause)
 static void
 begin_with(const char *where, size_t max_entries)
 {
-    const udpai_topic_options options = {UDPAI_EVENT_REPORT, max_entries, 0};
+    const udpai_topic_options options = {UDPAI_EVENT_REPORT, max_entries, 0, 0};
     const udpai_event_file files[UDPAI_EVENT_KINDS] = {[UDPAI_EVENT_REPORT] = {.path = where}};
     stream = (udpai_topic_stream){.pause = on_pause};
     udpai_wheel_init(&wheel, 1000);

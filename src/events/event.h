@@ -16,8 +16,9 @@
 typedef struct udpai_event_source {
     atomic_uint refs;
     udpai_str node_id;
-    udpai_str identity; /* empty: no certificate was shown */
-    udpai_str name;     /* of the stream: of the access log, of the tap; empty: it has none */
+    udpai_str identity;     /* empty: no certificate was shown */
+    udpai_str name;         /* of the stream: of the access log, of the tap; empty: it has none */
+    udpa_bytes *identifier; /* all that it has said of itself; owned; NULL: it is not kept */
     char text[];
 } udpai_event_source;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sinks/topic.h"
+#include "events/topic.h"
 
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "sinks/topic_internal.h"
+#include "events/topic_internal.h"
 
 #define LOG "sinks"
 
@@ -16,6 +16,7 @@ udpai_topic_new(udpai_topic **ret_topic, const udpai_topic_options *options)
     if (!topic)
         return UDPA_ERR_NOMEM;
     topic->kind = options->kind;
+    topic->begun_us = options->begun_us;
     topic->max_entries = options->max_entries ? options->max_entries : UDPAI_TOPIC_ENTRIES_DEFAULT;
     topic->max_bytes = options->max_bytes ? options->max_bytes : UDPAI_TOPIC_BYTES_DEFAULT;
     udpai_list_init(&topic->entries);
@@ -32,6 +33,12 @@ udpai_event_kind
 udpai_topic_kind(const udpai_topic *topic)
 {
     return topic->kind;
+}
+
+uint64_t
+udpai_topic_begun_us(const udpai_topic *topic)
+{
+    return topic->begun_us;
 }
 
 void
@@ -78,7 +85,27 @@ udpai_topic_facts_get(const udpai_topic *topic, udpai_topic_facts *ret_facts)
         .held_bytes = read_counter(&counters->held_bytes),
         .n_written = read_counter(&counters->n_written),
         .n_failed = read_counter(&counters->n_failed),
+        .n_readers = read_counter(&counters->n_readers),
+        .n_missed = read_counter(&counters->n_missed),
     };
+}
+
+void
+udpai_topic_count_others(udpai_topic *topic, const udpai_topic_facts *more)
+{
+    if (!topic->has_others)
+        atomic_store_explicit(&topic->counters.n_clients, 0, memory_order_relaxed);
+    topic->has_others = true;
+    count(&topic->counters.n_clients, more->n_clients);
+    count(&topic->counters.n_dropped, more->n_dropped);
+    count(&topic->counters.n_refused, more->n_refused);
+    count(&topic->counters.n_missed, more->n_missed);
+}
+
+void
+udpai_topic_lose(udpai_topic *topic, uint64_t n)
+{
+    topic->last_sequence += n;
 }
 
 void
@@ -259,21 +286,42 @@ udpai_topic_flush(udpai_topic *topic)
     }
 }
 
+void
+udpai_topic_stop(udpai_topic *topic)
+{
+    udpai_timer_cancel(&topic->timer);
+    topic->write = NULL;
+}
+
 /* ---- adding ---- */
 
+/* Takes the event; NULL: none. */
 static udpai_topic_entry *
-make_entry(udpai_event_source *source, udpa_bytes *message)
+make_entry(udpai_event *event)
 {
-    udpai_topic_entry *entry = udpai_alloc(sizeof(*entry));
-    if (!entry)
+    udpai_topic_entry *entry = event ? udpai_alloc(sizeof(*entry)) : NULL;
+    if (!entry) {
+        udpai_event_unref(event);
         return NULL;
+    }
     udpai_list_init(&entry->node);
     udpai_list_init(&entry->in_client);
-    entry->event = udpai_event_new(source, message);
-    if (entry->event)
-        return entry;
-    udpai_free(entry);
-    return NULL;
+    entry->event = event;
+    return entry;
+}
+
+/* Makes room for it, at the end. */
+static void
+append(udpai_topic *topic, udpai_topic_entry *entry)
+{
+    size_t size = udpa_bytes_size(entry->event->message);
+    while (topic->n >= topic->max_entries || topic->bytes + size > topic->max_bytes)
+        drop_one(topic);
+    udpai_list_append(&topic->entries, &entry->node);
+    topic->n++;
+    topic->bytes += size;
+    count(&topic->counters.n_accepted, 1);
+    count(&topic->counters.n_bytes, size);
 }
 
 static void
@@ -298,21 +346,15 @@ udpai_topic_add(udpai_topic *topic,
     size_t size = udpa_bytes_size(message);
     if (size > topic->max_bytes)
         return UDPA_ERR_LIMIT;
-    udpai_topic_entry *entry = make_entry(source, message);
+    udpai_topic_entry *entry = make_entry(udpai_event_new(source, message));
     if (!entry)
         return UDPA_ERR_NOMEM;
-    while (topic->n >= topic->max_entries || topic->bytes + size > topic->max_bytes)
-        drop_one(topic);
+    append(topic, entry);
     entry->event->sequence = ++topic->last_sequence;
     entry->event->time_us = time_us;
     entry->client = stream->client;
-    udpai_list_append(&topic->entries, &entry->node);
     if (!is_waiting(topic))
         topic->next = &entry->node;
-    topic->n++;
-    topic->bytes += size;
-    count(&topic->counters.n_accepted, 1);
-    count(&topic->counters.n_bytes, size);
     udpai_topic_client_add(topic, entry);
     wake_followers(topic, entry);
     hand_over(topic);
@@ -320,20 +362,118 @@ udpai_topic_add(udpai_topic *topic,
     return UDPA_OK;
 }
 
+/* ---- copies ---- */
+
+void
+udpai_topic_make_copy(udpai_topic *topic,
+                      void (*wanted)(void *userdata, udpai_topic *topic, bool wanted),
+                      void *userdata)
+{
+    topic->is_stale = true;
+    topic->wanted = wanted;
+    topic->wanted_userdata = userdata;
+}
+
+void
+udpai_topic_end_copy(udpai_topic *topic)
+{
+    topic->wanted = NULL;
+}
+
+void
+udpai_topic_expect(udpai_topic *topic, uint64_t sequence)
+{
+    UDPAI_LIST_FOREACH (node, &topic->followers) {
+        udpai_topic_follower *follower = UDPAI_LIST_ENTRY(node, udpai_topic_follower, node);
+        if (follower->expected == 0)
+            follower->expected = sequence;
+    }
+}
+
+udpa_err
+udpai_topic_put(udpai_topic *topic, udpai_event *event)
+{
+    if (event->sequence <= topic->last_sequence ||
+        udpa_bytes_size(event->message) > topic->max_bytes)
+        return UDPA_OK;
+    udpai_topic_entry *entry = make_entry(udpai_event_ref(event));
+    if (!entry)
+        return UDPA_ERR_NOMEM;
+    append(topic, entry);
+    topic->last_sequence = event->sequence;
+    wake_followers(topic, entry);
+    count_held(topic);
+    return UDPA_OK;
+}
+
+void
+udpai_topic_set_current(udpai_topic *topic, bool is_current, uint64_t begun_us)
+{
+    bool was_stale = topic->is_stale;
+    topic->is_stale = !is_current;
+    if (begun_us)
+        topic->begun_us = begun_us;
+    UDPAI_LIST_FOREACH (node, &topic->followers) {
+        udpai_topic_follower *follower = UDPAI_LIST_ENTRY(node, udpai_topic_follower, node);
+        if (was_stale && is_current)
+            follower->wake(follower);
+    }
+}
+
+bool
+udpai_topic_is_current(const udpai_topic *topic)
+{
+    return !topic->is_stale;
+}
+
 /* ---- followers ---- */
+
+static void
+count_followers(udpai_topic *topic, size_t n)
+{
+    bool is_news = (n == 0) != (topic->n_followers == 0);
+    topic->n_followers = n;
+    atomic_store_explicit(&topic->counters.n_readers, n, memory_order_relaxed);
+    if (is_news && topic->wanted)
+        topic->wanted(topic->wanted_userdata, topic, n > 0);
+}
 
 udpa_err
 udpai_topic_follow(udpai_topic *topic, udpai_topic_follower *follower)
 {
     if (topic->n_followers >= UDPAI_TOPIC_FOLLOWERS_MAX)
         return UDPA_ERR_LIMIT;
-    topic->n_followers++;
+    count_followers(topic, topic->n_followers + 1);
     follower->at = topic->entries.next;
-    follower->expected = follower->at == &topic->entries ? topic->last_sequence + 1
-                                                         : entry_of(follower->at)->event->sequence;
+    if (follower->at != &topic->entries)
+        follower->expected = entry_of(follower->at)->event->sequence;
+    else
+        follower->expected = topic->is_stale ? 0 : topic->last_sequence + 1;
     udpai_list_init(&follower->node);
     udpai_list_append(&topic->followers, &follower->node);
     return UDPA_OK;
+}
+
+void
+udpai_topic_skip(const udpai_topic *topic, udpai_topic_follower *follower, uint64_t sequence)
+{
+    if (sequence > topic->last_sequence)
+        return;
+    while (follower->at != &topic->entries && entry_of(follower->at)->event->sequence <= sequence)
+        follower->at = follower->at->next;
+    follower->expected = sequence + 1;
+}
+
+bool
+udpai_topic_follower_is_done(const udpai_topic *topic, const udpai_topic_follower *follower)
+{
+    return follower->at == &topic->entries;
+}
+
+uint64_t
+udpai_topic_last(const udpai_topic *topic)
+{
+    return topic->last_sequence;
 }
 
 void
@@ -343,7 +483,7 @@ udpai_topic_unfollow(udpai_topic *topic, udpai_topic_follower *follower)
         return;
     follower->at = NULL;
     udpai_list_remove(&follower->node);
-    topic->n_followers--;
+    count_followers(topic, topic->n_followers - 1);
 }
 
 const udpai_event *
@@ -354,6 +494,7 @@ udpai_topic_next(udpai_topic *topic, udpai_topic_follower *follower, uint64_t *r
         return NULL; /* the last one that was added is always held */
     const udpai_event *event = entry_of(follower->at)->event;
     *ret_n_lost = event->sequence - follower->expected;
+    count(&topic->counters.n_missed, *ret_n_lost);
     follower->expected = event->sequence + 1;
     follower->at = follower->at->next;
     return event;

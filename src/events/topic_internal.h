@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/map.h"
-#include "sinks/topic.h"
+#include "events/topic.h"
 
 /* Clients lie in them by the binary logarithm of the part of the ring that they have waiting, in
  * parts of a million. */
@@ -33,6 +33,7 @@ struct udpai_topic_client {
 /* Written on the stream thread but for the last two; read on any. */
 typedef struct udpai_topic_counters {
     atomic_uint_fast64_t n_accepted, n_bytes, n_dropped, n_refused, n_clients, n_held, held_bytes;
+    atomic_uint_fast64_t n_readers, n_missed;
     atomic_uint_fast64_t n_written, n_failed;
 } udpai_topic_counters;
 
@@ -45,6 +46,7 @@ struct udpai_topic {
     uint64_t last_sequence;
     udpai_map clients;
     size_t n_connected; /* of these */
+    bool has_others;    /* they are processes that clients are connected to */
     udpai_list buckets[UDPAI_TOPIC_BUCKETS];
     uint32_t occupied; /* a bit for each of these */
     udpai_list followers;
@@ -54,6 +56,10 @@ struct udpai_topic {
     void (*write)(void *userdata, udpai_event_batch *batch); /* NULL: nobody writes */
     void *userdata;
     atomic_bool is_writing; /* a batch was handed over, and is not done */
+    uint64_t begun_us;
+    bool is_stale; /* it is a copy, and has not all yet */
+    void (*wanted)(void *userdata, udpai_topic *topic, bool wanted); /* NULL: it is no copy */
+    void *wanted_userdata;
     udpai_log_limit log;
     udpai_topic_counters counters;
 };

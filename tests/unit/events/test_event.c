@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sinks/event.h"
+#include "events/event.h"
 
 #include "tests/harness/oom.h"
 

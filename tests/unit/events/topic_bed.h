@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/vector.h"
-#include "sinks/topic.h"
+#include "events/topic.h"
 #include "tests/harness/test.h"
 
 #define BED_STREAMS 8
@@ -46,7 +46,7 @@ bed_pause(udpai_topic_stream *stream, bool pause)
 static inline void
 bed_init(topic_bed *bed, size_t max_entries, size_t max_bytes, bool is_written)
 {
-    const udpai_topic_options options = {UDPAI_EVENT_TAP, max_entries, max_bytes};
+    const udpai_topic_options options = {UDPAI_EVENT_TAP, max_entries, max_bytes, 0};
     *bed = (topic_bed){0};
     udpai_wheel_init(&bed->wheel, 1000);
     udpai_list_init(&bed->batches);

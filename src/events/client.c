@@ -2,7 +2,7 @@
 /* The clients of a topic, and what each has of the ring. */
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "sinks/topic_internal.h"
+#include "events/topic_internal.h"
 
 #define PARTS ((uint64_t)1 << 20) /* of the ring */
 
@@ -147,7 +147,8 @@ static void
 count_connected(udpai_topic *topic, size_t n)
 {
     topic->n_connected = n;
-    atomic_store_explicit(&topic->counters.n_clients, n, memory_order_relaxed);
+    if (!topic->has_others)
+        atomic_store_explicit(&topic->counters.n_clients, n, memory_order_relaxed);
 }
 
 udpa_err

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sinks/event.h"
+#include "events/event.h"
 
 #include "base/alloc.h"
 
@@ -26,11 +26,18 @@ udpai_event_source_ref(udpai_event_source *source)
     return source;
 }
 
+static void
+free_source(udpai_event_source *source)
+{
+    udpa_bytes_unref(source->identifier);
+    udpai_free(source);
+}
+
 udpai_event_source *
 udpai_event_source_unref(udpai_event_source *source)
 {
     if (source && atomic_fetch_sub_explicit(&source->refs, 1, memory_order_acq_rel) == 1)
-        udpai_free(source);
+        free_source(source);
     return NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sinks/topic.h"
+#include "events/topic.h"
 
 #include "tests/harness/oom.h"
 #include "topic_bed.h"
@@ -355,7 +355,7 @@ there_are_only_so_many_followers(void **state)
 static udpa_err
 fill(void *context)
 {
-    const udpai_topic_options options = {UDPAI_EVENT_TAP, 4, 100};
+    const udpai_topic_options options = {UDPAI_EVENT_TAP, 4, 100, 0};
     topic_bed *self = context;
     udpai_wheel_init(&self->wheel, 1000); /* the last one has gone, as flushing says */
     udpa_err err = udpai_topic_new(&self->topic, &options);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker's end: what is streamed to it is handed up; what all of the node have comes back while
+ * somebody reads it here. */
+#include "base/bytes.h"
+#include "base/log.h"
+#include "events/batch.h"
+#include "session/relay.h"
+
+/* NULL: it has none. */
+static udpai_topic *
+shown(const udpai_relay *relay, uint64_t kind)
+{
+    return udpai_relay_topic(relay, kind) ? udpai_hub_settings(relay->hub)->topics->shown[kind]
+                                          : NULL;
+}
+
+static void
+write_batch(void *userdata, udpai_event_batch *batch)
+{
+    udpai_relay *relay = userdata;
+    udpai_topic *topic = batch->topic, *copy = shown(relay, udpai_topic_kind(topic));
+    udpai_topic_facts facts, read = {0};
+    udpai_topic_facts_get(topic, &facts);
+    if (copy)
+        udpai_topic_facts_get(copy, &read);
+    const udpai_event_figures figures = {
+        .n_clients = facts.n_clients,
+        .n_dropped = facts.n_dropped,
+        .n_refused = facts.n_refused,
+        .n_missed = read.n_missed,
+    };
+    if (!udpai_relay_report(relay, UDPAI_REPORT_EVENTS, udpai_topic_kind(topic),
+                            udpai_event_batch_encode(batch, &figures)))
+        udpai_topic_written(topic, 0, batch->n);
+    udpai_event_batch_free(batch);
+}
+
+/* ---- reading ---- */
+
+static void
+on_wanted(void *userdata, udpai_topic *topic, bool wanted)
+{
+    udpai_relay *relay = userdata;
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_EVENTS_WANTED);
+    udpai_topic_set_current(topic, false, 0);
+    if (!report) {
+        udpai_log(UDPA_LOG_ERROR, "sinks", "out of memory: events cannot be read");
+        return;
+    }
+    report->ticket = udpai_topic_kind(topic);
+    report->wanted = wanted;
+    udpai_hub_report(relay->hub, report);
+}
+
+void
+udpai_relay_show(udpai_relay *relay, const udpai_order *order)
+{
+    udpai_topic *topic = shown(relay, order->ticket);
+    UDPA_AUTO(udpai_event_batch_free) udpai_event_batch *batch = NULL;
+    udpai_event_figures figures;
+    udpa_err err = topic
+                       ? udpai_event_batch_decode(udpai_bytes_view(order->events), &batch, &figures)
+                       : UDPA_ERR_NOT_FOUND;
+    if (err == UDPA_OK)
+        udpai_topic_expect(topic, figures.first);
+    for (size_t i = 0; err == UDPA_OK && i < batch->n; i++)
+        (void)udpai_topic_put(topic, batch->events[i]); /* without memory it is missing */
+    if (err == UDPA_OK)
+        udpai_topic_set_current(topic, figures.is_all || udpai_topic_is_current(topic),
+                                figures.begun_us);
+    else
+        udpai_log(UDPA_LOG_ERROR, "sinks", "events cannot be shown: %s", udpa_err_text(err));
+    (void)udpai_relay_report(relay, UDPAI_REPORT_EVENTS_TAKEN, order->ticket, NULL);
+}
+
+/* ---- life ---- */
+
+void
+udpai_relay_init_worker(udpai_relay *relay)
+{
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
+        if (udpai_relay_topic(relay, i))
+            udpai_topic_set_writer(udpai_relay_topic(relay, i), write_batch, relay);
+        if (shown(relay, i))
+            udpai_topic_make_copy(shown(relay, i), on_wanted, relay);
+    }
+}
+
+void
+udpai_relay_done_worker(udpai_relay *relay)
+{
+    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
+        if (udpai_relay_topic(relay, i))
+            udpai_topic_stop(udpai_relay_topic(relay, i));
+        if (shown(relay, i))
+            udpai_topic_end_copy(shown(relay, i));
+    }
+}
