@@ -329,6 +329,7 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
+    case UDPAI_REPORT_WANTED:
     case UDPAI_REPORT_KINDS:
         break;
     }

@@ -133,6 +133,12 @@ check_xds_source(struct check *check, const char *path, const Udpa__Config__V1__
     check_word(check, path, "type", source->type, udpai_type_check);
     if (*source->type)
         check_xds_service(check, path, source);
+    char room[PATH_MAX_LEN];
+    if (source->load_reporting &&
+        source->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
+        udpai_findings_mistake(check->findings, udpai_path_field(room, path, "load_reporting"),
+                               "is for sources that are asked once for all clients: leave "
+                               "'audience' out, or name the server in another source for it");
 }
 
 static void

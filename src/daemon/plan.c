@@ -197,13 +197,12 @@ add_directory(udpai_plan *plan, const udpai_plan_directory *directory)
     return udpai_vector_push(&plan->directories, *directory) ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
-/* One that has TLS is reached by other certificates later. */
-static udpa_err
-note_dialled(udpai_plan *plan,
-             const char *kind,
-             const char *name,
-             const Udpa__Config__V1__ClientTls *tls,
-             void *target)
+udpa_err
+udpai_plan_note_dialled(udpai_plan *plan,
+                        const char *kind,
+                        const char *name,
+                        const Udpa__Config__V1__ClientTls *tls,
+                        void *target)
 {
     const udpai_plan_dialled dialled = {.kind = kind, .name = name, .tls = tls, .target = target};
     return !tls || udpai_vector_push(&plan->dialled, dialled) ? UDPA_OK : UDPA_ERR_NOMEM;
@@ -290,8 +289,11 @@ add_source(udpai_plan *plan, const Udpa__Config__V1__ConfigSource *from, udpa_er
         udpai_grpc_target_drop(source.target);
         err = UDPA_ERR_NOMEM;
     }
-    return err == UDPA_OK ? note_dialled(plan, "source", from->name, tls_of(from), source.target)
-                          : err;
+    if (err == UDPA_OK)
+        err = udpai_plan_note_dialled(plan, "source", from->name, tls_of(from), source.target);
+    bool is_told =
+        from->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS && from->xds->load_reporting;
+    return err == UDPA_OK && is_told ? udpai_plan_load_upstream(plan, from, ret_error) : err;
 }
 
 static udpa_err
@@ -357,7 +359,7 @@ plan_dials(udpai_plan *plan, udpa_error **ret_error)
             err = UDPA_ERR_NOMEM;
         }
         if (err == UDPA_OK)
-            err = note_dialled(plan, "dial", from->name, from->tls, dial.target);
+            err = udpai_plan_note_dialled(plan, "dial", from->name, from->tls, dial.target);
     }
     return err;
 }
@@ -536,6 +538,8 @@ udpai_plan_make(udpai_plan *plan,
     node->dials = plan->dials.items;
     node->n_dials = plan->dials.n;
     node->is_durable = plan->state_directory != NULL;
+    plan->settings.load_upstreams = plan->load_upstreams.items;
+    plan->settings.n_load_upstreams = plan->load_upstreams.n;
     plan->settings.serves_status = true;
     plan->settings.load_interval_ms = plan->lrs.interval_ms;
     return udpai_fail_code(ret_error, err);
@@ -550,6 +554,8 @@ udpai_plan_done(udpai_plan *plan)
         udpai_grpc_target_drop(plan->sources.items[i].target);
     for (size_t i = 0; i < plan->dials.n; i++)
         udpai_grpc_target_drop(plan->dials.items[i].target);
+    for (size_t i = 0; i < plan->load_upstreams.n; i++)
+        udpai_grpc_target_drop(plan->load_upstreams.items[i].target);
     for (size_t i = 0; i < plan->writers.n; i++)
         udpai_node_info_unref(plan->writers.items[i].client);
     for (size_t i = 0; i < plan->owned.n; i++)
@@ -562,6 +568,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_vector_done(&plan->directories);
     udpai_vector_done(&plan->writers);
     udpai_vector_done(&plan->sources);
+    udpai_vector_done(&plan->load_upstreams);
     udpai_vector_done(&plan->dialled);
     udpai_vector_done(&plan->providers);
     udpai_vector_done(&plan->dials);

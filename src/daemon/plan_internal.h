@@ -24,6 +24,13 @@ udpa_err udpai_plan_target(void **ret_target,
                            const udpai_grpc_target_options *how,
                            udpa_error **ret_error);
 
+/* One that has TLS is reached by other certificates later; `tls`: NULL for none. */
+udpa_err udpai_plan_note_dialled(udpai_plan *plan,
+                                 const char *kind,
+                                 const char *name,
+                                 const Udpa__Config__V1__ClientTls *tls,
+                                 void *target);
+
 /* plan_orca.c. The plan must stay where it is. */
 udpa_err udpai_plan_orca(udpai_plan *plan);
 
@@ -50,6 +57,11 @@ udpa_err udpai_plan_xds_source(udpai_plan *plan,
                                const Udpa__Config__V1__XdsSource *from,
                                udpai_source_config *source,
                                udpa_error **ret_error);
+
+/* Of kind xds, with load_reporting: the server is told of load, too. */
+udpa_err udpai_plan_load_upstream(udpai_plan *plan,
+                                  const Udpa__Config__V1__ConfigSource *from,
+                                  udpa_error **ret_error);
 
 /* Who an xDS server takes us for: a serialised Node. */
 udpa_err udpai_plan_client(udpai_plan *plan,

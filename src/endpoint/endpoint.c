@@ -68,7 +68,8 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
         udpai_report_free(report);
         return;
     }
-    if (udpai_orca_collector_report(endpoint->collector, report))
+    if (udpai_load_upstreams_report(endpoint->load_upstreams, report) ||
+        udpai_orca_collector_report(endpoint->collector, report))
         return;
     if (endpoint->status)
         udpai_own_status_report(endpoint->status, report);
@@ -176,6 +177,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_questions_free(endpoint->questions);
     udpai_access_answers_free(endpoint->access);
     udpai_answers_free(endpoint->origins);
+    udpai_load_upstreams_free(endpoint->load_upstreams);
     udpai_load_sums_free(endpoint->load_sums);
     udpai_orca_collector_free(endpoint->collector);
     udpai_orca_board_free(endpoint->orca);
@@ -391,6 +393,24 @@ make_load_sums(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
 }
 
 static udpa_err
+make_load_upstreams(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
+{
+    const udpai_load_upstreams_options options = {
+        .node = endpoint->node,
+        .wheel = udpai_loop_wheel_get(endpoint->wheel),
+        .node_id = settings->node.id,
+        .servers = settings->load_upstreams,
+        .n_servers = settings->n_load_upstreams,
+        .backoff_base_ms = settings->node.timing.backoff_base_ms,
+        .backoff_max_ms = settings->node.timing.backoff_max_ms,
+        .order = order,
+        .random = random_number,
+        .userdata = endpoint,
+    };
+    return udpai_load_upstreams_new(&endpoint->load_upstreams, &options);
+}
+
+static udpa_err
 make_collector(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
 {
     const udpai_orca_collector_options options = {
@@ -457,6 +477,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
     if (err == UDPA_OK && settings->load_interval_ms)
         err = make_load_sums(endpoint, settings);
     if (err == UDPA_OK)
+        err = make_load_upstreams(endpoint, settings);
+    if (err == UDPA_OK)
         err = make_collector(endpoint, settings);
     if (err == UDPA_OK && settings->inspector.inspect)
         err = udpai_inspection_new(&endpoint->inspection, endpoint, &settings->inspector);
@@ -496,6 +518,7 @@ void
 udpai_endpoint_start(udpa_endpoint *endpoint)
 {
     udpai_node_start(endpoint->node);
+    udpai_load_upstreams_start(endpoint->load_upstreams);
     udpai_endpoint_touch(endpoint);
 }
 

@@ -9,6 +9,7 @@
 
 #include <udpa/endpoint.h>
 
+#include "endpoint/load_upstreams.h"
 #include "endpoint/orca_collector.h"
 #include "federation/node.h"
 #include "loop/loop_wheel.h"
@@ -34,6 +35,9 @@ typedef struct udpai_endpoint_settings {
     udpai_stream_timing timing;
     bool serves_status;        /* resources of udpa.status.v1 in the namespace udpa.node */
     uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */
+    /* Servers that are told of it. */
+    const udpai_load_upstream_config *load_upstreams;
+    size_t n_load_upstreams;
     /* Further fields of the node's status, serialised; NULL without memory. NULL: there are none.
      */
     udpa_bytes *(*describe_more)(const void *userdata);

@@ -42,15 +42,16 @@ struct udpa_endpoint {
     udpai_orca_collector *collector; /* NULL: nobody's resources have backends asked */
     udpai_orca_board *orca;          /* of the library; NULL: it does not listen */
     udpai_durable_engine *engine;
-    udpai_own_status *status;     /* NULL: not served */
-    udpai_questions *questions;   /* beside it */
-    udpai_access_answers *access; /* beside it */
-    udpai_answers *origins;       /* beside it */
-    udpai_inspection *inspection; /* NULL: nothing is inspected */
-    udpai_load_sums *load_sums;   /* NULL: nothing is added up */
-    udpai_list outlets;           /* udpai_outlet: what is published, by source */
-    udpai_list subscriptions;     /* udpa_subscription */
-    udpai_wanted *wishes;         /* for its reports */
+    udpai_own_status *status;             /* NULL: not served */
+    udpai_questions *questions;           /* beside it */
+    udpai_access_answers *access;         /* beside it */
+    udpai_answers *origins;               /* beside it */
+    udpai_inspection *inspection;         /* NULL: nothing is inspected */
+    udpai_load_sums *load_sums;           /* NULL: nothing is added up */
+    udpai_load_upstreams *load_upstreams; /* NULL: nobody is told of it */
+    udpai_list outlets;                   /* udpai_outlet: what is published, by source */
+    udpai_list subscriptions;             /* udpa_subscription */
+    udpai_wanted *wishes;                 /* for its reports */
     udpai_own_reports *own_reports;
     udpai_load_reporting *load; /* NULL: no recorder is reported */
     udpai_states *states;       /* NULL: no resource has one */

@@ -86,6 +86,7 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has gone */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
+    UDPAI_REPORT_WANTED,             /* its peer, whom this node reports to, wants these now */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
@@ -101,7 +102,7 @@ typedef struct udpai_report {
     bool is_extended;         /* NODE: both sides know our extensions */
     /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
     udpai_publication *publication;
-    udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST */
+    udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST, WANTED */
     bool wanted;                              /* INTEREST, CLIENTS */
     udpa_error *error;                        /* CLOSED: why */
     bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */

@@ -58,6 +58,7 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_CLIENTS] = {true, HAS_NAME_SPACE, HAS_INFO},
     [UDPAI_REPORT_STATUS] = {true, 0, HAS_STATUSES},
     [UDPAI_REPORT_ACKNOWLEDGEMENTS] = {true, HAS_SUBSCRIPTION, HAS_STATUSES},
+    [UDPAI_REPORT_WANTED] = {true, HAS_SUBSCRIPTION, 0},
 };
 
 static bool

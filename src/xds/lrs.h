@@ -10,6 +10,9 @@
 
 #define UDPAI_LRS_PATH "/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats"
 
+/* In Node.client_features, of the first request: clusters need not be named. */
+#define UDPAI_LRS_FEATURE_ALL "envoy.lrs.supports_send_all_clusters"
+
 #define UDPAI_LRS_INTERVAL_MS 10000
 #define UDPAI_LRS_INTERVAL_MIN_MS 100
 #define UDPAI_LRS_INTERVAL_MAX_MS ((uint64_t)3600 * 1000)

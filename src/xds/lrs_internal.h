@@ -13,9 +13,6 @@
 #define UDPAI_LRS_CLUSTERS_MAX 1024
 #define UDPAI_LRS_PLACES_MAX 16384
 
-/* In Node.client_features, of the first request. */
-#define UDPAI_LRS_FEATURE_ALL "envoy.lrs.supports_send_all_clusters"
-
 /* What the client has reported of one cluster. */
 typedef struct udpai_lrs_cluster {
     udpa_bytes *name; /* of the resource; the cluster's full name stands before the last '/' */

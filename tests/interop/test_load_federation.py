@@ -41,8 +41,9 @@ def write_config(test, name, sources=()):
 class Client(threading.Thread):
     """One stream of LRS: what is counted is sent with the next report, if it is asked for."""
 
-    def __init__(self, number, edge):
+    def __init__(self, number, edge, cluster='backend'):
         super().__init__(daemon=True)
+        self.cluster = cluster
         self.id = f'client-{number}'
         self.lock = threading.Lock()
         self.wakes = threading.Condition(self.lock)
@@ -55,7 +56,8 @@ class Client(threading.Thread):
     def run(self):
         try:
             for response in self.call:
-                (self.is_asked.set if response.send_all_clusters else self.is_asked.clear)()
+                asked = response.send_all_clusters or response.clusters
+                (self.is_asked.set if asked else self.is_asked.clear)()
         except grpc.RpcError:
             pass
 
@@ -70,7 +72,7 @@ class Client(threading.Thread):
                 if self.is_over:
                     return
                 n, self.n_new = self.n_new, 0
-            stats = load_report_pb2.ClusterStats(cluster_name='backend')
+            stats = load_report_pb2.ClusterStats(cluster_name=self.cluster)
             stats.load_report_interval.FromMilliseconds(1)
             place = stats.upstream_locality_stats.add(total_issued_requests=n)
             place.locality.region = 'here'

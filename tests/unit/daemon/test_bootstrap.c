@@ -98,6 +98,21 @@ an_xds_source_needs_an_authority_and_a_service_that_there_is(void **state)
 }
 
 static void
+a_server_that_is_asked_for_each_client_is_told_no_load(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "static_resources:\n"
+                              "  config_sources:\n"
+                              "    - name: a\n"
+                              "      xds: {address: 'a:1', authority: a, audience: PER_CLIENT,\n"
+                              "        load_reporting: {}}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:5:25: static_resources.config_sources[0].xds.load_reporting: is for "
+              "sources that are asked once for all clients: leave 'audience' out, or name the "
+              "server in another source for it\n");
+}
+
+static void
 sockets_beyond_loopback_must_be_asked_for(void **state)
 {
     bootstrap_test *test = *state;
@@ -623,6 +638,7 @@ main(void)
         CASE(what_names_something_must_find_it),
         CASE(sources_need_a_name_of_their_own_and_a_kind),
         CASE(an_xds_source_needs_an_authority_and_a_service_that_there_is),
+        CASE(a_server_that_is_asked_for_each_client_is_told_no_load),
         CASE(sockets_beyond_loopback_must_be_asked_for),
         CASE(load_is_not_reported_all_the_time),
         CASE(load_is_not_reported_almost_never),

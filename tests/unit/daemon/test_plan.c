@@ -226,7 +226,7 @@ an_xds_server_is_a_source(void **state)
         "        client: {id: me, metadata: {deep: {list: [1, true]}}}}\n"
         "    - name: clusters\n"
         "      xds: {address: 'a:2', authority: mesh, type: envoy.config.cluster.v3.Cluster,\n"
-        "        protocol: STATE_OF_THE_WORLD}\n"
+        "        protocol: STATE_OF_THE_WORLD, load_reporting: {}}\n"
         "providers: []\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test, &(udpai_options){.program = "udpad"});
@@ -236,6 +236,10 @@ an_xds_server_is_a_source(void **state)
     assert_int_equal(node->sources[0].kind, UDPAI_SOURCE_XDS);
     assert_int_equal(node->sources[1].kind, UDPAI_SOURCE_XDS);
     assert_non_null(node->sources[1].target);
+    assert_int_equal(plan.settings.n_load_upstreams, 1);
+    const udpai_load_upstream_config *told = &plan.settings.load_upstreams[0];
+    assert_str(told->source, "clusters");
+    assert_string_equal(udpai_grpc_target_method(told->target)->path, UDPAI_LRS_PATH);
     udpai_plan_done(&plan);
 }
 

@@ -295,6 +295,7 @@ fill_report(udpai_report *report)
         report->error = udpa_error_new(UDPA_ERR_ABORTED, NULL, "too slow");
         break;
     case UDPAI_REPORT_INTEREST:
+    case UDPAI_REPORT_WANTED:
         report->subscription = transfer_make_subscription(1);
         break;
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
