@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/alloc.h"
+#include "endpoint/load_rules.h"
 #include "endpoint/load_sums.h"
 #include "loop/clock.h"
 
@@ -179,6 +180,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_answers_free(endpoint->origins);
     udpai_load_upstreams_free(endpoint->load_upstreams);
     udpai_load_sums_free(endpoint->load_sums);
+    udpai_load_rules_free(endpoint->load_rules);
     udpai_orca_collector_free(endpoint->collector);
     udpai_orca_board_free(endpoint->orca);
     endpoint->node = udpai_node_free(endpoint->node);
@@ -389,7 +391,13 @@ make_load_sums(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
         .interval_ms = settings->load_interval_ms,
         .wall_us = wall_us,
     };
-    return udpai_load_sums_new(&endpoint->load_sums, &options);
+    const udpai_load_rules_options rules = {
+        .node = endpoint->node,
+        .otherwise = {settings->load_interval_ms, false},
+        .reach = UDPAI_REACH_NOBODY, /* those are asked for while clients are */
+    };
+    udpa_err err = udpai_load_rules_new(&endpoint->load_rules, &rules);
+    return err == UDPA_OK ? udpai_load_sums_new(&endpoint->load_sums, &options) : err;
 }
 
 static udpa_err

@@ -16,6 +16,7 @@ typedef struct udpai_questions udpai_questions;
 typedef struct udpai_access_answers udpai_access_answers;
 typedef struct udpai_answers udpai_answers;
 typedef struct udpai_load_sums udpai_load_sums;
+typedef struct udpai_load_rules udpai_load_rules;
 
 /* What the engine's thread and the stream thread say besides reports. */
 typedef struct udpai_endpoint_event {
@@ -47,6 +48,7 @@ struct udpa_endpoint {
     udpai_access_answers *access;         /* beside it */
     udpai_answers *origins;               /* beside it */
     udpai_inspection *inspection;         /* NULL: nothing is inspected */
+    udpai_load_rules *load_rules;         /* beside the sums */
     udpai_load_sums *load_sums;           /* NULL: nothing is added up */
     udpai_load_upstreams *load_upstreams; /* NULL: nobody is told of it */
     udpai_list outlets;                   /* udpai_outlet: what is published, by source */

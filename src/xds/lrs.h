@@ -19,12 +19,17 @@
 /* What a client has reported holds for three intervals, and so much. */
 #define UDPAI_LRS_GRACE_MS 10000
 
+/* What resources say of that; lrs_policy.h. */
+typedef struct udpai_lrs_policy udpai_lrs_policy;
+
 /* The context of every such stream. Outlives the hub. Belongs to the stream thread. */
 typedef struct udpai_lrs_service {
     udpai_xds_shim *shim; /* whose audiences these clients belong to */
-    uint64_t interval_ms; /* how often they are to report */
-    bool per_endpoint;    /* each endpoint by itself, too */
-    uint64_t last_epoch;  /* of whatever was counted here */
+    /* How often they are to report, and if each endpoint by itself, too, where no resource says. */
+    uint64_t interval_ms;
+    bool per_endpoint;
+    udpai_lrs_policy *policy; /* NULL: nobody is asked for anything */
+    uint64_t last_epoch;      /* of whatever was counted here */
     udpai_log_limit refused;
 } udpai_lrs_service;
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ten clients of LRS report to two edges, which have dialled a node above them. There somebody
 subscribes to sums: clients two levels below are asked then, and the sum equals what they have sent,
-to the request, also when a client moves to the other edge; and no sum is ever above it.
+to the request, also when a client moves to the other edge; and no sum is ever above it. How often they
+report is said by a resource at the top, which flows down, and can be changed.
 """
 import json
 import random
@@ -16,6 +17,7 @@ from envoy.config.endpoint.v3 import load_report_pb2
 from envoy.service.load_stats.v3 import lrs_pb2, lrs_pb2_grpc
 
 from interop import check, wait_for
+from udpa_peer import Peer
 from udpactl import Ctl
 
 SUM = 'udpa.load.v1.ClusterLoad'
@@ -29,7 +31,7 @@ def write_config(test, name, sources=()):
         'node': {'id': name},
         'static_resources': {'config_sources': [
             {'name': source.name, 'udpa': {'address': source.address}} for source in sources]},
-        'providers': [{'types': ['envoy.config.cluster.v3.Cluster'],
+        'providers': [{'types': ['envoy.config.cluster.v3.Cluster', 'udpa.load.v1.LoadReporting'],
                        'config_descriptors': [{'resource_name': source.name}
                                               for source in sources]}] if sources else [],
         'load_reporting': {'interval': '0.2s'},
@@ -48,6 +50,7 @@ class Client(threading.Thread):
         self.lock = threading.Lock()
         self.wakes = threading.Condition(self.lock)
         self.n_new, self.is_asked, self.is_over = 0, threading.Event(), False
+        self.setting = None
         self.channel = grpc.insecure_channel(edge.address)
         self.call = lrs_pb2_grpc.LoadReportingServiceStub(self.channel).StreamLoadStats(
             self.requests())
@@ -56,6 +59,8 @@ class Client(threading.Thread):
     def run(self):
         try:
             for response in self.call:
+                self.setting = (response.load_reporting_interval.ToMilliseconds(),
+                                response.report_endpoint_granularity)
                 asked = response.send_all_clusters or response.clusters
                 (self.is_asked.set if asked else self.is_asked.clear)()
         except grpc.RpcError:
@@ -119,6 +124,19 @@ def wait_for_sum(ctl, expected):
     print(f'ok: the sum is {expected}', flush=True)
 
 
+def rule(peer, interval_ms, per_endpoint):
+    message = peer.schema.message('udpa.load.v1.LoadReporting')(
+        prefix='local/backend', per_endpoint=per_endpoint)
+    message.interval.FromMilliseconds(interval_ms)
+    peer.publish([('rule', message)])
+
+
+def wait_for_setting(clients, setting):
+    wait_for(f'all to be asked for {setting}', lambda: all(
+        client.setting == setting for client in clients))
+    print(f'ok: all are asked for {setting}', flush=True)
+
+
 def send(clients):
     """In many small pieces, from all of them at once."""
     return sum(client.count(random.Random(round * 100 + number).randrange(1, 9))
@@ -134,6 +152,12 @@ def body(test):
     watch = ctl.start('watch', SUM, '-o', 'json')
     for client in clients:
         check(f'{client.id} is asked', client.is_asked.wait(interop.STOP_PATIENCE_S))
+    wait_for_setting(clients, (200, False))
+    with Peer(test.build, top.address) as peer:
+        rule(peer, 150, True)
+        wait_for_setting(clients, (150, True))
+        rule(peer, 100, False)
+        wait_for_setting(clients, (100, False))
     nodes = sorted([*EDGES, 'top'])
     total = send(clients)
     wait_for_sum(ctl, (total, CLIENTS, nodes))
