@@ -7,6 +7,7 @@
 #include "daemon/acl_check.h"
 #include "daemon/clients_check.h"
 #include "daemon/dynamic_check.h"
+#include "daemon/load_check.h"
 #include "daemon/provider_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
@@ -21,7 +22,6 @@
 #include "session/crew.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/http/asker.h"
-#include "xds/lrs.h"
 #include "xds/shim.h"
 
 #define PATH_MAX_LEN UDPAI_FIELD_PATH_MAX
@@ -573,22 +573,6 @@ check_message_size(struct check *check, const char *field, uint32_t size)
                                size, MESSAGE_BYTES_MIN);
 }
 
-static void
-check_load_reporting(struct check *check)
-{
-    const Udpa__Config__V1__LoadReporting *reporting = check->message->load_reporting;
-    const Google__Protobuf__Duration *interval = reporting ? reporting->interval : NULL;
-    const int64_t max_s = UDPAI_LRS_INTERVAL_MAX_MS / 1000;
-    if (!interval)
-        return;
-    bool is_sane = interval->seconds >= 0 && interval->nanos >= 0 && interval->seconds <= max_s;
-    int64_t ms = is_sane ? interval->seconds * 1000 + interval->nanos / 1000000 : -1;
-    if (ms < UDPAI_LRS_INTERVAL_MIN_MS || ms > (int64_t)UDPAI_LRS_INTERVAL_MAX_MS)
-        udpai_findings_mistake(check->findings, "load_reporting.interval",
-                               "must lie between %g s and 1 h",
-                               (double)UDPAI_LRS_INTERVAL_MIN_MS / 1000);
-}
-
 void
 udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
 {
@@ -623,7 +607,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     if (message->workers >= UDPAI_CREW_MAX)
         udpai_findings_mistake(findings, "workers", "%" PRIu32 " are too many: at most %d",
                                message->workers, UDPAI_CREW_MAX - 1);
-    check_load_reporting(&check);
+    udpai_load_check(message, findings);
     udpai_timing_check(message->timing, findings);
     udpai_vector_done(&check.sources);
 }

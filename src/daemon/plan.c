@@ -488,6 +488,26 @@ plan_delegation(udpai_plan *plan)
                : err;
 }
 
+/* Which there are, and who is not shown what single ones say. */
+static udpa_err
+plan_client_types(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    const Udpa__Config__V1__LoadReporting *from = message->load_reporting;
+    plan->n_client_types = message->n_client_types;
+    udpa_err err =
+        udpai_plan_types(plan, message->client_types, message->n_client_types, &plan->client_types);
+    if (err != UDPA_OK || !from)
+        return err;
+    udpai_str *prefixes =
+        udpai_plan_own(plan, udpai_alloc_array(from->n_aggregated + 1, sizeof(*prefixes)));
+    for (size_t i = 0; prefixes && i < from->n_aggregated; i++)
+        prefixes[i] = udpai_str_from(strcmp(from->aggregated[i], "*") ? from->aggregated[i] : "");
+    plan->settings.aggregated = prefixes;
+    plan->settings.n_aggregated = from->n_aggregated;
+    return prefixes ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 udpa_err
 udpai_plan_make(udpai_plan *plan,
                 udpai_bootstrap *bootstrap,
@@ -538,6 +558,8 @@ udpai_plan_make(udpai_plan *plan,
     node->dials = plan->dials.items;
     node->n_dials = plan->dials.n;
     node->is_durable = plan->state_directory != NULL;
+    if (err == UDPA_OK)
+        err = plan_client_types(plan);
     plan->settings.load_upstreams = plan->load_upstreams.items;
     plan->settings.n_load_upstreams = plan->load_upstreams.n;
     plan->settings.serves_status = true;

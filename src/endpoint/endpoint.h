@@ -35,6 +35,9 @@ typedef struct udpai_endpoint_settings {
     udpai_stream_timing timing;
     bool serves_status;        /* resources of udpa.status.v1 in the namespace udpa.node */
     uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */
+    /* Clusters below these prefixes: sources are shown sums alone; outlives the endpoint. */
+    const udpai_str *aggregated;
+    size_t n_aggregated;
     /* Servers that are told of it. */
     const udpai_load_upstream_config *load_upstreams;
     size_t n_load_upstreams;

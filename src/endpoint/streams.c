@@ -3,6 +3,7 @@
 #include "endpoint/endpoint.h"
 
 #include "base/alloc.h"
+#include "reports/tally.h"
 #include "session/udpa.h"
 
 #define MAX_UNJUDGED 64
@@ -28,6 +29,9 @@ udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
                 .acl = settings->node.acl,
                 .first_session = env->first_session,
                 .session_step = env->session_step,
+                .withheld_type = UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
+                .withheld = settings->aggregated,
+                .n_withheld = settings->n_aggregated,
                 .max_unjudged = MAX_UNJUDGED,
                 .max_unjudged_bytes = MAX_UNJUDGED_BYTES,
             },

@@ -10,6 +10,12 @@
 
 bool udpai_type_is_client(udpai_str type_url);
 
+#define UDPAI_CLIENT_TYPES_MAX 64
+
+/* Further types that are, in place of those given before; for the whole process, before anything
+ * else is made. Copies the names, of which only what stands behind the last slash counts. */
+udpa_err udpai_client_types_set(const udpai_str *type_urls, size_t n);
+
 /* One whose names end with the id of who says it, also where that is a node. Of the others a node
  * speaks of somebody else, a backend that it asks; who is no node may say them of itself alone. */
 bool udpai_type_names_client(udpai_str type_url);

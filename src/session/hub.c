@@ -92,6 +92,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
+    udpai_access_withhold(&hub->access, options);
     udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
     *ret_hub = hub;
     return UDPA_OK;

@@ -115,6 +115,11 @@ typedef struct udpai_hub_options {
     udpai_fanout_options fanout;
     udpai_node_info *info; /* who we are; a reference is taken */
     udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
+    /* Of this type nothing below these prefixes is shown to those above: sources, and who else is
+     * dialled. What it is about they are told by other types. Borrowed, while the hub lives. */
+    udpai_str withheld_type;
+    const udpai_str *withheld;
+    size_t n_withheld;
     /* The number of the first one is a step above it; 0 is a step of 1. */
     uint64_t first_session, session_step;
     /* What a session may hand up before it stops reading. */

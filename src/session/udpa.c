@@ -286,6 +286,8 @@ udpa_order(udpai_session *session, udpai_order *order)
     case UDPAI_ORDER_ATTACH:
         udpa->is_source = session->info.is_source = order->is_source;
         session->info.link = order->link;
+        if (udpai_hub_settings(session->hub)->n_withheld)
+            udpai_session_admit_again(session, &udpa->subscriber, udpa->peer);
         break;
     case UDPAI_ORDER_SUBSCRIBE:
         udpai_udpa_ask(udpa, order->subscription);

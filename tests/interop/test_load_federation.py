@@ -4,6 +4,8 @@
 subscribes to sums: clients two levels below are asked then, and the sum equals what they have sent,
 to the request, also when a client moves to the other edge; and no sum is ever above it. How often they
 report is said by a resource at the top, which flows down, and can be changed.
+
+Variants: raw, what single clients say can be had at the top, too; aggregated, the edges keep it to themselves.
 """
 import json
 import random
@@ -16,11 +18,11 @@ import grpc
 from envoy.config.endpoint.v3 import load_report_pb2
 from envoy.service.load_stats.v3 import lrs_pb2, lrs_pb2_grpc
 
-from interop import check, wait_for
+from interop import check, never, wait_for
 from udpa_peer import Peer
 from udpactl import Ctl
 
-SUM = 'udpa.load.v1.ClusterLoad'
+SUM, LOAD = 'udpa.load.v1.ClusterLoad', 'udpa.load.v1.ClientLoad'
 CLIENTS = 10
 EDGES = ('edge-0', 'edge-1')
 
@@ -34,7 +36,8 @@ def write_config(test, name, sources=()):
         'providers': [{'types': ['envoy.config.cluster.v3.Cluster', 'udpa.load.v1.LoadReporting'],
                        'config_descriptors': [{'resource_name': source.name}
                                               for source in sources]}] if sources else [],
-        'load_reporting': {'interval': '0.2s'},
+        'load_reporting': {'interval': '0.2s',
+                           **({'aggregated': ['local']} if test.variant == 'aggregated' else {})},
         'timing': {'interest_linger': '0.2s', 'backoff_max': '0.5s'},
     }), encoding='utf-8')
     return path
@@ -137,6 +140,31 @@ def wait_for_setting(clients, setting):
     print(f'ok: all are asked for {setting}', flush=True)
 
 
+def told_by_clients(test, node, *more):
+    """Names of what single clients say, as this node is asked for it."""
+    ctl = Ctl(test, node)
+    watch = ctl.start('watch', LOAD, '-o', 'json', *more)
+
+    def look():
+        out, _ = ctl.start('get', LOAD, '-o', 'json', *more).communicate(
+            timeout=interop.STOP_PATIENCE_S)
+        return [resource['name'] for resource in json.loads(out or '[]')]
+    return watch, look
+
+
+def check_single_clients(test, top, edge):
+    for more in ((), ('-n', 'local')):
+        watch, look = told_by_clients(test, top, *more)
+        if test.variant == 'aggregated':
+            never('what a client says at the top', look, 2)
+        else:
+            wait_for('what all clients say at the top', lambda seen=look: len(seen()) == CLIENTS)
+        watch.terminate()
+    watch, look = told_by_clients(test, edge)
+    wait_for('what the clients of an edge say there', lambda: len(look()) == CLIENTS // 2)
+    watch.terminate()
+
+
 def send(clients):
     """In many small pieces, from all of them at once."""
     return sum(client.count(random.Random(round * 100 + number).randrange(1, 9))
@@ -161,6 +189,7 @@ def body(test):
     nodes = sorted([*EDGES, 'top'])
     total = send(clients)
     wait_for_sum(ctl, (total, CLIENTS, nodes))
+    check_single_clients(test, top, edges[0])
 
     clients[0].close()
     clients[0] = Client(0, edges[1])
@@ -181,4 +210,4 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body))
+    sys.exit(interop.run(__doc__, body, ('raw', 'aggregated')))

@@ -340,6 +340,23 @@ load_is_reported_as_the_file_says(void **state)
 }
 
 static void
+what_clients_report_is_as_the_file_says(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "load_reporting: {aggregated: [com.acme, '*']}\n"
+                              "client_types: [com.acme.Temperature]\n");
+    bootstrap_test_assert_mistakes(test, "");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.n_client_types, 1);
+    assert_str(plan.client_types[0], "type.googleapis.com/com.acme.Temperature");
+    assert_int_equal(plan.settings.n_aggregated, 2);
+    assert_str(plan.settings.aggregated[0], "com.acme");
+    assert_str(plan.settings.aggregated[1], "");
+    udpai_plan_done(&plan);
+}
+
+static void
 validation_is_off_unless_asked_for(void **state)
 {
     bootstrap_test *test = *state;
@@ -466,6 +483,7 @@ main(void)
         CASE(audiences_are_taken_over),
         CASE(load_is_reported_each_ten_seconds),
         CASE(load_is_reported_as_the_file_says),
+        CASE(what_clients_report_is_as_the_file_says),
         CASE(validation_is_off_unless_asked_for),
         CASE(validation_is_by_type),
         CASE(files_are_written_for_an_audience),
