@@ -66,6 +66,9 @@ read_xds(udpai_delivered_config *config, const source_message *message, udpa_err
                       ret_error);
     if (message->xds->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
         return refuse(message, "has an audience: only one of the bootstrap file may", ret_error);
+    if (message->xds->load_reporting)
+        return refuse(message, "says load_reporting: only one of the bootstrap file may",
+                      ret_error);
     if (!*message->xds->authority)
         return refuse(message, "needs an authority: who speaks by it?", ret_error);
     return UDPA_OK;

@@ -350,6 +350,7 @@ udpai_node_report(udpai_node *node, udpai_report *report)
     case UDPAI_REPORT_EVENTS:
     case UDPAI_REPORT_EVENTS_TAKEN:
     case UDPAI_REPORT_EVENTS_WANTED:
+    case UDPAI_REPORT_WANTED:
     case UDPAI_REPORT_KINDS:
         break;
     }

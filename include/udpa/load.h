@@ -231,7 +231,8 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_load_metric_get(udpa_load_metric **ret_metr
  */
 UDPA_API void udpa_load_measured(udpa_load_metric *metric, double value);
 
-/** How a recorder is reported. */
+/** How a recorder is reported, where no resource of the type udpa.load.v1.LoadReporting that the
+ * endpoint's sources have says something else of a cluster. */
 typedef struct udpa_load_report_options {
     size_t struct_size; /**< sizeof(udpa_load_report_options) */
     /** Between two reports of a cluster; at least 100; 0: 10000. */

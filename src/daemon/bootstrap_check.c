@@ -8,6 +8,7 @@
 #include "daemon/clients_check.h"
 #include "daemon/dynamic_check.h"
 #include "daemon/health.h"
+#include "daemon/load_check.h"
 #include "daemon/provider_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
@@ -24,7 +25,6 @@
 #include "transport/http/asker.h"
 #include "xds/census.h"
 #include "xds/csds.h"
-#include "xds/lrs.h"
 #include "xds/shim.h"
 
 #define PATH_MAX_LEN UDPAI_FIELD_PATH_MAX
@@ -136,6 +136,12 @@ check_xds_source(struct check *check, const char *path, const Udpa__Config__V1__
     check_word(check, path, "type", source->type, udpai_type_check);
     if (*source->type)
         check_xds_service(check, path, source);
+    char room[PATH_MAX_LEN];
+    if (source->load_reporting &&
+        source->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
+        udpai_findings_mistake(check->findings, udpai_path_field(room, path, "load_reporting"),
+                               "is for sources that are asked once for all clients: leave "
+                               "'audience' out, or name the server in another source for it");
 }
 
 static void
@@ -586,22 +592,6 @@ check_message_size(struct check *check, const char *field, uint32_t size)
 }
 
 static void
-check_load_reporting(struct check *check)
-{
-    const Udpa__Config__V1__LoadReporting *reporting = check->message->load_reporting;
-    const Google__Protobuf__Duration *interval = reporting ? reporting->interval : NULL;
-    const int64_t max_s = UDPAI_LRS_INTERVAL_MAX_MS / 1000;
-    if (!interval)
-        return;
-    bool is_sane = interval->seconds >= 0 && interval->nanos >= 0 && interval->seconds <= max_s;
-    int64_t ms = is_sane ? interval->seconds * 1000 + interval->nanos / 1000000 : -1;
-    if (ms < UDPAI_LRS_INTERVAL_MIN_MS || ms > (int64_t)UDPAI_LRS_INTERVAL_MAX_MS)
-        udpai_findings_mistake(check->findings, "load_reporting.interval",
-                               "must lie between %g s and 1 h",
-                               (double)UDPAI_LRS_INTERVAL_MIN_MS / 1000);
-}
-
-static void
 check_duration(const struct check *check,
                const char *path,
                const Google__Protobuf__Duration *duration,
@@ -665,7 +655,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     if (message->workers >= UDPAI_CREW_MAX)
         udpai_findings_mistake(findings, "workers", "%" PRIu32 " are too many: at most %d",
                                message->workers, UDPAI_CREW_MAX - 1);
-    check_load_reporting(&check);
+    udpai_load_check(message, findings);
     udpai_health_check(message->health, findings);
     check_client_status(&check);
     udpai_timing_check(message->timing, findings);

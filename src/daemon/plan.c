@@ -278,9 +278,11 @@ add_source(udpai_plan *plan, const Udpa__Config__V1__ConfigSource *from, udpa_er
         udpai_grpc_target_drop(source.target);
         err = UDPA_ERR_NOMEM;
     }
-    return err == UDPA_OK
-               ? udpai_plan_note_dialled(plan, "source", from->name, tls_of(from), source.target)
-               : err;
+    if (err == UDPA_OK)
+        err = udpai_plan_note_dialled(plan, "source", from->name, tls_of(from), source.target);
+    bool is_told =
+        from->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS && from->xds->load_reporting;
+    return err == UDPA_OK && is_told ? udpai_plan_load_upstream(plan, from, ret_error) : err;
 }
 
 static udpa_err
@@ -475,6 +477,26 @@ plan_delegation(udpai_plan *plan)
                : err;
 }
 
+/* Which there are, and who is not shown what single ones say. */
+static udpa_err
+plan_client_types(udpai_plan *plan)
+{
+    const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    const Udpa__Config__V1__LoadReporting *from = message->load_reporting;
+    plan->n_client_types = message->n_client_types;
+    udpa_err err =
+        udpai_plan_types(plan, message->client_types, message->n_client_types, &plan->client_types);
+    if (err != UDPA_OK || !from)
+        return err;
+    udpai_str *prefixes =
+        udpai_plan_own(plan, udpai_alloc_array(from->n_aggregated + 1, sizeof(*prefixes)));
+    for (size_t i = 0; prefixes && i < from->n_aggregated; i++)
+        prefixes[i] = udpai_str_from(strcmp(from->aggregated[i], "*") ? from->aggregated[i] : "");
+    plan->settings.aggregated = prefixes;
+    plan->settings.n_aggregated = from->n_aggregated;
+    return prefixes ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 udpa_err
 udpai_plan_make(udpai_plan *plan,
                 udpai_bootstrap *bootstrap,
@@ -527,6 +549,10 @@ udpai_plan_make(udpai_plan *plan,
     node->dials = plan->dials.items;
     node->n_dials = plan->dials.n;
     node->is_durable = plan->state_directory != NULL;
+    if (err == UDPA_OK)
+        err = plan_client_types(plan);
+    plan->settings.load_upstreams = plan->load_upstreams.items;
+    plan->settings.n_load_upstreams = plan->load_upstreams.n;
     plan->settings.serves_status = true;
     plan->settings.load_interval_ms = plan->lrs.interval_ms;
     return udpai_fail_code(ret_error, err);
@@ -541,6 +567,8 @@ udpai_plan_done(udpai_plan *plan)
         udpai_grpc_target_drop(plan->sources.items[i].target);
     for (size_t i = 0; i < plan->dials.n; i++)
         udpai_grpc_target_drop(plan->dials.items[i].target);
+    for (size_t i = 0; i < plan->load_upstreams.n; i++)
+        udpai_grpc_target_drop(plan->load_upstreams.items[i].target);
     for (size_t i = 0; i < plan->writers.n; i++)
         udpai_node_info_unref(plan->writers.items[i].client);
     for (size_t i = 0; i < plan->owned.n; i++)
@@ -553,6 +581,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_vector_done(&plan->directories);
     udpai_vector_done(&plan->writers);
     udpai_vector_done(&plan->sources);
+    udpai_vector_done(&plan->load_upstreams);
     udpai_vector_done(&plan->dialled);
     udpai_vector_done(&plan->providers);
     udpai_vector_done(&plan->dials);

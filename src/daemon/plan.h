@@ -86,9 +86,12 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_source_config) sources;
     UDPAI_VECTOR(udpai_provider_config) providers;
     UDPAI_VECTOR(udpai_dial_config) dials;
+    UDPAI_VECTOR(udpai_load_upstream_config) load_upstreams;
     UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
     UDPAI_VECTOR(void *) owned;               /* tables and texts, to be freed */
     udpai_plan_sinks sinks;
+    const udpai_str *client_types; /* besides those that are */
+    size_t n_client_types;
     udpai_plan_delivery *delivery; /* NULL: no resource becomes a source */
     const char *state_directory;   /* NULL: nothing is kept */
     const char *key_file;          /* NULL: secrets are not kept */

@@ -58,6 +58,11 @@ udpa_err udpai_plan_xds_source(udpai_plan *plan,
                                udpai_source_config *source,
                                udpa_error **ret_error);
 
+/* Of kind xds, with load_reporting: the server is told of load, too. */
+udpa_err udpai_plan_load_upstream(udpai_plan *plan,
+                                  const Udpa__Config__V1__ConfigSource *from,
+                                  udpa_error **ret_error);
+
 /* Who an xDS server takes us for: a serialised Node. */
 udpa_err udpai_plan_client(udpai_plan *plan,
                            const Udpa__Config__V1__XdsClient *client,

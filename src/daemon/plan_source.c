@@ -3,6 +3,7 @@
 #include "daemon/plan_internal.h"
 #include "endpoint/type.h"
 #include "wire/compose.h"
+#include "xds/lrs_upstream.h"
 #include "xds/upstream.h"
 
 typedef Udpa__Config__V1__XdsSource xds_message;
@@ -46,7 +47,29 @@ static const udpai_str features[] = {
     {"xds.config.supports-resource-ttl", sizeof("xds.config.supports-resource-ttl") - 1},
 };
 
+/* The same of what a server of LRS says. */
+static const udpai_str load_features[] = {
+    {UDPAI_LRS_FEATURE_ALL, sizeof(UDPAI_LRS_FEATURE_ALL) - 1},
+};
+
 /* What others see of our extensions is not for an xDS server. */
+static udpa_err
+encode_node(udpai_plan *plan,
+            const Udpa__Config__V1__XdsClient *client,
+            udpai_node_parts *parts,
+            udpa_bytes **ret_node)
+{
+    udpa_err err = set_client(plan, client, parts);
+    udpai_node_info *info = NULL;
+    if (err == UDPA_OK)
+        err = udpai_node_info_new(&info, parts);
+    if (err != UDPA_OK)
+        return err;
+    *ret_node = udpai_node_encode(info);
+    udpai_node_info_unref(info);
+    return *ret_node ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 udpa_err
 udpai_plan_client(udpai_plan *plan,
                   const Udpa__Config__V1__XdsClient *client,
@@ -55,15 +78,7 @@ udpai_plan_client(udpai_plan *plan,
     udpai_node_parts parts = *udpai_node_info_parts(plan->settings.info);
     parts.features = features;
     parts.n_features = UDPAI_ARRAY_LEN(features);
-    udpa_err err = set_client(plan, client, &parts);
-    udpai_node_info *info = NULL;
-    if (err == UDPA_OK)
-        err = udpai_node_info_new(&info, &parts);
-    if (err != UDPA_OK)
-        return err;
-    *ret_node = udpai_node_encode(info);
-    udpai_node_info_unref(info);
-    return *ret_node ? UDPA_OK : UDPA_ERR_NOMEM;
+    return encode_node(plan, client, &parts, ret_node);
 }
 
 static udpa_err
@@ -197,4 +212,56 @@ udpai_plan_xds_source(udpai_plan *plan,
         .keepalive_ms = KEEPALIVE_MS,
     };
     return udpai_plan_target(&source->target, from->address, from->tls, &how, ret_error);
+}
+
+/* ---- what it is told ---- */
+
+static udpa_err
+make_load_upstream(udpai_plan *plan,
+                   const Udpa__Config__V1__ConfigSource *from,
+                   udpai_lrs_upstream **ret_upstream)
+{
+    udpai_node_parts parts = *udpai_node_info_parts(plan->settings.info);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL;
+    parts.features = load_features;
+    parts.n_features = UDPAI_ARRAY_LEN(load_features);
+    udpa_err err = encode_node(plan, from->xds->client, &parts, &node);
+    if (err != UDPA_OK)
+        return err;
+    const udpai_lrs_upstream_options options = {
+        .source = udpai_str_from(from->name),
+        .name_space =
+            udpai_str_from(*from->xds->namespace_ ? from->xds->namespace_ : plan->name_space),
+        .node = udpai_bytes_view(node),
+    };
+    return udpai_lrs_upstream_new(ret_upstream, &options);
+}
+
+udpa_err
+udpai_plan_load_upstream(udpai_plan *plan,
+                         const Udpa__Config__V1__ConfigSource *from,
+                         udpa_error **ret_error)
+{
+    udpai_load_upstream_config config = {
+        .source = udpai_str_from(from->name),
+        .ref_target = udpai_grpc_target_hold,
+        .release_target = udpai_grpc_target_drop,
+    };
+    udpai_lrs_upstream *upstream = NULL;
+    udpa_err err = make_load_upstream(plan, from, &upstream);
+    if (err != UDPA_OK)
+        return err;
+    const udpai_grpc_target_options how = {
+        .method = {UDPAI_LRS_PATH, udpai_lrs_upstream_session_new, upstream},
+        .release_context = udpai_lrs_upstream_drop,
+        .keepalive_ms = KEEPALIVE_MS,
+    };
+    err = udpai_plan_target(&config.target, from->xds->address, from->xds->tls, &how, ret_error);
+    if (err == UDPA_OK && !udpai_vector_push(&plan->load_upstreams, config)) {
+        udpai_grpc_target_drop(config.target);
+        err = UDPA_ERR_NOMEM;
+    }
+    return err == UDPA_OK ? udpai_plan_note_dialled(plan, "load reporting", from->name,
+                                                    from->xds->tls, config.target)
+                          : err;
 }

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "endpoint/check_planner.h"
 #include "endpoint/client_census.h"
+#include "endpoint/load_rules.h"
 #include "endpoint/load_sums.h"
 #include "loop/clock.h"
 
@@ -81,7 +82,8 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
         udpai_report_free(report);
         return;
     }
-    if (udpai_orca_collector_report(endpoint->collector, report))
+    if (udpai_load_upstreams_report(endpoint->load_upstreams, report) ||
+        udpai_orca_collector_report(endpoint->collector, report))
         return;
     udpai_client_census_report(endpoint->census, report);
     answer_own_status(endpoint, report);
@@ -192,7 +194,9 @@ tear_down(udpa_endpoint *endpoint)
     udpai_access_answers_free(endpoint->access);
     udpai_answers_free(endpoint->origins);
     udpai_check_planner_free(endpoint->checks);
+    udpai_load_upstreams_free(endpoint->load_upstreams);
     udpai_load_sums_free(endpoint->load_sums);
+    udpai_load_rules_free(endpoint->load_rules);
     udpai_client_census_free(endpoint->census);
     udpai_orca_collector_free(endpoint->collector);
     udpai_orca_board_free(endpoint->orca);
@@ -415,7 +419,31 @@ make_load_sums(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
         .wall_us = wall_us,
         .clock_ms = clock_ms,
     };
-    return udpai_load_sums_new(&endpoint->load_sums, &options);
+    const udpai_load_rules_options rules = {
+        .node = endpoint->node,
+        .otherwise = {settings->load_interval_ms, false},
+        .reach = UDPAI_REACH_NOBODY, /* those are asked for while clients are */
+    };
+    udpa_err err = udpai_load_rules_new(&endpoint->load_rules, &rules);
+    return err == UDPA_OK ? udpai_load_sums_new(&endpoint->load_sums, &options) : err;
+}
+
+static udpa_err
+make_load_upstreams(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
+{
+    const udpai_load_upstreams_options options = {
+        .node = endpoint->node,
+        .wheel = udpai_loop_wheel_get(endpoint->wheel),
+        .node_id = settings->node.id,
+        .servers = settings->load_upstreams,
+        .n_servers = settings->n_load_upstreams,
+        .backoff_base_ms = settings->node.timing.backoff_base_ms,
+        .backoff_max_ms = settings->node.timing.backoff_max_ms,
+        .order = order,
+        .random = random_number,
+        .userdata = endpoint,
+    };
+    return udpai_load_upstreams_new(&endpoint->load_upstreams, &options);
 }
 
 static udpa_err
@@ -517,6 +545,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
     if (err == UDPA_OK)
         err = make_planner(endpoint, settings);
     if (err == UDPA_OK)
+        err = make_load_upstreams(endpoint, settings);
+    if (err == UDPA_OK)
         err = make_collector(endpoint, settings);
     if (err == UDPA_OK && settings->inspector.inspect)
         err = udpai_inspection_new(&endpoint->inspection, endpoint, &settings->inspector);
@@ -556,6 +586,7 @@ void
 udpai_endpoint_start(udpa_endpoint *endpoint)
 {
     udpai_node_start(endpoint->node);
+    udpai_load_upstreams_start(endpoint->load_upstreams);
     udpai_endpoint_touch(endpoint);
 }
 

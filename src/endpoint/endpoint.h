@@ -10,6 +10,7 @@
 #include <udpa/endpoint.h>
 
 #include "endpoint/check_planner.h"
+#include "endpoint/load_upstreams.h"
 #include "endpoint/orca_collector.h"
 #include "federation/node.h"
 #include "loop/loop_wheel.h"
@@ -40,6 +41,12 @@ typedef struct udpai_endpoint_settings {
     /* Others are told of the clients that are served, as long as they want to know, and what was
      * said holds so long after; 0: they are not told. */
     uint64_t client_ttl_ms;
+    /* Clusters below these prefixes: sources are shown sums alone; outlives the endpoint. */
+    const udpai_str *aggregated;
+    size_t n_aggregated;
+    /* Servers that are told of it. */
+    const udpai_load_upstream_config *load_upstreams;
+    size_t n_load_upstreams;
     /* Further fields of the node's status, serialised; NULL without memory. NULL: there are none.
      */
     udpa_bytes *(*describe_more)(const void *userdata);

@@ -19,6 +19,7 @@ typedef struct udpai_answers udpai_answers;
 typedef struct udpai_check_planner udpai_check_planner;
 typedef struct udpai_load_sums udpai_load_sums;
 typedef struct udpai_client_census udpai_client_census;
+typedef struct udpai_load_rules udpai_load_rules;
 
 /* What the engine's thread and the stream thread say besides reports. */
 typedef struct udpai_endpoint_event {
@@ -46,17 +47,19 @@ struct udpa_endpoint {
     udpai_orca_board *orca;          /* of the library; NULL: it does not listen */
     udpai_own_taken *own_taken;      /* of the library; NULL: nobody is told what it has */
     udpai_durable_engine *engine;
-    udpai_own_status *status;     /* NULL: not served */
-    udpai_questions *questions;   /* beside it */
-    udpai_access_answers *access; /* beside it */
-    udpai_answers *origins;       /* beside it */
-    udpai_inspection *inspection; /* NULL: nothing is inspected */
-    udpai_check_planner *checks;  /* NULL: nothing is computed */
-    udpai_load_sums *load_sums;   /* NULL: nothing is added up */
-    udpai_client_census *census;  /* NULL: nobody is told of clients */
-    udpai_list outlets;           /* udpai_outlet: what is published, by source */
-    udpai_list subscriptions;     /* udpa_subscription */
-    udpai_wanted *wishes;         /* for its reports */
+    udpai_own_status *status;             /* NULL: not served */
+    udpai_questions *questions;           /* beside it */
+    udpai_access_answers *access;         /* beside it */
+    udpai_answers *origins;               /* beside it */
+    udpai_inspection *inspection;         /* NULL: nothing is inspected */
+    udpai_check_planner *checks;          /* NULL: nothing is computed */
+    udpai_load_rules *load_rules;         /* beside the sums */
+    udpai_load_sums *load_sums;           /* NULL: nothing is added up */
+    udpai_load_upstreams *load_upstreams; /* NULL: nobody is told of it */
+    udpai_client_census *census;          /* NULL: nobody is told of clients */
+    udpai_list outlets;                   /* udpai_outlet: what is published, by source */
+    udpai_list subscriptions;             /* udpa_subscription */
+    udpai_wanted *wishes;                 /* for its reports */
     udpai_own_reports *own_reports;
     udpai_load_reporting *load; /* NULL: no recorder is reported */
     udpai_states *states;       /* NULL: no resource has one */

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "endpoint/endpoint_internal.h"
+#include "endpoint/load_rules.h"
 #include "loop/clock.h"
 #include "recorder/recorder.h"
 #include "reports/tally.h"
@@ -20,7 +21,8 @@
 
 /* A cluster that was reported. */
 typedef struct udpai_said_cluster {
-    uint64_t round; /* when it was last wanted */
+    uint64_t round;   /* when it was last wanted */
+    uint64_t said_ms; /* when it was last reported */
     size_t len;
     char name[]; /* with a NUL behind it */
 } udpai_said_cluster;
@@ -29,8 +31,11 @@ struct udpai_load_reporting {
     udpa_endpoint *endpoint;
     udpa_load_recorder *recorder;
     udpa_wanted_watch *watch;
-    uint64_t interval_ms;
-    bool per_endpoint;
+    udpai_load_setting otherwise; /* where no resource says another */
+    udpai_load_rules *rules;      /* NULL: nobody wants anything */
+    uint64_t interval_ms;         /* to the next round: the shortest of what is wanted */
+    bool says_all;                /* in the next round, whether it is due or not */
+    uint64_t now_ms;              /* of the round */
     udpai_timer timer;
     size_t n_wanted; /* wishes of this type */
     uint64_t round;
@@ -47,14 +52,45 @@ said_key(const void *item)
 
 /* ---- one round ---- */
 
+static udpai_load_setting
+setting_of(const udpai_load_reporting *reporting, udpai_str cluster)
+{
+    return reporting->rules
+               ? udpai_load_policy_find(udpai_load_rules_policy(reporting->rules), cluster)
+               : reporting->otherwise;
+}
+
+/* Rounds are as frequent as the most frequent cluster wants. */
+static bool
+is_due(udpai_load_reporting *reporting, udpai_str cluster, uint64_t interval_ms)
+{
+    udpai_said_cluster *said = udpai_map_get(&reporting->said, cluster);
+    if (!said || reporting->says_all ||
+        reporting->now_ms + interval_ms / 4 >= said->said_ms + interval_ms)
+        return true;
+    said->round = reporting->round;
+    return false;
+}
+
 static bool
 wants(void *userdata, udpai_str cluster)
 {
-    const udpai_load_reporting *reporting = userdata;
+    udpai_load_reporting *reporting = userdata;
     const udpa_endpoint *endpoint = reporting->endpoint;
     UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint->own_reports, cluster);
-    return name && udpai_wanted_have(endpoint->wishes, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
-                                     udpai_str_from(name));
+    if (!name || !udpai_wanted_have(endpoint->wishes, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
+                                    udpai_str_from(name)))
+        return false;
+    uint64_t interval_ms = setting_of(reporting, cluster).interval_ms;
+    if (interval_ms < reporting->interval_ms)
+        reporting->interval_ms = interval_ms;
+    return is_due(reporting, cluster, interval_ms);
+}
+
+static bool
+is_per_endpoint(void *userdata, udpai_str cluster)
+{
+    return setting_of(userdata, cluster).per_endpoint;
 }
 
 /* Noted before it is reported, so that it can be withdrawn. NULL without memory. */
@@ -74,6 +110,7 @@ note(udpai_load_reporting *reporting, udpai_str cluster)
         }
     }
     said->round = reporting->round;
+    said->said_ms = reporting->now_ms;
     return said;
 }
 
@@ -88,7 +125,8 @@ put(const udpai_load_reporting *reporting,
     options.about = said->name;
     options.payload = udpa_bytes_data(load);
     options.payload_size = udpa_bytes_size(load);
-    options.ttl_ms = TTL_INTERVALS * reporting->interval_ms + TTL_MORE_MS;
+    options.ttl_ms =
+        TTL_INTERVALS * setting_of(reporting, said_key(said)).interval_ms + TTL_MORE_MS;
     return udpai_report_put(reporting->endpoint, &options, ret_error);
 }
 
@@ -145,18 +183,21 @@ on_round(udpai_timer *timer)
     const udpai_load_reading reading = {
         .now_ms = udpai_monotonic_ms(),
         .max_bytes = UDPAI_REPORT_MAX_BYTES,
-        .per_endpoint = reporting->per_endpoint,
+        .is_per_endpoint = is_per_endpoint,
         .from_now = true,
         .wants = wants,
         .take = take,
         .userdata = reporting,
     };
     reporting->round++;
+    reporting->now_ms = reading.now_ms;
+    reporting->interval_ms = reporting->otherwise.interval_ms; /* others may come */
     if (reporting->n_wanted) {
         udpai_load_recorder_read(reporting->recorder, &reading);
         udpai_timer_set(udpai_loop_wheel_get(reporting->endpoint->wheel), timer,
                         reading.now_ms + reporting->interval_ms);
     }
+    reporting->says_all = false;
     if (has_stale(reporting))
         withdraw(reporting);
     udpai_endpoint_touch(reporting->endpoint);
@@ -170,6 +211,36 @@ begin_round(udpai_load_reporting *reporting)
     udpai_endpoint_touch(reporting->endpoint);
 }
 
+/* What was said may be over before it is due again. */
+static void
+on_rules(void *userdata)
+{
+    udpai_load_reporting *reporting = userdata;
+    reporting->says_all = true;
+    begin_round(reporting);
+}
+
+/* Rules are asked for as long as anything is. Without memory there are none. */
+static void
+follow_rules(udpai_load_reporting *reporting)
+{
+    const udpai_load_rules_options options = {
+        .node = reporting->endpoint->node,
+        .otherwise = reporting->otherwise,
+        .changed = on_rules,
+        .userdata = reporting,
+    };
+    if (!reporting->rules)
+        (void)udpai_load_rules_new(&reporting->rules, &options);
+}
+
+static void
+leave_rules(udpai_load_reporting *reporting)
+{
+    udpai_load_rules_free(reporting->rules);
+    reporting->rules = NULL;
+}
+
 static void
 on_wanted(void *userdata, const udpa_wanted *wanted)
 {
@@ -177,6 +248,10 @@ on_wanted(void *userdata, const udpa_wanted *wanted)
     if (strcmp(wanted->type_url, UDPAI_TYPE_CLIENT_LOAD) != 0)
         return;
     reporting->n_wanted += wanted->is_wanted ? 1 : (size_t)-1;
+    if (reporting->n_wanted)
+        follow_rules(reporting);
+    else
+        leave_rules(reporting);
     begin_round(reporting);
 }
 
@@ -224,8 +299,8 @@ udpa_load_report_begin(udpa_endpoint *endpoint,
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     reporting->endpoint = endpoint;
     reporting->recorder = udpa_load_recorder_ref(recorder);
-    reporting->interval_ms = options->interval_ms ? options->interval_ms : INTERVAL_MS;
-    reporting->per_endpoint = options->per_endpoint;
+    reporting->otherwise.interval_ms = options->interval_ms ? options->interval_ms : INTERVAL_MS;
+    reporting->otherwise.per_endpoint = options->per_endpoint;
     udpai_timer_init(&reporting->timer, on_round);
     udpai_map_init(&reporting->said, said_key);
     err = udpa_wanted_watch_new(&reporting->watch, endpoint, on_wanted, reporting);
@@ -244,6 +319,7 @@ udpai_load_reporting_free(udpai_load_reporting *reporting)
     if (!reporting)
         return;
     udpai_timer_cancel(&reporting->timer);
+    leave_rules(reporting);
     while ((said = udpai_map_next(&reporting->said, &at)))
         udpai_free(said);
     udpai_map_done(&reporting->said);

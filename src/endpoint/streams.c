@@ -3,6 +3,7 @@
 #include "endpoint/endpoint.h"
 
 #include "base/alloc.h"
+#include "reports/tally.h"
 #include "session/udpa.h"
 #include "xds/census.h"
 
@@ -32,6 +33,9 @@ udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
                 .first_session = env->first_session,
                 .session_step = env->session_step,
                 .watcher = settings->client_ttl_ms ? &udpai_census_ops : NULL,
+                .withheld_type = UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
+                .withheld = settings->aggregated,
+                .n_withheld = settings->n_aggregated,
                 .max_unjudged = MAX_UNJUDGED,
                 .max_unjudged_bytes = MAX_UNJUDGED_BYTES,
             },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/client_type.h"
 
+#include "base/alloc.h"
 #include "base/percent.h"
 #include "model/name.h"
 #include "model/type_url.h"
@@ -15,14 +16,50 @@ static const struct client_type {
     {"udpa.status.v1.ClientStatus", false},
 };
 
+/* Those of the configuration; set once, then only read. */
+static struct client_type added[UDPAI_CLIENT_TYPES_MAX];
+static size_t n_added;
+
+static const struct client_type *
+find_among(const struct client_type *among, size_t n, udpai_str name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (udpai_str_eq(name, udpai_str_from(among[i].name)))
+            return &among[i];
+    return NULL;
+}
+
 static const struct client_type *
 find(udpai_str type_url)
 {
     udpai_str name = udpai_type_url_name(type_url);
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
-        if (udpai_str_eq(name, udpai_str_from(types[i].name)))
-            return &types[i];
-    return NULL;
+    const struct client_type *found = find_among(types, UDPAI_ARRAY_LEN(types), name);
+    return found ? found : find_among(added, n_added, name);
+}
+
+static void
+forget_added(void)
+{
+    while (n_added)
+        udpai_free((void *)(uintptr_t)added[--n_added].name);
+}
+
+udpa_err
+udpai_client_types_set(const udpai_str *type_urls, size_t n)
+{
+    forget_added();
+    if (n > UDPAI_CLIENT_TYPES_MAX)
+        return UDPA_ERR_LIMIT;
+    for (size_t i = 0; i < n; i++) {
+        udpai_str name = udpai_type_url_name(type_urls[i]);
+        char *copy = udpai_strndup(name.data, name.len);
+        if (!copy) {
+            forget_added();
+            return UDPA_ERR_NOMEM;
+        }
+        added[n_added++].name = copy;
+    }
+    return UDPA_OK;
 }
 
 bool
@@ -34,7 +71,10 @@ udpai_type_is_client(udpai_str type_url)
 const char *
 udpai_client_type_at(size_t index)
 {
-    return index < UDPAI_ARRAY_LEN(types) ? types[index].name : NULL;
+    const size_t n = UDPAI_ARRAY_LEN(types);
+    if (index < n)
+        return types[index].name;
+    return index - n < n_added ? added[index - n].name : NULL;
 }
 
 bool

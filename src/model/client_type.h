@@ -12,6 +12,11 @@ bool udpai_type_is_client(udpai_str type_url);
 
 /* The names of all, one after the other; NULL: there are no more. */
 const char *udpai_client_type_at(size_t index);
+#define UDPAI_CLIENT_TYPES_MAX 64
+
+/* Further types that are, in place of those given before; for the whole process, before anything
+ * else is made. Copies the names, of which only what stands behind the last slash counts. */
+udpa_err udpai_client_types_set(const udpai_str *type_urls, size_t n);
 
 /* One whose names end with the id of who says it, also where that is a node. Of the others a node
  * speaks of somebody else, a backend that it asks; who is no node may say them of itself alone. */

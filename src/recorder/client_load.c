@@ -399,7 +399,10 @@ say(udpa_load_recorder *recorder, udpai_load_cluster *cluster, const udpai_load_
         note_cluster(cluster, false);
         begin_epoch(recorder, cluster);
     }
-    common.with_endpoints = reading->per_endpoint && may_say_endpoints(&common);
+    bool per_endpoint = reading->is_per_endpoint
+                            ? reading->is_per_endpoint(reading->userdata, cluster->name)
+                            : reading->per_endpoint;
+    common.with_endpoints = per_endpoint && may_say_endpoints(&common);
     if (cluster->has_said_endpoints && !common.with_endpoints) {
         /* They would count 0 now, which nobody would believe within one epoch. */
         begin_epoch(recorder, cluster);

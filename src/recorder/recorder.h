@@ -8,9 +8,10 @@
 #include "base/bytes.h"
 
 typedef struct udpai_load_reading {
-    uint64_t now_ms;  /* as udpai_monotonic_ms() */
-    size_t max_bytes; /* of a message */
-    bool per_endpoint;
+    uint64_t now_ms;                                            /* as udpai_monotonic_ms() */
+    size_t max_bytes;                                           /* of a message */
+    bool per_endpoint;                                          /* of all, unless: */
+    bool (*is_per_endpoint)(void *userdata, udpai_str cluster); /* NULL: per_endpoint says it */
     /* What was counted before it was said for the first time is not said at all: those who add up
      * must know that nobody else was told of it. */
     bool from_now;

@@ -40,14 +40,24 @@ free_figures(udpai_tally_figures *figures)
     udpai_vector_done(&figures->metrics);
 }
 
-static void
-free_locality(udpai_tally_locality *locality)
+/* Returns of how many metrics. */
+static size_t
+free_endpoints(udpai_tally_locality *locality)
 {
+    size_t n_metrics = 0;
     for (size_t i = 0; i < locality->endpoints.n; i++) {
+        n_metrics += locality->endpoints.items[i].figures.metrics.n;
         free_text(locality->endpoints.items[i].address);
         free_figures(&locality->endpoints.items[i].figures);
     }
     udpai_vector_done(&locality->endpoints);
+    return n_metrics;
+}
+
+static void
+free_locality(udpai_tally_locality *locality)
+{
+    (void)free_endpoints(locality);
     free_figures(&locality->figures);
     free_text(locality->region);
 }
@@ -70,6 +80,14 @@ udpai_tally_free(udpai_tally *tally)
     free_text(tally->service);
     udpai_free(tally);
     return NULL;
+}
+
+void
+udpai_tally_drop_endpoints(udpai_tally *tally)
+{
+    for (size_t i = 0; i < tally->localities.n; i++)
+        tally->n_metrics -= free_endpoints(&tally->localities.items[i]);
+    tally->n_endpoints = 0;
 }
 
 udpa_err
@@ -393,5 +411,16 @@ udpai_tally_locality_empty(const udpai_tally_locality *locality)
     bool empty = udpai_tally_figures_empty(&locality->figures);
     for (size_t i = 0; i < locality->endpoints.n && empty; i++)
         empty = udpai_tally_figures_empty(&locality->endpoints.items[i].figures);
+    return empty;
+}
+
+bool
+udpai_tally_is_empty(const udpai_tally *tally)
+{
+    bool empty = tally->dropped == 0;
+    for (size_t i = 0; i < tally->localities.n && empty; i++)
+        empty = udpai_tally_locality_empty(&tally->localities.items[i]);
+    for (size_t i = 0; i < tally->drops.n && empty; i++)
+        empty = tally->drops.items[i].n == 0;
     return empty;
 }

@@ -148,7 +148,11 @@ const udpai_tally_metric *udpai_tally_find_metric(const udpai_tally_figures *fig
                                                   const udpai_tally_metric *like);
 const udpai_tally_drop *udpai_tally_find_drop(const udpai_tally *tally, udpai_str category);
 
+/* Forgets what is counted singly: it is in the figures of its locality, too. */
+void udpai_tally_drop_endpoints(udpai_tally *tally);
+
 /* Is there nothing to say of it? */
+bool udpai_tally_is_empty(const udpai_tally *tally);
 bool udpai_tally_figures_empty(const udpai_tally_figures *figures);
 bool udpai_tally_locality_empty(const udpai_tally_locality *locality);
 

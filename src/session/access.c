@@ -5,6 +5,8 @@
 #include "model/name.h"
 
 #define OUTCAST_PATIENCE_MS 3000
+/* In a visibility: of one from whom something is withheld besides. */
+#define WITHHELD (UINT64_C(1) << 63)
 
 typedef struct access_view {
     uint64_t visibility;
@@ -53,7 +55,30 @@ udpai_access_replace(udpai_access *access, udpai_acl *acl)
     udpai_access_init(access, acl);
     access->last_visibility = before.last_visibility;
     access->log = before.log;
+    access->withheld_type = before.withheld_type;
+    access->withheld = before.withheld;
+    access->n_withheld = before.n_withheld;
     udpai_access_done(&before);
+}
+
+void
+udpai_access_withhold(udpai_access *access, const udpai_hub_options *options)
+{
+    access->withheld_type = options->withheld_type;
+    access->withheld = options->withheld;
+    access->n_withheld = options->n_withheld;
+}
+
+/* Of a prefix: all that it covers. */
+static bool
+is_withheld(const udpai_access *access, udpai_str type_url, udpai_str name)
+{
+    if (access->n_withheld == 0 || !udpai_str_eq(type_url, access->withheld_type))
+        return false;
+    for (size_t i = 0; i < access->n_withheld; i++)
+        if (udpai_prefix_covers(access->withheld[i], name))
+            return true;
+    return false;
 }
 
 /* Views of earlier rules, which nobody has any more, show nothing. */
@@ -63,6 +88,9 @@ udpai_access_may_see_name(const udpai_access *access,
                           udpai_str type_url,
                           udpai_str name)
 {
+    if ((visibility & WITHHELD) && is_withheld(access, type_url, name))
+        return false;
+    visibility &= ~WITHHELD;
     if (visibility == 0)
         return true;
     const access_view *view = udpai_map_get(
@@ -135,6 +163,14 @@ subject_of(const udpai_session *session, const udpai_node_info *node)
     };
 }
 
+/* What this node has dialled, or is a source, is above it. That one of those is a source is known
+ * only later, and nothing may be shown until then. */
+static bool
+is_above(const udpai_session *session)
+{
+    return session->info.link != 0 || session->info.is_source;
+}
+
 udpa_err
 udpai_session_visibility(const udpai_session *session,
                          const udpai_node_info *node,
@@ -158,6 +194,8 @@ udpai_session_admit(udpai_session *session,
         err = udpai_acl_check_node_id(access->acl, &subject, ret_error);
     if (err == UDPA_OK)
         err = udpai_access_visibility(access, &subject, &visibility);
+    if (is_above(session) && access->n_withheld)
+        visibility |= WITHHELD;
     if (err == UDPA_OK && subscriber)
         err = udpai_subscriber_set_visibility(subscriber, visibility);
     session->has_rules = !access->acl || udpai_acl_settings(access->acl)->is_dry_run ||
@@ -169,8 +207,7 @@ udpai_session_admit(udpai_session *session,
 static void
 cast_out(udpai_session *session, bool had_rules)
 {
-    bool is_wanted = session->info.link != 0 || session->info.is_source;
-    if (session->has_rules || is_wanted) {
+    if (session->has_rules || is_above(session)) {
         session->is_outcast = false;
         udpai_timer_cancel(&session->patience);
     } else if (had_rules) {
@@ -235,7 +272,15 @@ udpai_session_check_subscription(udpai_session *session,
                                  const udpai_asked_for *asked,
                                  udpa_error **ret_error)
 {
-    if (!udpai_hub_access(session->hub)->acl)
+    const udpai_access *access = udpai_hub_access(session->hub);
+    if (is_above(session) && is_withheld(access, asked->type_url, asked->name)) {
+        session->n_denied++;
+        return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                          "what single clients say of '%.*s' is not passed on by this node: "
+                          "subscribe to udpa.load.v1.ClusterLoad, its sums",
+                          UDPAI_SHOWN(asked->name));
+    }
+    if (!access->acl)
         return UDPA_OK;
     const udpai_acl_subject subject = subject_of(session, node);
     const udpai_acl_question question = {

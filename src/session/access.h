@@ -16,12 +16,18 @@ typedef struct udpai_access {
     udpai_acl *acl;                    /* NULL: everything is shown to everybody */
     udpai_map by_rules, by_visibility; /* of the same */
     uint64_t last_visibility;          /* none is ever given twice: views remember them */
+    /* What those above are not shown, whatever the rules are; see udpai_hub_options. */
+    udpai_str withheld_type;
+    const udpai_str *withheld;
+    size_t n_withheld;
     udpai_log_limit log;
 } udpai_access;
 
 /* Takes a reference to the ACL. */
 void udpai_access_init(udpai_access *access, udpai_acl *acl);
 void udpai_access_done(udpai_access *access);
+/* To be called at first, if anything is. */
+void udpai_access_withhold(udpai_access *access, const udpai_hub_options *options);
 /* Other rules hold from now on; takes a reference. Each session must be admitted again: until it is
  * nothing new is shown to it. */
 void udpai_access_replace(udpai_access *access, udpai_acl *acl);

@@ -106,6 +106,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
     udpai_relay_init(&hub->relay, hub);
+    udpai_access_withhold(&hub->access, options);
     udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
     if (options->watcher)
         err = options->watcher->begin(&hub->watcher, hub);

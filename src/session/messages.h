@@ -103,6 +103,7 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_EVENTS,             /* of a worker: clients have streamed them; or for one */
     UDPAI_REPORT_EVENTS_TAKEN,       /* the answer to EVENTS */
     UDPAI_REPORT_EVENTS_WANTED,      /* of a worker: somebody reads them, or nobody any more */
+    UDPAI_REPORT_WANTED,             /* its peer, whom this node reports to, wants these now */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
@@ -118,9 +119,9 @@ typedef struct udpai_report {
     bool is_extended;         /* NODE: both sides know our extensions */
     /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
     udpai_publication *publication;
-    udpai_subscription_message *subscription; /* SUBSCRIPTION_ERROR, INTEREST, PASSED_ON */
-    bool wanted;                              /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was told
-                                               * once; OWN_STATUS: with bodies */
+    /* SUBSCRIPTION_ERROR, INTEREST, PASSED_ON, WANTED */
+    udpai_subscription_message *subscription;
+    bool wanted; /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was told once; OWN_STATUS: with bodies */
     udpa_error *error;                        /* CLOSED: why */
     bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;

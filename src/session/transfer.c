@@ -68,6 +68,7 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_EVENTS] = {true, HAS_EVENTS, 0},
     [UDPAI_REPORT_EVENTS_TAKEN] = {true, 0, 0},
     [UDPAI_REPORT_EVENTS_WANTED] = {true, 0, 0},
+    [UDPAI_REPORT_WANTED] = {true, HAS_SUBSCRIPTION, 0},
 };
 
 static bool

@@ -300,6 +300,8 @@ udpa_order(udpai_session *session, udpai_order *order)
     switch (order->kind) {
     case UDPAI_ORDER_ATTACH:
         attach(udpa, order);
+        if (udpai_hub_settings(session->hub)->n_withheld)
+            udpai_session_admit_again(session, &udpa->subscriber, udpa->peer);
         break;
     case UDPAI_ORDER_SUBSCRIBE:
         udpai_udpa_ask(udpa, order->subscription);

@@ -10,6 +10,9 @@
 
 #define UDPAI_LRS_PATH "/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats"
 
+/* In Node.client_features, of the first request: clusters need not be named. */
+#define UDPAI_LRS_FEATURE_ALL "envoy.lrs.supports_send_all_clusters"
+
 #define UDPAI_LRS_INTERVAL_MS 10000
 #define UDPAI_LRS_INTERVAL_MIN_MS 100
 #define UDPAI_LRS_INTERVAL_MAX_MS ((uint64_t)3600 * 1000)
@@ -18,13 +21,18 @@
 /* What a client has reported holds for three intervals, and so much. */
 #define UDPAI_LRS_GRACE_MS 10000
 
+/* What resources say of that; lrs_policy.h. */
+typedef struct udpai_lrs_policy udpai_lrs_policy;
+
 /* The context of every such stream. Outlives the hub. Belongs to the stream thread. */
 typedef struct udpai_lrs_service {
     udpai_xds_shim *shim; /* whose audiences these clients belong to */
-    uint64_t interval_ms; /* how often they are to report */
-    uint64_t gather_ms;   /* in which steps what they say is handed up; 0: at once */
-    bool per_endpoint;    /* each endpoint by itself, too */
-    uint64_t last_epoch;  /* of whatever was counted here */
+    /* How often they are to report, and if each endpoint by itself, too, where no resource says. */
+    uint64_t interval_ms;
+    bool per_endpoint;
+    udpai_lrs_policy *policy; /* NULL: nobody is asked for anything */
+    uint64_t gather_ms;       /* in which steps what they say is handed up; 0: at once */
+    uint64_t last_epoch;      /* of whatever was counted here */
     udpai_log_limit refused;
 } udpai_lrs_service;
 

@@ -20,10 +20,24 @@ bytes_key(const void *item)
     return udpai_bytes_view(item);
 }
 
+static udpa_err select_again(udpai_lrs *lrs);
+
+static void
+on_policy(udpai_lrs_follower *follower)
+{
+    udpai_lrs *lrs = UDPAI_CONTAINER_OF(follower, udpai_lrs, follower);
+    udpa_err err = select_again(lrs);
+    if (err != UDPA_OK)
+        udpai_session_finish(&lrs->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
+}
+
 void
 udpai_lrs_ask_init(udpai_lrs *lrs)
 {
     udpai_map_init(&lrs->names, bytes_key);
+    udpai_lrs_follower_init(&lrs->follower, on_policy);
+    lrs->asked.setting =
+        (udpai_load_setting){lrs->service->interval_ms, lrs->service->per_endpoint};
 }
 
 static void
@@ -37,6 +51,7 @@ selection_done(udpai_lrs_selection *selection)
 void
 udpai_lrs_ask_done(udpai_lrs *lrs)
 {
+    udpai_lrs_unfollow(lrs->service, &lrs->follower);
     for (size_t i = 0; i < lrs->prefixes.n; i++)
         udpa_bytes_unref(lrs->prefixes.items[i]);
     udpai_vector_done(&lrs->prefixes);
@@ -157,17 +172,33 @@ select_xdstp(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str clu
     return err;
 }
 
+/* Of what is wanted first, or with what was wanted before. */
+static void
+refine(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str prefix)
+{
+    udpai_load_setting finest = udpai_lrs_finest(lrs->service, prefix);
+    if (selection->setting.interval_ms)
+        udpai_load_setting_refine(&selection->setting, finest);
+    else
+        selection->setting = finest;
+}
+
 /* One that the client cannot know is not asked for. */
 static udpa_err
 select_cluster(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str cluster)
 {
     udpai_str spelling;
     udpa_err err = UDPA_OK;
+    size_t n_before = selection->clusters.n;
     if (udpai_name_check(cluster, NULL) != UDPA_OK)
         return UDPA_OK;
     if (udpai_xds_name_to_client(lrs->belonging.audience, cluster, &spelling))
         err = select_spelling(selection, spelling);
-    return err == UDPA_OK ? select_xdstp(lrs, selection, cluster) : err;
+    if (err == UDPA_OK)
+        err = select_xdstp(lrs, selection, cluster);
+    if (selection->clusters.n > n_before)
+        refine(lrs, selection, cluster);
+    return err;
 }
 
 /* Of the name of what this client says of a cluster. */
@@ -203,6 +234,7 @@ select_prefix(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str pr
         prefix.len--;
     if (holds_namespace(lrs, prefix)) {
         selection->all = true;
+        refine(lrs, selection, prefix);
         return UDPA_OK;
     }
     udpa_err err = select_cluster(lrs, selection, prefix);
@@ -214,6 +246,9 @@ select_prefix(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str pr
 static void
 settle(const udpai_lrs *lrs, udpai_lrs_selection *selection)
 {
+    bool is_late = lrs->reads_once && lrs->has_asked;
+    if (is_late || (!selection->all && selection->clusters.n == 0))
+        selection->setting = lrs->asked.setting;
     if (lrs->reads_once && selection->clusters.n)
         selection->all = true;
     if (!lrs->reports_all)
@@ -240,7 +275,9 @@ make_selection(const udpai_lrs *lrs, udpai_lrs_selection *selection)
 static bool
 same_selection(const udpai_lrs_selection *a, const udpai_lrs_selection *b)
 {
-    bool same = a->all == b->all && a->clusters.n == b->clusters.n;
+    bool same = a->all == b->all && a->clusters.n == b->clusters.n &&
+                a->setting.interval_ms == b->setting.interval_ms &&
+                a->setting.per_endpoint == b->setting.per_endpoint;
     for (size_t i = 0; same && i < a->clusters.n; i++)
         same = udpai_str_eq(udpai_bytes_view(a->clusters.items[i]),
                             udpai_bytes_view(b->clusters.items[i]));
@@ -256,8 +293,11 @@ select_again(udpai_lrs *lrs)
         selection_done(&selection);
         return err;
     }
+    bool is_rescheduled = selection.setting.interval_ms != lrs->asked.setting.interval_ms;
     selection_done(&lrs->asked);
     lrs->asked = selection;
+    if (is_rescheduled)
+        udpai_lrs_say_again(lrs);
     lrs->is_due = !lrs->reads_once || !lrs->has_asked;
     udpai_session_ready(&lrs->session);
     return UDPA_OK;
@@ -284,6 +324,10 @@ udpai_lrs_want(udpai_lrs *lrs, const udpai_subscription_message *message, bool w
     }
     if (err == UDPA_OK && !wanted)
         udpai_lrs_forget_unwanted(lrs);
+    if (lrs->prefixes.n == 0 && lrs->names.n == 0)
+        udpai_lrs_unfollow(lrs->service, &lrs->follower);
+    else if (err == UDPA_OK)
+        err = udpai_lrs_follow(lrs->service, lrs->session.hub, &lrs->follower);
     return err == UDPA_OK ? select_again(lrs) : err;
 }
 
@@ -295,8 +339,8 @@ put_response(udpai_proto_writer *writer, const udpai_lrs *lrs)
     const udpai_lrs_selection *asked = &lrs->asked;
     for (size_t i = 0; i < asked->clusters.n; i++)
         udpai_proto_put_bytes(writer, CLUSTERS, udpai_bytes_view(asked->clusters.items[i]));
-    udpai_duration_put(writer, LOAD_REPORTING_INTERVAL, lrs->service->interval_ms);
-    udpai_proto_put_varint_opt(writer, REPORT_ENDPOINT_GRANULARITY, lrs->service->per_endpoint);
+    udpai_duration_put(writer, LOAD_REPORTING_INTERVAL, asked->setting.interval_ms);
+    udpai_proto_put_varint_opt(writer, REPORT_ENDPOINT_GRANULARITY, asked->setting.per_endpoint);
     udpai_proto_put_varint_opt(writer, SEND_ALL_CLUSTERS, asked->all);
 }
 

@@ -6,15 +6,12 @@
 #include "base/map.h"
 #include "reports/tally.h"
 #include "xds/belong.h"
-#include "xds/lrs.h"
+#include "xds/lrs_policy.h"
 #include "xds/names.h"
 
 /* What one client may have counted here: clusters, and places in all of them. */
 #define UDPAI_LRS_CLUSTERS_MAX 1024
 #define UDPAI_LRS_PLACES_MAX 16384
-
-/* In Node.client_features, of the first request. */
-#define UDPAI_LRS_FEATURE_ALL "envoy.lrs.supports_send_all_clusters"
 
 /* What the client has reported of one cluster. */
 typedef struct udpai_lrs_cluster {
@@ -31,6 +28,7 @@ typedef struct udpai_lrs_cluster {
 typedef struct udpai_lrs_selection {
     bool all;
     UDPAI_VECTOR(udpa_bytes *) clusters; /* as the client spells them, in order */
+    udpai_load_setting setting;          /* the finest that is wanted of any of them */
 } udpai_lrs_selection;
 
 typedef struct udpai_lrs {
@@ -44,6 +42,7 @@ typedef struct udpai_lrs {
     UDPAI_VECTOR(udpa_bytes *) prefixes;
     udpai_map names; /* of udpa_bytes */
     udpai_lrs_selection asked;
+    udpai_lrs_follower follower;
     uint64_t wished_ms;     /* when somebody began to want something, the last time */
     bool has_asked, is_due; /* something was sent; something else is to be */
     udpa_bytes *writing;
@@ -83,6 +82,8 @@ void udpai_lrs_take_done(udpai_lrs *lrs);
 udpa_err udpai_lrs_take(udpai_lrs *lrs,
                         Envoy__Config__Endpoint__V3__ClusterStats *const *stats,
                         size_t n_stats);
+/* It is asked at another interval: what it has said holds for another time. */
+void udpai_lrs_say_again(udpai_lrs *lrs);
 /* Forgets what nobody wants any more: what was said of it holds until it expires. */
 void udpai_lrs_forget_unwanted(udpai_lrs *lrs);
 /* What was handed up is applied, or refused. */

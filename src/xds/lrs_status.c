@@ -18,6 +18,8 @@ enum { /* in LoadReportingStatus */
     N_REFUSED = 6,
     LAST_ERROR = 7,
     REFUSED = 8,
+    INTERVAL = 9,
+    PER_ENDPOINT = 10,
 };
 
 static void
@@ -35,6 +37,8 @@ put_reporting(udpai_proto_writer *writer, const udpai_lrs *lrs)
                               udpai_str_from(udpa_error_message(lrs->last_error)));
     if (lrs->refused_us)
         udpai_timestamp_put(writer, REFUSED, lrs->refused_us);
+    udpai_duration_put(writer, INTERVAL, lrs->asked.setting.interval_ms);
+    udpai_proto_put_varint_opt(writer, PER_ENDPOINT, lrs->asked.setting.per_endpoint);
 }
 
 static void

@@ -168,7 +168,7 @@ get_cluster(udpai_lrs *lrs,
         }
         if (!udpai_timer_is_set(&lrs->renewal))
             udpai_timer_set(udpai_hub_wheel(lrs->session.hub), &lrs->renewal,
-                            now_ms(lrs) + lrs->service->interval_ms);
+                            now_ms(lrs) + lrs->asked.setting.interval_ms);
     }
     *ret_cluster = cluster;
     return UDPA_OK;
@@ -275,6 +275,8 @@ take_stats(udpai_lrs *lrs, const stats_message *stats, udpa_error **ret_error)
     UDPA_AUTO(udpai_tally_free)
     udpai_tally *report = udpai_tally_new(&udpai_tally_client_limits);
     err = report ? udpai_tally_add_stats(report, stats, ret_error) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK && !udpai_lrs_setting(lrs->service, named.cluster.full).per_endpoint)
+        udpai_tally_drop_endpoints(report);
     if (err == UDPA_OK)
         err = get_cluster(lrs, &named, &cluster, ret_error);
     return err == UDPA_OK ? add_piece(lrs, cluster, report, ret_error) : err;
@@ -307,7 +309,7 @@ make_resource(const udpai_lrs *lrs, udpai_lrs_cluster *cluster)
     const udpai_resource_parts parts = {
         .name = udpai_bytes_view(cluster->name),
         .any = any,
-        .ttl_ms = 3 * lrs->service->interval_ms + UDPAI_LRS_GRACE_MS,
+        .ttl_ms = 3 * lrs->asked.setting.interval_ms + UDPAI_LRS_GRACE_MS,
     };
     udpa_resource *resource = NULL;
     udpa_err err = udpai_resource_make(&resource, &parts);
@@ -322,7 +324,7 @@ make_resource(const udpai_lrs *lrs, udpai_lrs_cluster *cluster)
 static bool
 is_due(const udpai_lrs *lrs, const udpai_lrs_cluster *cluster)
 {
-    uint64_t interval_ms = lrs->service->interval_ms;
+    uint64_t interval_ms = lrs->asked.setting.interval_ms;
     return cluster->has_changed || (cluster->resource && now_ms(lrs) - cluster->handed_up_ms >=
                                                              interval_ms + interval_ms / 2);
 }
@@ -410,7 +412,7 @@ on_renewal(udpai_timer *timer)
     (void)hand_up(lrs, false);
     if (lrs->clusters.n)
         udpai_timer_set(udpai_hub_wheel(lrs->session.hub), timer,
-                        now_ms(lrs) + lrs->service->interval_ms);
+                        now_ms(lrs) + lrs->asked.setting.interval_ms);
 }
 
 udpa_err
@@ -441,6 +443,19 @@ udpai_lrs_judged(udpai_lrs *lrs, const udpai_publication *publication)
     lrs->is_held = false;
     if (was_held)
         (void)hand_up_soon(lrs);
+}
+
+void
+udpai_lrs_say_again(udpai_lrs *lrs)
+{
+    size_t at = 0;
+    udpai_lrs_cluster *cluster;
+    while ((cluster = udpai_map_next(&lrs->clusters, &at)))
+        cluster->has_changed |= cluster->resource != NULL;
+    if (lrs->clusters.n)
+        udpai_timer_set(udpai_hub_wheel(lrs->session.hub), &lrs->renewal,
+                        now_ms(lrs) + lrs->asked.setting.interval_ms);
+    (void)hand_up(lrs, false);
 }
 
 void

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ten clients of LRS report to two edges, which have dialled a node above them. There somebody
 subscribes to sums: clients two levels below are asked then, and the sum equals what they have sent,
-to the request, also when a client moves to the other edge; and no sum is ever above it.
+to the request, also when a client moves to the other edge; and no sum is ever above it. How often they
+report is said by a resource at the top, which flows down, and can be changed.
+
+Variants: raw, what single clients say can be had at the top, too; aggregated, the edges keep it to themselves.
 """
 import json
 import random
@@ -15,10 +18,11 @@ import grpc
 from envoy.config.endpoint.v3 import load_report_pb2
 from envoy.service.load_stats.v3 import lrs_pb2, lrs_pb2_grpc
 
-from interop import check, wait_for
+from interop import check, never, wait_for
+from udpa_peer import Peer
 from udpactl import Ctl
 
-SUM = 'udpa.load.v1.ClusterLoad'
+SUM, LOAD = 'udpa.load.v1.ClusterLoad', 'udpa.load.v1.ClientLoad'
 CLIENTS = 10
 EDGES = ('edge-0', 'edge-1')
 
@@ -29,10 +33,11 @@ def write_config(test, name, sources=()):
         'node': {'id': name},
         'static_resources': {'config_sources': [
             {'name': source.name, 'udpa': {'address': source.address}} for source in sources]},
-        'providers': [{'types': ['envoy.config.cluster.v3.Cluster'],
+        'providers': [{'types': ['envoy.config.cluster.v3.Cluster', 'udpa.load.v1.LoadReporting'],
                        'config_descriptors': [{'resource_name': source.name}
                                               for source in sources]}] if sources else [],
-        'load_reporting': {'interval': '0.2s'},
+        'load_reporting': {'interval': '0.2s',
+                           **({'aggregated': ['local']} if test.variant == 'aggregated' else {})},
         'timing': {'interest_linger': '0.2s', 'backoff_max': '0.5s'},
     }), encoding='utf-8')
     return path
@@ -41,12 +46,14 @@ def write_config(test, name, sources=()):
 class Client(threading.Thread):
     """One stream of LRS: what is counted is sent with the next report, if it is asked for."""
 
-    def __init__(self, number, edge):
+    def __init__(self, number, edge, cluster='backend'):
         super().__init__(daemon=True)
+        self.cluster = cluster
         self.id = f'client-{number}'
         self.lock = threading.Lock()
         self.wakes = threading.Condition(self.lock)
         self.n_new, self.is_asked, self.is_over = 0, threading.Event(), False
+        self.setting = None
         self.channel = grpc.insecure_channel(edge.address)
         self.call = lrs_pb2_grpc.LoadReportingServiceStub(self.channel).StreamLoadStats(
             self.requests())
@@ -55,7 +62,10 @@ class Client(threading.Thread):
     def run(self):
         try:
             for response in self.call:
-                (self.is_asked.set if response.send_all_clusters else self.is_asked.clear)()
+                self.setting = (response.load_reporting_interval.ToMilliseconds(),
+                                response.report_endpoint_granularity)
+                asked = response.send_all_clusters or response.clusters
+                (self.is_asked.set if asked else self.is_asked.clear)()
         except grpc.RpcError:
             pass
 
@@ -70,7 +80,7 @@ class Client(threading.Thread):
                 if self.is_over:
                     return
                 n, self.n_new = self.n_new, 0
-            stats = load_report_pb2.ClusterStats(cluster_name='backend')
+            stats = load_report_pb2.ClusterStats(cluster_name=self.cluster)
             stats.load_report_interval.FromMilliseconds(1)
             place = stats.upstream_locality_stats.add(total_issued_requests=n)
             place.locality.region = 'here'
@@ -117,6 +127,44 @@ def wait_for_sum(ctl, expected):
     print(f'ok: the sum is {expected}', flush=True)
 
 
+def rule(peer, interval_ms, per_endpoint):
+    message = peer.schema.message('udpa.load.v1.LoadReporting')(
+        prefix='local/backend', per_endpoint=per_endpoint)
+    message.interval.FromMilliseconds(interval_ms)
+    peer.publish([('rule', message)])
+
+
+def wait_for_setting(clients, setting):
+    wait_for(f'all to be asked for {setting}', lambda: all(
+        client.setting == setting for client in clients))
+    print(f'ok: all are asked for {setting}', flush=True)
+
+
+def told_by_clients(test, node, *more):
+    """Names of what single clients say, as this node is asked for it."""
+    ctl = Ctl(test, node)
+    watch = ctl.start('watch', LOAD, '-o', 'json', *more)
+
+    def look():
+        out, _ = ctl.start('get', LOAD, '-o', 'json', *more).communicate(
+            timeout=interop.STOP_PATIENCE_S)
+        return [resource['name'] for resource in json.loads(out or '[]')]
+    return watch, look
+
+
+def check_single_clients(test, top, edge):
+    for more in ((), ('-n', 'local')):
+        watch, look = told_by_clients(test, top, *more)
+        if test.variant == 'aggregated':
+            never('what a client says at the top', look, 2)
+        else:
+            wait_for('what all clients say at the top', lambda seen=look: len(seen()) == CLIENTS)
+        watch.terminate()
+    watch, look = told_by_clients(test, edge)
+    wait_for('what the clients of an edge say there', lambda: len(look()) == CLIENTS // 2)
+    watch.terminate()
+
+
 def send(clients):
     """In many small pieces, from all of them at once."""
     return sum(client.count(random.Random(round * 100 + number).randrange(1, 9))
@@ -132,9 +180,16 @@ def body(test):
     watch = ctl.start('watch', SUM, '-o', 'json')
     for client in clients:
         check(f'{client.id} is asked', client.is_asked.wait(interop.STOP_PATIENCE_S))
+    wait_for_setting(clients, (200, False))
+    with Peer(test.build, top.address) as peer:
+        rule(peer, 150, True)
+        wait_for_setting(clients, (150, True))
+        rule(peer, 100, False)
+        wait_for_setting(clients, (100, False))
     nodes = sorted([*EDGES, 'top'])
     total = send(clients)
     wait_for_sum(ctl, (total, CLIENTS, nodes))
+    check_single_clients(test, top, edges[0])
 
     clients[0].close()
     clients[0] = Client(0, edges[1])
@@ -155,4 +210,4 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body))
+    sys.exit(interop.run(__doc__, body, ('raw', 'aggregated')))

@@ -98,6 +98,21 @@ an_xds_source_needs_an_authority_and_a_service_that_there_is(void **state)
 }
 
 static void
+a_server_that_is_asked_for_each_client_is_told_no_load(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "static_resources:\n"
+                              "  config_sources:\n"
+                              "    - name: a\n"
+                              "      xds: {address: 'a:1', authority: a, audience: PER_CLIENT,\n"
+                              "        load_reporting: {}}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:5:25: static_resources.config_sources[0].xds.load_reporting: is for "
+              "sources that are asked once for all clients: leave 'audience' out, or name the "
+              "server in another source for it\n");
+}
+
+static void
 sockets_beyond_loopback_must_be_asked_for(void **state)
 {
     bootstrap_test *test = *state;
@@ -147,6 +162,31 @@ static void
 load_may_be_reported_often(void **state)
 {
     assert_reporting_interval(*state, "0.1s", "");
+}
+
+static void
+what_clients_report_is_no_configuration(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "providers:\n"
+                              "  - types: [a.B]\n"
+                              "load_reporting: {aggregated: ['', 'A b']}\n"
+                              "client_types: [envoy.config.cluster.v3.Cluster, a.B, '', 'x y',\n"
+                              "  com.acme.Good]\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:2:5: providers[0]: has no config_descriptors: where shall its resources "
+              "come from?\n"
+              "test.yaml:3:31: load_reporting.aggregated[0]: is empty: \"*\" is all\n"
+              "test.yaml:3:35: load_reporting.aggregated[1]: namespace 'A b' must be labels of "
+              "a-z, 0-9 and '-' with dots between, such as com.acme\n"
+              "test.yaml:4:16: client_types[0]: "
+              "'type.googleapis.com/envoy.config.cluster.v3.Cluster' is configuration, which "
+              "flows down\n"
+              "test.yaml:4:49: client_types[1]: 'type.googleapis.com/a.B' has a provider, but "
+              "clients bring it, and no source does\n"
+              "test.yaml:4:54: client_types[2]: is empty\n"
+              "test.yaml:4:58: client_types[3]: 'x y' is no type: write the whole name, such as "
+              "envoy.config.cluster.v3.Cluster\n");
 }
 
 static void
@@ -623,11 +663,13 @@ main(void)
         CASE(what_names_something_must_find_it),
         CASE(sources_need_a_name_of_their_own_and_a_kind),
         CASE(an_xds_source_needs_an_authority_and_a_service_that_there_is),
+        CASE(a_server_that_is_asked_for_each_client_is_told_no_load),
         CASE(sockets_beyond_loopback_must_be_asked_for),
         CASE(load_is_not_reported_all_the_time),
         CASE(load_is_not_reported_almost_never),
         CASE(load_is_not_reported_before_the_last_time),
         CASE(load_may_be_reported_often),
+        CASE(what_clients_report_is_no_configuration),
         CASE(sockets_of_http_are_sockets),
         CASE(an_address_is_one_to_listen_on),
         CASE(an_address_is_one_to_dial),

@@ -230,7 +230,7 @@ an_xds_server_is_a_source(void **state)
         "        client: {id: me, metadata: {deep: {list: [1, true]}}}}\n"
         "    - name: clusters\n"
         "      xds: {address: 'a:2', authority: mesh, type: envoy.config.cluster.v3.Cluster,\n"
-        "        protocol: STATE_OF_THE_WORLD}\n"
+        "        protocol: STATE_OF_THE_WORLD, load_reporting: {}}\n"
         "providers: []\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test, &(udpai_options){.program = "udpad"});
@@ -240,6 +240,10 @@ an_xds_server_is_a_source(void **state)
     assert_int_equal(node->sources[0].kind, UDPAI_SOURCE_XDS);
     assert_int_equal(node->sources[1].kind, UDPAI_SOURCE_XDS);
     assert_non_null(node->sources[1].target);
+    assert_int_equal(plan.settings.n_load_upstreams, 1);
+    const udpai_load_upstream_config *told = &plan.settings.load_upstreams[0];
+    assert_str(told->source, "clusters");
+    assert_string_equal(udpai_grpc_target_method(told->target)->path, UDPAI_LRS_PATH);
     udpai_plan_done(&plan);
 }
 
@@ -336,6 +340,23 @@ load_is_reported_as_the_file_says(void **state)
         n_found += strcmp(method->path, UDPAI_LRS_PATH) == 0 && method->context == &plan.lrs;
     }
     assert_int_equal(n_found, 1);
+    udpai_plan_done(&plan);
+}
+
+static void
+what_clients_report_is_as_the_file_says(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "load_reporting: {aggregated: [com.acme, '*']}\n"
+                              "client_types: [com.acme.Temperature]\n");
+    bootstrap_test_assert_mistakes(test, "");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.n_client_types, 1);
+    assert_str(plan.client_types[0], "type.googleapis.com/com.acme.Temperature");
+    assert_int_equal(plan.settings.n_aggregated, 2);
+    assert_str(plan.settings.aggregated[0], "com.acme");
+    assert_str(plan.settings.aggregated[1], "");
     udpai_plan_done(&plan);
 }
 
@@ -466,6 +487,7 @@ main(void)
         CASE(audiences_are_taken_over),
         CASE(load_is_reported_each_ten_seconds),
         CASE(load_is_reported_as_the_file_says),
+        CASE(what_clients_report_is_as_the_file_says),
         CASE(validation_is_off_unless_asked_for),
         CASE(validation_is_by_type),
         CASE(files_are_written_for_an_audience),

@@ -3,6 +3,8 @@
 #include <udpa/load.h>
 
 #include "listener.h"
+#include "reports/load_policy.h"
+#include "tests/harness/wire.h"
 #include "tests/unit/recorder/recording.h"
 
 struct load_test {
@@ -36,6 +38,7 @@ end(struct load_test *test)
     udpa_load_target_unref(test->b);
     udpa_load_recorder_unref(test->recorder);
     pair_end(&test->pair);
+    wire_free_all();
 }
 
 /* Until what it says at this path is so much. */
@@ -186,6 +189,83 @@ test_a_node_adds_it_up(void **state)
     end(&test);
 }
 
+/* What files of the server's node say; 0 ms: nothing. */
+static void
+rule(struct load_test *test, const char *prefix, uint32_t ms, bool per_endpoint)
+{
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any =
+        udpai_any_make(UDPAI_STR(UDPAI_TYPE_LOAD_REPORTING),
+                       W_JOIN(W_TEXT(1, prefix), W_MESSAGE(2, W_VARINT(2, (uint64_t)ms * 1000000)),
+                              W_VARINT(3, (uint64_t)per_endpoint)));
+    const udpai_resource_parts parts = {.name = UDPAI_STR("com.acme/rule"), .any = any};
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    assert_ok(udpai_resource_make(&resource, &parts));
+    const udpai_directory directory = {
+        .root = UDPAI_STR("r"), .resources = &resource, .n_resources = ms != 0};
+    assert_ok(udpai_node_set_files(udpai_endpoint_node(test->pair.server), &directory, NULL));
+    udpai_endpoint_touch(test->pair.server);
+}
+
+/* The application's own settings are those of an hour, and of no single endpoints. */
+static void
+test_resources_say_how_often(void **state)
+{
+    (void)state;
+    struct load_test test;
+    test_listener a = {0}, b = {0};
+    begin(&test, 3600000, false);
+    rule(&test, "com.acme/a", 150, true);
+    listener_open(&a, test.pair.server, TEST_LOAD, "com.acme/a", NULL);
+    listener_open(&b, test.pair.server, TEST_LOAD, "com.acme/b", NULL);
+    pair_run_until(&test.pair, &b.n_reports, 1);
+    while (a.n_reports == 0 || a.ttl_ms > 20000)
+        pair_run_until(&test.pair, &a.n_reports, a.n_reports + 1);
+    unsigned n_of_b = 0;
+    for (unsigned i = 1; i <= 3; i++) {
+        count_requests(test.a, 3, 1);
+        count_requests(test.b, 3, 1);
+        udpai_str load = await_number(&test, &a, "5.8.3.3", 4 * i);
+        assert_int_equal(number_at(load, "5.5.3"), 4 * i);
+        n_of_b = i == 1 ? b.n_reports : n_of_b;
+    }
+    assert_int_equal(b.n_reports, n_of_b); /* it is not due */
+    uint64_t epoch = number_at(listener_payload(&a), "3");
+    rule(&test, "com.acme/a", 200, false);
+    while (number_at(listener_payload(&a), "3") == epoch) /* endpoints begin and end with one */
+        pair_run_until(&test.pair, &a.n_reports, a.n_reports + 1);
+    assert_int_equal(text_at(listener_payload(&a), "5.8").len, 0);
+    count_requests(test.a, 3, 1); /* so that it is no mere refresh */
+    rule(&test, "", 0, false);
+    while (a.ttl_ms < 20000)
+        pair_run_until(&test.pair, &a.n_reports, a.n_reports + 1);
+    listener_done(&a);
+    listener_done(&b);
+    end(&test);
+}
+
+static void
+test_rules_that_cannot_be_followed_are_refused(void **state)
+{
+    (void)state;
+    struct load_test test;
+    test_receipt receipt = {0}, second = {0};
+    begin(&test, 100, false);
+    udpa_resource *wrong =
+        RESOURCE("com.acme/rule", .type = UDPAI_TYPE_LOAD_REPORTING, .value = "\x0a\x03net");
+    publish_one(&receipt, &test.pair, test.pair.client, wrong);
+    pair_run_until(&test.pair, &receipt.n_receipts, 1);
+    assert_int_equal(receipt.n_refused, 1);
+    assert_non_null(strstr(receipt.refusal, "lies outside 'com.acme'"));
+    udpa_resource *right = RESOURCE("com.acme/rule", .type = UDPAI_TYPE_LOAD_REPORTING,
+                                    .value = "\x0a\x08"
+                                             "com.acme");
+    publish_one(&second, &test.pair, test.pair.client, right);
+    pair_run_until(&test.pair, &second.n_receipts, 1);
+    assert_int_equal(second.n_refused, 0);
+    end(&test);
+}
+
 static void
 test_mistakes(void **state)
 {
@@ -228,6 +308,8 @@ main(void)
         cmocka_unit_test(test_not_wanted_any_more),
         cmocka_unit_test(test_a_forgotten_cluster_is_withdrawn),
         cmocka_unit_test(test_a_node_adds_it_up),
+        cmocka_unit_test(test_resources_say_how_often),
+        cmocka_unit_test(test_rules_that_cannot_be_followed_are_refused),
         cmocka_unit_test(test_mistakes),
     };
     return cmocka_run_group_tests_name("endpoint load_report", tests, NULL, NULL);

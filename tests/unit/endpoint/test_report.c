@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "model/client_type.h"
 
 static void
 begin(test_pair *pair)
@@ -34,6 +35,28 @@ report(udpa_endpoint *endpoint, const char *about, const char *text)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (udpa_report(endpoint, &options, &error) != UDPA_OK)
         fail_msg("%s", udpa_error_message(error));
+}
+
+/* Whatever an endpoint reports, a node that was told of the type asks for it. */
+static void
+test_further_types(void **state)
+{
+    const udpai_str type = UDPAI_STR("type.googleapis.com/com.acme.Temperature");
+    (void)state;
+    test_pair pair;
+    test_listener listener = {0};
+    assert_ok(udpai_client_types_set(&type, 1));
+    begin(&pair);
+    udpa_report_options options = options_of("com.acme/oven", "hot");
+    options.type_url = "com.acme.Temperature";
+    assert_ok(udpa_report(pair.client, &options, NULL));
+    listener_open(&listener, pair.server, type.data, "com.acme", NULL);
+    pair_run_until(&pair, &listener.n_reports, 1);
+    assert_string_equal(listener.name, "com.acme/oven/client");
+    assert_str(listener_payload(&listener), "hot");
+    listener_done(&listener);
+    pair_end(&pair);
+    assert_ok(udpai_client_types_set(NULL, 0));
 }
 
 static void
@@ -529,6 +552,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_told_replaced_and_withdrawn),
+        cmocka_unit_test(test_further_types),
         cmocka_unit_test(test_withdrawing_what_was_not_reported),
         cmocka_unit_test(test_the_id_is_one_segment),
         cmocka_unit_test(test_another_endpoint_hears_it),

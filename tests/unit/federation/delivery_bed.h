@@ -23,7 +23,7 @@ typedef struct speech {
     const char *by, *authority;           /* of the resource */
     const char *name, *address, *xds_for; /* of the source */
     const char *credential;
-    bool has_tls, recovers, is_path, is_per_client;
+    bool has_tls, recovers, is_path, is_per_client, reports_load;
 } speech;
 
 static const speech to_d = {
@@ -110,9 +110,13 @@ say(const speech *self)
     source_message source = UDPA__CONFIG__V1__CONFIG_SOURCE__INIT;
     Udpa__Config__V1__UdpaSource udpa = UDPA__CONFIG__V1__UDPA_SOURCE__INIT;
     Udpa__Config__V1__XdsSource xds = UDPA__CONFIG__V1__XDS_SOURCE__INIT;
+    Udpa__Config__V1__ReportLoad report_load = UDPA__CONFIG__V1__REPORT_LOAD__INIT;
     Udpa__Config__V1__PathSource path = UDPA__CONFIG__V1__PATH_SOURCE__INIT;
     Udpa__Config__V1__ClientTls tls = UDPA__CONFIG__V1__CLIENT_TLS__INIT;
     Udpa__Config__V1__Recover recover = UDPA__CONFIG__V1__RECOVER__INIT;
+    /* So that it is not empty, which would be a zero byte. */
+    ProtobufCMessageUnknownField unknown = {
+        .tag = 1, .wire_type = PROTOBUF_C_WIRE_TYPE_VARINT, .len = 1, .data = (uint8_t[]){1}};
     char *types[] = {(char *)(uintptr_t)CLA};
     recover.types = types;
     recover.n_types = 1;
@@ -133,6 +137,9 @@ say(const speech *self)
         xds.authority = (char *)(uintptr_t)self->xds_for;
         if (self->is_per_client)
             xds.audience = UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__PER_CLIENT;
+        report_load.base.n_unknown_fields = 1;
+        report_load.base.unknown_fields = &unknown;
+        xds.load_reporting = self->reports_load ? &report_load : NULL;
     }
     return pack(&source.base, UDPAI_DELIVERY_TYPE, self->by, self->authority);
 }

@@ -43,6 +43,10 @@ what_is_wrong_changes_nothing(void **state)
     wrong.xds_for = "control";
     wrong.is_per_client = true;
     refuses(bed, &wrong, "has an audience");
+    wrong.is_per_client = false;
+    wrong.reports_load = true;
+    refuses(bed, &wrong, "says load_reporting");
+    wrong.reports_load = false;
     wrong = to_d;
     wrong.xds_for = "";
     refuses(bed, &wrong, "needs an authority");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/client_type.h"
 
-#include "tests/harness/test.h"
+#include "tests/harness/oom.h"
 
 static void
 types_of_clients(void **state)
@@ -32,6 +32,46 @@ types_of_clients(void **state)
 }
 
 static void
+further_types_are_said(void **state)
+{
+    const udpai_str further[] = {UDPAI_STR("type.googleapis.com/com.acme.Temperature"),
+                                 UDPAI_STR("com.acme.Pressure")};
+    (void)state;
+    assert_ok(udpai_client_types_set(further, 2));
+    assert_true(udpai_type_is_client(UDPAI_STR("any/com.acme.Temperature")));
+    assert_true(udpai_type_names_client(UDPAI_STR("any/com.acme.Pressure")));
+    assert_true(udpai_type_is_client(UDPAI_STR("any/udpa.load.v1.ClientLoad")));
+    assert_false(udpai_type_is_client(UDPAI_STR("any/com.acme.Temp")));
+    assert_ok(udpai_client_types_set(further + 1, 1)); /* in their place */
+    assert_false(udpai_type_is_client(UDPAI_STR("any/com.acme.Temperature")));
+    assert_true(udpai_type_is_client(UDPAI_STR("any/com.acme.Pressure")));
+    udpai_str many[UDPAI_CLIENT_TYPES_MAX + 1];
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(many); i++)
+        many[i] = further[0];
+    assert_int_equal(udpai_client_types_set(many, UDPAI_ARRAY_LEN(many)), UDPA_ERR_LIMIT);
+    assert_ok(udpai_client_types_set(NULL, 0));
+    assert_false(udpai_type_is_client(UDPAI_STR("any/com.acme.Pressure")));
+}
+
+static udpa_err
+set_with_little_memory(void *context)
+{
+    udpa_err err = udpai_client_types_set(context, 2);
+    if (err == UDPA_OK)
+        err = udpai_client_types_set(NULL, 0);
+    return err;
+}
+
+static void
+without_memory_there_are_none(void **state)
+{
+    udpai_str further[] = {UDPAI_STR("com.acme.A"), UDPAI_STR("com.acme.B")};
+    (void)state;
+    oom_torture(set_with_little_memory, further);
+    assert_false(udpai_type_is_client(further[0]));
+}
+
+static void
 names_end_with_the_client(void **state)
 {
     (void)state;
@@ -51,6 +91,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_of_clients),
+        cmocka_unit_test(further_types_are_said),
+        cmocka_unit_test(without_memory_there_are_none),
         cmocka_unit_test(names_end_with_the_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,19 @@ begin_dry(void **state)
 }
 
 static int
+begin_withholding(void **state)
+{
+    udpai_hub_options hub_options = fake_hub_options();
+    (void)state;
+    hub_options.withheld_type = UDPAI_STR(TEST_CDS);
+    hub_options.withheld = of_shops;
+    hub_options.n_withheld = 1;
+    session_hub_init_with(&hub, &hub_options);
+    session_change(&hub, "+C:shop/a=1 +E:shop/a=1 +C:public/b=1");
+    return 0;
+}
+
+static int
 begin_bound(void **state)
 {
     (void)state;
@@ -261,6 +274,50 @@ whom_no_rule_is_for_has_no_time(void **state)
     assert_int_equal(udpa_error_code(peer.stream.status), UDPA_ERR_DENIED);
 }
 
+static const udpai_stream_info above = {.link = 7};
+
+/* Also when other rules hold. */
+static void
+those_above_are_not_shown_what_is_withheld(void **state)
+{
+    (void)state;
+    open_as("top", &above);
+    peer_subscribe(&peer, "C", "", "''");
+    peer_expect(&peer, "publish{C C:public/b=1 ?} publish{C !}");
+    session_change(&hub, "+C:shop/a=2 +C:shop/c=1");
+    peer_expect(&peer, "");
+    peer_subscribe(&peer, "E", "", "''"); /* another type */
+    peer_expect(&peer, "publish{E E:shop/a=1 ?} publish{E !}");
+    give_rules(&(udpai_acl_options){.trusts_node_ids = true, .is_dry_run = true});
+    session_change(&hub, "+C:shop/a=3 +C:public/b=2");
+    peer_expect(&peer, "publish{C C:public/b=2 ?}");
+}
+
+#define WITHHELD(name)                                                                             \
+    "7'what single clients say of '" name "' is not passed on by this node: subscribe to "         \
+    "udpa.load.v1.ClusterLoad, its sums'"
+
+static void
+those_above_are_told_that_it_is_withheld(void **state)
+{
+    (void)state;
+    open_as("top", &above);
+    peer_subscribe(&peer, "C", "shop", "''");
+    peer_expect(&peer, "error{C@shop '' " WITHHELD("shop") "} publish{C@shop !}");
+    peer_subscribe(&peer, "C", "", "shop/a");
+    peer_expect(&peer, "error{C shop/a " WITHHELD("shop/a") "} publish{C !}");
+    assert_int_equal(peer.stream.session->n_denied, 2);
+}
+
+static void
+others_are_shown_all(void **state)
+{
+    (void)state;
+    open_as("top", NULL);
+    peer_subscribe(&peer, "C", "shop", "''");
+    peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C@shop !}");
+}
+
 #define CASE(test, begin) cmocka_unit_test_setup_teardown(test, begin, end_anyhow)
 
 int
@@ -277,6 +334,9 @@ main(void)
         CASE(whom_other_rules_do_not_know_is_ended, begin_trusting),
         CASE(whom_no_rule_is_for_any_more_is_ended, begin_trusting),
         CASE(whom_no_rule_is_for_has_no_time, begin_trusting),
+        CASE(those_above_are_not_shown_what_is_withheld, begin_withholding),
+        CASE(those_above_are_told_that_it_is_withheld, begin_withholding),
+        CASE(others_are_shown_all, begin_withholding),
         CASE(a_node_id_that_is_not_in_the_certificate_ends_the_stream, begin_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

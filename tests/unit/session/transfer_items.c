@@ -305,6 +305,7 @@ fill_report(udpai_report *report)
         break;
     case UDPAI_REPORT_INTEREST:
     case UDPAI_REPORT_PASSED_ON:
+    case UDPAI_REPORT_WANTED:
         report->subscription = transfer_make_subscription(1);
         break;
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:

@@ -216,9 +216,9 @@ lrs_expect_said(lrs_test *test, const char *expected)
 }
 
 Udpa__Status__V1__SessionStatus *
-lrs_status(const lrs_test *test)
+lrs_status_of(const udpai_session *session)
 {
-    udpa_bytes *bytes = test->stream.session->ops->describe(test->stream.session);
+    udpa_bytes *bytes = session->ops->describe(session);
     assert_non_null(bytes);
     Udpa__Status__V1__SessionStatus *status = udpa__status__v1__session_status__unpack(
         NULL, udpa_bytes_size(bytes), udpa_bytes_data(bytes));
@@ -227,10 +227,22 @@ lrs_status(const lrs_test *test)
     return status;
 }
 
+Udpa__Status__V1__SessionStatus *
+lrs_status(const lrs_test *test)
+{
+    return lrs_status_of(test->stream.session);
+}
+
 void
 lrs_expect_refused(const lrs_test *test, uint64_t n, const char *words)
 {
-    Udpa__Status__V1__SessionStatus *all = lrs_status(test);
+    lrs_expect_refused_by(test->stream.session, n, words);
+}
+
+void
+lrs_expect_refused_by(const udpai_session *session, uint64_t n, const char *words)
+{
+    Udpa__Status__V1__SessionStatus *all = lrs_status_of(session);
     assert_int_equal(all->load_reporting->n_refused, n);
     if (n && !strstr(all->load_reporting->last_error, words))
         fail_msg("'%s' is not in '%s'", words, all->load_reporting->last_error);

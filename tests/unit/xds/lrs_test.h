@@ -54,6 +54,8 @@ udpai_tally *lrs_tally_of(const udpa_resource *resource);
 const char *lrs_said(lrs_test *test, uint64_t *ret_epoch);
 void lrs_expect_said(lrs_test *test, const char *expected);
 Udpa__Status__V1__SessionStatus *lrs_status(const lrs_test *test);
+Udpa__Status__V1__SessionStatus *lrs_status_of(const udpai_session *session);
+void lrs_expect_refused_by(const udpai_session *session, uint64_t n, const char *words);
 void lrs_expect_refused(const lrs_test *test, uint64_t n, const char *words);
 void lrs_expect_end(lrs_test *test, udpa_err code, const char *words);
 

@@ -278,6 +278,7 @@ endpoints_may_change_for_ever(void **state)
     lrs_test *test = *state;
     uint64_t first = 0, epoch = 0, total = 0, in_epoch = 0;
     const unsigned n = 1000;
+    test->service.per_endpoint = true;
     lrs_begin(test);
     lrs_want(test, "*local/a");
     for (unsigned round = 0; round < 10; round++) {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server of LRS that this node reports to: of the clusters that it asks for, what has come to the
+ * sums of this node since it was told last. No I/O, like every session.
+ *
+ * What it asks for goes up (UDPAI_REPORT_WANTED, prefixes of names of ClusterLoads); the sums come
+ * as they change (UDPAI_ORDER_PUBLISH). */
+#ifndef UDPAI_LRS_UPSTREAM_H
+#define UDPAI_LRS_UPSTREAM_H
+
+#include "session/hub.h"
+
+/* Clusters of one server: by name, or in all. */
+#define UDPAI_LRS_UPSTREAM_CLUSTERS_MAX 10000
+/* More than so many names are asked for as the whole namespace, and picked from here. */
+#define UDPAI_LRS_UPSTREAM_NAMES_MAX 100
+/* Sums are made once a second. */
+#define UDPAI_LRS_UPSTREAM_INTERVAL_MIN_MS 1000
+
+typedef struct udpai_lrs_upstream_options {
+    udpai_str source;     /* the name of the source, for people */
+    udpai_str name_space; /* that the server's names are in */
+    udpai_str node;       /* serialised: who the server takes us for */
+} udpai_lrs_upstream_options;
+
+/* What a server was told, across streams: the context of its streams, which it outlives. Belongs to
+ * the stream thread while there are any. */
+typedef struct udpai_lrs_upstream udpai_lrs_upstream;
+
+/* Copies everything. */
+udpa_err udpai_lrs_upstream_new(udpai_lrs_upstream **ret_upstream,
+                                const udpai_lrs_upstream_options *options);
+/* NULL is none. */
+void udpai_lrs_upstream_drop(void *upstream);
+
+/* Begins a session on a new stream, whose info->context is the udpai_lrs_upstream; reports it
+ * opened. */
+udpa_err udpai_lrs_upstream_session_new(udpai_session **ret_session,
+                                        udpai_hub *hub,
+                                        const udpai_stream_info *info);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a server of LRS wants to know of each cluster, and what it was told: kept across streams, so
+ * that whatever ends, nothing is told twice. */
+#include "base/alloc.h"
+#include "model/name.h"
+#include "xds/lrs_upstream_internal.h"
+
+udpai_str
+udpai_lrs_account_key(const void *item)
+{
+    return udpai_bytes_view(((const udpai_lrs_account *)item)->cluster);
+}
+
+static void
+free_account(udpai_lrs_account *account)
+{
+    udpai_tally_free(account->told);
+    udpai_tally_free(account->owed);
+    udpa_resource_unref(account->sum);
+    udpa_bytes_unref(account->cluster);
+    udpai_free(account);
+}
+
+void
+udpai_lrs_accounts_free(udpai_lrs_upstream *upstream)
+{
+    size_t at = 0;
+    udpai_lrs_account *account;
+    while ((account = udpai_map_next(&upstream->accounts, &at)))
+        free_account(account);
+    udpai_map_done(&upstream->accounts);
+}
+
+/* ---- names ---- */
+
+udpai_str
+udpai_lrs_account_name(const udpai_lrs_upstream *upstream, const udpai_lrs_account *of)
+{
+    size_t skip = upstream->options.name_space.len + 1;
+    udpai_str full = udpai_bytes_view(of->cluster);
+    return (udpai_str){full.data + skip, full.len - skip};
+}
+
+static udpa_err
+full_name(const udpai_lrs_upstream *upstream,
+          udpai_str name,
+          char room[UDPAI_NAME_MAX],
+          udpai_str *ret_name,
+          udpa_error **ret_error)
+{
+    udpai_str name_space = upstream->options.name_space;
+    char *at = room;
+    if (name.len == 0 || name_space.len + 1 + name.len > UDPAI_NAME_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "it cannot be the name of a cluster");
+    udpai_str_put(&at, name_space);
+    *at++ = '/';
+    udpai_str_put(&at, name);
+    *ret_name = (udpai_str){room, (size_t)(at - room)};
+    return udpai_name_check(*ret_name, ret_error);
+}
+
+/* Of the name of a sum; false: it is not of the namespace. */
+static bool
+cluster_of(const udpai_lrs_upstream *upstream, udpai_str name, udpai_str *ret_cluster)
+{
+    udpai_str name_space = upstream->options.name_space;
+    const char *slash = name.len ? memrchr(name.data, '/', name.len) : NULL;
+    if (!slash || !udpai_str_starts(name, name_space) || name.len <= name_space.len ||
+        name.data[name_space.len] != '/')
+        return false;
+    *ret_cluster = (udpai_str){name.data, (size_t)(slash - name.data)};
+    return ret_cluster->len > name_space.len + 1;
+}
+
+/* ---- what is wanted ---- */
+
+static udpa_err
+make_account(udpai_lrs_upstream_session *self,
+             udpai_str cluster,
+             int64_t since_us,
+             udpai_lrs_account **ret_account,
+             udpa_error **ret_error)
+{
+    udpai_lrs_upstream *upstream = self->upstream;
+    if (upstream->accounts.n >= UDPAI_LRS_UPSTREAM_CLUSTERS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "it is one more than the %d that one server is told of",
+                          UDPAI_LRS_UPSTREAM_CLUSTERS_MAX);
+    udpai_lrs_account *account = udpai_alloc(sizeof(*account));
+    if (!account)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    account->since_us = since_us;
+    account->told_ms = udpai_lrs_upstream_now(self);
+    if (udpa_bytes_new(&account->cluster, cluster.data, cluster.len) != UDPA_OK ||
+        !udpai_map_add(&upstream->accounts, account)) {
+        free_account(account);
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    *ret_account = account;
+    return UDPA_OK;
+}
+
+/* One that was wanted with all before has been wanted since then. */
+static udpa_err
+select_name(udpai_lrs_upstream_session *self, udpai_str name, udpa_error **ret_error)
+{
+    udpai_lrs_upstream *upstream = self->upstream;
+    char room[UDPAI_NAME_MAX];
+    udpai_str cluster;
+    udpa_err err = full_name(upstream, name, room, &cluster, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_lrs_account *account = udpai_map_get(&upstream->accounts, cluster);
+    if (!account)
+        err = make_account(self, cluster,
+                           upstream->wants_all ? upstream->all_since_us
+                                               : udpai_hub_wall_us(self->session.hub),
+                           &account, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    upstream->n_named += !account->is_named;
+    account->is_named = true;
+    return UDPA_OK;
+}
+
+/* What is not wanted any more is forgotten. *ret_changed: the names are others than before. */
+static udpa_err
+end_unwanted(udpai_lrs_upstream *upstream, bool *ret_changed)
+{
+    UDPAI_VECTOR(udpai_lrs_account *) unwanted = {0};
+    bool has_room = udpai_vector_reserve(&unwanted, upstream->accounts.n);
+    size_t at = 0;
+    udpai_lrs_account *account;
+    while (has_room && (account = udpai_map_next(&upstream->accounts, &at))) {
+        *ret_changed |= account->is_named != account->was_named;
+        if (!account->is_named && !upstream->wants_all)
+            unwanted.items[unwanted.n++] = account;
+    }
+    for (size_t i = 0; i < unwanted.n; i++) {
+        udpai_map_remove(&upstream->accounts, udpai_lrs_account_key(unwanted.items[i]));
+        free_account(unwanted.items[i]);
+    }
+    udpai_vector_done(&unwanted);
+    return has_room ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static void
+unname_all(udpai_lrs_upstream *upstream)
+{
+    size_t at = 0;
+    udpai_lrs_account *account;
+    while ((account = udpai_map_next(&upstream->accounts, &at))) {
+        account->was_named = account->is_named;
+        account->is_named = false;
+    }
+    upstream->n_named = 0;
+}
+
+udpa_err
+udpai_lrs_accounts_select(udpai_lrs_upstream_session *self,
+                          char *const *names,
+                          size_t n_names,
+                          bool wants_all,
+                          bool *ret_changed)
+{
+    udpai_lrs_upstream *upstream = self->upstream;
+    udpa_err err = UDPA_OK;
+    bool wanted_all = upstream->wants_all;
+    unname_all(upstream);
+    for (size_t i = 0; i < n_names && !wants_all && err != UDPA_ERR_NOMEM; i++) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        udpai_str name = udpai_str_from(names[i]);
+        err = select_name(self, name, &error);
+        if (err != UDPA_OK && err != UDPA_ERR_NOMEM)
+            udpai_lrs_upstream_note_refused(self, name, error);
+    }
+    if (err == UDPA_ERR_NOMEM)
+        return err;
+    if (wants_all && !wanted_all)
+        upstream->all_since_us = udpai_hub_wall_us(self->session.hub);
+    upstream->wants_all = wants_all;
+    *ret_changed = wants_all != wanted_all;
+    return end_unwanted(upstream, ret_changed);
+}
+
+/* ---- what has come ---- */
+
+udpa_err
+udpai_lrs_account_decode(udpai_lrs_upstream_session *self,
+                         const udpai_lrs_account *account,
+                         udpai_tally **ret_tally,
+                         udpa_error **ret_error)
+{
+    return udpai_tally_decode(&udpai_hub_decoder(self->session.hub)->arena,
+                              udpai_resource_value(account->sum), &udpai_tally_sum_limits,
+                              ret_tally, ret_error);
+}
+
+/* Has it counted before the server wanted to know? Epochs of sums are when they began. */
+static bool
+is_older(const udpai_lrs_account *account, const udpai_tally *sum)
+{
+    return account->since_us > 0 && sum->epoch < (uint64_t)account->since_us;
+}
+
+/* The first sum of one that is newly wanted: what it has counted before is not told. */
+static udpa_err
+begin(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
+{
+    UDPA_AUTO(udpai_tally_free) udpai_tally *sum = NULL;
+    udpa_err err = udpai_lrs_account_decode(self, account, &sum, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    account->has_begun = true;
+    uint64_t now_ms = udpai_lrs_upstream_now(self), covered_ms = sum->elapsed_ns / 1000000;
+    if (is_older(account, sum)) {
+        account->told = UDPAI_TAKE(sum);
+        covered_ms = 0;
+    }
+    account->told_ms = covered_ms < now_ms ? now_ms - covered_ms : 0;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_lrs_account_take(udpai_lrs_upstream_session *self,
+                       udpa_resource *resource,
+                       udpa_error **ret_error)
+{
+    udpai_lrs_upstream *upstream = self->upstream;
+    udpai_str cluster;
+    udpa_err err = UDPA_OK;
+    if (!cluster_of(upstream, udpai_resource_name(resource), &cluster))
+        return UDPA_OK;
+    udpai_lrs_account *account = udpai_map_get(&upstream->accounts, cluster);
+    if (!account && upstream->wants_all)
+        err = make_account(self, cluster, upstream->all_since_us, &account, ret_error);
+    if (!account)
+        return err; /* or nobody wants it */
+    udpa_resource_unref(account->sum);
+    account->sum = udpa_resource_ref(resource);
+    account->has_changed = true;
+    return account->has_begun ? UDPA_OK : begin(self, account, ret_error);
+}
+
+/* What it had to tell is owed; should the same sum come again, it goes on from there. */
+static udpa_err
+settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
+{
+    UDPA_AUTO(udpai_tally_free) udpai_tally *sum = NULL;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *rest = NULL;
+    udpa_err err = udpai_lrs_account_decode(self, account, &sum, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_difference(sum, account->told, &rest, ret_error);
+    if (err == UDPA_OK && account->owed)
+        err = udpai_tally_take_report(account->owed, rest, ret_error);
+    else if (err == UDPA_OK)
+        account->owed = UDPAI_TAKE(rest);
+    if (err != UDPA_OK)
+        return err;
+    udpai_tally_clear_gauges(account->owed);
+    udpai_tally_free(account->told);
+    account->told = UDPAI_TAKE(sum);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_lrs_account_end(udpai_lrs_upstream_session *self, udpai_str name, udpa_error **ret_error)
+{
+    udpai_str cluster;
+    udpai_lrs_account *account = NULL;
+    if (cluster_of(self->upstream, name, &cluster))
+        account = udpai_map_get(&self->upstream->accounts, cluster);
+    if (!account || !account->sum)
+        return UDPA_OK;
+    udpa_err err = account->has_changed ? settle(self, account, ret_error) : UDPA_OK;
+    account->sum = udpa_resource_unref(account->sum);
+    account->has_changed = false;
+    return err;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports to a server of LRS: what has come since the last one, as many messages as it takes. What
+ * is in a message that goes out counts as told; LRS has no receipts, so what is lost on the way is
+ * lost, and nothing is told twice. */
+#include "base/alloc.h"
+#include "xds/lrs_upstream_internal.h"
+
+/* Servers take 4 MiB. */
+#define PIECE_BYTES ((size_t)1 << 20)
+#define STATS_BYTES_MAX ((size_t)3 << 20)
+
+enum { /* field number of LoadStatsRequest */
+    CLUSTER_STATS = 2,
+};
+
+/* What is said of one cluster. */
+typedef struct statement {
+    udpai_lrs_account *account;
+    udpai_tally *report;
+    udpai_tally *newest; /* the sum that it follows from; NULL: one that was told before */
+    size_t size;
+} statement;
+
+typedef struct message {
+    UDPAI_VECTOR(statement) statements;
+    size_t size;
+} message;
+
+static void
+free_statement(statement *one)
+{
+    udpai_tally_free(one->report);
+    udpai_tally_free(one->newest);
+}
+
+static void
+message_done(message *self)
+{
+    for (size_t i = 0; i < self->statements.n; i++)
+        free_statement(&self->statements.items[i]);
+    udpai_vector_done(&self->statements);
+}
+
+void
+udpai_lrs_upstream_begin_report(udpai_lrs_upstream_session *self)
+{
+    size_t at = 0;
+    udpai_lrs_account *account;
+    while ((account = udpai_map_next(&self->upstream->accounts, &at)))
+        account->is_due = true;
+    self->is_begun &= self->is_due; /* what the server has not read yet goes on */
+    self->is_due = true;
+}
+
+/* ---- one cluster ---- */
+
+/* A sum that shrinks is none; from there it is counted. */
+static udpa_err
+subtract(udpai_lrs_upstream_session *self, const udpai_tally *sum, statement *one)
+{
+    const udpai_lrs_account *account = one->account;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = udpai_tally_difference(sum, account->told, &one->report, &error);
+    if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
+        return err;
+    udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
+    return udpai_tally_difference(sum, sum, &one->report, NULL);
+}
+
+static udpa_err
+add_owed(udpai_lrs_upstream_session *self, statement *one)
+{
+    const udpai_lrs_account *account = one->account;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (!account->owed)
+        return UDPA_OK;
+    udpa_err err = udpai_tally_make_room(one->report, account->owed, &error);
+    if (err == UDPA_OK)
+        udpai_tally_add_growth(one->report, account->owed, NULL);
+    else if (err != UDPA_ERR_NOMEM)
+        udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
+    return err == UDPA_ERR_NOMEM ? err : UDPA_OK;
+}
+
+static udpa_err
+read_sum(udpai_lrs_upstream_session *self, statement *one)
+{
+    const udpai_lrs_account *account = one->account;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (!account->has_changed)
+        return UDPA_OK;
+    udpa_err err = udpai_lrs_account_decode(self, account, &one->newest, &error);
+    if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
+        return err;
+    udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
+    return UDPA_OK;
+}
+
+static udpa_err
+make_report(udpai_lrs_upstream_session *self, statement *one)
+{
+    const udpai_lrs_account *account = one->account;
+    udpa_err err = read_sum(self, one);
+    const udpai_tally *sum = one->newest ? one->newest : account->sum ? account->told : NULL;
+    if (err == UDPA_OK && sum)
+        err = subtract(self, sum, one);
+    else if (err == UDPA_OK && !(one->report = udpai_tally_new(&udpai_tally_sum_limits)))
+        err = UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        err = add_owed(self, one);
+    if (err != UDPA_OK)
+        return err;
+    if (!self->per_endpoint)
+        udpai_tally_drop_endpoints(one->report);
+    uint64_t covered_ms = udpai_lrs_upstream_now(self) - account->told_ms;
+    one->report->elapsed_ns = (covered_ms ? covered_ms : 1) * 1000000;
+    return UDPA_OK;
+}
+
+static size_t
+measure(const udpai_lrs_upstream_session *self, const statement *one)
+{
+    udpai_proto_writer writer = {0};
+    udpai_tally_put_stats(&writer, udpai_lrs_account_name(self->upstream, one->account),
+                          one->report);
+    return writer.size;
+}
+
+/* What no server would take is told without its single endpoints; or not at all. */
+static void
+fit(udpai_lrs_upstream_session *self, statement *one)
+{
+    one->size = measure(self, one);
+    if (one->size <= STATS_BYTES_MAX)
+        return;
+    udpai_tally_drop_endpoints(one->report);
+    one->size = measure(self, one);
+    if (one->size <= STATS_BYTES_MAX)
+        return;
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error = udpa_error_new(
+        UDPA_ERR_LIMIT, NULL, "what has come takes %zu bytes, which no server accepts", one->size);
+    udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(one->account), error);
+    one->size = 0;
+}
+
+/* ---- one message ---- */
+
+static void
+note_told(const udpai_lrs_upstream_session *self, statement *one, bool is_empty)
+{
+    udpai_lrs_account *account = one->account;
+    account->is_quiet = is_empty && !one->newest;
+    account->has_changed = false;
+    account->told_ms = udpai_lrs_upstream_now(self);
+    account->owed = udpai_tally_free(account->owed);
+    if (one->newest) {
+        udpai_tally_free(account->told);
+        account->told = UDPAI_TAKE(one->newest);
+    }
+}
+
+/* Of what nothing is to be said nothing is. */
+static udpa_err
+add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, message *to)
+{
+    statement one = {.account = account};
+    udpa_err err = udpai_vector_reserve(&to->statements, 1) ? UDPA_OK : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        err = make_report(self, &one);
+    if (err != UDPA_OK) {
+        free_statement(&one);
+        return err;
+    }
+    bool is_empty = udpai_tally_is_empty(one.report);
+    if (!is_empty)
+        fit(self, &one);
+    if (one.size == 0) {
+        note_told(self, &one, is_empty);
+        free_statement(&one);
+        return UDPA_OK;
+    }
+    to->statements.items[to->statements.n++] = one;
+    to->size += udpai_proto_bytes_size(CLUSTER_STATS, one.size);
+    return UDPA_OK;
+}
+
+static udpa_err
+fill(udpai_lrs_upstream_session *self, message *to)
+{
+    udpa_err err = UDPA_OK;
+    size_t at = 0;
+    udpai_lrs_account *account;
+    while (err == UDPA_OK && to->size < PIECE_BYTES &&
+           (account = udpai_map_next(&self->upstream->accounts, &at))) {
+        bool has_news = account->has_changed || account->owed || !account->is_quiet;
+        if (!account->is_due)
+            continue;
+        account->is_due = false;
+        if (has_news)
+            err = add_statement(self, account, to);
+        else
+            account->told_ms = udpai_lrs_upstream_now(self);
+    }
+    return err;
+}
+
+static udpa_bytes *
+encode(const udpai_lrs_upstream_session *self, const message *from)
+{
+    uint8_t *room;
+    udpa_bytes *bytes = udpai_bytes_make(from->size, &room);
+    if (!bytes)
+        return NULL;
+    udpai_proto_writer writer = {room, 0};
+    for (size_t i = 0; i < from->statements.n; i++) {
+        const statement *one = &from->statements.items[i];
+        udpai_proto_put_head(&writer, CLUSTER_STATS, one->size);
+        udpai_tally_put_stats(&writer, udpai_lrs_account_name(self->upstream, one->account),
+                              one->report);
+    }
+    return bytes;
+}
+
+/* Also when there is nothing new the server hears that the node is there. */
+udpa_err
+udpai_lrs_upstream_next_piece(udpai_lrs_upstream_session *self, udpa_bytes **ret_piece)
+{
+    message next = {.size = 0};
+    udpa_err err = fill(self, &next);
+    udpa_bytes *piece = NULL;
+    bool is_needed = next.statements.n || !self->is_begun;
+    if (err == UDPA_OK && is_needed && !(piece = encode(self, &next)))
+        err = UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < next.statements.n && err == UDPA_OK; i++)
+        note_told(self, &next.statements.items[i], false);
+    message_done(&next);
+    if (err != UDPA_OK)
+        return err;
+    self->n_reports += !self->is_begun;
+    self->is_begun = is_needed;
+    self->is_due = is_needed;
+    *ret_piece = piece;
+    return UDPA_OK;
+}

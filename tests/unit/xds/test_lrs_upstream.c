@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server of LRS that is reported to: what it may ask for, what it is told of that, and that
+ * nothing is told twice. The loop side is the test. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "envoy/service/load_stats/v3/lrs.pb-c.h"
+#include "lrs_test.h"
+#include "tests/harness/fake_stream.h"
+#include "tests/harness/oom.h"
+#include "xds/lrs_upstream_internal.h"
+
+#define LINK ((UINT64_C(1) << 63) + 1)
+#define NODE_ID "edge"
+
+static fake_hub hub;
+static fake_stream stream;
+static udpai_lrs_upstream *upstream;
+
+static void
+open_stream(void)
+{
+    const udpai_stream_info info = {.context = upstream, .link = LINK};
+    fake_stream_open(&stream, &hub, udpai_lrs_upstream_session_new, &info);
+    fake_stream_run(&stream, &hub);
+}
+
+/* What is written after the Node is what is looked at. */
+static void
+begin(void)
+{
+    open_stream();
+    udpa_bytes_unref(fake_stream_take(&stream));
+    fake_hub_drop_reports(&hub);
+}
+
+static int
+setup(void **state)
+{
+    const udpai_hub_options options = fake_hub_options();
+    const udpai_lrs_upstream_options of = {
+        .source = UDPAI_STR("legacy"),
+        .name_space = UDPAI_STR("com.acme"),
+        .node = UDPAI_STR("\x0a\x04" NODE_ID),
+    };
+    (void)state;
+    fake_hub_init(&hub, &options);
+    assert_ok(udpai_lrs_upstream_new(&upstream, &of));
+    return 0;
+}
+
+static int
+done(void **state)
+{
+    (void)state;
+    fake_stream_close(&stream);
+    udpai_lrs_upstream_drop(upstream);
+    fake_hub_drop_reports(&hub);
+    fake_hub_done(&hub);
+    wire_free_all();
+    return 0;
+}
+
+/* ---- the server ---- */
+
+static void
+receive(udpai_str message)
+{
+    fake_stream_receive(&stream, message.data, message.len);
+    fake_stream_run(&stream, &hub);
+}
+
+#define INTERVAL(seconds) W_MESSAGE(2, W_VARINT(1, seconds))
+#define ALL W_VARINT(4, 1)
+
+static void
+pass(uint64_t ms)
+{
+    fake_hub_advance(&hub, ms);
+    fake_stream_run(&stream, &hub);
+}
+
+static Envoy__Service__LoadStats__V3__LoadStatsRequest *
+take_request(void)
+{
+    udpa_bytes *bytes = fake_stream_take(&stream);
+    if (!bytes)
+        return NULL;
+    Envoy__Service__LoadStats__V3__LoadStatsRequest *request =
+        envoy__service__load_stats__v3__load_stats_request__unpack(NULL, udpa_bytes_size(bytes),
+                                                                   udpa_bytes_data(bytes));
+    assert_non_null(request);
+    udpa_bytes_unref(bytes);
+    return request;
+}
+
+/* "CLUSTER=ISSUED/IN_PROGRESS …" of the next message; "": it says nothing; NULL: there is none. */
+static const char *
+told(void)
+{
+    static char text[1024];
+    Envoy__Service__LoadStats__V3__LoadStatsRequest *request = take_request();
+    int at = 0;
+    if (!request)
+        return NULL;
+    text[0] = '\0';
+    for (size_t i = 0; i < request->n_cluster_stats; i++) {
+        const Envoy__Config__Endpoint__V3__ClusterStats *stats = request->cluster_stats[i];
+        uint64_t n_issued = 0, n_in_progress = 0;
+        for (size_t k = 0; k < stats->n_upstream_locality_stats; k++) {
+            n_issued += stats->upstream_locality_stats[k]->total_issued_requests;
+            n_in_progress += stats->upstream_locality_stats[k]->total_requests_in_progress;
+        }
+        at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%s=%" PRIu64 "/%" PRIu64,
+                       at ? " " : "", stats->cluster_name, n_issued, n_in_progress);
+    }
+    envoy__service__load_stats__v3__load_stats_request__free_unpacked(request, NULL);
+    return text;
+}
+
+static void
+expect_told(const char *expected)
+{
+    const char *text = told();
+    assert_string_equal(text ? text : "(nothing)", expected ? expected : "(nothing)");
+}
+
+/* ---- the loop side ---- */
+
+/* What the server wants, as the loop side was told, sorted by nobody; NULL: it was not. */
+static const char *
+wanted(void)
+{
+    static char text[4096];
+    udpai_report *report = fake_hub_take_report(&hub, UDPAI_REPORT_WANTED);
+    int at = 0;
+    if (!report)
+        return NULL;
+    assert_int_equal(report->link, LINK);
+    assert_str(report->subscription->type_url, UDPAI_TYPE_CLUSTER_LOAD);
+    text[0] = '\0';
+    for (size_t i = 0; i < report->subscription->n_names; i++)
+        at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%.*s", at ? " " : "",
+                       UDPAI_SHOWN(report->subscription->names[i]));
+    udpai_report_free(report);
+    return text;
+}
+
+static void
+expect_wanted(const char *expected)
+{
+    const char *text = wanted();
+    assert_string_equal(text ? text : "(nothing)", expected ? expected : "(nothing)");
+}
+
+/* So long after the clock of the test began. */
+static uint64_t
+epoch_at(int64_t us)
+{
+    return (uint64_t)(hub.wall_us + us);
+}
+
+static udpa_resource *
+make_sum(const char *cluster, uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
+{
+    char name[200];
+    snprintf(name, sizeof(name), "%s/" NODE_ID, cluster);
+    udpai_str requests = W_MESSAGE(5, W_VARINT(3, n_issued), W_VARINT(4, n_in_progress));
+    udpai_str endpoint =
+        W_MESSAGE(8, W_TEXT(1, "10.0.0.1"), W_VARINT(2, 80), W_MESSAGE(3, W_VARINT(3, n_issued)));
+    udpai_str body = W_JOIN(W_TEXT(1, cluster), W_VARINT(3, epoch), W_MESSAGE(4, W_VARINT(1, 5)),
+                            W_MESSAGE(5, W_TEXT(1, "eu"), requests, endpoint), W_TEXT(8, NODE_ID));
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD), body);
+    const udpai_resource_parts parts = {.name = udpai_str_from(name), .any = any, .ttl_ms = 40000};
+    udpa_resource *resource = NULL;
+    assert_ok(udpai_resource_make(&resource, &parts));
+    return resource;
+}
+
+static void
+order(udpai_publication *publication)
+{
+    udpai_order *given = udpai_order_new(UDPAI_ORDER_PUBLISH);
+    assert_non_null(given);
+    given->session = stream.session->id;
+    given->publication = publication;
+    udpai_hub_order(hub.hub, given);
+    fake_stream_run(&stream, &hub);
+}
+
+static void
+sum_is(const char *cluster, uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
+{
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *resource = make_sum(cluster, epoch, n_issued, n_in_progress);
+    udpai_publication *publication = udpai_publication_new();
+    assert_ok(udpai_publication_add(publication, resource, false));
+    order(publication);
+}
+
+static void
+sum_ends(const char *name)
+{
+    udpai_publication *publication = udpai_publication_new();
+    assert_ok(udpai_publication_remove(publication, udpai_str_from(name)));
+    order(publication);
+}
+
+static void
+expect_refused(uint64_t n, const char *words)
+{
+    lrs_expect_refused_by(stream.session, n, words);
+}
+
+/* ---- what it may ask for ---- */
+
+static void
+it_says_who_it_is_and_waits(void **state)
+{
+    (void)state;
+    open_stream();
+    udpai_report *opened = fake_hub_take_report(&hub, UDPAI_REPORT_OPENED);
+    assert_non_null(opened);
+    assert_int_equal(opened->link, LINK);
+    udpai_report_free(opened);
+    Envoy__Service__LoadStats__V3__LoadStatsRequest *request = take_request();
+    assert_non_null(request);
+    assert_string_equal(request->node->id, NODE_ID);
+    envoy__service__load_stats__v3__load_stats_request__free_unpacked(request, NULL);
+    pass(100000);
+    expect_told(NULL);
+    expect_wanted(NULL);
+}
+
+static void
+named_clusters_are_asked_for_by_name(void **state)
+{
+    (void)state;
+    begin();
+    receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
+    expect_wanted("com.acme/a");
+    pass(1000);
+    receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(7))); /* the same */
+    expect_wanted(NULL);
+    pass(1000);
+    receive(W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b/c"), W_TEXT(1, "b/c")));
+    assert_int_equal(strlen(wanted()), strlen("com.acme/a com.acme/b/c"));
+    pass(1000);
+    receive(ALL);
+    expect_wanted("com.acme");
+    pass(1000);
+    receive(W_JOIN(W_TEXT(1, "b/c")));
+    expect_wanted("com.acme/b/c");
+    pass(1000);
+    receive(W_NOTHING);
+    expect_wanted("");
+    pass(100000);
+    while (told())
+        ;
+    pass(100000);
+    expect_told(NULL);
+}
+
+static void
+many_names_are_the_namespace(void **state)
+{
+    udpai_str message = W_NOTHING;
+    (void)state;
+    begin();
+    for (int i = 0; i <= UDPAI_LRS_UPSTREAM_NAMES_MAX; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "c%d", i);
+        message = W_JOIN(message, W_TEXT(1, name));
+    }
+    receive(message);
+    expect_wanted("com.acme");
+    uint64_t epoch = epoch_at(1);
+    sum_is("com.acme/c7", epoch, 3, 0);
+    sum_is("com.acme/other", epoch, 4, 0); /* nobody has named it */
+    pass(10000);
+    expect_told("c7=3/0");
+}
+
+static void
+absurd_numbers_of_names_are_cut(void **state)
+{
+    enum {
+        MORE = 5
+    };
+
+    size_t n = UDPAI_LRS_UPSTREAM_CLUSTERS_MAX + MORE, at = 0;
+    char *message = malloc(n * 10);
+    (void)state;
+    assert_non_null(message);
+    begin();
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)snprintf(message + at, 10, "\x0a\x06%06zu", i);
+    receive((udpai_str){message, at});
+    free(message);
+    assert_false(stream.is_finished);
+    expect_refused(MORE, "one more than");
+    assert_int_equal(upstream->accounts.n, UDPAI_LRS_UPSTREAM_CLUSTERS_MAX);
+    pass(1000);
+    receive(W_TEXT(1, "000001"));
+    assert_int_equal(upstream->accounts.n, 1);
+}
+
+static void
+names_that_cannot_be_are_left_out(void **state)
+{
+    char name[UDPAI_NAME_MAX];
+    (void)state;
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    begin();
+    receive(W_JOIN(W_TEXT(1, ""), W_TEXT(1, name), W_TEXT(1, "a")));
+    expect_wanted("com.acme/a");
+    expect_refused(2, "cannot be the name of a cluster");
+}
+
+static void
+nonsense_ends_the_stream(void **state)
+{
+    (void)state;
+    begin();
+    receive(UDPAI_STR("\x0a\x05x"));
+    assert_true(stream.is_finished);
+    assert_int_equal(udpa_error_code(stream.status), UDPA_ERR_MALFORMED);
+}
+
+/* ---- when ---- */
+
+static void
+expect_interval(udpai_str interval, uint64_t ms)
+{
+    pass(1000);
+    receive(W_JOIN(W_TEXT(1, "a"), interval));
+    while (told())
+        ;
+    pass(ms - 1);
+    expect_told(NULL);
+    pass(1);
+    expect_told("");
+    pass(ms - 1);
+    expect_told(NULL);
+    pass(1);
+    expect_told("");
+}
+
+static void
+absurd_intervals_are_bounded(void **state)
+{
+    (void)state;
+    begin();
+    expect_interval(INTERVAL(3), 3000);
+    expect_interval(W_NOTHING, 10000);
+    expect_interval(W_MESSAGE(2, W_VARINT(2, 1)), 1000);
+    expect_interval(INTERVAL(UINT64_MAX), 10000); /* -1 */
+    expect_interval(INTERVAL(INT64_MAX), UDPAI_LRS_INTERVAL_MAX_MS);
+    expect_interval(W_MESSAGE(2, W_VARINT(1, 2), W_VARINT(2, 1000000000)), 10000);
+    expect_interval(W_MESSAGE(2, W_VARINT(1, 2), W_VARINT(2, 500000000)), 2500);
+}
+
+static void
+who_changes_his_mind_often_is_read_late(void **state)
+{
+    (void)state;
+    begin();
+    receive(W_TEXT(1, "a"));
+    assert_true(stream.is_paused);
+    fake_hub_advance(&hub, 499);
+    assert_true(stream.is_paused);
+    fake_hub_advance(&hub, 1);
+    assert_false(stream.is_paused);
+}
+
+/* ---- what it is told ---- */
+
+static void
+differences_are_told(void **state)
+{
+    (void)state;
+    begin();
+    receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
+    uint64_t epoch = epoch_at(1);
+    sum_is("com.acme/a", epoch, 10, 2);
+    sum_is("com.acme/b", epoch, 7, 0);
+    sum_is("com.acme/a", epoch, 12, 1);
+    pass(5000);
+    expect_told("a=12/1");
+    pass(5000);
+    expect_told("a=0/1"); /* what is in progress is */
+    sum_is("com.acme/a", epoch, 20, 0);
+    pass(5000);
+    expect_told("a=8/0");
+    pass(5000);
+    expect_told("");
+    sum_is("net.other/a", epoch, 20, 0); /* of another namespace, or of none */
+    sum_is("com.acme", epoch, 20, 0);
+    pass(5000);
+    expect_told("");
+    expect_refused(0, "");
+}
+
+static void
+single_endpoints_are_told_if_they_are_asked_for(void **state)
+{
+    (void)state;
+    begin();
+    for (int per_endpoint = 0; per_endpoint < 2; per_endpoint++) {
+        receive(W_JOIN(W_TEXT(1, "a"), W_VARINT(3, (uint64_t)per_endpoint), INTERVAL(5)));
+        sum_is("com.acme/a", epoch_at(1), 10, 0);
+        pass(5000);
+        Envoy__Service__LoadStats__V3__LoadStatsRequest *request = take_request();
+        assert_non_null(request);
+        assert_int_equal(request->n_cluster_stats, 1);
+        assert_in_range(request->cluster_stats[0]->load_report_interval->seconds, 5, 6);
+        const Envoy__Config__Endpoint__V3__UpstreamLocalityStats *place =
+            request->cluster_stats[0]->upstream_locality_stats[0];
+        assert_int_equal(place->n_upstream_endpoint_stats, per_endpoint);
+        envoy__service__load_stats__v3__load_stats_request__free_unpacked(request, NULL);
+    }
+}
+
+/* What somebody else had counted before is not what this server has asked for. */
+static void
+what_was_before_is_not_told(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t epoch = epoch_at(-1);
+    receive(W_JOIN(ALL, INTERVAL(5)));
+    sum_is("com.acme/a", epoch, 1000, 1);
+    sum_is("com.acme/new", epoch_at(1), 5, 0);
+    sum_is("com.acme/a", epoch, 1001, 1);
+    pass(5000);
+    const char *text = told();
+    assert_true(strcmp(text, "a=1/1 new=5/0") == 0 || strcmp(text, "new=5/0 a=1/1") == 0);
+}
+
+static void
+another_epoch_counts_from_nothing(void **state)
+{
+    (void)state;
+    uint64_t epoch = epoch_at(1);
+    begin();
+    receive(W_JOIN(ALL, INTERVAL(5)));
+    sum_is("com.acme/a", epoch, 100, 0);
+    pass(5000);
+    expect_told("a=100/0");
+    sum_is("com.acme/a", epoch, 103, 4);
+    sum_ends("com.acme/a/" NODE_ID);
+    sum_ends("com.acme/a/" NODE_ID);
+    sum_ends("com.acme/z/" NODE_ID);
+    sum_is("com.acme/a", epoch + 1, 2, 1);
+    sum_is("com.acme/a", epoch + 1, 5, 1);
+    pass(5000);
+    expect_told("a=8/1");
+    sum_is("com.acme/a", epoch + 1, 6, 1);
+    sum_ends("com.acme/a/" NODE_ID);
+    pass(5000);
+    expect_told("a=1/0");
+    sum_is("com.acme/a", epoch + 1, 7, 0); /* it was only lost sight of */
+    pass(5000);
+    expect_told("a=1/0");
+}
+
+static void
+a_sum_that_shrinks_counts_nothing(void **state)
+{
+    (void)state;
+    uint64_t epoch = epoch_at(1);
+    begin();
+    receive(W_JOIN(ALL, INTERVAL(5)));
+    sum_is("com.acme/a", epoch, 100, 0);
+    pass(5000);
+    expect_told("a=100/0");
+    sum_is("com.acme/a", epoch, 50, 3);
+    pass(5000);
+    expect_told("a=0/3");
+    expect_refused(1, "shrinks");
+    sum_is("com.acme/a", epoch, 60, 0);
+    pass(5000);
+    expect_told("a=10/0");
+}
+
+/* ---- the end of a stream ---- */
+
+static void
+nothing_is_told_twice_over_streams(void **state)
+{
+    (void)state;
+    begin();
+    receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
+    uint64_t epoch = epoch_at(1);
+    sum_is("com.acme/a", epoch, 10, 0);
+    pass(5000);
+    expect_told("a=10/0");
+    sum_is("com.acme/a", epoch, 15, 0);
+    pass(1000);
+    fake_stream_close(&stream);
+    fake_hub_drop_reports(&hub);
+    pass(60000);
+    begin();
+    pass(60000);
+    expect_told(NULL);
+    receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
+    expect_wanted("com.acme/a"); /* the loop side does not know of it */
+    sum_is("com.acme/a", epoch, 20, 0);
+    pass(5000);
+    expect_told("a=10/0");
+}
+
+/* What was composed and never handed to the transport is told by the next stream. */
+static void
+what_is_not_written_is_not_told(void **state)
+{
+    (void)state;
+    begin();
+    receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
+    sum_is("com.acme/a", epoch_at(1), 10, 0);
+    fake_hub_advance(&hub, 5000); /* it is due, and nobody can write */
+    fake_stream_close(&stream);
+    begin();
+    receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
+    pass(5000);
+    expect_told("a=10/0");
+}
+
+static void
+what_was_not_wanted_for_a_while_is_not_told(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t epoch = epoch_at(1);
+    receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
+    sum_is("com.acme/a", epoch, 10, 0);
+    pass(5000);
+    expect_told("a=10/0");
+    hub.wall_us += 10;
+    receive(W_JOIN(W_TEXT(1, "b"), INTERVAL(5)));
+    sum_is("com.acme/a", epoch, 100, 0);
+    pass(5000);
+    expect_told("");
+    receive(W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b"), INTERVAL(5)));
+    sum_is("com.acme/a", epoch, 101, 0);
+    sum_is("com.acme/a", epoch, 105, 0);
+    pass(5000);
+    expect_told("a=4/0");
+}
+
+static void
+its_end_is_told(void **state)
+{
+    (void)state;
+    begin();
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "cut");
+    udpai_session_closed(UDPAI_TAKE(stream.session), why);
+    udpai_report *report = fake_hub_take_report(&hub, UDPAI_REPORT_CLOSED);
+    assert_non_null(report);
+    assert_int_equal(report->link, LINK);
+    assert_string_equal(udpa_error_message(report->error), "cut");
+    udpai_report_free(report);
+}
+
+/* ---- much ---- */
+
+static void
+much_is_told_in_pieces(void **state)
+{
+    size_t n_messages = 0, n_clusters = 0;
+    (void)state;
+    begin();
+    receive(W_JOIN(ALL, INTERVAL(5)));
+    for (int i = 0; i < UDPAI_LRS_UPSTREAM_CLUSTERS_MAX + 3; i++) {
+        char name[150];
+        snprintf(name, sizeof(name), "com.acme/%0120d", i);
+        sum_is(name, epoch_at(1), 1, 0);
+        wire_free_all();
+    }
+    expect_refused(3, "one more than");
+    pass(5000);
+    Envoy__Service__LoadStats__V3__LoadStatsRequest *request;
+    while ((request = take_request())) {
+        n_messages++;
+        n_clusters += request->n_cluster_stats;
+        envoy__service__load_stats__v3__load_stats_request__free_unpacked(request, NULL);
+    }
+    assert_int_equal(n_clusters, UDPAI_LRS_UPSTREAM_CLUSTERS_MAX);
+    assert_in_range(n_messages, 2, 3);
+    pass(5000);
+    expect_told("");
+    expect_told(NULL);
+}
+
+static void
+a_session_is_described(void **state)
+{
+    (void)state;
+    begin();
+    receive(W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b"), INTERVAL(5), W_VARINT(3, 1)));
+    sum_is("com.acme/a", epoch_at(1), 10, 0);
+    pass(5000);
+    Udpa__Status__V1__SessionStatus *found = lrs_status_of(stream.session);
+    const Udpa__Status__V1__LoadReportingStatus *of = found->load_reporting;
+    assert_string_equal(found->protocol, "lrs-upstream");
+    assert_string_equal(of->source, "legacy");
+    assert_int_equal(of->n_clusters, 2);
+    assert_int_equal(of->n_reports, 1);
+    assert_int_equal(of->n_counted, 1);
+    assert_int_equal(of->interval->seconds, 5);
+    assert_true(of->per_endpoint);
+    assert_false(of->all_clusters);
+    udpa__status__v1__session_status__free_unpacked(found, NULL);
+}
+
+/* ---- no memory ---- */
+
+static udpa_err
+report_with_little_memory(void *context)
+{
+    const udpai_lrs_upstream_options options = {
+        .source = UDPAI_STR("s"), .name_space = UDPAI_STR("com.acme"), .node = UDPAI_STR("n")};
+    udpa_resource *const *sums = context;
+    udpai_lrs_upstream *told_one = NULL;
+    udpai_session *session = NULL;
+    fake_stream other = {.session = NULL};
+    udpa_err err = udpai_lrs_upstream_new(&told_one, &options);
+    const udpai_stream_info info = {.context = told_one,
+                                    .link = LINK,
+                                    .stream = (void *)&other,
+                                    .ops = stream.session->info.ops};
+    if (err == UDPA_OK)
+        err = udpai_lrs_upstream_session_new(&session, hub.hub, &info);
+    if (err == UDPA_OK && other.is_finished)
+        err = udpa_error_code(other.status);
+    udpai_lrs_upstream_session *self = session ? udpai_lrs_upstream_of(session) : NULL;
+    if (err == UDPA_OK)
+        err = session->ops->receive(session, UDPAI_STR("\x0a\x01\x61\x0a\x01\x62"), NULL);
+    for (size_t i = 0; i < 2 && err == UDPA_OK; i++)
+        err = udpai_lrs_account_take(self, sums[i], NULL);
+    if (err == UDPA_OK)
+        err = udpai_lrs_account_end(self, udpai_resource_name(sums[0]), NULL);
+    udpa_bytes *piece = NULL;
+    if (err == UDPA_OK) {
+        udpai_lrs_upstream_begin_report(self);
+        err = udpai_lrs_upstream_next_piece(self, &piece);
+    }
+    udpa_bytes_unref(piece);
+    if (session)
+        udpai_session_closed(session, NULL);
+    udpa_error_unref(other.status);
+    udpai_lrs_upstream_drop(told_one);
+    fake_hub_drop_reports(&hub);
+    return err;
+}
+
+static void
+without_memory_nothing_is_left(void **state)
+{
+    (void)state;
+    begin();
+    udpa_resource *sums[] = {make_sum("com.acme/a", epoch_at(1), 1, 1),
+                             make_sum("com.acme/b", epoch_at(1), 2, 1)};
+    oom_torture(report_with_little_memory, sums);
+    udpa_resource_unref(sums[0]);
+    udpa_resource_unref(sums[1]);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, done)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(it_says_who_it_is_and_waits),
+        TEST(named_clusters_are_asked_for_by_name),
+        TEST(many_names_are_the_namespace),
+        TEST(absurd_numbers_of_names_are_cut),
+        TEST(names_that_cannot_be_are_left_out),
+        TEST(nonsense_ends_the_stream),
+        TEST(absurd_intervals_are_bounded),
+        TEST(who_changes_his_mind_often_is_read_late),
+        TEST(differences_are_told),
+        TEST(single_endpoints_are_told_if_they_are_asked_for),
+        TEST(what_was_before_is_not_told),
+        TEST(another_epoch_counts_from_nothing),
+        TEST(a_sum_that_shrinks_counts_nothing),
+        TEST(nothing_is_told_twice_over_streams),
+        TEST(what_is_not_written_is_not_told),
+        TEST(what_was_not_wanted_for_a_while_is_not_told),
+        TEST(its_end_is_told),
+        TEST(much_is_told_in_pieces),
+        TEST(a_session_is_described),
+        TEST(without_memory_nothing_is_left),
+    };
+    return cmocka_run_group_tests_name("xds lrs_upstream", tests, NULL, NULL);
+}
