@@ -25,6 +25,7 @@ typedef struct walk {
     udpai_strbuf path, key; /* of what is being looked at */
     char *contents;         /* room for a file */
     size_t n_directories;
+    udpai_runtime_directories *list; /* NULL: nobody wants it */
     unsigned depth;
     level levels[UDPAI_RUNTIME_DEPTH_MAX];
 } walk;
@@ -116,6 +117,26 @@ is_above(const walk *self, const struct stat *status)
     return false;
 }
 
+void
+udpai_runtime_directories_done(udpai_runtime_directories *directories)
+{
+    for (size_t i = 0; i < directories->n; i++)
+        udpai_free(directories->items[i].path);
+    udpai_vector_done(directories);
+}
+
+/* One that is not listed is not watched: then its changes are found later. */
+static void
+list_directory(walk *self, const struct stat *status)
+{
+    udpai_runtime_directory found = {NULL, status->st_dev, status->st_ino};
+    if (!self->list || self->list->n >= UDPAI_RUNTIME_DIRECTORIES_MAX)
+        return;
+    found.path = udpai_strdup(self->path.data);
+    if (!found.path || !udpai_vector_push(self->list, found))
+        udpai_free(found.path);
+}
+
 /* Consumes the file. */
 static udpa_err
 enter(walk *self, int file, const struct stat *status, udpa_error **ret_error)
@@ -137,6 +158,7 @@ enter(walk *self, int file, const struct stat *status, udpa_error **ret_error)
         (void)close(file);
         return err;
     }
+    list_directory(self, status);
     self->levels[self->depth++] =
         (level){stream, status->st_dev, status->st_ino, self->path.len, self->key.len};
     return UDPA_OK;
@@ -218,9 +240,11 @@ udpa_err
 udpai_runtime_directory_read(udpai_runtime_layer **ret_layer,
                              udpai_str name,
                              const char *path,
+                             udpai_runtime_directories *directories,
                              udpa_error **ret_error)
 {
     walk self = {.layer = udpai_runtime_layer_new(name),
+                 .list = directories,
                  .contents = udpai_alloc(UDPAI_RUNTIME_VALUE_MAX + 1)};
     udpa_err err = walk_all(&self, path, ret_error);
     if (!err)

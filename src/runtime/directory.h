@@ -7,7 +7,23 @@
 #ifndef UDPAI_RUNTIME_DIRECTORY_H
 #define UDPAI_RUNTIME_DIRECTORY_H
 
+#include <sys/types.h>
+
+#include "base/vector.h"
 #include "runtime/layer.h"
+
+#define UDPAI_RUNTIME_DIRECTORIES_MAX 1024 /* that are listed */
+
+/* Directories that were read, for those who want to watch them. */
+typedef struct udpai_runtime_directory {
+    char *path;
+    dev_t dev;
+    ino_t ino;
+} udpai_runtime_directory;
+
+typedef UDPAI_VECTOR(udpai_runtime_directory) udpai_runtime_directories;
+
+void udpai_runtime_directories_done(udpai_runtime_directories *directories);
 
 /* UDPA_ERR_NOT_FOUND: there is no such directory, which need be no mistake. UDPA_ERR_LIMIT: too
  * deep (which a link to what is above it is, too), too many directories, or too much. UDPA_ERR_IO,
@@ -16,6 +32,7 @@
 udpa_err udpai_runtime_directory_read(udpai_runtime_layer **ret_layer,
                                       udpai_str name,
                                       const char *path,
+                                      udpai_runtime_directories *directories,
                                       udpa_error **ret_error);
 
 /* The value in the contents of a file: without comments, empty lines and what is blank at its end.

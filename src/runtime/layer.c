@@ -81,6 +81,21 @@ udpai_runtime_layer_entries(const udpai_runtime_layer *layer)
     return &layer->entries;
 }
 
+bool
+udpai_runtime_layer_eq(const udpai_runtime_layer *a, const udpai_runtime_layer *b)
+{
+    size_t at = 0;
+    const udpai_runtime_entry *entry;
+    if (a == b || !a || !b || a->entries.n != b->entries.n)
+        return a == b;
+    while ((entry = udpai_map_next(&a->entries, &at))) {
+        const udpai_runtime_entry *other = udpai_map_get(&b->entries, entry_key(entry));
+        if (!other || !udpai_str_eq(entry->value.text, other->value.text))
+            return false;
+    }
+    return true;
+}
+
 /* ---- filling it ---- */
 
 static bool

@@ -34,6 +34,9 @@ udpai_str udpai_runtime_layer_name(const udpai_runtime_layer *layer);
 /* From keys to udpai_runtime_entry. */
 const udpai_map *udpai_runtime_layer_entries(const udpai_runtime_layer *layer);
 
+/* Do they have the same keys with the same texts? */
+bool udpai_runtime_layer_eq(const udpai_runtime_layer *a, const udpai_runtime_layer *b);
+
 /* Puts a value, in the place of another of this key. UDPA_ERR_INVAL: the key may not be: empty, too
  * long, no UTF-8, or with "numerator" or "denominator" between its dots, which are reserved; or the
  * value is no UTF-8. UDPA_ERR_LIMIT: too much. UDPA_ERR_NOMEM. */

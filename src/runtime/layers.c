@@ -253,6 +253,12 @@ udpai_runtime_layer_error(const udpai_runtime *runtime, size_t index)
     return runtime->slots[index].error;
 }
 
+const udpai_runtime_layer *
+udpai_runtime_layer_at(const udpai_runtime *runtime, size_t index)
+{
+    return runtime->slots[index].layer;
+}
+
 udpai_str
 udpai_runtime_layer_name_at(const udpai_runtime *runtime, size_t index)
 {

@@ -79,6 +79,8 @@ udpa_err udpai_runtime_modify(udpai_runtime *runtime,
 
 /* Why a layer is left out; NULL: it is not. Borrowed. */
 const udpa_error *udpai_runtime_layer_error(const udpai_runtime *runtime, size_t index);
+/* What is there of a layer; NULL: nothing. Borrowed. */
+const udpai_runtime_layer *udpai_runtime_layer_at(const udpai_runtime *runtime, size_t index);
 udpai_str udpai_runtime_layer_name_at(const udpai_runtime *runtime, size_t index);
 
 /* Somebody has used what is deprecated. */
