@@ -10,6 +10,7 @@
 #include "daemon/provider_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
+#include "daemon/runtime_plan.h"
 #include "daemon/self_check.h"
 #include "daemon/signatures_check.h"
 #include "daemon/sinks_check.h"
@@ -618,6 +619,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
         udpai_findings_mistake(findings, "workers", "%" PRIu32 " are too many: at most %d",
                                message->workers, UDPAI_CREW_MAX - 1);
     check_load_reporting(&check);
+    udpai_runtime_check(message, findings);
     udpai_timing_check(message->timing, findings);
     udpai_vector_done(&check.sources);
 }
