@@ -16,16 +16,15 @@ subject_of(const udpai_peer *peer)
     };
 }
 
-static udpa_err
-ask(udpai_node *node,
-    const udpai_peer *peer,
-    const udpai_acl_question *question,
-    udpa_error **ret_error)
+udpa_err
+udpai_node_check_access(udpai_node *node,
+                        const udpai_acl_subject *subject,
+                        const udpai_acl_question *question,
+                        udpa_error **ret_error)
 {
     unsigned n_suppressed;
-    const udpai_acl_subject subject = subject_of(peer);
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    if (udpai_acl_decide(node->acl, &subject, question, &why))
+    if (!node->acl || udpai_acl_decide(node->acl, subject, question, &why))
         return UDPA_OK;
     if (!why)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -76,9 +75,10 @@ udpai_access_check_publication(udpai_node *node,
         return UDPA_OK;
     struct questions questions;
     make_questions(&questions, resource);
+    const udpai_acl_subject subject = subject_of(peer);
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < questions.n && err == UDPA_OK; i++)
-        err = ask(node, peer, &questions.items[i], ret_error);
+        err = udpai_node_check_access(node, &subject, &questions.items[i], ret_error);
     return err;
 }
 

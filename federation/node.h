@@ -272,6 +272,12 @@ udpa_err udpai_node_set_own(udpai_node *node,
                             udpa_resource *const *resources,
                             size_t n_resources);
 
+/* May he, by the rules that hold? What is refused is counted and logged, and allowed all the same
+ * in a dry run. UDPA_ERR_DENIED, UDPA_ERR_NOMEM. */
+udpa_err udpai_node_check_access(udpai_node *node,
+                                 const udpai_acl_subject *subject,
+                                 const udpai_acl_question *question,
+                                 udpa_error **ret_error);
 /* Other rules on who may publish what hold from now on, also for what was published before: what
  * they refuse is withdrawn. Takes a reference. */
 void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);

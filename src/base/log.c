@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/utf8.h"
@@ -11,7 +12,7 @@
 #define LIMIT_INTERVAL_MS 10000
 
 static struct {
-    udpa_log_level threshold;
+    atomic_int threshold;
     udpa_log_fn sink;
     void *userdata;
 } log_to = {.threshold = UDPA_LOG_SILENT};
@@ -19,9 +20,16 @@ static struct {
 void
 udpa_log_set_sink(udpa_log_level threshold, udpa_log_fn sink, void *userdata)
 {
-    log_to.threshold = sink ? threshold : UDPA_LOG_SILENT;
     log_to.sink = sink;
     log_to.userdata = userdata;
+    atomic_store(&log_to.threshold, sink ? (int)threshold : UDPA_LOG_SILENT);
+}
+
+void
+udpai_log_set_threshold(udpa_log_level threshold)
+{
+    if (log_to.sink)
+        atomic_store(&log_to.threshold, (int)threshold);
 }
 
 const char *
@@ -34,7 +42,7 @@ udpa_log_level_name(udpa_log_level level)
 int
 udpai_log_enabled(udpa_log_level level)
 {
-    return level >= log_to.threshold;
+    return (int)level >= atomic_load_explicit(&log_to.threshold, memory_order_relaxed);
 }
 
 void

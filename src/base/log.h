@@ -12,6 +12,8 @@
     (udpai_log_enabled(level) ? udpai_log_write((level), (component), __VA_ARGS__) : (void)0)
 
 int udpai_log_enabled(udpa_log_level level);
+/* Another level, while everything runs; without a sink nothing is written all the same. */
+void udpai_log_set_threshold(udpa_log_level threshold);
 void udpai_log_write(udpa_log_level level, const char *component, const char *format, ...)
     UDPA_PRINTF(3, 4);
 

@@ -6,7 +6,8 @@
 #include "daemon/certificates.h"
 
 struct udpai_rest {
-    const udpai_plan *plan;
+    udpai_rest_env env;
+    bool has_handle;
     udpai_http *http;
     uv_async_t ended;
     void (*closed)(void *userdata);
@@ -66,6 +67,14 @@ udpai_rest_close(udpai_rest *self, void (*closed)(void *userdata), void *userdat
 
 /* ---- the begin ---- */
 
+/* On the HTTP thread. */
+static void
+on_page(void *userdata, udpai_http_reading *reading)
+{
+    const udpai_rest *self = userdata;
+    udpai_pages_read(self->env.pages, reading);
+}
+
 typedef UDPAI_VECTOR(udpai_http_socket) socket_list;
 
 /* The files are read into @p files, one for each socket. */
@@ -92,13 +101,9 @@ list_sockets(const udpai_plan *plan,
 }
 
 static udpa_err
-start(udpai_rest *self,
-      udpai_stream_thread *streams,
-      udpai_schema *schema,
-      udpai_tls_files *files,
-      udpa_error **ret_error)
+start(udpai_rest *self, udpai_tls_files *files, udpa_error **ret_error)
 {
-    const udpai_plan *plan = self->plan;
+    const udpai_plan *plan = self->env.plan;
     socket_list sockets = {0};
     udpa_err err = list_sockets(plan, files, &sockets, ret_error);
     const udpai_http_options options = {
@@ -106,8 +111,11 @@ start(udpai_rest *self,
         .n_sockets = sockets.n,
         .routes = plan->http_routes,
         .n_routes = UDPAI_ARRAY_LEN(plan->http_routes),
-        .schema = schema,
-        .streams = streams,
+        .pages = udpai_pages_all,
+        .n_pages = UDPAI_PAGES,
+        .read_page = on_page,
+        .schema = self->env.schema,
+        .streams = self->env.streams,
         .limits = plan->http_limits,
         .stopped = on_stopped,
         .userdata = self,
@@ -119,31 +127,26 @@ start(udpai_rest *self,
 }
 
 udpa_err
-udpai_rest_open(udpai_rest **ret_rest,
-                uv_loop_t *loop,
-                udpai_stream_thread *streams,
-                udpai_schema *schema,
-                const udpai_plan *plan,
-                udpa_error **ret_error)
+udpai_rest_open(udpai_rest **ret_rest, const udpai_rest_env *env, udpa_error **ret_error)
 {
-    size_t n = plan->http_sockets.n;
+    size_t n = env->plan->http_sockets.n;
     if (n == 0)
         return UDPA_OK;
     udpai_rest *self = udpai_alloc(sizeof(*self));
     udpai_tls_files *files = udpai_alloc_array(n, sizeof(*files));
     udpa_err err = self && files ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK) {
-        self->plan = plan;
-        uv_async_init(loop, &self->ended, on_ended);
+        self->env = *env;
+        self->has_handle = uv_async_init(env->loop, &self->ended, on_ended) == 0;
         self->ended.data = self;
-        err = start(self, streams, schema, files, ret_error);
+        err = start(self, files, ret_error);
     }
     for (size_t i = 0; files && i < n; i++)
         udpai_tls_files_done(&files[i]);
     udpai_free(files);
     if (err == UDPA_OK)
         *ret_rest = self;
-    else if (self && self->plan)
+    else if (self && self->has_handle)
         uv_close((uv_handle_t *)&self->ended, on_closed);
     else
         udpai_free(self);

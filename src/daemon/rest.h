@@ -6,17 +6,21 @@
 
 #include <uv.h>
 
-#include "daemon/plan.h"
+#include "daemon/pages.h"
 
 typedef struct udpai_rest udpai_rest;
 
+/* All of it is borrowed until the end. */
+typedef struct udpai_rest_env {
+    uv_loop_t *loop;
+    udpai_stream_thread *streams;
+    udpai_schema *schema;
+    udpai_pages *pages;
+    const udpai_plan *plan;
+} udpai_rest_env;
+
 /* Listens where the plan says; *ret_rest stays NULL if that is nowhere. */
-udpa_err udpai_rest_open(udpai_rest **ret_rest,
-                         uv_loop_t *loop,
-                         udpai_stream_thread *streams,
-                         udpai_schema *schema,
-                         const udpai_plan *plan,
-                         udpa_error **ret_error);
+udpa_err udpai_rest_open(udpai_rest **ret_rest, const udpai_rest_env *env, udpa_error **ret_error);
 /* Of the plan's socket with this index. */
 int udpai_rest_port(const udpai_rest *rest, size_t index);
 /* Other certificates of it for handshakes from now on. */

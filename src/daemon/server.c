@@ -10,6 +10,7 @@
 #include "daemon/plan_delivery.h"
 #include "daemon/reload.h"
 #include "daemon/rest.h"
+#include "daemon/runtime.h"
 #include "daemon/sinks.h"
 #include "daemon/storage.h"
 #include "daemon/welcome.h"
@@ -29,7 +30,9 @@ typedef struct server {
     udpai_directories *directories;
     udpai_writers *writers;
     udpai_event_writer *sinks; /* NULL: nothing is written */
-    udpai_rest *rest;          /* NULL: none */
+    udpai_daemon_runtime *runtime;
+    udpai_pages *pages;
+    udpai_rest *rest; /* NULL: none */
     udpai_reload *reload;
     udpai_workers *workers;               /* NULL: none */
     udpa_error *lost;                     /* one of them was, and why */
@@ -47,6 +50,8 @@ static void
 on_rest_closed(void *userdata)
 {
     server *self = userdata;
+    udpai_pages_close(UDPAI_TAKE(self->pages));
+    udpai_daemon_runtime_close(UDPAI_TAKE(self->runtime));
     udpai_workers_close(UDPAI_TAKE(self->workers));
     if (self->endpoint)
         udpa_endpoint_close(self->endpoint, NULL, NULL);
@@ -119,6 +124,8 @@ on_signal(uv_signal_t *handle, int number)
     if (number == SIGHUP) {
         if (self->reload)
             udpai_reload_all(self->reload);
+        if (self->runtime)
+            udpai_daemon_runtime_look(self->runtime);
         return;
     }
     udpai_log(UDPA_LOG_INFO, "daemon", "%s: shutting down",
@@ -272,6 +279,28 @@ open_reload(server *self, udpa_error **ret_error)
 }
 
 static udpa_err
+open_http(server *self, udpa_error **ret_error)
+{
+    const udpai_plan *plan = self->plan;
+    udpa_err err = udpai_daemon_runtime_open(&self->runtime, &self->loop, plan, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_pages_open(&self->pages, &self->loop, self->endpoint, self->runtime, ret_error);
+    const udpai_rest_env env = {
+        .loop = &self->loop,
+        .streams = udpai_endpoint_streams(self->endpoint),
+        .schema = self->schema,
+        .pages = self->pages,
+        .plan = plan,
+    };
+    if (err == UDPA_OK)
+        err = udpai_rest_open(&self->rest, &env, ret_error);
+    for (size_t i = 0; i < plan->http_sockets.n && err == UDPA_OK; i++)
+        if (!udpai_vector_push(&self->http_ports, udpai_rest_port(self->rest, i)))
+            err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    return err;
+}
+
+static udpa_err
 begin(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
@@ -292,11 +321,7 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)
-        err = udpai_rest_open(&self->rest, &self->loop, udpai_endpoint_streams(self->endpoint),
-                              self->schema, plan, ret_error);
-    for (size_t i = 0; i < plan->http_sockets.n && err == UDPA_OK; i++)
-        if (!udpai_vector_push(&self->http_ports, udpai_rest_port(self->rest, i)))
-            err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+        err = open_http(self, ret_error);
     if (err == UDPA_OK)
         err = open_reload(self, ret_error);
     if (err == UDPA_OK)

@@ -121,9 +121,10 @@ typedef struct udpai_report {
     udpai_publication *publication;
     /* SUBSCRIPTION_ERROR, INTEREST, PASSED_ON, WANTED */
     udpai_subscription_message *subscription;
-    bool wanted; /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was told once; OWN_STATUS: with bodies */
-    udpa_error *error;                        /* CLOSED: why */
-    bool is_disowned; /* CLOSED: the peer's certificate was revoked, what it says counts no more */
+    bool wanted; /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was told once; OWN_STATUS: with bodies
+                  */
+    udpa_error *error; /* CLOSED: why */
+    bool is_disowned;  /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;
     udpa_bytes *events; /* EVENTS */
     /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus.

@@ -198,15 +198,27 @@ udpai_http_call_answer(const udpai_http_call *self, udpai_http_answer *answer)
     put(answer, "server", "udpad");
     put(answer, "cache-control", "no-store");
     if (has_content(self)) {
-        put(answer, "content-type", "application/json");
+        put(answer, "content-type", self->type ? self->type : "application/json");
         put(answer, "content-length", answer->length);
     }
     if (self->confirms_wait)
         put(answer, "preference-applied", "wait");
     if (self->status == 405)
-        put(answer, "allow", "POST");
+        put(answer, "allow", self->allowed ? self->allowed : "POST");
     if (self->status == 503)
         put(answer, "retry-after", "1");
+}
+
+void
+udpai_http_call_set_type(udpai_http_call *self, const char *type)
+{
+    self->type = type;
+}
+
+void
+udpai_http_call_set_allowed(udpai_http_call *self, const char *methods)
+{
+    self->allowed = methods;
 }
 
 void

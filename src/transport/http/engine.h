@@ -75,7 +75,11 @@ bool udpai_http_engine_is_second(const udpai_http_engine *engine);
 
 /* Before the reply: the client has said how long it waits, and is told that it was heard. */
 void udpai_http_call_confirm_wait(udpai_http_call *call);
-/* Once for each call. @p text: JSON, of which a reference is taken; NULL: none. */
+/* Before the reply: what the text is, if it is no JSON; static. */
+void udpai_http_call_set_type(udpai_http_call *call, const char *type);
+/* Before a reply of 405: which methods there are, if that is not POST alone; static. */
+void udpai_http_call_set_allowed(udpai_http_call *call, const char *methods);
+/* Once for each call. @p text: a reference is taken; NULL: none. */
 void udpai_http_call_reply(udpai_http_call *call, unsigned status, udpa_bytes *text);
 
 #endif

@@ -35,6 +35,7 @@ struct udpai_http_call {
     bool has_reply;
     bool confirms_wait; /* the client has said how long it waits */
     unsigned status;
+    const char *type, *allowed; /* NULL: application/json, POST */
     udpa_bytes *text;
     size_t n_given; /* of the text */
 };

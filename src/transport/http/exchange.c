@@ -32,8 +32,8 @@ expect_progress(udpai_http_exchange *self)
     set_timer(self, until < self->reply_until_ms ? until : self->reply_until_ms);
 }
 
-static void
-reply(udpai_http_exchange *self, unsigned status, udpa_bytes *text)
+void
+udpai_http_exchange_reply(udpai_http_exchange *self, unsigned status, udpa_bytes *text)
 {
     self->stage = UDPAI_HTTP_REPLYING;
     self->reply_until_ms = udpai_monotonic_ms() + UDPAI_HTTP_REPLY_S * 1000;
@@ -46,6 +46,7 @@ reply(udpai_http_exchange *self, unsigned status, udpa_bytes *text)
 static void
 leave_visit(udpai_http_exchange *self)
 {
+    udpai_http_page_leave(self);
     if (!self->visit)
         return;
     self->visit->exchange = NULL;
@@ -58,7 +59,7 @@ udpai_http_exchange_fail(udpai_http_exchange *self, unsigned status, const udpa_
 {
     leave_visit(self);
     udpa_bytes *text = udpai_http_error_json(error);
-    reply(self, status, text);
+    udpai_http_exchange_reply(self, status, text);
     udpa_bytes_unref(text);
 }
 
@@ -91,7 +92,7 @@ take_answer(udpai_http_exchange *self, const udpai_http_visit *visit)
     } else {
         if (visit->base.parts.n)
             udpai_http_question_answer(self, &visit->base);
-        reply(self, visit->base.parts.n ? 200 : 304, text);
+        udpai_http_exchange_reply(self, visit->base.parts.n ? 200 : 304, text);
     }
     udpa_bytes_unref(text);
     udpa_error_unref(error);
@@ -151,8 +152,8 @@ send_visit(udpai_http_exchange *self, udpa_bytes *message, udpa_error **ret_erro
     return UDPA_OK;
 }
 
-static udpa_err
-know_client(udpai_http_connection *connection, udpa_error **ret_error)
+udpa_err
+udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error)
 {
     if (connection->is_known || !connection->tls)
         return UDPA_OK;
@@ -172,7 +173,9 @@ ask(udpai_http_exchange *self, udpai_str body, udpa_error **ret_error)
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
     if (self->http->is_stopping)
         return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, "this node is shutting down");
-    udpa_err err = know_client(self->connection, ret_error);
+    udpa_err err = udpai_http_know_client(self->connection, ret_error);
+    if (err == UDPA_OK && self->page)
+        return udpai_http_page_ask(self, body, ret_error);
     if (err == UDPA_OK)
         err = udpai_http_to_binary(self->http, self->route, body, &message, ret_error);
     if (err == UDPA_ERR_NOT_FOUND || err == UDPA_ERR_LIMIT)
@@ -255,6 +258,7 @@ on_gone(void *request, bool is_answered)
         udpai_http_question_taken(self);
     udpai_timer_cancel(&self->timer);
     udpai_list_remove(&self->node);
+    udpai_strbuf_done(&self->query);
     udpai_free(self);
 }
 

@@ -48,6 +48,7 @@ udpai_http_head_method(udpai_http_head *self, udpai_str method)
     if (!udpai_http_is_token(method))
         udpai_http_head_fail(self, 400, "the request has no method");
     self->n_bytes += method.len;
+    self->is_get = udpai_str_eq(method, UDPAI_STR("GET"));
     self->is_post = udpai_str_eq(method, UDPAI_STR("POST"));
     self->is_head = udpai_str_eq(method, UDPAI_STR("HEAD"));
 }
@@ -84,6 +85,17 @@ read_byte(udpai_str target, size_t *at)
     return high < 0 || low < 0 || high * 16 + low == 0 ? -1 : high * 16 + low;
 }
 
+static void
+keep_query(udpai_http_head *self, udpai_str target)
+{
+    const char *mark = target.len ? memchr(target.data, '?', target.len) : NULL;
+    size_t len = mark ? target.len - (size_t)(mark + 1 - target.data) : 0;
+    self->query_len = udpai_min_size(len, sizeof(self->query));
+    self->is_query_cut = len > self->query_len;
+    if (self->query_len)
+        memcpy(self->query, mark + 1, self->query_len);
+}
+
 void
 udpai_http_head_target(udpai_http_head *self, udpai_str target)
 {
@@ -96,6 +108,7 @@ udpai_http_head_target(udpai_http_head *self, udpai_str target)
         udpai_http_head_fail(self, 400, "what is requested must begin with a '/'");
         return;
     }
+    keep_query(self, target);
     for (size_t at = 0; at < target.len && target.data[at] != '?';) {
         int c = read_byte(target, &at);
         if (c < 0) {

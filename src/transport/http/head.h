@@ -10,6 +10,7 @@
 #define UDPAI_HTTP_HEAD_MAX 8192 /* bytes of a head, as HTTP/2 counts them: RFC 9113, 6.5.2 */
 #define UDPAI_HTTP_FIELDS_MAX 100
 #define UDPAI_HTTP_PATH_MAX 1024
+#define UDPAI_HTTP_QUERY_MAX 4096
 #define UDPAI_HTTP_VALUE_MAX 256 /* with its NUL */
 
 /* The fields that mean something to us. */
@@ -39,7 +40,7 @@ typedef struct udpai_http_head {
     udpa_error *error;
     bool is_second; /* HTTP/2 */
     bool is_old;    /* HTTP/1.0 */
-    bool has_target, is_post, is_head;
+    bool has_target, is_get, is_post, is_head;
     bool closes;    /* the connection, behind the answer */
     bool continues; /* once it is told to: the body waits */
     udpai_http_framing framing;
@@ -47,6 +48,9 @@ typedef struct udpai_http_head {
     size_t n_bytes, n_fields;
     char path[UDPAI_HTTP_PATH_MAX]; /* decoded, without what is behind a '?'; NUL-terminated */
     size_t path_len;
+    char query[UDPAI_HTTP_QUERY_MAX]; /* what is behind the '?', as it came */
+    size_t query_len;
+    bool is_query_cut; /* there was no room for all of it */
     unsigned n_seen[UDPAI_HTTP_N_FIELDS];
     char values[UDPAI_HTTP_N_FIELDS][UDPAI_HTTP_VALUE_MAX]; /* of several, joined by ", " */
 } udpai_http_head;

@@ -23,6 +23,30 @@ typedef struct udpai_http_route {
     uint32_t version_field;    /* of the request: that its client has; 0: there is none */
 } udpai_http_route;
 
+/* A page: what is read by GET, or done by POST, and is no discovery service. Its path static. */
+typedef struct udpai_http_page {
+    const char *path;
+    bool is_post;
+} udpai_http_page;
+
+typedef struct udpai_http_reading udpai_http_reading;
+
+/* Somebody wants a page. What is asked is there, as it came, until it is answered. */
+struct udpai_http_reading {
+    const udpai_http_page *page;
+    udpai_str query; /* behind the '?' */
+    udpai_str body;
+    udpai_identity *identity; /* NULL: he has shown no certificate */
+    udpai_list node;          /* for whoever is asked */
+};
+
+/* Answers, once, on any thread; that is the end of the reading. @p type: what the text is; static.
+ * A reference to the text is taken; NULL: there is none. */
+void udpai_http_page_answer(udpai_http_reading *reading,
+                            unsigned status,
+                            const char *type,
+                            udpa_bytes *text);
+
 /* 0 anywhere: the default that is named. */
 #define UDPAI_HTTP_HOLD_MS 30000
 #define UDPAI_HTTP_MAX_CONNECTIONS 4096
@@ -40,13 +64,17 @@ typedef struct udpai_http_socket {
     bool client_certificate_optional;
 } udpai_http_socket;
 
-/* All borrowed for the call, except the routes, the schema, which is counted, and the stream
- * thread, which outlives the HTTP thread. */
+/* All borrowed for the call, except the routes, the pages, the schema, which is counted, and the
+ * stream thread, which outlives the HTTP thread. */
 typedef struct udpai_http_options {
     const udpai_http_socket *sockets;
     size_t n_sockets;
     const udpai_http_route *routes;
     size_t n_routes;
+    const udpai_http_page *pages;
+    size_t n_pages;
+    /* A page is wanted; on the HTTP thread. It is to be answered, also while the node ends. */
+    void (*read_page)(void *userdata, udpai_http_reading *reading);
     udpai_schema *schema;
     udpai_stream_thread *streams;
     udpai_http_limits limits;

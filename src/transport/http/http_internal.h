@@ -118,8 +118,11 @@ typedef struct udpai_http_exchange {
     udpai_http_stage stage;
     udpai_timer timer;
     const udpai_http_route *route; /* NULL: none */
+    const udpai_http_page *page;   /* NULL: none */
+    udpai_strbuf query;            /* of a page */
     uint64_t patience_ms;
-    udpai_http_visit *visit; /* what is asked; NULL: nothing */
+    udpai_http_visit *visit;               /* what is asked; NULL: nothing */
+    struct udpai_http_page_visit *reading; /* the same, of a page */
     /* See refused.c. */
     bool is_question;
     udpai_content_hash question;
@@ -134,6 +137,17 @@ extern const udpai_http_events udpai_http_exchange_events;
 /* Replies with an error, in the words of @p error. */
 void
 udpai_http_exchange_fail(udpai_http_exchange *exchange, unsigned status, const udpa_error *error);
+
+void udpai_http_exchange_reply(udpai_http_exchange *exchange, unsigned status, udpa_bytes *text);
+/* Who the connection's client is, by his certificate, is known from now on. */
+udpa_err udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error);
+
+/* ---- page.c ---- */
+
+/* Asks for the exchange's page. */
+udpa_err udpai_http_page_ask(udpai_http_exchange *exchange, udpai_str body, udpa_error **ret_error);
+/* Nobody waits for the answer. */
+void udpai_http_page_leave(udpai_http_exchange *exchange);
 
 /* ---- request.c: what a request is for ---- */
 
@@ -196,6 +210,9 @@ struct udpai_http {
     udpai_http_limits limits;
     const udpai_http_route *routes;
     size_t n_routes;
+    const udpai_http_page *pages;
+    size_t n_pages;
+    void (*read_page)(void *userdata, udpai_http_reading *reading);
     udpai_schema *schema;
     udpai_stream_thread *streams;
     void (*stopped)(void *userdata);

@@ -12,6 +12,9 @@
 static void
 put_paths(const udpai_http *http, udpai_strbuf *text)
 {
+    for (size_t i = 0; i < http->n_pages; i++)
+        udpai_strbuf_printf(text, "%s%s, ", http->pages[i].path,
+                            http->pages[i].is_post ? "" : " (by GET)");
     for (size_t i = 0; i < http->n_routes; i++)
         udpai_strbuf_printf(text, "%s%s", i ? ", " : "", http->routes[i].path);
 }
@@ -39,6 +42,15 @@ find_route(const udpai_http *http, udpai_str path)
     for (size_t i = 0; i < http->n_routes; i++)
         if (udpai_str_eq(path, udpai_str_from(http->routes[i].path)))
             return &http->routes[i];
+    return NULL;
+}
+
+static const udpai_http_page *
+find_page(const udpai_http *http, udpai_str path)
+{
+    for (size_t i = 0; i < http->n_pages; i++)
+        if (udpai_str_eq(path, udpai_str_from(http->pages[i].path)))
+            return &http->pages[i];
     return NULL;
 }
 
@@ -121,6 +133,31 @@ choose_patience(udpai_http_exchange *self, const udpai_http_head *head)
     return patience ? patience : 1; /* 0 would be for ever */
 }
 
+/* A page wants no body, and takes any. */
+static udpa_err
+read_page(udpai_http_exchange *self,
+          const udpai_http_head *head,
+          unsigned *ret_status,
+          udpa_error **ret_error)
+{
+    const udpai_http_page *page = self->page;
+    bool is_allowed = page->is_post ? head->is_post : head->is_get || head->is_head;
+    *ret_status = 405;
+    if (!is_allowed) {
+        udpai_http_call_set_allowed(self->call, page->is_post ? "POST" : "GET, HEAD");
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s is %s", page->path,
+                          page->is_post ? "done by POST" : "read by GET");
+    }
+    *ret_status = 414;
+    if (head->is_query_cut)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "what is behind the '?' has more than %d bytes: send it as the body",
+                          UDPAI_HTTP_QUERY_MAX);
+    *ret_status = 500;
+    udpai_strbuf_append(&self->query, head->query, head->query_len);
+    return udpai_strbuf_failed(&self->query) ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM) : UDPA_OK;
+}
+
 udpa_err
 udpai_http_request_read(udpai_http_exchange *self,
                         const udpai_http_head *head,
@@ -132,6 +169,9 @@ udpai_http_request_read(udpai_http_exchange *self,
     if (head->wrong)
         return udpai_fail(ret_error, udpa_error_code(head->error), "%s",
                           udpa_error_message(head->error));
+    self->page = find_page(self->http, path);
+    if (self->page)
+        return read_page(self, head, ret_status, ret_error);
     self->route = find_route(self->http, path);
     *ret_status = 404;
     if (!self->route)

@@ -249,6 +249,9 @@ udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_er
     DEFAULT_TO(http->limits.max_body_bytes, UDPAI_HTTP_MAX_BODY_BYTES);
     http->routes = options->routes;
     http->n_routes = options->n_routes;
+    http->pages = options->pages;
+    http->n_pages = options->n_pages;
+    http->read_page = options->read_page;
     http->streams = options->streams;
     http->schema = udpai_schema_ref(options->schema);
     http->stopped = options->stopped;

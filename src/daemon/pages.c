@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/pages.h"
+
+#include "base/alloc.h"
+#include "codec/json_text.h"
+#include "daemon/runtime_pages.h"
+
+#define TYPE_URL "type.googleapis.com/udpa.status.v1.RuntimeStatus"
+#define NAME "udpa.node/runtime"
+#define TEXT "text/plain; charset=utf-8"
+#define JSON "application/json"
+
+struct udpai_pages {
+    udpa_endpoint *endpoint;
+    udpai_daemon_runtime *runtime;
+    udpai_loop_inbox *inbox;
+};
+
+enum {
+    RUNTIME,
+    MODIFY,
+    STATS,
+    PROMETHEUS
+};
+
+const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
+    [RUNTIME] = {"/runtime", false},
+    [MODIFY] = {"/runtime_modify", true},
+    [STATS] = {"/stats", false},
+    [PROMETHEUS] = {"/stats/prometheus", false},
+};
+
+/* ---- answering ---- */
+
+/* Consumes the text. */
+static void
+answer_text(udpai_http_reading *reading, unsigned status, const char *type, udpai_strbuf *text)
+{
+    udpa_bytes *bytes = NULL;
+    if (udpai_strbuf_failed(text) || udpa_bytes_new(&bytes, text->data, text->len) != UDPA_OK)
+        status = 503;
+    udpai_http_page_answer(reading, status, type, bytes);
+    udpa_bytes_unref(bytes);
+    udpai_strbuf_done(text);
+}
+
+static void
+answer_error(udpai_http_reading *reading, udpa_err err, const udpa_error *error)
+{
+    udpai_strbuf text = {0};
+    unsigned status = err == UDPA_ERR_DENIED            ? 403
+                      : err == UDPA_ERR_UNAVAILABLE     ? 503
+                      : err == UDPA_ERR_NOMEM           ? 503
+                      : err == UDPA_ERR_UNAUTHENTICATED ? 401
+                                                        : 400;
+    udpai_strbuf_printf(&text, "%s\n", udpa_error_message(error));
+    answer_text(reading, status, TEXT, &text);
+}
+
+static udpa_err
+check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
+{
+    const udpai_acl_subject subject = {.identity = reading->identity};
+    const udpai_acl_question question = {
+        .action = UDPAI_ACL_ADMIN,
+        .type_url = UDPAI_STR(TYPE_URL),
+        .name = UDPAI_STR(NAME),
+    };
+    return udpai_node_check_access(udpai_endpoint_node(self->endpoint), &subject, &question,
+                                   ret_error);
+}
+
+/* What is changed by the path and by the body alike. */
+static udpa_err
+modify(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
+{
+    udpai_strbuf form = {0};
+    udpai_strbuf_str(&form, reading->query);
+    udpai_strbuf_puts(&form, reading->query.len && reading->body.len ? "&" : "");
+    udpai_strbuf_str(&form, reading->body);
+    udpa_err err = udpai_strbuf_failed(&form)
+                       ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
+                       : udpai_runtime_modify_page(&self->runtime->runtime,
+                                                   udpai_strbuf_view(&form), ret_error);
+    udpai_strbuf_done(&form);
+    return err;
+}
+
+static udpa_err
+answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
+{
+    udpai_strbuf text = {0};
+    const udpai_runtime *runtime = &self->runtime->runtime;
+    const char *type = TEXT;
+    udpa_err err = check_access(self, reading, ret_error);
+    if (err)
+        return err;
+    switch (reading->page - udpai_pages_all) {
+    case RUNTIME:
+        type = JSON;
+        udpai_runtime_page(runtime, &text);
+        break;
+    case MODIFY:
+        err = modify(self, reading, ret_error);
+        udpai_strbuf_puts(&text, "OK\n");
+        break;
+    case STATS:
+        udpai_runtime_stats_page(&runtime->statistics, &text);
+        break;
+    default:
+        udpai_runtime_prometheus_page(&runtime->statistics, &text);
+        break;
+    }
+    if (err)
+        udpai_strbuf_done(&text);
+    else
+        answer_text(reading, 200, type, &text);
+    return err;
+}
+
+/* ---- asking ---- */
+
+void
+udpai_pages_read(void *userdata, udpai_http_reading *reading)
+{
+    udpai_pages *self = userdata;
+    udpai_loop_inbox_push(self->inbox, &reading->node);
+}
+
+static void
+on_messages(void *userdata, udpai_list *messages)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(messages))) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        udpai_http_reading *reading = UDPAI_LIST_ENTRY(at, udpai_http_reading, node);
+        udpa_err err = answer(userdata, reading, &error);
+        if (err)
+            answer_error(reading, err, error);
+    }
+}
+
+udpa_err
+udpai_pages_open(udpai_pages **ret_pages,
+                 uv_loop_t *loop,
+                 udpa_endpoint *endpoint,
+                 udpai_daemon_runtime *runtime,
+                 udpa_error **ret_error)
+{
+    udpai_pages *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    self->endpoint = endpoint;
+    self->runtime = runtime;
+    udpa_err err = udpai_loop_inbox_new(&self->inbox, loop, on_messages, self, ret_error);
+    if (err)
+        udpai_free(self);
+    else
+        *ret_pages = self;
+    return err;
+}
+
+void
+udpai_pages_close(udpai_pages *self)
+{
+    udpai_list left;
+    if (!self)
+        return;
+    udpai_list_init(&left);
+    udpai_loop_inbox_close(self->inbox, &left);
+    on_messages(self, &left);
+    udpai_free(self);
+}

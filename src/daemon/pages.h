@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pages that udpad serves on its HTTP sockets, for people and tools: what there is to see, and
+ * who may. The HTTP thread asks, the loop answers. */
+#ifndef UDPAI_DAEMON_PAGES_H
+#define UDPAI_DAEMON_PAGES_H
+
+#include "daemon/runtime.h"
+#include "loop/loop_inbox.h"
+
+typedef struct udpai_pages udpai_pages;
+
+#define UDPAI_PAGES 4
+extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
+
+/* Everything is borrowed until the end. */
+udpa_err udpai_pages_open(udpai_pages **ret_pages,
+                          uv_loop_t *loop,
+                          udpa_endpoint *endpoint,
+                          udpai_daemon_runtime *runtime,
+                          udpa_error **ret_error);
+/* Somebody wants one; @p userdata: the pages. Any thread. */
+void udpai_pages_read(void *userdata, udpai_http_reading *reading);
+/* When nobody asks any more. NULL is closed already. */
+void udpai_pages_close(udpai_pages *pages);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the pages about the runtime say; by the forms that Envoy's have. Pure. */
+#ifndef UDPAI_DAEMON_RUNTIME_PAGES_H
+#define UDPAI_DAEMON_RUNTIME_PAGES_H
+
+#include "base/strbuf.h"
+#include "runtime/layers.h"
+
+/* /runtime: JSON of the layers that count, and of each key what each of them has of it and what
+ * counts. Layers that are left out are told in "errors". */
+void udpai_runtime_page(const udpai_runtime *runtime, udpai_strbuf *text);
+/* /stats, a line for each; /stats/prometheus. */
+void udpai_runtime_stats_page(const udpai_runtime_statistics *statistics, udpai_strbuf *text);
+void udpai_runtime_prometheus_page(const udpai_runtime_statistics *statistics, udpai_strbuf *text);
+
+#define UDPAI_RUNTIME_CHANGES_MAX 1000 /* of one request */
+
+/* /runtime_modify: "key=value&key=value", percent-encoded, '+' a blank. UDPA_ERR_INVAL: it is none,
+ * or names nothing; else as udpai_runtime_modify(). */
+udpa_err udpai_runtime_modify_page(udpai_runtime *runtime, udpai_str form, udpa_error **ret_error);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A layer from a directory: a file's path below it, its slashes for dots, is a key, and what the
+ * file has is the value. Lines that begin with # are comments. Symbolic links are followed.
+ *
+ * Blocks; belongs to a thread of the pool. What is not whole is an error: the caller keeps what it
+ * had, or has nothing. */
+#ifndef UDPAI_RUNTIME_DIRECTORY_H
+#define UDPAI_RUNTIME_DIRECTORY_H
+
+#include <sys/types.h>
+
+#include "base/vector.h"
+#include "runtime/layer.h"
+
+#define UDPAI_RUNTIME_DIRECTORIES_MAX 1024 /* that are listed */
+
+/* Directories that were read, for those who want to watch them. */
+typedef struct udpai_runtime_directory {
+    char *path;
+    dev_t dev;
+    ino_t ino;
+} udpai_runtime_directory;
+
+typedef UDPAI_VECTOR(udpai_runtime_directory) udpai_runtime_directories;
+
+void udpai_runtime_directories_done(udpai_runtime_directories *directories);
+
+/* UDPA_ERR_NOT_FOUND: there is no such directory, which need be no mistake. UDPA_ERR_LIMIT: too
+ * deep (which a link to what is above it is, too), too many directories, or too much. UDPA_ERR_IO,
+ * with the path. UDPA_ERR_INVAL: something there can be no key or no value. UDPA_ERR_ABORTED: it
+ * has changed while it was read. UDPA_ERR_NOMEM. */
+udpa_err udpai_runtime_directory_read(udpai_runtime_layer **ret_layer,
+                                      udpai_str name,
+                                      const char *path,
+                                      udpai_runtime_directories *directories,
+                                      udpa_error **ret_error);
+
+/* The value in the contents of a file: without comments, empty lines and what is blank at its end.
+ * Writes over the contents, and returns the part of them that is left. */
+udpai_str udpai_runtime_file_value(char *contents, size_t len);
+
+#endif

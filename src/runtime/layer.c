@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/layer.h"
+
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+struct udpai_runtime_layer {
+    atomic_uint refs;
+    udpai_map entries;
+    size_t size; /* bytes of all keys and values */
+    size_t name_len;
+    char name[];
+};
+
+static udpai_str
+entry_key(const void *item)
+{
+    const udpai_runtime_entry *entry = item;
+    return (udpai_str){entry->key, entry->key_len};
+}
+
+udpai_runtime_layer *
+udpai_runtime_layer_new(udpai_str name)
+{
+    udpai_runtime_layer *layer = udpai_alloc(sizeof(*layer) + name.len);
+    if (!layer)
+        return NULL;
+    atomic_init(&layer->refs, 1);
+    udpai_map_init(&layer->entries, entry_key);
+    layer->name_len = name.len;
+    if (name.len)
+        memcpy(layer->name, name.data, name.len);
+    return layer;
+}
+
+udpai_runtime_layer *
+udpai_runtime_layer_copy(const udpai_runtime_layer *layer)
+{
+    udpai_runtime_layer *copy = udpai_runtime_layer_new(udpai_runtime_layer_name(layer));
+    size_t at = 0;
+    const udpai_runtime_entry *entry;
+    while (copy && (entry = udpai_map_next(&layer->entries, &at)))
+        if (udpai_runtime_layer_put(copy, entry_key(entry), &entry->value, NULL) != UDPA_OK)
+            copy = udpai_runtime_layer_unref(copy);
+    return copy;
+}
+
+udpai_runtime_layer *
+udpai_runtime_layer_ref(udpai_runtime_layer *layer)
+{
+    if (layer)
+        atomic_fetch_add_explicit(&layer->refs, 1, memory_order_relaxed);
+    return layer;
+}
+
+udpai_runtime_layer *
+udpai_runtime_layer_unref(udpai_runtime_layer *layer)
+{
+    if (!layer || atomic_fetch_sub_explicit(&layer->refs, 1, memory_order_acq_rel) != 1)
+        return NULL;
+    size_t at = 0;
+    void *entry;
+    while ((entry = udpai_map_next(&layer->entries, &at)))
+        udpai_free(entry);
+    udpai_map_done(&layer->entries);
+    udpai_free(layer);
+    return NULL;
+}
+
+udpai_str
+udpai_runtime_layer_name(const udpai_runtime_layer *layer)
+{
+    return (udpai_str){layer->name, layer->name_len};
+}
+
+const udpai_map *
+udpai_runtime_layer_entries(const udpai_runtime_layer *layer)
+{
+    return &layer->entries;
+}
+
+bool
+udpai_runtime_layer_eq(const udpai_runtime_layer *a, const udpai_runtime_layer *b)
+{
+    size_t at = 0;
+    const udpai_runtime_entry *entry;
+    if (a == b || !a || !b || a->entries.n != b->entries.n)
+        return a == b;
+    while ((entry = udpai_map_next(&a->entries, &at))) {
+        const udpai_runtime_entry *other = udpai_map_get(&b->entries, entry_key(entry));
+        if (!other || !udpai_str_eq(entry->value.text, other->value.text))
+            return false;
+    }
+    return true;
+}
+
+/* ---- filling it ---- */
+
+static bool
+is_reserved(udpai_str part)
+{
+    return udpai_str_eq(part, UDPAI_STR("numerator")) ||
+           udpai_str_eq(part, UDPAI_STR("denominator"));
+}
+
+static udpa_err
+check_key(udpai_str key, udpa_error **ret_error)
+{
+    if (key.len == 0)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "a key of the runtime is empty");
+    if (key.len > UDPAI_RUNTIME_KEY_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "the key %.*s has more than %d bytes",
+                          UDPAI_SHOWN(key), UDPAI_RUNTIME_KEY_MAX);
+    if (!udpai_utf8_valid(key))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "the key %.*s is not UTF-8", UDPAI_SHOWN(key));
+    udpai_str rest = key, part;
+    bool is_last;
+    do {
+        is_last = !udpai_str_cut(&rest, '.', &part);
+        if (is_reserved(is_last ? rest : part))
+            return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                              "the key %.*s has a part that is reserved: numerator and denominator "
+                              "are those of a fraction",
+                              UDPAI_SHOWN(key));
+    } while (!is_last);
+    return UDPA_OK;
+}
+
+static udpa_err
+check_room(const udpai_runtime_layer *layer, udpai_str key, udpai_str text, udpa_error **ret_error)
+{
+    const udpai_runtime_entry *old = udpai_map_get(&layer->entries, key);
+    size_t size = layer->size - (old ? old->key_len + old->value.text.len : 0);
+    if (text.len > UDPAI_RUNTIME_VALUE_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "the value of %.*s has more than %zu bytes",
+                          UDPAI_SHOWN(key), UDPAI_RUNTIME_VALUE_MAX);
+    if (!old && layer->entries.n >= UDPAI_RUNTIME_KEYS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "there are more than %d keys, such as %.*s",
+                          UDPAI_RUNTIME_KEYS_MAX, UDPAI_SHOWN(key));
+    if (size + key.len + text.len > UDPAI_RUNTIME_LAYER_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "keys and values have more than %zu bytes together, with %.*s",
+                          UDPAI_RUNTIME_LAYER_MAX, UDPAI_SHOWN(key));
+    return UDPA_OK;
+}
+
+static udpai_runtime_entry *
+make_entry(udpai_str key, const udpai_runtime_value *value)
+{
+    udpai_runtime_entry *entry = udpai_alloc(sizeof(*entry) + key.len + value->text.len);
+    if (!entry)
+        return NULL;
+    char *at = entry->key;
+    entry->value = *value;
+    entry->key_len = udpai_str_put(&at, key).len;
+    entry->value.text = udpai_str_put(&at, value->text);
+    return entry;
+}
+
+udpa_err
+udpai_runtime_layer_put(udpai_runtime_layer *layer,
+                        udpai_str key,
+                        const udpai_runtime_value *value,
+                        udpa_error **ret_error)
+{
+    udpa_err err = check_key(key, ret_error);
+    if (!err && !udpai_utf8_valid(value->text))
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL, "the value of %.*s is not UTF-8",
+                         UDPAI_SHOWN(key));
+    if (!err)
+        err = check_room(layer, key, value->text, ret_error);
+    if (err)
+        return err;
+    udpai_runtime_entry *entry = make_entry(key, value);
+    if (!entry)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    layer->size += key.len + value->text.len;
+    if (udpai_map_get(&layer->entries, key)) {
+        udpai_runtime_entry *old = udpai_map_replace(&layer->entries, entry);
+        layer->size -= old->key_len + old->value.text.len;
+        udpai_free(old);
+    } else if (!udpai_map_add(&layer->entries, entry)) {
+        layer->size -= key.len + value->text.len;
+        udpai_free(entry);
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    return UDPA_OK;
+}
+
+bool
+udpai_runtime_layer_remove(udpai_runtime_layer *layer, udpai_str key)
+{
+    udpai_runtime_entry *old = udpai_map_remove(&layer->entries, key);
+    if (!old)
+        return false;
+    layer->size -= old->key_len + old->value.text.len;
+    udpai_free(old);
+    return true;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/reading.h"
+
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+
+/* What changes while it is read is read again at once, so many times. */
+#define TRIES 3
+
+/* ---- directories above the layers, in which those may come and go ---- */
+
+static bool
+is_listed(const udpai_runtime_directories *directories, const char *path)
+{
+    for (size_t i = 0; i < directories->n; i++)
+        if (strcmp(directories->items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Takes the path. */
+static void
+list_above(udpai_runtime_reading *reading, char *path)
+{
+    struct stat status;
+    udpai_runtime_directory found = {.path = path};
+    reading->has_memory &= path != NULL;
+    if (path && stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+        !is_listed(&reading->directories, path)) {
+        found.dev = status.st_dev;
+        found.ino = status.st_ino;
+        if (udpai_vector_push(&reading->directories, found))
+            return;
+        reading->has_memory = false;
+    }
+    udpai_free(path);
+}
+
+static void
+list_all_above(udpai_runtime_reading *reading, const char *root, const char *path)
+{
+    for (const char *slash = path + strlen(root); (slash = strchr(slash, '/')); slash++)
+        if (slash > path)
+            list_above(reading, udpai_strndup(path, (size_t)(slash - path)));
+}
+
+/* ---- layers ---- */
+
+static udpa_err
+read_place(udpai_runtime_reading *reading,
+           const udpai_runtime_place *place,
+           udpai_runtime_load *load)
+{
+    udpa_err err = UDPA_ERR_ABORTED;
+    for (int i = 0; i < TRIES && err == UDPA_ERR_ABORTED; i++) {
+        load->error = udpa_error_unref(load->error);
+        err = udpai_runtime_directory_read(&load->layer, place->name, place->path,
+                                           &reading->directories, &load->error);
+    }
+    return err;
+}
+
+static void
+take_place(udpai_runtime_reading *reading, const udpai_runtime_place *place)
+{
+    udpai_runtime_load *load = &reading->loads[reading->n++];
+    load->index = place->index;
+    udpa_err err = read_place(reading, place, load);
+    bool is_missing = err == UDPA_ERR_NOT_FOUND;
+    if (is_missing) /* which is no mistake */
+        load->error = udpa_error_unref(load->error);
+    reading->has_memory &= err != UDPA_ERR_NOMEM;
+    reading->n_overrides_there += place->is_override && !is_missing;
+    reading->n_overrides_missing += place->is_override && is_missing;
+}
+
+void
+udpai_runtime_read(udpai_runtime_reading *reading,
+                   const char *root,
+                   const udpai_runtime_places *places)
+{
+    *reading = (udpai_runtime_reading){
+        .loads = udpai_alloc_array(places->n, sizeof(*reading->loads)),
+    };
+    reading->has_memory = reading->loads != NULL;
+    for (size_t i = 0; i < places->n && reading->has_memory; i++)
+        list_all_above(reading, root, places->items[i].path);
+    for (size_t i = 0; i < places->n && reading->has_memory; i++)
+        take_place(reading, &places->items[i]);
+}
+
+void
+udpai_runtime_reading_done(udpai_runtime_reading *reading)
+{
+    for (size_t i = 0; i < reading->n; i++) {
+        udpai_runtime_layer_unref(reading->loads[i].layer);
+        udpa_error_unref(reading->loads[i].error);
+    }
+    udpai_free(reading->loads);
+    udpai_runtime_directories_done(&reading->directories);
+    *reading = (udpai_runtime_reading){0};
+}
+
+static bool
+is_same_error(const udpa_error *a, const udpa_error *b)
+{
+    return !a || !b ? a == b : strcmp(udpa_error_message(a), udpa_error_message(b)) == 0;
+}
+
+bool
+udpai_runtime_reading_is_known(const udpai_runtime_reading *reading, const udpai_runtime *runtime)
+{
+    for (size_t i = 0; i < reading->n; i++) {
+        const udpai_runtime_load *load = &reading->loads[i];
+        if (!is_same_error(load->error, udpai_runtime_layer_error(runtime, load->index)) ||
+            !udpai_runtime_layer_eq(load->layer, udpai_runtime_layer_at(runtime, load->index)))
+            return false;
+    }
+    return true;
+}

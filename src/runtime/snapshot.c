@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/snapshot.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+struct udpai_runtime_snapshot {
+    atomic_uint refs;
+    udpai_map values; /* the entries that count; they are the layers' */
+    size_t n_layers;
+    udpai_runtime_layer *layers[];
+};
+
+static udpai_str
+entry_key(const void *item)
+{
+    const udpai_runtime_entry *entry = item;
+    return (udpai_str){entry->key, entry->key_len};
+}
+
+/* An entry of a layer that lies above all that were taken. */
+static bool
+take(udpai_map *values, udpai_runtime_entry *entry)
+{
+    if (!udpai_map_get(values, entry_key(entry)))
+        return udpai_map_add(values, entry);
+    if (entry->value.text.len)
+        (void)udpai_map_replace(values, entry);
+    return true;
+}
+
+static bool
+take_layer(udpai_map *values, const udpai_runtime_layer *layer)
+{
+    size_t at = 0;
+    udpai_runtime_entry *entry;
+    while ((entry = udpai_map_next(udpai_runtime_layer_entries(layer), &at)))
+        if (!take(values, entry))
+            return false;
+    return true;
+}
+
+udpai_runtime_snapshot *
+udpai_runtime_snapshot_new(udpai_runtime_layer *const *layers, size_t n)
+{
+    udpai_runtime_snapshot *snapshot = udpai_alloc(sizeof(*snapshot) + n * sizeof(layers[0]));
+    if (!snapshot)
+        return NULL;
+    atomic_init(&snapshot->refs, 1);
+    udpai_map_init(&snapshot->values, entry_key);
+    for (size_t i = 0; i < n; i++) {
+        snapshot->layers[snapshot->n_layers++] = udpai_runtime_layer_ref(layers[i]);
+        if (!take_layer(&snapshot->values, layers[i]))
+            return udpai_runtime_snapshot_unref(snapshot);
+    }
+    return snapshot;
+}
+
+udpai_runtime_snapshot *
+udpai_runtime_snapshot_ref(udpai_runtime_snapshot *snapshot)
+{
+    if (snapshot)
+        atomic_fetch_add_explicit(&snapshot->refs, 1, memory_order_relaxed);
+    return snapshot;
+}
+
+udpai_runtime_snapshot *
+udpai_runtime_snapshot_unref(udpai_runtime_snapshot *snapshot)
+{
+    if (!snapshot || atomic_fetch_sub_explicit(&snapshot->refs, 1, memory_order_acq_rel) != 1)
+        return NULL;
+    udpai_map_done(&snapshot->values);
+    for (size_t i = 0; i < snapshot->n_layers; i++)
+        udpai_runtime_layer_unref(snapshot->layers[i]);
+    udpai_free(snapshot);
+    return NULL;
+}
+
+size_t
+udpai_runtime_snapshot_n_keys(const udpai_runtime_snapshot *snapshot)
+{
+    return snapshot->values.n;
+}
+
+size_t
+udpai_runtime_snapshot_n_layers(const udpai_runtime_snapshot *snapshot)
+{
+    return snapshot->n_layers;
+}
+
+const udpai_runtime_layer *
+udpai_runtime_snapshot_layer(const udpai_runtime_snapshot *snapshot, size_t index)
+{
+    return snapshot->layers[index];
+}
+
+static int
+compare_entries(const void *a, const void *b)
+{
+    return udpai_str_cmp(entry_key(*(const udpai_runtime_entry *const *)a),
+                         entry_key(*(const udpai_runtime_entry *const *)b));
+}
+
+const udpai_runtime_entry **
+udpai_runtime_snapshot_sorted(const udpai_runtime_snapshot *snapshot)
+{
+    const udpai_runtime_entry **all, *entry;
+    size_t at = 0, n = 0;
+    all = udpai_alloc_array(snapshot->values.n, sizeof(*all));
+    while (all && (entry = udpai_map_next(&snapshot->values, &at)))
+        all[n++] = entry;
+    if (n > 1)
+        qsort(all, n, sizeof(*all), compare_entries);
+    return all;
+}
+
+/* ---- reading ---- */
+
+const udpai_runtime_value *
+udpai_runtime_snapshot_find(const udpai_runtime_snapshot *snapshot, udpai_str key)
+{
+    const udpai_runtime_entry *entry = udpai_map_get(&snapshot->values, key);
+    return entry ? &entry->value : NULL;
+}
+
+bool
+udpai_runtime_truth(const udpai_runtime_snapshot *snapshot, udpai_str key, bool otherwise)
+{
+    const udpai_runtime_value *value = udpai_runtime_snapshot_find(snapshot, key);
+    return value && value->has_truth ? value->truth : otherwise;
+}
+
+uint64_t
+udpai_runtime_integer(const udpai_runtime_snapshot *snapshot, udpai_str key, uint64_t otherwise)
+{
+    const udpai_runtime_value *value = udpai_runtime_snapshot_find(snapshot, key);
+    return value && value->has_integer ? value->integer : otherwise;
+}
+
+double
+udpai_runtime_number(const udpai_runtime_snapshot *snapshot, udpai_str key, double otherwise)
+{
+    const udpai_runtime_value *value = udpai_runtime_snapshot_find(snapshot, key);
+    return value && value->has_number ? value->number : otherwise;
+}
+
+udpai_runtime_share
+udpai_runtime_share_of(const udpai_runtime_snapshot *snapshot,
+                       udpai_str key,
+                       udpai_runtime_share otherwise)
+{
+    const udpai_runtime_value *value = udpai_runtime_snapshot_find(snapshot, key);
+    if (value && value->has_share)
+        return value->share;
+    if (!value || !value->has_integer)
+        return otherwise;
+    return (udpai_runtime_share){value->integer < 100 ? (uint32_t)value->integer : 100, 100};
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages: whoever knows what is on them is asked, and answers when he has the time. */
+#include "base/alloc.h"
+#include "transport/http/http_internal.h"
+
+/* What is asked; it outlives an exchange whose client has gone. */
+typedef struct udpai_http_page_visit {
+    udpai_http_reading reading; /* first */
+    udpai_http_message message;
+    udpai_http *http;
+    udpai_http_exchange *exchange; /* the HTTP thread's; NULL: it has ended */
+    unsigned status;
+    const char *type;
+    udpa_bytes *text;
+} visit;
+
+static void
+free_visit(visit *self)
+{
+    udpai_identity_unref(self->reading.identity);
+    udpa_bytes_unref(self->text);
+    udpai_free(self);
+}
+
+static void
+run_answered(udpai_http *http, udpai_http_message *message)
+{
+    visit *self = UDPAI_CONTAINER_OF(message, visit, message);
+    udpai_http_exchange *exchange = self->exchange;
+    http->n_visits--;
+    if (exchange) {
+        exchange->reading = NULL;
+        udpai_http_call_set_type(exchange->call, self->type);
+        udpai_http_exchange_reply(exchange, self->status, self->text);
+    }
+    free_visit(self);
+    udpai_http_check_end(http);
+}
+
+void
+udpai_http_page_answer(udpai_http_reading *reading,
+                       unsigned status,
+                       const char *type,
+                       udpa_bytes *text)
+{
+    visit *self = (visit *)reading;
+    self->status = status;
+    self->type = type;
+    self->text = udpa_bytes_ref(text);
+    (void)udpai_inbox_push(&self->http->inbox, &self->message.node);
+}
+
+static visit *
+new_visit(udpai_http_exchange *exchange, udpai_str body)
+{
+    udpai_str query = udpai_strbuf_view(&exchange->query);
+    visit *self = udpai_alloc(sizeof(*self) + query.len + body.len);
+    if (!self)
+        return NULL;
+    char *at = (char *)(self + 1);
+    self->reading.page = exchange->page;
+    self->reading.query = udpai_str_put(&at, query);
+    self->reading.body = udpai_str_put(&at, body);
+    self->reading.identity = udpai_identity_ref(exchange->connection->identity);
+    udpai_list_init(&self->reading.node);
+    udpai_list_init(&self->message.node);
+    self->message.run = run_answered;
+    self->http = exchange->http;
+    self->exchange = exchange;
+    return self;
+}
+
+udpa_err
+udpai_http_page_ask(udpai_http_exchange *exchange, udpai_str body, udpa_error **ret_error)
+{
+    udpai_http *http = exchange->http;
+    visit *self = new_visit(exchange, body);
+    if (!self)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    exchange->reading = self;
+    http->n_visits++;
+    http->read_page(http->userdata, &self->reading);
+    return UDPA_OK;
+}
+
+void
+udpai_http_page_leave(udpai_http_exchange *exchange)
+{
+    visit *left = UDPAI_TAKE(exchange->reading);
+    if (left)
+        left->exchange = NULL;
+}
