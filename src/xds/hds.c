@@ -27,6 +27,7 @@ udpai_hds_init(udpai_hds_service *service, udpai_xds_shim *shim)
                 {UDPAI_HDS_FETCH_PATH, true, service},
             },
     };
+    udpai_hds_announce_setup(service);
 }
 
 /* ---- what the fan-out composes: nothing ---- */

@@ -7,6 +7,7 @@
 #ifndef UDPAI_HDS_H
 #define UDPAI_HDS_H
 
+#include "base/map.h"
 #include "session/hub.h"
 #include "xds/shim.h"
 
@@ -33,6 +34,7 @@ struct udpai_hds_service {
     /* Of warnings: specifiers that cannot be used, or not in full; answers to what was not asked;
      * and what the rules of this node do not let a client say. */
     udpai_log_limit bad_specifiers, bad_answers, refused;
+    udpai_map announced; /* sessions, by what they have said is there: of two, the later one */
 };
 
 void udpai_hds_init(udpai_hds_service *service, udpai_xds_shim *shim);

@@ -153,7 +153,7 @@ fill(const udpai_hds *hds, udpai_publication *publication, bool is_there)
 }
 
 static udpa_err
-say(udpai_hds *hds, bool is_there)
+publish(udpai_hds *hds, bool is_there)
 {
     udpai_publication *publication = udpai_publication_new();
     udpa_err err = publication ? fill(hds, publication, is_there) : UDPA_ERR_NOMEM;
@@ -161,9 +161,58 @@ say(udpai_hds *hds, bool is_there)
         udpai_publication_free(publication);
         return err;
     }
-    err = udpai_session_report_publication(&hds->session, publication);
+    return udpai_session_report_publication(&hds->session, publication);
+}
+
+/* Who comes again may do so before the end of its stream is known: that must not take back what it
+ * has said since. */
+
+static udpai_str
+announced_key(const void *item)
+{
+    return udpai_bytes_view(((const udpai_hds *)item)->called);
+}
+
+void
+udpai_hds_announce_setup(udpai_hds_service *service)
+{
+    udpai_map_init(&service->announced, announced_key);
+}
+
+/* Without memory it is not known that there is a later one: that says so again in time. */
+static void
+note_latest(udpai_hds *hds)
+{
+    udpai_map *map = &hds->service->announced;
+    const udpai_hds *latest = udpai_map_get(map, announced_key(hds));
+    if (!latest)
+        (void)udpai_map_add(map, hds);
+    else if (latest->session.id < hds->session.id)
+        udpai_map_replace(map, hds);
+}
+
+/* False: another one has said it since. */
+static bool
+forget_latest(udpai_hds *hds)
+{
+    udpai_map *map = &hds->service->announced;
+    const udpai_hds *latest = udpai_map_get(map, announced_key(hds));
+    if (latest && latest != hds)
+        return false;
+    udpai_map_remove(map, announced_key(hds));
+    if (map->n == 0)
+        udpai_map_done(map);
+    return true;
+}
+
+static udpa_err
+say(udpai_hds *hds, bool is_there)
+{
+    udpa_err err = is_there || forget_latest(hds) ? publish(hds, is_there) : UDPA_OK;
     if (err != UDPA_OK)
         return err;
+    if (is_there)
+        note_latest(hds);
     hds->announced = is_there ? hds->capability : 0;
     hds->is_renewal_due = false;
     if (is_there)

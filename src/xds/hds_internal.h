@@ -66,6 +66,7 @@ udpa_err
 udpai_hds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
 
 /* hds_announce.c: that it is there */
+void udpai_hds_announce_setup(udpai_hds_service *service);
 void udpai_hds_announce_init(udpai_hds *hds);
 /* Once it is known who it is. */
 udpa_err udpai_hds_announce_begin(udpai_hds *hds);

@@ -146,6 +146,34 @@ it_is_renewed_while_the_stream_is_open(void **state)
     expect_taken_back(self, "local/checker");
 }
 
+/* The end of its old stream is heard of later. */
+static void
+who_comes_again_is_there(void **state)
+{
+    hds_fixture *self = *state;
+    hds_say_hello(self, "checker");
+    want(self, "*");
+    expect_announced(self, "local/checker", HTTP_AND_TCP);
+    fake_hub_advance(&self->world.hub, 1000);
+    const udpai_stream_info info = {.context = &self->service.methods[0]};
+    fake_stream again = {0};
+    fake_stream_open(&again, &self->world.hub, udpai_hds_session_new, &info);
+    udpai_str hello = hds_request_of("checker", UDPAI_HEALTH_TCP);
+    fake_stream_receive(&again, hello.data, hello.len);
+    fake_stream_run(&again, &self->world.hub);
+    const udpai_str everything = UDPAI_STR("");
+    const udpai_subscription_message message = {
+        .type_url = UDPAI_STR(CHECKER), .names = &everything, .n_names = 1};
+    assert_ok(udpai_hds_want(udpai_hds_of(again.session), &message, true));
+    expect_announced(self, "local/checker", W_VARINT(1, 1));
+    fake_hub_advance(&self->world.hub, 4000); /* the old stream says it again */
+    expect_announced(self, "local/checker", HTTP_AND_TCP);
+    fake_stream_close(&self->stream);
+    assert_null(take_publication(self));
+    fake_stream_close(&again);
+    expect_taken_back(self, "local/checker");
+}
+
 static void
 who_has_a_specifier_of_its_own_is_not_there_for_others(void **state)
 {
@@ -243,6 +271,7 @@ main(void)
         CASE(it_is_said_to_whom_it_concerns),
         CASE(it_says_where_it_is_and_what_it_can),
         CASE(it_is_renewed_while_the_stream_is_open),
+        CASE(who_comes_again_is_there),
         CASE(who_has_a_specifier_of_its_own_is_not_there_for_others),
         CASE(before_that_is_certain_nothing_is_said),
         CASE(a_computed_specifier_counts_before_the_default),
