@@ -148,7 +148,7 @@ def bootstrap_of(kind, load, certificates, work):
     if kind == 'udpad-reports':
         bootstrap['shim'] = {'default_namespace': 'com.acme'}
         bootstrap['load_reporting'] = {'interval': '1s'}
-        bootstrap['limits'] = {'max_streams_per_identity': 20000}  # nobody says who they are
+        bootstrap['limits'] = {'max_streams_per_identity': 20000}  # they count as one
     if kind == 'udpad-acl':
         # The last one is what counts, behind others that have to be looked at.
         others = [{'name': f'tenant-{i}', 'identities': [f'tenant-{i}'],
