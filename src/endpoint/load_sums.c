@@ -16,8 +16,8 @@
 #define SLACK_NS ((uint64_t)100 * 1000000)
 #define SUMS_MAX 10000
 /* Of one kind, before the id of the reporter: a client and a node may have the same. */
-#define OF_CLIENT "c"
-#define OF_NODE "n"
+#define OF_CLIENT 'c'
+#define OF_NODE 'n'
 
 /* Clusters below a prefix that somebody wants sums of. */
 typedef struct sum_area {
@@ -236,6 +236,15 @@ is_id(udpai_str segment, udpai_str id)
            udpai_str_eq(decoded, id);
 }
 
+/* Who says it: a client and a node may have one id. */
+static udpai_str
+reporter_of(udpai_str id, bool of_node, char room[1 + UDPAI_NAME_MAX])
+{
+    room[0] = of_node ? OF_NODE : OF_CLIENT;
+    memcpy(room + 1, id.data, id.len);
+    return (udpai_str){room, 1 + id.len};
+}
+
 /* Nodes between have taken it into their own sums, or pass it on for those who want what each says.
  * A client that is an endpoint stands on the way itself, as nodes do; one of LRS does not. */
 static bool
@@ -289,11 +298,10 @@ take(udpai_load_sums *self, udpa_resource *resource, bool of_node, udpa_error **
     udpai_str cluster, id;
     cluster_sum *sum;
     udpai_tally *tally = NULL;
-    char reporter[1 + UDPAI_NAME_MAX] = {of_node ? *OF_NODE : *OF_CLIENT};
+    char room[1 + UDPAI_NAME_MAX];
     if (!split(udpai_resource_name(resource), &cluster, &id) || id.len > UDPAI_NAME_MAX ||
         !is_direct(resource, id, of_node) || (of_node && is_own(self, id)))
         return UDPA_OK;
-    memcpy(reporter + 1, id.data, id.len);
     udpa_err err = udpai_tally_decode(
         &self->arena, udpai_resource_value(resource),
         of_node ? &udpai_tally_sum_limits : &udpai_tally_client_limits, &tally, ret_error);
@@ -303,7 +311,7 @@ take(udpai_load_sums *self, udpa_resource *resource, bool of_node, udpa_error **
         udpai_tally_free(tally);
         return err;
     }
-    const udpai_str name = {reporter, 1 + id.len};
+    const udpai_str name = reporter_of(id, of_node, room);
     tally->was_told =
         !udpai_tally_sum_knows(sum->sum, name, tally->epoch) && was_told(self, id, resource, tally);
     err = udpai_tally_sum_take(sum->sum, name, tally, ret_error);
@@ -315,14 +323,13 @@ static void
 leave(udpai_load_sums *self, const udpa_resource *resource, bool of_node)
 {
     udpai_str cluster, id;
-    char reporter[1 + UDPAI_NAME_MAX] = {of_node ? *OF_NODE : *OF_CLIENT};
+    char room[1 + UDPAI_NAME_MAX];
     cluster_sum *sum = NULL;
     if (split(udpai_resource_name(resource), &cluster, &id) && id.len <= UDPAI_NAME_MAX)
         sum = udpai_map_get(&self->sums, cluster);
     if (!sum || !is_direct(resource, id, of_node))
         return;
-    memcpy(reporter + 1, id.data, id.len);
-    udpai_tally_sum_leave(sum->sum, (udpai_str){reporter, 1 + id.len});
+    udpai_tally_sum_leave(sum->sum, reporter_of(id, of_node, room));
     set_due(self, sum);
 }
 

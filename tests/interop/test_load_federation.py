@@ -64,7 +64,7 @@ class Client(threading.Thread):
             for response in self.call:
                 self.setting = (response.load_reporting_interval.ToMilliseconds(),
                                 response.report_endpoint_granularity)
-                asked = response.send_all_clusters or response.clusters
+                asked = response.send_all_clusters or self.cluster in response.clusters
                 (self.is_asked.set if asked else self.is_asked.clear)()
         except grpc.RpcError:
             pass
