@@ -134,7 +134,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     udpai_str input = {(const char *)data, size};
-    const udpai_hub_options options = fake_hub_options();
+    udpai_hub_options options = fake_hub_options();
     const udpai_topic_options topic = {
         .kind = (udpai_event_kind)(fuzz_take_byte(&input) % UDPAI_EVENT_KINDS),
         .max_entries = MAX_ENTRIES,
@@ -143,6 +143,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bed self = {.sinks = {.node_id = UDPAI_STR("node")}};
     FUZZ_CHECK(udpai_topic_new(&self.topic, &topic) == UDPA_OK);
     self.sinks.topics[topic.kind] = self.topic;
+    options.topics = &self.sinks;
     fake_hub_init(&self.hub, &options);
     open_reader(&self);
     open_stream(&self, 0);

@@ -24,6 +24,7 @@ session_bed_init(udpai_acl *acl, size_t max_entries)
     udpai_hub_options options = fake_hub_options();
     const udpai_topic_options topic = {UDPAI_EVENT_ACCESS_LOG, max_entries, 10000, 0};
     options.acl = acl;
+    options.topics = &sinks;
     fake_hub_init(&hub, &options);
     sinks = (udpai_topics){.node_id = UDPAI_STR("node")};
     assert_ok(udpai_topic_new(&sinks.topics[UDPAI_EVENT_ACCESS_LOG], &topic));
