@@ -193,8 +193,7 @@ struct udpai_node {
     udpai_node_env env;
     udpai_node_timing timing;
     bool is_durable, is_started, is_endpoint, peers_are_anonymous;
-    udpa_bytes *id;
-    udpa_bytes *authority;
+    udpa_bytes *id, *authority;
     udpai_way *last_way; /* of what was taken in last: mostly, that of the next */
     udpai_store *store;
     udpai_verdicts *verdicts;  /* NULL: what checkers say changes nothing */
@@ -367,7 +366,7 @@ udpa_err udpai_access_check_publication(udpai_node *node,
                                         const udpai_peer *peer,
                                         const udpa_resource *resource,
                                         udpa_error **ret_error);
-/* Would what is refreshed be let in, if it is of this type? It need not say that itself. */
+/* Would it let in what is refreshed, if it is of this type? */
 bool udpai_access_may_refresh(const udpai_node *node,
                               const udpai_peer *peer,
                               udpai_str type_url,
