@@ -297,6 +297,12 @@ clear_silent(udpai_lrs *lrs)
 
 /* ---- handing up ---- */
 
+static uint64_t
+ttl_ms(const udpai_lrs *lrs)
+{
+    return 3 * lrs->asked.setting.interval_ms + UDPAI_LRS_GRACE_MS;
+}
+
 static udpa_err
 make_resource(const udpai_lrs *lrs, udpai_lrs_cluster *cluster)
 {
@@ -309,7 +315,7 @@ make_resource(const udpai_lrs *lrs, udpai_lrs_cluster *cluster)
     const udpai_resource_parts parts = {
         .name = udpai_bytes_view(cluster->name),
         .any = any,
-        .ttl_ms = 3 * lrs->asked.setting.interval_ms + UDPAI_LRS_GRACE_MS,
+        .ttl_ms = ttl_ms(lrs),
     };
     udpa_resource *resource = NULL;
     udpa_err err = udpai_resource_make(&resource, &parts);
@@ -320,13 +326,13 @@ make_resource(const udpai_lrs *lrs, udpai_lrs_cluster *cluster)
     return UDPA_OK;
 }
 
-/* It has changed; or it has not for so long that it would expire, and the client is there. */
+/* It has changed; or it has not for so long that it would expire, and the client is there. What a
+ * busy node has not come to read has not changed either: no earlier than need be. */
 static bool
 is_due(const udpai_lrs *lrs, const udpai_lrs_cluster *cluster)
 {
-    uint64_t interval_ms = lrs->asked.setting.interval_ms;
-    return cluster->has_changed || (cluster->resource && now_ms(lrs) - cluster->handed_up_ms >=
-                                                             interval_ms + interval_ms / 2);
+    return cluster->has_changed ||
+           (cluster->resource && now_ms(lrs) - cluster->handed_up_ms >= ttl_ms(lrs) / 2);
 }
 
 static udpa_err

@@ -160,6 +160,24 @@ what_was_said_is_renewed(void **state)
     assert_in_range(n, 10, 30); /* it holds for 40 s */
 }
 
+/* A node that is behind would be kept busy by that. */
+static void
+what_was_said_is_renewed_no_more_often_than_it_must(void **state)
+{
+    lrs_test *test = *state;
+    test->service.interval_ms = SECOND_MS;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    lrs_send(test, lrs_stats("a", 1, 0));
+    lrs_expect_said(test, "local/a/" SEGMENT "=1/0");
+    size_t n = 0;
+    for (size_t i = 0; i < 60; i++) {
+        fake_hub_advance(&test->world.hub, SECOND_MS);
+        n += *lrs_said(test, NULL) != '\0';
+    }
+    assert_in_range(n, 60 / 13, 60 / 6); /* it holds for 13 s */
+}
+
 static void
 last_words_count(void **state)
 {
@@ -381,6 +399,7 @@ main(void)
         TEST(pieces_of_one_cluster_are_one),
         TEST(newest_values_win_while_others_are_judged),
         TEST(what_was_said_is_renewed),
+        TEST(what_was_said_is_renewed_no_more_often_than_it_must),
         TEST(last_words_count),
         TEST(what_comes_in_one_step_goes_together),
         TEST(last_words_in_a_step_count),
