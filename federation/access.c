@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may publish what, as the ACL says. What an xDS server sends is not asked about: the
  * configuration says in whose name it speaks, and where. */
+#include "federation/access.h"
 #include "federation/delegation.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sources a report is for, as the store and the providers are now. */
 #include "federation/aim.h"
+#include "federation/reporting.h"
 #include "model/links.h"
 #include "model/name.h"
 

@@ -286,25 +286,6 @@ void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);
  * withdrawn, what is signed here is signed with the new keys. Takes a reference. */
 void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);
 
-/* ---- reporting: what this node says itself, for whoever subscribes ---- */
-
-/* Makes or replaces it. It must have a ttl, and be said again before that is over. An endpoint
- * offers to peers what it says so, and nothing else. */
-udpa_err udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
-void udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name);
-/* The name of the ConfigSource that a report of this name would be for, if it is just one; owned by
- * the node. */
-bool
-udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai_str *ret_name);
-/* Calls back for each management node that is asked for what clients report, by its id; the same
- * may come twice. */
-void udpai_node_visit_nodes_below(const udpai_node *node,
-                                  void (*visit)(void *userdata, udpai_str id),
-                                  void *userdata);
-/* Since when a peer whose Node has this id is here, by the wheel, the first of its streams; false:
- * it is not. */
-bool udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms);
-
 /* ---- publishing unasked, as endpoints do ---- */
 
 /* Is there such a source, and is it one to publish to? */

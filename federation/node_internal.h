@@ -361,20 +361,6 @@ udpa_err udpai_intake_put(udpai_node *node,
                           const udpai_taking *taking,
                           udpa_error **ret_error);
 
-/* access.c */
-udpa_err udpai_access_check_publication(udpai_node *node,
-                                        const udpai_peer *peer,
-                                        const udpa_resource *resource,
-                                        udpa_error **ret_error);
-/* Would it let in what is refreshed, if it is of this type? */
-bool udpai_access_may_refresh(const udpai_node *node,
-                              const udpai_peer *peer,
-                              udpai_str type_url,
-                              const udpa_resource *news);
-/* The origin is this peer's, by its certificate (NULL: it has none). What there was of it since
- * before a restart is judged by that. */
-void udpai_access_know(udpai_node *node, udpai_origin *origin, udpai_identity *identity);
-
 /* judgement.c */
 udpai_judgement *
 udpai_judgement_new(udpai_node *node, uint64_t session, udpai_publication *publication);

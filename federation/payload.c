@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Payloads: each is judged by itself; what is good becomes a contribution of the peer's origin. */
+#include "federation/access.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
 

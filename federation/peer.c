@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UDPA sessions as the loop side sees them: who is there, and which ConfigSource they serve. */
+#include "federation/access.h"
 #include "federation/peer_ids.h"
 #include "federation/recovery.h"
+#include "federation/reporting.h"
 #include "federation/reports.h"
 
 #include "base/alloc.h"

@@ -2,6 +2,7 @@
 /* In the map is the stream of each id that is here for longest; the others are in a ring with it,
  * in the order in which they have come. */
 #include "federation/peer_ids.h"
+#include "federation/reporting.h"
 
 static udpai_str
 id_of(const void *item)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refreshes: what is held is renewed, without its payload. */
+#include "federation/access.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
 

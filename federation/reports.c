@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/reports.h"
+#include "federation/reporting.h"
 
 #include "base/alloc.h"
 #include "model/client_type.h"

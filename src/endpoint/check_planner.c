@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "endpoint/check_planner.h"
+#include "federation/reporting.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "endpoint/orca_collector.h"
+#include "federation/reporting.h"
 
 #include "base/alloc.h"
 #include "base/log.h"

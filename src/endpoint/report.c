@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "endpoint/endpoint_internal.h"
+#include "federation/reporting.h"
 #include "loop/clock.h"
 #include "model/name.h"
 

@@ -3,6 +3,7 @@
  * to time; what they do not say any more they take back, or it must expire. Some say also what they
  * may not: in another's name, or what would never end. */
 #include "clients.h"
+#include "federation/reporting.h"
 
 #include <stdio.h>
 #include <stdlib.h>

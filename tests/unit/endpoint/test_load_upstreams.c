@@ -2,6 +2,7 @@
 /* Servers of LRS that a node reports to, seen from its loop side: when they are dialled, what is
  * wanted because of them, and for how long, and what they are told. */
 #include "endpoint/load_upstreams.h"
+#include "federation/reporting.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which ConfigSources are shown what clients report: those that have delivered what it speaks of.
  */
+#include "federation/reporting.h"
 #include "tests/unit/federation/federation_test.h"
 
 #include <stdio.h>

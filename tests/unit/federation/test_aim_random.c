@@ -3,6 +3,7 @@
  * each step, what was told of whom a report is for is held against what is found for it from the
  * start: nothing that could change it may be overlooked. */
 #include "federation/aim.h"
+#include "federation/reporting.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "federation/node.h"
+#include "federation/reporting.h"
 #include "tests/harness/resources.h"
 
 #define LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
@@ -70,8 +70,7 @@ on_order(void *userdata, udpai_order *order)
 static void
 on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
-    (void)userdata;
-    (void)ticket;
+    (void)userdata, (void)ticket;
     udpai_durable_batch_free(batch);
     fail_msg("what clients report was to be kept");
 }
@@ -186,7 +185,7 @@ new_report(udpai_report_kind kind, uint64_t session)
 typedef enum peer_kind {
     CLIENT,
     PLAIN,
-    NODE,
+    NODE
 } peer_kind;
 
 static void
@@ -196,9 +195,7 @@ introduce(bed *self, uint64_t session, const char *id, peer_kind kind)
                                          UDPAI_STR(UDPAI_FEATURE_NODE)};
     const udpai_node_parts parts = {.id = udpai_str_from(id),
                                     .features = features,
-                                    .n_features = kind == PLAIN  ? 0
-                                                  : kind == NODE ? 2
-                                                                 : 1};
+                                    .n_features = kind == PLAIN ? 0 : 1 + (kind == NODE)};
     udpai_report *report = new_report(UDPAI_REPORT_NODE, session);
     assert_ok(udpai_node_info_new(&report->info, &parts));
     report->is_extended = true;
@@ -677,31 +674,30 @@ streams_come_and_go_in_any_order(void **state)
     }
 }
 
+#define NODE_TEST(name) cmocka_unit_test_setup_teardown(name, make_node, end)
+#define ENDPOINT_TEST(name) cmocka_unit_test_setup_teardown(name, make_endpoint, end)
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nobody_is_asked_for_what_nobody_wants, make_node, end),
-        cmocka_unit_test_setup_teardown(who_is_there_and_who_comes_is_asked, make_node, end),
-        cmocka_unit_test_setup_teardown(they_are_asked_no_more_when_nobody_wants_it, make_node,
-                                        end),
-        cmocka_unit_test_setup_teardown(the_end_of_everything_leaves_the_rest, make_node, end),
-        cmocka_unit_test_setup_teardown(who_adds_up_asks_clients_alone, make_node, end),
-        cmocka_unit_test_setup_teardown(there_is_a_limit_to_wishes, make_node, end),
-        cmocka_unit_test_setup_teardown(a_client_speaks_for_itself, make_node, end),
-        cmocka_unit_test_setup_teardown(who_reports_is_no_source, make_node, end),
-        cmocka_unit_test_setup_teardown(what_is_reported_must_end, make_node, end),
-        cmocka_unit_test_setup_teardown(what_is_refreshed_and_not_held_is_asked_for, make_node,
-                                        end),
-        cmocka_unit_test_setup_teardown(an_endpoint_believes_no_client_for_ever, make_endpoint,
-                                        end),
-        cmocka_unit_test_setup_teardown(an_endpoint_offers_what_it_reports, make_endpoint, end),
-        cmocka_unit_test_setup_teardown(it_can_take_it_back, make_endpoint, end),
-        cmocka_unit_test_setup_teardown(it_is_told_what_is_wanted, make_endpoint, end),
-        cmocka_unit_test_setup_teardown(what_is_refused_is_told_to_who_said_it, make_node, end),
-        cmocka_unit_test_setup_teardown(who_is_here_is_so_since_the_first_of_its_streams, make_node,
-                                        end),
-        cmocka_unit_test_setup_teardown(streams_come_and_go_in_any_order, make_node, end),
+        NODE_TEST(nobody_is_asked_for_what_nobody_wants),
+        NODE_TEST(who_is_there_and_who_comes_is_asked),
+        NODE_TEST(they_are_asked_no_more_when_nobody_wants_it),
+        NODE_TEST(the_end_of_everything_leaves_the_rest),
+        NODE_TEST(who_adds_up_asks_clients_alone),
+        NODE_TEST(there_is_a_limit_to_wishes),
+        NODE_TEST(a_client_speaks_for_itself),
+        NODE_TEST(who_reports_is_no_source),
+        NODE_TEST(what_is_reported_must_end),
+        NODE_TEST(what_is_refreshed_and_not_held_is_asked_for),
+        ENDPOINT_TEST(an_endpoint_believes_no_client_for_ever),
+        ENDPOINT_TEST(an_endpoint_offers_what_it_reports),
+        ENDPOINT_TEST(it_can_take_it_back),
+        ENDPOINT_TEST(it_is_told_what_is_wanted),
+        NODE_TEST(what_is_refused_is_told_to_who_said_it),
+        NODE_TEST(who_is_here_is_so_since_the_first_of_its_streams),
+        NODE_TEST(streams_come_and_go_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
