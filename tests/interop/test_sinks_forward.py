@@ -173,7 +173,8 @@ def check_envoy(test):
     identifier = receiver.streams[0]['identifier']
     interop.check('under its own Node, whole', identifier.node.id == 'edge-1' and
                   identifier.node.user_agent_name == 'envoy' and len(identifier.node.extensions))
-    interop.check('which the node has, too', [path for _, _, path in lines(file)] == wanted)
+    interop.wait_for('them in the file of the node, too',
+                     lambda: [path for _, _, path in lines(file)] == wanted)
     envoy.kill()
     receiver.stop()
 

@@ -125,6 +125,13 @@ wall_us(void *userdata)
     return sim_wall_us(((const sim_member *)userdata)->node);
 }
 
+/* Turns take no time here. */
+static uint64_t
+clock_ms(void *userdata)
+{
+    return ((const sim_member *)userdata)->node->loop_wheel.now_ms;
+}
+
 void
 sim_sums_started(sim_member *member)
 {
@@ -134,6 +141,7 @@ sim_sums_started(sim_member *member)
         .node_id = udpai_str_from(member->node->id),
         .interval_ms = CLIENT_INTERVAL_MS,
         .wall_us = wall_us,
+        .clock_ms = clock_ms,
         .userdata = member,
     };
     const udpai_selection all = {.type_url = udpai_str_from(sim_client_types[CLIENT_SUM]),
