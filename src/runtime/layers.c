@@ -91,7 +91,7 @@ udpai_runtime_init(udpai_runtime *runtime,
 {
     const udpai_runtime_layer_options alone = {UDPAI_STR(UDPAI_RUNTIME_ADMIN_LAYER),
                                                UDPAI_RUNTIME_ADMIN};
-    *runtime = (udpai_runtime){0};
+    memset(runtime, 0, sizeof(*runtime));
     udpa_err err = check(layers, n, ret_error);
     if (err)
         return err;
@@ -121,7 +121,7 @@ udpai_runtime_done(udpai_runtime *runtime)
     }
     udpai_free(runtime->slots);
     udpai_runtime_current_done(&runtime->current);
-    *runtime = (udpai_runtime){0};
+    memset(runtime, 0, sizeof(*runtime));
 }
 
 /* ---- changing ---- */
