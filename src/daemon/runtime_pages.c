@@ -4,15 +4,10 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "base/percent.h"
 #include "codec/json_text.h"
 
 /* ---- values ---- */
-
-static udpai_str
-entry_key(const udpai_runtime_entry *entry)
-{
-    return (udpai_str){entry->key, entry->key_len};
-}
 
 static void
 put_layer_names(const udpai_runtime_snapshot *now, udpai_strbuf *text)
@@ -48,14 +43,14 @@ put_entry(const udpai_runtime_snapshot *now, const udpai_runtime_entry *entry, u
 {
     size_t n = udpai_runtime_snapshot_n_layers(now);
     udpai_strbuf_puts(text, "  ");
-    udpai_json_put_string(text, entry_key(entry));
+    udpai_json_put_string(text, udpai_runtime_entry_key(entry));
     udpai_strbuf_puts(text, ": {\n   \"final_value\": ");
     udpai_json_put_string(text, entry->value.text);
     udpai_strbuf_puts(text, ",\n   \"layer_values\": [");
     for (size_t i = 0; i < n; i++) {
         const udpai_runtime_layer *layer = udpai_runtime_snapshot_layer(now, i);
         const udpai_runtime_entry *own =
-            udpai_map_get(udpai_runtime_layer_entries(layer), entry_key(entry));
+            udpai_map_get(udpai_runtime_layer_entries(layer), udpai_runtime_entry_key(entry));
         udpai_strbuf_puts(text, i ? ", " : "");
         udpai_json_put_string(text, own ? own->value.text : UDPAI_STR(""));
     }
@@ -142,23 +137,9 @@ udpai_runtime_prometheus_page(const udpai_runtime_statistics *from, udpai_strbuf
 static bool
 decode(udpai_str text, char *room, udpai_str *ret_decoded)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-        if (c == '%') {
-            int high = i + 2 < text.len ? udpai_hex_value(text.data[i + 1]) : -1;
-            int low = i + 2 < text.len ? udpai_hex_value(text.data[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return false;
-            c = (char)(high * 16 + low);
-            i += 2;
-        } else if (c == '+') {
-            c = ' ';
-        }
-        room[n++] = c;
-    }
-    *ret_decoded = (udpai_str){room, n};
-    return true;
+    for (size_t i = 0; i < text.len; i++)
+        room[i] = text.data[i] == '+' ? ' ' : text.data[i];
+    return udpai_percent_decode((udpai_str){room, text.len}, &room, ret_decoded);
 }
 
 static udpa_err

@@ -17,8 +17,7 @@ struct udpai_runtime_layer {
 static udpai_str
 entry_key(const void *item)
 {
-    const udpai_runtime_entry *entry = item;
-    return (udpai_str){entry->key, entry->key_len};
+    return udpai_runtime_entry_key(item);
 }
 
 udpai_runtime_layer *

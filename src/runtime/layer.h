@@ -21,6 +21,12 @@ typedef struct udpai_runtime_entry {
     char key[];
 } udpai_runtime_entry;
 
+static inline udpai_str
+udpai_runtime_entry_key(const udpai_runtime_entry *entry)
+{
+    return (udpai_str){entry->key, entry->key_len};
+}
+
 typedef struct udpai_runtime_layer udpai_runtime_layer;
 
 /* NULL without memory. */

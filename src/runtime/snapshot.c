@@ -16,8 +16,7 @@ struct udpai_runtime_snapshot {
 static udpai_str
 entry_key(const void *item)
 {
-    const udpai_runtime_entry *entry = item;
-    return (udpai_str){entry->key, entry->key_len};
+    return udpai_runtime_entry_key(item);
 }
 
 /* An entry of a layer that lies above all that were taken. */
