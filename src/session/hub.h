@@ -286,6 +286,9 @@ udpa_err udpai_session_check_sending(udpai_session *session,
 udpai_report *udpai_session_report_new(const udpai_session *session, udpai_report_kind kind);
 /* UDPA_ERR_NOMEM: it was not told. */
 udpa_err udpai_session_report_opened(udpai_session *session);
+/* Reports CLOSED, and why, while the session is freed; takes the report, for which there was memory
+ * when it began. */
+void udpai_session_report_closed(const udpai_session *session, udpai_report *closed);
 /* The peer has sent something valid; told once. */
 udpa_err udpai_session_report_alive(udpai_session *session);
 /* Takes the publication, which the loop side may have by the time of the return. */

@@ -13,6 +13,16 @@ udpai_session_report_new(const udpai_session *session, udpai_report_kind kind)
     return report;
 }
 
+void
+udpai_session_report_closed(const udpai_session *session, udpai_report *closed)
+{
+    closed->session = session->id;
+    closed->link = session->info.link;
+    closed->is_disowned = session->is_disowned;
+    closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
+    udpai_hub_report(session->hub, closed);
+}
+
 udpa_err
 udpai_session_report_opened(udpai_session *session)
 {

@@ -152,11 +152,7 @@ static void
 udpa_free(udpai_session *session)
 {
     udpai_udpa *udpa = udpai_udpa_of(session);
-    udpa->closed->session = session->id;
-    udpa->closed->link = session->info.link;
-    udpa->closed->is_disowned = session->is_disowned;
-    udpa->closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
-    udpai_hub_report(session->hub, UDPAI_TAKE(udpa->closed));
+    udpai_session_report_closed(session, UDPAI_TAKE(udpa->closed));
     udpai_list *node;
     while ((node = udpai_list_pop(&udpa->controls))) {
         udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);

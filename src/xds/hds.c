@@ -5,6 +5,7 @@
 #include "envoy/service/health/v3/hds.pb-c.h"
 #include "wire/message.h"
 #include "xds/hds_internal.h"
+#include "xds/notice.h"
 #include "xds/reporter.h"
 
 enum { /* field numbers of the public types */
@@ -30,42 +31,7 @@ udpai_hds_init(udpai_hds_service *service, udpai_xds_shim *shim)
     udpai_hds_announce_setup(service);
 }
 
-/* ---- what the fan-out composes: nothing ---- */
-
-/* It says that something has changed; what there is then, is looked up. */
-static size_t
-item_size(const udpai_renderer *renderer, const udpai_send_item *item)
-{
-    (void)renderer;
-    (void)item;
-    return 1;
-}
-
-static udpai_str
-version(const udpai_renderer *renderer,
-        const udpa_resource *resource,
-        char room[UDPAI_CONTENT_HASH_HEX])
-{
-    (void)renderer;
-    (void)room;
-    return udpai_resource_version(resource);
-}
-
-static udpa_err
-compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
-{
-    (void)renderer;
-    (void)what;
-    (void)body;
-    return UDPA_OK;
-}
-
-static const udpai_renderer renderer = {
-    .shows_content_only = true,
-    .item_size = item_size,
-    .version = version,
-    .compose = compose,
-};
+/* ---- what has changed ---- */
 
 static void
 on_wake(udpai_subscriber *subscriber)
@@ -106,8 +72,8 @@ udpai_hds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_s
     udpai_timer_init(&hds->patience, on_patience_end);
     udpai_hds_announce_init(hds);
     *ret_session = &hds->session;
-    err =
-        udpai_session_init_subscriber(&hds->session, &hds->subscriber, &subscriber_ops, &renderer);
+    err = udpai_session_init_subscriber(&hds->session, &hds->subscriber, &subscriber_ops,
+                                        &udpai_xds_notice_renderer);
     if (err != UDPA_OK)
         udpai_session_finish(&hds->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
     return UDPA_OK;

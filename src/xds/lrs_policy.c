@@ -4,6 +4,7 @@
 #include "xds/lrs_policy.h"
 
 #include "base/alloc.h"
+#include "xds/notice.h"
 
 #define RETRY_MS 1000
 
@@ -14,42 +15,6 @@ struct udpai_lrs_policy {
     udpai_timer soon;
     udpai_list followers;
     bool is_lost; /* there was no memory: it begins anew */
-};
-
-/* ---- what the fan-out composes: nothing ---- */
-
-static size_t
-item_size(const udpai_renderer *renderer, const udpai_send_item *item)
-{
-    (void)renderer;
-    (void)item;
-    return 1;
-}
-
-static udpai_str
-version(const udpai_renderer *renderer,
-        const udpa_resource *resource,
-        char room[UDPAI_CONTENT_HASH_HEX])
-{
-    (void)renderer;
-    (void)room;
-    return udpai_resource_version(resource);
-}
-
-static udpa_err
-compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
-{
-    (void)renderer;
-    (void)what;
-    (void)body;
-    return UDPA_OK;
-}
-
-static const udpai_renderer renderer = {
-    .shows_content_only = true,
-    .item_size = item_size,
-    .version = version,
-    .compose = compose,
 };
 
 /* ---- following ---- */
@@ -102,7 +67,7 @@ static udpa_err
 subscribe(udpai_lrs_policy *policy)
 {
     udpai_fanout *fanout = udpai_hub_fanout(policy->hub);
-    udpai_subscriber_init(&policy->subscriber, fanout, &subscriber_ops, &renderer);
+    udpai_subscriber_init(&policy->subscriber, fanout, &subscriber_ops, &udpai_xds_notice_renderer);
     udpai_subscription *subscription = udpai_subscriber_get(
         &policy->subscriber, UDPAI_STR(UDPAI_TYPE_LOAD_REPORTING), UDPAI_MODE_DELTA);
     return subscription ? udpai_subscribe_wildcard(subscription, (udpai_str){"", 0}, NULL)

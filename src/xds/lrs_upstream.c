@@ -270,10 +270,7 @@ static void
 free_session(udpai_session *session)
 {
     udpai_lrs_upstream_session *self = udpai_lrs_upstream_of(session);
-    self->closed->session = session->id;
-    self->closed->link = session->info.link;
-    self->closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
-    udpai_hub_report(session->hub, UDPAI_TAKE(self->closed));
+    udpai_session_report_closed(session, self->closed);
     udpai_timer_cancel(&self->interval);
     udpai_timer_cancel(&self->rest);
     udpa_bytes_unref(self->writing);

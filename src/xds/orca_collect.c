@@ -117,10 +117,7 @@ static void
 free_session(udpai_session *session)
 {
     collect_session *self = self_of(session);
-    self->closed->session = session->id;
-    self->closed->link = session->info.link;
-    self->closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
-    udpai_hub_report(session->hub, UDPAI_TAKE(self->closed));
+    udpai_session_report_closed(session, self->closed);
     udpai_timer_cancel(&self->rest);
     udpa_bytes_unref(self->request);
     udpai_free(self);

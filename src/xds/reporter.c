@@ -40,10 +40,6 @@ udpai_xds_reporter_introduce(udpai_session *session,
 void
 udpai_xds_reporter_end(udpai_session *session, udpai_report *closed)
 {
-    if (!closed)
-        return;
-    closed->session = session->id;
-    closed->is_disowned = session->is_disowned;
-    closed->error = udpa_error_ref((udpa_error *)(uintptr_t)session->why);
-    udpai_hub_report(session->hub, closed);
+    if (closed)
+        udpai_session_report_closed(session, closed);
 }
