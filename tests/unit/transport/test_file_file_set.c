@@ -195,9 +195,8 @@ what_is_of_no_use_is_told_again(void **state)
     start(world, 50);
     world->n_refused = 2;
     put(world, "a.crt", "1");
-    wait_told(world);
-    wait_told(world);
-    wait_told(world);
+    while (world->n_told[0] < 3) /* a turn of the loop may hold two of them */
+        wait_told(world);
     assert_int_equal(world->n_told[0], 3);
     put(world, "b.crt", "1");
     wait_told(world);
