@@ -195,10 +195,11 @@ check_growth(const sim_member *member, int space, int who)
     sim_scenario *scenario = member->scenario;
     const sim_member *client = scenario->members[who];
     const sim_counted *counted = &member->sums->counted[space];
-    const sim_client_key key = {CLIENT_SUM, space, 0, member->index};
+    const sim_client_key key = {CLIENT_SUM, space, 0, member->index},
+                         said = {CLIENT_LOAD, space, 0, who};
     int home = client->upstreams[0];
-    bool is_heard = sim_reach(scenario, who, space, home, REACH_MUST);
-    if (sim_reach(scenario, who, space, member->index, REACH_MUST) && !counted->is_in[home])
+    bool is_heard = sim_reach(scenario, &said, home, REACH_MUST);
+    if (sim_reach(scenario, &said, member->index, REACH_MUST) && !counted->is_in[home])
         sim_client_fail(member, "a node below is not added up", &key);
     uint64_t expected = is_heard && counted->is_in[home] ? client->reporter->burst[space] : 0;
     uint64_t grown = counted->now[who] - counted->marked[who];
