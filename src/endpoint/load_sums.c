@@ -47,6 +47,7 @@ struct udpai_load_sums {
     udpai_timer timer;
     uint64_t timer_for_ms; /* 0: it does not run */
     uint64_t ended_ms;     /* when the last sum has; 0: none has */
+    int64_t ahead_us;      /* of the clock that is never set, the most that the other one was */
     udpai_arena arena;
     udpai_log_limit refused_log;
 };
@@ -68,6 +69,17 @@ static uint64_t
 now_ms(const udpai_load_sums *self)
 {
     return self->options.wheel->now_ms;
+}
+
+/* Of the clock as if it had never been set back, so that nothing looks younger than it is. */
+static int64_t
+wall_us(udpai_load_sums *self)
+{
+    int64_t clock_us = (int64_t)self->options.clock_ms(self->options.userdata) * 1000;
+    int64_t ahead_us = self->options.wall_us(self->options.userdata) - clock_us;
+    if (ahead_us > self->ahead_us)
+        self->ahead_us = ahead_us;
+    return clock_us + self->ahead_us;
 }
 
 static uint64_t
@@ -124,11 +136,12 @@ make_resource(const udpai_load_sums *self, const cluster_sum *sum)
     return resource;
 }
 
-/* What has not changed is said again, in time. Without memory it is with the next turn. */
+/* What has not changed is said again, in time, and that it is of now: what is said of an earlier
+ * time would look younger than it is. Without memory it is with the next turn. */
 static void
 report(udpai_load_sums *self, cluster_sum *sum)
 {
-    udpa_resource *resource = sum->is_due ? make_resource(self, sum) : NULL;
+    udpa_resource *resource = make_resource(self, sum);
     if (resource) {
         udpa_resource_unref(sum->resource);
         sum->resource = resource;
@@ -194,12 +207,12 @@ end_sum(udpai_load_sums *self, cluster_sum *sum)
 }
 
 static udpa_err
-fill_sum(const udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
+fill_sum(udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
 {
     const udpai_tally_sum_options options = {
         .cluster = cluster,
         .node_id = udpai_bytes_view(self->node_id),
-        .epoch = (uint64_t)self->options.wall_us(self->options.userdata),
+        .epoch = (uint64_t)wall_us(self),
     };
     sum->since_ms = now_ms(self);
     udpa_err err = udpa_bytes_new(&sum->cluster, cluster.data, cluster.len);
@@ -265,10 +278,10 @@ is_own(const udpai_load_sums *self, udpai_str id)
 
 /* How long ago it began to count: so long before it came here. */
 static uint64_t
-age_ns(const udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
+age_ns(udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
 {
     const udpai_hop hop = udpai_resource_hop(resource, udpa_resource_n_hops(resource) - 1);
-    int64_t us = self->options.wall_us(self->options.userdata) - hop.time_us;
+    int64_t us = wall_us(self) - hop.time_us;
     return tally->elapsed_ns + (us > 0 ? (uint64_t)us * 1000 : 0);
 }
 
@@ -276,7 +289,7 @@ age_ns(const udpai_load_sums *self, const udpa_resource *resource, const udpai_t
  * counted it; or before a sum of this node has ended, that may have had it. Its age is that of now,
  * so how long it is here must be, too: the wheel may be behind by all that came in this turn. */
 static bool
-was_told(const udpai_load_sums *self,
+was_told(udpai_load_sums *self,
          udpai_str id,
          const udpa_resource *resource,
          const udpai_tally *tally)
@@ -522,6 +535,8 @@ udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *o
     udpai_map_init(&self->sums, sum_key);
     udpai_timer_init(&self->timer, on_timer);
     udpai_arena_init(&self->arena);
+    self->ahead_us = INT64_MIN;
+    (void)wall_us(self);
     udpa_err err = udpa_bytes_new(&self->node_id, options->node_id.data, options->node_id.len);
     if (err == UDPA_OK)
         *ret_sums = self;
