@@ -52,7 +52,7 @@ check_client(const sim_member *member, int space, int who, uint64_t n)
     if (n < counted->now[who])
         sim_client_fail(member, "a sum shrinks", &key);
     counted->now[who] = n;
-    if (counted->before[who] + n <= client->total[space] || !is_tree(scenario))
+    if (counted->before[who] + n <= client->total[space])
         return;
     fprintf(stderr, "%s has counted %llu, and the sums have %llu of it\n",
             scenario->members[who]->node->id, (unsigned long long)client->total[space],
@@ -69,9 +69,9 @@ look_at(const sim_member *member, int space, const udpai_tally *tally)
         begin_epoch(scenario, counted, tally->epoch);
     memset(counted->is_in, 0, (size_t)scenario->n_members * sizeof(bool));
     for (size_t i = 0; i < tally->nodes.n; i++) {
-        int node = member_of(scenario, tally->nodes.items[i]);
+        int node = member_of(scenario, tally->nodes.items[i].id);
         if (node >= 0)
-            counted->is_in[node] = true;
+            counted->is_in[node] = !tally->nodes.items[i].is_gone;
     }
     for (size_t i = 0; i < tally->localities.n; i++) {
         const udpai_tally_locality *locality = &tally->localities.items[i];
