@@ -162,7 +162,7 @@ def udpactl(test, port, command, layer=None):
         [test.build / 'udpactl', '--server', f'127.0.0.1:{port}', command,
          *(['-f', '-'] if layer else [TYPE, NAME, '-o', 'json'])],
         input=resource(NAME, layer) if layer else None, capture_output=True, text=True, check=False)
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 def test_one_source(test):
@@ -189,6 +189,26 @@ def test_one_source(test):
     udpactl(test, node.address.rsplit(':', 1)[1], 'apply', {'x': 'published'})
     wait_for('what was published', lambda: node.value('x') == 'published')
     check('who publishes it here stands above all sources', True)
+    text = udpactl(test, node.address.rsplit(':', 1)[1], 'apply', {'x': [1]})
+    check('who publishes a bad one is told', 'x is a list' in text, text)
+    check('and it changes nothing', node.value('x') == 'published', node.runtime())
+
+
+def test_rules(test):
+    """Whoever may publish the resource decides over the layer, and nobody else."""
+    up = Upstream(test, 'ruled')
+    publish(up.folder, {'x': 'one'})
+    config = follower({'name': NAME, 'rtds_config': 'up'}, up.source())
+    rules = [{'name': 'look', 'identities': ['*'], 'actions': ['SUBSCRIBE', 'ADMIN']}]
+    config['acl'] = {'rules': rules}
+    node = Node(test, 'closed', config)
+    node.process.wait_for_log('layer rtds is not there')
+    check('a source that may not publish it has no say', node.value('x') == 'static', node.runtime())
+    rules.append({'name': 'up', 'identities': ['up'], 'actions': ['PUBLISH'],
+                  'namespaces': ['com.acme'], 'on_behalf_of': ['*']})
+    node = Node(test, 'open', config)
+    wait_for('the layer', lambda: node.value('x') == 'one')
+    check('and one that may has', True)
 
 
 def test_mistakes(test):
@@ -203,6 +223,7 @@ def body(test):
     test_another_node(test)
     test_nobody(test)
     test_one_source(test)
+    test_rules(test)
     test_mistakes(test)
 
 
