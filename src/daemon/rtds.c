@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has come is put into use in a turn of the loop by itself: the node, in the midst of whose
- * work the word comes, may be what the values of the runtime change. */
+/* What has come is put into use by the loop, once the node has done its work: it may be the node
+ * that the values of the runtime change. */
 #include "daemon/rtds.h"
-
-#include <udpa/subscribe.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -17,7 +15,7 @@ typedef struct follower {
     udpai_daemon_rtds *owner;
     size_t index;     /* of the layer */
     const char *name; /* of the resource */
-    udpa_subscription *subscription;
+    udpai_local_subscription *subscription;
     udpai_runtime_layer *layer; /* of the last good word; NULL: there was none */
     udpa_error *error;          /* what is wrong with the last word */
     bool has_news;
@@ -105,13 +103,13 @@ read_layer(const follower *one,
 }
 
 static void
-take(follower *one, udpa_update *update, size_t index)
+take(follower *one, udpai_local_update *update, size_t index)
 {
     udpai_runtime_layer *layer = NULL;
     udpa_error *error = NULL;
-    udpa_err err = read_layer(one, udpa_update_resource(update, index), &layer, &error);
-    if (err != UDPA_OK) {
-        udpa_update_refuse(update, index, err, udpa_error_message(error));
+    const udpa_resource *resource = udpai_local_update_at(update, index)->resource;
+    if (read_layer(one, resource, &layer, &error) != UDPA_OK) {
+        udpai_local_update_refuse(update, index, udpa_error_ref(error));
         set(one, udpai_runtime_layer_ref(one->layer), error);
     } else if (!one->error && udpai_runtime_layer_eq(layer, one->layer)) {
         udpai_runtime_layer_unref(layer);
@@ -133,13 +131,14 @@ empty(follower *one)
 
 /* Resources that have the name as an alias are others. */
 static void
-on_update(void *userdata, udpa_update *update)
+on_update(void *userdata, udpai_local_update *update)
 {
     follower *one = userdata;
-    for (size_t i = 0; i < udpa_update_size(update); i++) {
-        if (strcmp(udpa_resource_name(udpa_update_resource(update, i)), one->name) != 0)
+    for (size_t i = 0; i < udpai_local_update_size(update); i++) {
+        const udpai_local_change *change = udpai_local_update_at(update, i);
+        if (strcmp(udpa_resource_name(change->resource), one->name) != 0)
             continue;
-        if (udpa_update_is_removal(update, i))
+        if (change->is_removed)
             empty(one);
         else
             take(one, update, i);
@@ -160,16 +159,16 @@ on_complete(void *userdata)
 /* ---- beginning and end ---- */
 
 static udpa_err
-follow(follower *one, udpa_error **ret_error)
+follow(follower *one)
 {
-    udpa_subscribe_options options = UDPA_SUBSCRIBE_OPTIONS_INIT;
-    options.type_url = UDPAI_RUNTIME_TYPE_URL;
-    options.names = &one->name;
-    options.n_names = 1;
-    options.update = on_update;
-    options.complete = on_complete;
-    options.userdata = one;
-    return udpa_subscribe(&one->subscription, one->owner->env.endpoint, &options, ret_error);
+    const udpai_str name = udpai_str_from(one->name);
+    const udpai_selection selection = {
+        .type_url = UDPAI_STR(UDPAI_RUNTIME_TYPE_URL),
+        .names = &name,
+        .n_names = 1,
+    };
+    const udpai_local_ops ops = {on_update, on_complete, one};
+    return udpai_node_subscribe(one->owner->env.node, &selection, &ops, &one->subscription);
 }
 
 udpa_err
@@ -177,24 +176,24 @@ udpai_daemon_rtds_open(udpai_daemon_rtds **ret_rtds,
                        const udpai_daemon_rtds_env *env,
                        udpa_error **ret_error)
 {
-    size_t n = env->plan->rtds.n;
     udpa_err err = UDPA_OK;
-    if (n == 0)
+    if (env->n_layers == 0)
         return UDPA_OK;
-    udpai_daemon_rtds *self = udpai_alloc(sizeof(*self) + n * sizeof(self->followers[0]));
+    udpai_daemon_rtds *self =
+        udpai_alloc(sizeof(*self) + env->n_layers * sizeof(self->followers[0]));
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     *ret_rtds = self;
     self->env = *env;
     uv_timer_init(env->loop, &self->soon); /* cannot fail */
     self->soon.data = self;
-    for (size_t i = 0; i < n && err == UDPA_OK; i++) {
-        const udpai_plan_rtds *plan = &env->plan->rtds.items[i];
+    for (size_t i = 0; i < env->n_layers && err == UDPA_OK; i++) {
+        const udpai_plan_rtds *plan = &env->layers[i];
         self->followers[i] = (follower){.owner = self, .index = plan->index, .name = plan->name};
         self->n_followers++;
-        err = follow(&self->followers[i], ret_error);
+        err = follow(&self->followers[i]);
     }
-    return err;
+    return udpai_fail_code(ret_error, err);
 }
 
 static void
@@ -209,7 +208,8 @@ udpai_daemon_rtds_close(udpai_daemon_rtds *self)
     if (!self)
         return;
     for (size_t i = 0; i < self->n_followers; i++) {
-        udpa_unsubscribe(self->followers[i].subscription);
+        if (self->followers[i].subscription)
+            udpai_node_unsubscribe(self->env.node, self->followers[i].subscription);
         udpai_runtime_layer_unref(self->followers[i].layer);
         udpa_error_unref(self->followers[i].error);
     }

@@ -16,9 +16,10 @@ typedef struct udpai_daemon_rtds udpai_daemon_rtds;
 /* All borrowed until it is closed. */
 typedef struct udpai_daemon_rtds_env {
     uv_loop_t *loop;
-    udpa_endpoint *endpoint;
+    udpai_node *node; /* to be flushed, as after any call */
     udpai_runtime *runtime;
-    const udpai_plan *plan;
+    const udpai_plan_rtds *layers;
+    size_t n_layers;
 } udpai_daemon_rtds_env;
 
 /* Without such layers: NULL. To be closed, whatever comes. */

@@ -81,7 +81,8 @@ udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
         return err;
     err = begin(self, loop, &layers, plan, ret_error);
     udpai_runtime_plan_done(&layers);
-    const udpai_daemon_rtds_env env = {loop, endpoint, &self->runtime, plan};
+    const udpai_daemon_rtds_env env = {loop, udpai_endpoint_node(endpoint), &self->runtime,
+                                       plan->rtds.items, plan->rtds.n};
     return err ? err : udpai_daemon_rtds_open(&self->rtds, &env, ret_error);
 }
 

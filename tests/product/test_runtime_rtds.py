@@ -146,6 +146,28 @@ def test_another_node(test):
     check('without rtds_config it comes from where the providers have the type', True)
 
 
+def test_workers(test):
+    """Layers are the business of the process that has the sources."""
+    up = Upstream(test, 'up_of_workers')
+    publish(up.folder, {'x': 'one'})
+    node = Node(test, 'with_workers', {
+        **follower({'name': NAME, 'rtds_config': 'up'}, up.source()), 'workers': 2})
+    wait_for('the layer', lambda: node.value('x') == 'one')
+    check('also with workers', test.interrupt(node.process) == 0, node.process.text())
+
+
+def test_who_dials(test):
+    node = Node(test, 'dialled', follower(
+        {'name': NAME, 'rtds_config': 'peer'}, {'name': 'peer', 'udpa_listen': {'peer': 'dialler'}}))
+    folder, path = test.work / 'dialler-files', test.work / 'dialler.json'
+    folder.mkdir()
+    publish(folder, {'x': 'one'})
+    path.write_text(json.dumps({'dial': [{'name': 'below', 'address': node.address}]}))
+    test.start_node('dialler', '--config', path, '--resources', folder)
+    wait_for('the layer', lambda: node.value('x') == 'one')
+    check('also from a source that dials the node', True)
+
+
 def test_nobody(test):
     """A source that is not there is not waited for."""
     node = Node(test, 'alone', follower({'name': 'edge', 'rtds_config': 'gone'}, {
@@ -221,6 +243,8 @@ def test_mistakes(test):
 def body(test):
     test_directory(test)
     test_another_node(test)
+    test_workers(test)
+    test_who_dials(test)
     test_nobody(test)
     test_one_source(test)
     test_rules(test)

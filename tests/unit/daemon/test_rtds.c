@@ -1,170 +1,326 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers of the runtime that come by RTDS: what may not be, and what becomes of the others. */
-#include "daemon/plan.h"
+/* Layers that follow resources of a node, which has them of a directory. */
+#include "daemon/rtds.h"
 #include "runtime/rtds.h"
-#include "tests/unit/daemon/bootstrap_test.h"
+#include "tests/harness/oom.h"
+#include "tests/harness/resources.h"
+#include "tests/unit/runtime/structs.h"
 
-#define SOURCES                                                                                    \
-    "static_resources: {config_sources: [\n"                                                       \
-    "  {name: up, udpa: {address: 'a:1'}},\n"                                                      \
-    "  {name: old, xds: {address: 'x:1', authority: x, namespace: com.acme}},\n"                   \
-    "  {name: polled, rest: {address: 'y:1', authority: y, namespace: com.acme}},\n"               \
-    "  {name: each, xds: {address: 'z:1', authority: z, audience: PER_CLIENT}},\n"                 \
-    "  {name: cds, xds: {address: 'z:1', authority: z,\n"                                          \
-    "    type: envoy.config.cluster.v3.Cluster}}]}\n"
+static const udpai_runtime_layer_options options[] = {
+    {{"first", 5}, UDPAI_RUNTIME_RTDS},
+    {{"second", 6}, UDPAI_RUNTIME_RTDS},
+    {{"admin", 5}, UDPAI_RUNTIME_ADMIN},
+};
+static const udpai_plan_rtds layers[] = {{0, "com.acme/a"}, {1, "com.acme/b"}};
+
+typedef struct world {
+    uv_loop_t loop;
+    udpai_wheel wheel;
+    udpai_node *node;
+    udpai_runtime runtime;
+    udpai_daemon_rtds *rtds;
+    unsigned n_changes;
+} world;
 
 static void
-a_layer_has_a_name(void **state)
+on_order(void *userdata, udpai_order *order)
 {
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, "runtime: {layers: [\n"
-                              "  {name: a, rtds_layer: {}},\n"
-                              "  {name: b, rtds_layer: {name: 'Com/x'}},\n"
-                              "  {name: c, rtds_layer: {name: com.acme/x}}]}\n");
-    bootstrap_test_assert_mistakes(
-        test,
-        "test.yaml:2:25: runtime.layers[0].rtds_layer.name: is required\n"
-        "test.yaml:3:32: runtime.layers[1].rtds_layer.name: resource name 'Com/x' has no "
-        "valid namespace: 'Com' must be labels of a-z, 0-9 and '-' with dots between, such as "
-        "com.acme\n");
+    (void)userdata;
+    udpai_order_free(order);
+}
+
+static int64_t
+wall_us(void *userdata)
+{
+    return (int64_t)((world *)userdata)->wheel.now_ms * 1000 + 1000000;
+}
+
+static uint64_t
+no_chance(void *userdata)
+{
+    (void)userdata;
+    return 0;
 }
 
 static void
-its_source_is_there(void **state)
+count_change(void *userdata)
 {
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, "runtime: {layers: [\n"
-                              "  {name: a, rtds_layer: {name: x, rtds_config: up}}]}\n");
-    bootstrap_test_assert_mistakes(
-        test, "test.yaml:2:48: runtime.layers[0].rtds_layer.rtds_config: there is no ConfigSource "
-              "'up' in static_resources.config_sources: add it there, or leave rtds_config out, to "
-              "ask whom the providers say\n");
+    ((world *)userdata)->n_changes++;
+}
+
+static udpa_err
+open_rtds(world *self)
+{
+    const udpai_daemon_rtds_env env = {&self->loop, self->node, &self->runtime, layers,
+                                       UDPAI_ARRAY_LEN(layers)};
+    return udpai_daemon_rtds_open(&self->rtds, &env, NULL);
+}
+
+static int
+setup(void **state)
+{
+    static world self;
+    self = (world){0};
+    const udpai_node_config config = {
+        .id = UDPAI_STR("node"),
+        .authority = UDPAI_STR("node"),
+        .store = {.max_resources_per_namespace = 1000,
+                  .max_bytes_per_namespace = 1 << 24,
+                  .max_resources_per_publisher = 1000,
+                  .max_bytes_per_publisher = 1 << 24,
+                  .max_resources = 1000,
+                  .max_bytes = 1 << 24},
+        .max_changes_ahead = 1000000,
+    };
+    const udpai_node_env env = {
+        .order = on_order, .wall_us = wall_us, .random = no_chance, .userdata = &self};
+    assert_int_equal(uv_loop_init(&self.loop), 0);
+    udpai_wheel_init(&self.wheel, 1000);
+    assert_ok(udpai_node_new(&self.node, &self.wheel, &config, &env, NULL));
+    udpai_node_start(self.node);
+    assert_ok(udpai_runtime_init(&self.runtime, options, UDPAI_ARRAY_LEN(options), NULL));
+    self.runtime.changed = count_change;
+    self.runtime.userdata = &self;
+    *state = &self;
+    return 0;
 }
 
 static void
-or_a_resource_may_bring_it(void **state)
+close_rtds(world *self)
 {
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, "dynamic_sources: {authorities: ['*']}\n"
-                              "runtime: {layers: [\n"
-                              "  {name: a, rtds_layer: {name: x, rtds_config: up}}]}\n");
-    bootstrap_test_assert_mistakes(
-        test, "warning: test.yaml:3:48: runtime.layers[0].rtds_layer.rtds_config: there is no "
-              "ConfigSource 'up' in static_resources.config_sources: until a resource brings it, "
-              "the layer is not there\n");
+    udpai_daemon_rtds_close(self->rtds);
+    self->rtds = NULL;
+    uv_run(&self->loop, UV_RUN_DEFAULT);
+}
+
+static int
+teardown(void **state)
+{
+    world *self = *state;
+    close_rtds(self);
+    self->node = udpai_node_free(self->node);
+    udpai_runtime_done(&self->runtime);
+    assert_int_equal(uv_loop_close(&self->loop), 0); /* nothing was left on it */
+    return 0;
+}
+
+/* ---- resources ---- */
+
+/* With one key, x; NULL: a list, which may not be. */
+static udpa_resource *
+make(const char *name, const char *version, const char *x)
+{
+    udpai_strbuf root = {0}, message = {0};
+    bytes(&root, "x", x ? 3 : 6, udpai_str_from(x ? x : "\x0a"));
+    bytes_field(&message, 2, udpai_strbuf_view(&root));
+    udpa_resource *resource =
+        RESOURCE(name, .type = UDPAI_RUNTIME_TYPE_URL, .version = version, .value = message.data);
+    udpai_strbuf_done(&root);
+    udpai_strbuf_done(&message);
+    return resource;
+}
+
+/* These are all that the directory has; takes them. */
+static void
+tell(world *self, udpa_resource **resources, size_t n)
+{
+    const udpai_directory directory = {
+        .root = UDPAI_STR("/resources"), .resources = resources, .n_resources = n};
+    assert_ok(udpai_node_set_files(self->node, &directory, NULL));
+    for (size_t i = 0; i < n; i++)
+        udpa_resource_unref(resources[i]);
+    udpai_node_flush(self->node);
 }
 
 static void
-its_source_can_be_asked_for_it(void **state)
+tell_one(world *self, const char *version, const char *x)
 {
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, SOURCES
-                        "runtime: {layers: [\n"
-                        "  {name: a, rtds_layer: {name: x, rtds_config: each}},\n"
-                        "  {name: b, rtds_layer: {name: y, rtds_config: cds}},\n"
-                        "  {name: c, rtds_layer: {name: com.other/x, rtds_config: old}},\n"
-                        "  {name: d, rtds_layer: {name: com.acme/x, rtds_config: polled}}]}\n");
-    bootstrap_test_assert_mistakes(
-        test, "test.yaml:9:48: runtime.layers[0].rtds_layer.rtds_config: 'each' is asked for each "
-              "group of clients by itself: name the server in another ConfigSource, without "
-              "'audience', for the layer\n"
-              "test.yaml:10:48: runtime.layers[1].rtds_layer.rtds_config: 'cds' is asked for the "
-              "type envoy.config.cluster.v3.Cluster alone: name the server in another "
-              "ConfigSource, without 'type', for the layer\n"
-              "test.yaml:11:32: runtime.layers[2].rtds_layer.name: 'com.other/x' cannot be had "
-              "from 'old', all names of which are in 'com.acme': write 'com.acme/…'\n");
+    udpa_resource *resources[] = {make("com.acme/a", version, x)};
+    tell(self, resources, 1);
+    uv_run(&self->loop, UV_RUN_NOWAIT);
 }
 
 static void
-a_resource_comes_from_one_place(void **state)
+expect_x(world *self, const char *text)
 {
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test,
-                        SOURCES "runtime: {layers: [\n"
-                                "  {name: a, rtds_layer: {name: com.acme/x, rtds_config: up}},\n"
-                                "  {name: b, rtds_layer: {name: x, rtds_config: old}},\n"
-                                "  {name: c, rtds_layer: {name: com.acme/x, rtds_config: up}}]}\n");
-    bootstrap_test_assert_mistakes(
-        test, "test.yaml:10:48: runtime.layers[1].rtds_layer.rtds_config: runtime.layers[0] has "
-              "'com.acme/x' from somewhere else: a resource comes from one place, so say the same "
-              "in both\n"
-              "test.yaml:11:57: runtime.layers[2].rtds_layer.rtds_config: runtime.layers[1] has "
-              "'com.acme/x' from somewhere else: a resource comes from one place, so say the same "
-              "in both\n");
+    const udpai_runtime_value *value = udpai_runtime_snapshot_find(
+        udpai_runtime_current_peek(&self->runtime.current), UDPAI_STR("x"));
+    if (text)
+        assert_str(value->text, text);
+    else
+        assert_null(value);
 }
 
-static udpai_plan plan;
+/* ---- tests ---- */
 
 static void
-make(bootstrap_test *test, const char *text)
+a_layer_follows_its_resource(void **state)
 {
-    bootstrap_test_read(test, text);
-    bootstrap_test_assert_mistakes(test, "");
-    assert_ok(udpai_plan_make(&plan, &test->bootstrap, &(udpai_options){.program = "udpad"},
-                              &test->error));
+    world *self = *state;
+    assert_ok(open_rtds(self));
+    udpai_node_flush(self->node);
+    assert_int_equal(self->runtime.statistics.num_layers, 1);
+    expect_x(self, NULL);
+    tell_one(self, "1", "one");
+    expect_x(self, "one");
+    assert_int_equal(self->runtime.statistics.num_layers, 2);
+    assert_int_equal(self->runtime.statistics.load_success, 1);
+    tell_one(self, "2", "one"); /* says the same: no load */
+    assert_int_equal(self->n_changes, 1);
+    tell_one(self, "3", "two");
+    expect_x(self, "two");
+    tell(self, NULL, 0);
+    uv_run(&self->loop, UV_RUN_NOWAIT);
+    expect_x(self, NULL);
+    assert_int_equal(self->runtime.statistics.num_layers, 2); /* it is there, and empty */
+    assert_int_equal(self->runtime.statistics.load_error, 0);
 }
 
 static void
-expect_layer(size_t i, size_t index, const char *name)
+what_is_there_already_is_followed_too(void **state)
 {
-    assert_int_equal(plan.rtds.items[i].index, index);
-    assert_string_equal(plan.rtds.items[i].name, name);
+    world *self = *state;
+    tell_one(self, "1", "one");
+    assert_ok(open_rtds(self));
+    udpai_node_flush(self->node);
+    uv_run(&self->loop, UV_RUN_NOWAIT);
+    expect_x(self, "one");
 }
 
 static void
-names_are_in_a_namespace(void **state)
+a_bad_one_leaves_the_layer_as_it_was(void **state)
 {
-    make(*state, SOURCES "node: {namespace: org.here}\n"
-                         "runtime: {layers: [\n"
-                         "  {name: a, rtds_layer: {name: x}},\n"
-                         "  {name: b, static_layer: {}},\n"
-                         "  {name: c, rtds_layer: {name: x, rtds_config: old}},\n"
-                         "  {name: d, rtds_layer: {name: y, rtds_config: polled}},\n"
-                         "  {name: e, rtds_layer: {name: z, rtds_config: up}},\n"
-                         "  {name: f, rtds_layer: {name: net.there/x, rtds_config: up}}]}\n");
-    assert_int_equal(plan.rtds.n, 5);
-    expect_layer(0, 0, "org.here/x");
-    expect_layer(1, 2, "com.acme/x");
-    expect_layer(2, 3, "com.acme/y");
-    expect_layer(3, 4, "org.here/z");
-    expect_layer(4, 5, "net.there/x");
-    udpai_plan_done(&plan);
+    world *self = *state;
+    assert_ok(open_rtds(self));
+    tell_one(self, "1", NULL); /* there is nothing yet that could stay */
+    assert_int_equal(self->runtime.statistics.num_layers, 1);
+    assert_int_equal(self->runtime.statistics.load_error, 1);
+    tell_one(self, "2", "one");
+    assert_null(udpai_runtime_layer_error(&self->runtime, 0));
+    tell_one(self, "3", NULL);
+    expect_x(self, "one");
+    assert_int_equal(self->runtime.statistics.load_error, 2);
+    assert_string_equal(udpa_error_message(udpai_runtime_layer_error(&self->runtime, 0)),
+                        "the resource 'com.acme/a' of 'node' cannot be its contents: x is a list: "
+                        "a value of the runtime is a number, a string, true or false, or a "
+                        "fraction");
+    tell_one(self, "4", "one"); /* the last good one again */
+    expect_x(self, "one");
+    assert_null(udpai_runtime_layer_error(&self->runtime, 0));
 }
 
-/* However often it is wanted. */
+/* A good one and a bad one, before the loop has had a turn. */
 static void
-one_source_is_asked_for_the_name_alone(void **state)
+the_last_good_one_stays_even_if_it_never_counted(void **state)
 {
-    make(*state, SOURCES "runtime: {layers: [\n"
-                         "  {name: a, rtds_layer: {name: x}},\n"
-                         "  {name: b, rtds_layer: {name: com.acme/x, rtds_config: up}},\n"
-                         "  {name: c, rtds_layer: {name: com.acme/x, rtds_config: up}}]}\n");
-    const udpai_node_config *node = &plan.settings.node;
-    assert_int_equal(plan.rtds.n, 3);
-    assert_int_equal(node->n_named, 1);
-    assert_str(node->named[0].type_url, UDPAI_RUNTIME_TYPE_URL);
-    assert_str(node->named[0].name, "com.acme/x");
-    assert_int_equal(node->named[0].n_descriptors, 1);
-    assert_str(node->named[0].descriptors[0].source, "up");
-    assert_str(node->named[0].descriptors[0].prefix, "");
-    assert_true(node->named[0].descriptors[0].on_demand);
-    udpai_plan_done(&plan);
+    world *self = *state;
+    assert_ok(open_rtds(self));
+    udpa_resource *good = make("com.acme/a", "1", "one"), *bad = make("com.acme/a", "2", NULL);
+    tell(self, &good, 1);
+    tell(self, &bad, 1);
+    uv_run(&self->loop, UV_RUN_NOWAIT);
+    expect_x(self, "one");
+    assert_int_equal(self->n_changes, 1);
+    assert_non_null(udpai_runtime_layer_error(&self->runtime, 0));
 }
 
-#define daemon_test(function)                                                                      \
-    cmocka_unit_test_setup_teardown(function, bootstrap_test_setup, bootstrap_test_teardown)
+static void
+what_changes_together_counts_together(void **state)
+{
+    world *self = *state;
+    assert_ok(open_rtds(self));
+    udpa_resource *both[] = {make("com.acme/a", "1", "one"), make("com.acme/b", "1", "two")};
+    tell(self, both, 2);
+    expect_x(self, NULL); /* not in the midst of the node's work */
+    uv_run(&self->loop, UV_RUN_NOWAIT);
+    expect_x(self, "two");
+    assert_int_equal(self->n_changes, 1);
+}
+
+static void
+an_alias_is_another_resource(void **state)
+{
+    world *self = *state;
+    assert_ok(open_rtds(self));
+    udpa_resource *one = RESOURCE("com.acme/c", .type = UDPAI_RUNTIME_TYPE_URL, .version = "1",
+                                  .value = "", .aliases = {"com.acme/a"});
+    tell(self, &one, 1);
+    uv_run(&self->loop, UV_RUN_NOWAIT);
+    assert_int_equal(self->runtime.statistics.num_layers, 1);
+}
+
+static void
+a_redirect_is_not_followed(void **state)
+{
+    world *self = *state;
+    assert_ok(open_rtds(self));
+    udpa_resource *one =
+        RESOURCE("com.acme/a", .type = "type.googleapis.com/xds.core.v3.ResourceLocator",
+                 .redirected_type = UDPAI_RUNTIME_TYPE_URL, .version = "1", .value = "");
+    tell(self, &one, 1);
+    uv_run(&self->loop, UV_RUN_NOWAIT);
+    assert_non_null(strstr(udpa_error_message(udpai_runtime_layer_error(&self->runtime, 0)),
+                           "it is a redirect"));
+}
+
+static void
+without_memory_it_counts_later(void **state)
+{
+    world *self = *state;
+    assert_ok(open_rtds(self));
+    udpa_resource *one = make("com.acme/a", "1", "one");
+    tell(self, &one, 1);
+    udpai_alloc_fail_after(0);
+    uv_run(&self->loop, UV_RUN_NOWAIT);
+    udpai_alloc_fail_after(-1);
+    expect_x(self, NULL);
+    while (self->n_changes == 0)
+        uv_run(&self->loop, UV_RUN_ONCE);
+    expect_x(self, "one");
+}
+
+static void
+it_may_end_before_it_counts(void **state)
+{
+    world *self = *state;
+    assert_ok(open_rtds(self));
+    udpa_resource *one = make("com.acme/a", "1", "one");
+    tell(self, &one, 1);
+    close_rtds(self);
+    expect_x(self, NULL);
+}
+
+static udpa_err
+open_and_close(void *userdata)
+{
+    world *self = userdata;
+    udpa_err err = open_rtds(self);
+    close_rtds(self);
+    return err;
+}
+
+static void
+beginning_may_fail_for_lack_of_memory(void **state)
+{
+    oom_torture(open_and_close, *state);
+}
+
+#define rtds_test(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        daemon_test(a_layer_has_a_name),
-        daemon_test(its_source_is_there),
-        daemon_test(or_a_resource_may_bring_it),
-        daemon_test(its_source_can_be_asked_for_it),
-        daemon_test(a_resource_comes_from_one_place),
-        daemon_test(names_are_in_a_namespace),
-        daemon_test(one_source_is_asked_for_the_name_alone),
+        rtds_test(a_layer_follows_its_resource),
+        rtds_test(what_is_there_already_is_followed_too),
+        rtds_test(a_bad_one_leaves_the_layer_as_it_was),
+        rtds_test(the_last_good_one_stays_even_if_it_never_counted),
+        rtds_test(what_changes_together_counts_together),
+        rtds_test(an_alias_is_another_resource),
+        rtds_test(a_redirect_is_not_followed),
+        rtds_test(without_memory_it_counts_later),
+        rtds_test(it_may_end_before_it_counts),
+        rtds_test(beginning_may_fail_for_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
