@@ -75,7 +75,7 @@ static void
 test_what_is_no_value(void **state)
 {
     (void)state;
-    udpai_strbuf message = {0}, inner = {0};
+    udpai_strbuf message = {0}, inner = {0}, many = {0};
     varint(&message, "gone", 1, 0);
     expect_refused(&message, "gone is null");
     bytes(&message, "many", 6, UDPAI_STR(""));
@@ -86,10 +86,15 @@ test_what_is_no_value(void **state)
     number(&inner, "other", 3);
     bytes(&message, "share", 5, udpai_strbuf_view(&inner));
     expect_refused(&message, "reserved");
+    for (int i = 0; i < 100; i++)
+        number(&many, "numerator", 3);
+    bytes(&message, "share", 5, udpai_strbuf_view(&many));
+    expect_refused(&message, "reserved");
     bytes(&message, "text", 3, UDPAI_STR("\xff"));
     expect_refused(&message, "UTF-8");
     udpai_strbuf_puts(&message, "\x0a\x7f");
     expect_refused(&message, "no google.protobuf.Struct");
+    udpai_strbuf_done(&many);
     udpai_strbuf_done(&inner);
 }
 
