@@ -65,6 +65,7 @@ begin(udpai_daemon_runtime *self,
 udpa_err
 udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
                           uv_loop_t *loop,
+                          udpa_endpoint *endpoint,
                           const udpai_plan *plan,
                           udpa_error **ret_error)
 {
@@ -80,7 +81,9 @@ udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
         return err;
     err = begin(self, loop, &layers, plan, ret_error);
     udpai_runtime_plan_done(&layers);
-    return err;
+    const udpai_daemon_rtds_env env = {loop, udpai_endpoint_node(endpoint), &self->runtime,
+                                       plan->rtds.items, plan->rtds.n};
+    return err ? err : udpai_daemon_rtds_open(&self->rtds, &env, ret_error);
 }
 
 void
@@ -102,6 +105,8 @@ on_closed(void *userdata)
 void
 udpai_daemon_runtime_close(udpai_daemon_runtime *self)
 {
-    if (self)
-        udpai_runtime_loader_close(self->loader, on_closed, self);
+    if (!self)
+        return;
+    udpai_daemon_rtds_close(UDPAI_TAKE(self->rtds));
+    udpai_runtime_loader_close(self->loader, on_closed, self);
 }

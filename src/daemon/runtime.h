@@ -4,21 +4,23 @@
 #ifndef UDPAI_DAEMON_RUNTIME_H
 #define UDPAI_DAEMON_RUNTIME_H
 
-#include "daemon/plan.h"
+#include "daemon/rtds.h"
 #include "runtime/loader.h"
 
 typedef struct udpai_daemon_runtime {
     udpai_runtime runtime;
     udpai_runtime_loader *loader;
+    udpai_daemon_rtds *rtds;  /* NULL: no layer comes by it */
     udpa_log_level log_level; /* of the plan */
 } udpai_daemon_runtime;
 
 /* What it goes by: a level of the log, which counts in the place of log.level. */
 #define UDPAI_RUNTIME_LOG_LEVEL "udpa.log.level"
 
-/* To be closed, whatever comes. */
+/* The endpoint has not started; borrowed until it is closed. To be closed, whatever comes. */
 udpa_err udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
                                    uv_loop_t *loop,
+                                   udpa_endpoint *endpoint,
                                    const udpai_plan *plan,
                                    udpa_error **ret_error);
 /* Looks at the files again. */

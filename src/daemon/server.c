@@ -282,7 +282,8 @@ static udpa_err
 open_http(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
-    udpa_err err = udpai_daemon_runtime_open(&self->runtime, &self->loop, plan, ret_error);
+    udpa_err err =
+        udpai_daemon_runtime_open(&self->runtime, &self->loop, self->endpoint, plan, ret_error);
     if (err == UDPA_OK)
         err = udpai_pages_open(&self->pages, &self->loop, self->endpoint, self->runtime, ret_error);
     const udpai_rest_env env = {

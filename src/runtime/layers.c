@@ -10,7 +10,7 @@
 typedef struct udpai_runtime_slot {
     char *name;
     udpai_runtime_layer_kind kind;
-    udpai_runtime_layer *layer; /* NULL: it is left out */
+    udpai_runtime_layer *layer; /* NULL: it is left out, or not there */
     udpa_error *error;
 } slot;
 
@@ -172,8 +172,8 @@ log_change(const slot *now, const udpa_error *before)
     bool is_same = now->error && before &&
                    strcmp(udpa_error_message(now->error), udpa_error_message(before)) == 0;
     if (now->error && !is_same)
-        udpai_log(UDPA_LOG_WARNING, COMPONENT, "layer %s is left out: %s", now->name,
-                  udpa_error_message(now->error));
+        udpai_log(UDPA_LOG_WARNING, COMPONENT, "layer %s %s: %s", now->name,
+                  now->layer ? "stays as it was" : "is left out", udpa_error_message(now->error));
     else if (!now->error && before)
         udpai_log(UDPA_LOG_INFO, COMPONENT, "layer %s is mended", now->name);
 }

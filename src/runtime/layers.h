@@ -45,7 +45,8 @@ typedef struct udpai_runtime {
     void *userdata;
 } udpai_runtime;
 
-/* What came of a layer: itself, or why it is in error, or neither, if it is not there. */
+/* What came of a layer: itself, or why it is in error, or neither, if it is not there. Both: what
+ * came last is in error, and the one before it stays. */
 typedef struct udpai_runtime_load {
     size_t index; /* of the layer */
     udpai_runtime_layer *layer;
@@ -62,7 +63,7 @@ udpa_err udpai_runtime_init(udpai_runtime *runtime,
 void udpai_runtime_done(udpai_runtime *runtime);
 
 /* Some layers were loaded, or tried to be: consumes what came of them, and makes a snapshot of all.
- * A layer in error is left out whole. UDPA_ERR_NOMEM: all is as before. */
+ * A layer in error is left out whole, or stays as it was. UDPA_ERR_NOMEM: all is as before. */
 udpa_err udpai_runtime_take_loads(udpai_runtime *runtime, udpai_runtime_load *loads, size_t n);
 
 typedef struct udpai_runtime_change {
@@ -77,7 +78,7 @@ udpa_err udpai_runtime_modify(udpai_runtime *runtime,
                               size_t n,
                               udpa_error **ret_error);
 
-/* Why a layer is left out; NULL: it is not. Borrowed. */
+/* Why a layer is left out, or stays as it was before; NULL: nothing is wrong with it. Borrowed. */
 const udpa_error *udpai_runtime_layer_error(const udpai_runtime *runtime, size_t index);
 /* What is there of a layer; NULL: nothing. Borrowed. */
 const udpai_runtime_layer *udpai_runtime_layer_at(const udpai_runtime *runtime, size_t index);

@@ -21,7 +21,7 @@ class Node:
     def __init__(self, test, name, config, *more):
         path = test.work / f'{name}.json'
         path.write_text(json.dumps({'node': {'id': name, 'cluster': 'mine'}, **config}))
-        self.process, _ = test.start_node(name, '--config', path, '--http', '127.0.0.1:0', *more)
+        self.process, self.address = test.start_node(name, '--config', path, '--http', '127.0.0.1:0', *more)
         wait_for('the whole welcome', lambda: 'names without' in self.process.text())
         self.port = int(re.search(r'listening on 127\.0\.0\.1:(\d+) \([^)]*REST',
                                   self.process.text()).group(1))
