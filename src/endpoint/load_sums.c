@@ -8,7 +8,7 @@
 #include "base/percent.h"
 #include "base/strbuf.h"
 #include "model/name.h"
-#include "reports/tally_sum.h"
+#include "reports/tally_kept.h"
 
 /* Whatever comes together is reported together. */
 #define DELAY_MS 1000
@@ -44,6 +44,7 @@ struct udpai_load_sums {
     udpa_bytes *node_id;
     udpai_map areas; /* by prefix */
     udpai_map sums;  /* by cluster */
+    udpai_tally_kept kept;
     udpai_timer timer;
     uint64_t timer_for_ms; /* 0: it does not run */
     uint64_t ended_ms;     /* when the last sum has; 0: none has */
@@ -162,7 +163,7 @@ on_timer(udpai_timer *timer)
 {
     udpai_load_sums *self = UDPAI_CONTAINER_OF(timer, udpai_load_sums, timer);
     self->timer_for_ms = 0;
-    uint64_t next_ms = UINT64_MAX;
+    uint64_t next_ms = udpai_tally_kept_expire(&self->kept, now_ms(self));
     size_t at = 0;
     cluster_sum *sum;
     while ((sum = udpai_map_next(&self->sums, &at))) {
@@ -202,8 +203,12 @@ end_sum(udpai_load_sums *self, cluster_sum *sum)
         udpai_node_withdraw_own_report(self->options.node, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
                                        udpai_resource_name(sum->resource));
     udpai_map_remove(&self->sums, sum_key(sum));
-    free_sum(sum);
     self->ended_ms = now_ms(self);
+    /* Whatever has lain somewhere since now has expired by then. */
+    uint64_t until_ms = now_ms(self) + 2 * ttl_ms(self);
+    udpai_tally_kept_put(&self->kept, sum->cluster, UDPAI_TAKE(sum->sum), until_ms);
+    arm(self, until_ms);
+    free_sum(sum);
 }
 
 static udpa_err
@@ -212,11 +217,16 @@ fill_sum(udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
     const udpai_tally_sum_options options = {
         .cluster = cluster,
         .node_id = udpai_bytes_view(self->node_id),
+        .counted = udpai_tally_kept_find(&self->kept, cluster),
         .epoch = (uint64_t)wall_us(self),
     };
     sum->since_ms = now_ms(self);
     udpa_err err = udpa_bytes_new(&sum->cluster, cluster.data, cluster.len);
-    return err == UDPA_OK ? udpai_tally_sum_new(&sum->sum, &options) : err;
+    if (err == UDPA_OK)
+        err = udpai_tally_sum_new(&sum->sum, &options);
+    if (err == UDPA_OK)
+        udpai_tally_kept_forget(&self->kept, cluster);
+    return err;
 }
 
 static udpa_err
@@ -533,6 +543,7 @@ udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *o
     self->options = *options;
     udpai_map_init(&self->areas, area_key);
     udpai_map_init(&self->sums, sum_key);
+    udpai_tally_kept_init(&self->kept);
     udpai_timer_init(&self->timer, on_timer);
     udpai_arena_init(&self->arena);
     self->ahead_us = INT64_MIN;
@@ -561,6 +572,7 @@ udpai_load_sums_free(udpai_load_sums *self)
         free_sum(sum);
     udpai_map_done(&self->areas);
     udpai_map_done(&self->sums);
+    udpai_tally_kept_done(&self->kept);
     udpai_arena_done(&self->arena);
     udpa_bytes_unref(self->node_id);
     udpai_free(self);

@@ -37,6 +37,20 @@ udpai_tally_nodes_done(udpai_tally_nodes *nodes)
     udpai_map_done(&nodes->map);
 }
 
+void
+udpai_tally_nodes_go_on(udpai_tally_nodes *nodes, udpai_tally_nodes *from)
+{
+    size_t at = 0;
+    counted_node *node;
+    udpai_map_done(&nodes->map);
+    nodes->map = from->map;
+    udpai_map_init(&from->map, node_key);
+    while ((node = udpai_map_next(&nodes->map, &at))) {
+        node->is_said = false;
+        node->listed = 0;
+    }
+}
+
 /* ---- what is new ---- */
 
 static const udpai_tally_node *
@@ -115,10 +129,11 @@ udpai_tally_nodes_take(udpai_tally_nodes *nodes, const udpai_tally *tally, bool 
         counted_node *known = udpai_map_get(&nodes->map, now->id);
         if (!known)
             continue;
-        if (!known->until_us)
-            known->since_us = is_added ? now->since_us : now->until_us;
+        bool is_first = !known->is_said && !known->listed;
         if (now->until_us > known->until_us)
             known->until_us = now->until_us;
+        if (is_first)
+            known->since_us = is_added ? now->since_us : known->until_us;
         known->is_said = true;
     }
 }

@@ -21,6 +21,9 @@ typedef struct udpai_tally_nodes {
 
 void udpai_tally_nodes_init(udpai_tally_nodes *nodes, udpai_str own_id);
 void udpai_tally_nodes_done(udpai_tally_nodes *nodes);
+/* Begins again, for another sum, which counts nothing that this one has; takes what is in @p from.
+ */
+void udpai_tally_nodes_go_on(udpai_tally_nodes *nodes, udpai_tally_nodes *from);
 
 /* What a sum has grown by since the tally that is known of the same epoch (NULL: since that began):
  * is nothing of it counted already? What cannot be known is not new; and it never is what is this

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "reports/tally_nodes.h"
 
 /* Its newest tallies, one of each epoch, lowest epoch first. */
 typedef struct tally_reporter {
@@ -49,6 +48,8 @@ udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *op
         err = udpai_tally_set_text(&sum->total->cluster, options->cluster);
     if (err != UDPA_OK)
         return err;
+    if (options->counted)
+        udpai_tally_nodes_go_on(&sum->nodes, options->counted);
     sum->total->epoch = options->epoch;
     *ret_sum = UDPAI_TAKE(sum);
     return UDPA_OK;
@@ -78,6 +79,14 @@ udpai_tally_sum_free(udpai_tally_sum *sum)
     udpai_tally_free(sum->total);
     udpai_free(sum);
     return NULL;
+}
+
+void
+udpai_tally_sum_end(udpai_tally_sum *sum, udpai_tally_nodes *ret_counted)
+{
+    udpai_tally_nodes_init(ret_counted, (udpai_str){0});
+    udpai_tally_nodes_go_on(ret_counted, &sum->nodes);
+    udpai_tally_sum_free(sum);
 }
 
 size_t

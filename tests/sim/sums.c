@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nodes add up, and that they count nothing twice. All that a node's sums have ever said of a
- * client, in all its lives together, is never more than the client has counted; and while nothing
- * is lost, it grows by just what the client counts. */
+ * client is never more than the client has counted: in all its lives together where there is one
+ * way, and in each of them where a life may begin with a way that lags behind the one before. And
+ * while nothing is lost, it grows by just what the client counts. */
 #include "clients.h"
 
 #include <stdio.h>
@@ -132,6 +133,17 @@ clock_ms(void *userdata)
     return ((const sim_member *)userdata)->node->loop_wheel.now_ms;
 }
 
+static void
+begin_life(const sim_member *member)
+{
+    size_t n = (size_t)member->scenario->n_members;
+    for (int space = 0; space < CLIENT_SPACES && !is_tree(member->scenario); space++) {
+        sim_counted *counted = &member->sums->counted[space];
+        memset(counted->before, 0, n * sizeof(*counted->before));
+        memset(counted->now, 0, n * sizeof(*counted->now));
+    }
+}
+
 void
 sim_sums_started(sim_member *member)
 {
@@ -148,6 +160,7 @@ sim_sums_started(sim_member *member)
                                  .reach = UDPAI_REACH_NOBODY};
     const udpai_local_ops ops = {.update = on_update, .userdata = member};
     struct sim_sums *self = member->sums;
+    begin_life(member);
     self->n_wanted = 0;
     member->node->wanted = on_wanted;
     if (udpai_load_sums_new(&self->sums, &options) != UDPA_OK ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums are what was generated: whoever restarts, comes late, comes twice, leaves or lies. */
-#include "reports/tally_sum.h"
+#include "reports/tally_kept.h"
 
 #include <stdio.h>
 
@@ -365,6 +365,52 @@ a_way_that_lags_counts_nothing_twice(void **state)
     expect(sum, 127, 0, 0);
 }
 
+static udpai_tally_sum *
+sum_that_goes_on(udpai_tally_kept *kept)
+{
+    const udpai_tally_sum_options options = {
+        .cluster = UDPAI_STR("com.acme/a"),
+        .node_id = UDPAI_STR("node"),
+        .epoch = 2,
+        .counted = udpai_tally_kept_find(kept, UDPAI_STR("com.acme/a")),
+    };
+    udpai_tally_sum *sum = NULL;
+    assert_ok(udpai_tally_sum_new(&sum, &options));
+    udpai_tally_kept_forget(kept, options.cluster);
+    return sum;
+}
+
+static void
+what_an_ended_sum_has_counted_is_known_to_the_next(void **state)
+{
+    (void)state;
+    udpai_tally_kept kept;
+    udpai_tally_kept_init(&kept);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *cluster = NULL;
+    assert_ok(udpa_bytes_new(&cluster, "com.acme/a", 10));
+    assert_int_equal(udpai_tally_kept_expire(&kept, 0), UINT64_MAX);
+    udpai_tally_sum *sum = sum_new(0);
+    take(sum, "edge", sums_up(1, 100, "edge", NULL));
+    udpai_tally_kept_put(&kept, cluster, sum, 5000);
+    assert_int_equal(udpai_tally_kept_expire(&kept, 4999), 5000);
+    sum = sum_that_goes_on(&kept);
+    assert_null(udpai_tally_kept_find(&kept, udpai_bytes_view(cluster)));
+    for (uint64_t n = 80; n <= 120; n += 10) {
+        udpai_tally *told = sums_up(1, n, "edge", NULL);
+        told->was_told = n == 80;
+        take(sum, "middle", told);
+    }
+    expect(sum, 20, 0, 10);
+    const udpai_tally_node *edge = &udpai_tally_sum_total(sum, 0)->nodes.items[0];
+    assert_int_equal(edge->since_us, 100);
+    assert_int_equal(edge->until_us, 120);
+    udpai_tally_kept_put(&kept, cluster, sum, 6000);
+    assert_int_equal(udpai_tally_kept_expire(&kept, 6000), UINT64_MAX);
+    assert_null(udpai_tally_kept_find(&kept, udpai_bytes_view(cluster)));
+    udpai_tally_kept_put(&kept, cluster, sum_new(0), 7000);
+    udpai_tally_kept_done(&kept);
+}
+
 static void
 many_nodes_that_have_gone_are_forgotten(void **state)
 {
@@ -604,6 +650,7 @@ main(void)
         cmocka_unit_test(sums_are_tagged_with_their_nodes),
         cmocka_unit_test(two_ways_count_once),
         cmocka_unit_test(a_way_that_lags_counts_nothing_twice),
+        cmocka_unit_test(what_an_ended_sum_has_counted_is_known_to_the_next),
         cmocka_unit_test(many_nodes_that_have_gone_are_forgotten),
         cmocka_unit_test(who_is_counted_by_another_way_goes_on_from_there),
         cmocka_unit_test(who_was_in_it_must_be_known),
