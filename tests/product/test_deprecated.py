@@ -6,9 +6,10 @@ The types are those of the codec's tests, with the options that Envoy's have.
 """
 import argparse
 import re
+import subprocess
 import sys
 
-from product import check, main, wait_for
+from product import PATIENCE_S, check, main, wait_for
 from test_runtime import Node
 from test_udpactl import Ctl
 
@@ -47,7 +48,11 @@ class Site:
         return both[0]
 
     def is_there(self, name):
-        return f'local/{name}\n' in self.ctl('get', 'codec.old.Holder', '-o', 'name')
+        """Also while not all is known, as when a file is refused."""
+        command = [*self.ctl.command, '--timeout', '2', 'get', 'codec.old.Holder', '-o', 'name']
+        done = subprocess.run([str(part) for part in command], text=True, capture_output=True,
+                              timeout=PATIENCE_S, check=False)
+        return f'local/{name}\n' in done.stdout
 
 
 def test_counted_and_logged(test, site):
