@@ -26,12 +26,12 @@ def holder(name, **fields):
 
 
 class Site:
-    def __init__(self, test, name, checks, *more, runtime=None):
+    def __init__(self, test, name, checks, *more, **sections):
         descriptors = test.build / 'tests' / 'unit' / 'codec' / 'deprecated.descriptors'
         self.node = Node(test, name, {'descriptor_sets': [str(descriptors)],
                                       'validation': {'checks': checks},
-                                      **({'runtime': runtime} if runtime else {})}, *more)
-        address = re.search(r'listening on (\S+) \([^)]*gRPC', self.node.process.text()).group(1)
+                                      **sections}, *more)
+        self.address = address = re.search(r'listening on (\S+) \([^)]*gRPC', self.node.process.text()).group(1)
         self.ctl = Ctl(test, address, '--descriptors', descriptors)
 
     def apply(self, text, **options):
@@ -153,6 +153,21 @@ def test_files(test):
     check('it ends well', test.interrupt(site.node.process) == 0, site.node.process.text())
 
 
+def test_source(test):
+    """What a node that does not look has taken, one that does may refuse; who said it is its source."""
+    up = Site(test, 'up', [])
+    up.apply(holder('com.acme/old', old='x') + holder('com.acme/older', older='x'))
+    down = Site(test, 'down', ['DEPRECATED'], static_resources={'config_sources': [
+        {'name': 'cloud', 'udpa': {'address': up.address}}]}, providers=[
+            {'types': ['codec.old.Holder'], 'config_descriptors': [{'resource_name': 'cloud'}]}])
+    down.node.process.wait_for_log(
+        f"using deprecated option '{OLD}' from codec.old.Holder 'com.acme/old' of cloud, at old")
+    down.node.process.wait_for_log("refused from up: 'com.acme/older': older: " + refusal(OLDER))
+    check('one is counted', down.uses() == 1, down.uses())
+    for site in (down, up):
+        check('it ends well', test.interrupt(site.node.process) == 0, site.node.process.text())
+
+
 def test_off(test):
     site = Site(test, 'off', ['RULES'])
     site.apply(holder('a', older='x', old='y'))
@@ -167,6 +182,7 @@ def body(test):
     test_values(site)
     check('the node ends well', test.interrupt(site.node.process) == 0, site.node.process.text())
     test_files(test)
+    test_source(test)
     test_off(test)
 
 
