@@ -11,8 +11,6 @@ namespace
 /* The extensions disallowed_by_default and disallowed_by_default_enum. */
 constexpr int kDisallowedField = 189503207, kDisallowedValue = 70100853;
 
-using Values = std::function<void(const pb::EnumValueDescriptor *, bool is_default)>;
-
 bool
 has_deprecated_value(const pb::EnumDescriptor *values)
 {
@@ -32,16 +30,19 @@ deprecated_values(const pb::FieldDescriptor *field)
     return values && has_deprecated_value(values) ? values : nullptr;
 }
 
+/* visit(value, is_default) for each value that is deprecated. */
+template <typename Visit>
 void
-visit_number(const pb::EnumDescriptor *values, int number, bool is_default, const Values &visit)
+visit_number(const pb::EnumDescriptor *values, int number, bool is_default, const Visit &visit)
 {
     const pb::EnumValueDescriptor *value = values->FindValueByNumber(number);
     if (value && value->options().deprecated())
         visit(value, is_default);
 }
 
+template <typename Visit>
 void
-visit_values(const pb::Message &message, const DeprecatedField &of, const Values &visit)
+visit_values(const pb::Message &message, const DeprecatedField &of, const Visit &visit)
 {
     const pb::Reflection *reflection = message.GetReflection();
     if (!of.field->is_repeated()) {
