@@ -106,8 +106,9 @@ typedef struct udpai_plan {
     const char *const *secret_types;
     size_t n_secret_types;
     udpa_log_level log_level;
-    udpai_policy policy; /* without its validator */
-    bool validates;      /* anything at all */
+    udpai_policy policy;       /* without its validator */
+    bool validates;            /* anything at all */
+    bool looks_for_deprecated; /* in anything */
 } udpai_plan;
 
 /* Takes the bootstrap over, and reads the files of certificates. To be followed by

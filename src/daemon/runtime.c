@@ -94,19 +94,20 @@ udpai_daemon_runtime_look(udpai_daemon_runtime *self)
 
 /* ---- the end ---- */
 
-static void
-on_closed(void *userdata)
-{
-    udpai_daemon_runtime *self = userdata;
-    udpai_runtime_done(&self->runtime);
-    udpai_free(self);
-}
-
 void
 udpai_daemon_runtime_close(udpai_daemon_runtime *self)
 {
     if (!self)
         return;
     udpai_daemon_rtds_close(UDPAI_TAKE(self->rtds));
-    udpai_runtime_loader_close(self->loader, on_closed, self);
+    udpai_runtime_loader_close(UDPAI_TAKE(self->loader), NULL, NULL);
+}
+
+void
+udpai_daemon_runtime_free(udpai_daemon_runtime *self)
+{
+    if (!self)
+        return;
+    udpai_runtime_done(&self->runtime);
+    udpai_free(self);
 }

@@ -25,7 +25,9 @@ udpa_err udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
                                    udpa_error **ret_error);
 /* Looks at the files again. */
 void udpai_daemon_runtime_look(udpai_daemon_runtime *runtime);
-/* NULL is closed already. It goes when the loop has let go of it. */
+/* Nothing changes any more; what it says can still be read. NULL is closed already. */
 void udpai_daemon_runtime_close(udpai_daemon_runtime *runtime);
+/* After it was closed and the loop has run to its end: nobody reads any more. */
+void udpai_daemon_runtime_free(udpai_daemon_runtime *runtime);
 
 #endif

@@ -266,8 +266,17 @@ udpai_runtime_layer_name_at(const udpai_runtime *runtime, size_t index)
 }
 
 void
-udpai_runtime_count_deprecated(udpai_runtime *runtime)
+udpai_runtime_count_deprecated(udpai_runtime *runtime, uint64_t n_uses)
 {
-    runtime->statistics.deprecated_feature_use++;
-    runtime->statistics.deprecated_feature_seen_since_process_start++;
+    atomic_fetch_add_explicit(&runtime->n_deprecated_uses, n_uses, memory_order_relaxed);
+}
+
+udpai_runtime_statistics
+udpai_runtime_statistics_of(const udpai_runtime *runtime)
+{
+    udpai_runtime_statistics all = runtime->statistics;
+    all.deprecated_feature_use =
+        atomic_load_explicit(&runtime->n_deprecated_uses, memory_order_relaxed);
+    all.deprecated_feature_seen_since_process_start = all.deprecated_feature_use;
+    return all;
 }

@@ -25,7 +25,7 @@ typedef struct udpai_runtime_layer_options {
 /* By the names that Envoy has for them, in which "seen" is the use since this process began. */
 typedef struct udpai_runtime_statistics {
     uint64_t admin_overrides_active;
-    uint64_t deprecated_feature_use;
+    uint64_t deprecated_feature_use; /* these two: see udpai_runtime_statistics_of() */
     uint64_t deprecated_feature_seen_since_process_start;
     uint64_t load_error;
     uint64_t load_success;
@@ -38,6 +38,7 @@ typedef struct udpai_runtime_statistics {
 typedef struct udpai_runtime {
     udpai_runtime_current current;
     udpai_runtime_statistics statistics;
+    atomic_uint_fast64_t n_deprecated_uses;
     struct udpai_runtime_slot *slots;
     size_t n_slots;
     /* There is another snapshot. */
@@ -84,7 +85,9 @@ const udpa_error *udpai_runtime_layer_error(const udpai_runtime *runtime, size_t
 const udpai_runtime_layer *udpai_runtime_layer_at(const udpai_runtime *runtime, size_t index);
 udpai_str udpai_runtime_layer_name_at(const udpai_runtime *runtime, size_t index);
 
-/* Somebody has used what is deprecated. */
-void udpai_runtime_count_deprecated(udpai_runtime *runtime);
+/* Somebody has used what is deprecated, so many times. Any thread. */
+void udpai_runtime_count_deprecated(udpai_runtime *runtime, uint64_t n_uses);
+/* All of them, with what other threads have counted. */
+udpai_runtime_statistics udpai_runtime_statistics_of(const udpai_runtime *runtime);
 
 #endif

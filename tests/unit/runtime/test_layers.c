@@ -195,9 +195,12 @@ test_deprecated(void **state)
     (void)state;
     udpai_runtime runtime;
     begin(&runtime);
-    udpai_runtime_count_deprecated(&runtime);
-    assert_int_equal(runtime.statistics.deprecated_feature_use, 1);
-    assert_int_equal(runtime.statistics.deprecated_feature_seen_since_process_start, 1);
+    udpai_runtime_count_deprecated(&runtime, 1);
+    udpai_runtime_count_deprecated(&runtime, 41);
+    const udpai_runtime_statistics all = udpai_runtime_statistics_of(&runtime);
+    assert_int_equal(all.deprecated_feature_use, 42);
+    assert_int_equal(all.deprecated_feature_seen_since_process_start, 42);
+    assert_int_equal(all.num_layers, runtime.statistics.num_layers);
     udpai_runtime_done(&runtime);
 }
 
