@@ -56,24 +56,44 @@ has_problem(const udpai_runtime_tree_reading *reading, const udpa_error *problem
     return false;
 }
 
-/* Those of `now` that `before` does not have; are there any? */
+/* Has `now` problems that `before` does not have? Then they are logged, if they are to be. */
 static bool
-log_problems(const udpai_runtime_tree_reading *before,
-             const udpai_runtime_tree_reading *now,
-             udpa_log_level level,
-             const char *format)
+find_new_problems(const udpai_runtime_tree_reading *before,
+                  const udpai_runtime_tree_reading *now,
+                  bool logs)
 {
     bool any = false;
-    if (!now)
-        return false;
-    for (size_t i = 0; i <= now->layers.n; i++) {
+    for (size_t i = 0; now && i <= now->layers.n; i++) {
         const udpa_error *error = i ? now->layers.items[i - 1].error : now->error;
         if (!error || has_problem(before, error))
             continue;
-        udpai_log(level, COMPONENT, "%s%s", udpa_error_message(error), format);
+        if (logs)
+            udpai_log(UDPA_LOG_ERROR, COMPONENT, "%s", udpa_error_message(error));
         any = true;
     }
     return any;
+}
+
+static bool
+is_in_error(const udpai_runtime_tree_reading *reading, const char *name)
+{
+    for (size_t i = 0; i < reading->layers.n; i++)
+        if (strcmp(reading->layers.items[i].name, name) == 0)
+            return reading->layers.items[i].error != NULL;
+    return false;
+}
+
+static void
+log_mended(const udpai_runtime_tree *self,
+           const udpai_runtime_tree_reading *before,
+           const udpai_runtime_tree_reading *now)
+{
+    if (before && before->error && !now->error)
+        udpai_log(UDPA_LOG_INFO, COMPONENT, "%s: can be read again", self->root);
+    for (size_t i = 0; before && i < before->layers.n; i++)
+        if (before->layers.items[i].error && !is_in_error(now, before->layers.items[i].name))
+            udpai_log(UDPA_LOG_INFO, COMPONENT, "%s: the layer %s has no mistakes any more",
+                      self->root, before->layers.items[i].name);
 }
 
 static bool
@@ -149,9 +169,9 @@ tell(udpai_runtime_tree *self, udpai_runtime_tree_reading *now)
     bool is_news = self->was_told
                        ? !same_resources(before, now) || has_mistakes(before) != has_mistakes(now)
                        : now->was_read;
-    bool problems_changed = log_problems(before, now, UDPA_LOG_ERROR, "");
-    problems_changed =
-        log_problems(now, before, UDPA_LOG_INFO, ": that is over") || problems_changed;
+    bool problems_changed = find_new_problems(before, now, true);
+    problems_changed |= find_new_problems(now, before, false);
+    log_mended(self, before, now);
     is_news = is_news || (is_whole(now) && !self->is_complete);
     self->now = now;
     self->is_complete = self->is_complete || is_whole(now);
