@@ -58,32 +58,6 @@ what_names_something_must_find_it(void **state)
 }
 
 static void
-a_runtime_tree_has_a_root_and_makes_names(void **state)
-{
-    bootstrap_test *test = *state;
-    bootstrap_test_read(
-        test, "authorities: [{name: corp, namespace: com.corp}]\n"
-              "static_resources:\n"
-              "  config_sources:\n"
-              "    - {name: a, runtime_tree: {symlink_root: x, prefix: com.acme/, namespace: b}}\n"
-              "    - name: b\n"
-              "      runtime_tree:\n"
-              "        symlink_root: x\n"
-              "        prefix: 'xdstp://corp/envoy.service.runtime.v3.Runtime/'\n"
-              "    - {name: c, runtime_tree: {subdirectory: x}}\n"
-              "    - {name: d, runtime_tree: {symlink_root: x, namespace: udpa.node}}\n"
-              "    - {name: e, runtime_tree: {symlink_root: x, prefix: 'xdstp://corp/a.B/'}}\n");
-    bootstrap_test_assert_mistakes(
-        test, "test.yaml:9:31: static_resources.config_sources[2].runtime_tree.symlink_root: is "
-              "required\n"
-              "test.yaml:10:60: static_resources.config_sources[3].runtime_tree.namespace: "
-              "namespace 'udpa.node' is reserved for what nodes say of themselves: use another\n"
-              "test.yaml:11:57: static_resources.config_sources[4].runtime_tree.prefix: before the "
-              "name of a directory it makes no name: 'xdstp://corp/a.B/layer' is no name of a "
-              "type.googleapis.com/envoy.service.runtime.v3.Runtime\n");
-}
-
-static void
 sources_need_a_name_of_their_own_and_a_kind(void **state)
 {
     bootstrap_test *test = *state;
@@ -688,7 +662,6 @@ main(void)
         CASE(an_unknown_key_is_a_mistake_with_a_suggestion),
         CASE(what_names_something_must_find_it),
         CASE(sources_need_a_name_of_their_own_and_a_kind),
-        CASE(a_runtime_tree_has_a_root_and_makes_names),
         CASE(an_xds_source_needs_an_authority_and_a_service_that_there_is),
         CASE(a_server_that_is_asked_for_each_client_is_told_no_load),
         CASE(sockets_beyond_loopback_must_be_asked_for),

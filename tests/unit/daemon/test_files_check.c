@@ -120,23 +120,6 @@ a_file_is_no_directory(void **state)
               "test.yaml:2:20: store.directory: /dev/null: is no directory\n");
 }
 
-/* It may come while the node runs. */
-static void
-a_runtime_tree_may_be_missing(void **state)
-{
-    bootstrap_test *test = *state;
-    check(test,
-          "static_resources:\n"
-          "  config_sources:\n"
-          "    - {name: x, runtime_tree: {symlink_root: /nowhere/a}}\n"
-          "    - {name: y, runtime_tree: {symlink_root: /tmp}}\n"
-          "store: {in_memory: true}\n",
-          &(udpai_options){0});
-    bootstrap_test_assert_mistakes(
-        test, "warning: test.yaml:3:46: static_resources.config_sources[0].runtime_tree."
-              "symlink_root: /nowhere/a: cannot be read at present" NONE);
-}
-
 static void
 data_in_memory_need_no_directory(void **state)
 {
@@ -157,7 +140,6 @@ main(void)
         CASE(what_the_command_line_puts_aside_is_not_looked_at),
         CASE(what_is_relative_says_to_what),
         CASE(a_file_is_no_directory),
-        CASE(a_runtime_tree_may_be_missing),
         CASE(data_in_memory_need_no_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
