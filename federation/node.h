@@ -38,6 +38,8 @@ typedef struct udpai_source_config {
     udpai_source_kind kind;
     udpai_str peer;    /* UDPA_LISTEN: the peer's name, or without TLS its node id */
     udpai_str address; /* for people */
+    /* PATH: as the bootstrap file calls a kind of its own, a literal; NULL: path. */
+    const char *kind_name;
     /* Those that we dial: dialled even while no provider asks it for anything, because it is
      * published to. */
     bool stays_connected;

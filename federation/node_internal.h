@@ -44,6 +44,7 @@ struct udpai_source {
     udpa_bytes *peer_name; /* UDPA_LISTEN */
     udpa_bytes *address;
     udpai_source_kind kind;
+    const char *kind_name; /* as in the configuration */
     void *target;
     void *(*ref_target)(void *target);
     void (*release_target)(void *target);

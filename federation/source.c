@@ -394,6 +394,7 @@ copy_config(udpai_source *source, const udpai_source_config *config)
     if (err == UDPA_OK)
         err = udpa_bytes_new(&source->address, config->address.data, config->address.len);
     source->kind = config->kind;
+    source->kind_name = config->kind_name;
     source->stays_connected = config->stays_connected || config->n_standby;
     source->ref_target = config->ref_target;
     source->release_target = config->release_target;

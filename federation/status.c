@@ -35,7 +35,7 @@ kind_of(const udpai_source *source)
     case UDPAI_SOURCE_UDPA_LISTEN:
         return UDPAI_STR("udpa_listen");
     case UDPAI_SOURCE_PATH:
-        return UDPAI_STR("path");
+        return udpai_str_from(source->kind_name ? source->kind_name : "path");
     case UDPAI_SOURCE_XDS:
         return UDPAI_STR("xds");
     case UDPAI_SOURCE_REST:

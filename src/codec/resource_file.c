@@ -100,14 +100,10 @@ keep(struct file_reader *reader, udpai_str text)
 static bool
 is_full_name(const struct file_reader *reader, const udpai_resource_entry *entry, udpai_str name)
 {
-    if (!name.len || !memchr(name.data, '/', name.len))
-        return false;
     udpai_str name_space = udpai_name_namespace(name);
-    if (udpai_str_eq(name_space, reader->file->default_namespace))
-        return true;
-    return name_space.len &&
-           (entry->authority.len || memchr(name_space.data, '.', name_space.len)) &&
-           udpai_prefix_check(name_space, NULL) == UDPA_OK;
+    return udpai_name_is_full(name, reader->file->default_namespace) ||
+           (entry->authority.len && name_space.len && name_space.len < name.len &&
+            udpai_prefix_check(name_space, NULL) == UDPA_OK);
 }
 
 static udpa_err

@@ -19,6 +19,7 @@
 #include "daemon/sinks_check.h"
 #include "daemon/sockets_check.h"
 #include "daemon/timing.h"
+#include "daemon/tree_check.h"
 #include "daemon/words.h"
 #include "endpoint/type.h"
 #include "model/name.h"
@@ -181,9 +182,13 @@ check_source(struct check *check, const char *path, const Udpa__Config__V1__Conf
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST:
         check_rest_source(check, udpai_path_field(room, path, "rest"), source->rest);
         break;
+    case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_RUNTIME_TREE:
+        udpai_tree_check(check->message, source->runtime_tree,
+                         udpai_path_field(room, path, "runtime_tree"), check->findings);
+        break;
     default:
         udpai_findings_mistake(check->findings, path,
-                               "needs one of udpa, udpa_listen, path, xds, rest");
+                               "needs one of udpa, udpa_listen, path, xds, rest, runtime_tree");
         break;
     }
 }

@@ -2,11 +2,15 @@
 #include "daemon/directories.h"
 
 #include "base/log.h"
+#include "loop/clock.h"
+#include "runtime/tree.h"
 #include "transport/file/origin.h"
 
+/* One of the two. */
 typedef struct watched {
     udpai_directories *all;
     udpai_file_origin *origin;
+    udpai_runtime_tree *tree;
 } watched;
 
 struct udpai_directories {
@@ -30,23 +34,31 @@ on_changed(void *userdata, const udpai_directory *directory)
     udpai_endpoint_touch(self->all->env.endpoint);
 }
 
+typedef UDPAI_VECTOR(const char *) problems;
+
+/* Without memory some are left out. */
+static void
+list_problems(const watched *self, problems *list)
+{
+    const udpa_error *problem = NULL;
+    size_t n = self->origin ? udpai_file_origin_n_problems(self->origin, NULL) : 0;
+    for (size_t i = 0; i < n; i++)
+        if ((problem = udpai_file_origin_problem(self->origin, i, NULL)))
+            (void)udpai_vector_push(list, udpa_error_message(problem));
+    for (size_t i = 0; self->tree && (problem = udpai_runtime_tree_problem(self->tree, i)); i++)
+        (void)udpai_vector_push(list, udpa_error_message(problem));
+}
+
 /* The problems of all directories are one list. */
 static void
 on_problems_changed(void *userdata)
 {
     const udpai_directories *all = ((watched *)userdata)->all;
-    UDPAI_VECTOR(const char *) texts = {0};
-    for (size_t i = 0; i < all->n; i++) {
-        const udpai_file_origin *origin = all->items[i].origin;
-        size_t n = udpai_file_origin_n_problems(origin, NULL);
-        for (size_t k = 0; k < n; k++) {
-            const udpa_error *problem = udpai_file_origin_problem(origin, k, NULL);
-            if (problem)
-                (void)udpai_vector_push(&texts, udpa_error_message(problem));
-        }
-    }
-    udpai_problems_set(all->env.problems, UDPAI_FOUND_IN_DIRECTORIES, texts.items, texts.n);
-    udpai_vector_done(&texts);
+    problems list = {0};
+    for (size_t i = 0; i < all->n; i++)
+        list_problems(&all->items[i], &list);
+    udpai_problems_set(all->env.problems, UDPAI_FOUND_IN_DIRECTORIES, list.items, list.n);
+    udpai_vector_done(&list);
 }
 
 static void
@@ -90,6 +102,62 @@ find_namespaces(const udpai_plan *plan, udpai_str source, prefixes *ret)
 /* ---- */
 
 static udpa_err
+make_origin(watched *self,
+            const udpai_plan *plan,
+            const udpai_plan_directory *directory,
+            const prefixes *namespaces,
+            udpa_error **ret_error)
+{
+    const udpai_file_origin_options options = {
+        .root = directory->path,
+        .source = directory->source,
+        .authority = directory->authority,
+        .default_namespace = directory->name_space,
+        .authorities = plan->authorities,
+        .namespaces = namespaces->items,
+        .n_namespaces = namespaces->n,
+        .schema = self->all->env.schema,
+        .policy = self->all->env.policy,
+    };
+    const udpai_file_origin_ops ops = {on_changed, on_problems_changed, self};
+    return udpai_file_origin_new(&self->origin, self->all->env.loop, &options, &ops, ret_error);
+}
+
+static udpa_err
+check_policy(const void *userdata, const udpa_resource *resource, udpa_error **ret_error)
+{
+    return udpai_policy_check(userdata, resource, udpai_wall_us(), ret_error);
+}
+
+static udpa_err
+make_tree(watched *self,
+          const udpai_plan *plan,
+          const udpai_plan_directory *directory,
+          const prefixes *namespaces,
+          udpa_error **ret_error)
+{
+    const udpai_runtime_tree_options options = {
+        .loop = self->all->env.loop,
+        .rules =
+            {
+                .root = directory->path,
+                .subdirectory = directory->tree->subdirectory,
+                .prefix = udpai_str_from(directory->tree->prefix),
+                .default_namespace = directory->name_space,
+                .authorities = plan->authorities,
+                .namespaces = namespaces->items,
+                .n_namespaces = namespaces->n,
+                .check = self->all->env.policy ? check_policy : NULL,
+                .check_userdata = self->all->env.policy,
+            },
+        .source = directory->source,
+        .authority = directory->authority,
+    };
+    const udpai_runtime_tree_ops ops = {on_changed, on_problems_changed, self};
+    return udpai_runtime_tree_new(&self->tree, &options, &ops, ret_error);
+}
+
+static udpa_err
 open_one(udpai_directories *all, const udpai_plan *plan, size_t index, udpa_error **ret_error)
 {
     const udpai_plan_directory *directory = &plan->directories.items[index];
@@ -98,26 +166,16 @@ open_one(udpai_directories *all, const udpai_plan *plan, size_t index, udpa_erro
     self->all = all;
     udpa_err err =
         directory->source.len ? find_namespaces(plan, directory->source, &namespaces) : UDPA_OK;
-    const udpai_file_origin_options options = {
-        .root = directory->path,
-        .source = directory->source,
-        .authority = directory->authority,
-        .default_namespace = directory->name_space,
-        .authorities = plan->authorities,
-        .namespaces = namespaces.items,
-        .n_namespaces = namespaces.n,
-        .schema = all->env.schema,
-        .policy = all->env.policy,
-    };
-    const udpai_file_origin_ops ops = {on_changed, on_problems_changed, self};
     if (err == UDPA_OK)
-        err = udpai_file_origin_new(&self->origin, all->env.loop, &options, &ops, ret_error);
+        err = (directory->tree ? make_tree : make_origin)(self, plan, directory, &namespaces,
+                                                          ret_error);
     udpai_vector_done(&namespaces);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     all->n_open++;
     all->n = index + 1;
-    return udpai_file_origin_start(self->origin, ret_error);
+    return self->tree ? udpai_runtime_tree_start(self->tree, ret_error)
+                      : udpai_file_origin_start(self->origin, ret_error);
 }
 
 /* As the origin will call it: without slashes at its end. */
@@ -166,8 +224,12 @@ udpai_directories_open(udpai_directories **ret_directories,
 void
 udpai_directories_tell_again(udpai_directories *all)
 {
-    for (size_t i = 0; all && i < all->n; i++)
-        udpai_file_origin_tell_again(all->items[i].origin);
+    for (size_t i = 0; all && i < all->n; i++) {
+        if (all->items[i].tree)
+            udpai_runtime_tree_tell_again(all->items[i].tree);
+        else
+            udpai_file_origin_tell_again(all->items[i].origin);
+    }
 }
 
 void
@@ -175,7 +237,9 @@ udpai_directories_close(udpai_directories *all)
 {
     if (!all)
         return;
-    for (size_t i = 0; i < all->n; i++)
+    for (size_t i = 0; i < all->n; i++) {
         udpai_file_origin_close(all->items[i].origin, on_closed, &all->items[i]);
+        udpai_runtime_tree_close(all->items[i].tree, on_closed, &all->items[i]);
+    }
     release(all);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The directories of resource files that udpad watches, handed to its node. */
+/* The directories of resource files, and the trees of runtime layers, that udpad watches, handed to
+ * its node. */
 #ifndef UDPAI_DIRECTORIES_H
 #define UDPAI_DIRECTORIES_H
 

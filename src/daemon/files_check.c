@@ -16,6 +16,7 @@
 #include "daemon/plan.h"
 #include "daemon/signatures_check.h"
 #include "daemon/sinks_check.h"
+#include "daemon/tree_check.h"
 #include "loop/clock.h"
 #include "storage/secret_key.h"
 #include "transport/tls_files.h"
@@ -241,6 +242,9 @@ check_source(udpai_findings *findings,
         check_client_tls(findings, udpai_path_field(room, path, "xds"), source->xds->tls);
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST)
         check_client_tls(findings, udpai_path_field(room, path, "rest"), source->rest->tls);
+    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_RUNTIME_TREE)
+        udpai_tree_check_files(source->runtime_tree, udpai_path_field(room, path, "runtime_tree"),
+                               findings);
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_PATH)
         check_directory(&(struct named){findings, udpai_path_field(room, path, "path.path"), NULL},
                         source->path->path);

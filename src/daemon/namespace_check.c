@@ -39,6 +39,8 @@ mention_source(struct mentions *mentions, const Udpa__Config__V1__ConfigSource *
         mention(mentions, source->xds->namespace_);
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST)
         mention(mentions, source->rest->namespace_);
+    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_RUNTIME_TREE)
+        mention(mentions, source->runtime_tree->namespace_);
 }
 
 static void

@@ -222,6 +222,17 @@ set_kind(udpai_plan *plan,
         return udpai_plan_xds_source(plan, from->xds, source, ret_error);
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST:
         return udpai_plan_polled_source(plan, from->rest, source, ret_error);
+    case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_RUNTIME_TREE:
+        source->kind = UDPAI_SOURCE_PATH;
+        source->kind_name = "runtime_tree";
+        source->address = udpai_str_from(from->runtime_tree->symlink_root);
+        return add_directory(plan, &(udpai_plan_directory){
+                                       .path = from->runtime_tree->symlink_root,
+                                       .name_space = udpai_str_from(from->runtime_tree->namespace_),
+                                       .authority = udpai_str_from(from->runtime_tree->authority),
+                                       .source = source->name,
+                                       .tree = from->runtime_tree,
+                                   });
     default:
         source->kind = UDPAI_SOURCE_PATH;
         source->address = udpai_str_from(from->path->path);

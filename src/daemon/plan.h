@@ -34,6 +34,7 @@ typedef struct udpai_plan_directory {
     udpai_str name_space; /* of names without one */
     udpai_str authority;  /* empty: the node's */
     udpai_str source;     /* the ConfigSource it is of; empty: the node itself */
+    const Udpa__Config__V1__RuntimeTreeSource *tree; /* NULL: a directory of resource files */
 } udpai_plan_directory;
 
 typedef struct udpai_plan_writer {

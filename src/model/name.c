@@ -46,6 +46,16 @@ udpai_name_id(udpai_str name)
 }
 
 bool
+udpai_name_is_full(udpai_str written, udpai_str default_namespace)
+{
+    udpai_str name_space = udpai_name_namespace(written);
+    if (name_space.len == written.len)
+        return false;
+    return udpai_str_eq(name_space, default_namespace) ||
+           (is_namespace(name_space) && memchr(name_space.data, '.', name_space.len));
+}
+
+bool
 udpai_name_is_wildcard(udpai_str name)
 {
     return name.len == 0 || (name.len == 1 && name.data[0] == '*');

@@ -28,6 +28,9 @@ udpa_err udpai_prefix_check(udpai_str prefix, udpa_error **ret_error);
 udpai_str udpai_name_namespace(udpai_str name);
 /* The part after the first '/'; empty if there is none. */
 udpai_str udpai_name_id(udpai_str name);
+/* Of what somebody has written down: is it a full name, and not an id in the default namespace?
+ * What it begins with is that, or looks like a namespace, which has a dot. */
+bool udpai_name_is_full(udpai_str written, udpai_str default_namespace);
 /* Is it "" or "*", a subscription's way to say "all"? */
 bool udpai_name_is_wildcard(udpai_str name);
 

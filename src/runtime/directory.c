@@ -125,6 +125,28 @@ udpai_runtime_directories_done(udpai_runtime_directories *directories)
     udpai_vector_done(directories);
 }
 
+static bool
+is_listed(const udpai_runtime_directories *directories, const char *path)
+{
+    for (size_t i = 0; i < directories->n; i++)
+        if (strcmp(directories->items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+bool
+udpai_runtime_directories_add(udpai_runtime_directories *directories, const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode) || is_listed(directories, path))
+        return true;
+    const udpai_runtime_directory found = {udpai_strdup(path), status.st_dev, status.st_ino};
+    if (found.path && udpai_vector_push(directories, found))
+        return true;
+    udpai_free(found.path);
+    return false;
+}
+
 /* One that is not listed is not watched: then its changes are found later. */
 static void
 list_directory(walk *self, const struct stat *status)

@@ -24,6 +24,8 @@ typedef struct udpai_runtime_directory {
 typedef UDPAI_VECTOR(udpai_runtime_directory) udpai_runtime_directories;
 
 void udpai_runtime_directories_done(udpai_runtime_directories *directories);
+/* Lists a directory, unless it is not there, is none, or is listed. False without memory. */
+bool udpai_runtime_directories_add(udpai_runtime_directories *directories, const char *path);
 
 /* UDPA_ERR_NOT_FOUND: there is no such directory, which need be no mistake. UDPA_ERR_LIMIT: too
  * deep (which a link to what is above it is, too), too many directories, or too much. UDPA_ERR_IO,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/reading.h"
 
-#include <sys/stat.h>
-
 #include "base/alloc.h"
 
 /* What changes while it is read is read again at once, so many times. */
@@ -10,39 +8,16 @@
 
 /* ---- directories above the layers, in which those may come and go ---- */
 
-static bool
-is_listed(const udpai_runtime_directories *directories, const char *path)
-{
-    for (size_t i = 0; i < directories->n; i++)
-        if (strcmp(directories->items[i].path, path) == 0)
-            return true;
-    return false;
-}
-
-/* Takes the path. */
-static void
-list_above(udpai_runtime_reading *reading, char *path)
-{
-    struct stat status;
-    udpai_runtime_directory found = {.path = path};
-    reading->has_memory &= path != NULL;
-    if (path && stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
-        !is_listed(&reading->directories, path)) {
-        found.dev = status.st_dev;
-        found.ino = status.st_ino;
-        if (udpai_vector_push(&reading->directories, found))
-            return;
-        reading->has_memory = false;
-    }
-    udpai_free(path);
-}
-
 static void
 list_all_above(udpai_runtime_reading *reading, const char *root, const char *path)
 {
-    for (const char *slash = path + strlen(root); (slash = strchr(slash, '/')); slash++)
+    for (const char *slash = path + strlen(root); (slash = strchr(slash, '/')); slash++) {
+        UDPAI_AUTO_FREE char *above =
+            slash > path ? udpai_strndup(path, (size_t)(slash - path)) : NULL;
         if (slash > path)
-            list_above(reading, udpai_strndup(path, (size_t)(slash - path)));
+            reading->has_memory &=
+                above && udpai_runtime_directories_add(&reading->directories, above);
+    }
 }
 
 /* ---- layers ---- */

@@ -3,42 +3,17 @@
 """A real Envoy and a node read the same runtime tree, which is swapped for another 200 times: the values
 that count are the same, and so is what each layer has of them. What is known to differ
 (docs/design/runtime.md) is not generated."""
-import http.client
 import json
-import os
 import random
 import re
 
 import interop
 import envoy_peer
+from runtime_trees import ask, number_of, runtime, swap, write_layer
 
 TREES = 200
 SEED = 20261122
 LAYERS = ('base', 'override')
-WORDS = ('health_check', 'min_interval', 'upstream', 'zone', 'a', 'b', 'with.dot', 'sp ace', 'ä',
-         '.hidden', '_x', 'UPPER')
-VALUES = ('5', '5\n', ' 5 \n\n', '\n\n  7', '# c\n5\n', '', '# nothing\n', '3.7', '-4', 'hello world\n',
-          'one\ntwo\nthree\n', 'one\n\n# no\ntwo  \n', 'true', 'TRUE\n', '0', '1e3', '0x10', 'nan',
-          '{"numerator": 5, "denominator": "MILLION"}\n', 'numerator: 5\ndenominator: TEN_THOUSAND\n',
-          '18446744073709551616', '5\r\n', '#x\r\n6\r\n', '  # x\n6', '5 # five', '"5"', 'a: b',
-          '[1, 2]', 'null', '~', 'h\u00e9\n', '\t5\t', '+5', '.5', 'x' * 5000)
-
-
-def key_of(path):
-    return '.'.join(path)
-
-
-def make_files(chance):
-    """Paths, no two of one key, and none that is a directory of another; with values."""
-    files = {}
-    for _ in range(chance.randrange(0, 30)):
-        path = tuple(chance.choice(WORDS) for _ in range(chance.randrange(1, 5)))
-        taken = {key_of(other) for other in files}
-        is_free = key_of(path) not in taken and not any(
-            other[:len(path)] == path or path[:len(other)] == other for other in files)
-        if is_free:
-            files[path] = chance.choice(VALUES)
-    return files
 
 
 def write_tree(root, chance, number):
@@ -46,23 +21,8 @@ def write_tree(root, chance, number):
         folder = root / layer / ('mine' if layer == 'override' else '')
         if layer == 'override' and chance.random() < 0.2:
             continue # there need be none
-        folder.mkdir(parents=True)
-        for path, value in make_files(chance).items():
-            file = folder.joinpath(*path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if chance.random() < 0.1: # by a link
-                target = root / 'targets' / str(len(os.listdir(root)) + chance.randrange(10**9))
-                target.parent.mkdir(exist_ok=True)
-                target.write_bytes(value.encode())
-                file.symlink_to(target)
-            else:
-                file.write_bytes(value.encode())
+        write_layer(root, folder, chance)
     (root / 'base' / 'number').write_text(str(number))
-
-
-def swap(srv, version):
-    (srv / 'new').symlink_to(version)
-    os.replace(srv / 'new', srv / 'current')
 
 
 def layers(srv):
@@ -73,23 +33,6 @@ def layers(srv):
         {'name': 'override', 'disk_layer': {'symlink_root': current, 'subdirectory': 'override',
                                             'append_service_cluster': True}},
         {'name': 'admin', 'admin_layer': {}}]
-
-
-def ask(port, path, method='GET'):
-    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=10)
-    connection.request(method, path)
-    text = connection.getresponse().read()
-    connection.close()
-    return text
-
-
-def runtime(port):
-    answer = json.loads(ask(port, '/runtime'))
-    return answer['layers'], answer['entries']
-
-
-def number_of(port):
-    return runtime(port)[1].get('number', {}).get('final_value')
 
 
 def compare(number, envoy, node):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A runnable example of docs/examples tells what it saw: an outage of a control plane and its recovery,
-a migration from a go-control-plane server, the load of clients two levels below, or a backend that is
-killed while others check it; with real Envoys behind nodes, and endpoints of libudpa."""
+a migration from a go-control-plane server, the load of clients two levels below, a backend that is
+killed while others check it, or a tree of runtime values that is swapped; with real Envoys behind nodes, and endpoints of libudpa."""
 import re
 import subprocess
 import sys
@@ -14,6 +14,7 @@ LAST = {
     'health': 'who has gone says nothing',
     'migration': 'was never without a service',
     'load': 'both Envoys are told to report nothing',
+    'runtime': 'requests were sent, none of which has failed',
 }
 
 

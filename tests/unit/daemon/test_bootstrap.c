@@ -75,7 +75,7 @@ sources_need_a_name_of_their_own_and_a_kind(void **state)
               "test.yaml:4:7: static_resources.config_sources[1]: 'a' is the name of another "
               "ConfigSource already\n"
               "test.yaml:5:7: static_resources.config_sources[2]: needs one of udpa, udpa_listen, "
-              "path, xds, rest\n"
+              "path, xds, rest, runtime_tree\n"
               "test.yaml:8:42: providers[0].config_descriptors[0].config_source: 'b' is the name "
               "of another ConfigSource already\n");
 }

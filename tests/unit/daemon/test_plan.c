@@ -138,6 +138,7 @@ sources_and_providers_are_taken_over(void **state)
               "    config_descriptors:\n"
               "      - {resource_name: core, namespace: com.acme, continuation: CONTINUE}\n"
               "      - config_source: {name: here, path: {path: e}}\n"
+              "      - config_source: {name: tree, runtime_tree: {symlink_root: r, prefix: p}}\n"
               "store: {in_memory: true}\n"
               "limits: {max_names_per_stream: 7, max_streams: 8, max_resources: 5, max_bytes: 6,\n"
               "  max_resources_per_publisher: 3, max_bytes_per_publisher: 4,\n"
@@ -148,19 +149,26 @@ sources_and_providers_are_taken_over(void **state)
     make(test, &(udpai_options){.program = "udpad"});
     assert_ok(test->err);
     const udpai_node_config *node = &plan.settings.node;
-    assert_int_equal(node->n_sources, 3);
+    assert_int_equal(node->n_sources, 4);
     assert_int_equal(node->sources[0].kind, UDPAI_SOURCE_UDPA);
     assert_non_null(node->sources[0].target);
     assert_int_equal(node->sources[1].kind, UDPAI_SOURCE_UDPA_LISTEN);
     assert_str(node->sources[1].peer, "p");
     assert_int_equal(node->sources[2].kind, UDPAI_SOURCE_PATH);
+    assert_int_equal(node->sources[3].kind, UDPAI_SOURCE_PATH);
+    assert_string_equal(node->sources[3].kind_name, "runtime_tree");
     assert_int_equal(node->n_dials, 1);
     assert_int_equal(node->n_providers, 1);
     assert_str(node->providers[0].types[0], "type.googleapis.com/a.B");
     assert_str(node->providers[0].types[1], "other.example/a.C");
     assert_int_equal(node->providers[0].descriptors[0].continuation, UDPAI_CONTINUE);
     assert_str(node->providers[0].descriptors[1].source, "here");
-    assert_int_equal(plan.directories.n, 2);
+    assert_int_equal(plan.directories.n, 3);
+    assert_null(plan.directories.items[1].tree);
+    assert_string_equal(plan.directories.items[2].tree->prefix, "p");
+    assert_string_equal(plan.directories.items[2].path, "r");
+    assert_str(plan.directories.items[2].source, "tree");
+    assert_str(plan.directories.items[2].name_space, "com.acme");
     assert_str(plan.directories.items[0].authority, "who");
     assert_str(plan.directories.items[1].source, "here");
     assert_str(plan.directories.items[1].name_space, "com.acme");

@@ -198,6 +198,27 @@ first_slash_divides(void **state)
 }
 
 static void
+full_names_as_they_are_written(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *written;
+        bool is_full;
+    } cases[] = {
+        {"com.acme/x", true}, {"local/x", true},   {"local/", true},      {"x", false},
+        {"prod/x", false},    {"com.acme", false}, {"Com.acme/x", false}, {"/x", false},
+        {"", false},          {"com./x", false},   {"a.b/c/d", true},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++)
+        if (udpai_name_is_full(udpai_str_from(cases[i].written), UDPAI_STR("local")) !=
+            cases[i].is_full)
+            fail_msg("%s", cases[i].written);
+    assert_false(udpai_name_is_full((udpai_str){NULL, 0}, (udpai_str){NULL, 0}));
+}
+
+static void
 wildcards(void **state)
 {
     (void)state;
@@ -530,6 +551,7 @@ main(void)
         cmocka_unit_test(success_leaves_the_error_alone),
         cmocka_unit_test(prefixes),
         cmocka_unit_test(first_slash_divides),
+        cmocka_unit_test(full_names_as_they_are_written),
         cmocka_unit_test(wildcards),
         cmocka_unit_test(prefix_covers_at_borders),
         cmocka_unit_test(prefix_does_not_cover_beyond_borders),
