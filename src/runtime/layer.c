@@ -23,7 +23,7 @@ entry_key(const void *item)
 udpai_runtime_layer *
 udpai_runtime_layer_new(udpai_str name)
 {
-    udpai_runtime_layer *layer = udpai_alloc(sizeof(*layer) + name.len);
+    udpai_runtime_layer *layer = udpai_alloc(sizeof(*layer) + name.len + 1);
     if (!layer)
         return NULL;
     atomic_init(&layer->refs, 1);
@@ -148,13 +148,13 @@ check_room(const udpai_runtime_layer *layer, udpai_str key, udpai_str text, udpa
 static udpai_runtime_entry *
 make_entry(udpai_str key, const udpai_runtime_value *value)
 {
-    udpai_runtime_entry *entry = udpai_alloc(sizeof(*entry) + key.len + value->text.len);
+    udpai_runtime_entry *entry = udpai_alloc(sizeof(*entry) + key.len + value->text.len + 2);
     if (!entry)
         return NULL;
     char *at = entry->key;
     entry->value = *value;
-    entry->key_len = udpai_str_put(&at, key).len;
-    entry->value.text = udpai_str_put(&at, value->text);
+    entry->key_len = udpai_str_put_terminated(&at, key).len;
+    entry->value.text = udpai_str_put_terminated(&at, value->text);
     return entry;
 }
 
