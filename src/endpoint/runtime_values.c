@@ -143,16 +143,16 @@ udpa_runtime_take(udpa_runtime *runtime)
 
 /* The newest, and what is to be given back: without memory for a thread it is a reference. */
 typedef struct reading {
-    const udpa_runtime_snapshot *now;
-    udpa_runtime_snapshot *taken;
+    const udpai_runtime_snapshot *now;
+    udpai_runtime_snapshot *taken;
 } reading;
 
 static inline reading
 begin(udpa_runtime *runtime)
 {
-    reading self = {udpa_runtime_peek(runtime), NULL};
+    reading self = {udpai_runtime_current_peek(&runtime->runtime.current), NULL};
     if (!self.now)
-        self.now = self.taken = udpa_runtime_take(runtime);
+        self.now = self.taken = udpai_runtime_current_take(&runtime->runtime.current);
     return self;
 }
 
@@ -160,14 +160,14 @@ static inline void
 end(reading *self)
 {
     if (self->taken)
-        (void)udpa_runtime_snapshot_unref(self->taken);
+        (void)udpai_runtime_snapshot_unref(self->taken);
 }
 
 bool
 udpa_runtime_bool(udpa_runtime *runtime, const char *key, bool otherwise)
 {
     reading self = begin(runtime);
-    bool value = udpa_runtime_snapshot_bool(self.now, key, otherwise);
+    bool value = udpai_runtime_truth(self.now, udpai_str_from(key), otherwise);
     end(&self);
     return value;
 }
@@ -176,7 +176,7 @@ uint64_t
 udpa_runtime_uint64(udpa_runtime *runtime, const char *key, uint64_t otherwise)
 {
     reading self = begin(runtime);
-    uint64_t value = udpa_runtime_snapshot_uint64(self.now, key, otherwise);
+    uint64_t value = udpai_runtime_integer(self.now, udpai_str_from(key), otherwise);
     end(&self);
     return value;
 }
@@ -185,7 +185,7 @@ double
 udpa_runtime_double(udpa_runtime *runtime, const char *key, double otherwise)
 {
     reading self = begin(runtime);
-    double value = udpa_runtime_snapshot_double(self.now, key, otherwise);
+    double value = udpai_runtime_number(self.now, udpai_str_from(key), otherwise);
     end(&self);
     return value;
 }
@@ -196,16 +196,22 @@ udpa_runtime_string(udpa_runtime *runtime, const char *key, const char *otherwis
     return udpa_runtime_snapshot_string(udpa_runtime_peek(runtime), key, otherwise);
 }
 
+static bool
+is_enabled(udpa_runtime *runtime, const char *key, udpai_runtime_share otherwise, uint64_t draw)
+{
+    reading self = begin(runtime);
+    udpai_runtime_share share = udpai_runtime_share_of(self.now, udpai_str_from(key), otherwise);
+    end(&self);
+    return udpai_runtime_share_has(share, draw);
+}
+
 bool
 udpa_runtime_fraction_enabled(udpa_runtime *runtime,
                               const char *key,
                               udpa_runtime_fraction fraction,
                               uint64_t draw)
 {
-    reading self = begin(runtime);
-    bool is_enabled = udpa_runtime_snapshot_fraction_enabled(self.now, key, fraction, draw);
-    end(&self);
-    return is_enabled;
+    return is_enabled(runtime, key, share_from(fraction), draw);
 }
 
 bool
@@ -214,6 +220,5 @@ udpa_runtime_feature_enabled(udpa_runtime *runtime,
                              uint32_t percent,
                              uint64_t draw)
 {
-    const udpa_runtime_fraction fraction = {percent, 100};
-    return udpa_runtime_fraction_enabled(runtime, key, fraction, draw);
+    return is_enabled(runtime, key, (udpai_runtime_share){percent, 100}, draw);
 }
