@@ -65,9 +65,9 @@ typedef struct udpa_runtime_layer {
     bool append_service_cluster;
     /** RTDS: who subscribes. Borrowed: the runtime is closed before the endpoint. */
     udpa_endpoint *endpoint;
-    /** RTDS: the full name of the resource, such as "com.acme/runtime". Until it comes, and after
-     * it was removed, the layer is not there. One that may not be is refused, and the last one
-     * stays. */
+    /** RTDS: the full name of the resource, such as "com.acme/runtime". Until it comes the layer is
+     * not there; when it is removed, it is empty. One that may not be is refused, and the layer
+     * stays as it was. */
     const char *resource_name;
 } udpa_runtime_layer;
 

@@ -319,14 +319,13 @@ udpa_runtime_layer_read(const udpa_runtime *self, size_t index, udpa_runtime_lay
     if (index >= self->n_feeds)
         return false;
     const udpai_runtime_layer *layer = udpai_runtime_layer_at(&self->runtime, index);
-    const udpa_error *error = udpai_runtime_layer_error(&self->runtime, index);
     const udpa_runtime_layer_state state = {
         .struct_size = ret_state->struct_size,
         .name = udpai_runtime_layer_name_at(&self->runtime, index).data,
         .kind = self->feeds[index].kind,
         .is_there = layer != NULL,
         .n_keys = layer ? udpai_runtime_layer_entries(layer)->n : 0,
-        .error = error ? error : self->feeds[index].refusal,
+        .error = udpai_runtime_layer_error(&self->runtime, index),
     };
     memcpy(ret_state, &state, udpai_min_size(state.struct_size, sizeof(state)));
     return true;

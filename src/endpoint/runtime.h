@@ -16,7 +16,7 @@ typedef struct udpai_runtime_feed {
     size_t index;
     udpa_runtime_layer_kind kind;
     udpa_subscription *subscription; /* of RTDS */
-    udpa_error *refusal;             /* of the newest resource; NULL: it was taken */
+    char *resource_name;
 } udpai_runtime_feed;
 
 struct udpa_runtime {

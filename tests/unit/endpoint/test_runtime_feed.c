@@ -145,7 +145,7 @@ what_comes_counts_until_it_goes(void **state)
     publish_well(&world, "3");
     assert_int_equal(n_now(&world), 3);
     retract(&world);
-    assert_false(look(&world).is_there);
+    assert_int_equal(look(&world).n_keys, 0);
     assert_int_equal(n_now(&world), 1);
     publish_well(&world, "4");
     assert_int_equal(n_now(&world), 4);
@@ -200,6 +200,27 @@ a_redirect_is_not_followed(void **state)
     pair_run_until(&world.pair, &receipt.n_receipts, 1);
     assert_int_equal(receipt.n_refused, 1);
     assert_non_null(strstr(receipt.refusal, "redirect"));
+    end(&world);
+}
+
+/* Another resource has the name as an alias; and what says the same as before changes nothing. */
+static void
+what_is_no_news(void **state)
+{
+    (void)state;
+    struct world world;
+    test_receipt receipt = {0}, same = {0};
+    udpai_str layer = W_MESSAGE(2, W_MESSAGE(1, W_TEXT(1, "n"), W_MESSAGE(2, W_TEXT(3, "2"))));
+    begin(&world);
+    publish_one(&receipt, &world.pair, world.pair.client,
+                RESOURCE("com.acme/other", .type = RUNTIME, .aliases = {NAME}));
+    pair_run_until(&world.pair, &receipt.n_receipts, 1);
+    assert_false(look(&world).is_there);
+    publish_well(&world, "2");
+    publish(&world, &same, layer); /* without the name that it had before */
+    assert_int_equal(same.n_refused, 0);
+    publish_well(&world, "3");
+    assert_int_equal(world.n_changed, 2);
     end(&world);
 }
 
@@ -282,6 +303,7 @@ main(void)
         cmocka_unit_test(what_comes_counts_until_it_goes),
         cmocka_unit_test(what_may_not_be_is_refused_and_the_last_stays),
         cmocka_unit_test(a_redirect_is_not_followed),
+        cmocka_unit_test(what_is_no_news),
         cmocka_unit_test(names_that_may_not_be),
         cmocka_unit_test(closed_before_the_endpoint),
         cmocka_unit_test(without_memory_nothing_is_left),
