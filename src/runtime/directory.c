@@ -189,8 +189,10 @@ take(walk *self, int file, udpa_error **ret_error)
 static udpa_err
 take_named(walk *self, const level *top, const char *name, udpa_error **ret_error)
 {
-    udpai_strbuf_printf(&self->path, "/%s", name);
-    udpai_strbuf_printf(&self->key, self->depth > 1 ? ".%s" : "%s", name);
+    udpai_strbuf_putc(&self->path, '/');
+    udpai_strbuf_puts(&self->path, name);
+    udpai_strbuf_puts(&self->key, self->depth > 1 ? "." : "");
+    udpai_strbuf_puts(&self->key, name);
     if (udpai_strbuf_failed(&self->path) || udpai_strbuf_failed(&self->key))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (self->key.len > UDPAI_RUNTIME_KEY_MAX)

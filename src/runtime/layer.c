@@ -128,9 +128,12 @@ check_key(udpai_str key, udpa_error **ret_error)
 }
 
 static udpa_err
-check_room(const udpai_runtime_layer *layer, udpai_str key, udpai_str text, udpa_error **ret_error)
+check_room(const udpai_runtime_layer *layer,
+           const udpai_runtime_entry *old,
+           udpai_str key,
+           udpai_str text,
+           udpa_error **ret_error)
 {
-    const udpai_runtime_entry *old = udpai_map_get(&layer->entries, key);
     size_t size = layer->size - (old ? old->key_len + old->value.text.len : 0);
     if (text.len > UDPAI_RUNTIME_VALUE_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "the value of %.*s has more than %zu bytes",
@@ -164,20 +167,21 @@ udpai_runtime_layer_put(udpai_runtime_layer *layer,
                         const udpai_runtime_value *value,
                         udpa_error **ret_error)
 {
+    udpai_runtime_entry *old = udpai_map_get(&layer->entries, key);
     udpa_err err = check_key(key, ret_error);
     if (!err && !udpai_utf8_valid(value->text))
         err = udpai_fail(ret_error, UDPA_ERR_INVAL, "the value of %.*s is not UTF-8",
                          UDPAI_SHOWN(key));
     if (!err)
-        err = check_room(layer, key, value->text, ret_error);
+        err = check_room(layer, old, key, value->text, ret_error);
     if (err)
         return err;
     udpai_runtime_entry *entry = make_entry(key, value);
     if (!entry)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     layer->size += key.len + value->text.len;
-    if (udpai_map_get(&layer->entries, key)) {
-        udpai_runtime_entry *old = udpai_map_replace(&layer->entries, entry);
+    if (old) {
+        (void)udpai_map_replace(&layer->entries, entry);
         layer->size -= old->key_len + old->value.text.len;
         udpai_free(old);
     } else if (!udpai_map_add(&layer->entries, entry)) {

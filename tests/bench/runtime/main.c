@@ -6,8 +6,8 @@
  *     bench-runtime [--check]
  *
  * Prints nanoseconds of processor for each value, the best of some runs, because others may use the
- * machine; and milliseconds of reloads. With --check it fails where a figure is worse than it must
- * be. */
+ * machine; and milliseconds of reloads. With --check it fails where one is 1.5 times worse than it
+ * must be. */
 #include "tree.h"
 
 #include <pthread.h>
@@ -27,11 +27,12 @@
 #define RELOADS 21
 #define ASKED 1024 /* keys that are asked for; a power of two */
 
-/* What must be: nanoseconds, milliseconds. */
-#define GETTER_NS 50
-#define BESIDE_WRITER_NS 100
+/* What must be, of processor; and how much worse is more than chance. */
+#define GETTER_NS 30
+#define BESIDE_WRITER_NS 40
 #define RELOAD_MS 50
 #define TURN_MS 10
+#define SLACK 1.5
 
 struct bench {
     uv_loop_t loop;
@@ -54,7 +55,7 @@ used_ns(clockid_t clock)
 static void
 must(struct bench *bench, const char *what, double figure, double most)
 {
-    if (!bench->is_check || figure <= most)
+    if (!bench->is_check || figure <= SLACK * most)
         return;
     fprintf(stderr, "bench-runtime: %s: %.1f, must be at most %.0f\n", what, figure, most);
     bench->has_failed = true;
@@ -254,8 +255,8 @@ measure_reloads(struct bench *bench)
            BENCH_FILES, ms[RELOADS / 2], RELOADS, ms[0], ms[RELOADS - 1], used_ms[RELOADS / 2]);
     printf("the longest turn of the loop meanwhile: %.2f ms, %.2f ms of processor\n",
            turns.longest_ms, turns.longest_used_ms);
-    must(bench, "a reload, ms", ms[0], RELOAD_MS);
-    must(bench, "the longest turn, ms of processor", turns.longest_used_ms, TURN_MS);
+    must(bench, "a reload, ms", used_ms[RELOADS / 2], RELOAD_MS);
+    must(bench, "the longest turn, ms", turns.longest_used_ms, TURN_MS);
 }
 
 /* ---- the whole ---- */
