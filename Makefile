@@ -29,6 +29,8 @@ bench: build # figures, beside other servers, in 2 minutes; tests/bench/run --fu
 
 bench-check: build # the same, and fails if one is 1.5 times worse than it must be
 	tests/bench/run --check
+	ninja -C build tests/bench/bench-runtime
+	build/tests/bench/bench-runtime --check
 
 soak: build # figures over hours: memory must stay flat; and the simulation with a million seeds
 	tests/bench/soak

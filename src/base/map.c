@@ -94,6 +94,22 @@ resize(udpai_map *map, size_t capacity)
     return true;
 }
 
+bool
+udpai_map_copy(udpai_map *map, const udpai_map *from)
+{
+    const size_t slot_size = sizeof(*from->items) + sizeof(*from->hashes);
+    if (from->n == 0)
+        return true;
+    void **items = udpai_alloc_array(from->capacity, slot_size);
+    if (!items)
+        return false;
+    memcpy(items, from->items, from->capacity * slot_size);
+    *map = *from;
+    map->items = items;
+    map->hashes = (uint32_t *)(items + from->capacity);
+    return true;
+}
+
 static bool
 is_full(const udpai_map *map)
 {

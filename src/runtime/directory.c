@@ -67,11 +67,12 @@ udpai_runtime_file_value(char *contents, size_t len)
     return (udpai_str){contents, n};
 }
 
+/* So much as the file said it has is all of it, if that is anything: it need not say so twice. */
 static udpa_err
-read_all(walk *self, int file, size_t *ret_len, udpa_error **ret_error)
+read_all(walk *self, int file, off_t size, size_t *ret_len, udpa_error **ret_error)
 {
     size_t len = 0;
-    for (;;) {
+    while (!len || len != (size_t)size) {
         ssize_t n = read(file, self->contents + len, UDPAI_RUNTIME_VALUE_MAX + 1 - len);
         if (n < 0 && errno == EINTR)
             continue;
@@ -89,12 +90,12 @@ read_all(walk *self, int file, size_t *ret_len, udpa_error **ret_error)
 }
 
 static udpa_err
-take_file(walk *self, int file, udpa_error **ret_error)
+take_file(walk *self, int file, off_t size, udpa_error **ret_error)
 {
     size_t len = 0;
     udpa_error *cause = NULL;
     udpai_str key = udpai_strbuf_view(&self->key);
-    udpa_err err = read_all(self, file, &len, ret_error);
+    udpa_err err = read_all(self, file, size, &len, ret_error);
     if (err)
         return err;
     if (udpai_map_get(udpai_runtime_layer_entries(self->layer), key))
@@ -199,7 +200,7 @@ take(walk *self, int file, udpa_error **ret_error)
     else if (self->depth == 0)
         err = udpai_fail(ret_error, UDPA_ERR_IO, "%s is no directory", self->path.data);
     else if (S_ISREG(status.st_mode))
-        err = take_file(self, file, ret_error);
+        err = take_file(self, file, status.st_size, ret_error);
     else
         err = udpai_fail(ret_error, UDPA_ERR_INVAL, "%s is neither a file nor a directory",
                          self->path.data);
@@ -210,8 +211,10 @@ take(walk *self, int file, udpa_error **ret_error)
 static udpa_err
 take_named(walk *self, const level *top, const char *name, udpa_error **ret_error)
 {
-    udpai_strbuf_printf(&self->path, "/%s", name);
-    udpai_strbuf_printf(&self->key, self->depth > 1 ? ".%s" : "%s", name);
+    udpai_strbuf_putc(&self->path, '/');
+    udpai_strbuf_puts(&self->path, name);
+    udpai_strbuf_puts(&self->key, self->depth > 1 ? "." : "");
+    udpai_strbuf_puts(&self->key, name);
     if (udpai_strbuf_failed(&self->path) || udpai_strbuf_failed(&self->key))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (self->key.len > UDPAI_RUNTIME_KEY_MAX)

@@ -23,7 +23,7 @@ entry_key(const void *item)
 udpai_runtime_layer *
 udpai_runtime_layer_new(udpai_str name)
 {
-    udpai_runtime_layer *layer = udpai_alloc(sizeof(*layer) + name.len);
+    udpai_runtime_layer *layer = udpai_alloc(sizeof(*layer) + name.len + 1);
     if (!layer)
         return NULL;
     atomic_init(&layer->refs, 1);
@@ -128,9 +128,12 @@ check_key(udpai_str key, udpa_error **ret_error)
 }
 
 static udpa_err
-check_room(const udpai_runtime_layer *layer, udpai_str key, udpai_str text, udpa_error **ret_error)
+check_room(const udpai_runtime_layer *layer,
+           const udpai_runtime_entry *old,
+           udpai_str key,
+           udpai_str text,
+           udpa_error **ret_error)
 {
-    const udpai_runtime_entry *old = udpai_map_get(&layer->entries, key);
     size_t size = layer->size - (old ? old->key_len + old->value.text.len : 0);
     if (text.len > UDPAI_RUNTIME_VALUE_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "the value of %.*s has more than %zu bytes",
@@ -148,13 +151,13 @@ check_room(const udpai_runtime_layer *layer, udpai_str key, udpai_str text, udpa
 static udpai_runtime_entry *
 make_entry(udpai_str key, const udpai_runtime_value *value)
 {
-    udpai_runtime_entry *entry = udpai_alloc(sizeof(*entry) + key.len + value->text.len);
+    udpai_runtime_entry *entry = udpai_alloc(sizeof(*entry) + key.len + value->text.len + 2);
     if (!entry)
         return NULL;
     char *at = entry->key;
     entry->value = *value;
-    entry->key_len = udpai_str_put(&at, key).len;
-    entry->value.text = udpai_str_put(&at, value->text);
+    entry->key_len = udpai_str_put_terminated(&at, key).len;
+    entry->value.text = udpai_str_put_terminated(&at, value->text);
     return entry;
 }
 
@@ -164,20 +167,21 @@ udpai_runtime_layer_put(udpai_runtime_layer *layer,
                         const udpai_runtime_value *value,
                         udpa_error **ret_error)
 {
+    udpai_runtime_entry *old = udpai_map_get(&layer->entries, key);
     udpa_err err = check_key(key, ret_error);
     if (!err && !udpai_utf8_valid(value->text))
         err = udpai_fail(ret_error, UDPA_ERR_INVAL, "the value of %.*s is not UTF-8",
                          UDPAI_SHOWN(key));
     if (!err)
-        err = check_room(layer, key, value->text, ret_error);
+        err = check_room(layer, old, key, value->text, ret_error);
     if (err)
         return err;
     udpai_runtime_entry *entry = make_entry(key, value);
     if (!entry)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     layer->size += key.len + value->text.len;
-    if (udpai_map_get(&layer->entries, key)) {
-        udpai_runtime_entry *old = udpai_map_replace(&layer->entries, entry);
+    if (old) {
+        (void)udpai_map_replace(&layer->entries, entry);
         layer->size -= old->key_len + old->value.text.len;
         udpai_free(old);
     } else if (!udpai_map_add(&layer->entries, entry)) {

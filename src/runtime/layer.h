@@ -16,7 +16,7 @@
 #define UDPAI_RUNTIME_DEPTH_MAX 16
 
 typedef struct udpai_runtime_entry {
-    udpai_runtime_value value; /* its text lies behind the key */
+    udpai_runtime_value value; /* its text lies behind the key; both have a NUL behind them */
     size_t key_len;
     char key[];
 } udpai_runtime_entry;
@@ -36,6 +36,7 @@ udpai_runtime_layer *udpai_runtime_layer_copy(const udpai_runtime_layer *layer);
 udpai_runtime_layer *udpai_runtime_layer_ref(udpai_runtime_layer *layer);
 udpai_runtime_layer *udpai_runtime_layer_unref(udpai_runtime_layer *layer);
 
+/* With a NUL behind it. */
 udpai_str udpai_runtime_layer_name(const udpai_runtime_layer *layer);
 /* From keys to udpai_runtime_entry. */
 const udpai_map *udpai_runtime_layer_entries(const udpai_runtime_layer *layer);

@@ -19,26 +19,53 @@ entry_key(const void *item)
     return udpai_runtime_entry_key(item);
 }
 
-/* An entry of a layer that lies above all that were taken. */
+/* An entry of a layer that lies above all that were taken, or below all of them. */
 static bool
-take(udpai_map *values, udpai_runtime_entry *entry)
+take(udpai_map *values, udpai_runtime_entry *entry, bool is_above)
 {
-    if (!udpai_map_get(values, entry_key(entry)))
+    const udpai_runtime_entry *old = udpai_map_get(values, entry_key(entry));
+    if (!old)
         return udpai_map_add(values, entry);
-    if (entry->value.text.len)
+    if (entry->value.text.len && (is_above || !old->value.text.len))
         (void)udpai_map_replace(values, entry);
     return true;
 }
 
 static bool
-take_layer(udpai_map *values, const udpai_runtime_layer *layer)
+take_layer(udpai_map *values, const udpai_runtime_layer *layer, bool is_above)
 {
     size_t at = 0;
     udpai_runtime_entry *entry;
     while ((entry = udpai_map_next(udpai_runtime_layer_entries(layer), &at)))
-        if (!take(values, entry))
+        if (!take(values, entry, is_above))
             return false;
     return true;
+}
+
+static size_t
+find_largest(udpai_runtime_layer *const *layers, size_t n)
+{
+    size_t largest = 0;
+    for (size_t i = 1; i < n; i++)
+        if (udpai_runtime_layer_entries(layers[i])->n >
+            udpai_runtime_layer_entries(layers[largest])->n)
+            largest = i;
+    return largest;
+}
+
+/* What counts of all. The largest is copied, which is cheap; entries of the others are taken one by
+ * one: those of the layers below it in their turn downwards, so that a later one counts, too. */
+static bool
+take_all(udpai_map *values, udpai_runtime_layer *const *layers, size_t n)
+{
+    size_t largest = find_largest(layers, n);
+    bool has_memory =
+        n == 0 || udpai_map_copy(values, udpai_runtime_layer_entries(layers[largest]));
+    for (size_t i = largest; i-- > 0 && has_memory;)
+        has_memory = take_layer(values, layers[i], false);
+    for (size_t i = largest + 1; i < n && has_memory; i++)
+        has_memory = take_layer(values, layers[i], true);
+    return has_memory;
 }
 
 udpai_runtime_snapshot *
@@ -49,12 +76,10 @@ udpai_runtime_snapshot_new(udpai_runtime_layer *const *layers, size_t n)
         return NULL;
     atomic_init(&snapshot->refs, 1);
     udpai_map_init(&snapshot->values, entry_key);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         snapshot->layers[snapshot->n_layers++] = udpai_runtime_layer_ref(layers[i]);
-        if (!take_layer(&snapshot->values, layers[i]))
-            return udpai_runtime_snapshot_unref(snapshot);
-    }
-    return snapshot;
+    return take_all(&snapshot->values, layers, n) ? snapshot
+                                                  : udpai_runtime_snapshot_unref(snapshot);
 }
 
 udpai_runtime_snapshot *

@@ -12,9 +12,9 @@ import shlex
 import subprocess
 import sys
 
-from product import SOURCE, Failure, check, main, wait_for
+from product import PATIENCE_S, SOURCE, Failure, Process, check, main, wait_for
 
-EXAMPLES = ('publish', 'subscribe', 'listen', 'federate', 'report', 'orca')
+EXAMPLES = ('publish', 'subscribe', 'listen', 'federate', 'report', 'orca', 'features')
 
 
 def run(command, **more):
@@ -88,7 +88,7 @@ def check_descriptors(test, installed):
 
 
 def check_programs(test, installed):
-    """What udpad says to try works where both programs are installed."""
+    """What udpad says to try works where both programs are installed; is Envoy's API, too?"""
     knows_envoy = check_descriptors(test, installed)
     node = test.start('installed', [installed.path('bin/udpad'), '--listen', '127.0.0.1:0',
                                     '--state', test.work / 'installed-data'])
@@ -105,6 +105,7 @@ def check_programs(test, installed):
     check('an authority for development can be made', (test.work / 'ca' / 'node.crt').exists())
     for page in ('man1/udpactl.1', 'man5/udpad.conf.5', 'man8/udpad.8'):
         check(f'{page} is installed', installed.path(f'share/man/{page}').exists())
+    return knows_envoy
 
 
 def check_symbols(installed):
@@ -218,6 +219,82 @@ def check_reports(test, programs):
         check('it ends', test.interrupt(program) == 0, program.text())
 
 
+class Features:
+    """The example; its last line is what holds."""
+
+    def __init__(self, test, program, name, *more):
+        self.tree = test.work / f'{name}-tree'
+        self.swap('hello')
+        self.process = Process([str(program), str(self.tree / 'current'), *more],
+                               test.work / f'{name}.log', takes_orders=True)
+        test.processes.append(self.process)
+
+    def swap(self, text):
+        """Another version of the tree, in one step."""
+        (self.tree / text / 'greeting').mkdir(parents=True)
+        (self.tree / text / 'greeting' / 'text').write_text(f'# what is said\n{text}\n')
+        (self.tree / 'new').symlink_to(text)
+        (self.tree / 'new').rename(self.tree / 'current')
+
+    def say(self, line):
+        self.process.process.stdin.write(line.encode() + b'\n')
+        self.process.process.stdin.flush()
+
+    def expect(self, text, at_least, at_most):
+        def holds():
+            lines = re.findall(r"'(.*)' for (\d+) of 1000", self.process.text())
+            return lines and lines[-1][0] == text and at_least <= int(lines[-1][1]) <= at_most
+        wait_for(f'{text!r} for {at_least} to {at_most} users', holds)
+
+    def end(self):
+        self.process.process.stdin.close()
+        check('features: it ends in peace', self.process.process.wait(PATIENCE_S) == 0,
+              self.process.text())
+
+
+def check_features(test, programs, kind):
+    """A tree that is swapped, and what somebody types."""
+    features = Features(test, programs['features'], f'features-{kind}')
+    features.expect('hello', 400, 600)
+    features.swap('welcome')
+    features.expect('welcome', 400, 600)
+    features.say('greeting.percent=100')
+    features.expect('welcome', 1000, 1000)
+    features.say('greeting.percent={"numerator": 1, "denominator": "MILLION"}')
+    features.expect('welcome', 0, 10)
+    features.say('greeting.numerator=5')
+    features.process.wait_for_log('refused: ')
+    features.say('greeting.percent=')
+    features.expect('welcome', 400, 600)
+    features.end()
+
+
+def write_runtime(directory, percent):
+    (directory / 'new').write_text(json.dumps({
+        'name': 'com.acme/runtime',
+        'resource': {'@type': 'type.googleapis.com/envoy.service.runtime.v3.Runtime',
+                     'name': 'runtime', 'layer': {'greeting': {'percent': percent}}}}))
+    (directory / 'new').rename(directory / 'runtime.json')
+
+
+def check_features_through_node(test, programs):
+    """And what a node sends by RTDS."""
+    directory = test.work / 'runtime-resources'
+    directory.mkdir()
+    write_runtime(directory, 100)
+    address = test.start_node('runtime', '--resources', directory)[1]
+    features = Features(test, programs['features'], 'features-rtds', address, 'com.acme/runtime')
+    features.expect('hello', 1000, 1000)
+    write_runtime(directory, 0)
+    features.expect('hello', 0, 0)
+    features.say('greeting.percent=100') # whoever types counts before the server
+    features.expect('hello', 1000, 1000)
+    features.say('greeting.percent=')
+    (directory / 'runtime.json').unlink()
+    features.expect('hello', 400, 600)
+    features.end()
+
+
 def check_nobody(test, programs):
     none = subprocess.run([programs['publish'], '127.0.0.1:1', 'com.acme/greeting', 'hello'],
                           capture_output=True, text=True, check=False)
@@ -229,15 +306,17 @@ def body(test):
     installed = Installed(test)
     check_files(installed)
     check_symbols(installed)
-    if (test.build / 'udpad').exists():
-        check_programs(test, installed)
+    knows_envoy = (test.build / 'udpad').exists() and check_programs(test, installed)
     for kind in ('shared', 'static'):
         programs = {name: installed.compile(name, kind == 'static') for name in EXAMPLES}
         check_direct(test, programs, kind)
+        check_features(test, programs, kind)
     if (test.build / 'udpad').exists():
         check_through_node(test, programs)
         check_federation(test, programs)
         check_reports(test, programs)
+        if knows_envoy:
+            check_features_through_node(test, programs)
     check_nobody(test, programs)
 
 

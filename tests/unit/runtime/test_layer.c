@@ -109,6 +109,58 @@ test_later_layers_count(void **state)
     assert_int_equal(share.numerator, 100);
 }
 
+#define KEYS 12
+
+/* One of these keys, "a" and so on. */
+static udpai_str
+key_at(size_t index)
+{
+    return (udpai_str){&"abcdefghijkl"[index], 1};
+}
+
+/* A layer with so many of the keys as the share says, some of them without a text. What counts so
+ * far, by the definition, is written down: the last text that is one. */
+static udpai_runtime_layer *
+random_layer(uint64_t *seed, udpai_str counts[KEYS])
+{
+    size_t share = 1 + test_random_below(seed, 4); /* so that any may be the largest */
+    udpai_runtime_layer *layer = udpai_runtime_layer_new(UDPAI_STR("one"));
+    for (size_t i = 0; i < KEYS; i++) {
+        if (test_random_below(seed, share))
+            continue;
+        size_t text = test_random_below(seed, 12);
+        udpai_runtime_value value =
+            udpai_runtime_value_read(text < 6 ? UDPAI_STR("") : key_at(text));
+        assert_ok(udpai_runtime_layer_put(layer, key_at(i), &value, NULL));
+        if (!counts[i].data || value.text.len)
+            counts[i] = value.text;
+    }
+    return layer;
+}
+
+static void
+test_any_layers(void **state)
+{
+    (void)state;
+    uint64_t seed = 20261122;
+    for (unsigned round = 0; round < 500; round++) {
+        udpai_runtime_layer *layers[5];
+        udpai_str counts[KEYS] = {{0}};
+        size_t n = 1 + test_random_below(&seed, 5);
+        for (size_t i = 0; i < n; i++)
+            layers[i] = random_layer(&seed, counts);
+        udpai_runtime_snapshot *snapshot = snapshot_of(layers, n);
+        for (size_t i = 0; i < KEYS; i++) {
+            const udpai_runtime_value *value = udpai_runtime_snapshot_find(snapshot, key_at(i));
+            assert_int_equal(value != NULL, counts[i].data != NULL);
+            assert_true(!value || udpai_str_eq(value->text, counts[i]));
+        }
+        udpai_runtime_snapshot_unref(snapshot);
+        for (size_t i = 0; i < n; i++)
+            udpai_runtime_layer_unref(layers[i]);
+    }
+}
+
 static void
 test_sorted(void **state)
 {
@@ -161,8 +213,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_may_not_be),    cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_later_layers_count), cmocka_unit_test(test_sorted),
+        cmocka_unit_test(test_what_may_not_be),
+        cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_later_layers_count),
+        cmocka_unit_test(test_any_layers),
+        cmocka_unit_test(test_sorted),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
