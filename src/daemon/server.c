@@ -24,6 +24,7 @@ typedef struct server {
     udpai_schema *schema;
     udpai_validator *validator; /* NULL: nothing is validated */
     udpai_policy policy;
+    atomic_int validation; /* udpai_policy.mode */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
     udpai_problems problems;
@@ -65,6 +66,7 @@ stop(server *self)
     self->is_stopping = true;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(self->signals); i++)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
+    udpai_daemon_runtime_leave(self->runtime);
     udpai_reload_close(UDPAI_TAKE(self->reload));
     udpai_directories_close(self->directories);
     udpai_writers_close(self->writers);
@@ -111,6 +113,7 @@ prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error *
     udpa_err err = udpai_validator_new(&self->validator, self->schema, ret_error);
     self->policy = self->plan->policy;
     self->policy.validator = self->validator;
+    self->policy.mode = &self->validation;
     settings->inspector = (udpai_inspector){wants, inspect, self};
     return err;
 }
@@ -274,6 +277,7 @@ open_reload(server *self, udpa_error **ret_error)
         .rest = self->rest,
         .directories = self->directories,
         .workers = self->workers,
+        .switching = self->runtime->switching,
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
 }
@@ -282,7 +286,14 @@ static udpa_err
 open_http(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
-    udpa_err err = udpai_daemon_runtime_open(&self->runtime, &self->loop, plan, ret_error);
+    const udpai_switching_env switching = {
+        .plan = plan,
+        .endpoint = self->endpoint,
+        .workers = self->workers,
+        .directories = self->directories,
+        .validation = &self->validation,
+    };
+    udpa_err err = udpai_daemon_runtime_open(&self->runtime, &self->loop, &switching, ret_error);
     if (err == UDPA_OK)
         err = udpai_pages_open(&self->pages, &self->loop, self->endpoint, self->runtime, ret_error);
     const udpai_rest_env env = {

@@ -165,7 +165,7 @@ def test_log_level(test, node):
     node.set(**{'udpa.log.level': ''})
     check('that of the file counts again', break_layer(srv, node) == 1)
     node.set(**{'udpa.log.level': 'loud'})
-    wait_for('a warning', lambda: "'loud' is no level" in node.process.text())
+    wait_for('a warning', lambda: "udpa.log.level: 'loud' is not heeded" in node.process.text())
     node.set(**{'udpa.log.level': ''})
 
 

@@ -370,6 +370,12 @@ on_quiet(uv_timer_t *timer)
 }
 
 void
+udpai_file_origin_set_quiet(udpai_file_origin *self, uint64_t quiet_ms)
+{
+    self->quiet_ms = quiet_ms;
+}
+
+void
 udpai_file_origin_poke(udpai_file_origin *self)
 {
     if (self->is_closing)
@@ -379,7 +385,7 @@ udpai_file_origin_poke(udpai_file_origin *self)
     if (!self->is_waiting)
         self->wait_began_ms = now_ms;
     self->is_waiting = true;
-    uint64_t latest_ms = self->wait_began_ms + self->delay_max_ms;
+    uint64_t latest_ms = self->wait_began_ms + udpai_max_size(self->delay_max_ms, self->quiet_ms);
     if (now_ms + delay_ms > latest_ms)
         delay_ms = latest_ms > now_ms ? latest_ms - now_ms : 0;
     uv_timer_start(&self->quiet_timer, on_quiet, delay_ms, 0);
