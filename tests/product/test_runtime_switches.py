@@ -12,6 +12,7 @@ import time
 from product import PATIENCE_S, check, main, wait_for
 from test_runtime import Node, swap, write
 
+WRAPPER = 'type.googleapis.com/envoy.service.discovery.v3.Resource'
 STRING = 'type.googleapis.com/google.protobuf.StringValue'
 
 
@@ -87,21 +88,15 @@ def test_dry_run(test):
 
 
 def field(number, data):
-    return bytes([number << 3 | 2, len(data)]) + data
+    size = bytes([len(data)] if len(data) < 128 else [len(data) % 128 | 128, len(data) // 128])
+    return bytes([number << 3 | 2]) + size + data
 
 
 def put_unknown_field(path):
-    """A StringValue with a field that it does not have."""
-    payload = field(1, STRING.encode()) + field(2, field(1, b'x') + field(15, b'y'))
-    wrapper = field(3, path.stem.encode()) + field(2, payload)
-    path.write_bytes(field(2, wrapped(wrapper)))
-
-
-def wrapped(wrapper):
-    kind = b'type.googleapis.com/envoy.service.discovery.v3.Resource'
-    text = field(1, kind)
-    return text + bytes([2 << 3 | 2, len(wrapper) % 128 | 128, len(wrapper) // 128]
-                        if len(wrapper) > 127 else [2 << 3 | 2, len(wrapper)]) + wrapper
+    """A StringValue with a field that it does not have, in binary and with a name."""
+    value = field(1, STRING.encode()) + field(2, field(1, b'x') + field(15, b'y'))
+    named = field(3, path.stem.encode()) + field(2, value)
+    path.write_bytes(field(2, field(1, WRAPPER.encode()) + field(2, named)))
 
 
 def test_validation(test):
@@ -115,7 +110,7 @@ def test_validation(test):
     put_unknown_field(folder / 'filed.pb')
     wait_for('the mistake', lambda: 'filed.pb' in peer.text())
     status, said = peer.run('apply', '-f', put)
-    check('what has unknown fields is refused', status == 1 and 'unknown field' in said, said)
+    check('what has unknown fields is refused', status == 1 and 'field number 15' in said, said)
     peer.set(udpa__validation__mode='warn')
     wait_for('the file to be taken', lambda: peer.has('local/filed'))
     status, said = peer.run('apply', '-f', put)
@@ -123,7 +118,7 @@ def test_validation(test):
     check('and told in the log', peer.count('taken all the same') >= 2, peer.text())
     peer.set(udpa__validation__mode='refuse')
     status, said = peer.run('apply', '-f', put)
-    check('then it is refused again', status == 1 and 'unknown field' in said, said)
+    check('then it is refused again', status == 1 and 'field number 15' in said, said)
     before = peer.count('taken all the same')
     peer.set(udpa__validation__mode='off')
     check('off, nobody looks', peer.run('apply', '-f', put)[0] == 0 and
@@ -165,7 +160,7 @@ def test_limits(test):
     check('and what was there stays', status == 1 and peer.has('local/d'), said)
     peer.set(udpa__limits__max_resources='', udpa__limits__max_bytes_per_publisher='1')
     status, said = peer.apply('local/a2')
-    check('bytes, too', 'limits.max_' in said, said)
+    check('bytes, too', 'limits.max_bytes_per_publisher' in said, said)
     peer.set(udpa__limits__max_bytes_per_publisher='', udpa__limits__max_names_per_stream='1')
     status, said = peer.run('get', STRING, 'local/a', 'local/b', '--timeout', '2')
     check('names of a stream', 'limits.max_names_per_stream' in said, said)
