@@ -186,12 +186,12 @@ follow_runtime(worker *self, udpai_str payload)
     if (!err)
         err = udpai_switches_read(&switches, snapshot, on_complaint, NULL);
     const udpai_stream_switches streams = udpai_switches_of_streams(&switches);
-    if (!err)
+    if (!err) {
+        udpai_switches_apply_log(&switches);
         err = udpai_stream_thread_switch(self->streams, &streams);
+    }
     if (err)
         udpai_log(UDPA_LOG_ERROR, LOG, "the runtime is not followed: %s", udpa_err_text(err));
-    else
-        udpai_switches_apply_log(&switches);
 }
 
 static void

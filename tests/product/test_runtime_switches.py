@@ -170,8 +170,27 @@ def test_limits(test):
 
 
 def test_workers(test):
-    peer = Peer(test, 'workers', {'workers': 2})
-    expect_stream_limits(test, peer)
+    expect_stream_limits(test, Peer(test, 'workers', {'workers': 2}))
+    rules = [{'name': 'all', 'identities': ['*'], 'actions': ['ADMIN', 'SUBSCRIBE'],
+              'namespaces': ['ops', 'udpa.node']}]
+    peer = Peer(test, 'worker', {'workers': 1, 'acl': {'rules': rules}})
+
+    def refused(words):
+        """It is refused with these words; how many lines of the worker tell of a rule."""
+        before = peer.count('may not subscribe')
+        status, said = peer.run('get', STRING, 'local/x')
+        check(f'it is refused: {words}', status != 0 and words in said, said)
+        return peer.count('may not subscribe') - before
+    check('a worker tells of who is refused', refused('may not subscribe') == 1)
+    watching = test.start('watching', peer.call('watch', STRING, '-n', 'ops'))
+    wait_for('a stream', lambda: peer.run('status', 'sessions')[1].count('udpactl') >= 2)
+    peer.set(udpa__limits__max_streams='1', udpa__log__levels__acl='error')
+    wait_for('the worker to follow',
+             lambda: 'max_streams' in peer.run('get', STRING, '-n', 'ops')[1])
+    peer.set(udpa__limits__max_streams='')
+    wait_for('room', lambda: peer.run('get', STRING, '-n', 'ops')[0] == 0)
+    check('and not at the level error', refused('may not subscribe') == 0)
+    watching.kill()
 
 
 def seconds_until_served(peer, folder, name):
