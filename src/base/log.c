@@ -38,9 +38,11 @@ level_of(const char *component)
     for (size_t i = 0; i < n; i++)
         if (strcmp(components[i].name, component) == 0)
             return &components[i].level;
-    if (n == UDPAI_LOG_COMPONENTS_MAX || strlen(component) >= UDPAI_LOG_COMPONENT_MAX)
+    size_t len = strlen(component);
+    if (n == UDPAI_LOG_COMPONENTS_MAX || len >= UDPAI_LOG_COMPONENT_MAX)
         return NULL;
-    strcpy(components[n].name, component);
+    memcpy(components[n].name, component, len + 1);
+    atomic_store(&components[n].level, NO_LEVEL);
     atomic_store(&n_components, n + 1);
     return &components[n].level;
 }

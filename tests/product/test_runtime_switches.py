@@ -238,6 +238,19 @@ def test_log(test):
     check('a component may say more than all others', is_told())
 
 
+def test_from_the_start(test):
+    """What a layer says when the node begins."""
+    rules = [{'name': 'lookers', 'identities': ['*'], 'actions': ['SUBSCRIBE', 'ADMIN']}]
+    for workers in (0, 1):
+        peer = Peer(test, f'start-{workers}', {'workers': workers, 'acl': {'rules': rules}, 'runtime': {
+            'layers': [{'name': 'static', 'static_layer': {'udpa': {
+                'acl': {'dry_run': True}, 'limits': {'max_resources': 1}}}}]}})
+        check('a dry run from the start', peer.apply('local/a')[0] == 0, peer.text())
+        status, said = peer.apply('local/b')
+        check('and a limit', status == 1 and 'limits.max_resources' in said, said)
+        check('it ends as it should', test.interrupt(peer.node.process) == 0, peer.text())
+
+
 def test_mistakes(test):
     peer = Peer(test, 'mistakes', {})
     peer.set(udpa__limits__max_stream='1')
@@ -256,6 +269,7 @@ def body(test):
     test_workers(test)
     test_files(test)
     test_log(test)
+    test_from_the_start(test)
     test_mistakes(test)
 
 
