@@ -128,9 +128,10 @@ def test_validation(test):
 
 
 def expect_stream_limits(test, peer):
+    check('there is something to watch', peer.apply('local/a')[0] == 0)
     watching = test.start(f'watch-{peer.address.split(":")[1]}',
                           peer.call('watch', STRING))
-    wait_for('a stream', lambda: peer.run('status', 'sessions')[1].count('udpactl') >= 2)
+    wait_for('a stream', lambda: 'local/a' in watching.text())
     check('there is room for two', peer.run('get', STRING)[0] == 0)
     peer.set(udpa__limits__max_streams='1')
     said = ''
@@ -171,24 +172,26 @@ def test_limits(test):
 
 def test_workers(test):
     expect_stream_limits(test, Peer(test, 'workers', {'workers': 2}))
-    rules = [{'name': 'all', 'identities': ['*'], 'actions': ['ADMIN', 'SUBSCRIBE'],
-              'namespaces': ['ops', 'udpa.node']}]
+    rules = [{'name': 'all', 'identities': ['*'], 'actions': ['ADMIN', 'PUBLISH', 'SUBSCRIBE'],
+              'namespaces': ['local', 'udpa.node']}]
     peer = Peer(test, 'worker', {'workers': 1, 'acl': {'rules': rules}})
 
     def refused(words):
         """It is refused with these words; how many lines of the worker tell of a rule."""
         before = peer.count('may not subscribe')
-        status, said = peer.run('get', STRING, 'local/x')
+        status, said = peer.run('get', STRING, 'ops.acme/x')
         check(f'it is refused: {words}', status != 0 and words in said, said)
         return peer.count('may not subscribe') - before
     check('a worker tells of who is refused', refused('may not subscribe') == 1)
-    watching = test.start('watching', peer.call('watch', STRING, '-n', 'ops'))
-    wait_for('a stream', lambda: peer.run('status', 'sessions')[1].count('udpactl') >= 2)
+    status, said = peer.apply('local/a')
+    check('there is something to watch', status == 0, said)
+    watching = test.start('watching', peer.call('watch', STRING, '-n', 'local'))
+    wait_for('a stream', lambda: 'local/a' in watching.text())
     peer.set(udpa__limits__max_streams='1', udpa__log__levels__acl='error')
     wait_for('the worker to follow',
-             lambda: 'max_streams' in peer.run('get', STRING, '-n', 'ops')[1])
+             lambda: 'max_streams' in peer.run('get', STRING, '-n', 'local')[1])
     peer.set(udpa__limits__max_streams='')
-    wait_for('room', lambda: peer.run('get', STRING, '-n', 'ops')[0] == 0)
+    wait_for('room', lambda: peer.run('get', STRING, '-n', 'local')[0] == 0)
     check('and not at the level error', refused('may not subscribe') == 0)
     watching.kill()
 
