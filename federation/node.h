@@ -297,6 +297,9 @@ void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);
 bool udpai_node_has_source(const udpai_node *node, udpai_str source);
 /* The name of the ConfigSource, if there is just one; owned by the node. */
 bool udpai_node_only_source(const udpai_node *node, udpai_str *ret_name);
+/* Who speaks in a session: the name of the ConfigSource that its peer serves, else the peer's own;
+ * owned by the node; empty: nobody knows. */
+udpai_str udpai_node_speaker(const udpai_node *node, uint64_t session);
 /* Why it was not reached, or how its stream ended, last; borrowed; NULL: nothing was amiss. */
 const udpa_error *udpai_node_source_error(const udpai_node *node, udpai_str source);
 /* Is there a stream to publish on to this source? */

@@ -28,6 +28,15 @@ udpai_peer_name(const udpai_peer *peer)
     return name;
 }
 
+udpai_str
+udpai_node_speaker(const udpai_node *node, uint64_t session)
+{
+    const udpai_peer *peer = udpai_peer_find(node, session);
+    if (!peer)
+        return (udpai_str){0};
+    return peer->source ? udpai_bytes_view(peer->source->name) : udpai_peer_name(peer);
+}
+
 void
 udpai_node_visit_nodes_below(const udpai_node *node,
                              void (*visit)(void *userdata, udpai_str id),

@@ -129,12 +129,21 @@ udpai_log_write(udpa_log_level level, const char *component, const char *format,
 int
 udpai_log_allow(udpai_log_limit *limit, uint64_t now_ms, unsigned *ret_n_suppressed)
 {
+    return udpai_log_allow_burst(limit, LIMIT_BURST, now_ms, ret_n_suppressed);
+}
+
+int
+udpai_log_allow_burst(udpai_log_limit *limit,
+                      unsigned burst,
+                      uint64_t now_ms,
+                      unsigned *ret_n_suppressed)
+{
     *ret_n_suppressed = 0;
     if (now_ms - limit->window_start_ms >= LIMIT_INTERVAL_MS) {
         limit->window_start_ms = now_ms;
         limit->n_in_window = 0;
     }
-    if (limit->n_in_window >= LIMIT_BURST) {
+    if (limit->n_in_window >= burst) {
         limit->n_suppressed++;
         return 0;
     }

@@ -38,5 +38,10 @@ typedef struct udpai_log_limit {
 
 /* May a line be written at @p now_ms? Counts it either way. */
 int udpai_log_allow(udpai_log_limit *limit, uint64_t now_ms, unsigned *ret_n_suppressed);
+/* The same with another burst than the usual one. */
+int udpai_log_allow_burst(udpai_log_limit *limit,
+                          unsigned burst,
+                          uint64_t now_ms,
+                          unsigned *ret_n_suppressed);
 
 #endif

@@ -49,17 +49,43 @@ warn(const udpa_resource *resource, const udpa_error *error, int64_t now_us)
                   udpa_error_message(error), n_left_out);
 }
 
+struct listener {
+    const udpai_policy_deprecation *to;
+    const udpai_inspected *inspected;
+};
+
+static bool
+allows(void *userdata, const udpai_deprecated *feature)
+{
+    const struct listener *self = userdata;
+    return self->to->allows(self->to->userdata, feature);
+}
+
+static void
+used(void *userdata, const udpai_deprecated *feature)
+{
+    const struct listener *self = userdata;
+    self->to->used(self->to->userdata, self->inspected, feature);
+}
+
 udpa_err
 udpai_policy_check(const udpai_policy *policy,
-                   const udpa_resource *resource,
+                   const udpai_inspected *inspected,
                    int64_t now_us,
                    udpa_error **ret_error)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_str type_url = udpai_resource_type_url(resource);
+    const udpa_resource *resource = inspected->resource;
+    const udpai_policy_deprecation *deprecation = &policy->deprecation;
+    struct listener listener = {deprecation, inspected};
     udpai_policy_mode mode = udpai_policy_mode_of(policy);
-    udpai_validation validation = *find(policy, type_url);
+    udpai_validation validation = *find(policy, udpai_resource_type_url(resource));
     validation.now_us = now_us;
+    validation.deprecation = (udpai_deprecation){
+        .allows = deprecation->allows ? allows : NULL,
+        .used = deprecation->used ? used : NULL,
+        .userdata = &listener,
+    };
     udpa_err err = udpai_validate_first(policy->validator, udpai_resource_value_type(resource),
                                         udpai_resource_value(resource), &validation, &error);
     if (err == UDPA_OK || mode == UDPAI_POLICY_OFF)

@@ -21,13 +21,28 @@ typedef enum udpai_policy_mode {
     UDPAI_POLICY_OFF,  /* nobody looks */
 } udpai_policy_mode;
 
+/* A resource, and who says it: a file and a place in it, or the name of a peer. */
+typedef struct udpai_inspected {
+    const udpa_resource *resource;
+    udpai_str from;
+} udpai_inspected;
+
+/* As udpai_deprecation, with the resource. On the threads of udpai_policy_check(). */
+typedef struct udpai_policy_deprecation {
+    bool (*allows)(void *userdata, const udpai_deprecated *feature);
+    void (*used)(void *userdata, const udpai_inspected *by, const udpai_deprecated *feature);
+    void *userdata;
+} udpai_policy_deprecation;
+
 /* All borrowed. Zeroes: nothing is checked. */
 typedef struct udpai_policy {
     const udpai_validator *validator;
-    udpai_validation others; /* of the types that are not listed; now_us is not used */
+    /* Of the types that are not listed. In none of these now_us and deprecation are used. */
+    udpai_validation others;
     const udpai_type_policy *types;
     size_t n_types;
     const atomic_int *mode; /* of udpai_policy_mode, changed by somebody; NULL: REFUSE */
+    udpai_policy_deprecation deprecation; /* for UDPAI_CHECK_DEPRECATED */
 } udpai_policy;
 
 udpai_policy_mode udpai_policy_mode_of(const udpai_policy *policy);
@@ -36,7 +51,7 @@ udpai_policy_mode udpai_policy_mode_of(const udpai_policy *policy);
 bool udpai_policy_wants(const udpai_policy *policy, udpai_str type_url);
 /* The error is "'name': path: reason". */
 udpa_err udpai_policy_check(const udpai_policy *policy,
-                            const udpa_resource *resource,
+                            const udpai_inspected *inspected,
                             int64_t now_us,
                             udpa_error **ret_error);
 

@@ -21,18 +21,6 @@ singular(const pb::Message &rules, const char *name, pb::FieldDescriptor::CppTyp
     return field && !field->is_repeated() && field->cpp_type() == type ? field : nullptr;
 }
 
-bool
-option_flag(const pb::Message &options, int number)
-{
-    bool flag = false;
-    const pb::UnknownFieldSet &fields = options.GetReflection()->GetUnknownFields(options);
-    for (int i = 0; i < fields.field_count(); i++)
-        if (fields.field(i).number() == number &&
-            fields.field(i).type() == pb::UnknownField::TYPE_VARINT)
-            flag = fields.field(i).varint() != 0;
-    return flag;
-}
-
 /* NULL: the field has no rules. */
 std::unique_ptr<pb::Message>
 rules_of(pb::DynamicMessageFactory *factory,
@@ -157,6 +145,18 @@ compile_field(const pb::Message &from, const pb::FieldDescriptor *field)
 } /* namespace */
 
 bool
+udpai::option_flag(const pb::Message &options, int number)
+{
+    bool flag = false;
+    const pb::UnknownFieldSet &fields = options.GetReflection()->GetUnknownFields(options);
+    for (int i = 0; i < fields.field_count(); i++)
+        if (fields.field(i).number() == number &&
+            fields.field(i).type() == pb::UnknownField::TYPE_VARINT)
+            flag = fields.field(i).varint() != 0;
+    return flag;
+}
+
+bool
 udpai::rule_has(const pb::Message &rules, const char *name)
 {
     const pb::FieldDescriptor *field = rules.GetDescriptor()->FindFieldByName(name);
@@ -222,5 +222,6 @@ udpai::compile_rules(pb::DynamicMessageFactory *factory,
     for (int i = 0; i < type->real_oneof_decl_count(); i++)
         if (option_flag(type->oneof_decl(i)->options(), kRequired))
             compiled->required_oneofs.push_back(type->oneof_decl(i));
+    compiled->deprecated = deprecated_fields(type);
     return compiled;
 }

@@ -57,16 +57,31 @@ struct FieldRules {
     Rules rules;
 };
 
+/* A field that is deprecated, or can have values that are. */
+struct DeprecatedField {
+    const pb::FieldDescriptor *field;
+    bool is_deprecated;
+    const pb::EnumDescriptor *values; /* NULL: none of its values is */
+    bool has_default; /* and one that was left out has a value, which is deprecated */
+};
+
 struct TypeRules {
     bool is_disabled = false;       /* nothing in this message is looked at */
     std::vector<FieldRules> fields; /* outside of oneofs first, as Envoy does */
     std::vector<const pb::OneofDescriptor *> required_oneofs;
+    std::vector<DeprecatedField> deprecated;
 };
 
 /* @p rules_type: validate.FieldRules as the schema has it; NULL: there are no rules. */
 std::unique_ptr<TypeRules> compile_rules(pb::DynamicMessageFactory *factory,
                                          const pb::Descriptor *rules_type,
                                          const pb::Descriptor *type);
+
+/* In deprecated.cc. */
+std::vector<DeprecatedField> deprecated_fields(const pb::Descriptor *type);
+
+/* Is this extension of options set, and not to false? */
+bool option_flag(const pb::Message &options, int number);
 
 /* In value_rule.cc: of the member of FieldRules that is set; NULL if it is none of values, or does
  * not fit the field. */

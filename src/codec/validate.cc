@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* validate.h: a walk through a payload, and through what is packed in it. */
+#include "codec/deprecated.hh"
 #include "codec/meter.hh"
-#include "codec/rules.hh"
 
 #include <mutex>
 #include <set>
@@ -54,7 +54,7 @@ class Walk
          udpai_violation_fn tell,
          void *userdata)
         : validator_(validator), validation_(validation), tell_(tell), userdata_(userdata),
-          meter_(size)
+          meter_(size), deprecated_(validation->deprecation)
     {
     }
 
@@ -67,6 +67,12 @@ class Walk
     {
         if (n_told++ < UDPAI_VIOLATIONS_MAX)
             tell_(userdata_, path_.c_str(), reason.c_str());
+    }
+
+    void TellDeprecated() const
+    {
+        if (n_told == 0)
+            deprecated_.TellAll();
     }
 
     size_t n_told = 0;
@@ -165,6 +171,8 @@ class Walk
         depth_++;
         with_rules = with_rules && !rules->is_disabled;
         CheckUnknown(message);
+        if ((validation_->checks & UDPAI_CHECK_DEPRECATED) && !rules->deprecated.empty())
+            CheckDeprecated(message, rules->deprecated);
         for (size_t i = 0; i < rules->fields.size() && !IsDone(); i++)
             VisitField(message, rules->fields[i], with_rules);
         for (size_t i = 0; with_rules && i < rules->required_oneofs.size(); i++)
@@ -182,6 +190,15 @@ class Walk
         for (int i = 0; i < unknown.field_count() && !IsDone(); i++)
             Tell("field number " + std::to_string(unknown.field(i).number()) + " is unknown to " +
                  message.GetDescriptor()->full_name() + " as this program's descriptors have it");
+    }
+
+    void CheckDeprecated(const pb::Message &message, const std::vector<DeprecatedField> &fields)
+    {
+        deprecated_.Look(message, fields, path_,
+                         [this](const pb::FieldDescriptor *field, const std::string &reason) {
+                             Step step(this, field->name());
+                             Tell(reason);
+                         });
     }
 
     void CheckOneof(const pb::Message &message, const pb::OneofDescriptor *oneof)
@@ -419,6 +436,7 @@ class Walk
     udpai_violation_fn tell_;
     void *userdata_;
     Meter meter_;
+    DeprecatedUses deprecated_;
     std::string path_;
     int depth_ = 0, n_packed_ = 0;
 };
@@ -487,6 +505,7 @@ udpai_validate(const udpai_validator *validator,
             walk.Tell("is larger than 2 GiB");
         else if (type && validation->checks)
             walk.Payload(type, value);
+        walk.TellDeprecated();
         return walk.n_told ? UDPA_ERR_INVAL : UDPA_OK;
     });
 }

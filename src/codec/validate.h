@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is a payload what its type's descriptors say it should be? Whether it can be parsed, whether it
  * has fields that its type does not know, and whether it keeps the rules of protoc-gen-validate
- * that the descriptors carry as options (docs/guide/validation.md). What is packed in an Any of a
- * known type is looked into, too. Nothing here is on unless somebody asks for it: a node must not
- * refuse what its clients would have taken.
+ * that the descriptors carry as options (docs/guide/validation.md); and what it uses of that which
+ * descriptors mark as deprecated. What is packed in an Any of a known type is looked into, too.
+ * Nothing here is on unless somebody asks for it: a node must not refuse what its clients would
+ * have taken.
  *
  * Pure computation: any thread. The work is bounded by the size of the payload. */
 #ifndef UDPAI_VALIDATE_H
@@ -17,6 +18,7 @@ UDPA_BEGIN_DECLS
 #define UDPAI_CHECK_PARSE 1u
 #define UDPAI_CHECK_UNKNOWN_FIELDS 2u
 #define UDPAI_CHECK_RULES 4u
+#define UDPAI_CHECK_DEPRECATED 8u
 
 /* Of one payload at most so many mistakes are told. */
 #define UDPAI_VIOLATIONS_MAX 50
@@ -31,12 +33,36 @@ udpai_validator *udpai_validator_ref(udpai_validator *validator);
 udpai_validator *udpai_validator_unref(udpai_validator *validator);
 UDPA_DEFINE_CLEANUP(udpai_validator, udpai_validator_unref)
 
+/* What a payload uses although its descriptor says "deprecated": a field that is there, or a value
+ * of an enum, also one that a field has because it was left out. All borrowed. */
+typedef struct udpai_deprecated {
+    const char *name;   /* full name of the field, or the value; there as long as the schema is */
+    const char *holder; /* of a value: full name of the field that has it; NULL: it is a field */
+    bool is_default;    /* a value that was not written */
+    bool is_disallowed; /* unless somebody allows it */
+    const char *path;   /* of the first use */
+    size_t n_uses;
+} udpai_deprecated;
+
+/* Of each such feature a payload is spoken of once. */
+typedef struct udpai_deprecation {
+    /* May it be used? At the first use. NULL: unless it is disallowed. */
+    bool (*allows)(void *userdata, const udpai_deprecated *feature);
+    /* It was used by a payload in which no mistake was found. NULL: nobody wants to know. */
+    void (*used)(void *userdata, const udpai_deprecated *feature);
+    void *userdata;
+} udpai_deprecation;
+
+/* The key of a runtime that allows a feature is this and its name. */
+#define UDPAI_DEPRECATED_KEY "envoy.deprecated_features:"
+
 typedef struct udpai_validation {
     unsigned checks; /* UDPAI_CHECK_…; 0: none */
     /* Refuse a payload whose type has no descriptors here. */
     bool refuse_unknown_types;
     bool refuse_unknown_packed; /* and one in which something of such a type is packed */
     int64_t now_us;             /* since 1970, for rules on times */
+    udpai_deprecation deprecation;
 } udpai_validation;
 
 /* A mistake: the fields that lead there ("" for the payload itself), and what must be. Values of

@@ -12,6 +12,7 @@
 #include "daemon/provider_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
+#include "daemon/rtds_check.h"
 #include "daemon/runtime_plan.h"
 #include "daemon/self_check.h"
 #include "daemon/signatures_check.h"
@@ -660,6 +661,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     udpai_health_check(message->health, findings);
     check_client_status(&check);
     udpai_runtime_check(message, findings);
+    udpai_rtds_check(message, findings);
     udpai_timing_check(message->timing, findings);
     udpai_vector_done(&check.sources);
 }

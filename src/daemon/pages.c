@@ -91,6 +91,7 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
 {
     udpai_strbuf text = {0};
     const udpai_runtime *runtime = &self->runtime->runtime;
+    const udpai_runtime_statistics statistics = udpai_runtime_statistics_of(runtime);
     const char *type = TEXT;
     udpa_err err = check_access(self, reading, ret_error);
     if (err)
@@ -105,10 +106,10 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
         udpai_strbuf_puts(&text, "OK\n");
         break;
     case STATS:
-        udpai_runtime_stats_page(&runtime->statistics, &text);
+        udpai_runtime_stats_page(&statistics, &text);
         break;
     default:
-        udpai_runtime_prometheus_page(&runtime->statistics, &text);
+        udpai_runtime_prometheus_page(&statistics, &text);
         break;
     }
     if (err)

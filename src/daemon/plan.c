@@ -540,6 +540,8 @@ udpai_plan_make(udpai_plan *plan,
         err = udpai_plan_orca(plan);
     if (err == UDPA_OK)
         err = udpai_plan_health(plan);
+    if (err == UDPA_OK)
+        err = udpai_plan_rtds_make(plan);
     udpai_node_config *node = &plan->settings.node;
     node->sources = plan->sources.items;
     node->n_sources = plan->sources.n;
@@ -583,6 +585,8 @@ udpai_plan_done(udpai_plan *plan)
     udpai_vector_done(&plan->load_upstreams);
     udpai_vector_done(&plan->dialled);
     udpai_vector_done(&plan->providers);
+    udpai_vector_done(&plan->named);
+    udpai_vector_done(&plan->rtds);
     udpai_vector_done(&plan->dials);
     udpai_vector_done(&plan->owned);
     udpai_bootstrap_done(&plan->bootstrap);

@@ -54,6 +54,12 @@ typedef struct udpai_plan_dialled {
     udpai_asker *asker;        /* the target's, of kind rest; NULL: it is dialled by gRPC */
 } udpai_plan_dialled;
 
+/* A layer of the runtime that a resource brings. */
+typedef struct udpai_plan_rtds {
+    size_t index;     /* among all layers */
+    const char *name; /* of the resource, in full */
+} udpai_plan_rtds;
+
 typedef struct udpai_plan_sinks {
     udpai_topics all;
     udpai_event_file files[UDPAI_EVENT_KINDS];
@@ -85,10 +91,12 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_plan_writer) writers;
     UDPAI_VECTOR(udpai_source_config) sources;
     UDPAI_VECTOR(udpai_provider_config) providers;
+    UDPAI_VECTOR(udpai_named_config) named;
     UDPAI_VECTOR(udpai_dial_config) dials;
     UDPAI_VECTOR(udpai_load_upstream_config) load_upstreams;
     UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
-    UDPAI_VECTOR(void *) owned;               /* tables and texts, to be freed */
+    UDPAI_VECTOR(udpai_plan_rtds) rtds;
+    UDPAI_VECTOR(void *) owned; /* tables and texts, to be freed */
     udpai_plan_sinks sinks;
     const udpai_str *client_types; /* besides those that are */
     size_t n_client_types;
@@ -98,8 +106,9 @@ typedef struct udpai_plan {
     const char *const *secret_types;
     size_t n_secret_types;
     udpa_log_level log_level;
-    udpai_policy policy; /* without its validator */
-    bool validates;      /* anything at all */
+    udpai_policy policy;       /* without its validator */
+    bool validates;            /* anything at all */
+    bool looks_for_deprecated; /* in anything */
 } udpai_plan;
 
 /* Takes the bootstrap over, and reads the files of certificates. To be followed by

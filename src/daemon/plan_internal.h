@@ -80,6 +80,9 @@ udpa_err udpai_plan_polled_source(udpai_plan *plan,
                                   udpai_source_config *source,
                                   udpa_error **ret_error);
 
+/* plan_rtds.c: when sources are planned. */
+udpa_err udpai_plan_rtds_make(udpai_plan *plan);
+
 /* plan_sinks.c: when xDS is planned, whose methods stand before those of the sinks. */
 udpa_err udpai_plan_sinks_make(udpai_plan *plan, udpa_error **ret_error);
 void udpai_plan_sinks_done(udpai_plan *plan);

@@ -15,8 +15,17 @@ take_checks(const check_kind *from, size_t n)
             checks |= UDPAI_CHECK_UNKNOWN_FIELDS;
         if (from[i] == UDPA__CONFIG__V1__VALIDATION__CHECK__RULES)
             checks |= UDPAI_CHECK_RULES;
+        if (from[i] == UDPA__CONFIG__V1__VALIDATION__CHECK__DEPRECATED)
+            checks |= UDPAI_CHECK_DEPRECATED;
     }
     return checks;
+}
+
+static void
+note_deprecated(udpai_plan *plan, unsigned checks)
+{
+    if (checks & UDPAI_CHECK_DEPRECATED)
+        plan->looks_for_deprecated = true;
 }
 
 static size_t
@@ -43,6 +52,7 @@ take_types(udpai_plan *plan, const Udpa__Config__V1__Validation *from)
             all[plan->policy.n_types++] =
                 (udpai_type_policy){udpai_str_from(of->types[k]), validation};
         plan->validates = plan->validates || validation.checks;
+        note_deprecated(plan, validation.checks);
     }
     plan->policy.types = all;
     return UDPA_OK;
@@ -57,5 +67,6 @@ udpai_plan_validation(udpai_plan *plan)
     plan->policy.others.checks = take_checks(from->checks, from->n_checks);
     plan->policy.others.refuse_unknown_types = from->refuse_unknown_types;
     plan->validates = plan->policy.others.checks || from->refuse_unknown_types;
+    note_deprecated(plan, plan->policy.others.checks);
     return take_types(plan, from);
 }

@@ -62,7 +62,9 @@ udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
         return err;
     err = begin(self, loop, &layers, env->plan, ret_error);
     udpai_runtime_plan_done(&layers);
-    return err;
+    const udpai_daemon_rtds_env rtds = {loop, udpai_endpoint_node(env->endpoint), &self->runtime,
+                                        env->plan->rtds.items, env->plan->rtds.n};
+    return err ? err : udpai_daemon_rtds_open(&self->rtds, &rtds, ret_error);
 }
 
 void
@@ -80,19 +82,22 @@ udpai_daemon_runtime_leave(udpai_daemon_runtime *self)
         self->runtime.changed = NULL;
 }
 
-static void
-on_closed(void *userdata)
-{
-    udpai_daemon_runtime *self = userdata;
-    udpai_runtime_done(&self->runtime);
-    udpai_switching_free(self->switching);
-    udpai_free(self);
-}
-
 void
 udpai_daemon_runtime_close(udpai_daemon_runtime *self)
 {
     udpai_daemon_runtime_leave(self);
-    if (self)
-        udpai_runtime_loader_close(self->loader, on_closed, self);
+    if (!self)
+        return;
+    udpai_daemon_rtds_close(UDPAI_TAKE(self->rtds));
+    udpai_runtime_loader_close(UDPAI_TAKE(self->loader), NULL, NULL);
+}
+
+void
+udpai_daemon_runtime_free(udpai_daemon_runtime *self)
+{
+    if (!self)
+        return;
+    udpai_runtime_done(&self->runtime);
+    udpai_switching_free(self->switching);
+    udpai_free(self);
 }

@@ -4,16 +4,18 @@
 #ifndef UDPAI_DAEMON_RUNTIME_H
 #define UDPAI_DAEMON_RUNTIME_H
 
+#include "daemon/rtds.h"
 #include "daemon/switching.h"
 #include "runtime/loader.h"
 
 typedef struct udpai_daemon_runtime {
     udpai_runtime runtime;
     udpai_runtime_loader *loader;
+    udpai_daemon_rtds *rtds; /* NULL: no layer comes by it */
     udpai_switching *switching;
 } udpai_daemon_runtime;
 
-/* To be closed, whatever comes. */
+/* The endpoint has not started; borrowed until it is closed. To be closed, whatever comes. */
 udpa_err udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
                                    uv_loop_t *loop,
                                    const udpai_switching_env *env,
@@ -22,7 +24,9 @@ udpa_err udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
 void udpai_daemon_runtime_look(udpai_daemon_runtime *runtime);
 /* The node ends: it goes by nothing any more. NULL is fine. */
 void udpai_daemon_runtime_leave(udpai_daemon_runtime *runtime);
-/* NULL is closed already. It goes when the loop has let go of it. */
+/* Nothing changes any more; what it says can still be read. NULL is closed already. */
 void udpai_daemon_runtime_close(udpai_daemon_runtime *runtime);
+/* After it was closed and the loop has run to its end: nobody reads any more. */
+void udpai_daemon_runtime_free(udpai_daemon_runtime *runtime);
 
 #endif

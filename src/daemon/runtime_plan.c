@@ -87,10 +87,12 @@ add_one(udpai_runtime_plan *plan, const layer_message *layer, udpa_error **ret_e
     }
     case UDPA__CONFIG__V1__RUNTIME_LAYER__LAYER_ADMIN_LAYER:
         return add_layer(plan, layer->name, UDPAI_RUNTIME_ADMIN, ret_error);
+    case UDPA__CONFIG__V1__RUNTIME_LAYER__LAYER_RTDS_LAYER:
+        return add_layer(plan, layer->name, UDPAI_RUNTIME_RTDS, ret_error); /* plan_rtds.c */
     default:
         return udpai_fail(
             ret_error, UDPA_ERR_INVAL,
-            "the layer %s is of no kind: it needs one of static_layer, disk_layer and "
+            "the layer %s is of no kind: it needs one of static_layer, disk_layer, rtds_layer and "
             "admin_layer",
             layer->name);
     }

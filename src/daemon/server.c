@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "daemon/certificates.h"
+#include "daemon/deprecations.h"
 #include "daemon/directories.h"
 #include "daemon/plan_delivery.h"
 #include "daemon/reload.h"
@@ -24,7 +25,8 @@ typedef struct server {
     udpai_schema *schema;
     udpai_validator *validator; /* NULL: nothing is validated */
     udpai_policy policy;
-    atomic_int validation; /* udpai_policy.mode */
+    atomic_int validation;            /* udpai_policy.mode */
+    udpai_deprecations *deprecations; /* NULL: nobody looks for them */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
     udpai_problems problems;
@@ -52,7 +54,7 @@ on_rest_closed(void *userdata)
 {
     server *self = userdata;
     udpai_pages_close(UDPAI_TAKE(self->pages));
-    udpai_daemon_runtime_close(UDPAI_TAKE(self->runtime));
+    udpai_daemon_runtime_close(self->runtime);
     udpai_workers_close(UDPAI_TAKE(self->workers));
     if (self->endpoint)
         udpa_endpoint_close(self->endpoint, NULL, NULL);
@@ -85,6 +87,8 @@ server_done(server *self)
     udpai_vector_done(&self->tls);
     udpai_vector_done(&self->ports);
     udpai_problems_done(&self->problems);
+    udpai_daemon_runtime_free(self->runtime);
+    udpai_deprecations_free(self->deprecations);
     udpai_validator_unref(self->validator);
     udpai_vector_done(&self->http_ports);
 }
@@ -99,10 +103,18 @@ wants(void *userdata, const udpa_resource *resource)
 }
 
 static udpa_err
-inspect(void *userdata, const udpa_resource *resource, udpa_error **ret_error)
+inspect(void *userdata, const udpa_resource *resource, udpai_str from, udpa_error **ret_error)
 {
     const server *self = userdata;
-    return udpai_policy_check(&self->policy, resource, udpai_wall_us(), ret_error);
+    const udpai_inspected inspected = {resource, from};
+    return udpai_policy_check(&self->policy, &inspected, udpai_wall_us(), ret_error);
+}
+
+static void
+removed(void *userdata, const udpa_resource *resource)
+{
+    const server *self = userdata;
+    udpai_deprecations_forget(self->deprecations, resource);
 }
 
 static udpa_err
@@ -114,8 +126,14 @@ prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error *
     self->policy = self->plan->policy;
     self->policy.validator = self->validator;
     self->policy.mode = &self->validation;
-    settings->inspector = (udpai_inspector){wants, inspect, self};
-    return err;
+    settings->inspector = (udpai_inspector){wants, inspect, NULL, self};
+    if (err != UDPA_OK || !self->plan->looks_for_deprecated)
+        return err;
+    self->deprecations = udpai_deprecations_new();
+    self->policy.deprecation = (udpai_policy_deprecation){
+        udpai_deprecations_allows, udpai_deprecations_used, self->deprecations};
+    settings->inspector.removed = removed;
+    return self->deprecations ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 
 /* ---- signals ---- */
@@ -263,6 +281,22 @@ open_files(server *self, udpa_error **ret_error)
                           : err;
 }
 
+/* What is looked at goes by it: before files are read, and anybody publishes. */
+static udpa_err
+open_runtime(server *self, udpa_error **ret_error)
+{
+    const udpai_switching_env env = {
+        .plan = self->plan,
+        .endpoint = self->endpoint,
+        .workers = self->workers,
+        .validation = &self->validation,
+    };
+    udpa_err err = udpai_daemon_runtime_open(&self->runtime, &self->loop, &env, ret_error);
+    if (err == UDPA_OK && self->deprecations)
+        udpai_deprecations_set_runtime(self->deprecations, &self->runtime->runtime);
+    return err;
+}
+
 static udpa_err
 open_reload(server *self, udpa_error **ret_error)
 {
@@ -286,16 +320,8 @@ static udpa_err
 open_http(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
-    const udpai_switching_env switching = {
-        .plan = plan,
-        .endpoint = self->endpoint,
-        .workers = self->workers,
-        .directories = self->directories,
-        .validation = &self->validation,
-    };
-    udpa_err err = udpai_daemon_runtime_open(&self->runtime, &self->loop, &switching, ret_error);
-    if (err == UDPA_OK)
-        err = udpai_pages_open(&self->pages, &self->loop, self->endpoint, self->runtime, ret_error);
+    udpa_err err =
+        udpai_pages_open(&self->pages, &self->loop, self->endpoint, self->runtime, ret_error);
     const udpai_rest_env env = {
         .loop = &self->loop,
         .streams = udpai_endpoint_streams(self->endpoint),
@@ -328,7 +354,11 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = restore(self, ret_error);
     if (err == UDPA_OK)
+        err = open_runtime(self, ret_error);
+    if (err == UDPA_OK)
         err = open_files(self, ret_error);
+    if (err == UDPA_OK)
+        udpai_switching_take_directories(self->runtime->switching, self->directories);
     if (err == UDPA_OK)
         err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)

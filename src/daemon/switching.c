@@ -10,6 +10,7 @@ typedef UDPAI_VECTOR(char *) lines;
 
 struct udpai_switching {
     udpai_switching_env env;
+    udpai_directories *directories; /* NULL: not yet */
     udpai_switches now;
     udpai_acl *acl; /* as the bootstrap file has it; NULL: there are no rules */
     udpai_runtime_snapshot *followed;
@@ -98,7 +99,7 @@ use_validation(const udpai_switching *self, const udpai_switches *to)
     if (to->validation == self->now.validation)
         return;
     atomic_store(self->env.validation, (int)to->validation);
-    udpai_directories_look(self->env.directories);
+    udpai_directories_look(self->directories);
 }
 
 /* What cannot be put into use stays, and `to` says so. */
@@ -114,7 +115,7 @@ use(const udpai_switching *self, udpai_switches *to)
     if (memcmp(&now->store, &to->store, sizeof(to->store)) != 0)
         udpai_node_set_store_options(node, &to->store);
     if (now->files_quiet_ms != to->files_quiet_ms)
-        udpai_directories_set_quiet(self->env.directories, to->files_quiet_ms);
+        udpai_directories_set_quiet(self->directories, to->files_quiet_ms);
     use_validation(self, to);
     use_streams(self, to);
     use_rules(self, to);
@@ -197,6 +198,13 @@ udpai_switching_follow(udpai_switching *self, udpai_runtime_snapshot *snapshot)
 {
     follow(self, snapshot);
     tell_workers(self, snapshot);
+}
+
+void
+udpai_switching_take_directories(udpai_switching *self, udpai_directories *directories)
+{
+    self->directories = directories;
+    udpai_directories_set_quiet(directories, self->now.files_quiet_ms);
 }
 
 udpa_err

@@ -13,7 +13,6 @@ typedef struct udpai_switching_env {
     const udpai_plan *plan;
     udpa_endpoint *endpoint;
     udpai_workers *workers; /* NULL: none */
-    udpai_directories *directories;
     atomic_int *validation; /* udpai_policy.mode */
 } udpai_switching_env;
 
@@ -24,6 +23,8 @@ udpai_switching *udpai_switching_new(const udpai_switching_env *env);
 udpai_switching *udpai_switching_free(udpai_switching *switching);
 /* The runtime is this now; a reference is taken. What is wrong in it is told in the log, once. */
 void udpai_switching_follow(udpai_switching *switching, udpai_runtime_snapshot *snapshot);
+/* These are there now; borrowed until the end. */
+void udpai_switching_take_directories(udpai_switching *switching, udpai_directories *directories);
 /* Other rules hold from now on, in a dry run or not, as they say, or in their place the runtime.
  * UDPA_ERR_NOMEM: those before still do. */
 udpa_err udpai_switching_set_acl(udpai_switching *switching, udpai_acl *acl);

@@ -297,7 +297,10 @@ on_stopped(void *userdata)
 static void
 order(void *userdata, udpai_order *order)
 {
-    udpai_endpoint_order(userdata, order);
+    udpa_endpoint *endpoint = userdata;
+    if (order->kind == UDPAI_ORDER_CHANGES)
+        udpai_inspection_note_changes(endpoint->inspection, order->changes);
+    udpai_endpoint_order(endpoint, order);
 }
 
 static void

@@ -90,6 +90,9 @@ void udpai_inspection_free(udpai_inspection *inspection);
 bool udpai_inspection_is_busy(const udpai_inspection *inspection);
 /* True: the report waits, and is taken later. NULL holds nothing. */
 bool udpai_inspection_hold(udpai_inspection *inspection, udpai_report *report);
+/* These are told to the stream side. NULL does nothing. */
+void udpai_inspection_note_changes(const udpai_inspection *inspection,
+                                   const udpai_change_set *changes);
 
 /* ---- status.c ---- */
 

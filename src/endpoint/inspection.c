@@ -22,6 +22,7 @@ typedef struct held_session {
     uint64_t session;
     udpai_list reports;
     udpai_publication *publication; /* of the first report, for the pool */
+    char *from;                     /* who says it, for the pool; NULL: nobody knows */
     uv_work_t work;
 } held_session;
 
@@ -63,6 +64,7 @@ free_held(held_session *held)
     while ((at = udpai_list_pop(&held->reports)))
         udpai_report_free(UDPAI_LIST_ENTRY(at, udpai_report, node));
     udpai_list_remove(&held->node);
+    udpai_free(held->from);
     udpai_free(held);
 }
 
@@ -123,7 +125,9 @@ on_work(uv_work_t *work)
         udpa_error *error = NULL;
         if (!is_to_be_seen(self, entry))
             continue;
-        udpa_err err = self->inspector.inspect(self->inspector.userdata, entry->resource, &error);
+        udpa_err err =
+            self->inspector.inspect(self->inspector.userdata, entry->resource,
+                                    udpai_str_from(held->from ? held->from : ""), &error);
         if (err != UDPA_OK)
             udpai_publication_refuse(
                 &entry->error, error ? error : udpa_error_new(err, NULL, "%s", "out of memory"));
@@ -132,12 +136,22 @@ on_work(uv_work_t *work)
 
 static void on_worked(uv_work_t *work, int status);
 
+/* Sessions say who they are before they publish, and may say it anew. */
+static void
+note_speaker(const udpai_inspection *self, held_session *held)
+{
+    udpai_str from = udpai_node_speaker(udpai_endpoint_node(self->endpoint), held->session);
+    udpai_free(held->from);
+    held->from = udpai_strndup(from.data ? from.data : "", from.len);
+}
+
 static void
 begin_waiting(udpai_inspection *self)
 {
     while (self->n_working < AT_ONCE && !udpai_list_empty(&self->waiting)) {
         held_session *held = UDPAI_LIST_ENTRY(udpai_list_pop(&self->waiting), held_session, node);
         held->publication = first_report(held)->publication;
+        note_speaker(self, held);
         self->n_working++;
         if (uv_queue_work(self->endpoint->loop, &held->work, on_work, on_worked) != 0)
             abort(); /* it fails for a missing callback alone */
@@ -178,6 +192,18 @@ on_worked(uv_work_t *work, int status)
             begin_waiting(self);
     }
     udpai_endpoint_inspected(endpoint);
+}
+
+void
+udpai_inspection_note_changes(const udpai_inspection *self, const udpai_change_set *changes)
+{
+    if (!self || !self->inspector.removed)
+        return;
+    for (size_t i = 0; i < udpai_change_set_size(changes); i++) {
+        const udpai_change *change = udpai_change_set_at(changes, i);
+        if (change->kind == UDPAI_CHANGE_REMOVE)
+            self->inspector.removed(self->inspector.userdata, change->resource);
+    }
 }
 
 /* ---- taking in ---- */

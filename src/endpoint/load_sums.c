@@ -8,7 +8,7 @@
 #include "base/percent.h"
 #include "base/strbuf.h"
 #include "model/name.h"
-#include "reports/tally_sum.h"
+#include "reports/tally_kept.h"
 
 /* Whatever comes together is reported together. */
 #define DELAY_MS 1000
@@ -44,9 +44,11 @@ struct udpai_load_sums {
     udpa_bytes *node_id;
     udpai_map areas; /* by prefix */
     udpai_map sums;  /* by cluster */
+    udpai_tally_kept kept;
     udpai_timer timer;
     uint64_t timer_for_ms; /* 0: it does not run */
     uint64_t ended_ms;     /* when the last sum has; 0: none has */
+    int64_t ahead_us;      /* of the clock that is never set, the most that the other one was */
     udpai_arena arena;
     udpai_log_limit refused_log;
 };
@@ -68,6 +70,17 @@ static uint64_t
 now_ms(const udpai_load_sums *self)
 {
     return self->options.wheel->now_ms;
+}
+
+/* Of the clock as if it had never been set back, so that nothing looks younger than it is. */
+static int64_t
+wall_us(udpai_load_sums *self)
+{
+    int64_t clock_us = (int64_t)self->options.clock_ms(self->options.userdata) * 1000;
+    int64_t ahead_us = self->options.wall_us(self->options.userdata) - clock_us;
+    if (ahead_us > self->ahead_us)
+        self->ahead_us = ahead_us;
+    return clock_us + self->ahead_us;
 }
 
 static uint64_t
@@ -124,11 +137,12 @@ make_resource(const udpai_load_sums *self, const cluster_sum *sum)
     return resource;
 }
 
-/* What has not changed is said again, in time. Without memory it is with the next turn. */
+/* What has not changed is said again, in time, and that it is of now: what is said of an earlier
+ * time would look younger than it is. Without memory it is with the next turn. */
 static void
 report(udpai_load_sums *self, cluster_sum *sum)
 {
-    udpa_resource *resource = sum->is_due ? make_resource(self, sum) : NULL;
+    udpa_resource *resource = make_resource(self, sum);
     if (resource) {
         udpa_resource_unref(sum->resource);
         sum->resource = resource;
@@ -149,7 +163,7 @@ on_timer(udpai_timer *timer)
 {
     udpai_load_sums *self = UDPAI_CONTAINER_OF(timer, udpai_load_sums, timer);
     self->timer_for_ms = 0;
-    uint64_t next_ms = UINT64_MAX;
+    uint64_t next_ms = udpai_tally_kept_expire(&self->kept, now_ms(self));
     size_t at = 0;
     cluster_sum *sum;
     while ((sum = udpai_map_next(&self->sums, &at))) {
@@ -189,21 +203,30 @@ end_sum(udpai_load_sums *self, cluster_sum *sum)
         udpai_node_withdraw_own_report(self->options.node, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
                                        udpai_resource_name(sum->resource));
     udpai_map_remove(&self->sums, sum_key(sum));
-    free_sum(sum);
     self->ended_ms = now_ms(self);
+    /* Whatever has lain somewhere since now has expired by then. */
+    uint64_t until_ms = now_ms(self) + 2 * ttl_ms(self);
+    udpai_tally_kept_put(&self->kept, sum->cluster, UDPAI_TAKE(sum->sum), until_ms);
+    arm(self, until_ms);
+    free_sum(sum);
 }
 
 static udpa_err
-fill_sum(const udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
+fill_sum(udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
 {
     const udpai_tally_sum_options options = {
         .cluster = cluster,
         .node_id = udpai_bytes_view(self->node_id),
-        .epoch = (uint64_t)self->options.wall_us(self->options.userdata),
+        .counted = udpai_tally_kept_find(&self->kept, cluster),
+        .epoch = (uint64_t)wall_us(self),
     };
     sum->since_ms = now_ms(self);
     udpa_err err = udpa_bytes_new(&sum->cluster, cluster.data, cluster.len);
-    return err == UDPA_OK ? udpai_tally_sum_new(&sum->sum, &options) : err;
+    if (err == UDPA_OK)
+        err = udpai_tally_sum_new(&sum->sum, &options);
+    if (err == UDPA_OK)
+        udpai_tally_kept_forget(&self->kept, cluster);
+    return err;
 }
 
 static udpa_err
@@ -265,10 +288,10 @@ is_own(const udpai_load_sums *self, udpai_str id)
 
 /* How long ago it began to count: so long before it came here. */
 static uint64_t
-age_ns(const udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
+age_ns(udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
 {
     const udpai_hop hop = udpai_resource_hop(resource, udpa_resource_n_hops(resource) - 1);
-    int64_t us = self->options.wall_us(self->options.userdata) - hop.time_us;
+    int64_t us = wall_us(self) - hop.time_us;
     return tally->elapsed_ns + (us > 0 ? (uint64_t)us * 1000 : 0);
 }
 
@@ -276,7 +299,7 @@ age_ns(const udpai_load_sums *self, const udpa_resource *resource, const udpai_t
  * counted it; or before a sum of this node has ended, that may have had it. Its age is that of now,
  * so how long it is here must be, too: the wheel may be behind by all that came in this turn. */
 static bool
-was_told(const udpai_load_sums *self,
+was_told(udpai_load_sums *self,
          udpai_str id,
          const udpa_resource *resource,
          const udpai_tally *tally)
@@ -520,8 +543,11 @@ udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *o
     self->options = *options;
     udpai_map_init(&self->areas, area_key);
     udpai_map_init(&self->sums, sum_key);
+    udpai_tally_kept_init(&self->kept);
     udpai_timer_init(&self->timer, on_timer);
     udpai_arena_init(&self->arena);
+    self->ahead_us = INT64_MIN;
+    (void)wall_us(self);
     udpa_err err = udpa_bytes_new(&self->node_id, options->node_id.data, options->node_id.len);
     if (err == UDPA_OK)
         *ret_sums = self;
@@ -546,6 +572,7 @@ udpai_load_sums_free(udpai_load_sums *self)
         free_sum(sum);
     udpai_map_done(&self->areas);
     udpai_map_done(&self->sums);
+    udpai_tally_kept_done(&self->kept);
     udpai_arena_done(&self->arena);
     udpa_bytes_unref(self->node_id);
     udpai_free(self);

@@ -2,6 +2,8 @@
 /* Places in a tally: sorted, so that two tallies that say the same are the same bytes. */
 #include "reports/tally.h"
 
+#include <stdlib.h>
+
 const udpai_tally_limits udpai_tally_client_limits = {
     .localities = 256,
     .endpoints = 4096,
@@ -14,7 +16,7 @@ const udpai_tally_limits udpai_tally_sum_limits = {
     .endpoints = 16384,
     .metrics = 16384,
     .drops = 1024,
-    .nodes = 4096,
+    .nodes = 4096 + UDPAI_TALLY_GONE_NODES_MAX,
 };
 
 udpai_tally *
@@ -62,6 +64,26 @@ free_locality(udpai_tally_locality *locality)
     free_text(locality->region);
 }
 
+void
+udpai_tally_clear_nodes(udpai_tally *tally)
+{
+    while (tally->nodes.n)
+        free_text(tally->nodes.items[--tally->nodes.n].id);
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+    return udpai_str_cmp(((const udpai_tally_node *)a)->id, ((const udpai_tally_node *)b)->id);
+}
+
+void
+udpai_tally_sort_nodes(udpai_tally *tally)
+{
+    if (tally->nodes.n)
+        qsort(tally->nodes.items, tally->nodes.n, sizeof(tally->nodes.items[0]), compare_ids);
+}
+
 udpai_tally *
 udpai_tally_free(udpai_tally *tally)
 {
@@ -73,8 +95,7 @@ udpai_tally_free(udpai_tally *tally)
     for (size_t i = 0; i < tally->drops.n; i++)
         free_text(tally->drops.items[i].category);
     udpai_vector_done(&tally->drops);
-    for (size_t i = 0; i < tally->nodes.n; i++)
-        free_text(tally->nodes.items[i]);
+    udpai_tally_clear_nodes(tally);
     udpai_vector_done(&tally->nodes);
     free_text(tally->cluster);
     free_text(tally->service);

@@ -32,6 +32,9 @@
 #define UDPAI_TALLY_REPORT_MAX ((uint64_t)1 << 53)
 #define UDPAI_TALLY_ELAPSED_MAX_NS ((uint64_t)10 * 365 * 24 * 3600 * 1000000000)
 
+/* Nodes that were in a sum, and are not any more, of which it says so. */
+#define UDPAI_TALLY_GONE_NODES_MAX 1024
+
 typedef struct udpai_tally_limits {
     size_t localities;
     size_t endpoints, metrics; /* of all localities together */
@@ -93,15 +96,23 @@ typedef struct udpai_tally_drop {
     uint64_t n;
 } udpai_tally_drop;
 
+/* Clients of a node that a sum has counted: what they had before and have after that is not in it.
+ */
+typedef struct udpai_tally_node {
+    udpai_str id;                /* owned */
+    uint64_t since_us, until_us; /* by the node's own time, which is that of its own sum */
+    bool is_gone;
+} udpai_tally_node;
+
 typedef struct udpai_tally {
     udpai_str cluster, service; /* owned */
     uint64_t epoch, elapsed_ns;
     UDPAI_VECTOR(udpai_tally_locality) localities; /* sorted */
     UDPAI_VECTOR(udpai_tally_drop) drops;          /* sorted */
     uint64_t dropped;                              /* in total */
-    UDPAI_VECTOR(udpai_str) nodes;                 /* of a sum: sorted; owned */
+    UDPAI_VECTOR(udpai_tally_node) nodes;          /* of a sum: sorted */
     uint64_t n_clients;                            /* of a sum */
-    uint64_t n_node_changes;                       /* of a sum: nodes that have come and gone */
+    uint64_t n_forgotten_nodes;                    /* of a sum: that are not said any more */
     bool was_told; /* to others: of an epoch that is new to a sum it counts from where it is */
     size_t n_endpoints, n_metrics;
     const udpai_tally_limits *limits;
@@ -147,6 +158,9 @@ const udpai_tally_endpoint *udpai_tally_find_endpoint(const udpai_tally_locality
 const udpai_tally_metric *udpai_tally_find_metric(const udpai_tally_figures *figures,
                                                   const udpai_tally_metric *like);
 const udpai_tally_drop *udpai_tally_find_drop(const udpai_tally *tally, udpai_str category);
+
+void udpai_tally_clear_nodes(udpai_tally *tally);
+void udpai_tally_sort_nodes(udpai_tally *tally);
 
 /* Forgets what is counted singly: it is in the figures of its locality, too. */
 void udpai_tally_drop_endpoints(udpai_tally *tally);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ClientLoad and ClusterLoad, from bytes: the fields that both have are the same. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "model/name.h"
 #include "model/resource.h"
@@ -217,12 +216,6 @@ read_drops(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
     return err;
 }
 
-static int
-compare_texts(const void *a, const void *b)
-{
-    return udpai_str_cmp(*(const udpai_str *)a, *(const udpai_str *)b);
-}
-
 static udpa_err
 take_name(udpai_str *to, const char *from, size_t max, const char *what, udpa_error **ret_error)
 {
@@ -234,26 +227,50 @@ take_name(udpai_str *to, const char *from, size_t max, const char *what, udpa_er
 }
 
 static udpa_err
+read_node(udpai_tally *tally, const Udpa__Load__V1__CountedNode *from, udpa_error **ret_error)
+{
+    udpai_tally_node node = {
+        .since_us = from->since, .until_us = from->until, .is_gone = from->is_gone};
+    if (node.since_us > node.until_us)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "it counts the clients of node '%.60s' since %llu, and until %llu, "
+                          "which is before that",
+                          from->id, (unsigned long long)node.since_us,
+                          (unsigned long long)node.until_us);
+    udpa_err err = take_name(&node.id, from->id, UDPAI_AUTHORITY_MAX, "id of a node", ret_error);
+    if (err == UDPA_OK && !udpai_vector_push(&tally->nodes, node)) {
+        udpai_free((void *)(uintptr_t)node.id.data);
+        err = UDPA_ERR_NOMEM;
+    }
+    return err;
+}
+
+static udpa_err
+check_nodes(udpai_tally *tally, udpa_error **ret_error)
+{
+    udpai_tally_sort_nodes(tally);
+    for (size_t i = 1; i < tally->nodes.n; i++)
+        if (udpai_str_eq(tally->nodes.items[i].id, tally->nodes.items[i - 1].id))
+            return udpai_fail(ret_error, UDPA_ERR_INVAL, "it has node '%.*s' twice",
+                              UDPAI_SHOWN(tally->nodes.items[i].id));
+    return UDPA_OK;
+}
+
+static udpa_err
 read_nodes(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
 {
     if (from->n_nodes > tally->limits->nodes)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "it counts the clients of %zu nodes, and may of %zu", from->n_nodes,
                           tally->limits->nodes);
-    for (size_t i = 0; i < from->n_nodes; i++) {
-        udpai_str copy = {0};
-        udpa_err err =
-            take_name(&copy, from->nodes[i], UDPAI_AUTHORITY_MAX, "id of a node", ret_error);
-        if (err == UDPA_OK && !udpai_vector_push(&tally->nodes, copy)) {
-            udpai_free((void *)(uintptr_t)copy.data);
-            err = UDPA_ERR_NOMEM;
-        }
-        if (err != UDPA_OK)
-            return err;
-    }
-    if (tally->nodes.n)
-        qsort(tally->nodes.items, tally->nodes.n, sizeof(udpai_str), compare_texts);
-    tally->n_node_changes = from->n_node_changes;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < from->n_nodes && err == UDPA_OK; i++)
+        err = read_node(tally, from->nodes[i], ret_error);
+    if (err == UDPA_OK)
+        err = check_nodes(tally, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    tally->n_forgotten_nodes = from->n_forgotten_nodes;
     return udpai_tally_take_number(&tally->n_clients, from->n_clients, UDPAI_TALLY_GAUGE_MAX,
                                    "clients", ret_error);
 }

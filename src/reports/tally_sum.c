@@ -5,20 +5,9 @@
 
 #include "base/map.h"
 
-/* More nodes than this are not told apart: what they say is not counted. */
-#define NODES_MAX 65536
-
-/* Whose clients a node's are: of the reporter by whom they were counted last. */
-typedef struct tally_node {
-    uint64_t reporter;
-    uint32_t len;
-    char id[];
-} tally_node;
-
 /* Its newest tallies, one of each epoch, lowest epoch first. */
 typedef struct tally_reporter {
-    udpai_str name;  /* owned */
-    uint64_t number; /* of no other one */
+    udpai_str name; /* owned */
     udpai_tally *epochs[UDPAI_TALLY_EPOCHS_MAX];
     size_t n_epochs;
     const udpai_tally *current; /* of these, the one that came last; NULL: it is not there */
@@ -29,8 +18,7 @@ struct udpai_tally_sum {
     uint64_t counts_from;
     size_t max_reporters, max_gone;
     udpai_map reporters;
-    udpai_map nodes; /* tally_node: all that were ever counted by way of a reporter */
-    uint64_t last_number;
+    udpai_tally_nodes nodes; /* all that were ever counted by way of a reporter */
     size_t n_gone;
     udpai_tally *total;
 };
@@ -41,13 +29,6 @@ reporter_key(const void *item)
     return ((const tally_reporter *)item)->name;
 }
 
-static udpai_str
-node_key(const void *item)
-{
-    const tally_node *node = item;
-    return (udpai_str){node->id, node->len};
-}
-
 udpa_err
 udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *options)
 {
@@ -55,7 +36,6 @@ udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *op
     if (!sum)
         return UDPA_ERR_NOMEM;
     udpai_map_init(&sum->reporters, reporter_key);
-    udpai_map_init(&sum->nodes, node_key);
     sum->counts_from = options->counts_from;
     sum->max_reporters =
         options->max_reporters ? options->max_reporters : UDPAI_TALLY_REPORTERS_MAX;
@@ -63,10 +43,13 @@ udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *op
     sum->total = udpai_tally_new(&udpai_tally_sum_limits);
     udpa_err err =
         sum->total ? udpai_tally_set_text(&sum->node_id, options->node_id) : UDPA_ERR_NOMEM;
+    udpai_tally_nodes_init(&sum->nodes, sum->node_id);
     if (err == UDPA_OK)
         err = udpai_tally_set_text(&sum->total->cluster, options->cluster);
     if (err != UDPA_OK)
         return err;
+    if (options->counted)
+        udpai_tally_nodes_go_on(&sum->nodes, options->counted);
     sum->total->epoch = options->epoch;
     *ret_sum = UDPAI_TAKE(sum);
     return UDPA_OK;
@@ -91,15 +74,19 @@ udpai_tally_sum_free(udpai_tally_sum *sum)
     while ((reporter = udpai_map_next(&sum->reporters, &at)))
         free_reporter(reporter);
     udpai_map_done(&sum->reporters);
-    at = 0;
-    tally_node *node;
-    while ((node = udpai_map_next(&sum->nodes, &at)))
-        udpai_free(node);
-    udpai_map_done(&sum->nodes);
+    udpai_tally_nodes_done(&sum->nodes);
     udpai_free((void *)(uintptr_t)sum->node_id.data);
     udpai_tally_free(sum->total);
     udpai_free(sum);
     return NULL;
+}
+
+void
+udpai_tally_sum_end(udpai_tally_sum *sum, udpai_tally_nodes *ret_counted)
+{
+    udpai_tally_nodes_init(ret_counted, (udpai_str){0});
+    udpai_tally_nodes_go_on(ret_counted, &sum->nodes);
+    udpai_tally_sum_free(sum);
 }
 
 size_t
@@ -115,16 +102,14 @@ check_overlap(const udpai_tally *tally, const udpai_tally *other, udpa_error **r
 {
     size_t i = 0, k = 0;
     while (i < tally->nodes.n && k < other->nodes.n) {
-        udpai_str node = tally->nodes.items[i];
-        int order = udpai_str_cmp(node, other->nodes.items[k]);
-        if (order == 0)
+        const udpai_tally_node *one = &tally->nodes.items[i], *another = &other->nodes.items[k];
+        int order = udpai_str_cmp(one->id, another->id);
+        if (order == 0 && !one->is_gone && !another->is_gone)
             return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                               "the clients of node '%.*s' are counted already, by another way",
-                              UDPAI_SHOWN(node));
-        if (order < 0)
-            i++;
-        else
-            k++;
+                              UDPAI_SHOWN(one->id));
+        i += order <= 0;
+        k += order >= 0;
     }
     return UDPA_OK;
 }
@@ -137,7 +122,7 @@ check_nodes(const udpai_tally_sum *sum,
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < tally->nodes.n; i++)
-        if (udpai_str_eq(tally->nodes.items[i], sum->node_id))
+        if (!tally->nodes.items[i].is_gone && udpai_str_eq(tally->nodes.items[i].id, sum->node_id))
             return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                               "it counts the clients of this node, '%.*s'",
                               UDPAI_SHOWN(sum->node_id));
@@ -211,7 +196,6 @@ get_reporter(udpai_tally_sum *sum,
             free_reporter(known);
             return UDPA_ERR_NOMEM;
         }
-        known->number = ++sum->last_number;
         sum->n_gone++;
     }
     *ret_reporter = known;
@@ -308,104 +292,19 @@ keep(tally_reporter *reporter, size_t at, udpai_tally *tally)
     reporter->n_epochs++;
 }
 
-/* True: its clients were counted by another way until now. What cannot be noted counts as that. */
-static bool
-move_node(udpai_tally_sum *sum, const tally_reporter *reporter, udpai_str id)
-{
-    tally_node *node = udpai_map_get(&sum->nodes, id);
-    if (node) {
-        bool is_moved = node->reporter != reporter->number;
-        node->reporter = reporter->number;
-        return is_moved;
-    }
-    node = sum->nodes.n < NODES_MAX ? udpai_alloc(sizeof(*node) + id.len) : NULL;
-    if (!node)
-        return true;
-    node->reporter = reporter->number;
-    node->len = (uint32_t)id.len;
-    if (id.len)
-        memcpy(node->id, id.data, id.len);
-    if (udpai_map_add(&sum->nodes, node))
-        return false;
-    udpai_free(node);
-    return true;
-}
-
-/* The nodes that are in one of them alone. Both are sorted. */
-static size_t
-n_different_nodes(const udpai_tally *a, const udpai_tally *b)
-{
-    size_t i = 0, k = 0, n = 0;
-    while (i < a->nodes.n && k < b->nodes.n) {
-        int order = udpai_str_cmp(a->nodes.items[i], b->nodes.items[k]);
-        n += order != 0;
-        i += order <= 0;
-        k += order >= 0;
-    }
-    return n + (a->nodes.n - i) + (b->nodes.n - k);
-}
-
-/* Were none but these nodes in it since the one before, or, without one, ever? */
-static bool
-has_no_others(const udpai_tally *tally, const udpai_tally *before)
-{
-    if (!before)
-        return tally->nodes.n == 0 || tally->n_node_changes + 1 == tally->nodes.n;
-    return tally->n_node_changes - before->n_node_changes == n_different_nodes(tally, before);
-}
-
-/* Are clients of some node in it that are counted by another way, or here? */
-static bool
-has_foreign_node(const udpai_tally_sum *sum,
-                 const tally_reporter *reporter,
-                 const udpai_tally *tally)
-{
-    bool any = false;
-    for (size_t i = 0; i < tally->nodes.n && !any; i++) {
-        const tally_node *node = udpai_map_get(&sum->nodes, tally->nodes.items[i]);
-        any = udpai_str_eq(tally->nodes.items[i], sum->node_id) ||
-              (node && node->reporter != reporter->number);
-    }
-    return any;
-}
-
-/* Its nodes are counted by this way from now on. */
-static bool
-move_nodes(udpai_tally_sum *sum, const tally_reporter *reporter, const udpai_tally *tally)
-{
-    bool any = false;
-    for (size_t i = 0; i < tally->nodes.n; i++)
-        any |= move_node(sum, reporter, tally->nodes.items[i]);
-    return any;
-}
-
 /* What has grown since the tally that is known, or ever: is it known to have been counted by no
  * other way? If not, this one is where it begins. */
 static bool
-is_new(udpai_tally_sum *sum,
-       const tally_reporter *reporter,
-       const udpai_tally *tally,
-       const udpai_tally *known)
+is_new(const udpai_tally_sum *sum, const udpai_tally *tally, const udpai_tally *known)
 {
     bool is_told = !known && (tally->was_told || tally->epoch < sum->counts_from);
-    bool was_elsewhere = known && has_foreign_node(sum, reporter, known);
-    return !move_nodes(sum, reporter, tally) && !is_told && !was_elsewhere &&
-           has_no_others(tally, known);
-}
-
-/* The reporter has counted these nodes, and those from now on; NULL: none. */
-static void
-note_changes(udpai_tally_sum *sum, const udpai_tally *before, const udpai_tally *now)
-{
-    const udpai_tally none = {.nodes = {0}};
-    sum->total->n_node_changes += n_different_nodes(before ? before : &none, now ? now : &none);
+    return !is_told && udpai_tally_nodes_are_new(&sum->nodes, tally, known);
 }
 
 /* It is counted by another way: when it is not any more, it goes on from here. */
 static void
 put_aside(udpai_tally_sum *sum, tally_reporter *reporter, udpai_tally *tally)
 {
-    note_changes(sum, reporter->current, NULL);
     take_out(sum, reporter);
     keep(reporter, find_epoch(reporter, tally->epoch), tally);
 }
@@ -416,9 +315,10 @@ put_in(udpai_tally_sum *sum, tally_reporter *reporter, udpai_tally *tally)
 {
     size_t at = find_epoch(reporter, tally->epoch);
     const udpai_tally *known = epoch_at(reporter, at, tally->epoch);
-    if (is_new(sum, reporter, tally, known))
+    bool is_added = is_new(sum, tally, known);
+    if (is_added)
         udpai_tally_add_growth(sum->total, tally, known);
-    note_changes(sum, reporter->current, tally);
+    udpai_tally_nodes_take(&sum->nodes, tally, is_added);
     take_out(sum, reporter);
     udpai_tally_add_gauges(sum->total, tally);
     sum->total->n_clients += tally->nodes.n ? tally->n_clients : 1;
@@ -441,6 +341,8 @@ udpai_tally_sum_take(udpai_tally_sum *sum,
     err = check(sum, reporter, tally, ret_error);
     if (err == UDPA_OK)
         err = udpai_tally_make_room(sum->total, tally, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_nodes_make_room(&sum->nodes, tally);
     if (err == UDPA_OK && tally->service.len)
         err = udpai_tally_set_text(&sum->total->service, tally->service);
     if (err == UDPA_OK)
@@ -466,7 +368,6 @@ udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str name)
     tally_reporter *reporter = udpai_map_get(&sum->reporters, name);
     if (!reporter)
         return;
-    note_changes(sum, reporter->current, NULL);
     take_out(sum, reporter);
     forget_oldest(sum);
 }
@@ -474,40 +375,15 @@ udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str name)
 /* ---- the sum ---- */
 
 static udpa_err
-add_node(udpai_tally *total, udpai_str node)
-{
-    udpai_str copy = {0};
-    udpa_err err = udpai_tally_set_text(&copy, node);
-    if (err == UDPA_OK && !udpai_vector_push(&total->nodes, copy)) {
-        udpai_free((void *)(uintptr_t)copy.data);
-        err = UDPA_ERR_NOMEM;
-    }
-    return err;
-}
-
-static int
-compare_texts(const void *a, const void *b)
-{
-    return udpai_str_cmp(*(const udpai_str *)a, *(const udpai_str *)b);
-}
-
-static udpa_err
 collect_nodes(udpai_tally_sum *sum)
 {
-    udpai_tally *total = sum->total;
-    while (total->nodes.n)
-        udpai_free((void *)(uintptr_t)total->nodes.items[--total->nodes.n].data);
-    udpa_err err = add_node(total, sum->node_id);
+    udpa_err err = udpai_tally_nodes_list_own(&sum->nodes, sum->total);
     size_t at = 0;
     const tally_reporter *reporter;
-    while (err == UDPA_OK && (reporter = udpai_map_next(&sum->reporters, &at))) {
-        const udpai_tally *current = reporter->current;
-        for (size_t i = 0; current && i < current->nodes.n && err == UDPA_OK; i++)
-            err = add_node(total, current->nodes.items[i]);
-    }
-    if (err == UDPA_OK)
-        qsort(total->nodes.items, total->nodes.n, sizeof(udpai_str), compare_texts);
-    return err;
+    while (err == UDPA_OK && (reporter = udpai_map_next(&sum->reporters, &at)))
+        if (reporter->current)
+            err = udpai_tally_nodes_list(&sum->nodes, reporter->current, sum->total);
+    return err == UDPA_OK ? udpai_tally_nodes_list_gone(&sum->nodes, sum->total) : err;
 }
 
 const udpai_tally *

@@ -8,7 +8,7 @@
 #ifndef UDPAI_TALLY_SUM_H
 #define UDPAI_TALLY_SUM_H
 
-#include "reports/tally.h"
+#include "reports/tally_nodes.h"
 
 typedef struct udpai_tally_sum udpai_tally_sum;
 
@@ -26,11 +26,15 @@ typedef struct udpai_tally_sum_options {
      * it says at first counts for nothing, what it grows by does. 0: everything counts. */
     uint64_t counts_from;
     size_t max_reporters, max_gone; /* 0: the limits above */
+    udpai_tally_nodes *counted;     /* by an earlier sum (udpai_tally_sum_end()); NULL: unknown */
 } udpai_tally_sum_options;
 
+/* What was counted is taken, unless it fails. */
 udpa_err udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *options);
 udpai_tally_sum *udpai_tally_sum_free(udpai_tally_sum *sum);
 UDPA_DEFINE_CLEANUP(udpai_tally_sum, udpai_tally_sum_free)
+/* Frees it but for what it has counted of which node, which is left in @p ret_counted. */
+void udpai_tally_sum_end(udpai_tally_sum *sum, udpai_tally_nodes *ret_counted);
 
 /* What a reporter says now; consumes the tally, also on failure. UDPA_ERR_INVAL: it cannot be true,
  * and why; UDPA_ERR_PRECONDITION: it counts clients that are counted here by another way;

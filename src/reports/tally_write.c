@@ -13,7 +13,14 @@ enum { /* field numbers of ClientLoad and ClusterLoad */
     TOTAL_DROPPED = 7,
     NODES = 8,
     N_CLIENTS = 9,
-    N_NODE_CHANGES = 10,
+    N_FORGOTTEN_NODES = 10,
+};
+
+enum { /* of CountedNode */
+    NODE_ID = 1,
+    SINCE = 2,
+    UNTIL = 3,
+    IS_GONE = 4,
 };
 
 enum { /* of LocalityLoad */
@@ -154,6 +161,16 @@ udpai_tally_put_drop(udpai_proto_writer *writer, const void *what)
 }
 
 static void
+put_node(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_tally_node *node = what;
+    udpai_proto_put_bytes_opt(writer, NODE_ID, node->id);
+    udpai_proto_put_varint_opt(writer, SINCE, node->since_us);
+    udpai_proto_put_varint_opt(writer, UNTIL, node->until_us);
+    udpai_proto_put_varint_opt(writer, IS_GONE, node->is_gone);
+}
+
+static void
 put_tally(udpai_proto_writer *writer, const udpai_tally *tally)
 {
     udpai_proto_put_bytes_opt(writer, CLUSTER, tally->cluster);
@@ -169,9 +186,9 @@ put_tally(udpai_proto_writer *writer, const udpai_tally *tally)
             udpai_tally_put_nested(writer, DROPPED, udpai_tally_put_drop, &tally->drops.items[i]);
     udpai_proto_put_varint_opt(writer, TOTAL_DROPPED, tally->dropped);
     for (size_t i = 0; i < tally->nodes.n; i++)
-        udpai_proto_put_bytes(writer, NODES, tally->nodes.items[i]);
+        udpai_tally_put_nested(writer, NODES, put_node, &tally->nodes.items[i]);
     udpai_proto_put_varint_opt(writer, N_CLIENTS, tally->n_clients);
-    udpai_proto_put_varint_opt(writer, N_NODE_CHANGES, tally->n_node_changes);
+    udpai_proto_put_varint_opt(writer, N_FORGOTTEN_NODES, tally->n_forgotten_nodes);
 }
 
 udpa_bytes *

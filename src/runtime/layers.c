@@ -10,7 +10,7 @@
 typedef struct udpai_runtime_slot {
     char *name;
     udpai_runtime_layer_kind kind;
-    udpai_runtime_layer *layer; /* NULL: it is left out */
+    udpai_runtime_layer *layer; /* NULL: it is left out, or not there */
     udpa_error *error;
 } slot;
 
@@ -172,8 +172,8 @@ log_change(const slot *now, const udpa_error *before)
     bool is_same = now->error && before &&
                    strcmp(udpa_error_message(now->error), udpa_error_message(before)) == 0;
     if (now->error && !is_same)
-        udpai_log(UDPA_LOG_WARNING, COMPONENT, "layer %s is left out: %s", now->name,
-                  udpa_error_message(now->error));
+        udpai_log(UDPA_LOG_WARNING, COMPONENT, "layer %s %s: %s", now->name,
+                  now->layer ? "stays as it was" : "is left out", udpa_error_message(now->error));
     else if (!now->error && before)
         udpai_log(UDPA_LOG_INFO, COMPONENT, "layer %s is mended", now->name);
 }
@@ -272,8 +272,17 @@ udpai_runtime_layer_kind_at(const udpai_runtime *runtime, size_t index)
 }
 
 void
-udpai_runtime_count_deprecated(udpai_runtime *runtime)
+udpai_runtime_count_deprecated(udpai_runtime *runtime, uint64_t n_uses)
 {
-    runtime->statistics.deprecated_feature_use++;
-    runtime->statistics.deprecated_feature_seen_since_process_start++;
+    atomic_fetch_add_explicit(&runtime->n_deprecated_uses, n_uses, memory_order_relaxed);
+}
+
+udpai_runtime_statistics
+udpai_runtime_statistics_of(const udpai_runtime *runtime)
+{
+    udpai_runtime_statistics all = runtime->statistics;
+    all.deprecated_feature_use =
+        atomic_load_explicit(&runtime->n_deprecated_uses, memory_order_relaxed);
+    all.deprecated_feature_seen_since_process_start = all.deprecated_feature_use;
+    return all;
 }

@@ -25,7 +25,7 @@ typedef struct udpai_runtime_layer_options {
 /* By the names that Envoy has for them, in which "seen" is the use since this process began. */
 typedef struct udpai_runtime_statistics {
     uint64_t admin_overrides_active;
-    uint64_t deprecated_feature_use;
+    uint64_t deprecated_feature_use; /* these two: see udpai_runtime_statistics_of() */
     uint64_t deprecated_feature_seen_since_process_start;
     uint64_t load_error;
     uint64_t load_success;
@@ -38,6 +38,7 @@ typedef struct udpai_runtime_statistics {
 typedef struct udpai_runtime {
     udpai_runtime_current current;
     udpai_runtime_statistics statistics;
+    atomic_uint_fast64_t n_deprecated_uses;
     struct udpai_runtime_slot *slots;
     size_t n_slots;
     /* There is another snapshot. */
@@ -45,7 +46,8 @@ typedef struct udpai_runtime {
     void *userdata;
 } udpai_runtime;
 
-/* What came of a layer: itself, or why it is in error, or neither, if it is not there. */
+/* What came of a layer: itself, or why it is in error, or neither, if it is not there. Both: what
+ * came last is in error, and the one before it stays. */
 typedef struct udpai_runtime_load {
     size_t index; /* of the layer */
     udpai_runtime_layer *layer;
@@ -62,7 +64,7 @@ udpa_err udpai_runtime_init(udpai_runtime *runtime,
 void udpai_runtime_done(udpai_runtime *runtime);
 
 /* Some layers were loaded, or tried to be: consumes what came of them, and makes a snapshot of all.
- * A layer in error is left out whole. UDPA_ERR_NOMEM: all is as before. */
+ * A layer in error is left out whole, or stays as it was. UDPA_ERR_NOMEM: all is as before. */
 udpa_err udpai_runtime_take_loads(udpai_runtime *runtime, udpai_runtime_load *loads, size_t n);
 
 typedef struct udpai_runtime_change {
@@ -77,14 +79,16 @@ udpa_err udpai_runtime_modify(udpai_runtime *runtime,
                               size_t n,
                               udpa_error **ret_error);
 
-/* Why a layer is left out; NULL: it is not. Borrowed. */
+/* Why a layer is left out, or stays as it was before; NULL: nothing is wrong with it. Borrowed. */
 const udpa_error *udpai_runtime_layer_error(const udpai_runtime *runtime, size_t index);
 /* What is there of a layer; NULL: nothing. Borrowed. */
 const udpai_runtime_layer *udpai_runtime_layer_at(const udpai_runtime *runtime, size_t index);
 udpai_str udpai_runtime_layer_name_at(const udpai_runtime *runtime, size_t index);
 udpai_runtime_layer_kind udpai_runtime_layer_kind_at(const udpai_runtime *runtime, size_t index);
 
-/* Somebody has used what is deprecated. */
-void udpai_runtime_count_deprecated(udpai_runtime *runtime);
+/* Somebody has used what is deprecated, so many times. Any thread. */
+void udpai_runtime_count_deprecated(udpai_runtime *runtime, uint64_t n_uses);
+/* All of them, with what other threads have counted. */
+udpai_runtime_statistics udpai_runtime_statistics_of(const udpai_runtime *runtime);
 
 #endif

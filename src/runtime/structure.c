@@ -17,6 +17,8 @@ enum { /* field numbers of google/protobuf/struct.proto */
     VALUE_LIST = 6,
 };
 
+#define FRACTION_MAX 1024 /* bytes of its JSON */
+
 /* A struct below the root: where its fields begin in the key, and what of them is still to come. */
 typedef struct level {
     udpai_proto_reader fields;
@@ -94,7 +96,8 @@ write_part(udpai_strbuf *text, const char *key, const udpai_proto_field *value)
         udpai_strbuf_printf(text, "\"%.*s\"", UDPAI_SHOWN(value->bytes));
 }
 
-/* Its JSON, if it has the fields of a fraction and no others. */
+/* Its JSON, if it has the fields of a fraction and no others. What repeats them without end is no
+ * fraction. */
 static bool
 write_fraction(udpai_str bytes, udpai_strbuf *text)
 {
@@ -116,7 +119,9 @@ write_fraction(udpai_str bytes, udpai_strbuf *text)
             write_part(text, "denominator", &value);
         else
             return false;
-        is_fraction = true;
+        is_fraction = text->len <= FRACTION_MAX;
+        if (!is_fraction)
+            return false;
     }
     udpai_strbuf_putc(text, '}');
     return is_fraction && !reader.failed;

@@ -190,12 +190,18 @@ make_room(udpai_lrs *lrs, udpai_tally *total, const udpai_tally *report, udpa_er
     return err;
 }
 
+static uint64_t
+counted_ns(const udpai_lrs *lrs, const udpai_lrs_cluster *cluster)
+{
+    return (now_ms(lrs) - cluster->since_ms) * 1000000;
+}
+
 /* Clients of gRPC say of their first report how long they have counted, which may be longer than
  * they are here. It was told to nobody else, so to who adds up it must not look as if it was. */
 static void
 cut_elapsed(const udpai_lrs *lrs, const udpai_lrs_cluster *cluster)
 {
-    uint64_t max_ns = (now_ms(lrs) - cluster->since_ms) * 1000000;
+    uint64_t max_ns = counted_ns(lrs, cluster);
     if (cluster->total->elapsed_ns > max_ns)
         cluster->total->elapsed_ns = max_ns;
 }
@@ -344,8 +350,9 @@ fill(udpai_lrs *lrs, udpai_publication *publication)
     while (err == UDPA_OK && (cluster = udpai_map_next(&lrs->clusters, &at))) {
         if (!is_due(lrs, cluster))
             continue;
-        if (cluster->has_changed)
-            err = make_resource(lrs, cluster);
+        if (!cluster->has_changed) /* the same of an earlier time would look younger than it is */
+            cluster->total->elapsed_ns = counted_ns(lrs, cluster);
+        err = make_resource(lrs, cluster);
         if (err == UDPA_OK)
             err = udpai_publication_add(publication, cluster->resource, false);
         if (err == UDPA_OK)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation. The first byte says what the rest is: a payload of one of the types that have rules
- * (ruled.proto), or, if it is even, first the rules: they are put on fields of several types, and
- * the rest is the payload. Whatever comes, it must end, and what is told must be text. */
+ * or something deprecated (ruled.proto, deprecated.proto), or, if it is even, first the rules: they
+ * are put on fields of several types, and the rest is the payload. Whatever comes, it must end, and
+ * what is told must be text. */
 #include "base/proto.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
@@ -10,10 +11,13 @@
 
 extern const unsigned char ruled_descriptors[];
 extern const unsigned long ruled_descriptors_size;
+extern const unsigned char deprecated_descriptors[];
+extern const unsigned long deprecated_descriptors_size;
 
 static const char *const types[] = {
     "codec.ruled.Numbers", "codec.ruled.Texts", "codec.ruled.Bytes", "codec.ruled.Plain",
     "codec.ruled.Lists",   "codec.ruled.Needy", "codec.ruled.Times", "codec.ruled.Holder",
+    "codec.old.Holder",    "codec.old.Modes",   "codec.old.Source",  "codec.old.Sources",
 };
 
 static udpai_schema *
@@ -23,6 +27,15 @@ new_schema(void)
     const udpai_str set = {(const char *)ruled_descriptors, ruled_descriptors_size};
     FUZZ_CHECK(udpai_schema_new(&made, NULL) == UDPA_OK);
     FUZZ_CHECK(udpai_schema_add_set(made, set, "ruled", NULL) == UDPA_OK);
+    return made;
+}
+
+static udpai_schema *
+new_known_schema(void)
+{
+    udpai_schema *made = new_schema();
+    const udpai_str set = {(const char *)deprecated_descriptors, deprecated_descriptors_size};
+    FUZZ_CHECK(udpai_schema_add_set(made, set, "deprecated", NULL) == UDPA_OK);
     return made;
 }
 
@@ -135,16 +148,52 @@ check_told(void *userdata, const char *path, const char *reason)
     FUZZ_CHECK(*reason);
 }
 
+/* Asked once for each, and then told of those that were allowed. */
+struct features {
+    const char *asked[16];
+    size_t n_asked, n_allowed, n_used;
+};
+
+static bool
+allows(void *userdata, const udpai_deprecated *feature)
+{
+    struct features *features = userdata;
+    for (size_t i = 0; i < features->n_asked; i++)
+        FUZZ_CHECK(features->asked[i] != feature->name);
+    FUZZ_CHECK(features->n_asked < UDPAI_ARRAY_LEN(features->asked));
+    features->asked[features->n_asked++] = feature->name;
+    bool allows = !feature->is_disallowed;
+    features->n_allowed += allows;
+    return allows;
+}
+
+static void
+used(void *userdata, const udpai_deprecated *feature)
+{
+    struct features *features = userdata;
+    FUZZ_CHECK(udpai_utf8_valid(udpai_str_from(feature->path)));
+    FUZZ_CHECK(*feature->path && *feature->name && feature->n_uses);
+    features->n_used++;
+}
+
 static void
 validate(const udpai_validator *validator, const char *type, udpai_str payload)
 {
-    for (unsigned checks = 0; checks < 8; checks++) {
-        const udpai_validation validation = {.checks = checks, .now_us = 1000000};
+    for (unsigned checks = 0; checks < 16; checks++) {
+        struct features features = {0};
+        const udpai_validation validation = {
+            .checks = checks,
+            .now_us = 1000000,
+            .deprecation = {allows, used, &features},
+        };
         size_t n = 0;
         udpa_err err =
             udpai_validate(validator, udpai_str_from(type), payload, &validation, check_told, &n);
         FUZZ_CHECK(err == (n ? UDPA_ERR_INVAL : UDPA_OK));
         FUZZ_CHECK(n <= UDPAI_VIOLATIONS_MAX && (checks || n == 0));
+        FUZZ_CHECK(features.n_used == (n ? 0 : features.n_asked));
+        FUZZ_CHECK(n || features.n_allowed == features.n_asked);
+        FUZZ_CHECK((checks & UDPAI_CHECK_DEPRECATED) || features.n_asked == 0);
     }
 }
 
@@ -163,7 +212,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     udpai_str input = {(const char *)data, size};
     size_t kind = fuzz_take_byte(&input);
     if (!known)
-        known = new_schema();
+        known = new_known_schema();
     if (kind % 2) {
         validate_with(known, types[kind / 2 % UDPAI_ARRAY_LEN(types)], input);
         return 0;

@@ -111,7 +111,8 @@ def sum_at(ctl, name):
         return None
     issued = sum(int(place.get('requests', {}).get('issued', 0))
                  for place in found.get('localities', ()))
-    return issued, int(found.get('nClients', 0)), sorted(found['nodes'])
+    return issued, int(found.get('nClients', 0)), sorted(
+        node['id'] for node in found['nodes'] if not node.get('isGone'))
 
 
 def wait_for_sum(ctl, expected):

@@ -28,6 +28,7 @@ class Node:
         self.process = test.start(name, [test.build / 'udpad', '--node-id', name, '--state',
                                          test.work / f'{name}-data', '--config', path, *more])
         wait_for('the whole welcome', lambda: 'names without' in self.process.text())
+        self.address = re.search(r'listening on (\S+)', self.process.text()).group(1)
         self.port = int(re.search(r'listening on 127\.0\.0\.1:(\d+) \([^)]*REST',
                                   self.process.text()).group(1))
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "model/name.h"
 
 #define TICK_US 2000000
 #define CHANGE_US 3000000
@@ -181,7 +182,8 @@ say_all(sim_member *member)
             continue;
         if (member->scenario->is_changing)
             count(self, space, sim_below(sim_client_random(member->scenario), 5));
-        say_load(member, space);
+        if (self->n_load_wanted[space])
+            say_load(member, space);
     }
 }
 
@@ -310,21 +312,63 @@ sim_clients_burst(sim_scenario *scenario)
 
 /* ---- lives ---- */
 
+/* A name, or "*prefix". */
+static bool
+is_about(const sim_member *member, udpai_str text, int space)
+{
+    const sim_client_key key = {CLIENT_LOAD, space, 0, member->index};
+    char name[96];
+    sim_client_name(member->scenario, &key, name);
+    if (!udpai_str_starts(text, UDPAI_STR("*")))
+        return udpai_str_eq(text, udpai_str_from(name));
+    return udpai_prefix_covers((udpai_str){text.data + 1, text.len - 1}, udpai_str_from(name));
+}
+
+static void
+take_back_load(const sim_member *member, int space)
+{
+    const sim_client_key key = {CLIENT_LOAD, space, 0, member->index};
+    char name[96];
+    sim_client_name(member->scenario, &key, name);
+    udpai_node_withdraw_own_report(
+        member->node->node, udpai_str_from(sim_client_types[CLIENT_LOAD]), udpai_str_from(name));
+}
+
+/* As libudpa's recorder does: nobody is told what was counted until some time ago as if it were of
+ * now, for then it could have been told to others since. */
+static void
+want_load(const sim_member *member, udpai_str text, bool wanted)
+{
+    sim_reporter *self = member->reporter;
+    for (int space = 0; space < CLIENT_SPACES; space++) {
+        if (!is_about(member, text, space))
+            continue;
+        self->n_load_wanted[space] += wanted ? 1 : -1;
+        if (!self->is_counted || !self->epoch)
+            continue;
+        if (self->n_load_wanted[space] == 0)
+            take_back_load(member, space);
+        else if (wanted && self->n_load_wanted[space] == 1)
+            say_load(member, space);
+    }
+}
+
 /* What is counted begins when somebody wants to know it. */
 static void
 on_wanted(sim_node *node, udpai_str type_url, udpai_str text, bool wanted)
 {
     const sim_member *member = node->userdata;
     sim_reporter *self = member->reporter;
-    (void)text;
     if (!self)
         return;
     self->n_wanted += wanted ? 1 : -1;
-    if (!wanted || self->epoch ||
-        !udpai_str_eq(type_url, udpai_str_from(sim_client_types[CLIENT_LOAD])))
+    if (!udpai_str_eq(type_url, udpai_str_from(sim_client_types[CLIENT_LOAD])))
         return;
-    self->epoch = (uint64_t)sim_wall_us(node);
-    self->began_us = node->world->now_us;
+    if (wanted && !self->epoch) {
+        self->epoch = (uint64_t)sim_wall_us(node);
+        self->began_us = node->world->now_us;
+    }
+    want_load(member, text, wanted);
 }
 
 void
@@ -334,6 +378,7 @@ sim_clients_started(sim_member *member)
     if (self) {
         self->epoch = 0;
         self->n_wanted = 0;
+        memset(self->n_load_wanted, 0, sizeof(self->n_load_wanted));
         memset(self->n, 0, sizeof(self->n));
     }
     if (member->sums)

@@ -50,6 +50,7 @@ struct sim_reporter {
     uint64_t load_said_us[CLIENT_SPACES];
     unsigned n_ticks;
     long n_wanted; /* wishes that it knows */
+    long n_load_wanted[CLIENT_SPACES];
 };
 
 typedef enum sim_selection_kind {
@@ -159,7 +160,7 @@ typedef enum sim_reach_case {
     REACH_EVER, /* and by all rules that there ever were */
 } sim_reach_case;
 
-/* Does what this client says of a name space come to the member? */
-bool sim_reach(sim_scenario *scenario, int client, int space, int member, sim_reach_case which);
+/* Does this, which a client or a node says, come to the member? */
+bool sim_reach(sim_scenario *scenario, const sim_client_key *key, int member, sim_reach_case which);
 
 #endif

@@ -42,10 +42,28 @@ takes(const sim_member *node, const sim_member *from, int space, sim_reach_case 
     return covers((which == REACH_EVER ? node->ever_takes : node->takes)[from->colour], space);
 }
 
+static bool
+has_limit_that_covers(const sim_member *member, size_t source, int space)
+{
+    return member->limits[source] < 0 || covers(1U << member->limits[source], space);
+}
+
+/* Nobody has delivered what load is said of: it is for those who would, or else for all. */
+static bool
+is_for(const sim_member *from, size_t source, const sim_client_key *key)
+{
+    bool any_would = false;
+    for (size_t k = 0; k < from->provider.n_descriptors; k++)
+        any_would |= has_limit_that_covers(from, k, key->space);
+    return key->type == CLIENT_STATE || !any_would ||
+           has_limit_that_covers(from, source, key->space);
+}
+
 /* How many have it passed who is there; WAY_MAX + 1: it does not come there. */
 static void
-spread(const sim_scenario *scenario, int space, sim_reach_case which, int *lengths)
+spread(const sim_scenario *scenario, const sim_client_key *key, sim_reach_case which, int *lengths)
 {
+    int space = key->space;
     bool any = true;
     while (any) {
         any = false;
@@ -54,6 +72,8 @@ spread(const sim_scenario *scenario, int space, sim_reach_case which, int *lengt
             for (size_t k = 0; k < n_sources(from, which) && lengths[i] < WAY_MAX; k++) {
                 const sim_member *to = scenario->members[from->upstreams[k]];
                 bool goes_on = from->is_endpoint ? lengths[i] == 1 : shows(from, to, space, which);
+                if (which == REACH_MUST && !is_for(from, k, key))
+                    continue;
                 if (!goes_on || !takes(to, from, space, which) ||
                     lengths[to->index] <= lengths[i] + 1)
                     continue;
@@ -65,7 +85,7 @@ spread(const sim_scenario *scenario, int space, sim_reach_case which, int *lengt
 }
 
 bool
-sim_reach(sim_scenario *scenario, int client, int space, int member, sim_reach_case which)
+sim_reach(sim_scenario *scenario, const sim_client_key *key, int member, sim_reach_case which)
 {
     const sim_member *self = scenario->members[member];
     int *lengths = udpai_alloc_array((size_t)scenario->n_members, sizeof(int));
@@ -73,13 +93,13 @@ sim_reach(sim_scenario *scenario, int client, int space, int member, sim_reach_c
         abort();
     for (int i = 0; i < scenario->n_members; i++)
         lengths[i] = WAY_MAX + 1;
-    lengths[client] = 1;
-    spread(scenario, space, which, lengths);
-    bool comes = member == client;
+    lengths[key->who] = 1;
+    spread(scenario, key, which, lengths);
+    bool comes = member == key->who;
     if (self->is_endpoint)
         for (size_t k = 0; k < n_sources(self, which); k++) {
             const sim_member *from = scenario->members[self->upstreams[k]];
-            comes |= lengths[from->index] <= WAY_MAX && shows(from, self, space, which);
+            comes |= lengths[from->index] <= WAY_MAX && shows(from, self, key->space, which);
         }
     else
         comes = lengths[member] <= WAY_MAX;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nodes add up, and that they count nothing twice. All that a node's sums have ever said of a
- * client, in all its lives together, is never more than the client has counted; and while nothing
- * is lost, it grows by just what the client counts. */
+ * client is never more than the client has counted: in all its lives together where there is one
+ * way, and in each of them where a life may begin with a way that lags behind the one before. And
+ * while nothing is lost, it grows by just what the client counts. */
 #include "clients.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ check_client(const sim_member *member, int space, int who, uint64_t n)
     if (n < counted->now[who])
         sim_client_fail(member, "a sum shrinks", &key);
     counted->now[who] = n;
-    if (counted->before[who] + n <= client->total[space] || !is_tree(scenario))
+    if (counted->before[who] + n <= client->total[space])
         return;
     fprintf(stderr, "%s has counted %llu, and the sums have %llu of it\n",
             scenario->members[who]->node->id, (unsigned long long)client->total[space],
@@ -69,9 +70,9 @@ look_at(const sim_member *member, int space, const udpai_tally *tally)
         begin_epoch(scenario, counted, tally->epoch);
     memset(counted->is_in, 0, (size_t)scenario->n_members * sizeof(bool));
     for (size_t i = 0; i < tally->nodes.n; i++) {
-        int node = member_of(scenario, tally->nodes.items[i]);
+        int node = member_of(scenario, tally->nodes.items[i].id);
         if (node >= 0)
-            counted->is_in[node] = true;
+            counted->is_in[node] = !tally->nodes.items[i].is_gone;
     }
     for (size_t i = 0; i < tally->localities.n; i++) {
         const udpai_tally_locality *locality = &tally->localities.items[i];
@@ -132,6 +133,17 @@ clock_ms(void *userdata)
     return ((const sim_member *)userdata)->node->loop_wheel.now_ms;
 }
 
+static void
+begin_life(const sim_member *member)
+{
+    size_t n = (size_t)member->scenario->n_members;
+    for (int space = 0; space < CLIENT_SPACES && !is_tree(member->scenario); space++) {
+        sim_counted *counted = &member->sums->counted[space];
+        memset(counted->before, 0, n * sizeof(*counted->before));
+        memset(counted->now, 0, n * sizeof(*counted->now));
+    }
+}
+
 void
 sim_sums_started(sim_member *member)
 {
@@ -148,6 +160,7 @@ sim_sums_started(sim_member *member)
                                  .reach = UDPAI_REACH_NOBODY};
     const udpai_local_ops ops = {.update = on_update, .userdata = member};
     struct sim_sums *self = member->sums;
+    begin_life(member);
     self->n_wanted = 0;
     member->node->wanted = on_wanted;
     if (udpai_load_sums_new(&self->sums, &options) != UDPA_OK ||
@@ -195,10 +208,11 @@ check_growth(const sim_member *member, int space, int who)
     sim_scenario *scenario = member->scenario;
     const sim_member *client = scenario->members[who];
     const sim_counted *counted = &member->sums->counted[space];
-    const sim_client_key key = {CLIENT_SUM, space, 0, member->index};
+    const sim_client_key key = {CLIENT_SUM, space, 0, member->index},
+                         said = {CLIENT_LOAD, space, 0, who};
     int home = client->upstreams[0];
-    bool is_heard = sim_reach(scenario, who, space, home, REACH_MUST);
-    if (sim_reach(scenario, who, space, member->index, REACH_MUST) && !counted->is_in[home])
+    bool is_heard = sim_reach(scenario, &said, home, REACH_MUST);
+    if (sim_reach(scenario, &said, member->index, REACH_MUST) && !counted->is_in[home])
         sim_client_fail(member, "a node below is not added up", &key);
     uint64_t expected = is_heard && counted->is_in[home] ? client->reporter->burst[space] : 0;
     uint64_t grown = counted->now[who] - counted->marked[who];

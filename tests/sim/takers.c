@@ -75,7 +75,7 @@ check_seen(const sim_slot *slot, const udpa_resource *resource, const sim_client
         sim_client_fail(member, "a client is spoken for by another", key);
     if (key->type == CLIENT_SUM)
         return;
-    if (!who->reporter || !sim_reach(scenario, key->who, key->space, member->index, REACH_EVER))
+    if (!who->reporter || !sim_reach(scenario, key, member->index, REACH_EVER))
         sim_client_fail(member, "what a client says came to one who may not see it", key);
     if (copy->exists && !member->public_only &&
         udpa_resource_generation(resource) < copy->generation)
@@ -290,11 +290,9 @@ check_quiet(sim_slot *slot, const sim_client_key *key)
     bool exists = sim_slot_wants(scenario, slot, key) && sim_client_is_said(scenario, key);
     if (key->type == CLIENT_SUM)
         return;
-    if (exists && !copy->exists &&
-        sim_reach(scenario, key->who, key->space, member->index, REACH_MUST))
+    if (exists && !copy->exists && sim_reach(scenario, key, member->index, REACH_MUST))
         sim_client_fail(member, "what a client says is missing", key);
-    if (copy->exists &&
-        !(exists && sim_reach(scenario, key->who, key->space, member->index, REACH_MAY)))
+    if (copy->exists && !(exists && sim_reach(scenario, key, member->index, REACH_MAY)))
         sim_client_fail(member, "a ghost of what a client said", key);
     if (copy->exists && !is_up_to_date(scenario, copy, key))
         sim_client_fail(member, "what a client said before", key);

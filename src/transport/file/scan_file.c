@@ -209,7 +209,8 @@ check_policy(const udpai_file_rules *rules,
         const udpai_file_resource *item = &list->items[i];
         const udpai_place place = {file->path, item->line, item->column, {NULL, 0}};
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-        udpa_err err = udpai_policy_check(rules->policy, item->resource, udpai_wall_us(), &error);
+        const udpai_inspected inspected = {item->resource, udpai_str_from(file->path)};
+        udpa_err err = udpai_policy_check(rules->policy, &inspected, udpai_wall_us(), &error);
         if (err != UDPA_OK)
             return udpai_fail_at(ret_error, err, &place, "%s", udpa_error_message(error));
     }

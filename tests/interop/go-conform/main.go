@@ -18,6 +18,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -34,6 +35,7 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	resource "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
+	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -175,9 +177,42 @@ func (s *snapshot) apply(changes []change) error {
 
 // ---- changes ----
 
+// What a client said last of what it refuses.
+type refusal struct {
+	mutex sync.Mutex
+	text  string
+}
+
+func (r *refusal) note(detail *status.Status) error {
+	if detail != nil {
+		r.mutex.Lock()
+		r.text = detail.GetMessage()
+		r.mutex.Unlock()
+	}
+	return nil
+}
+
+func (r *refusal) callbacks() server.Callbacks {
+	return server.CallbackFuncs{
+		StreamRequestFunc: func(_ int64, request *discovery.DiscoveryRequest) error {
+			return r.note(request.GetErrorDetail())
+		},
+		StreamDeltaRequestFunc: func(_ int64, request *discovery.DeltaDiscoveryRequest) error {
+			return r.note(request.GetErrorDetail())
+		},
+	}
+}
+
+func (r *refusal) last() string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return strings.ReplaceAll(r.text, "\n", " ")
+}
+
 type commands struct {
-	target changer
-	staged []change
+	target  changer
+	refused *refusal
+	staged  []change
 }
 
 func decode(typeURL, text string) (types.Resource, error) {
@@ -221,6 +256,8 @@ func (c *commands) answer(words []string) string {
 			return "unsupported no cache is for " + words[1]
 		}
 		return c.stage(words)
+	case words[0] == "refused": // not of the suite
+		return "ok " + c.refused.last()
 	case words[0] == "abort":
 		c.staged = nil
 	case words[0] == "commit":
@@ -280,8 +317,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	refused := &refusal{}
 	grpcServer := grpc.NewServer(grpc.MaxConcurrentStreams(100000))
-	xds := server.NewServer(context.Background(), target.cache(), nil)
+	xds := server.NewServer(context.Background(), target.cache(), refused.callbacks())
 	discovery.RegisterAggregatedDiscoveryServiceServer(grpcServer, xds)
 	clusterservice.RegisterClusterDiscoveryServiceServer(grpcServer, xds)
 	endpointservice.RegisterEndpointDiscoveryServiceServer(grpcServer, xds)
@@ -296,7 +334,7 @@ func main() {
 	if *rest != "" {
 		go serveREST(*rest, xds)
 	}
-	taker := commands{target: target}
+	taker := commands{target: target, refused: refused}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

@@ -5,6 +5,7 @@
 
 #include "codec/descriptor.h"
 #include "codec/resource_file.h"
+#include "codec/validate.h"
 #include "codec_test.h"
 
 static const char edge_yaml[] =
@@ -183,6 +184,66 @@ mistakes_are_placed(void **state)
                       "edge.yaml:34:9");
 }
 
+struct deprecated {
+    char used[256];
+    char mistake[512];
+};
+
+static void
+note_use(void *userdata, const udpai_deprecated *feature)
+{
+    struct deprecated *found = userdata;
+    snprintf(found->used, sizeof(found->used), "%s%s", feature->name,
+             feature->is_default ? " by default" : "");
+}
+
+static void
+note_mistake(void *userdata, const char *path, const char *reason)
+{
+    struct deprecated *found = userdata;
+    snprintf(found->mistake, sizeof(found->mistake), "%s: %s", path, reason);
+}
+
+/* What Envoy's descriptors mark, by the numbers of its extensions. */
+static void
+deprecated_features_are_those_of_envoy(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *type, *json, *used, *mistake;
+    } cases[] = {
+        {"envoy.config.cluster.v3.Cluster", "{\"name\": \"a\"}", "", ""},
+        {"envoy.config.cluster.v3.Cluster", "{\"http2_protocol_options\": {}}",
+         "envoy.config.cluster.v3.Cluster.http2_protocol_options", ""},
+        {"envoy.config.core.v3.ApiConfigSource", "{\"api_type\": \"GRPC\"}", "", ""},
+        {"envoy.config.core.v3.ApiConfigSource",
+         "{\"api_type\": \"GRPC\", \"transport_api_version\": \"V2\"}", "envoy.config.core.v3.V2",
+         ""},
+        {"envoy.config.core.v3.ApiConfigSource", "{}", "",
+         "api_type: has by default the deprecated value "
+         "'envoy.config.core.v3.ApiConfigSource.DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE', "},
+        {"envoy.config.route.v3.RateLimit", "{\"actions\": [{\"dynamic_metadata\": {}}]}", "",
+         "actions[0].dynamic_metadata: is the deprecated option "
+         "'envoy.config.route.v3.RateLimit.Action.dynamic_metadata', which is disallowed by "},
+    };
+
+    UDPA_AUTO(udpai_validator_unref) udpai_validator *validator = NULL;
+    assert_ok(udpai_validator_new(&validator, test_schema, NULL));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
+        struct deprecated found = {{0}, {0}};
+        const udpai_validation validation = {.checks = UDPAI_CHECK_DEPRECATED,
+                                             .deprecation = {NULL, note_use, &found}};
+        udpa_bytes *bytes = bytes_of_type(cases[i].type, UDPAI_FORMAT_JSON, cases[i].json);
+        udpa_err err = udpai_validate(validator, udpai_str_from(cases[i].type),
+                                      udpai_bytes_view(bytes), &validation, note_mistake, &found);
+        assert_int_equal(err, *cases[i].mistake ? UDPA_ERR_INVAL : UDPA_OK);
+        assert_string_equal(found.used, cases[i].used);
+        assert_memory_equal(found.mistake, cases[i].mistake, strlen(cases[i].mistake));
+        udpa_bytes_unref(bytes);
+    }
+}
+
 int
 main(void)
 {
@@ -191,6 +252,7 @@ main(void)
         cmocka_unit_test(a_usual_file_is_read),
         cmocka_unit_test(what_is_shown_is_read_as_the_same),
         cmocka_unit_test(mistakes_are_placed),
+        cmocka_unit_test(deprecated_features_are_those_of_envoy),
     };
     const char *descriptors = getenv("UDPA_ENVOY_DESCRIPTORS");
     if (descriptors && descriptors[0])

@@ -394,6 +394,30 @@ validation_is_by_type(void **state)
     assert_true(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.C")));
     assert_false(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.D")));
     assert_true(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.E")));
+    assert_false(plan.looks_for_deprecated);
+    udpai_plan_done(&plan);
+}
+
+static void
+what_is_deprecated_is_looked_for_if_asked_for(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "validation: {checks: [DEPRECATED]}");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_true(plan.looks_for_deprecated && plan.validates);
+    assert_int_equal(plan.policy.others.checks, UDPAI_CHECK_PARSE | UDPAI_CHECK_DEPRECATED);
+    udpai_plan_done(&plan);
+}
+
+static void
+what_is_deprecated_is_looked_for_in_one_type(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "validation: {types: [{types: [a.B], checks: [DEPRECATED]}]}");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_true(plan.looks_for_deprecated && plan.validates);
     udpai_plan_done(&plan);
 }
 
@@ -490,6 +514,8 @@ main(void)
         CASE(what_clients_report_is_as_the_file_says),
         CASE(validation_is_off_unless_asked_for),
         CASE(validation_is_by_type),
+        CASE(what_is_deprecated_is_looked_for_if_asked_for),
+        CASE(what_is_deprecated_is_looked_for_in_one_type),
         CASE(files_are_written_for_an_audience),
         CASE(files_for_nobody_are_a_mistake),
         CASE(certificates_that_are_not_there_are_named),

@@ -17,6 +17,9 @@ struct judge {
     unsigned n_ticks, opens_after;
     atomic_uint n_begun;
     unsigned n_seen; /* what the loop has seen of it */
+    char from[64];   /* of whom the last one was that is inspected */
+    unsigned n_removed;
+    char last_removed[64];
 };
 
 static bool
@@ -36,9 +39,10 @@ wants(void *userdata, const udpa_resource *resource)
 }
 
 static udpa_err
-inspect(void *userdata, const udpa_resource *resource, udpa_error **ret_error)
+inspect(void *userdata, const udpa_resource *resource, udpai_str from, udpa_error **ret_error)
 {
     struct judge *judge = userdata;
+    snprintf(judge->from, sizeof(judge->from), "%.*s", UDPAI_SHOWN(from));
     atomic_fetch_add(&judge->n_begun, 1);
     if (judge->is_gated)
         uv_sem_wait(&judge->gate);
@@ -46,6 +50,14 @@ inspect(void *userdata, const udpa_resource *resource, udpa_error **ret_error)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%s': a.b[1]: must be good",
                       udpa_resource_name(resource));
+}
+
+static void
+on_removed(void *userdata, const udpa_resource *resource)
+{
+    struct judge *judge = userdata;
+    judge->n_removed++;
+    snprintf(judge->last_removed, sizeof(judge->last_removed), "%s", udpa_resource_name(resource));
 }
 
 static void
@@ -66,7 +78,7 @@ begin(struct judge *judge)
     assert_ok(uv_timer_init(&judge->pair.loop, &judge->timer));
     judge->timer.data = judge;
     assert_ok(uv_timer_start(&judge->timer, on_tick, 1, 1));
-    judge->pair.inspector = (udpai_inspector){wants, inspect, judge};
+    judge->pair.inspector = (udpai_inspector){wants, inspect, on_removed, judge};
     pair_serve_node(&judge->pair);
     pair_dial(&judge->pair, judge->pair.port, NULL);
 }
@@ -208,6 +220,27 @@ a_stream_may_end_meanwhile(void **state)
     end(&judge);
 }
 
+static void
+who_publishes_and_what_is_removed_is_told(void **state)
+{
+    (void)state;
+    struct judge judge;
+    test_receipt first = {0}, again = {0}, removal = {0};
+    const char *name = "com.acme/a";
+    begin(&judge);
+    publish(&judge, &first, name, "1");
+    pair_run_until(&judge.pair, &first.n_receipts, 1);
+    assert_string_equal(judge.from, "client");
+    publish(&judge, &again, name, "2");
+    pair_run_until(&judge.pair, &again.n_receipts, 1);
+    assert_int_equal(judge.n_removed, 0);
+    publish_removal(&removal, &judge.pair, judge.pair.client, &name, 1);
+    pair_run_until(&judge.pair, &judge.n_removed, 1);
+    assert_string_equal(judge.last_removed, name);
+    end(&judge);
+    assert_int_equal(judge.n_removed, 1);
+}
+
 int
 main(void)
 {
@@ -217,6 +250,7 @@ main(void)
         cmocka_unit_test(many_are_inspected_in_order),
         cmocka_unit_test(an_end_waits_for_what_is_inspected),
         cmocka_unit_test(a_stream_may_end_meanwhile),
+        cmocka_unit_test(who_publishes_and_what_is_removed_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,7 @@ struct world {
     member members[1 + EDGES];
     client clients[CLIENTS];
     uint64_t now_ms;
+    uint64_t back_ms;  /* so far the clocks were set back */
     uint64_t turn_ms;  /* what nodes take in needs so long, and wheels stand still meanwhile */
     uint64_t n_issued; /* by all clients, ever */
     uint64_t random;
@@ -53,7 +54,7 @@ static int64_t
 wall_us(void *userdata)
 {
     const member *self = userdata;
-    return (int64_t)self->world->now_ms * 1000 + 1000000;
+    return ((int64_t)self->world->now_ms - (int64_t)self->world->back_ms) * 1000 + 1000000000;
 }
 
 static uint64_t
@@ -572,6 +573,27 @@ whoever_wants_sums_again_has_new_ones(void **state)
     assert_true(sum_of(self->members[0].load, &n_clients) <= 3);
 }
 
+/* What has lain here since before a sum of this node has ended, which had it. */
+static void
+a_clock_that_is_set_back_makes_nothing_younger(void **state)
+{
+    world *self = *state;
+    begin_all(self);
+    send_requests(self, &self->clients[0], 10);
+    expect_at_top(self, 10, 1);
+    want(&self->members[0], false);
+    settle(self);
+    settle(self);
+    assert_false(self->members[1].asks);
+    self->back_ms = 60000;
+    settle(self);
+    want(&self->members[0], true);
+    settle(self);
+    uint64_t n_clients;
+    assert_int_equal(sum_of(self->members[0].load, &n_clients), 0);
+    assert_int_equal(n_clients, 1);
+}
+
 /* ---- whatever happens ---- */
 
 static size_t
@@ -651,6 +673,7 @@ main(void)
         cmocka_unit_test_setup_teardown(who_has_to_wait_for_others_counts_all_the_same, begin, end),
         cmocka_unit_test_setup_teardown(an_edge_that_restarts_counts_nothing_again, begin, end),
         cmocka_unit_test_setup_teardown(whoever_wants_sums_again_has_new_ones, begin, end),
+        cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_makes_nothing_younger, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_ever_counted_twice, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,7 +226,10 @@ looks_at_all(void *userdata, const udpa_resource *resource)
 }
 
 static udpa_err
-refuse_the_bad(void *userdata, const udpa_resource *resource, udpa_error **ret_error)
+refuse_the_bad(void *userdata,
+               const udpa_resource *resource,
+               udpai_str from,
+               udpa_error **ret_error)
 {
     (void)userdata;
     return udpai_str_eq(udpai_resource_value(resource), UDPAI_STR("bad"))
@@ -242,7 +245,7 @@ test_a_receipt_says_why(void **state)
     test_receipt good = {0}, bad = {0};
     udpa_report_options options = options_of("com.acme/a", "good");
     pair_begin(&pair);
-    pair.inspector = (udpai_inspector){looks_at_all, refuse_the_bad, NULL};
+    pair.inspector = (udpai_inspector){looks_at_all, refuse_the_bad, NULL, NULL};
     pair_serve_node(&pair);
     pair_dial(&pair, pair.port, NULL);
     options.receipt = receipt_fn;

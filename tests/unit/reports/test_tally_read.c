@@ -140,15 +140,40 @@ nodes_of_a_sum_are_read_in_order(void **state)
 {
     (void)state;
     UDPA_AUTO(udpai_tally_free) udpai_tally *tally = NULL;
-    udpai_str sum = W_JOIN(W_TEXT(1, "com.acme/a"), W_TEXT(8, "node-b"), W_TEXT(8, "node-a"),
-                           W_VARINT(9, 10), W_VARINT(10, 3));
+    udpai_str sum = W_JOIN(
+        W_TEXT(1, "com.acme/a"), W_MESSAGE(8, W_TEXT(1, "node-b"), W_VARINT(2, 5), W_VARINT(3, 7)),
+        W_MESSAGE(8, W_TEXT(1, "node-a"), W_VARINT(4, 1)), W_VARINT(9, 10), W_VARINT(10, 3));
     assert_ok(decode(sum, &udpai_tally_sum_limits, &tally, NULL));
     assert_int_equal(tally->nodes.n, 2);
-    assert_str(tally->nodes.items[0], "node-a");
-    assert_str(tally->nodes.items[1], "node-b");
+    assert_str(tally->nodes.items[0].id, "node-a");
+    assert_true(tally->nodes.items[0].is_gone);
+    assert_str(tally->nodes.items[1].id, "node-b");
+    assert_int_equal(tally->nodes.items[1].since_us, 5);
+    assert_int_equal(tally->nodes.items[1].until_us, 7);
+    assert_false(tally->nodes.items[1].is_gone);
     assert_int_equal(tally->n_clients, 10);
-    assert_int_equal(tally->n_node_changes, 3);
+    assert_int_equal(tally->n_forgotten_nodes, 3);
+    UDPA_AUTO(udpai_tally_free) udpai_tally *again = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_tally_encode(tally);
+    assert_ok(decode(udpai_bytes_view(bytes), &udpai_tally_sum_limits, &again, NULL));
+    assert_same_tally(tally, again);
     assert_int_equal(decode(sum, &udpai_tally_client_limits, &tally, NULL), UDPA_ERR_LIMIT);
+}
+
+static void
+nodes_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_str twice = W_JOIN(W_MESSAGE(8, W_TEXT(1, "x")), W_MESSAGE(8, W_TEXT(1, "y")),
+                             W_MESSAGE(8, W_TEXT(1, "x"), W_VARINT(4, 1)));
+    assert_int_equal(decode(twice, &udpai_tally_sum_limits, &tally, &error), UDPA_ERR_INVAL);
+    assert_string_equal(udpa_error_message(error), "it has node 'x' twice");
+    error = udpa_error_unref(error);
+    udpai_str back = W_MESSAGE(8, W_TEXT(1, "x"), W_VARINT(2, 8), W_VARINT(3, 7));
+    assert_int_equal(decode(back, &udpai_tally_sum_limits, &tally, &error), UDPA_ERR_INVAL);
+    assert_non_null(strstr(udpa_error_message(error), "since 8, and until 7"));
 }
 
 static uint64_t
@@ -258,6 +283,7 @@ main(void)
         TEST(fields_are_those_of_the_message),
         TEST(what_counts_nothing_is_not_written),
         TEST(nodes_of_a_sum_are_read_in_order),
+        TEST(nodes_that_cannot_be_are_refused),
         TEST(nonsense_is_refused),
         TEST(what_is_too_much_is_refused),
         TEST(survives_lack_of_memory),

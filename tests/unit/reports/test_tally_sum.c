@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums are what was generated: whoever restarts, comes late, comes twice, leaves or lies. */
-#include "reports/tally_sum.h"
+#include "reports/tally_kept.h"
 
 #include <stdio.h>
 
@@ -261,19 +261,34 @@ many_may_go_at_once(void **state)
 
 /* ---- sums of sums ---- */
 
+/* In the order of the ids. */
+static void
+add_node(udpai_tally *tally, const char *id, uint64_t since_us, uint64_t until_us)
+{
+    udpai_tally_node node = {.since_us = since_us, .until_us = until_us};
+    assert_ok(udpai_tally_set_text(&node.id, udpai_str_from(id)));
+    assert_true(udpai_vector_push(&tally->nodes, node));
+}
+
+/* By the time of the nodes they count one in each microsecond. */
 static udpai_tally *
 sums_up(uint64_t epoch, uint64_t n_issued, const char *node, const char *other)
 {
     udpai_tally *tally = says(epoch, n_issued, 0);
-    const char *const nodes[] = {node, other};
-    for (size_t i = 0; i < 2 && nodes[i]; i++) {
-        udpai_str copy = {0};
-        assert_ok(udpai_tally_set_text(&copy, udpai_str_from(nodes[i])));
-        assert_true(udpai_vector_push(&tally->nodes, copy));
-    }
+    add_node(tally, node, 0, n_issued);
+    if (other)
+        add_node(tally, other, 0, n_issued);
     tally->n_clients = 10;
-    tally->n_node_changes = tally->nodes.n - 1;
     return tally;
+}
+
+static void
+expect_node(udpai_tally_sum *sum, size_t at, const char *id, bool is_gone)
+{
+    const udpai_tally *total = udpai_tally_sum_total(sum, 0);
+    assert_in_range(at, 0, total->nodes.n - 1);
+    assert_str(total->nodes.items[at].id, id);
+    assert_int_equal(total->nodes.items[at].is_gone, is_gone);
 }
 
 static void
@@ -285,15 +300,23 @@ sums_are_tagged_with_their_nodes(void **state)
     take(sum, "edge-1", sums_up(1, 10, "edge-1", NULL));
     take(sum, "middle", sums_up(1, 100, "edge-2", "middle"));
     expect(sum, 111, 0, 21);
-    const udpai_tally *total = udpai_tally_sum_total(sum, 0);
-    assert_int_equal(total->nodes.n, 4);
-    assert_str(total->nodes.items[0], "edge-1");
-    assert_str(total->nodes.items[1], "edge-2");
-    assert_str(total->nodes.items[2], "middle");
-    assert_str(total->nodes.items[3], "node");
+    assert_int_equal(udpai_tally_sum_total(sum, 0)->nodes.n, 4);
+    expect_node(sum, 0, "edge-1", false);
+    expect_node(sum, 1, "edge-2", false);
+    expect_node(sum, 2, "middle", false);
+    expect_node(sum, 3, "node", false);
     leave(sum, "middle");
-    assert_int_equal(udpai_tally_sum_total(sum, 0)->nodes.n, 2);
+    assert_int_equal(udpai_tally_sum_total(sum, 0)->nodes.n, 4);
+    expect_node(sum, 0, "edge-1", false);
+    expect_node(sum, 1, "edge-2", true);
+    expect_node(sum, 2, "middle", true);
+    expect_node(sum, 3, "node", false);
     expect(sum, 111, 0, 11);
+    const udpai_tally_node *gone = &udpai_tally_sum_total(sum, 5000000)->nodes.items[1];
+    assert_int_equal(gone->since_us, 0);
+    assert_int_equal(gone->until_us, 100);
+    assert_int_equal(gone[2].since_us, 1); /* its own, from its epoch on */
+    assert_int_equal(gone[2].until_us, 5001);
 }
 
 static void
@@ -311,8 +334,100 @@ two_ways_count_once(void **state)
     leave(sum, "middle-1");
     take(sum, "middle-2", sums_up(1, 10, "edge", "middle-2")); /* it had counted the same */
     expect(sum, 11, 0, 10);
-    take(sum, "middle-2", sums_up(1, 15, "edge", "middle-2"));
+    take(sum, "middle-2",
+         sums_up(1, 15, "edge", "middle-2")); /* one of that came by the other way */
+    expect(sum, 11, 0, 10);
+    take(sum, "middle-2", sums_up(1, 20, "edge", "middle-2"));
     expect(sum, 16, 0, 10);
+}
+
+/* It says at first what the other way has said already, and then, in its own time, the rest. */
+static void
+a_way_that_lags_counts_nothing_twice(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    take(sum, "edge", sums_up(1, 100, "edge", NULL));
+    leave(sum, "edge");
+    for (uint64_t n = 80; n <= 120; n += 10)
+        take(sum, "middle", sums_up(1, n, "edge", NULL));
+    expect(sum, 120, 0, 10);
+    leave(sum, "middle");
+    /* Began to count it where the other one had ended: all of that is new. */
+    udpai_tally *later = says(1, 7, 0);
+    add_node(later, "edge", 120, 127);
+    take(sum, "another", later);
+    expect(sum, 127, 0, 0);
+    leave(sum, "another");
+    later = says(2, 7, 0);
+    add_node(later, "edge", 126, 133);
+    take(sum, "another", later);
+    expect(sum, 127, 0, 0);
+}
+
+static udpai_tally_sum *
+sum_that_goes_on(udpai_tally_kept *kept)
+{
+    const udpai_tally_sum_options options = {
+        .cluster = UDPAI_STR("com.acme/a"),
+        .node_id = UDPAI_STR("node"),
+        .epoch = 2,
+        .counted = udpai_tally_kept_find(kept, UDPAI_STR("com.acme/a")),
+    };
+    udpai_tally_sum *sum = NULL;
+    assert_ok(udpai_tally_sum_new(&sum, &options));
+    udpai_tally_kept_forget(kept, options.cluster);
+    return sum;
+}
+
+static void
+what_an_ended_sum_has_counted_is_known_to_the_next(void **state)
+{
+    (void)state;
+    udpai_tally_kept kept;
+    udpai_tally_kept_init(&kept);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *cluster = NULL;
+    assert_ok(udpa_bytes_new(&cluster, "com.acme/a", 10));
+    assert_int_equal(udpai_tally_kept_expire(&kept, 0), UINT64_MAX);
+    udpai_tally_sum *sum = sum_new(0);
+    take(sum, "edge", sums_up(1, 100, "edge", NULL));
+    udpai_tally_kept_put(&kept, cluster, sum, 5000);
+    assert_int_equal(udpai_tally_kept_expire(&kept, 4999), 5000);
+    sum = sum_that_goes_on(&kept);
+    assert_null(udpai_tally_kept_find(&kept, udpai_bytes_view(cluster)));
+    for (uint64_t n = 80; n <= 120; n += 10) {
+        udpai_tally *told = sums_up(1, n, "edge", NULL);
+        told->was_told = n == 80;
+        take(sum, "middle", told);
+    }
+    expect(sum, 20, 0, 10);
+    const udpai_tally_node *edge = &udpai_tally_sum_total(sum, 0)->nodes.items[0];
+    assert_int_equal(edge->since_us, 100);
+    assert_int_equal(edge->until_us, 120);
+    udpai_tally_kept_put(&kept, cluster, sum, 6000);
+    assert_int_equal(udpai_tally_kept_expire(&kept, 6000), UINT64_MAX);
+    assert_null(udpai_tally_kept_find(&kept, udpai_bytes_view(cluster)));
+    udpai_tally_kept_put(&kept, cluster, sum_new(0), 7000);
+    udpai_tally_kept_done(&kept);
+}
+
+static void
+many_nodes_that_have_gone_are_forgotten(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    char id[24];
+    for (uint64_t i = 0; i <= UDPAI_TALLY_GONE_NODES_MAX; i++) {
+        snprintf(id, sizeof(id), "%04llu", (unsigned long long)i);
+        take(sum, id, sums_up(1, 1, id, NULL));
+        leave(sum, id);
+    }
+    const udpai_tally *total = udpai_tally_sum_total(sum, 0);
+    assert_int_equal(total->n_forgotten_nodes, 1 + UDPAI_TALLY_GONE_NODES_MAX / 8);
+    assert_int_equal(total->nodes.n + total->n_forgotten_nodes, UDPAI_TALLY_GONE_NODES_MAX + 2);
+    take(sum, "0000", sums_up(1, 2, "0000", NULL)); /* known here all the same */
+    expect(sum, UDPAI_TALLY_GONE_NODES_MAX + 2, 0, 10);
+    expect_node(sum, 0, "0000", false);
 }
 
 /* What it has counted of itself is lost meanwhile: less is told than was, never more. */
@@ -327,15 +442,15 @@ who_is_counted_by_another_way_goes_on_from_there(void **state)
     udpai_tally *both = sums_up(1, 12, "edge", "middle-2");
     refuse(sum, "middle-2", both, UDPA_ERR_PRECONDITION, "are counted already");
     expect(sum, 15, 0, 10);
-    assert_int_equal(udpai_tally_sum_total(sum, 0)->nodes.n, 3);
+    assert_int_equal(udpai_tally_sum_total(sum, 0)->nodes.n, 4);
     leave(sum, "middle-1");
     take(sum, "middle-2", sums_up(1, 20, "edge", "middle-2"));
-    expect(sum, 15, 0, 10);
+    expect(sum, 15 + 8, 0, 10);
     take(sum, "middle-2", sums_up(1, 21, "edge", "middle-2"));
-    expect(sum, 16, 0, 10);
+    expect(sum, 16 + 8, 0, 10);
 }
 
-/* Of a node that has come and gone between, nobody here knows by which way it was counted. */
+/* Of a node that has gone, and is not said any more, nobody here knows how far it was counted. */
 static void
 who_was_in_it_must_be_known(void **state)
 {
@@ -343,20 +458,26 @@ who_was_in_it_must_be_known(void **state)
     UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
     take(sum, "middle", sums_up(1, 10, "middle", NULL));
     udpai_tally *later = sums_up(1, 15, "middle", NULL);
-    later->n_node_changes = 2;
+    later->n_forgotten_nodes = 2;
     take(sum, "middle", later);
     expect(sum, 10, 0, 10);
     later = sums_up(1, 16, "middle", NULL);
-    later->n_node_changes = 2;
+    later->n_forgotten_nodes = 2;
     take(sum, "middle", later);
     expect(sum, 11, 0, 10);
     later = sums_up(1, 100, "other", NULL);
-    later->n_node_changes = 4;
+    later->n_forgotten_nodes = 4;
     take(sum, "other", later);
     expect(sum, 11, 0, 20);
-    assert_int_equal(udpai_tally_sum_total(sum, 0)->n_node_changes, 2);
-    leave(sum, "other");
-    assert_int_equal(udpai_tally_sum_total(sum, 0)->n_node_changes, 3);
+    udpai_tally *without = sums_up(1, 17, "middle", NULL);
+    without->n_forgotten_nodes = 2;
+    take(sum, "middle", without);
+    expect(sum, 12, 0, 20);
+    without = sums_up(1, 20, "another", NULL); /* where is the one that it had? */
+    without->n_forgotten_nodes = 2;
+    take(sum, "middle", without);
+    expect(sum, 12, 0, 20);
+    assert_int_equal(udpai_tally_sum_total(sum, 0)->n_forgotten_nodes, 0);
 }
 
 /* ---- chance ---- */
@@ -528,6 +649,9 @@ main(void)
         cmocka_unit_test(many_may_go_at_once),
         cmocka_unit_test(sums_are_tagged_with_their_nodes),
         cmocka_unit_test(two_ways_count_once),
+        cmocka_unit_test(a_way_that_lags_counts_nothing_twice),
+        cmocka_unit_test(what_an_ended_sum_has_counted_is_known_to_the_next),
+        cmocka_unit_test(many_nodes_that_have_gone_are_forgotten),
         cmocka_unit_test(who_is_counted_by_another_way_goes_on_from_there),
         cmocka_unit_test(who_was_in_it_must_be_known),
         cmocka_unit_test(sums_are_what_was_said),

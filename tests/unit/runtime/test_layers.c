@@ -89,6 +89,31 @@ test_an_error_leaves_a_layer_out(void **state)
 }
 
 static void
+test_an_error_may_leave_a_layer_as_it_was(void **state)
+{
+    (void)state;
+    udpai_runtime runtime;
+    begin(&runtime);
+    udpai_runtime_load load = loaded(1, "a", "2");
+    assert_ok(udpai_runtime_take_loads(&runtime, &load, 1));
+    load = loaded(1, "a", "2");
+    load.error = udpa_error_new(UDPA_ERR_INVAL, NULL, "it makes no sense");
+    assert_ok(udpai_runtime_take_loads(&runtime, &load, 1));
+    assert_int_equal(integer(&runtime, "a"), 2);
+    assert_int_equal(runtime.statistics.num_layers, 2);
+    assert_int_equal(runtime.statistics.load_error, 1);
+    assert_string_equal(udpa_error_message(udpai_runtime_layer_error(&runtime, 1)),
+                        "it makes no sense");
+    assert_non_null(udpai_runtime_layer_at(&runtime, 1));
+    load = loaded(1, "a", "3");
+    assert_ok(udpai_runtime_take_loads(&runtime, &load, 1));
+    assert_int_equal(integer(&runtime, "a"), 3);
+    assert_null(udpai_runtime_layer_error(&runtime, 1));
+    assert_int_equal(runtime.statistics.load_success, 2);
+    udpai_runtime_done(&runtime);
+}
+
+static void
 test_administrator(void **state)
 {
     (void)state;
@@ -170,9 +195,12 @@ test_deprecated(void **state)
     (void)state;
     udpai_runtime runtime;
     begin(&runtime);
-    udpai_runtime_count_deprecated(&runtime);
-    assert_int_equal(runtime.statistics.deprecated_feature_use, 1);
-    assert_int_equal(runtime.statistics.deprecated_feature_seen_since_process_start, 1);
+    udpai_runtime_count_deprecated(&runtime, 1);
+    udpai_runtime_count_deprecated(&runtime, 41);
+    const udpai_runtime_statistics all = udpai_runtime_statistics_of(&runtime);
+    assert_int_equal(all.deprecated_feature_use, 42);
+    assert_int_equal(all.deprecated_feature_seen_since_process_start, 42);
+    assert_int_equal(all.num_layers, runtime.statistics.num_layers);
     udpai_runtime_done(&runtime);
 }
 
@@ -203,6 +231,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_error_leaves_a_layer_out),
+        cmocka_unit_test(test_an_error_may_leave_a_layer_as_it_was),
         cmocka_unit_test(test_administrator),
         cmocka_unit_test(test_without_an_administrator),
         cmocka_unit_test(test_nothing_configured),

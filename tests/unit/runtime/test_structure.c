@@ -1,60 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers from google.protobuf.Struct. */
-#include "base/proto.h"
-#include "base/strbuf.h"
 #include "runtime/snapshot.h"
 #include "tests/harness/oom.h"
-
-/* ---- writing structs ---- */
-
-static void
-bytes_field(udpai_strbuf *to, uint32_t number, udpai_str bytes)
-{
-    udpai_proto_writer writer = {udpai_strbuf_extend(to, udpai_proto_bytes_size(number, bytes.len)),
-                                 0};
-    udpai_proto_put_bytes(&writer, number, bytes);
-}
-
-/* A field of a struct, the Value of which is given; consumes that. */
-static void
-field(udpai_strbuf *to, const char *key, udpai_strbuf *value)
-{
-    udpai_strbuf entry = {0};
-    bytes_field(&entry, 1, udpai_str_from(key));
-    bytes_field(&entry, 2, udpai_strbuf_view(value));
-    bytes_field(to, 1, udpai_strbuf_view(&entry));
-    udpai_strbuf_done(&entry);
-    udpai_strbuf_done(value);
-}
-
-static void
-number(udpai_strbuf *to, const char *key, double value)
-{
-    uint64_t bits;
-    udpai_strbuf body = {0};
-    memcpy(&bits, &value, sizeof(bits));
-    udpai_proto_writer writer = {udpai_strbuf_extend(&body, 9), 0};
-    udpai_proto_put_fixed64(&writer, 2, bits);
-    field(to, key, &body);
-}
-
-static void
-varint(udpai_strbuf *to, const char *key, uint32_t kind, uint64_t value)
-{
-    udpai_strbuf body = {0};
-    udpai_proto_writer writer = {udpai_strbuf_extend(&body, 2), 0};
-    udpai_proto_put_varint(&writer, kind, value);
-    field(to, key, &body);
-}
-
-/* A string (3), struct (5) or list (6). */
-static void
-bytes(udpai_strbuf *to, const char *key, uint32_t kind, udpai_str value)
-{
-    udpai_strbuf body = {0};
-    bytes_field(&body, kind, value);
-    field(to, key, &body);
-}
+#include "tests/unit/runtime/structs.h"
 
 static udpa_err
 layer_of(udpai_strbuf *message, udpai_runtime_layer **ret_layer, udpa_error **ret_error)
@@ -127,7 +75,7 @@ static void
 test_what_is_no_value(void **state)
 {
     (void)state;
-    udpai_strbuf message = {0}, inner = {0};
+    udpai_strbuf message = {0}, inner = {0}, many = {0};
     varint(&message, "gone", 1, 0);
     expect_refused(&message, "gone is null");
     bytes(&message, "many", 6, UDPAI_STR(""));
@@ -138,10 +86,15 @@ test_what_is_no_value(void **state)
     number(&inner, "other", 3);
     bytes(&message, "share", 5, udpai_strbuf_view(&inner));
     expect_refused(&message, "reserved");
+    for (int i = 0; i < 100; i++)
+        number(&many, "numerator", 3);
+    bytes(&message, "share", 5, udpai_strbuf_view(&many));
+    expect_refused(&message, "reserved");
     bytes(&message, "text", 3, UDPAI_STR("\xff"));
     expect_refused(&message, "UTF-8");
     udpai_strbuf_puts(&message, "\x0a\x7f");
     expect_refused(&message, "no google.protobuf.Struct");
+    udpai_strbuf_done(&many);
     udpai_strbuf_done(&inner);
 }
 

@@ -160,6 +160,30 @@ what_was_said_is_renewed(void **state)
     assert_in_range(n, 10, 30); /* it holds for 40 s */
 }
 
+/* Else who adds up could not know how long ago it was counted. */
+static void
+what_is_renewed_is_of_now(void **state)
+{
+    lrs_test *test = *state;
+    lrs_begin(test);
+    lrs_want(test, "*local");
+    fake_hub_advance(&test->world.hub, SECOND_MS);
+    lrs_send(test, lrs_stats("a", 1, 0));
+    lrs_expect_said(test, "local/a/" SEGMENT "=1/0");
+    udpai_publication *again = NULL;
+    for (uint64_t s = 2; !again; s++) {
+        fake_hub_advance(&test->world.hub, SECOND_MS);
+        again = lrs_published(test);
+        if (!again)
+            continue;
+        UDPA_AUTO(udpai_tally_free)
+        udpai_tally *tally = lrs_tally_of(again->entries.items[0].resource);
+        assert_int_equal(tally->elapsed_ns, s * SECOND_MS * 1000000);
+        assert_true(s > 10);
+    }
+    lrs_judge(test, again);
+}
+
 /* A node that is behind would be kept busy by that. */
 static void
 what_was_said_is_renewed_no_more_often_than_it_must(void **state)
@@ -399,6 +423,7 @@ main(void)
         TEST(pieces_of_one_cluster_are_one),
         TEST(newest_values_win_while_others_are_judged),
         TEST(what_was_said_is_renewed),
+        TEST(what_is_renewed_is_of_now),
         TEST(what_was_said_is_renewed_no_more_often_than_it_must),
         TEST(last_words_count),
         TEST(what_comes_in_one_step_goes_together),
