@@ -179,6 +179,18 @@ udpai_node_new(udpai_node **ret_node,
     return err;
 }
 
+void
+udpai_node_set_timing(udpai_node *node, const udpai_node_timing *timing)
+{
+    node->timing = *timing;
+}
+
+void
+udpai_node_set_store_options(udpai_node *node, const udpai_store_options *options)
+{
+    udpai_store_set_options(node->store, options);
+}
+
 static void
 free_judgements_and_receipts(udpai_node *node)
 {

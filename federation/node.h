@@ -284,6 +284,11 @@ udpa_err udpai_node_check_access(udpai_node *node,
  * they refuse is withdrawn. Takes a reference. */
 void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);
 
+/* Other times from now on; waits that have begun last as long as they were to. */
+void udpai_node_set_timing(udpai_node *node, const udpai_node_timing *timing);
+/* Other limits from now on; what is over them stays. */
+void udpai_node_set_store_options(udpai_node *node, const udpai_store_options *options);
+
 /* Other keys and requirements hold from now on, also for what is held: what is not good any more is
  * withdrawn, what is signed here is signed with the new keys. Takes a reference. */
 void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);

@@ -3,7 +3,9 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
 
@@ -11,25 +13,74 @@
 #define LIMIT_BURST 10
 #define LIMIT_INTERVAL_MS 10000
 
+#define NO_LEVEL (-1)
+
+/* A name never changes once it is counted, so that who writes a line reads it without a lock. */
 static struct {
-    atomic_int threshold;
+    char name[UDPAI_LOG_COMPONENT_MAX];
+    atomic_int level; /* NO_LEVEL: as all others */
+} components[UDPAI_LOG_COMPONENTS_MAX];
+
+static atomic_size_t n_components;
+
+static struct {
+    atomic_int threshold; /* the lowest level that somebody has */
+    atomic_int level;     /* of those who have none of their own */
     udpa_log_fn sink;
     void *userdata;
-} log_to = {.threshold = UDPA_LOG_SILENT};
+} log_to = {.threshold = UDPA_LOG_SILENT, .level = UDPA_LOG_SILENT};
+
+/* NULL: it was not seen yet, and there is no room. */
+static atomic_int *
+level_of(const char *component)
+{
+    size_t n = atomic_load(&n_components);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(components[i].name, component) == 0)
+            return &components[i].level;
+    size_t len = strlen(component);
+    if (n == UDPAI_LOG_COMPONENTS_MAX || len >= UDPAI_LOG_COMPONENT_MAX)
+        return NULL;
+    memcpy(components[n].name, component, len + 1);
+    atomic_store(&components[n].level, NO_LEVEL);
+    atomic_store(&n_components, n + 1);
+    return &components[n].level;
+}
+
+static void
+forget_components(void)
+{
+    size_t n = atomic_load(&n_components);
+    for (size_t i = 0; i < n; i++)
+        atomic_store(&components[i].level, NO_LEVEL);
+}
 
 void
 udpa_log_set_sink(udpa_log_level threshold, udpa_log_fn sink, void *userdata)
 {
     log_to.sink = sink;
     log_to.userdata = userdata;
+    forget_components();
+    atomic_store(&log_to.level, sink ? (int)threshold : UDPA_LOG_SILENT);
     atomic_store(&log_to.threshold, sink ? (int)threshold : UDPA_LOG_SILENT);
 }
 
 void
-udpai_log_set_threshold(udpa_log_level threshold)
+udpai_log_set_threshold(udpa_log_level threshold, const udpai_log_component_level *levels, size_t n)
 {
-    if (log_to.sink)
-        atomic_store(&log_to.threshold, (int)threshold);
+    int lowest = (int)threshold;
+    if (!log_to.sink)
+        return;
+    forget_components();
+    for (size_t i = 0; i < n; i++) {
+        atomic_int *level = level_of(levels[i].component);
+        if (!level)
+            continue;
+        atomic_store(level, (int)levels[i].level);
+        lowest = (int)levels[i].level < lowest ? (int)levels[i].level : lowest;
+    }
+    atomic_store(&log_to.level, (int)threshold);
+    atomic_store(&log_to.threshold, lowest);
 }
 
 const char *
@@ -45,11 +96,25 @@ udpai_log_enabled(udpa_log_level level)
     return (int)level >= atomic_load_explicit(&log_to.threshold, memory_order_relaxed);
 }
 
+static bool
+is_wanted(udpa_log_level level, const char *component)
+{
+    size_t n = atomic_load_explicit(&n_components, memory_order_acquire);
+    for (size_t i = 0; i < n; i++) {
+        int own = atomic_load_explicit(&components[i].level, memory_order_relaxed);
+        if (own != NO_LEVEL && strcmp(components[i].name, component) == 0)
+            return (int)level >= own;
+    }
+    return (int)level >= atomic_load_explicit(&log_to.level, memory_order_relaxed);
+}
+
 void
 udpai_log_write(udpa_log_level level, const char *component, const char *format, ...)
 {
     char line[LINE_MAX_BYTES];
     va_list arguments;
+    if (!is_wanted(level, component))
+        return;
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);

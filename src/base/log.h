@@ -4,6 +4,7 @@
 #ifndef UDPAI_LOG_H
 #define UDPAI_LOG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <udpa/log.h>
@@ -12,8 +13,20 @@
     (udpai_log_enabled(level) ? udpai_log_write((level), (component), __VA_ARGS__) : (void)0)
 
 int udpai_log_enabled(udpa_log_level level);
-/* Another level, while everything runs; without a sink nothing is written all the same. */
-void udpai_log_set_threshold(udpa_log_level threshold);
+#define UDPAI_LOG_COMPONENT_MAX 24 /* with its NUL */
+#define UDPAI_LOG_COMPONENTS_MAX 32
+
+typedef struct udpai_log_component_level {
+    char component[UDPAI_LOG_COMPONENT_MAX];
+    udpa_log_level level;
+} udpai_log_component_level;
+
+/* Another level, while everything runs, and of some components levels of their own, in the place of
+ * all that were set before; without a sink nothing is written all the same. One thread at a time.
+ * More than UDPAI_LOG_COMPONENTS_MAX different ones, ever, are not heeded. */
+void udpai_log_set_threshold(udpa_log_level threshold,
+                             const udpai_log_component_level *components,
+                             size_t n_components);
 void udpai_log_write(udpa_log_level level, const char *component, const char *format, ...)
     UDPA_PRINTF(3, 4);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node validates: by type, as its operator wants it. Immutable once made; any thread. */
+/* What a node validates: by type, as its operator wants it. Immutable once made, but for the mode;
+ * any thread. */
 #ifndef UDPAI_POLICY_H
 #define UDPAI_POLICY_H
+
+#include <stdatomic.h>
 
 #include "codec/validate.h"
 #include "model/resource.h"
@@ -10,6 +13,13 @@ typedef struct udpai_type_policy {
     udpai_str type_url; /* with any prefix */
     udpai_validation validation;
 } udpai_type_policy;
+
+/* What becomes of a resource that is not as it should be. */
+typedef enum udpai_policy_mode {
+    UDPAI_POLICY_REFUSE,
+    UDPAI_POLICY_WARN, /* it is taken, and told in the log, within limits */
+    UDPAI_POLICY_OFF,  /* nobody looks */
+} udpai_policy_mode;
 
 /* A resource, and who says it: a file and a place in it, or the name of a peer. */
 typedef struct udpai_inspected {
@@ -31,9 +41,11 @@ typedef struct udpai_policy {
     udpai_validation others;
     const udpai_type_policy *types;
     size_t n_types;
+    const atomic_int *mode; /* of udpai_policy_mode, changed by somebody; NULL: REFUSE */
     udpai_policy_deprecation deprecation; /* for UDPAI_CHECK_DEPRECATED */
 } udpai_policy;
 
+udpai_policy_mode udpai_policy_mode_of(const udpai_policy *policy);
 /* Is anything checked in a resource of this type? Of those that are listed twice the first counts.
  */
 bool udpai_policy_wants(const udpai_policy *policy, udpai_str type_url);

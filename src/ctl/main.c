@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* udpactl: the command line of a node. It speaks UDPA, by the public library,
- * and for conform and bench xDS. */
+ * for conform and bench xDS, and for runtime HTTP. */
 #include <signal.h>
 
 #include "codec/suggest.h"
@@ -13,13 +13,21 @@ static const struct command {
     const char *name;
     udpai_ctl_command_fn run;
 } commands[] = {
-    {"apply", udpai_ctl_apply},       {"delete", udpai_ctl_delete},
-    {"get", udpai_ctl_get},           {"watch", udpai_ctl_watch},
-    {"status", udpai_ctl_status},     {"validate", udpai_ctl_validate},
-    {"wait", udpai_ctl_wait_command}, {"conform", udpai_ctl_conform},
-    {"auth", udpai_ctl_auth},         {"sign", udpai_ctl_sign},
-    {"verify", udpai_ctl_verify},     {"bench", udpai_ctl_bench},
-    {"clients", udpai_ctl_clients},   {"events", udpai_ctl_events},
+    {"apply", udpai_ctl_apply},
+    {"delete", udpai_ctl_delete},
+    {"get", udpai_ctl_get},
+    {"watch", udpai_ctl_watch},
+    {"status", udpai_ctl_status},
+    {"validate", udpai_ctl_validate},
+    {"wait", udpai_ctl_wait_command},
+    {"conform", udpai_ctl_conform},
+    {"auth", udpai_ctl_auth},
+    {"sign", udpai_ctl_sign},
+    {"verify", udpai_ctl_verify},
+    {"bench", udpai_ctl_bench},
+    {"clients", udpai_ctl_clients},
+    {"events", udpai_ctl_events},
+    {"runtime", udpai_ctl_runtime_command},
 };
 
 static udpai_ctl_command_fn

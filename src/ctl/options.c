@@ -11,6 +11,7 @@
 
 #define VERSION "0.1.0"
 #define DEFAULT_SERVER "127.0.0.1:18000"
+#define DEFAULT_HTTP "127.0.0.1:18080"
 #define DEFAULT_NAMESPACE "local"
 #define TIMEOUT_MAX_S 86400
 #define TIMEOUT_MS 5000
@@ -40,6 +41,7 @@ enum {
     ALL_ORIGINS,
     FOLLOW,
     TREE,
+    HTTP,
 };
 
 #define WAIT_S 60
@@ -56,7 +58,7 @@ static const struct argp_option known_options[] = {
     {"output", 'o', "FORMAT", 0,
      "get, watch, status, clients: table (default), yaml, json, or name; get also path; sign: yaml "
      "(default) or json; "
-     "wait, bench: table or json; conform: table, tap, junit, or json",
+     "wait, bench, runtime: table or json; conform: table, tap, junit, or json",
      1},
     {"namespace", 'n', "NAME", 0,
      "Namespace of names that have none (default local); get and watch without names: this "
@@ -82,6 +84,10 @@ static const struct argp_option known_options[] = {
     {NULL, 0, NULL, 0, "Whom to talk to:", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
+    {"http", HTTP, "HOST:PORT", 0,
+     "runtime: where the node serves HTTP (default: environment variable UDPACTL_HTTP, "
+     "else " DEFAULT_HTTP ")",
+     2},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "How long to wait for its answers (default 5; xds and bench 20; for acknowledgements 60)", 2},
     {"ca", CA, "FILE", 0, "Speak TLS; the node's certificate must be vouched for by these (PEM)",
@@ -149,6 +155,9 @@ static const char doc[] =
     "  bench                      measure a server of xDS or UDPA under load\n"
     "  events access-log|metrics|trace|tap|event\n"
     "                             what clients have streamed to the node, as lines of JSON\n"
+    "  runtime get [KEY...]       values that change while a node runs: those that count\n"
+    "  runtime layers             what each layer of them has, and why one is left out\n"
+    "  runtime set KEY=VALUE...   set some; runtime unset KEY...: remove what was set\n"
     "  xds get|watch TYPE [NAME...]\n"
     "                             the same of any server of xDS, as its client\n"
     "\v"
@@ -260,6 +269,7 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
         {"bench", false, true, true, false, false},
         {"clients", false, true, false, false, false},
         {"events", false, false, false, false, false},
+        {"runtime", false, true, false, false, false},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -335,9 +345,22 @@ check_sign(udpai_ctl_options *given, const struct argp_state *state)
 static void
 check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool has_two = strcmp(given->command, "wait") == 0 || strcmp(given->command, "bench") == 0;
+    bool has_two = strcmp(given->command, "wait") == 0 || strcmp(given->command, "bench") == 0 ||
+                   strcmp(given->command, "runtime") == 0;
     if (has_two && given->format != UDPAI_CTL_TABLE && given->format != UDPAI_CTL_JSON)
         argp_error(state, "-o %s: %s has table and json", given->format_name, given->command);
+}
+
+/* The pages of a node are at an address of their own. */
+static void
+check_runtime(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    bool is_runtime = strcmp(given->command, "runtime") == 0;
+    if (is_runtime && given->has_server)
+        argp_error(state,
+                   "--server: runtime asks where the node serves HTTP: give --http HOST:PORT");
+    if (!is_runtime && given->has_http)
+        argp_error(state, "--http goes with runtime");
 }
 
 /* What all commands share; commands check the rest themselves. */
@@ -347,7 +370,7 @@ check(udpai_ctl_options *given, const struct argp_state *state)
     if (!given->command)
         argp_error(state,
                    "say what to do: apply, delete, get, watch, status, clients, events, wait, "
-                   "validate, sign, verify, conform, bench, auth, or xds");
+                   "validate, sign, verify, conform, bench, auth, runtime, or xds");
     bool signs = strcmp(given->command, "sign") == 0; /* with a key that is of no certificate */
     if (signs ? given->certificate != NULL : !given->certificate != !given->key)
         argp_error(state, signs ? "--cert: sign asks no node" : "--cert and --key go together");
@@ -356,6 +379,7 @@ check(udpai_ctl_options *given, const struct argp_state *state)
     check_values(given, state);
     check_heeded(given, state);
     check_wait(given, state);
+    check_runtime(given, state);
     check_sign(given, state);
     check_xds(given, state);
 }
@@ -457,6 +481,11 @@ parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case SERVER:
         given->server = argument;
+        given->has_server = true;
+        return 0;
+    case HTTP:
+        given->http = argument;
+        given->has_http = true;
         return 0;
     case CA:
         given->ca = argument;
@@ -494,9 +523,10 @@ static const struct argp parser = {
 void
 udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
 {
-    const char *server = getenv("UDPACTL_SERVER");
+    const char *server = getenv("UDPACTL_SERVER"), *http = getenv("UDPACTL_HTTP");
     *options = (udpai_ctl_options){
         .server = server && *server ? server : DEFAULT_SERVER,
+        .http = http && *http ? http : DEFAULT_HTTP,
         .node_id = "udpactl",
         .wait_ms = WAIT_S * 1000,
     };

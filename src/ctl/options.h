@@ -30,6 +30,9 @@ typedef enum udpai_ctl_format {
 /* NULL anywhere: not given. */
 typedef struct udpai_ctl_options {
     const char *server;
+    bool has_server;  /* on the command line */
+    bool has_http;    /* the same */
+    const char *http; /* where the node has its pages */
     const char *ca, *certificate, *key, *server_name;
     const char *descriptors;
     const char *node_id;

@@ -7,8 +7,7 @@
 #include "daemon/plan_internal.h"
 
 static udpa_err
-put_into_use(udpa_endpoint *endpoint,
-             const udpai_plan *plan,
+put_into_use(const udpai_reload_target *target,
              const Udpa__Config__V1__Acl *from,
              udpa_error **ret_error)
 {
@@ -17,9 +16,9 @@ put_into_use(udpa_endpoint *endpoint,
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "the file has no section 'acl' any more: to have no rules takes a "
                           "restart");
-    udpa_err err = udpai_plan_acl_again(plan, from, &acl);
+    udpa_err err = udpai_plan_acl_again(target->plan, from, &acl);
     if (err == UDPA_OK)
-        err = udpai_endpoint_set_acl(endpoint, acl);
+        err = udpai_switching_set_acl(target->switching, acl);
     return udpai_fail_code(ret_error, err);
 }
 
@@ -57,12 +56,12 @@ udpai_acl_reload(const udpai_reload_target *target,
         udpai_log(UDPA_LOG_INFO, "daemon", "%s: the rules are what they were", target->config_file);
         return UDPA_OK;
     }
-    udpa_err err = put_into_use(target->endpoint, target->plan, acl, ret_error);
+    udpa_err err = put_into_use(target, acl, ret_error);
     if (err != UDPA_OK)
         return err;
     udpa_bytes_unref(*in_force);
     *in_force = UDPAI_TAKE(bytes);
     udpai_log(UDPA_LOG_INFO, "daemon", "%s: %zu rules hold from now on%s", target->config_file,
-              acl->n_rules, acl->dry_run ? ", in a dry run" : "");
+              acl->n_rules, udpai_switching_is_dry_run(target->switching) ? ", in a dry run" : "");
     return UDPA_OK;
 }

@@ -222,6 +222,20 @@ udpai_directories_open(udpai_directories **ret_directories,
 }
 
 void
+udpai_directories_set_quiet(udpai_directories *all, uint64_t quiet_ms)
+{
+    for (size_t i = 0; all && i < all->n; i++)
+        udpai_file_origin_set_quiet(all->items[i].origin, quiet_ms);
+}
+
+void
+udpai_directories_look(udpai_directories *all)
+{
+    for (size_t i = 0; all && i < all->n; i++)
+        udpai_file_origin_poke(all->items[i].origin);
+}
+
+void
 udpai_directories_tell_again(udpai_directories *all)
 {
     for (size_t i = 0; all && i < all->n; i++) {

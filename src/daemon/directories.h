@@ -27,6 +27,10 @@ udpa_err udpai_directories_open(udpai_directories **ret_directories,
                                 const udpai_directories_env *env,
                                 const udpai_plan *plan,
                                 udpa_error **ret_error);
+/* From now on they are read when nothing has changed for so long. NULL is fine, here and below. */
+void udpai_directories_set_quiet(udpai_directories *directories, uint64_t quiet_ms);
+/* Files are judged by another measure now: looks at all of them. */
+void udpai_directories_look(udpai_directories *directories);
 /* The endpoint is told all of them again: it may have refused some of what it takes now. */
 void udpai_directories_tell_again(udpai_directories *directories);
 /* The loop frees it as it runs on; the endpoint is told nothing more. NULL does nothing. */

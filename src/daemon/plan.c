@@ -408,9 +408,8 @@ plan_store(udpai_plan *plan, const udpai_options *options)
     plan->n_secret_types = store->n_secret_types;
 }
 
-/* Who resumes may hold a whole namespace. */
-static void
-raise_held(udpai_fanout_options *fanout, size_t n)
+void
+udpai_plan_raise_held(udpai_fanout_options *fanout, size_t n)
 {
     if (n <= fanout->max_held)
         return;
@@ -443,7 +442,7 @@ plan_limits(udpai_plan *plan)
     SET_IF(store->max_bytes_per_publisher, limits->max_bytes_per_publisher);
     SET_IF(store->max_resources, limits->max_resources);
     SET_IF(store->max_bytes, limits->max_bytes);
-    raise_held(&settings->fanout, store->max_resources_per_namespace);
+    udpai_plan_raise_held(&settings->fanout, store->max_resources_per_namespace);
 }
 
 udpa_err

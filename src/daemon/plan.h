@@ -120,6 +120,9 @@ udpa_err udpai_plan_make(udpai_plan *plan,
                          udpa_error **ret_error);
 void udpai_plan_done(udpai_plan *plan);
 
+/* Who resumes may hold a whole namespace, of so many resources. */
+void udpai_plan_raise_held(udpai_fanout_options *fanout, size_t n);
+
 /* The level that a word of the command line means, in small or capital letters. */
 udpa_err udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error);
 

@@ -163,7 +163,8 @@ is_taken(udpa_err err, const char *what, const udpa_error *error)
 static bool
 take_rules(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message)
 {
-    const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file};
+    const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file,
+                                        self->env.switching};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = udpai_acl_reload(&target, message->acl, &self->acl, &error);
     return is_taken(err, "the rules", error);
@@ -173,7 +174,8 @@ take_rules(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message)
 static bool
 take_signatures(const udpai_reload *self, const Udpa__Config__V1__Bootstrap *message)
 {
-    const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file};
+    const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file,
+                                        self->env.switching};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     bool has_changed;
     udpa_err err = udpai_signatures_reload(&target, message, &has_changed, &error);

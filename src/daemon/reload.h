@@ -8,7 +8,7 @@
 #include "daemon/directories.h"
 #include "daemon/problems.h"
 #include "daemon/rest.h"
-#include "daemon/workers.h"
+#include "daemon/switching.h"
 
 typedef struct udpai_reload udpai_reload;
 
@@ -24,6 +24,7 @@ typedef struct udpai_reload_env {
     udpai_rest *rest; /* NULL: none */
     udpai_directories *directories;
     udpai_workers *workers; /* NULL: none */
+    udpai_switching *switching;
 } udpai_reload_env;
 
 /* When everything is open. */

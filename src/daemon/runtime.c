@@ -2,34 +2,14 @@
 #include "daemon/runtime.h"
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "daemon/runtime_plan.h"
-
-/* ---- what the node goes by ---- */
-
-static void
-apply_log_level(const udpai_daemon_runtime *self, const udpai_runtime_snapshot *snapshot)
-{
-    char word[16];
-    udpa_log_level level = self->log_level;
-    const udpai_runtime_value *value =
-        udpai_runtime_snapshot_find(snapshot, UDPAI_STR(UDPAI_RUNTIME_LOG_LEVEL));
-    if (value && value->text.len && value->text.len < sizeof(word)) {
-        memcpy(word, value->text.data, value->text.len);
-        word[value->text.len] = '\0';
-        if (udpai_plan_log_level(word, &level, NULL) != UDPA_OK)
-            udpai_log(UDPA_LOG_WARNING, "runtime", "%s: '%s' is no level of the log",
-                      UDPAI_RUNTIME_LOG_LEVEL, word);
-    }
-    udpai_log_set_threshold(level);
-}
 
 static void
 on_changed(void *userdata)
 {
     udpai_daemon_runtime *self = userdata;
     udpai_runtime_snapshot *now = udpai_runtime_current_take(&self->runtime.current);
-    apply_log_level(self, now);
+    udpai_switching_follow(self->switching, now);
     udpai_runtime_snapshot_unref(now);
 }
 
@@ -65,25 +45,26 @@ begin(udpai_daemon_runtime *self,
 udpa_err
 udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
                           uv_loop_t *loop,
-                          udpa_endpoint *endpoint,
-                          const udpai_plan *plan,
+                          const udpai_switching_env *env,
                           udpa_error **ret_error)
 {
     udpai_runtime_plan layers;
-    const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    const Udpa__Config__V1__Bootstrap *message = env->plan->bootstrap.message;
     udpai_daemon_runtime *self = udpai_alloc(sizeof(*self));
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     *ret_runtime = self;
-    self->log_level = plan->log_level;
+    self->switching = udpai_switching_new(env);
+    if (!self->switching)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpa_err err = udpai_runtime_plan_make(&layers, message ? message->runtime : NULL, ret_error);
     if (err)
         return err;
-    err = begin(self, loop, &layers, plan, ret_error);
+    err = begin(self, loop, &layers, env->plan, ret_error);
     udpai_runtime_plan_done(&layers);
-    const udpai_daemon_rtds_env env = {loop, udpai_endpoint_node(endpoint), &self->runtime,
-                                       plan->rtds.items, plan->rtds.n};
-    return err ? err : udpai_daemon_rtds_open(&self->rtds, &env, ret_error);
+    const udpai_daemon_rtds_env rtds = {loop, udpai_endpoint_node(env->endpoint), &self->runtime,
+                                        env->plan->rtds.items, env->plan->rtds.n};
+    return err ? err : udpai_daemon_rtds_open(&self->rtds, &rtds, ret_error);
 }
 
 void
@@ -95,8 +76,16 @@ udpai_daemon_runtime_look(udpai_daemon_runtime *self)
 /* ---- the end ---- */
 
 void
+udpai_daemon_runtime_leave(udpai_daemon_runtime *self)
+{
+    if (self)
+        self->runtime.changed = NULL;
+}
+
+void
 udpai_daemon_runtime_close(udpai_daemon_runtime *self)
 {
+    udpai_daemon_runtime_leave(self);
     if (!self)
         return;
     udpai_daemon_rtds_close(UDPAI_TAKE(self->rtds));
@@ -109,5 +98,6 @@ udpai_daemon_runtime_free(udpai_daemon_runtime *self)
     if (!self)
         return;
     udpai_runtime_done(&self->runtime);
+    udpai_switching_free(self->switching);
     udpai_free(self);
 }

@@ -5,26 +5,25 @@
 #define UDPAI_DAEMON_RUNTIME_H
 
 #include "daemon/rtds.h"
+#include "daemon/switching.h"
 #include "runtime/loader.h"
 
 typedef struct udpai_daemon_runtime {
     udpai_runtime runtime;
     udpai_runtime_loader *loader;
-    udpai_daemon_rtds *rtds;  /* NULL: no layer comes by it */
-    udpa_log_level log_level; /* of the plan */
+    udpai_daemon_rtds *rtds; /* NULL: no layer comes by it */
+    udpai_switching *switching;
 } udpai_daemon_runtime;
-
-/* What it goes by: a level of the log, which counts in the place of log.level. */
-#define UDPAI_RUNTIME_LOG_LEVEL "udpa.log.level"
 
 /* The endpoint has not started; borrowed until it is closed. To be closed, whatever comes. */
 udpa_err udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
                                    uv_loop_t *loop,
-                                   udpa_endpoint *endpoint,
-                                   const udpai_plan *plan,
+                                   const udpai_switching_env *env,
                                    udpa_error **ret_error);
 /* Looks at the files again. */
 void udpai_daemon_runtime_look(udpai_daemon_runtime *runtime);
+/* The node ends: it goes by nothing any more. NULL is fine. */
+void udpai_daemon_runtime_leave(udpai_daemon_runtime *runtime);
 /* Nothing changes any more; what it says can still be read. NULL is closed already. */
 void udpai_daemon_runtime_close(udpai_daemon_runtime *runtime);
 /* After it was closed and the loop has run to its end: nobody reads any more. */

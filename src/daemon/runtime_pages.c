@@ -38,6 +38,36 @@ put_errors(const udpai_runtime *runtime, udpai_strbuf *text)
     udpai_strbuf_puts(text, "},\n");
 }
 
+/* By the names that the bootstrap file has for them. */
+static const char *
+kind_word(udpai_runtime_layer_kind kind)
+{
+    static const char *const words[] = {
+        [UDPAI_RUNTIME_STATIC] = "static_layer",
+        [UDPAI_RUNTIME_DISK] = "disk_layer",
+        [UDPAI_RUNTIME_ADMIN] = "admin_layer",
+        [UDPAI_RUNTIME_RTDS] = "rtds_layer",
+    };
+
+    return words[kind];
+}
+
+static void
+put_configured(const udpai_runtime *runtime, udpai_strbuf *text)
+{
+    udpai_strbuf_puts(text, " \"configured\": [");
+    for (size_t i = 0; i < runtime->n_slots; i++) {
+        const udpai_runtime_layer *layer = udpai_runtime_layer_at(runtime, i);
+        udpai_strbuf_puts(text, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
+        udpai_json_put_string(text, udpai_runtime_layer_name_at(runtime, i));
+        udpai_strbuf_printf(text, ", \"kind\": \"%s\", \"in_use\": %s, \"keys\": %zu}",
+                            kind_word(udpai_runtime_layer_kind_at(runtime, i)),
+                            layer ? "true" : "false",
+                            layer ? udpai_runtime_layer_entries(layer)->n : 0);
+    }
+    udpai_strbuf_puts(text, "\n ],\n");
+}
+
 static void
 put_entry(const udpai_runtime_snapshot *now, const udpai_runtime_entry *entry, udpai_strbuf *text)
 {
@@ -66,6 +96,7 @@ udpai_runtime_page(const udpai_runtime *runtime, udpai_strbuf *text)
     size_t n = udpai_runtime_snapshot_n_keys(now);
     put_layer_names(now, text);
     put_errors(runtime, text);
+    put_configured(runtime, text);
     udpai_strbuf_puts(text, " \"entries\": {");
     for (size_t i = 0; all && i < n; i++) {
         udpai_strbuf_puts(text, i ? ",\n" : "\n");

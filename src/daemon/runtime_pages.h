@@ -7,7 +7,8 @@
 #include "runtime/layers.h"
 
 /* /runtime: JSON of the layers that count, and of each key what each of them has of it and what
- * counts. Layers that are left out are told in "errors". */
+ * counts, as Envoy's. Besides, "errors" tells why layers are left out, and "configured" has all
+ * layers in their order, with their kind, the number of their keys, and whether they count. */
 void udpai_runtime_page(const udpai_runtime *runtime, udpai_strbuf *text);
 /* /stats, a line for each; /stats/prometheus. */
 void udpai_runtime_stats_page(const udpai_runtime_statistics *statistics, udpai_strbuf *text);

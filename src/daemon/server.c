@@ -25,6 +25,7 @@ typedef struct server {
     udpai_schema *schema;
     udpai_validator *validator; /* NULL: nothing is validated */
     udpai_policy policy;
+    atomic_int validation;            /* udpai_policy.mode */
     udpai_deprecations *deprecations; /* NULL: nobody looks for them */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
@@ -67,6 +68,7 @@ stop(server *self)
     self->is_stopping = true;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(self->signals); i++)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
+    udpai_daemon_runtime_leave(self->runtime);
     udpai_reload_close(UDPAI_TAKE(self->reload));
     udpai_directories_close(self->directories);
     udpai_writers_close(self->writers);
@@ -123,6 +125,7 @@ prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error *
     udpa_err err = udpai_validator_new(&self->validator, self->schema, ret_error);
     self->policy = self->plan->policy;
     self->policy.validator = self->validator;
+    self->policy.mode = &self->validation;
     settings->inspector = (udpai_inspector){wants, inspect, NULL, self};
     if (err != UDPA_OK || !self->plan->looks_for_deprecated)
         return err;
@@ -282,8 +285,13 @@ open_files(server *self, udpa_error **ret_error)
 static udpa_err
 open_runtime(server *self, udpa_error **ret_error)
 {
-    udpa_err err = udpai_daemon_runtime_open(&self->runtime, &self->loop, self->endpoint,
-                                             self->plan, ret_error);
+    const udpai_switching_env env = {
+        .plan = self->plan,
+        .endpoint = self->endpoint,
+        .workers = self->workers,
+        .validation = &self->validation,
+    };
+    udpa_err err = udpai_daemon_runtime_open(&self->runtime, &self->loop, &env, ret_error);
     if (err == UDPA_OK && self->deprecations)
         udpai_deprecations_set_runtime(self->deprecations, &self->runtime->runtime);
     return err;
@@ -303,6 +311,7 @@ open_reload(server *self, udpa_error **ret_error)
         .rest = self->rest,
         .directories = self->directories,
         .workers = self->workers,
+        .switching = self->runtime->switching,
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
 }
@@ -348,6 +357,8 @@ begin(server *self, udpa_error **ret_error)
         err = open_runtime(self, ret_error);
     if (err == UDPA_OK)
         err = open_files(self, ret_error);
+    if (err == UDPA_OK)
+        udpai_switching_take_directories(self->runtime->switching, self->directories);
     if (err == UDPA_OK)
         err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "daemon/certificates.h"
+#include "daemon/switches.h"
 #include "daemon/worker_link.h"
 #include "loop/loop_inbox.h"
 #include "session/crew.h"
@@ -167,6 +168,32 @@ read_certificates(worker *self)
     udpai_stream_thread_verify(self->streams);
 }
 
+/* The node has told of what is wrong in it. */
+static void
+on_complaint(void *userdata, const char *line)
+{
+    (void)userdata;
+    (void)line;
+}
+
+static void
+follow_runtime(worker *self, udpai_str payload)
+{
+    UDPA_AUTO(udpai_runtime_snapshot_unref) udpai_runtime_snapshot *snapshot = NULL;
+    udpai_switches switches;
+    udpai_switches_init(&switches, self->plan);
+    udpa_err err = udpai_switches_decode(payload, &snapshot);
+    if (!err)
+        err = udpai_switches_read(&switches, snapshot, on_complaint, NULL);
+    const udpai_stream_switches streams = udpai_switches_of_streams(&switches);
+    if (!err) {
+        udpai_switches_apply_log(&switches);
+        err = udpai_stream_thread_switch(self->streams, &streams);
+    }
+    if (err)
+        udpai_log(UDPA_LOG_ERROR, LOG, "the runtime is not followed: %s", udpa_err_text(err));
+}
+
 static void
 on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
 {
@@ -177,6 +204,8 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
         take_order(self, payload);
     else if (kind == UDPAI_FRAME_CERTIFICATES)
         read_certificates(self);
+    else if (kind == UDPAI_FRAME_SWITCHES)
+        follow_runtime(self, payload);
 }
 
 static void

@@ -193,6 +193,13 @@ udpai_workers_read_certificates(udpai_workers *workers)
         tell_all(workers, UDPAI_FRAME_CERTIFICATES, (udpai_str){0});
 }
 
+void
+udpai_workers_switch(udpai_workers *workers, udpai_str switches)
+{
+    if (workers)
+        tell_all(workers, UDPAI_FRAME_SWITCHES, switches);
+}
+
 /* ---- listening ---- */
 
 static int

@@ -26,6 +26,12 @@ udpai_fanout_new(udpai_fanout **ret_fanout, udpai_wheel *wheel, const udpai_fano
 }
 
 void
+udpai_fanout_set_options(udpai_fanout *fanout, const udpai_fanout_options *options)
+{
+    fanout->options = *options;
+}
+
+void
 udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata)
 {
     fanout->interest = interest;

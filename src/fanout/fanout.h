@@ -39,6 +39,9 @@ udpa_err udpai_fanout_new(udpai_fanout **ret_fanout,
                           const udpai_fanout_options *options);
 udpai_fanout *udpai_fanout_free(udpai_fanout *fanout);
 UDPA_DEFINE_CLEANUP(udpai_fanout, udpai_fanout_free)
+/* Others from now on. What is there and over a limit stays; what is waited for is not longer or
+ * shorter for it. */
+void udpai_fanout_set_options(udpai_fanout *fanout, const udpai_fanout_options *options);
 void udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata);
 /* May subscribers of this visibility be shown the resource? Without one: all may. */
 typedef bool (*udpai_may_see_fn)(void *userdata,

@@ -265,6 +265,12 @@ udpai_runtime_layer_name_at(const udpai_runtime *runtime, size_t index)
     return slot_name(&runtime->slots[index]);
 }
 
+udpai_runtime_layer_kind
+udpai_runtime_layer_kind_at(const udpai_runtime *runtime, size_t index)
+{
+    return runtime->slots[index].kind;
+}
+
 void
 udpai_runtime_count_deprecated(udpai_runtime *runtime, uint64_t n_uses)
 {

@@ -84,6 +84,7 @@ const udpa_error *udpai_runtime_layer_error(const udpai_runtime *runtime, size_t
 /* What is there of a layer; NULL: nothing. Borrowed. */
 const udpai_runtime_layer *udpai_runtime_layer_at(const udpai_runtime *runtime, size_t index);
 udpai_str udpai_runtime_layer_name_at(const udpai_runtime *runtime, size_t index);
+udpai_runtime_layer_kind udpai_runtime_layer_kind_at(const udpai_runtime *runtime, size_t index);
 
 /* Somebody has used what is deprecated, so many times. Any thread. */
 void udpai_runtime_count_deprecated(udpai_runtime *runtime, uint64_t n_uses);

@@ -182,6 +182,13 @@ udpai_hub_settings(const udpai_hub *hub)
     return &hub->options;
 }
 
+void
+udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *options)
+{
+    hub->options.fanout = *options;
+    udpai_fanout_set_options(hub->fanout, options);
+}
+
 udpai_topic *
 udpai_hub_topic(const udpai_hub *hub, size_t kind)
 {

@@ -205,6 +205,8 @@ udpai_wheel *udpai_hub_wheel(udpai_hub *hub);
 udpai_decoder *udpai_hub_decoder(udpai_hub *hub);
 int64_t udpai_hub_wall_us(const udpai_hub *hub); /* now */
 const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);
+/* Other ones from now on (udpai_fanout_set_options()). */
+void udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *options);
 udpai_access *udpai_hub_access(udpai_hub *hub);
 void udpai_hub_report(udpai_hub *hub, udpai_report *report);
 

@@ -18,11 +18,17 @@ NAMES = ['admin_overrides_active', 'deprecated_feature_seen_since_process_start'
 
 
 class Node:
-    def __init__(self, test, name, config, *more):
+    def __init__(self, test, name, config, *more, http=True):
         path = test.work / f'{name}.json'
         path.write_text(json.dumps({'node': {'id': name, 'cluster': 'mine'}, **config}))
-        self.process, self.address = test.start_node(name, '--config', path, '--http', '127.0.0.1:0', *more)
+        if http:
+            more += ('--http', '127.0.0.1:0')
+        if 'sockets' not in config:
+            more += ('--listen', '127.0.0.1:0')
+        self.process = test.start(name, [test.build / 'udpad', '--node-id', name, '--state',
+                                         test.work / f'{name}-data', '--config', path, *more])
         wait_for('the whole welcome', lambda: 'names without' in self.process.text())
+        self.address = re.search(r'listening on (\S+)', self.process.text()).group(1)
         self.port = int(re.search(r'listening on 127\.0\.0\.1:(\d+) \([^)]*REST',
                                   self.process.text()).group(1))
 
@@ -160,14 +166,16 @@ def test_log_level(test, node):
     node.set(**{'udpa.log.level': ''})
     check('that of the file counts again', break_layer(srv, node) == 1)
     node.set(**{'udpa.log.level': 'loud'})
-    wait_for('a warning', lambda: "'loud' is no level" in node.process.text())
+    wait_for('a warning', lambda: "udpa.log.level: 'loud' is not heeded" in node.process.text())
     node.set(**{'udpa.log.level': ''})
 
 
 def test_nothing_configured(test):
     node = Node(test, 'plain', {})
     check('without a configuration there is an administrator',
-          node.runtime() == {'layers': ['admin'], 'errors': {}, 'entries': {}}, node.runtime())
+          node.runtime() == {'layers': ['admin'], 'errors': {}, 'entries': {}, 'configured': [
+              {'name': 'admin', 'kind': 'admin_layer', 'in_use': True, 'keys': 0}]},
+          node.runtime())
     node.set(x='1')
     check('who can set', node.value('x') == '1')
 

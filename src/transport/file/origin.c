@@ -17,7 +17,7 @@ struct udpai_file_origin {
     udpai_file_rules rules;
     udpai_str source, authority;
     udpai_schema *schema;
-    uint64_t quiet_ms, delay_max_ms, poll_ms;
+    uint64_t quiet_ms, delay_max_ms, delay_max_given_ms, poll_ms;
     char *root, *texts; /* what views refer to */
     udpai_str *namespaces;
 
@@ -86,6 +86,7 @@ set_numbers(udpai_file_origin *self, const udpai_file_origin_options *options)
     self->quiet_ms = options->quiet_ms ? options->quiet_ms : UDPAI_FILE_QUIET_MS_DEFAULT;
     self->delay_max_ms =
         options->delay_max_ms ? options->delay_max_ms : UDPAI_FILE_DELAY_MAX_MS_DEFAULT;
+    self->delay_max_given_ms = self->delay_max_ms;
     self->poll_ms = options->poll_ms ? options->poll_ms : UDPAI_FILE_POLL_MS_DEFAULT;
 }
 
@@ -367,6 +368,13 @@ on_quiet(uv_timer_t *timer)
     udpai_file_origin *self = UDPAI_CONTAINER_OF(timer, udpai_file_origin, quiet_timer);
     self->is_waiting = false;
     begin_scan(self);
+}
+
+void
+udpai_file_origin_set_quiet(udpai_file_origin *self, uint64_t quiet_ms)
+{
+    self->quiet_ms = quiet_ms;
+    self->delay_max_ms = udpai_max_size(self->delay_max_given_ms, quiet_ms);
 }
 
 void

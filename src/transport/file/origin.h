@@ -68,6 +68,10 @@ udpa_err udpai_file_origin_start(udpai_file_origin *origin, udpa_error **ret_err
 /* Looks again soon, as if something had changed. */
 void udpai_file_origin_poke(udpai_file_origin *origin);
 
+/* From now on files are read when nothing has changed for so long, and not later than before, or
+ * than that. */
+void udpai_file_origin_set_quiet(udpai_file_origin *origin, uint64_t quiet_ms);
+
 /* Calls changed() once more with what the directory has, if it was read. */
 void udpai_file_origin_tell_again(udpai_file_origin *origin);
 

@@ -44,6 +44,7 @@ typedef struct udpai_scanned_file {
     bool has_hash;  /* the judgement was on these contents, not on the file's size or kind */
     udpai_content_hash hash;
     udpai_resource_list list; /* of the last good contents */
+    udpai_policy_mode mode;   /* by which it was judged */
     size_t n_refused;         /* resources for which there was no room; 0: none */
     udpa_error *error;        /* why the present contents are not taken; NULL: they are */
 } udpai_scanned_file;

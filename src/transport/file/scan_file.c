@@ -288,18 +288,28 @@ take_list(udpai_file_scan *scan, udpai_scanned_file *file, udpai_resource_list *
     file->was_good = true;
 }
 
-/* Contents that were judged already keep their judgement, unless it was for lack of room. */
+static udpai_policy_mode
+mode_now(const udpai_file_scan *scan)
+{
+    return scan->rules.policy ? udpai_policy_mode_of(scan->rules.policy) : UDPAI_POLICY_REFUSE;
+}
+
+/* Contents that were judged already keep their judgement, unless it was for lack of room, or is by
+ * another measure now. */
 static udpa_err
 judge(udpai_file_scan *scan, udpai_scanned_file *file, udpai_str contents, udpa_error **ret_error)
 {
     udpai_content_hash hash = udpai_content_hash_of((udpai_str){NULL, 0}, contents);
-    if (file->has_hash && !file->n_refused && memcmp(&hash, &file->hash, sizeof(hash)) == 0) {
+    udpai_policy_mode mode = mode_now(scan);
+    if (file->has_hash && !file->n_refused && file->mode == mode &&
+        memcmp(&hash, &file->hash, sizeof(hash)) == 0) {
         file->is_read = true;
         *ret_error = udpa_error_ref(file->error);
         return udpa_error_code(file->error);
     }
     udpai_resource_list list = {0};
     file->hash = hash;
+    file->mode = mode;
     file->n_refused = 0;
     udpa_err err = parse(scan, file, contents, &list, ret_error);
     file->is_read = file->has_hash = err != UDPA_ERR_NOMEM;
@@ -317,7 +327,8 @@ may_have_changed(const udpai_file_scan *scan, int dir_fd, const udpai_scanned_fi
     if (!file->is_read || file->is_recent || fstatat(dir_fd, file->name, &status, 0) < 0)
         return true;
     const udpai_file_stamp stamp = stamp_of(&status);
-    return !same_stamp(&stamp, &file->stamp) || udpai_scanned_file_has_room(scan, file);
+    return !same_stamp(&stamp, &file->stamp) || file->mode != mode_now(scan) ||
+           udpai_scanned_file_has_room(scan, file);
 }
 
 void

@@ -206,6 +206,17 @@ void udpai_stream_thread_verify(udpai_stream_thread *thread);
 /* What grpc.health.v1 answers; at first: serving. UDPA_ERR_NOMEM: it answers as before. */
 udpa_err udpai_stream_thread_set_serving(udpai_stream_thread *thread, bool is_serving);
 
+/* What may change while it runs; 0 as above. */
+typedef struct udpai_stream_switches {
+    size_t max_streams, max_streams_per_identity;
+    uint64_t finish_timeout_ms;
+    udpai_fanout_options fanout;
+} udpai_stream_switches;
+
+/* Any thread. Streams that are there stay. UDPA_ERR_NOMEM: all is as before. */
+udpa_err udpai_stream_thread_switch(udpai_stream_thread *thread,
+                                    const udpai_stream_switches *switches);
+
 /* Begins to end all streams, with these words; within finish_timeout_ms the thread has ended and
  * has called stopped(). No order, listener or dialling is begun any more. */
 void udpai_stream_thread_stop(udpai_stream_thread *thread, const char *why);

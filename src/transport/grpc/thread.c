@@ -116,6 +116,62 @@ udpai_stream_thread_set_serving(udpai_stream_thread *thread, bool is_serving)
     return UDPA_OK;
 }
 
+/* ---- what may change ---- */
+
+#define DEFAULT_TO(field, value) ((field) = (field) ? (field) : (value))
+
+static void
+set_defaults(udpai_stream_thread *thread)
+{
+    udpai_stream_limits *limits = &thread->limits;
+    udpai_stream_timing *timing = &thread->timing;
+    DEFAULT_TO(limits->max_streams, UDPAI_MAX_STREAMS);
+    DEFAULT_TO(limits->max_streams_per_identity, UDPAI_MAX_STREAMS_PER_IDENTITY);
+    DEFAULT_TO(limits->max_message_bytes, UDPAI_MAX_MESSAGE_BYTES);
+    DEFAULT_TO(limits->max_source_message_bytes, UDPAI_MAX_SOURCE_MESSAGE_BYTES);
+    DEFAULT_TO(limits->many_messages, UDPAI_MANY_MESSAGES);
+    DEFAULT_TO(timing->dial_timeout_ms, UDPAI_DIAL_TIMEOUT_MS);
+    DEFAULT_TO(timing->finish_timeout_ms, UDPAI_FINISH_TIMEOUT_MS);
+    DEFAULT_TO(timing->handshake_timeout_ms, UDPAI_HANDSHAKE_TIMEOUT_MS);
+    DEFAULT_TO(timing->keepalive_ms, UDPAI_KEEPALIVE_MS);
+    DEFAULT_TO(timing->keepalive_timeout_ms, UDPAI_KEEPALIVE_TIMEOUT_MS);
+    DEFAULT_TO(timing->min_ping_interval_ms, UDPAI_MIN_PING_INTERVAL_MS);
+    DEFAULT_TO(timing->connection_idle_ms, UDPAI_CONNECTION_IDLE_MS);
+}
+
+struct switch_request {
+    udpai_request request;
+    udpai_stream_switches to;
+};
+
+static void
+run_switch(udpai_request *request)
+{
+    struct switch_request *switching = UDPAI_CONTAINER_OF(request, struct switch_request, request);
+    const udpai_stream_switches *to = &switching->to;
+    udpai_stream_thread *thread = request->thread;
+    thread->limits.max_streams = to->max_streams;
+    thread->limits.max_streams_per_identity = to->max_streams_per_identity;
+    thread->timing.finish_timeout_ms = to->finish_timeout_ms;
+    set_defaults(thread);
+    thread->admission.max = thread->limits.max_streams;
+    thread->admission.max_per_name = thread->limits.max_streams_per_identity;
+    udpai_hub_set_fanout_options(thread->hub, &to->fanout);
+    udpai_free(switching);
+}
+
+udpa_err
+udpai_stream_thread_switch(udpai_stream_thread *thread, const udpai_stream_switches *switches)
+{
+    struct switch_request *switching = udpai_alloc(sizeof(*switching));
+    if (!switching)
+        return UDPA_ERR_NOMEM;
+    switching->to = *switches;
+    if (!udpai_thread_request(thread, &switching->request, run_switch))
+        udpai_free(switching);
+    return UDPA_OK;
+}
+
 /* ---- the end ---- */
 
 static void
@@ -188,27 +244,6 @@ run(void *userdata)
     if (thread->stopped)
         thread->stopped(thread->userdata);
     return NULL;
-}
-
-#define DEFAULT_TO(field, value) ((field) = (field) ? (field) : (value))
-
-static void
-set_defaults(udpai_stream_thread *thread)
-{
-    udpai_stream_limits *limits = &thread->limits;
-    udpai_stream_timing *timing = &thread->timing;
-    DEFAULT_TO(limits->max_streams, UDPAI_MAX_STREAMS);
-    DEFAULT_TO(limits->max_streams_per_identity, UDPAI_MAX_STREAMS_PER_IDENTITY);
-    DEFAULT_TO(limits->max_message_bytes, UDPAI_MAX_MESSAGE_BYTES);
-    DEFAULT_TO(limits->max_source_message_bytes, UDPAI_MAX_SOURCE_MESSAGE_BYTES);
-    DEFAULT_TO(limits->many_messages, UDPAI_MANY_MESSAGES);
-    DEFAULT_TO(timing->dial_timeout_ms, UDPAI_DIAL_TIMEOUT_MS);
-    DEFAULT_TO(timing->finish_timeout_ms, UDPAI_FINISH_TIMEOUT_MS);
-    DEFAULT_TO(timing->handshake_timeout_ms, UDPAI_HANDSHAKE_TIMEOUT_MS);
-    DEFAULT_TO(timing->keepalive_ms, UDPAI_KEEPALIVE_MS);
-    DEFAULT_TO(timing->keepalive_timeout_ms, UDPAI_KEEPALIVE_TIMEOUT_MS);
-    DEFAULT_TO(timing->min_ping_interval_ms, UDPAI_MIN_PING_INTERVAL_MS);
-    DEFAULT_TO(timing->connection_idle_ms, UDPAI_CONNECTION_IDLE_MS);
 }
 
 static udpa_err

@@ -83,6 +83,48 @@ lines_below_the_threshold_are_not_made(void **state)
 }
 
 static void
+components_have_levels_of_their_own(void **state)
+{
+    const udpai_log_component_level levels[] = {{"loud", UDPA_LOG_DEBUG}, {"mute", UDPA_LOG_ERROR}};
+
+    (void)state;
+    udpa_log_set_sink(UDPA_LOG_WARNING, remember, &seen);
+    udpai_log_set_threshold(UDPA_LOG_WARNING, levels, 2);
+    udpai_log(UDPA_LOG_DEBUG, "loud", "heard");
+    assert_int_equal(seen.n, 1);
+    udpai_log(UDPA_LOG_WARNING, "mute", "not heard");
+    udpai_log(UDPA_LOG_INFO, "other", "not heard either");
+    assert_int_equal(seen.n, 1);
+    udpai_log(UDPA_LOG_ERROR, "mute", "heard");
+    udpai_log(UDPA_LOG_WARNING, "other", "heard");
+    assert_int_equal(seen.n, 3);
+    udpai_log_set_threshold(UDPA_LOG_INFO, levels + 1, 1);
+    udpai_log(UDPA_LOG_DEBUG, "loud", "as all others");
+    assert_false(udpai_log_enabled(UDPA_LOG_DEBUG));
+    udpai_log(UDPA_LOG_INFO, "mute", "not heard");
+    assert_int_equal(seen.n, 3);
+    udpai_log(UDPA_LOG_INFO, "loud", "heard");
+    assert_int_equal(seen.n, 4);
+    udpa_log_set_sink(UDPA_LOG_DEBUG, remember, &seen);
+    udpai_log(UDPA_LOG_INFO, "mute", "what was set goes with the sink");
+    assert_int_equal(seen.n, 5);
+}
+
+static void
+components_are_bounded(void **state)
+{
+    udpai_log_component_level one = {"", UDPA_LOG_ERROR};
+    (void)state;
+    udpa_log_set_sink(UDPA_LOG_INFO, remember, &seen);
+    for (int i = 0; i < 2 * UDPAI_LOG_COMPONENTS_MAX; i++) {
+        snprintf(one.component, sizeof(one.component), "component-%d", i);
+        udpai_log_set_threshold(UDPA_LOG_INFO, &one, 1);
+    }
+    udpai_log(UDPA_LOG_INFO, one.component, "there was no room, so it is heard");
+    assert_int_equal(seen.n, 1);
+}
+
+static void
 text_cannot_forge_a_line(void **state)
 {
     (void)state;
@@ -164,6 +206,8 @@ main(void)
         cmocka_unit_test_setup(without_a_sink_nothing_is_said, silence),
         cmocka_unit_test_setup(sink_hears_level_component_and_words, silence),
         cmocka_unit_test_setup(lines_below_the_threshold_are_not_made, silence),
+        cmocka_unit_test_setup(components_have_levels_of_their_own, silence),
+        cmocka_unit_test_setup(components_are_bounded, silence),
         cmocka_unit_test_setup(text_cannot_forge_a_line, silence),
         cmocka_unit_test_setup(long_lines_are_cut_between_characters, silence),
         cmocka_unit_test(levels_have_names),

@@ -98,7 +98,7 @@ nonsense_ends_it(void **state)
     (void)state;
     static const char *const all[] = {
         "\0\0\0\0\0",   /* no kind */
-        "\0\0\0\0\7",   /* one that there is not */
+        "\0\0\0\0\10",  /* one that there is not */
         "\351\3\0\0\4", /* too long */
         "\0\0\0\200\4", /* far too long */
     };

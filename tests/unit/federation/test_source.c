@@ -40,6 +40,36 @@ attempts_are_spread(void **state)
 }
 
 static void
+times_and_limits_may_change(void **state)
+{
+    fed_bed *bed = *state;
+    udpai_node_timing timing = bed->config.timing;
+    udpai_store_options limits = bed->config.store;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    (void)fed_orders(bed);
+    timing.backoff_base_ms = 2000;
+    timing.sync_timeout_ms = 700;
+    limits.max_resources_per_namespace = 1;
+    udpai_node_set_timing(bed->node, &timing);
+    udpai_node_set_store_options(bed->node, &limits);
+    fed_close(bed, 'a');
+    bed->sessions[1] = 0;
+    (void)fed_orders(bed);
+    fed_advance(bed, 999);
+    assert_null(strstr(fed_orders(bed), "dial a"));
+    fed_advance(bed, 1);
+    assert_non_null(strstr(fed_orders(bed), "dial a"));
+    fed_connect(bed, 'a');
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "x=1"), "");
+    assert_non_null(strstr(fed_publish(bed, 'a', "CDS", "y=1"), "max_resources_per_namespace"));
+    (void)fed_orders(bed);
+    fed_advance(bed, 699);
+    assert_null(strstr(fed_orders(bed), "dial b"));
+    fed_advance(bed, 1);
+    assert_non_null(strstr(fed_orders(bed), "dial b"));
+}
+
+static void
 one_with_our_own_id_is_hung_up(void **state)
 {
     fed_bed *bed = *state;
@@ -362,6 +392,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         fed_test(attempts_are_spread),
+        fed_test(times_and_limits_may_change),
         fed_test(one_with_our_own_id_is_hung_up),
         fed_test(who_knows_no_extensions_is_complete_when_silent),
         fed_test(who_has_nothing_to_say_is_complete_after_a_while),

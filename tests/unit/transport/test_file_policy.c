@@ -59,11 +59,54 @@ a_file_with_a_mistake_keeps_what_it_had(void **state)
     file_bed_done(&bed);
 }
 
+/* By another measure than before files are judged again, though they have not changed. */
+static void
+the_measure_may_change(void **state)
+{
+    (void)state;
+    file_bed bed;
+    udpai_file_scan scan;
+    atomic_int mode = UDPAI_POLICY_REFUSE;
+    UDPA_AUTO(udpai_validator_unref) udpai_validator *validator = NULL;
+    file_bed_init(&bed);
+    const udpai_str set = {(const char *)ruled_descriptors, ruled_descriptors_size};
+    assert_ok(udpai_schema_add_set(bed.schema, set, "ruled", NULL));
+    assert_ok(udpai_validator_new(&validator, bed.schema, NULL));
+    const udpai_policy policy = {
+        .validator = validator,
+        .others = {.checks = UDPAI_CHECK_RULES},
+        .mode = &mode,
+    };
+    const udpai_file_rules rules = {
+        .root = bed.root,
+        .schema = bed.schema,
+        .default_namespace = UDPAI_STR("local"),
+        .max_file_size = 65536,
+        .max_files = 10,
+        .max_resources = 10,
+        .policy = &policy,
+    };
+    udpai_file_scan_init(&scan, &rules);
+    file_bed_put(&bed, "root/a.yaml", bad);
+    look(&scan, 0, "must be at most 65535");
+    mode = UDPAI_POLICY_WARN;
+    assert_true(udpai_policy_wants(&policy, UDPAI_STR("x/codec.ruled.Plain")));
+    look(&scan, 1, NULL);
+    mode = UDPAI_POLICY_REFUSE;
+    look(&scan, 1, "must be at most 65535"); /* what it had stays */
+    mode = UDPAI_POLICY_OFF;
+    assert_false(udpai_policy_wants(&policy, UDPAI_STR("x/codec.ruled.Plain")));
+    look(&scan, 1, NULL);
+    udpai_file_scan_done(&scan);
+    file_bed_done(&bed);
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_with_a_mistake_keeps_what_it_had),
+        cmocka_unit_test(the_measure_may_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,11 +100,17 @@ test_absent_method_says_why(void **state)
 }
 
 static void
+talk(raw_call *call)
+{
+    assert_true(raw_say(call, "echo"));
+    raw_expect(call, "echo");
+}
+
+static void
 begin_and_talk(raw_client *client, raw_call *call)
 {
     raw_begin(client, call, BED_PATH);
-    assert_true(raw_say(call, "echo"));
-    raw_expect(call, "echo");
+    talk(call);
 }
 
 static void
@@ -166,6 +172,41 @@ test_limit_on_streams_of_a_peer(void **state)
         raw_end(&calls[i]);
         raw_disconnect(&clients[i]);
     }
+    bed_stop(&bed);
+}
+
+/* Who is there stays. */
+static void
+test_limits_may_change(void **state)
+{
+    (void)state;
+    test_bed bed;
+    raw_client client;
+    raw_call calls[3];
+    udpai_stream_switches switches = {
+        .max_streams = 1,
+        .fanout = {.max_views = 10, .max_views_per_owner = 10, .max_names = 10},
+    };
+    bed_start(&bed, NULL);
+    bed_listen(&bed, NULL);
+    raw_connect(&client, bed.port, NULL, NULL);
+    for (size_t i = 0; i < 2; i++)
+        begin_and_talk(&client, &calls[i]);
+    assert_ok(udpai_stream_thread_switch(bed.thread, &switches));
+    talk(&calls[0]); /* the thread has turned */
+    expect_limit(&client, "serves 2 streams");
+    switches.max_streams = 0;
+    switches.max_streams_per_identity = 2;
+    assert_ok(udpai_stream_thread_switch(bed.thread, &switches));
+    talk(&calls[1]);
+    expect_limit(&client, "has 2 streams");
+    switches.max_streams_per_identity = 3;
+    assert_ok(udpai_stream_thread_switch(bed.thread, &switches));
+    talk(&calls[0]);
+    begin_and_talk(&client, &calls[2]);
+    for (size_t i = 0; i < 3; i++)
+        raw_end(&calls[i]);
+    raw_disconnect(&client);
     bed_stop(&bed);
 }
 
@@ -381,6 +422,7 @@ main(void)
         cmocka_unit_test(test_absent_method_says_why),
         cmocka_unit_test(test_limit_on_all_streams),
         cmocka_unit_test(test_limit_on_streams_of_a_peer),
+        cmocka_unit_test(test_limits_may_change),
         cmocka_unit_test(test_port_in_use),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_listener_closes_and_another_takes_its_place),

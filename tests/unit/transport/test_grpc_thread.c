@@ -84,7 +84,8 @@ static void
 test_slow_reader(void **state)
 {
     (void)state;
-    const udpai_stream_thread_options options = {.timing = {.finish_timeout_ms = 100}};
+    const udpai_stream_thread_options options = {.timing = {.finish_timeout_ms = 3600000}};
+    const udpai_stream_switches sooner = {.finish_timeout_ms = 100};
     test_bed bed;
     raw_client slow, quick;
     raw_call stuck, lively;
@@ -107,6 +108,7 @@ test_slow_reader(void **state)
     }
     assert_int_equal(atomic_load(&bed_n_written), n + 1000);
     bed_wait_streams(&bed, 2, 32 + 2 + 1);
+    assert_ok(udpai_stream_thread_switch(bed.thread, &sooner));
     udpai_stream_thread_stop(bed.thread, "good night");
     bed_wait_count(&bed, &bed.n_stopped, 1);
     raw_end(&stuck);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/http.h"
+
+#include <curl/curl.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "ctl/client.h"
+#include "transport/http/asker.h"
+
+#define ANSWER_MAX ((size_t)256 << 20)
+
+typedef struct request {
+    const udpai_ctl_options *options;
+    udpai_ctl_answer *answer;
+    udpai_tls_files files; /* that libcurl reads while it asks */
+    CURL *easy;
+    struct curl_slist *connect_to;
+    udpai_strbuf url;
+    bool is_too_large;
+    char words[CURL_ERROR_SIZE];
+} request;
+
+static size_t
+on_body(char *data, size_t one, size_t n, void *userdata)
+{
+    request *self = userdata;
+    udpai_strbuf *text = &self->answer->text;
+    (void)one; /* is 1 */
+    self->is_too_large = n > ANSWER_MAX - text->len;
+    if (!self->is_too_large)
+        udpai_strbuf_append(text, data, n);
+    return self->is_too_large || udpai_strbuf_failed(text) ? 0 : n;
+}
+
+#define SET(option, value)                                                                         \
+    (is_set = is_set && curl_easy_setopt(self->easy, (option), (value)) == CURLE_OK)
+
+/* Only the authorities that were given may vouch for the node. */
+static bool
+set_tls(request *self)
+{
+    const udpai_tls_files *files = &self->files;
+    struct curl_blob blob = {files->authorities, strlen(files->authorities), CURL_BLOB_NOCOPY};
+    bool is_set = true;
+    SET(CURLOPT_CAINFO, NULL);
+    SET(CURLOPT_CAPATH, NULL);
+    SET(CURLOPT_CAINFO_BLOB, &blob);
+    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    if (!files->certificate)
+        return is_set;
+    blob = (struct curl_blob){files->certificate, strlen(files->certificate), CURL_BLOB_NOCOPY};
+    SET(CURLOPT_SSLCERT_BLOB, &blob);
+    blob = (struct curl_blob){files->private_key, strlen(files->private_key), CURL_BLOB_NOCOPY};
+    SET(CURLOPT_SSLKEY_BLOB, &blob);
+    return is_set;
+}
+
+/* A name that the certificate must have takes the place of the host, which is dialled all the
+ * same. */
+static bool
+set_address(request *self, const char *path)
+{
+    const udpai_ctl_options *options = self->options;
+    bool has_name = options->ca && options->server_name, is_set = true;
+    udpai_strbuf_puts(&self->url, options->ca ? "https://" : "http://");
+    udpai_strbuf_puts(&self->url, has_name ? options->server_name : options->http);
+    udpai_strbuf_puts(&self->url, has_name ? strrchr(options->http, ':') : "");
+    udpai_strbuf_puts(&self->url, path);
+    if (udpai_strbuf_failed(&self->url))
+        return false;
+    SET(CURLOPT_URL, self->url.data);
+    if (!has_name)
+        return is_set;
+    udpai_strbuf to = {0};
+    udpai_strbuf_printf(&to, "::%s", options->http);
+    self->connect_to = udpai_strbuf_failed(&to) ? NULL : curl_slist_append(NULL, to.data);
+    udpai_strbuf_done(&to);
+    SET(CURLOPT_CONNECT_TO, self->connect_to);
+    return is_set && self->connect_to;
+}
+
+static bool
+prepare(request *self, const char *path, const udpai_strbuf *form)
+{
+    bool is_set = set_address(self, path);
+    SET(CURLOPT_PROTOCOLS_STR, self->options->ca ? "https" : "http");
+    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(CURLOPT_PROXY, ""); /* it would see, and could change, what is said */
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_TIMEOUT_MS, (long)self->options->timeout_ms);
+    SET(CURLOPT_ERRORBUFFER, self->words);
+    SET(CURLOPT_USERAGENT, "udpactl");
+    SET(CURLOPT_WRITEFUNCTION, on_body);
+    SET(CURLOPT_WRITEDATA, self);
+    if (form) {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)form->len);
+        SET(CURLOPT_POSTFIELDS, form->data);
+    }
+    return is_set && (!self->options->ca || set_tls(self));
+}
+
+/* ---- what it comes to ---- */
+
+static udpai_ctl_exit
+tell_failure(const request *self, CURLcode code)
+{
+    const udpai_ctl_options *options = self->options;
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        udpai_ctl_complain("no answer from %s within %g s; --timeout SECONDS has it wait longer",
+                           options->http, (double)options->timeout_ms / 1000);
+        return UDPAI_CTL_TIMED_OUT;
+    }
+    if (self->is_too_large) {
+        udpai_ctl_complain("the answer of %s is larger than %zu bytes", options->http, ANSWER_MAX);
+        return UDPAI_CTL_REFUSED;
+    }
+    udpai_ctl_complain("cannot ask %s: %s\nWhere the node serves HTTP is given by --http "
+                       "HOST:PORT, or by the environment variable UDPACTL_HTTP%s; the node is "
+                       "started with --http, or has http.sockets in its bootstrap file.",
+                       options->http, *self->words ? self->words : curl_easy_strerror(code),
+                       options->ca ? "" : "; --ca FILE makes it TLS");
+    return UDPAI_CTL_NO_CONNECTION;
+}
+
+static udpai_ctl_exit
+perform(request *self, const char *path, const udpai_strbuf *form)
+{
+    self->easy = curl_easy_init();
+    if (!self->easy || !prepare(self, path, form)) {
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        return UDPAI_CTL_REFUSED;
+    }
+    CURLcode code = curl_easy_perform(self->easy);
+    if (code != CURLE_OK)
+        return tell_failure(self, code);
+    (void)curl_easy_getinfo(self->easy, CURLINFO_RESPONSE_CODE, &self->answer->status);
+    return UDPAI_CTL_GOOD;
+}
+
+static udpa_err
+read_files(request *self, udpa_error **ret_error)
+{
+    const udpai_tls_paths paths = {.certificate = self->options->certificate,
+                                   .private_key = self->options->key,
+                                   .authorities = self->options->ca};
+    udpa_err err = udpai_http_address_check(self->options->http, ret_error);
+    return err || !self->options->ca
+               ? err
+               : udpai_tls_files_read(&self->files, &paths, (int64_t)time(NULL), ret_error);
+}
+
+udpai_ctl_exit
+udpai_ctl_http_ask(const udpai_ctl_options *options,
+                   const char *path,
+                   const udpai_strbuf *form,
+                   udpai_ctl_answer *ret_answer)
+{
+    request self = {.options = options, .answer = ret_answer};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    *ret_answer = (udpai_ctl_answer){0};
+    udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
+    if (read_files(&self, &error) == UDPA_OK)
+        result = perform(&self, path, form);
+    else
+        udpai_ctl_complain_of(error);
+    curl_easy_cleanup(self.easy);
+    curl_slist_free_all(self.connect_to);
+    udpai_strbuf_done(&self.url);
+    udpai_tls_files_done(&self.files);
+    return result;
+}
+
+void
+udpai_ctl_answer_done(udpai_ctl_answer *answer)
+{
+    udpai_strbuf_done(&answer->text);
+}

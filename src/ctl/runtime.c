@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runtime: looks at the values that change while a node runs, and changes them, by the pages that
+ * it serves for that (src/daemon/pages.c). */
+#include <stdio.h>
+
+#include "base/percent.h"
+#include "ctl/commands.h"
+#include "ctl/http.h"
+#include "ctl/runtime_page.h"
+#include "ctl/show.h"
+#include "ctl/table.h"
+
+#define FORBIDDEN 403
+#define NOT_FOUND 404
+#define UNAVAILABLE 503
+
+/* ---- talking ---- */
+
+/* What the node says goes to a terminal. */
+static udpai_ctl_exit
+tell_refusal(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
+{
+    udpai_strbuf words = {0};
+    udpai_str said = udpai_strbuf_view(&answer->text);
+    while (said.len && said.data[said.len - 1] == '\n')
+        said.len--;
+    udpai_ctl_put_text(&words, (udpai_str){said.data, udpai_min_size(said.len, 1000)});
+    bool has_no_admin = answer->status == UNAVAILABLE && words.len &&
+                        strstr(words.data, "no layer for the administrator");
+    udpai_ctl_complain(
+        "%s has answered %ld%s%s%s", options->http, answer->status, words.len ? ": " : "",
+        words.len ? words.data : "",
+        has_no_admin ? " (runtime.layers in the bootstrap file of the node: one with "
+                       "admin_layer: {}); nothing was changed"
+        : answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
+        : answer->status == NOT_FOUND ? "; is it a node of UDPA that serves HTTP there?"
+                                      : "");
+    udpai_strbuf_done(&words);
+    return UDPAI_CTL_REFUSED;
+}
+
+static udpai_ctl_exit
+ask(const udpai_ctl_options *options,
+    const char *path,
+    const udpai_strbuf *form,
+    udpai_ctl_answer *ret_answer)
+{
+    udpai_ctl_exit result = udpai_ctl_http_ask(options, path, form, ret_answer);
+    return result == UDPAI_CTL_GOOD && ret_answer->status != 200 ? tell_refusal(options, ret_answer)
+                                                                 : result;
+}
+
+static udpai_ctl_exit
+read_page(const udpai_ctl_options *options,
+          udpai_ctl_runtime *ret_runtime,
+          udpai_ctl_answer *ret_answer)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    *ret_runtime = (udpai_ctl_runtime){0};
+    udpai_ctl_exit result = ask(options, "/runtime", NULL, ret_answer);
+    if (result != UDPAI_CTL_GOOD ||
+        udpai_ctl_runtime_read(ret_runtime, udpai_strbuf_view(&ret_answer->text), &error) ==
+            UDPA_OK)
+        return result;
+    udpai_ctl_complain("%s: %s", options->http, udpa_error_message(error));
+    return UDPAI_CTL_REFUSED;
+}
+
+/* ---- looking ---- */
+
+static udpai_ctl_exit
+print_values(const udpai_ctl_options *options, const udpai_ctl_runtime *runtime)
+{
+    const char *const *keys = options->arguments.items + 1;
+    size_t n = options->arguments.n - 1;
+    udpai_strbuf out = {0};
+    udpai_str value;
+    udpai_ctl_runtime_put_values(runtime, keys, n, options->format == UDPAI_CTL_JSON, &out);
+    udpai_ctl_exit result = udpai_ctl_print(&out);
+    for (size_t i = 0; i < n; i++)
+        if (!udpai_ctl_runtime_value(runtime, udpai_str_from(keys[i]), &value)) {
+            udpai_ctl_complain("there is no '%s' in the runtime of %s", keys[i], options->http);
+            result = UDPAI_CTL_REFUSED;
+        }
+    return result;
+}
+
+static udpai_ctl_exit
+look(const udpai_ctl_options *options)
+{
+    udpai_ctl_answer answer;
+    udpai_ctl_runtime runtime;
+    udpai_strbuf out = {0};
+    bool is_get = strcmp(options->arguments.items[0], "get") == 0;
+    udpai_ctl_exit result = read_page(options, &runtime, &answer);
+    if (result == UDPAI_CTL_GOOD && is_get) {
+        result = print_values(options, &runtime);
+    } else if (result == UDPAI_CTL_GOOD) {
+        if (options->format == UDPAI_CTL_JSON)
+            udpai_strbuf_str(&out, udpai_strbuf_view(&answer.text));
+        else
+            udpai_ctl_runtime_put_layers(&runtime, &out);
+        result = udpai_ctl_print(&out);
+    }
+    udpai_ctl_runtime_done(&runtime);
+    udpai_ctl_answer_done(&answer);
+    return result;
+}
+
+/* ---- changing ---- */
+
+static bool
+cut_change(const char *text, bool is_set, udpai_str *ret_key, udpai_str *ret_value)
+{
+    *ret_value = udpai_str_from(text);
+    if (!is_set) {
+        *ret_key = *ret_value;
+        *ret_value = (udpai_str){0};
+        return ret_key->len && !strchr(text, '=');
+    }
+    return udpai_str_cut(ret_value, '=', ret_key) && ret_key->len && ret_value->len;
+}
+
+/* A plus is a blank in forms. */
+static void
+put_encoded(udpai_strbuf *form, udpai_str text)
+{
+    udpai_str part;
+    while (udpai_str_cut(&text, '+', &part)) {
+        udpai_percent_encode_segment(form, part);
+        udpai_strbuf_puts(form, "%2B");
+    }
+    udpai_percent_encode_segment(form, text);
+}
+
+/* "key=value&key=value" */
+static udpai_ctl_exit
+compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *form)
+{
+    udpai_str key, value;
+    for (size_t i = 1; i < options->arguments.n; i++) {
+        const char *text = options->arguments.items[i];
+        if (!cut_change(text, is_set, &key, &value)) {
+            udpai_ctl_complain(is_set ? "'%s' is no KEY=VALUE; 'udpactl runtime unset KEY' removes "
+                                        "what was set"
+                                      : "'%s' is no key: write 'udpactl runtime unset KEY...'",
+                               text);
+            return UDPAI_CTL_MISTAKE;
+        }
+        udpai_strbuf_puts(form, i > 1 ? "&" : "");
+        put_encoded(form, key);
+        udpai_strbuf_putc(form, '=');
+        put_encoded(form, value);
+    }
+    if (!udpai_strbuf_failed(form))
+        return UDPAI_CTL_GOOD;
+    udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    return UDPAI_CTL_REFUSED;
+}
+
+/* Of what was set another layer may have more to say. */
+static bool
+tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
+{
+    udpai_str key, wanted, value = {0};
+    udpai_strbuf line = {0};
+    (void)cut_change(text, is_set, &key, &wanted);
+    bool is_there = udpai_ctl_runtime_value(runtime, key, &value);
+    udpai_str layer = udpai_ctl_runtime_layer_of(runtime, key);
+    bool counts = !is_set || udpai_ctl_runtime_is_admin(runtime, layer);
+    udpai_ctl_put_text(&line, key);
+    udpai_strbuf_puts(&line, is_set ? " set" : " unset");
+    if (!counts || (!is_set && is_there)) {
+        udpai_strbuf_puts(&line, counts ? ": '" : ", but does not count: '");
+        udpai_ctl_put_text(&line, value);
+        udpai_strbuf_puts(&line, "' of layer '");
+        udpai_ctl_put_text(&line, layer);
+        udpai_strbuf_puts(&line, counts ? "' counts" : "' does");
+    }
+    if (udpai_strbuf_failed(&line))
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    else if (counts)
+        printf("%s\n", line.data);
+    else
+        udpai_ctl_complain("%s", line.data);
+    udpai_strbuf_done(&line);
+    return counts;
+}
+
+static udpai_ctl_exit
+tell_changes(const udpai_ctl_options *options, bool is_set)
+{
+    udpai_ctl_answer answer;
+    udpai_ctl_runtime runtime;
+    udpai_ctl_exit result = read_page(options, &runtime, &answer);
+    bool counts = true;
+    for (size_t i = 1; i < options->arguments.n && result == UDPAI_CTL_GOOD; i++)
+        counts = tell_change(&runtime, options->arguments.items[i], is_set) && counts;
+    udpai_ctl_runtime_done(&runtime);
+    udpai_ctl_answer_done(&answer);
+    return counts ? result : UDPAI_CTL_REFUSED;
+}
+
+static udpai_ctl_exit
+change(const udpai_ctl_options *options, bool is_set)
+{
+    udpai_ctl_answer answer = {0};
+    udpai_strbuf form = {0};
+    udpai_ctl_exit result = compose(options, is_set, &form);
+    if (result == UDPAI_CTL_GOOD)
+        result = ask(options, "/runtime_modify", &form, &answer);
+    udpai_ctl_answer_done(&answer);
+    udpai_strbuf_done(&form);
+    return result == UDPAI_CTL_GOOD ? tell_changes(options, is_set) : result;
+}
+
+udpai_ctl_exit
+udpai_ctl_runtime_command(udpai_ctl *ctl)
+{
+    const udpai_ctl_options *options = ctl->options;
+    const char *word = options->arguments.n ? options->arguments.items[0] : "";
+    bool is_set = strcmp(word, "set") == 0;
+    if (strcmp(word, "get") == 0 || (strcmp(word, "layers") == 0 && options->arguments.n == 1))
+        return look(options);
+    if ((is_set || strcmp(word, "unset") == 0) && options->arguments.n > 1)
+        return change(options, is_set);
+    udpai_ctl_complain("write 'udpactl runtime get [KEY...]', 'runtime set KEY=VALUE...', 'runtime "
+                       "unset KEY...', or 'runtime layers'");
+    return UDPAI_CTL_MISTAKE;
+}

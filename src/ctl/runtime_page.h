@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node says of its runtime at /runtime, read, and shown. Pure. */
+#ifndef UDPAI_CTL_RUNTIME_PAGE_H
+#define UDPAI_CTL_RUNTIME_PAGE_H
+
+#include "base/strbuf.h"
+#include "codec/reader.h"
+
+typedef struct udpai_ctl_runtime {
+    udpai_documents *documents; /* that the rest is of */
+    const udpai_tree *layers;   /* names of those that count */
+    const udpai_tree *entries;  /* by key: final_value, layer_values */
+    const udpai_tree *errors;   /* by layer; NULL: it does not say, nor below */
+    const udpai_tree *configured;
+} udpai_ctl_runtime;
+
+/* Reads the JSON; an Envoy's, too. UDPA_ERR_MALFORMED, or as of udpai_documents_read(): it is none.
+ * To be followed by udpai_ctl_runtime_done() in any case. */
+udpa_err udpai_ctl_runtime_read(udpai_ctl_runtime *runtime, udpai_str text, udpa_error **ret_error);
+void udpai_ctl_runtime_done(udpai_ctl_runtime *runtime);
+
+/* What counts for a key; false: there is no such key. */
+bool udpai_ctl_runtime_value(const udpai_ctl_runtime *runtime, udpai_str key, udpai_str *ret_value);
+/* The layer that it is from: the last that has something of it. Empty: it does not say. */
+udpai_str udpai_ctl_runtime_layer_of(const udpai_ctl_runtime *runtime, udpai_str key);
+/* Is this layer the administrator's? */
+bool udpai_ctl_runtime_is_admin(const udpai_ctl_runtime *runtime, udpai_str layer);
+
+/* Appends a table of keys with what counts for them, or one object of JSON; without keys all. What
+ * is not there is left out. */
+void udpai_ctl_runtime_put_values(const udpai_ctl_runtime *runtime,
+                                  const char *const *keys,
+                                  size_t n,
+                                  bool is_json,
+                                  udpai_strbuf *out);
+/* Appends the layers, then what each of them has of each key. */
+void udpai_ctl_runtime_put_layers(const udpai_ctl_runtime *runtime, udpai_strbuf *out);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/switching.h"
+
+#include "base/alloc.h"
+
+#define LOG "runtime"
+#define COMPLAINTS_MAX 256 /* that are kept, so that they are told once */
+
+typedef UDPAI_VECTOR(char *) lines;
+
+struct udpai_switching {
+    udpai_switching_env env;
+    udpai_directories *directories; /* NULL: not yet */
+    udpai_switches now;
+    udpai_acl *acl; /* as the bootstrap file has it; NULL: there are no rules */
+    udpai_runtime_snapshot *followed;
+    lines complaints;
+};
+
+udpai_switching *
+udpai_switching_new(const udpai_switching_env *env)
+{
+    udpai_switching *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return NULL;
+    self->env = *env;
+    self->acl = udpai_acl_ref(env->plan->settings.node.acl);
+    udpai_switches_init(&self->now, env->plan);
+    return self;
+}
+
+static void
+free_lines(lines *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        udpai_free(all->items[i]);
+    udpai_vector_done(all);
+}
+
+udpai_switching *
+udpai_switching_free(udpai_switching *self)
+{
+    if (!self)
+        return NULL;
+    free_lines(&self->complaints);
+    udpai_runtime_snapshot_unref(self->followed);
+    udpai_acl_unref(self->acl);
+    udpai_free(self);
+    return NULL;
+}
+
+/* ---- who goes by it ---- */
+
+static udpa_err
+use_acl(const udpai_switching *self, udpai_acl *acl, bool is_dry_run)
+{
+    UDPA_AUTO(udpai_acl_unref) udpai_acl *other = NULL;
+    udpai_acl_options options = *udpai_acl_settings(acl);
+    if (options.is_dry_run == is_dry_run)
+        return udpai_endpoint_set_acl(self->env.endpoint, acl);
+    options.is_dry_run = is_dry_run;
+    udpa_err err = udpai_acl_new(&other, &options);
+    return err ? err : udpai_endpoint_set_acl(self->env.endpoint, other);
+}
+
+static void
+use_streams(const udpai_switching *self, udpai_switches *to)
+{
+    const udpai_switches *now = &self->now;
+    const udpai_stream_switches streams = udpai_switches_of_streams(to);
+    bool is_same = now->max_streams == to->max_streams &&
+                   now->max_streams_per_identity == to->max_streams_per_identity &&
+                   now->drain_timeout_ms == to->drain_timeout_ms &&
+                   memcmp(&now->fanout, &to->fanout, sizeof(to->fanout)) == 0;
+    if (is_same)
+        return;
+    if (udpai_stream_thread_switch(udpai_endpoint_streams(self->env.endpoint), &streams) == UDPA_OK)
+        return;
+    udpai_log(UDPA_LOG_ERROR, LOG, "limits of streams stay as they were: out of memory");
+    to->max_streams = now->max_streams;
+    to->max_streams_per_identity = now->max_streams_per_identity;
+    to->drain_timeout_ms = now->drain_timeout_ms;
+    to->fanout = now->fanout;
+}
+
+static void
+use_rules(const udpai_switching *self, udpai_switches *to)
+{
+    if (!self->acl || to->acl_dry_run == self->now.acl_dry_run ||
+        use_acl(self, self->acl, to->acl_dry_run) == UDPA_OK)
+        return;
+    udpai_log(UDPA_LOG_ERROR, LOG, "the rules stay as they were: out of memory");
+    to->acl_dry_run = self->now.acl_dry_run;
+}
+
+static void
+use_validation(const udpai_switching *self, const udpai_switches *to)
+{
+    if (to->validation == self->now.validation)
+        return;
+    atomic_store(self->env.validation, (int)to->validation);
+    udpai_directories_look(self->directories);
+}
+
+/* What cannot be put into use stays, and `to` says so. */
+static void
+use(const udpai_switching *self, udpai_switches *to)
+{
+    const udpai_switches *now = &self->now;
+    udpai_node *node = udpai_endpoint_node(self->env.endpoint);
+    if (!udpai_switches_same_log(now, to))
+        udpai_switches_apply_log(to);
+    if (memcmp(&now->timing, &to->timing, sizeof(to->timing)) != 0)
+        udpai_node_set_timing(node, &to->timing);
+    if (memcmp(&now->store, &to->store, sizeof(to->store)) != 0)
+        udpai_node_set_store_options(node, &to->store);
+    if (now->files_quiet_ms != to->files_quiet_ms)
+        udpai_directories_set_quiet(self->directories, to->files_quiet_ms);
+    use_validation(self, to);
+    use_streams(self, to);
+    use_rules(self, to);
+}
+
+/* ---- what is wrong ---- */
+
+struct complaining {
+    const lines *before;
+    lines now;
+};
+
+static void
+complain(void *userdata, const char *line)
+{
+    struct complaining *complaining = userdata;
+    char *copy = complaining->now.n < COMPLAINTS_MAX ? udpai_strdup(line) : NULL;
+    if (!copy || !udpai_vector_push(&complaining->now, copy))
+        udpai_free(copy);
+    for (size_t i = 0; i < complaining->before->n; i++)
+        if (strcmp(complaining->before->items[i], line) == 0)
+            return;
+    udpai_log(UDPA_LOG_WARNING, LOG, "%s", line);
+}
+
+static void
+tell(void *userdata, const char *line)
+{
+    (void)userdata;
+    udpai_log(UDPA_LOG_INFO, LOG, "%s", line);
+}
+
+/* ---- following ---- */
+
+static udpa_err
+read_all(udpai_switching *self, const udpai_runtime_snapshot *snapshot, udpai_switches *to)
+{
+    struct complaining complaining = {.before = &self->complaints};
+    udpai_switches_init(to, self->env.plan);
+    if (self->acl)
+        to->acl_dry_run = udpai_acl_settings(self->acl)->is_dry_run;
+    udpa_err err = snapshot ? udpai_switches_read(to, snapshot, complain, &complaining) : UDPA_OK;
+    free_lines(err ? &complaining.now : &self->complaints);
+    if (!err)
+        memcpy(&self->complaints, &complaining.now, sizeof(self->complaints));
+    return err;
+}
+
+static void
+follow(udpai_switching *self, udpai_runtime_snapshot *snapshot)
+{
+    udpai_switches to, before = self->now;
+    if (read_all(self, snapshot, &to) != UDPA_OK) {
+        udpai_log(UDPA_LOG_ERROR, LOG, "what the node goes by stays as it was: out of memory");
+        return;
+    }
+    use(self, &to);
+    self->now = to;
+    udpai_runtime_snapshot_unref(self->followed);
+    self->followed = udpai_runtime_snapshot_ref(snapshot);
+    udpai_switches_tell_changes(&before, &to, tell, NULL);
+}
+
+static void
+tell_workers(const udpai_switching *self, const udpai_runtime_snapshot *snapshot)
+{
+    udpai_strbuf bytes = {0};
+    if (!self->env.workers)
+        return;
+    udpai_switches_encode(snapshot, &bytes);
+    if (udpai_strbuf_failed(&bytes))
+        udpai_log(UDPA_LOG_ERROR, LOG, "workers are not told of a change: out of memory");
+    else
+        udpai_workers_switch(self->env.workers, udpai_strbuf_view(&bytes));
+    udpai_strbuf_done(&bytes);
+}
+
+void
+udpai_switching_follow(udpai_switching *self, udpai_runtime_snapshot *snapshot)
+{
+    follow(self, snapshot);
+    tell_workers(self, snapshot);
+}
+
+void
+udpai_switching_take_directories(udpai_switching *self, udpai_directories *directories)
+{
+    self->directories = directories;
+    udpai_directories_set_quiet(directories, self->now.files_quiet_ms);
+}
+
+udpa_err
+udpai_switching_set_acl(udpai_switching *self, udpai_acl *acl)
+{
+    udpai_acl *before = self->acl;
+    udpai_switches to;
+    self->acl = acl;
+    udpa_err err = read_all(self, self->followed, &to);
+    if (!err)
+        err = use_acl(self, acl, to.acl_dry_run);
+    if (err) {
+        self->acl = before;
+        return err;
+    }
+    udpai_acl_ref(acl);
+    udpai_acl_unref(before);
+    self->now.acl_dry_run = to.acl_dry_run;
+    return UDPA_OK;
+}
+
+bool
+udpai_switching_is_dry_run(const udpai_switching *self)
+{
+    return self->now.acl_dry_run;
+}
