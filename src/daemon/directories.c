@@ -9,6 +9,7 @@
 /* One of the two. */
 typedef struct watched {
     udpai_directories *all;
+    const udpai_plan_directory *plan;
     udpai_file_origin *origin;
     udpai_runtime_tree *tree;
 } watched;
@@ -126,7 +127,9 @@ make_origin(watched *self,
 static udpa_err
 check_policy(const void *userdata, const udpa_resource *resource, udpa_error **ret_error)
 {
-    return udpai_policy_check(userdata, resource, udpai_wall_us(), ret_error);
+    const watched *self = userdata;
+    const udpai_inspected inspected = {resource, udpai_str_from(self->plan->path)};
+    return udpai_policy_check(self->all->env.policy, &inspected, udpai_wall_us(), ret_error);
 }
 
 static udpa_err
@@ -148,7 +151,7 @@ make_tree(watched *self,
                 .namespaces = namespaces->items,
                 .n_namespaces = namespaces->n,
                 .check = self->all->env.policy ? check_policy : NULL,
-                .check_userdata = self->all->env.policy,
+                .check_userdata = self,
             },
         .source = directory->source,
         .authority = directory->authority,
@@ -162,6 +165,7 @@ open_one(udpai_directories *all, const udpai_plan *plan, size_t index, udpa_erro
 {
     const udpai_plan_directory *directory = &plan->directories.items[index];
     watched *self = &all->items[index];
+    self->plan = directory;
     prefixes namespaces = {0};
     self->all = all;
     udpa_err err =
@@ -225,14 +229,19 @@ void
 udpai_directories_set_quiet(udpai_directories *all, uint64_t quiet_ms)
 {
     for (size_t i = 0; all && i < all->n; i++)
-        udpai_file_origin_set_quiet(all->items[i].origin, quiet_ms);
+        if (all->items[i].origin)
+            udpai_file_origin_set_quiet(all->items[i].origin, quiet_ms);
 }
 
 void
 udpai_directories_look(udpai_directories *all)
 {
-    for (size_t i = 0; all && i < all->n; i++)
-        udpai_file_origin_poke(all->items[i].origin);
+    for (size_t i = 0; all && i < all->n; i++) {
+        if (all->items[i].tree)
+            udpai_runtime_tree_look(all->items[i].tree);
+        else
+            udpai_file_origin_poke(all->items[i].origin);
+    }
 }
 
 void

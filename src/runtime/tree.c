@@ -155,6 +155,12 @@ tell_resources(udpai_runtime_tree *self)
 }
 
 void
+udpai_runtime_tree_look(udpai_runtime_tree *self)
+{
+    udpai_runtime_follower_look(self->follower);
+}
+
+void
 udpai_runtime_tree_tell_again(udpai_runtime_tree *self)
 {
     if (self->was_told && !self->is_closing)

@@ -45,6 +45,8 @@ udpa_err udpai_runtime_tree_new(udpai_runtime_tree **ret_tree,
 /* Reads the tree before it returns, and watches it from now on; once. That it cannot be read at
  * present is a problem, and no error: it may come. */
 udpa_err udpai_runtime_tree_start(udpai_runtime_tree *tree, udpa_error **ret_error);
+/* Reads it again, soon. */
+void udpai_runtime_tree_look(udpai_runtime_tree *tree);
 /* Calls changed() once more with what the tree has, if it was read. */
 void udpai_runtime_tree_tell_again(udpai_runtime_tree *tree);
 /* Nothing is called any more but @p closed (may be NULL), when the loop has let go of the tree; it
