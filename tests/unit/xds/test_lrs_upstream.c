@@ -168,8 +168,9 @@ make_sum(const char *cluster, uint64_t epoch, uint64_t n_issued, uint64_t n_in_p
     udpai_str requests = W_MESSAGE(5, W_VARINT(3, n_issued), W_VARINT(4, n_in_progress));
     udpai_str endpoint =
         W_MESSAGE(8, W_TEXT(1, "10.0.0.1"), W_VARINT(2, 80), W_MESSAGE(3, W_VARINT(3, n_issued)));
-    udpai_str body = W_JOIN(W_TEXT(1, cluster), W_VARINT(3, epoch), W_MESSAGE(4, W_VARINT(1, 5)),
-                            W_MESSAGE(5, W_TEXT(1, "eu"), requests, endpoint), W_TEXT(8, NODE_ID));
+    udpai_str body =
+        W_JOIN(W_TEXT(1, cluster), W_VARINT(3, epoch), W_MESSAGE(4, W_VARINT(1, 5)),
+               W_MESSAGE(5, W_TEXT(1, "eu"), requests, endpoint), W_MESSAGE(8, W_TEXT(1, NODE_ID)));
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD), body);
     const udpai_resource_parts parts = {.name = udpai_str_from(name), .any = any, .ttl_ms = 40000};
