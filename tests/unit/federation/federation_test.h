@@ -43,6 +43,7 @@ typedef struct fed_bed {
                       const udpa_resource *report,
                       udpai_str *ret_type_url,
                       udpai_str *ret_name);
+    unsigned n_moved; /* how often load was for others than before */
     fed_disk kept;
 } fed_bed;
 
