@@ -76,6 +76,7 @@ udpai_tally_free(udpai_tally *tally)
     for (size_t i = 0; i < tally->nodes.n; i++)
         free_text(tally->nodes.items[i]);
     udpai_vector_done(&tally->nodes);
+    udpai_tally_free(tally->shared);
     free_text(tally->cluster);
     free_text(tally->service);
     udpai_free(tally);

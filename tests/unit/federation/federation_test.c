@@ -268,12 +268,6 @@ fed_descriptors(fed_bed *bed, const fed_descriptor *descriptors, size_t n)
     bed->config.n_providers = 1;
 }
 
-static void
-on_audience_moved(void *userdata)
-{
-    ((fed_bed *)userdata)->n_moved++;
-}
-
 udpa_err
 fed_make(fed_bed *bed, udpa_error **ret_error)
 {
@@ -283,7 +277,7 @@ fed_make(fed_bed *bed, udpa_error **ret_error)
         .wall_us = wall_us,
         .random = chance,
         .speaks_of = bed->speaks_of,
-        .audience_moved = on_audience_moved,
+        .audience_moved = fed_audience_moved,
         .userdata = bed,
     };
     return udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, ret_error);

@@ -47,6 +47,12 @@ typedef struct fed_bed {
     fed_disk kept;
 } fed_bed;
 
+static inline void
+fed_audience_moved(void *bed)
+{
+    ((fed_bed *)bed)->n_moved++;
+}
+
 /* A bed with the sources a, b and c, of which providers use what they name. A type is CDS, EDS,
  * LDS, RDS, or a URL. */
 int fed_setup(void **state);
