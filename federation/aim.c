@@ -23,7 +23,8 @@ typedef struct aimed {
     udpai_list in_untold; /* while it is for others than those to whom it was told */
     subject *of;          /* NULL: nothing that has a name */
     udpai_change told;    /* what it holds is a reference; shown_to: also while that is not told */
-    uint32_t len;         /* of the key: the type, a blank, the name */
+    udpa_bytes *bound; /* members of its audience, who alone are shown it; NULL: it is not bound */
+    uint32_t len;      /* of the key: the type, a blank, the name */
     char key[];
 } aimed;
 
@@ -153,6 +154,7 @@ free_report(udpai_aims *aims, aimed *self)
     udpai_list_remove(&self->in_untold);
     drop_if_unused(aims, self->of);
     let_go(&self->told);
+    udpa_bytes_unref(self->bound);
     udpai_free(self);
 }
 
@@ -189,15 +191,59 @@ is_same(const udpa_bytes *a, const udpa_bytes *b)
     return a == b || (a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b)));
 }
 
+static bool
+has_member(udpai_str members, const udpai_aim_member *one)
+{
+    for (size_t at = 0; at < members.len; at += sizeof(*one))
+        if (memcmp(members.data + at, one, sizeof(*one)) == 0)
+            return true;
+    return false;
+}
+
+/* Of those for whom it was said, who are its audience still. If there are others, it is said again
+ * for them. */
+static udpa_err
+find_bound(const udpai_node *node, const aimed *self, udpai_link_vector *links)
+{
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *audience = udpai_aim_audience(node, udpai_resource_name(self->told.resource));
+    if (!audience)
+        return UDPA_ERR_NOMEM;
+    udpai_str now = udpai_bytes_view(audience), said = udpai_bytes_view(self->bound);
+    links->n = 0;
+    for (size_t at = 0; at < now.len; at += sizeof(udpai_aim_member)) {
+        udpai_aim_member member;
+        memcpy(&member, now.data + at, sizeof(member));
+        if (has_member(said, &member) && !udpai_vector_push(links, member.link))
+            return UDPA_ERR_NOMEM;
+    }
+    if (!udpai_str_eq(now, said) && node->env.audience_moved)
+        node->env.audience_moved(node->env.userdata);
+    return UDPA_OK;
+}
+
+static udpa_err
+find_links(const udpai_node *node,
+           const aimed *self,
+           udpai_link_vector *links,
+           bool *ret_is_for_all)
+{
+    *ret_is_for_all = false;
+    if (self->bound)
+        return find_bound(node, self, links);
+    udpa_err err = udpai_aim_find(node, self->told.resource, links, ret_is_for_all);
+    return err == UDPA_OK && !*ret_is_for_all
+               ? udpai_aim_add_standby(node, self->told.resource, links)
+               : err;
+}
+
 static udpa_err
 aim(const udpai_node *node, aimed *self, bool *ret_has_changed)
 {
     udpai_aims *aims = node->aims;
     bool is_for_all = false;
     udpa_bytes *links = NULL;
-    udpa_err err = udpai_aim_find(node, self->told.resource, &aims->links, &is_for_all);
-    if (err == UDPA_OK && !is_for_all)
-        err = udpai_aim_add_standby(node, self->told.resource, &aims->links);
+    udpa_err err = find_links(node, self, &aims->links, &is_for_all);
     if (err == UDPA_OK && !is_for_all) {
         aims->links.n = udpai_links_sort(aims->links.items, aims->links.n);
         links = share_links(aims);
@@ -235,13 +281,39 @@ take(const udpai_node *node, const udpai_change *change, udpa_bytes **ret_links)
     return err;
 }
 
+udpa_err
+udpai_aims_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *members)
+{
+    aimed *self = get_report(node->aims, report);
+    if (!self) {
+        udpa_bytes_unref(members);
+        return UDPA_ERR_NOMEM;
+    }
+    udpa_bytes_unref(self->bound);
+    self->bound = members;
+    return UDPA_OK;
+}
+
+/* What was told goes with the change that says so. */
+void
+udpai_aims_withdrawn(udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    char room[UDPAI_NAMED_KEY_MAX];
+    udpai_str key = udpai_named_make_key(room, type_url, name);
+    aimed *self = udpai_map_get(&node->aims->reports, key);
+    if (!self || self->told.resource)
+        return;
+    udpai_map_remove(&node->aims->reports, key);
+    free_report(node->aims, self);
+}
+
 /* ---- looking again ---- */
 
 static udpa_err
 look_again(const udpai_node *node, aimed *self)
 {
     bool has_changed = false;
-    udpa_err err = aim(node, self, &has_changed);
+    udpa_err err = self->told.resource ? aim(node, self, &has_changed) : UDPA_OK;
     if (has_changed && !udpai_list_linked(&self->in_untold))
         udpai_list_append(&node->aims->untold, &self->in_untold);
     return err;
@@ -381,6 +453,8 @@ static bool
 gather(void *userdata, const udpai_contribution *contribution)
 {
     struct gathering *self = userdata;
+    if (self->node->is_endpoint && !udpai_reports_is_own(self->node, contribution->resource))
+        return true;
     const udpai_change change = {
         .resource = contribution->resource,
         .deadline_ms = contribution->deadline_ms,
@@ -401,6 +475,18 @@ gather_type(void *userdata, udpai_str type_url, size_t n_effective)
     return self->is_complete;
 }
 
+/* But for those for whom it was said. */
+static void
+forget_told(udpai_aims *aims)
+{
+    size_t at = 0;
+    aimed *self;
+    while ((self = udpai_map_next(&aims->reports, &at))) {
+        let_go(&self->told);
+        self->told = (udpai_change){.resource = NULL};
+    }
+}
+
 static void
 forget_all(udpai_aims *aims)
 {
@@ -416,11 +502,13 @@ static void
 begin(udpai_node *node)
 {
     struct gathering self = {node, true};
-    if (!node->is_endpoint) /* which has had no other sources before */
-        udpai_store_visit_types(node->store, gather_type, &self);
+    udpai_store_visit_types(node->store, gather_type, &self);
     node->aims->is_on = self.is_complete;
     if (!self.is_complete) { /* without memory: again with the next flush */
-        forget_all(node->aims);
+        if (node->is_endpoint)
+            forget_told(node->aims);
+        else
+            forget_all(node->aims);
         udpai_node_touch(node);
     }
     size_t at = 0;

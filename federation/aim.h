@@ -28,6 +28,12 @@ bool udpai_aims_have_news(const udpai_node *node);
  * before. */
 udpa_err udpai_aims_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set);
 
+/* The report is shown to these members of its audience alone, as long as it is reported; the bytes
+ * are taken. UDPA_ERR_NOMEM: nothing has changed. */
+udpa_err udpai_aims_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *members);
+/* It was withdrawn. */
+void udpai_aims_withdrawn(udpai_node *node, udpai_str type_url, udpai_str name);
+
 /* ---- aim_subject.c ---- */
 
 #define UDPAI_SUBJECT_TYPES_MAX 8
@@ -41,6 +47,8 @@ typedef struct udpai_subject {
 
 /* Views of the report, or good until the next call into the node. */
 udpai_subject udpai_subject_of(const udpai_node *node, const udpa_resource *report);
+/* Of a report of load, by its name. */
+udpai_subject udpai_subject_of_load(udpai_str name);
 
 /* ---- aim_links.c ---- */
 
@@ -52,6 +60,14 @@ udpa_err udpai_aim_find(const udpai_node *node,
                         const udpa_resource *report,
                         udpai_link_vector *links,
                         bool *ret_is_for_all);
+
+/* One who is told: a source's link, and who is behind it. */
+typedef struct udpai_aim_member {
+    uint64_t link, who;
+} udpai_aim_member;
+
+/* The audience of a report of load, in order, as the bytes of its members. NULL without memory. */
+udpa_bytes *udpai_aim_audience(const udpai_node *node, udpai_str name);
 /* Those that are to be warm. */
 udpa_err udpai_aim_add_standby(const udpai_node *node,
                                const udpa_resource *report,

@@ -5,6 +5,10 @@
 #include "model/links.h"
 #include "model/name.h"
 
+#define CLIENT_LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
+#define SHARED_CLIENT_LOAD "type.googleapis.com/udpa.load.v1.SharedClientLoad"
+#define CLUSTER_LOAD "type.googleapis.com/udpa.load.v1.ClusterLoad"
+
 static udpa_err
 add(udpai_link_vector *links, const udpai_source *source)
 {
@@ -125,6 +129,22 @@ add_active_of_any(const udpai_node *node, udpai_str name, udpai_link_vector *lin
     return err;
 }
 
+static udpa_err
+find(const udpai_node *node,
+     const udpai_subject *subject,
+     udpai_link_vector *links,
+     bool *ret_is_for_all)
+{
+    links->n = 0;
+    udpa_err err = add_deliverers(node, subject, links);
+    if (err == UDPA_OK && links->n == 0)
+        err = add_active(node, subject, links);
+    if (err == UDPA_OK && links->n == 0)
+        err = add_active_of_any(node, subject->name, links);
+    *ret_is_for_all = links->n == 0;
+    return err;
+}
+
 udpa_err
 udpai_aim_find(const udpai_node *node,
                const udpa_resource *report,
@@ -132,20 +152,13 @@ udpai_aim_find(const udpai_node *node,
                bool *ret_is_for_all)
 {
     const udpai_subject subject = udpai_subject_of(node, report);
-    links->n = 0;
-    udpa_err err = add_deliverers(node, &subject, links);
-    if (err == UDPA_OK && links->n == 0)
-        err = add_active(node, &subject, links);
-    if (err == UDPA_OK && links->n == 0)
-        err = add_active_of_any(node, subject.name, links);
-    *ret_is_for_all = links->n == 0;
-    return err;
+    return find(node, &subject, links, ret_is_for_all);
 }
 
 /* ---- who is to be warm ---- */
 
 static bool
-stands_by(const udpai_source *source, udpai_str type_url)
+lists(const udpai_source *source, udpai_str type_url)
 {
     for (size_t i = 0; i < source->standby.n; i++)
         if (udpai_str_eq(udpai_bytes_view(source->standby.items[i]), type_url))
@@ -153,10 +166,18 @@ stands_by(const udpai_source *source, udpai_str type_url)
     return false;
 }
 
-udpa_err
-udpai_aim_add_standby(const udpai_node *node, const udpa_resource *report, udpai_link_vector *links)
+/* Whoever has the load of clients, or sums, has that of shared clients, too: it belongs to them. */
+static bool
+stands_by(const udpai_source *source, udpai_str type_url)
 {
-    udpai_str type_url = udpai_resource_type_url(report);
+    return lists(source, type_url) ||
+           (udpai_str_eq(type_url, UDPAI_STR(SHARED_CLIENT_LOAD)) &&
+            (lists(source, UDPAI_STR(CLIENT_LOAD)) || lists(source, UDPAI_STR(CLUSTER_LOAD))));
+}
+
+static udpa_err
+add_standby(const udpai_node *node, udpai_str type_url, udpai_link_vector *links)
+{
     udpa_err err = UDPA_OK;
     UDPAI_LIST_FOREACH (at, &node->own_sources) {
         const udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
@@ -164,6 +185,87 @@ udpai_aim_add_standby(const udpai_node *node, const udpa_resource *report, udpai
             err = add(links, source);
     }
     return err;
+}
+
+udpa_err
+udpai_aim_add_standby(const udpai_node *node, const udpa_resource *report, udpai_link_vector *links)
+{
+    return add_standby(node, udpai_resource_type_url(report), links);
+}
+
+/* ---- who is told ---- */
+
+static udpa_err
+add_all(const udpai_node *node, udpai_link_vector *links)
+{
+    udpa_err err = UDPA_OK;
+    UDPAI_LIST_FOREACH (at, &node->own_sources)
+        if (err == UDPA_OK)
+            err = add(links, UDPAI_LIST_ENTRY(at, udpai_source, in_own));
+    return err;
+}
+
+static udpai_source *
+source_at(const udpai_node *node, uint64_t link)
+{
+    return udpai_map_get(&node->links, (udpai_str){(const char *)&link, sizeof(link)});
+}
+
+/* The id of the node that is, or was last, behind it; NULL: none was yet. */
+static const udpa_bytes *
+who_is(const udpai_source *source)
+{
+    return source && source->origin ? udpai_origin_node(source->origin) : NULL;
+}
+
+/* Of the links those where somebody has been, in their order. */
+static udpa_bytes *
+make_members(const udpai_node *node, const udpai_link_vector *links)
+{
+    UDPAI_VECTOR(udpai_aim_member) members = {0};
+    udpa_bytes *made = NULL;
+    bool is_whole = true;
+    for (size_t i = 0; i < links->n && is_whole; i++) {
+        const udpa_bytes *id = who_is(source_at(node, links->items[i]));
+        const udpai_aim_member member = {links->items[i],
+                                         id ? udpai_hash(udpai_bytes_view(id)) : 0};
+        is_whole = !id || udpai_vector_push(&members, member);
+    }
+    if (is_whole &&
+        udpa_bytes_new(&made, members.items, members.n * sizeof(udpai_aim_member)) != UDPA_OK)
+        made = NULL;
+    udpai_vector_done(&members);
+    return made;
+}
+
+udpa_bytes *
+udpai_aim_audience(const udpai_node *node, udpai_str name)
+{
+    const udpai_subject subject = udpai_subject_of_load(name);
+    udpai_link_vector links = {0};
+    udpa_bytes *members = NULL;
+    bool is_for_all = false;
+    udpa_err err = find(node, &subject, &links, &is_for_all);
+    if (err == UDPA_OK)
+        err =
+            is_for_all ? add_all(node, &links) : add_standby(node, UDPAI_STR(CLIENT_LOAD), &links);
+    if (err == UDPA_OK) {
+        links.n = links.n ? udpai_links_sort(links.items, links.n) : 0;
+        members = make_members(node, &links);
+    }
+    udpai_vector_done(&links);
+    return members;
+}
+
+udpa_err
+udpai_node_load_audience(const udpai_node *node, udpai_str name, udpai_audience *ret_audience)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *members = udpai_aim_audience(node, name);
+    if (!members)
+        return UDPA_ERR_NOMEM;
+    ret_audience->n = udpa_bytes_size(members) / sizeof(udpai_aim_member);
+    ret_audience->digest = udpai_hash(udpai_bytes_view(members));
+    return UDPA_OK;
 }
 
 bool
@@ -211,6 +313,8 @@ udpai_aim_digest(const udpai_node *node)
         mix(&digest, source->link << 2 | (uint64_t)udpai_source_may_want_reports(source) << 1 |
                          (uint64_t)udpai_source_is_active(source));
         mix(&digest, source->is_decided);
+        const udpa_bytes *who = who_is(source);
+        mix(&digest, who ? udpai_hash(udpai_bytes_view(who)) : 0);
     }
     size_t at = 0;
     const udpai_provider *provider;

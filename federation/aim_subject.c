@@ -57,6 +57,7 @@ add_types(udpai_subject *subject, const udpa_resource *report)
 {
     udpai_str type = udpai_type_url_name(udpai_resource_type_url(report));
     if (udpai_str_eq(type, UDPAI_STR("udpa.load.v1.ClientLoad")) ||
+        udpai_str_eq(type, UDPAI_STR("udpa.load.v1.SharedClientLoad")) ||
         udpai_str_eq(type, UDPAI_STR("udpa.load.v1.ClusterLoad")) ||
         udpai_str_eq(type, UDPAI_STR("udpa.health.v1.EndpointHealth")))
         add_cluster(subject);
@@ -70,6 +71,14 @@ thing_of(udpai_str name)
 {
     const char *slash = name.len ? memrchr(name.data, '/', name.len) : NULL;
     return (udpai_str){name.data, slash ? (size_t)(slash - name.data) : 0};
+}
+
+udpai_subject
+udpai_subject_of_load(udpai_str name)
+{
+    udpai_subject subject = {.name = thing_of(name)};
+    add_cluster(&subject);
+    return subject;
 }
 
 udpai_subject

@@ -213,6 +213,9 @@ typedef struct udpai_node_env {
                       const udpa_resource *report,
                       udpai_str *ret_type_url,
                       udpai_str *ret_name);
+    /* What was reported with udpai_node_report_load() is for others now, who are not told it: it is
+     * to be reported again, after this. NULL: nothing is reported so. */
+    void (*audience_moved)(void *userdata);
     void *userdata;
 } udpai_node_env;
 

@@ -9,6 +9,22 @@
  * offers to peers what it says so, and nothing else. */
 udpa_err udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
 void udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name);
+
+/* Who is told an own report of load now: the sources that it is for, as far as they have been here;
+ * one that is lost still counts, until another stands in for it. They are the nodes that they are,
+ * not streams. */
+typedef struct udpai_audience {
+    size_t n;
+    uint64_t digest; /* another one if they are others */
+} udpai_audience;
+
+/* By the name of the report, <cluster>/<client>. */
+udpa_err
+udpai_node_load_audience(const udpai_node *node, udpai_str name, udpai_audience *ret_audience);
+/* As udpai_node_report_own(), for who is its audience now, and for nobody else: whom it would be
+ * for later is told it only when it is reported by this again. So nobody is told as his what others
+ * have been told. */
+udpa_err udpai_node_report_load(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
 /* The name of the ConfigSource that a report of this name would be for, if it is just one; owned by
  * the node. */
 bool

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/reports.h"
+#include "federation/aim.h"
 #include "federation/reporting.h"
 
 #include "base/alloc.h"
@@ -65,12 +66,40 @@ udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **re
     return udpai_intake_put(node, origin, resource, &taking, ret_error);
 }
 
+/* Not while what was taken of the store before has still to be told: the audience would be taken
+ * for that one's. */
+static bool
+may_bind(const udpai_node *node)
+{
+    return !node->late && !node->unaimed;
+}
+
+udpa_err
+udpai_node_report_load(udpai_node *node, udpa_resource *resource, udpa_error **ret_error)
+{
+    udpa_bytes *members =
+        may_bind(node) ? udpai_aim_audience(node, udpai_resource_name(resource)) : NULL;
+    if (!members)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpa_err err = udpai_node_report_own(node, resource, ret_error);
+    if (err != UDPA_OK) {
+        udpa_bytes_unref(members);
+        return err;
+    }
+    err = udpai_aims_bind(node, resource, members);
+    if (err != UDPA_OK) /* it is new, so nobody was told */
+        udpai_node_withdraw_own_report(node, udpai_resource_type_url(resource),
+                                       udpai_resource_name(resource));
+    return udpai_fail_code(ret_error, err);
+}
+
 void
 udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name)
 {
     udpai_origin *origin = own_origin(node);
     if (origin)
         udpai_store_withdraw(node->store, origin, type_url, name);
+    udpai_aims_withdrawn(node, type_url, name);
 }
 
 /* It is of nobody else: it has passed this node alone, and nobody has handed it in. */

@@ -250,8 +250,9 @@ typedef struct udpa_load_report_options {
 
 /** Report what a recorder holds, as resources of the type udpa.load.v1.ClientLoad: of each cluster
  * that somebody wants it of, at once and at each interval, until nobody does. Nothing is read and
- * nothing is sent while nobody wants it. They live for three intervals and 10 s. What was counted
- * before a cluster was wanted for the first time is not reported.
+ * nothing is sent while nobody wants it. While they are for several sources they are reported as
+ * udpa.load.v1.SharedClientLoad, too, to those who want that. They live for three intervals and 10
+ * s. What was counted before a cluster was wanted for the first time is not reported.
  * @param endpoint  whose reports they are.
  * @param recorder  borrowed; a reference is taken until the end.
  * @param options   borrowed; NULL: the defaults.

@@ -377,6 +377,12 @@ wanted(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
         udpai_wanted_note(endpoint, type_url, text, is_wanted);
 }
 
+static void
+audience_moved(void *userdata)
+{
+    udpai_load_reporting_moved(((const udpa_endpoint *)userdata)->load);
+}
+
 /* ---- the beginning ---- */
 
 static udpa_err
@@ -405,6 +411,7 @@ make_loop_side(udpa_endpoint *endpoint,
         .published = published,
         .wanted = wanted,
         .speaks_of = udpai_report_speaks_of,
+        .audience_moved = audience_moved,
         .userdata = endpoint,
     };
     return udpai_node_new(&endpoint->node, udpai_loop_wheel_get(endpoint->wheel), &settings->node,

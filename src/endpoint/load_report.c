@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "endpoint/endpoint_internal.h"
 #include "endpoint/load_rules.h"
+#include "federation/reporting.h"
 #include "loop/clock.h"
 #include "recorder/recorder.h"
 #include "reports/tally.h"
@@ -19,10 +20,22 @@
 #define TTL_MORE_MS 10000
 #define TTL_INTERVALS 3
 
+/* A shared one says the same to nodes that make sums as another type. */
+enum {
+    TO_ALL,
+    TO_SUMS,
+    LOAD_TYPES,
+};
+
+static const char *const load_types[LOAD_TYPES] = {UDPAI_TYPE_CLIENT_LOAD,
+                                                   UDPAI_TYPE_SHARED_CLIENT_LOAD};
+
 /* A cluster that was reported. */
 typedef struct udpai_said_cluster {
-    uint64_t round;   /* when it was last wanted */
-    uint64_t said_ms; /* when it was last reported */
+    uint64_t round;    /* when it was last wanted */
+    uint64_t said_ms;  /* when it was last reported */
+    uint64_t audience; /* to whom */
+    bool is_said[LOAD_TYPES];
     size_t len;
     char name[]; /* with a NUL behind it */
 } udpai_said_cluster;
@@ -36,8 +49,10 @@ struct udpai_load_reporting {
     uint64_t interval_ms;         /* to the next round: the shortest of what is wanted */
     bool says_all;                /* in the next round, whether it is due or not */
     uint64_t now_ms;              /* of the round */
+    udpai_audience audience;      /* of the cluster that is being looked at … */
+    bool is_wanted[LOAD_TYPES];   /* … and as what it is to be said */
     udpai_timer timer;
-    size_t n_wanted; /* wishes of this type */
+    size_t n_wanted; /* wishes of these types */
     uint64_t round;
     udpai_map said;
     udpai_log_limit failures;
@@ -60,31 +75,71 @@ setting_of(const udpai_load_reporting *reporting, udpai_str cluster)
                : reporting->otherwise;
 }
 
+/* Others are told of it, or it is said as another type. */
+static bool
+is_moved(const udpai_load_reporting *reporting, const udpai_said_cluster *said)
+{
+    return said->audience != reporting->audience.digest ||
+           memcmp(said->is_said, reporting->is_wanted, sizeof(said->is_said)) != 0;
+}
+
 /* Rounds are as frequent as the most frequent cluster wants. */
 static bool
 is_due(udpai_load_reporting *reporting, udpai_str cluster, uint64_t interval_ms)
 {
     udpai_said_cluster *said = udpai_map_get(&reporting->said, cluster);
-    if (!said || reporting->says_all ||
+    if (!said || reporting->says_all || is_moved(reporting, said) ||
         reporting->now_ms + interval_ms / 4 >= said->said_ms + interval_ms)
         return true;
     said->round = reporting->round;
     return false;
 }
 
+/* Who is told of the cluster, and as what; false: nobody wants to be, or it is not known. */
+static bool
+look_at(udpai_load_reporting *reporting, udpai_str cluster)
+{
+    const udpa_endpoint *endpoint = reporting->endpoint;
+    UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint->own_reports, cluster);
+    if (!name || udpai_node_load_audience(endpoint->node, udpai_str_from(name),
+                                          &reporting->audience) != UDPA_OK)
+        return false;
+    for (int i = 0; i < LOAD_TYPES; i++)
+        reporting->is_wanted[i] = (i == TO_ALL || reporting->audience.n > 1) &&
+                                  udpai_wanted_have(endpoint->wishes, udpai_str_from(load_types[i]),
+                                                    udpai_str_from(name));
+    return reporting->is_wanted[TO_ALL] || reporting->is_wanted[TO_SUMS];
+}
+
 static bool
 wants(void *userdata, udpai_str cluster)
 {
     udpai_load_reporting *reporting = userdata;
-    const udpa_endpoint *endpoint = reporting->endpoint;
-    UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint->own_reports, cluster);
-    if (!name || !udpai_wanted_have(endpoint->wishes, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
-                                    udpai_str_from(name)))
+    if (!look_at(reporting, cluster))
         return false;
     uint64_t interval_ms = setting_of(reporting, cluster).interval_ms;
     if (interval_ms < reporting->interval_ms)
         reporting->interval_ms = interval_ms;
     return is_due(reporting, cluster, interval_ms);
+}
+
+static uint64_t
+ttl_ms(const udpai_load_reporting *reporting, udpai_str cluster)
+{
+    return TTL_INTERVALS * setting_of(reporting, cluster).interval_ms + TTL_MORE_MS;
+}
+
+/* It was looked at just now. */
+static bool
+audience_of(void *userdata, udpai_str cluster, udpai_load_audience *ret_audience)
+{
+    const udpai_load_reporting *reporting = userdata;
+    *ret_audience = (udpai_load_audience){
+        .id = reporting->audience.digest,
+        .is_shared = reporting->audience.n > 1,
+        .lasts_ms = ttl_ms(reporting, cluster),
+    };
+    return true;
 }
 
 static bool
@@ -117,17 +172,41 @@ note(udpai_load_reporting *reporting, udpai_str cluster)
 static udpa_err
 put(const udpai_load_reporting *reporting,
     const udpai_said_cluster *said,
+    const char *type_url,
     const udpa_bytes *load,
     udpa_error **ret_error)
 {
     udpa_report_options options = UDPA_REPORT_OPTIONS_INIT;
-    options.type_url = UDPAI_TYPE_CLIENT_LOAD;
+    options.type_url = type_url;
     options.about = said->name;
     options.payload = udpa_bytes_data(load);
     options.payload_size = udpa_bytes_size(load);
-    options.ttl_ms =
-        TTL_INTERVALS * setting_of(reporting, said_key(said)).interval_ms + TTL_MORE_MS;
-    return udpai_report_put(reporting->endpoint, &options, ret_error);
+    options.ttl_ms = ttl_ms(reporting, said_key(said));
+    return udpai_report_put_load(reporting->endpoint, &options, ret_error);
+}
+
+/* As each type that is wanted. What one has taken was said, also if the other fails: it says the
+ * same, of the same epoch, the next time. */
+static udpa_err
+put_wanted(const udpai_load_reporting *reporting,
+           udpai_said_cluster *said,
+           const udpa_bytes *load,
+           udpa_error **ret_error)
+{
+    udpa_err errs[LOAD_TYPES] = {UDPA_OK, UDPA_OK};
+    bool any = false;
+    for (int i = 0; i < LOAD_TYPES; i++) {
+        if (reporting->is_wanted[i]) {
+            errs[i] = put(reporting, said, load_types[i], load, *ret_error ? NULL : ret_error);
+            any |= errs[i] == UDPA_OK;
+        } else if (said->is_said[i]) {
+            udpa_report_withdraw(reporting->endpoint, load_types[i], said->name);
+        }
+        /* What stands of before is still to be withdrawn. */
+        said->is_said[i] = reporting->is_wanted[i] && (errs[i] == UDPA_OK || said->is_said[i]);
+    }
+    said->audience = reporting->audience.digest;
+    return any ? UDPA_OK : errs[TO_ALL] != UDPA_OK ? errs[TO_ALL] : errs[TO_SUMS];
 }
 
 static bool
@@ -135,9 +214,9 @@ take(void *userdata, udpai_str cluster, udpa_bytes *load)
 {
     udpai_load_reporting *reporting = userdata;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    const udpai_said_cluster *said = note(reporting, cluster);
-    udpa_err err =
-        said && load ? put(reporting, said, load, &error) : udpai_fail_code(&error, UDPA_ERR_NOMEM);
+    udpai_said_cluster *said = note(reporting, cluster);
+    udpa_err err = said && load ? put_wanted(reporting, said, load, &error)
+                                : udpai_fail_code(&error, UDPA_ERR_NOMEM);
     unsigned n_suppressed;
     if (err != UDPA_OK &&
         udpai_log_allow(&reporting->failures, udpai_monotonic_ms(), &n_suppressed))
@@ -159,7 +238,9 @@ withdraw(udpai_load_reporting *reporting)
     while ((said = udpai_map_next(&before, &at))) {
         if (said->round == reporting->round && udpai_map_add(&reporting->said, said))
             continue;
-        udpa_report_withdraw(reporting->endpoint, UDPAI_TYPE_CLIENT_LOAD, said->name);
+        for (int i = 0; i < LOAD_TYPES; i++)
+            if (said->is_said[i])
+                udpa_report_withdraw(reporting->endpoint, load_types[i], said->name);
         udpai_free(said);
     }
     udpai_map_done(&before);
@@ -185,6 +266,7 @@ on_round(udpai_timer *timer)
         .max_bytes = UDPAI_REPORT_MAX_BYTES,
         .is_per_endpoint = is_per_endpoint,
         .from_now = true,
+        .audience = audience_of,
         .wants = wants,
         .take = take,
         .userdata = reporting,
@@ -209,6 +291,13 @@ begin_round(udpai_load_reporting *reporting)
     udpai_wheel *wheel = udpai_loop_wheel_get(reporting->endpoint->wheel);
     udpai_timer_set(wheel, &reporting->timer, wheel->now_ms);
     udpai_endpoint_touch(reporting->endpoint);
+}
+
+void
+udpai_load_reporting_moved(udpai_load_reporting *reporting)
+{
+    if (reporting)
+        begin_round(reporting);
 }
 
 /* What was said may be over before it is due again. */
@@ -245,7 +334,8 @@ static void
 on_wanted(void *userdata, const udpa_wanted *wanted)
 {
     udpai_load_reporting *reporting = userdata;
-    if (strcmp(wanted->type_url, UDPAI_TYPE_CLIENT_LOAD) != 0)
+    if (strcmp(wanted->type_url, UDPAI_TYPE_CLIENT_LOAD) != 0 &&
+        strcmp(wanted->type_url, UDPAI_TYPE_SHARED_CLIENT_LOAD) != 0)
         return;
     reporting->n_wanted += wanted->is_wanted ? 1 : (size_t)-1;
     if (reporting->n_wanted)
@@ -323,6 +413,7 @@ udpai_load_reporting_free(udpai_load_reporting *reporting)
     while ((said = udpai_map_next(&reporting->said, &at)))
         udpai_free(said);
     udpai_map_done(&reporting->said);
+    udpai_load_recorder_leave(reporting->recorder, reporting);
     udpa_load_recorder_unref(reporting->recorder);
     udpai_free(reporting);
 }

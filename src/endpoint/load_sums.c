@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "model/name.h"
 #include "reports/tally_kept.h"
+#include "reports/tally_split.h"
 
 /* Whatever comes together is reported together. */
 #define DELAY_MS 1000
@@ -17,22 +18,26 @@
 #define SLACK_NS ((uint64_t)100 * 1000000)
 #define SUMS_MAX 10000
 /* Of one kind, before the id of the reporter: a client and a node may have the same. */
-#define OF_CLIENT 'c'
-#define OF_NODE 'n'
+static const char kinds[] = {
+    [UDPAI_TALLY_OF_CLIENT] = 'c',
+    [UDPAI_TALLY_OF_NODE] = 'n',
+    [UDPAI_TALLY_OF_SHARED] = 's',
+};
 
 /* Clusters below a prefix that somebody wants sums of. */
 typedef struct sum_area {
     udpai_load_sums *owner;
     size_t n_wanted, n_named; /* wildcards; and this node's own sum by its name */
     udpai_local_subscription *clients, *nodes;
-    udpai_local_subscription *below; /* who wants that one does not ask nodes below for theirs */
+    udpai_local_subscription *shared; /* from anywhere below */
+    udpai_local_subscription *below;  /* who wants that one does not ask nodes below for theirs */
     uint32_t len;
     char prefix[];
 } sum_area;
 
 /* Of one cluster. */
 typedef struct cluster_sum {
-    udpai_tally_sum *sum;
+    udpai_tally_split *sum;
     udpa_resource *resource; /* that was reported last; NULL: nothing was */
     uint64_t since_ms, reported_ms;
     bool is_due;
@@ -49,6 +54,7 @@ struct udpai_load_sums {
     uint64_t timer_for_ms; /* 0: it does not run */
     uint64_t ended_ms;     /* when the last sum has; 0: none has */
     int64_t ahead_us;      /* of the clock that is never set, the most that the other one was */
+    uint64_t began_ms;     /* all sums of this life are later */
     udpai_arena arena;
     udpai_log_limit refused_log;
 };
@@ -118,7 +124,7 @@ static udpa_resource *
 make_resource(const udpai_load_sums *self, const cluster_sum *sum)
 {
     const udpai_tally *total =
-        udpai_tally_sum_total(sum->sum, (now_ms(self) - sum->since_ms) * 1000000);
+        udpai_tally_split_total(sum->sum, (now_ms(self) - sum->since_ms) * 1000000);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = total ? udpai_tally_encode(total) : NULL;
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *any =
@@ -190,7 +196,7 @@ set_due(udpai_load_sums *self, cluster_sum *sum)
 static void
 free_sum(cluster_sum *sum)
 {
-    udpai_tally_sum_free(sum->sum);
+    udpai_tally_split_free(sum->sum);
     udpa_resource_unref(sum->resource);
     udpa_bytes_unref(sum->cluster);
     udpai_free(sum);
@@ -203,10 +209,12 @@ end_sum(udpai_load_sums *self, cluster_sum *sum)
         udpai_node_withdraw_own_report(self->options.node, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
                                        udpai_resource_name(sum->resource));
     udpai_map_remove(&self->sums, sum_key(sum));
-    self->ended_ms = now_ms(self);
+    self->ended_ms = self->options.clock_ms(self->options.userdata);
     /* Whatever has lain somewhere since now has expired by then. */
     uint64_t until_ms = now_ms(self) + 2 * ttl_ms(self);
-    udpai_tally_kept_put(&self->kept, sum->cluster, UDPAI_TAKE(sum->sum), until_ms);
+    udpai_tally_nodes counted;
+    udpai_tally_split_end(UDPAI_TAKE(sum->sum), &counted);
+    udpai_tally_kept_put(&self->kept, sum->cluster, &counted, until_ms);
     arm(self, until_ms);
     free_sum(sum);
 }
@@ -223,7 +231,7 @@ fill_sum(udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
     sum->since_ms = now_ms(self);
     udpa_err err = udpa_bytes_new(&sum->cluster, cluster.data, cluster.len);
     if (err == UDPA_OK)
-        err = udpai_tally_sum_new(&sum->sum, &options);
+        err = udpai_tally_split_new(&sum->sum, &options);
     if (err == UDPA_OK)
         udpai_tally_kept_forget(&self->kept, cluster);
     return err;
@@ -262,21 +270,24 @@ is_id(udpai_str segment, udpai_str id)
 
 /* Who says it: a client and a node may have one id. */
 static udpai_str
-reporter_of(udpai_str id, bool of_node, char room[1 + UDPAI_NAME_MAX])
+reporter_of(udpai_str id, udpai_tally_kind kind, char room[1 + UDPAI_NAME_MAX])
 {
-    room[0] = of_node ? OF_NODE : OF_CLIENT;
+    room[0] = kinds[kind];
     memcpy(room + 1, id.data, id.len);
     return (udpai_str){room, 1 + id.len};
 }
 
 /* Nodes between have taken it into their own sums, or pass it on for those who want what each says.
- * A client that is an endpoint stands on the way itself, as nodes do; one of LRS does not. */
+ * A client that is an endpoint stands on the way itself, as nodes do; one of LRS does not. A shared
+ * client is counted wherever it is. */
 static bool
-is_direct(const udpa_resource *resource, udpai_str id, bool of_node)
+counts_here(const udpa_resource *resource, udpai_str id, udpai_tally_kind kind)
 {
     size_t n_hops = udpa_resource_n_hops(resource);
-    if (of_node || n_hops != 2)
-        return n_hops == (of_node ? 2U : 1U);
+    if (kind == UDPAI_TALLY_OF_SHARED)
+        return true;
+    if (kind == UDPAI_TALLY_OF_NODE || n_hops != 2)
+        return n_hops == (kind == UDPAI_TALLY_OF_NODE ? 2U : 1U);
     return is_id(id, udpai_resource_hop(resource, 0).node_id);
 }
 
@@ -295,6 +306,16 @@ age_ns(udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *
     return tally->elapsed_ns + (us > 0 ? (uint64_t)us * 1000 : 0);
 }
 
+/* Since when whoever says it could have told this node alone. */
+static bool
+is_here_since(const udpai_load_sums *self, udpai_str id, uint64_t *ret_ms)
+{
+    char room[UDPAI_NAME_MAX], *at = room;
+    udpai_str decoded;
+    return id.len <= sizeof(room) && udpai_percent_decode(id, &at, &decoded) &&
+           udpai_node_peer_since(self->options.node, decoded, ret_ms);
+}
+
 /* Whether it has counted before its stream began, for then it may have told others, who have
  * counted it; or before a sum of this node has ended, that may have had it. Its age is that of now,
  * so how long it is here must be, too: the wheel may be behind by all that came in this turn. */
@@ -304,11 +325,8 @@ was_told(udpai_load_sums *self,
          const udpa_resource *resource,
          const udpai_tally *tally)
 {
-    char room[UDPAI_NAME_MAX], *at = room;
-    udpai_str decoded;
     uint64_t since_ms;
-    if (id.len > sizeof(room) || !udpai_percent_decode(id, &at, &decoded) ||
-        !udpai_node_peer_since(self->options.node, decoded, &since_ms))
+    if (!is_here_since(self, id, &since_ms))
         return true;
     if (since_ms < self->ended_ms)
         since_ms = self->ended_ms;
@@ -316,44 +334,70 @@ was_told(udpai_load_sums *self,
     return age_ns(self, resource, tally) > here_ms * 1000000 + SLACK_NS;
 }
 
+/* Others are welcome to have counted it, for nobody takes it from them. But an earlier sum of this
+ * node may have; and it may have stood on the way for so long as its ttl was over when it came. */
+static bool
+was_told_shared(udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
+{
+    uint64_t left_ns = udpa_resource_ttl_ms(resource) * 1000000;
+    uint64_t since_ms = self->began_ms > self->ended_ms ? self->began_ms : self->ended_ms;
+    uint64_t here_ms = self->options.clock_ms(self->options.userdata) - since_ms;
+    return tally->lasts_ns < left_ns ||
+           age_ns(self, resource, tally) + (tally->lasts_ns - left_ns) + SLACK_NS >
+               here_ms * 1000000;
+}
+
 static udpa_err
-take(udpai_load_sums *self, udpa_resource *resource, bool of_node, udpa_error **ret_error)
+read(udpai_load_sums *self,
+     const udpa_resource *resource,
+     udpai_tally_kind kind,
+     udpai_tally **ret_tally,
+     udpa_error **ret_error)
+{
+    const udpai_tally_limits *limits =
+        kind == UDPAI_TALLY_OF_NODE ? &udpai_tally_sum_limits : &udpai_tally_client_limits;
+    return udpai_tally_decode(&self->arena, udpai_resource_value(resource), limits, ret_tally,
+                              ret_error);
+}
+
+static udpa_err
+take(udpai_load_sums *self,
+     const udpa_resource *resource,
+     udpai_tally_kind kind,
+     udpa_error **ret_error)
 {
     udpai_str cluster, id;
     cluster_sum *sum;
-    udpai_tally *tally = NULL;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = NULL;
     char room[1 + UDPAI_NAME_MAX];
     if (!split(udpai_resource_name(resource), &cluster, &id) || id.len > UDPAI_NAME_MAX ||
-        !is_direct(resource, id, of_node) || (of_node && is_own(self, id)))
+        !counts_here(resource, id, kind) || (kind == UDPAI_TALLY_OF_NODE && is_own(self, id)))
         return UDPA_OK;
-    udpa_err err = udpai_tally_decode(
-        &self->arena, udpai_resource_value(resource),
-        of_node ? &udpai_tally_sum_limits : &udpai_tally_client_limits, &tally, ret_error);
+    udpa_err err = read(self, resource, kind, &tally, ret_error);
     if (err == UDPA_OK)
         err = get_sum(self, cluster, &sum, ret_error);
-    if (err != UDPA_OK) {
-        udpai_tally_free(tally);
+    if (err != UDPA_OK)
         return err;
-    }
-    const udpai_str name = reporter_of(id, of_node, room);
-    tally->was_told =
-        !udpai_tally_sum_knows(sum->sum, name, tally->epoch) && was_told(self, id, resource, tally);
-    err = udpai_tally_sum_take(sum->sum, name, tally, ret_error);
+    const udpai_str name = reporter_of(id, kind, room);
+    tally->was_told = !udpai_tally_split_knows(sum->sum, kind, name, tally->epoch) &&
+                      (kind == UDPAI_TALLY_OF_SHARED ? was_told_shared(self, resource, tally)
+                                                     : was_told(self, id, resource, tally));
+    err = udpai_tally_split_take(sum->sum, kind, name, UDPAI_TAKE(tally), ret_error);
     set_due(self, sum);
     return err;
 }
 
 static void
-leave(udpai_load_sums *self, const udpa_resource *resource, bool of_node)
+leave(udpai_load_sums *self, const udpa_resource *resource, udpai_tally_kind kind)
 {
     udpai_str cluster, id;
     char room[1 + UDPAI_NAME_MAX];
     cluster_sum *sum = NULL;
     if (split(udpai_resource_name(resource), &cluster, &id) && id.len <= UDPAI_NAME_MAX)
         sum = udpai_map_get(&self->sums, cluster);
-    if (!sum || !is_direct(resource, id, of_node))
+    if (!sum || !counts_here(resource, id, kind))
         return;
-    udpai_tally_sum_leave(sum->sum, reporter_of(id, of_node, room));
+    udpai_tally_split_leave(sum->sum, kind, reporter_of(id, kind, room));
     set_due(self, sum);
 }
 
@@ -369,14 +413,14 @@ tell_refused(udpai_load_sums *self, const udpa_resource *resource, const udpa_er
 
 /* Who has published what cannot be true is told so, if he wants a receipt. */
 static void
-take_update(udpai_load_sums *self, udpai_local_update *update, bool of_node)
+take_update(udpai_load_sums *self, udpai_local_update *update, udpai_tally_kind kind)
 {
     for (size_t i = 0; i < udpai_local_update_size(update); i++) {
         const udpai_local_change *change = udpai_local_update_at(update, i);
         udpa_error *error = NULL;
         if (change->is_removed) {
-            leave(self, change->resource, of_node);
-        } else if (take(self, change->resource, of_node, &error) != UDPA_OK) {
+            leave(self, change->resource, kind);
+        } else if (take(self, change->resource, kind, &error) != UDPA_OK) {
             tell_refused(self, change->resource, error);
             if (error)
                 udpai_local_update_refuse(update, i, error);
@@ -387,13 +431,19 @@ take_update(udpai_load_sums *self, udpai_local_update *update, bool of_node)
 static void
 on_clients(void *userdata, udpai_local_update *update)
 {
-    take_update(((sum_area *)userdata)->owner, update, false);
+    take_update(((sum_area *)userdata)->owner, update, UDPAI_TALLY_OF_CLIENT);
 }
 
 static void
 on_nodes(void *userdata, udpai_local_update *update)
 {
-    take_update(((sum_area *)userdata)->owner, update, true);
+    take_update(((sum_area *)userdata)->owner, update, UDPAI_TALLY_OF_NODE);
+}
+
+static void
+on_shared(void *userdata, udpai_local_update *update)
+{
+    take_update(((sum_area *)userdata)->owner, update, UDPAI_TALLY_OF_SHARED);
 }
 
 /* ---- areas ---- */
@@ -406,6 +456,8 @@ free_area(sum_area *area)
         udpai_node_unsubscribe(node, area->clients);
     if (area->nodes)
         udpai_node_unsubscribe(node, area->nodes);
+    if (area->shared)
+        udpai_node_unsubscribe(node, area->shared);
     if (area->below)
         udpai_node_unsubscribe(node, area->below);
     udpai_free(area);
@@ -416,7 +468,8 @@ subscribe(sum_area *area)
 {
     udpai_node *node = area->owner->options.node;
     const udpai_local_ops of_clients = {.update = on_clients, .userdata = area},
-                          of_nodes = {.update = on_nodes, .userdata = area};
+                          of_nodes = {.update = on_nodes, .userdata = area},
+                          of_shared = {.update = on_shared, .userdata = area};
     udpai_selection selection = {
         .type_url = UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
         .prefix = area_key(area),
@@ -425,7 +478,11 @@ subscribe(sum_area *area)
     udpa_err err = udpai_node_subscribe(node, &selection, &of_clients, &area->clients);
     selection.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD);
     selection.reach = UDPAI_REACH_NOBODY; /* they come to whom wants these sums */
-    return err == UDPA_OK ? udpai_node_subscribe(node, &selection, &of_nodes, &area->nodes) : err;
+    if (err == UDPA_OK)
+        err = udpai_node_subscribe(node, &selection, &of_nodes, &area->nodes);
+    selection.type_url = UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD);
+    selection.reach = UDPAI_REACH_ALL;
+    return err == UDPA_OK ? udpai_node_subscribe(node, &selection, &of_shared, &area->shared) : err;
 }
 
 static sum_area *
@@ -541,6 +598,7 @@ udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *o
     if (!self)
         return UDPA_ERR_NOMEM;
     self->options = *options;
+    self->began_ms = options->clock_ms(options->userdata);
     udpai_map_init(&self->areas, area_key);
     udpai_map_init(&self->sums, sum_key);
     udpai_tally_kept_init(&self->kept);

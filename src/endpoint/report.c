@@ -317,10 +317,14 @@ copy_subject(const udpa_report_options *options, udpai_subject_names *ret)
     return room;
 }
 
+/* udpai_node_report_own() or udpai_node_report_load(). */
+typedef udpa_err (*report_fn)(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
+
 static udpa_err
 put_resource(udpai_own_report *report,
              const udpa_report_options *options,
              udpa_resource *resource,
+             report_fn report_to,
              udpa_error **ret_error)
 {
     udpa_endpoint *endpoint = report->endpoint;
@@ -328,7 +332,7 @@ put_resource(udpai_own_report *report,
     if (options->subject_type_url && !copy_subject(options, &next))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     report->subject = next;
-    udpa_err err = udpai_node_report_own(endpoint->node, resource, ret_error);
+    udpa_err err = report_to(endpoint->node, resource, ret_error);
     if (err == UDPA_OK && options->receipt) {
         err = ask_for_receipt(endpoint, options, resource, ret_error);
         if (err != UDPA_OK)
@@ -345,10 +349,11 @@ put_resource(udpai_own_report *report,
     return UDPA_OK;
 }
 
-udpa_err
-udpai_report_put(udpa_endpoint *endpoint,
-                 const udpa_report_options *options,
-                 udpa_error **ret_error)
+static udpa_err
+put(udpa_endpoint *endpoint,
+    const udpa_report_options *options,
+    report_fn report_to,
+    udpa_error **ret_error)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
     udpai_own_report *report = NULL;
@@ -356,11 +361,27 @@ udpai_report_put(udpa_endpoint *endpoint,
     if (err == UDPA_OK)
         err = get_report(endpoint, resource, &report, ret_error);
     if (err == UDPA_OK)
-        err = put_resource(report, options, resource, ret_error);
+        err = put_resource(report, options, resource, report_to, ret_error);
     if (err != UDPA_OK && report && !report->resource)
         drop_report(report);
     udpai_endpoint_touch(endpoint);
     return err;
+}
+
+udpa_err
+udpai_report_put(udpa_endpoint *endpoint,
+                 const udpa_report_options *options,
+                 udpa_error **ret_error)
+{
+    return put(endpoint, options, udpai_node_report_own, ret_error);
+}
+
+udpa_err
+udpai_report_put_load(udpa_endpoint *endpoint,
+                      const udpa_report_options *options,
+                      udpa_error **ret_error)
+{
+    return put(endpoint, options, udpai_node_report_load, ret_error);
 }
 
 udpa_err

@@ -55,7 +55,15 @@ udpa_err udpai_report_put(udpa_endpoint *endpoint,
                           const udpa_report_options *options,
                           udpa_error **ret_error);
 
+/* The same of load, for its audience of now alone: see udpai_node_report_load(). */
+udpa_err udpai_report_put_load(udpa_endpoint *endpoint,
+                               const udpa_report_options *options,
+                               udpa_error **ret_error);
+
 /* ---- load_report.c ---- */
+
+/* Load is for others than those who were told last. NULL does nothing. */
+void udpai_load_reporting_moved(udpai_load_reporting *reporting);
 
 /* Gives up what udpa_load_report_begin() has begun; NULL does nothing. */
 void udpai_load_reporting_free(udpai_load_reporting *reporting);

@@ -10,6 +10,9 @@
 #define MAX_UNJUDGED 64
 #define MAX_UNJUDGED_BYTES (1 << 20)
 
+static const udpai_str of_single_clients[] = {UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
+                                              UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD)};
+
 udpa_err
 udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
                             const udpai_endpoint_settings *settings,
@@ -33,7 +36,8 @@ udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
                 .first_session = env->first_session,
                 .session_step = env->session_step,
                 .watcher = settings->client_ttl_ms ? &udpai_census_ops : NULL,
-                .withheld_type = UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
+                .withheld_types = of_single_clients,
+                .n_withheld_types = UDPAI_ARRAY_LEN(of_single_clients),
                 .withheld = settings->aggregated,
                 .n_withheld = settings->n_aggregated,
                 .max_unjudged = MAX_UNJUDGED,

@@ -10,10 +10,10 @@ static const struct client_type {
     const char *name;
     bool is_of_others; /* its names end with what somebody speaks of, not with who speaks */
 } types[] = {
-    {"udpa.load.v1.ClientLoad", false},     {"udpa.load.v1.ClusterLoad", false},
-    {"udpa.load.v1.OrcaReport", true},      {"udpa.health.v1.EndpointHealth", false},
-    {"udpa.health.v1.Checker", false},      {"udpa.status.v1.ResourceState", false},
-    {"udpa.status.v1.ClientStatus", false},
+    {"udpa.load.v1.ClientLoad", false},       {"udpa.load.v1.SharedClientLoad", false},
+    {"udpa.load.v1.ClusterLoad", false},      {"udpa.load.v1.OrcaReport", true},
+    {"udpa.health.v1.EndpointHealth", false}, {"udpa.health.v1.Checker", false},
+    {"udpa.status.v1.ResourceState", false},  {"udpa.status.v1.ClientStatus", false},
 };
 
 /* Those of the configuration; set once, then only read. */

@@ -15,6 +15,8 @@ enum {
     CLIENT_LOCALITIES,
     CLIENT_DROPPED,
     CLIENT_TOTAL_DROPPED,
+    CLIENT_SHARED,
+    CLIENT_LASTS,
 };
 
 enum {
@@ -70,6 +72,7 @@ struct common {
     const udpai_load_cluster *cluster;
     uint64_t now_ms;
     bool with_endpoints;
+    udpai_load_audience audience;
 };
 
 typedef void (*put_fn)(udpai_proto_writer *writer, const struct common *common, const void *part);
@@ -316,25 +319,25 @@ put_dropped(udpai_proto_writer *writer, const struct common *common, const void 
 }
 
 static void
-put_elapsed(udpai_proto_writer *writer, const struct common *common, const void *part)
+put_ms(udpai_proto_writer *writer, const struct common *common, const void *part)
 {
-    uint64_t began_ms = common->cluster->epoch_ms;
-    uint64_t elapsed_ms = common->now_ms > began_ms ? common->now_ms - began_ms : 0;
-    (void)part;
-    udpai_proto_put_varint_opt(writer, DURATION_SECONDS, elapsed_ms / 1000);
-    udpai_proto_put_varint_opt(writer, DURATION_NANOS, elapsed_ms % 1000 * 1000000);
+    const uint64_t *ms = part;
+    (void)common;
+    udpai_proto_put_varint_opt(writer, DURATION_SECONDS, *ms / 1000);
+    udpai_proto_put_varint_opt(writer, DURATION_NANOS, *ms % 1000 * 1000000);
 }
 
 static void
 put_client(udpai_proto_writer *writer, const struct common *common, const void *part)
 {
     const udpai_load_cluster *cluster = common->cluster;
-    uint64_t total_dropped = 0;
+    uint64_t began_ms = cluster->epoch_ms, total_dropped = 0;
+    uint64_t elapsed_ms = common->now_ms > began_ms ? common->now_ms - began_ms : 0;
     (void)part;
     udpai_proto_put_bytes(writer, CLIENT_CLUSTER, cluster->name);
     udpai_proto_put_bytes_opt(writer, CLIENT_SERVICE_NAME, cluster->service_name);
     udpai_proto_put_varint(writer, CLIENT_EPOCH, cluster->epoch);
-    put_part(writer, CLIENT_ELAPSED, put_elapsed, common, NULL);
+    put_part(writer, CLIENT_ELAPSED, put_ms, common, &elapsed_ms);
     UDPAI_LIST_FOREACH (at, &cluster->localities)
         put_part(writer, CLIENT_LOCALITIES, put_locality, common,
                  UDPAI_LIST_ENTRY(at, udpai_load_locality, node));
@@ -344,6 +347,10 @@ put_client(udpai_proto_writer *writer, const struct common *common, const void *
         total_dropped += category->now;
     }
     udpai_proto_put_varint_opt(writer, CLIENT_TOTAL_DROPPED, total_dropped);
+    if (!common->audience.is_shared)
+        return;
+    udpai_proto_put_varint(writer, CLIENT_SHARED, 1);
+    put_part(writer, CLIENT_LASTS, put_ms, common, &common->audience.lasts_ms);
 }
 
 /* ---- a cluster ---- */
@@ -390,13 +397,27 @@ begin_epoch(udpa_load_recorder *recorder, udpai_load_cluster *cluster)
     read_cluster(cluster);
 }
 
+/* What one has been told is not told to another again. Of two who read, each has an audience. */
+static bool
+is_for_others(const udpai_load_cluster *cluster,
+              const udpai_load_reading *reading,
+              const udpai_load_audience *audience)
+{
+    return cluster->was_said && (!cluster->reader || (cluster->reader == reading->userdata &&
+                                                      cluster->audience != audience->id));
+}
+
 static void
 say(udpa_load_recorder *recorder, udpai_load_cluster *cluster, const udpai_load_reading *reading)
 {
-    struct common common = {cluster, reading->now_ms, false};
+    struct common common = {.cluster = cluster, .now_ms = reading->now_ms};
+    if (reading->audience && !reading->audience(reading->userdata, cluster->name, &common.audience))
+        return;
     read_cluster(cluster);
     if (reading->from_now && !cluster->was_said) {
         note_cluster(cluster, false);
+        begin_epoch(recorder, cluster);
+    } else if (is_for_others(cluster, reading, &common.audience)) {
         begin_epoch(recorder, cluster);
     }
     bool per_endpoint = reading->is_per_endpoint
@@ -408,8 +429,11 @@ say(udpa_load_recorder *recorder, udpai_load_cluster *cluster, const udpai_load_
         begin_epoch(recorder, cluster);
     }
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *load = encode(&common, reading->max_bytes);
-    if (reading->take(reading->userdata, cluster->name, load) && load)
-        note_cluster(cluster, common.with_endpoints);
+    if (!reading->take(reading->userdata, cluster->name, load) || !load)
+        return;
+    note_cluster(cluster, common.with_endpoints);
+    cluster->reader = reading->userdata;
+    cluster->audience = common.audience.id;
 }
 
 void
@@ -420,6 +444,18 @@ udpai_load_recorder_read(udpa_load_recorder *recorder, const udpai_load_reading 
         udpai_load_cluster *cluster = UDPAI_LIST_ENTRY(at, udpai_load_cluster, node);
         if (reading->wants(reading->userdata, cluster->name))
             say(recorder, cluster, reading);
+    }
+    pthread_mutex_unlock(&recorder->mutex);
+}
+
+void
+udpai_load_recorder_leave(udpa_load_recorder *recorder, const void *userdata)
+{
+    pthread_mutex_lock(&recorder->mutex);
+    UDPAI_LIST_FOREACH (at, &recorder->all) {
+        udpai_load_cluster *cluster = UDPAI_LIST_ENTRY(at, udpai_load_cluster, node);
+        if (cluster->reader == userdata)
+            cluster->reader = NULL;
     }
     pthread_mutex_unlock(&recorder->mutex);
 }

@@ -7,6 +7,13 @@
 
 #include "base/bytes.h"
 
+/* Who is told of a cluster by this report. */
+typedef struct udpai_load_audience {
+    uint64_t id;    /* another one if they are others: a new epoch begins with what nobody knows */
+    bool is_shared; /* they are several */
+    uint64_t lasts_ms; /* if they are: the ttl of the report */
+} udpai_load_audience;
+
 typedef struct udpai_load_reading {
     uint64_t now_ms;                                            /* as udpai_monotonic_ms() */
     size_t max_bytes;                                           /* of a message */
@@ -15,6 +22,8 @@ typedef struct udpai_load_reading {
     /* What was counted before it was said for the first time is not said at all: those who add up
      * must know that nobody else was told of it. */
     bool from_now;
+    /* False: it is not known, and nothing is said. NULL: it is always the same one. */
+    bool (*audience)(void *userdata, udpai_str cluster, udpai_load_audience *ret_audience);
     /* Shall this cluster be read? */
     bool (*wants)(void *userdata, udpai_str cluster);
     /* Has it said: takes the serialised udpa.load.v1.ClientLoad; NULL: without memory, or too
@@ -25,5 +34,7 @@ typedef struct udpai_load_reading {
 
 /* Reads all clusters that are wanted. The callbacks must not call the recorder. */
 void udpai_load_recorder_read(udpa_load_recorder *recorder, const udpai_load_reading *reading);
+/* Who has read with this userdata does so no more: another one's audience is another. */
+void udpai_load_recorder_leave(udpa_load_recorder *recorder, const void *userdata);
 
 #endif

@@ -116,8 +116,10 @@ struct udpai_load_cluster {
     uint64_t epoch;         /* microseconds since 1970 when it began; grows */
     uint64_t epoch_ms;      /* the same by the clock that never goes back */
     bool has_said_endpoints;
-    bool was_said; /* ever */
-    size_t n_used; /* references to its targets and categories */
+    bool was_said;      /* ever */
+    const void *reader; /* who said it last; NULL: he does so no more; … */
+    uint64_t audience;  /* … and to whom */
+    size_t n_used;      /* references to its targets and categories */
     udpai_list localities, categories;
     size_t n_localities, n_categories;
     UDPAI_VECTOR(udpai_str) metric_names; /* owned */

@@ -97,6 +97,7 @@ udpai_tally_free(udpai_tally *tally)
     udpai_vector_done(&tally->drops);
     udpai_tally_clear_nodes(tally);
     udpai_vector_done(&tally->nodes);
+    udpai_tally_free(tally->shared);
     free_text(tally->cluster);
     free_text(tally->service);
     udpai_free(tally);

@@ -18,6 +18,7 @@
 #include "wire/arena.h"
 
 #define UDPAI_TYPE_CLIENT_LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
+#define UDPAI_TYPE_SHARED_CLIENT_LOAD "type.googleapis.com/udpa.load.v1.SharedClientLoad"
 #define UDPAI_TYPE_CLUSTER_LOAD "type.googleapis.com/udpa.load.v1.ClusterLoad"
 
 /* Bytes of a name in it: of a region, an endpoint's address, a metric, a category. */
@@ -96,6 +97,8 @@ typedef struct udpai_tally_drop {
     uint64_t n;
 } udpai_tally_drop;
 
+typedef struct udpai_tally udpai_tally;
+
 /* Clients of a node that a sum has counted: what they had before and have after that is not in it.
  */
 typedef struct udpai_tally_node {
@@ -104,7 +107,7 @@ typedef struct udpai_tally_node {
     bool is_gone;
 } udpai_tally_node;
 
-typedef struct udpai_tally {
+struct udpai_tally {
     udpai_str cluster, service; /* owned */
     uint64_t epoch, elapsed_ns;
     UDPAI_VECTOR(udpai_tally_locality) localities; /* sorted */
@@ -113,10 +116,13 @@ typedef struct udpai_tally {
     UDPAI_VECTOR(udpai_tally_node) nodes;          /* of a sum: sorted */
     uint64_t n_clients;                            /* of a sum */
     uint64_t n_forgotten_nodes;                    /* of a sum: that are not said any more */
+    bool is_shared;      /* of a client: it is reported to several nodes; … */
+    uint64_t lasts_ns;   /* … with this ttl */
+    udpai_tally *shared; /* of a sum: what in it is of such clients; owned; NULL: nothing */
     bool was_told; /* to others: of an epoch that is new to a sum it counts from where it is */
     size_t n_endpoints, n_metrics;
     const udpai_tally_limits *limits;
-} udpai_tally;
+};
 
 /* Empty; NULL without memory. The limits are borrowed, for as long as it lives. */
 udpai_tally *udpai_tally_new(const udpai_tally_limits *limits);
@@ -201,9 +207,19 @@ udpa_err udpai_tally_difference(const udpai_tally *newer,
                                 udpai_tally **ret_report,
                                 udpa_error **ret_error);
 
+/* ---- parts of a sum: tally_part.c ---- */
+
+/* UDPA_ERR_INVAL: what is of shared clients is more than all; and where. */
+udpa_err udpai_tally_check_shared(const udpai_tally *tally, udpa_error **ret_error);
+/* Takes out, and forgets, what is of shared clients: it must have been checked. */
+void udpai_tally_leave_shared(udpai_tally *tally);
+/* All that is counted becomes 0; the places stay. */
+void udpai_tally_clear(udpai_tally *tally);
+
 /* ---- as messages ---- */
 
-/* tally_read.c: a ClientLoad or ClusterLoad; uses the arena, and leaves nothing there. */
+/* tally_read.c: a ClusterLoad, or, if the limits have no nodes, a ClientLoad, or SharedClientLoad;
+ * uses the arena, and leaves nothing there. */
 udpa_err udpai_tally_decode(udpai_arena *arena,
                             udpai_str bytes,
                             const udpai_tally_limits *limits,

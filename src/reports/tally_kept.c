@@ -43,15 +43,16 @@ udpai_tally_kept_done(udpai_tally_kept *kept)
 void
 udpai_tally_kept_put(udpai_tally_kept *kept,
                      udpa_bytes *cluster,
-                     udpai_tally_sum *sum,
+                     udpai_tally_nodes *counted,
                      uint64_t until_ms)
 {
     kept_sum *self = udpai_alloc(sizeof(*self));
     if (!self) {
-        udpai_tally_sum_free(sum);
+        udpai_tally_nodes_done(counted);
         return;
     }
-    udpai_tally_sum_end(sum, &self->counted);
+    udpai_tally_nodes_init(&self->counted, (udpai_str){0});
+    udpai_tally_nodes_go_on(&self->counted, counted);
     self->cluster = udpa_bytes_ref(cluster);
     self->until_ms = until_ms;
     udpai_list_append(&kept->order, &self->in_order);

@@ -5,7 +5,7 @@
 #define UDPAI_TALLY_KEPT_H
 
 #include "base/list.h"
-#include "reports/tally_sum.h"
+#include "reports/tally_nodes.h"
 
 typedef struct udpai_tally_kept {
     udpai_map map;
@@ -15,11 +15,11 @@ typedef struct udpai_tally_kept {
 void udpai_tally_kept_init(udpai_tally_kept *kept);
 void udpai_tally_kept_done(udpai_tally_kept *kept);
 
-/* Consumes the sum of the cluster, which has nothing kept. What is put later is forgotten no
- * earlier. Without memory it is not kept. */
+/* Of the cluster, of which nothing is kept; takes what was counted. What is put later is forgotten
+ * no earlier. Without memory it is not kept. */
 void udpai_tally_kept_put(udpai_tally_kept *kept,
                           udpa_bytes *cluster,
-                          udpai_tally_sum *sum,
+                          udpai_tally_nodes *counted,
                           uint64_t until_ms);
 /* NULL: nothing is kept. Borrowed. */
 udpai_tally_nodes *udpai_tally_kept_find(const udpai_tally_kept *kept, udpai_str cluster);

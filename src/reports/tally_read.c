@@ -9,6 +9,7 @@
 #include "wire/scan.h"
 
 typedef Udpa__Load__V1__ClusterLoad load_message;
+typedef Udpa__Load__V1__ClientLoad client_message;
 typedef Udpa__Load__V1__LocalityLoad locality_message;
 typedef Udpa__Load__V1__MetricLoad metric_message;
 
@@ -197,8 +198,21 @@ read_locality(udpai_tally *tally, const locality_message *from, udpa_error **ret
     return err;
 }
 
+/* What all have that count: clients, sums, and the part of a sum. */
+typedef struct counting_message {
+    size_t n_localities;
+    locality_message *const *localities;
+    size_t n_dropped;
+    Udpa__Load__V1__DroppedLoad *const *dropped;
+    uint64_t total_dropped;
+} counting_message;
+
+#define COUNTING(from)                                                                             \
+    ((counting_message){(from)->n_localities, (from)->localities, (from)->n_dropped,               \
+                        (from)->dropped, (from)->total_dropped})
+
 static udpa_err
-read_drops(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
+read_drops(udpai_tally *tally, const counting_message *from, udpa_error **ret_error)
 {
     udpa_err err = udpai_tally_take_number(&tally->dropped, from->total_dropped,
                                            UDPAI_TALLY_COUNT_MAX, "dropped requests", ret_error);
@@ -276,20 +290,70 @@ read_nodes(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
 }
 
 static udpa_err
-read_all(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
+read_counts(udpai_tally *tally, const counting_message *from, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < from->n_localities && err == UDPA_OK; i++)
+        err = read_locality(tally, from->localities[i], ret_error);
+    return err == UDPA_OK ? read_drops(tally, from, ret_error) : err;
+}
+
+static udpa_err
+read_shared(udpai_tally *tally, const Udpa__Load__V1__SharedPart *from, udpa_error **ret_error)
+{
+    if (!from)
+        return UDPA_OK;
+    tally->shared = udpai_tally_new(tally->limits);
+    if (!tally->shared)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = read_counts(tally->shared, &COUNTING(from), ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_number(&tally->shared->n_clients, from->n_clients,
+                                      UDPAI_TALLY_GAUGE_MAX, "clients", ret_error);
+    return err == UDPA_OK ? udpai_tally_check_shared(tally, ret_error) : err;
+}
+
+/* Of whom they are, and since when. */
+typedef struct heading {
+    const char *cluster, *service;
+    uint64_t epoch;
+    const Google__Protobuf__Duration *elapsed;
+} heading;
+
+static udpa_err
+read_heading(udpai_tally *tally, const heading *from, udpa_error **ret_error)
 {
     tally->epoch = from->epoch;
     udpa_err err = udpai_tally_take_elapsed(&tally->elapsed_ns, from->elapsed, ret_error);
     if (err == UDPA_OK)
         err = take_name(&tally->cluster, from->cluster, UDPAI_NAME_MAX, "cluster", ret_error);
     if (err == UDPA_OK)
-        err = take_name(&tally->service, from->cluster_service_name, UDPAI_TALLY_SERVICE_MAX,
-                        "service", ret_error);
-    for (size_t i = 0; i < from->n_localities && err == UDPA_OK; i++)
-        err = read_locality(tally, from->localities[i], ret_error);
+        err = take_name(&tally->service, from->service, UDPAI_TALLY_SERVICE_MAX, "service",
+                        ret_error);
+    return err;
+}
+
+static udpa_err
+read_sum(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
+{
+    const heading of = {from->cluster, from->cluster_service_name, from->epoch, from->elapsed};
+    udpa_err err = read_heading(tally, &of, ret_error);
     if (err == UDPA_OK)
-        err = read_drops(tally, from, ret_error);
-    return err == UDPA_OK ? read_nodes(tally, from, ret_error) : err;
+        err = read_counts(tally, &COUNTING(from), ret_error);
+    if (err == UDPA_OK)
+        err = read_nodes(tally, from, ret_error);
+    return err == UDPA_OK ? read_shared(tally, from->shared, ret_error) : err;
+}
+
+static udpa_err
+read_client(udpai_tally *tally, const client_message *from, udpa_error **ret_error)
+{
+    const heading of = {from->cluster, from->cluster_service_name, from->epoch, from->elapsed};
+    tally->is_shared = from->shared;
+    udpa_err err = read_heading(tally, &of, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_elapsed(&tally->lasts_ns, from->lasts, ret_error);
+    return err == UDPA_OK ? read_counts(tally, &COUNTING(from), ret_error) : err;
 }
 
 udpa_err
@@ -299,18 +363,22 @@ udpai_tally_decode(udpai_arena *arena,
                    udpai_tally **ret_tally,
                    udpa_error **ret_error)
 {
-    const ProtobufCMessageDescriptor *type = &udpa__load__v1__cluster_load__descriptor;
+    bool is_sum = limits->nodes > 0;
+    const ProtobufCMessageDescriptor *type = is_sum ? &udpa__load__v1__cluster_load__descriptor
+                                                    : &udpa__load__v1__client_load__descriptor;
     udpa_err err = udpai_scan(type, bytes, NULL, ret_error);
     if (err != UDPA_OK)
         return err;
     udpai_arena_reset(arena);
-    const load_message *message = (const load_message *)protobuf_c_message_unpack(
-        type, &arena->allocator, bytes.len, (const uint8_t *)bytes.data);
+    const void *message =
+        protobuf_c_message_unpack(type, &arena->allocator, bytes.len, (const uint8_t *)bytes.data);
     UDPA_AUTO(udpai_tally_free) udpai_tally *tally = message ? udpai_tally_new(limits) : NULL;
     if (!message && !arena->failed) /* protobuf-c is stricter with tags */
         err = udpai_fail(ret_error, UDPA_ERR_MALFORMED, "malformed: it cannot be unpacked");
+    else if (!tally)
+        err = UDPA_ERR_NOMEM;
     else
-        err = tally ? read_all(tally, message, ret_error) : UDPA_ERR_NOMEM;
+        err = is_sum ? read_sum(tally, message, ret_error) : read_client(tally, message, ret_error);
     udpai_arena_reset(arena);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);

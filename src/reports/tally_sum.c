@@ -358,8 +358,14 @@ udpai_tally_sum_take(udpai_tally_sum *sum,
 bool
 udpai_tally_sum_knows(const udpai_tally_sum *sum, udpai_str name, uint64_t epoch)
 {
+    return udpai_tally_sum_known(sum, name, epoch) != NULL;
+}
+
+const udpai_tally *
+udpai_tally_sum_known(const udpai_tally_sum *sum, udpai_str name, uint64_t epoch)
+{
     const tally_reporter *reporter = udpai_map_get(&sum->reporters, name);
-    return reporter && epoch_at(reporter, find_epoch(reporter, epoch), epoch);
+    return reporter ? epoch_at(reporter, find_epoch(reporter, epoch), epoch) : NULL;
 }
 
 void

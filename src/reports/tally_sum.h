@@ -45,6 +45,9 @@ udpa_err udpai_tally_sum_take(udpai_tally_sum *sum,
                               udpa_error **ret_error);
 /* Has it said something of this epoch before? */
 bool udpai_tally_sum_knows(const udpai_tally_sum *sum, udpai_str reporter, uint64_t epoch);
+/* What it has said of it last: borrowed, until the next call; NULL: nothing. */
+const udpai_tally *
+udpai_tally_sum_known(const udpai_tally_sum *sum, udpai_str reporter, uint64_t epoch);
 /* A reporter is there no more: its counts stay, its gauges do not. */
 void udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str reporter);
 

@@ -14,6 +14,7 @@ enum { /* field numbers of ClientLoad and ClusterLoad */
     NODES = 8,
     N_CLIENTS = 9,
     N_FORGOTTEN_NODES = 10,
+    SHARED_PART = 11,
 };
 
 enum { /* of CountedNode */
@@ -21,6 +22,18 @@ enum { /* of CountedNode */
     SINCE = 2,
     UNTIL = 3,
     IS_GONE = 4,
+};
+
+enum { /* of ClientLoad and SharedClientLoad alone */
+    SHARED = 8,
+    LASTS = 9,
+};
+
+enum { /* of SharedPart */
+    PART_LOCALITIES = 1,
+    PART_DROPPED = 2,
+    PART_TOTAL_DROPPED = 3,
+    PART_N_CLIENTS = 4,
 };
 
 enum { /* of LocalityLoad */
@@ -171,6 +184,45 @@ put_node(udpai_proto_writer *writer, const void *what)
 }
 
 static void
+put_localities(udpai_proto_writer *writer, uint32_t number, const udpai_tally *tally)
+{
+    for (size_t i = 0; i < tally->localities.n; i++)
+        if (!udpai_tally_locality_empty(&tally->localities.items[i]))
+            udpai_tally_put_nested(writer, number, put_locality, &tally->localities.items[i]);
+}
+
+static void
+put_drops(udpai_proto_writer *writer, uint32_t number, const udpai_tally *tally)
+{
+    for (size_t i = 0; i < tally->drops.n; i++)
+        if (tally->drops.items[i].n)
+            udpai_tally_put_nested(writer, number, udpai_tally_put_drop, &tally->drops.items[i]);
+}
+
+static void
+put_shared_part(udpai_proto_writer *writer, const void *what)
+{
+    const udpai_tally *shared = what;
+    put_localities(writer, PART_LOCALITIES, shared);
+    put_drops(writer, PART_DROPPED, shared);
+    udpai_proto_put_varint_opt(writer, PART_TOTAL_DROPPED, shared->dropped);
+    udpai_proto_put_varint_opt(writer, PART_N_CLIENTS, shared->n_clients);
+}
+
+/* That it is shared, and how much in it is. */
+static void
+put_shared(udpai_proto_writer *writer, const udpai_tally *tally)
+{
+    if (tally->shared)
+        put_nested_opt(writer, SHARED_PART, put_shared_part, tally->shared);
+    if (!tally->is_shared)
+        return;
+    udpai_proto_put_varint(writer, SHARED, 1);
+    if (tally->lasts_ns)
+        udpai_tally_put_nested(writer, LASTS, udpai_tally_put_nanoseconds, &tally->lasts_ns);
+}
+
+static void
 put_tally(udpai_proto_writer *writer, const udpai_tally *tally)
 {
     udpai_proto_put_bytes_opt(writer, CLUSTER, tally->cluster);
@@ -178,17 +230,14 @@ put_tally(udpai_proto_writer *writer, const udpai_tally *tally)
     udpai_proto_put_varint_opt(writer, EPOCH, tally->epoch);
     if (tally->elapsed_ns)
         udpai_tally_put_nested(writer, ELAPSED, udpai_tally_put_nanoseconds, &tally->elapsed_ns);
-    for (size_t i = 0; i < tally->localities.n; i++)
-        if (!udpai_tally_locality_empty(&tally->localities.items[i]))
-            udpai_tally_put_nested(writer, LOCALITIES, put_locality, &tally->localities.items[i]);
-    for (size_t i = 0; i < tally->drops.n; i++)
-        if (tally->drops.items[i].n)
-            udpai_tally_put_nested(writer, DROPPED, udpai_tally_put_drop, &tally->drops.items[i]);
+    put_localities(writer, LOCALITIES, tally);
+    put_drops(writer, DROPPED, tally);
     udpai_proto_put_varint_opt(writer, TOTAL_DROPPED, tally->dropped);
     for (size_t i = 0; i < tally->nodes.n; i++)
         udpai_tally_put_nested(writer, NODES, put_node, &tally->nodes.items[i]);
     udpai_proto_put_varint_opt(writer, N_CLIENTS, tally->n_clients);
     udpai_proto_put_varint_opt(writer, N_FORGOTTEN_NODES, tally->n_forgotten_nodes);
+    put_shared(writer, tally);
 }
 
 udpa_bytes *

@@ -55,7 +55,8 @@ udpai_access_replace(udpai_access *access, udpai_acl *acl)
     udpai_access_init(access, acl);
     access->last_visibility = before.last_visibility;
     access->log = before.log;
-    access->withheld_type = before.withheld_type;
+    access->withheld_types = before.withheld_types;
+    access->n_withheld_types = before.n_withheld_types;
     access->withheld = before.withheld;
     access->n_withheld = before.n_withheld;
     udpai_access_done(&before);
@@ -64,16 +65,26 @@ udpai_access_replace(udpai_access *access, udpai_acl *acl)
 void
 udpai_access_withhold(udpai_access *access, const udpai_hub_options *options)
 {
-    access->withheld_type = options->withheld_type;
+    access->withheld_types = options->withheld_types;
+    access->n_withheld_types = options->n_withheld_types;
     access->withheld = options->withheld;
     access->n_withheld = options->n_withheld;
+}
+
+static bool
+is_withheld_type(const udpai_access *access, udpai_str type_url)
+{
+    for (size_t i = 0; i < access->n_withheld_types; i++)
+        if (udpai_str_eq(type_url, access->withheld_types[i]))
+            return true;
+    return false;
 }
 
 /* Of a prefix: all that it covers. */
 static bool
 is_withheld(const udpai_access *access, udpai_str type_url, udpai_str name)
 {
-    if (access->n_withheld == 0 || !udpai_str_eq(type_url, access->withheld_type))
+    if (access->n_withheld == 0 || !is_withheld_type(access, type_url))
         return false;
     for (size_t i = 0; i < access->n_withheld; i++)
         if (udpai_prefix_covers(access->withheld[i], name))

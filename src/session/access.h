@@ -17,7 +17,8 @@ typedef struct udpai_access {
     udpai_map by_rules, by_visibility; /* of the same */
     uint64_t last_visibility;          /* none is ever given twice: views remember them */
     /* What those above are not shown, whatever the rules are; see udpai_hub_options. */
-    udpai_str withheld_type;
+    const udpai_str *withheld_types;
+    size_t n_withheld_types;
     const udpai_str *withheld;
     size_t n_withheld;
     udpai_log_limit log;

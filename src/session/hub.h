@@ -125,9 +125,10 @@ typedef struct udpai_hub_options {
     udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
     const udpai_topics *topics; /* of events, for subscribers; NULL: there are none */
     bool is_worker;             /* of a node: what comes to the topics is handed up */
-    /* Of this type nothing below these prefixes is shown to those above: sources, and who else is
+    /* Of these types nothing below these prefixes is shown to those above: sources, and who else is
      * dialled. What it is about they are told by other types. Borrowed, while the hub lives. */
-    udpai_str withheld_type;
+    const udpai_str *withheld_types;
+    size_t n_withheld_types;
     const udpai_str *withheld;
     size_t n_withheld;
     /* The number of the first one is a step above it; 0 is a step of 1. */

@@ -3,7 +3,6 @@
  * to time; what they do not say any more they take back, or it must expire. Some say also what they
  * may not: in another's name, or what would never end. */
 #include "clients.h"
-#include "federation/reporting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +13,11 @@
 #define TICK_US 2000000
 #define CHANGE_US 3000000
 
-const char *const sim_client_types[CLIENT_TYPES] = {
+const char *const sim_client_types[CLIENT_ALL_TYPES] = {
     UDPAI_TYPE_CLIENT_LOAD,
     "type.googleapis.com/udpa.status.v1.ResourceState",
     UDPAI_TYPE_CLUSTER_LOAD,
+    UDPAI_TYPE_SHARED_CLIENT_LOAD,
 };
 
 /* ---- names ---- */
@@ -77,7 +77,7 @@ sim_client_is_said(const sim_scenario *scenario, const sim_client_key *key)
     if (!self || key->type == CLIENT_SUM)
         return false;
     if (key->type == CLIENT_LOAD)
-        return self->is_counted && self->epoch && key->thing == 0;
+        return self->last_epoch && key->thing == 0;
     return self->states[key->space][key->thing].exists;
 }
 
@@ -85,7 +85,7 @@ uint64_t
 sim_client_last_said_us(const sim_scenario *scenario, const sim_client_key *key)
 {
     const sim_reporter *self = scenario->members[key->who]->reporter;
-    return key->type == CLIENT_LOAD ? self->load_said_us[key->space]
+    return key->type == CLIENT_LOAD ? self->loads[key->space].last_said_us
                                     : self->states[key->space][key->thing].last_said_us;
 }
 
@@ -117,7 +117,10 @@ report(const sim_member *member, const sim_client_key *key, udpai_str payload)
 {
     udpa_resource *resource = make_resource(member->scenario, key, payload, NULL);
     udpa_error *error = NULL;
-    if (udpai_node_report_own(member->node->node, resource, &error) != UDPA_OK) {
+    udpa_err err = key->type == CLIENT_STATE
+                       ? udpai_node_report_own(member->node->node, resource, &error)
+                       : udpai_node_report_load(member->node->node, resource, &error);
+    if (err != UDPA_OK) {
         fprintf(stderr, "FAIL: %s\n", udpa_error_message(error));
         exit(EXIT_FAILURE);
     }
@@ -137,12 +140,35 @@ say_state(const sim_member *member, int space, int thing)
     report(member, &key, (udpai_str){payload, strlen(payload) + 1});
 }
 
-/* Each client in a locality of its own, so that sums can be looked through. */
-static void
-say_load(const sim_member *member, int space)
+static const int load_types[2] = {CLIENT_LOAD, CLIENT_SHARED};
+
+static udpai_audience
+audience_of(const sim_member *member, int space)
 {
     const sim_client_key key = {CLIENT_LOAD, space, 0, member->index};
+    udpai_audience audience;
+    char name[96];
+    sim_client_name(member->scenario, &key, name);
+    if (udpai_node_load_audience(member->node->node, udpai_str_from(name), &audience) != UDPA_OK)
+        abort();
+    return audience;
+}
+
+static void
+begin_epoch(sim_member *member, sim_load *load)
+{
     sim_reporter *self = member->reporter;
+    uint64_t now = (uint64_t)sim_wall_us(member->node);
+    self->last_epoch = load->epoch = now > self->last_epoch ? now : self->last_epoch + 1;
+    load->began_us = member->scenario->world.now_us;
+    load->n = load->n_unsaid;
+}
+
+/* Each client in a locality of its own, so that sums can be looked through. */
+static udpa_bytes *
+write_load(const sim_member *member, int space)
+{
+    const sim_load *load = &member->reporter->loads[space];
     char cluster[64];
     snprintf(cluster, sizeof(cluster), "%s/c0", sim_namespaces[space]);
     udpai_tally *tally = udpai_tally_new(&udpai_tally_client_limits);
@@ -151,23 +177,65 @@ say_load(const sim_member *member, int space)
     if (!tally || udpai_tally_set_text(&tally->cluster, udpai_str_from(cluster)) != UDPA_OK ||
         udpai_tally_get_locality(tally, &like, &locality, NULL) != UDPA_OK)
         abort();
-    locality->figures.counts[UDPAI_TALLY_ISSUED] = self->n[space];
+    locality->figures.counts[UDPAI_TALLY_ISSUED] = load->n;
     locality->figures.gauges[UDPAI_TALLY_IN_PROGRESS] = 1;
-    tally->epoch = self->epoch;
-    tally->elapsed_ns = (member->scenario->world.now_us - self->began_us) * 1000;
+    tally->epoch = load->epoch;
+    tally->elapsed_ns = (member->scenario->world.now_us - load->began_us) * 1000;
+    tally->is_shared = load->audience.n > 1;
+    tally->lasts_ns = (uint64_t)CLIENT_TTL_MS * 1000000;
     udpa_bytes *body = udpai_tally_encode(tally);
     if (!body)
         abort();
-    self->load_said_us[space] = member->scenario->world.now_us;
-    report(member, &key, udpai_bytes_view(body));
-    udpa_bytes_unref(body);
     udpai_tally_free(tally);
+    return body;
+}
+
+static void
+take_back_load(const sim_member *member, int space, int type)
+{
+    const sim_client_key key = {type, space, 0, member->index};
+    char name[96];
+    sim_client_name(member->scenario, &key, name);
+    udpai_node_withdraw_own_report(member->node->node, udpai_str_from(sim_client_types[type]),
+                                   udpai_str_from(name));
+}
+
+/* For others than before another epoch begins, with what nobody was told. */
+static void
+say_load(sim_member *member, int space)
+{
+    sim_load *load = &member->reporter->loads[space];
+    const udpai_audience before = load->audience;
+    load->audience = audience_of(member, space);
+    if (load->audience.digest != before.digest)
+        begin_epoch(member, load);
+    udpa_bytes *body = write_load(member, space);
+    load->last_said_us = member->scenario->world.now_us;
+    load->n_unsaid = 0;
+    for (int i = 0; i < 2; i++) {
+        const sim_client_key key = {load_types[i], space, 0, member->index};
+        bool is_wanted = load->n_wanted[i] && (i == 0 || load->audience.n > 1);
+        if (is_wanted)
+            report(member, &key, udpai_bytes_view(body));
+        else if (load->is_said[i])
+            take_back_load(member, space, load_types[i]);
+        load->is_said[i] = is_wanted;
+    }
+    member->scenario->world.counts[SIM_LOADS_SHARED] += load->is_said[1];
+    udpa_bytes_unref(body);
+}
+
+static bool
+is_load_wanted(const sim_load *load)
+{
+    return load->n_wanted[0] || (load->n_wanted[1] && load->audience.n > 1);
 }
 
 static void
 count(sim_reporter *self, int space, uint64_t n)
 {
-    self->n[space] += n;
+    self->loads[space].n += n;
+    self->loads[space].n_unsaid += n;
     self->total[space] += n;
 }
 
@@ -178,11 +246,11 @@ say_all(sim_member *member)
     for (int space = 0; space < CLIENT_SPACES; space++) {
         for (int thing = 0; thing < CLIENT_THINGS; thing++)
             say_state(member, space, thing);
-        if (!self->is_counted || !self->epoch)
+        if (!self->last_epoch)
             continue;
         if (member->scenario->is_changing)
             count(self, space, sim_below(sim_client_random(member->scenario), 5));
-        if (self->n_load_wanted[space])
+        if (is_load_wanted(&self->loads[space]))
             say_load(member, space);
     }
 }
@@ -303,7 +371,7 @@ sim_clients_burst(sim_scenario *scenario)
 {
     for (int i = 0; i < scenario->n_members; i++) {
         sim_reporter *self = scenario->members[i]->reporter;
-        for (int space = 0; self && self->epoch && space < CLIENT_SPACES; space++) {
+        for (int space = 0; self && self->last_epoch && space < CLIENT_SPACES; space++) {
             self->burst[space] = 1 + sim_below(sim_client_random(scenario), 100);
             count(self, space, self->burst[space]);
         }
@@ -324,51 +392,73 @@ is_about(const sim_member *member, udpai_str text, int space)
     return udpai_prefix_covers((udpai_str){text.data + 1, text.len - 1}, udpai_str_from(name));
 }
 
-static void
-take_back_load(const sim_member *member, int space)
-{
-    const sim_client_key key = {CLIENT_LOAD, space, 0, member->index};
-    char name[96];
-    sim_client_name(member->scenario, &key, name);
-    udpai_node_withdraw_own_report(
-        member->node->node, udpai_str_from(sim_client_types[CLIENT_LOAD]), udpai_str_from(name));
-}
-
 /* As libudpa's recorder does: nobody is told what was counted until some time ago as if it were of
  * now, for then it could have been told to others since. */
 static void
-want_load(const sim_member *member, udpai_str text, bool wanted)
+want_load(sim_member *member, int type, udpai_str text, bool wanted)
 {
     sim_reporter *self = member->reporter;
     for (int space = 0; space < CLIENT_SPACES; space++) {
+        sim_load *load = &self->loads[space];
         if (!is_about(member, text, space))
             continue;
-        self->n_load_wanted[space] += wanted ? 1 : -1;
-        if (!self->is_counted || !self->epoch)
-            continue;
-        if (self->n_load_wanted[space] == 0)
-            take_back_load(member, space);
-        else if (wanted && self->n_load_wanted[space] == 1)
+        load->n_wanted[type] += wanted ? 1 : -1;
+        if (wanted && load->n_wanted[type] == 1 &&
+            (type == 0 || audience_of(member, space).n > 1)) {
             say_load(member, space);
+        } else if (load->is_said[type] && load->n_wanted[type] == 0) {
+            load->is_said[type] = false;
+            take_back_load(member, space, load_types[type]);
+        }
     }
+}
+
+/* What it has said is for others now. */
+static void
+say_again(sim_world *world, void *userdata)
+{
+    sim_member *member = userdata;
+    sim_reporter *self = member->reporter;
+    (void)world;
+    if (!self->is_moved || !member->node->is_up)
+        return;
+    self->is_moved = false;
+    for (int space = 0; space < CLIENT_SPACES; space++)
+        if (self->last_epoch && is_load_wanted(&self->loads[space]) &&
+            audience_of(member, space).digest != self->loads[space].audience.digest)
+            say_load(member, space);
+    sim_touch(member->node);
+}
+
+static void
+on_audience_moved(sim_node *node)
+{
+    sim_member *member = node->userdata;
+    sim_reporter *self = member->reporter;
+    if (!self->is_moved)
+        sim_after(node->world, 1, say_again, member);
+    self->is_moved = true;
 }
 
 /* What is counted begins when somebody wants to know it. */
 static void
 on_wanted(sim_node *node, udpai_str type_url, udpai_str text, bool wanted)
 {
-    const sim_member *member = node->userdata;
+    sim_member *member = node->userdata;
     sim_reporter *self = member->reporter;
     if (!self)
         return;
     self->n_wanted += wanted ? 1 : -1;
-    if (!udpai_str_eq(type_url, udpai_str_from(sim_client_types[CLIENT_LOAD])))
-        return;
-    if (wanted && !self->epoch) {
-        self->epoch = (uint64_t)sim_wall_us(node);
-        self->began_us = node->world->now_us;
+    for (int type = 0; type < 2; type++) {
+        if (!udpai_str_eq(type_url, udpai_str_from(sim_client_types[load_types[type]])))
+            continue;
+        for (int space = 0; wanted && !self->last_epoch && space < CLIENT_SPACES; space++)
+            self->loads[space].audience = audience_of(member, space);
+        for (int space = 0; wanted && space < CLIENT_SPACES; space++)
+            if (!self->loads[space].epoch)
+                begin_epoch(member, &self->loads[space]);
+        want_load(member, type, text, wanted);
     }
-    want_load(member, text, wanted);
 }
 
 void
@@ -376,10 +466,11 @@ sim_clients_started(sim_member *member)
 {
     sim_reporter *self = member->reporter;
     if (self) {
-        self->epoch = 0;
+        self->last_epoch = 0;
         self->n_wanted = 0;
-        memset(self->n_load_wanted, 0, sizeof(self->n_load_wanted));
-        memset(self->n, 0, sizeof(self->n));
+        self->is_moved = false;
+        for (int space = 0; space < CLIENT_SPACES; space++)
+            self->loads[space] = (sim_load){.last_said_us = self->loads[space].last_said_us};
     }
     if (member->sums)
         sim_sums_started(member);
@@ -403,11 +494,11 @@ make_reporter(sim_member *member)
     sim_reporter *self = member->reporter = udpai_alloc(sizeof(*self));
     if (!self)
         abort();
-    self->is_counted = member->provider.n_descriptors == 1;
     for (int space = 0; space < CLIENT_SPACES; space++)
         for (int thing = 0; thing < CLIENT_THINGS; thing++)
             self->states[space][thing].exists = sim_once_in(random, 2);
     member->node->wanted = on_wanted;
+    member->node->audience_moved = on_audience_moved;
     if (!member->is_publisher)
         member->node->published = forgery_answered;
     sim_after(&member->scenario->world, sim_below(random, TICK_US), tick, member);

@@ -6,6 +6,7 @@
 #define SIM_CLIENTS_H
 
 #include "endpoint/load_sums.h"
+#include "federation/reporting.h"
 #include "reports/tally.h"
 #include "scenario.h"
 
@@ -22,9 +23,11 @@ typedef enum sim_client_type {
     CLIENT_STATE,
     CLIENT_SUM,
     CLIENT_TYPES,
+    CLIENT_SHARED = CLIENT_TYPES, /* for sums alone: nobody chooses it */
+    CLIENT_ALL_TYPES,
 } sim_client_type;
 
-extern const char *const sim_client_types[CLIENT_TYPES];
+extern const char *const sim_client_types[CLIENT_ALL_TYPES];
 
 /* What is spoken of, and who speaks. */
 typedef struct sim_client_key {
@@ -39,18 +42,25 @@ typedef struct sim_statement {
     uint64_t last_said_us;
 } sim_statement;
 
+/* What is counted of one thing, as libudpa's recorder counts it. */
+typedef struct sim_load {
+    uint64_t epoch, began_us; /* 0: nobody has wanted anything in this life */
+    uint64_t n, n_unsaid;     /* in the epoch; and since it was said last */
+    udpai_audience audience;  /* to whom that was */
+    bool is_said[2];          /* as ClientLoad, as SharedClientLoad */
+    long n_wanted[2];         /* the same */
+    uint64_t last_said_us;
+} sim_load;
+
 struct sim_reporter {
-    /* It has one source for good: what it counts is told over one way. */
-    bool is_counted;
-    uint64_t epoch, began_us; /* of what it has counted in this life; 0: nobody has wanted it */
-    uint64_t n[CLIENT_SPACES];
+    uint64_t last_epoch; /* 0: nobody has wanted anything in this life */
+    sim_load loads[CLIENT_SPACES];
     uint64_t total[CLIENT_SPACES]; /* in all its lives */
     uint64_t burst[CLIENT_SPACES]; /* what it has counted in the quiet */
     sim_statement states[CLIENT_SPACES][CLIENT_THINGS];
-    uint64_t load_said_us[CLIENT_SPACES];
     unsigned n_ticks;
     long n_wanted; /* wishes that it knows */
-    long n_load_wanted[CLIENT_SPACES];
+    bool is_moved; /* it will say what it counts again, for others */
 };
 
 typedef enum sim_selection_kind {

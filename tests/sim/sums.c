@@ -201,6 +201,30 @@ sim_sums_mark(sim_scenario *scenario)
         }
 }
 
+/* Of one that reports to several nodes: whoever hears of it counts it. Else it has one of them,
+ * which need not be known here. */
+static void
+check_growth_of_several(const sim_member *member, int space, int who)
+{
+    sim_scenario *scenario = member->scenario;
+    const sim_reporter *client = scenario->members[who]->reporter;
+    const sim_counted *counted = &member->sums->counted[space];
+    const sim_client_key key = {CLIENT_SUM, space, 0, member->index},
+                         said = {CLIENT_SHARED, space, 0, who};
+    bool is_shared = client->loads[space].is_said[1];
+    uint64_t grown = counted->now[who] - counted->marked[who];
+    bool is_right =
+        grown == client->burst[space] ||
+        (grown == 0 && !(is_shared && sim_reach(scenario, &said, member->index, REACH_MUST)));
+    scenario->world.counts[SIM_SHARED_COMPARED] += is_right && is_shared && grown > 0;
+    if (is_right)
+        return;
+    fprintf(stderr, "%s has counted %llu more, and the sum %llu\n",
+            scenario->members[who]->node->id, (unsigned long long)client->burst[space],
+            (unsigned long long)grown);
+    sim_client_fail(member, "a sum is not what was counted", &key);
+}
+
 /* It counts those whose node is in it, and says of no other that it is. */
 static void
 check_growth(const sim_member *member, int space, int who)
@@ -233,9 +257,12 @@ sim_sums_check(sim_scenario *scenario)
             const sim_member *member = scenario->members[i];
             for (int who = 0; who < scenario->n_members; who++) {
                 const sim_reporter *client = scenario->members[who]->reporter;
-                if (member->sums->counted[space].is_there && client && client->is_counted &&
-                    client->epoch)
+                if (!member->sums->counted[space].is_there || !client || !client->last_epoch)
+                    continue;
+                if (scenario->members[who]->provider.n_descriptors == 1)
                     check_growth(member, space, who);
+                else
+                    check_growth_of_several(member, space, who);
             }
         }
 }

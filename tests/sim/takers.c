@@ -277,8 +277,9 @@ static bool
 is_up_to_date(const sim_scenario *scenario, const sim_client_copy *copy, const sim_client_key *key)
 {
     const sim_reporter *who = scenario->members[key->who]->reporter;
-    return key->type == CLIENT_LOAD ? copy->epoch == who->epoch && copy->n == who->n[key->space]
-                                    : copy->version == who->states[key->space][key->thing].version;
+    return key->type == CLIENT_LOAD
+               ? copy->epoch == who->loads[key->space].epoch && copy->n == who->loads[key->space].n
+               : copy->version == who->states[key->space][key->thing].version;
 }
 
 static void

@@ -363,6 +363,14 @@ on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
         node->wanted(node, type_url, text, wanted);
 }
 
+static void
+on_audience_moved(void *userdata)
+{
+    sim_node *node = userdata;
+    if (node->audience_moved)
+        node->audience_moved(node);
+}
+
 /* ---- life and death ---- */
 
 sim_node *
@@ -410,6 +418,7 @@ make_halves(sim_node *node, const sim_node_plan *plan)
         .random = random_number,
         .published = on_published,
         .wanted = on_wanted,
+        .audience_moved = on_audience_moved,
         .userdata = node,
     };
     udpa_error *error = NULL;

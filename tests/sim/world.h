@@ -83,7 +83,9 @@ extern const udpai_node_timing sim_timing;
     X(REPORTS_FORGED, "forged words of clients refused")                                           \
     X(REPORTS_COMPARED, "words of clients compared")                                               \
     X(SUMS_SEEN, "sums seen")                                                                      \
-    X(SUMS_COMPARED, "sums compared")
+    X(SUMS_COMPARED, "sums compared")                                                              \
+    X(LOADS_SHARED, "loads of shared clients")                                                     \
+    X(SHARED_COMPARED, "shared clients compared in sums")
 
 typedef enum sim_count {
 #define SIM_COUNT_ENUM(name, text) SIM_##name,
@@ -128,6 +130,7 @@ struct sim_node {
                       const udpa_error *error);
     /* As in udpai_node_env. */
     void (*wanted)(sim_node *self, udpai_str type_url, udpai_str text, bool wanted);
+    void (*audience_moved)(sim_node *self);
     void (*flushed)(sim_node *self); /* after everything that may have told subscribers */
     void (*dies)(sim_node *self);    /* crashes it; called while a commit is under way */
     void *userdata;

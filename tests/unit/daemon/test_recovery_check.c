@@ -90,6 +90,7 @@ one_stands_by_for_nothing_else(void **state)
     expect(test, SOURCE(UDPA, "standby: [type.googleapis.com/a.B]"),
            "test.yaml:1:81: static_resources.config_sources[0].standby[0]: 'a.B' is no type that "
            "clients report, which flow to the source: udpa.load.v1.ClientLoad, "
+           "udpa.load.v1.SharedClientLoad, "
            "udpa.load.v1.ClusterLoad, udpa.load.v1.OrcaReport, udpa.health.v1.EndpointHealth, "
            "udpa.health.v1.Checker, udpa.status.v1.ResourceState, udpa.status.v1.ClientStatus\n");
 }

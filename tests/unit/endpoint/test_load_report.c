@@ -298,6 +298,81 @@ test_mistakes(void **state)
     end(&test);
 }
 
+/* ---- several sources ---- */
+
+#define SHARED "type.googleapis.com/udpa.load.v1.SharedClientLoad"
+
+/* A client of two servers, of which it counts for both what nobody has delivered. */
+static udpa_endpoint *
+begin_with_two(struct load_test *test)
+{
+    static const char *const standby[] = {TEST_LOAD};
+    char addresses[2][32];
+    udpa_source sources[2] = {UDPA_SOURCE_INIT, UDPA_SOURCE_INIT};
+    udpa_endpoint_options options = UDPA_ENDPOINT_OPTIONS_INIT;
+    udpa_load_report_options load = UDPA_LOAD_REPORT_OPTIONS_INIT;
+    memset(test, 0, sizeof(*test));
+    pair_begin(&test->pair);
+    test->pair.interest_linger_ms = 20;
+    test->pair.load_interval_ms = 100;
+    pair_serve_node(&test->pair);
+    udpa_endpoint *first = test->pair.server;
+    snprintf(addresses[0], sizeof(addresses[0]), "127.0.0.1:%d", test->pair.port);
+    pair_serve_node(&test->pair);
+    snprintf(addresses[1], sizeof(addresses[1]), "127.0.0.1:%d", test->pair.port);
+    for (int i = 0; i < 2; i++) {
+        sources[i].name = i ? "second" : "first";
+        sources[i].address = addresses[i];
+        sources[i].standby = standby;
+        sources[i].n_standby = 1;
+    }
+    options.node_id = "client";
+    options.sources = sources;
+    options.n_sources = 2;
+    assert_ok(udpa_endpoint_new(&test->pair.client, &test->pair.loop, &options, NULL));
+    test->recorder = new_recorder(0, 0);
+    test->a = get_target(test->recorder, "com.acme/a", "192.0.2.1");
+    test->b = get_target(test->recorder, "com.acme/b", "192.0.2.1");
+    load.interval_ms = 100;
+    assert_ok(udpa_load_report_begin(test->pair.client, test->recorder, &load, NULL));
+    return first;
+}
+
+static void
+test_shared_by_two_sources(void **state)
+{
+    (void)state;
+    struct load_test test;
+    test_listener load = {0}, shared = {0};
+    udpa_endpoint *first = begin_with_two(&test);
+    listener_open(&load, first, TEST_LOAD, "com.acme/a", NULL);
+    listener_open(&shared, test.pair.server, SHARED, "com.acme/a", NULL);
+    pair_run_until(&test.pair, &shared.n_reports, 1);
+    pair_run_until(&test.pair, &load.n_reports, 1);
+    count_requests(test.a, 4, 0);
+    (void)await_number(&test, &load, "5.5.1", 4);
+    udpai_str said = await_number(&test, &shared, "5.5.1", 4);
+    assert_string_equal(shared.name, "com.acme/a/client");
+    assert_int_equal(number_at(said, "8"), 1);
+    assert_int_equal(number_at(said, "9.1"), 10);
+    assert_int_equal(number_at(said, "9.2"), 300000000);
+    uint64_t epoch = number_at(said, "3");
+    udpai_str same = listener_payload(&load);
+    assert_int_equal(number_at(same, "3"), epoch);
+    assert_int_equal(number_at(same, "8"), 1);
+    /* One of them dies; the other is told on, of the same epoch, and of a type it wants no more. */
+    udpa_unsubscribe(load.subscription);
+    pair_close(&test.pair, &first);
+    count_requests(test.a, 3, 0);
+    said = await_number(&test, &shared, "5.5.1", 7);
+    assert_int_equal(number_at(said, "3"), epoch);
+    udpa_load_report_end(test.pair.client);
+    pair_run_until(&test.pair, &shared.n_removals, 1);
+    listener_done(&shared);
+    listener_done(&load);
+    end(&test);
+}
+
 int
 main(void)
 {
@@ -311,6 +386,7 @@ main(void)
         cmocka_unit_test(test_resources_say_how_often),
         cmocka_unit_test(test_rules_that_cannot_be_followed_are_refused),
         cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_shared_by_two_sources),
     };
     return cmocka_run_group_tests_name("endpoint load_report", tests, NULL, NULL);
 }

@@ -277,6 +277,7 @@ fed_make(fed_bed *bed, udpa_error **ret_error)
         .wall_us = wall_us,
         .random = chance,
         .speaks_of = bed->speaks_of,
+        .audience_moved = fed_audience_moved,
         .userdata = bed,
     };
     return udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, ret_error);

@@ -43,8 +43,15 @@ typedef struct fed_bed {
                       const udpa_resource *report,
                       udpai_str *ret_type_url,
                       udpai_str *ret_name);
+    unsigned n_moved; /* how often load was for others than before */
     fed_disk kept;
 } fed_bed;
+
+static inline void
+fed_audience_moved(void *bed)
+{
+    ((fed_bed *)bed)->n_moved++;
+}
 
 /* A bed with the sources a, b and c, of which providers use what they name. A type is CDS, EDS,
  * LDS, RDS, or a URL. */

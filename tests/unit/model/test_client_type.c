@@ -12,6 +12,7 @@ types_of_clients(void **state)
     } cases[] = {
         {"type.googleapis.com/udpa.load.v1.ClientLoad", true, true},
         {"type.googleapis.com/udpa.load.v1.ClusterLoad", true, true},
+        {"type.googleapis.com/udpa.load.v1.SharedClientLoad", true, true},
         {"any/udpa.load.v1.OrcaReport", true, false},
         {"type.googleapis.com/udpa.health.v1.EndpointHealth", true, true},
         {"type.googleapis.com/udpa.health.v1.Checker", true, true},

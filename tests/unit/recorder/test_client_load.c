@@ -13,6 +13,8 @@ struct reader {
     udpa_bytes *load;   /* the last one */
     udpai_tally *heard; /* the last one that did not fail, by those who add up */
     unsigned n, n_impossible;
+    udpai_load_audience audience;
+    bool knows_no_audience;
 };
 
 /* Those who add up must be able to take each one in, after those before it. */
@@ -58,6 +60,15 @@ take(void *userdata, udpai_str cluster, udpa_bytes *load)
     return !reader->fails;
 }
 
+static bool
+audience_of(void *userdata, udpai_str cluster, udpai_load_audience *ret_audience)
+{
+    const struct reader *reader = userdata;
+    assert_true(cluster.len > 0);
+    *ret_audience = reader->audience;
+    return !reader->knows_no_audience;
+}
+
 static udpai_str
 read_again(struct reader *reader, udpa_load_recorder *recorder, bool per_endpoint)
 {
@@ -65,6 +76,7 @@ read_again(struct reader *reader, udpa_load_recorder *recorder, bool per_endpoin
         .now_ms = udpai_monotonic_ms(),
         .max_bytes = 1 << 20,
         .per_endpoint = per_endpoint,
+        .audience = audience_of,
         .wants = wants,
         .take = take,
         .userdata = reader,
@@ -377,6 +389,114 @@ test_a_forgotten_cluster_has_another_epoch(void **state)
     reader_done(&reader);
 }
 
+/* ---- for whom ---- */
+
+/* Of one that was said before. */
+static udpa_load_target *
+begin_with(struct reader *reader, udpa_load_recorder *recorder, uint64_t n)
+{
+    udpa_load_target *target = get_target(recorder, "com.acme/a", NULL);
+    count_requests(target, (unsigned)n, 0);
+    assert_int_equal(number_at(read_again(reader, recorder, false), "5.5.1"), n);
+    return target;
+}
+
+/* Each has his own: what was told to nobody is in the later one. */
+static void
+test_others_are_told_what_nobody_was(void **state)
+{
+    (void)state;
+    struct reader reader = {.audience = {.id = 1}};
+    udpa_load_recorder *recorder = new_recorder(0, 0);
+    udpa_load_target *target = begin_with(&reader, recorder, 5);
+    uint64_t epoch = number_at(udpai_bytes_view(reader.load), "3");
+    count_requests(target, 3, 0);
+    udpa_load_request_started(target);
+    reader.audience.id = 2;
+    udpai_str load = read_again(&reader, recorder, false);
+    assert_true(number_at(load, "3") > epoch);
+    epoch = number_at(load, "3");
+    assert_int_equal(number_at(load, "5.5.1"), 3);
+    assert_int_equal(number_at(load, "5.5.4"), 1); /* they are now, whoever is told */
+    count_requests(target, 2, 0);
+    load = read_again(&reader, recorder, false);
+    assert_int_equal(number_at(load, "3"), epoch);
+    assert_int_equal(number_at(load, "5.5.1"), 5);
+    reader.audience.id = 1;
+    load = read_again(&reader, recorder, false);
+    assert_true(number_at(load, "3") > epoch);
+    assert_int_equal(number_at(load, "5.5.1"), 0);
+    udpa_load_target_unref(target);
+    udpa_load_recorder_unref(recorder);
+    reader_done(&reader);
+}
+
+static void
+test_what_could_not_be_said_is_carried_on(void **state)
+{
+    (void)state;
+    struct reader reader = {.audience = {.id = 1}};
+    udpa_load_recorder *recorder = new_recorder(0, 0);
+    udpa_load_target *target = begin_with(&reader, recorder, 5);
+    count_requests(target, 3, 0);
+    reader.audience.id = 2;
+    reader.fails = true;
+    (void)read_again(&reader, recorder, false);
+    count_requests(target, 1, 0);
+    reader.audience.id = 3;
+    reader.fails = false;
+    assert_int_equal(number_at(read_again(&reader, recorder, false), "5.5.1"), 4);
+    reader.knows_no_audience = true;
+    unsigned n = reader.n;
+    (void)read_again(&reader, recorder, false);
+    assert_int_equal(reader.n, n);
+    udpa_load_target_unref(target);
+    udpa_load_recorder_unref(recorder);
+    reader_done(&reader);
+}
+
+/* Each has its own audience, and takes no epoch from the other. */
+static void
+test_two_readers_of_one_recorder(void **state)
+{
+    (void)state;
+    struct reader one = {.audience = {.id = 1}}, other = {.audience = {.id = 2}};
+    udpa_load_recorder *recorder = new_recorder(0, 0);
+    udpa_load_target *target = begin_with(&one, recorder, 5);
+    uint64_t epoch = number_at(udpai_bytes_view(one.load), "3");
+    assert_int_equal(number_at(read_again(&other, recorder, false), "3"), epoch);
+    assert_int_equal(number_at(read_again(&one, recorder, false), "3"), epoch);
+    udpai_load_recorder_leave(recorder, &other);
+    assert_int_equal(number_at(read_again(&one, recorder, false), "3"), epoch);
+    udpai_load_recorder_leave(recorder, &one);
+    count_requests(target, 2, 0);
+    udpai_str load = read_again(&other, recorder, false);
+    assert_true(number_at(load, "3") > epoch);
+    assert_int_equal(number_at(load, "5.5.1"), 2);
+    udpa_load_target_unref(target);
+    udpa_load_recorder_unref(recorder);
+    reader_done(&one);
+    reader_done(&other);
+}
+
+static void
+test_it_says_that_it_is_shared(void **state)
+{
+    (void)state;
+    struct reader reader = {.audience = {.id = 1, .is_shared = true, .lasts_ms = 40500}};
+    udpa_load_recorder *recorder = new_recorder(0, 0);
+    udpa_load_target *target = begin_with(&reader, recorder, 5);
+    assert_true(reader.heard->is_shared);
+    assert_int_equal(reader.heard->lasts_ns, 40500000000);
+    reader.audience = (udpai_load_audience){.id = 2};
+    (void)read_again(&reader, recorder, false);
+    assert_false(reader.heard->is_shared);
+    assert_int_equal(reader.heard->lasts_ns, 0);
+    udpa_load_target_unref(target);
+    udpa_load_recorder_unref(recorder);
+    reader_done(&reader);
+}
+
 /* ---- too much ---- */
 
 static void
@@ -485,6 +605,10 @@ main(void)
         cmocka_unit_test(test_gauges_outlive_epochs),
         cmocka_unit_test(test_from_now),
         cmocka_unit_test(test_a_forgotten_cluster_has_another_epoch),
+        cmocka_unit_test(test_others_are_told_what_nobody_was),
+        cmocka_unit_test(test_what_could_not_be_said_is_carried_on),
+        cmocka_unit_test(test_two_readers_of_one_recorder),
+        cmocka_unit_test(test_it_says_that_it_is_shared),
         cmocka_unit_test(test_more_endpoints_than_are_taken_in),
         cmocka_unit_test(test_as_much_as_there_may_be),
         cmocka_unit_test(test_a_message_that_is_too_large),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums are what was generated: whoever restarts, comes late, comes twice, leaves or lies. */
 #include "reports/tally_kept.h"
+#include "reports/tally_sum.h"
 
 #include <stdio.h>
 
@@ -381,6 +382,14 @@ sum_that_goes_on(udpai_tally_kept *kept)
 }
 
 static void
+keep(udpai_tally_kept *kept, udpa_bytes *cluster, udpai_tally_sum *sum, uint64_t until_ms)
+{
+    udpai_tally_nodes counted;
+    udpai_tally_sum_end(sum, &counted);
+    udpai_tally_kept_put(kept, cluster, &counted, until_ms);
+}
+
+static void
 what_an_ended_sum_has_counted_is_known_to_the_next(void **state)
 {
     (void)state;
@@ -391,7 +400,7 @@ what_an_ended_sum_has_counted_is_known_to_the_next(void **state)
     assert_int_equal(udpai_tally_kept_expire(&kept, 0), UINT64_MAX);
     udpai_tally_sum *sum = sum_new(0);
     take(sum, "edge", sums_up(1, 100, "edge", NULL));
-    udpai_tally_kept_put(&kept, cluster, sum, 5000);
+    keep(&kept, cluster, sum, 5000);
     assert_int_equal(udpai_tally_kept_expire(&kept, 4999), 5000);
     sum = sum_that_goes_on(&kept);
     assert_null(udpai_tally_kept_find(&kept, udpai_bytes_view(cluster)));
@@ -404,10 +413,10 @@ what_an_ended_sum_has_counted_is_known_to_the_next(void **state)
     const udpai_tally_node *edge = &udpai_tally_sum_total(sum, 0)->nodes.items[0];
     assert_int_equal(edge->since_us, 100);
     assert_int_equal(edge->until_us, 120);
-    udpai_tally_kept_put(&kept, cluster, sum, 6000);
+    keep(&kept, cluster, sum, 6000);
     assert_int_equal(udpai_tally_kept_expire(&kept, 6000), UINT64_MAX);
     assert_null(udpai_tally_kept_find(&kept, udpai_bytes_view(cluster)));
-    udpai_tally_kept_put(&kept, cluster, sum_new(0), 7000);
+    keep(&kept, cluster, sum_new(0), 7000);
     udpai_tally_kept_done(&kept);
 }
 

@@ -68,9 +68,11 @@ begin_dry(void **state)
 static int
 begin_withholding(void **state)
 {
+    static const udpai_str withheld_types[] = {UDPAI_STR(TEST_CDS)};
     udpai_hub_options hub_options = fake_hub_options();
     (void)state;
-    hub_options.withheld_type = UDPAI_STR(TEST_CDS);
+    hub_options.withheld_types = withheld_types;
+    hub_options.n_withheld_types = 1;
     hub_options.withheld = of_shops;
     hub_options.n_withheld = 1;
     session_hub_init_with(&hub, &hub_options);

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node adds up of clients that report to several nodes: each once, from wherever it hears of
+ * them, and not what other nodes have made of them. */
+#include "endpoint/load_sums.h"
+
+#include "reports/tally.h"
+#include "tests/harness/resources.h"
+#include "wire/arena.h"
+
+#include <stdio.h>
+
+#define CLUSTER "com.acme/a"
+#define TTL_MS 40000
+
+typedef struct bed {
+    udpai_wheel wheel;
+    udpai_node *node;
+    udpai_load_sums *sums;
+    udpa_resource *load; /* its own sum, as it was offered last; NULL: none */
+    uint64_t now_ms, last_session;
+    bool asks_shared; /* clients, and nodes below, for what is of shared ones */
+} bed;
+
+/* ---- the node ---- */
+
+static int64_t
+wall_us(void *userdata)
+{
+    return (int64_t)((const bed *)userdata)->now_ms * 1000 + 1000000;
+}
+
+static uint64_t
+clock_ms(void *userdata)
+{
+    return ((const bed *)userdata)->now_ms;
+}
+
+static uint64_t
+no_chance(void *userdata)
+{
+    (void)userdata;
+    return 0;
+}
+
+static void
+keep_own(bed *self, const udpai_change_set *changes)
+{
+    for (size_t i = 0; i < udpai_change_set_size(changes); i++) {
+        const udpai_change *change = udpai_change_set_at(changes, i);
+        if (strcmp(udpa_resource_name(change->resource), CLUSTER "/top") != 0)
+            continue;
+        udpa_resource_unref(self->load);
+        self->load =
+            change->kind == UDPAI_CHANGE_REMOVE ? NULL : udpa_resource_ref(change->resource);
+    }
+}
+
+static void
+on_order(void *userdata, udpai_order *order)
+{
+    bed *self = userdata;
+    if (order->kind == UDPAI_ORDER_CHANGES)
+        keep_own(self, order->changes);
+    else if ((order->kind == UDPAI_ORDER_SUBSCRIBE || order->kind == UDPAI_ORDER_UNSUBSCRIBE) &&
+             udpai_str_eq(order->subscription->type_url, UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD)))
+        self->asks_shared = order->kind == UDPAI_ORDER_SUBSCRIBE;
+    udpai_order_free(order);
+}
+
+static void
+on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
+{
+    udpai_load_sums_wanted(((bed *)userdata)->sums, type_url, text, wanted);
+}
+
+static void
+start(bed *self)
+{
+    const udpai_node_config config = {
+        .id = UDPAI_STR("top"),
+        .authority = UDPAI_STR("top"),
+        .timing = {.interest_linger_ms = 1000},
+        .store = {.max_resources_per_namespace = 1000,
+                  .max_bytes_per_namespace = 1 << 24,
+                  .max_resources_per_publisher = 1000,
+                  .max_bytes_per_publisher = 1 << 24,
+                  .max_resources = 1000,
+                  .max_bytes = 1 << 24},
+        .peers_are_anonymous = true,
+        .max_changes_ahead = 1000000,
+    };
+    const udpai_node_env env = {.order = on_order,
+                                .wall_us = wall_us,
+                                .random = no_chance,
+                                .wanted = on_wanted,
+                                .userdata = self};
+    udpai_wheel_init(&self->wheel, self->now_ms);
+    assert_ok(udpai_node_new(&self->node, &self->wheel, &config, &env, NULL));
+    const udpai_load_sums_options options = {.node = self->node,
+                                             .wheel = &self->wheel,
+                                             .node_id = UDPAI_STR("top"),
+                                             .interval_ms = 10000,
+                                             .wall_us = wall_us,
+                                             .clock_ms = clock_ms,
+                                             .userdata = self};
+    assert_ok(udpai_load_sums_new(&self->sums, &options));
+    udpai_node_start(self->node);
+    udpai_node_flush(self->node);
+}
+
+static void
+stop(bed *self)
+{
+    udpai_load_sums_free(self->sums);
+    self->node = udpai_node_free(self->node);
+    udpa_resource_unref(self->load);
+    self->load = NULL;
+}
+
+static void
+tell(bed *self, udpai_report_kind kind, uint64_t session, udpai_report *report)
+{
+    report->kind = kind;
+    report->session = session;
+    udpai_node_report(self->node, report);
+    udpai_node_flush(self->node);
+}
+
+static udpai_report *
+new_report(void)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_OPENED);
+    assert_non_null(report);
+    return report;
+}
+
+static uint64_t
+arrive(bed *self, const char *id, bool is_node)
+{
+    static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_CLIENT),
+                                         UDPAI_STR(UDPAI_FEATURE_NODE)};
+    const udpai_node_parts parts = {
+        .id = udpai_str_from(id), .features = features, .n_features = is_node ? 2 : 1};
+    uint64_t session = ++self->last_session;
+    tell(self, UDPAI_REPORT_OPENED, session, new_report());
+    udpai_report *report = new_report();
+    assert_ok(udpai_node_info_new(&report->info, &parts));
+    report->is_extended = true;
+    tell(self, UDPAI_REPORT_NODE, session, report);
+    return session;
+}
+
+static void
+want(bed *self, bool wanted)
+{
+    const udpai_str everything = UDPAI_STR("");
+    const udpai_subscription_message message = {.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
+                                                .name_space = UDPAI_STR("com.acme"),
+                                                .names = &everything,
+                                                .n_names = 1};
+    udpai_report *report = new_report();
+    report->subscription = udpai_subscription_message_copy(&message);
+    report->wanted = wanted;
+    tell(self, UDPAI_REPORT_INTEREST, 0, report);
+}
+
+static void
+pass(bed *self, uint64_t ms)
+{
+    self->now_ms += ms;
+    udpai_wheel_advance(&self->wheel, self->now_ms);
+    udpai_node_flush(self->node);
+}
+
+/* ---- what peers say ---- */
+
+static udpai_tally *
+counts(const udpai_tally_limits *limits, uint64_t n)
+{
+    udpai_tally *tally = udpai_tally_new(limits);
+    const udpai_tally_locality like = {.region = UDPAI_STR("eu")};
+    udpai_tally_locality *locality;
+    assert_ok(udpai_tally_set_text(&tally->cluster, UDPAI_STR(CLUSTER)));
+    assert_ok(udpai_tally_get_locality(tally, &like, &locality, NULL));
+    locality->figures.counts[UDPAI_TALLY_ISSUED] = n;
+    return tally;
+}
+
+typedef struct said {
+    const char *type, *who;
+    uint64_t n, epoch, elapsed_ms;
+    uint64_t ttl_ms; /* what is left of it; 0: all */
+    bool is_shared;
+} said;
+
+static void
+publish(bed *self, uint64_t session, const udpai_tally *tally, const said *what)
+{
+    char name[64];
+    snprintf(name, sizeof(name), CLUSTER "/%s", what->who);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_tally_encode(tally);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any = udpai_any_make(udpai_str_from(what->type), udpai_bytes_view(body));
+    const udpai_hop hop = {.node_id = udpai_str_from(what->who)};
+    const udpai_resource_parts parts = {.name = udpai_str_from(name),
+                                        .any = any,
+                                        .ttl_ms = what->ttl_ms ? what->ttl_ms : TTL_MS,
+                                        .hops = &hop,
+                                        .n_hops = 1};
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    assert_ok(udpai_resource_make(&resource, &parts));
+    udpai_report *report = new_report();
+    report->publication = udpai_publication_new();
+    assert_ok(udpai_publication_add(report->publication, resource, false));
+    tell(self, UDPAI_REPORT_PUBLICATION, session, report);
+}
+
+static void
+say(bed *self, uint64_t session, const said *what)
+{
+    UDPA_AUTO(udpai_tally_free)
+    udpai_tally *tally = counts(&udpai_tally_client_limits, what->n);
+    tally->epoch = what->epoch;
+    tally->elapsed_ns = what->elapsed_ms * 1000000;
+    tally->is_shared = what->is_shared;
+    tally->lasts_ns = (uint64_t)TTL_MS * 1000000;
+    publish(self, session, tally, what);
+}
+
+#define SAY(bed, session, ...) say((bed), (session), &(const said){__VA_ARGS__})
+#define SHARED(...)                                                                                \
+    .type = UDPAI_TYPE_SHARED_CLIENT_LOAD, .who = "s", .is_shared = true, __VA_ARGS__
+
+/* A node's sum; for it and what in it is shared. */
+static void
+say_sum(bed *self, uint64_t session, uint64_t n, uint64_t n_shared)
+{
+    const said what = {.type = UDPAI_TYPE_CLUSTER_LOAD, .who = "edge"};
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = counts(&udpai_tally_sum_limits, n);
+    udpai_tally_node node = {.since_us = 1, .until_us = n};
+    assert_ok(udpai_tally_set_text(&node.id, UDPAI_STR("edge")));
+    assert_true(udpai_vector_push(&tally->nodes, node));
+    tally->epoch = 1;
+    tally->n_clients = 2;
+    if (n_shared) {
+        tally->shared = counts(&udpai_tally_sum_limits, n_shared);
+        tally->shared->n_clients = 1;
+    }
+    publish(self, session, tally, &what);
+}
+
+static void
+expect(bed *self, uint64_t n, uint64_t n_shared, uint64_t n_clients)
+{
+    for (int i = 0; i < 3; i++)
+        pass(self, 1000);
+    assert_non_null(self->load);
+    udpai_arena arena;
+    udpai_arena_init(&arena);
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = NULL;
+    assert_ok(udpai_tally_decode(&arena, udpai_resource_value(self->load), &udpai_tally_sum_limits,
+                                 &tally, NULL));
+    udpai_arena_done(&arena);
+    const udpai_tally_locality like = {.region = UDPAI_STR("eu")},
+                               *all = udpai_tally_find_locality(tally, &like),
+                               *shared = tally->shared
+                                             ? udpai_tally_find_locality(tally->shared, &like)
+                                             : NULL;
+    assert_int_equal(all ? all->figures.counts[UDPAI_TALLY_ISSUED] : 0, n);
+    assert_int_equal(shared ? shared->figures.counts[UDPAI_TALLY_ISSUED] : 0, n_shared);
+    assert_int_equal(tally->n_clients, n_clients);
+}
+
+static int
+begin(void **state)
+{
+    bed *self = udpai_alloc(sizeof(*self));
+    start(self);
+    want(self, true);
+    pass(self, 100000);
+    *state = self;
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    bed *self = *state;
+    stop(self);
+    udpai_free(self);
+    return 0;
+}
+
+/* ---- tests ---- */
+
+static void
+sums_ask_for_shared_clients_while_they_are_wanted(void **state)
+{
+    bed *self = *state;
+    (void)arrive(self, "edge", true);
+    assert_true(self->asks_shared);
+    want(self, false);
+    for (int i = 0; i < 4; i++)
+        pass(self, 1000);
+    assert_false(self->asks_shared);
+}
+
+static void
+a_shared_client_counts_once_by_all_ways(void **state)
+{
+    bed *self = *state;
+    uint64_t edge = arrive(self, "edge", true), other = arrive(self, "other", true),
+             client = arrive(self, "s", false);
+    pass(self, 1000);
+    SAY(self, client, .type = UDPAI_TYPE_CLIENT_LOAD, .who = "s", .n = 7, .epoch = 1,
+        .is_shared = true);
+    SAY(self, client, SHARED(.n = 7, .epoch = 1));
+    SAY(self, edge, SHARED(.n = 7, .epoch = 1));
+    SAY(self, other, SHARED(.n = 5, .epoch = 1)); /* which is behind */
+    say_sum(self, edge, 1007, 7);
+    expect(self, 1007, 7, 2);
+    tell(self, UDPAI_REPORT_CLOSED, client, new_report());
+    SAY(self, edge, SHARED(.n = 9, .epoch = 1, .elapsed_ms = 2000));
+    say_sum(self, edge, 1010, 9);
+    expect(self, 1010, 9, 2);
+}
+
+/* From one to two nodes, and back to the other: three epochs. */
+static void
+a_client_that_is_shared_for_a_while(void **state)
+{
+    bed *self = *state;
+    uint64_t client = arrive(self, "s", false), edge = arrive(self, "edge", true);
+    pass(self, 1000);
+    SAY(self, client, .type = UDPAI_TYPE_CLIENT_LOAD, .who = "s", .n = 10, .epoch = 1);
+    expect(self, 10, 0, 1);
+    SAY(self, client, .type = UDPAI_TYPE_CLIENT_LOAD, .who = "s", .n = 4, .epoch = 2,
+        .is_shared = true);
+    SAY(self, client, SHARED(.n = 4, .epoch = 2));
+    expect(self, 14, 4, 1);
+    say_sum(self, edge, 4, 4); /* it has heard of it, too */
+    expect(self, 14, 4, 2);
+    SAY(self, client, .type = UDPAI_TYPE_CLIENT_LOAD, .who = "s", .n = 3, .epoch = 3);
+    expect(self, 17, 4, 3);
+    pass(self, 2 * TTL_MS);
+    expect(self, 17, 4, 0);
+}
+
+/* Of an epoch that began before this node: an earlier life of it may have had that. */
+static void
+what_an_earlier_life_may_have_told_is_where_it_begins(void **state)
+{
+    bed *self = *state;
+    stop(self);
+    start(self);
+    want(self, true);
+    uint64_t edge = arrive(self, "edge", true);
+    pass(self, 5000);
+    SAY(self, edge, SHARED(.n = 100, .epoch = 1, .elapsed_ms = 10000));
+    expect(self, 0, 0, 1);
+    SAY(self, edge, SHARED(.n = 103, .epoch = 1, .elapsed_ms = 13000));
+    expect(self, 3, 3, 1);
+}
+
+/* It says that little time is covered; but that was a while ago, and the edge has kept it. */
+static void
+what_has_stood_on_the_way_is_as_old_as_it_is(void **state)
+{
+    bed *self = *state;
+    stop(self);
+    start(self);
+    want(self, true);
+    uint64_t edge = arrive(self, "edge", true);
+    pass(self, 5000);
+    SAY(self, edge, SHARED(.n = 100, .epoch = 1, .elapsed_ms = 1000, .ttl_ms = TTL_MS - 4500));
+    expect(self, 0, 0, 1);
+    SAY(self, edge, SHARED(.n = 50, .epoch = 2, .elapsed_ms = 1000, .ttl_ms = TTL_MS - 4500));
+    expect(self, 50, 50, 1);
+    SAY(self, edge, SHARED(.n = 70, .epoch = 3, .ttl_ms = TTL_MS + 1)); /* which cannot be */
+    expect(self, 50, 50, 1);
+}
+
+static void
+a_sum_that_cannot_be_is_not_added(void **state)
+{
+    bed *self = *state;
+    uint64_t edge = arrive(self, "edge", true), client = arrive(self, "s", false);
+    pass(self, 1000);
+    SAY(self, client, SHARED(.n = 7, .epoch = 1));
+    expect(self, 7, 7, 1);
+    say_sum(self, edge, 10, 11);
+    expect(self, 7, 7, 1);
+    say_sum(self, edge, 11, 10);
+    expect(self, 8, 7, 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(sums_ask_for_shared_clients_while_they_are_wanted),
+        TEST(a_shared_client_counts_once_by_all_ways),
+        TEST(a_client_that_is_shared_for_a_while),
+        TEST(what_an_earlier_life_may_have_told_is_where_it_begins),
+        TEST(what_has_stood_on_the_way_is_as_old_as_it_is),
+        TEST(a_sum_that_cannot_be_is_not_added),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

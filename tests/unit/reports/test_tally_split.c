@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients that report to several nodes, all below one: each node has them in its sum, and the one
+ * above has them once. */
+#include "reports/tally_split.h"
+
+#include "tally_test.h"
+#include "tests/harness/oom.h"
+
+#define NODES 2 /* below the top */
+
+typedef struct world {
+    udpai_tally_split *top, *below[NODES];
+} world;
+
+static udpai_tally_split *
+new_split(const char *id)
+{
+    const udpai_tally_sum_options options = {
+        .cluster = UDPAI_STR("com.acme/a"), .node_id = udpai_str_from(id), .epoch = 1};
+    udpai_tally_split *split = NULL;
+    assert_ok(udpai_tally_split_new(&split, &options));
+    return split;
+}
+
+static int
+begin(void **state)
+{
+    world *self = udpai_alloc(sizeof(*self));
+    self->top = new_split("top");
+    self->below[0] = new_split("a");
+    self->below[1] = new_split("b");
+    *state = self;
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    world *self = *state;
+    udpai_tally_split_free(self->top);
+    for (int i = 0; i < NODES; i++)
+        udpai_tally_split_free(self->below[i]);
+    udpai_free(self);
+    return 0;
+}
+
+static udpai_tally *
+says(uint64_t epoch, uint64_t n, uint64_t elapsed_ns)
+{
+    udpai_tally *tally = tally_new(epoch);
+    tally_figures(tally, "eu")->counts[UDPAI_TALLY_ISSUED] = n;
+    tally_figures(tally, "eu")->gauges[UDPAI_TALLY_IN_PROGRESS] = 1;
+    tally->elapsed_ns = elapsed_ns;
+    return tally;
+}
+
+static void
+take(udpai_tally_split *split, udpai_tally_kind kind, const char *who, udpai_tally *tally)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_tally_split_take(split, kind, udpai_str_from(who), tally, &error) != UDPA_OK)
+        fail_msg("%s", udpa_error_message(error));
+}
+
+/* To one node, and not to the top. */
+static void
+say_to(world *self, int node, const char *who, uint64_t epoch, uint64_t n)
+{
+    take(self->below[node], UDPAI_TALLY_OF_CLIENT, who, says(epoch, n, n));
+}
+
+/* To all, and by way of them to the top. */
+static void
+say_shared(world *self, const char *who, uint64_t epoch, uint64_t n)
+{
+    for (int i = 0; i < NODES; i++) {
+        udpai_tally *tally = says(epoch, n, n);
+        tally->is_shared = true;
+        take(self->below[i], UDPAI_TALLY_OF_CLIENT, who, tally);
+        take(self->below[i], UDPAI_TALLY_OF_SHARED, who, says(epoch, n, n));
+    }
+    take(self->top, UDPAI_TALLY_OF_SHARED, who, says(epoch, n, n));
+}
+
+static udpai_tally *
+copy(const udpai_tally *tally, const udpai_tally_limits *limits)
+{
+    udpai_arena arena;
+    udpai_tally *again = NULL;
+    udpai_arena_init(&arena);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_tally_encode(tally);
+    assert_ok(udpai_tally_decode(&arena, udpai_bytes_view(bytes), limits, &again, NULL));
+    udpai_arena_done(&arena);
+    return again;
+}
+
+/* The sums of those below come to the top. */
+static void
+pass_on(world *self)
+{
+    static const char *const ids[NODES] = {"a", "b"};
+    for (int i = 0; i < NODES; i++) {
+        const udpai_tally *total = udpai_tally_split_total(self->below[i], 1);
+        assert_non_null(total);
+        take(self->top, UDPAI_TALLY_OF_NODE, ids[i], copy(total, &udpai_tally_sum_limits));
+    }
+}
+
+static void
+expect(udpai_tally_split *split, uint64_t n, uint64_t n_now, uint64_t n_clients)
+{
+    const udpai_tally *total = udpai_tally_split_total(split, 1);
+    assert_non_null(total);
+    assert_int_equal(tally_count(total, "eu", UDPAI_TALLY_ISSUED), n);
+    assert_int_equal(tally_gauge(total, "eu", UDPAI_TALLY_IN_PROGRESS), n_now);
+    assert_int_equal(total->n_clients, n_clients);
+}
+
+/* ---- tests ---- */
+
+static void
+a_client_of_two_nodes_counts_once_above(void **state)
+{
+    world *self = *state;
+    say_to(self, 0, "x", 1, 100);
+    say_to(self, 1, "y", 1, 1000);
+    say_shared(self, "s", 1, 7);
+    pass_on(self);
+    expect(self->below[0], 107, 2, 2);
+    expect(self->below[1], 1007, 2, 2);
+    expect(self->top, 1107, 3, 3);
+    say_shared(self, "s", 1, 9);
+    say_to(self, 0, "x", 1, 101);
+    expect(self->top, 1109, 3, 3);
+    pass_on(self);
+    expect(self->top, 1110, 3, 3);
+    assert_int_equal(
+        tally_count(udpai_tally_split_total(self->top, 1)->shared, "eu", UDPAI_TALLY_ISSUED), 9);
+}
+
+/* With each change an epoch begins. */
+static void
+it_may_be_shared_for_a_while(void **state)
+{
+    world *self = *state;
+    say_to(self, 0, "s", 1, 10);
+    pass_on(self);
+    expect(self->top, 10, 1, 1);
+    say_shared(self, "s", 2, 20);
+    pass_on(self);
+    expect(self->below[0], 30, 1, 1);
+    expect(self->below[1], 20, 1, 1);
+    expect(self->top, 30, 1, 1);
+    for (int i = 0; i < NODES; i++)
+        udpai_tally_split_leave(self->below[i], UDPAI_TALLY_OF_SHARED, UDPAI_STR("s"));
+    udpai_tally_split_leave(self->top, UDPAI_TALLY_OF_SHARED, UDPAI_STR("s"));
+    say_to(self, 1, "s", 3, 5);
+    pass_on(self);
+    expect(self->below[0], 30, 0, 0);
+    expect(self->below[1], 25, 1, 1);
+    expect(self->top, 35, 1, 1);
+    say_to(self, 0, "s", 4, 2);
+    udpai_tally_split_leave(self->below[1], UDPAI_TALLY_OF_CLIENT, UDPAI_STR("s"));
+    pass_on(self);
+    expect(self->top, 37, 1, 1);
+}
+
+/* By the other way came less, of a time before. */
+static void
+a_way_that_is_behind_takes_nothing_back(void **state)
+{
+    world *self = *state;
+    say_shared(self, "s", 1, 9);
+    take(self->top, UDPAI_TALLY_OF_SHARED, "s", says(1, 7, 7));
+    expect(self->top, 9, 1, 1);
+    take(self->top, UDPAI_TALLY_OF_SHARED, "s", says(1, 10, 10));
+    expect(self->top, 10, 1, 1);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    assert_int_equal(udpai_tally_split_take(self->top, UDPAI_TALLY_OF_SHARED, UDPAI_STR("s"),
+                                            says(1, 3, 11), &error),
+                     UDPA_ERR_INVAL);
+}
+
+static void
+what_was_told_before_is_where_it_begins(void **state)
+{
+    world *self = *state;
+    udpai_tally *tally = says(1, 100, 1);
+    tally->was_told = true;
+    assert_false(udpai_tally_split_knows(self->top, UDPAI_TALLY_OF_SHARED, UDPAI_STR("s"), 1));
+    take(self->top, UDPAI_TALLY_OF_SHARED, "s", tally);
+    assert_true(udpai_tally_split_knows(self->top, UDPAI_TALLY_OF_SHARED, UDPAI_STR("s"), 1));
+    assert_false(udpai_tally_split_knows(self->top, UDPAI_TALLY_OF_CLIENT, UDPAI_STR("s"), 1));
+    expect(self->top, 0, 1, 1);
+    take(self->top, UDPAI_TALLY_OF_SHARED, "s", says(1, 103, 2));
+    expect(self->top, 3, 1, 1);
+}
+
+static udpai_tally *
+places(uint64_t first, uint64_t n)
+{
+    udpai_tally *tally = udpai_tally_new(&udpai_tally_client_limits);
+    assert_ok(udpai_tally_set_text(&tally->cluster, UDPAI_STR("com.acme/a")));
+    for (uint64_t i = first; i < first + n; i++)
+        tally_locality(tally, "eu", (uint32_t)i)->figures.counts[UDPAI_TALLY_ISSUED] = 1;
+    return tally;
+}
+
+/* What one sum may say both parts may have, together. */
+static void
+both_parts_share_the_limits(void **state)
+{
+    world *self = *state;
+    static const char *const names[] = {"w", "x", "y", "z"};
+    const size_t n = udpai_tally_client_limits.localities;
+    for (size_t i = 0; i < 3; i++)
+        take(self->top, i % 2 ? UDPAI_TALLY_OF_CLIENT : UDPAI_TALLY_OF_SHARED, names[i],
+             places(i * n, n));
+    take(self->top, UDPAI_TALLY_OF_CLIENT, "z", places(3 * n, n - 1));
+    for (int i = 0; i < 2; i++) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        assert_int_equal(udpai_tally_split_take(self->top,
+                                                i ? UDPAI_TALLY_OF_CLIENT : UDPAI_TALLY_OF_SHARED,
+                                                UDPAI_STR("more"), places(4 * n, 2), &error),
+                         UDPA_ERR_LIMIT);
+    }
+    const udpai_tally *total = udpai_tally_split_total(self->top, 1);
+    assert_int_equal(total->n_clients, 4);
+    UDPA_AUTO(udpai_tally_free) udpai_tally *again = copy(total, &udpai_tally_sum_limits);
+    assert_true(again->localities.n >= 4 * n - 1);
+}
+
+static udpa_err
+go_through(void *context)
+{
+    const udpai_tally_sum_options options = {
+        .cluster = UDPAI_STR("com.acme/a"), .node_id = UDPAI_STR("node"), .epoch = 1};
+    UDPA_AUTO(udpai_tally_split_free) udpai_tally_split *split = NULL;
+    (void)context;
+    udpa_err err = udpai_tally_split_new(&split, &options);
+    for (int i = 0; i < 2 && err == UDPA_OK; i++) {
+        UDPA_AUTO(udpai_tally_free)
+        udpai_tally *tally = udpai_tally_new(&udpai_tally_client_limits);
+        const udpai_tally_locality like = {.region = UDPAI_STR("eu")};
+        udpai_tally_locality *locality;
+        err =
+            tally ? udpai_tally_set_text(&tally->cluster, UDPAI_STR("com.acme/a")) : UDPA_ERR_NOMEM;
+        if (err == UDPA_OK)
+            err = udpai_tally_get_locality(tally, &like, &locality, NULL);
+        if (err == UDPA_OK)
+            err = udpai_tally_split_take(split, i ? UDPAI_TALLY_OF_SHARED : UDPAI_TALLY_OF_CLIENT,
+                                         UDPAI_STR("s"), UDPAI_TAKE(tally), NULL);
+    }
+    if (err == UDPA_OK && !udpai_tally_split_total(split, 1))
+        err = UDPA_ERR_NOMEM;
+    return err;
+}
+
+static void
+survives_lack_of_memory(void **state)
+{
+    (void)state;
+    assert_true(oom_torture(go_through, NULL) > 10);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_client_of_two_nodes_counts_once_above),
+        TEST(it_may_be_shared_for_a_while),
+        TEST(a_way_that_is_behind_takes_nothing_back),
+        TEST(what_was_told_before_is_where_it_begins),
+        TEST(both_parts_share_the_limits),
+        TEST(survives_lack_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
