@@ -225,6 +225,7 @@ fill_sum(udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
     const udpai_tally_sum_options options = {
         .cluster = cluster,
         .node_id = udpai_bytes_view(self->node_id),
+        .lasts_ns = ttl_ms(self) * 1000000,
         .counted = udpai_tally_kept_find(&self->kept, cluster),
         .epoch = (uint64_t)wall_us(self),
     };
@@ -297,13 +298,21 @@ is_own(const udpai_load_sums *self, udpai_str id)
     return is_id(id, udpai_bytes_view(self->node_id));
 }
 
-/* How long ago it began to count: so long before it came here. */
+/* How long it has stood where it came from, and on the way: so much of its ttl was over. */
+static uint64_t
+stood_ns(const udpa_resource *resource, const udpai_tally *tally)
+{
+    uint64_t left_ns = udpa_resource_ttl_ms(resource) * 1000000;
+    return tally->lasts_ns > left_ns ? tally->lasts_ns - left_ns : 0;
+}
+
+/* How long ago it began to count: so long before it was said, and came here. */
 static uint64_t
 age_ns(udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
 {
     const udpai_hop hop = udpai_resource_hop(resource, udpa_resource_n_hops(resource) - 1);
     int64_t us = wall_us(self) - hop.time_us;
-    return tally->elapsed_ns + (us > 0 ? (uint64_t)us * 1000 : 0);
+    return tally->elapsed_ns + stood_ns(resource, tally) + (us > 0 ? (uint64_t)us * 1000 : 0);
 }
 
 /* Since when whoever says it could have told this node alone. */
@@ -335,16 +344,14 @@ was_told(udpai_load_sums *self,
 }
 
 /* Others are welcome to have counted it, for nobody takes it from them. But an earlier sum of this
- * node may have; and it may have stood on the way for so long as its ttl was over when it came. */
+ * node may have. */
 static bool
 was_told_shared(udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
 {
-    uint64_t left_ns = udpa_resource_ttl_ms(resource) * 1000000;
     uint64_t since_ms = self->began_ms > self->ended_ms ? self->began_ms : self->ended_ms;
     uint64_t here_ms = self->options.clock_ms(self->options.userdata) - since_ms;
-    return tally->lasts_ns < left_ns ||
-           age_ns(self, resource, tally) + (tally->lasts_ns - left_ns) + SLACK_NS >
-               here_ms * 1000000;
+    return tally->lasts_ns < udpa_resource_ttl_ms(resource) * 1000000 ||
+           age_ns(self, resource, tally) + SLACK_NS > here_ms * 1000000;
 }
 
 static udpa_err

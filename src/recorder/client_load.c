@@ -347,10 +347,10 @@ put_client(udpai_proto_writer *writer, const struct common *common, const void *
         total_dropped += category->now;
     }
     udpai_proto_put_varint_opt(writer, CLIENT_TOTAL_DROPPED, total_dropped);
-    if (!common->audience.is_shared)
-        return;
-    udpai_proto_put_varint(writer, CLIENT_SHARED, 1);
-    put_part(writer, CLIENT_LASTS, put_ms, common, &common->audience.lasts_ms);
+    if (common->audience.is_shared)
+        udpai_proto_put_varint(writer, CLIENT_SHARED, 1);
+    if (common->audience.lasts_ms)
+        put_part(writer, CLIENT_LASTS, put_ms, common, &common->audience.lasts_ms);
 }
 
 /* ---- a cluster ---- */

@@ -11,7 +11,7 @@
 typedef struct udpai_load_audience {
     uint64_t id;    /* another one if they are others: a new epoch begins with what nobody knows */
     bool is_shared; /* they are several */
-    uint64_t lasts_ms; /* if they are: the ttl of the report */
+    uint64_t lasts_ms; /* the ttl of the report; 0: it is not said */
 } udpai_load_audience;
 
 typedef struct udpai_load_reading {

@@ -116,8 +116,8 @@ struct udpai_tally {
     UDPAI_VECTOR(udpai_tally_node) nodes;          /* of a sum: sorted */
     uint64_t n_clients;                            /* of a sum */
     uint64_t n_forgotten_nodes;                    /* of a sum: that are not said any more */
-    bool is_shared;      /* of a client: it is reported to several nodes; … */
-    uint64_t lasts_ns;   /* … with this ttl */
+    bool is_shared;      /* of a client: it is reported to several nodes */
+    uint64_t lasts_ns;   /* the ttl that it was said with; 0: that is not said */
     udpai_tally *shared; /* of a sum: what in it is of such clients; owned; NULL: nothing */
     bool was_told; /* to others: of an epoch that is new to a sum it counts from where it is */
     size_t n_endpoints, n_metrics;

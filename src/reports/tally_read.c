@@ -342,6 +342,8 @@ read_sum(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
         err = read_counts(tally, &COUNTING(from), ret_error);
     if (err == UDPA_OK)
         err = read_nodes(tally, from, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_elapsed(&tally->lasts_ns, from->lasts, ret_error);
     return err == UDPA_OK ? read_shared(tally, from->shared, ret_error) : err;
 }
 

@@ -51,6 +51,7 @@ udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *op
     if (options->counted)
         udpai_tally_nodes_go_on(&sum->nodes, options->counted);
     sum->total->epoch = options->epoch;
+    sum->total->lasts_ns = options->lasts_ns;
     *ret_sum = UDPAI_TAKE(sum);
     return UDPA_OK;
 }

@@ -26,6 +26,7 @@ typedef struct udpai_tally_sum_options {
      * it says at first counts for nothing, what it grows by does. 0: everything counts. */
     uint64_t counts_from;
     size_t max_reporters, max_gone; /* 0: the limits above */
+    uint64_t lasts_ns;              /* the ttl with which it is said */
     udpai_tally_nodes *counted;     /* by an earlier sum (udpai_tally_sum_end()); NULL: unknown */
 } udpai_tally_sum_options;
 

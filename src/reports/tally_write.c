@@ -15,6 +15,7 @@ enum { /* field numbers of ClientLoad and ClusterLoad */
     N_CLIENTS = 9,
     N_FORGOTTEN_NODES = 10,
     SHARED_PART = 11,
+    SUM_LASTS = 12,
 };
 
 enum { /* of CountedNode */
@@ -215,11 +216,11 @@ put_shared(udpai_proto_writer *writer, const udpai_tally *tally)
 {
     if (tally->shared)
         put_nested_opt(writer, SHARED_PART, put_shared_part, tally->shared);
-    if (!tally->is_shared)
-        return;
-    udpai_proto_put_varint(writer, SHARED, 1);
+    if (tally->is_shared)
+        udpai_proto_put_varint(writer, SHARED, 1);
     if (tally->lasts_ns)
-        udpai_tally_put_nested(writer, LASTS, udpai_tally_put_nanoseconds, &tally->lasts_ns);
+        udpai_tally_put_nested(writer, tally->nodes.n ? SUM_LASTS : LASTS,
+                               udpai_tally_put_nanoseconds, &tally->lasts_ns);
 }
 
 static void

@@ -200,7 +200,10 @@ a_client_says_that_it_is_shared(void **state)
     tally->is_shared = false;
     UDPA_AUTO(udpai_tally_free) udpai_tally *alone = pass_on(tally, NULL);
     assert_false(alone->is_shared);
-    assert_int_equal(alone->lasts_ns, 0);
+    assert_int_equal(alone->lasts_ns, 40000000001);
+    tally->lasts_ns = 0;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *bare = pass_on(tally, NULL);
+    assert_int_equal(bare->lasts_ns, 0);
 }
 
 static udpa_err
