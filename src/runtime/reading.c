@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/reading.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 #include "base/alloc.h"
+#include "base/strbuf.h"
 
 /* What changes while it is read is read again at once, so many times. */
 #define TRIES 3
@@ -24,24 +28,25 @@ list_all_above(udpai_runtime_reading *reading, const char *root, const char *pat
 
 static udpa_err
 read_place(udpai_runtime_reading *reading,
-           const udpai_runtime_place *place,
+           udpai_str name,
+           const char *path,
            udpai_runtime_load *load)
 {
     udpa_err err = UDPA_ERR_ABORTED;
     for (int i = 0; i < TRIES && err == UDPA_ERR_ABORTED; i++) {
         load->error = udpa_error_unref(load->error);
-        err = udpai_runtime_directory_read(&load->layer, place->name, place->path,
-                                           &reading->directories, &load->error);
+        err = udpai_runtime_directory_read(&load->layer, name, path, &reading->directories,
+                                           &load->error);
     }
     return err;
 }
 
 static void
-take_place(udpai_runtime_reading *reading, const udpai_runtime_place *place)
+take_place(udpai_runtime_reading *reading, const udpai_runtime_place *place, const char *path)
 {
     udpai_runtime_load *load = &reading->loads[reading->n++];
     load->index = place->index;
-    udpa_err err = read_place(reading, place, load);
+    udpa_err err = read_place(reading, place->name, path, load);
     bool is_missing = err == UDPA_ERR_NOT_FOUND;
     if (is_missing) /* which is no mistake */
         load->error = udpa_error_unref(load->error);
@@ -50,10 +55,11 @@ take_place(udpai_runtime_reading *reading, const udpai_runtime_place *place)
     reading->n_overrides_missing += place->is_override && is_missing;
 }
 
-void
-udpai_runtime_read(udpai_runtime_reading *reading,
-                   const char *root,
-                   const udpai_runtime_places *places)
+static void
+read_below(udpai_runtime_reading *reading,
+           const char *top,
+           const char *root,
+           const udpai_runtime_places *places)
 {
     *reading = (udpai_runtime_reading){
         .loads = udpai_alloc_array(places->n, sizeof(*reading->loads)),
@@ -61,8 +67,32 @@ udpai_runtime_read(udpai_runtime_reading *reading,
     reading->has_memory = reading->loads != NULL;
     for (size_t i = 0; i < places->n && reading->has_memory; i++)
         list_all_above(reading, root, places->items[i].path);
-    for (size_t i = 0; i < places->n && reading->has_memory; i++)
-        take_place(reading, &places->items[i]);
+    for (size_t i = 0; i < places->n && reading->has_memory; i++) {
+        udpai_strbuf path = {0};
+        udpai_strbuf_printf(&path, "%s%s", top, places->items[i].path + strlen(root));
+        reading->has_memory = !udpai_strbuf_failed(&path);
+        if (reading->has_memory)
+            take_place(reading, &places->items[i], path.data);
+        udpai_strbuf_done(&path);
+    }
+}
+
+/* What the link leads to is found out once, so that no layer is of another version than the others;
+ * and it must lead there yet in the end, for behind a swap somebody may tidy up. */
+void
+udpai_runtime_read(udpai_runtime_reading *reading,
+                   const char *root,
+                   const udpai_runtime_places *places)
+{
+    char top[PATH_MAX], now[PATH_MAX];
+    for (int i = 1;; i++) {
+        bool is_there = realpath(root, top) != NULL && strcmp(top, "/") != 0;
+        read_below(reading, is_there ? top : root, root, places);
+        if (i == TRIES || !reading->has_memory || !is_there ||
+            (realpath(root, now) && strcmp(now, top) == 0))
+            return;
+        udpai_runtime_reading_done(reading);
+    }
 }
 
 void

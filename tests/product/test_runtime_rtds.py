@@ -9,7 +9,7 @@ import re
 import subprocess
 
 from product import check, main, wait_for
-from test_runtime import Node, check_config
+from test_runtime import Node, check_config, swap, write
 
 TYPE = 'envoy.service.runtime.v3.Runtime'
 NAME = 'com.acme/edge'
@@ -240,8 +240,30 @@ def test_mistakes(test):
     wrong({'name': 'a', 'rtds_config': 'b'}, "there is no ConfigSource 'b'")
 
 
+def test_tree(test):
+    """What a node publishes of a tree, it follows itself, and so does another node."""
+    srv = test.work / 'srv'
+    for version in ('v1', 'v2'):
+        write(srv / version / 'production/x', f'{version}\n')
+    swap(srv, 'v1')
+    tree = {'name': 'tree', 'runtime_tree': {'symlink_root': str(srv / 'current')}}
+    by_type = [{'types': [TYPE],
+                'config_descriptors': [{'resource_name': 'tree', 'namespace': 'local'}]}]
+    top = Node(test, 'tree_top', follower({'name': 'local/production'}, tree, by_type))
+    edge = Node(test, 'tree_edge', follower(
+        {'name': 'local/production', 'rtds_config': 'top'},
+        {'name': 'top', 'udpa': {'address': top.address}}))
+    wait_for('the tree at both', lambda: (top.value('x'), edge.value('x')) == ('v1', 'v1'))
+    swap(srv, 'v2')
+    wait_for('its swap', lambda: (top.value('x'), edge.value('x')) == ('v2', 'v2'))
+    (srv / 'v2/production/numerator').write_text('1')
+    wait_for('a mistake in it', lambda: 'stays as it was' in top.process.text())
+    check('changes nothing', (top.value('x'), edge.value('x')) == ('v2', 'v2'))
+
+
 def body(test):
     test_directory(test)
+    test_tree(test)
     test_another_node(test)
     test_workers(test)
     test_who_dials(test)
