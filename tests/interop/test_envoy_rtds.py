@@ -16,7 +16,8 @@ import envoy_peer
 from envoy.service.runtime.v3 import rtds_pb2
 from google.protobuf import json_format
 
-from test_envoy_runtime import WORDS, ask, compare, number_of
+from runtime_trees import WORDS, ask, number_of
+from test_envoy_runtime import compare
 
 TYPE = 'type.googleapis.com/envoy.service.runtime.v3.Runtime'
 LAYERS = 100
