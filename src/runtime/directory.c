@@ -261,6 +261,13 @@ walk_all(walk *self, const char *path, udpa_error **ret_error)
     return err;
 }
 
+void
+udpai_runtime_directories_cut(udpai_runtime_directories *directories, size_t n)
+{
+    while (directories->n > n)
+        udpai_free(directories->items[--directories->n].path);
+}
+
 udpa_err
 udpai_runtime_directory_read(udpai_runtime_layer **ret_layer,
                              udpai_str name,
@@ -278,5 +285,22 @@ udpai_runtime_directory_read(udpai_runtime_layer **ret_layer,
     udpai_strbuf_done(&self.path);
     udpai_strbuf_done(&self.key);
     udpai_free(self.contents);
+    return err;
+}
+
+udpa_err
+udpai_runtime_directory_read_whole(udpai_runtime_layer **ret_layer,
+                                   udpai_str name,
+                                   const char *path,
+                                   udpai_runtime_directories *directories,
+                                   udpa_error **ret_error)
+{
+    size_t n_listed = directories->n;
+    udpa_err err = UDPA_ERR_ABORTED;
+    for (int i = 0; i < UDPAI_RUNTIME_TRIES && err == UDPA_ERR_ABORTED; i++) {
+        *ret_error = udpa_error_unref(*ret_error);
+        udpai_runtime_directories_cut(directories, n_listed);
+        err = udpai_runtime_directory_read(ret_layer, name, path, directories, ret_error);
+    }
     return err;
 }

@@ -13,6 +13,8 @@
 #include "runtime/layer.h"
 
 #define UDPAI_RUNTIME_DIRECTORIES_MAX 1024 /* that are listed */
+/* What changes while it is read is read again at once, so many times. */
+#define UDPAI_RUNTIME_TRIES 3
 
 /* Directories that were read, for those who want to watch them. */
 typedef struct udpai_runtime_directory {
@@ -24,6 +26,8 @@ typedef struct udpai_runtime_directory {
 typedef UDPAI_VECTOR(udpai_runtime_directory) udpai_runtime_directories;
 
 void udpai_runtime_directories_done(udpai_runtime_directories *directories);
+/* Forgets those that were listed after the first so many. */
+void udpai_runtime_directories_cut(udpai_runtime_directories *directories, size_t n);
 /* Lists a directory, unless it is not there, is none, or is listed. False without memory. */
 bool udpai_runtime_directories_add(udpai_runtime_directories *directories, const char *path);
 
@@ -36,6 +40,14 @@ udpa_err udpai_runtime_directory_read(udpai_runtime_layer **ret_layer,
                                       const char *path,
                                       udpai_runtime_directories *directories,
                                       udpa_error **ret_error);
+
+/* The same, tried again if it has changed while it was read. The list and the place for the error
+ * are needed. */
+udpa_err udpai_runtime_directory_read_whole(udpai_runtime_layer **ret_layer,
+                                            udpai_str name,
+                                            const char *path,
+                                            udpai_runtime_directories *directories,
+                                            udpa_error **ret_error);
 
 /* The value in the contents of a file: without comments, empty lines and what is blank at its end.
  * Writes over the contents, and returns the part of them that is left. */

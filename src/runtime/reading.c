@@ -7,9 +7,6 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 
-/* What changes while it is read is read again at once, so many times. */
-#define TRIES 3
-
 /* ---- directories above the layers, in which those may come and go ---- */
 
 static void
@@ -26,27 +23,13 @@ list_all_above(udpai_runtime_reading *reading, const char *root, const char *pat
 
 /* ---- layers ---- */
 
-static udpa_err
-read_place(udpai_runtime_reading *reading,
-           udpai_str name,
-           const char *path,
-           udpai_runtime_load *load)
-{
-    udpa_err err = UDPA_ERR_ABORTED;
-    for (int i = 0; i < TRIES && err == UDPA_ERR_ABORTED; i++) {
-        load->error = udpa_error_unref(load->error);
-        err = udpai_runtime_directory_read(&load->layer, name, path, &reading->directories,
-                                           &load->error);
-    }
-    return err;
-}
-
 static void
 take_place(udpai_runtime_reading *reading, const udpai_runtime_place *place, const char *path)
 {
     udpai_runtime_load *load = &reading->loads[reading->n++];
     load->index = place->index;
-    udpa_err err = read_place(reading, place->name, path, load);
+    udpa_err err = udpai_runtime_directory_read_whole(&load->layer, place->name, path,
+                                                      &reading->directories, &load->error);
     bool is_missing = err == UDPA_ERR_NOT_FOUND;
     if (is_missing) /* which is no mistake */
         load->error = udpa_error_unref(load->error);
@@ -88,7 +71,7 @@ udpai_runtime_read(udpai_runtime_reading *reading,
     for (int i = 1;; i++) {
         bool is_there = realpath(root, top) != NULL && strcmp(top, "/") != 0;
         read_below(reading, is_there ? top : root, root, places);
-        if (i == TRIES || !reading->has_memory || !is_there ||
+        if (i == UDPAI_RUNTIME_TRIES || !reading->has_memory || !is_there ||
             (realpath(root, now) && strcmp(now, top) == 0))
             return;
         udpai_runtime_reading_done(reading);

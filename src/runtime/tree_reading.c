@@ -11,9 +11,6 @@
 #include "base/strbuf.h"
 #include "runtime/encode.h"
 
-/* What changes while it is read is read again at once, so many times. */
-#define TRIES 3
-
 typedef struct reader {
     const udpai_runtime_tree_rules *rules;
     const udpai_runtime_tree_reading *before; /* may be NULL */
@@ -155,13 +152,6 @@ make_resource(const reader *self,
 
 /* ---- a layer ---- */
 
-static void
-list_no_more_than(udpai_runtime_directories *directories, size_t n)
-{
-    while (directories->n > n)
-        udpai_free(directories->items[--directories->n].path);
-}
-
 static udpa_err
 read_directory(const reader *self,
                const char *name,
@@ -169,17 +159,11 @@ read_directory(const reader *self,
                udpa_error **ret_error)
 {
     udpai_strbuf path = {0};
-    size_t n_listed = self->directories->n;
-    udpa_err err = UDPA_ERR_ABORTED;
     udpai_strbuf_printf(&path, "%s/%s", strcmp(self->top, "/") == 0 ? "" : self->top, name);
     if (udpai_strbuf_failed(&path))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    for (int i = 0; i < TRIES && err == UDPA_ERR_ABORTED; i++) {
-        *ret_error = udpa_error_unref(*ret_error);
-        list_no_more_than(self->directories, n_listed);
-        err = udpai_runtime_directory_read(ret_layer, udpai_str_from(name), path.data,
-                                           self->directories, ret_error);
-    }
+    udpa_err err = udpai_runtime_directory_read_whole(ret_layer, udpai_str_from(name), path.data,
+                                                      self->directories, ret_error);
     udpai_strbuf_done(&path);
     return err;
 }
@@ -309,7 +293,7 @@ static udpa_err
 try_once(reader *self, udpa_error **ret_error)
 {
     forget_layers(self->now);
-    list_no_more_than(self->directories, 0);
+    udpai_runtime_directories_cut(self->directories, 0);
     udpa_err err = find_top(self, self->top, ret_error);
     if (err)
         return err;
@@ -336,7 +320,7 @@ udpai_runtime_tree_read(const udpai_runtime_tree_rules *rules,
     udpa_err err = UDPA_ERR_ABORTED;
     if (!now)
         return NULL;
-    for (int i = 0; i < TRIES && err == UDPA_ERR_ABORTED; i++) {
+    for (int i = 0; i < UDPAI_RUNTIME_TRIES && err == UDPA_ERR_ABORTED; i++) {
         now->error = udpa_error_unref(now->error);
         err = try_once(&self, &now->error);
     }

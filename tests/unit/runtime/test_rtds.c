@@ -12,16 +12,6 @@ layer_of(const udpai_strbuf *message, udpai_runtime_layer **ret_layer, udpa_erro
                                        ret_error);
 }
 
-static const udpai_runtime_value *
-value_at(const udpai_runtime_layer *layer, const char *key)
-{
-    const udpai_runtime_entry *entry =
-        udpai_map_get(udpai_runtime_layer_entries(layer), udpai_str_from(key));
-    if (!entry)
-        fail_msg("there is no %s", key);
-    return &entry->value;
-}
-
 static void
 test_name_and_values(void **state)
 {

@@ -26,16 +26,6 @@ expect_refused(udpai_strbuf *message, const char *words)
     udpai_strbuf_done(message);
 }
 
-static const udpai_runtime_value *
-value_at(const udpai_runtime_layer *layer, const char *key)
-{
-    const udpai_runtime_entry *entry =
-        udpai_map_get(udpai_runtime_layer_entries(layer), udpai_str_from(key));
-    if (!entry)
-        fail_msg("there is no %s", key);
-    return &entry->value;
-}
-
 /* ---- tests ---- */
 
 static void
