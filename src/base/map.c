@@ -6,7 +6,9 @@
 
 #include "base/alloc.h"
 
-#define LARGE 1024 /* slots, from which on a table may be fuller */
+#define LARGE 1024                                /* slots, from which on a table may be fuller */
+#define RUN 256                                   /* slots that are visited one after the other */
+#define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15) /* of 2^64 */
 
 static uint64_t hash_seed;
 
@@ -177,13 +179,29 @@ udpai_map_remove(udpai_map *map, udpai_str key)
     return item;
 }
 
+/* Runs of slots are not visited in their order: who put a map into another of about its size would
+ * fill the front of that first, in which each then looks for a free slot behind all the others. The
+ * next run is one far from the last, as the golden ratio has it; an odd stride leaves out none. */
+static size_t
+find_run(const udpai_map *map, size_t position)
+{
+    size_t n_runs = map->capacity / RUN;
+    if (n_runs < 2)
+        return 0;
+    size_t stride = (size_t)(GOLDEN_RATIO >> (64 - __builtin_ctzll(n_runs))) | 1;
+    return (position / RUN * stride & (n_runs - 1)) * RUN;
+}
+
 void *
 udpai_map_next(const udpai_map *map, size_t *position)
 {
     while (*position < map->capacity) {
-        void *item = map->items[(*position)++];
-        if (item)
-            return item;
+        size_t run = find_run(map, *position);
+        do {
+            size_t slot = run + (*position)++ % RUN;
+            if (map->hashes[slot])
+                return map->items[slot];
+        } while (*position % RUN && *position < map->capacity);
     }
     return NULL;
 }

@@ -3,10 +3,11 @@
  *
  * Open addressing with linear probing; 12 bytes a slot. A small table is at most 3/4 full, a large
  * one 7/8: what is not there is looked for in the hashes alone, 16 of them in a line of cache. The
- * map never owns what it points at. Iteration order is that of the table: deterministic for one
- * sequence of calls, as the simulation needs, and no secret is kept from peers by a random seed: a
- * peer that chooses colliding names pays for it with a limit on names, and XXH3 with a per-process
- * seed (set by udpai_map_set_seed() in programs) keeps it from knowing which names collide. */
+ * map never owns what it points at. Iteration order is deterministic for one sequence of calls, as
+ * the simulation needs, and such that a map may be put into another, item by item; and no secret is
+ * kept from peers by a random seed: a peer that chooses colliding names pays for it with a limit on
+ * names, and XXH3 with a per-process seed (set by udpai_map_set_seed() in programs) keeps it from
+ * knowing which names collide. */
 #ifndef UDPAI_MAP_H
 #define UDPAI_MAP_H
 

@@ -182,6 +182,47 @@ colliding_keys_survive_each_other(void **state)
     udpai_map_done(&map);
 }
 
+static size_t
+longest_run_of_used_slots(const udpai_map *map)
+{
+    size_t longest = 0, run = 0;
+    for (size_t i = 0; i < map->capacity; i++) {
+        run = map->hashes[i] ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    return longest;
+}
+
+/* As many as fit, from a map of the same size: in the order of its slots they would fill half of
+ * the table to the last slot, and looking for a free one would take as long as the map is large. */
+static void
+one_map_goes_into_another(void **state)
+{
+    (void)state;
+
+    enum {
+        N = 1 << 16,
+        FULL = N / 8 * 7
+    };
+    static struct item items[2 * N];
+    udpai_map to, from;
+    size_t at = 0;
+    void *item;
+    name_items(items, UDPAI_ARRAY_LEN(items));
+    udpai_map_init(&to, item_key);
+    udpai_map_init(&from, item_key);
+    for (size_t i = 0; i < N / 5 * 3; i++) {
+        assert_true(udpai_map_add(&to, &items[i]));
+        assert_true(udpai_map_add(&from, &items[N + i]));
+    }
+    while (to.n < FULL && (item = udpai_map_next(&from, &at)))
+        assert_true(udpai_map_add(&to, item));
+    assert_int_equal(to.capacity, N);
+    assert_true(longest_run_of_used_slots(&to) < N / 32);
+    udpai_map_done(&to);
+    udpai_map_done(&from);
+}
+
 static void
 order_is_the_same_for_the_same_calls(void **state)
 {
@@ -362,6 +403,7 @@ main(void)
         cmocka_unit_test(items_are_found_by_any_bytes),
         cmocka_unit_test(random_walk_matches_the_array),
         cmocka_unit_test(colliding_keys_survive_each_other),
+        cmocka_unit_test(one_map_goes_into_another),
         cmocka_unit_test(order_is_the_same_for_the_same_calls),
         cmocka_unit_test(large_map_shrinks),
         cmocka_unit_test(failed_add_changes_nothing),
