@@ -5,12 +5,11 @@
 #include "storage/sqlite.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include "base/list.h"
 #include "base/log.h"
+#include "loop/thread.h"
 #include "storage/sqlite_db.h"
 
 #define MAGIC 0x75647362u
@@ -309,22 +308,6 @@ close_engine(udpai_durable_engine *base)
     udpai_free(engine);
 }
 
-/* Signals are for the thread that waits for them. */
-static int
-start_writer(struct engine *engine)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    int failed = pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (failed)
-        return failed;
-    failed = pthread_create(&engine->writer, NULL, write_until_closed, engine);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed)
-        pthread_setname_np(engine->writer, "udpa-store");
-    return failed;
-}
-
 udpa_err
 udpai_sqlite_open(udpai_durable_engine **ret_engine,
                   const udpai_sqlite_options *options,
@@ -346,7 +329,7 @@ udpai_sqlite_open(udpai_durable_engine **ret_engine,
     udpai_list_init(&engine->queue);
     pthread_mutex_init(&engine->mutex, NULL);
     pthread_cond_init(&engine->wake, NULL);
-    int failed = start_writer(engine);
+    int failed = udpai_thread_begin(&engine->writer, "udpa-store", write_until_closed, engine);
     if (failed) {
         err = udpai_fail(ret_error, UDPA_ERR_LIMIT, "cannot start the store's thread: %s",
                          strerror(failed));

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transport/file/event_writer.h"
 
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -11,6 +9,7 @@
 #include "codec/event_line.h"
 #include "loop/clock.h"
 #include "loop/inbox.h"
+#include "loop/thread.h"
 #include "transport/file/rotating_file.h"
 
 #define LOG "sinks"
@@ -170,15 +169,10 @@ udpai_event_writer_take(void *writer, udpai_event_batch *batch)
 static udpa_err
 begin_thread(udpai_event_writer *self, udpa_error **ret_error)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the loop */
-    int number = pthread_create(&self->thread, NULL, write_until_closed, self);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int number = udpai_thread_begin(&self->thread, "udpa-sinks", write_until_closed, self);
     if (number != 0)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "cannot begin a thread: %s", strerror(number));
     self->is_running = true;
-    pthread_setname_np(self->thread, "udpa-sinks");
     return UDPA_OK;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread itself: what it is made of, what it is told, how it ends. */
 #include <grpc/support/log.h>
-#include <signal.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "loop/clock.h"
+#include "loop/thread.h"
 #include "transport/grpc/grpc_internal.h"
 
 /* ---- the hub's surroundings ---- */
@@ -238,7 +238,6 @@ static void *
 run(void *userdata)
 {
     udpai_stream_thread *thread = userdata;
-    pthread_setname_np(pthread_self(), "udpa-streams");
     while (udpai_queue_turn(thread))
         udpai_write_round(thread);
     if (thread->stopped)
@@ -339,17 +338,15 @@ free_inboxes(udpai_stream_thread *thread)
     udpai_inbox_done(&thread->requests);
 }
 
-/* Signals are for the threads of the application; so gRPC's own threads must not get them either.
- */
+/* gRPC's own threads must not get them either. */
 static int
 start_with_signals_blocked(udpai_stream_thread *thread)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
+    sigset_t before;
+    udpai_signals_block(&before);
     make_queue(thread);
-    int number = pthread_create(&thread->pthread, NULL, run, thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int number = udpai_thread_begin(&thread->pthread, "udpa-streams", run, thread);
+    udpai_signals_restore(&before);
     if (number == 0)
         return 0;
     grpc_call_unref(thread->orders_wake.call);

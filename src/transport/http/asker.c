@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The asker's life, and its thread, which has libcurl do what it does for several questions at a
  * time. */
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "loop/thread.h"
 #include "transport/http/asker_internal.h"
 
 #define IDLE_MS 60000 /* whoever has something to say wakes it */
@@ -66,7 +66,6 @@ run(void *userdata)
 {
     udpai_http_asker *self = userdata;
     int n_running;
-    pthread_setname_np(pthread_self(), "udpa-rest");
     while (!atomic_load(&self->is_ending)) {
         begin_new(self);
         end_cancelled(self);
@@ -79,18 +78,13 @@ run(void *userdata)
     return NULL;
 }
 
-/* Signals are for the threads of the application. */
 static udpa_err
 start(udpai_http_asker *self, udpa_error **ret_error)
 {
-    sigset_t all, before;
     int number = 0;
-    sigfillset(&all);
     pthread_mutex_lock(&self->mutex);
     if (!self->is_started) {
-        pthread_sigmask(SIG_BLOCK, &all, &before);
-        number = pthread_create(&self->pthread, NULL, run, self);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        number = udpai_thread_begin(&self->pthread, "udpa-rest", run, self);
         self->is_started = number == 0;
     }
     pthread_mutex_unlock(&self->mutex);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread itself: its loop, what other threads tell it, how it begins and ends. */
-#include <signal.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "loop/clock.h"
+#include "loop/thread.h"
 #include "transport/http/http_internal.h"
 
 /* ---- messages ---- */
@@ -145,7 +145,6 @@ static void *
 run(void *userdata)
 {
     udpai_http *http = userdata;
-    pthread_setname_np(pthread_self(), "udpa-http");
     while (!http->is_done)
         (void)uv_run(&http->loop, UV_RUN_DEFAULT);
     udpai_timer_cancel(&http->stop_timer);
@@ -222,14 +221,10 @@ close_loop(udpai_http *http)
 static udpa_err
 start(udpai_http *http, udpa_error **ret_error)
 {
-    sigset_t all, before;
     udpa_err err = UDPA_OK;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
     for (size_t i = 0; i < http->n_listeners && err == UDPA_OK; i++)
         err = udpai_http_listener_start(&http->listeners[i], ret_error);
-    int number = err == UDPA_OK ? pthread_create(&http->pthread, NULL, run, http) : 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int number = err == UDPA_OK ? udpai_thread_begin(&http->pthread, "udpa-http", run, http) : 0;
     if (number != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot start the thread that serves HTTP: %s",
                           strerror(number));
