@@ -6,7 +6,7 @@
 
 #define SMALL 1024
 
-static long fail_after = -1;
+static atomic_long fail_after = -1;
 static atomic_ulong n_allocations;
 static atomic_ulong n_live;
 
@@ -14,18 +14,16 @@ static bool
 may_allocate(void)
 {
     atomic_fetch_add_explicit(&n_allocations, 1, memory_order_relaxed);
-    if (fail_after < 0)
-        return true;
-    if (fail_after == 0)
-        return false;
-    fail_after--;
-    return true;
+    long left = atomic_load_explicit(&fail_after, memory_order_relaxed);
+    while (left > 0 && !atomic_compare_exchange_weak(&fail_after, &left, left - 1))
+        continue;
+    return left != 0;
 }
 
 void
 udpai_alloc_fail_after(long n_before_failure)
 {
-    fail_after = n_before_failure;
+    atomic_store(&fail_after, n_before_failure);
 }
 
 unsigned long

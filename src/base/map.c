@@ -112,17 +112,25 @@ udpai_map_copy(udpai_map *map, const udpai_map *from)
     return true;
 }
 
-static bool
-is_full(const udpai_map *map)
+static size_t
+room_of(size_t capacity)
 {
-    size_t spare = map->capacity < LARGE ? map->capacity / 4 : map->capacity / 8;
-    return map->n >= map->capacity - spare;
+    return capacity - capacity / (capacity < LARGE ? 4 : 8);
+}
+
+bool
+udpai_map_reserve(udpai_map *map, size_t n)
+{
+    size_t capacity = map->capacity ? map->capacity : 8;
+    while (capacity <= UINT32_MAX && room_of(capacity) - map->n < n)
+        capacity *= 2;
+    return capacity == map->capacity || resize(map, capacity);
 }
 
 bool
 udpai_map_add(udpai_map *map, void *item)
 {
-    if (is_full(map) && !resize(map, map->capacity ? map->capacity * 2 : 8))
+    if (!udpai_map_reserve(map, 1))
         return false;
     insert_hashed(map, short_hash(map->key(item)), item);
     map->n++;

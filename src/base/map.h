@@ -32,6 +32,9 @@ void udpai_map_done(udpai_map *map);
  * it. */
 bool udpai_map_copy(udpai_map *map, const udpai_map *from);
 
+/* Makes room for so many more items, which can be added without memory then. False without it. */
+bool udpai_map_reserve(udpai_map *map, size_t n);
+
 void *udpai_map_get(const udpai_map *map, udpai_str key);
 /* Adds an item whose key is not in the map yet; false without memory. */
 bool udpai_map_add(udpai_map *map, void *item);

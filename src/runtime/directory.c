@@ -1,49 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/directory.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/strbuf.h"
+#include "loop/thread.h"
+#include "runtime/walk.h"
 
-#define DIRECTORIES_MAX 20000 /* links can make many of few */
-
-typedef struct level {
-    DIR *stream;
-    dev_t dev;
-    ino_t ino;
-    size_t path_len, key_len; /* of the directory */
-} level;
-
-typedef struct walk {
-    udpai_runtime_layer *layer;
-    udpai_strbuf path, key; /* of what is being looked at */
-    char *contents;         /* room for a file */
-    size_t n_directories;
-    udpai_runtime_directories *list; /* NULL: nobody wants it */
-    unsigned depth;
-    level levels[UDPAI_RUNTIME_DEPTH_MAX];
-} walk;
-
-static udpa_err
-fail_errno(const walk *self, int error, udpa_error **ret_error)
-{
-    if (error == ENOENT && self->depth > 0)
-        return udpai_fail(ret_error, UDPA_ERR_ABORTED,
-                          "%s went while the directory was read, or is a link to nothing",
-                          self->path.data);
-    if (error == ENOENT)
-        return udpai_fail(ret_error, UDPA_ERR_NOT_FOUND, "there is no %s", self->path.data);
-    return udpai_fail(ret_error, UDPA_ERR_IO, "cannot read %s: %s", self->path.data,
-                      strerror(error));
-}
-
-/* ---- files ---- */
+/* ---- the value in a file ---- */
 
 udpai_str
 udpai_runtime_file_value(char *contents, size_t len)
@@ -67,56 +32,7 @@ udpai_runtime_file_value(char *contents, size_t len)
     return (udpai_str){contents, n};
 }
 
-/* So much as the file said it has is all of it, if that is anything: it need not say so twice. */
-static udpa_err
-read_all(walk *self, int file, off_t size, size_t *ret_len, udpa_error **ret_error)
-{
-    size_t len = 0;
-    while (!len || len != (size_t)size) {
-        ssize_t n = read(file, self->contents + len, UDPAI_RUNTIME_VALUE_MAX + 1 - len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail_errno(self, errno, ret_error);
-        len += (size_t)n;
-        if (len > UDPAI_RUNTIME_VALUE_MAX)
-            return udpai_fail(ret_error, UDPA_ERR_LIMIT, "%s has more than %zu bytes",
-                              self->path.data, UDPAI_RUNTIME_VALUE_MAX);
-        if (n == 0)
-            break;
-    }
-    *ret_len = len;
-    return UDPA_OK;
-}
-
-static udpa_err
-take_file(walk *self, int file, off_t size, udpa_error **ret_error)
-{
-    size_t len = 0;
-    udpa_error *cause = NULL;
-    udpai_str key = udpai_strbuf_view(&self->key);
-    udpa_err err = read_all(self, file, size, &len, ret_error);
-    if (err)
-        return err;
-    if (udpai_map_get(udpai_runtime_layer_entries(self->layer), key))
-        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s is the key %.*s for the second time",
-                          self->path.data, UDPAI_SHOWN(key));
-    udpai_runtime_value value =
-        udpai_runtime_value_read(udpai_runtime_file_value(self->contents, len));
-    err = udpai_runtime_layer_put(self->layer, key, &value, &cause);
-    return err ? udpai_fail_because(ret_error, err, cause, "%s", self->path.data) : UDPA_OK;
-}
-
-/* ---- directories ---- */
-
-static bool
-is_above(const walk *self, const struct stat *status)
-{
-    for (unsigned i = 0; i < self->depth; i++)
-        if (self->levels[i].dev == status->st_dev && self->levels[i].ino == status->st_ino)
-            return true;
-    return false;
-}
+/* ---- lists of directories ---- */
 
 void
 udpai_runtime_directories_done(udpai_runtime_directories *directories)
@@ -148,124 +64,44 @@ udpai_runtime_directories_add(udpai_runtime_directories *directories, const char
     return false;
 }
 
-/* One that is not listed is not watched: then its changes are found later. */
-static void
-list_directory(walk *self, const struct stat *status)
-{
-    udpai_runtime_directory found = {NULL, status->st_dev, status->st_ino};
-    if (!self->list || self->list->n >= UDPAI_RUNTIME_DIRECTORIES_MAX)
-        return;
-    found.path = udpai_strdup(self->path.data);
-    if (!found.path || !udpai_vector_push(self->list, found))
-        udpai_free(found.path);
-}
-
-/* Consumes the file. */
-static udpa_err
-enter(walk *self, int file, const struct stat *status, udpa_error **ret_error)
-{
-    udpa_err err = UDPA_OK;
-    if (is_above(self, status))
-        err = udpai_fail(ret_error, UDPA_ERR_LIMIT, "%s leads back to a directory above it",
-                         self->path.data);
-    else if (self->depth == UDPAI_RUNTIME_DEPTH_MAX)
-        err = udpai_fail(ret_error, UDPA_ERR_LIMIT, "%s is more than %d directories deep",
-                         self->path.data, UDPAI_RUNTIME_DEPTH_MAX);
-    else if (++self->n_directories > DIRECTORIES_MAX)
-        err = udpai_fail(ret_error, UDPA_ERR_LIMIT, "there are more than %d directories, with %s",
-                         DIRECTORIES_MAX, self->path.data);
-    DIR *stream = err ? NULL : fdopendir(file);
-    if (!err && !stream)
-        err = fail_errno(self, errno, ret_error);
-    if (err) {
-        (void)close(file);
-        return err;
-    }
-    list_directory(self, status);
-    self->levels[self->depth++] =
-        (level){stream, status->st_dev, status->st_ino, self->path.len, self->key.len};
-    return UDPA_OK;
-}
-
-/* Consumes the file. */
-static udpa_err
-take(walk *self, int file, udpa_error **ret_error)
-{
-    struct stat status;
-    udpa_err err;
-    if (fstat(file, &status) != 0)
-        err = fail_errno(self, errno, ret_error);
-    else if (S_ISDIR(status.st_mode))
-        return enter(self, file, &status, ret_error);
-    else if (self->depth == 0)
-        err = udpai_fail(ret_error, UDPA_ERR_IO, "%s is no directory", self->path.data);
-    else if (S_ISREG(status.st_mode))
-        err = take_file(self, file, status.st_size, ret_error);
-    else
-        err = udpai_fail(ret_error, UDPA_ERR_INVAL, "%s is neither a file nor a directory",
-                         self->path.data);
-    (void)close(file);
-    return err;
-}
-
-static udpa_err
-take_named(walk *self, const level *top, const char *name, udpa_error **ret_error)
-{
-    udpai_strbuf_putc(&self->path, '/');
-    udpai_strbuf_puts(&self->path, name);
-    udpai_strbuf_puts(&self->key, self->depth > 1 ? "." : "");
-    udpai_strbuf_puts(&self->key, name);
-    if (udpai_strbuf_failed(&self->path) || udpai_strbuf_failed(&self->key))
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    if (self->key.len > UDPAI_RUNTIME_KEY_MAX)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s makes a key of more than %d bytes",
-                          self->path.data, UDPAI_RUNTIME_KEY_MAX);
-    /* A pipe must not keep us waiting for whoever writes to it. */
-    int file = openat(dirfd(top->stream), name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return file < 0 ? fail_errno(self, errno, ret_error) : take(self, file, ret_error);
-}
-
-/* The next name in the directory that was entered last, or back from it. */
-static udpa_err
-step(walk *self, udpa_error **ret_error)
-{
-    level *top = &self->levels[self->depth - 1];
-    self->path.len = top->path_len;
-    self->path.data[top->path_len] = '\0';
-    self->key.len = top->key_len;
-    errno = 0;
-    const struct dirent *entry = readdir(top->stream);
-    if (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0))
-        return UDPA_OK;
-    if (entry)
-        return take_named(self, top, entry->d_name, ret_error);
-    if (errno)
-        return fail_errno(self, errno, ret_error);
-    (void)closedir(top->stream);
-    self->depth--;
-    return UDPA_OK;
-}
-
-static udpa_err
-walk_all(walk *self, const char *path, udpa_error **ret_error)
-{
-    udpai_strbuf_puts(&self->path, path);
-    if (!self->layer || !self->contents || udpai_strbuf_failed(&self->path))
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    udpa_err err = file < 0 ? fail_errno(self, errno, ret_error) : take(self, file, ret_error);
-    while (!err && self->depth > 0)
-        err = step(self, ret_error);
-    while (self->depth > 0)
-        (void)closedir(self->levels[--self->depth].stream);
-    return err;
-}
-
 void
 udpai_runtime_directories_cut(udpai_runtime_directories *directories, size_t n)
 {
     while (directories->n > n)
         udpai_free(directories->items[--directories->n].path);
+}
+
+/* ---- reading ---- */
+
+static void *
+run_walk(void *walk)
+{
+    udpai_runtime_walk_run(walk);
+    return NULL;
+}
+
+/* Nearly all of the time goes to the kernel, which takes it for each file. So a thread has half of
+ * them for so long; without one, they come one after the other. Which of two errors is told must
+ * not depend on who was faster: else it would be news whenever the directory is read again. */
+static void
+walk_by_two(udpai_runtime_walk *even)
+{
+    pthread_t thread;
+    udpai_runtime_walk odd = {.name = even->name, .path = even->path, .part = UDPAI_RUNTIME_ODD};
+    even->part = UDPAI_RUNTIME_EVEN;
+    bool has_thread = udpai_thread_begin(&thread, "udpa-runtime", run_walk, &odd) == 0;
+    udpai_runtime_walk_run(even);
+    if (has_thread)
+        pthread_join(thread, NULL);
+    else
+        udpai_runtime_walk_run(&odd);
+    if (!even->err && !odd.err) {
+        even->err = udpai_runtime_layer_merge(even->layer, odd.layer, &even->error);
+    } else if (!even->err) {
+        even->err = odd.err;
+        even->error = UDPAI_TAKE(odd.error);
+    }
+    udpai_runtime_walk_done(&odd);
 }
 
 udpa_err
@@ -275,16 +111,21 @@ udpai_runtime_directory_read(udpai_runtime_layer **ret_layer,
                              udpai_runtime_directories *directories,
                              udpa_error **ret_error)
 {
-    walk self = {.layer = udpai_runtime_layer_new(name),
-                 .list = directories,
-                 .contents = udpai_alloc(UDPAI_RUNTIME_VALUE_MAX + 1)};
-    udpa_err err = walk_all(&self, path, ret_error);
+    size_t n_listed = directories ? directories->n : 0;
+    udpai_runtime_walk walk = {.name = name, .path = path, .list = directories};
+    udpai_runtime_walk_run(&walk);
+    if (walk.is_stopped) {
+        udpai_runtime_walk_done(&walk);
+        if (directories)
+            udpai_runtime_directories_cut(directories, n_listed);
+        walk_by_two(&walk);
+    }
+    udpa_err err = walk.err;
     if (!err)
-        *ret_layer = UDPAI_TAKE(self.layer);
-    udpai_runtime_layer_unref(self.layer);
-    udpai_strbuf_done(&self.path);
-    udpai_strbuf_done(&self.key);
-    udpai_free(self.contents);
+        *ret_layer = UDPAI_TAKE(walk.layer);
+    else if (ret_error)
+        *ret_error = UDPAI_TAKE(walk.error);
+    udpai_runtime_walk_done(&walk);
     return err;
 }
 

@@ -128,6 +128,19 @@ check_key(udpai_str key, udpa_error **ret_error)
 }
 
 static udpa_err
+check_totals(size_t n, size_t size, udpa_error **ret_error)
+{
+    if (n > UDPAI_RUNTIME_KEYS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "there are more than %d keys",
+                          UDPAI_RUNTIME_KEYS_MAX);
+    if (size > UDPAI_RUNTIME_LAYER_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "keys and values have more than %zu bytes together",
+                          UDPAI_RUNTIME_LAYER_MAX);
+    return UDPA_OK;
+}
+
+static udpa_err
 check_room(const udpai_runtime_layer *layer,
            const udpai_runtime_entry *old,
            udpai_str key,
@@ -138,14 +151,7 @@ check_room(const udpai_runtime_layer *layer,
     if (text.len > UDPAI_RUNTIME_VALUE_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "the value of %.*s has more than %zu bytes",
                           UDPAI_SHOWN(key), UDPAI_RUNTIME_VALUE_MAX);
-    if (!old && layer->entries.n >= UDPAI_RUNTIME_KEYS_MAX)
-        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "there are more than %d keys, such as %.*s",
-                          UDPAI_RUNTIME_KEYS_MAX, UDPAI_SHOWN(key));
-    if (size + key.len + text.len > UDPAI_RUNTIME_LAYER_MAX)
-        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
-                          "keys and values have more than %zu bytes together, with %.*s",
-                          UDPAI_RUNTIME_LAYER_MAX, UDPAI_SHOWN(key));
-    return UDPA_OK;
+    return check_totals(layer->entries.n + !old, size + key.len + text.len, ret_error);
 }
 
 static udpai_runtime_entry *
@@ -189,6 +195,27 @@ udpai_runtime_layer_put(udpai_runtime_layer *layer,
         udpai_free(entry);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_runtime_layer_merge(udpai_runtime_layer *layer,
+                          udpai_runtime_layer *from,
+                          udpa_error **ret_error)
+{
+    size_t at = 0;
+    void *entry;
+    udpa_err err =
+        check_totals(layer->entries.n + from->entries.n, layer->size + from->size, ret_error);
+    if (err)
+        return err;
+    if (!udpai_map_reserve(&layer->entries, from->entries.n))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    while ((entry = udpai_map_next(&from->entries, &at)))
+        (void)udpai_map_add(&layer->entries, entry);
+    layer->size += from->size;
+    udpai_map_done(&from->entries);
+    from->size = 0;
     return UDPA_OK;
 }
 

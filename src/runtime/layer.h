@@ -55,6 +55,11 @@ udpa_err udpai_runtime_layer_put(udpai_runtime_layer *layer,
 udpa_err udpai_runtime_layer_put_struct(udpai_runtime_layer *layer,
                                         udpai_str message,
                                         udpa_error **ret_error);
+/* All that another has, which is nobody else's, has none of its keys, and is empty then.
+ * UDPA_ERR_LIMIT: too much together. UDPA_ERR_NOMEM. Then nothing has changed. */
+udpa_err udpai_runtime_layer_merge(udpai_runtime_layer *layer,
+                                   udpai_runtime_layer *from,
+                                   udpa_error **ret_error);
 /* False: it was not there. */
 bool udpai_runtime_layer_remove(udpai_runtime_layer *layer, udpai_str key);
 

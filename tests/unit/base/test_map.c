@@ -224,6 +224,27 @@ one_map_goes_into_another(void **state)
 }
 
 static void
+what_has_room_needs_no_memory(void **state)
+{
+    (void)state;
+    static struct item items[100];
+    udpai_map map;
+    name_items(items, UDPAI_ARRAY_LEN(items));
+    udpai_map_init(&map, item_key);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(items); i += 20) {
+        assert_true(udpai_map_reserve(&map, 20));
+        udpai_alloc_fail_after(0);
+        for (size_t j = i; j < i + 20; j++)
+            assert_true(udpai_map_add(&map, &items[j]));
+        bool has_more = udpai_map_reserve(&map, 1000);
+        udpai_alloc_fail_after(-1);
+        assert_false(has_more);
+    }
+    assert_int_equal(map.n, 100);
+    udpai_map_done(&map);
+}
+
+static void
 order_is_the_same_for_the_same_calls(void **state)
 {
     (void)state;
@@ -404,6 +425,7 @@ main(void)
         cmocka_unit_test(random_walk_matches_the_array),
         cmocka_unit_test(colliding_keys_survive_each_other),
         cmocka_unit_test(one_map_goes_into_another),
+        cmocka_unit_test(what_has_room_needs_no_memory),
         cmocka_unit_test(order_is_the_same_for_the_same_calls),
         cmocka_unit_test(large_map_shrinks),
         cmocka_unit_test(failed_add_changes_nothing),

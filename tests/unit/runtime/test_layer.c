@@ -74,6 +74,74 @@ snapshot_of(udpai_runtime_layer *const *layers, size_t n)
     return snapshot;
 }
 
+/* d0, d1, … of each. */
+static udpai_runtime_layer *
+make_many(char first, int n)
+{
+    udpai_runtime_layer *layer = udpai_runtime_layer_new(UDPAI_STR("many"));
+    for (int i = 0; i < n && layer; i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "%c%d", first, i);
+        if (put(layer, key, "1", NULL) != UDPA_OK)
+            layer = udpai_runtime_layer_unref(layer);
+    }
+    return layer;
+}
+
+static void
+test_merged(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_runtime_layer_unref) udpai_runtime_layer *to = make_many('a', 60000);
+    UDPA_AUTO(udpai_runtime_layer_unref) udpai_runtime_layer *from = make_many('b', 40001);
+    udpa_error *error = NULL;
+    assert_int_equal(udpai_runtime_layer_merge(to, from, &error), UDPA_ERR_LIMIT);
+    assert_string_equal(udpa_error_message(error), "there are more than 100000 keys");
+    udpa_error_unref(error);
+    assert_int_equal(udpai_runtime_layer_entries(to)->n, 60000);
+    assert_int_equal(udpai_runtime_layer_entries(from)->n, 40001);
+    assert_true(udpai_runtime_layer_remove(from, UDPAI_STR("b7")));
+    assert_ok(udpai_runtime_layer_merge(to, from, NULL));
+    assert_int_equal(udpai_runtime_layer_entries(to)->n, 100000);
+    assert_int_equal(udpai_runtime_layer_entries(from)->n, 0);
+    assert_non_null(udpai_map_get(udpai_runtime_layer_entries(to), UDPAI_STR("b40000")));
+    assert_non_null(udpai_map_get(udpai_runtime_layer_entries(to), UDPAI_STR("a59999")));
+    expect_refused(to, "c", "1", "more than 100000 keys");
+}
+
+/* What has come from another counts, too. */
+static void
+test_merged_bytes(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_runtime_layer_unref) udpai_runtime_layer *to = make_many('a', 0);
+    char *large = udpai_alloc(UDPAI_RUNTIME_VALUE_MAX + 1);
+    memset(large, 'v', UDPAI_RUNTIME_VALUE_MAX);
+    for (int i = 0; i < 64; i++) {
+        UDPA_AUTO(udpai_runtime_layer_unref) udpai_runtime_layer *from = make_many('b', 0);
+        char key[16];
+        snprintf(key, sizeof(key), "k%d", i);
+        assert_ok(put(from, key, large, NULL));
+        assert_int_equal(udpai_runtime_layer_merge(to, from, NULL),
+                         i < 63 ? UDPA_OK : UDPA_ERR_LIMIT);
+    }
+    udpai_free(large);
+}
+
+static udpa_err
+merge_once(void *context)
+{
+    (void)context;
+    UDPA_AUTO(udpai_runtime_layer_unref) udpai_runtime_layer *to = make_many('a', 6);
+    UDPA_AUTO(udpai_runtime_layer_unref) udpai_runtime_layer *from = make_many('b', 6);
+    if (!to || !from)
+        return UDPA_ERR_NOMEM;
+    udpa_err err = udpai_runtime_layer_merge(to, from, NULL);
+    assert_int_equal(udpai_runtime_layer_entries(to)->n, err ? 6 : 12);
+    assert_int_equal(udpai_runtime_layer_entries(from)->n, err ? 6 : 0);
+    return err;
+}
+
 static void
 test_later_layers_count(void **state)
 {
@@ -207,6 +275,7 @@ test_without_memory(void **state)
 {
     (void)state;
     oom_torture(make_and_copy, NULL);
+    oom_torture(merge_once, NULL);
 }
 
 int
@@ -215,6 +284,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_may_not_be),
         cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_merged),
+        cmocka_unit_test(test_merged_bytes),
         cmocka_unit_test(test_later_layers_count),
         cmocka_unit_test(test_any_layers),
         cmocka_unit_test(test_sorted),

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A walk over the directory of a layer. Two of them can part the files, by a hash of their keys,
+ * so that neither has to know of the other. Blocks; any thread. */
+#ifndef UDPAI_RUNTIME_WALK_H
+#define UDPAI_RUNTIME_WALK_H
+
+#include "runtime/directory.h"
+
+#define UDPAI_RUNTIME_FEW 256 /* files that one thread reads */
+
+typedef enum udpai_runtime_part {
+    UDPAI_RUNTIME_ALL_IF_FEW,
+    UDPAI_RUNTIME_EVEN,
+    UDPAI_RUNTIME_ODD,
+} udpai_runtime_part;
+
+typedef struct udpai_runtime_walk {
+    udpai_str name; /* of the layer */
+    const char *path;
+    udpai_runtime_part part;         /* of the files; directories are all looked at */
+    udpai_runtime_directories *list; /* of the directories; NULL: nobody wants it */
+    /* What comes of it. */
+    bool is_stopped; /* there are more files than few; nothing of the rest counts */
+    udpai_runtime_layer *layer;
+    udpa_error *error;
+    udpa_err err; /* as udpai_runtime_directory_read() has them */
+} udpai_runtime_walk;
+
+/* While a directory stays as it is, so does the error that a part of it makes. */
+void udpai_runtime_walk_run(udpai_runtime_walk *walk);
+/* Forgets what came of it; it can run again. */
+void udpai_runtime_walk_done(udpai_runtime_walk *walk);
+
+#endif
