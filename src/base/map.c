@@ -37,19 +37,24 @@ udpai_map_done(udpai_map *map)
     udpai_map_init(map, map->key);
 }
 
-/* The part of the hash that is kept. */
+/* The part of a hash that is kept. */
+static uint32_t
+shorten(uint64_t hash)
+{
+    uint32_t kept = (uint32_t)hash;
+    return kept ? kept : 1;
+}
+
 static uint32_t
 short_hash(udpai_str key)
 {
-    uint32_t hash = (uint32_t)udpai_hash(key);
-    return hash ? hash : 1;
+    return shorten(udpai_hash(key));
 }
 
 /* The slot that holds the key, or the free one where it would go. */
 static size_t
-find_slot(const udpai_map *map, udpai_str key)
+find_hashed(const udpai_map *map, uint32_t hash, udpai_str key)
 {
-    uint32_t hash = short_hash(key);
     size_t mask = map->capacity - 1;
     size_t at = hash & mask;
     while (map->hashes[at]) {
@@ -58,6 +63,18 @@ find_slot(const udpai_map *map, udpai_str key)
         at = (at + 1) & mask;
     }
     return at;
+}
+
+static size_t
+find_slot(const udpai_map *map, udpai_str key)
+{
+    return find_hashed(map, short_hash(key), key);
+}
+
+void *
+udpai_map_get_hashed(const udpai_map *map, uint64_t hash, udpai_str key)
+{
+    return map->n ? map->items[find_hashed(map, shorten(hash), key)] : NULL;
 }
 
 void *
@@ -93,22 +110,6 @@ resize(udpai_map *map, size_t capacity)
             insert_hashed(&other, map->hashes[i], map->items[i]);
     udpai_free(map->items);
     *map = other;
-    return true;
-}
-
-bool
-udpai_map_copy(udpai_map *map, const udpai_map *from)
-{
-    const size_t slot_size = sizeof(*from->items) + sizeof(*from->hashes);
-    if (from->n == 0)
-        return true;
-    void **items = udpai_alloc_array(from->capacity, slot_size);
-    if (!items)
-        return false;
-    memcpy(items, from->items, from->capacity * slot_size);
-    *map = *from;
-    map->items = items;
-    map->hashes = (uint32_t *)(items + from->capacity);
     return true;
 }
 

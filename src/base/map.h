@@ -28,14 +28,12 @@ void udpai_map_init(udpai_map *map, udpai_map_key_fn key);
 /* Frees the table, not the items; the map is empty then and can be used again. */
 void udpai_map_done(udpai_map *map);
 
-/* Makes @p map, which is empty, one with the same items; as cheap as copying memory. False without
- * it. */
-bool udpai_map_copy(udpai_map *map, const udpai_map *from);
-
 /* Makes room for so many more items, which can be added without memory then. False without it. */
 bool udpai_map_reserve(udpai_map *map, size_t n);
 
 void *udpai_map_get(const udpai_map *map, udpai_str key);
+/* The same, with the udpai_hash() of the key: for who asks several maps. */
+void *udpai_map_get_hashed(const udpai_map *map, uint64_t hash, udpai_str key);
 /* Adds an item whose key is not in the map yet; false without memory. */
 bool udpai_map_add(udpai_map *map, void *item);
 /* Puts an item in the place of the one with the same key, which must be there, and returns that. */

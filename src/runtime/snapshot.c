@@ -8,7 +8,9 @@
 
 struct udpai_runtime_snapshot {
     atomic_uint refs;
-    udpai_map values; /* the entries that count; they are the layers' */
+    const udpai_map *largest; /* what the largest layer has; NULL: there are no layers */
+    udpai_map others;         /* entries of others, where those count: they are looked for first */
+    size_t n_keys;
     size_t n_layers;
     udpai_runtime_layer *layers[];
 };
@@ -19,25 +21,43 @@ entry_key(const void *item)
     return udpai_runtime_entry_key(item);
 }
 
-/* An entry of a layer that lies above all that were taken, or below all of them. */
-static bool
-take(udpai_map *values, udpai_runtime_entry *entry, bool is_above)
+static const udpai_runtime_entry *
+find(const udpai_runtime_snapshot *snapshot, udpai_str key)
 {
-    const udpai_runtime_entry *old = udpai_map_get(values, entry_key(entry));
-    if (!old)
-        return udpai_map_add(values, entry);
-    if (entry->value.text.len && (is_above || !old->value.text.len))
-        (void)udpai_map_replace(values, entry);
-    return true;
+    if (!snapshot->largest)
+        return NULL;
+    uint64_t hash = udpai_hash(key);
+    const udpai_runtime_entry *entry = udpai_map_get_hashed(&snapshot->others, hash, key);
+    return entry ? entry : udpai_map_get_hashed(snapshot->largest, hash, key);
 }
 
 static bool
-take_layer(udpai_map *values, const udpai_runtime_layer *layer, bool is_above)
+put(udpai_map *others, udpai_runtime_entry *entry)
+{
+    if (!udpai_map_get(others, entry_key(entry)))
+        return udpai_map_add(others, entry);
+    (void)udpai_map_replace(others, entry);
+    return true;
+}
+
+/* An entry of a layer that lies above all that were taken, or below all of them. */
+static bool
+take(udpai_runtime_snapshot *snapshot, udpai_runtime_entry *entry, bool is_above)
+{
+    const udpai_runtime_entry *old = find(snapshot, entry_key(entry));
+    bool counts = !old || (entry->value.text.len && (is_above || !old->value.text.len));
+    snapshot->n_keys += !old;
+    return !counts || put(&snapshot->others, entry);
+}
+
+static bool
+take_layer(udpai_runtime_snapshot *snapshot, size_t index, bool is_above)
 {
     size_t at = 0;
     udpai_runtime_entry *entry;
-    while ((entry = udpai_map_next(udpai_runtime_layer_entries(layer), &at)))
-        if (!take(values, entry, is_above))
+    const udpai_map *entries = udpai_runtime_layer_entries(snapshot->layers[index]);
+    while ((entry = udpai_map_next(entries, &at)))
+        if (!take(snapshot, entry, is_above))
             return false;
     return true;
 }
@@ -53,18 +73,22 @@ find_largest(udpai_runtime_layer *const *layers, size_t n)
     return largest;
 }
 
-/* What counts of all. The largest is copied, which is cheap; entries of the others are taken one by
- * one: those of the layers below it in their turn downwards, so that a later one counts, too. */
+/* What counts of all. The largest stays as it is, which costs nothing; entries of the others are
+ * taken one by one: those of the layers below it in their turn downwards, so that a later one
+ * counts, too. */
 static bool
-take_all(udpai_map *values, udpai_runtime_layer *const *layers, size_t n)
+take_all(udpai_runtime_snapshot *snapshot)
 {
-    size_t largest = find_largest(layers, n);
-    bool has_memory =
-        n == 0 || udpai_map_copy(values, udpai_runtime_layer_entries(layers[largest]));
+    size_t n = snapshot->n_layers, largest = find_largest(snapshot->layers, n);
+    bool has_memory = true;
+    if (n == 0)
+        return true;
+    snapshot->largest = udpai_runtime_layer_entries(snapshot->layers[largest]);
+    snapshot->n_keys = snapshot->largest->n;
     for (size_t i = largest; i-- > 0 && has_memory;)
-        has_memory = take_layer(values, layers[i], false);
+        has_memory = take_layer(snapshot, i, false);
     for (size_t i = largest + 1; i < n && has_memory; i++)
-        has_memory = take_layer(values, layers[i], true);
+        has_memory = take_layer(snapshot, i, true);
     return has_memory;
 }
 
@@ -75,11 +99,10 @@ udpai_runtime_snapshot_new(udpai_runtime_layer *const *layers, size_t n)
     if (!snapshot)
         return NULL;
     atomic_init(&snapshot->refs, 1);
-    udpai_map_init(&snapshot->values, entry_key);
+    udpai_map_init(&snapshot->others, entry_key);
     for (size_t i = 0; i < n; i++)
         snapshot->layers[snapshot->n_layers++] = udpai_runtime_layer_ref(layers[i]);
-    return take_all(&snapshot->values, layers, n) ? snapshot
-                                                  : udpai_runtime_snapshot_unref(snapshot);
+    return take_all(snapshot) ? snapshot : udpai_runtime_snapshot_unref(snapshot);
 }
 
 udpai_runtime_snapshot *
@@ -95,7 +118,7 @@ udpai_runtime_snapshot_unref(udpai_runtime_snapshot *snapshot)
 {
     if (!snapshot || atomic_fetch_sub_explicit(&snapshot->refs, 1, memory_order_acq_rel) != 1)
         return NULL;
-    udpai_map_done(&snapshot->values);
+    udpai_map_done(&snapshot->others);
     for (size_t i = 0; i < snapshot->n_layers; i++)
         udpai_runtime_layer_unref(snapshot->layers[i]);
     udpai_free(snapshot);
@@ -105,7 +128,7 @@ udpai_runtime_snapshot_unref(udpai_runtime_snapshot *snapshot)
 size_t
 udpai_runtime_snapshot_n_keys(const udpai_runtime_snapshot *snapshot)
 {
-    return snapshot->values.n;
+    return snapshot->n_keys;
 }
 
 size_t
@@ -132,9 +155,14 @@ udpai_runtime_snapshot_sorted(const udpai_runtime_snapshot *snapshot)
 {
     const udpai_runtime_entry **all, *entry;
     size_t at = 0, n = 0;
-    all = udpai_alloc_array(snapshot->values.n, sizeof(*all));
-    while (all && (entry = udpai_map_next(&snapshot->values, &at)))
+    all = udpai_alloc_array(snapshot->n_keys, sizeof(*all));
+    if (!all)
+        return NULL;
+    while ((entry = udpai_map_next(&snapshot->others, &at)))
         all[n++] = entry;
+    for (at = 0; snapshot->largest && (entry = udpai_map_next(snapshot->largest, &at));)
+        if (!udpai_map_get(&snapshot->others, entry_key(entry)))
+            all[n++] = entry;
     if (n > 1)
         qsort(all, n, sizeof(*all), compare_entries);
     return all;
@@ -145,7 +173,7 @@ udpai_runtime_snapshot_sorted(const udpai_runtime_snapshot *snapshot)
 const udpai_runtime_value *
 udpai_runtime_snapshot_find(const udpai_runtime_snapshot *snapshot, udpai_str key)
 {
-    const udpai_runtime_entry *entry = udpai_map_get(&snapshot->values, key);
+    const udpai_runtime_entry *entry = find(snapshot, key);
     return entry ? &entry->value : NULL;
 }
 

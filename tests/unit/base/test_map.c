@@ -354,45 +354,6 @@ one_item_takes_the_place_of_another(void **state)
     udpai_map_done(&map);
 }
 
-static void
-copies_are_independent(void **state)
-{
-    (void)state;
-    static struct item items[300], others[300];
-    udpai_map map, copy, none;
-    name_items(items, 300);
-    name_items(others, 300);
-    udpai_map_init(&map, item_key);
-    udpai_map_init(&copy, item_key);
-    udpai_map_init(&none, item_key);
-    assert_true(udpai_map_copy(&copy, &none));
-    assert_true(udpai_map_add(&copy, &items[0]));
-    udpai_map_done(&copy);
-    for (size_t i = 0; i < 200; i++) {
-        toggle(&map, &items[i]);
-        others[i].present = true;
-    }
-    assert_true(udpai_map_copy(&copy, &map));
-    for (size_t i = 0; i < 300; i++) { /* some go, some come */
-        assert_ptr_equal(udpai_map_get(&copy, item_key(&others[i])), i < 200 ? &items[i] : NULL);
-        if (i % 2)
-            toggle(&map, &items[i]);
-    }
-    assert_agrees(&map, items, 300);
-    for (size_t i = 0; i < 200; i++)
-        assert_ptr_equal(udpai_map_replace(&copy, &others[i]), &items[i]);
-    assert_agrees(&copy, others, 300);
-    assert_agrees(&map, items, 300);
-    udpai_map_done(&map);
-    assert_agrees(&copy, others, 300);
-    udpai_alloc_fail_after(0);
-    bool is_copied = udpai_map_copy(&none, &copy);
-    udpai_alloc_fail_after(-1);
-    assert_false(is_copied);
-    assert_int_equal(none.n, 0);
-    udpai_map_done(&copy);
-}
-
 static udpa_err
 add_a_hundred(void *context)
 {
@@ -431,7 +392,6 @@ main(void)
         cmocka_unit_test(failed_add_changes_nothing),
         cmocka_unit_test(removal_needs_no_memory),
         cmocka_unit_test(one_item_takes_the_place_of_another),
-        cmocka_unit_test(copies_are_independent),
         cmocka_unit_test(lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,6 +207,19 @@ random_layer(uint64_t *seed, udpai_str counts[KEYS])
 }
 
 static void
+expect_sorted(const udpai_runtime_snapshot *snapshot, size_t n)
+{
+    const udpai_runtime_entry **all = udpai_runtime_snapshot_sorted(snapshot);
+    assert_int_equal(udpai_runtime_snapshot_n_keys(snapshot), n);
+    for (size_t i = 0; i < n; i++) {
+        udpai_str key = udpai_runtime_entry_key(all[i]);
+        assert_ptr_equal(udpai_runtime_snapshot_find(snapshot, key), &all[i]->value);
+        assert_true(i == 0 || udpai_str_cmp(udpai_runtime_entry_key(all[i - 1]), key) < 0);
+    }
+    udpai_free(all);
+}
+
+static void
 test_any_layers(void **state)
 {
     (void)state;
@@ -214,15 +227,17 @@ test_any_layers(void **state)
     for (unsigned round = 0; round < 500; round++) {
         udpai_runtime_layer *layers[5];
         udpai_str counts[KEYS] = {{0}};
-        size_t n = 1 + test_random_below(&seed, 5);
+        size_t n = 1 + test_random_below(&seed, 5), n_keys = 0;
         for (size_t i = 0; i < n; i++)
             layers[i] = random_layer(&seed, counts);
         udpai_runtime_snapshot *snapshot = snapshot_of(layers, n);
         for (size_t i = 0; i < KEYS; i++) {
             const udpai_runtime_value *value = udpai_runtime_snapshot_find(snapshot, key_at(i));
             assert_int_equal(value != NULL, counts[i].data != NULL);
+            n_keys += value != NULL;
             assert_true(!value || udpai_str_eq(value->text, counts[i]));
         }
+        expect_sorted(snapshot, n_keys);
         udpai_runtime_snapshot_unref(snapshot);
         for (size_t i = 0; i < n; i++)
             udpai_runtime_layer_unref(layers[i]);
