@@ -92,8 +92,8 @@ udpai_runtime_page(const udpai_runtime *runtime, udpai_strbuf *text)
 {
     udpai_runtime_snapshot *now =
         udpai_runtime_current_take((udpai_runtime_current *)(uintptr_t)&runtime->current);
-    const udpai_runtime_entry **all = udpai_runtime_snapshot_sorted(now);
-    size_t n = udpai_runtime_snapshot_n_keys(now);
+    size_t n = 0;
+    const udpai_runtime_entry **all = udpai_runtime_snapshot_sorted(now, UDPAI_STR(""), &n);
     put_layer_names(now, text);
     put_errors(runtime, text);
     put_configured(runtime, text);

@@ -241,7 +241,7 @@ static void
 take_entry(const reading *self, const udpai_runtime_entry *entry)
 {
     udpai_str key = udpai_runtime_entry_key(entry);
-    if (!udpai_str_starts(key, UDPAI_STR(UDPAI_SWITCHES_PREFIX)) || entry->value.text.len == 0)
+    if (entry->value.text.len == 0)
         return;
     if (udpai_str_starts(key, UDPAI_STR(LOG_LEVELS))) {
         take_component(self, entry);
@@ -288,8 +288,9 @@ udpai_switches_read(udpai_switches *switches,
 {
     const reading self = {switches, complain, userdata};
     const udpai_switches before = *switches;
-    const udpai_runtime_entry **sorted = udpai_runtime_snapshot_sorted(snapshot);
-    size_t n = udpai_runtime_snapshot_n_keys(snapshot);
+    size_t n = 0;
+    const udpai_runtime_entry **sorted =
+        udpai_runtime_snapshot_sorted(snapshot, UDPAI_STR(UDPAI_SWITCHES_PREFIX), &n);
     if (!sorted)
         return UDPA_ERR_NOMEM;
     for (size_t i = 0; i < n; i++)
@@ -354,13 +355,13 @@ put_short(udpai_str text, udpai_strbuf *bytes)
 void
 udpai_switches_encode(const udpai_runtime_snapshot *snapshot, udpai_strbuf *bytes)
 {
-    const udpai_runtime_entry **sorted = udpai_runtime_snapshot_sorted(snapshot);
-    size_t n = udpai_runtime_snapshot_n_keys(snapshot);
+    size_t n = 0;
+    const udpai_runtime_entry **sorted =
+        udpai_runtime_snapshot_sorted(snapshot, UDPAI_STR(UDPAI_SWITCHES_PREFIX), &n);
     bytes->failed |= !sorted;
     for (size_t i = 0; sorted && i < n; i++) {
         udpai_str key = udpai_runtime_entry_key(sorted[i]), value = sorted[i]->value.text;
-        if (!udpai_str_starts(key, UDPAI_STR(UDPAI_SWITCHES_PREFIX)) || key.len > TEXT_MAX ||
-            value.len > TEXT_MAX)
+        if (key.len > TEXT_MAX || value.len > TEXT_MAX)
             continue;
         put_short(key, bytes);
         put_short(value, bytes);

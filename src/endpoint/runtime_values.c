@@ -116,11 +116,11 @@ udpa_runtime_snapshot_each(const udpa_runtime_snapshot *snapshot,
 {
     if (!snapshot)
         return UDPA_OK;
+    size_t n = 0;
     UDPAI_AUTO_FREE const udpai_runtime_entry **all =
-        udpai_runtime_snapshot_sorted(inside(snapshot));
+        udpai_runtime_snapshot_sorted(inside(snapshot), UDPAI_STR(""), &n);
     if (!all)
         return UDPA_ERR_NOMEM;
-    size_t n = udpai_runtime_snapshot_n_keys(inside(snapshot));
     for (size_t i = 0; i < n; i++)
         if (!each(userdata, all[i]->key, all[i]->value.text.data))
             break;

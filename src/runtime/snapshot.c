@@ -151,7 +151,9 @@ compare_entries(const void *a, const void *b)
 }
 
 const udpai_runtime_entry **
-udpai_runtime_snapshot_sorted(const udpai_runtime_snapshot *snapshot)
+udpai_runtime_snapshot_sorted(const udpai_runtime_snapshot *snapshot,
+                              udpai_str prefix,
+                              size_t *ret_n)
 {
     const udpai_runtime_entry **all, *entry;
     size_t at = 0, n = 0;
@@ -159,12 +161,15 @@ udpai_runtime_snapshot_sorted(const udpai_runtime_snapshot *snapshot)
     if (!all)
         return NULL;
     while ((entry = udpai_map_next(&snapshot->others, &at)))
-        all[n++] = entry;
+        if (udpai_str_starts(entry_key(entry), prefix))
+            all[n++] = entry;
     for (at = 0; snapshot->largest && (entry = udpai_map_next(snapshot->largest, &at));)
-        if (!udpai_map_get(&snapshot->others, entry_key(entry)))
+        if (udpai_str_starts(entry_key(entry), prefix) &&
+            !udpai_map_get(&snapshot->others, entry_key(entry)))
             all[n++] = entry;
     if (n > 1)
         qsort(all, n, sizeof(*all), compare_entries);
+    *ret_n = n;
     return all;
 }
 

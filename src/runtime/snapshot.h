@@ -17,8 +17,11 @@ size_t udpai_runtime_snapshot_n_keys(const udpai_runtime_snapshot *snapshot);
 size_t udpai_runtime_snapshot_n_layers(const udpai_runtime_snapshot *snapshot);
 const udpai_runtime_layer *udpai_runtime_snapshot_layer(const udpai_runtime_snapshot *snapshot,
                                                         size_t index);
-/* The entries that count, by key; borrowed. The caller frees the array; NULL without memory. */
-const udpai_runtime_entry **udpai_runtime_snapshot_sorted(const udpai_runtime_snapshot *snapshot);
+/* The entries that count, by key, of those that begin so; borrowed. The caller frees the array;
+ * NULL without memory. */
+const udpai_runtime_entry **udpai_runtime_snapshot_sorted(const udpai_runtime_snapshot *snapshot,
+                                                          udpai_str prefix,
+                                                          size_t *ret_n);
 
 /* What counts for a key; NULL: nothing. A value without text, such as that of a file with nothing
  * but comments, keeps a place and hides nothing below it. */

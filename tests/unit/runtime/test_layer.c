@@ -209,7 +209,10 @@ random_layer(uint64_t *seed, udpai_str counts[KEYS])
 static void
 expect_sorted(const udpai_runtime_snapshot *snapshot, size_t n)
 {
-    const udpai_runtime_entry **all = udpai_runtime_snapshot_sorted(snapshot);
+    size_t n_sorted = 0;
+    const udpai_runtime_entry **all =
+        udpai_runtime_snapshot_sorted(snapshot, UDPAI_STR(""), &n_sorted);
+    assert_int_equal(n_sorted, n);
     assert_int_equal(udpai_runtime_snapshot_n_keys(snapshot), n);
     for (size_t i = 0; i < n; i++) {
         udpai_str key = udpai_runtime_entry_key(all[i]);
@@ -257,10 +260,12 @@ test_sorted(void **state)
     UDPA_AUTO(udpai_runtime_snapshot_unref)
     udpai_runtime_snapshot *snapshot = snapshot_of(&layer, 1);
     udpai_runtime_layer_unref(layer);
-    const udpai_runtime_entry **all = udpai_runtime_snapshot_sorted(snapshot);
-    for (size_t i = 0; i < 50; i++) {
+    size_t n = 0;
+    const udpai_runtime_entry **all = udpai_runtime_snapshot_sorted(snapshot, UDPAI_STR("k3"), &n);
+    assert_int_equal(n, 10);
+    for (size_t i = 0; i < 10; i++) {
         char key[8];
-        snprintf(key, sizeof(key), "k%02zu", i);
+        snprintf(key, sizeof(key), "k%02zu", 30 + i);
         assert_memory_equal(all[i]->key, key, 3);
     }
     udpai_free(all);
