@@ -18,23 +18,23 @@ def key_of(path):
     return '.'.join(path)
 
 
-def make_files(chance):
+def make_files(chance, most):
     """Paths, no two of one key, and none that is a directory of another; with values."""
-    files = {}
-    for _ in range(chance.randrange(0, 30)):
+    files, taken = {}, set()
+    for _ in range(chance.randrange(most)):
         path = tuple(chance.choice(WORDS) for _ in range(chance.randrange(1, 5)))
-        taken = {key_of(other) for other in files}
         is_free = key_of(path) not in taken and not any(
             other[:len(path)] == path or path[:len(other)] == other for other in files)
         if is_free:
             files[path] = chance.choice(VALUES)
+            taken.add(key_of(path))
     return files
 
 
-def write_layer(root, folder, chance):
-    """Makes the files of a layer; what links lead to is in root, in hidden files."""
+def write_layer(root, folder, chance, most=30):
+    """Makes fewer files than that, for a layer; what links lead to is in root, in hidden files."""
     folder.mkdir(parents=True)
-    for path, value in make_files(chance).items():
+    for path, value in make_files(chance, most).items():
         file = folder.joinpath(*path)
         file.parent.mkdir(parents=True, exist_ok=True)
         if chance.random() < 0.1: # by a link
