@@ -71,6 +71,21 @@ udpai_runtime_directories_cut(udpai_runtime_directories *directories, size_t n)
         udpai_free(directories->items[--directories->n].path);
 }
 
+bool
+udpai_runtime_directories_add_above(udpai_runtime_directories *directories,
+                                    const char *path,
+                                    size_t len)
+{
+    bool has_memory = true;
+    for (const char *slash = path + len; has_memory && (slash = strchr(slash, '/')); slash++) {
+        UDPAI_AUTO_FREE char *above =
+            slash > path ? udpai_strndup(path, (size_t)(slash - path)) : NULL;
+        if (slash > path)
+            has_memory = above && udpai_runtime_directories_add(directories, above);
+    }
+    return has_memory;
+}
+
 /* ---- reading ---- */
 
 static void *

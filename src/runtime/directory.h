@@ -31,6 +31,12 @@ void udpai_runtime_directories_cut(udpai_runtime_directories *directories, size_
 /* Lists a directory, unless it is not there, is none, or is listed. False without memory. */
 bool udpai_runtime_directories_add(udpai_runtime_directories *directories, const char *path);
 
+/* Lists those above a path, in which it may come and go, from the one on that the first so many
+ * bytes name. False without memory. */
+bool udpai_runtime_directories_add_above(udpai_runtime_directories *directories,
+                                         const char *path,
+                                         size_t len);
+
 /* UDPA_ERR_NOT_FOUND: there is no such directory, which need be no mistake. UDPA_ERR_LIMIT: too
  * deep (which a link to what is above it is, too), too many directories, or too much. UDPA_ERR_IO,
  * with the path. UDPA_ERR_INVAL: something there can be no key or no value. UDPA_ERR_ABORTED: it

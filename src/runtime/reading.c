@@ -7,22 +7,6 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 
-/* ---- directories above the layers, in which those may come and go ---- */
-
-static void
-list_all_above(udpai_runtime_reading *reading, const char *root, const char *path)
-{
-    for (const char *slash = path + strlen(root); (slash = strchr(slash, '/')); slash++) {
-        UDPAI_AUTO_FREE char *above =
-            slash > path ? udpai_strndup(path, (size_t)(slash - path)) : NULL;
-        if (slash > path)
-            reading->has_memory &=
-                above && udpai_runtime_directories_add(&reading->directories, above);
-    }
-}
-
-/* ---- layers ---- */
-
 static void
 take_place(udpai_runtime_reading *reading, const udpai_runtime_place *place, const char *path)
 {
@@ -49,7 +33,8 @@ read_below(udpai_runtime_reading *reading,
     };
     reading->has_memory = reading->loads != NULL;
     for (size_t i = 0; i < places->n && reading->has_memory; i++)
-        list_all_above(reading, root, places->items[i].path);
+        reading->has_memory = udpai_runtime_directories_add_above(
+            &reading->directories, places->items[i].path, strlen(root));
     for (size_t i = 0; i < places->n && reading->has_memory; i++) {
         udpai_strbuf path = {0};
         udpai_strbuf_printf(&path, "%s%s", top, places->items[i].path + strlen(root));

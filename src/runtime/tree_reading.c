@@ -214,19 +214,13 @@ find_top(const reader *self, char top[PATH_MAX], udpa_error **ret_error)
 {
     char root[PATH_MAX];
     udpai_strbuf path = {0};
-    const char *slash = self->rules->subdirectory;
+    const char *subdirectory = self->rules->subdirectory;
     if (!realpath(self->rules->root, root))
         return fail_tree(self, errno, ret_error);
-    udpai_strbuf_printf(&path, "%s%s%s", root, *slash ? "/" : "", slash);
-    bool has_memory =
-        !udpai_strbuf_failed(&path) && udpai_runtime_directories_add(self->directories, root);
-    for (slash = has_memory ? path.data + strlen(root) + 1 : NULL;
-         has_memory && slash < path.data + path.len && (slash = strchr(slash, '/')); slash++) {
-        UDPAI_AUTO_FREE char *above = udpai_strndup(path.data, (size_t)(slash - path.data));
-        has_memory = above && udpai_runtime_directories_add(self->directories, above);
-    }
+    udpai_strbuf_printf(&path, "%s%s%s", root, *subdirectory ? "/" : "", subdirectory);
     udpa_err err = UDPA_OK;
-    if (!has_memory)
+    if (udpai_strbuf_failed(&path) ||
+        !udpai_runtime_directories_add_above(self->directories, path.data, strlen(root)))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     else if (!realpath(path.data, top))
         err = fail_tree(self, errno, ret_error);
