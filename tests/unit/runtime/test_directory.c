@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers from real directories. What Envoy 1.40 makes of the same files was looked at. */
-#include "runtime/directory.h"
-
+#include "read_root.h"
 #include "tests/harness/oom.h"
-#include "tree.h"
 
 static void
 expect_text(const udpai_runtime_layer *layer, const char *key, const char *text)
@@ -13,29 +11,6 @@ expect_text(const udpai_runtime_layer *layer, const char *key, const char *text)
     if (!entry)
         fail_msg("there is no %s", key);
     assert_str(entry->value.text, text);
-}
-
-static udpai_runtime_layer *
-read_root(void)
-{
-    udpai_runtime_layer *layer = NULL;
-    udpa_error *error = NULL;
-    if (udpai_runtime_directory_read(&layer, UDPAI_STR("disk"), tree_root, NULL, &error) != UDPA_OK)
-        fail_msg("%s", udpa_error_message(error));
-    return layer;
-}
-
-static void
-expect_refused(udpa_err expected, const char *words)
-{
-    udpai_runtime_layer *layer = NULL;
-    udpa_error *error = NULL;
-    udpa_err err = udpai_runtime_directory_read(&layer, UDPAI_STR("disk"), tree_root, NULL, &error);
-    assert_null(layer);
-    if (err != expected || !strstr(udpa_error_message(error), words))
-        fail_msg("%s, '%s' instead of %s, '%s'", udpa_err_name(err), udpa_error_message(error),
-                 udpa_err_name(expected), words);
-    udpa_error_unref(error);
 }
 
 static void
@@ -52,7 +27,7 @@ test_keys(void **state)
     tree_write("sp ace", "3");
     assert_ok(symlink("min_interval", tree_path("health_check/same")));
     assert_ok(symlink("health_check", tree_path("linked")));
-    udpai_runtime_layer *layer = read_root();
+    udpai_runtime_layer *layer = read_root(NULL);
     assert_int_equal(udpai_runtime_layer_entries(layer)->n, 7);
     expect_text(layer, "health_check.min_interval", "5");
     expect_text(layer, "health_check.same", "5");
@@ -90,7 +65,7 @@ test_values(void **state)
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++) {
         tree_write("value", all[i].contents);
-        udpai_runtime_layer *layer = read_root();
+        udpai_runtime_layer *layer = read_root(NULL);
         expect_text(layer, "value", all[i].value);
         udpai_runtime_layer_unref(layer);
     }
@@ -125,7 +100,7 @@ test_loops(void **state)
     assert_ok(symlink("nowhere", tree_path("d/broken")));
     expect_refused(UDPA_ERR_ABORTED, "d/broken");
     assert_ok(unlink(tree_path("d/broken")));
-    udpai_runtime_layer_unref(read_root());
+    udpai_runtime_layer_unref(read_root(NULL));
 }
 
 /* Few links that make many directories: each leads to all of the next level. */
@@ -160,7 +135,7 @@ test_deep(void **state)
     }
     name[2 * UDPAI_RUNTIME_DEPTH_MAX - 2] = 'd';
     tree_write(name, "1");
-    udpai_runtime_layer_unref(read_root());
+    udpai_runtime_layer_unref(read_root(NULL));
     assert_ok(unlink(tree_path(name)));
     tree_make(name);
     expect_refused(UDPA_ERR_LIMIT, "16 directories deep");

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers with more files than one thread reads: what two read is what one would have read, whatever
  * comes in between. */
-#include "runtime/directory.h"
-
 #include <errno.h>
 #include <pthread.h>
 
+#include "read_root.h"
 #include "runtime/walk.h"
 #include "tests/harness/oom.h"
-#include "tree.h"
 
 #define DIRECTORIES 8
 #define FILES (UDPAI_RUNTIME_FEW / 2) /* of each */
@@ -75,30 +73,6 @@ expect_all(udpai_runtime_layer *layer, size_t n_more)
         expect_files(layer, directory, i * FILES);
     }
     assert_int_equal(udpai_runtime_layer_entries(layer)->n, DIRECTORIES * FILES + n_more);
-}
-
-static udpai_runtime_layer *
-read_root(udpai_runtime_directories *directories)
-{
-    udpai_runtime_layer *layer = NULL;
-    udpa_error *error = NULL;
-    if (udpai_runtime_directory_read(&layer, UDPAI_STR("disk"), tree_root, directories, &error) !=
-        UDPA_OK)
-        fail_msg("%s", udpa_error_message(error));
-    return layer;
-}
-
-static void
-expect_refused(udpa_err expected, const char *words)
-{
-    udpai_runtime_layer *layer = NULL;
-    udpa_error *error = NULL;
-    udpa_err err = udpai_runtime_directory_read(&layer, UDPAI_STR("disk"), tree_root, NULL, &error);
-    assert_null(layer);
-    if (err != expected || !strstr(udpa_error_message(error), words))
-        fail_msg("%s, '%s' instead of %s, '%s'", udpa_err_name(err), udpa_error_message(error),
-                 udpa_err_name(expected), words);
-    udpa_error_unref(error);
 }
 
 static void
