@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "conform/hook_words.h"
 #include "loop/clock.h"
+#include "loop/read_write.h"
 
 #define PATIENCE_MS 30000    /* for an answer; the first may have to wait for a server to start */
 #define END_PATIENCE_MS 2000 /* for each way to ask for its end */
@@ -71,20 +72,6 @@ begin(udpai_hook *hook, const char *command, udpa_error **ret_error)
 
 /* ---- lines ---- */
 
-static bool
-write_all(udpai_hook *hook, udpai_str text)
-{
-    while (text.len) {
-        ssize_t n = write(hook->to, text.data, text.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text = (udpai_str){text.data + n, text.len - (size_t)n};
-    }
-    return true;
-}
-
 /* More of the line; false: none came in time, or never will, and why. */
 static bool
 read_more(udpai_hook *hook, uint64_t deadline, udpai_strbuf *why)
@@ -128,7 +115,7 @@ read_answer(udpai_hook *hook, udpai_strbuf *why)
 static udpai_change_result
 ask(udpai_hook *hook, udpai_str line, udpai_strbuf *why)
 {
-    if (write_all(hook, line))
+    if (udpai_write_all(hook->to, line))
         return read_answer(hook, why);
     udpai_strbuf_puts(why, "the program of --change has ended");
     return UDPAI_CHANGE_FAILED;

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "loop/read_write.h"
+
 enum {
     HEX_SIZE = 2 * UDPAI_SECRET_KEY_SIZE,
     FILE_MAX = HEX_SIZE + 2, /* with "\r\n" */
@@ -29,24 +31,6 @@ check_mode(int fd, const char *path, udpa_error **ret_error)
                           "'chmod 600 %s', and replace the key if others may have read it",
                           path, mode, path);
     return UDPA_OK;
-}
-
-/* Reads until the end or until the room is full. */
-static ssize_t
-read_all(int fd, char *room, size_t size)
-{
-    size_t n = 0;
-    while (n < size) {
-        ssize_t got = read(fd, room + n, size - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    return (ssize_t)n;
 }
 
 static bool
@@ -82,7 +66,7 @@ read_key(int fd, const char *path, uint8_t key[UDPAI_SECRET_KEY_SIZE], udpa_erro
     char text[FILE_MAX + 1]; /* one more, to notice a longer file */
     uint8_t found[UDPAI_SECRET_KEY_SIZE];
     udpa_err err = UDPA_OK;
-    ssize_t n = read_all(fd, text, sizeof(text));
+    ssize_t n = udpai_read_all(fd, text, sizeof(text));
     if (n < 0)
         err = udpai_fail(ret_error, UDPA_ERR_IO, "cannot read key file %s: %s", path,
                          strerror(errno));

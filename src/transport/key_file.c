@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "loop/read_write.h"
 
 typedef udpa_err (*parse_fn)(udpai_key **ret_key, udpai_pem pem, udpa_error **ret_error);
 
@@ -32,22 +33,6 @@ open_file(const char *path, struct stat *ret_info, udpa_error **ret_error)
     return -1;
 }
 
-/* The number of bytes, or -1. */
-static ssize_t
-read_all(int fd, char *room, size_t size)
-{
-    size_t n = 0;
-    while (n < size) {
-        ssize_t got = read(fd, room + n, size - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got < 0 ? -1 : (ssize_t)n;
-        n += (size_t)got;
-    }
-    return (ssize_t)n;
-}
-
 /* The room has the size of the file from the beginning, and is wiped: growing it would leave copies
  * of a key in memory. */
 static udpa_err
@@ -57,7 +42,7 @@ read_and_parse(
     char *room = udpai_alloc(size + 1);
     if (!room)
         return udpai_fail_code(error, UDPA_ERR_NOMEM);
-    ssize_t n = read_all(fd, room, size);
+    ssize_t n = udpai_read_all(fd, room, size);
     udpa_err err =
         n < 0 ? udpai_fail(error, UDPA_ERR_IO, "%s: cannot be read: %s", path, strerror(errno))
               : parse(ret_key, (udpai_pem){path, {room, (size_t)n}}, error);

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "certs/certificate.h"
+#include "loop/read_write.h"
 
 #define LOG "tls"
 
@@ -31,24 +32,6 @@ check_file(
     return UDPA_OK;
 }
 
-/* Reads until the end or until the room is full; the number of bytes, or -1. */
-static ssize_t
-read_all(int fd, char *room, size_t size)
-{
-    size_t n = 0;
-    while (n < size) {
-        ssize_t got = read(fd, room + n, size - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    return (ssize_t)n;
-}
-
 /* The buffer has the size of the file from the beginning: growing it would leave copies of a key
  * in memory. */
 static udpa_err
@@ -57,7 +40,7 @@ read_text(int fd, const char *path, size_t size, char **ret_text, udpa_error **r
     char *text = udpai_alloc(size + 2); /* one to see it grow, one for the NUL */
     if (!text)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    ssize_t n = read_all(fd, text, size + 1);
+    ssize_t n = udpai_read_all(fd, text, size + 1);
     udpa_err err = UDPA_OK;
     if (n < 0)
         err = udpai_fail(ret_error, UDPA_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));

@@ -13,6 +13,7 @@
 #include "base/proto.h"
 #include "base/strbuf.h"
 #include "codec/convert.h"
+#include "loop/read_write.h"
 #include "model/digest.h"
 #include "model/resource.h"
 
@@ -257,20 +258,6 @@ holds(int directory, const char *path, udpai_str contents)
     return same && n == 0 && at == contents.len;
 }
 
-static bool
-write_all(int fd, udpai_str contents)
-{
-    while (contents.len) {
-        ssize_t n = write(fd, contents.data, contents.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        contents = (udpai_str){contents.data + n, contents.len - (size_t)n};
-    }
-    return true;
-}
-
 /* Hidden, so that nobody takes it for a file of ours. */
 static char *
 temporary_path(const char *path)
@@ -299,7 +286,7 @@ put_in_place(const udpai_write_job *job,
     if (fd < 0)
         return fail_path(job, path, "cannot be written", ret_error);
     /* after a loss of power the name must not stand for an empty file */
-    bool is_good = write_all(fd, contents) && fsync(fd) == 0;
+    bool is_good = udpai_write_all(fd, contents) && fsync(fd) == 0;
     int number = errno;
     is_good = close(fd) == 0 && is_good;
     if (is_good && renameat(directory, temporary, directory, path) == 0)
