@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/strbuf.h"
+#include "tests/harness/sink_stream.h"
 
 #define KNOWN_MAX 32
 
@@ -203,4 +204,25 @@ csds_ask(csds_asker *asker, bool with_bodies)
     request.exclude_resource_contents = !with_bodies;
     csds_send(asker, &request);
     return csds_take(asker);
+}
+
+udpa_err
+csds_fetch_sinking(csds_asker *asker, char first)
+{
+    /* node_matchers {node_id {prefix: "…"}} */
+    const uint8_t request[] = {0x0a, 5, 0x0a, 3, 0x12, 1, (uint8_t)first};
+    sink_stream stream = {0};
+    udpai_csds_method method = {&asker->csds, true};
+    const udpai_stream_info info = sink_stream_info(&stream, &method);
+    udpa_err err = udpai_csds_session_new(&stream.session, asker->world->hub.hub, &info);
+    if (err != UDPA_OK)
+        return err;
+    udpai_session_receive(stream.session, (udpai_str){(const char *)request, sizeof(request)});
+    while (!stream.is_writing && !stream.is_finished) {
+        udpai_hub_run(asker->world->hub.hub);
+        fake_hub_advance(&asker->world->hub, 1);
+    }
+    assert_true(stream.is_writing || stream.err);
+    udpai_session_closed(stream.session, NULL);
+    return stream.err;
 }

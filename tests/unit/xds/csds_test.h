@@ -33,6 +33,9 @@ void csds_send(csds_asker *asker, const csds_request *request);
 const char *csds_take(csds_asker *asker);
 /* Sends a request without matchers, with or without bodies. */
 const char *csds_ask(csds_asker *asker, bool with_bodies);
+/* A Fetch about the clients whose ids begin so, in a way that needs no memory of ours; how it ends.
+ */
+udpa_err csds_fetch_sinking(csds_asker *asker, char first);
 /* A resource as in xds_change(), such as "CDS/a=1#", whose version is known by its content. */
 void csds_know(const char *resource);
 

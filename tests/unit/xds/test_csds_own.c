@@ -8,6 +8,7 @@
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"
+#include "tests/harness/sink_stream.h"
 
 typedef Envoy__Service__Status__V3__ClientStatusResponse response_message;
 
@@ -259,54 +260,28 @@ bodies_are_shown_but_for_secrets(void **state)
     }
 }
 
-static bool was_written;
-static udpa_err end_code;
-
-static void
-on_write(udpai_stream *stream, const udpai_outgoing *message)
-{
-    (void)stream, (void)message;
-    was_written = true;
-}
-
-static void
-on_set_reading(udpai_stream *stream, bool reading)
-{
-    (void)stream, (void)reading;
-}
-
-static void
-on_finish(udpai_stream *stream, const udpa_error *status)
-{
-    (void)stream;
-    end_code = status ? udpa_error_code(status) : UDPA_ERR_NOMEM; /* there was none for it */
-}
-
 /* With an answer that the loop side had memory for. */
 static udpa_err
 ask_once(void *context)
 {
-    static const udpai_stream_ops ops = {on_write, on_set_reading, on_finish};
     fixture *self = context;
-    udpai_session *session = NULL;
-    const udpai_stream_info info = {.ops = &ops, .context = &self->method};
+    sink_stream stream = {0};
+    const udpai_stream_info info = sink_stream_info(&stream, &self->method);
     self->method.is_fetch = true;
-    was_written = false;
-    end_code = UDPA_OK;
     udpai_order *order = udpai_order_new(UDPAI_ORDER_OWN_STATUS);
     udpa_err err =
-        order ? udpai_csds_own_session_new(&session, self->hub.hub, &info) : UDPA_ERR_NOMEM;
+        order ? udpai_csds_own_session_new(&stream.session, self->hub.hub, &info) : UDPA_ERR_NOMEM;
     if (err != UDPA_OK) {
         udpai_order_free(order);
         return err;
     }
-    order->session = session->id;
-    udpai_session_receive(session, (udpai_str){"", 0});
+    order->session = stream.session->id;
+    udpai_session_receive(stream.session, (udpai_str){"", 0});
     udpai_hub_order(self->hub.hub, order);
     udpai_hub_run(self->hub.hub);
     fake_hub_drop_reports(&self->hub);
-    udpai_session_closed(session, NULL);
-    return was_written ? UDPA_OK : UDPA_ERR_NOMEM;
+    udpai_session_closed(stream.session, NULL);
+    return stream.is_writing ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
 static void

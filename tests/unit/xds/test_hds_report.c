@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "hds_test.h"
+#include "tests/harness/sink_stream.h"
 #include "udpa/health/v1/health.pb-c.h"
 #include "udpa/status/v1/status.pb-c.h"
 
@@ -257,54 +258,9 @@ what_is_refused_is_told_in_the_status(void **state)
 
 /* ---- without memory ---- */
 
-typedef struct sink {
-    udpai_session *session;
-    bool is_writing, is_finished;
-    udpa_err err;
-} sink;
-
-static void
-on_write(udpai_stream *stream, const udpai_outgoing *message)
-{
-    (void)message;
-    ((sink *)(void *)stream)->is_writing = true;
-}
-
-static void
-on_set_reading(udpai_stream *stream, bool reading)
-{
-    (void)stream;
-    (void)reading;
-}
-
-static void
-on_finish(udpai_stream *stream, const udpa_error *status)
-{
-    sink *self = (sink *)(void *)stream;
-    self->is_finished = true;
-    self->err = status ? udpa_error_code(status) : UDPA_ERR_NOMEM;
-}
-
-static const udpai_stream_ops sink_ops = {
-    .write = on_write,
-    .set_reading = on_set_reading,
-    .finish = on_finish,
-};
-
-static void
-run_hub(hds_fixture *self, sink *stream)
-{
-    udpai_hub_run(self->world.hub.hub);
-    while (stream->is_writing && !stream->is_finished) {
-        stream->is_writing = false;
-        udpai_session_written(stream->session);
-        udpai_hub_run(self->world.hub.hub);
-    }
-}
-
 /* What was published is judged, if there is memory to say so. */
 static void
-judge_all(hds_fixture *self, const sink *stream)
+judge_all(hds_fixture *self, const sink_stream *stream)
 {
     udpai_report *report;
     while ((report = fake_hub_take_report(&self->world.hub, UDPAI_REPORT_PUBLICATION))) {
@@ -321,18 +277,14 @@ judge_all(hds_fixture *self, const sink *stream)
 static udpa_err
 live(hds_fixture *self, const udpai_str *messages, size_t n_messages)
 {
-    sink stream = {0};
-    const udpai_stream_info info = {
-        .stream = (udpai_stream *)(void *)&stream,
-        .ops = &sink_ops,
-        .context = &self->service.methods[0],
-    };
+    sink_stream stream = {0};
+    const udpai_stream_info info = sink_stream_info(&stream, &self->service.methods[0]);
     udpa_err err = udpai_hds_session_new(&stream.session, self->world.hub.hub, &info);
     if (err != UDPA_OK)
         return err;
     for (size_t i = 0; i < n_messages; i++) {
         udpai_session_receive(stream.session, messages[i]);
-        run_hub(self, &stream);
+        sink_stream_run(&stream, self->world.hub.hub);
         judge_all(self, &stream);
     }
     if (!stream.is_finished)

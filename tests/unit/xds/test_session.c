@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "session/refused.h"
+#include "tests/harness/sink_stream.h"
 #include "tests/harness/wire.h"
 #include "udpa/status/v1/status.pb-c.h"
 #include "xds/peek.h"
@@ -536,62 +537,19 @@ of_namesakes_that_are_not_the_first_is_sent(void **state)
 
 /* ---- want of memory ---- */
 
-/* A stream that takes what it is given. */
-typedef struct sink {
-    udpai_session *session;
-    bool is_writing, is_finished;
-    udpa_err err;
-} sink;
-
-static void
-on_write(udpai_stream *stream, const udpai_outgoing *message)
-{
-    (void)message;
-    ((sink *)(void *)stream)->is_writing = true;
-}
-
-static void
-on_set_reading(udpai_stream *stream, bool reading)
-{
-    (void)stream;
-    (void)reading;
-}
-
-static void
-on_finish(udpai_stream *stream, const udpa_error *status)
-{
-    sink *self = (sink *)(void *)stream;
-    self->is_finished = true;
-    self->err = status ? udpa_error_code(status) : UDPA_ERR_NOMEM;
-}
-
-static const udpai_stream_ops sink_ops = {
-    .write = on_write,
-    .set_reading = on_set_reading,
-    .finish = on_finish,
-};
-
 static udpa_err
 play(xds_world *world, bool is_delta, const udpai_str *requests, size_t n_requests)
 {
-    sink stream = {0};
-    const udpai_stream_info info = {
-        .stream = (udpai_stream *)(void *)&stream,
-        .ops = &sink_ops,
-        .context = udpai_xds_method_find(&world->shim, (udpai_str){0},
-                                         is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW),
-    };
+    sink_stream stream = {0};
+    const udpai_stream_info info = sink_stream_info(
+        &stream, udpai_xds_method_find(&world->shim, (udpai_str){0},
+                                       is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW));
     udpa_err err = udpai_xds_session_new(&stream.session, world->hub.hub, &info);
     if (err != UDPA_OK)
         return err;
     for (size_t i = 0; i < n_requests; i++) {
         udpai_session_receive(stream.session, requests[i]);
-        udpai_hub_run(world->hub.hub);
-        while (stream.is_writing && !stream.is_finished) {
-            stream.is_writing = false;
-            udpai_session_written(stream.session);
-            udpai_hub_run(world->hub.hub);
-        }
+        sink_stream_run(&stream, world->hub.hub);
     }
     if (!stream.is_finished)
         udpa_bytes_unref(stream.session->ops->describe(stream.session));
