@@ -2,6 +2,7 @@
 /* Layers that follow resources of a node, which has them of a directory. */
 #include "daemon/rtds.h"
 #include "runtime/rtds.h"
+#include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"
 #include "tests/unit/runtime/structs.h"
@@ -35,13 +36,6 @@ wall_us(void *userdata)
     return (int64_t)((world *)userdata)->wheel.now_ms * 1000 + 1000000;
 }
 
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
-}
-
 static void
 count_change(void *userdata)
 {
@@ -61,19 +55,9 @@ setup(void **state)
 {
     static world self;
     self = (world){0};
-    const udpai_node_config config = {
-        .id = UDPAI_STR("node"),
-        .authority = UDPAI_STR("node"),
-        .store = {.max_resources_per_namespace = 1000,
-                  .max_bytes_per_namespace = 1 << 24,
-                  .max_resources_per_publisher = 1000,
-                  .max_bytes_per_publisher = 1 << 24,
-                  .max_resources = 1000,
-                  .max_bytes = 1 << 24},
-        .max_changes_ahead = 1000000,
-    };
+    const udpai_node_config config = node_bed_config("node", 0);
     const udpai_node_env env = {
-        .order = on_order, .wall_us = wall_us, .random = no_chance, .userdata = &self};
+        .order = on_order, .wall_us = wall_us, .random = node_bed_no_chance, .userdata = &self};
     assert_int_equal(uv_loop_init(&self.loop), 0);
     udpai_wheel_init(&self.wheel, 1000);
     assert_ok(udpai_node_new(&self.node, &self.wheel, &config, &env, NULL));

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "reports/health_table.h"
-#include "tests/harness/test.h"
+#include "tests/harness/node_bed.h"
 #include "tests/unit/reports/health_test.h"
 #include "xds/peek.h"
 
@@ -29,13 +29,6 @@ wall_us(void *userdata)
 {
     (void)userdata;
     return (int64_t)now_ms * 1000 + 1000000;
-}
-
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
 }
 
 static void
@@ -72,20 +65,9 @@ static int
 setup(void **state)
 {
     (void)state;
-    const udpai_node_config config = {
-        .id = UDPAI_STR("node"),
-        .authority = UDPAI_STR("node"),
-        .timing = {.interest_linger_ms = 1000},
-        .store = {.max_resources_per_namespace = 1000,
-                  .max_bytes_per_namespace = 1 << 24,
-                  .max_resources_per_publisher = 1000,
-                  .max_bytes_per_publisher = 1 << 24,
-                  .max_resources = 1000,
-                  .max_bytes = 1 << 24},
-        .peers_are_anonymous = true,
-        .max_changes_ahead = 1000000,
-    };
-    const udpai_node_env env = {.order = on_order, .wall_us = wall_us, .random = no_chance};
+    const udpai_node_config config = node_bed_config("node", 1000);
+    const udpai_node_env env = {
+        .order = on_order, .wall_us = wall_us, .random = node_bed_no_chance};
     now_ms = 1000;
     last_session = n_changes = 0;
     udpai_wheel_init(&wheel, now_ms);
@@ -188,23 +170,11 @@ put_backend(void)
 
 /* ---- checkers ---- */
 
-static void
-tell(udpai_report_kind kind, uint64_t session, udpai_report *report)
-{
-    report->kind = kind;
-    report->session = session;
-    udpai_node_report(node, report);
-    udpai_node_flush(node);
-}
-
 static uint64_t
 arrive(const char *id)
 {
-    const udpai_node_parts parts = {.id = udpai_str_from(id)};
-    tell(UDPAI_REPORT_OPENED, ++last_session, udpai_report_new(UDPAI_REPORT_OPENED));
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_NODE);
-    assert_ok(udpai_node_info_new(&report->info, &parts));
-    tell(UDPAI_REPORT_NODE, last_session, report);
+    node_bed_tell(node, ++last_session, node_bed_report(UDPAI_REPORT_OPENED));
+    node_bed_tell(node, last_session, node_bed_introduction(id, false));
     return last_session;
 }
 
@@ -213,14 +183,11 @@ announce(uint64_t session, const char *id, const char *zone)
 {
     char name[64];
     snprintf(name, sizeof(name), "com.acme/%s", id);
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_PUBLICATION);
+    UDPA_AUTO(udpa_resource_unref)
     udpa_resource *resource =
         make(UDPAI_HEALTH_CHECKER_TYPE, name,
              W_JOIN(W_VARINT(1, 0), W_TEXT(2, "here"), W_TEXT(3, zone)), 15000);
-    report->publication = udpai_publication_new();
-    assert_ok(udpai_publication_add(report->publication, resource, false));
-    udpa_resource_unref(resource);
-    tell(UDPAI_REPORT_PUBLICATION, session, report);
+    node_bed_tell(node, session, node_bed_publication(resource));
 }
 
 static void

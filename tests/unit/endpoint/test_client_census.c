@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "reports/client_names.h"
 #include "reports/client_tree.h"
+#include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"
 #include "udpa/status/v1/status.pb-c.h"
 
@@ -32,13 +33,6 @@ static int64_t
 wall_us(void *userdata)
 {
     return (int64_t)((const world *)userdata)->now_ms * 1000 + 1000000;
-}
-
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
 }
 
 static void
@@ -96,22 +90,10 @@ on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 static void
 begin(world *self, size_t n_sides)
 {
-    const udpai_node_config config = {
-        .id = UDPAI_STR("node"),
-        .authority = UDPAI_STR("node"),
-        .timing = {.interest_linger_ms = LINGER_MS},
-        .store = {.max_resources_per_namespace = 1000,
-                  .max_bytes_per_namespace = 1 << 24,
-                  .max_resources_per_publisher = 1000,
-                  .max_bytes_per_publisher = 1 << 24,
-                  .max_resources = 1000,
-                  .max_bytes = 1 << 24},
-        .peers_are_anonymous = true,
-        .max_changes_ahead = 1000000,
-    };
+    const udpai_node_config config = node_bed_config("node", LINGER_MS);
     const udpai_node_env env = {.order = on_order,
                                 .wall_us = wall_us,
-                                .random = no_chance,
+                                .random = node_bed_no_chance,
                                 .wanted = on_wanted,
                                 .userdata = self};
     *self = (world){.n_sides = n_sides};
@@ -141,35 +123,18 @@ end(world *self)
     udpai_strbuf_done(&self->below);
 }
 
-static udpai_report *
-new_report(udpai_report_kind kind, uint64_t session)
-{
-    udpai_report *report = udpai_report_new(kind);
-    assert_non_null(report);
-    report->session = session;
-    return report;
-}
-
 static void
-report(world *self, udpai_report *report)
+report(world *self, uint64_t session, udpai_report *report)
 {
+    report->session = session;
     udpai_client_census_report(self->census, report);
-    udpai_node_report(self->node, report);
-    udpai_node_flush(self->node);
+    node_bed_tell(self->node, session, report);
 }
 
 static void
 want(world *self, const char *prefix, bool wanted)
 {
-    const udpai_str everything = {"", 0};
-    const udpai_subscription_message message = {.type_url = UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS),
-                                                .name_space = udpai_str_from(prefix),
-                                                .names = &everything,
-                                                .n_names = 1};
-    udpai_report *one = new_report(UDPAI_REPORT_INTEREST, 0);
-    one->subscription = udpai_subscription_message_copy(&message);
-    one->wanted = wanted;
-    report(self, one);
+    report(self, 0, node_bed_interest(UDPAI_TYPE_CLIENT_STATUS, prefix, "", wanted));
 }
 
 /* "1=shop +": of this client, and that this is all; "-1": it has gone; "1=shop'" says something
@@ -177,7 +142,7 @@ want(world *self, const char *prefix, bool wanted)
 static void
 census(world *self, uint64_t side, const char *text)
 {
-    udpai_report *one = new_report(UDPAI_REPORT_CENSUS, side);
+    udpai_report *one = node_bed_report(UDPAI_REPORT_CENSUS);
     char copy[200], *rest = copy;
     one->ticket = self->ticket;
     snprintf(copy, sizeof(copy), "%s", text);
@@ -203,7 +168,7 @@ census(world *self, uint64_t side, const char *text)
             udpa_bytes_new(&bytes, room, udpa__status__v1__client_status__pack(&status, room)));
         assert_true(udpai_vector_push(&one->statuses, bytes));
     }
-    report(self, one);
+    report(self, side, one);
 }
 
 static void
@@ -313,15 +278,8 @@ all_stream_sides_are_waited_for(void **state)
 static void
 arrive(world *self, uint64_t session, const char *id, bool is_node)
 {
-    static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_CLIENT),
-                                         UDPAI_STR(UDPAI_FEATURE_NODE)};
-    const udpai_node_parts parts = {
-        .id = udpai_str_from(id), .features = features, .n_features = is_node ? 2 : 1};
-    report(self, new_report(UDPAI_REPORT_OPENED, session));
-    udpai_report *one = new_report(UDPAI_REPORT_NODE, session);
-    assert_ok(udpai_node_info_new(&one->info, &parts));
-    one->is_extended = true;
-    report(self, one);
+    report(self, session, node_bed_report(UDPAI_REPORT_OPENED));
+    report(self, session, node_bed_introduction(id, is_node));
 }
 
 static void
@@ -339,7 +297,7 @@ it_is_told_which_nodes_are_below(void **state)
     pass(&self, 1000);
     assert_non_null(strstr(self.below.data, "edge"));
     assert_non_null(strstr(self.below.data, "other"));
-    report(&self, new_report(UDPAI_REPORT_CLOSED, 11));
+    report(&self, 11, node_bed_report(UDPAI_REPORT_CLOSED));
     pass(&self, 1000);
     assert_string_equal(self.below.data, "0+0 other");
     end(&self);

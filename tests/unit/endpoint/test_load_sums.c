@@ -5,6 +5,7 @@
 #include "endpoint/load_sums.h"
 
 #include "reports/tally.h"
+#include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"
 #include "wire/arena.h"
 
@@ -65,13 +66,6 @@ clock_ms(void *userdata)
     return ((const member *)userdata)->world->now_ms;
 }
 
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
-}
-
 /* ---- what nodes order ---- */
 
 static void
@@ -124,22 +118,10 @@ on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 static void
 start(member *self)
 {
-    const udpai_node_config config = {
-        .id = udpai_str_from(self->id),
-        .authority = udpai_str_from(self->id),
-        .timing = {.interest_linger_ms = LINGER_MS},
-        .store = {.max_resources_per_namespace = 1000,
-                  .max_bytes_per_namespace = 1 << 24,
-                  .max_resources_per_publisher = 1000,
-                  .max_bytes_per_publisher = 1 << 24,
-                  .max_resources = 1000,
-                  .max_bytes = 1 << 24},
-        .peers_are_anonymous = true,
-        .max_changes_ahead = 1000000,
-    };
+    const udpai_node_config config = node_bed_config(self->id, LINGER_MS);
     const udpai_node_env env = {.order = on_order,
                                 .wall_us = wall_us,
-                                .random = no_chance,
+                                .random = node_bed_no_chance,
                                 .wanted = on_wanted,
                                 .userdata = self};
     udpai_wheel_init(&self->wheel, self->world->now_ms);
@@ -168,39 +150,22 @@ stop(member *self)
 }
 
 static void
-tell(member *self, udpai_report_kind kind, uint64_t session, udpai_report *report)
+tell(member *self, uint64_t session, udpai_report *report)
 {
-    report->kind = kind;
     report->session = session;
     udpai_node_report(self->node, report);
     self->world->now_ms += self->world->turn_ms;
     udpai_node_flush(self->node);
 }
 
-static udpai_report *
-new_report(void)
-{
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_OPENED);
-    assert_non_null(report);
-    return report;
-}
-
 static uint64_t
 arrive(member *self, const char *id, bool is_node)
 {
-    static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_CLIENT),
-                                         UDPAI_STR(UDPAI_FEATURE_NODE)};
-    const udpai_node_parts parts = {
-        .id = udpai_str_from(id), .features = features, .n_features = is_node ? 2 : 1};
     uint64_t session = ++self->last_session;
-    udpai_report *report = new_report();
-    tell(self, UDPAI_REPORT_OPENED, session, report);
-    report = new_report();
-    assert_ok(udpai_node_info_new(&report->info, &parts));
-    report->is_extended = true;
+    tell(self, session, node_bed_report(UDPAI_REPORT_OPENED));
     if (is_node)
         self->world->members[id[4] - '0'].up_session = session;
-    tell(self, UDPAI_REPORT_NODE, session, report);
+    tell(self, session, node_bed_introduction(id, is_node));
     return session;
 }
 
@@ -208,15 +173,7 @@ arrive(member *self, const char *id, bool is_node)
 static void
 want_sum(member *self, const char *text, bool wanted)
 {
-    const udpai_str name = udpai_str_from(text);
-    const udpai_subscription_message message = {.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
-                                                .name_space = UDPAI_STR("com.acme"),
-                                                .names = &name,
-                                                .n_names = 1};
-    udpai_report *report = new_report();
-    report->subscription = udpai_subscription_message_copy(&message);
-    report->wanted = wanted;
-    tell(self, UDPAI_REPORT_INTEREST, 0, report);
+    tell(self, 0, node_bed_interest(UDPAI_TYPE_CLUSTER_LOAD, "com.acme", text, wanted));
 }
 
 static void
@@ -228,10 +185,7 @@ want(member *self, bool wanted)
 static void
 publish(member *self, uint64_t session, udpa_resource *resource)
 {
-    udpai_report *report = new_report();
-    report->publication = udpai_publication_new();
-    assert_ok(udpai_publication_add(report->publication, resource, false));
-    tell(self, UDPAI_REPORT_PUBLICATION, session, report);
+    tell(self, session, node_bed_publication(resource));
 }
 
 /* ---- between edges and the top ---- */
@@ -259,7 +213,7 @@ link_down(member *edge)
 {
     if (!edge->up_session)
         return;
-    tell(&edge->world->members[0], UDPAI_REPORT_CLOSED, edge->up_session, new_report());
+    tell(&edge->world->members[0], edge->up_session, node_bed_report(UDPAI_REPORT_CLOSED));
     edge->up_session = 0;
     edge->is_asked = false;
     hear(edge);
@@ -289,7 +243,7 @@ static void
 leave(world *self, client *who)
 {
     if (who->edge >= 0 && self->members[who->edge].is_up)
-        tell(&self->members[who->edge], UDPAI_REPORT_CLOSED, who->session, new_report());
+        tell(&self->members[who->edge], who->session, node_bed_report(UDPAI_REPORT_CLOSED));
     who->edge = -1;
 }
 

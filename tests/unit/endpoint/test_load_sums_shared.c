@@ -4,6 +4,7 @@
 #include "endpoint/load_sums.h"
 
 #include "reports/tally.h"
+#include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"
 #include "wire/arena.h"
 
@@ -33,13 +34,6 @@ static uint64_t
 clock_ms(void *userdata)
 {
     return ((const bed *)userdata)->now_ms;
-}
-
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
 }
 
 static void
@@ -76,22 +70,10 @@ on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 static void
 start(bed *self)
 {
-    const udpai_node_config config = {
-        .id = UDPAI_STR("top"),
-        .authority = UDPAI_STR("top"),
-        .timing = {.interest_linger_ms = 1000},
-        .store = {.max_resources_per_namespace = 1000,
-                  .max_bytes_per_namespace = 1 << 24,
-                  .max_resources_per_publisher = 1000,
-                  .max_bytes_per_publisher = 1 << 24,
-                  .max_resources = 1000,
-                  .max_bytes = 1 << 24},
-        .peers_are_anonymous = true,
-        .max_changes_ahead = 1000000,
-    };
+    const udpai_node_config config = node_bed_config("top", 1000);
     const udpai_node_env env = {.order = on_order,
                                 .wall_us = wall_us,
-                                .random = no_chance,
+                                .random = node_bed_no_chance,
                                 .wanted = on_wanted,
                                 .userdata = self};
     udpai_wheel_init(&self->wheel, self->now_ms);
@@ -117,51 +99,20 @@ stop(bed *self)
     self->load = NULL;
 }
 
-static void
-tell(bed *self, udpai_report_kind kind, uint64_t session, udpai_report *report)
-{
-    report->kind = kind;
-    report->session = session;
-    udpai_node_report(self->node, report);
-    udpai_node_flush(self->node);
-}
-
-static udpai_report *
-new_report(void)
-{
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_OPENED);
-    assert_non_null(report);
-    return report;
-}
-
 static uint64_t
 arrive(bed *self, const char *id, bool is_node)
 {
-    static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_CLIENT),
-                                         UDPAI_STR(UDPAI_FEATURE_NODE)};
-    const udpai_node_parts parts = {
-        .id = udpai_str_from(id), .features = features, .n_features = is_node ? 2 : 1};
     uint64_t session = ++self->last_session;
-    tell(self, UDPAI_REPORT_OPENED, session, new_report());
-    udpai_report *report = new_report();
-    assert_ok(udpai_node_info_new(&report->info, &parts));
-    report->is_extended = true;
-    tell(self, UDPAI_REPORT_NODE, session, report);
+    node_bed_tell(self->node, session, node_bed_report(UDPAI_REPORT_OPENED));
+    node_bed_tell(self->node, session, node_bed_introduction(id, is_node));
     return session;
 }
 
 static void
 want(bed *self, bool wanted)
 {
-    const udpai_str everything = UDPAI_STR("");
-    const udpai_subscription_message message = {.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
-                                                .name_space = UDPAI_STR("com.acme"),
-                                                .names = &everything,
-                                                .n_names = 1};
-    udpai_report *report = new_report();
-    report->subscription = udpai_subscription_message_copy(&message);
-    report->wanted = wanted;
-    tell(self, UDPAI_REPORT_INTEREST, 0, report);
+    node_bed_tell(self->node, 0,
+                  node_bed_interest(UDPAI_TYPE_CLUSTER_LOAD, "com.acme", "", wanted));
 }
 
 static void
@@ -209,10 +160,7 @@ publish(bed *self, uint64_t session, const udpai_tally *tally, const said *what)
                                         .n_hops = 1};
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
     assert_ok(udpai_resource_make(&resource, &parts));
-    udpai_report *report = new_report();
-    report->publication = udpai_publication_new();
-    assert_ok(udpai_publication_add(report->publication, resource, false));
-    tell(self, UDPAI_REPORT_PUBLICATION, session, report);
+    node_bed_tell(self->node, session, node_bed_publication(resource));
 }
 
 static void
@@ -319,7 +267,7 @@ a_shared_client_counts_once_by_all_ways(void **state)
     SAY(self, other, SHARED(.n = 5, .epoch = 1)); /* which is behind */
     say_sum(self, edge, 1007, 7);
     expect(self, 1007, 7, 2);
-    tell(self, UDPAI_REPORT_CLOSED, client, new_report());
+    node_bed_tell(self->node, client, node_bed_report(UDPAI_REPORT_CLOSED));
     SAY(self, edge, SHARED(.n = 9, .epoch = 1, .elapsed_ms = 2000));
     say_sum(self, edge, 1010, 9);
     expect(self, 1010, 9, 2);

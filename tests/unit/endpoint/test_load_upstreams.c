@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "reports/tally.h"
+#include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"
 
@@ -63,13 +64,6 @@ wall_us(void *userdata)
     return (int64_t)wheel.now_ms * 1000 + 1000000;
 }
 
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
-}
-
 static void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
 {
@@ -109,7 +103,7 @@ make_upstreams(udpai_load_upstreams **ret_upstreams, size_t n)
         .backoff_base_ms = BASE_MS,
         .backoff_max_ms = MAX_MS,
         .order = on_order,
-        .random = no_chance,
+        .random = node_bed_no_chance,
     };
     return udpai_load_upstreams_new(ret_upstreams, &options);
 }
@@ -117,21 +111,9 @@ make_upstreams(udpai_load_upstreams **ret_upstreams, size_t n)
 static int
 setup(void **state)
 {
-    const udpai_node_config config = {
-        .id = UDPAI_STR("node"),
-        .authority = UDPAI_STR("node"),
-        .timing = {.interest_linger_ms = LINGER_MS},
-        .store = {.max_resources_per_namespace = 1000,
-                  .max_bytes_per_namespace = 1 << 24,
-                  .max_resources_per_publisher = 1000,
-                  .max_bytes_per_publisher = 1 << 24,
-                  .max_resources = 1000,
-                  .max_bytes = 1 << 24},
-        .peers_are_anonymous = true,
-        .max_changes_ahead = 1000000,
-    };
+    const udpai_node_config config = node_bed_config("node", LINGER_MS);
     const udpai_node_env env = {
-        .order = on_order, .wall_us = wall_us, .random = no_chance, .wanted = on_wanted};
+        .order = on_order, .wall_us = wall_us, .random = node_bed_no_chance, .wanted = on_wanted};
     (void)state;
     n_dialled = 0;
     hung_up = 0;

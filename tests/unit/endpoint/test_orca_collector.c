@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"
 #include "tests/harness/wire.h"
@@ -66,13 +67,6 @@ wall_us(void *userdata)
     return (int64_t)wheel.now_ms * 1000 + 1000000;
 }
 
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
-}
-
 static void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
@@ -131,7 +125,7 @@ make_collector(udpai_orca_collector **ret_collector)
         .backoff_base_ms = BASE_MS,
         .backoff_max_ms = MAX_MS,
         .order = on_order,
-        .random = no_chance,
+        .random = node_bed_no_chance,
     };
     return udpai_orca_collector_new(ret_collector, &options);
 }
@@ -139,21 +133,9 @@ make_collector(udpai_orca_collector **ret_collector)
 static int
 setup(void **state)
 {
-    const udpai_node_config config = {
-        .id = UDPAI_STR("node"),
-        .authority = UDPAI_STR("node"),
-        .timing = {.interest_linger_ms = LINGER_MS},
-        .store = {.max_resources_per_namespace = 1000,
-                  .max_bytes_per_namespace = 1 << 24,
-                  .max_resources_per_publisher = 1000,
-                  .max_bytes_per_publisher = 1 << 24,
-                  .max_resources = 1000,
-                  .max_bytes = 1 << 24},
-        .peers_are_anonymous = true,
-        .max_changes_ahead = 1000000,
-    };
+    const udpai_node_config config = node_bed_config("node", LINGER_MS);
     const udpai_node_env env = {
-        .order = on_order, .wall_us = wall_us, .random = no_chance, .wanted = on_wanted};
+        .order = on_order, .wall_us = wall_us, .random = node_bed_no_chance, .wanted = on_wanted};
     (void)state;
     n_dialled = n_hung_up = 0;
     n_offered = n_removed = n_targets = 0;
@@ -182,14 +164,6 @@ done(void **state)
 
 /* ---- what happens ---- */
 
-static udpai_report *
-new_report(udpai_report_kind kind)
-{
-    udpai_report *report = udpai_report_new(kind);
-    assert_non_null(report);
-    return report;
-}
-
 static void
 pass(uint64_t ms)
 {
@@ -200,16 +174,7 @@ pass(uint64_t ms)
 static void
 want(bool wanted)
 {
-    const udpai_str everything = {"", 0};
-    const udpai_subscription_message message = {.type_url = UDPAI_STR(UDPAI_TYPE_ORCA_REPORT),
-                                                .name_space = UDPAI_STR("com.acme"),
-                                                .names = &everything,
-                                                .n_names = 1};
-    udpai_report *report = new_report(UDPAI_REPORT_INTEREST);
-    report->subscription = udpai_subscription_message_copy(&message);
-    report->wanted = wanted;
-    udpai_node_report(node, report);
-    udpai_node_flush(node);
+    node_bed_tell(node, 0, node_bed_interest(UDPAI_TYPE_ORCA_REPORT, "com.acme", "", wanted));
 }
 
 /* Ports of 127.0.0.1, up to 0. */
@@ -261,16 +226,13 @@ answer(uint64_t link, const char *name)
     const udpai_resource_parts parts = {.name = udpai_str_from(name), .any = any, .ttl_ms = 40000};
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
     assert_ok(udpai_resource_make(&resource, &parts));
-    udpai_report *report = new_report(UDPAI_REPORT_PUBLICATION);
-    report->publication = udpai_publication_new();
-    assert_ok(udpai_publication_add(report->publication, resource, false));
-    tell(report, link);
+    tell(node_bed_publication(resource), link);
 }
 
 static void
 close_link(uint64_t link, udpa_err code)
 {
-    udpai_report *report = new_report(UDPAI_REPORT_CLOSED);
+    udpai_report *report = node_bed_report(UDPAI_REPORT_CLOSED);
     report->error = udpa_error_new(code, NULL, "gone");
     tell(report, link);
 }
@@ -420,7 +382,7 @@ static void
 what_others_say_is_theirs(void **state)
 {
     (void)state;
-    udpai_report *report = new_report(UDPAI_REPORT_CLOSED);
+    udpai_report *report = node_bed_report(UDPAI_REPORT_CLOSED);
     report->link = 5;
     assert_false(udpai_orca_collector_report(collector, report));
     assert_false(udpai_orca_collector_report(NULL, report));

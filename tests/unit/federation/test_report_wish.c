@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "federation/node.h"
+#include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"
 
 #define LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
@@ -77,13 +77,6 @@ wall_us(void *userdata)
     return 1;
 }
 
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
-}
-
 /* ---- the bed ---- */
 
 static void
@@ -92,22 +85,10 @@ add_member(bed *self, int index)
     member *one = &self->members[index];
     char id[16];
     snprintf(id, sizeof(id), "n%d", index);
-    const udpai_node_config config = {
-        .id = udpai_str_from(id),
-        .authority = udpai_str_from(id),
-        .timing = {.interest_linger_ms = LINGER_MS},
-        .store = {.max_resources_per_namespace = 100,
-                  .max_bytes_per_namespace = 1 << 20,
-                  .max_resources_per_publisher = 100,
-                  .max_bytes_per_publisher = 1 << 20,
-                  .max_resources = 100,
-                  .max_bytes = 1 << 20},
-        .peers_are_anonymous = true,
-        .max_changes_ahead = 1000,
-    };
+    const udpai_node_config config = node_bed_config(id, LINGER_MS);
     const udpai_node_env env = {.order = on_order,
                                 .wall_us = wall_us,
-                                .random = no_chance,
+                                .random = node_bed_no_chance,
                                 .wanted = on_wanted,
                                 .userdata = one};
     one->bed = self;
@@ -149,20 +130,9 @@ end(void **state)
 /* ---- what happens ---- */
 
 static void
-tell(const bed *self, int index, udpai_report_kind kind, uint64_t session, udpai_report *report)
+tell(const bed *self, int index, uint64_t session, udpai_report *report)
 {
-    report->kind = kind;
-    report->session = session;
-    udpai_node_report(self->members[index].node, report);
-    udpai_node_flush(self->members[index].node);
-}
-
-static udpai_report *
-new_report(void)
-{
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_OPENED);
-    assert_non_null(report);
-    return report;
+    node_bed_tell(self->members[index].node, session, report);
 }
 
 static void
@@ -174,11 +144,11 @@ introduce(const bed *self, int index, int peer, bool has_reports, uint64_t sessi
     snprintf(id, sizeof(id), "n%d", peer);
     const udpai_node_parts parts = {
         .id = udpai_str_from(id), .features = features, .n_features = has_reports ? 2 : 1};
-    tell(self, index, UDPAI_REPORT_OPENED, session, new_report());
-    udpai_report *report = new_report();
+    tell(self, index, session, node_bed_report(UDPAI_REPORT_OPENED));
+    udpai_report *report = node_bed_report(UDPAI_REPORT_NODE);
     assert_ok(udpai_node_info_new(&report->info, &parts));
     report->is_extended = !self->is_plain;
-    tell(self, index, UDPAI_REPORT_NODE, session, report);
+    tell(self, index, session, report);
 }
 
 static void
@@ -197,8 +167,8 @@ cut(bed *self, int from, int to)
     for (size_t i = 0; i < self->wires.n; i++)
         if (self->wires.items[i].report->session == SESSION(from, to))
             self->wires.items[i].report->session = 0;
-    tell(self, from, UDPAI_REPORT_CLOSED, SESSION(from, to), new_report());
-    tell(self, to, UDPAI_REPORT_CLOSED, SESSION(from, to), new_report());
+    tell(self, from, SESSION(from, to), node_bed_report(UDPAI_REPORT_CLOSED));
+    tell(self, to, SESSION(from, to), node_bed_report(UDPAI_REPORT_CLOSED));
 }
 
 /* Each dials the next one, the last one the first. */
@@ -237,15 +207,7 @@ pass(bed *self, uint64_t ms)
 static void
 want(bed *self, int index, bool wanted)
 {
-    const udpai_str everything = {"", 0};
-    const udpai_subscription_message message = {.type_url = UDPAI_STR(LOAD),
-                                                .name_space = UDPAI_STR("com.acme"),
-                                                .names = &everything,
-                                                .n_names = 1};
-    udpai_report *report = new_report();
-    report->subscription = udpai_subscription_message_copy(&message);
-    report->wanted = wanted;
-    tell(self, index, UDPAI_REPORT_INTEREST, 0, report);
+    tell(self, index, 0, node_bed_interest(LOAD, "com.acme", "", wanted));
     settle(self);
 }
 
