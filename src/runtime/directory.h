@@ -7,35 +7,11 @@
 #ifndef UDPAI_RUNTIME_DIRECTORY_H
 #define UDPAI_RUNTIME_DIRECTORY_H
 
-#include <sys/types.h>
-
-#include "base/vector.h"
+#include "runtime/directories.h"
 #include "runtime/layer.h"
 
-#define UDPAI_RUNTIME_DIRECTORIES_MAX 1024 /* that are listed */
 /* What changes while it is read is read again at once, so many times. */
 #define UDPAI_RUNTIME_TRIES 3
-
-/* Directories that were read, for those who want to watch them. */
-typedef struct udpai_runtime_directory {
-    char *path;
-    dev_t dev;
-    ino_t ino;
-} udpai_runtime_directory;
-
-typedef UDPAI_VECTOR(udpai_runtime_directory) udpai_runtime_directories;
-
-void udpai_runtime_directories_done(udpai_runtime_directories *directories);
-/* Forgets those that were listed after the first so many. */
-void udpai_runtime_directories_cut(udpai_runtime_directories *directories, size_t n);
-/* Lists a directory, unless it is not there, is none, or is listed. False without memory. */
-bool udpai_runtime_directories_add(udpai_runtime_directories *directories, const char *path);
-
-/* Lists those above a path, in which it may come and go, from the one on that the first so many
- * bytes name. False without memory. */
-bool udpai_runtime_directories_add_above(udpai_runtime_directories *directories,
-                                         const char *path,
-                                         size_t len);
 
 /* UDPA_ERR_NOT_FOUND: there is no such directory, which need be no mistake. UDPA_ERR_LIMIT: too
  * deep (which a link to what is above it is, too), too many directories, or too much. UDPA_ERR_IO,
@@ -54,9 +30,5 @@ udpa_err udpai_runtime_directory_read_whole(udpai_runtime_layer **ret_layer,
                                             const char *path,
                                             udpai_runtime_directories *directories,
                                             udpa_error **ret_error);
-
-/* The value in the contents of a file: without comments, empty lines and what is blank at its end.
- * Writes over the contents, and returns the part of them that is left. */
-udpai_str udpai_runtime_file_value(char *contents, size_t len);
 
 #endif

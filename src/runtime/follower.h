@@ -7,7 +7,7 @@
 
 #include <uv.h>
 
-#include "runtime/directory.h"
+#include "runtime/directories.h"
 
 typedef struct udpai_runtime_follower udpai_runtime_follower;
 

@@ -44,6 +44,28 @@ fail_errno(const walk *self, int error, udpa_error **ret_error)
 
 /* ---- files ---- */
 
+udpai_str
+udpai_runtime_file_value(char *contents, size_t len)
+{
+    udpai_str rest = {contents, len}, line;
+    size_t n = 0;
+    bool is_last;
+    do {
+        is_last = !udpai_str_cut(&rest, '\n', &line);
+        if (is_last)
+            line = rest;
+        if (line.len == 0 || line.data[0] == '#')
+            continue;
+        memmove(contents + n, line.data, line.len);
+        n += line.len;
+        if (!is_last)
+            contents[n++] = '\n';
+    } while (!is_last);
+    while (n > 0 && strchr(" \t\n\v\f\r", contents[n - 1]) && contents[n - 1])
+        n--;
+    return (udpai_str){contents, n};
+}
+
 static bool
 is_ours(const walk *self)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A walk over the directory of a layer. Two of them can part the files, by a hash of their keys,
+/* A walk over the directory of a layer. Two can divide its files between them, by a hash of keys,
  * so that neither has to know of the other. Blocks; any thread. */
 #ifndef UDPAI_RUNTIME_WALK_H
 #define UDPAI_RUNTIME_WALK_H
 
-#include "runtime/directory.h"
+#include "runtime/directories.h"
+#include "runtime/layer.h"
 
 #define UDPAI_RUNTIME_FEW 256 /* files that one thread reads */
 
@@ -30,5 +31,9 @@ typedef struct udpai_runtime_walk {
 void udpai_runtime_walk_run(udpai_runtime_walk *walk);
 /* Forgets what came of it; it can run again. */
 void udpai_runtime_walk_done(udpai_runtime_walk *walk);
+
+/* The value in the contents of a file: without comments, empty lines and what is blank at its end.
+ * Writes over the contents, and returns the part of them that is left. */
+udpai_str udpai_runtime_file_value(char *contents, size_t len);
 
 #endif

@@ -4,7 +4,7 @@
 #include <ctype.h>
 
 #include "base/alloc.h"
-#include "runtime/directory.h"
+#include "runtime/walk.h"
 #include "tests/fuzz/fuzz.h"
 
 static void
