@@ -6,9 +6,8 @@
 
 #include "base/alloc.h"
 
-#define LARGE 1024                                /* slots, from which on a table may be fuller */
-#define RUN 256                                   /* slots that are visited one after the other */
-#define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15) /* of 2^64 */
+#define LARGE 1024 /* slots, from which on a table may be fuller */
+#define RUN 256    /* slots that are visited one after the other */
 
 static uint64_t hash_seed;
 
@@ -189,16 +188,17 @@ udpai_map_remove(udpai_map *map, udpai_str key)
 }
 
 /* Runs of slots are not visited in their order: who put a map into another of about its size would
- * fill the front of that first, in which each then looks for a free slot behind all the others. The
- * next run is one far from the last, as the golden ratio has it; an odd stride leaves out none. */
+ * fill the front of that first, in which each then looks for a free slot behind all the others.
+ * With its bits in reverse a position is far from the one before; and what comes after it still
+ * does when the table becomes larger, where two runs that follow each other are made of one. */
 static size_t
 find_run(const udpai_map *map, size_t position)
 {
-    size_t n_runs = map->capacity / RUN;
-    if (n_runs < 2)
-        return 0;
-    size_t stride = (size_t)(GOLDEN_RATIO >> (64 - __builtin_ctzll(n_runs))) | 1;
-    return (position / RUN * stride & (n_runs - 1)) * RUN;
+    size_t run = 0;
+    position /= RUN;
+    for (size_t n_runs = map->capacity / RUN; n_runs > 1; n_runs /= 2, position /= 2)
+        run = run * 2 + position % 2;
+    return run * RUN;
 }
 
 void *

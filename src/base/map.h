@@ -43,7 +43,8 @@ void *udpai_map_remove(udpai_map *map, udpai_str key);
 
 /* The next item at or after *position, which is moved past it; NULL at the end. Begin with 0:
  * `size_t at = 0; while ((item = udpai_map_next(&map, &at)))`. The body must neither add nor
- * remove, but may free the item if the map is then thrown away whole. */
+ * remove, but may free the item if the map is then thrown away whole. Who goes on later, when items
+ * have come, sees all that were left, but for a few that had not lain in their places. */
 void *udpai_map_next(const udpai_map *map, size_t *position);
 
 /* The hash all maps use; 64 bits. */

@@ -223,6 +223,38 @@ one_map_goes_into_another(void **state)
     udpai_map_done(&from);
 }
 
+/* Who is told of a map in pieces must not miss a part of it because it has grown meanwhile. */
+static void
+growth_hides_next_to_nothing(void **state)
+{
+    (void)state;
+
+    enum {
+        N = 3000,
+        MORE = 2000
+    };
+    static struct item items[N + MORE];
+    for (size_t seen_before = 0; seen_before < N; seen_before += 100) {
+        udpai_map map;
+        size_t at = 0, n_seen = 0;
+        struct item *item;
+        name_items(items, UDPAI_ARRAY_LEN(items));
+        udpai_map_init(&map, item_key);
+        for (size_t i = 0; i < N; i++)
+            assert_true(udpai_map_add(&map, &items[i]));
+        for (size_t i = 0; i < seen_before; i++)
+            ((struct item *)udpai_map_next(&map, &at))->visited = true;
+        for (size_t i = N; i < N + MORE; i++)
+            assert_true(udpai_map_add(&map, &items[i]));
+        while ((item = udpai_map_next(&map, &at)))
+            item->visited = true;
+        for (size_t i = 0; i < N; i++)
+            n_seen += items[i].visited;
+        assert_true(n_seen >= N - N / 100);
+        udpai_map_done(&map);
+    }
+}
+
 static void
 what_has_room_needs_no_memory(void **state)
 {
@@ -386,6 +418,7 @@ main(void)
         cmocka_unit_test(random_walk_matches_the_array),
         cmocka_unit_test(colliding_keys_survive_each_other),
         cmocka_unit_test(one_map_goes_into_another),
+        cmocka_unit_test(growth_hides_next_to_nothing),
         cmocka_unit_test(what_has_room_needs_no_memory),
         cmocka_unit_test(order_is_the_same_for_the_same_calls),
         cmocka_unit_test(large_map_shrinks),
