@@ -194,11 +194,14 @@ udpai_map_remove(udpai_map *map, udpai_str key)
 static size_t
 find_run(const udpai_map *map, size_t position)
 {
-    size_t run = 0;
-    position /= RUN;
-    for (size_t n_runs = map->capacity / RUN; n_runs > 1; n_runs /= 2, position /= 2)
-        run = run * 2 + position % 2;
-    return run * RUN;
+    size_t n_runs = map->capacity / RUN;
+    if (n_runs < 2)
+        return 0;
+    uint32_t bits = __builtin_bswap32((uint32_t)(position / RUN));
+    bits = (bits >> 4 & 0x0f0f0f0f) | (bits & 0x0f0f0f0f) << 4;
+    bits = (bits >> 2 & 0x33333333) | (bits & 0x33333333) << 2;
+    bits = (bits >> 1 & 0x55555555) | (bits & 0x55555555) << 1;
+    return (size_t)(bits >> (32 - __builtin_ctzll(n_runs))) * RUN;
 }
 
 void *
@@ -207,9 +210,9 @@ udpai_map_next(const udpai_map *map, size_t *position)
     while (*position < map->capacity) {
         size_t run = find_run(map, *position);
         do {
-            size_t slot = run + (*position)++ % RUN;
-            if (map->hashes[slot])
-                return map->items[slot];
+            void *item = map->items[run + (*position)++ % RUN];
+            if (item)
+                return item;
         } while (*position % RUN && *position < map->capacity);
     }
     return NULL;
