@@ -31,23 +31,21 @@ find(const udpai_runtime_snapshot *snapshot, udpai_str key)
     return entry ? entry : udpai_map_get_hashed(snapshot->largest, hash, key);
 }
 
-static bool
-put(udpai_map *others, udpai_runtime_entry *entry)
-{
-    if (!udpai_map_get(others, entry_key(entry)))
-        return udpai_map_add(others, entry);
-    (void)udpai_map_replace(others, entry);
-    return true;
-}
-
 /* An entry of a layer that lies above all that were taken, or below all of them. */
 static bool
 take(udpai_runtime_snapshot *snapshot, udpai_runtime_entry *entry, bool is_above)
 {
-    const udpai_runtime_entry *old = find(snapshot, entry_key(entry));
+    udpai_str key = entry_key(entry);
+    const udpai_runtime_entry *other = udpai_map_get(&snapshot->others, key);
+    const udpai_runtime_entry *old = other ? other : udpai_map_get(snapshot->largest, key);
     bool counts = !old || (entry->value.text.len && (is_above || !old->value.text.len));
     snapshot->n_keys += !old;
-    return !counts || put(&snapshot->others, entry);
+    if (!counts)
+        return true;
+    if (!other)
+        return udpai_map_add(&snapshot->others, entry);
+    (void)udpai_map_replace(&snapshot->others, entry);
+    return true;
 }
 
 static bool

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishing unasked, to a source that dials the node: when, on which stream, and what is told. */
 #include "federation/node.h"
+#include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"
 
 static udpai_wheel wheel;
@@ -26,13 +27,6 @@ wall_us(void *userdata)
 {
     (void)userdata;
     return 1;
-}
-
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
 }
 
 static void
@@ -62,8 +56,10 @@ begin(void **state)
         .is_endpoint = true,
         .peers_are_anonymous = true,
     };
-    const udpai_node_env env = {
-        .order = on_order, .wall_us = wall_us, .random = no_chance, .published = on_published};
+    const udpai_node_env env = {.order = on_order,
+                                .wall_us = wall_us,
+                                .random = node_bed_no_chance,
+                                .published = on_published};
     udpai_wheel_init(&wheel, 0);
     assert_ok(udpai_node_new(&node, &wheel, &config, &env, NULL));
     udpai_node_start(node);

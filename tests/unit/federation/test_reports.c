@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "federation/reporting.h"
+#include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"
 
 #define LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
@@ -92,13 +93,6 @@ wall_us(void *userdata)
     return 1;
 }
 
-static uint64_t
-no_chance(void *userdata)
-{
-    (void)userdata;
-    return 0;
-}
-
 static void
 make(void **state, bool is_endpoint)
 {
@@ -131,7 +125,7 @@ make(void **state, bool is_endpoint)
         .order = on_order,
         .commit = on_commit,
         .wall_us = wall_us,
-        .random = no_chance,
+        .random = node_bed_no_chance,
         .wanted = on_wanted,
         .userdata = self,
     };

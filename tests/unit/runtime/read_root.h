@@ -6,6 +6,7 @@
 #include "runtime/directory.h"
 
 #include "tree.h"
+#include "value_at.h"
 
 static inline udpai_runtime_layer *
 read_root(udpai_runtime_directories *directories)

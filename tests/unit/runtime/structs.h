@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes google.protobuf.Struct, field by field, also such as nobody should; and looks at the layer
- * that it becomes. */
+/* Writes google.protobuf.Struct, field by field, also such as nobody should. */
 #ifndef UDPAI_TESTS_RUNTIME_STRUCTS_H
 #define UDPAI_TESTS_RUNTIME_STRUCTS_H
 
 #include "base/proto.h"
 #include "base/strbuf.h"
-#include "runtime/layer.h"
-#include "tests/harness/test.h"
 
 static inline void
 bytes_field(udpai_strbuf *to, uint32_t number, udpai_str bytes)
@@ -56,17 +53,6 @@ bytes(udpai_strbuf *to, const char *key, uint32_t kind, udpai_str value)
     udpai_strbuf body = {0};
     bytes_field(&body, kind, value);
     field(to, key, &body);
-}
-
-/* What came of it. */
-static inline const udpai_runtime_value *
-value_at(const udpai_runtime_layer *layer, const char *key)
-{
-    const udpai_runtime_entry *entry =
-        udpai_map_get(udpai_runtime_layer_entries(layer), udpai_str_from(key));
-    if (!entry)
-        fail_msg("there is no %s", key);
-    return &entry->value;
 }
 
 #endif

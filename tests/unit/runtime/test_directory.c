@@ -6,11 +6,7 @@
 static void
 expect_text(const udpai_runtime_layer *layer, const char *key, const char *text)
 {
-    const udpai_runtime_entry *entry =
-        udpai_map_get(udpai_runtime_layer_entries(layer), udpai_str_from(key));
-    if (!entry)
-        fail_msg("there is no %s", key);
-    assert_str(entry->value.text, text);
+    assert_str(value_at(layer, key)->text, text);
 }
 
 static void

@@ -45,12 +45,8 @@ static void
 expect_number(const udpai_runtime_layer *layer, const char *key, unsigned number)
 {
     char text[32];
-    const udpai_runtime_entry *entry =
-        udpai_map_get(udpai_runtime_layer_entries(layer), udpai_str_from(key));
-    if (!entry)
-        fail_msg("there is no %s", key);
     snprintf(text, sizeof(text), "%u", number);
-    assert_str(entry->value.text, text);
+    assert_str(value_at(layer, key)->text, text);
 }
 
 static void

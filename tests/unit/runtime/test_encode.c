@@ -6,6 +6,7 @@
 
 #include "base/proto.h"
 #include "tests/harness/oom.h"
+#include "value_at.h"
 
 /* What a file may have, as the reader of directories leaves it. */
 static const char *const texts[] = {
@@ -84,16 +85,6 @@ read_back(udpa_bytes *bytes)
     assert_non_null(layer);
     assert_ok(udpai_runtime_layer_put_struct(layer, field_of(udpai_bytes_view(bytes), 2), NULL));
     return layer;
-}
-
-static const udpai_runtime_value *
-value_at(const udpai_runtime_layer *layer, const char *key)
-{
-    const udpai_runtime_entry *entry =
-        udpai_map_get(udpai_runtime_layer_entries(layer), udpai_str_from(key));
-    if (!entry)
-        fail_msg("there is no %s", key);
-    return &entry->value;
 }
 
 static void

@@ -4,6 +4,7 @@
 
 #include "tests/harness/oom.h"
 #include "tree.h"
+#include "value_at.h"
 
 #define LAYERS 2
 
@@ -111,9 +112,7 @@ expect_version(const udpai_runtime_reading *reading, const char *version)
         assert_int_equal(reading->loads[i].index, i);
         assert_null(reading->loads[i].error);
         assert_non_null(reading->loads[i].layer);
-        const udpai_runtime_entry *entry =
-            udpai_map_get(udpai_runtime_layer_entries(reading->loads[i].layer), UDPAI_STR("x"));
-        assert_str(entry->value.text, version);
+        assert_str(value_at(reading->loads[i].layer, "x")->text, version);
     }
     assert_int_equal(reading->n_overrides_there, 1);
     assert_int_equal(reading->n_overrides_missing, 0);

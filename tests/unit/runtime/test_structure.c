@@ -3,6 +3,7 @@
 #include "runtime/snapshot.h"
 #include "tests/harness/oom.h"
 #include "tests/unit/runtime/structs.h"
+#include "tests/unit/runtime/value_at.h"
 
 static udpa_err
 layer_of(udpai_strbuf *message, udpai_runtime_layer **ret_layer, udpa_error **ret_error)
