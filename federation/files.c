@@ -55,7 +55,16 @@ is_signed_alike(const udpai_node *node, const udpa_resource *held, const udpa_re
     return !udpai_resource_signature(held) || udpai_signatures_is_own(node, held);
 }
 
-/* Would putting it change nothing? What has a ttl is put again, to renew it. */
+/* Is a ttl what it was, and renewed by the store? */
+static bool
+is_kept_alike(const udpai_contribution *held, const udpa_resource *resource)
+{
+    uint64_t ttl_ms = udpa_resource_ttl_ms(resource);
+    return ttl_ms == udpa_resource_ttl_ms(held->resource) &&
+           (ttl_ms == 0 || udpai_origin_keeps_alive(held->origin));
+}
+
+/* Would putting it change nothing? */
 static bool
 is_held(const udpai_node *node,
         const udpai_contribution *held,
@@ -68,7 +77,7 @@ is_held(const udpai_node *node,
            udpai_str_eq(udpai_resource_authority(held->resource), own.len ? own : authority) &&
            udpai_resource_is_lazy(held->resource) == udpai_resource_is_lazy(resource) &&
            udpai_resource_do_not_cache(held->resource) == udpai_resource_do_not_cache(resource) &&
-           same_aliases(held->resource, resource) && !udpa_resource_ttl_ms(resource);
+           same_aliases(held->resource, resource) && is_kept_alike(held, resource);
 }
 
 /* Nothing is told of what has not changed. */
@@ -143,6 +152,7 @@ udpai_files_origin(udpai_node *node, udpai_str root)
     if (origin) {
         udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_FILES, 0);
         udpai_origin_set_durable(origin, node->is_durable);
+        udpai_origin_set_keeps_alive(origin, true);
     }
     return origin;
 }

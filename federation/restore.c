@@ -104,6 +104,25 @@ udpai_restore_end(udpai_node *node)
         udpai_durable_batch_free(batch); /* without memory: at the next start */
 }
 
+/* False: its time is over. What this node keeps alive itself begins anew. */
+static bool
+is_left(const udpai_node *node,
+        const udpai_durable_op *op,
+        const udpai_origin *origin,
+        uint64_t *ret_deadline_ms)
+{
+    uint64_t ttl_ms = udpa_resource_ttl_ms(op->resource);
+    bool is_kept_alive = ttl_ms && udpai_origin_keeps_alive(origin);
+    *ret_deadline_ms = is_kept_alive ? udpai_node_now(node) + ttl_ms : 0;
+    if (is_kept_alive || !op->expires_us)
+        return true;
+    int64_t left_us = op->expires_us - node->env.wall_us(node->env.userdata);
+    if (left_us <= 0)
+        return false;
+    *ret_deadline_ms = udpai_node_now(node) + (uint64_t)left_us / 1000 + 1;
+    return true;
+}
+
 static udpa_err
 restore_contribution(udpai_node *node, const udpai_durable_op *op)
 {
@@ -124,13 +143,9 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_durable(origin, true);
-    uint64_t deadline_ms = 0;
-    if (op->expires_us) {
-        int64_t left_us = op->expires_us - node->env.wall_us(node->env.userdata);
-        if (left_us <= 0)
-            return UDPA_OK;
-        deadline_ms = udpai_node_now(node) + (uint64_t)left_us / 1000 + 1;
-    }
+    uint64_t deadline_ms;
+    if (!is_left(node, op, origin, &deadline_ms))
+        return UDPA_OK;
     return udpai_store_put(node->store, origin, op->resource, deadline_ms, NULL);
 }
 

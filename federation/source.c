@@ -420,6 +420,7 @@ make_origin(udpai_source *source)
     udpai_origin_set_rank(store, source->origin, UDPAI_ORIGIN_SOURCE, 0);
     udpai_origin_set_durable(source->origin,
                              source->node->is_durable && source->kind != UDPAI_SOURCE_PATH);
+    udpai_origin_set_keeps_alive(source->origin, source->kind == UDPAI_SOURCE_PATH);
     return UDPA_OK;
 }
 

@@ -119,8 +119,6 @@ typedef struct udpai_renderer {
     /* In delta: what an alias has led to is told as removed by its own name as well. Who does not
      * say so has clients that look for what has the alias. */
     bool aliases_end_by_name;
-    /* In a state, refreshes may go out alone, without the rest of it. */
-    bool refreshes_alone;
     /* Bytes that an item adds to a response; 0: this protocol has nothing to say of it. */
     size_t (*item_size)(const struct udpai_renderer *renderer, const udpai_send_item *item);
     /* The version that this protocol shows of a resource: a view of the resource, or of `room`. */

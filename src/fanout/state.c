@@ -161,8 +161,8 @@ note_names_sent(udpai_subscription *subscription)
         sub->sent_seq = sub->target ? sub->target->seq : 0;
 }
 
-/* If the protocol has something to say of the refreshes, and can say it by themselves, they go out;
- * if it cannot, the whole state does. */
+/* If the protocol has something to say of the refreshes, the whole state goes out: they could go
+ * alone by the text of xDS, but an Envoy takes what is not among them for removed. */
 static udpa_err
 collect_refreshes(udpai_subscription *subscription, udpai_body **ret_body)
 {
@@ -170,12 +170,9 @@ collect_refreshes(udpai_subscription *subscription, udpai_body **ret_body)
     udpai_collection_init(&collection, subscription);
     collection.is_whole = true;
     udpa_err err = add_refreshed(&collection, subscription);
-    bool any = collection.items.n > 0, alone = subscription->subscriber->renderer->refreshes_alone;
-    udpai_render what = {.state_hash = subscription->state_hash};
-    if (err == UDPA_OK && any && alone)
-        err = udpai_collection_render(&collection, &what, ret_body);
+    bool any = collection.items.n > 0;
     udpai_collection_done(&collection);
-    if (err == UDPA_OK && any && !alone)
+    if (err == UDPA_OK && any)
         return find_or_compose(subscription, true, ret_body);
     if (err == UDPA_OK)
         note_names_sent(subscription);

@@ -137,6 +137,18 @@ udpai_origin_set_durable(udpai_origin *origin, bool durable)
     origin->durable = durable;
 }
 
+void
+udpai_origin_set_keeps_alive(udpai_origin *origin, bool keeps_alive)
+{
+    origin->keeps_alive = keeps_alive;
+}
+
+bool
+udpai_origin_keeps_alive(const udpai_origin *origin)
+{
+    return origin->keeps_alive;
+}
+
 bool
 udpai_origin_is_durable(const udpai_origin *origin)
 {

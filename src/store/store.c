@@ -103,6 +103,13 @@ unkeep(udpai_store *store, const udpai_stored *stored)
                        });
 }
 
+/* Is it renewed here? What has a deadline and no ttl of its own ends with that. */
+static bool
+is_kept_alive(const udpai_stored *stored)
+{
+    return stored->origin->keeps_alive && udpa_resource_ttl_ms(stored->resource) != 0;
+}
+
 static void
 keep(udpai_store *store, const udpai_stored *stored)
 {
@@ -111,12 +118,13 @@ keep(udpai_store *store, const udpai_stored *stored)
         return;
     }
     if (is_kept(stored))
-        add_durable(store, &(udpai_durable_op){
-                               .kind = UDPAI_DURABLE_PUT,
-                               .origin = stored->origin->key,
-                               .resource = stored->resource,
-                               .deadline_ms = udpai_stored_deadline(stored),
-                           });
+        add_durable(store,
+                    &(udpai_durable_op){
+                        .kind = UDPAI_DURABLE_PUT,
+                        .origin = stored->origin->key,
+                        .resource = stored->resource,
+                        .deadline_ms = is_kept_alive(stored) ? 0 : udpai_stored_deadline(stored),
+                    });
 }
 
 udpa_err
@@ -242,19 +250,34 @@ remove_stored(udpai_store *store, udpai_stored *stored)
 }
 
 static void
-on_expiry(udpai_timer *timer)
+set_deadline(udpai_store *store, udpai_stored *stored, uint64_t deadline_ms)
 {
-    udpai_stored *stored = UDPAI_CONTAINER_OF(timer, udpai_expiry, timer)->stored;
-    remove_stored(stored->entry->type->store, stored);
+    if (!deadline_ms) {
+        drop_expiry(stored);
+        return;
+    }
+    uint64_t due_ms = deadline_ms;
+    if (is_kept_alive(stored)) {
+        /* At whole multiples: all that have the same ttl are renewed in one turn. */
+        uint64_t half_ms = udpa_resource_ttl_ms(stored->resource) / 2;
+        half_ms = half_ms ? half_ms : 1;
+        due_ms = (store->wheel->now_ms / half_ms + 1) * half_ms;
+    }
+    stored->expiry->deadline_ms = deadline_ms;
+    udpai_timer_set(store->wheel, &stored->expiry->timer, due_ms);
 }
 
 static void
-set_deadline(udpai_store *store, udpai_stored *stored, uint64_t deadline_ms)
+on_expiry(udpai_timer *timer)
 {
-    if (deadline_ms)
-        udpai_timer_set(store->wheel, &stored->expiry->timer, deadline_ms);
-    else
-        drop_expiry(stored);
+    udpai_stored *stored = UDPAI_CONTAINER_OF(timer, udpai_expiry, timer)->stored;
+    udpai_store *store = stored->entry->type->store;
+    if (!is_kept_alive(stored)) {
+        remove_stored(store, stored);
+        return;
+    }
+    set_deadline(store, stored, store->wheel->now_ms + udpa_resource_ttl_ms(stored->resource));
+    udpai_store_mark_dirty(store, stored->entry);
 }
 
 static udpai_stored *

@@ -113,6 +113,11 @@ void
 udpai_store_visit_origins(const udpai_store *store, udpai_store_origin_fn visit, void *userdata);
 /* Are its contributions kept by the durable engine? False from the beginning. */
 void udpai_origin_set_durable(udpai_origin *origin, bool durable);
+/* Is this node itself the one that answers for what the origin has, as of files? Then a ttl is no
+ * lease: what has one is renewed here, at half of it, as long as it is held, and so ends at those
+ * who lose this node. False from the beginning; holds for what is put from then on. */
+void udpai_origin_set_keeps_alive(udpai_origin *origin, bool keeps_alive);
+bool udpai_origin_keeps_alive(const udpai_origin *origin);
 /* Do its contributions of this type count? Without a word, those of a source do not, all others do.
  * The whole of them flips in one change set. */
 udpa_err udpai_origin_set_eligible(udpai_store *store,

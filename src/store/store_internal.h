@@ -18,7 +18,8 @@ typedef struct udpai_use {
 
 /* The end of a contribution that has a ttl. */
 typedef struct udpai_expiry {
-    udpai_timer timer; /* due_ms is the deadline */
+    udpai_timer timer; /* at the deadline, or when it is to be renewed */
+    uint64_t deadline_ms;
     udpai_stored *stored;
 } udpai_expiry;
 
@@ -82,7 +83,7 @@ struct udpai_origin {
     udpai_origin_class rank;
     unsigned order;
     size_t refs; /* whoever holds it, and entries that told what it had */
-    bool durable;
+    bool durable, keeps_alive;
     udpa_bytes *node_id;
     uint32_t n_node_changes;
     udpai_identity *identity; /* NULL: nobody knows */
@@ -132,7 +133,7 @@ struct udpai_store {
 static inline uint64_t
 udpai_stored_deadline(const udpai_stored *stored)
 {
-    return stored->expiry ? stored->expiry->timer.due_ms : 0;
+    return stored->expiry ? stored->expiry->deadline_ms : 0;
 }
 
 static inline size_t

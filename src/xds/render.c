@@ -265,7 +265,6 @@ init_forms(const udpai_xds_audience *audience, udpai_xds_renderer *forms, bool s
         form->renderer.version = version;
         form->renderer.shows_content_only = true;
         form->renderer.selects_variants = true;
-        form->renderer.refreshes_alone = i == UDPAI_XDS_SOTW_HEARTBEAT;
         if (i == UDPAI_XDS_DELTA)
             udpai_xds_renderer_init_delta(&form->renderer);
         else

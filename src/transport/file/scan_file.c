@@ -199,6 +199,24 @@ check_namespaces(const udpai_file_rules *rules,
     return UDPA_OK;
 }
 
+/* What a directory has is renewed at half of its ttl: with too short a one that would be all that
+ * the node does. */
+static udpa_err
+check_ttls(const udpai_scanned_file *file, const udpai_resource_list *list, udpa_error **ret_error)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const udpai_file_resource *item = &list->items[i];
+        const udpai_place place = {file->path, item->line, item->column, {NULL, 0}};
+        uint64_t ttl_ms = udpa_resource_ttl_ms(item->resource);
+        if (ttl_ms && ttl_ms < UDPAI_FILE_TTL_MIN_MS)
+            return udpai_fail_at(ret_error, UDPA_ERR_INVAL, &place,
+                                 "'%s': its ttl of %llu ms is too short: the node renews what a "
+                                 "directory has at half of its ttl, which must be 1s or more",
+                                 udpa_resource_name(item->resource), (unsigned long long)ttl_ms);
+    }
+    return UDPA_OK;
+}
+
 static udpa_err
 check_policy(const udpai_file_rules *rules,
              const udpai_scanned_file *file,
@@ -267,6 +285,8 @@ parse(const udpai_file_scan *scan,
     udpa_err err = udpai_resource_file_read(scan->rules.schema, &input, &list, ret_error);
     if (err == UDPA_OK)
         err = check_namespaces(&scan->rules, file, &list, ret_error);
+    if (err == UDPA_OK)
+        err = check_ttls(file, &list, ret_error);
     if (err == UDPA_OK)
         err = check_policy(&scan->rules, file, &list, ret_error);
     if (err == UDPA_OK)

@@ -6,6 +6,9 @@
 
 #include "transport/file/scan.h"
 
+/* The least ttl of what a directory has. */
+#define UDPAI_FILE_TTL_MIN_MS 1000
+
 /* NULL without memory. */
 udpai_scanned_file *
 udpai_scanned_file_new(const udpai_file_rules *rules, const char *name, uint64_t id);

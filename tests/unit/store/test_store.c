@@ -49,6 +49,57 @@ test_without_a_ttl_the_timer_goes(void **state)
     assert_true(udpai_wheel_next(&bed->wheel) == UDPAI_WHEEL_NEVER);
 }
 
+/* What its origin keeps alive is renewed at half of its ttl, together with all that have the same,
+ * with no new version and nothing to write. */
+static void
+test_what_is_kept_alive_is_renewed_until_it_goes(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *files = store_bed_origin(bed, "files", UDPAI_ORIGIN_FILES, 0);
+    udpai_origin_set_durable(files, true);
+    udpai_origin_set_keeps_alive(files, true);
+    PUT_UNTIL(bed, files, 5000, "a", .value = "1", .ttl_ms = 4000);
+    store_bed_at(bed, 1300);
+    PUT_UNTIL(bed, files, 5300, "b", .value = "1", .ttl_ms = 4000);
+    assert_changes(bed, "+a=1@5000 +b=1@5300");
+    assert_durable(bed, "P:files/a=1 P:files/b=1"); /* it counts from the next start, too */
+    store_bed_at(bed, 1999);
+    assert_changes(bed, "");
+    store_bed_at(bed, 2000);
+    assert_changes(bed, "~a=1@6000 ~b=1@6000");
+    store_bed_at(bed, 3999);
+    assert_changes(bed, "");
+    store_bed_at(bed, 4000);
+    assert_changes(bed, "~a=1@8000 ~b=1@8000");
+    store_bed_at(bed, 100500); /* after a long sleep it is one change */
+    assert_changes(bed, "~a=1@104000 ~b=1@104000");
+    assert_durable(bed, "");
+    PUT(bed, files, "a", .value = "1"); /* no ttl any more */
+    store_bed_withdraw(bed, files, "com.acme/b");
+    assert_changes(bed, "+a=1 -b");
+    store_bed_at(bed, 200000);
+    assert_changes(bed, "");
+    assert_true(udpai_wheel_next(&bed->wheel) == UDPAI_WHEEL_NEVER);
+}
+
+/* A publisher's ttl is its lease, whatever else is kept alive beside it. */
+static void
+test_only_its_own_are_kept_alive(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *files = store_bed_origin(bed, "files", UDPAI_ORIGIN_FILES, 0);
+    udpai_origin *publisher = store_bed_origin(bed, "publisher", UDPAI_ORIGIN_PUBLISHER, 0);
+    udpai_origin_set_keeps_alive(files, true);
+    assert_false(udpai_origin_keeps_alive(publisher));
+    PUT_UNTIL(bed, files, 5000, "a", .value = "f", .ttl_ms = 4000);
+    PUT_UNTIL(bed, publisher, 5000, "b", .value = "p", .ttl_ms = 4000);
+    assert_changes(bed, "+a=f@5000 +b=p@5000");
+    store_bed_at(bed, 4999);
+    assert_changes(bed, "~a=f@8000");
+    store_bed_at(bed, 5000);
+    assert_changes(bed, "-b");
+}
+
 /* The next best takes its place, and what expired is remembered like what was withdrawn. */
 static void
 test_an_end_is_a_withdrawal(void **state)
@@ -291,6 +342,8 @@ main(void)
         store_test(test_a_ttl_ends),
         store_test(test_a_refresh_sets_the_timer_again),
         store_test(test_without_a_ttl_the_timer_goes),
+        store_test(test_what_is_kept_alive_is_renewed_until_it_goes),
+        store_test(test_only_its_own_are_kept_alive),
         store_test(test_an_end_is_a_withdrawal),
         store_test(test_it_is_known_who_has_something_of_a_type),
         store_test(test_what_is_not_there_is_withdrawn_without_a_word),

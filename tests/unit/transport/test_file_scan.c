@@ -324,6 +324,24 @@ names_outside_the_namespaces_are_refused(void **state)
                    "org.example");
 }
 
+/* The node renews it at half of that. */
+static void
+a_ttl_below_a_second_is_refused(void **state)
+{
+    char text[600];
+    file_bed_put(&BED.files, "root/a.yaml", file_bed_yaml("a", "1"));
+    (void)snprintf(text, sizeof(text), "%s%s", file_bed_yaml("b", "1"), "ttl: 1s\n");
+    file_bed_put(&BED.files, "root/b.yaml", text);
+    assert_serves(&BED, "local/a=1 local/b=1");
+    assert_no_problem(&BED);
+    (void)snprintf(text, sizeof(text), "%s%s", file_bed_yaml("b", "2"), "ttl: 0.999s\n");
+    file_bed_put(&BED.files, "root/b.yaml", text);
+    assert_serves(&BED, "local/a=1 local/b=1");
+    assert_problem(&BED, 0, UDPA_ERR_INVAL,
+                   "/b.yaml:2:1: 'local/b': its ttl of 999 ms is too short: the node renews what a "
+                   "directory has at half of its ttl, which must be 1s or more");
+}
+
 static void
 a_large_file_is_refused(void **state)
 {
@@ -550,6 +568,7 @@ main(void)
         CASE(what_was_served_first_stays),
         CASE(one_name_may_have_several_types),
         CASE(names_outside_the_namespaces_are_refused),
+        CASE(a_ttl_below_a_second_is_refused),
         CASE(a_large_file_is_refused),
         CASE(too_many_files_change_nothing),
         CASE(too_many_resources_are_refused_until_there_is_room),
