@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/alloc.h"
+#include "model/metadata.h"
 
 struct udpai_node_info {
     atomic_uint refs;
@@ -107,4 +108,37 @@ udpai_node_info_has_feature(const udpai_node_info *info, const char *feature)
         if (udpai_str_eq(info->parts.features[i], wanted))
             return true;
     return false;
+}
+
+udpai_str
+udpai_node_info_said(const udpai_node_info *info, const char *key)
+{
+    udpai_str value;
+    udpai_proto_field field;
+    if (udpai_metadata_find(info->parts.metadata, udpai_str_from(key), &value) &&
+        udpai_metadata_read(value, &field) &&
+        udpai_metadata_is(&field, UDPAI_VALUE_STRING, UDPAI_WIRE_BYTES))
+        return field.bytes;
+    return (udpai_str){0};
+}
+
+udpa_err
+udpai_node_info_saying(udpai_node_info **ret_info,
+                       const udpai_node_info *info,
+                       const udpai_node_said *said,
+                       size_t n_said)
+{
+    udpai_node_parts parts = info->parts;
+    udpai_proto_writer writer = {.size = parts.metadata.len};
+    for (size_t i = 0; i < n_said; i++)
+        udpai_metadata_put_string(&writer, udpai_str_from(said[i].key), said[i].value);
+    UDPAI_AUTO_FREE uint8_t *room = udpai_alloc(writer.size + 1);
+    if (!room)
+        return UDPA_ERR_NOMEM;
+    writer = (udpai_proto_writer){.at = room};
+    udpai_proto_put_raw(&writer, parts.metadata);
+    for (size_t i = 0; i < n_said; i++)
+        udpai_metadata_put_string(&writer, udpai_str_from(said[i].key), said[i].value);
+    parts.metadata = (udpai_str){(const char *)room, writer.size};
+    return udpai_node_info_new(ret_info, &parts);
 }

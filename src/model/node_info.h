@@ -36,4 +36,20 @@ bool udpai_node_info_equal(const udpai_node_info *a, const udpai_node_info *b);
 bool udpai_node_info_is_as_full(const udpai_node_info *info, const udpai_node_info *other);
 bool udpai_node_info_has_feature(const udpai_node_info *info, const char *feature);
 
+/* Strings directly in the metadata: what management nodes announce of themselves. */
+#define UDPAI_NODE_KEY_INSTANCE "udpa.instance" /* which of those with this id it is */
+
+typedef struct udpai_node_said {
+    const char *key;
+    udpai_str value;
+} udpai_node_said;
+
+/* The string of this key, a view; empty: it says none. */
+udpai_str udpai_node_info_said(const udpai_node_info *info, const char *key);
+/* The same Node, which says these besides; of a key that is there already the last one counts. */
+udpa_err udpai_node_info_saying(udpai_node_info **ret_info,
+                                const udpai_node_info *info,
+                                const udpai_node_said *said,
+                                size_t n_said);
+
 #endif

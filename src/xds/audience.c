@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/pattern.h"
-#include "xds/metadata.h"
+#include "model/metadata.h"
 
 enum { /* field numbers of maps */
     ENTRY_KEY = 1,

@@ -5,7 +5,7 @@
 
 #include <strings.h>
 
-#include "xds/metadata.h"
+#include "model/metadata.h"
 
 #define STRING(which) ENVOY__TYPE__MATCHER__V3__STRING_MATCHER__MATCH_PATTERN_##which
 #define VALUE(which) ENVOY__TYPE__MATCHER__V3__VALUE_MATCHER__MATCH_PATTERN_##which

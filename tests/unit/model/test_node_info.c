@@ -121,6 +121,66 @@ references_keep_it_alive(void **state)
     assert_null(udpai_node_info_unref(NULL));
 }
 
+/* ---- what is said in the metadata ---- */
+
+#define KEY "udpa.instance"
+
+static udpai_node_info *
+saying(const udpai_node_said *said, size_t n)
+{
+    const udpai_node_parts given = {.id = UDPAI_STR("node-1"), .cluster = UDPAI_STR("edge")};
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *bare = NULL;
+    udpai_node_info *info = NULL;
+    assert_ok(udpai_node_info_new(&bare, &given));
+    assert_str(udpai_node_info_said(bare, KEY), "");
+    assert_ok(udpai_node_info_saying(&info, bare, said, n));
+    return info;
+}
+
+static void
+what_is_said_is_found_by_its_key(void **state)
+{
+    (void)state;
+    const udpai_node_said said[] = {{KEY, UDPAI_STR("7f")}, {"udpa.epoch", UDPAI_STR("12")}};
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = saying(said, 2);
+    assert_str(udpai_node_info_said(info, KEY), "7f");
+    assert_str(udpai_node_info_said(info, "udpa.epoch"), "12");
+    assert_str(udpai_node_info_said(info, "udpa.inst"), "");
+    assert_str(udpai_node_info_parts(info)->cluster, "edge");
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *again = NULL;
+    assert_ok(udpai_node_info_saying(&again, info, &(udpai_node_said){KEY, UDPAI_STR("8a")}, 1));
+    assert_str(udpai_node_info_said(again, KEY), "8a");
+    assert_str(udpai_node_info_said(again, "udpa.epoch"), "12");
+}
+
+/* Of a peer's metadata only a string is one, and what is malformed is not there. */
+static void
+what_is_no_string_is_not_said(void **state)
+{
+    (void)state;
+    static const udpai_str wrong[] = {
+        UDPAI_STR("\x0a\x13\x0a\x0dudpa.instance\x12\x02\x20\x01"), /* a bool */
+        UDPAI_STR("\x0a\x0f\x0a\x0dudpa.instance"),                 /* no value */
+        UDPAI_STR("\x0a\x7f\x0a\x0dudpa.instance"),                 /* cut off */
+    };
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(wrong); i++) {
+        const udpai_node_parts given = {.id = UDPAI_STR("n"), .metadata = wrong[i]};
+        UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+        assert_ok(udpai_node_info_new(&info, &given));
+        assert_str(udpai_node_info_said(info, KEY), "");
+    }
+}
+
+static udpa_err
+say_and_drop(void *context)
+{
+    udpai_node_info *info = NULL;
+    udpa_err err =
+        udpai_node_info_saying(&info, context, &(udpai_node_said){KEY, UDPAI_STR("7f")}, 1);
+    udpai_node_info_unref(info);
+    return err;
+}
+
 static udpa_err
 new_and_drop(void *context)
 {
@@ -136,15 +196,23 @@ lack_of_memory_is_reported(void **state)
     (void)state;
     udpai_node_parts parts = full_parts();
     assert_int_equal(oom_torture(new_and_drop, &parts), 1);
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+    assert_ok(udpai_node_info_new(&info, &parts));
+    assert_int_equal(oom_torture(say_and_drop, info), 2);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_comes_out),     cmocka_unit_test(nothing_said_is_empty),
-        cmocka_unit_test(two_are_compared),         cmocka_unit_test(features_are_found_whole),
-        cmocka_unit_test(references_keep_it_alive), cmocka_unit_test(lack_of_memory_is_reported),
+        cmocka_unit_test(everything_comes_out),
+        cmocka_unit_test(nothing_said_is_empty),
+        cmocka_unit_test(two_are_compared),
+        cmocka_unit_test(features_are_found_whole),
+        cmocka_unit_test(references_keep_it_alive),
+        cmocka_unit_test(lack_of_memory_is_reported),
+        cmocka_unit_test(what_is_said_is_found_by_its_key),
+        cmocka_unit_test(what_is_no_string_is_not_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "xds/metadata.h"
+#include "model/metadata.h"
 
 enum { /* field numbers of Struct, its entries, and ListValue */
     STRUCT_FIELDS = 1,
@@ -57,4 +57,16 @@ udpai_metadata_next(udpai_proto_reader *list, udpai_proto_field *ret_field)
             udpai_metadata_read(field.bytes, ret_field))
             return true;
     return false;
+}
+
+void
+udpai_metadata_put_string(udpai_proto_writer *struct_writer, udpai_str key, udpai_str value)
+{
+    const size_t value_size = udpai_proto_bytes_size(UDPAI_VALUE_STRING, value.len);
+    udpai_proto_put_head(struct_writer, STRUCT_FIELDS,
+                         udpai_proto_bytes_size(ENTRY_KEY, key.len) +
+                             udpai_proto_bytes_size(ENTRY_VALUE, value_size));
+    udpai_proto_put_bytes(struct_writer, ENTRY_KEY, key);
+    udpai_proto_put_head(struct_writer, ENTRY_VALUE, value_size);
+    udpai_proto_put_bytes(struct_writer, UDPAI_VALUE_STRING, value);
 }

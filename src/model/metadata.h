@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Node's metadata, or any google.protobuf.Struct, read where it is asked for and never unpacked:
  * it nests as deep as it likes. What is malformed is not there. */
-#ifndef UDPAI_XDS_METADATA_H
-#define UDPAI_XDS_METADATA_H
+#ifndef UDPAI_METADATA_H
+#define UDPAI_METADATA_H
 
 #include "base/proto.h"
 
@@ -22,6 +22,9 @@ bool udpai_metadata_read(udpai_str value, udpai_proto_field *ret_field);
 /* The Values of a ListValue, one at a time: begin with udpai_proto_read(list). False: the end, or
  * it is malformed (then list->failed). */
 bool udpai_metadata_next(udpai_proto_reader *list, udpai_proto_field *ret_field);
+
+/* One more entry of a Struct. */
+void udpai_metadata_put_string(udpai_proto_writer *struct_writer, udpai_str key, udpai_str value);
 
 static inline bool
 udpai_metadata_is(const udpai_proto_field *value, uint32_t kind, udpai_wire_type type)
