@@ -209,7 +209,8 @@ copy_for_stream(const udpai_publication *from)
     for (size_t i = 0; i < from->entries.n && err == UDPA_OK; i++)
         err = udpai_publication_add(copy, from->entries.items[i].resource, false);
     for (size_t i = 0; i < from->removals.n && err == UDPA_OK; i++)
-        err = udpai_publication_remove(copy, from->removals.items[i].name);
+        err = udpai_publication_remove_said(copy, from->removals.items[i].name,
+                                            from->removals.items[i].said);
     return err == UDPA_OK ? UDPAI_TAKE(copy) : NULL;
 }
 

@@ -20,6 +20,9 @@ typedef struct udpai_publication_entry {
 
 typedef struct udpai_removal {
     udpai_str name; /* owned */
+    /* With a generation: the word of an authority that what it had of this name is gone
+     * (model/said.h); a reference. NULL: the name is gone at this hop, and no more is said. */
+    udpa_resource *said;
     udpa_error *error;
 } udpai_removal;
 
@@ -45,6 +48,9 @@ udpa_err udpai_publication_set(udpai_str *field, udpai_str text);
 udpa_err
 udpai_publication_add(udpai_publication *publication, udpa_resource *resource, bool is_refresh);
 udpa_err udpai_publication_remove(udpai_publication *publication, udpai_str name);
+/* The same; takes a reference to what is said, if anything is. */
+udpa_err
+udpai_publication_remove_said(udpai_publication *publication, udpai_str name, udpa_resource *said);
 
 /* Consumes @p error; an entry keeps its first one. */
 void udpai_publication_refuse(udpa_error **entry_error, udpa_error *error);

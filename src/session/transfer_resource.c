@@ -165,6 +165,21 @@ take_resource(udpai_transfer_reader *reader, bool is_checked)
     return resource;
 }
 
+/* What is said of a removal, if anything is. */
+static void
+put_said(udpai_proto_writer *writer, const udpa_resource *said)
+{
+    udpai_proto_put_bare_number(writer, said != NULL);
+    if (said)
+        put_resource(writer, said);
+}
+
+static udpa_resource *
+take_said(udpai_transfer_reader *reader, bool is_checked)
+{
+    return udpai_transfer_take_flag(reader) ? take_resource(reader, is_checked) : NULL;
+}
+
 /* ---- change sets ---- */
 
 void
@@ -183,6 +198,7 @@ udpai_transfer_put_changes(udpai_proto_writer *writer, const udpai_change_set *s
         if (change->shown_to)
             udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->shown_to));
         put_resource(writer, change->resource);
+        put_said(writer, change->said);
     }
 }
 
@@ -200,7 +216,7 @@ take_links(udpai_transfer_reader *reader)
 static void
 take_change(udpai_transfer_reader *reader, udpai_change_set *set)
 {
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL, *said = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL, *links = NULL;
     udpai_change change = {
         .kind = (udpai_change_kind)udpai_transfer_take_number(reader, UDPAI_CHANGE_REMOVE)};
@@ -209,7 +225,9 @@ take_change(udpai_transfer_reader *reader, udpai_change_set *set)
         node = udpai_transfer_share_node(reader, udpai_transfer_take_text(reader));
     links = take_links(reader);
     resource = take_resource(reader, false);
+    said = take_said(reader, false);
     change.resource = resource;
+    change.said = said;
     change.from_node = node;
     change.shown_to = links;
     if (reader->err == UDPA_OK && udpai_change_set_add(set, &change) != UDPA_OK)
@@ -219,7 +237,7 @@ take_change(udpai_transfer_reader *reader, udpai_change_set *set)
 udpai_change_set *
 udpai_transfer_take_changes(udpai_transfer_reader *reader)
 {
-    size_t n = udpai_transfer_take_count(reader, RESOURCE_LEAST + 4);
+    size_t n = udpai_transfer_take_count(reader, RESOURCE_LEAST + 5);
     udpai_change_set *set = udpai_change_set_new();
     if (!set)
         udpai_transfer_out_of_memory(reader);
@@ -263,8 +281,10 @@ udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publicati
     }
     udpai_proto_put_bare_number(writer, publication->removals.n);
     for (size_t i = 0; i < publication->removals.n; i++) {
-        udpai_proto_put_bare_bytes(writer, publication->removals.items[i].name);
-        put_verdict(writer, publication->removals.items[i].error);
+        const udpai_removal *removal = &publication->removals.items[i];
+        udpai_proto_put_bare_bytes(writer, removal->name);
+        put_verdict(writer, removal->error);
+        put_said(writer, removal->said);
     }
 }
 
@@ -287,13 +307,14 @@ take_entry(udpai_transfer_reader *reader, udpai_publication *publication, bool i
 }
 
 static udpa_err
-take_removal(udpai_transfer_reader *reader, udpai_publication *publication)
+take_removal(udpai_transfer_reader *reader, udpai_publication *publication, bool is_new)
 {
     udpai_str name = udpai_transfer_take_text(reader);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = take_verdict(reader);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = take_said(reader, is_new);
     if (reader->err != UDPA_OK)
         return UDPA_OK;
-    udpa_err err = udpai_publication_remove(publication, name);
+    udpa_err err = udpai_publication_remove_said(publication, name, said);
     if (err == UDPA_OK)
         publication->removals.items[publication->removals.n - 1].error = UDPAI_TAKE(error);
     return err;
@@ -314,9 +335,9 @@ take_into(udpai_transfer_reader *reader, udpai_publication *publication, bool is
     size_t n = err == UDPA_OK ? udpai_transfer_take_count(reader, RESOURCE_LEAST + 2) : 0;
     for (size_t i = 0; i < n && err == UDPA_OK && reader->err == UDPA_OK; i++)
         err = take_entry(reader, publication, is_new);
-    n = err == UDPA_OK ? udpai_transfer_take_count(reader, 2) : 0;
+    n = err == UDPA_OK ? udpai_transfer_take_count(reader, 3) : 0;
     for (size_t i = 0; i < n && err == UDPA_OK && reader->err == UDPA_OK; i++)
-        err = take_removal(reader, publication);
+        err = take_removal(reader, publication, is_new);
     return err;
 }
 

@@ -16,10 +16,13 @@ typedef enum udpai_change_kind {
 typedef struct udpai_change {
     udpai_change_kind kind;
     udpa_resource *resource; /* of a removal: what it was last */
-    uint64_t deadline_ms;    /* when it expires by the node's clock; 0: never */
-    udpa_bytes *from_node;   /* id of the node it came from; NULL: from no node */
-    udpa_bytes *shown_to;    /* the links (model/links.h) of the ConfigSources that are shown it;
-                              * NULL: all are. Others are shown it in any case. */
+    /* The word of an authority that it has the name no more (model/said.h); NULL: none is said.
+     * With something that is there: it is another authority's. */
+    udpa_resource *said;
+    uint64_t deadline_ms;  /* when it expires by the node's clock; 0: never */
+    udpa_bytes *from_node; /* id of the node it came from; NULL: from no node */
+    udpa_bytes *shown_to;  /* the links (model/links.h) of the ConfigSources that are shown it;
+                            * NULL: all are. Others are shown it in any case. */
 } udpai_change;
 
 typedef struct udpai_change_set udpai_change_set;

@@ -21,6 +21,9 @@ enum { /* field numbers of UdpaMessage and below */
     DELTA_TYPE_URL = 5,
     DELTA_COMPLETE = 6,
     DELTA_NAMESPACE = 7,
+    DELTA_REMOVED_GENERATIONS = 9,
+    DELTA_REMOVED_SIGNATURES = 11,
+    DELTA_REMOVED_FROM = 12,
 };
 
 typedef void (*put_fn)(udpai_proto_writer *writer, const void *what);
@@ -73,6 +76,84 @@ udpai_nonce_tail(uint64_t counter, uint32_t field, uint8_t tail[UDPAI_NONCE_TAIL
     udpai_nonce_format(counter, (char *)tail + 2);
 }
 
+/* ---- what is said of removals ---- */
+
+static void
+put_generations(udpai_proto_writer *writer, const udpai_publish_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_removed; i++)
+        udpai_proto_put_bare_number(writer,
+                                    plan->said[i] ? udpa_resource_generation(plan->said[i]) : 0);
+}
+
+static void
+put_signatures(udpai_proto_writer *writer, const udpai_publish_plan *plan)
+{
+    size_t n = 0; /* what comes behind the last one has none */
+    for (size_t i = 0; i < plan->n_removed; i++)
+        if (plan->said[i] && udpai_resource_signature(plan->said[i]))
+            n = i + 1;
+    for (size_t i = 0; i < n; i++)
+        udpai_signature_put_field(writer, DELTA_REMOVED_SIGNATURES,
+                                  plan->said[i] ? udpai_resource_signature(plan->said[i]) : NULL);
+}
+
+static bool
+is_of_same(const udpa_resource *a, const udpa_resource *b)
+{
+    if (!a || !b || udpa_resource_n_hops(a) != udpa_resource_n_hops(b))
+        return a == b;
+    if (!udpai_str_eq(udpai_resource_authority(a), udpai_resource_authority(b)))
+        return false;
+    if (udpa_resource_n_hops(a) == 0)
+        return true;
+    udpai_hop x = udpai_resource_hop(a, 0), y = udpai_resource_hop(b, 0);
+    return udpai_str_eq(x.node_id, y.node_id) && udpai_str_eq(x.authority, y.authority);
+}
+
+static void
+put_from(udpai_proto_writer *writer, const udpa_resource *said, size_t count)
+{
+    if (said) {
+        udpai_proto_put_bytes_opt(writer, 1, udpai_resource_authority(said));
+        if (udpa_resource_n_hops(said)) {
+            udpai_hop hop = udpai_resource_hop(said, 0);
+            udpai_hop_put_field(writer, 2, &hop);
+        }
+    }
+    udpai_proto_put_varint(writer, 3, count);
+}
+
+/* One for all that stand together and are of the same. */
+static void
+put_all_from(udpai_proto_writer *writer, const udpai_publish_plan *plan)
+{
+    for (size_t i = 0, end; i < plan->n_removed; i = end) {
+        for (end = i + 1; end < plan->n_removed && is_of_same(plan->said[i], plan->said[end]);)
+            end++;
+        udpai_proto_writer size = {0};
+        put_from(&size, plan->said[i], end - i);
+        udpai_proto_put_head(writer, DELTA_REMOVED_FROM, size.size);
+        put_from(writer, plan->said[i], end - i);
+    }
+}
+
+static void
+put_said(udpai_proto_writer *writer, const udpai_publish_plan *plan)
+{
+    bool any = false;
+    for (size_t i = 0; plan->said && i < plan->n_removed && !any; i++)
+        any = plan->said[i] != NULL;
+    if (!any)
+        return;
+    udpai_proto_writer size = {0};
+    put_generations(&size, plan);
+    udpai_proto_put_head(writer, DELTA_REMOVED_GENERATIONS, size.size);
+    put_generations(writer, plan);
+    put_signatures(writer, plan);
+    put_all_from(writer, plan);
+}
+
 static void
 put_delta(udpai_proto_writer *writer, const void *what)
 {
@@ -86,6 +167,7 @@ put_delta(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_bytes_opt(writer, DELTA_TYPE_URL, plan->type_url);
     udpai_proto_put_varint_opt(writer, DELTA_COMPLETE, plan->complete);
     udpai_proto_put_bytes_opt(writer, DELTA_NAMESPACE, plan->name_space);
+    put_said(writer, plan);
 }
 
 /* The lengths of all that encloses the delta count the tail that is still to come. */

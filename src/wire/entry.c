@@ -53,6 +53,19 @@ put_signature(udpai_proto_writer *writer, const udpai_signature *signature)
     udpai_proto_put_bytes_opt(writer, 5, signature->value);
 }
 
+void
+udpai_signature_put_field(udpai_proto_writer *writer,
+                          uint32_t number,
+                          const udpai_signature *signature)
+{
+    udpai_proto_writer size = {0};
+    if (signature)
+        put_signature(&size, signature);
+    udpai_proto_put_head(writer, number, size.size);
+    if (signature)
+        put_signature(writer, signature);
+}
+
 static void
 put_provenance(udpai_proto_writer *writer, const udpa_resource *resource, bool extended)
 {
@@ -60,12 +73,8 @@ put_provenance(udpai_proto_writer *writer, const udpa_resource *resource, bool e
     udpai_proto_put_bytes_opt(writer, 1, udpai_resource_authority(resource));
     if (!extended)
         return;
-    if (signature) {
-        udpai_proto_writer size = {0};
-        put_signature(&size, signature);
-        udpai_proto_put_head(writer, 2, size.size);
-        put_signature(writer, signature);
-    }
+    if (signature)
+        udpai_signature_put_field(writer, 2, signature);
     udpai_proto_put_varint_opt(writer, 3, udpa_resource_generation(resource));
 }
 
@@ -77,15 +86,21 @@ put_hop(udpai_proto_writer *writer, const udpai_hop *hop)
     udpai_timestamp_put(writer, 3, hop->time_us);
 }
 
+void
+udpai_hop_put_field(udpai_proto_writer *writer, uint32_t number, const udpai_hop *hop)
+{
+    udpai_proto_writer size = {0};
+    put_hop(&size, hop);
+    udpai_proto_put_head(writer, number, size.size);
+    put_hop(writer, hop);
+}
+
 static void
 put_hops(udpai_proto_writer *writer, const udpa_resource *resource)
 {
     for (size_t i = 0; i < udpa_resource_n_hops(resource); i++) {
         udpai_hop hop = udpai_resource_hop(resource, i);
-        udpai_proto_writer size = {0};
-        put_hop(&size, &hop);
-        udpai_proto_put_head(writer, HOPS, size.size);
-        put_hop(writer, &hop);
+        udpai_hop_put_field(writer, HOPS, &hop);
     }
 }
 

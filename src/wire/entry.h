@@ -24,6 +24,12 @@ void udpai_entry_put_field(udpai_proto_writer *writer,
 void udpai_duration_put(udpai_proto_writer *writer, uint32_t number, uint64_t ms);
 void udpai_timestamp_put(udpai_proto_writer *writer, uint32_t number, int64_t time_us);
 
+/* Puts a Signature (NULL: an empty one) or Hop as a field. */
+void udpai_signature_put_field(udpai_proto_writer *writer,
+                               uint32_t number,
+                               const udpai_signature *signature);
+void udpai_hop_put_field(udpai_proto_writer *writer, uint32_t number, const udpai_hop *hop);
+
 /* A whole Resource message with all extensions, as durable stores keep it; NULL without memory. */
 udpa_bytes *udpai_entry_encode(const udpa_resource *resource, uint64_t ttl_ms);
 

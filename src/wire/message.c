@@ -175,8 +175,7 @@ add_entry(udpai_decoder *decoder,
 struct publish_view {
     resource_message **resources;
     size_t n_resources;
-    char **removed;
-    size_t n_removed;
+    const Udpa__Service__Discovery__V1__DeltaPublish *delta; /* NULL: it is a state */
     const char *nonce, *type_url, *name_space;
     bool state_of_the_world, complete, receipt_required;
 };
@@ -188,15 +187,8 @@ view_publish(const Udpa__Service__Discovery__V1__Publish *publish, struct publis
     if (publish->kind_case == UDPA__SERVICE__DISCOVERY__V1__PUBLISH__KIND_DELTA) {
         const Udpa__Service__Discovery__V1__DeltaPublish *delta = publish->delta;
         *view = (struct publish_view){
-            delta->resources,
-            delta->n_resources,
-            delta->removed_resources,
-            delta->n_removed_resources,
-            delta->nonce,
-            delta->type_url,
-            delta->namespace_,
-            false,
-            delta->complete,
+            delta->resources,        delta->n_resources, delta, delta->nonce,
+            delta->type_url,         delta->namespace_,  false, delta->complete,
             delta->receipt_required,
         };
         return true;
@@ -205,8 +197,9 @@ view_publish(const Udpa__Service__Discovery__V1__Publish *publish, struct publis
         const Udpa__Service__Discovery__V1__StateOfTheWorldPublish *state =
             publish->state_of_the_world;
         *view = (struct publish_view){
-            state->resources, state->n_resources, NULL, 0,     state->nonce,
-            state->type_url,  state->namespace_,  true, false, state->receipt_required,
+            state->resources,        state->n_resources, NULL, state->nonce,
+            state->type_url,         state->namespace_,  true, false,
+            state->receipt_required,
         };
         return true;
     }
@@ -227,8 +220,8 @@ fill_publication(udpai_decoder *decoder,
         err = udpai_publication_set(&publication->type_url, udpai_str_from(view->type_url));
     if (err == UDPA_OK)
         err = udpai_publication_set(&publication->name_space, udpai_str_from(view->name_space));
-    for (size_t i = 0; i < view->n_removed && err == UDPA_OK; i++)
-        err = udpai_publication_remove(publication, udpai_str_from(view->removed[i]));
+    if (view->delta && err == UDPA_OK)
+        err = udpai_removals_from_message(decoder, view->delta, publication);
     size_t next_any = 0; /* the scan met them in the order of the resources, at most one in each */
     for (size_t i = 0; i < view->n_resources && err == UDPA_OK; i++) {
         udpai_str any = {0};

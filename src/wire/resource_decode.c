@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "google/protobuf/any.pb-c.h"
+#include "model/said.h"
 
 typedef Udpa__Service__Discovery__V1__Resource resource_message;
 
@@ -28,17 +29,35 @@ timestamp_to_us(const Google__Protobuf__Timestamp *time)
     return time->seconds * 1000000 + time->nanos / 1000;
 }
 
+static udpai_hop
+read_hop(const Udpa__Service__Discovery__V1__Hop *hop)
+{
+    return (udpai_hop){
+        .node_id = udpai_str_from(hop->node_id),
+        .authority = udpai_str_from(hop->authority),
+        .time_us = timestamp_to_us(hop->time),
+    };
+}
+
+static udpai_signature
+read_signature(const Udpa__Service__Discovery__V1__Signature *signature)
+{
+    return (udpai_signature){
+        .algorithm = (uint32_t)signature->algorithm,
+        .key_id = udpai_str_from(signature->key_id),
+        .not_before_us = timestamp_to_us(signature->not_before),
+        .not_after_us = timestamp_to_us(signature->not_after),
+        .value = {(const char *)signature->value.data, signature->value.len},
+    };
+}
+
 static udpa_err
 read_hops(const resource_message *message, udpai_resource_parts *parts, udpai_hop *hops)
 {
     if (message->n_hops > UDPAI_HOPS_MAX)
         return UDPA_ERR_LIMIT;
     for (size_t i = 0; i < message->n_hops; i++)
-        hops[i] = (udpai_hop){
-            .node_id = udpai_str_from(message->hops[i]->node_id),
-            .authority = udpai_str_from(message->hops[i]->authority),
-            .time_us = timestamp_to_us(message->hops[i]->time),
-        };
+        hops[i] = read_hop(message->hops[i]);
     parts->hops = hops;
     parts->n_hops = message->n_hops;
     return UDPA_OK;
@@ -52,13 +71,7 @@ read_provenance(const Udpa__Service__Discovery__V1__Provenance *origin, udpai_re
     parts->authority = udpai_str_from(origin->authority);
     parts->generation = origin->generation;
     if (origin->signature)
-        parts->signature = (udpai_signature){
-            .algorithm = (uint32_t)origin->signature->algorithm,
-            .key_id = udpai_str_from(origin->signature->key_id),
-            .not_before_us = timestamp_to_us(origin->signature->not_before),
-            .not_after_us = timestamp_to_us(origin->signature->not_after),
-            .value = {(const char *)origin->signature->value.data, origin->signature->value.len},
-        };
+        parts->signature = read_signature(origin->signature);
 }
 
 /* Resources of a publish mostly have one type: its text is shared with the one before. */
@@ -169,4 +182,90 @@ udpai_resource_from_message(udpai_decoder *decoder,
         *ret_error = udpa_error_unref(*ret_error);
     return udpai_fail(ret_error, made, "resource '%.200s' cannot be made of its Any: %s",
                       message->name, udpa_err_text(made));
+}
+
+/* ---- removals ---- */
+
+typedef Udpa__Service__Discovery__V1__RemovedFrom removed_from;
+
+/* What one removal is made of. */
+struct said_parts {
+    uint64_t generation;
+    const Udpa__Service__Discovery__V1__Signature *signature;
+    const removed_from *from; /* NULL: not given */
+};
+
+static udpa_err
+make_said(udpai_decoder *decoder,
+          udpai_str type_url,
+          udpai_str name,
+          const struct said_parts *given,
+          udpa_resource **ret_said,
+          udpa_error **ret_error)
+{
+    udpai_hop hop;
+    udpai_resource_parts parts = {.name = name, .generation = given->generation};
+    if (given->signature)
+        parts.signature = read_signature(given->signature);
+    if (given->from)
+        parts.authority = udpai_str_from(given->from->authority);
+    if (given->from && given->from->first_hop) {
+        hop = read_hop(given->from->first_hop);
+        parts.hops = &hop;
+        parts.n_hops = 1;
+    }
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = udpai_any_make(type_url, (udpai_str){0});
+    if (!any)
+        return UDPA_ERR_NOMEM;
+    share_type(decoder, udpai_bytes_view(any), &parts);
+    udpai_resource_parts checked = parts;
+    checked.any = any;
+    udpa_err err = udpai_resource_parts_check(&checked, ret_error);
+    return err == UDPA_OK ? udpai_said_make(ret_said, type_url, &parts) : err;
+}
+
+static udpa_err
+add_removal(udpai_decoder *decoder,
+            udpai_publication *publication,
+            udpai_str name,
+            const struct said_parts *given)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = NULL;
+    udpa_error *error = NULL;
+    if (given->generation && publication->type_url.len) {
+        udpa_err err = make_said(decoder, publication->type_url, name, given, &said, &error);
+        if (err == UDPA_ERR_NOMEM) {
+            udpa_error_unref(error);
+            return err;
+        }
+    }
+    udpa_err err = udpai_publication_remove_said(publication, name, said);
+    if (err == UDPA_OK && error)
+        udpai_publication_refuse(&publication->removals.items[publication->removals.n - 1].error,
+                                 error);
+    else
+        udpa_error_unref(error);
+    return err;
+}
+
+udpa_err
+udpai_removals_from_message(udpai_decoder *decoder,
+                            const Udpa__Service__Discovery__V1__DeltaPublish *delta,
+                            udpai_publication *publication)
+{
+    size_t at_from = 0, n_left = 0;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < delta->n_removed_resources && err == UDPA_OK; i++) {
+        while (n_left == 0 && at_from < delta->n_removed_from)
+            n_left = delta->removed_from[at_from++]->count;
+        const struct said_parts given = {
+            .generation = i < delta->n_removed_generations ? delta->removed_generations[i] : 0,
+            .signature = i < delta->n_removed_signatures ? delta->removed_signatures[i] : NULL,
+            .from = n_left ? delta->removed_from[at_from - 1] : NULL,
+        };
+        n_left -= n_left > 0;
+        err =
+            add_removal(decoder, publication, udpai_str_from(delta->removed_resources[i]), &given);
+    }
+    return err;
 }

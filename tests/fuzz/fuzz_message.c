@@ -90,6 +90,40 @@ check_entry(const udpai_publication_entry *entry)
     udpai_decoder_done(&decoder);
 }
 
+/* What is said of removals, we can pass on. */
+static void
+check_removals(const udpai_publication *publication)
+{
+    udpai_str removed[64];
+    udpa_resource *said[64];
+    const udpai_removal *removals = publication->removals.items;
+    size_t n = publication->removals.n < 64 ? publication->removals.n : 64;
+    for (size_t i = 0; i < n; i++) {
+        removed[i] = removals[i].name;
+        said[i] = removals[i].said;
+        FUZZ_CHECK(!said[i] || (udpa_resource_generation(said[i]) && publication->type_url.len));
+    }
+    const udpai_publish_plan plan = {
+        .removed = removed, .n_removed = n, .said = said, .type_url = publication->type_url};
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_publish_compose_whole(&plan, 1);
+    FUZZ_CHECK(bytes);
+    udpai_decoder decoder;
+    udpai_decoder_init(&decoder);
+    udpai_message again = {0};
+    FUZZ_CHECK(udpai_message_decode(&decoder, udpai_bytes_view(bytes), true, &again, NULL) ==
+               UDPA_OK);
+    FUZZ_CHECK(again.publication->removals.n == n);
+    for (size_t i = 0; i < n; i++) {
+        const udpa_resource *now = again.publication->removals.items[i].said;
+        FUZZ_CHECK((now != NULL) == (said[i] != NULL));
+        FUZZ_CHECK(!now ||
+                   udpai_str_eq(udpai_resource_authority(now), udpai_resource_authority(said[i])));
+        FUZZ_CHECK(!now || udpa_resource_generation(now) == udpa_resource_generation(said[i]));
+    }
+    udpai_message_done(&again);
+    udpai_decoder_done(&decoder);
+}
+
 static void
 check_publication(const udpai_publication *publication, size_t size)
 {
@@ -97,6 +131,7 @@ check_publication(const udpai_publication *publication, size_t size)
     FUZZ_CHECK(publication->entries.n + publication->removals.n <= size / 2);
     for (size_t i = 0; i < publication->entries.n; i++)
         check_entry(&publication->entries.items[i]);
+    check_removals(publication);
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *receipt = udpai_receipt_compose(publication, UDPAI_RECEIPT_TEXTS_MAX);
     FUZZ_CHECK(receipt);

@@ -88,6 +88,12 @@ same_resource(const udpa_resource *one, const udpa_resource *other)
 }
 
 static inline bool
+same_said(const udpa_resource *a, const udpa_resource *b)
+{
+    return a && b ? same_resource(a, b) : a == b;
+}
+
+static inline bool
 same_changes(const udpai_change_set *one, const udpai_change_set *other)
 {
     if (!one || !other)
@@ -97,7 +103,7 @@ same_changes(const udpai_change_set *one, const udpai_change_set *other)
         const udpai_change *a = udpai_change_set_at(one, i), *b = udpai_change_set_at(other, i);
         same = a->kind == b->kind && a->deadline_ms == b->deadline_ms &&
                same_bytes(a->from_node, b->from_node) && same_bytes(a->shown_to, b->shown_to) &&
-               same_resource(a->resource, b->resource);
+               same_resource(a->resource, b->resource) && same_said(a->said, b->said);
     }
     return same;
 }
@@ -119,7 +125,8 @@ same_publication(const udpai_publication *a, const udpai_publication *b)
                same_resource(a->entries.items[i].resource, b->entries.items[i].resource);
     for (size_t i = 0; same && i < a->removals.n; i++)
         same = udpai_str_eq(a->removals.items[i].name, b->removals.items[i].name) &&
-               same_error(a->removals.items[i].error, b->removals.items[i].error);
+               same_error(a->removals.items[i].error, b->removals.items[i].error) &&
+               same_said(a->removals.items[i].said, b->removals.items[i].said);
     return same;
 }
 

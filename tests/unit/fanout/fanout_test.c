@@ -403,7 +403,13 @@ add_change(udpai_change_set *set, udpai_change_kind kind, const struct change *c
         return UDPA_ERR_NOMEM;
     if (change->is_aimed && !(links = udpai_links_new(change->links, change->n_links)))
         return UDPA_ERR_NOMEM;
-    const udpai_change told = {kind, resource, change->deadline_ms, node, links};
+    const udpai_change told = {
+        .kind = kind,
+        .resource = resource,
+        .deadline_ms = change->deadline_ms,
+        .from_node = node,
+        .shown_to = links,
+    };
     return udpai_change_set_add(set, &told);
 }
 

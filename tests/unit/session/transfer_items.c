@@ -2,6 +2,7 @@
 #include "tests/unit/session/transfer_items.h"
 
 #include "model/links.h"
+#include "model/said.h"
 #include "tests/harness/resources.h"
 #include "tests/harness/transfer.h"
 
@@ -30,6 +31,23 @@ transfer_make_resource(size_t which)
     }
 }
 
+static udpa_resource *
+make_said(void)
+{
+    const udpai_hop hop = {UDPAI_STR("node-a"), UDPAI_STR("acme"), 17};
+    const udpai_resource_parts parts = {
+        .name = UDPAI_STR("com.acme/kept"),
+        .authority = UDPAI_STR("acme"),
+        .generation = UINT64_MAX,
+        .signature = {1, UDPAI_STR("key"), 3, 4, UDPAI_STR("value")},
+        .hops = &hop,
+        .n_hops = 1,
+    };
+    udpa_resource *said = NULL;
+    assert_ok(udpai_said_make(&said, UDPAI_STR(TEST_EDS), &parts));
+    return said;
+}
+
 static udpai_change_set *
 make_changes(void)
 {
@@ -47,8 +65,16 @@ make_changes(void)
             links = udpai_links_new(numbers, i - 1);
             assert_non_null(links);
         }
-        const udpai_change change = {(udpai_change_kind)(i % 3), resource, i * 1000, node, links};
+        const udpai_change change = {
+            .kind = (udpai_change_kind)(i % 3),
+            .resource = resource,
+            .said = i == 2 ? make_said() : NULL,
+            .deadline_ms = i * 1000,
+            .from_node = node,
+            .shown_to = links,
+        };
         assert_ok(udpai_change_set_add(set, &change));
+        udpa_resource_unref(change.said);
     }
     return set;
 }
@@ -206,7 +232,8 @@ transfer_make_publication(void)
                        "bad");
     transfer_add_entry(publication, make_refresh(), true, NULL);
     assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/gone")));
-    assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/kept")));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = make_said();
+    assert_ok(udpai_publication_remove_said(publication, UDPAI_STR("com.acme/kept"), said));
     publication->removals.items[1].error = udpa_error_new(UDPA_ERR_DENIED, NULL, "no");
     return publication;
 }

@@ -2,6 +2,7 @@
 /* What is composed by hand is what protobuf-c reads, and what our own decoder reads back. */
 #include "wire/compose.h"
 
+#include "model/said.h"
 #include "tests/harness/resources.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 #include "wire_test.h"
@@ -145,6 +146,63 @@ publish_has_all_its_fields(void **state)
     assert_string_equal(delta->namespace_, "com.acme");
     assert_true(delta->complete);
     drop(message);
+}
+
+static udpa_resource *
+make_said(const char *name, uint64_t generation, bool is_signed, const char *node)
+{
+    const udpai_hop hop = {udpai_str_from(node), UDPAI_STR("acme"), 17};
+    const udpai_resource_parts parts = {
+        .name = udpai_str_from(name),
+        .authority = UDPAI_STR("acme"),
+        .generation = generation,
+        .signature = {is_signed, UDPAI_STR("key"), 3000000, 4000000, UDPAI_STR("value")},
+        .hops = &hop,
+        .n_hops = *node ? 1 : 0,
+    };
+    udpa_resource *said = NULL;
+    assert_ok(udpai_said_make(&said, UDPAI_STR(TEST_TYPE), &parts));
+    return said;
+}
+
+static void
+assert_said(const udpa_resource *said, const udpa_resource *expected)
+{
+    if (!expected) {
+        assert_null(said);
+        return;
+    }
+    assert_non_null(said);
+    assert_str(udpai_resource_name(said), udpa_resource_name(expected));
+    assert_str(udpai_resource_type_url(said), TEST_TYPE);
+    assert_true(udpai_resource_same_origin_info(said, expected));
+}
+
+/* Removals of one authority and node stand together; between them one of which nothing is said. */
+static void
+what_is_said_of_removals_comes_back(void **state)
+{
+    (void)state;
+    const udpai_str removed[] = {UDPAI_STR("com.acme/a"), UDPAI_STR("com.acme/b"),
+                                 UDPAI_STR("com.acme/c"), UDPAI_STR("com.acme/d"),
+                                 UDPAI_STR("com.acme/e")};
+    udpa_resource *said[] = {
+        make_said("com.acme/a", 7, false, "n1"), make_said("com.acme/b", UINT64_MAX, true, "n1"),
+        NULL, make_said("com.acme/d", 9, false, "n2"), make_said("com.acme/e", 1, false, "")};
+    udpai_publish_plan plan = {
+        .removed = removed, .n_removed = 5, .said = said, .type_url = UDPAI_STR(TEST_TYPE)};
+    for (int with_type = 1; with_type >= 0; with_type--) {
+        udpai_message message;
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_publish_compose_whole(&plan, 1);
+        assert_ok(decode(&decoder, udpai_bytes_view(bytes), true, &message));
+        assert_int_equal(message.publication->removals.n, 5);
+        for (size_t i = 0; i < 5; i++)
+            assert_said(message.publication->removals.items[i].said, with_type ? said[i] : NULL);
+        udpai_message_done(&message);
+        plan.type_url = (udpai_str){0}; /* a generation is that of one type */
+    }
+    for (size_t i = 0; i < 5; i++)
+        udpa_resource_unref(said[i]);
 }
 
 /* The shared part and a stream's own tail make the same message as the whole. */
@@ -449,6 +507,7 @@ main(void)
         TEST(foreign_nonces_are_none),
         TEST(tail_is_a_field),
         TEST(publish_has_all_its_fields),
+        TEST(what_is_said_of_removals_comes_back),
         TEST(body_and_tail_are_the_whole),
         TEST(empty_publish_has_a_nonce_only),
         TEST(item_size_is_what_it_adds),
