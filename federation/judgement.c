@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A publication between being applied and being answered: it waits for subscribers in the process,
- * who may refuse, and for the durable engine, so that what is receipted is safe. */
+ * who may refuse, and for the durable engine, so that what is receipted is safe.
+ *
+ * Each is answered, with a receipt or without: the session has room for so many that are not. The
+ * answer comes with the publication, for it needs memory. */
 #include "federation/node_internal.h"
 
 #include "base/alloc.h"
@@ -17,14 +20,28 @@ on_deadline(udpai_timer *timer)
     udpai_judgement_check(judgement);
 }
 
-udpai_judgement *
-udpai_judgement_new(udpai_node *node, uint64_t session, udpai_publication *publication)
+/* Both are consumed. */
+static void
+give(udpai_node *node, udpai_order *answer, udpai_publication *publication)
 {
+    answer->publication = publication;
+    udpai_node_order(node, answer);
+}
+
+udpai_judgement *
+udpai_judgement_new(udpai_node *node, udpai_report *report)
+{
+    udpai_order *answer = UDPAI_TAKE(report->answer);
+    udpai_publication *publication = UDPAI_TAKE(report->publication);
     udpai_judgement *judgement = udpai_alloc(sizeof(*judgement));
-    if (!judgement)
+    answer->session = report->session;
+    if (!judgement) {
+        udpai_publication_refuse_all(publication, UDPA_ERR_NOMEM, "out of memory");
+        give(node, answer, publication);
         return NULL;
+    }
     judgement->owner = node;
-    judgement->session = session;
+    judgement->answer = answer;
     judgement->publication = publication;
     udpai_timer_init(&judgement->deadline, on_deadline);
     udpai_list_init(&judgement->node);
@@ -39,6 +56,7 @@ udpai_judgement_free(udpai_judgement *judgement)
     udpai_list_remove(&judgement->node);
     udpai_timer_cancel(&judgement->deadline);
     udpai_publication_free(judgement->publication);
+    udpai_order_free(judgement->answer);
     udpai_free(judgement);
 }
 
@@ -48,12 +66,6 @@ udpai_judgement_check(udpai_judgement *judgement)
 {
     if (!judgement->is_told || judgement->n_deferred || judgement->ticket)
         return;
-    udpai_node *node = judgement->owner;
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
-    if (order) {
-        order->session = judgement->session;
-        order->publication = UDPAI_TAKE(judgement->publication);
-        udpai_node_order(node, order);
-    }
+    give(judgement->owner, UDPAI_TAKE(judgement->answer), UDPAI_TAKE(judgement->publication));
     udpai_judgement_free(judgement);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node: what comes in goes to its room, and what follows is carried out once, in flush(). */
+#include <assert.h>
+
 #include "federation/events.h"
 #include "federation/interest.h"
 #include "federation/peer_ids.h"
@@ -52,15 +54,18 @@ udpai_node_add_source(udpai_node *node,
                           (int)config->name.len, config->name.data);
     udpai_source *source = NULL;
     udpa_err err = udpai_source_new(node, config, serves_us, &source, ret_error);
-    if (err == UDPA_OK && !udpai_map_add(&node->links, source)) {
+    if (err != UDPA_OK)
+        return err;
+    if (!udpai_map_reserve(&node->links, 1) ||
+        (serves_us && !udpai_map_reserve(&node->sources, 1))) {
         udpai_source_free(source);
-        err = UDPA_ERR_NOMEM;
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
-    if (err == UDPA_OK)
-        udpai_list_append(&node->own_sources, &source->in_own);
-    if (err == UDPA_OK && serves_us && !udpai_map_add(&node->sources, source))
-        err = UDPA_ERR_NOMEM;
-    return udpai_fail_code(ret_error, err);
+    (void)udpai_map_add(&node->links, source);
+    if (serves_us)
+        (void)udpai_map_add(&node->sources, source);
+    udpai_list_append(&node->own_sources, &source->in_own);
+    return UDPA_OK;
 }
 
 static udpa_err
@@ -265,12 +270,11 @@ static void
 take_publication(udpai_node *node, udpai_report *report)
 {
     udpai_peer *peer = udpai_peer_find(node, report->session);
-    udpai_judgement *judgement = udpai_judgement_new(node, report->session, report->publication);
+    udpai_judgement *judgement = udpai_judgement_new(node, report);
     if (!judgement && peer && peer->source && peer->source->serves_us)
         udpai_source_lost_word(peer->source);
     if (!judgement)
-        return; /* the session goes on waiting, which is what there is memory for */
-    report->publication = NULL;
+        return;
     if (peer)
         udpai_intake_take(node, peer, judgement->publication);
     else
@@ -320,6 +324,7 @@ udpai_node_report(udpai_node *node, udpai_report *report)
     udpai_peer *peer = udpai_peer_find(node, report->session);
     switch (report->kind) {
     case UDPAI_REPORT_APPLIED:
+        assert(node->n_changes_ahead > 0); /* each answers a CHANGES of this node */
         node->n_changes_ahead--;
         break;
     case UDPAI_REPORT_SETTLED:

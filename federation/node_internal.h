@@ -135,8 +135,8 @@ typedef struct udpai_provider {
 struct udpai_judgement {
     udpai_list node;
     udpai_node *owner;
-    uint64_t session;
     udpai_publication *publication;
+    udpai_order *answer; /* to be given with the publication */
     uint64_t ticket;     /* of the durable engine; 0: not waited for */
     bool is_committed;   /* handed to the durable engine, if there is anything to hand */
     bool is_told;        /* subscribers in the process have seen its effects */
@@ -363,8 +363,8 @@ udpa_err udpai_intake_put(udpai_node *node,
                           udpa_error **ret_error);
 
 /* judgement.c */
-udpai_judgement *
-udpai_judgement_new(udpai_node *node, uint64_t session, udpai_publication *publication);
+/* Of a PUBLICATION, which gives away what it has. NULL without memory: then it is refused. */
+udpai_judgement *udpai_judgement_new(udpai_node *node, udpai_report *report);
 void udpai_judgement_free(udpai_judgement *judgement);
 void udpai_judgement_check(udpai_judgement *judgement);
 

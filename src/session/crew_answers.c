@@ -91,21 +91,23 @@ put_pair(udpai_proto_writer *writer, const void *what)
     }
 }
 
+/* What some of the members have answered is no answer. */
 static udpa_bytes *
 join(udpa_bytes *one, udpa_bytes *other)
 {
     if (!one || !other)
-        return udpa_bytes_ref(one ? one : other);
+        return NULL;
     const pair both = {{udpai_bytes_view(one), udpai_bytes_view(other)},
                        UDPAI_ACKNOWLEDGEMENT_SESSIONS_MAX};
-    udpa_bytes *joined = udpai_status_encode(put_pair, &both);
-    return joined ? joined : udpa_bytes_ref(one);
+    return udpai_status_encode(put_pair, &both);
 }
 
 void
 udpai_crew_join_acknowledgements(udpai_report *answer, udpai_report *more)
 {
-    for (size_t i = 0; i < answer->statuses.n && i < more->statuses.n; i++) {
+    while (answer->statuses.n > more->statuses.n)
+        udpa_bytes_unref(answer->statuses.items[--answer->statuses.n]);
+    for (size_t i = 0; i < answer->statuses.n; i++) {
         udpa_bytes *joined = join(answer->statuses.items[i], more->statuses.items[i]);
         udpa_bytes_unref(answer->statuses.items[i]);
         answer->statuses.items[i] = joined;

@@ -283,13 +283,12 @@ change_mirror(udpai_hub *hub, udpai_order *order)
 
 /* ---- orders ---- */
 
-/* Whoever waits for the answer must not wait for ever: what could not be described is left out. */
+/* Whoever waits for the answer must not wait for ever, nor take the next one for it: what could not
+ * be described is left out. */
 static void
 describe_all(udpai_hub *hub, udpai_order *order)
 {
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_STATUS);
-    if (!report)
-        return;
+    udpai_report *report = UDPAI_TAKE(order->answer);
     report->ticket = order->ticket;
     size_t at = 0;
     const udpai_session *session;
@@ -301,17 +300,15 @@ describe_all(udpai_hub *hub, udpai_order *order)
     udpai_hub_report(hub, report);
 }
 
-/* The answers stand beside the questions; NULL: there is none. */
+/* The answers stand beside the questions; NULL: there is none. Without memory for a list there is
+ * none to any, and they are asked again. */
 static void
 answer_questions(udpai_hub *hub, udpai_order *order)
 {
     const udpai_subscription_message *questions = order->subscription;
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_ACKNOWLEDGEMENTS);
-    if (!report || !udpai_vector_reserve(&report->statuses, questions->n_names)) {
-        udpai_report_free(report);
-        return;
-    }
-    for (size_t i = 0; i < questions->n_names; i++)
+    udpai_report *report = UDPAI_TAKE(order->answer);
+    bool has_room = udpai_vector_reserve(&report->statuses, questions->n_names);
+    for (size_t i = 0; has_room && i < questions->n_names; i++)
         report->statuses.items[report->statuses.n++] =
             udpai_acknowledgement_describe(hub, questions->names[i]);
     report->subscription = UDPAI_TAKE(order->subscription);

@@ -80,6 +80,24 @@ udpai_subscription_error_cut(const udpai_subscription_message *message,
 
 /* ---- orders ---- */
 
+/* Of the report that answers it; UDPAI_REPORT_KINDS: none does, or not always. */
+static udpai_report_kind
+kind_of_answer(udpai_order_kind kind)
+{
+    switch (kind) {
+    case UDPAI_ORDER_CHANGES:
+        return UDPAI_REPORT_APPLIED;
+    case UDPAI_ORDER_SETTLED:
+        return UDPAI_REPORT_SETTLED;
+    case UDPAI_ORDER_STATUS:
+        return UDPAI_REPORT_STATUS;
+    case UDPAI_ORDER_ACKNOWLEDGEMENTS:
+        return UDPAI_REPORT_ACKNOWLEDGEMENTS;
+    default:
+        return UDPAI_REPORT_KINDS;
+    }
+}
+
 udpai_order *
 udpai_order_new(udpai_order_kind kind)
 {
@@ -88,10 +106,10 @@ udpai_order_new(udpai_order_kind kind)
         return NULL;
     order->kind = kind;
     udpai_list_init(&order->node);
-    if (kind != UDPAI_ORDER_CHANGES && kind != UDPAI_ORDER_SETTLED)
+    udpai_report_kind answer = kind_of_answer(kind);
+    if (answer == UDPAI_REPORT_KINDS)
         return order;
-    order->answer =
-        udpai_report_new(kind == UDPAI_ORDER_CHANGES ? UDPAI_REPORT_APPLIED : UDPAI_REPORT_SETTLED);
+    order->answer = udpai_report_new(answer);
     return order->answer ? order : udpai_order_free(order);
 }
 
@@ -123,11 +141,14 @@ udpai_report *
 udpai_report_new(udpai_report_kind kind)
 {
     udpai_report *report = udpai_alloc(sizeof(*report));
-    if (report) {
-        report->kind = kind;
-        udpai_list_init(&report->node);
-    }
-    return report;
+    if (!report)
+        return NULL;
+    report->kind = kind;
+    udpai_list_init(&report->node);
+    if (kind != UDPAI_REPORT_PUBLICATION)
+        return report;
+    report->answer = udpai_order_new(UDPAI_ORDER_JUDGED);
+    return report->answer ? report : udpai_report_free(report);
 }
 
 udpai_report *
@@ -141,6 +162,7 @@ udpai_report_free(udpai_report *report)
     udpa_bytes_unref(report->name_space);
     udpa_bytes_unref(report->events);
     udpai_publication_free(report->publication);
+    udpai_order_free(report->answer);
     udpai_free(report->subscription);
     udpa_error_unref(report->error);
     for (size_t i = 0; i < report->statuses.n; i++)

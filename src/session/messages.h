@@ -58,8 +58,9 @@ typedef struct udpai_order {
     uint64_t session; /* 0: none */
     uint64_t link;    /* 0: none */
     udpai_change_set *changes;
-    size_t place;                /* CHANGES: how far it has come, see udpai_fanout_apply() */
-    struct udpai_report *answer; /* CHANGES, SETTLED: made in time, for it must be given */
+    size_t place; /* CHANGES: how far it has come, see udpai_fanout_apply() */
+    /* CHANGES, SETTLED, STATUS, ACKNOWLEDGEMENTS: made in time, for it must be given. */
+    struct udpai_report *answer;
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
@@ -119,6 +120,7 @@ typedef struct udpai_report {
     bool is_extended;         /* NODE: both sides know our extensions */
     /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
     udpai_publication *publication;
+    udpai_order *answer; /* PUBLICATION: JUDGED, made in time, for it must be given */
     /* SUBSCRIPTION_ERROR, INTEREST, PASSED_ON, WANTED */
     udpai_subscription_message *subscription;
     bool wanted; /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was told once; OWN_STATUS: with bodies

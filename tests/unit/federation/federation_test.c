@@ -149,6 +149,7 @@ on_order(void *userdata, udpai_order *order)
         note_subscription(bed, "unsub", order);
         break;
     case UDPAI_ORDER_JUDGED:
+        bed->n_judged++;
         note_judged(bed, order->publication);
         break;
     case UDPAI_ORDER_CHANGES:

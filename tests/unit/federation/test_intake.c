@@ -317,6 +317,40 @@ what_a_source_says_in_vain_it_says_on_another_stream(void **state)
     assert_true(fed_settled(bed, "CDS", "com.acme"));
 }
 
+/* Who publishes has room for so many publications that were not answered, receipt or not: each is
+ * answered, whichever allocation fails. */
+static void
+without_memory_a_publication_is_answered(void **state)
+{
+    fed_bed *bed = *state;
+    fed_start(bed);
+    uint64_t session = fed_arrive(bed, &alice);
+    bool taken = false;
+    for (long n = 0; !taken && n < 100; n++) {
+        unsigned before = bed->n_judged;
+        fed_short(bed, n, false);
+        (void)fed_publish_at(bed, session, "CDS", "x=1");
+        assert_int_equal(bed->n_judged, before + 1);
+        taken = *fed_value(bed, "CDS", "x");
+    }
+    assert_true(taken);
+}
+
+/* The same of what is not answered before what it has changed was told and kept. */
+static void
+without_memory_for_longer_a_publication_is_answered(void **state)
+{
+    fed_bed *bed = *state;
+    fed_start(bed);
+    uint64_t session = fed_arrive(bed, &alice);
+    for (long n = 0; n < 60; n++) {
+        unsigned before = bed->n_judged;
+        fed_short(bed, n, true);
+        (void)fed_publish_at(bed, session, "CDS", "x=1");
+        assert_int_equal(bed->n_judged, before + 1);
+    }
+}
+
 /* ---- states of the world ---- */
 
 static void
@@ -393,6 +427,8 @@ main(void)
         fed_test(a_publisher_is_told_of_a_refresh_of_nothing),
         fed_test(a_source_is_asked_for_what_it_refreshes),
         fed_test(what_a_source_says_in_vain_it_says_on_another_stream),
+        fed_test(without_memory_a_publication_is_answered),
+        fed_test(without_memory_for_longer_a_publication_is_answered),
         fed_test(a_state_speaks_for_its_scope),
         fed_test(without_a_scope_it_speaks_for_the_types_it_names),
         fed_test(a_large_state_takes_its_time_once),

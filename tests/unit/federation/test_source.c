@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections of sources: dialled, dialling, read from a directory; and who they say they are. */
 #include "base/proto.h"
+#include "federation/node_internal.h"
 #include "tests/unit/federation/federation_test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define ACME "com.acme"
@@ -325,6 +327,36 @@ an_xds_server_that_comes_back_says_all_again(void **state)
     assert_value(bed, "CDS", "x", "3");
 }
 
+static udpa_err
+add_source_with(fed_bed *bed, int number, long n_allocations)
+{
+    char name[32];
+    /* What an attempt has made of the store's, the next one would find. */
+    snprintf(name, sizeof(name), "s%d-%ld", number, n_allocations);
+    const udpai_source_config config = {.name = udpai_str_from(name)};
+    size_t n_links = bed->node->links.n, n_sources = bed->node->sources.n;
+    udpai_alloc_fail_after(n_allocations);
+    udpa_err err = udpai_node_add_source(bed->node, &config, true, NULL);
+    udpai_alloc_fail_after(-1);
+    assert_int_equal(bed->node->links.n - n_links, err == UDPA_OK);
+    assert_int_equal(bed->node->sources.n - n_sources, err == UDPA_OK);
+    return err;
+}
+
+/* One that was not made is nowhere: nobody would ever take it away again. */
+static void
+without_memory_no_source_is_half_made(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    for (int i = 0; i < 20; i++) { /* the maps grow on the way */
+        udpa_err err = UDPA_ERR_NOMEM;
+        for (long n = 0; err == UDPA_ERR_NOMEM; n++)
+            err = add_source_with(bed, i, n);
+        assert_ok(err);
+    }
+}
+
 /* Of memory, for what it says: it cannot count as having said all. */
 static void
 an_xds_server_whose_word_was_lost_is_hung_up(void **state)
@@ -407,6 +439,7 @@ main(void)
         fed_test(one_with_mistakes_lets_the_next_stand_in),
         fed_test(an_xds_server_counts_when_it_has_said_all),
         fed_test(an_xds_server_that_comes_back_says_all_again),
+        fed_test(without_memory_no_source_is_half_made),
         fed_test(an_xds_server_whose_word_was_lost_is_hung_up),
         fed_test(one_that_is_polled_is_an_xds_server),
         fed_test(a_directory_says_its_kind),

@@ -353,6 +353,27 @@ an_order_comes_with_its_answer(void **state)
     assert_int_equal(oom_torture(order_scenario, NULL), 2);
 }
 
+/* Who asks several stream sides counts their answers: each question has one, or the next question's
+ * would be taken for it. */
+static void
+a_question_is_answered_without_memory(void **state)
+{
+    (void)state;
+    static const udpai_order_kind questions[] = {UDPAI_ORDER_STATUS, UDPAI_ORDER_ACKNOWLEDGEMENTS};
+    static const udpai_report_kind answers[] = {UDPAI_REPORT_STATUS, UDPAI_REPORT_ACKNOWLEDGEMENTS};
+    const udpai_str name = UDPAI_STR("udpa.node/acknowledgement/1/t/com.acme/a");
+    const udpai_subscription_message message = {.names = &name, .n_names = 1};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(questions); i++) {
+        udpai_order *order = udpai_order_new(questions[i]);
+        order->ticket = 7;
+        order->subscription = udpai_subscription_message_copy(&message);
+        udpai_alloc_fail_after(0);
+        udpai_hub_order(hub.hub, order);
+        udpai_alloc_fail_after(-1);
+        udpai_report_free(session_take(&hub, answers[i]));
+    }
+}
+
 static void
 what_cannot_be_described_is_left_out(void **state)
 {
@@ -647,6 +668,7 @@ main(void)
         cmocka_unit_test_setup_teardown(what_is_applied_is_answered_without_memory, begin, end),
         cmocka_unit_test_setup_teardown(a_hub_may_end_while_it_is_behind, begin, end),
         cmocka_unit_test(an_order_comes_with_its_answer),
+        cmocka_unit_test_setup_teardown(a_question_is_answered_without_memory, begin, end),
         cmocka_unit_test_setup_teardown(what_cannot_be_described_is_left_out, begin, end),
         cmocka_unit_test(dialling_is_the_transports),
         cmocka_unit_test_setup_teardown(interest_is_reported_while_somebody_has_it, begin, end),
