@@ -14,9 +14,12 @@
  */
 #define LOOKAHEAD_BYTES (256 << 10)
 
+#define ACCEPT_AGAIN_MS 100 /* after gRPC has refused to wait for a call */
+
 typedef struct accept_slot {
     udpai_tag tag;
     udpai_listener *listener;
+    udpai_timer again; /* nobody else would arm it any more */
     grpc_call *call;
     grpc_call_details details;
     grpc_metadata_array metadata;
@@ -103,6 +106,21 @@ take_call(udpai_listener *listener, grpc_call *call, udpai_str path)
 }
 
 static void
+forget_call(accept_slot *slot)
+{
+    grpc_call_details_destroy(&slot->details);
+    grpc_metadata_array_destroy(&slot->metadata);
+}
+
+static void
+ask_again_later(accept_slot *slot)
+{
+    udpai_wheel *wheel = &slot->listener->thread->wheel;
+    if (!slot->listener->is_closing)
+        udpai_timer_set(wheel, &slot->again, wheel->now_ms + ACCEPT_AGAIN_MS);
+}
+
+static void
 ask_for_call(accept_slot *slot)
 {
     udpai_listener *listener = slot->listener;
@@ -118,8 +136,17 @@ ask_for_call(accept_slot *slot)
         return;
     }
     udpai_tag_forget(listener->thread, &slot->tag);
-    udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_GRPC, "gRPC refuses to accept calls: %s",
-              grpc_call_error_to_string(error));
+    forget_call(slot);
+    udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_GRPC,
+              "gRPC refuses to accept calls: %s: it is asked again in %d ms",
+              grpc_call_error_to_string(error), ACCEPT_AGAIN_MS);
+    ask_again_later(slot);
+}
+
+static void
+on_again(udpai_timer *timer)
+{
+    ask_for_call(UDPAI_CONTAINER_OF(timer, accept_slot, again));
 }
 
 static void
@@ -134,12 +161,12 @@ on_call(udpai_tag *tag, bool ok)
             listener, UDPAI_TAKE(slot->call),
             (udpai_str){(const char *)GRPC_SLICE_START_PTR(*method), GRPC_SLICE_LENGTH(*method)});
     }
-    grpc_call_details_destroy(&slot->details);
-    grpc_metadata_array_destroy(&slot->metadata);
+    forget_call(slot);
     if (ok && !listener->is_closing)
         ask_for_call(slot);
     else
-        udpai_listener_check_end(listener);
+        ask_again_later(slot);
+    udpai_listener_check_end(listener);
 }
 
 /* ---- closing ---- */
@@ -199,6 +226,8 @@ begin_close(udpai_listener *listener, const udpa_error *why)
     if (listener->is_closing)
         return;
     listener->is_closing = true;
+    for (size_t i = 0; i < UDPAI_ACCEPTS; i++)
+        udpai_timer_cancel(&listener->slots[i].again);
     end_streams(listener, why);
     udpai_tag_begin(listener->thread, &listener->shutdown_tag);
     grpc_server_shutdown_and_notify(listener->server, listener->thread->cq,
@@ -248,6 +277,7 @@ run_start(udpai_request *request)
     for (size_t i = 0; i < UDPAI_ACCEPTS; i++) {
         listener->slots[i].listener = listener;
         listener->slots[i].tag.done = on_call;
+        udpai_timer_init(&listener->slots[i].again, on_again);
         ask_for_call(&listener->slots[i]);
     }
 }

@@ -4,14 +4,36 @@
 #include "raw.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 
 #define TAGS_OF_LISTENER 32
+
+/* gRPC's own function, which refuses as often as a test wants it to. */
+static atomic_int n_refusals_to_come;
+
+grpc_call_error
+grpc_server_request_call(grpc_server *server,
+                         grpc_call **call,
+                         grpc_call_details *details,
+                         grpc_metadata_array *request_metadata,
+                         grpc_completion_queue *queue_of_call,
+                         grpc_completion_queue *queue_of_news,
+                         void *tag)
+{
+    grpc_call_error (*real)(grpc_server *, grpc_call **, grpc_call_details *, grpc_metadata_array *,
+                            grpc_completion_queue *, grpc_completion_queue *, void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "grpc_server_request_call");
+    if (atomic_load(&n_refusals_to_come) > 0 && atomic_fetch_sub(&n_refusals_to_come, 1) > 0)
+        return GRPC_CALL_ERROR;
+    return real(server, call, details, request_metadata, queue_of_call, queue_of_news, tag);
+}
 
 static void
 test_unknown_method(void **state)
@@ -111,6 +133,50 @@ begin_and_talk(raw_client *client, raw_call *call)
 {
     raw_begin(client, call, BED_PATH);
     talk(call);
+}
+
+static void
+wait_until_all_slots_are_armed(test_bed *bed)
+{
+    udpai_stream_thread_stats stats = {0};
+    for (time_t end = time(NULL) + BED_PATIENCE_S;
+         time(NULL) < end && stats.n_tags < TAGS_OF_LISTENER;) {
+        bed_wait_streams(bed, 0, TAGS_OF_LISTENER);
+        udpai_stream_thread_stats_get(bed->thread, &stats);
+    }
+    assert_int_equal(stats.n_tags, TAGS_OF_LISTENER);
+}
+
+/* Of all the slots that wait for calls, none is lost. */
+static void
+what_grpc_refuses_to_wait_for_is_waited_for_again(void **state)
+{
+    (void)state;
+    test_bed bed;
+    raw_client client;
+    raw_call call;
+    atomic_store(&n_refusals_to_come, TAGS_OF_LISTENER + 5);
+    bed_start(&bed, NULL);
+    bed_listen(&bed, NULL);
+    raw_connect(&client, bed.port, NULL, NULL);
+    begin_and_talk(&client, &call);
+    raw_end(&call);
+    wait_until_all_slots_are_armed(&bed);
+    raw_disconnect(&client);
+    bed_stop(&bed);
+}
+
+/* One that closes asks for none any more. */
+static void
+a_listener_closes_while_grpc_refuses(void **state)
+{
+    (void)state;
+    test_bed bed;
+    atomic_store(&n_refusals_to_come, 1 << 20);
+    bed_start(&bed, NULL);
+    bed_listen(&bed, NULL);
+    bed_stop(&bed);
+    atomic_store(&n_refusals_to_come, 0);
 }
 
 static void
@@ -420,6 +486,8 @@ main(void)
         cmocka_unit_test(test_unknown_method),
         cmocka_unit_test(test_xds_v2_is_told_as_such),
         cmocka_unit_test(test_absent_method_says_why),
+        cmocka_unit_test(what_grpc_refuses_to_wait_for_is_waited_for_again),
+        cmocka_unit_test(a_listener_closes_while_grpc_refuses),
         cmocka_unit_test(test_limit_on_all_streams),
         cmocka_unit_test(test_limit_on_streams_of_a_peer),
         cmocka_unit_test(test_limits_may_change),
