@@ -58,6 +58,7 @@ static const struct known {
     BYTES("max_bytes_per_namespace", store.max_bytes_per_namespace),
     COUNT("max_resources_per_publisher", store.max_resources_per_publisher),
     BYTES("max_bytes_per_publisher", store.max_bytes_per_publisher),
+    COUNT("max_publishers_per_name", store.max_publishers_per_name),
     TIME(connect_grace_ms, 1),
     TIME(sync_timeout_ms, 1),
     {"udpa.timing.cycle_timeout_ms", NUMBER, AT(fanout.cycle_timeout_ms), 1, DAY_MS},

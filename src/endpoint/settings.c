@@ -32,6 +32,7 @@ udpai_endpoint_settings_init(udpai_endpoint_settings *settings)
                         .max_bytes_per_namespace = 1024 * MIB,
                         .max_resources_per_publisher = 1000000,
                         .max_bytes_per_publisher = 1024 * MIB,
+                        .max_publishers_per_name = UDPAI_PUBLISHERS_PER_NAME,
                         .max_resources = 4000000,
                         .max_bytes = (uint64_t)4096 * MIB,
                     },

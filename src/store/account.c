@@ -224,6 +224,35 @@ limit_of_node(const udpai_store *store, const struct exchange *exchange)
     return limit;
 }
 
+static size_t
+count_publishers(const udpai_store_entry *entry)
+{
+    size_t at = 0, n = 0;
+    const udpai_stored *stored;
+    while ((stored = udpai_store_next(entry, &at)))
+        n += is_publisher(stored->origin);
+    return n;
+}
+
+/* One more who states it. Sources and directories are as many as the configuration has. */
+static udpa_err
+check_name(const udpai_store *store,
+           const udpai_store_entry *entry,
+           const udpai_origin *origin,
+           udpa_error **ret_error)
+{
+    size_t max = store->options.max_publishers_per_name;
+    max = max ? max : UDPAI_PUBLISHERS_PER_NAME;
+    if (!is_publisher(origin) || count_publishers(entry) < max)
+        return UDPA_OK;
+    udpai_str name = udpai_store_entry_name(entry);
+    return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                      "'%.*s' is published by %zu peers already, which is the limit "
+                      "(limits.max_publishers_per_name): publish it from fewer, under other names, "
+                      "or raise the limit",
+                      UDPAI_SHOWN(name), max);
+}
+
 static udpa_err
 check_all(const udpai_store *store, const struct exchange *exchange, udpa_error **ret_error)
 {
@@ -256,6 +285,8 @@ udpai_store_make_room(udpai_store *store,
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     /* What was kept had been let in; limits that are lower now do not take it away. */
     udpa_err err = store->loading ? UDPA_OK : check_all(store, &exchange, ret_error);
+    if (err == UDPA_OK && !stored && !store->loading)
+        err = check_name(store, entry, origin, ret_error);
     if (err != UDPA_OK)
         udpai_store_close_account(store, resource);
     return err;

@@ -34,6 +34,8 @@ typedef enum udpai_origin_class {
     UDPAI_ORIGIN_ADOPTED,
 } udpai_origin_class;
 
+#define UDPAI_PUBLISHERS_PER_NAME 256
+
 typedef struct udpai_store_options {
     /* The highest generation of a name is remembered for so long after its removal. */
     uint64_t remember_ms;
@@ -48,6 +50,9 @@ typedef struct udpai_store_options {
     /* … and in all; what publishers hold takes no room from the other origins. */
     size_t max_resources;
     uint64_t max_bytes;
+    /* So many publishers at most state one name: each change of it looks at all of them. 0:
+     * UDPAI_PUBLISHERS_PER_NAME. */
+    size_t max_publishers_per_name;
 } udpai_store_options;
 
 udpa_err

@@ -85,6 +85,7 @@ static const struct one {
     ONE("udpa.limits.max_bytes_per_namespace", "11", store.max_bytes_per_namespace, 11),
     ONE("udpa.limits.max_resources_per_publisher", "12", store.max_resources_per_publisher, 12),
     ONE("udpa.limits.max_bytes_per_publisher", "13", store.max_bytes_per_publisher, 13),
+    ONE("udpa.limits.max_publishers_per_name", "9", store.max_publishers_per_name, 9),
     TIME(connect_grace, 14),
     TIME(sync_timeout, 15),
     ONE("udpa.timing.cycle_timeout_ms", "16000", fanout.cycle_timeout_ms, 16000),

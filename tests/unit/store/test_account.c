@@ -454,6 +454,35 @@ test_what_stays_with_its_contribution_is_counted_once(void **state)
     assert_refused(bed, source, RESOURCE("com.acme/c"), "2 resources of 2");
 }
 
+/* ---- names ---- */
+
+/* Each change of a name looks at all who state it. */
+static void
+test_so_many_publishers_state_a_name(void **state)
+{
+    store_bed *bed = *state;
+    char key[32];
+    for (unsigned i = 0; i < UDPAI_PUBLISHERS_PER_NAME; i++) {
+        snprintf(key, sizeof(key), "p%u", i);
+        PUT(bed, store_bed_origin(bed, key, UDPAI_ORIGIN_PUBLISHER, 0), "a", .value = "1");
+    }
+    udpai_origin *one = store_bed_origin(bed, "p0", UDPAI_ORIGIN_PUBLISHER, 0);
+    udpai_origin *more = store_bed_origin(bed, "more", UDPAI_ORIGIN_PUBLISHER, 0);
+    assert_refused(bed, more, RESOURCE("com.acme/a", .value = "2"),
+                   "'com.acme/a' is published by 256 peers already, which is the limit "
+                   "(limits.max_publishers_per_name)");
+    PUT(bed, one, "a", .value = "2");
+    PUT(bed, more, "b", .value = "1");
+    /* Directories and sources do not pay for it. */
+    PUT(bed, store_bed_origin(bed, "source", UDPAI_ORIGIN_SOURCE, 0), "a", .value = "1");
+    PUT(bed, store_bed_origin(bed, "file", UDPAI_ORIGIN_FILES, 0), "a", .value = "1");
+    store_bed_withdraw(bed, one, "com.acme/a");
+    PUT(bed, more, "a", .value = "2");
+    bed->options.max_publishers_per_name = 300;
+    udpai_store_set_options(bed->store, &bed->options);
+    PUT(bed, one, "a", .value = "2");
+}
+
 /* ---- what was let in before ---- */
 
 static void
@@ -559,7 +588,7 @@ static void
 limit_nothing(store_bed *bed)
 {
     bed->options = (udpai_store_options){
-        1000, 10, SIZE_MAX, UINT64_MAX, SIZE_MAX, UINT64_MAX, SIZE_MAX, UINT64_MAX,
+        1000, 10, SIZE_MAX, UINT64_MAX, SIZE_MAX, UINT64_MAX, SIZE_MAX, UINT64_MAX, SIZE_MAX,
     };
     udpai_store_set_options(bed->store, &bed->options);
 }
@@ -642,6 +671,7 @@ main(void)
         store_test(test_room_of_others_is_nobodys_own),
         store_test(test_what_does_not_count_takes_room_of_its_own),
         store_test(test_what_stays_with_its_contribution_is_counted_once),
+        store_test(test_so_many_publishers_state_a_name),
         store_test(test_what_is_loaded_always_finds_room),
         store_test(test_what_is_counted_is_what_is_there),
     };
