@@ -183,6 +183,69 @@ check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_er
         udpa_resource_name(resource), udpa_resource_version(resource));
 }
 
+/* ---- replays ---- */
+
+static udpa_err
+fail_replay(const udpa_resource *resource, udpa_error **ret_error)
+{
+    return udpai_fail(
+        ret_error, UDPA_ERR_PRECONDITION,
+        "'%s': generation %llu of authority '%s' is older than what is known here: an "
+        "older signed state changes nothing; sign it anew, with a higher generation",
+        udpa_resource_name(resource), (unsigned long long)udpa_resource_generation(resource),
+        udpa_resource_authority(resource));
+}
+
+/* Sources may be behind, by longer ways. A publisher that shows an older signed state, by mistake
+ * or to undo something, is told. */
+static bool
+is_judged_by_age(const udpai_intake *intake, const udpa_resource *resource)
+{
+    return udpai_resource_signature(resource) && !udpai_intake_is_from_source(intake);
+}
+
+struct age {
+    const udpa_resource *resource;
+    bool is_older;
+};
+
+static bool
+compare_age(void *userdata, const udpai_contribution *held)
+{
+    struct age *age = userdata;
+    age->is_older =
+        udpai_resource_signature(held->resource) &&
+        udpai_str_eq(udpai_resource_authority(held->resource),
+                     udpai_resource_authority(age->resource)) &&
+        udpa_resource_generation(held->resource) > udpa_resource_generation(age->resource);
+    return !age->is_older;
+}
+
+/* Older than what anybody has published. */
+static udpa_err
+check_replay(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    struct age age = {.resource = resource};
+    if (is_judged_by_age(intake, resource))
+        udpai_store_visit_name(intake->node->store, udpai_resource_type_url(resource),
+                               udpai_resource_name(resource), compare_age, &age);
+    return age.is_older ? fail_replay(resource, ret_error) : UDPA_OK;
+}
+
+/* It was taken in; is it older than what has gone? */
+static udpa_err
+check_outlived(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    udpai_store *store = intake->node->store;
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    udpai_contribution held;
+    if (!is_judged_by_age(intake, resource) ||
+        !udpai_store_get(store, intake->origin, type_url, name, &held) || !held.superseded)
+        return UDPA_OK;
+    udpai_store_withdraw(store, intake->origin, type_url, name);
+    return fail_replay(resource, ret_error);
+}
+
 /* What an xDS server has, nobody handed to it as a resource: like a file, it is taken from nobody.
  */
 static udpai_str
@@ -217,6 +280,8 @@ judge(const udpai_intake *intake, const udpa_resource *resource, udpa_error **re
         err = udpai_access_check_publication(intake->node, intake->peer, resource, ret_error);
     if (err == UDPA_OK)
         err = check_version(intake, resource, ret_error);
+    if (err == UDPA_OK)
+        err = check_replay(intake, resource, ret_error);
     return err;
 }
 
@@ -258,6 +323,8 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     udpa_err err = judge(intake, resource, &error);
     if (err == UDPA_OK)
         err = udpai_intake_put(node, intake->origin, resource, &taking, &error);
+    if (err == UDPA_OK)
+        err = check_outlived(intake, resource, &error);
     if (err == UDPA_OK)
         err = udpai_recovery_taken(intake, resource, &error);
     if (err == UDPA_OK)

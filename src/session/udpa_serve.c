@@ -96,6 +96,12 @@ check_scope(const udpai_udpa *udpa,
     if (message->type_url.len == 0 || message->type_url.len > UDPAI_TYPE_URL_MAX)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "a Subscribe needs a type URL of at most %d bytes", UDPAI_TYPE_URL_MAX);
+    udpai_str type = udpai_type_url_name(message->type_url);
+    if (type.len == 0 || type.len == message->type_url.len)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "no resource has type URL '%.*s': it must be <prefix>/<message type>, "
+                          "such as type.googleapis.com/envoy.config.cluster.v3.Cluster",
+                          (int)message->type_url.len, message->type_url.data);
     if (udpa->subscriber.subscriptions.n >= TYPES_MAX &&
         !udpai_subscriber_find(&udpa->subscriber, message->type_url))
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "a stream has at most %d types", TYPES_MAX);

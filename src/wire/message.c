@@ -2,6 +2,8 @@
 #include "wire/message.h"
 
 #include "base/alloc.h"
+#include "base/proto.h"
+#include "base/utf8.h"
 #include "wire/resource_decode.h"
 
 typedef Udpa__Service__Discovery__V1__UdpaMessage udpa_message;
@@ -19,8 +21,28 @@ udpai_decoder_done(udpai_decoder *decoder)
 {
     udpai_arena_done(&decoder->arena);
     udpai_vector_done(&decoder->anys);
+    udpai_scan_faults_clear(&decoder->faults);
+    udpai_vector_done(&decoder->faults);
     decoder->last_type = udpa_bytes_unref(decoder->last_type);
     decoder->last_way = udpai_way_unref(decoder->last_way);
+}
+
+/* The bytes without the resources that are refused by themselves. */
+static udpa_err
+blank_faults(udpai_decoder *decoder, udpai_str *bytes)
+{
+    if (decoder->faults.n == 0)
+        return UDPA_OK;
+    char *copy = udpai_arena_alloc(&decoder->arena, bytes->len);
+    if (!copy)
+        return UDPA_ERR_NOMEM;
+    memcpy(copy, bytes->data, bytes->len);
+    for (size_t i = 0; i < decoder->faults.n; i++) {
+        udpai_str part = decoder->faults.items[i].part;
+        udpai_scan_blank(copy + (part.data - bytes->data), part.len);
+    }
+    bytes->data = copy;
+    return UDPA_OK;
 }
 
 /* Scans, then unpacks into the arena, which the next call resets. protobuf-c is stricter than the
@@ -32,13 +54,21 @@ unpack(udpai_decoder *decoder,
        void *ret_message,
        udpa_error **ret_error)
 {
+    /* A resource by itself has nothing around it that could be taken without it. */
+    const ProtobufCMessageDescriptor *resource =
+        &udpa__service__discovery__v1__resource__descriptor;
     udpai_arena_reset(&decoder->arena);
     decoder->anys.n = 0;
-    udpa_err err = udpai_scan(type, bytes, &decoder->anys, ret_error);
+    udpai_scan_faults_clear(&decoder->faults);
+    udpa_err err = udpai_scan_apart(type, bytes, type == resource ? NULL : resource, &decoder->anys,
+                                    &decoder->faults, ret_error);
     if (err != UDPA_OK)
         return err;
-    void *message = protobuf_c_message_unpack(type, &decoder->arena.allocator, bytes.len,
-                                              (const uint8_t *)bytes.data);
+    err = blank_faults(decoder, &bytes);
+    void *message = err == UDPA_OK
+                        ? protobuf_c_message_unpack(type, &decoder->arena.allocator, bytes.len,
+                                                    (const uint8_t *)bytes.data)
+                        : NULL;
     if (!message) {
         err = decoder->arena.failed ? UDPA_ERR_NOMEM : UDPA_ERR_MALFORMED;
         return udpai_fail(ret_error, err, "cannot unpack %s: %s", type->name, udpa_err_text(err));
@@ -140,12 +170,63 @@ read_receipt(udpai_decoder *decoder,
     return true;
 }
 
-/* A refresh names what the receiver holds already: it has no Any, or, from a peer that knows just
- * the public protocol, one without a value beside a ttl. */
+/* Does it say the version that nodes make of the content? */
 static bool
-is_refresh(const resource_message *message, udpai_str any, bool extended)
+has_content_version(const resource_message *message, const udpa_resource *resource)
 {
-    return any.len == 0 || (!extended && message->ttl && message->resource->value.len == 0);
+    char hex[UDPAI_CONTENT_HASH_HEX];
+    udpai_content_hash_hex(udpai_resource_content_hash(resource), hex);
+    return udpai_str_eq(udpai_str_from(message->version), (udpai_str){hex, sizeof(hex)});
+}
+
+/* A refresh names what the receiver holds already: it has no Any, or one without a value beside a
+ * ttl. Of a peer with our extensions that is a payload if the version is the hash of it: what it
+ * sends so, it sends to whoever holds nothing yet. */
+static bool
+is_refresh(const resource_message *message,
+           udpai_str any,
+           bool extended,
+           const udpa_resource *resource)
+{
+    return any.len == 0 || (message->ttl && message->resource->value.len == 0 &&
+                            !(extended && has_content_version(message, resource)));
+}
+
+/* The name of one that is malformed, if it can be read. */
+static udpai_str
+readable_name(udpai_str part)
+{
+    enum {
+        RESOURCE_NAME = 1
+    };
+
+    udpai_str name = {0};
+    udpai_proto_reader reader = udpai_proto_read(part);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == RESOURCE_NAME && field.type == UDPAI_WIRE_BYTES)
+            name = field.bytes;
+    return name.len <= UDPA_NAME_MAX && udpai_utf8_valid(name) ? name : (udpai_str){0};
+}
+
+/* An entry for what no resource can be made of, so that it is refused in its place. */
+static udpa_err
+add_refused(udpai_publication *publication, udpai_str name, udpa_error *why)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = NULL;
+    udpai_resource_parts parts = {.name = name};
+    udpa_err err = udpai_resource_parts_set_any(&parts, (udpai_str){0}, &any);
+    if (err == UDPA_OK)
+        err = udpai_resource_make(&resource, &parts);
+    if (err == UDPA_OK)
+        err = udpai_publication_add(publication, resource, false);
+    if (err == UDPA_OK)
+        udpai_publication_refuse(&publication->entries.items[publication->entries.n - 1].error,
+                                 udpa_error_new(UDPA_ERR_INVAL, NULL,
+                                                "resource '%.*s' is malformed: %s", (int)name.len,
+                                                name.data, udpa_error_message(why)));
+    return err;
 }
 
 static udpa_err
@@ -156,18 +237,17 @@ add_entry(udpai_decoder *decoder,
           bool extended)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
-    udpa_error *error = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = udpai_resource_from_message(decoder, message, any, &resource, &error);
-    if (!resource) {
-        udpa_error_unref(error);
-        return err;
-    }
-    err = udpai_publication_add(publication, resource, is_refresh(message, any, extended));
-    if (err != UDPA_OK)
-        udpa_error_unref(error);
-    else if (error)
+    if (!resource)
+        return err == UDPA_ERR_MALFORMED
+                   ? add_refused(publication, udpai_str_from(message->name), error)
+                   : err;
+    err =
+        udpai_publication_add(publication, resource, is_refresh(message, any, extended, resource));
+    if (err == UDPA_OK && error)
         udpai_publication_refuse(&publication->entries.items[publication->entries.n - 1].error,
-                                 error);
+                                 UDPAI_TAKE(error));
     return err;
 }
 
@@ -222,9 +302,15 @@ fill_publication(udpai_decoder *decoder,
         err = udpai_publication_set(&publication->name_space, udpai_str_from(view->name_space));
     if (view->delta && err == UDPA_OK)
         err = udpai_removals_from_message(decoder, view->delta, publication);
-    size_t next_any = 0; /* the scan met them in the order of the resources, at most one in each */
+    /* The scan met them in the order of the resources, at most one in each. */
+    size_t next_any = 0, next_fault = 0;
     for (size_t i = 0; i < view->n_resources && err == UDPA_OK; i++) {
         udpai_str any = {0};
+        if (next_fault < decoder->faults.n && decoder->faults.items[next_fault].index == i) {
+            const udpai_scan_fault *fault = &decoder->faults.items[next_fault++];
+            err = add_refused(publication, readable_name(fault->part), fault->error);
+            continue;
+        }
         if (view->resources[i]->resource && next_any < decoder->anys.n)
             any = decoder->anys.items[next_any++];
         err = add_entry(decoder, publication, view->resources[i], any, extended);

@@ -71,8 +71,9 @@ typedef struct udpai_message {
 typedef struct udpai_decoder {
     udpai_arena arena;
     udpai_spans anys;
-    udpa_bytes *last_type; /* so that resources of one type share its text */
-    udpai_way *last_way;   /* the same of those that came one way */
+    udpai_scan_faults faults; /* resources that are refused by themselves */
+    udpa_bytes *last_type;    /* so that resources of one type share its text */
+    udpai_way *last_way;      /* the same of those that came one way */
 } udpai_decoder;
 
 void udpai_decoder_init(udpai_decoder *decoder);
@@ -83,9 +84,10 @@ void udpai_decoder_share_way(udpai_decoder *decoder, const udpa_resource *resour
 /* Decodes one message. Views in *ret_message are valid until the next call with this decoder, and
  * as long as @p bytes; a publication is a value of its own.
  *
- * Resources that may not be (bad names, sizes) do not fail the message: their entries carry the
- * error. What fails it is malformed protobuf or a limit. @p extended: the peer announced our
- * extensions, so that an Any without a value is a payload, not a refresh.
+ * Resources that may not be (bad names, sizes, malformed ones) do not fail the message: their
+ * entries carry the error. What fails it is what is malformed around them, or a limit. @p extended:
+ * the peer announced our extensions, so that an Any without a value may be a payload: it is one
+ * without a ttl, and where the version is the hash of just that content (docs/design/wire.md).
  * To be followed by udpai_message_done(). */
 udpa_err udpai_message_decode(udpai_decoder *decoder,
                               udpai_str bytes,

@@ -9,6 +9,7 @@ struct frame {
     udpai_proto_reader reader;
     const ProtobufCMessageDescriptor *type;
     uint64_t seen; /* by index: singular messages, and the first member of each oneof */
+    udpai_str message;
 };
 
 struct scan {
@@ -17,6 +18,12 @@ struct scan {
     size_t fields_left;
     udpai_spans *anys;
     udpa_error **ret_error;
+    /* Messages that are judged by themselves; NULL: none are. */
+    const ProtobufCMessageDescriptor *apart;
+    udpai_scan_faults *faults;
+    size_t n_parts;    /* that were met */
+    size_t part_depth; /* of the frame of the one that is read; 0: of none */
+    size_t n_anys;     /* before it */
 };
 
 static udpai_wire_type
@@ -73,7 +80,41 @@ enter(struct scan *scan, const ProtobufCMessageDescriptor *type, udpai_str messa
     if (type == &google__protobuf__any__descriptor && scan->anys &&
         !udpai_vector_push(scan->anys, message))
         return udpai_fail_code(scan->ret_error, UDPA_ERR_NOMEM);
-    scan->frames[scan->depth++] = (struct frame){udpai_proto_read(message), type, 0};
+    scan->frames[scan->depth++] = (struct frame){udpai_proto_read(message), type, 0, message};
+    if (scan->apart == type && !scan->part_depth) {
+        scan->part_depth = scan->depth;
+        scan->n_anys = scan->anys ? scan->anys->n : 0;
+        scan->n_parts++;
+    }
+    return UDPA_OK;
+}
+
+static void
+leave(struct scan *scan)
+{
+    if (scan->depth-- == scan->part_depth)
+        scan->part_depth = 0;
+}
+
+/* Goes on behind the part that is read, if what is wrong there concerns it alone. */
+static udpa_err
+set_apart(struct scan *scan, udpa_err err)
+{
+    if (err != UDPA_ERR_MALFORMED || !scan->part_depth)
+        return err;
+    const struct frame *frame = &scan->frames[scan->part_depth - 1];
+    if (frame->message.len < 2 || scan->faults->n == UDPAI_SCAN_FAULTS_MAX)
+        return err;
+    const udpai_scan_fault fault = {scan->n_parts - 1, frame->message, *scan->ret_error};
+    if (!fault.error || !udpai_vector_push(scan->faults, fault)) {
+        *scan->ret_error = udpa_error_unref(*scan->ret_error);
+        return udpai_fail_code(scan->ret_error, UDPA_ERR_NOMEM);
+    }
+    *scan->ret_error = NULL;
+    if (scan->anys)
+        scan->anys->n = scan->n_anys;
+    scan->depth = scan->part_depth;
+    leave(scan);
     return UDPA_OK;
 }
 
@@ -123,9 +164,18 @@ scan_all(struct scan *scan)
             err =
                 udpai_fail(scan->ret_error, UDPA_ERR_MALFORMED, "malformed %s", frame->type->name);
         else
-            scan->depth--;
+            leave(scan);
+        err = set_apart(scan, err);
     }
     return err;
+}
+
+static udpa_err
+scan_with(struct scan *scan, const ProtobufCMessageDescriptor *type, udpai_str message)
+{
+    scan->fields_left = udpai_scan_fields_max(message);
+    udpa_err err = enter(scan, type, message);
+    return err == UDPA_OK ? scan_all(scan) : err;
 }
 
 udpa_err
@@ -134,11 +184,63 @@ udpai_scan(const ProtobufCMessageDescriptor *type,
            udpai_spans *ret_anys,
            udpa_error **ret_error)
 {
-    struct scan scan;
-    scan.depth = 0;
-    scan.fields_left = udpai_scan_fields_max(message);
+    struct scan scan; /* the frames are written when they are entered */
+    scan.depth = scan.part_depth = scan.n_parts = 0;
     scan.anys = ret_anys;
     scan.ret_error = ret_error;
-    udpa_err err = enter(&scan, type, message);
-    return err == UDPA_OK ? scan_all(&scan) : err;
+    scan.apart = NULL;
+    scan.faults = NULL;
+    return scan_with(&scan, type, message);
+}
+
+udpa_err
+udpai_scan_apart(const ProtobufCMessageDescriptor *type,
+                 udpai_str message,
+                 const ProtobufCMessageDescriptor *apart,
+                 udpai_spans *ret_anys,
+                 udpai_scan_faults *ret_faults,
+                 udpa_error **ret_error)
+{
+    udpa_error *error = NULL; /* faults have theirs, whether the caller wants one or not */
+    struct scan scan;
+    scan.depth = scan.part_depth = scan.n_parts = 0;
+    scan.anys = ret_anys;
+    scan.ret_error = &error;
+    scan.apart = apart;
+    scan.faults = ret_faults;
+    udpa_err err = scan_with(&scan, type, message);
+    if (ret_error && error)
+        *ret_error = error;
+    else
+        udpa_error_unref(error);
+    return err;
+}
+
+void
+udpai_scan_faults_clear(udpai_scan_faults *faults)
+{
+    for (size_t i = 0; i < faults->n; i++)
+        udpa_error_unref(faults->items[i].error);
+    faults->n = 0;
+}
+
+/* One field that no message of ours has, as long as the part: its number, its length in so many
+ * bytes that both fit, and zeros. */
+void
+udpai_scan_blank(char *part, size_t len)
+{
+    enum {
+        UNKNOWN_FIELD = 15 << 3 | UDPAI_WIRE_BYTES,
+        MORE = 0x80,
+        BITS = 7
+    };
+
+    size_t n = 1;
+    while (len - 1 - n >= (size_t)1 << (BITS * n))
+        n++;
+    size_t rest = len - 1 - n;
+    memset(part, 0, len);
+    part[0] = UNKNOWN_FIELD;
+    for (size_t i = 0; i < n; i++, rest >>= BITS)
+        part[1 + i] = (char)((rest & (MORE - 1)) | (i + 1 < n ? MORE : 0));
 }

@@ -34,4 +34,29 @@ udpa_err udpai_scan(const ProtobufCMessageDescriptor *type,
                     udpai_spans *ret_anys,
                     udpa_error **ret_error);
 
+/* What is wrong in a message that is judged by itself. */
+typedef struct udpai_scan_fault {
+    size_t index;   /* among all of its type, in order */
+    udpai_str part; /* its bytes, at least two: a view */
+    udpa_error *error;
+} udpai_scan_fault;
+
+typedef UDPAI_VECTOR(udpai_scan_fault) udpai_scan_faults;
+
+#define UDPAI_SCAN_FAULTS_MAX 1000
+
+/* The same, but what is wrong in a message of the type @p apart costs that one alone, as long as
+ * it is framed: it is appended to @p ret_faults, in order, and none of its Anys to @p ret_anys.
+ * More than UDPAI_SCAN_FAULTS_MAX of them fail the whole, as limits do. */
+udpa_err udpai_scan_apart(const ProtobufCMessageDescriptor *type,
+                          udpai_str message,
+                          const ProtobufCMessageDescriptor *apart,
+                          udpai_spans *ret_anys,
+                          udpai_scan_faults *ret_faults,
+                          udpa_error **ret_error);
+/* Drops the errors; the room stays. */
+void udpai_scan_faults_clear(udpai_scan_faults *faults);
+/* Makes the bytes of such a part, at least two, a message of any type that says nothing. */
+void udpai_scan_blank(char *part, size_t len);
+
 #endif

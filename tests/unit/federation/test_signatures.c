@@ -142,9 +142,27 @@ an_older_one_is_ignored(void **state)
     assert_value(bed->fed, "CDS", "x", "new");
     assert_string_equal(put(bed, 'b', good(bed, "old", 8)), ""); /* another way */
     assert_value(bed->fed, "CDS", "x", "new");
-    uint64_t session = fed_arrive(bed->fed, &relay);
-    assert_string_equal(fed_put(bed->fed, session, good(bed, "old", 8), false), "");
+}
+
+/* A publisher is told so, be it newer by itself, another's, or gone. */
+static void
+a_publisher_is_told_that_its_state_is_older(void **state)
+{
+    sig_bed *bed = *state;
+    start(bed);
+    uint64_t one = fed_arrive(bed->fed, &relay), other = fed_arrive(bed->fed, &relay);
+    assert_string_equal(fed_put(bed->fed, one, good(bed, "new", 9), false), "");
+    assert_says(fed_put(bed->fed, one, good(bed, "old", 8), false),
+                "generation 8 of authority 'acme' is older than what is known here");
+    assert_string_equal(fed_put(bed->fed, one, good(bed, "new", 9), false), "");
     assert_value(bed->fed, "CDS", "x", "new");
+    assert_string_equal(put(bed, 'a', good(bed, "newer", 10)), "");
+    assert_says(fed_put(bed->fed, other, good(bed, "new", 9), false), "is older");
+    assert_value(bed->fed, "CDS", "x", "newer");
+    (void)fed_publish_at(bed->fed, other, "CDS", "-x");
+    (void)fed_publish(bed->fed, 'a', "CDS", "-x");
+    assert_says(fed_put(bed->fed, other, good(bed, "new", 9), false), "is older");
+    assert_value(bed->fed, "CDS", "x", "");
 }
 
 /* As long as its signature lasts, though other memories last ten minutes. */
@@ -479,6 +497,7 @@ main(void)
         sig_test(a_refusal_takes_away_what_was_before),
         sig_test(a_relay_alters_nothing),
         sig_test(an_older_one_is_ignored),
+        sig_test(a_publisher_is_told_that_its_state_is_older),
         sig_test(an_older_one_is_ignored_after_a_removal_too),
         sig_test(others_do_not_push_the_memory_out),
         sig_test(a_refresh_brings_a_new_signature),

@@ -392,6 +392,22 @@ who_does_not_read_is_not_read(void **state)
     peer_close(&peer);
 }
 
+/* It would be complete, and wait for nothing for ever. */
+static void
+a_subscribe_for_no_type_url_is_answered_in_words(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_ENDPOINT);
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, "acme.Cluster"), W_TEXT(2, "")));
+    peer_expect(&peer, "error{acme.Cluster 3'no resource has type URL 'acme.Cluster': it must be "
+                       "<prefix>/<message type>, such as "
+                       "type.googleapis.com/envoy.config.cluster.v3.Cluster'}");
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, "type.googleapis.com/"), W_TEXT(2, "")));
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(2, "")));
+    assert_false(peer.stream.is_finished);
+    peer_close(&peer);
+}
+
 /* Each reason to pause holds by itself. */
 static void
 pauses_compose(void **state)
@@ -592,6 +608,8 @@ main(void)
         cmocka_unit_test_setup_teardown(a_management_node_is_not_offered_its_own, begin_alone,
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(an_unknown_kind_is_ignored, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(a_subscribe_for_no_type_url_is_answered_in_words,
+                                        begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(what_is_malformed_ends_the_stream, begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(a_subscription_error_is_reported, begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(one_message_is_under_way_at_a_time, begin_alone,

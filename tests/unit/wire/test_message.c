@@ -2,6 +2,8 @@
 /* Each kind of message, from bytes to values. Resources are in test_resource_decode.c. */
 #include "wire/message.h"
 
+#include "base/proto.h"
+
 #include "wire_test.h"
 
 static udpai_decoder decoder;
@@ -221,16 +223,114 @@ malformed_messages_fail(void **state)
         W_MESSAGE(M_SUBSCRIBE, W_BYTES(2, "a\0b")),
         W_JOIN(W_EMPTY(M_SUBSCRIBE), W_EMPTY(M_SUBSCRIBE)),
         W_DELTA(W_BYTES(2, "\xff")),
-        W_DELTA(W_RESOURCE(W_BYTES(R_NAME, "a/\xff"))),
-        W_DELTA(W_RESOURCE(W_ANY("t/T", "1"), W_ANY("t/T", "2"))),
-        /* An Any with a field twice means what nobody could hash in one way. */
-        W_DELTA(W_RESOURCE(W_TEXT(R_NAME, "a/b"),
-                           W_MESSAGE(R_ANY, W_TEXT(1, "t/T"), W_TEXT(1, "t/U")))),
+        W_DELTA(W_JOIN(UDPAI_STR("\x0a\x03"), W_TEXT(R_NAME, "a/b"))), /* not framed */
+        W_DELTA(W_BYTES(1, "\x0a")), /* too small to be told from what is behind it */
     };
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++) {
         udpai_message message;
         if (decode(&decoder, bad[i], true, &message) != UDPA_ERR_MALFORMED)
             fail_msg("case %zu", i);
+    }
+}
+
+/* What is wrong in one resource is refused in its place; what is before and behind it applies. */
+static void
+a_malformed_resource_is_refused_alone(void **state)
+{
+    (void)state;
+
+    const struct {
+        udpai_str resource;
+        const char *name, *why;
+    } bad[] = {
+        {W_RESOURCE(W_BYTES(R_NAME, "a/\xff")), "", "name is not UTF-8"},
+        {W_RESOURCE(W_BYTES(R_NAME, "a/\0b")), "", "name is not UTF-8"},
+        {W_RESOURCE(W_TEXT(R_NAME, "a/b"), W_BYTES(R_VERSION, "\xff"), W_ANY("t/T", "1")), "a/b",
+         "version is not UTF-8"},
+        {W_RESOURCE(W_ANY("t/T", "1"), W_TEXT(R_NAME, "a/b"), W_ANY("t/T", "2")), "a/b",
+         "resource is given twice"},
+        {W_RESOURCE(W_TEXT(R_NAME, "a/b"), W_VARINT(R_ANY, 3)), "a/b", "has wire type"},
+        {W_RESOURCE(W_TEXT(R_NAME, "a/b"), W_BYTES(R_ANY, "\x0a\x05t")), "a/b", "malformed"},
+        {W_RESOURCE(W_TEXT(R_NAME, "a/b"), W_MESSAGE(R_HOPS, W_BYTES(1, "\xff"))), "a/b",
+         "node_id is not UTF-8"},
+        /* An Any with a field twice means what nobody could hash in one way. */
+        {W_RESOURCE(W_TEXT(R_NAME, "a/b"), W_MESSAGE(R_ANY, W_TEXT(1, "t/T"), W_TEXT(1, "t/U"))),
+         "a/b", "malformed"},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++) {
+        udpai_str good = W_RESOURCE(W_TEXT(R_NAME, "a/good"), W_ANY("t/T", "g"));
+        udpai_str last = W_RESOURCE(W_TEXT(R_NAME, "a/last"), W_ANY("t/U", "l"));
+        udpai_message message =
+            decode_good(W_DELTA(good, bad[i].resource, last, bad[i].resource, W_TEXT(2, "a/gone"),
+                                W_TEXT(3, "nonce"), W_VARINT(4, 1)));
+        const udpai_publication *publication = message.publication;
+        assert_true(publication->receipt_required);
+        assert_str(publication->nonce, "nonce");
+        assert_int_equal(publication->removals.n, 1);
+        assert_int_equal(publication->entries.n, 4);
+        for (size_t at = 1; at < 4; at += 2) {
+            const udpai_publication_entry *entry = &publication->entries.items[at];
+            assert_string_equal(udpa_resource_name(entry->resource), bad[i].name);
+            assert_int_equal(udpa_error_code(entry->error), UDPA_ERR_INVAL);
+            if (!strstr(udpa_error_message(entry->error), bad[i].why))
+                fail_msg("case %zu: %s", i, udpa_error_message(entry->error));
+        }
+        assert_null(publication->entries.items[0].error);
+        assert_str(udpai_resource_value(publication->entries.items[0].resource), "g");
+        assert_null(publication->entries.items[2].error);
+        assert_str(udpai_resource_value(publication->entries.items[2].resource), "l");
+        assert_string_equal(udpa_resource_type_url(publication->entries.items[2].resource), "t/U");
+        udpai_message_done(&message);
+    }
+}
+
+/* In the state of the world, too; and there is an end to it. */
+static void
+many_malformed_resources_fail_the_message(void **state)
+{
+    (void)state;
+
+    enum {
+        N = UDPAI_SCAN_FAULTS_MAX,
+        SIZE = 5
+    };
+
+    char *room = wire_room(SIZE * (N + 1));
+    for (size_t i = 0; i <= N; i++)
+        memcpy(room + SIZE * i, "\x0a\x03\x0a\x01\xff", SIZE);
+    udpai_message message = decode_good(
+        wire_bytes(M_PUBLISH, wire_bytes(P_STATE, (udpai_str){room, (size_t)SIZE * N})));
+    assert_int_equal(message.publication->entries.n, N);
+    for (size_t i = 0; i < N; i++)
+        assert_non_null(message.publication->entries.items[i].error);
+    udpai_message_done(&message);
+    assert_int_equal(
+        decode(
+            &decoder,
+            wire_bytes(M_PUBLISH, wire_bytes(P_STATE, (udpai_str){room, (size_t)SIZE * (N + 1)})),
+            true, &message),
+        UDPA_ERR_MALFORMED);
+}
+
+/* What stands in the place of such a resource has its size, whatever that is. */
+static void
+a_blank_has_every_size(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {2,   3,     128,   129,   130,   131,
+                                   132, 16384, 16386, 16387, 16388, 70000};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(sizes); i++) {
+        char *part = malloc(sizes[i]);
+        udpai_scan_blank(part, sizes[i]);
+        udpai_proto_reader reader = udpai_proto_read((udpai_str){part, sizes[i]});
+        udpai_proto_field field;
+        assert_true(udpai_proto_next(&reader, &field));
+        assert_int_equal(field.number, 15);
+        assert_true(field.bytes.data + field.bytes.len == part + sizes[i]);
+        assert_false(udpai_proto_next(&reader, &field));
+        assert_false(reader.failed);
+        free(part);
     }
 }
 
@@ -356,6 +456,9 @@ survives_lack_of_memory(void **state)
         W_MESSAGE(M_UNSUBSCRIBE, W_TEXT(1, "t/T"), W_TEXT(2, "a/b")),
         W_MESSAGE(M_RECEIPT, W_TEXT(1, "n"), W_MESSAGE(2, W_VARINT(1, 5))),
         W_MESSAGE(M_SUBSCRIPTION_ERROR, W_TEXT(3, "a/b"), W_MESSAGE(4, W_VARINT(1, 5))),
+        W_DELTA(
+            W_RESOURCE(W_TEXT(R_NAME, "a/b"), W_BYTES(R_VERSION, "\xff")),
+            W_RESOURCE(W_TEXT(R_NAME, "a/b"), W_MESSAGE(R_ANY, W_TEXT(1, "t"), W_TEXT(1, "u")))),
         W_DELTA(W_RESOURCE(W_TEXT(R_NAME, "a/b"), W_ANY("t/T", "v"), W_TEXT(R_ALIASES, "a/c")),
                 W_RESOURCE(W_TEXT(R_NAME, "a/d"), W_ANY("t/U", "v")), W_TEXT(2, "a/e"),
                 W_TEXT(3, "nonce"), W_TEXT(5, "t/T"), W_TEXT(7, "a")),
@@ -381,6 +484,9 @@ main(void)
         TEST(unknown_kinds_are_ignored),
         TEST(unknown_fields_are_skipped),
         TEST(malformed_messages_fail),
+        TEST(a_malformed_resource_is_refused_alone),
+        TEST(many_malformed_resources_fail_the_message),
+        TEST(a_blank_has_every_size),
         TEST(what_does_not_unpack_is_malformed),
         TEST(too_many_fields_fail),
         TEST(every_truncation_is_safe),

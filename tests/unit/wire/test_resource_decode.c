@@ -140,10 +140,10 @@ refresh_has_no_any(void **state)
     }
 }
 
-/* A peer that knows just the public protocol says the type of what it refreshes, and a ttl. One
- * that knows our extensions means an empty message of that type. */
+/* Without a ttl it is a message that has only defaults. With one it is a refresh, but for what a
+ * peer that knows our extensions calls by the hash of just this content. */
 static void
-any_without_value_depends_on_the_peer(void **state)
+any_without_value_depends_on_ttl_and_version(void **state)
 {
     (void)state;
     udpai_str bare = W_JOIN(NAMED, W_MESSAGE(R_ANY, W_TEXT(1, "t/T")));
@@ -152,7 +152,13 @@ any_without_value_depends_on_the_peer(void **state)
     assert_true(entry_of(with_ttl, false)->is_refresh);
     assert_string_equal(udpa_resource_type_url(message.publication->entries.items[0].resource),
                         "t/T");
-    assert_false(entry_of(with_ttl, true)->is_refresh);
+    assert_true(entry_of(with_ttl, true)->is_refresh);
+    char hex[UDPAI_CONTENT_HASH_HEX + 1] = {0};
+    udpai_content_hash_hex(udpai_content_hash_of(UDPAI_STR("t/T"), (udpai_str){"", 0}), hex);
+    udpai_str called_by_hash = W_JOIN(with_ttl, W_TEXT(R_VERSION, hex));
+    assert_true(entry_of(called_by_hash, false)->is_refresh);
+    assert_false(entry_of(called_by_hash, true)->is_refresh);
+    assert_true(entry_of(W_JOIN(with_ttl, W_TEXT(R_VERSION, "7")), true)->is_refresh);
     assert_false(entry_of(bare, false)->is_refresh);
     assert_false(entry_of(bare, true)->is_refresh);
     assert_false(entry_of(value_and_ttl, false)->is_refresh);
@@ -438,7 +444,7 @@ main(void)
         TEST(each_resource_has_its_own_any),
         TEST(resources_of_one_type_share_its_text),
         TEST(refresh_has_no_any),
-        TEST(any_without_value_depends_on_the_peer),
+        TEST(any_without_value_depends_on_ttl_and_version),
         TEST(refresh_carries_the_rest),
         TEST(ttl_is_rounded_up),
         TEST(ttl_that_is_none_is_refused),
