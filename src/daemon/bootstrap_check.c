@@ -9,6 +9,7 @@
 #include "daemon/dynamic_check.h"
 #include "daemon/health.h"
 #include "daemon/load_check.h"
+#include "daemon/mirror_check.h"
 #include "daemon/provider_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
@@ -315,6 +316,7 @@ check_providers(struct check *check)
                 check->findings, path,
                 "has no config_descriptors: where shall its resources come from?");
         check_types(check, i, path);
+        udpai_mirror_check(check->message, provider, path, check->findings);
         udpai_path_field(list, path, "config_descriptors");
         for (size_t k = 0; k < provider->n_config_descriptors; k++)
             check_descriptor(check, udpai_path_item(at, list, k), provider->config_descriptors[k]);

@@ -28,6 +28,10 @@ enum { /* field numbers of the public types */
     HTTP_ROUTE_CONFIG = 4,
     HTTP_SCOPED_ROUTES = 31, /* in one oneof with the two above */
     RDS_ROUTE_CONFIG_NAME = 2,
+    SCOPED_ROUTES_LIST = 4,
+    SCOPED_ROUTES_RDS = 5, /* in one oneof with the list */
+    SCOPED_LIST_SCOPES = 1,
+    SCOPE_ROUTE_CONFIG_NAME = 2,
 };
 
 #define HTTP_CONNECTION_MANAGER                                                                    \
@@ -119,53 +123,13 @@ udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name)
     return true;
 }
 
-/* ---- routes ---- */
+/* ---- along a path ---- */
 
 typedef struct name_visitor {
     udpai_xds_name_fn visit;
     void *userdata;
+    bool wants_scoped; /* not names, but who gets them by SRDS */
 } name_visitor;
-
-static void
-visit_http(udpai_str manager, const name_visitor *visitor)
-{
-    udpai_str rds = {0}, name = {0};
-    udpai_proto_reader reader = udpai_proto_read(manager);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field)) {
-        if (field.type != UDPAI_WIRE_BYTES)
-            continue;
-        if (field.number == HTTP_RDS)
-            rds = field.bytes;
-        else if (field.number == HTTP_ROUTE_CONFIG || field.number == HTTP_SCOPED_ROUTES)
-            rds = (udpai_str){0};
-    }
-    if (reader.failed)
-        return;
-    reader = udpai_proto_read(rds);
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == RDS_ROUTE_CONFIG_NAME && field.type == UDPAI_WIRE_BYTES)
-            name = field.bytes;
-    if (!reader.failed && name.len && udpai_utf8_valid(name))
-        visitor->visit(visitor->userdata, name);
-}
-
-static void
-visit_any(udpai_str any, const name_visitor *visitor)
-{
-    udpai_str type_url = {0}, value = {0};
-    udpai_proto_reader reader = udpai_proto_read(any);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field)) {
-        if (field.number == ANY_TYPE_URL && field.type == UDPAI_WIRE_BYTES)
-            type_url = field.bytes;
-        else if (field.number == ANY_VALUE && field.type == UDPAI_WIRE_BYTES)
-            value = field.bytes;
-    }
-    if (!reader.failed &&
-        udpai_str_eq(udpai_type_url_name(type_url), UDPAI_STR(HTTP_CONNECTION_MANAGER)))
-        visit_http(value, visitor);
-}
 
 typedef void (*visit_fn)(udpai_str message, const name_visitor *visitor);
 
@@ -192,6 +156,85 @@ visit_field(udpai_str message, uint32_t number, visit_fn visit, const name_visit
             visit(field.bytes, visitor);
 }
 
+/* Calls back with the last occurrence of a field that has a name. */
+static void
+visit_text(udpai_str message, uint32_t number, const name_visitor *visitor)
+{
+    udpai_str name = {0};
+    udpai_proto_reader reader = udpai_proto_read(message);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
+            name = field.bytes;
+    if (!reader.failed && name.len && udpai_utf8_valid(name))
+        visitor->visit(visitor->userdata, name);
+}
+
+/* Which member of a oneof of messages, whose numbers end with 0, counts: the last one. 0: none. */
+static uint32_t
+read_oneof(udpai_str message, const uint32_t *numbers, udpai_str *ret_member)
+{
+    uint32_t number = 0;
+    udpai_proto_reader reader = udpai_proto_read(message);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        for (size_t i = 0; numbers[i] && field.type == UDPAI_WIRE_BYTES; i++)
+            if (field.number == numbers[i]) {
+                number = field.number;
+                *ret_member = field.bytes;
+            }
+    return reader.failed ? 0 : number;
+}
+
+/* ---- routes ---- */
+
+static void
+visit_scope(udpai_str scope, const name_visitor *visitor)
+{
+    visit_text(scope, SCOPE_ROUTE_CONFIG_NAME, visitor);
+}
+
+static void
+visit_scoped_routes(udpai_str scoped, const name_visitor *visitor)
+{
+    static const uint32_t oneof[] = {SCOPED_ROUTES_LIST, SCOPED_ROUTES_RDS, 0};
+    udpai_str member;
+    uint32_t number = read_oneof(scoped, oneof, &member);
+    if (number == SCOPED_ROUTES_RDS && visitor->wants_scoped)
+        visitor->visit(visitor->userdata, (udpai_str){0});
+    else if (number == SCOPED_ROUTES_LIST && !visitor->wants_scoped)
+        visit_field(member, SCOPED_LIST_SCOPES, visit_scope, visitor);
+}
+
+static void
+visit_http(udpai_str manager, const name_visitor *visitor)
+{
+    static const uint32_t oneof[] = {HTTP_RDS, HTTP_ROUTE_CONFIG, HTTP_SCOPED_ROUTES, 0};
+    udpai_str member;
+    uint32_t number = read_oneof(manager, oneof, &member);
+    if (number == HTTP_SCOPED_ROUTES)
+        visit_scoped_routes(member, visitor);
+    else if (number == HTTP_RDS && !visitor->wants_scoped)
+        visit_text(member, RDS_ROUTE_CONFIG_NAME, visitor);
+}
+
+static void
+visit_any(udpai_str any, const name_visitor *visitor)
+{
+    udpai_str type_url = {0}, value = {0};
+    udpai_proto_reader reader = udpai_proto_read(any);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field)) {
+        if (field.number == ANY_TYPE_URL && field.type == UDPAI_WIRE_BYTES)
+            type_url = field.bytes;
+        else if (field.number == ANY_VALUE && field.type == UDPAI_WIRE_BYTES)
+            value = field.bytes;
+    }
+    if (!reader.failed &&
+        udpai_str_eq(udpai_type_url_name(type_url), UDPAI_STR(HTTP_CONNECTION_MANAGER)))
+        visit_http(value, visitor);
+}
+
 static void
 visit_filter(udpai_str filter, const name_visitor *visitor)
 {
@@ -213,14 +256,7 @@ visit_api_listener(udpai_str api_listener, const name_visitor *visitor)
 static void
 visit_collection(udpai_str config, const name_visitor *visitor)
 {
-    udpai_str name = {0};
-    udpai_proto_reader reader = udpai_proto_read(config);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == COLLECTION_NAME && field.type == UDPAI_WIRE_BYTES)
-            name = field.bytes;
-    if (!reader.failed && name.len && udpai_utf8_valid(name))
-        visitor->visit(visitor->userdata, name);
+    visit_text(config, COLLECTION_NAME, visitor);
 }
 
 static void
@@ -232,15 +268,41 @@ visit_locality(udpai_str locality, const name_visitor *visitor)
 void
 udpai_xds_peek_collections(udpai_str assignment, udpai_xds_name_fn visit, void *userdata)
 {
-    const name_visitor visitor = {visit, userdata};
+    const name_visitor visitor = {.visit = visit, .userdata = userdata};
     visit_field(assignment, ASSIGNMENT_LOCALITIES, visit_locality, &visitor);
+}
+
+static void
+visit_listener(udpai_str listener, const name_visitor *visitor)
+{
+    visit_field(listener, LISTENER_FILTER_CHAINS, visit_chain, visitor);
+    visit_field(listener, LISTENER_DEFAULT_FILTER_CHAIN, visit_chain, visitor);
+    visit_field(listener, LISTENER_API_LISTENER, visit_api_listener, visitor);
 }
 
 void
 udpai_xds_peek_routes(udpai_str listener, udpai_xds_name_fn visit, void *userdata)
 {
-    const name_visitor visitor = {visit, userdata};
-    visit_field(listener, LISTENER_FILTER_CHAINS, visit_chain, &visitor);
-    visit_field(listener, LISTENER_DEFAULT_FILTER_CHAIN, visit_chain, &visitor);
-    visit_field(listener, LISTENER_API_LISTENER, visit_api_listener, &visitor);
+    visit_listener(listener, &(name_visitor){.visit = visit, .userdata = userdata});
+}
+
+static void
+note_scoped(void *userdata, udpai_str name)
+{
+    (void)name;
+    *(bool *)userdata = true;
+}
+
+bool
+udpai_xds_peek_is_scoped(udpai_str listener)
+{
+    bool is_scoped = false;
+    visit_listener(listener, &(name_visitor){note_scoped, &is_scoped, .wants_scoped = true});
+    return is_scoped;
+}
+
+void
+udpai_xds_peek_scope(udpai_str scope, udpai_xds_name_fn visit, void *userdata)
+{
+    visit_scope(scope, &(name_visitor){.visit = visit, .userdata = userdata});
 }

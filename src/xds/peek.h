@@ -13,6 +13,7 @@
     UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.ClusterLoadAssignment"
 #define UDPAI_XDS_TYPE_MEMBER UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.LbEndpoint"
 #define UDPAI_XDS_TYPE_LISTENER UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.Listener"
+#define UDPAI_XDS_TYPE_SCOPES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.ScopedRouteConfiguration"
 #define UDPAI_XDS_TYPE_VIRTUAL_HOST UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.VirtualHost"
 #define UDPAI_XDS_TYPE_ROUTES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.RouteConfiguration"
 
@@ -26,9 +27,14 @@ bool udpai_xds_peek_name(udpai_str type_url, udpai_str payload, udpai_str *ret_n
 /* Does this Cluster get its endpoints by EDS? Under which name: a view of the payload. */
 bool udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name);
 
-/* Calls back with the name of every RouteConfiguration that this Listener gets by RDS. */
+/* Calls back with the name of every RouteConfiguration that this Listener gets by RDS, those of
+ * scopes that are written in it as well. */
 typedef void (*udpai_xds_name_fn)(void *userdata, udpai_str name);
 void udpai_xds_peek_routes(udpai_str listener, udpai_xds_name_fn visit, void *userdata);
+/* Does it get its scopes by SRDS? Their routes are named there. */
+bool udpai_xds_peek_is_scoped(udpai_str listener);
+/* The same as for a listener, for a ScopedRouteConfiguration. */
+void udpai_xds_peek_scope(udpai_str scope, udpai_xds_name_fn visit, void *userdata);
 /* The same with every collection (LEDS) that the localities of a ClusterLoadAssignment have. */
 void udpai_xds_peek_collections(udpai_str assignment, udpai_xds_name_fn visit, void *userdata);
 

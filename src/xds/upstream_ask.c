@@ -28,9 +28,9 @@ complete(udpai_upstream_type *type, udpai_str name_space)
 static bool
 is_wildcard_known(const udpai_upstream_type *type)
 {
-    if (!type->parent)
+    if (!type->n_parents)
         return type->is_complete;
-    return type->parent->is_complete && udpai_list_empty(&type->waiting) &&
+    return udpai_upstream_parents_are_complete(type) && udpai_list_empty(&type->waiting) &&
            udpai_list_empty(&type->untold);
 }
 
@@ -75,7 +75,7 @@ is_unconfirmed(const udpai_upstream_held *held, const void *what)
     const udpai_upstream_type *type = what;
     udpai_str name = udpai_bytes_view(held->name);
     if (held->is_confirmed)
-        return type->parent && !udpai_map_get(&type->names, name);
+        return type->n_parents && !udpai_map_get(&type->names, name);
     return held->response == 0 && !udpai_upstream_wants_name(type, name);
 }
 
@@ -253,7 +253,7 @@ ask_for_wildcard(udpai_upstream_type *type, udpai_str prefix)
     }
     type->is_sotw_due = true;
     udpai_upstream_touch(type);
-    return type->parent ? udpai_upstream_follow(type) : UDPA_OK;
+    return udpai_upstream_follow(type);
 }
 
 static udpa_err
@@ -271,19 +271,9 @@ ask_for_name(udpai_upstream_type *type, udpai_str text)
 }
 
 static udpa_err
-find_parent(udpai_upstream_type *type)
-{
-    udpai_str parent = udpai_upstream_parent_type(udpai_bytes_view(type->type));
-    if (parent.len == 0 || type->parent || udpai_upstream_options_of(type)->type_url.len)
-        return UDPA_OK;
-    type->parent = udpai_upstream_type_get(type->session, parent);
-    return type->parent ? UDPA_OK : UDPA_ERR_NOMEM;
-}
-
-static udpa_err
 ask(udpai_upstream_type *type, udpai_subscription_message *message)
 {
-    udpa_err err = find_parent(type);
+    udpa_err err = udpai_upstream_find_parents(type);
     if (err == UDPA_OK)
         err = udpai_upstream_note_holdings(type, message);
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
@@ -365,8 +355,6 @@ unask_wildcard(udpai_upstream_type *type, udpai_str prefix)
     }
     type->is_sotw_due = true;
     udpai_upstream_touch(type);
-    if (type->prefixes.n == 0 && type->parent && type->parent->child == type)
-        udpai_upstream_follow_no_more(type);
 }
 
 static void
@@ -394,7 +382,9 @@ udpai_upstream_unsubscribe(udpai_upstream_session *session, udpai_order *order)
         else
             unask_name(type, message->names[i]);
     }
-    udpa_err err = udpai_upstream_drop_orphans(type);
+    udpa_err err = udpai_upstream_follow(type);
+    if (err == UDPA_OK)
+        err = udpai_upstream_drop_orphans(type);
     if (err == UDPA_OK && !type->is_first_sent) /* the loop side gives it up: it is not held */
         err = udpai_upstream_let_go_unwanted(type);
     if (err == UDPA_OK)

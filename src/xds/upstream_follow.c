@@ -1,17 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types without a wildcard: what is there of them is what resources of another type refer to. The
- * endpoints of clusters, the routes of listeners. */
+/* Types without a wildcard: what is there of them is what resources of other types refer to. The
+ * endpoints of clusters, the routes of listeners and of their scopes. */
 #include "xds/peek.h"
 #include "xds/upstream_internal.h"
 
-udpai_str
-udpai_upstream_parent_type(udpai_str type_url)
+/* Those of one child stand together, in the order in which they are looked at. */
+static const struct {
+    const char *child, *parent;
+} rules[] = {
+    {UDPAI_XDS_TYPE_ENDPOINTS, UDPAI_XDS_TYPE_CLUSTER},
+    {UDPAI_XDS_TYPE_ROUTES, UDPAI_XDS_TYPE_LISTENER},
+    {UDPAI_XDS_TYPE_ROUTES, UDPAI_XDS_TYPE_SCOPES},
+};
+
+static bool
+is_of(const udpai_upstream_type *type, const char *type_url)
 {
-    if (udpai_str_eq(type_url, UDPAI_STR(UDPAI_XDS_TYPE_ENDPOINTS)))
-        return UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER);
-    if (udpai_str_eq(type_url, UDPAI_STR(UDPAI_XDS_TYPE_ROUTES)))
-        return UDPAI_STR(UDPAI_XDS_TYPE_LISTENER);
-    return UDPAI_STR("");
+    return udpai_str_eq(udpai_bytes_view(type->type), udpai_str_from(type_url));
+}
+
+udpa_err
+udpai_upstream_find_parents(udpai_upstream_type *type)
+{
+    if (type->n_parents || udpai_upstream_options_of(type)->type_url.len)
+        return UDPA_OK;
+    udpai_upstream_type *found[UDPAI_UPSTREAM_PARENTS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(rules); i++) {
+        if (!is_of(type, rules[i].child))
+            continue;
+        found[n] = udpai_upstream_type_get(type->session, udpai_str_from(rules[i].parent));
+        if (!found[n++])
+            return UDPA_ERR_NOMEM;
+    }
+    memcpy(type->parents, found, n * sizeof(*found));
+    type->n_parents = n;
+    return UDPA_OK;
 }
 
 /* ---- references ---- */
@@ -60,19 +84,36 @@ visit_reference(void *userdata, udpai_str server_name)
         drop_reference(self, text);
 }
 
-static udpa_err
-visit_references(udpai_upstream_type *child, const udpa_resource *parent, bool is_there)
+static void
+visit_listener(referring *self, udpai_str listener)
 {
-    referring self = {child, is_there, UDPA_OK};
+    udpai_upstream_type *child = self->child;
+    udpai_xds_peek_routes(listener, visit_reference, self);
+    if (!udpai_xds_peek_is_scoped(listener))
+        return;
+    if (self->is_there)
+        child->n_scoped++;
+    else if (child->n_scoped)
+        child->n_scoped--;
+}
+
+static udpa_err
+visit_references(const udpai_upstream_type *type, const udpa_resource *parent, bool is_there)
+{
+    referring self = {type->child, is_there, UDPA_OK};
     udpai_str payload = udpai_resource_value(parent), name;
     if (udpai_resource_is_redirect(parent)) /* what it leads to is not known here */
         return UDPA_OK;
-    if (!udpai_str_eq(udpai_bytes_view(child->type), UDPAI_STR(UDPAI_XDS_TYPE_ENDPOINTS)))
-        udpai_xds_peek_routes(payload, visit_reference, &self);
+    if (is_of(type, UDPAI_XDS_TYPE_LISTENER))
+        visit_listener(&self, payload);
+    else if (is_of(type, UDPAI_XDS_TYPE_SCOPES))
+        udpai_xds_peek_scope(payload, visit_reference, &self);
     else if (udpai_xds_peek_endpoints_name(payload, &name))
         visit_reference(&self, name);
     return self.err;
 }
+
+static udpa_err follow_parents(udpai_upstream_type *child);
 
 udpa_err
 udpai_upstream_refer(udpai_upstream_type *type,
@@ -83,10 +124,10 @@ udpai_upstream_refer(udpai_upstream_type *type,
     if (!type->child)
         return UDPA_OK;
     if (after)
-        err = visit_references(type->child, after, true);
+        err = visit_references(type, after, true);
     if (before)
-        (void)visit_references(type->child, before, false);
-    return err;
+        (void)visit_references(type, before, false);
+    return err == UDPA_OK ? follow_parents(type->child) : err;
 }
 
 /* ---- what has lost its parents ---- */
@@ -114,34 +155,89 @@ udpai_upstream_drop_orphans(udpai_upstream_type *child)
 
 /* ---- following ---- */
 
-udpa_err
-udpai_upstream_follow(udpai_upstream_type *child)
+static udpa_err
+begin(udpai_upstream_type *child, udpai_upstream_type *parent)
 {
-    udpai_upstream_type *parent = child->parent;
     udpa_err err = UDPA_OK;
     size_t at = 0;
     const udpai_upstream_held *held;
-    if (parent->child)
-        return UDPA_OK;
     parent->child = child;
     parent->is_sotw_due = true;
     udpai_upstream_touch(parent);
     while (err == UDPA_OK && (held = udpai_map_next(&parent->held, &at)))
         if (udpai_upstream_known(held))
-            err = visit_references(child, held->resource, true);
+            err = visit_references(parent, held->resource, true);
     return err;
 }
 
-void
-udpai_upstream_follow_no_more(udpai_upstream_type *child)
+static void
+end(udpai_upstream_type *parent)
 {
-    udpai_upstream_type *parent = child->parent;
     size_t at = 0;
     const udpai_upstream_held *held;
     while ((held = udpai_map_next(&parent->held, &at)))
         if (udpai_upstream_known(held))
-            (void)visit_references(child, held->resource, false);
+            (void)visit_references(parent, held->resource, false);
     parent->child = NULL;
     parent->is_sotw_due = true;
     udpai_upstream_touch(parent);
+}
+
+/* Clients ask for scopes when a listener says so, and there are servers that never answer for
+ * them. But the listeners may come from elsewhere. */
+static bool
+wants_to_follow(const udpai_upstream_type *child, const udpai_upstream_type *parent)
+{
+    return child->prefixes.n &&
+           (!is_of(parent, UDPAI_XDS_TYPE_SCOPES) || child->n_scoped || parent->prefixes.n);
+}
+
+/* The first parent may make the next one wanted, or not any more. */
+static udpa_err
+follow_parents(udpai_upstream_type *child)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < child->n_parents && err == UDPA_OK; i++) {
+        udpai_upstream_type *parent = child->parents[i];
+        bool wants = wants_to_follow(child, parent);
+        if (wants && !parent->child)
+            err = begin(child, parent);
+        else if (!wants && parent->child)
+            end(parent);
+    }
+    return err;
+}
+
+static udpa_err
+follow_as_parent(const udpai_upstream_type *type, const char *child_url)
+{
+    udpai_upstream_type *child = udpai_map_get(&type->session->types, udpai_str_from(child_url));
+    if (!child || !child->n_parents)
+        return UDPA_OK;
+    udpa_err err = follow_parents(child);
+    if (err == UDPA_OK)
+        err = udpai_upstream_drop_orphans(child);
+    return err == UDPA_OK ? udpai_upstream_answer(child) : err;
+}
+
+udpa_err
+udpai_upstream_follow(udpai_upstream_type *type)
+{
+    udpa_err err = follow_parents(type);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(rules) && err == UDPA_OK; i++)
+        if (is_of(type, rules[i].parent))
+            err = follow_as_parent(type, rules[i].child);
+    return err;
+}
+
+bool
+udpai_upstream_parents_are_complete(const udpai_upstream_type *type)
+{
+    for (size_t i = 0; i < type->n_parents; i++) {
+        const udpai_upstream_type *parent = type->parents[i];
+        bool matters = !is_of(parent, UDPAI_XDS_TYPE_SCOPES) || type->n_scoped;
+        if (matters && !parent->is_complete)
+            return false;
+    }
+    return true;
 }

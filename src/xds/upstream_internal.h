@@ -17,6 +17,7 @@ typedef struct udpai_upstream_type udpai_upstream_type;
 /* In one request, of which servers take 4 MiB. */
 #define UDPAI_UPSTREAM_ITEMS_MAX 8000
 #define UDPAI_UPSTREAM_BYTES_MAX ((size_t)1 << 20)
+#define UDPAI_UPSTREAM_PARENTS_MAX 2  /* types that name those of one */
 #define UDPAI_UPSTREAM_ERROR_MAX 1000 /* bytes of the text of a refusal */
 
 struct udpai_upstream {
@@ -83,8 +84,11 @@ struct udpai_upstream_type {
     udpai_list in_due; /* session->due: there may be a request to send */
     udpai_upstream_session *session;
     udpa_bytes *type;
-    udpai_upstream_type *parent; /* whose resources name this type's; NULL: they are not followed */
-    udpai_upstream_type *child;  /* NULL, or the type that follows this one now */
+    /* Whose resources name this type's; none: they are not followed. */
+    udpai_upstream_type *parents[UDPAI_UPSTREAM_PARENTS_MAX];
+    size_t n_parents;
+    uint32_t n_scoped;                   /* listeners whose routes are named by SRDS */
+    udpai_upstream_type *child;          /* NULL, or the type that follows this one now */
     UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards that the loop side asks for */
     bool is_first_sent;                  /* the first request of the type, on this stream */
     bool is_wildcard_told;
@@ -264,11 +268,14 @@ void udpai_upstream_wait(udpai_upstream_type *type);
 
 /* ---- upstream_follow.c ---- */
 
-/* The type whose resources name those of this type; empty: none. */
-udpai_str udpai_upstream_parent_type(udpai_str type_url);
-/* Begins, or ends, to ask for what the parents name. */
-udpa_err udpai_upstream_follow(udpai_upstream_type *child);
-void udpai_upstream_follow_no_more(udpai_upstream_type *child);
+/* Finds the types whose resources name those of this type, if there are any and the server has
+ * them. */
+udpa_err udpai_upstream_find_parents(udpai_upstream_type *type);
+/* What is asked for of this type has changed: begins, or ends, to ask for what its parents name,
+ * and for what it names itself. */
+udpa_err udpai_upstream_follow(udpai_upstream_type *type);
+/* Have those that are followed said all? */
+bool udpai_upstream_parents_are_complete(const udpai_upstream_type *type);
 /* A resource of the type has changed; NULL: it was not, or is not, there. */
 udpa_err udpai_upstream_refer(udpai_upstream_type *type,
                               const udpa_resource *before,

@@ -81,7 +81,7 @@ udpai_upstream_type_free(udpai_upstream_type *type)
 bool
 udpai_upstream_wants_wildcard(const udpai_upstream_type *type)
 {
-    return type->child || (!type->parent && type->prefixes.n);
+    return type->child || (!type->n_parents && type->prefixes.n);
 }
 
 bool
@@ -165,7 +165,7 @@ udpai_upstream_covers(const udpai_upstream_type *type,
                       const udpai_str *aliases,
                       size_t n_aliases)
 {
-    bool is_there = !type->parent || udpai_upstream_wants_name(type, name);
+    bool is_there = !type->n_parents || udpai_upstream_wants_name(type, name);
     if (is_there && udpai_upstream_mirrors(type, name))
         return true;
     bool asked = is_asked(type, name);

@@ -104,6 +104,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     udpai_xds_peek_routes(input, on_route, &found);
     FUZZ_CHECK(found.n <= input.len);
     FUZZ_CHECK(found.n == 0 || is_well_formed(input));
+    FUZZ_CHECK(!udpai_xds_peek_is_scoped(input) || is_well_formed(input));
+    found.n = 0;
+    udpai_xds_peek_scope(input, on_route, &found);
+    FUZZ_CHECK(found.n <= 1 && (found.n == 0 || is_well_formed(input)));
     found.n = 0;
     udpai_xds_peek_collections(input, on_route, &found);
     FUZZ_CHECK(found.n <= input.len);

@@ -81,11 +81,11 @@ def names_in(value):
 
 class Envoy(Process):
     def __init__(self, test, binary, port, name='envoy', config=None):
-        """config: a bootstrap() with something more than clusters on ADS."""
+        """config: a bootstrap() with something more than clusters on ADS, or YAML."""
         self.name = name
         path = test.work / f'{name}.yaml'
-        path.write_text(json.dumps(
-            config or bootstrap(name, API_TYPES[test.variant or 'delta'], port)), encoding='utf-8')
+        config = config or bootstrap(name, API_TYPES[test.variant or 'delta'], port)
+        path.write_text(config if isinstance(config, str) else json.dumps(config), encoding='utf-8')
         self.admin_file = test.work / f'{name}.admin'
         super().__init__([binary, '-c', path, '--use-dynamic-base-id', '--concurrency', '1',
                           '--admin-address-path', self.admin_file, '-l', 'warning'],

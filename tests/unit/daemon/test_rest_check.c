@@ -60,19 +60,20 @@ a_type_without_a_path_is_a_mistake(void **state)
 {
     bootstrap_test *test = *state;
     bootstrap_test_read(
-        test, "static_resources:\n"
-              "  config_sources:\n"
-              "    - {name: old, rest: {address: 'a:1', authority: x}}\n"
-              "    - {name: new, xds: {address: 'a:1', authority: x}}\n"
-              "providers:\n"
-              "- types: [envoy.config.cluster.v3.Cluster, envoy.config.route.v3.VirtualHost]\n"
-              "  config_descriptors: [{resource_name: new}, {resource_name: old}]\n"
-              "- types: [a.B]\n"
-              "  config_descriptors:\n"
-              "  - config_source: {name: in, rest: {address: 'a:1', authority: x}}\n"
-              "- types: [a.C]\n"
-              "  config_descriptors: [{resource_name: new}]\n"
-              "- config_descriptors: [{resource_name: old, mode: ON_DEMAND}]\n");
+        test,
+        "static_resources:\n"
+        "  config_sources:\n"
+        "    - {name: old, rest: {address: 'a:1', authority: x}}\n"
+        "    - {name: new, xds: {address: 'a:1', authority: x}}\n"
+        "providers:\n"
+        "- types: [envoy.config.cluster.v3.Cluster, envoy.config.route.v3.VirtualHost]\n"
+        "  config_descriptors: [{resource_name: new, mode: ON_DEMAND}, {resource_name: old}]\n"
+        "- types: [a.B]\n"
+        "  config_descriptors:\n"
+        "  - config_source: {name: in, rest: {address: 'a:1', authority: x}}\n"
+        "- types: [a.C]\n"
+        "  config_descriptors: [{resource_name: new}]\n"
+        "- config_descriptors: [{resource_name: old, mode: ON_DEMAND}]\n");
     bootstrap_test_assert_mistakes(
         test,
         "test.yaml:6:44: providers[0].types[1]: REST has no path for type "

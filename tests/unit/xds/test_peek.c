@@ -201,6 +201,67 @@ listeners_say_which_routes_they_want(void **state)
     expect_routes(W_NOTHING, "");
 }
 
+/* ScopedRoutes: a name, how the scope is found, and where the scopes are. */
+static udpai_str
+scoped(udpai_str scopes)
+{
+    return W_MESSAGE(31, W_TEXT(1, "n"), W_EMPTY(2), W_EMPTY(3), scopes);
+}
+
+static udpai_str
+scope(const char *routes)
+{
+    return W_JOIN(W_TEXT(1, "s"), W_TEXT(2, routes), W_EMPTY(3), W_VARINT(4, 1));
+}
+
+#define SCOPE_LIST(...) W_MESSAGE(4, __VA_ARGS__)
+#define SCOPES_BY_SRDS W_MESSAGE(5, W_EMPTY(1))
+
+static void
+scopes_in_a_listener_say_which_routes_they_want(void **state)
+{
+    (void)state;
+    udpai_str list = SCOPE_LIST(wire_bytes(1, scope("r1")), wire_bytes(1, scope("r2")));
+    expect_routes(chain(3, scoped(list)), "r1 r2 ");
+    expect_routes(W_JOIN(chain(3, scoped(list)), chain(25, rds("r3"))), "r1 r2 r3 ");
+    expect_routes(chain(3, W_JOIN(rds("r0"), scoped(list))), "r1 r2 "); /* the last one counts */
+    expect_routes(chain(3, W_JOIN(scoped(list), rds("r0"))), "r0 ");
+    expect_routes(chain(3, scoped(W_JOIN(list, SCOPES_BY_SRDS))), "");
+    expect_routes(chain(3, scoped(SCOPE_LIST(wire_bytes(1, scope(""))))), "");
+    expect_routes(chain(3, scoped(W_JOIN(list, UDPAI_STR("\x7f")))), "");
+    expect_routes(chain(3, W_JOIN(scoped(list), W_EMPTY(4))), "");
+    assert_false(udpai_xds_peek_is_scoped(chain(3, scoped(list))));
+}
+
+static void
+listeners_say_whether_they_want_scopes(void **state)
+{
+    (void)state;
+    udpai_str by_srds = scoped(SCOPES_BY_SRDS), list = SCOPE_LIST(wire_bytes(1, scope("r1")));
+    assert_true(udpai_xds_peek_is_scoped(chain(3, by_srds)));
+    assert_true(udpai_xds_peek_is_scoped(chain(25, by_srds)));
+    assert_true(udpai_xds_peek_is_scoped(W_MESSAGE(19, wire_bytes(1, any_of(MANAGER, by_srds)))));
+    assert_true(udpai_xds_peek_is_scoped(W_JOIN(chain(3, rds("r")), chain(3, by_srds))));
+    assert_true(udpai_xds_peek_is_scoped(chain(3, scoped(W_JOIN(list, SCOPES_BY_SRDS)))));
+    assert_false(udpai_xds_peek_is_scoped(chain(3, scoped(W_JOIN(SCOPES_BY_SRDS, list)))));
+    assert_false(udpai_xds_peek_is_scoped(chain(3, W_JOIN(by_srds, rds("r")))));
+    assert_false(udpai_xds_peek_is_scoped(chain(3, W_JOIN(by_srds, UDPAI_STR("\x7f")))));
+    assert_false(udpai_xds_peek_is_scoped(W_NOTHING));
+}
+
+static void
+scopes_say_which_routes_they_want(void **state)
+{
+    (void)state;
+    char text[256] = "";
+    udpai_xds_peek_scope(scope("r1"), add_route, text);
+    assert_string_equal(text, "r1 ");
+    udpai_xds_peek_scope(W_JOIN(scope("r2"), W_TEXT(2, "r3")), add_route, text);
+    udpai_xds_peek_scope(W_JOIN(W_TEXT(1, "s"), W_EMPTY(5)), add_route, text); /* they are in it */
+    udpai_xds_peek_scope(W_JOIN(scope("r4"), UDPAI_STR("\x7f")), add_route, text);
+    assert_string_equal(text, "r1 r3 ");
+}
+
 int
 main(void)
 {
@@ -213,6 +274,9 @@ main(void)
         cmocka_unit_test_teardown(few_types_go_out_whole, teardown),
         cmocka_unit_test_teardown(localities_say_which_collections_they_want, teardown),
         cmocka_unit_test_teardown(listeners_say_which_routes_they_want, teardown),
+        cmocka_unit_test_teardown(scopes_in_a_listener_say_which_routes_they_want, teardown),
+        cmocka_unit_test_teardown(listeners_say_whether_they_want_scopes, teardown),
+        cmocka_unit_test_teardown(scopes_say_which_routes_they_want, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,15 +143,18 @@ talk(oom_bed *bed)
 {
     order(bed, UDPAI_ORDER_SUBSCRIBE, ENDPOINTS, "");
     order(bed, UDPAI_ORDER_SUBSCRIBE, CLUSTER, "");
+    order(bed, UDPAI_ORDER_SUBSCRIBE, ROUTES, "");
     order(bed, UDPAI_ORDER_SUBSCRIBE, SECRET, "com.acme/www");
     order(bed, UDPAI_ORDER_SUBSCRIBE, SECRET, "com.acme/none");
     listen_and_wait(bed);
     if (bed->is_finished || bed->is_short)
         return UDPA_ERR_NOMEM;
-    /* Two clusters, the endpoints of one, and a secret; what was held is gone. */
-    if (bed->n_here != 4 || bed->n_questions)
+    /* Two clusters, the endpoints of one, the routes of a scope, and a secret; what was held is
+     * gone. */
+    if (bed->n_here != 5 || bed->n_questions)
         return UDPA_ERR_UNKNOWN;
     order(bed, UDPAI_ORDER_UNSUBSCRIBE, ENDPOINTS, "");
+    order(bed, UDPAI_ORDER_UNSUBSCRIBE, ROUTES, "");
     order(bed, UDPAI_ORDER_UNSUBSCRIBE, SECRET, "com.acme/www");
     judge_all(bed);
     if (bed->is_finished || bed->is_short)
@@ -221,6 +224,13 @@ prepare_delta(oom_bed *bed)
                          wire_bytes(2, upstream_any(SECRET, W_TEXT(1, "h"))))),
         W_JOIN(upstream_of_type(CLUSTER, "n5"),
                upstream_resource("a/", "1", upstream_endpoints("a", 1))), /* refused */
+        W_JOIN(
+            upstream_of_type(LISTENER, "n6"),
+            upstream_resource("l", "1", upstream_scoped_listener("l", W_MESSAGE(5, W_EMPTY(1))))),
+        W_JOIN(upstream_of_type(SCOPES, "n7"),
+               upstream_resource("s", "1", upstream_scope("s", "r"))),
+        W_JOIN(upstream_of_type(ROUTES, "n8"),
+               upstream_resource("r", "1", upstream_any(ROUTES, W_TEXT(1, "r")))),
     };
     memcpy(bed->responses, responses, sizeof(responses));
     bed->n_responses = UDPAI_ARRAY_LEN(responses);
@@ -240,6 +250,10 @@ prepare_sotw(oom_bed *bed)
         W_JOIN(upstream_of_type(CLUSTER, "n3"), wire_bytes(2, upstream_cluster("a", 1)),
                wire_bytes(2, upstream_cluster("b", 1))),
         W_JOIN(upstream_of_type(SECRET, "n4"), wire_bytes(2, host)),
+        W_JOIN(upstream_of_type(LISTENER, "n5"),
+               wire_bytes(2, upstream_scoped_listener("l", W_MESSAGE(5, W_EMPTY(1))))),
+        W_JOIN(upstream_of_type(SCOPES, "n6"), wire_bytes(2, upstream_scope("s", "r"))),
+        W_JOIN(upstream_of_type(ROUTES, "n7"), wire_bytes(2, upstream_any(ROUTES, W_TEXT(1, "r")))),
     };
     memcpy(bed->responses, responses, sizeof(responses));
     bed->n_responses = UDPAI_ARRAY_LEN(responses);

@@ -216,6 +216,24 @@ upstream_endpoints(const char *name, uint64_t number)
     return upstream_any(ENDPOINTS, W_JOIN(W_TEXT(1, name), W_VARINT(99, number)));
 }
 
+udpai_str
+upstream_scoped_listener(const char *name, udpai_str scopes)
+{
+    static const char manager_type[] =
+        "type.googleapis.com/"
+        "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
+    udpai_str manager = W_MESSAGE(31, W_TEXT(1, "n"), scopes),
+              any = W_MESSAGE(4, W_TEXT(1, manager_type), wire_bytes(2, manager));
+    return upstream_any(LISTENER,
+                        W_JOIN(W_TEXT(1, name), W_MESSAGE(3, W_MESSAGE(3, W_TEXT(1, "f"), any))));
+}
+
+udpai_str
+upstream_scope(const char *name, const char *routes)
+{
+    return upstream_any(SCOPES, W_JOIN(W_TEXT(1, name), W_TEXT(2, routes)));
+}
+
 const char *
 upstream_hash(udpai_str payload)
 {

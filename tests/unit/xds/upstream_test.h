@@ -12,6 +12,7 @@
 #define ENDPOINTS UDPAI_XDS_TYPE_ENDPOINTS
 #define LISTENER UDPAI_XDS_TYPE_LISTENER
 #define ROUTES UDPAI_XDS_TYPE_ROUTES
+#define SCOPES UDPAI_XDS_TYPE_SCOPES
 #define SECRET "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 
 typedef struct upstream_bed {
@@ -59,6 +60,10 @@ udpai_str upstream_any(const char *type_url, udpai_str value);
 /* A Cluster with endpoints by EDS, and a number that makes it another one. */
 udpai_str upstream_cluster(const char *name, uint64_t number);
 udpai_str upstream_endpoints(const char *name, uint64_t number);
+/* A Listener with scoped routes: W_MESSAGE(4, …) has the scopes, W_MESSAGE(5, …) gets them by SRDS.
+ */
+udpai_str upstream_scoped_listener(const char *name, udpai_str scopes);
+udpai_str upstream_scope(const char *name, const char *routes);
 /* As the loop side knows its version; valid until the next call. */
 const char *upstream_hash(udpai_str payload);
 udpai_str upstream_resource(const char *name, const char *version, udpai_str payload);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/mirror_check.h"
+
+#include <string.h>
+
+#include "daemon/words.h"
+
+/* A type of which servers mostly send what is named. What names it, and a mirror follows; NULL: a
+ * mirror knows of nothing that does. */
+typedef struct named_type {
+    const char *name, *parents;
+    bool is_delta_only; /* by REST it is a mistake */
+} named_type;
+
+static const named_type named_types[] = {
+    {"envoy.config.endpoint.v3.ClusterLoadAssignment", "clusters", false},
+    {"envoy.config.route.v3.RouteConfiguration", "listeners and scopes", false},
+    {"envoy.extensions.transport_sockets.tls.v3.Secret", NULL, false},
+    {"envoy.service.runtime.v3.Runtime", NULL, false},
+    {"envoy.config.core.v3.TypedExtensionConfig", NULL, false},
+    {"envoy.config.route.v3.VirtualHost", NULL, true},
+    {"envoy.config.endpoint.v3.LbEndpoint", NULL, true},
+};
+
+static const Udpa__Config__V1__ConfigSource *
+find_source(const Udpa__Config__V1__Bootstrap *message,
+            const Udpa__Config__V1__ConfigDescriptor *descriptor)
+{
+    const Udpa__Config__V1__StaticResources *all = message->static_resources;
+    if (descriptor->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE)
+        return descriptor->config_source;
+    if (descriptor->source_case != UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_RESOURCE_NAME)
+        return NULL;
+    for (size_t i = 0; all && i < all->n_config_sources; i++)
+        if (strcmp(all->config_sources[i]->name, descriptor->resource_name) == 0)
+            return all->config_sources[i];
+    return NULL;
+}
+
+static const named_type *
+find_named(const char *type_url)
+{
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(named_types); i++)
+        if (strcmp(named_types[i].name, udpai_type_without_prefix(type_url)) == 0)
+            return &named_types[i];
+    return NULL;
+}
+
+static void
+check_type(const char *type_url,
+           const Udpa__Config__V1__ConfigSource *source,
+           const char *path,
+           udpai_findings *findings)
+{
+    const named_type *type = find_named(type_url);
+    bool is_rest = source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST;
+    bool is_alone = !is_rest && *source->xds->type;
+    if (!type || (type->parents && !is_alone) || (type->is_delta_only && is_rest))
+        return;
+    if (type->parents)
+        udpai_findings_warn(findings, path,
+                            "mirrors '%s' from a service of that type alone, where no %s say "
+                            "which there are: unless the server sends them unasked, nothing comes. "
+                            "Set mode: ON_DEMAND, or use the aggregated service",
+                            type->name, type->parents);
+    else
+        udpai_findings_warn(
+            findings, path,
+            "mirrors '%s', of which most xDS servers send only what is asked for by "
+            "name, and a mirror knows no names: then nothing comes. Set mode: "
+            "ON_DEMAND, in a provider of its own",
+            type->name);
+}
+
+void
+udpai_mirror_check(const Udpa__Config__V1__Bootstrap *message,
+                   const Udpa__Config__V1__Provider *provider,
+                   const char *path,
+                   udpai_findings *findings)
+{
+    char list[UDPAI_FIELD_PATH_MAX], at[UDPAI_FIELD_PATH_MAX];
+    udpai_path_field(list, path, "config_descriptors");
+    for (size_t i = 0; i < provider->n_config_descriptors; i++) {
+        const Udpa__Config__V1__ConfigDescriptor *descriptor = provider->config_descriptors[i];
+        const Udpa__Config__V1__ConfigSource *source = find_source(message, descriptor);
+        bool is_xds = source && source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS;
+        bool is_rest = source && source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST;
+        if (descriptor->mode != UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__MODE__MIRROR ||
+            !(is_xds || is_rest))
+            continue;
+        udpai_path_item(at, list, i);
+        for (size_t k = 0; k < provider->n_types; k++)
+            check_type(provider->types[k], source, at, findings);
+        if (provider->n_types == 0)
+            udpai_findings_warn(findings, at,
+                                "mirrors each type that somebody here asks for; of Secret, Runtime "
+                                "and others that nothing names to a mirror most xDS servers send "
+                                "only what is asked for by name: give those a provider with "
+                                "mode: ON_DEMAND");
+    }
+}
