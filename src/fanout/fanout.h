@@ -20,7 +20,8 @@ typedef struct udpai_owner udpai_owner;
 typedef struct udpai_fanout_options {
     uint64_t cycle_timeout_ms; /* see docs/design/federation.md */
     uint64_t view_linger_ms;   /* an unused view is kept so long */
-    size_t tombstones_min;     /* a view keeps so many removals, or as many as it has resources */
+    size_t tombstones_min;     /* a view keeps so many removals, or as many as it has resources, or
+                                * those of the last change sets for who moves on */
     size_t max_views, max_views_per_owner;
     size_t max_names;      /* of one subscriber */
     size_t max_held;       /* what one subscriber may say it holds, */
@@ -96,6 +97,7 @@ struct udpai_subscriber {
     /* The scheduler's place. */
     size_t turn;
     uint64_t round_limit;
+    uint64_t moved_ms; /* when it was sent something last */
     bool in_round;
     bool woken;
 };
@@ -262,8 +264,9 @@ typedef struct udpai_delivery {
 } udpai_delivery;
 
 /* The next thing to send, in the right order, or kind NONE. It counts as sent from here on.
- * UDPA_ERR_ABORTED: the subscriber is too far behind. After this error, and UDPA_ERR_NOMEM, it must
- * begin anew. */
+ * UDPA_ERR_ABORTED: the subscriber is too far behind, which nobody is who was in sync, or was sent
+ * anything, in the last half minute; but for removals of more than two of the largest change sets.
+ * After this error, and UDPA_ERR_NOMEM, it must begin anew. */
 udpa_err udpai_subscriber_next(udpai_subscriber *subscriber, udpai_delivery *ret_delivery);
 /* Has the subscriber been sent all there is? */
 bool udpai_subscriber_in_sync(const udpai_subscriber *subscriber);

@@ -112,6 +112,10 @@ struct udpai_view {
     udpai_owner *owner; /* NULL: it counts for nobody */
     udpai_log live, tombstones;
     uint64_t tombstone_horizon; /* seq of the last tombstone that was dropped */
+    size_t n_removed;           /* by the change set that is being applied */
+    size_t n_most_removed;      /* by one of those that are kept beyond what is in any case */
+    uint64_t kept_seq;          /* when it turns out who moves, what is above this is new */
+    udpai_timer patience;
     udpai_set_hash set_hash;
     uint64_t changed_seq;
     udpai_list subscriptions;
@@ -143,6 +147,14 @@ void udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_
 udpai_membership *udpai_item_membership(const udpai_item *item, const udpai_view *view);
 /* Is there a resource, and may the subscriber be shown it? */
 bool udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber);
+
+void udpai_membership_drop(udpai_item *item, udpai_membership *membership);
+
+/* ---- tombstones.c ---- */
+
+void udpai_tombstones_init(udpai_view *view);
+/* After each change set that the view was concerned by. */
+void udpai_tombstones_bound(udpai_view *view);
 
 /* ---- cache.c: composed bodies that others may want too ---- */
 

@@ -292,6 +292,8 @@ udpai_subscriber_next(udpai_subscriber *subscriber, udpai_delivery *ret_delivery
         is_rest = false;
     }
     subscriber->woken = delivery.body != NULL;
+    if (delivery.body)
+        subscriber->moved_ms = subscriber->fanout->wheel->now_ms;
     *ret_delivery = delivery;
     return UDPA_OK;
 }

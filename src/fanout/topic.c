@@ -293,7 +293,10 @@ udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t
             return err;
     }
     udpai_list *node;
-    while ((node = udpai_list_pop(&fanout->dirty_views)))
-        wake_view(UDPAI_LIST_ENTRY(node, udpai_view, dirty));
+    while ((node = udpai_list_pop(&fanout->dirty_views))) {
+        udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, dirty);
+        udpai_tombstones_bound(view);
+        wake_view(view);
+    }
     return UDPA_OK;
 }

@@ -107,8 +107,8 @@ reserve_memberships(udpai_item *item, size_t n)
     return UDPA_OK;
 }
 
-static void
-drop_membership(udpai_item *item, udpai_membership *membership)
+void
+udpai_membership_drop(udpai_item *item, udpai_membership *membership)
 {
     *membership = udpai_item_memberships(item)[--item->n_memberships];
 }
@@ -138,29 +138,6 @@ view_changed(udpai_view *view)
     view->changed_seq = view->topic->fanout->seq;
     if (!udpai_list_linked(&view->dirty))
         udpai_list_append(&view->topic->fanout->dirty_views, &view->dirty);
-}
-
-/* ---- tombstones ---- */
-
-/* A removal that everybody is past is worth nothing; one that somebody is not past is dropped only
- * above the bound, and then who is behind it must begin anew. */
-static void
-drop_oldest_tombstone(udpai_view *view)
-{
-    size_t slot = udpai_log_oldest(&view->tombstones);
-    udpai_item *item = view->tombstones.slots[slot].item;
-    view->tombstone_horizon = view->tombstones.slots[slot].seq;
-    udpai_log_clear_slot(&view->tombstones, slot);
-    drop_membership(item, udpai_item_membership(item, view));
-    udpai_item_release(item);
-}
-
-static void
-bound_tombstones(udpai_view *view)
-{
-    size_t bound = udpai_max_size(view->topic->fanout->options.tombstones_min, view->live.n_live);
-    while (view->tombstones.n_live > bound)
-        drop_oldest_tombstone(view);
 }
 
 /* ---- changes ---- */
@@ -202,8 +179,8 @@ update_member(udpai_view *view,
     place(view, item, membership, !is_live);
     if (is_live)
         udpai_set_hash_join(&view->set_hash, *alone);
+    view->n_removed += !is_live;
     view_changed(view);
-    bound_tombstones(view);
 }
 
 /* The view selects the item and does not hold it. `entered_seq`: 0 for what is there already when
@@ -283,8 +260,7 @@ udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_joini
     size_t joining = item->n_memberships;
     udpai_membership *memberships = udpai_item_memberships(item);
     udpai_set_hash alone = udpai_item_alone(item);
-    /* Backwards: bounding the tombstones may drop this very membership. */
-    for (size_t i = item->n_memberships; i-- > 0;)
+    for (size_t i = 0; i < joining; i++)
         update_member(memberships[i].view, item, &memberships[i], before, &alone);
     for (size_t i = 0; i < n_joining; i++)
         add_member(memberships[joining + i].view, item, item->seq, &alone);
@@ -492,13 +468,13 @@ new_view(const udpai_subscription *subscription)
     view->visibility = subscriber->visibility;
     view->link = subscriber->link;
     view->without_variants = udpai_selects_variants(subscriber);
-    view->tombstone_horizon = topic->fanout->seq;
     udpai_list_init(&view->in_topic);
     udpai_list_init(&view->subscriptions);
     udpai_list_init(&view->dirty);
     udpai_list_init(&view->bodies);
     udpai_list_init(&view->in_idle);
     udpai_timer_init(&view->linger, on_linger_end);
+    udpai_tombstones_init(view);
     udpai_list_append(&topic->views, &view->in_topic);
     count_view(view, subscriber);
     return view;
@@ -572,7 +548,7 @@ drop_all_members(udpai_view *view, udpai_log *log)
         udpai_item *item = log->slots[i].item;
         if (!item)
             continue;
-        drop_membership(item, udpai_item_membership(item, view));
+        udpai_membership_drop(item, udpai_item_membership(item, view));
         udpai_item_release(item);
     }
     udpai_log_done(log);
@@ -595,6 +571,7 @@ udpai_view_free(udpai_view *view)
     udpai_view_drop_bodies(view);
     udpai_vector_done(&view->prefixes);
     udpai_timer_cancel(&view->linger);
+    udpai_timer_cancel(&view->patience);
     udpai_list_remove(&view->in_topic);
     udpai_list_remove(&view->dirty);
     udpai_list_remove(&view->in_idle);

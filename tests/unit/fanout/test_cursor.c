@@ -246,7 +246,9 @@ test_tombstones_have_a_horizon(void **state)
     fanout_wildcard(&two, "CDS", "");
     (void)fanout_all(&one);
     (void)fanout_all(&two);
-    fanout_change(bed, "-CDS/a -CDS/b -CDS/c");
+    fanout_change(bed, "-CDS/a");
+    fanout_change(bed, "-CDS/b");
+    fanout_change(bed, "-CDS/c");
     assert_all(&one, "CDS[-a -b -c]");
     fanout_change(bed, "-CDS/d");
     assert_all(&one, "CDS[-d]");
@@ -277,10 +279,124 @@ test_a_large_view_keeps_more_tombstones(void **state)
     assert_all(&one, "CDS[-a -b -c]");
     fanout_change(bed, "+CDS/a=1 +CDS/b=1 +CDS/c=1");
     (void)fanout_all(&one);
-    fanout_change(bed, "-CDS/a -CDS/b -CDS/c");
+    fanout_change(bed, "-CDS/a");
+    fanout_change(bed, "-CDS/b");
+    fanout_change(bed, "-CDS/c");
     fanout_change(bed, "-CDS/d");
     assert_next(&one, "ABORTED");
     fanout_close(&one);
+}
+
+/* ---- sets larger than what is kept in any case ---- */
+
+static void
+change_some(fanout_bed *bed, char kind, const char *names)
+{
+    char text[128] = "";
+    for (size_t i = 0; names[i]; i++) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof(text) - used, kind == '-' ? "-CDS/%c " : "+CDS/%c=1 ",
+                       names[i]);
+    }
+    text[strlen(text) - 1] = '\0';
+    fanout_change(bed, text);
+}
+
+/* Two that are in sync with nine resources, where three removals are kept in any case. */
+static void
+open_in_sync(fanout_bed *bed)
+{
+    bed->options.tombstones_min = 3;
+    fanout_bed_restart(bed);
+    change_some(bed, '+', "abcdefghi");
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_wildcard(&one, "CDS", "");
+    fanout_wildcard(&two, "CDS", "");
+    (void)fanout_all(&one);
+    (void)fanout_all(&two);
+}
+
+static void
+test_who_is_in_sync_is_never_too_far_behind(void **state)
+{
+    fanout_bed *bed = *state;
+    open_in_sync(bed);
+    change_some(bed, '-', "abcdefghi");
+    assert_all(&one, "CDS[-a -b -c -d -e -f -g -h -i]");
+    /* Nor who has not come to it when the next one comes. */
+    change_some(bed, '+', "klmnopqrs");
+    (void)fanout_all(&one);
+    change_some(bed, '-', "klmnopqrs");
+    assert_all(&one, "CDS[-k -l -m -n -o -p -q -r -s]");
+    assert_all(&two, "CDS[-a -b -c -d -e -f -g -h -i -k -l -m -n -o -p -q -r -s]");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+static void
+test_removals_are_kept_of_two_sets_at_most(void **state)
+{
+    fanout_bed *bed = *state;
+    open_in_sync(bed);
+    change_some(bed, '-', "abcdefghi");
+    for (const char *more = "klmnopqrs"; more; more = *more == 'k' ? "tuvwxyzAB" : NULL) {
+        (void)fanout_all(&one);
+        change_some(bed, '+', more);
+        (void)fanout_all(&one);
+        change_some(bed, '-', more);
+    }
+    assert_all(&one, "CDS[-t -u -v -w -x -y -z -A -B]");
+    assert_next(&two, "ABORTED");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+/* Half a minute after a set began to be kept what is older goes, and so on until as many are left
+ * as are kept in any case. */
+static void
+test_who_has_not_moved_for_long_is_too_far_behind(void **state)
+{
+    fanout_bed *bed = *state;
+    open_in_sync(bed);
+    change_some(bed, '-', "abcdefghi");
+    fanout_bed_at(bed, 30999);
+    assert_true(udpai_subscriber_in_sync(&one.subscriber) == false);
+    assert_all(&one, "CDS[-a -b -c -d -e -f -g -h -i]");
+    fanout_bed_at(bed, 31000);
+    assert_next(&two, "ABORTED");
+    fanout_close(&two);
+    /* That is over, and the next set is kept just so. */
+    fanout_open(&two, bed);
+    fanout_wildcard(&two, "CDS", "");
+    change_some(bed, '+', "abcdefghi");
+    (void)fanout_all(&two);
+    fanout_bed_at(bed, 200000);
+    change_some(bed, '-', "abcdefghi");
+    fanout_bed_at(bed, 229999);
+    assert_all(&two, "CDS[-a -b -c -d -e -f -g -h -i]");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+/* Nor does one who is sent it bit by bit lose the rest. */
+static void
+test_who_moves_on_is_not_too_far_behind(void **state)
+{
+    fanout_bed *bed = *state;
+    open_in_sync(bed);
+    change_some(bed, '-', "abcdefghi");
+    bed->options.response_bytes = 1;
+    udpai_fanout_set_options(bed->fanout, &bed->options);
+    static const char *const each[] = {"CDS[-a]", "CDS[-b]", "CDS[-c]", "CDS[-d]", "CDS[-e]",
+                                       "CDS[-f]", "CDS[-g]", "CDS[-h]", "CDS[-i]"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(each); i++) {
+        fanout_bed_at(bed, 1000 + i * 29000);
+        assert_next(&one, each[i]);
+    }
+    assert_next(&two, "ABORTED");
+    fanout_close(&one);
+    fanout_close(&two);
 }
 
 static void
@@ -369,6 +485,10 @@ main(void)
         fanout_test(test_what_was_refreshed_before_it_was_sent_is_sent_whole),
         fanout_test(test_tombstones_have_a_horizon),
         fanout_test(test_a_large_view_keeps_more_tombstones),
+        fanout_test(test_who_is_in_sync_is_never_too_far_behind),
+        fanout_test(test_removals_are_kept_of_two_sets_at_most),
+        fanout_test(test_who_has_not_moved_for_long_is_too_far_behind),
+        fanout_test(test_who_moves_on_is_not_too_far_behind),
         fanout_test(test_a_horizon_concerns_only_who_needs_removals),
         fanout_test(test_what_came_back_is_not_removed),
         fanout_test(test_all_is_sent_again),

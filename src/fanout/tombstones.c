@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many removals a view remembers: some in any case, and for those who are about to be told of
+ * them, all of the last change sets, however large these were. */
+#include "fanout/fanout_internal.h"
+
+/* Who has been sent nothing for so long, though there was something, begins anew. */
+#define PATIENCE_MS 30000
+
+/* As many change sets of the largest kind: who is in sync has one before him, or two. */
+#define SETS_MAX 2
+
+static size_t
+kept_in_any_case(const udpai_view *view)
+{
+    return udpai_max_size(view->topic->fanout->options.tombstones_min, view->live.n_live);
+}
+
+/* A removal that everybody is past is worth nothing; who is not past it must begin anew. */
+static void
+drop_oldest(udpai_view *view)
+{
+    size_t slot = udpai_log_oldest(&view->tombstones);
+    udpai_item *item = view->tombstones.slots[slot].item;
+    view->tombstone_horizon = view->tombstones.slots[slot].seq;
+    udpai_log_clear_slot(&view->tombstones, slot);
+    udpai_membership_drop(item, udpai_item_membership(item, view));
+    udpai_item_release(item);
+}
+
+/* Those who move will come to what is behind this place. */
+static uint64_t
+place_of_those_who_move(const udpai_view *view)
+{
+    uint64_t now_ms = view->topic->fanout->wheel->now_ms, least = UDPAI_NOTHING;
+    UDPAI_LIST_FOREACH (node, &view->subscriptions) {
+        const udpai_subscription *subscription =
+            UDPAI_LIST_ENTRY(node, udpai_subscription, in_view);
+        if (subscription->mode == UDPAI_MODE_DELTA &&
+            subscription->subscriber->moved_ms + PATIENCE_MS > now_ms &&
+            subscription->cursor.tombstones < least)
+            least = subscription->cursor.tombstones;
+    }
+    return least;
+}
+
+static void
+come_back_later(udpai_view *view)
+{
+    udpai_fanout *fanout = view->topic->fanout;
+    view->kept_seq = fanout->seq;
+    udpai_timer_set(fanout->wheel, &view->patience, fanout->wheel->now_ms + PATIENCE_MS);
+}
+
+static uint64_t
+oldest_seq(udpai_view *view)
+{
+    return view->tombstones.slots[udpai_log_oldest(&view->tombstones)].seq;
+}
+
+static void
+on_patience_end(udpai_timer *timer)
+{
+    udpai_view *view = UDPAI_CONTAINER_OF(timer, udpai_view, patience);
+    uint64_t needed = place_of_those_who_move(view);
+    uint64_t last = needed < view->kept_seq ? needed : view->kept_seq;
+    while (view->tombstones.n_live > kept_in_any_case(view) && oldest_seq(view) <= last)
+        drop_oldest(view);
+    udpai_tombstones_bound(view);
+}
+
+void
+udpai_tombstones_init(udpai_view *view)
+{
+    view->tombstone_horizon = view->topic->fanout->seq;
+    udpai_timer_init(&view->patience, on_patience_end);
+}
+
+void
+udpai_tombstones_bound(udpai_view *view)
+{
+    size_t in_any_case = kept_in_any_case(view);
+    view->n_most_removed = udpai_max_size(view->n_most_removed, view->n_removed);
+    view->n_removed = 0;
+    size_t most = udpai_max_size(in_any_case, SETS_MAX * view->n_most_removed);
+    while (view->tombstones.n_live > most)
+        drop_oldest(view);
+    if (view->tombstones.n_live <= in_any_case)
+        view->n_most_removed = 0;
+    else if (!udpai_timer_is_set(&view->patience))
+        come_back_later(view);
+}

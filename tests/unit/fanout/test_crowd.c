@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Thousands of subscribers and a hundred thousand resources: what all of them share, and that what
+ * each costs does not depend on what the others have. */
+#include "fanout/fanout_internal.h"
+#include "tests/unit/fanout/fanout_test.h"
+
+#include <stdio.h>
+
+#define STREAMS 5000
+#define RESOURCES 100000
+
+typedef struct crowd {
+    udpai_wheel wheel;
+    udpai_fanout *fanout;
+    udpai_renderer renderer;
+    udpai_subscriber *streams;
+    size_t n_streams;
+} crowd;
+
+/* Of the one crowd that there is. */
+static size_t n_composed, n_items_composed;
+
+/* ---- a renderer that writes nothing ---- */
+
+static size_t
+item_size(const udpai_renderer *renderer, const udpai_send_item *item)
+{
+    (void)renderer;
+    return udpai_resource_name(item->resource).len + 10;
+}
+
+static udpai_str
+shown_version(const udpai_renderer *renderer,
+              const udpa_resource *resource,
+              char room[UDPAI_CONTENT_HASH_HEX])
+{
+    (void)renderer;
+    (void)room;
+    return udpai_resource_version(resource);
+}
+
+static udpa_err
+compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
+{
+    (void)renderer;
+    n_composed++;
+    n_items_composed += what->n_items + what->n_removed;
+    return udpai_body_add_part(body, udpai_bytes_cstring(UDPAI_STR("x"))) ? UDPA_OK
+                                                                          : UDPA_ERR_NOMEM;
+}
+
+/* ---- the crowd ---- */
+
+static void
+on_wake(udpai_subscriber *subscriber)
+{
+    (void)subscriber;
+}
+
+static const udpai_subscriber_ops ops = {.wake = on_wake};
+
+static udpai_fanout_options options = {
+    .cycle_timeout_ms = 20000,
+    .view_linger_ms = 1000,
+    .tombstones_min = 4096,
+    .max_views = 10000,
+    .max_views_per_owner = 10000,
+    .max_names = 100,
+    .body_cache_bytes = 1 << 20,
+};
+
+static int
+setup(void **state)
+{
+    crowd *all = calloc(1, sizeof(*all));
+    assert_non_null(all);
+    all->streams = calloc(STREAMS, sizeof(*all->streams));
+    assert_non_null(all->streams);
+    all->renderer =
+        (udpai_renderer){.item_size = item_size, .version = shown_version, .compose = compose};
+    options.response_bytes = (size_t)64 << 20;
+    udpai_wheel_init(&all->wheel, 1000);
+    assert_ok(udpai_fanout_new(&all->fanout, &all->wheel, &options));
+    n_composed = n_items_composed = 0;
+    *state = all;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    crowd *all = *state;
+    for (size_t i = 0; i < all->n_streams; i++)
+        udpai_subscriber_done(&all->streams[i]);
+    udpai_fanout_free(all->fanout);
+    free(all->streams);
+    free(all);
+    return 0;
+}
+
+static udpai_subscriber *
+add_stream(crowd *all)
+{
+    udpai_subscriber *stream = &all->streams[all->n_streams++];
+    udpai_subscriber_init(stream, all->fanout, &ops, &all->renderer);
+    return stream;
+}
+
+static void
+add_wildcard(udpai_subscriber *stream, const char *prefix)
+{
+    udpai_subscription *subscription =
+        udpai_subscriber_get(stream, UDPAI_STR(TEST_CDS), UDPAI_MODE_DELTA);
+    assert_non_null(subscription);
+    assert_ok(udpai_subscribe_wildcard(subscription, udpai_str_from(prefix), NULL));
+}
+
+/* How many deliveries all of them get, to the end. */
+static size_t
+drain(crowd *all)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < all->n_streams; i++) {
+        udpai_delivery delivery = {0};
+        do {
+            assert_ok(udpai_subscriber_next(&all->streams[i], &delivery));
+            n += delivery.body != NULL;
+            udpai_body_unref(delivery.body);
+        } while (delivery.body);
+    }
+    return n;
+}
+
+/* One change set of all there is; names are in a thousand namespaces. */
+static void
+change_all(crowd *all, udpai_change_kind kind)
+{
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
+    size_t place = 0;
+    assert_non_null(set);
+    for (int i = 0; i < RESOURCES; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "com.acme/t%d/service-%d", i % 1000, i / 1000);
+        udpa_resource *resource = RESOURCE(name, .type = TEST_CDS, .value = "1", .generation = 1);
+        assert_non_null(resource);
+        assert_ok(udpai_change_set_add(set, &(udpai_change){.kind = kind, .resource = resource}));
+        udpa_resource_unref(resource);
+    }
+    assert_ok(udpai_fanout_apply(all->fanout, set, &place));
+}
+
+/* ---- removals ---- */
+
+/* All who were in sync are told, and nobody is ended. */
+static void
+test_a_hundred_thousand_go_at_once(void **state)
+{
+    crowd *all = *state;
+    change_all(all, UDPAI_CHANGE_SET);
+    for (size_t i = 0; i < STREAMS; i++)
+        add_wildcard(add_stream(all), "com.acme");
+    assert_int_equal(drain(all), STREAMS);
+    assert_int_equal(n_composed, 1);
+    change_all(all, UDPAI_CHANGE_REMOVE);
+    options.response_bytes = (size_t)256 << 10;
+    udpai_fanout_set_options(all->fanout, &options);
+    size_t n_pages = drain(all) / STREAMS;
+    assert_true(n_pages > 5);
+    assert_int_equal(n_items_composed, 2 * RESOURCES);
+    assert_int_equal(n_composed, 1 + n_pages);
+    /* What is kept of it goes again. */
+    udpai_wheel_advance(&all->wheel, 40000);
+    for (size_t i = 0; i < STREAMS; i++)
+        assert_true(udpai_subscriber_in_sync(&all->streams[i]));
+    assert_int_equal(drain(all), 0);
+    const udpai_view *view = all->streams[0].subscriptions.items[0]->view;
+    assert_int_equal(view->tombstones.n_live, options.tombstones_min);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_hundred_thousand_go_at_once, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
