@@ -11,6 +11,7 @@
 #include "fanout/item.h"
 #include "fanout/log.h"
 #include "fanout/quota.h"
+#include "fanout/sorted.h"
 
 typedef struct udpai_name_sub udpai_name_sub;
 typedef struct udpai_owed udpai_owed;
@@ -36,7 +37,8 @@ struct udpai_topic {
     udpa_bytes *url;
     unsigned rank;
     udpai_map items;
-    udpai_map aliases; /* exact ones and patterns */
+    udpai_sorted sorted; /* of them, if somebody has asked for a namespace */
+    udpai_map aliases;   /* exact ones and patterns */
     size_t n_patterns;
     size_t n_variants;
     size_t n_live;
@@ -148,7 +150,22 @@ udpai_membership *udpai_item_membership(const udpai_item *item, const udpai_view
 /* Is there a resource, and may the subscriber be shown it? */
 bool udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber);
 
+/* Does it hold the item, if its prefixes or its glob cover that? */
+bool udpai_view_selects(const udpai_view *view, const udpai_item *item);
 void udpai_membership_drop(udpai_item *item, udpai_membership *membership);
+
+/* ---- find.c ---- */
+
+/* The order is beside the item: to look it up there would cost more than all the sorting. */
+typedef struct udpai_found {
+    uint64_t seq;
+    udpai_item *item;
+} udpai_found;
+
+typedef UDPAI_VECTOR(udpai_found) udpai_found_vector;
+
+/* Everything the view selects, in order of its last change. False without memory. */
+bool udpai_view_find(const udpai_view *view, udpai_found_vector *found);
 
 /* ---- tombstones.c ---- */
 

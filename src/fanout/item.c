@@ -49,8 +49,11 @@ udpai_item_get(udpai_topic *topic, udpai_str name)
         return NULL;
     item->topic = topic;
     item->more = new_more(item, name);
-    if (item->more && udpai_family_join(item) && udpai_map_add(&topic->items, item))
-        return item;
+    if (item->more && udpai_family_join(item) && udpai_sorted_add(&topic->sorted, item)) {
+        if (udpai_map_add(&topic->items, item))
+            return item;
+        udpai_sorted_remove(&topic->sorted, item);
+    }
     udpai_item_free(item);
     return NULL;
 }
@@ -97,6 +100,7 @@ udpai_item_release(udpai_item *item)
         return;
     udpai_topic *topic = item->topic;
     udpai_map_remove(&topic->items, udpai_item_name(item));
+    udpai_sorted_remove(&topic->sorted, item);
     udpai_item_free(item);
     udpai_topic_release(topic);
 }

@@ -91,6 +91,7 @@ udpai_topic_release(udpai_topic *topic)
     udpai_map_remove(&topic->fanout->topics, udpai_topic_url(topic));
     udpai_alias_free_all(topic);
     udpai_map_done(&topic->items);
+    udpai_sorted_done(&topic->sorted);
     udpai_map_done(&topic->prefixes);
     udpai_families_done(topic);
     udpai_vector_done(&topic->wildcards);

@@ -2,8 +2,6 @@
 /* Views: what a selection of a topic holds, in order of change, for all who select the same. */
 #include "fanout/variant.h"
 
-#include <stdlib.h>
-
 #include "model/links.h"
 #include "model/name.h"
 
@@ -54,8 +52,8 @@ would_select(const udpai_view *view, const offer *what)
            !(view->without_variants && udpai_resource_constraints(what->resource).len);
 }
 
-static bool
-selects(const udpai_view *view, const udpai_item *item)
+bool
+udpai_view_selects(const udpai_view *view, const udpai_item *item)
 {
     const offer what = offer_of(item);
     return would_select(view, &what);
@@ -168,7 +166,7 @@ update_member(udpai_view *view,
               const udpa_resource *before,
               const udpai_set_hash *alone)
 {
-    bool was_live = !membership->is_tombstone, is_live = selects(view, item);
+    bool was_live = !membership->is_tombstone, is_live = udpai_view_selects(view, item);
     if (!was_live && !is_live)
         return;
     if (was_live && before)
@@ -360,57 +358,12 @@ attach_prefix(udpai_view *view, udpai_str text)
     return false;
 }
 
-/* The order is beside the item: to look it up there would cost more than all the sorting. */
-struct found {
-    uint64_t seq;
-    udpai_item *item;
-};
-
-static int
-compare_seq(const void *a, const void *b)
-{
-    const struct found *x = a, *y = b;
-    return (x->seq > y->seq) - (x->seq < y->seq);
-}
-
-typedef UDPAI_VECTOR(struct found) found_vector;
-
-static bool
-find_by_prefixes(const udpai_view *view, found_vector *found)
-{
-    size_t at = 0;
-    udpai_item *item;
-    bool made = true;
-    while (made && (item = udpai_map_next(&view->topic->items, &at)))
-        if (selects(view, item) && udpai_view_covers(view, udpai_item_name(item)))
-            made = udpai_vector_push(found, ((struct found){item->seq, item}));
-    return made;
-}
-
-static bool
-find_by_glob(const udpai_view *view, found_vector *found)
-{
-    const udpai_family *family =
-        udpai_map_get(&view->topic->families, udpai_bytes_view(view->glob));
-    if (!family)
-        return true;
-    bool made = true;
-    UDPAI_LIST_FOREACH (node, &family->items) {
-        udpai_item *item = UDPAI_LIST_ENTRY(node, udpai_item_more, in_family)->item;
-        if (made && selects(view, item))
-            made = udpai_vector_push(found, ((struct found){item->seq, item}));
-    }
-    return made;
-}
-
 /* Everything the view selects, in order of its last change. */
 static bool
 fill(udpai_view *view)
 {
-    found_vector found = {0};
-    bool made = view->glob ? find_by_glob(view, &found) : find_by_prefixes(view, &found);
-    if (found.n > 1)
-        qsort(found.items, found.n, sizeof(*found.items), compare_seq);
+    udpai_found_vector found = {0};
+    bool made = udpai_view_find(view, &found);
     for (size_t i = 0; made && i < found.n; i++) {
         udpai_item *item = found.items[i].item;
         udpai_set_hash alone = udpai_item_alone(item);

@@ -2,6 +2,7 @@
 /* Thousands of subscribers and a hundred thousand resources: what all of them share, and that what
  * each costs does not depend on what the others have. */
 #include "fanout/fanout_internal.h"
+#include "model/name.h"
 #include "tests/unit/fanout/fanout_test.h"
 
 #include <stdio.h>
@@ -177,10 +178,143 @@ test_a_hundred_thousand_go_at_once(void **state)
     assert_int_equal(view->tombstones.n_live, options.tombstones_min);
 }
 
+/* ---- namespaces ---- */
+
+static size_t n_looked_at;
+
+static bool
+look(void *userdata, uint64_t visibility, const udpa_resource *resource)
+{
+    (void)userdata;
+    (void)visibility;
+    (void)resource;
+    n_looked_at++;
+    return true;
+}
+
+/* Asking for a namespace costs what is in it, and not what there is. */
+static void
+test_a_namespace_costs_its_members(void **state)
+{
+    crowd *all = *state;
+    char prefix[64];
+    udpai_fanout_set_may_see(all->fanout, look, NULL);
+    change_all(all, UDPAI_CHANGE_SET);
+    for (int i = 0; i < 1000; i++) {
+        (void)snprintf(prefix, sizeof(prefix), "com.acme/t%d", i);
+        add_wildcard(add_stream(all), prefix);
+    }
+    assert_int_equal(n_looked_at, RESOURCES);
+    assert_int_equal(drain(all), 1000);
+    assert_int_equal(n_items_composed, RESOURCES);
+    n_looked_at = 0;
+    udpai_fanout_set_may_see(all->fanout, NULL, NULL);
+}
+
+/* Names of few characters, of which those that stand beside the borders in the order are many. */
+static void
+write_some_name(char name[32], uint64_t *random)
+{
+    static const char space[] = "ab-.", id[] = "ab-./0~\xc3";
+    size_t n = 0;
+    name[n++] = 'a';
+    for (size_t more = test_random_below(random, 5); more > 0; more--)
+        name[n++] = space[test_random_below(random, sizeof(space) - 1)];
+    name[n++] = '/';
+    for (size_t more = test_random_below(random, 5); more > 0; more--)
+        name[n++] = id[test_random_below(random, sizeof(id) - 1)];
+    name[n++] = 'b';
+    name[n] = '\0';
+}
+
+#define SOME_NAMES 3000
+
+struct some_names {
+    char names[SOME_NAMES][32];
+    bool is_there[SOME_NAMES];
+};
+
+static void
+change_one(crowd *all, const char *name, udpai_change_kind kind)
+{
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
+    size_t place = 0;
+    udpa_resource *resource = RESOURCE(name, .type = TEST_CDS, .value = "1", .generation = 1);
+    assert_non_null(resource);
+    assert_ok(udpai_change_set_add(set, &(udpai_change){.kind = kind, .resource = resource}));
+    udpa_resource_unref(resource);
+    assert_ok(udpai_fanout_apply(all->fanout, set, &place));
+}
+
+static void
+change_some(crowd *all, struct some_names *some, uint64_t *random)
+{
+    for (size_t n = 0; n < SOME_NAMES; n++) {
+        size_t i = test_random_below(random, SOME_NAMES);
+        some->is_there[i] = test_random_below(random, 3) > 0;
+        change_one(all, some->names[i], some->is_there[i] ? UDPAI_CHANGE_SET : UDPAI_CHANGE_REMOVE);
+    }
+}
+
+static size_t
+count_below(const struct some_names *some, udpai_str prefix)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < SOME_NAMES; i++)
+        n += some->is_there[i] && udpai_prefix_covers(prefix, udpai_str_from(some->names[i]));
+    return n;
+}
+
+/* Each once. */
+static void
+make_names(struct some_names *some, uint64_t *random)
+{
+    for (size_t i = 0; i < SOME_NAMES; i++) {
+        bool is_new = false;
+        while (!is_new) {
+            write_some_name(some->names[i], random);
+            (void)snprintf(some->names[i] + strlen(some->names[i]), 8, "%zu", i % 7);
+            is_new = true;
+            for (size_t k = 0; k < i && is_new; k++)
+                is_new = strcmp(some->names[i], some->names[k]) != 0;
+        }
+    }
+}
+
+/* Whatever comes and goes, a prefix finds what it covers: any beginning of any name is asked for.
+ */
+static void
+test_prefixes_find_what_they_cover(void **state)
+{
+    crowd *all = *state;
+    struct some_names *some = calloc(1, sizeof(*some));
+    uint64_t random = 7;
+    assert_non_null(some);
+    make_names(some, &random);
+    for (size_t round = 0; round < 4; round++) {
+        change_some(all, some, &random);
+        for (size_t i = 0; i < 100; i++) {
+            size_t which = test_random_below(&random, SOME_NAMES);
+            const char *name = some->names[which];
+            const udpai_str prefix = {name, 1 + test_random_below(&random, strlen(name))};
+            udpai_subscriber *stream = add_stream(all);
+            udpai_subscription *subscription =
+                udpai_subscriber_get(stream, UDPAI_STR(TEST_CDS), UDPAI_MODE_DELTA);
+            assert_ok(udpai_subscribe_wildcard(subscription, prefix, NULL));
+            assert_int_equal(subscription->view->live.n_live, count_below(some, prefix));
+            udpai_subscriber_done(stream);
+            all->n_streams--;
+        }
+    }
+    free(some);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_namespace_costs_its_members, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_prefixes_find_what_they_cover, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_hundred_thousand_go_at_once, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
