@@ -22,8 +22,10 @@ typedef struct udpai_send_item {
 
 /* What in its view a body was composed for. */
 typedef struct udpai_body_range {
-    uint64_t from, limit; /* what has changed after, and not later than */
-    uint64_t held;        /* by somebody who holds all payloads up to here */
+    uint64_t from, limit;            /* what has changed after, and not later than */
+    uint64_t held;                   /* by somebody who holds all payloads up to here, */
+    uint64_t window_from, window_to; /* and what lies between these, */
+    bool newest_first;               /* and is sent that end of it */
 } udpai_body_range;
 
 /* What a body holds, by name and version: all that an answer to it is about. It may outlive the

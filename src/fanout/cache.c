@@ -27,7 +27,9 @@ is_usable(const udpai_body *body, const udpai_fanout *fanout)
 static bool
 same_range(const udpai_body_range *a, const udpai_body_range *b)
 {
-    return a->from == b->from && a->limit == b->limit && a->held == b->held;
+    return a->from == b->from && a->limit == b->limit && a->held == b->held &&
+           a->window_from == b->window_from && a->window_to == b->window_to &&
+           a->newest_first == b->newest_first;
 }
 
 udpai_body *

@@ -219,6 +219,15 @@ advance_newest(udpai_cursor *cursor, uint64_t stopped, uint64_t limit)
 }
 
 static void
+advance(udpai_cursor *cursor, uint64_t to, const udpai_body_range *range)
+{
+    if (range->newest_first)
+        advance_newest(cursor, to, range->limit);
+    else
+        advance_oldest(cursor, to, range->limit);
+}
+
+static void
 note_range(udpai_body *body, const udpai_body_range *range, uint64_t to)
 {
     body->range = *range;
@@ -230,7 +239,6 @@ static bool
 is_shareable(const udpai_subscription *subscription)
 {
     return !udpai_held_any(subscription) && subscription->extras.n == 0 &&
-           !has_window(&subscription->cursor) && !subscription->cursor.newest_turn &&
            subscription->mode == UDPAI_MODE_DELTA;
 }
 
@@ -257,12 +265,19 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
 {
     udpai_cursor *cursor = &subscription->cursor;
     const udpai_renderer *renderer = subscription->subscriber->renderer;
-    bool shareable = is_shareable(subscription), newest = cursor->newest_turn;
-    const udpai_body_range range = {cursor->low, limit, payloads_sent(subscription)};
+    bool shareable = is_shareable(subscription);
+    const udpai_body_range range = {
+        .from = cursor->low,
+        .limit = limit,
+        .held = payloads_sent(subscription),
+        .window_from = cursor->window_from,
+        .window_to = cursor->window_to,
+        .newest_first = cursor->newest_turn,
+    };
     if (shareable) {
         udpai_body *body = udpai_view_find_body(subscription->view, renderer, &range);
         if (body) {
-            advance_oldest(cursor, body->to, limit);
+            advance(cursor, body->to, &range);
             *ret_body = body;
             return UDPA_OK;
         }
@@ -270,14 +285,12 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
     udpa_err err = UDPA_OK;
-    uint64_t reached = newest ? collect_newest(&collection, limit, &err)
-                              : collect_oldest(&collection, limit, &err);
+    uint64_t reached = range.newest_first ? collect_newest(&collection, limit, &err)
+                                          : collect_oldest(&collection, limit, &err);
     if (err == UDPA_OK)
         err = render_additions(&collection, ret_body);
-    if (err == UDPA_OK && newest)
-        advance_newest(cursor, reached, limit);
-    else if (err == UDPA_OK)
-        advance_oldest(cursor, reached, limit);
+    if (err == UDPA_OK)
+        advance(cursor, reached, &range);
     if (err == UDPA_OK && *ret_body && shareable) {
         note_range(*ret_body, &range, reached);
         udpai_view_keep_body(subscription->view, *ret_body);
@@ -452,7 +465,8 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
         return udpai_collect_state(subscription, false, ret_body);
     udpai_view *view = subscription->mode == UDPAI_MODE_DELTA ? subscription->view : NULL;
     const udpai_renderer *renderer = subscription->subscriber->renderer;
-    const udpai_body_range range = {subscription->cursor.tombstones | REMOVALS_BIT, limit, 0};
+    const udpai_body_range range = {.from = subscription->cursor.tombstones | REMOVALS_BIT,
+                                    .limit = limit};
     bool shareable = view && !renderer->removals_are_private && subscription->names.n == 0 &&
                      udpai_list_empty(&subscription->removals);
     if (shareable) {

@@ -98,7 +98,7 @@ find_or_compose(udpai_subscription *subscription, bool with_removed, udpai_body 
     bool has_removed =
         with_removed && view && udpai_log_first_after(&view->tombstones, cursor->tombstones);
     bool shareable = view && subscription->names.n == 0 && !has_removed;
-    const udpai_body_range range = {view ? view->changed_seq : 0, UDPAI_NOTHING, 0};
+    const udpai_body_range range = {.from = view ? view->changed_seq : 0, .limit = UDPAI_NOTHING};
     if (shareable)
         *ret_body = udpai_view_find_body(view, renderer, &range);
     udpa_err err = *ret_body ? UDPA_OK : compose(subscription, with_removed, ret_body);

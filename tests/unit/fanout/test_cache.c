@@ -85,8 +85,45 @@ test_pages_are_shared(void **state)
     (void)fanout_all(&two);
     assert_int_equal(one.n_held, 4);
     assert_int_equal(two.n_held, 4);
+    assert_int_equal(bed->n_composed, 2);
     fanout_close(&one);
     fanout_close(&two);
+}
+
+/* The newest go between the oldest, and whoever has come as far, by the same way, is sent the same.
+ */
+static void
+test_pages_of_both_ends_are_shared(void **state)
+{
+    fanout_bed *bed = *state;
+    static const char *const pages[] = {"CDS[a=1 b=1]", "CDS[k=1 j=1]", "CDS[c=1 d=1]",
+                                        "CDS[m=1 l=1]", "CDS[e=1 f=1]"};
+    fanout_bed_page(bed, 2);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1 +CDS/c=1 +CDS/d=1 +CDS/e=1 +CDS/f=1 +CDS/g=1 +CDS/h=1 "
+                       "+CDS/i=1 +CDS/j=1 +CDS/k=1");
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_wildcard(&one, "CDS", "");
+    fanout_wildcard(&two, "CDS", "");
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(pages); i++) {
+        if (i == 2)
+            fanout_change(bed, "+CDS/l=1 +CDS/m=1");
+        assert_next(&one, pages[i]);
+        assert_next(&two, pages[i]);
+        assert_int_equal(bed->n_composed, i + 1);
+    }
+    /* Who has come another way is not sent what would leave something out. */
+    fanout_open(&three, bed);
+    fanout_wildcard(&three, "CDS", "");
+    (void)fanout_all(&three);
+    (void)fanout_all(&one);
+    (void)fanout_all(&two);
+    assert_int_equal(one.n_held, 13);
+    assert_int_equal(two.n_held, 13);
+    assert_int_equal(three.n_held, 13);
+    fanout_close(&one);
+    fanout_close(&two);
+    fanout_close(&three);
 }
 
 static void
@@ -113,6 +150,30 @@ test_states_are_shared(void **state)
 }
 
 /* ---- what is not shared ---- */
+
+/* Two that lack the same oldest, of whom each was sent another newest end. */
+static void
+test_another_way_is_another_page(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_bed_page(bed, 3);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1 +CDS/c=1 +CDS/d=1 +CDS/e=1 +CDS/f=1 +CDS/g=1 +CDS/h=1");
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_wildcard(&one, "CDS", "");
+    fanout_wildcard(&two, "CDS", "");
+    assert_next(&one, "CDS[a=1 b=1 c=1]");
+    assert_next(&two, "CDS[a=1 b=1 c=1]");
+    assert_next(&one, "CDS[h=1 g=1 f=1]");
+    fanout_change(bed, "+CDS/i=1");
+    assert_next(&one, "CDS[d=1 e=1 i=1]");
+    assert_next(&two, "CDS[i=1 h=1 g=1]");
+    assert_next(&two, "CDS[d=1 e=1 f=1]");
+    assert_all(&one, "");
+    assert_all(&two, "");
+    fanout_close(&one);
+    fanout_close(&two);
+}
 
 static void
 test_a_ttl_is_of_its_moment(void **state)
@@ -335,7 +396,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         fanout_test(test_a_thousand_share_one_body),
         fanout_test(test_pages_are_shared),
+        fanout_test(test_pages_of_both_ends_are_shared),
         fanout_test(test_states_are_shared),
+        fanout_test(test_another_way_is_another_page),
         fanout_test(test_a_ttl_is_of_its_moment),
         fanout_test(test_another_renderer_composes_for_itself),
         fanout_test(test_so_does_one_that_lies_where_another_lay),
