@@ -4,9 +4,10 @@
  *
  * Each is answered, with a receipt or without: the session has room for so many that are not. The
  * answer comes with the publication, for it needs memory. */
-#include "federation/node_internal.h"
+#include "federation/judgement.h"
 
 #include "base/alloc.h"
+#include "federation/node_internal.h"
 
 static void
 on_deadline(udpai_timer *timer)
@@ -45,7 +46,7 @@ udpai_judgement_new(udpai_node *node, udpai_report *report)
     judgement->publication = publication;
     udpai_timer_init(&judgement->deadline, on_deadline);
     udpai_list_init(&judgement->node);
-    udpai_list_append(&node->judgements, &judgement->node);
+    udpai_list_append(&node->untold, &judgement->node);
     return judgement;
 }
 
@@ -68,4 +69,71 @@ udpai_judgement_check(udpai_judgement *judgement)
         return;
     give(judgement->owner, UDPAI_TAKE(judgement->answer), UDPAI_TAKE(judgement->publication));
     udpai_judgement_free(judgement);
+}
+
+/* ---- all of a node ---- */
+
+static void
+refuse_unsafe(udpai_judgement *judgement)
+{
+    judgement->publication->receipt_required = true;
+    udpai_publication_refuse_all(judgement->publication, UDPA_ERR_UNAVAILABLE,
+                                 "this is in force, but could not be kept: publish it again");
+}
+
+/* Those that are not handed over yet stand behind all others. */
+void
+udpai_judgements_commit(udpai_node *node, uint64_t ticket, udpa_err result)
+{
+    for (udpai_list *at = node->untold.prev; at != &node->untold; at = at->prev) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
+        if (judgement->is_committed)
+            return;
+        judgement->is_committed = true;
+        judgement->ticket = ticket;
+        if (result != UDPA_OK)
+            refuse_unsafe(judgement);
+    }
+}
+
+void
+udpai_judgements_told(udpai_node *node)
+{
+    udpai_list told, *at;
+    udpai_list_init(&told);
+    udpai_list_splice(&told, &node->untold);
+    while ((at = udpai_list_pop(&told))) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
+        judgement->is_told = true;
+        udpai_list_append(judgement->ticket ? &node->unsafe : &node->unanswered, at);
+        udpai_judgement_check(judgement);
+    }
+}
+
+static void
+end_ticket(udpai_judgement *judgement, udpa_err result)
+{
+    judgement->ticket = 0;
+    if (result != UDPA_OK)
+        refuse_unsafe(judgement);
+}
+
+/* Tickets rise: those of the told stand in order, and of the others there are few. */
+void
+udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
+{
+    UDPAI_LIST_FOREACH (at, &node->untold) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
+        if (judgement->ticket && judgement->ticket <= ticket)
+            end_ticket(judgement, result);
+    }
+    while (!udpai_list_empty(&node->unsafe)) {
+        udpai_judgement *judgement = UDPAI_LIST_ENTRY(node->unsafe.next, udpai_judgement, node);
+        if (judgement->ticket > ticket)
+            return;
+        end_ticket(judgement, result);
+        udpai_list_remove(&judgement->node);
+        udpai_list_append(&node->unanswered, &judgement->node);
+        udpai_judgement_check(judgement);
+    }
 }

@@ -2,6 +2,7 @@
 /* Subscribers in the process: they are told of effective resources, may refuse them, and their
  * refusals become receipts. */
 #include "federation/interest.h"
+#include "federation/judgement.h"
 #include "federation/reports.h"
 
 #include <stdlib.h>
@@ -133,9 +134,9 @@ udpai_local_update_defer(udpai_local_update *update)
         return;
     update->is_deferred = true;
     udpai_list_append(&node->updates, &update->in_node);
-    UDPAI_LIST_FOREACH (at, &node->judgements) {
+    UDPAI_LIST_FOREACH (at, &node->untold) {
         udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
-        if (judgement->is_told || !udpai_vector_push(&update->judgements, judgement))
+        if (!udpai_vector_push(&update->judgements, judgement))
             continue;
         judgement->n_deferred++;
         if (!udpai_timer_is_set(&judgement->deadline))
@@ -255,11 +256,8 @@ tell_judgements(udpai_node *node, const udpai_local_update *update)
     if (!update->n_refused)
         return;
     refusals_begin(&refused, update);
-    UDPAI_LIST_FOREACH (at, &node->judgements) {
-        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
-        if (!judgement->is_told)
-            pass_refusals(&refused, judgement);
-    }
+    UDPAI_LIST_FOREACH (at, &node->untold)
+        pass_refusals(&refused, UDPAI_LIST_ENTRY(at, udpai_judgement, node));
     udpai_map_done(&refused.by_name);
 }
 

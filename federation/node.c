@@ -4,6 +4,7 @@
 
 #include "federation/events.h"
 #include "federation/interest.h"
+#include "federation/judgement.h"
 #include "federation/peer_ids.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
@@ -102,7 +103,9 @@ init_tables(udpai_node *node)
     udpai_map_init(&node->interest_places, udpai_interest_place_key);
     udpai_reports_init(node);
     udpai_events_init(node);
-    udpai_list_init(&node->judgements);
+    udpai_list_init(&node->untold);
+    udpai_list_init(&node->unsafe);
+    udpai_list_init(&node->unanswered);
     udpai_list_init(&node->published);
     udpai_list_init(&node->locals);
     udpai_list_init(&node->updates);
@@ -199,8 +202,10 @@ udpai_node_set_store_options(udpai_node *node, const udpai_store_options *option
 static void
 free_judgements_and_receipts(udpai_node *node)
 {
-    while (!udpai_list_empty(&node->judgements))
-        udpai_judgement_free(UDPAI_LIST_ENTRY(node->judgements.next, udpai_judgement, node));
+    udpai_list *const lists[] = {&node->untold, &node->unsafe, &node->unanswered};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(lists); i++)
+        while (!udpai_list_empty(lists[i]))
+            udpai_judgement_free(UDPAI_LIST_ENTRY(lists[i]->next, udpai_judgement, node));
     udpai_list *at;
     while ((at = udpai_list_pop(&node->published)))
         udpai_free(UDPAI_LIST_ENTRY(at, udpai_published, node));
@@ -480,14 +485,6 @@ tell_changes(udpai_node *node)
     udpai_node_order(node, UDPAI_TAKE(order));
 }
 
-static void
-refuse_unsafe(udpai_judgement *judgement)
-{
-    judgement->publication->receipt_required = true;
-    udpai_publication_refuse_all(judgement->publication, UDPA_ERR_UNAVAILABLE,
-                                 "this is in force, but could not be kept: publish it again");
-}
-
 /* Wall-clock times, which alone mean something after a restart. */
 static void
 set_expiry(const udpai_node *node, udpai_durable_batch *batch)
@@ -514,15 +511,7 @@ commit(udpai_node *node)
     } else {
         udpai_durable_batch_free(batch);
     }
-    UDPAI_LIST_FOREACH (at, &node->judgements) {
-        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
-        if (judgement->is_committed)
-            continue;
-        judgement->is_committed = true;
-        judgement->ticket = ticket;
-        if (err != UDPA_OK)
-            refuse_unsafe(judgement);
-    }
+    udpai_judgements_commit(node, ticket, err);
 }
 
 /* Publications whose effects everybody in the process has seen, and that need not be kept, or are.
@@ -532,25 +521,7 @@ answer(udpai_node *node)
 {
     if (has_changes(node) && !udpai_list_empty(&node->locals))
         return;
-    UDPAI_LIST_FOREACH_SAFE (at, &node->judgements) {
-        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
-        judgement->is_told = true;
-        udpai_judgement_check(judgement);
-    }
-}
-
-void
-udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
-{
-    UDPAI_LIST_FOREACH_SAFE (at, &node->judgements) {
-        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
-        if (judgement->ticket == 0 || judgement->ticket > ticket)
-            continue;
-        judgement->ticket = 0;
-        if (result != UDPA_OK)
-            refuse_unsafe(judgement);
-        udpai_judgement_check(judgement);
-    }
+    udpai_judgements_told(node);
 }
 
 static void

@@ -130,20 +130,6 @@ typedef struct udpai_provider {
     UDPAI_VECTOR(udpai_descriptor) per_clients;
 } udpai_provider;
 
-/* ---- publications being judged ---- */
-
-struct udpai_judgement {
-    udpai_list node;
-    udpai_node *owner;
-    udpai_publication *publication;
-    udpai_order *answer; /* to be given with the publication */
-    uint64_t ticket;     /* of the durable engine; 0: not waited for */
-    bool is_committed;   /* handed to the durable engine, if there is anything to hand */
-    bool is_told;        /* subscribers in the process have seen its effects */
-    unsigned n_deferred; /* answers to come */
-    udpai_timer deadline;
-};
-
 /* ---- subscribers in the process ---- */
 
 struct udpai_local_subscription {
@@ -225,8 +211,11 @@ struct udpai_node {
     udpai_provider *any_type;       /* the template of every other type; NULL: none */
     size_t n_any_types;             /* made after it */
     udpai_log_limit any_types_log;
-    udpai_list judgements;
-    udpai_list published; /* udpai_published: without a receipt yet */
+    /* Publications that are judged. A flush looks at the first of these lists alone: */
+    udpai_list untold;     /* subscribers in the process have not seen their effects */
+    udpai_list unsafe;     /* the durable engine has not kept them, by rising ticket */
+    udpai_list unanswered; /* only answers of subscribers are to come */
+    udpai_list published;  /* udpai_published: without a receipt yet */
     udpai_list locals;
     udpai_list updates;  /* udpai_local_update: deferred ones */
     udpai_map interests; /* udpai_interest, by type and text */
@@ -361,12 +350,6 @@ udpa_err udpai_intake_put(udpai_node *node,
                           udpa_resource *resource,
                           const udpai_taking *taking,
                           udpa_error **ret_error);
-
-/* judgement.c */
-/* Of a PUBLICATION, which gives away what it has. NULL without memory: then it is refused. */
-udpai_judgement *udpai_judgement_new(udpai_node *node, udpai_report *report);
-void udpai_judgement_free(udpai_judgement *judgement);
-void udpai_judgement_check(udpai_judgement *judgement);
 
 /* publish.c */
 void udpai_publishing_receipt(udpai_node *node, udpai_report *report);

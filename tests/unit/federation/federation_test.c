@@ -332,6 +332,8 @@ report(fed_bed *bed, udpai_report *report)
     udpai_alloc_fail_after(-1);
     bed->is_short = bed->is_short_longer = false;
     flush((fed_bed *)(uintptr_t)bed);
+    if (bed->is_engine_slow)
+        return;
     udpai_node_committed(bed->node, bed->committed, UDPA_OK);
     flush((fed_bed *)(uintptr_t)bed);
 }

@@ -37,7 +37,8 @@ typedef struct fed_bed {
     udpai_report *answer; /* of the stream side, which it gives next */
     bool is_short_longer; /* … and for what follows from it */
     long n_allocations;
-    unsigned n_judged; /* publications that were answered */
+    bool is_engine_slow; /* it is the test that says what the durable engine has kept */
+    unsigned n_judged;   /* publications that were answered */
     char orders[FED_TEXT], judged[FED_TEXT], reports[FED_TEXT];
     /* Of the node's surroundings; NULL: nobody says. */
     bool (*speaks_of)(void *bed,

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Publications between being applied and being answered; for the files of this folder. */
+#ifndef UDPAI_FEDERATION_JUDGEMENT_H
+#define UDPAI_FEDERATION_JUDGEMENT_H
+
+#include "base/wheel.h"
+#include "federation/node.h"
+
+typedef struct udpai_judgement {
+    udpai_list node; /* in one of the node's three */
+    udpai_node *owner;
+    udpai_publication *publication;
+    udpai_order *answer; /* to be given with the publication */
+    uint64_t ticket;     /* of the durable engine; 0: not waited for */
+    bool is_committed;   /* handed to the durable engine, if there is anything to hand */
+    bool is_told;        /* subscribers in the process have seen its effects */
+    unsigned n_deferred; /* answers to come */
+    udpai_timer deadline;
+} udpai_judgement;
+
+/* Of a PUBLICATION, which gives away what it has. NULL without memory: then it is refused. */
+udpai_judgement *udpai_judgement_new(udpai_node *node, udpai_report *report);
+void udpai_judgement_free(udpai_judgement *judgement);
+void udpai_judgement_check(udpai_judgement *judgement);
+/* Those that were not are handed to the durable engine by this; 0: there was nothing to hand. */
+void udpai_judgements_commit(udpai_node *node, uint64_t ticket, udpa_err result);
+/* Subscribers in the process have seen the effects of all. */
+void udpai_judgements_told(udpai_node *node);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Publications that wait to be kept: each is answered when it is, in order, and however many there
+ * are, what comes meanwhile does not look at them. */
+#include "federation/node_internal.h"
+#include "tests/unit/federation/federation_test.h"
+
+#include <stdio.h>
+
+static const fed_peer alice = {.id = "alice", .name = "alice", .is_plain = true};
+
+static size_t
+count(const udpai_list *list)
+{
+    size_t n = 0;
+    UDPAI_LIST_FOREACH (at, list)
+        n++;
+    return n;
+}
+
+/* So many, the engine has begun with all, and finished none. */
+static void
+publish_some(fed_bed *bed, size_t n)
+{
+    fed_start(bed);
+    uint64_t session = fed_arrive(bed, &alice);
+    udpai_node_committed(bed->node, bed->committed, UDPA_OK);
+    bed->n_judged = 0;
+    bed->is_engine_slow = true;
+    for (size_t i = 0; i < n; i++) {
+        char words[32];
+        (void)snprintf(words, sizeof(words), "x%zu=1", i);
+        (void)fed_publish_at(bed, session, "CDS", words);
+        assert_int_equal(bed->n_judged, 0);
+    }
+}
+
+static void
+what_is_not_kept_yet_is_not_looked_at(void **state)
+{
+    fed_bed *bed = *state;
+    publish_some(bed, 100);
+    assert_true(udpai_list_empty(&bed->node->untold));
+    assert_true(udpai_list_empty(&bed->node->unanswered));
+    assert_int_equal(count(&bed->node->unsafe), 100);
+}
+
+static void
+each_is_answered_when_it_is_kept(void **state)
+{
+    fed_bed *bed = *state;
+    publish_some(bed, 5);
+    udpai_node_committed(bed->node, bed->committed - 5, UDPA_OK);
+    assert_int_equal(bed->n_judged, 0);
+    udpai_node_committed(bed->node, bed->committed - 3, UDPA_OK);
+    assert_int_equal(bed->n_judged, 2);
+    assert_string_equal(bed->judged, "");
+    udpai_node_committed(bed->node, bed->committed, UDPA_ERR_IO);
+    assert_int_equal(bed->n_judged, 5);
+    assert_non_null(strstr(bed->judged, "could not be kept"));
+    assert_int_equal(count(&bed->node->unsafe), 0);
+}
+
+static void
+nothing_is_left_over_at_the_end(void **state)
+{
+    fed_bed *bed = *state;
+    publish_some(bed, 3);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fed_test(what_is_not_kept_yet_is_not_looked_at),
+        fed_test(each_is_answered_when_it_is_kept),
+        fed_test(nothing_is_left_over_at_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
