@@ -667,6 +667,9 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     udpai_load_check(message, findings);
     udpai_health_check(message->health, findings);
     check_client_status(&check);
+    if (message->shim)
+        check_duration(&check, "shim.absent_route_delay", message->shim->absent_route_delay, 0,
+                       UDPAI_XDS_ABSENT_ROUTE_DELAY_MAX_MS);
     udpai_runtime_check(message, findings);
     udpai_rtds_check(message, findings);
     udpai_timing_check(message->timing, findings);

@@ -233,7 +233,10 @@ udpai_plan_xds(udpai_plan *plan)
         err = plan_wildcards(plan);
     if (err != UDPA_OK)
         return err;
+    const Udpa__Config__V1__Shim *shim = plan->bootstrap.message->shim;
     plan->xds.removal_patience_ms = UDPAI_XDS_REMOVAL_PATIENCE_MS;
+    plan->xds.absent_route_delay_ms =
+        milliseconds(shim ? shim->absent_route_delay : NULL, UDPAI_XDS_ABSENT_ROUTE_DELAY_MS);
     udpai_xds_shim_init(&plan->xds);
     plan_load_reporting(plan);
     udpai_hds_init(&plan->hds, &plan->xds);

@@ -301,6 +301,9 @@ void udpai_subscription_set_userdata(udpai_subscription *subscription, void *use
 void *udpai_subscription_userdata(const udpai_subscription *subscription);
 /* Another one, for a time that has to do with its removals: 0 when there are none. */
 uint64_t *udpai_subscription_time(udpai_subscription *subscription);
+/* Who asks for a name from now on, and neither has nor is sent anything of it, is told that it is
+ * missing only after so long. 0: as soon as that is certain. */
+void udpai_subscription_delay_absence(udpai_subscription *subscription, uint64_t delay_ms);
 
 /* The order in which types are sent: CDS 0, EDS 1, LDS 2, RDS 3, …; unknown ones last. */
 unsigned udpai_type_rank(udpai_str type_url);

@@ -206,6 +206,7 @@ struct udpai_name_sub {
     uint64_t sent_seq, sent_payload_seq; /* 0: the subscriber holds nothing */
     uint64_t held_payload_seq;           /* what it held before it was sent that; the same */
     uint64_t sent_turn; /* of the delivery that brought what it holds, or took it away */
+    uint64_t absent_ms; /* it is not said to be missing before, as long as it was never sent */
     udpai_name_state state;
     bool leads_to_variant; /* which is shown by the name that was asked for */
     bool shows_last;       /* it has gone, and was sent; MODE_STATE: the state still holds it */
@@ -260,9 +261,10 @@ struct udpai_subscription {
     bool is_held_ahead;       /* but for what was sent ahead of names that are still to come: */
     uint32_t n_held_ahead;    /* the pieces of this number, which has begun as often */
     udpai_list awaits;
-    udpai_list in_waiting; /* fanout->waiting: something here waits for settled */
-    udpai_timer cycle;     /* the end of a bounded wait */
-    uint64_t asked_ms;     /* when it subscribed last */
+    udpai_list in_waiting;    /* fanout->waiting: something here waits for settled */
+    udpai_timer cycle;        /* the end of a bounded wait */
+    uint64_t asked_ms;        /* when it subscribed last */
+    uint64_t absent_delay_ms; /* fanout.h */
     uint64_t state_due_seq, state_removal_seq; /* MODE_STATE; UINT64_MAX: not due */
     bool state_forced;                         /* it goes out though nothing may have changed */
     bool state_has_ttl;                        /* the one that was sent last */
@@ -284,6 +286,8 @@ udpai_name_sub_sent(udpai_name_sub *sub, uint64_t payload_seq)
     if (sub->sent_payload_seq != payload_seq)
         sub->held_payload_seq = sub->sent_payload_seq;
     sub->sent_payload_seq = payload_seq;
+    if (payload_seq)
+        sub->absent_ms = 0;
 }
 
 void udpai_subscription_wake(udpai_subscription *subscription);
@@ -303,8 +307,9 @@ udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope,
 bool udpai_subscription_is_name_settled(udpai_subscription *subscription,
                                         udpai_str name,
                                         uint64_t asked_ms);
-/* What was uncertain may be certain now. */
+/* What was uncertain may be certain now; or then. */
 void udpai_subscription_recheck(udpai_subscription *subscription);
+void udpai_subscription_recheck_at(udpai_subscription *subscription, uint64_t at_ms);
 /* It was answered, or will not be. */
 void udpai_await_done(udpai_subscription *subscription, udpai_await *await);
 bool udpai_subscription_covers(const udpai_subscription *subscription, udpai_str name);
@@ -337,6 +342,8 @@ void udpai_held_check_when_sent(udpai_subscription *subscription);
 void udpai_held_drop_all(udpai_subscription *subscription);
 /* Whatever it said it holds of this name: it wants it sent. */
 void udpai_held_forget(udpai_subscription *subscription, udpai_str name);
+/* Did it say that it holds something of this name? */
+bool udpai_held_has(const udpai_subscription *subscription, udpai_str name);
 /* Forgets what the subscription does not select any more. After UDPA_ERR_NOMEM it must begin anew.
  */
 udpa_err udpai_held_forget_uncovered(udpai_subscription *subscription);

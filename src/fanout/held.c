@@ -311,6 +311,14 @@ udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
 
 /* ---- forgetting ---- */
 
+bool
+udpai_held_has(const udpai_subscription *subscription, udpai_str name)
+{
+    udpai_item *item = find_unchanged(subscription, name);
+    return udpai_map_get(&subscription->held, name) ||
+           (item && udpai_holdings_has(&subscription->unchanged, item));
+}
+
 void
 udpai_held_forget(udpai_subscription *subscription, udpai_str name)
 {

@@ -170,11 +170,24 @@ has_come(udpai_name_sub *sub, bool again)
         udpai_owe(subscription, &subscription->additions, &sub->owed);
 }
 
+/* There are subscribers whom "there is none" does more harm than silence, at first. */
+static bool
+is_early(const udpai_name_sub *sub)
+{
+    udpai_subscription *subscription = sub->subscription;
+    if (sub->absent_ms <= subscription->subscriber->fanout->wheel->now_ms)
+        return false;
+    udpai_subscription_recheck_at(subscription, sub->absent_ms);
+    return true;
+}
+
 /* A resource that is there but may not be shown is certainly not to be seen; one that is not there
  * may yet come. */
 static bool
 is_certain(udpai_name_sub *sub)
 {
+    if (is_early(sub))
+        return false;
     return sub->asked->resource ||
            udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(sub->asked),
                                               sub->subscription->asked_ms);
@@ -289,6 +302,8 @@ new_sub(udpai_subscription *subscription, const udpai_locator *locator)
             udpai_item_release(item);
         return NULL;
     }
+    if (subscription->absent_delay_ms && !udpai_held_has(subscription, locator->name))
+        sub->absent_ms = subscription->asked_ms + subscription->absent_delay_ms;
     subscription->subscriber->n_names++;
     udpai_list_append(&item->more->name_subs, &sub->in_item);
     udpai_interest_name(subscription, item, true);

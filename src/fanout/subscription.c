@@ -375,6 +375,14 @@ wait_for_settled(udpai_subscription *subscription)
         udpai_list_append(&subscription->topic->fanout->waiting, &subscription->in_waiting);
 }
 
+void
+udpai_subscription_recheck_at(udpai_subscription *subscription, uint64_t at_ms)
+{
+    udpai_timer *timer = &subscription->cycle;
+    if (!udpai_timer_is_set(timer) || at_ms < timer->due_ms)
+        udpai_timer_set(subscription->subscriber->fanout->wheel, timer, at_ms);
+}
+
 static bool
 is_settled(udpai_subscription *subscription, udpai_str scope, bool as_name, uint64_t asked_ms)
 {
@@ -393,8 +401,8 @@ is_settled(udpai_subscription *subscription, udpai_str scope, bool as_name, uint
         (asked_ms > since_ms ? asked_ms : since_ms) + fanout->options.cycle_timeout_ms;
     if (state == UDPAI_SETTLED_AFTER_WAIT && fanout->wheel->now_ms >= end_ms)
         return true;
-    if (state == UDPAI_SETTLED_AFTER_WAIT && !udpai_timer_is_set(&subscription->cycle))
-        udpai_timer_set(fanout->wheel, &subscription->cycle, end_ms);
+    if (state == UDPAI_SETTLED_AFTER_WAIT)
+        udpai_subscription_recheck_at(subscription, end_ms);
     wait_for_settled(subscription);
     return false;
 }
@@ -588,6 +596,12 @@ void
 udpai_subscription_set_userdata(udpai_subscription *subscription, void *userdata)
 {
     subscription->userdata = userdata;
+}
+
+void
+udpai_subscription_delay_absence(udpai_subscription *subscription, uint64_t delay_ms)
+{
+    subscription->absent_delay_ms = delay_ms;
 }
 
 uint64_t *

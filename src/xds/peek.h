@@ -14,6 +14,7 @@
 #define UDPAI_XDS_TYPE_MEMBER UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.LbEndpoint"
 #define UDPAI_XDS_TYPE_LISTENER UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.Listener"
 #define UDPAI_XDS_TYPE_SCOPES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.ScopedRouteConfiguration"
+#define UDPAI_XDS_TYPE_EXTENSION UDPAI_XDS_TYPE_PREFIX "envoy.config.core.v3.TypedExtensionConfig"
 #define UDPAI_XDS_TYPE_VIRTUAL_HOST UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.VirtualHost"
 #define UDPAI_XDS_TYPE_ROUTES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.RouteConfiguration"
 

@@ -26,6 +26,8 @@ typedef struct udpai_xds_method {
 } udpai_xds_method;
 
 #define UDPAI_XDS_REMOVAL_PATIENCE_MS 5000
+#define UDPAI_XDS_ABSENT_ROUTE_DELAY_MS 20000
+#define UDPAI_XDS_ABSENT_ROUTE_DELAY_MAX_MS 600000
 
 /* Two of the aggregated service, three for each of eight types, one of VHDS, one of LEDS. */
 #define UDPAI_XDS_METHODS 28
@@ -41,6 +43,9 @@ struct udpai_xds_shim {
     /* What is gone is told when what may refer to it was acknowledged, or after so long; 0: at
      * once. */
     uint64_t removal_patience_ms;
+    /* An Envoy is told only after so long that routes and extensions do not exist which it never
+     * had; 0: at once. */
+    uint64_t absent_route_delay_ms;
     /* Of warnings about states of the world that have grown too large to send often, about clients
      * that nobody has foreseen, and about xdstp names that cannot be answered. */
     udpai_xds_groups groups; /* the limits are its owner's, 0: the defaults */

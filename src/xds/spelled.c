@@ -108,8 +108,10 @@ add_part(udpai_xds *xds, udpai_subscription *subscription, udpai_str label, udpa
     const udpai_part part = {udpai_subscription_type_url(subscription), label, glob};
     udpai_subscription *added =
         udpai_subscriber_add_part(&xds->subscriber, &part, udpai_subscription_mode(subscription));
-    if (added)
-        udpai_subscription_set_userdata(added, udpai_xds_type_of(subscription));
+    if (!added)
+        return NULL;
+    udpai_subscription_set_userdata(added, udpai_xds_type_of(subscription));
+    udpai_xds_delay_absence(xds, added);
     return added;
 }
 

@@ -151,6 +151,9 @@ udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
 void udpai_xds_order(udpai_session *session, udpai_order *order);
 void udpai_xds_free(udpai_session *session);
 
+/* For a type, or a part of it, that the client begins to ask for: of some it is not told at once
+ * what is missing. */
+void udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription);
 /* The renderer of a form, for what this client can read. */
 const udpai_renderer *udpai_xds_renderer_for(const udpai_xds *xds, udpai_xds_form form);
 

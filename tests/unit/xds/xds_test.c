@@ -399,7 +399,8 @@ put_node(const xds_client *client, const xds_ask *ask)
         padding = W_JOIN(padding, W_MESSAGE(9, W_TEXT(1, "envoy.filters.http.something_or_other"),
                                             W_TEXT(2, "envoy.filters.http, and the text of it")));
     return W_JOIN(W_TEXT(1, ask->node_id ? ask->node_id : "client"), W_TEXT(2, "cluster"), features,
-                  padding, put_parameter(ask->parameter));
+                  client->user_agent ? W_TEXT(6, client->user_agent) : W_NOTHING, padding,
+                  put_parameter(ask->parameter));
 }
 
 static udpai_str

@@ -59,6 +59,7 @@ typedef struct xds_client {
     fake_stream stream;
     bool is_delta, sent_first;
     const char *features[4]; /* of its Node */
+    const char *user_agent;  /* NULL: it does not say */
     xds_client_type types[XDS_TEST_TYPES_MAX];
     size_t n_types;
     char trace[16384]; /* responses that were not looked at yet */
