@@ -26,6 +26,7 @@ typedef struct client {
     uint64_t n_sent, n_unanswered;
     bool is_behind, has_refused;
     const subscription_status *refusal; /* of all, the last one; NULL: none */
+    const char *held;                   /* what something waits for; NULL: nothing does */
 } client;
 
 /* ---- which sessions ---- */
@@ -97,6 +98,8 @@ add_subscription(client *self, const subscription_status *subscription)
     self->n_unanswered += subscription->n_unanswered;
     self->has_refused |= subscription->n_refused_resources > 0;
     self->is_behind |= !subscription->in_sync;
+    if (*subscription->held)
+        self->held = subscription->held;
     if (*subscription->last_error &&
         (!self->refusal || is_later(subscription->refused, self->refusal->refused)))
         self->refusal = subscription;
@@ -108,6 +111,8 @@ add_synced(udpai_ctl_table *table, const client *self)
 {
     if (self->has_refused)
         udpai_ctl_table_add(table, UDPAI_STR("no: refused"));
+    else if (self->held)
+        udpai_ctl_table_addf(table, "no: %s", self->held);
     else if (self->n_unanswered)
         udpai_ctl_table_addf(table, "no: %llu unanswered", (unsigned long long)self->n_unanswered);
     else
@@ -229,11 +234,27 @@ last_failure(const client_status *status)
     return last;
 }
 
+/* What something waits for; NULL: nothing does. */
+static const char *
+held_of(const client_status *status)
+{
+    for (size_t i = 0; status->config && i < status->config->n_generic_xds_configs; i++) {
+        const entry_message *entry = status->config->generic_xds_configs[i];
+        if (entry->config_status == ENVOY__SERVICE__STATUS__V3__CONFIG_STATUS__NOT_SENT &&
+            entry->error_state && *entry->error_state->details)
+            return entry->error_state->details;
+    }
+    return NULL;
+}
+
 static void
 add_state(udpai_ctl_table *table, const client_status *status)
 {
+    const char *held = held_of(status);
     if (status->n_errors)
         udpai_ctl_table_addf(table, "no: refused %llu", (unsigned long long)status->n_errors);
+    else if (held)
+        udpai_ctl_table_addf(table, "no: %s", held);
     else if (status->n_synced < status->n_resources)
         udpai_ctl_table_addf(table, "no: %llu not acknowledged",
                              (unsigned long long)(status->n_resources - status->n_synced));

@@ -629,6 +629,15 @@ check_client_status(const struct check *check)
     check_duration(check, "client_status.wait", status->wait, 0, UDPAI_CSDS_WAIT_MAX_MS);
 }
 
+static void
+check_shim(const struct check *check)
+{
+    const Udpa__Config__V1__Shim *shim = check->message->shim;
+    if (shim)
+        check_duration(check, "shim.warm_timeout", shim->warm_timeout, 0,
+                       UDPAI_XDS_WARM_TIMEOUT_MAX_MS);
+}
+
 void
 udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
 {
@@ -670,6 +679,7 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     if (message->shim)
         check_duration(&check, "shim.absent_route_delay", message->shim->absent_route_delay, 0,
                        UDPAI_XDS_ABSENT_ROUTE_DELAY_MAX_MS);
+    check_shim(&check);
     udpai_runtime_check(message, findings);
     udpai_rtds_check(message, findings);
     udpai_timing_check(message->timing, findings);

@@ -69,6 +69,111 @@ udpai_pending(udpai_subscription *subscription)
     return pending != UDPAI_NOTHING && may_send_state(subscription) ? pending : UDPAI_NOTHING;
 }
 
+/* What is owed is told, if its target is there. */
+static const udpai_item *
+owed_item(const udpai_owed *owed)
+{
+    return owed->extras ? owed->item : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed)->target;
+}
+
+static uint64_t
+owed_change(const udpai_owed *owed)
+{
+    const udpai_item *item = owed_item(owed);
+    return item ? item->seq : 0;
+}
+
+static uint64_t
+last_in_view(const udpai_subscription *subscription)
+{
+    const udpai_log *log = &subscription->view->live;
+    for (size_t i = log->n; i-- > 0 && log->slots[i].seq > subscription->cursor.low;)
+        if (log->slots[i].item)
+            return log->slots[i].seq;
+    return 0;
+}
+
+struct span {
+    uint64_t first, last;
+};
+
+static void
+widen(struct span *span, uint64_t seq)
+{
+    span->first = least(span->first, seq);
+    span->last = seq > span->last ? seq : span->last;
+}
+
+/* A state has no lists of what is owed. */
+static void
+widen_by_names(struct span *span, const udpai_subscription *subscription)
+{
+    size_t at = 0;
+    const udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &at)))
+        if (sub->target && sub->sent_seq != sub->target->seq)
+            widen(span, sub->target->seq);
+}
+
+bool
+udpai_subscription_pending_changes(const udpai_subscription *subscription,
+                                   uint64_t *ret_first,
+                                   uint64_t *ret_last)
+{
+    struct span span = {UDPAI_NOTHING, 0};
+    uint64_t in_view = pending_in_view(subscription);
+    if (in_view != UDPAI_NOTHING) {
+        widen(&span, in_view);
+        widen(&span, last_in_view(subscription));
+    }
+    UDPAI_LIST_FOREACH (node, &subscription->additions)
+        widen(&span, owed_change(UDPAI_LIST_ENTRY(node, udpai_owed, node)));
+    if (subscription->mode == UDPAI_MODE_STATE)
+        widen_by_names(&span, subscription);
+    *ret_first = span.first;
+    *ret_last = span.last;
+    return span.first != UDPAI_NOTHING;
+}
+
+uint64_t
+udpai_subscription_first_pending(udpai_subscription *subscription)
+{
+    return udpai_pending(subscription);
+}
+
+uint64_t
+udpai_subscription_first_removal(udpai_subscription *subscription)
+{
+    return udpai_pending_removal(subscription);
+}
+
+/* Where the first stands of what is owed and may be sent. */
+static uint64_t
+first_owed_within(const udpai_subscription *subscription, const udpai_send_limits *limits)
+{
+    UDPAI_LIST_FOREACH (node, &subscription->additions) {
+        const udpai_owed *owed = UDPAI_LIST_ENTRY(node, udpai_owed, node);
+        if (owed->mark_seq > limits->place)
+            break;
+        if (owed_change(owed) <= limits->change)
+            return owed->mark_seq;
+    }
+    return UDPAI_NOTHING;
+}
+
+bool
+udpai_pending_is_sendable(const udpai_subscription *subscription, const udpai_send_limits *limits)
+{
+    uint64_t first, last;
+    if (limits->change == UDPAI_NOTHING)
+        return true;
+    if (subscription->mode == UDPAI_MODE_STATE)
+        return !udpai_subscription_pending_changes(subscription, &first, &last) ||
+               last <= limits->change;
+    return pending_in_view(subscription) <= least(limits->place, limits->change) ||
+           first_owed_within(subscription, limits) != UDPAI_NOTHING;
+}
+
 bool
 udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t since)
 {
@@ -80,9 +185,7 @@ udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t sin
             return true;
     }
     UDPAI_LIST_FOREACH (node, &subscription->additions) {
-        udpai_owed *owed = UDPAI_LIST_ENTRY(node, udpai_owed, node);
-        const udpai_item *item =
-            owed->extras ? owed->item : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed)->target;
+        const udpai_item *item = owed_item(UDPAI_LIST_ENTRY(node, udpai_owed, node));
         if (item && item->previous_seq > since)
             return true;
     }
@@ -303,9 +406,7 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
 static bool
 put_off(udpai_subscription *subscription, udpai_owed *owed, uint64_t limit)
 {
-    udpai_name_sub *sub = owed->extras ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
-    const udpai_item *item = sub ? sub->target : owed->item;
-    if (!item || item->seq <= limit)
+    if (owed_change(owed) <= limit)
         return false;
     owed->mark_seq = subscription->topic->fanout->seq;
     if (owed->extras)
@@ -356,15 +457,19 @@ add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
 }
 
 static udpa_err
-collect_owed(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body)
+collect_owed(udpai_subscription *subscription,
+             const udpai_send_limits *limits,
+             udpai_body **ret_body)
 {
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
     udpa_err err = UDPA_OK;
-    while (first_owed(&subscription->additions) <= limit &&
-           !udpai_list_empty(&subscription->additions)) {
-        udpai_owed *owed = UDPAI_LIST_ENTRY(subscription->additions.next, udpai_owed, node);
-        if (!put_off(subscription, owed, limit) && !add_owed(&collection, owed, &err))
+    UDPAI_LIST_FOREACH_SAFE (node, &subscription->additions) {
+        udpai_owed *owed = UDPAI_LIST_ENTRY(node, udpai_owed, node);
+        if (owed->mark_seq > limits->place)
+            break;
+        if (owed_change(owed) <= limits->change && !put_off(subscription, owed, limits->place) &&
+            !add_owed(&collection, owed, &err))
             break;
     }
     if (err == UDPA_OK)
@@ -374,13 +479,16 @@ collect_owed(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_
 }
 
 udpa_err
-udpai_collect_additions(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body)
+udpai_collect_additions(udpai_subscription *subscription,
+                        const udpai_send_limits *limits,
+                        udpai_body **ret_body)
 {
     *ret_body = NULL;
     if (subscription->mode == UDPAI_MODE_STATE)
-        return udpai_collect_state(subscription, true, ret_body);
-    if (first_owed(&subscription->additions) < pending_in_view(subscription))
-        return collect_owed(subscription, limit, ret_body);
+        return udpai_collect_state(subscription, 0, ret_body);
+    uint64_t in_view = pending_in_view(subscription), limit = least(limits->place, limits->change);
+    if (first_owed_within(subscription, limits) < (in_view > limit ? UDPAI_NOTHING : in_view))
+        return collect_owed(subscription, limits, ret_body);
     return collect_from_view(subscription, limit, ret_body);
 }
 
@@ -462,7 +570,7 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
 {
     *ret_body = NULL;
     if (subscription->mode == UDPAI_MODE_STATE)
-        return udpai_collect_state(subscription, false, ret_body);
+        return udpai_collect_state(subscription, limit ? limit : 1, ret_body);
     udpai_view *view = subscription->mode == UDPAI_MODE_DELTA ? subscription->view : NULL;
     const udpai_renderer *renderer = subscription->subscriber->renderer;
     const udpai_body_range range = {.from = subscription->cursor.tombstones | REMOVALS_BIT,

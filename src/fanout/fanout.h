@@ -67,9 +67,14 @@ typedef struct udpai_subscriber_ops {
     /* Something may have to be sent: call udpai_subscriber_next() before long. Called once, then
      * not again until next() has found nothing. */
     void (*wake)(udpai_subscriber *subscriber);
-    /* May the subscriber be told now what of this type is gone? If not, its owner sees to it that
-     * it is asked again, by udpai_subscriber_next(). NULL: always. May not call back. */
-    bool (*may_remove)(udpai_subscriber *subscriber, udpai_subscription *subscription);
+    /* Up to where may the subscriber be told now what of this type is gone? 0: nothing of it;
+     * UINT64_MAX: all. If that is not all, its owner sees to it that it is asked again, by
+     * udpai_subscriber_next(). NULL: always all. May not call back. */
+    uint64_t (*may_remove)(udpai_subscriber *subscriber, udpai_subscription *subscription);
+    /* Up to where may the subscriber be sent now what was set of this type? UINT64_MAX: all of it.
+     * What has changed later is put off, and its owner sees to it that it is asked again; what is
+     * behind it in the order does not overtake it. NULL: always all. */
+    uint64_t (*may_add)(udpai_subscriber *subscriber, udpai_subscription *subscription);
 } udpai_subscriber_ops;
 
 /* How a subscriber takes the types it subscribes to. */
@@ -268,6 +273,13 @@ typedef struct udpai_delivery {
  * anything, in the last half minute; but for removals of more than two of the largest change sets.
  * After this error, and UDPA_ERR_NOMEM, it must begin anew. */
 udpa_err udpai_subscriber_next(udpai_subscriber *subscriber, udpai_delivery *ret_delivery);
+/* Where the first and the last change lie that it must still be sent; false: none. */
+bool udpai_subscription_pending_changes(const udpai_subscription *subscription,
+                                        uint64_t *ret_first,
+                                        uint64_t *ret_last);
+/* Where stands what can be sent next, if it may; UINT64_MAX: nothing can. The same of removals. */
+uint64_t udpai_subscription_first_pending(udpai_subscription *subscription);
+uint64_t udpai_subscription_first_removal(udpai_subscription *subscription);
 /* Has the subscriber been sent all there is? */
 bool udpai_subscriber_in_sync(const udpai_subscriber *subscriber);
 

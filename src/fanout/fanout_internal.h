@@ -366,21 +366,31 @@ void udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str p
 
 /* ---- collect.c: filling one response ---- */
 
+/* How far additions may go: by the order of types, and by what may_add says of their changes. */
+typedef struct udpai_send_limits {
+    uint64_t place, change;
+} udpai_send_limits;
+
 /* Where the first addition stands, or UDPAI_NOTHING. */
 uint64_t udpai_pending(udpai_subscription *subscription);
 /* The same for removals. */
 uint64_t udpai_pending_removal(udpai_subscription *subscription);
 /* Is an addition pending that had changed since then already when it changed last? */
 bool udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t since);
+/* Is there an addition that stands up to the limit, and has changed up to where it may be sent? */
+bool udpai_pending_is_sendable(const udpai_subscription *subscription,
+                               const udpai_send_limits *limits);
 /* Each composes one response and counts its contents as sent. *ret_body NULL: there was nothing to
  * say after all. */
-udpa_err
-udpai_collect_additions(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body);
+udpa_err udpai_collect_additions(udpai_subscription *subscription,
+                                 const udpai_send_limits *limits,
+                                 udpai_body **ret_body);
 udpa_err
 udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body);
-/* `with_removed`: what is to be removed is in it still. */
+/* What was removed behind `removals`, or has been told of already, is in it still; 0: all that was
+ * not told of. */
 udpa_err
-udpai_collect_state(udpai_subscription *subscription, bool with_removed, udpai_body **ret_body);
+udpai_collect_state(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body);
 udpa_err
 udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_body **ret_body);
 

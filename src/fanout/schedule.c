@@ -7,6 +7,9 @@
  * before or wholly behind any such place, so what refers to something arrives after it, and what is
  * replaced goes after what replaces it.
  *
+ * What a subscriber may not be sent yet (may_add) stays where it is. Removals behind it wait for
+ * it, as for anything that was not sent.
+ *
  * A resource that changes all the time is always at the end; so that it does not wait for ever for
  * others before it, a type that had to wait for some rounds overtakes what changed twice meanwhile,
  * and after some more it goes as far as there is. */
@@ -115,6 +118,13 @@ give(udpai_delivery *delivery,
     return UDPA_OK;
 }
 
+static uint64_t
+may_add(udpai_subscriber *subscriber, udpai_subscription *subscription)
+{
+    return subscriber->ops->may_add ? subscriber->ops->may_add(subscriber, subscription)
+                                    : UDPAI_NOTHING;
+}
+
 static udpa_err
 additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delivery)
 {
@@ -129,10 +139,13 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
             subscription->n_deferred++;
             break;
         }
+        const udpai_send_limits limits = {limit, may_add(subscriber, subscription)};
+        if (!udpai_pending_is_sendable(subscription, &limits))
+            break;
         udpai_body *body = NULL;
         uint64_t since = whole ? subscription->cursor.low : 0;
         udpai_standing place = place_of(subscription);
-        udpa_err err = udpai_collect_additions(subscription, limit, &body);
+        udpa_err err = udpai_collect_additions(subscription, &limits, &body);
         if (err != UDPA_OK)
             return err;
         subscription->n_deferred = 0;
@@ -146,10 +159,28 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
     return UDPA_OK;
 }
 
+/* A state has all that was set, so it would bring what is put off. */
 static bool
-may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription)
+would_bring_too_much(udpai_subscriber *subscriber, udpai_subscription *subscription)
 {
-    return !subscriber->ops->may_remove || subscriber->ops->may_remove(subscriber, subscription);
+    if (subscription->mode != UDPAI_MODE_STATE || udpai_pending(subscription) == UDPAI_NOTHING)
+        return false;
+    const udpai_send_limits limits = {UDPAI_NOTHING, may_add(subscriber, subscription)};
+    return !udpai_pending_is_sendable(subscription, &limits);
+}
+
+/* May the first of the removals go? Lowers the limit to where all of them may. */
+static bool
+may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription, uint64_t *limit)
+{
+    uint64_t pending = udpai_pending_removal(subscription), allowed = UDPAI_NOTHING;
+    if (pending > *limit || would_bring_too_much(subscriber, subscription))
+        return false;
+    if (subscriber->ops->may_remove)
+        allowed = subscriber->ops->may_remove(subscriber, subscription);
+    if (allowed < *limit)
+        *limit = allowed;
+    return allowed && pending <= *limit;
 }
 
 static udpa_err
@@ -167,8 +198,7 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
         return UDPA_OK;
     }
     uint64_t limit = limit_for_removals(subscriber, subscription);
-    while (!delivery->body && udpai_pending_removal(subscription) <= limit &&
-           may_remove(subscriber, subscription)) {
+    while (!delivery->body && may_remove(subscriber, subscription, &limit)) {
         subscription->n_removals_deferred = 0;
         udpai_body *body = NULL;
         uint64_t since = subscription->cursor.low;

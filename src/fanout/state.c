@@ -2,8 +2,8 @@
 /* The state of the world as one response, and the empty response that says "complete".
  *
  * What is to be removed stays in the state that announces what replaces it; a second state, after
- * all other types have had their turn, leaves it out. So nothing is taken away before what replaces
- * it has arrived, though a state can only say what is there. */
+ * all other types have had their turn, leaves it out, as far as its turn has come. So nothing is
+ * taken away before what replaces it has arrived, though a state can only say what is there. */
 #include "fanout/variant.h"
 
 static udpa_err
@@ -18,12 +18,20 @@ add_live(udpai_collection *collection, const udpai_view *view)
     return err;
 }
 
+/* Behind this, what was removed is in the state still. */
+static uint64_t
+left_out_to(const udpai_subscription *subscription, uint64_t removals)
+{
+    uint64_t before = subscription->cursor.tombstones;
+    return removals > before ? removals : before;
+}
+
 static udpa_err
-add_last(udpai_collection *collection, const udpai_subscription *subscription)
+add_last(udpai_collection *collection, const udpai_subscription *subscription, uint64_t removals)
 {
     udpa_err err = UDPA_OK;
     const udpai_view *view = subscription->view;
-    size_t i = view ? udpai_log_after(&view->tombstones, subscription->cursor.tombstones) : 0;
+    size_t i = view ? udpai_log_after(&view->tombstones, left_out_to(subscription, removals)) : 0;
     for (; view && i < view->tombstones.n && err == UDPA_OK; i++) {
         udpai_item *item = view->tombstones.slots[i].item;
         if (item && udpai_item_last(item))
@@ -33,13 +41,14 @@ add_last(udpai_collection *collection, const udpai_subscription *subscription)
 }
 
 static udpa_err
-add_names(udpai_collection *collection, udpai_subscription *subscription, bool with_removed)
+add_names(udpai_collection *collection, udpai_subscription *subscription, uint64_t removals)
 {
     udpa_err err = UDPA_OK;
     size_t at = 0;
     udpai_name_sub *sub;
     while (err == UDPA_OK && (sub = udpai_map_next(&subscription->names, &at))) {
         udpai_item *item = sub->target;
+        bool with_removed = !removals || sub->owed.mark_seq > removals;
         if (item)
             udpai_collection_add(collection, item, item->resource, false, &err);
         else if (with_removed && sub->shows_last && udpai_item_last(sub->asked))
@@ -70,16 +79,16 @@ hash_of(const udpai_collection *collection)
 }
 
 static udpa_err
-compose(udpai_subscription *subscription, bool with_removed, udpai_body **ret_body)
+compose(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body)
 {
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
     collection.is_whole = true;
     udpa_err err = add_live(&collection, subscription->view);
-    if (err == UDPA_OK && with_removed)
-        err = add_last(&collection, subscription);
     if (err == UDPA_OK)
-        err = add_names(&collection, subscription, with_removed);
+        err = add_last(&collection, subscription, removals);
+    if (err == UDPA_OK)
+        err = add_names(&collection, subscription, removals);
     udpai_render what = {.is_state = true};
     if (err == UDPA_OK) {
         what.state_hash = hash_of(&collection);
@@ -90,18 +99,17 @@ compose(udpai_subscription *subscription, bool with_removed, udpai_body **ret_bo
 }
 
 static udpa_err
-find_or_compose(udpai_subscription *subscription, bool with_removed, udpai_body **ret_body)
+find_or_compose(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body)
 {
     udpai_view *view = subscription->view;
     const udpai_renderer *renderer = subscription->subscriber->renderer;
-    const udpai_cursor *cursor = &subscription->cursor;
     bool has_removed =
-        with_removed && view && udpai_log_first_after(&view->tombstones, cursor->tombstones);
+        view && udpai_log_first_after(&view->tombstones, left_out_to(subscription, removals));
     bool shareable = view && subscription->names.n == 0 && !has_removed;
     const udpai_body_range range = {.from = view ? view->changed_seq : 0, .limit = UDPAI_NOTHING};
     if (shareable)
         *ret_body = udpai_view_find_body(view, renderer, &range);
-    udpa_err err = *ret_body ? UDPA_OK : compose(subscription, with_removed, ret_body);
+    udpa_err err = *ret_body ? UDPA_OK : compose(subscription, removals, ret_body);
     if (err == UDPA_OK && shareable && !(*ret_body)->view) {
         (*ret_body)->range = range;
         udpai_view_keep_body(view, *ret_body);
@@ -173,7 +181,7 @@ collect_refreshes(udpai_subscription *subscription, udpai_body **ret_body)
     bool any = collection.items.n > 0;
     udpai_collection_done(&collection);
     if (err == UDPA_OK && any)
-        return find_or_compose(subscription, true, ret_body);
+        return find_or_compose(subscription, 0, ret_body);
     if (err == UDPA_OK)
         note_names_sent(subscription);
     return err;
@@ -189,25 +197,40 @@ is_same_as_last(const udpai_subscription *subscription, const udpai_body *body)
            body->state_hash.low == subscription->state_hash.low;
 }
 
+/* What was left in the state though it has gone: where the first of it was marked. */
+static uint64_t
+first_name_shown_still(const udpai_subscription *subscription)
+{
+    uint64_t first = UDPAI_NOTHING;
+    size_t at = 0;
+    const udpai_name_sub *sub;
+    while ((sub = udpai_map_next(&subscription->names, &at)))
+        if (sub->shows_last && sub->owed.mark_seq < first)
+            first = sub->owed.mark_seq;
+    return first;
+}
+
 static void
-note_sent(udpai_subscription *subscription, bool with_removed)
+note_sent(udpai_subscription *subscription, uint64_t removals)
 {
     uint64_t now = subscription->topic->fanout->seq;
     subscription->cursor.low = now;
     subscription->state_due_seq = UDPAI_NOTHING;
     subscription->state_forced = false;
-    if (!with_removed) {
-        subscription->cursor.tombstones = now;
-        subscription->state_removal_seq = UDPAI_NOTHING;
+    if (removals) {
+        subscription->cursor.tombstones =
+            left_out_to(subscription, removals < now ? removals : now);
+        subscription->state_removal_seq =
+            removals < now ? first_name_shown_still(subscription) : UDPAI_NOTHING;
     }
 }
 
 udpa_err
-udpai_collect_state(udpai_subscription *subscription, bool with_removed, udpai_body **ret_body)
+udpai_collect_state(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body)
 {
-    bool refreshes_only = with_removed && !has_news(subscription);
+    bool refreshes_only = !removals && !has_news(subscription);
     udpa_err err = refreshes_only ? collect_refreshes(subscription, ret_body)
-                                  : find_or_compose(subscription, with_removed, ret_body);
+                                  : find_or_compose(subscription, removals, ret_body);
     if (err != UDPA_OK)
         return err;
     if (*ret_body && is_same_as_last(subscription, *ret_body))
@@ -216,7 +239,7 @@ udpai_collect_state(udpai_subscription *subscription, bool with_removed, udpai_b
         subscription->state_hash = (*ret_body)->state_hash;
         subscription->state_has_ttl = (*ret_body)->has_ttl;
     }
-    note_sent(subscription, with_removed);
+    note_sent(subscription, removals);
     return UDPA_OK;
 }
 

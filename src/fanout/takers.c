@@ -287,6 +287,18 @@ udpai_fanout_visit_takers(
 
 /* ---- the other way round: what one takes ---- */
 
+static udpai_taken
+taken_by_name(udpai_subscription *subscription, const udpai_name_sub *sub)
+{
+    const udpai_item *item = sub->target ? sub->target : sub->asked;
+    return (udpai_taken){
+        .taker = sub->target ? taker_of(subscription, item, sub)
+                             : gone_taker_of(subscription, item, sub),
+        .name = udpai_item_name(sub->asked),
+        .is_missing = sub->state == UDPAI_NAME_MISSING,
+    };
+}
+
 static bool
 visit_names(udpai_subscription *subscription,
             udpai_taken_place *place,
@@ -295,13 +307,7 @@ visit_names(udpai_subscription *subscription,
 {
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &place->name))) {
-        const udpai_item *item = sub->target ? sub->target : sub->asked;
-        const udpai_taken taken = {
-            .taker = sub->target ? taker_of(subscription, item, sub)
-                                 : gone_taker_of(subscription, item, sub),
-            .name = udpai_item_name(sub->asked),
-            .is_missing = sub->state == UDPAI_NAME_MISSING,
-        };
+        const udpai_taken taken = taken_by_name(subscription, sub);
         if (!visit(userdata, &taken))
             return false;
     }
@@ -343,7 +349,85 @@ udpai_subscription_visit_taken(udpai_subscription *subscription,
     return subscription->view && !visit_view(subscription, place, visit, userdata);
 }
 
+udpai_presence
+udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url, udpai_str name)
+{
+    const udpai_fanout *fanout = subscriber->fanout;
+    const udpai_topic *topic = udpai_topic_find(fanout, type_url);
+    const udpai_item *item = topic ? udpai_item_find(topic, name) : NULL;
+    if ((item && udpai_shown(item, subscriber)) ||
+        (topic && udpai_alias_resolve(topic, subscriber, name)))
+        return UDPAI_PRESENT;
+    udpai_str except =
+        subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
+    bool is_certain =
+        (item && item->resource) ||
+        udpai_settled_query_name(fanout->settled, type_url, name, except) == UDPAI_SETTLED;
+    return is_certain ? UDPAI_ABSENT : UDPAI_PRESENCE_UNKNOWN;
+}
+
+/* What wildcards alone select is there, or gone; or there has never been any of it. */
+static bool
+find_in_view(udpai_subscription *subscription, udpai_str name, udpai_taken *ret_taken)
+{
+    udpai_item *item = udpai_item_find(subscription->topic, name);
+    if (!subscription->view || !udpai_view_covers(subscription->view, name))
+        return false;
+    bool is_there = item && is_in_view(subscription, item);
+    *ret_taken = (udpai_taken){
+        .taker = {.subscription = subscription},
+        .name = name,
+        .is_missing = !is_there && udpai_subscriber_presence(subscription->subscriber,
+                                                             udpai_topic_url(subscription->topic),
+                                                             name) == UDPAI_ABSENT,
+    };
+    if (is_there)
+        ret_taken->taker = taker_of(subscription, item, NULL);
+    return true;
+}
+
+bool
+udpai_subscription_find_taken(udpai_subscription *subscription,
+                              udpai_str name,
+                              udpai_taken *ret_taken)
+{
+    const udpai_name_sub *sub = udpai_map_get(&subscription->names, name);
+    if (!sub)
+        return find_in_view(subscription, name, ret_taken);
+    *ret_taken = taken_by_name(subscription, sub);
+    return true;
+}
+
 /* ---- what one had before ---- */
+
+/* What was there when the view was made has not entered it: it was sent when all was; before that,
+ * if it has changed once since. */
+static bool
+was_new_in_view(const udpai_membership *member,
+                const udpai_item *item,
+                uint64_t payloads,
+                bool is_steady)
+{
+    if (member->entered_seq)
+        return member->entered_seq > payloads;
+    return !is_steady && !(item->previous_seq && item->previous_seq <= payloads);
+}
+
+bool
+udpai_subscription_is_new(const udpai_subscription *subscription,
+                          udpai_str name,
+                          udpai_standing place,
+                          bool is_steady)
+{
+    const udpai_item *item = udpai_item_find(subscription->topic, name);
+    const udpai_name_sub *sub = item ? find_sub(subscription, item) : NULL;
+    if (!item)
+        return false;
+    if (is_in_view(subscription, item))
+        return was_new_in_view(udpai_item_membership(item, subscription->view), item,
+                               place.payloads, is_steady);
+    return sub && sub->held_payload_seq == 0;
+}
 
 static bool
 had_by_view(const udpai_subscription *subscription,

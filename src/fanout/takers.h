@@ -53,6 +53,29 @@ bool udpai_subscription_visit_taken(udpai_subscription *subscription,
                                     udpai_taken_fn visit,
                                     void *userdata);
 
+/* The same of one name. False: the subscription does not ask for it. */
+bool udpai_subscription_find_taken(udpai_subscription *subscription,
+                                   udpai_str name,
+                                   udpai_taken *ret_taken);
+
+/* Is there something of this name, or alias, for the subscriber? */
+typedef enum udpai_presence {
+    UDPAI_PRESENT,
+    UDPAI_PRESENCE_UNKNOWN, /* there is nothing, and it may yet come */
+    UDPAI_ABSENT,           /* that is certain */
+} udpai_presence;
+
+udpai_presence
+udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url, udpai_str name);
+
+/* Has the subscriber been sent what it did not have, by a delivery from this place, which is the
+ * last that brought this name? `steady`: what its wildcards held from the beginning was sent
+ * before. Where that is not known any more it is said that it has. */
+bool udpai_subscription_is_new(const udpai_subscription *subscription,
+                               udpai_str name,
+                               udpai_standing place,
+                               bool is_steady);
+
 /* What had the subscriber of a resource, before it was sent the payload of this number, by a
  * delivery from this place? */
 typedef struct udpai_had_question {

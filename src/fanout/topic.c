@@ -4,6 +4,8 @@
 
 #include "model/type_url.h"
 
+#define FIRST_TYPE "envoy.config.cluster.v3.Cluster"
+
 static udpai_str
 item_key(const void *item)
 {
@@ -34,7 +36,7 @@ unsigned
 udpai_type_rank(udpai_str type_url)
 {
     static const char *const order[] = {
-        "envoy.config.cluster.v3.Cluster",
+        FIRST_TYPE,
         "envoy.config.endpoint.v3.ClusterLoadAssignment",
         "envoy.config.endpoint.v3.LbEndpoint",
         "envoy.extensions.transport_sockets.tls.v3.Secret",
@@ -278,18 +280,37 @@ wake_view(udpai_view *view)
         udpai_subscription_wake(UDPAI_LIST_ENTRY(node, udpai_subscription, in_view));
 }
 
+enum {
+    REFERRED_TO,
+    REFERRING,
+    REMOVED,
+    PASSES
+};
+
+static size_t
+pass_of(const udpai_change *change)
+{
+    udpai_str type_url = udpai_resource_type_url(change->resource);
+    if (change->kind == UDPAI_CHANGE_REMOVE)
+        return REMOVED;
+    return udpai_str_eq(udpai_type_url_name(type_url), UDPAI_STR(FIRST_TYPE)) ? REFERRED_TO
+                                                                              : REFERRING;
+}
+
 /* Additions get the lower numbers, so that a subscriber who has been sent all of them may be told
- * of the removals that belong to them: the place counts through the set twice. */
+ * of the removals that belong to them; and those of the first type the lowest, so that whatever
+ * waits for one that came with it (may_add) knows it by its number. The place counts through the
+ * set once for each. */
 udpa_err
 udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t *place)
 {
     size_t n = udpai_change_set_size(changes);
-    for (; *place < 2 * n; ++*place) {
+    for (; *place < PASSES * n; ++*place) {
         const udpai_change *change = udpai_change_set_at(changes, *place % n);
-        bool is_removal = change->kind == UDPAI_CHANGE_REMOVE;
-        if (is_removal != (*place >= n))
+        size_t pass = pass_of(change);
+        if (pass != *place / n)
             continue;
-        udpa_err err = is_removal ? apply_removal(fanout, change) : apply_set(fanout, change);
+        udpa_err err = pass == REMOVED ? apply_removal(fanout, change) : apply_set(fanout, change);
         if (err != UDPA_OK)
             return err;
     }

@@ -34,9 +34,10 @@ typedef enum udpai_acknowledgement_state {
 /* What a session says of one of its subscriptions and a resource. */
 struct udpai_acknowledgement {
     udpai_acknowledgement_state state;
-    int64_t since_us;        /* 0: not known */
-    const udpa_error *error; /* borrowed; NULL: none */
-    udpai_str good;          /* of what was refused: the version before; a view; empty: not known */
+    int64_t since_us; /* 0: not known */
+    const udpa_error
+        *error;     /* why; of what was not sent, what it waits for; borrowed; NULL: none */
+    udpai_str good; /* of what was refused: the version before; a view; empty: not known */
 };
 
 /* Serialised; NULL without memory, or if the question is none. */

@@ -16,6 +16,7 @@ typedef struct udpai_subscription_facts {
     uint64_t n_hidden;                 /* of the last response: left out for a namesake */
     uint64_t n_unanswered;             /* responses */
     int64_t unanswered_us, acknowledged_us, refused_us; /* since when, and when last; 0: never */
+    const udpa_error *held;                             /* what it waits for; NULL: nothing */
 } udpai_subscription_facts;
 
 typedef void (*udpai_status_fn)(udpai_proto_writer *writer, const void *what);

@@ -33,6 +33,7 @@ udpai_xds_type_free(udpai_xds_type *type)
     udpai_refusals_done(&type->refusals);
     udpai_xds_spelled_done(type);
     udpa_error_unref(type->last_error);
+    udpa_error_unref(type->held);
     udpai_free(type);
 }
 
@@ -275,11 +276,12 @@ drop_older(udpai_xds_type *type, const udpai_xds_in_flight *flight)
 }
 
 void
-udpai_xds_note_answer(const udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request)
+udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request)
 {
     uint64_t nonce;
     if (!udpai_nonce_parse(request->nonce, &nonce)) /* none of ours */
         return;
+    udpai_xds_kin_answered(xds, type, nonce);
     udpai_xds_in_flight *flight = find_flight(type, nonce);
     int64_t now_us = udpai_hub_wall_us(xds->session.hub);
     if (!flight) {

@@ -120,10 +120,11 @@ put_failure(udpai_proto_writer *writer, const struct entry *entry)
 {
     if (entry->has_body && is_failed(entry))
         udpai_resource_put_any(writer, FAILED_CONFIGURATION, entry->resource);
-    put_time(writer, LAST_ATTEMPT, entry->said->since_us);
+    put_time(writer, LAST_ATTEMPT, entry->said->since_us); /* of what is held there was none */
     udpai_proto_put_bytes_opt(writer, DETAILS,
                               udpai_str_from(udpa_error_message(entry->said->error)));
-    udpai_proto_put_bytes_opt(writer, FAILED_VERSION, entry->version);
+    if (entry->said->state != UDPAI_ACKNOWLEDGEMENT_BEHIND)
+        udpai_proto_put_bytes_opt(writer, FAILED_VERSION, entry->version);
 }
 
 static void

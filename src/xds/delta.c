@@ -147,6 +147,7 @@ const udpai_xds_protocol udpai_xds_delta = {
     .decode = udpai_xds_delta_request_decode,
     .choose_renderer = choose_renderer,
     .choose_mode = choose_mode,
+    .has_kin = true,
     .subscribe = subscribe,
     .has_removals = true,
     .has_parts = true,

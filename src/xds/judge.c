@@ -53,6 +53,8 @@ udpai_xds_judge(const udpai_session *session, const udpai_taker *taker, udpai_ac
     udpai_refused refused;
     *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_BEHIND};
     (void)session;
+    if (!taker->is_sent)
+        ret->error = udpai_xds_held(taker->subscription);
     if (!is_shown(taker)) {
         ret->state = UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN;
     } else if (taker->is_untold) {

@@ -140,6 +140,7 @@ udpai_xds_shim_init(udpai_xds_shim *shim)
     assert(n == UDPAI_XDS_METHODS);
     fill_polls(shim);
     udpai_xds_groups_init(&shim->groups);
+    udpai_xds_kins_init(&shim->kins);
     for (size_t i = 0; i < shim->n_audiences; i++)
         udpai_xds_audience_init(&shim->audiences[i]);
 }

@@ -11,8 +11,24 @@ enum { /* field numbers of the public types */
     CLUSTER_TYPE = 2,
     CLUSTER_EDS_CONFIG = 3,
     CLUSTER_CUSTOM_TYPE = 38, /* in one oneof with CLUSTER_TYPE */
+    EDS_CONFIG_SOURCE = 1,
     EDS_SERVICE_NAME = 2,
+    SOURCE_PATH = 1, /* in one oneof with the next ones */
+    SOURCE_API = 2,
+    SOURCE_ADS = 3,
+    SOURCE_SELF = 5,
+    SOURCE_PATH_CONFIG = 8,
     DISCOVERY_TYPE_EDS = 3, /* the value, of an enum */
+    CLUSTER_TRANSPORT_SOCKET = 24,
+    CLUSTER_TRANSPORT_SOCKET_MATCHES = 43,
+    MATCH_TRANSPORT_SOCKET = 3,
+    SOCKET_TYPED_CONFIG = 3,
+    TLS_COMMON = 1,
+    COMMON_CERTIFICATE_SECRETS = 6,
+    COMMON_VALIDATION_SECRET = 7,
+    COMMON_COMBINED_VALIDATION = 8,
+    COMBINED_VALIDATION_SECRET = 2,
+    SECRET_CONFIG_SOURCE = 2,
     ASSIGNMENT_LOCALITIES = 2,
     LOCALITY_COLLECTION = 8,
     COLLECTION_NAME = 2,
@@ -36,6 +52,8 @@ enum { /* field numbers of the public types */
 
 #define HTTP_CONNECTION_MANAGER                                                                    \
     "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
+
+#define UPSTREAM_TLS_CONTEXT "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
 
 bool
 udpai_xds_type_is_whole(udpai_str type_url)
@@ -84,22 +102,53 @@ udpai_xds_peek_name(udpai_str type_url, udpai_str payload, udpai_str *ret_name)
     return true;
 }
 
+static bool
+read_source(udpai_str source, bool *is_elsewhere)
+{
+    udpai_proto_reader reader = udpai_proto_read(source);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.type != UDPAI_WIRE_BYTES)
+            continue;
+        else if (field.number == SOURCE_PATH || field.number == SOURCE_PATH_CONFIG)
+            *is_elsewhere = true;
+        else if (field.number == SOURCE_API || field.number == SOURCE_ADS ||
+                 field.number == SOURCE_SELF)
+            *is_elsewhere = false;
+    return !reader.failed;
+}
+
 /* Pieces of one message merge, so the last service_name of any of them counts. */
 static bool
-read_eds_config(udpai_str config, udpai_str *service_name)
+read_eds_config(udpai_str config, udpai_str *service_name, bool *is_elsewhere)
 {
     udpai_proto_reader reader = udpai_proto_read(config);
     udpai_proto_field field;
     while (udpai_proto_next(&reader, &field))
-        if (field.number == EDS_SERVICE_NAME && field.type == UDPAI_WIRE_BYTES)
+        if (field.type != UDPAI_WIRE_BYTES)
+            continue;
+        else if (field.number == EDS_SERVICE_NAME)
             *service_name = field.bytes;
+        else if (field.number == EDS_CONFIG_SOURCE && !read_source(field.bytes, is_elsewhere))
+            return false;
     return !reader.failed;
 }
 
 bool
 udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name)
 {
+    udpai_xds_eds eds;
+    bool is_eds = udpai_xds_peek_eds(cluster, &eds);
+    if (is_eds)
+        *ret_name = eds.name;
+    return is_eds;
+}
+
+bool
+udpai_xds_peek_eds(udpai_str cluster, udpai_xds_eds *ret_eds)
+{
     udpai_str name = {0}, service_name = {0};
+    bool is_elsewhere = false;
     bool is_eds = false, is_good = true;
     udpai_proto_reader reader = udpai_proto_read(cluster);
     udpai_proto_field field;
@@ -112,14 +161,14 @@ udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name)
         else if (field.number == CLUSTER_CUSTOM_TYPE && is_bytes)
             is_eds = false;
         else if (field.number == CLUSTER_EDS_CONFIG && is_bytes)
-            is_good = read_eds_config(field.bytes, &service_name);
+            is_good = read_eds_config(field.bytes, &service_name, &is_elsewhere);
     }
     if (!is_good || reader.failed || !is_eds)
         return false;
     udpai_str found = service_name.len ? service_name : name;
     if (found.len == 0 || !udpai_utf8_valid(found))
         return false;
-    *ret_name = found;
+    *ret_eds = (udpai_xds_eds){found, is_elsewhere};
     return true;
 }
 
@@ -130,6 +179,24 @@ typedef struct name_visitor {
     void *userdata;
     bool wants_scoped; /* not names, but who gets them by SRDS */
 } name_visitor;
+
+/* What is packed, if it is of this type; else empty. */
+static udpai_str
+unpack(udpai_str any, const char *type_name)
+{
+    udpai_str type_url = {0}, value = {0};
+    udpai_proto_reader reader = udpai_proto_read(any);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field)) {
+        if (field.number == ANY_TYPE_URL && field.type == UDPAI_WIRE_BYTES)
+            type_url = field.bytes;
+        else if (field.number == ANY_VALUE && field.type == UDPAI_WIRE_BYTES)
+            value = field.bytes;
+    }
+    bool is_good =
+        !reader.failed && udpai_str_eq(udpai_type_url_name(type_url), udpai_str_from(type_name));
+    return is_good ? value : (udpai_str){0};
+}
 
 typedef void (*visit_fn)(udpai_str message, const name_visitor *visitor);
 
@@ -221,18 +288,7 @@ visit_http(udpai_str manager, const name_visitor *visitor)
 static void
 visit_any(udpai_str any, const name_visitor *visitor)
 {
-    udpai_str type_url = {0}, value = {0};
-    udpai_proto_reader reader = udpai_proto_read(any);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field)) {
-        if (field.number == ANY_TYPE_URL && field.type == UDPAI_WIRE_BYTES)
-            type_url = field.bytes;
-        else if (field.number == ANY_VALUE && field.type == UDPAI_WIRE_BYTES)
-            value = field.bytes;
-    }
-    if (!reader.failed &&
-        udpai_str_eq(udpai_type_url_name(type_url), UDPAI_STR(HTTP_CONNECTION_MANAGER)))
-        visit_http(value, visitor);
+    visit_http(unpack(any, HTTP_CONNECTION_MANAGER), visitor);
 }
 
 static void
@@ -305,4 +361,68 @@ void
 udpai_xds_peek_scope(udpai_str scope, udpai_xds_name_fn visit, void *userdata)
 {
     visit_scope(scope, &(name_visitor){.visit = visit, .userdata = userdata});
+}
+
+/* ---- secrets ---- */
+
+/* Without a source it is one of the client's own. */
+static void
+visit_secret(udpai_str config, const name_visitor *visitor)
+{
+    udpai_str name = {0};
+    bool has_source = false, is_elsewhere = false, is_good = true;
+    udpai_proto_reader reader = udpai_proto_read(config);
+    udpai_proto_field field;
+    while (is_good && udpai_proto_next(&reader, &field)) {
+        if (field.type != UDPAI_WIRE_BYTES)
+            continue;
+        if (field.number == NAME)
+            name = field.bytes;
+        has_source |= field.number == SECRET_CONFIG_SOURCE;
+        if (field.number == SECRET_CONFIG_SOURCE)
+            is_good = read_source(field.bytes, &is_elsewhere);
+    }
+    if (is_good && !reader.failed && has_source && !is_elsewhere && name.len &&
+        udpai_utf8_valid(name))
+        visitor->visit(visitor->userdata, name);
+}
+
+static void
+visit_combined(udpai_str combined, const name_visitor *visitor)
+{
+    visit_field(combined, COMBINED_VALIDATION_SECRET, visit_secret, visitor);
+}
+
+static void
+visit_common(udpai_str common, const name_visitor *visitor)
+{
+    visit_field(common, COMMON_CERTIFICATE_SECRETS, visit_secret, visitor);
+    visit_field(common, COMMON_VALIDATION_SECRET, visit_secret, visitor);
+    visit_field(common, COMMON_COMBINED_VALIDATION, visit_combined, visitor);
+}
+
+static void
+visit_tls(udpai_str any, const name_visitor *visitor)
+{
+    visit_field(unpack(any, UPSTREAM_TLS_CONTEXT), TLS_COMMON, visit_common, visitor);
+}
+
+static void
+visit_socket(udpai_str socket, const name_visitor *visitor)
+{
+    visit_field(socket, SOCKET_TYPED_CONFIG, visit_tls, visitor);
+}
+
+static void
+visit_match(udpai_str match, const name_visitor *visitor)
+{
+    visit_field(match, MATCH_TRANSPORT_SOCKET, visit_socket, visitor);
+}
+
+void
+udpai_xds_peek_secrets(udpai_str cluster, udpai_xds_name_fn visit, void *userdata)
+{
+    const name_visitor visitor = {visit, userdata};
+    visit_field(cluster, CLUSTER_TRANSPORT_SOCKET, visit_socket, &visitor);
+    visit_field(cluster, CLUSTER_TRANSPORT_SOCKET_MATCHES, visit_match, &visitor);
 }

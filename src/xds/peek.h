@@ -15,6 +15,8 @@
 #define UDPAI_XDS_TYPE_LISTENER UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.Listener"
 #define UDPAI_XDS_TYPE_SCOPES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.ScopedRouteConfiguration"
 #define UDPAI_XDS_TYPE_EXTENSION UDPAI_XDS_TYPE_PREFIX "envoy.config.core.v3.TypedExtensionConfig"
+#define UDPAI_XDS_TYPE_SECRET                                                                      \
+    UDPAI_XDS_TYPE_PREFIX "envoy.extensions.transport_sockets.tls.v3.Secret"
 #define UDPAI_XDS_TYPE_VIRTUAL_HOST UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.VirtualHost"
 #define UDPAI_XDS_TYPE_ROUTES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.RouteConfiguration"
 
@@ -25,7 +27,15 @@ bool udpai_xds_type_is_whole(udpai_str type_url);
 /* The name that a payload gives itself, a view of it; false: its type has none, or it is empty. */
 bool udpai_xds_peek_name(udpai_str type_url, udpai_str payload, udpai_str *ret_name);
 
-/* Does this Cluster get its endpoints by EDS? Under which name: a view of the payload. */
+/* Where a Cluster gets its endpoints from by EDS. */
+typedef struct udpai_xds_eds {
+    udpai_str name;    /* a view of the payload */
+    bool is_elsewhere; /* they come by a file */
+} udpai_xds_eds;
+
+/* False: it does not get them by EDS. */
+bool udpai_xds_peek_eds(udpai_str cluster, udpai_xds_eds *ret_eds);
+/* The same, for who wants to know the name only. */
 bool udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name);
 
 /* Calls back with the name of every RouteConfiguration that this Listener gets by RDS, those of
@@ -36,6 +46,8 @@ void udpai_xds_peek_routes(udpai_str listener, udpai_xds_name_fn visit, void *us
 bool udpai_xds_peek_is_scoped(udpai_str listener);
 /* The same as for a listener, for a ScopedRouteConfiguration. */
 void udpai_xds_peek_scope(udpai_str scope, udpai_xds_name_fn visit, void *userdata);
+/* The same with every Secret that this Cluster gets by SDS, and not by a file. */
+void udpai_xds_peek_secrets(udpai_str cluster, udpai_xds_name_fn visit, void *userdata);
 /* The same with every collection (LEDS) that the localities of a ClusterLoadAssignment have. */
 void udpai_xds_peek_collections(udpai_str assignment, udpai_xds_name_fn visit, void *userdata);
 

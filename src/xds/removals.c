@@ -57,25 +57,46 @@ is_known_of_group(const udpai_xds *xds, udpai_subscription *subscription)
     return true;
 }
 
-bool
+/* Is it to wait still? Not for ever: patience begins when whatever may refer to it has been sent.
+ */
+static bool
+is_to_wait(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_references *elsewhere)
+{
+    /* Removals are held back so long; 0: they are not. Each part of a type has its own. */
+    uint64_t *held_until_ms = udpai_subscription_time(subscription);
+    uint64_t now = now_ms(xds), removal = udpai_subscription_first_removal(subscription);
+    bool waits = elsewhere->held < removal;
+    bool holds = elsewhere->unsent < removal || elsewhere->is_unanswered ||
+                 is_referrer_in_flight(xds, subscription);
+    if (waits || !holds) {
+        *held_until_ms = 0;
+        return waits;
+    }
+    if (!*held_until_ms)
+        *held_until_ms = now + xds->shim->removal_patience_ms;
+    if (now >= *held_until_ms)
+        return false;
+    if (!udpai_timer_is_set(&xds->patience))
+        udpai_timer_set(udpai_hub_wheel(xds->session.hub), &xds->patience, *held_until_ms);
+    return true;
+}
+
+uint64_t
 udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription)
 {
     udpai_xds *xds = UDPAI_CONTAINER_OF(subscriber, udpai_xds, subscriber);
     if (xds->group && !is_known_of_group(xds, subscription))
-        return false;
-    /* Removals are held back so long; 0: they are not. Each part of a type has its own. */
+        return 0;
+    if (!xds->shim->removal_patience_ms)
+        return UINT64_MAX;
+    const udpai_xds_references elsewhere = udpai_xds_kin_references(xds, subscription);
     uint64_t *held_until_ms = udpai_subscription_time(subscription);
-    uint64_t now = now_ms(xds), patience = xds->shim->removal_patience_ms;
-    bool holds = patience && is_referrer_in_flight(xds, subscription);
-    if (holds && !*held_until_ms)
-        *held_until_ms = now + patience;
-    if (holds && now < *held_until_ms) {
-        if (!udpai_timer_is_set(&xds->patience))
-            udpai_timer_set(udpai_hub_wheel(xds->session.hub), &xds->patience, *held_until_ms);
-        return false;
-    }
+    if (is_to_wait(xds, subscription, &elsewhere))
+        return 0;
+    bool is_over = *held_until_ms > 0; /* nobody answers */
     *held_until_ms = 0;
-    return true;
+    uint64_t behind = is_over ? elsewhere.held : elsewhere.unsent;
+    return behind == UINT64_MAX ? UINT64_MAX : behind - 1;
 }
 
 void

@@ -22,6 +22,7 @@ on_wake(udpai_subscriber *subscriber)
 static const udpai_subscriber_ops subscriber_ops = {
     .wake = on_wake,
     .may_remove = udpai_xds_may_remove,
+    .may_add = udpai_xds_may_add,
 };
 
 udpa_err
@@ -43,6 +44,8 @@ udpai_xds_begin(udpai_session **ret_session,
     xds->shim = method->shim;
     xds->type_url = method->type_url;
     udpai_xds_removals_init(xds);
+    udpai_list_init(&xds->in_kin);
+    udpai_list_init(&xds->in_waiting);
     *ret_session = &xds->session;
     /* Any renderer will do until the first request says which. */
     err = udpai_session_init_subscriber(&xds->session, &xds->subscriber, &subscriber_ops,
@@ -56,6 +59,7 @@ void
 udpai_xds_free(udpai_session *session)
 {
     udpai_xds *xds = udpai_xds_of(session);
+    udpai_xds_kin_leave(xds);
     for (size_t i = 0; i < xds->subscriber.subscriptions.n; i++) {
         udpai_subscription *subscription = xds->subscriber.subscriptions.items[i];
         if (udpai_subscription_label(subscription).len == 0) /* parts share it */
@@ -228,6 +232,20 @@ udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription)
         udpai_subscription_delay_absence(subscription, xds->shim->absent_route_delay_ms);
 }
 
+/* gRPC asks for listeners, for what they name, and so on: it needs no order. */
+static void
+note_role(udpai_xds *xds, udpai_subscription *subscription)
+{
+    udpai_xds_role role = udpai_xds_role_of(udpai_subscription_type_url(subscription));
+    udpai_xds_type_of(subscription)->role = role;
+    xds->roles |= 1U << role;
+    if (role != UDPAI_XDS_CLUSTERS)
+        return;
+    xds->clusters = subscription;
+    xds->has_listeners_first =
+        udpai_subscriber_find(&xds->subscriber, UDPAI_STR(UDPAI_XDS_TYPE_LISTENER)) != NULL;
+}
+
 static udpai_subscription *
 open_type(udpai_xds *xds, udpai_str type_url)
 {
@@ -245,6 +263,7 @@ open_type(udpai_xds *xds, udpai_str type_url)
     }
     udpai_subscription_set_userdata(subscription, type);
     udpai_xds_delay_absence(xds, subscription);
+    note_role(xds, subscription);
     xds->n_types++;
     return subscription;
 }
@@ -254,6 +273,8 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
 {
     udpai_subscription *subscription = udpai_subscriber_find(&xds->subscriber, request->type_url);
     bool is_first = !subscription;
+    if (xds->protocol->has_kin && !xds->kin && udpai_xds_kin_join(xds) != UDPA_OK)
+        return UDPA_ERR_NOMEM;
     if (is_first)
         subscription = open_type(xds, request->type_url);
     if (!subscription)
@@ -290,6 +311,7 @@ udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_er
     session->is_calm =
         err == UDPA_OK && request.nonce.len && !request.is_refusal && xds->asks_nothing_new;
     udpai_xds_request_done(&request);
+    udpai_xds_kin_moved(xds);
     return udpai_fail_code(ret_error, err);
 }
 
@@ -391,6 +413,7 @@ take_delivery(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_res
     }
     warn_if_large(xds, delivery);
     udpai_xds_follow(xds, delivery);
+    udpai_xds_kin_sent(xds, delivery);
     ret->subscription = delivery->subscription;
     ret->body = delivery->body;
     if (delivery->kind == UDPAI_DELIVERY_COMPLETE)
@@ -435,6 +458,7 @@ udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     out->tail_len = UDPAI_NONCE_TAIL_LEN;
     out->is_answered = true;
     udpai_xds_note_sent(xds, &next);
+    udpai_xds_kin_moved(xds);
     session->is_calm &= udpai_type_is_leaf(udpai_subscription_type_url(next.subscription));
     *ret_any = true;
     return UDPA_OK;

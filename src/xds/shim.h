@@ -28,6 +28,8 @@ typedef struct udpai_xds_method {
 #define UDPAI_XDS_REMOVAL_PATIENCE_MS 5000
 #define UDPAI_XDS_ABSENT_ROUTE_DELAY_MS 20000
 #define UDPAI_XDS_ABSENT_ROUTE_DELAY_MAX_MS 600000
+#define UDPAI_XDS_WARM_TIMEOUT_MS 5000
+#define UDPAI_XDS_WARM_TIMEOUT_MAX_MS 60000
 
 /* Two of the aggregated service, three for each of eight types, one of VHDS, one of LEDS. */
 #define UDPAI_XDS_METHODS 28
@@ -46,6 +48,10 @@ struct udpai_xds_shim {
     /* An Envoy is told only after so long that routes and extensions do not exist which it never
      * had; 0: at once. */
     uint64_t absent_route_delay_ms;
+    /* What may refer to clusters that a client warms waits for them, at most so long; 0: it does
+     * not. */
+    uint64_t warm_timeout_ms;
+    udpai_map kins; /* of streams, by whose they are (kin.h) */
     /* Of warnings about states of the world that have grown too large to send often, about clients
      * that nobody has foreseen, and about xdstp names that cannot be answered. */
     udpai_xds_groups groups; /* the limits are its owner's, 0: the defaults */

@@ -20,7 +20,7 @@ unanswered_us(const udpai_xds_type *type)
 }
 
 static void
-put_subscription(udpai_proto_writer *writer, const udpai_subscription *subscription)
+put_subscription(udpai_proto_writer *writer, udpai_subscription *subscription)
 {
     static const udpai_xds_type counted_with_its_type;
     const udpai_xds_type *type = udpai_subscription_label(subscription).len
@@ -40,6 +40,7 @@ put_subscription(udpai_proto_writer *writer, const udpai_subscription *subscript
         .unanswered_us = unanswered_us(type),
         .acknowledged_us = type->acknowledged_us,
         .refused_us = type->refused_us,
+        .held = udpai_xds_held(subscription),
     };
     udpai_status_put_subscription(writer, subscription, &facts);
 }

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "session/refused.h"
 #include "session/unanswered.h"
+#include "xds/kin.h"
 #include "xds/names.h"
 #include "xds/request.h"
 #include "xds/xds.h"
@@ -47,7 +48,7 @@ typedef struct udpai_xds_unnameable {
 } udpai_xds_unnameable;
 
 /* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
-typedef struct udpai_xds_type {
+struct udpai_xds_type {
     uint64_t asked_for;  /* in the state of the world: a digest of the last request's names … */
     bool has_asked;      /* … which is there, and was carried out in full */
     bool is_named;       /* an empty list is no wildcard, or not any more: something was named */
@@ -73,9 +74,15 @@ typedef struct udpai_xds_type {
     udpai_lost lost;
     uint64_t lost_low, lost_high, lost_removals, lost_head; /* what these brought lies there */
     uint64_t accepted_seq; /* of a state: the client has accepted all up to here */
-} udpai_xds_type;
-
-typedef struct udpai_xds udpai_xds;
+    /* What waits, and for what (kin.c). */
+    udpai_xds_role role;
+    uint64_t answered_ms;              /* when the client has answered last */
+    uint64_t first_head;               /* of the first response with clusters; 0: none yet */
+    uint64_t behind_until_ms;          /* so long it waits for other streams; 0: it does not */
+    const udpai_subscription *is_held; /* the one that waits; NULL: none */
+    const udpa_resource *held_by;      /* not to be looked at */
+    udpa_error *held;                  /* in words; NULL: nothing waits, or no memory */
+};
 
 /* What the protocols do not have in common. */
 typedef struct udpai_xds_protocol {
@@ -93,6 +100,7 @@ typedef struct udpai_xds_protocol {
                           const udpai_xds_request *request,
                           bool is_first,
                           udpa_error **ret_error);
+    bool has_kin;      /* it goes on, and has answers: see kin.h */
     bool has_removals; /* what is missing can be told */
     bool has_parts;    /* a response need not hold all; and resources have names of their own */
 } udpai_xds_protocol;
@@ -126,6 +134,11 @@ struct udpai_xds {
     udpai_xds_polling polling;
     size_t n_types, n_globs;
     size_t spelled_bytes;
+    udpai_xds_kin *kin; /* NULL: it has none, or not yet */
+    udpai_list in_kin, in_waiting;
+    udpai_subscription *clusters; /* to which it subscribes; NULL: it does not */
+    bool has_listeners_first;     /* it has asked for them before it asked for clusters */
+    unsigned roles;               /* of its types, a bit for each */
 };
 
 static inline udpai_xds *
@@ -244,16 +257,18 @@ bool udpai_xds_shown_name(const udpai_xds_audience *audience,
 
 /* answer.c: what became of what was sent */
 void udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response);
-void
-udpai_xds_note_answer(const udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request);
+void udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request);
 /* A part is about to end. */
 void udpai_xds_forget_part(udpai_xds_type *type, const udpai_subscription *part);
 void udpai_xds_type_free(udpai_xds_type *type);
 
+/* kin.c */
+void udpai_xds_kins_init(udpai_map *kins);
+
 /* removals.c: what is gone is told after what may refer to it */
 void udpai_xds_removals_init(udpai_xds *xds);
 void udpai_xds_removals_done(udpai_xds *xds);
-bool udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription);
+uint64_t udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription);
 /* A response was answered. */
 void udpai_xds_removals_answered(udpai_xds *xds);
 

@@ -411,6 +411,7 @@ begin(bed *self, uint8_t kind)
     self->shim.audiences = &self->audience;
     self->shim.n_audiences = 1;
     self->shim.removal_patience_ms = kind & 16 ? 1000 : 0;
+    self->shim.warm_timeout_ms = kind & 32 ? 1000 : 0;
     udpai_xds_shim_init(&self->shim);
     if (kind & 8)
         settle(self, 4);
@@ -482,8 +483,8 @@ end(bed *self)
 {
     settle(self, 4);
     come_to_rest(self);
-    for (size_t type = 0; type < N_TYPES; type++) { /* removals that wait for answers */
-        fake_hub_advance(&self->hub, self->shim.removal_patience_ms);
+    for (size_t type = 0; type < N_TYPES; type++) { /* what waits for answers */
+        fake_hub_advance(&self->hub, self->shim.removal_patience_ms + self->shim.warm_timeout_ms);
         come_to_rest(self);
     }
     for (size_t type = 0; type < N_TYPES; type++)

@@ -27,6 +27,13 @@ words_in_braces_are_known(void **state)
            "{zone}, {sub_zone}, {identity}\n");
 }
 
+static void
+clusters_are_waited_for_a_minute_at_most(void **state)
+{
+    expect(*state, "shim: {warm_timeout: 61s}\n",
+           "test.yaml:1:22: shim.warm_timeout: must lie between 0 s and 60 s\n");
+}
+
 #define SOURCE(audience)                                                                           \
     "static_resources: {config_sources: [{name: m, xds: {address: 'a:1', authority: m, "           \
     "audience: " audience "}}]}\n"
@@ -229,6 +236,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(words_in_braces_are_known),
+        CASE(clusters_are_waited_for_a_minute_at_most),
         CASE(a_source_for_each_client_has_clients),
         CASE(one_clients_name_space_is_no_others),
         CASE(its_provider_says_its_types),

@@ -34,6 +34,34 @@ without_a_word_it_is_a_node_on_loopback(void **state)
 }
 
 static void
+expect_warm_timeout(bootstrap_test *test, const char *text, uint64_t ms)
+{
+    bootstrap_test_read(test, text);
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    assert_int_equal(plan.xds.warm_timeout_ms, ms);
+    udpai_plan_done(&plan);
+}
+
+static void
+clusters_that_warm_are_waited_for(void **state)
+{
+    expect_warm_timeout(*state, "shim: {namespaces: [com.acme]}\n", 5000);
+}
+
+static void
+for_as_long_as_is_said(void **state)
+{
+    expect_warm_timeout(*state, "shim: {warm_timeout: 1.5s}\n", 1500);
+}
+
+static void
+or_not_at_all(void **state)
+{
+    expect_warm_timeout(*state, "shim: {warm_timeout: 0s}\n", 0);
+}
+
+static void
 expect_policy(bootstrap_test *test, const char *text, udpai_health_policy policy)
 {
     bootstrap_test_read(test, text);
@@ -509,6 +537,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(without_a_word_it_is_a_node_on_loopback),
+        CASE(clusters_that_warm_are_waited_for),
+        CASE(for_as_long_as_is_said),
+        CASE(or_not_at_all),
         CASE(verdicts_count_by_the_policy_for_them),
         CASE(one_verdict_is_enough_if_the_policy_says_so),
         CASE(without_a_policy_verdicts_change_nothing),

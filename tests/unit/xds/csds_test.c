@@ -96,7 +96,8 @@ show_entry(const entry_message *entry)
         udpai_strbuf_printf(&out, " +%zu", entry->xds_config->value.len);
     }
     if (entry->error_state) {
-        assert_non_null(entry->error_state->last_update_attempt);
+        bool is_held = entry->config_status == ENVOY__SERVICE__STATUS__V3__CONFIG_STATUS__NOT_SENT;
+        assert_int_equal(entry->error_state->last_update_attempt != NULL, !is_held);
         udpai_strbuf_printf(&out, " !%s'%s'", version_of(entry->error_state->version_info),
                             entry->error_state->details);
         if (entry->error_state->failed_configuration)

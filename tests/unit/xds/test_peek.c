@@ -262,6 +262,78 @@ scopes_say_which_routes_they_want(void **state)
     assert_string_equal(text, "r1 r3 ");
 }
 
+/* ---- where it comes from ---- */
+
+static void
+expect_eds(udpai_str source, bool is_elsewhere)
+{
+    udpai_xds_eds eds;
+    udpai_str cluster =
+        W_JOIN(NAME("c"), W_VARINT(2, 3), W_MESSAGE(3, wire_bytes(1, source), W_TEXT(2, "svc")));
+    assert_true(udpai_xds_peek_eds(cluster, &eds));
+    assert_str(eds.name, "svc");
+    assert_int_equal(eds.is_elsewhere, is_elsewhere);
+}
+
+static void
+endpoints_come_from_here_or_by_a_file(void **state)
+{
+    (void)state;
+    udpai_xds_eds eds;
+    expect_eds(W_NOTHING, false);
+    expect_eds(W_JOIN(W_EMPTY(3), W_VARINT(6, 2)), false); /* ADS */
+    expect_eds(W_EMPTY(5), false);                         /* the source of the cluster itself */
+    expect_eds(W_MESSAGE(2, W_VARINT(1, 2)), false);       /* a stream of its own */
+    expect_eds(W_TEXT(1, "/etc/eds.yaml"), true);
+    expect_eds(W_MESSAGE(8, W_TEXT(1, "/etc/eds.yaml")), true);
+    expect_eds(W_JOIN(W_TEXT(1, "/etc/eds.yaml"), W_EMPTY(3)), false); /* the last one counts */
+    assert_false(udpai_xds_peek_eds(
+        W_JOIN(NAME("c"), W_VARINT(2, 3), W_MESSAGE(3, wire_bytes(1, UDPAI_STR("\x0a\x7f")))),
+        &eds));
+}
+
+#define TLS "x/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
+
+static udpai_str
+sds(uint32_t number, const char *name, udpai_str source)
+{
+    return W_MESSAGE(number, W_TEXT(1, name), wire_bytes(2, source));
+}
+
+static udpai_str
+socket_of(uint32_t number, udpai_str common)
+{
+    return W_MESSAGE(number, W_TEXT(1, "tls"),
+                     wire_bytes(3, any_of(TLS, W_MESSAGE(1, common, W_TEXT(4, "h2")))));
+}
+
+static void
+expect_secrets(udpai_str cluster, const char *expected)
+{
+    char text[256] = "";
+    udpai_xds_peek_secrets(cluster, add_route, text);
+    assert_string_equal(text, expected);
+}
+
+static void
+clusters_say_which_secrets_they_need(void **state)
+{
+    (void)state;
+    udpai_str ads = W_EMPTY(3), file = W_MESSAGE(8, W_TEXT(1, "/etc/sds.yaml"));
+    expect_secrets(W_JOIN(NAME("c"), socket_of(24, sds(6, "certificate", ads))), "certificate ");
+    expect_secrets(socket_of(24, W_JOIN(sds(6, "a", ads), sds(6, "b", ads), sds(7, "ca", ads))),
+                   "a b ca ");
+    expect_secrets(socket_of(24, W_MESSAGE(8, W_EMPTY(1), sds(2, "ca", ads))), "ca ");
+    expect_secrets(W_MESSAGE(43, W_TEXT(1, "m"), socket_of(3, sds(6, "matched", ads))), "matched ");
+    expect_secrets(socket_of(24, sds(6, "by a file", file)), "");
+    expect_secrets(socket_of(24, W_MESSAGE(6, W_TEXT(1, "the client's own"))), "");
+    expect_secrets(socket_of(24, sds(6, "", ads)), "");
+    expect_secrets(W_MESSAGE(24, wire_bytes(3, any_of("x/raw", W_MESSAGE(1, sds(6, "a", ads))))),
+                   "");
+    expect_secrets(W_JOIN(socket_of(24, sds(6, "a", ads)), UDPAI_STR("\x7f")), "");
+    expect_secrets(W_NOTHING, "");
+}
+
 int
 main(void)
 {
@@ -277,6 +349,8 @@ main(void)
         cmocka_unit_test_teardown(scopes_in_a_listener_say_which_routes_they_want, teardown),
         cmocka_unit_test_teardown(listeners_say_whether_they_want_scopes, teardown),
         cmocka_unit_test_teardown(scopes_say_which_routes_they_want, teardown),
+        cmocka_unit_test_teardown(endpoints_come_from_here_or_by_a_file, teardown),
+        cmocka_unit_test_teardown(clusters_say_which_secrets_they_need, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@ static const struct {
     {"CDS", UDPAI_XDS_TYPE_CLUSTER},
     {"EDS", UDPAI_XDS_TYPE_ENDPOINTS},
     {"LDS", UDPAI_XDS_TYPE_LISTENER},
+    {"SRDS", UDPAI_XDS_TYPE_SCOPES},
     {"RDS", "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"},
     {"SDS", "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"},
     {"RTDS", "type.googleapis.com/envoy.service.runtime.v3.Runtime"},
@@ -290,6 +291,7 @@ xds_client_call(xds_client *client, xds_world *world, const char *type, udpai_xd
 {
     const udpai_stream_info info = {
         .patience_ms = variant == UDPAI_XDS_POLL ? XDS_TEST_PATIENCE_MS : 0,
+        .address = world->address,
         .context = udpai_xds_method_find(&world->shim, udpai_str_from(xds_type_url(type)), variant),
     };
     assert_non_null(info.context);

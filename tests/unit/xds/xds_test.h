@@ -2,7 +2,7 @@
 /* A world for tests of xDS sessions: a hub that is fed change sets by hand, and clients whose
  * requests and responses are written in one line.
  *
- * Types are called CDS EDS LDS RDS SDS RTDS LEDS VHDS LISTS; any other word is a type URL.
+ * Types are called CDS EDS LDS SRDS RDS SDS RTDS LEDS VHDS LISTS; any other word is a type URL.
  *
  * Changes: "+CDS/a=1 -EDS/b ~LDS/c" sets, removes, refreshes. A name without a slash lies in the
  * namespace "local". Behind it, in any order: =CONTENT (the rest of the payload), !NAME (the
@@ -31,6 +31,7 @@ typedef struct xds_world {
     fake_hub hub;
     udpai_xds_shim shim;
     udpai_xds_audience audience; /* the shim's only one, until a test has others */
+    udpa_bytes *address;         /* of who calls from now on; NULL: not known; the test's */
 } xds_world;
 
 void xds_world_init(xds_world *world);
