@@ -98,6 +98,15 @@ list_wishes(struct facts *facts, const udpai_scope *scope, bool answered, size_t
     return list;
 }
 
+static udpai_str
+why_missing(const udpai_source *source)
+{
+    if (udpai_source_is_active(source))
+        return UDPAI_STR("not synchronized");
+    return source->kind == UDPAI_SOURCE_PATH ? UDPAI_STR("not read without an error")
+                                             : UDPAI_STR("not connected");
+}
+
 static udpai_unsettled
 missing_of(const udpai_scope *scope)
 {
@@ -107,6 +116,7 @@ missing_of(const udpai_scope *scope)
         .type_url = udpai_bytes_view(scope->type),
         .prefix = udpai_bytes_view(scope->prefix),
         .source = udpai_bytes_view(source->name),
+        .why = why_missing(source),
         .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended,
     };
     if (missing.may_wait_for_us)
@@ -272,6 +282,7 @@ add_per_clients(struct facts *facts, udpai_str type_url, const udpai_descriptor 
         .type_url = type_url,
         .prefix = udpai_bytes_view(configured->prefix),
         .source = udpai_bytes_view(configured->source->name),
+        .why = UDPAI_STR("not synchronized"),
         .of_groups = configured->of_groups,
         .on_demand = true,
     };
@@ -329,7 +340,10 @@ udpai_providers_settled(const udpai_node *node)
         add_recovery(&facts, UDPAI_LIST_ENTRY(own, udpai_source, in_own)->recovery);
     for (size_t i = 0; i < node->expected_files.n; i++) {
         const udpai_expected *expected = &node->expected_files.items[i];
-        const udpai_unsettled missing = {.source = udpai_bytes_view(expected->root)};
+        const udpai_unsettled missing = {
+            .source = udpai_bytes_view(expected->root),
+            .why = UDPAI_STR("not read without an error"),
+        };
         if (!expected->is_known && !udpai_vector_push(&facts.missing, missing))
             facts.failed = true;
     }
@@ -342,6 +356,8 @@ udpai_providers_settled(const udpai_node *node)
         if (!udpai_vector_push(&facts.missing, missing))
             facts.failed = true;
     }
+    udpai_settled_facts_date(facts.missing.items, facts.missing.n, node->settled,
+                             udpai_node_now(node));
     const udpai_settled_facts all = {
         .missing = facts.missing.items,
         .n_missing = facts.missing.n,

@@ -27,6 +27,7 @@ typedef struct client {
     bool is_behind, has_refused;
     const subscription_status *refusal; /* of all, the last one; NULL: none */
     const char *held;                   /* what something waits for; NULL: nothing does */
+    const subscription_status *pending; /* one that waits for a source; NULL: none does */
 } client;
 
 /* ---- which sessions ---- */
@@ -100,6 +101,8 @@ add_subscription(client *self, const subscription_status *subscription)
     self->is_behind |= !subscription->in_sync;
     if (*subscription->held)
         self->held = subscription->held;
+    if (*subscription->pending_source)
+        self->pending = subscription;
     if (*subscription->last_error &&
         (!self->refusal || is_later(subscription->refused, self->refusal->refused)))
         self->refusal = subscription;
@@ -113,6 +116,9 @@ add_synced(udpai_ctl_table *table, const client *self)
         udpai_ctl_table_add(table, UDPAI_STR("no: refused"));
     else if (self->held)
         udpai_ctl_table_addf(table, "no: %s", self->held);
+    else if (self->pending)
+        udpai_ctl_table_addf(table, "pending: %s %s", self->pending->pending_source,
+                             self->pending->pending_why);
     else if (self->n_unanswered)
         udpai_ctl_table_addf(table, "no: %llu unanswered", (unsigned long long)self->n_unanswered);
     else

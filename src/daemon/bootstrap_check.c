@@ -633,9 +633,12 @@ static void
 check_shim(const struct check *check)
 {
     const Udpa__Config__V1__Shim *shim = check->message->shim;
-    if (shim)
-        check_duration(check, "shim.warm_timeout", shim->warm_timeout, 0,
-                       UDPAI_XDS_WARM_TIMEOUT_MAX_MS);
+    if (!shim)
+        return;
+    check_duration(check, "shim.warm_timeout", shim->warm_timeout, 0,
+                   UDPAI_XDS_WARM_TIMEOUT_MAX_MS);
+    check_duration(check, "shim.absent_route_delay", shim->absent_route_delay, 0,
+                   UDPAI_XDS_ABSENT_ROUTE_DELAY_MAX_MS);
 }
 
 void
@@ -676,9 +679,6 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
     udpai_load_check(message, findings);
     udpai_health_check(message->health, findings);
     check_client_status(&check);
-    if (message->shim)
-        check_duration(&check, "shim.absent_route_delay", message->shim->absent_route_delay, 0,
-                       UDPAI_XDS_ABSENT_ROUTE_DELAY_MAX_MS);
     check_shim(&check);
     udpai_runtime_check(message, findings);
     udpai_rtds_check(message, findings);

@@ -45,6 +45,8 @@ set_client(udpai_plan *plan, const Udpa__Config__V1__XdsClient *client, udpai_no
 static const udpai_str features[] = {
     {"xds.config.resource-in-sotw", sizeof("xds.config.resource-in-sotw") - 1},
     {"xds.config.supports-resource-ttl", sizeof("xds.config.supports-resource-ttl") - 1},
+    /* So a state that lacks what is not known yet is not sent to us. */
+    {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1},
 };
 
 /* The same of what a server of LRS says. */

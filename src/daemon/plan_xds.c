@@ -237,10 +237,8 @@ udpai_plan_xds(udpai_plan *plan)
     plan->xds.removal_patience_ms = UDPAI_XDS_REMOVAL_PATIENCE_MS;
     plan->xds.absent_route_delay_ms =
         milliseconds(shim ? shim->absent_route_delay : NULL, UDPAI_XDS_ABSENT_ROUTE_DELAY_MS);
-    plan->xds.warm_timeout_ms = UDPAI_XDS_WARM_TIMEOUT_MS;
-    if (plan->bootstrap.message->shim)
-        plan->xds.warm_timeout_ms =
-            milliseconds(plan->bootstrap.message->shim->warm_timeout, UDPAI_XDS_WARM_TIMEOUT_MS);
+    plan->xds.warm_timeout_ms =
+        milliseconds(shim ? shim->warm_timeout : NULL, UDPAI_XDS_WARM_TIMEOUT_MS);
     udpai_xds_shim_init(&plan->xds);
     plan_load_reporting(plan);
     udpai_hds_init(&plan->hds, &plan->xds);

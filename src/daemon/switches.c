@@ -62,6 +62,7 @@ static const struct known {
     TIME(connect_grace_ms, 1),
     TIME(sync_timeout_ms, 1),
     {"udpa.timing.cycle_timeout_ms", NUMBER, AT(fanout.cycle_timeout_ms), 1, DAY_MS},
+    {"udpa.timing.first_answer_timeout_ms", NUMBER, AT(fanout.first_answer_timeout_ms), 0, DAY_MS},
     TIME(hand_back_delay_ms, 1),
     TIME(backoff_base_ms, 20),
     TIME(backoff_max_ms, 20),

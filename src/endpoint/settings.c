@@ -42,6 +42,7 @@ udpai_endpoint_settings_init(udpai_endpoint_settings *settings)
         .fanout =
             {
                 .cycle_timeout_ms = 20000,
+                .first_answer_timeout_ms = 10000,
                 .view_linger_ms = 30000,
                 .tombstones_min = 4096,
                 .max_views = 65536,

@@ -44,17 +44,24 @@ least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* A state says of all that it does not hold that it is not there: it must be certain. Who asks for
- * nothing any more is not told that there is nothing. */
 static bool
-may_send_state(udpai_subscription *subscription)
+may_answer(udpai_subscription *subscription, udpai_str prefix, bool takes_away)
+{
+    return udpai_subscription_is_settled(subscription, prefix, subscription->asked_ms) ||
+           (!takes_away && udpai_subscription_is_waited_out(subscription, prefix));
+}
+
+/* A state says of all that it does not hold that it is not there: it must be certain, but for who
+ * holds nothing; nor is anything taken away from that. Who asks for nothing any more is not told
+ * that there is nothing. */
+static bool
+may_send_state(udpai_subscription *subscription, bool takes_away)
 {
     if (!subscription->view && subscription->names.n == 0)
         return false;
     for (size_t i = 0; i < subscription->prefixes.n; i++)
-        if (!udpai_subscription_is_settled(subscription,
-                                           udpai_bytes_view(subscription->prefixes.items[i]),
-                                           subscription->asked_ms))
+        if (!may_answer(subscription, udpai_bytes_view(subscription->prefixes.items[i]),
+                        takes_away))
             return false;
     return udpai_list_empty(&subscription->unanswered);
 }
@@ -66,7 +73,8 @@ udpai_pending(udpai_subscription *subscription)
     if (subscription->mode != UDPAI_MODE_STATE)
         return pending;
     pending = least(pending, subscription->state_due_seq);
-    return pending != UDPAI_NOTHING && may_send_state(subscription) ? pending : UDPAI_NOTHING;
+    return pending != UDPAI_NOTHING && may_send_state(subscription, false) ? pending
+                                                                           : UDPAI_NOTHING;
 }
 
 /* What is owed is told, if its target is there. */
@@ -215,7 +223,7 @@ udpai_pending_removal(udpai_subscription *subscription)
         return least(pending, first_owed(&subscription->removals));
     case UDPAI_MODE_STATE:
         pending = least(pending, subscription->state_removal_seq);
-        if (pending != UDPAI_NOTHING && may_send_state(subscription))
+        if (pending != UDPAI_NOTHING && may_send_state(subscription, true))
             return pending;
         break;
     }

@@ -19,9 +19,11 @@ typedef struct udpai_owner udpai_owner;
 
 typedef struct udpai_fanout_options {
     uint64_t cycle_timeout_ms; /* see docs/design/federation.md */
-    uint64_t view_linger_ms;   /* an unused view is kept so long */
-    size_t tombstones_min;     /* a view keeps so many removals, or as many as it has resources, or
-                                * those of the last change sets for who moves on */
+    /* Who holds nothing is sent a state when something has been missing for so long. */
+    uint64_t first_answer_timeout_ms;
+    uint64_t view_linger_ms; /* an unused view is kept so long */
+    size_t tombstones_min;   /* a view keeps so many removals, or as many as it has resources, or
+                              * those of the last change sets for who moves on */
     size_t max_views, max_views_per_owner;
     size_t max_names;      /* of one subscriber */
     size_t max_held;       /* what one subscriber may say it holds, */
@@ -205,6 +207,16 @@ size_t udpai_subscription_n_asking(const udpai_subscription *subscription, udpai
  */
 udpa_err udpai_subscription_tell_variants(udpai_subscription *subscription);
 bool udpai_subscription_tells_variants(const udpai_subscription *subscription);
+
+/* Its subscriber holds nothing of the type, and so can lose nothing by a state that lacks what is
+ * not known yet: MODE_STATE is sent it though its wildcards are not settled, once that has been so
+ * for first_answer_timeout_ms. What is by name is awaited as ever. */
+void udpai_subscription_take_unsettled(udpai_subscription *subscription);
+/* MODE_STATE: the source that a wildcard of it waits for, and why; false: none. Views of what is
+ * settled now. */
+bool udpai_subscription_waits_for(const udpai_subscription *subscription,
+                                  udpai_str *ret_source,
+                                  udpai_str *ret_why);
 
 /* Takes it away. With `tell`, and a wildcard that might hold it: its present state is sent. */
 void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell);

@@ -265,6 +265,8 @@ struct udpai_subscription {
     udpai_timer cycle;        /* the end of a bounded wait */
     uint64_t asked_ms;        /* when it subscribed last */
     uint64_t absent_delay_ms; /* fanout.h */
+    bool takes_unsettled;     /* MODE_STATE: the subscriber holds nothing */
+    bool is_wait_logged;
     uint64_t state_due_seq, state_removal_seq; /* MODE_STATE; UINT64_MAX: not due */
     bool state_forced;                         /* it goes out though nothing may have changed */
     bool state_has_ttl;                        /* the one that was sent last */
@@ -303,6 +305,8 @@ void udpai_owed_done(udpai_owed *owed);
 /* Is all known of what lies at or below `scope`? If not, the subscription is told when it is. */
 bool
 udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms);
+/* Of a prefix that is not: has that been so for long enough for one that holds nothing? */
+bool udpai_subscription_is_waited_out(udpai_subscription *subscription, udpai_str prefix);
 /* The same of a name that is asked for as such. */
 bool udpai_subscription_is_name_settled(udpai_subscription *subscription,
                                         udpai_str name,

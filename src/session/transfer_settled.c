@@ -4,7 +4,7 @@
 #include "session/transfer_internal.h"
 
 /* The least that one takes, of what is counted. */
-#define MISSING_LEAST ((size_t)10)
+#define MISSING_LEAST ((size_t)12)
 #define GROUP_LEAST ((size_t)2)
 #define PART_LEAST ((size_t)4)
 #define NAME_LEAST ((size_t)7)
@@ -20,6 +20,8 @@ put_missing(udpai_proto_writer *writer, const udpai_unsettled *missing)
     udpai_proto_put_bare_bytes(writer, missing->peer_node);
     udpai_proto_put_bare_number(writer, missing->may_wait_for_us);
     udpai_proto_put_bare_number(writer, missing->since_ms);
+    udpai_proto_put_bare_number(writer, missing->missing_ms);
+    udpai_proto_put_bare_bytes(writer, missing->why);
     udpai_transfer_put_texts(writer, missing->answered, missing->n_answered);
     udpai_proto_put_bare_number(writer, missing->of_groups);
     udpai_proto_put_bare_number(writer, missing->on_demand);
@@ -35,6 +37,8 @@ take_missing(udpai_transfer_reader *reader)
     missing.peer_node = udpai_transfer_take_text(reader);
     missing.may_wait_for_us = udpai_transfer_take_flag(reader);
     missing.since_ms = udpai_transfer_take_number(reader, UINT64_MAX);
+    missing.missing_ms = udpai_transfer_take_number(reader, UINT64_MAX);
+    missing.why = udpai_transfer_take_text(reader);
     missing.answered = udpai_transfer_take_texts(reader, &missing.n_answered);
     missing.of_groups = (unsigned)udpai_transfer_take_number(reader, UINT32_MAX);
     missing.on_demand = udpai_transfer_take_flag(reader);

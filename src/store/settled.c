@@ -80,6 +80,8 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .peer_node = copy_text(text, from->peer_node),
             .may_wait_for_us = from->may_wait_for_us,
             .since_ms = from->since_ms,
+            .missing_ms = from->missing_ms,
+            .why = copy_text(text, from->why),
             .answered = copy_texts(text, answered, from->answered, from->n_answered),
             .n_answered = from->n_answered,
             .of_groups = from->of_groups,
@@ -489,6 +491,51 @@ udpai_settled_since(const udpai_settled *settled,
     return since_ms;
 }
 
+const udpai_unsettled *
+udpai_settled_missing(const udpai_settled *settled,
+                      udpai_str type_url,
+                      udpai_str prefix,
+                      udpai_str except_node)
+{
+    const struct question question = {type_url, prefix, except_node, false};
+    const udpai_unsettled *longest = NULL;
+    for (size_t i = 0; settled && i < settled->facts.n_missing; i++) {
+        const udpai_unsettled *missing = &settled->facts.missing[i];
+        if (is_missed(&settled->facts, missing, &question) &&
+            (!longest || missing->missing_ms < longest->missing_ms))
+            longest = missing;
+    }
+    return longest;
+}
+
+static bool
+is_same_gap(const udpai_unsettled *a, const udpai_unsettled *b)
+{
+    return udpai_str_eq(a->source, b->source) && udpai_str_eq(a->type_url, b->type_url) &&
+           udpai_str_eq(a->prefix, b->prefix);
+}
+
+/* Both lists come in nearly the same order: each is looked for from where the last one was. */
+void
+udpai_settled_facts_date(udpai_unsettled *missing,
+                         size_t n,
+                         const udpai_settled *before,
+                         uint64_t now_ms)
+{
+    size_t n_before = before ? before->facts.n_missing : 0, at = 0;
+    for (size_t i = 0; i < n; i++) {
+        missing[i].missing_ms = now_ms;
+        for (size_t k = 0; k < n_before; k++) {
+            const udpai_unsettled *earlier = &before->facts.missing[(at + k) % n_before];
+            if (!is_same_gap(&missing[i], earlier))
+                continue;
+            missing[i].missing_ms = earlier->missing_ms;
+            at += k + 1;
+            break;
+        }
+    }
+}
+
 const udpai_settled_facts *
 udpai_settled_facts_of(const udpai_settled *settled)
 {
@@ -512,7 +559,8 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
     return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
            udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
            a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
-           a->on_demand == b->on_demand && a->of_groups == b->of_groups &&
+           udpai_str_eq(a->why, b->why) && a->on_demand == b->on_demand &&
+           a->of_groups == b->of_groups &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
            same_texts(a->asked, a->n_asked, b->asked, b->n_asked);
 }

@@ -23,7 +23,9 @@ typedef struct udpai_unsettled {
     /* It is active and knows our extensions: it may itself be waiting for us, and then a bounded
      * wait must do. */
     bool may_wait_for_us;
-    uint64_t since_ms; /* by the wheels of both sides: since when it may */
+    uint64_t since_ms;   /* by the wheels of both sides: since when it may */
+    uint64_t missing_ms; /* by the same: since when it is missing */
+    udpai_str why;       /* in words, such as "not connected" */
     /* What it has answered all the same: names, or prefixes of which it has said all. */
     const udpai_str *answered;
     size_t n_answered;
@@ -87,6 +89,18 @@ uint64_t udpai_settled_since(const udpai_settled *settled,
                              udpai_str type_url,
                              udpai_str name_or_prefix,
                              udpai_str except_node);
+
+/* Of what keeps this prefix from being settled, what has been missing longest; NULL: nothing, or
+ * nothing that there is a word for. Good as long as the snapshot. */
+const udpai_unsettled *udpai_settled_missing(const udpai_settled *settled,
+                                             udpai_str type_url,
+                                             udpai_str prefix,
+                                             udpai_str except_node);
+/* What was missing in the snapshot before is missing since then; everything else since now. */
+void udpai_settled_facts_date(udpai_unsettled *missing,
+                              size_t n,
+                              const udpai_settled *before,
+                              uint64_t now_ms);
 
 /* Is it waited for by anybody? One on demand is always among the facts: it is with what it was
  * asked. */

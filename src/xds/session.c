@@ -268,6 +268,15 @@ open_type(udpai_xds *xds, udpai_str type_url)
     return subscription;
 }
 
+/* In the state of the world it would say a version. A node takes a state for all that there is, and
+ * would pass on what it lacks as removed. */
+static bool
+holds_nothing(const udpai_xds *xds, const udpai_xds_request *request)
+{
+    return request->version.len == 0 &&
+           !(xds->peer && udpai_node_info_has_feature(xds->peer, UDPAI_FEATURE_NODE));
+}
+
 static udpa_err
 carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_error)
 {
@@ -279,6 +288,8 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
         subscription = open_type(xds, request->type_url);
     if (!subscription)
         return UDPA_ERR_NOMEM;
+    if (is_first && holds_nothing(xds, request))
+        udpai_subscription_take_unsettled(subscription);
     udpai_xds_note_answer(xds, udpai_xds_type_of(subscription), request);
     udpai_xds_removals_answered(xds);
     return xds->protocol->subscribe(xds, subscription, request, is_first, ret_error);

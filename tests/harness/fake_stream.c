@@ -48,6 +48,7 @@ fake_hub_options(void)
         .fanout =
             {
                 .cycle_timeout_ms = 20000,
+                .first_answer_timeout_ms = 10000,
                 .view_linger_ms = 1000,
                 .tombstones_min = 64,
                 .max_views = 64,

@@ -135,6 +135,32 @@ test_an_answer_for_its_whole_prefix_is_one_for_wider_questions(void **state)
     assert_int_equal(query(partly, "com.acme.shop"), UDPAI_SETTLED);
 }
 
+/* What was missing in the snapshot before goes on being missing since then, in whatever order. */
+static void
+test_what_stays_missing_keeps_its_time(void **state)
+{
+    (void)state;
+    udpai_unsettled first[] = {{.type_url = TYPE, .source = UDPAI_STR("a")},
+                               {.prefix = UDPAI_STR("com.acme"), .source = UDPAI_STR("b")}};
+    udpai_settled_facts_date(first, 2, NULL, 1000);
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *before = of_facts(&(udpai_settled_facts){.missing = first, .n_missing = 2});
+    udpai_unsettled second[] = {{.prefix = UDPAI_STR("com.acme"), .source = UDPAI_STR("b")},
+                                {.type_url = TYPE, .source = UDPAI_STR("c")},
+                                {.type_url = TYPE, .source = UDPAI_STR("a")}};
+    udpai_settled_facts_date(second, 3, before, 5000);
+    assert_int_equal(second[0].missing_ms, 1000);
+    assert_int_equal(second[1].missing_ms, 5000);
+    assert_int_equal(second[2].missing_ms, 1000);
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *now = of_facts(&(udpai_settled_facts){.missing = second, .n_missing = 3});
+    const udpai_unsettled *longest =
+        udpai_settled_missing(now, TYPE, UDPAI_STR("com.acme"), (udpai_str){0});
+    assert_non_null(longest);
+    assert_str(longest->source, "b");
+    assert_null(udpai_settled_missing(now, UDPAI_STR(TEST_CDS), UDPAI_STR("org"), (udpai_str){0}));
+}
+
 /* Only where all that are missing may be waiting for us does time end the wait. */
 static void
 test_a_ring_is_waited_out(void **state)
@@ -371,6 +397,7 @@ main(void)
         cmocka_unit_test(test_what_a_mirror_may_have_is_awaited),
         cmocka_unit_test(test_it_is_a_copy),
         cmocka_unit_test(test_every_difference_is_one),
+        cmocka_unit_test(test_what_stays_missing_keeps_its_time),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests_name("settled", tests, NULL, NULL);

@@ -25,8 +25,68 @@ a_cold_node_says_nothing(void **state)
     xds_pair_ask(self, "LDS", "l");
     xds_pair_ask(self, "EDS", "a");
     xds_pair_expect(self, "", "");
-    fake_hub_advance(&self->world.hub, 3600 * 1000); /* however long it takes */
-    xds_pair_expect(self, "", "");
+    fake_hub_advance(&self->world.hub, 3600 * 1000); /* however long it takes, but … */
+    xds_pair_expect(self, "", "CDS[]"); /* … to who holds nothing, and can lose nothing */
+}
+
+/* ---- who holds nothing, in the state of the world ---- */
+
+#define FIRST_ANSWER_MS 10000
+
+static void
+who_holds_nothing_is_sent_what_there_is_after_a_while(void **state)
+{
+    xds_pair *self = *state;
+    xds_change(&self->world, "+CDS/a=1# +CDS/b=1# +LDS/l=1");
+    xds_pair_ask(self, "CDS", "");
+    xds_pair_ask(self, "LDS", "l m");
+    xds_pair_expect(self, "CDS[a b] LDS[l]", "");
+    fake_hub_advance(&self->world.hub, FIRST_ANSWER_MS - 1);
+    xds_expect(&self->sotw, "");
+    fake_hub_advance(&self->world.hub, 1);
+    xds_expect(&self->sotw, "CDS[a b]"); /* by name it waits */
+    xds_change(&self->world, "+CDS/c=1# -CDS/b");
+    xds_expect(&self->sotw, "CDS[a b c]"); /* nothing is taken away */
+    xds_change(&self->world, "+CDS/a=2#");
+    xds_expect(&self->sotw, "CDS[a b c]");
+    xds_settle(&self->world);
+    xds_expect(&self->sotw, "LDS[l] CDS[a c]");
+}
+
+static void
+who_comes_later_is_answered_at_once(void **state)
+{
+    xds_pair *self = *state;
+    xds_change(&self->world, "+CDS/a=1#");
+    fake_hub_advance(&self->world.hub, FIRST_ANSWER_MS);
+    xds_ask_for(&self->sotw, "CDS", "");
+    xds_expect(&self->sotw, "CDS[a]");
+}
+
+static void
+who_holds_something_waits(void **state)
+{
+    xds_pair *self = *state;
+    xds_change(&self->world, "+CDS/a=1#");
+    XDS_SEND(&self->sotw, "CDS", .version = "1");
+    fake_hub_advance(&self->world.hub, 10 * FIRST_ANSWER_MS);
+    xds_expect(&self->sotw, "");
+    xds_settle(&self->world);
+    xds_expect(&self->sotw, "CDS[a]");
+}
+
+/* It takes a state for all that there is, and would pass on what it lacks as removed. */
+static void
+a_node_waits(void **state)
+{
+    xds_pair *self = *state;
+    self->sotw.features[0] = "udpa.node.v1";
+    xds_change(&self->world, "+CDS/a=1#");
+    xds_ask_for(&self->sotw, "CDS", "");
+    fake_hub_advance(&self->world.hub, 10 * FIRST_ANSWER_MS);
+    xds_expect(&self->sotw, "");
+    xds_settle(&self->world);
+    xds_expect(&self->sotw, "CDS[a]");
 }
 
 static void
@@ -175,6 +235,10 @@ main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, xds_pair_teardown)
         TEST(a_cold_node_says_nothing),
+        TEST(who_holds_nothing_is_sent_what_there_is_after_a_while),
+        TEST(who_comes_later_is_answered_at_once),
+        TEST(who_holds_something_waits),
+        TEST(a_node_waits),
         TEST(then_it_answers_everybody),
         TEST(what_is_there_is_sent_at_once),
         TEST(only_what_is_not_known_waits),

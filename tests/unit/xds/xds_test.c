@@ -95,7 +95,12 @@ xds_settle(xds_world *world)
 void
 xds_settle_except(xds_world *world, const char *prefix)
 {
-    const udpai_unsettled missing = {.prefix = udpai_str_from(prefix), .source = UDPAI_STR("s")};
+    const udpai_unsettled missing = {
+        .prefix = udpai_str_from(prefix),
+        .source = UDPAI_STR("s"),
+        .why = UDPAI_STR("not connected"),
+        .missing_ms = world->hub.wheel.now_ms,
+    };
     const udpai_settled_facts facts = {.missing = &missing, .n_missing = 1};
     fake_hub_settle(&world->hub, &facts);
 }
