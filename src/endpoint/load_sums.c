@@ -386,6 +386,7 @@ take(udpai_load_sums *self,
     if (err != UDPA_OK)
         return err;
     const udpai_str name = reporter_of(id, kind, room);
+    tally->at_ns = (now_ms(self) - sum->since_ms) * 1000000;
     tally->was_told = !udpai_tally_split_knows(sum->sum, kind, name, tally->epoch) &&
                       (kind == UDPAI_TALLY_OF_SHARED ? was_told_shared(self, resource, tally)
                                                      : was_told(self, id, resource, tally));

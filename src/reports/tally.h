@@ -110,6 +110,9 @@ typedef struct udpai_tally_node {
 struct udpai_tally {
     udpai_str cluster, service; /* owned */
     uint64_t epoch, elapsed_ns;
+    uint64_t covered_ns;  /* what the counts cover; of a report that is elapsed_ns */
+    uint64_t interval_ns; /* of a sum: in which its clients report; 0: unknown */
+    uint64_t at_ns;       /* when it came to a sum, by the time of that */
     UDPAI_VECTOR(udpai_tally_locality) localities; /* sorted */
     UDPAI_VECTOR(udpai_tally_drop) drops;          /* sorted */
     uint64_t dropped;                              /* in total */
@@ -190,6 +193,8 @@ udpa_err udpai_tally_check_growth(const udpai_tally *older,
 /* Adds what the newer one's counts are above those of the older one (NULL: above 0), which must
  * have been checked; there is room for it. What is too much for a count is its maximum. */
 void udpai_tally_add_growth(udpai_tally *to, const udpai_tally *newer, const udpai_tally *older);
+/* Counts of a report, and the time that they cover; there is room for them. */
+void udpai_tally_add_report(udpai_tally *to, const udpai_tally *report);
 void udpai_tally_add_gauges(udpai_tally *to, const udpai_tally *from);
 void udpai_tally_subtract_gauges(udpai_tally *to, const udpai_tally *from);
 /* Returns whether any was above 0. */
@@ -200,8 +205,8 @@ bool udpai_tally_clear_gauges(udpai_tally *tally);
 udpa_err
 udpai_tally_take_report(udpai_tally *total, const udpai_tally *report, udpa_error **ret_error);
 
-/* And back: what has come since, between two totals of a client or of a sum. NULL, or of another
- * epoch: since the begin. */
+/* And back: what has come since, between two totals of a client or of a sum, and how long that
+ * covers. NULL, or of another epoch: since the begin. */
 udpa_err udpai_tally_difference(const udpai_tally *newer,
                                 const udpai_tally *older,
                                 udpai_tally **ret_report,

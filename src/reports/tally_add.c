@@ -257,6 +257,21 @@ udpai_tally_clear_gauges(udpai_tally *tally)
 
 /* ---- reports ---- */
 
+static void
+add_time(uint64_t *to_ns, uint64_t ns)
+{
+    uint64_t room = *to_ns < UDPAI_TALLY_ELAPSED_MAX_NS ? UDPAI_TALLY_ELAPSED_MAX_NS - *to_ns : 0;
+    *to_ns += ns < room ? ns : room;
+}
+
+void
+udpai_tally_add_report(udpai_tally *to, const udpai_tally *report)
+{
+    udpai_tally_add_growth(to, report, NULL);
+    add_time(&to->elapsed_ns, report->elapsed_ns);
+    add_time(&to->covered_ns, report->elapsed_ns);
+}
+
 udpa_err
 udpai_tally_take_report(udpai_tally *total, const udpai_tally *report, udpa_error **ret_error)
 {
@@ -267,9 +282,7 @@ udpai_tally_take_report(udpai_tally *total, const udpai_tally *report, udpa_erro
         return udpai_fail_code(ret_error, err);
     udpai_tally_clear_gauges(total);
     udpai_tally_add_gauges(total, report);
-    udpai_tally_add_growth(total, report, NULL);
-    uint64_t room = UDPAI_TALLY_ELAPSED_MAX_NS - total->elapsed_ns;
-    total->elapsed_ns += report->elapsed_ns < room ? report->elapsed_ns : room;
+    udpai_tally_add_report(total, report);
     return UDPA_OK;
 }
 
@@ -295,7 +308,8 @@ udpai_tally_difference(const udpai_tally *newer,
         return udpai_fail_code(ret_error, err);
     udpai_tally_add_growth(report, newer, older);
     udpai_tally_add_gauges(report, newer);
-    add_count(&report->elapsed_ns, newer->elapsed_ns, older ? older->elapsed_ns : 0);
+    add_count(&report->elapsed_ns, newer->covered_ns, older ? older->covered_ns : 0);
+    report->covered_ns = report->elapsed_ns;
     report->epoch = newer->epoch;
     *ret_report = UDPAI_TAKE(report);
     return UDPA_OK;

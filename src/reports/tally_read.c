@@ -317,7 +317,7 @@ read_shared(udpai_tally *tally, const Udpa__Load__V1__SharedPart *from, udpa_err
 typedef struct heading {
     const char *cluster, *service;
     uint64_t epoch;
-    const Google__Protobuf__Duration *elapsed;
+    const Google__Protobuf__Duration *elapsed, *covered, *lasts;
 } heading;
 
 static udpa_err
@@ -325,6 +325,11 @@ read_heading(udpai_tally *tally, const heading *from, udpa_error **ret_error)
 {
     tally->epoch = from->epoch;
     udpa_err err = udpai_tally_take_elapsed(&tally->elapsed_ns, from->elapsed, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_elapsed(&tally->covered_ns,
+                                       from->covered ? from->covered : from->elapsed, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_tally_take_elapsed(&tally->lasts_ns, from->lasts, ret_error);
     if (err == UDPA_OK)
         err = take_name(&tally->cluster, from->cluster, UDPAI_NAME_MAX, "cluster", ret_error);
     if (err == UDPA_OK)
@@ -336,25 +341,27 @@ read_heading(udpai_tally *tally, const heading *from, udpa_error **ret_error)
 static udpa_err
 read_sum(udpai_tally *tally, const load_message *from, udpa_error **ret_error)
 {
-    const heading of = {from->cluster, from->cluster_service_name, from->epoch, from->elapsed};
+    const heading of = {from->cluster, from->cluster_service_name,
+                        from->epoch,   from->elapsed,
+                        from->covered, from->lasts};
     udpa_err err = read_heading(tally, &of, ret_error);
     if (err == UDPA_OK)
         err = read_counts(tally, &COUNTING(from), ret_error);
     if (err == UDPA_OK)
         err = read_nodes(tally, from, ret_error);
     if (err == UDPA_OK)
-        err = udpai_tally_take_elapsed(&tally->lasts_ns, from->lasts, ret_error);
+        err = udpai_tally_take_elapsed(&tally->interval_ns, from->interval, ret_error);
     return err == UDPA_OK ? read_shared(tally, from->shared, ret_error) : err;
 }
 
 static udpa_err
 read_client(udpai_tally *tally, const client_message *from, udpa_error **ret_error)
 {
-    const heading of = {from->cluster, from->cluster_service_name, from->epoch, from->elapsed};
+    const heading of = {from->cluster, from->cluster_service_name,
+                        from->epoch,   from->elapsed,
+                        from->covered, from->lasts};
     tally->is_shared = from->shared;
     udpa_err err = read_heading(tally, &of, ret_error);
-    if (err == UDPA_OK)
-        err = udpai_tally_take_elapsed(&tally->lasts_ns, from->lasts, ret_error);
     return err == UDPA_OK ? read_counts(tally, &COUNTING(from), ret_error) : err;
 }
 

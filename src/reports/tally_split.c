@@ -8,6 +8,7 @@ struct udpai_tally_split {
      * they are added up. */
     udpai_tally *both;
     udpai_tally total; /* borrows what it holds of the three */
+    udpai_tally_cover cover;
     udpai_tally_sum_options options;
     udpai_str cluster, node_id; /* owned */
 };
@@ -151,20 +152,28 @@ add(udpai_tally *to, const udpai_tally *from)
     udpai_tally_add_gauges(to, from);
 }
 
-const udpai_tally *
-udpai_tally_split_total(udpai_tally_split *split, uint64_t elapsed_ns)
+/* Of the clients of either kind. */
+static void
+set_covered(udpai_tally_split *split)
 {
-    const udpai_tally *exclusive = udpai_tally_sum_total(split->exclusive, elapsed_ns);
-    if (!split->shared || !exclusive)
-        return exclusive;
-    const udpai_tally *shared = udpai_tally_sum_total(split->shared, elapsed_ns);
+    udpai_tally_spans spans = {.now_ns = split->total.elapsed_ns};
+    udpai_tally_sum_spans(split->exclusive, &spans);
+    if (split->shared)
+        udpai_tally_sum_spans(split->shared, &spans);
+    udpai_tally_cover_set(&split->cover, &spans, &split->total);
+}
+
+/* False without memory. */
+static bool
+add_shared(udpai_tally_split *split, const udpai_tally *exclusive)
+{
+    const udpai_tally *shared = udpai_tally_sum_total(split->shared, exclusive->elapsed_ns);
     udpai_tally *both = split->both, *total = &split->total;
     if (!shared)
-        return NULL;
+        return false;
     udpai_tally_clear(both);
     add(both, exclusive);
     add(both, shared);
-    *total = *exclusive;
     total->localities = both->localities;
     total->drops = both->drops;
     total->dropped = both->dropped;
@@ -174,5 +183,18 @@ udpai_tally_split_total(udpai_tally_split *split, uint64_t elapsed_ns)
     if (!total->service.len)
         total->service = shared->service;
     total->shared = (udpai_tally *)(uintptr_t)shared;
-    return total;
+    return true;
+}
+
+const udpai_tally *
+udpai_tally_split_total(udpai_tally_split *split, uint64_t elapsed_ns)
+{
+    const udpai_tally *exclusive = udpai_tally_sum_total(split->exclusive, elapsed_ns);
+    if (!exclusive)
+        return NULL;
+    split->total = *exclusive;
+    if (split->shared && !add_shared(split, exclusive))
+        return NULL;
+    set_covered(split);
+    return &split->total;
 }

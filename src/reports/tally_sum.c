@@ -11,6 +11,7 @@ typedef struct tally_reporter {
     udpai_tally *epochs[UDPAI_TALLY_EPOCHS_MAX];
     size_t n_epochs;
     const udpai_tally *current; /* of these, the one that came last; NULL: it is not there */
+    udpai_tally_span span;
 } tally_reporter;
 
 struct udpai_tally_sum {
@@ -269,6 +270,7 @@ take_out(udpai_tally_sum *sum, tally_reporter *reporter)
     udpai_tally_subtract_gauges(sum->total, reporter->current);
     sum->total->n_clients -= reporter->current->nodes.n ? reporter->current->n_clients : 1;
     reporter->current = NULL;
+    reporter->span.is_there = false;
     sum->n_gone++;
 }
 
@@ -321,6 +323,7 @@ put_in(udpai_tally_sum *sum, tally_reporter *reporter, udpai_tally *tally)
         udpai_tally_add_growth(sum->total, tally, known);
     udpai_tally_nodes_take(&sum->nodes, tally, is_added);
     take_out(sum, reporter);
+    udpai_tally_span_take(&reporter->span, tally, known, is_added);
     udpai_tally_add_gauges(sum->total, tally);
     sum->total->n_clients += tally->nodes.n ? tally->n_clients : 1;
     keep(reporter, at, tally);
@@ -380,6 +383,15 @@ udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str name)
 }
 
 /* ---- the sum ---- */
+
+void
+udpai_tally_sum_spans(const udpai_tally_sum *sum, udpai_tally_spans *to)
+{
+    size_t at = 0;
+    const tally_reporter *reporter;
+    while ((reporter = (const tally_reporter *)udpai_map_next(&sum->reporters, &at)))
+        udpai_tally_spans_add(to, &reporter->span);
+}
 
 static udpa_err
 collect_nodes(udpai_tally_sum *sum)

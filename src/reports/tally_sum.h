@@ -8,6 +8,7 @@
 #ifndef UDPAI_TALLY_SUM_H
 #define UDPAI_TALLY_SUM_H
 
+#include "reports/tally_cover.h"
 #include "reports/tally_nodes.h"
 
 typedef struct udpai_tally_sum udpai_tally_sum;
@@ -54,6 +55,8 @@ void udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str reporter);
 
 /* The sum as a tally: borrowed, until the next call. NULL without memory. */
 const udpai_tally *udpai_tally_sum_total(udpai_tally_sum *sum, uint64_t elapsed_ns);
+/* Adds what time the counts of each reporter cover. */
+void udpai_tally_sum_spans(const udpai_tally_sum *sum, udpai_tally_spans *to);
 /* Reporters that are there. */
 size_t udpai_tally_sum_n_reporters(const udpai_tally_sum *sum);
 

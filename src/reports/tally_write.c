@@ -16,6 +16,8 @@ enum { /* field numbers of ClientLoad and ClusterLoad */
     N_FORGOTTEN_NODES = 10,
     SHARED_PART = 11,
     SUM_LASTS = 12,
+    SUM_COVERED = 13,
+    INTERVAL = 14,
 };
 
 enum { /* of CountedNode */
@@ -28,6 +30,7 @@ enum { /* of CountedNode */
 enum { /* of ClientLoad and SharedClientLoad alone */
     SHARED = 8,
     LASTS = 9,
+    COVERED = 10,
 };
 
 enum { /* of SharedPart */
@@ -224,6 +227,18 @@ put_shared(udpai_proto_writer *writer, const udpai_tally *tally)
 }
 
 static void
+put_covered(udpai_proto_writer *writer, const udpai_tally *tally)
+{
+    if (tally->nodes.n)
+        udpai_tally_put_nested(writer, SUM_COVERED, udpai_tally_put_nanoseconds,
+                               &tally->covered_ns);
+    else if (tally->covered_ns > tally->elapsed_ns)
+        udpai_tally_put_nested(writer, COVERED, udpai_tally_put_nanoseconds, &tally->covered_ns);
+    if (tally->interval_ns)
+        udpai_tally_put_nested(writer, INTERVAL, udpai_tally_put_nanoseconds, &tally->interval_ns);
+}
+
+static void
 put_tally(udpai_proto_writer *writer, const udpai_tally *tally)
 {
     udpai_proto_put_bytes_opt(writer, CLUSTER, tally->cluster);
@@ -239,6 +254,7 @@ put_tally(udpai_proto_writer *writer, const udpai_tally *tally)
     udpai_proto_put_varint_opt(writer, N_CLIENTS, tally->n_clients);
     udpai_proto_put_varint_opt(writer, N_FORGOTTEN_NODES, tally->n_forgotten_nodes);
     put_shared(writer, tally);
+    put_covered(writer, tally);
 }
 
 udpa_bytes *

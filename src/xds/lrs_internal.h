@@ -18,7 +18,8 @@ typedef struct udpai_lrs_cluster {
     udpa_bytes *name; /* of the resource; the cluster's full name stands before the last '/' */
     udpai_tally *total;
     udpa_resource *resource; /* as it was handed up last; NULL: it was not yet */
-    uint64_t since_ms;       /* what was counted has come since then */
+    uint64_t since_ms;       /* what was counted has come since then … */
+    uint64_t before_ns; /* … or in so long a time before that, when nobody had asked for it */
     uint64_t handed_up_ms;
     bool has_changed; /* since then */
     bool is_in_report;

@@ -199,11 +199,16 @@ counted_ns(const udpai_lrs *lrs, const udpai_lrs_cluster *cluster)
 /* Clients of gRPC say of their first report how long they have counted, which may be longer than
  * they are here. It was told to nobody else, so to who adds up it must not look as if it was. */
 static void
-cut_elapsed(const udpai_lrs *lrs, const udpai_lrs_cluster *cluster)
+cut_elapsed(const udpai_lrs *lrs, udpai_lrs_cluster *cluster, bool is_first)
 {
-    uint64_t max_ns = counted_ns(lrs, cluster);
-    if (cluster->total->elapsed_ns > max_ns)
-        cluster->total->elapsed_ns = max_ns;
+    udpai_tally *total = cluster->total;
+    uint64_t max_ns = counted_ns(lrs, cluster), more_ns = 0;
+    if (total->elapsed_ns > max_ns)
+        more_ns = total->elapsed_ns - max_ns;
+    total->elapsed_ns -= more_ns;
+    if (is_first)
+        cluster->before_ns = more_ns;
+    total->covered_ns = total->elapsed_ns + cluster->before_ns;
 }
 
 static udpa_err
@@ -212,11 +217,12 @@ take_into(udpai_lrs *lrs,
           const udpai_tally *report,
           udpa_error **ret_error)
 {
+    bool is_first = cluster->total->elapsed_ns == 0;
     udpa_err err = make_room(lrs, cluster->total, report, ret_error);
     if (err == UDPA_OK)
         err = udpai_tally_take_report(cluster->total, report, ret_error);
     if (err == UDPA_OK)
-        cut_elapsed(lrs, cluster);
+        cut_elapsed(lrs, cluster, is_first);
     return err;
 }
 
@@ -350,8 +356,10 @@ fill(udpai_lrs *lrs, udpai_publication *publication)
     while (err == UDPA_OK && (cluster = udpai_map_next(&lrs->clusters, &at))) {
         if (!is_due(lrs, cluster))
             continue;
-        if (!cluster->has_changed) /* the same of an earlier time would look younger than it is */
+        if (!cluster->has_changed) { /* the same of an earlier time would look younger than it is */
             cluster->total->elapsed_ns = counted_ns(lrs, cluster);
+            cluster->total->covered_ns = cluster->total->elapsed_ns + cluster->before_ns;
+        }
         err = make_resource(lrs, cluster);
         if (err == UDPA_OK)
             err = udpai_publication_add(publication, cluster->resource, false);

@@ -212,12 +212,9 @@ begin(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error *
     if (err != UDPA_OK)
         return err;
     account->has_begun = true;
-    uint64_t now_ms = udpai_lrs_upstream_now(self), covered_ms = sum->elapsed_ns / 1000000;
-    if (is_older(account, sum)) {
+    account->told_ms = udpai_lrs_upstream_now(self);
+    if (is_older(account, sum))
         account->told = UDPAI_TAKE(sum);
-        covered_ms = 0;
-    }
-    account->told_ms = covered_ms < now_ms ? now_ms - covered_ms : 0;
     return UDPA_OK;
 }
 

@@ -11,12 +11,11 @@
 typedef struct udpai_lrs_account {
     udpa_bytes *cluster; /* full name */
     int64_t since_us;    /* when it was first asked for, since 1970 */
-    uint64_t told_ms;    /* what has come since then is told next */
+    uint64_t told_ms;    /* when it was told last */
     bool is_named;       /* it is asked for by name; else with all */
     bool was_named;      /* while other names are taken over */
     bool has_begun;      /* a sum of it has come */
     bool has_changed;    /* the sum has, since it was told */
-    bool is_quiet;       /* nothing was to be said of what has not changed */
     bool is_due;         /* for the report that is being written */
     udpa_resource *sum;  /* NULL: there is none now */
     udpai_tally *told;   /* the sum as it was told; NULL: nothing of it */

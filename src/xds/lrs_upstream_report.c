@@ -3,11 +3,17 @@
  * is in a message that goes out counts as told; LRS has no receipts, so what is lost on the way is
  * lost, and nothing is told twice. */
 #include "base/alloc.h"
+#include "reports/tally_cover.h"
 #include "xds/lrs_upstream_internal.h"
 
 /* Servers take 4 MiB. */
 #define PIECE_BYTES ((size_t)1 << 20)
 #define STATS_BYTES_MAX ((size_t)3 << 20)
+/* Clients are waited for so long. */
+#define PATIENCE_INTERVALS 2
+#define PATIENCE_MS 60000
+/* Servers divide by it. */
+#define ELAPSED_MIN_NS ((uint64_t)1000000)
 
 enum { /* field number of LoadStatsRequest */
     CLUSTER_STATS = 2,
@@ -76,7 +82,7 @@ add_owed(udpai_lrs_upstream_session *self, statement *one)
         return UDPA_OK;
     udpa_err err = udpai_tally_make_room(one->report, account->owed, &error);
     if (err == UDPA_OK)
-        udpai_tally_add_growth(one->report, account->owed, NULL);
+        udpai_tally_add_report(one->report, account->owed);
     else if (err != UDPA_ERR_NOMEM)
         udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
     return err == UDPA_ERR_NOMEM ? err : UDPA_OK;
@@ -96,15 +102,28 @@ read_sum(udpai_lrs_upstream_session *self, statement *one)
     return UDPA_OK;
 }
 
+/* While some clients have not reported since it was told, what others have is not told either: it
+ * would cover another time. Who waits for longer than that is away. */
+static bool
+is_early(const udpai_lrs_upstream_session *self, const statement *one)
+{
+    const udpai_lrs_account *account = one->account;
+    uint64_t waited_ms = udpai_lrs_upstream_now(self) - account->told_ms;
+    uint64_t patience_ms = PATIENCE_INTERVALS * (one->newest->interval_ns / 1000000);
+    if (patience_ms < PATIENCE_MS)
+        patience_ms = PATIENCE_MS;
+    return waited_ms < patience_ms && !udpai_tally_covers_all(one->newest, account->told);
+}
+
 static udpa_err
 make_report(udpai_lrs_upstream_session *self, statement *one)
 {
     const udpai_lrs_account *account = one->account;
-    udpa_err err = read_sum(self, one);
+    udpa_err err = UDPA_OK;
     const udpai_tally *sum = one->newest ? one->newest : account->sum ? account->told : NULL;
-    if (err == UDPA_OK && sum)
+    if (sum)
         err = subtract(self, sum, one);
-    else if (err == UDPA_OK && !(one->report = udpai_tally_new(&udpai_tally_sum_limits)))
+    else if (!(one->report = udpai_tally_new(&udpai_tally_sum_limits)))
         err = UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
         err = add_owed(self, one);
@@ -112,8 +131,8 @@ make_report(udpai_lrs_upstream_session *self, statement *one)
         return err;
     if (!self->per_endpoint)
         udpai_tally_drop_endpoints(one->report);
-    uint64_t covered_ms = udpai_lrs_upstream_now(self) - account->told_ms;
-    one->report->elapsed_ns = (covered_ms ? covered_ms : 1) * 1000000;
+    if (one->report->elapsed_ns < ELAPSED_MIN_NS)
+        one->report->elapsed_ns = ELAPSED_MIN_NS;
     return UDPA_OK;
 }
 
@@ -147,10 +166,9 @@ fit(udpai_lrs_upstream_session *self, statement *one)
 /* ---- one message ---- */
 
 static void
-note_told(const udpai_lrs_upstream_session *self, statement *one, bool is_empty)
+note_told(const udpai_lrs_upstream_session *self, statement *one)
 {
     udpai_lrs_account *account = one->account;
-    account->is_quiet = is_empty && !one->newest;
     account->has_changed = false;
     account->told_ms = udpai_lrs_upstream_now(self);
     account->owed = udpai_tally_free(account->owed);
@@ -167,16 +185,18 @@ add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, mess
     statement one = {.account = account};
     udpa_err err = udpai_vector_reserve(&to->statements, 1) ? UDPA_OK : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
+        err = read_sum(self, &one);
+    bool is_held = one.newest && !account->owed && is_early(self, &one);
+    if (err == UDPA_OK && !is_held)
         err = make_report(self, &one);
-    if (err != UDPA_OK) {
+    if (err != UDPA_OK || is_held) {
         free_statement(&one);
         return err;
     }
-    bool is_empty = udpai_tally_is_empty(one.report);
-    if (!is_empty)
+    if (!udpai_tally_is_empty(one.report))
         fit(self, &one);
     if (one.size == 0) {
-        note_told(self, &one, is_empty);
+        note_told(self, &one);
         free_statement(&one);
         return UDPA_OK;
     }
@@ -193,14 +213,10 @@ fill(udpai_lrs_upstream_session *self, message *to)
     udpai_lrs_account *account;
     while (err == UDPA_OK && to->size < PIECE_BYTES &&
            (account = udpai_map_next(&self->upstream->accounts, &at))) {
-        bool has_news = account->has_changed || account->owed || !account->is_quiet;
-        if (!account->is_due)
-            continue;
+        bool is_due = account->is_due;
         account->is_due = false;
-        if (has_news)
+        if (is_due && (account->has_changed || account->owed))
             err = add_statement(self, account, to);
-        else
-            account->told_ms = udpai_lrs_upstream_now(self);
     }
     return err;
 }
@@ -233,7 +249,7 @@ udpai_lrs_upstream_next_piece(udpai_lrs_upstream_session *self, udpa_bytes **ret
     if (err == UDPA_OK && is_needed && !(piece = encode(self, &next)))
         err = UDPA_ERR_NOMEM;
     for (size_t i = 0; i < next.statements.n && err == UDPA_OK; i++)
-        note_told(self, &next.statements.items[i], false);
+        note_told(self, &next.statements.items[i]);
     message_done(&next);
     if (err != UDPA_OK)
         return err;

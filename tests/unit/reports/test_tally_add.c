@@ -199,10 +199,12 @@ difference_is_the_report_between(void **state)
     UDPA_AUTO(udpai_tally_free) udpai_tally *report = NULL;
     UDPA_AUTO(udpai_tally_free) udpai_tally *whole = NULL;
     tally_figures(older, "eu")->counts[UDPAI_TALLY_ISSUED] = 3;
-    older->elapsed_ns = 100;
+    older->elapsed_ns = 170; /* it was said later than it ends */
+    older->covered_ns = 100;
     tally_figures(newer, "eu")->counts[UDPAI_TALLY_ISSUED] = 5;
     tally_figures(newer, "eu")->gauges[UDPAI_TALLY_IN_PROGRESS] = 2;
-    newer->elapsed_ns = 150;
+    newer->elapsed_ns = 180;
+    newer->covered_ns = 150;
     assert_ok(udpai_tally_difference(newer, older, &report, NULL));
     assert_int_equal(tally_count(report, "eu", UDPAI_TALLY_ISSUED), 2);
     assert_int_equal(tally_gauge(report, "eu", UDPAI_TALLY_IN_PROGRESS), 2);
