@@ -2,13 +2,10 @@
 /* Life of a session: the first request says who the client is; then it is asked for what somebody
  * wants, and reports it. */
 #include "base/alloc.h"
-#include "envoy/service/load_stats/v3/lrs.pb-c.h"
 #include "wire/message.h"
 #include "wire/node_decode.h"
 #include "xds/lrs_internal.h"
 #include "xds/reporter.h"
-
-typedef Envoy__Service__LoadStats__V3__LoadStatsRequest request_message;
 
 static const udpai_session_ops lrs_ops;
 
@@ -28,6 +25,7 @@ udpai_lrs_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_s
     lrs->service = info->context;
     udpai_lrs_ask_init(lrs);
     udpai_lrs_take_init(lrs);
+    udpai_lrs_gap_init(lrs);
     *ret_session = &lrs->session;
     return UDPA_OK;
 }
@@ -38,6 +36,7 @@ lrs_free(udpai_session *session)
     udpai_lrs *lrs = udpai_lrs_of(session);
     udpai_lrs_take_done(lrs); /* which may have a last word */
     udpai_xds_reporter_end(session, UDPAI_TAKE(lrs->closed));
+    udpai_lrs_gap_done(lrs);
     udpai_lrs_ask_done(lrs);
     udpai_xds_belong_no_more(lrs->service->shim, session->hub, &lrs->belonging);
     udpa_bytes_unref(lrs->segment);
@@ -105,11 +104,11 @@ meet_again(const udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa
 
 /* ---- messages ---- */
 
-static udpa_err
-unpack(udpai_arena *arena,
-       udpai_str bytes,
-       const request_message **ret_request,
-       udpa_error **ret_error)
+udpa_err
+udpai_lrs_unpack(udpai_arena *arena,
+                 udpai_str bytes,
+                 const udpai_lrs_request **ret_request,
+                 udpa_error **ret_error)
 {
     const ProtobufCMessageDescriptor *type =
         &envoy__service__load_stats__v3__load_stats_request__descriptor;
@@ -117,7 +116,7 @@ unpack(udpai_arena *arena,
     if (err != UDPA_OK)
         return err;
     udpai_arena_reset(arena);
-    *ret_request = (const request_message *)protobuf_c_message_unpack(
+    *ret_request = (const udpai_lrs_request *)protobuf_c_message_unpack(
         type, &arena->allocator, bytes.len, (const uint8_t *)bytes.data);
     if (*ret_request)
         return UDPA_OK;
@@ -131,15 +130,19 @@ static udpa_err
 lrs_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
 {
     udpai_lrs *lrs = udpai_lrs_of(session);
-    const request_message *request = NULL;
+    const udpai_lrs_request *request = NULL;
+    bool is_first = !lrs->peer;
     udpai_arena *arena = &udpai_hub_decoder(session->hub)->arena;
-    udpa_err err = unpack(arena, message, &request, ret_error);
+    udpa_err err = udpai_lrs_unpack(arena, message, &request, ret_error);
     if (err == UDPA_OK && lrs->peer)
         err = meet_again(lrs, request->node, ret_error);
     else if (err == UDPA_OK)
         err = meet(lrs, request->node, ret_error);
-    if (err == UDPA_OK)
-        err = udpai_lrs_take(lrs, request->cluster_stats, request->n_cluster_stats);
+    if (err == UDPA_OK && is_first)
+        err = udpai_lrs_gap_hold(lrs, message, request->n_cluster_stats);
+    else if (err == UDPA_OK)
+        err = udpai_lrs_take(lrs, request->cluster_stats, request->n_cluster_stats, true);
+    lrs->n_reports++;
     udpai_arena_reset(arena);
     return udpai_fail_code(ret_error, err);
 }

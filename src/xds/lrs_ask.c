@@ -328,7 +328,9 @@ udpai_lrs_want(udpai_lrs *lrs, const udpai_subscription_message *message, bool w
         udpai_lrs_unfollow(lrs->service, &lrs->follower);
     else if (err == UDPA_OK)
         err = udpai_lrs_follow(lrs->service, lrs->session.hub, &lrs->follower);
-    return err == UDPA_OK ? select_again(lrs) : err;
+    if (err == UDPA_OK)
+        err = select_again(lrs);
+    return err == UDPA_OK && wanted ? udpai_lrs_gap_take(lrs) : err;
 }
 
 /* ---- responses ---- */

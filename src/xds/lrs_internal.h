@@ -4,6 +4,7 @@
 #define UDPAI_LRS_INTERNAL_H
 
 #include "base/map.h"
+#include "envoy/service/load_stats/v3/lrs.pb-c.h"
 #include "reports/tally.h"
 #include "xds/belong.h"
 #include "xds/lrs_policy.h"
@@ -24,6 +25,15 @@ typedef struct udpai_lrs_cluster {
     bool has_changed; /* since then */
     bool is_in_report;
 } udpai_lrs_cluster;
+
+typedef Envoy__Service__LoadStats__V3__LoadStatsRequest udpai_lrs_request;
+
+/* What the client has said before anybody could have asked on this stream. */
+typedef struct udpai_lrs_gap {
+    udpa_bytes *message;         /* NULL: nothing */
+    UDPAI_VECTOR(bool) is_taken; /* for each ClusterStats in it */
+    udpai_timer patience;
+} udpai_lrs_gap;
 
 /* What is asked of the client. */
 typedef struct udpai_lrs_selection {
@@ -48,6 +58,7 @@ typedef struct udpai_lrs {
     bool has_asked, is_due; /* something was sent; something else is to be */
     udpa_bytes *writing;
     /* What it says. */
+    udpai_lrs_gap gap;
     udpai_map clusters;   /* by the name of the resource */
     size_t n_places;      /* in all of them */
     udpai_report *closed; /* not NULL: it is known to the loop side, so its end must be told */
@@ -66,6 +77,19 @@ udpai_lrs_of(udpai_session *session)
     return UDPAI_CONTAINER_OF(session, udpai_lrs, session);
 }
 
+/* lrs.c: a message, in the arena */
+udpa_err udpai_lrs_unpack(udpai_arena *arena,
+                          udpai_str bytes,
+                          const udpai_lrs_request **ret_request,
+                          udpa_error **ret_error);
+
+/* lrs_gap.c: what it says at first. UDPA_ERR_NOMEM */
+void udpai_lrs_gap_init(udpai_lrs *lrs);
+void udpai_lrs_gap_done(udpai_lrs *lrs);
+udpa_err udpai_lrs_gap_hold(udpai_lrs *lrs, udpai_str message, size_t n_stats);
+/* Of that, takes what is wanted by now. */
+udpa_err udpai_lrs_gap_take(udpai_lrs *lrs);
+
 /* lrs_ask.c: what is asked of it */
 void udpai_lrs_ask_init(udpai_lrs *lrs);
 void udpai_lrs_ask_done(udpai_lrs *lrs);
@@ -79,10 +103,15 @@ udpai_lrs_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
 /* lrs_take.c: what it says */
 void udpai_lrs_take_init(udpai_lrs *lrs);
 void udpai_lrs_take_done(udpai_lrs *lrs);
-/* Takes the clusters of a LoadStatsRequest. What is refused of it is noted. UDPA_ERR_NOMEM */
+/* Takes clusters of a LoadStatsRequest: all that are in it, or some. What is refused of it is
+ * noted. UDPA_ERR_NOMEM */
 udpa_err udpai_lrs_take(udpai_lrs *lrs,
                         Envoy__Config__Endpoint__V3__ClusterStats *const *stats,
-                        size_t n_stats);
+                        size_t n_stats,
+                        bool is_all);
+/* Does anybody want to know of this cluster? */
+bool udpai_lrs_asks_for(const udpai_lrs *lrs,
+                        const Envoy__Config__Endpoint__V3__ClusterStats *stats);
 /* It is asked at another interval: what it has said holds for another time. */
 void udpai_lrs_say_again(udpai_lrs *lrs);
 /* Forgets what nobody wants any more: what was said of it holds until it expires. */

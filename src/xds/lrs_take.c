@@ -217,7 +217,7 @@ take_into(udpai_lrs *lrs,
           const udpai_tally *report,
           udpa_error **ret_error)
 {
-    bool is_first = cluster->total->elapsed_ns == 0;
+    bool is_first = cluster->total->covered_ns == 0;
     udpa_err err = make_room(lrs, cluster->total, report, ret_error);
     if (err == UDPA_OK)
         err = udpai_tally_take_report(cluster->total, report, ret_error);
@@ -272,6 +272,14 @@ add_piece(udpai_lrs *lrs,
     return UDPA_OK;
 }
 
+bool
+udpai_lrs_asks_for(const udpai_lrs *lrs, const stats_message *stats)
+{
+    report_name named;
+    return make_name(lrs, udpai_str_from(stats->cluster_name), &named, NULL) == UDPA_OK &&
+           udpai_lrs_is_wanted(lrs, named.name);
+}
+
 static udpa_err
 take_stats(udpai_lrs *lrs, const stats_message *stats, udpa_error **ret_error)
 {
@@ -294,14 +302,14 @@ take_stats(udpai_lrs *lrs, const stats_message *stats, udpa_error **ret_error)
     return err == UDPA_OK ? add_piece(lrs, cluster, report, ret_error) : err;
 }
 
-/* Of clusters that are not in a report there is nothing now. */
+/* Of clusters that are not in a report of all there is nothing now. */
 static void
-clear_silent(udpai_lrs *lrs)
+end_report(udpai_lrs *lrs, bool is_all)
 {
     size_t at = 0;
     udpai_lrs_cluster *cluster;
     while ((cluster = udpai_map_next(&lrs->clusters, &at))) {
-        if (!cluster->is_in_report)
+        if (is_all && !cluster->is_in_report)
             cluster->has_changed |= udpai_tally_clear_gauges(cluster->total);
         cluster->is_in_report = false;
     }
@@ -437,17 +445,16 @@ on_renewal(udpai_timer *timer)
 }
 
 udpa_err
-udpai_lrs_take(udpai_lrs *lrs, stats_message *const *stats, size_t n_stats)
+udpai_lrs_take(udpai_lrs *lrs, stats_message *const *stats, size_t n_stats, bool is_all)
 {
     udpa_err err = UDPA_OK;
-    lrs->n_reports++;
     for (size_t i = 0; i < n_stats && err != UDPA_ERR_NOMEM; i++) {
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
         err = take_stats(lrs, stats[i], &error);
         if (err != UDPA_OK && err != UDPA_ERR_NOMEM)
             note_refused(lrs, udpai_str_from(stats[i]->cluster_name), error);
     }
-    clear_silent(lrs);
+    end_report(lrs, is_all);
     return err == UDPA_ERR_NOMEM ? err : hand_up_soon(lrs);
 }
 

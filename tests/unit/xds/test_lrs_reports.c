@@ -29,6 +29,12 @@ reports_add_up(void **state)
 }
 
 static uint64_t
+tally_issued(const udpai_tally *tally)
+{
+    return tally->localities.items[0].figures.counts[UDPAI_TALLY_ISSUED];
+}
+
+static uint64_t
 elapsed_ms(lrs_test *test)
 {
     udpai_publication *publication = lrs_published(test);
@@ -54,6 +60,39 @@ counts_cover_no_more_than_was_asked_for(void **state)
     fake_hub_advance(&test->world.hub, 12 * SECOND_MS);
     lrs_send(test, lrs_stats("a", 5, 0));
     assert_int_equal(elapsed_ms(test), 14 * SECOND_MS);
+}
+
+/* Envoy begins a stream with what came since the last report of the one before. Whoever wants it
+ * may come later, and it is said once. */
+static void
+what_came_between_streams_counts(void **state)
+{
+    lrs_test *test = *state;
+    lrs_open_stream(test);
+    lrs_send(test, W_JOIN(lrs_node(test, ID, UDPAI_LRS_FEATURE_ALL), lrs_stats("a", 5, 2),
+                          lrs_stats("b", 7, 0), lrs_stats("c", 9, 0)));
+    lrs_expect_said(test, "");
+    fake_hub_advance(&test->world.hub, 20 * SECOND_MS);
+    lrs_want(test, "*local/a");
+    udpai_publication *publication = lrs_published(test);
+    assert_non_null(publication);
+    UDPA_AUTO(udpai_tally_free)
+    udpai_tally *tally = lrs_tally_of(publication->entries.items[0].resource);
+    assert_int_equal(tally_issued(tally), 5);
+    assert_int_equal(tally->elapsed_ns, 0); /* nobody else was told */
+    assert_int_equal(tally->covered_ns / 1000000, 10 * SECOND_MS);
+    lrs_judge(test, publication);
+    lrs_want(test, "*local/a/x");
+    lrs_want(test, "*local/b");
+    lrs_expect_said(test, "local/b/" SEGMENT "=7/0");
+    fake_hub_advance(&test->world.hub, 10 * SECOND_MS);
+    lrs_send(test, lrs_stats("a", 1, 0));
+    lrs_expect_said(test, "local/a/" SEGMENT "=6/0");
+    fake_hub_advance(&test->world.hub, 40 * SECOND_MS); /* then it is not of now any more */
+    while (*lrs_said(test, NULL))
+        ;
+    lrs_want(test, "*local/c");
+    lrs_expect_said(test, "");
 }
 
 static void
@@ -419,6 +458,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(reports_add_up),
         TEST(counts_cover_no_more_than_was_asked_for),
+        TEST(what_came_between_streams_counts),
         TEST(silence_says_that_nothing_is_in_progress),
         TEST(pieces_of_one_cluster_are_one),
         TEST(newest_values_win_while_others_are_judged),
