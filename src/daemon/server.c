@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "daemon/certificates.h"
 #include "daemon/deprecations.h"
 #include "daemon/directories.h"
@@ -254,6 +255,21 @@ open_workers(server *self, udpai_endpoint_settings *settings, udpa_error **ret_e
     return udpai_workers_open(&self->workers, &env, ret_error);
 }
 
+/* Beside what the engine keeps, which has locked the directory. */
+static udpa_err
+keep_load(server *self)
+{
+    udpai_strbuf path = {0};
+    udpai_strbuf_puts(&path, self->plan->state_directory);
+    udpai_strbuf_puts(&path, "/load-sums");
+    udpai_strbuf_putc(&path, '\0');
+    udpa_err err = udpai_strbuf_failed(&path)
+                       ? UDPA_ERR_NOMEM
+                       : udpai_endpoint_keep_load(self->endpoint, udpai_strbuf_view(&path).data);
+    udpai_strbuf_done(&path);
+    return err;
+}
+
 static udpa_err
 restore(server *self, udpa_error **ret_error)
 {
@@ -261,6 +277,8 @@ restore(server *self, udpa_error **ret_error)
     udpa_err err = udpai_daemon_storage_open(&engine, self->plan, ret_error);
     if (err == UDPA_OK && engine)
         err = udpai_endpoint_attach(self->endpoint, engine, ret_error);
+    if (err == UDPA_OK && engine)
+        err = udpai_fail_code(ret_error, keep_load(self));
     return err;
 }
 

@@ -583,6 +583,12 @@ restore(void *userdata, const udpai_durable_op *op)
 }
 
 udpa_err
+udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path)
+{
+    return endpoint->load_sums ? udpai_load_sums_keep(endpoint->load_sums, path) : UDPA_OK;
+}
+
+udpa_err
 udpai_endpoint_attach(udpa_endpoint *endpoint, udpai_durable_engine *engine, udpa_error **ret_error)
 {
     engine->done = on_committed;

@@ -100,6 +100,10 @@ udpa_err udpai_endpoint_attach(udpa_endpoint *endpoint,
                                udpai_durable_engine *engine,
                                udpa_error **ret_error);
 
+/* Goes on with the sums of load that are kept in this file, and keeps them there. Before the start.
+ * UDPA_ERR_NOMEM */
+udpa_err udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path);
+
 void udpai_endpoint_start(udpa_endpoint *endpoint);
 
 /* What the node's status says is wrong; replaces what it said before. Copies the texts; without

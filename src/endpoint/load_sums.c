@@ -7,6 +7,8 @@
 #include "base/map.h"
 #include "base/percent.h"
 #include "base/strbuf.h"
+#include "endpoint/load_names.h"
+#include "endpoint/load_state.h"
 #include "model/name.h"
 #include "reports/tally_kept.h"
 #include "reports/tally_split.h"
@@ -17,12 +19,6 @@
 /* How much older than its stream the counts of who has come may be: clocks count in steps. */
 #define SLACK_NS ((uint64_t)100 * 1000000)
 #define SUMS_MAX 10000
-/* Of one kind, before the id of the reporter: a client and a node may have the same. */
-static const char kinds[] = {
-    [UDPAI_TALLY_OF_CLIENT] = 'c',
-    [UDPAI_TALLY_OF_NODE] = 'n',
-    [UDPAI_TALLY_OF_SHARED] = 's',
-};
 
 /* Clusters below a prefix that somebody wants sums of. */
 typedef struct sum_area {
@@ -39,7 +35,7 @@ typedef struct sum_area {
 typedef struct cluster_sum {
     udpai_tally_split *sum;
     udpa_resource *resource; /* that was reported last; NULL: nothing was */
-    uint64_t since_ms, reported_ms;
+    uint64_t since_ms, reported_ms, epoch;
     bool is_due;
     udpa_bytes *cluster;
 } cluster_sum;
@@ -50,6 +46,8 @@ struct udpai_load_sums {
     udpai_map areas; /* by prefix */
     udpai_map sums;  /* by cluster */
     udpai_tally_kept kept;
+    udpai_load_state *state;   /* NULL: nothing is kept over a restart */
+    uint64_t earlier_until_ms; /* sums of before that nobody wants by then are over; 0: none is */
     udpai_timer timer;
     uint64_t timer_for_ms; /* 0: it does not run */
     uint64_t ended_ms;     /* when the last sum has; 0: none has */
@@ -95,20 +93,6 @@ ttl_ms(const udpai_load_sums *self)
     return 3 * self->options.interval_ms + TTL_SPARE_MS;
 }
 
-/* ---- names ---- */
-
-/* <thing>/<id>; false: it is no such name. */
-static bool
-split(udpai_str name, udpai_str *ret_thing, udpai_str *ret_id)
-{
-    const char *slash = name.len ? memrchr(name.data, '/', name.len) : NULL;
-    if (!slash)
-        return false;
-    *ret_thing = (udpai_str){name.data, (size_t)(slash - name.data)};
-    *ret_id = (udpai_str){slash + 1, name.len - ret_thing->len - 1};
-    return ret_thing->len && ret_id->len;
-}
-
 /* ---- reporting ---- */
 
 static void
@@ -143,13 +127,25 @@ make_resource(const udpai_load_sums *self, const cluster_sum *sum)
     return resource;
 }
 
+static udpai_tally_state
+state_of(const udpai_load_sums *self, const cluster_sum *sum)
+{
+    return (udpai_tally_state){
+        .cluster = sum_key(sum),
+        .epoch = sum->epoch,
+        .elapsed_ns = (now_ms(self) - sum->since_ms) * 1000000,
+    };
+}
+
 /* What has not changed is said again, in time, and that it is of now: what is said of an earlier
  * time would look younger than it is. Without memory it is with the next turn. */
 static void
 report(udpai_load_sums *self, cluster_sum *sum)
 {
     udpa_resource *resource = make_resource(self, sum);
+    const udpai_tally_state state = state_of(self, sum);
     if (resource) {
+        udpai_load_state_save(self->state, &state, sum->sum);
         udpa_resource_unref(sum->resource);
         sum->resource = resource;
         sum->is_due = false;
@@ -170,6 +166,10 @@ on_timer(udpai_timer *timer)
     udpai_load_sums *self = UDPAI_CONTAINER_OF(timer, udpai_load_sums, timer);
     self->timer_for_ms = 0;
     uint64_t next_ms = udpai_tally_kept_expire(&self->kept, now_ms(self));
+    if (self->earlier_until_ms > now_ms(self))
+        next_ms = self->earlier_until_ms < next_ms ? self->earlier_until_ms : next_ms;
+    else if (udpai_load_state_forget(self->state)) /* they may have what somebody says now */
+        self->ended_ms = self->options.clock_ms(self->options.userdata);
     size_t at = 0;
     cluster_sum *sum;
     while ((sum = udpai_map_next(&self->sums, &at))) {
@@ -209,6 +209,8 @@ end_sum(udpai_load_sums *self, cluster_sum *sum)
         udpai_node_withdraw_own_report(self->options.node, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
                                        udpai_resource_name(sum->resource));
     udpai_map_remove(&self->sums, sum_key(sum));
+    const udpai_tally_state state = state_of(self, sum);
+    udpai_load_state_end(self->state, &state);
     self->ended_ms = self->options.clock_ms(self->options.userdata);
     /* Whatever has lain somewhere since now has expired by then. */
     uint64_t until_ms = now_ms(self) + 2 * ttl_ms(self);
@@ -217,6 +219,22 @@ end_sum(udpai_load_sums *self, cluster_sum *sum)
     udpai_tally_kept_put(&self->kept, sum->cluster, &counted, until_ms);
     arm(self, until_ms);
     free_sum(sum);
+}
+
+/* There was one before this node began anew. Its time goes on with the clock, and never back. */
+static bool
+go_on(udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
+{
+    udpai_tally_state of;
+    int64_t now_us = wall_us(self);
+    if (!(sum->sum = udpai_load_state_take(self->state, cluster, &of)))
+        return false;
+    uint64_t elapsed_ms = of.elapsed_ns / 1000000 + 1;
+    if (now_us > 0 && (uint64_t)now_us / 1000 > of.epoch / 1000 + elapsed_ms)
+        elapsed_ms = (uint64_t)now_us / 1000 - of.epoch / 1000;
+    sum->epoch = of.epoch;
+    sum->since_ms = now_ms(self) - elapsed_ms; /* may be before the clock began, and wrap */
+    return true;
 }
 
 static udpa_err
@@ -230,7 +248,10 @@ fill_sum(udpai_load_sums *self, cluster_sum *sum, udpai_str cluster)
         .epoch = (uint64_t)wall_us(self),
     };
     sum->since_ms = now_ms(self);
+    sum->epoch = options.epoch;
     udpa_err err = udpa_bytes_new(&sum->cluster, cluster.data, cluster.len);
+    if (err == UDPA_OK && go_on(self, sum, cluster))
+        return UDPA_OK;
     if (err == UDPA_OK)
         err = udpai_tally_split_new(&sum->sum, &options);
     if (err == UDPA_OK)
@@ -261,41 +282,9 @@ get_sum(udpai_load_sums *self, udpai_str cluster, cluster_sum **ret_sum, udpa_er
 /* ---- what is said ---- */
 
 static bool
-is_id(udpai_str segment, udpai_str id)
-{
-    char room[UDPAI_NAME_MAX], *at = room;
-    udpai_str decoded;
-    return segment.len <= sizeof(room) && udpai_percent_decode(segment, &at, &decoded) &&
-           udpai_str_eq(decoded, id);
-}
-
-/* Who says it: a client and a node may have one id. */
-static udpai_str
-reporter_of(udpai_str id, udpai_tally_kind kind, char room[1 + UDPAI_NAME_MAX])
-{
-    room[0] = kinds[kind];
-    memcpy(room + 1, id.data, id.len);
-    return (udpai_str){room, 1 + id.len};
-}
-
-/* Nodes between have taken it into their own sums, or pass it on for those who want what each says.
- * A client that is an endpoint stands on the way itself, as nodes do; one of LRS does not. A shared
- * client is counted wherever it is. */
-static bool
-counts_here(const udpa_resource *resource, udpai_str id, udpai_tally_kind kind)
-{
-    size_t n_hops = udpa_resource_n_hops(resource);
-    if (kind == UDPAI_TALLY_OF_SHARED)
-        return true;
-    if (kind == UDPAI_TALLY_OF_NODE || n_hops != 2)
-        return n_hops == (kind == UDPAI_TALLY_OF_NODE ? 2U : 1U);
-    return is_id(id, udpai_resource_hop(resource, 0).node_id);
-}
-
-static bool
 is_own(const udpai_load_sums *self, udpai_str id)
 {
-    return is_id(id, udpai_bytes_view(self->node_id));
+    return udpai_load_is_id(id, udpai_bytes_view(self->node_id));
 }
 
 /* How long it has stood where it came from, and on the way: so much of its ttl was over. */
@@ -377,15 +366,17 @@ take(udpai_load_sums *self,
     cluster_sum *sum;
     UDPA_AUTO(udpai_tally_free) udpai_tally *tally = NULL;
     char room[1 + UDPAI_NAME_MAX];
-    if (!split(udpai_resource_name(resource), &cluster, &id) || id.len > UDPAI_NAME_MAX ||
-        !counts_here(resource, id, kind) || (kind == UDPAI_TALLY_OF_NODE && is_own(self, id)))
+    if (!udpai_load_name_split(udpai_resource_name(resource), &cluster, &id) ||
+        id.len > UDPAI_NAME_MAX || !udpai_load_counts_here(resource, id, kind) ||
+        (kind == UDPAI_TALLY_OF_NODE && is_own(self, id)))
         return UDPA_OK;
     udpa_err err = read(self, resource, kind, &tally, ret_error);
     if (err == UDPA_OK)
         err = get_sum(self, cluster, &sum, ret_error);
     if (err != UDPA_OK)
         return err;
-    const udpai_str name = reporter_of(id, kind, room);
+    const udpai_str name = udpai_load_reporter(id, kind, room);
+    tally->is_lasting = kind != UDPAI_TALLY_OF_CLIENT || udpa_resource_n_hops(resource) == 2;
     tally->at_ns = (now_ms(self) - sum->since_ms) * 1000000;
     tally->was_told = !udpai_tally_split_knows(sum->sum, kind, name, tally->epoch) &&
                       (kind == UDPAI_TALLY_OF_SHARED ? was_told_shared(self, resource, tally)
@@ -401,11 +392,12 @@ leave(udpai_load_sums *self, const udpa_resource *resource, udpai_tally_kind kin
     udpai_str cluster, id;
     char room[1 + UDPAI_NAME_MAX];
     cluster_sum *sum = NULL;
-    if (split(udpai_resource_name(resource), &cluster, &id) && id.len <= UDPAI_NAME_MAX)
+    if (udpai_load_name_split(udpai_resource_name(resource), &cluster, &id) &&
+        id.len <= UDPAI_NAME_MAX)
         sum = udpai_map_get(&self->sums, cluster);
-    if (!sum || !counts_here(resource, id, kind))
+    if (!sum || !udpai_load_counts_here(resource, id, kind))
         return;
-    udpai_tally_split_leave(sum->sum, kind, reporter_of(id, kind, room));
+    udpai_tally_split_leave(sum->sum, kind, udpai_load_reporter(id, kind, room));
     set_due(self, sum);
 }
 
@@ -493,6 +485,23 @@ subscribe(sum_area *area)
     return err == UDPA_OK ? udpai_node_subscribe(node, &selection, &of_shared, &area->shared) : err;
 }
 
+/* Sums of before are said at once: what comes now is more than that. Without memory they are there
+ * when somebody says something of them. */
+static void
+wake_earlier(udpai_load_sums *self, udpai_str prefix)
+{
+    udpa_bytes *cluster;
+    cluster_sum *sum = NULL;
+    while ((cluster = udpai_load_state_find(self->state, prefix))) {
+        udpa_err err = get_sum(self, udpai_bytes_view(cluster), &sum, NULL);
+        udpa_bytes_unref(cluster);
+        if (err != UDPA_OK)
+            return;
+        report(self, sum);
+        arm(self, next_report_ms(self, sum));
+    }
+}
+
 static sum_area *
 make_area(udpai_load_sums *self, udpai_str prefix)
 {
@@ -503,6 +512,7 @@ make_area(udpai_load_sums *self, udpai_str prefix)
     area->len = (uint32_t)prefix.len;
     if (prefix.len)
         memcpy(area->prefix, prefix.data, prefix.len);
+    wake_earlier(self, prefix);
     if (subscribe(area) == UDPA_OK && udpai_map_add(&self->areas, area))
         return area;
     free_area(area);
@@ -574,7 +584,7 @@ static bool
 is_own_sum(const udpai_load_sums *self, udpai_str name, udpai_str *ret_cluster)
 {
     udpai_str id;
-    return split(name, ret_cluster, &id) && is_own(self, id);
+    return udpai_load_name_split(name, ret_cluster, &id) && is_own(self, id);
 }
 
 void
@@ -598,6 +608,39 @@ udpai_load_sums_wanted(udpai_load_sums *self, udpai_str type_url, udpai_str text
 }
 
 /* ---- coming and going ---- */
+
+/* All sums there are, for what keeps them. */
+static udpa_err
+visit(void *userdata, udpai_load_state *state)
+{
+    udpai_load_sums *self = userdata;
+    udpa_err err = UDPA_OK;
+    size_t at = 0;
+    cluster_sum *sum;
+    while (err == UDPA_OK && (sum = udpai_map_next(&self->sums, &at))) {
+        const udpai_tally_state of = state_of(self, sum);
+        bool is_whole = udpai_tally_split_total(sum->sum, of.elapsed_ns) != NULL;
+        err = is_whole ? udpai_load_state_save_all(state, &of, sum->sum) : UDPA_ERR_NOMEM;
+    }
+    return err;
+}
+
+udpa_err
+udpai_load_sums_keep(udpai_load_sums *self, const char *path)
+{
+    const udpai_load_state_options options = {
+        .path = path,
+        .node_id = udpai_bytes_view(self->node_id),
+        .lasts_ns = ttl_ms(self) * 1000000,
+        .visit = visit,
+        .userdata = self,
+    };
+    udpa_err err = udpai_load_state_open(&self->state, &options);
+    self->earlier_until_ms = now_ms(self) + 2 * ttl_ms(self);
+    if (err == UDPA_OK)
+        arm(self, self->earlier_until_ms);
+    return err;
+}
 
 udpa_err
 udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *options)
@@ -634,8 +677,15 @@ udpai_load_sums_free(udpai_load_sums *self)
         free_area(area);
     at = 0;
     cluster_sum *sum;
+    while ((sum = udpai_map_next(&self->sums, &at))) {
+        const udpai_tally_state of = state_of(self, sum);
+        if (sum->is_due && udpai_tally_split_total(sum->sum, of.elapsed_ns))
+            udpai_load_state_save(self->state, &of, sum->sum);
+    }
+    at = 0;
     while ((sum = udpai_map_next(&self->sums, &at)))
         free_sum(sum);
+    udpai_load_state_close(self->state);
     udpai_map_done(&self->areas);
     udpai_map_done(&self->sums);
     udpai_tally_kept_done(&self->kept);

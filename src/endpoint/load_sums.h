@@ -23,6 +23,9 @@ typedef struct udpai_load_sums_options {
 } udpai_load_sums_options;
 
 udpa_err udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *options);
+/* Goes on with the sums that are kept in this file, and keeps them there. Before anything is
+ * wanted; if the file cannot be had, they begin with this node. UDPA_ERR_NOMEM */
+udpa_err udpai_load_sums_keep(udpai_load_sums *sums, const char *path);
 /* Before the node. */
 void udpai_load_sums_free(udpai_load_sums *sums);
 

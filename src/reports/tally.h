@@ -112,6 +112,7 @@ struct udpai_tally {
     uint64_t epoch, elapsed_ns;
     uint64_t covered_ns;  /* what the counts cover; of a report that is elapsed_ns */
     uint64_t interval_ns; /* of a sum: in which its clients report; 0: unknown */
+    bool is_lasting;      /* its reporter goes on with it when this node begins anew */
     uint64_t at_ns;       /* when it came to a sum, by the time of that */
     UDPAI_VECTOR(udpai_tally_locality) localities; /* sorted */
     UDPAI_VECTOR(udpai_tally_drop) drops;          /* sorted */

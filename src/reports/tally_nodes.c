@@ -138,6 +138,37 @@ udpai_tally_nodes_take(udpai_tally_nodes *nodes, const udpai_tally *tally, bool 
     }
 }
 
+/* ---- over a restart ---- */
+
+bool
+udpai_tally_nodes_next(const udpai_tally_nodes *nodes, size_t *at, udpai_tally_node *ret_node)
+{
+    const counted_node *node = udpai_map_next(&nodes->map, at);
+    if (!node)
+        return false;
+    *ret_node = (udpai_tally_node){.id = {node->id, node->len},
+                                   .since_us = node->since_us,
+                                   .until_us = node->until_us,
+                                   .is_gone = node->is_said};
+    return true;
+}
+
+udpa_err
+udpai_tally_nodes_restore(udpai_tally_nodes *nodes, const udpai_tally_node *from)
+{
+    udpa_err err = UDPA_OK;
+    counted_node *node = udpai_map_get(&nodes->map, from->id);
+    if (!node)
+        err = make_node(nodes, from->id);
+    if (err != UDPA_OK)
+        return err;
+    node = udpai_map_get(&nodes->map, from->id);
+    node->since_us = from->since_us;
+    node->until_us = from->until_us;
+    node->is_said = from->is_gone;
+    return UDPA_OK;
+}
+
 /* ---- listing ---- */
 
 static udpa_err

@@ -36,6 +36,12 @@ udpa_err udpai_tally_nodes_make_room(udpai_tally_nodes *nodes, const udpai_tally
 /* It was added, or left out for good. */
 void udpai_tally_nodes_take(udpai_tally_nodes *nodes, const udpai_tally *tally, bool is_added);
 
+/* All of them, for what keeps them over a restart: is_gone is whether they have been said. The id
+ * is borrowed. False: there are no more. */
+bool udpai_tally_nodes_next(const udpai_tally_nodes *nodes, size_t *at, udpai_tally_node *ret_node);
+/* And back. UDPA_ERR_NOMEM */
+udpa_err udpai_tally_nodes_restore(udpai_tally_nodes *nodes, const udpai_tally_node *node);
+
 /* Lists the nodes in the total: first this one, then those that are there by each of the tallies,
  * and at last those that have gone. */
 udpa_err udpai_tally_nodes_list_own(udpai_tally_nodes *nodes, udpai_tally *total);

@@ -1,17 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reports/tally_split.h"
-
-struct udpai_tally_split {
-    udpai_tally_sum *exclusive;
-    udpai_tally_sum *shared; /* NULL: there never was a shared client */
-    /* While there is that: all places of both, so that they fit into one sum; figures only while
-     * they are added up. */
-    udpai_tally *both;
-    udpai_tally total; /* borrows what it holds of the three */
-    udpai_tally_cover cover;
-    udpai_tally_sum_options options;
-    udpai_str cluster, node_id; /* owned */
-};
+#include "reports/tally_split_internal.h"
 
 udpa_err
 udpai_tally_split_new(udpai_tally_split **ret_split, const udpai_tally_sum_options *options)
@@ -82,8 +70,8 @@ udpai_tally_split_leave(udpai_tally_split *split, udpai_tally_kind kind, udpai_s
 /* ---- taking ---- */
 
 /* The first shared client: what there is has its places already. */
-static udpa_err
-begin_shared(udpai_tally_split *split, udpa_error **ret_error)
+udpa_err
+udpai_tally_split_begin_shared(udpai_tally_split *split, udpa_error **ret_error)
 {
     if (split->shared)
         return UDPA_OK;
@@ -133,7 +121,8 @@ udpai_tally_split_take(udpai_tally_split *split,
         udpai_tally_sum_leave(split->exclusive, reporter);
         return UDPA_OK;
     }
-    udpa_err err = kind == UDPAI_TALLY_OF_SHARED ? begin_shared(split, ret_error) : UDPA_OK;
+    udpa_err err =
+        kind == UDPAI_TALLY_OF_SHARED ? udpai_tally_split_begin_shared(split, ret_error) : UDPA_OK;
     if (err != UDPA_OK)
         return err;
     if (kind == UDPAI_TALLY_OF_SHARED && is_late(split, reporter, tally))

@@ -3,31 +3,12 @@
 
 #include <stdlib.h>
 
-#include "base/map.h"
-
-/* Its newest tallies, one of each epoch, lowest epoch first. */
-typedef struct tally_reporter {
-    udpai_str name; /* owned */
-    udpai_tally *epochs[UDPAI_TALLY_EPOCHS_MAX];
-    size_t n_epochs;
-    const udpai_tally *current; /* of these, the one that came last; NULL: it is not there */
-    udpai_tally_span span;
-} tally_reporter;
-
-struct udpai_tally_sum {
-    udpai_str node_id; /* owned */
-    uint64_t counts_from;
-    size_t max_reporters, max_gone;
-    udpai_map reporters;
-    udpai_tally_nodes nodes; /* all that were ever counted by way of a reporter */
-    size_t n_gone;
-    udpai_tally *total;
-};
+#include "reports/tally_sum_internal.h"
 
 static udpai_str
 reporter_key(const void *item)
 {
-    return ((const tally_reporter *)item)->name;
+    return ((const udpai_tally_reporter *)item)->name;
 }
 
 udpa_err
@@ -58,7 +39,7 @@ udpai_tally_sum_new(udpai_tally_sum **ret_sum, const udpai_tally_sum_options *op
 }
 
 static void
-free_reporter(tally_reporter *reporter)
+free_reporter(udpai_tally_reporter *reporter)
 {
     for (size_t i = 0; i < reporter->n_epochs; i++)
         udpai_tally_free(reporter->epochs[i]);
@@ -72,7 +53,7 @@ udpai_tally_sum_free(udpai_tally_sum *sum)
     if (!sum)
         return NULL;
     size_t at = 0;
-    tally_reporter *reporter;
+    udpai_tally_reporter *reporter;
     while ((reporter = udpai_map_next(&sum->reporters, &at)))
         free_reporter(reporter);
     udpai_map_done(&sum->reporters);
@@ -118,7 +99,7 @@ check_overlap(const udpai_tally *tally, const udpai_tally *other, udpa_error **r
 
 static udpa_err
 check_nodes(const udpai_tally_sum *sum,
-            const tally_reporter *reporter,
+            const udpai_tally_reporter *reporter,
             const udpai_tally *tally,
             udpa_error **ret_error)
 {
@@ -129,9 +110,9 @@ check_nodes(const udpai_tally_sum *sum,
                               "it counts the clients of this node, '%.*s'",
                               UDPAI_SHOWN(sum->node_id));
     size_t at = 0;
-    const tally_reporter *other;
+    const udpai_tally_reporter *other;
     while (tally->nodes.n && err == UDPA_OK &&
-           (other = (const tally_reporter *)udpai_map_next(&sum->reporters, &at)))
+           (other = (const udpai_tally_reporter *)udpai_map_next(&sum->reporters, &at)))
         if (other != reporter && other->current)
             err = check_overlap(tally, other->current, ret_error);
     return err;
@@ -139,7 +120,7 @@ check_nodes(const udpai_tally_sum *sum,
 
 /* Where the epoch is, or belongs. */
 static size_t
-find_epoch(const tally_reporter *reporter, uint64_t epoch)
+find_epoch(const udpai_tally_reporter *reporter, uint64_t epoch)
 {
     size_t i = 0;
     while (i < reporter->n_epochs && reporter->epochs[i]->epoch < epoch)
@@ -148,7 +129,7 @@ find_epoch(const tally_reporter *reporter, uint64_t epoch)
 }
 
 static const udpai_tally *
-epoch_at(const tally_reporter *reporter, size_t at, uint64_t epoch)
+epoch_at(const udpai_tally_reporter *reporter, size_t at, uint64_t epoch)
 {
     bool known = at < reporter->n_epochs && reporter->epochs[at]->epoch == epoch;
     return known ? reporter->epochs[at] : NULL;
@@ -156,7 +137,7 @@ epoch_at(const tally_reporter *reporter, size_t at, uint64_t epoch)
 
 static udpa_err
 check(const udpai_tally_sum *sum,
-      const tally_reporter *reporter,
+      const udpai_tally_reporter *reporter,
       const udpai_tally *tally,
       udpa_error **ret_error)
 {
@@ -182,10 +163,10 @@ check(const udpai_tally_sum *sum,
 static udpa_err
 get_reporter(udpai_tally_sum *sum,
              udpai_str name,
-             tally_reporter **ret_reporter,
+             udpai_tally_reporter **ret_reporter,
              udpa_error **ret_error)
 {
-    tally_reporter *known = udpai_map_get(&sum->reporters, name);
+    udpai_tally_reporter *known = udpai_map_get(&sum->reporters, name);
     if (!known) {
         if (udpai_tally_sum_n_reporters(sum) >= sum->max_reporters)
             return udpai_fail(ret_error, UDPA_ERR_LIMIT, "more than %zu report of one cluster",
@@ -205,7 +186,7 @@ get_reporter(udpai_tally_sum *sum,
 }
 
 static void
-forget(udpai_tally_sum *sum, tally_reporter *reporter)
+forget(udpai_tally_sum *sum, udpai_tally_reporter *reporter)
 {
     udpai_map_remove(&sum->reporters, reporter->name);
     free_reporter(reporter);
@@ -213,19 +194,19 @@ forget(udpai_tally_sum *sum, tally_reporter *reporter)
 }
 
 static uint64_t
-last_epoch(const tally_reporter *reporter)
+last_epoch(const udpai_tally_reporter *reporter)
 {
     return reporter->n_epochs ? reporter->epochs[reporter->n_epochs - 1]->epoch : 0;
 }
 
-typedef UDPAI_VECTOR(tally_reporter *) reporter_vector;
+typedef UDPAI_VECTOR(udpai_tally_reporter *) reporter_vector;
 
 /* Those that are not there; a few of the first without memory. */
 static void
 collect_gone(const udpai_tally_sum *sum, reporter_vector *to)
 {
     size_t at = 0;
-    tally_reporter *reporter;
+    udpai_tally_reporter *reporter;
     while ((reporter = udpai_map_next(&sum->reporters, &at)))
         if (!reporter->current)
             (void)udpai_vector_push(to, reporter);
@@ -234,8 +215,8 @@ collect_gone(const udpai_tally_sum *sum, reporter_vector *to)
 static int
 compare_last_epochs(const void *a, const void *b)
 {
-    uint64_t one = last_epoch(*(tally_reporter *const *)a);
-    uint64_t other = last_epoch(*(tally_reporter *const *)b);
+    uint64_t one = last_epoch(*(udpai_tally_reporter *const *)a);
+    uint64_t other = last_epoch(*(udpai_tally_reporter *const *)b);
     return (one > other) - (one < other);
 }
 
@@ -253,7 +234,7 @@ forget_oldest(udpai_tally_sum *sum)
     if (gone.n)
         qsort(gone.items, gone.n, sizeof(gone.items[0]), compare_last_epochs);
     for (size_t i = 0; i < gone.n && i < n; i++) {
-        tally_reporter *oldest = gone.items[i];
+        udpai_tally_reporter *oldest = gone.items[i];
         if (oldest->n_epochs && last_epoch(oldest) >= sum->counts_from)
             sum->counts_from = last_epoch(oldest) + 1;
         forget(sum, oldest);
@@ -263,7 +244,7 @@ forget_oldest(udpai_tally_sum *sum)
 
 /* Takes its gauges out; what it said counts as gone. */
 static void
-take_out(udpai_tally_sum *sum, tally_reporter *reporter)
+take_out(udpai_tally_sum *sum, udpai_tally_reporter *reporter)
 {
     if (!reporter->current)
         return;
@@ -276,8 +257,10 @@ take_out(udpai_tally_sum *sum, tally_reporter *reporter)
 
 /* Puts a tally at its place among those of the reporter. */
 static void
-keep(tally_reporter *reporter, size_t at, udpai_tally *tally)
+keep(udpai_tally_reporter *reporter, size_t at, udpai_tally *tally)
 {
+    reporter->is_lasting = tally->is_lasting;
+    reporter->has_changed = true;
     if (epoch_at(reporter, at, tally->epoch)) {
         udpai_tally_free(reporter->epochs[at]);
         reporter->epochs[at] = tally;
@@ -306,15 +289,31 @@ is_new(const udpai_tally_sum *sum, const udpai_tally *tally, const udpai_tally *
 
 /* It is counted by another way: when it is not any more, it goes on from here. */
 static void
-put_aside(udpai_tally_sum *sum, tally_reporter *reporter, udpai_tally *tally)
+put_aside(udpai_tally_sum *sum, udpai_tally_reporter *reporter, udpai_tally *tally)
 {
     take_out(sum, reporter);
     keep(reporter, find_epoch(reporter, tally->epoch), tally);
 }
 
+udpa_err
+udpai_tally_sum_restore(udpai_tally_sum *sum,
+                        udpai_str name,
+                        udpai_tally *tally,
+                        udpa_error **ret_error)
+{
+    UDPA_AUTO(udpai_tally_free) udpai_tally *owned = tally;
+    udpai_tally_reporter *reporter = NULL;
+    udpa_err err = get_reporter(sum, name, &reporter, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    tally->is_lasting = true;
+    keep(reporter, find_epoch(reporter, tally->epoch), UDPAI_TAKE(owned));
+    return UDPA_OK;
+}
+
 /* Checked, and there is room. */
 static void
-put_in(udpai_tally_sum *sum, tally_reporter *reporter, udpai_tally *tally)
+put_in(udpai_tally_sum *sum, udpai_tally_reporter *reporter, udpai_tally *tally)
 {
     size_t at = find_epoch(reporter, tally->epoch);
     const udpai_tally *known = epoch_at(reporter, at, tally->epoch);
@@ -338,7 +337,7 @@ udpai_tally_sum_take(udpai_tally_sum *sum,
                      udpa_error **ret_error)
 {
     UDPA_AUTO(udpai_tally_free) udpai_tally *owned = tally;
-    tally_reporter *reporter = NULL;
+    udpai_tally_reporter *reporter = NULL;
     udpa_err err = get_reporter(sum, name, &reporter, ret_error);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
@@ -368,14 +367,14 @@ udpai_tally_sum_knows(const udpai_tally_sum *sum, udpai_str name, uint64_t epoch
 const udpai_tally *
 udpai_tally_sum_known(const udpai_tally_sum *sum, udpai_str name, uint64_t epoch)
 {
-    const tally_reporter *reporter = udpai_map_get(&sum->reporters, name);
+    const udpai_tally_reporter *reporter = udpai_map_get(&sum->reporters, name);
     return reporter ? epoch_at(reporter, find_epoch(reporter, epoch), epoch) : NULL;
 }
 
 void
 udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str name)
 {
-    tally_reporter *reporter = udpai_map_get(&sum->reporters, name);
+    udpai_tally_reporter *reporter = udpai_map_get(&sum->reporters, name);
     if (!reporter)
         return;
     take_out(sum, reporter);
@@ -388,8 +387,8 @@ void
 udpai_tally_sum_spans(const udpai_tally_sum *sum, udpai_tally_spans *to)
 {
     size_t at = 0;
-    const tally_reporter *reporter;
-    while ((reporter = (const tally_reporter *)udpai_map_next(&sum->reporters, &at)))
+    const udpai_tally_reporter *reporter;
+    while ((reporter = (const udpai_tally_reporter *)udpai_map_next(&sum->reporters, &at)))
         udpai_tally_spans_add(to, &reporter->span);
 }
 
@@ -398,7 +397,7 @@ collect_nodes(udpai_tally_sum *sum)
 {
     udpa_err err = udpai_tally_nodes_list_own(&sum->nodes, sum->total);
     size_t at = 0;
-    const tally_reporter *reporter;
+    const udpai_tally_reporter *reporter;
     while (err == UDPA_OK && (reporter = udpai_map_next(&sum->reporters, &at)))
         if (reporter->current)
             err = udpai_tally_nodes_list(&sum->nodes, reporter->current, sum->total);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "endpoint/load_names.h"
+
+#include "base/percent.h"
+
+/* Of one kind, before the id of the reporter: a client and a node may have the same. */
+static const char kinds[] = {
+    [UDPAI_TALLY_OF_CLIENT] = 'c',
+    [UDPAI_TALLY_OF_NODE] = 'n',
+    [UDPAI_TALLY_OF_SHARED] = 's',
+};
+
+bool
+udpai_load_name_split(udpai_str name, udpai_str *ret_thing, udpai_str *ret_id)
+{
+    const char *slash = name.len ? memrchr(name.data, '/', name.len) : NULL;
+    if (!slash)
+        return false;
+    *ret_thing = (udpai_str){name.data, (size_t)(slash - name.data)};
+    *ret_id = (udpai_str){slash + 1, name.len - ret_thing->len - 1};
+    return ret_thing->len && ret_id->len;
+}
+
+bool
+udpai_load_is_id(udpai_str segment, udpai_str id)
+{
+    char room[UDPAI_NAME_MAX], *at = room;
+    udpai_str decoded;
+    return segment.len <= sizeof(room) && udpai_percent_decode(segment, &at, &decoded) &&
+           udpai_str_eq(decoded, id);
+}
+
+udpai_str
+udpai_load_reporter(udpai_str id, udpai_tally_kind kind, char room[1 + UDPAI_NAME_MAX])
+{
+    room[0] = kinds[kind];
+    memcpy(room + 1, id.data, id.len);
+    return (udpai_str){room, 1 + id.len};
+}
+
+/* Nodes between have taken it into their own sums, or pass it on for those who want what each says.
+ * A client that is an endpoint stands on the way itself, as nodes do; one of LRS does not. A shared
+ * client is counted wherever it is. */
+bool
+udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_tally_kind kind)
+{
+    size_t n_hops = udpa_resource_n_hops(resource);
+    if (kind == UDPAI_TALLY_OF_SHARED)
+        return true;
+    if (kind == UDPAI_TALLY_OF_NODE || n_hops != 2)
+        return n_hops == (kind == UDPAI_TALLY_OF_NODE ? 2U : 1U);
+    return udpai_load_is_id(id, udpai_resource_hop(resource, 0).node_id);
+}

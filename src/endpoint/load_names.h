@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of reports of load, and who says them. */
+#ifndef UDPAI_LOAD_NAMES_H
+#define UDPAI_LOAD_NAMES_H
+
+#include "model/name.h"
+#include "model/resource.h"
+#include "reports/tally_split.h"
+
+/* <thing>/<id>; false: it is no such name. */
+bool udpai_load_name_split(udpai_str name, udpai_str *ret_thing, udpai_str *ret_id);
+/* Is the segment that id, percent-encoded? */
+bool udpai_load_is_id(udpai_str segment, udpai_str id);
+/* Who says it: a client and a node may have one id. */
+udpai_str udpai_load_reporter(udpai_str id, udpai_tally_kind kind, char room[1 + UDPAI_NAME_MAX]);
+/* Is it for this node to count it? */
+bool udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_tally_kind kind);
+
+#endif
