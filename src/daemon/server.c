@@ -44,8 +44,12 @@ typedef struct server {
     UDPAI_VECTOR(int) ports;              /* of each socket */
     UDPAI_VECTOR(int) http_ports;
     uv_signal_t signals[3];
-    bool is_stopping;
+    uv_timer_t handing_on; /* until it stops */
+    bool is_handing_on, is_stopping;
 } server;
+
+/* What clients have reported goes to the nodes above in that time. */
+#define HAND_ON_MS 500
 
 /* ---- ending ---- */
 
@@ -69,6 +73,7 @@ stop(server *self)
     self->is_stopping = true;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(self->signals); i++)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
+    uv_close((uv_handle_t *)&self->handing_on, NULL);
     udpai_daemon_runtime_leave(self->runtime);
     udpai_reload_close(UDPAI_TAKE(self->reload));
     udpai_directories_close(self->directories);
@@ -140,6 +145,22 @@ prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error *
 /* ---- signals ---- */
 
 static void
+on_handed_on(uv_timer_t *timer)
+{
+    stop(timer->data);
+}
+
+/* Whoever asks for it twice does not want to wait. */
+static void
+stop_soon(server *self)
+{
+    if (self->is_handing_on || !udpai_endpoint_hand_on(self->endpoint) ||
+        uv_timer_start(&self->handing_on, on_handed_on, HAND_ON_MS, 0) != 0)
+        stop(self);
+    self->is_handing_on = true;
+}
+
+static void
 on_signal(uv_signal_t *handle, int number)
 {
     server *self = handle->data;
@@ -152,7 +173,7 @@ on_signal(uv_signal_t *handle, int number)
     }
     udpai_log(UDPA_LOG_INFO, "daemon", "%s: shutting down",
               number == SIGINT ? "SIGINT" : "SIGTERM");
-    stop(self);
+    stop_soon(self);
 }
 
 static void
@@ -399,6 +420,8 @@ udpai_server_run(const udpai_plan *plan,
     if (number != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make an event loop: %s",
                           uv_strerror(number));
+    uv_timer_init(&self.loop, &self.handing_on);
+    self.handing_on.data = &self;
     watch_signals(&self);
     udpa_err err = begin(&self, ret_error);
     if (err == UDPA_OK) {

@@ -582,6 +582,15 @@ restore(void *userdata, const udpai_durable_op *op)
     return udpai_node_restore(((udpa_endpoint *)userdata)->node, op);
 }
 
+bool
+udpai_endpoint_hand_on(udpa_endpoint *endpoint)
+{
+    bool any = endpoint && !endpoint->is_closing && udpai_load_sums_hand_on(endpoint->load_sums);
+    if (any)
+        udpai_endpoint_touch(endpoint);
+    return any;
+}
+
 udpa_err
 udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path)
 {

@@ -100,6 +100,9 @@ udpa_err udpai_endpoint_attach(udpa_endpoint *endpoint,
                                udpai_durable_engine *engine,
                                udpa_error **ret_error);
 
+/* It will be closed: what has come from clients, and waits to be passed on, is passed on at once.
+ * False: there is nothing of that kind, so nobody need wait. */
+bool udpai_endpoint_hand_on(udpa_endpoint *endpoint);
 /* Goes on with the sums of load that are kept in this file, and keeps them there. Before the start.
  * UDPA_ERR_NOMEM */
 udpa_err udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path);

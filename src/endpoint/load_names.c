@@ -2,6 +2,7 @@
 #include "endpoint/load_names.h"
 
 #include "base/percent.h"
+#include "base/strbuf.h"
 
 /* Of one kind, before the id of the reporter: a client and a node may have the same. */
 static const char kinds[] = {
@@ -50,4 +51,25 @@ udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_tally_
     if (kind == UDPAI_TALLY_OF_NODE || n_hops != 2)
         return n_hops == (kind == UDPAI_TALLY_OF_NODE ? 2U : 1U);
     return udpai_load_is_id(id, udpai_resource_hop(resource, 0).node_id);
+}
+
+udpa_resource *
+udpai_load_sum_resource(const udpai_tally *total, udpai_str node_id, uint64_t ttl_ms)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_tally_encode(total);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *any =
+        body ? udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD), udpai_bytes_view(body)) : NULL;
+    udpai_strbuf name = {0};
+    udpai_strbuf_str(&name, total->cluster);
+    udpai_strbuf_putc(&name, '/');
+    udpai_percent_encode_segment(&name, node_id);
+    const udpai_resource_parts parts = {
+        .name = udpai_strbuf_view(&name), .any = any, .ttl_ms = ttl_ms};
+    udpa_resource *resource = NULL;
+    if (any && !udpai_strbuf_failed(&name) && udpai_resource_parts_check(&parts, NULL) == UDPA_OK &&
+        udpai_resource_make(&resource, &parts) != UDPA_OK)
+        resource = NULL;
+    udpai_strbuf_done(&name);
+    return resource;
 }

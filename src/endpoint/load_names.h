@@ -16,4 +16,8 @@ udpai_str udpai_load_reporter(udpai_str id, udpai_tally_kind kind, char room[1 +
 /* Is it for this node to count it? */
 bool udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_tally_kind kind);
 
+/* What a node says of a cluster: <cluster>/<node>. NULL: it cannot be, or there is no memory. */
+udpa_resource *
+udpai_load_sum_resource(const udpai_tally *total, udpai_str node_id, uint64_t ttl_ms);
+
 #endif

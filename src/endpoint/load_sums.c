@@ -47,6 +47,7 @@ struct udpai_load_sums {
     udpai_map sums;  /* by cluster */
     udpai_tally_kept kept;
     udpai_load_state *state;   /* NULL: nothing is kept over a restart */
+    bool is_ending;            /* nothing waits any more */
     uint64_t earlier_until_ms; /* sums of before that nobody wants by then are over; 0: none is */
     udpai_timer timer;
     uint64_t timer_for_ms; /* 0: it does not run */
@@ -109,22 +110,8 @@ make_resource(const udpai_load_sums *self, const cluster_sum *sum)
 {
     const udpai_tally *total =
         udpai_tally_split_total(sum->sum, (now_ms(self) - sum->since_ms) * 1000000);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = total ? udpai_tally_encode(total) : NULL;
-    UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *any =
-        body ? udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD), udpai_bytes_view(body)) : NULL;
-    udpai_strbuf name = {0};
-    udpai_strbuf_str(&name, udpai_bytes_view(sum->cluster));
-    udpai_strbuf_putc(&name, '/');
-    udpai_percent_encode_segment(&name, udpai_bytes_view(self->node_id));
-    const udpai_resource_parts parts = {
-        .name = udpai_strbuf_view(&name), .any = any, .ttl_ms = ttl_ms(self)};
-    udpa_resource *resource = NULL;
-    if (any && !udpai_strbuf_failed(&name) && udpai_resource_parts_check(&parts, NULL) == UDPA_OK &&
-        udpai_resource_make(&resource, &parts) != UDPA_OK)
-        resource = NULL;
-    udpai_strbuf_done(&name);
-    return resource;
+    return total ? udpai_load_sum_resource(total, udpai_bytes_view(self->node_id), ttl_ms(self))
+                 : NULL;
 }
 
 static udpai_tally_state
@@ -157,7 +144,9 @@ report(udpai_load_sums *self, cluster_sum *sum)
 static uint64_t
 next_report_ms(const udpai_load_sums *self, const cluster_sum *sum)
 {
-    return sum->reported_ms + (sum->is_due ? DELAY_MS : ttl_ms(self) / 2);
+    if (sum->is_due)
+        return sum->reported_ms + (self->is_ending ? 0 : DELAY_MS);
+    return sum->reported_ms + ttl_ms(self) / 2;
 }
 
 static void
@@ -188,7 +177,7 @@ static void
 set_due(udpai_load_sums *self, cluster_sum *sum)
 {
     sum->is_due = true;
-    arm(self, now_ms(self) + DELAY_MS);
+    arm(self, now_ms(self) + (self->is_ending ? 0 : DELAY_MS));
 }
 
 /* ---- sums ---- */
@@ -623,6 +612,20 @@ visit(void *userdata, udpai_load_state *state)
         err = is_whole ? udpai_load_state_save_all(state, &of, sum->sum) : UDPA_ERR_NOMEM;
     }
     return err;
+}
+
+bool
+udpai_load_sums_hand_on(udpai_load_sums *self)
+{
+    size_t at = 0;
+    cluster_sum *sum;
+    if (!self || self->sums.n == 0)
+        return false;
+    self->is_ending = true;
+    while ((sum = udpai_map_next(&self->sums, &at)))
+        if (sum->is_due)
+            report(self, sum);
+    return true;
 }
 
 udpa_err
