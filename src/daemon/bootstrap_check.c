@@ -8,6 +8,7 @@
 #include "daemon/clients_check.h"
 #include "daemon/dynamic_check.h"
 #include "daemon/health.h"
+#include "daemon/keepalive.h"
 #include "daemon/load_check.h"
 #include "daemon/mirror_check.h"
 #include "daemon/provider_check.h"
@@ -140,6 +141,7 @@ check_xds_source(struct check *check, const char *path, const Udpa__Config__V1__
     check_word(check, path, "type", source->type, udpai_type_check);
     if (*source->type)
         check_xds_service(check, path, source);
+    udpai_keepalive_check(source->keepalive, path, check->findings);
     char room[PATH_MAX_LEN];
     if (source->load_reporting &&
         source->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
@@ -169,6 +171,7 @@ check_source(struct check *check, const char *path, const Udpa__Config__V1__Conf
         udpai_path_field(room, path, "udpa");
         check_dialled(check, room, source->udpa->address);
         check_client_tls(check, room, source->udpa->tls);
+        udpai_keepalive_check(source->udpa->keepalive, room, check->findings);
         break;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN:
         require(check, udpai_path_field(room, path, "udpa_listen"), "peer",
@@ -335,6 +338,7 @@ check_dials(struct check *check)
         require(check, path, "name", dial->name);
         check_dialled(check, path, dial->address);
         check_client_tls(check, path, dial->tls);
+        udpai_keepalive_check(dial->keepalive, path, check->findings);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/certificates.h"
+#include "daemon/keepalive.h"
 #include "daemon/plan_delivery.h"
 #include "daemon/plan_internal.h"
 
@@ -117,24 +118,57 @@ plan_xds_namespace(udpai_plan *plan, const udpai_options *options)
 
 /* ---- where we listen ---- */
 
+/* Where a source dials us, it is found hung as soon as one that we dial. */
+static udpai_keepalive
+keepalive_of_sockets(const Udpa__Config__V1__Bootstrap *message)
+{
+    const Udpa__Config__V1__StaticResources *all = message->static_resources;
+    for (size_t i = 0; all && i < all->n_config_sources; i++)
+        if (all->config_sources[i]->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN)
+            return UDPAI_KEEPALIVE_OF_NODES;
+    return (udpai_keepalive){0};
+}
+
 static udpa_err
 plan_sockets(udpai_plan *plan, const udpai_options *options)
 {
     const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
+    const udpai_keepalive otherwise = keepalive_of_sockets(message);
     plan->settings.node.peers_are_anonymous = true;
     if (options->listen || message->n_sockets == 0) {
-        const udpai_plan_socket socket = {.address =
-                                              first_of(options->listen, NULL, DEFAULT_ADDRESS)};
+        const udpai_plan_socket socket = {
+            .address = first_of(options->listen, NULL, DEFAULT_ADDRESS),
+            .keepalive = otherwise,
+        };
         return udpai_vector_push(&plan->sockets, socket) ? UDPA_OK : UDPA_ERR_NOMEM;
     }
     for (size_t i = 0; i < message->n_sockets; i++) {
         const Udpa__Config__V1__Socket *from = message->sockets[i];
-        const udpai_plan_socket socket = {from->address, from->tls, from->insecure};
+        const udpai_plan_socket socket = {
+            .address = from->address,
+            .tls = from->tls,
+            .insecure = from->insecure,
+            .max_message_bytes = from->max_message_bytes,
+            .keepalive = udpai_keepalive_of(from->keepalive, otherwise),
+        };
         if (!udpai_vector_push(&plan->sockets, socket))
             return UDPA_ERR_NOMEM;
         plan->settings.node.peers_are_anonymous &= !socket.tls;
     }
     return UDPA_OK;
+}
+
+udpai_listen_options
+udpai_plan_listen_options(const udpai_plan_socket *socket,
+                          const char *address,
+                          udpai_server_tls *tls)
+{
+    return (udpai_listen_options){
+        .address = address,
+        .tls = tls,
+        .max_message_bytes = socket->max_message_bytes,
+        .keepalive = socket->keepalive,
+    };
 }
 
 /* ---- where resources come from ---- */
@@ -169,10 +203,12 @@ static udpa_err
 make_udpa_target(void **ret_target,
                  const char *address,
                  const Udpa__Config__V1__ClientTls *tls,
+                 const Udpa__Config__V1__Keepalive *keepalive,
                  udpa_error **ret_error)
 {
     const udpai_grpc_target_options how = {
         .method = {UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL},
+        .keepalive = udpai_keepalive_of(keepalive, UDPAI_KEEPALIVE_OF_NODES),
     };
     return udpai_plan_target(ret_target, address, tls, &how, ret_error);
 }
@@ -213,7 +249,8 @@ set_kind(udpai_plan *plan,
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA:
         source->kind = UDPAI_SOURCE_UDPA;
         source->address = udpai_str_from(from->udpa->address);
-        return make_udpa_target(&source->target, from->udpa->address, from->udpa->tls, ret_error);
+        return make_udpa_target(&source->target, from->udpa->address, from->udpa->tls,
+                                from->udpa->keepalive, ret_error);
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN:
         source->kind = UDPAI_SOURCE_UDPA_LISTEN;
         source->peer = udpai_str_from(from->udpa_listen->peer);
@@ -353,7 +390,7 @@ plan_dials(udpai_plan *plan, udpa_error **ret_error)
             .ref_target = udpai_grpc_target_hold,
             .release_target = udpai_grpc_target_drop,
         };
-        err = make_udpa_target(&dial.target, from->address, from->tls, ret_error);
+        err = make_udpa_target(&dial.target, from->address, from->tls, from->keepalive, ret_error);
         if (err == UDPA_OK && !udpai_vector_push(&plan->dials, dial)) {
             udpai_grpc_target_drop(dial.target);
             err = UDPA_ERR_NOMEM;

@@ -27,6 +27,8 @@ typedef struct udpai_plan_socket {
     const char *address;
     const Udpa__Config__V1__ServerTls *tls; /* NULL: none */
     bool insecure;
+    size_t max_message_bytes; /* 0: the default */
+    udpai_keepalive keepalive;
 } udpai_plan_socket;
 
 typedef struct udpai_plan_directory {
@@ -119,6 +121,11 @@ udpa_err udpai_plan_make(udpai_plan *plan,
                          const udpai_options *options,
                          udpa_error **ret_error);
 void udpai_plan_done(udpai_plan *plan);
+
+/* How it is listened there, at an address that its own has become. */
+udpai_listen_options udpai_plan_listen_options(const udpai_plan_socket *socket,
+                                               const char *address,
+                                               udpai_server_tls *tls);
 
 /* Who resumes may hold a whole namespace, of so many resources. */
 void udpai_plan_raise_held(udpai_fanout_options *fanout, size_t n);

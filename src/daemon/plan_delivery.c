@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "daemon/keepalive.h"
 #include "daemon/plan_internal.h"
 #include "daemon/self_check.h"
 #include "endpoint/exposure.h"
@@ -99,6 +100,7 @@ make_udpa(const source_message *message,
 {
     const udpai_grpc_target_options how = {
         .method = {UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL},
+        .keepalive = udpai_keepalive_of(message->udpa->keepalive, UDPAI_KEEPALIVE_OF_NODES),
     };
     return udpai_plan_target(ret_target, message->udpa->address, tls, &how, ret_error);
 }

@@ -64,7 +64,8 @@ plan_sockets(udpai_plan *plan, const udpai_options *options)
     }
     for (size_t i = 0; http && i < http->n_sockets; i++) {
         const Udpa__Config__V1__Socket *from = http->sockets[i];
-        const udpai_plan_socket socket = {from->address, from->tls, from->insecure};
+        const udpai_plan_socket socket = {
+            .address = from->address, .tls = from->tls, .insecure = from->insecure};
         if (!udpai_vector_push(&plan->http_sockets, socket))
             return UDPA_ERR_NOMEM;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConfigSources of kind xds: who the server takes us for, and which of its services is called. */
+#include "daemon/keepalive.h"
 #include "daemon/plan_internal.h"
 #include "endpoint/type.h"
 #include "wire/compose.h"
@@ -7,9 +8,6 @@
 #include "xds/upstream.h"
 
 typedef Udpa__Config__V1__XdsSource xds_message;
-
-/* Servers built on grpc-go end connections that are tried more often. */
-#define KEEPALIVE_MS ((uint64_t)5 * 60 * 1000)
 
 static udpa_err
 encode_metadata(udpai_plan *plan, const Google__Protobuf__Struct *metadata, udpai_str *ret_bytes)
@@ -211,7 +209,7 @@ udpai_plan_xds_source(udpai_plan *plan,
     const udpai_grpc_target_options how = {
         .method = {path, udpai_upstream_session_new, upstream},
         .release_context = udpai_upstream_drop,
-        .keepalive_ms = KEEPALIVE_MS,
+        .keepalive = udpai_keepalive_of(from->keepalive, UDPAI_KEEPALIVE_OF_XDS),
     };
     return udpai_plan_target(&source->target, from->address, from->tls, &how, ret_error);
 }
@@ -256,7 +254,7 @@ udpai_plan_load_upstream(udpai_plan *plan,
     const udpai_grpc_target_options how = {
         .method = {UDPAI_LRS_PATH, udpai_lrs_upstream_session_new, upstream},
         .release_context = udpai_lrs_upstream_drop,
-        .keepalive_ms = KEEPALIVE_MS,
+        .keepalive = udpai_keepalive_of(from->xds->keepalive, UDPAI_KEEPALIVE_OF_XDS),
     };
     err = udpai_plan_target(&config.target, from->xds->address, from->xds->tls, &how, ret_error);
     if (err == UDPA_OK && !udpai_vector_push(&plan->load_upstreams, config)) {

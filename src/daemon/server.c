@@ -210,8 +210,9 @@ listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
     udpa_err err = add_tls(self, socket, &tls, ret_error);
     if (err != UDPA_OK)
         return err;
-    err = udpai_stream_thread_listen(udpai_endpoint_streams(self->endpoint), socket->address, tls,
-                                     &listener, ret_error);
+    const udpai_listen_options options = udpai_plan_listen_options(socket, socket->address, tls);
+    err = udpai_stream_thread_listen(udpai_endpoint_streams(self->endpoint), &options, &listener,
+                                     ret_error);
     if (err == UDPA_OK && !udpai_vector_push(&self->ports, udpai_listener_port(listener)))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)

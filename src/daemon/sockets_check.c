@@ -3,11 +3,13 @@
 
 #include <inttypes.h>
 
+#include "daemon/keepalive.h"
 #include "endpoint/exposure.h"
 #include "transport/grpc/stream_thread.h"
 
 #define PATH_MAX_LEN UDPAI_FIELD_PATH_MAX
 #define BODY_BYTES_MIN 4096
+#define MESSAGE_BYTES_MIN 4096
 
 struct check {
     const Udpa__Config__V1__Bootstrap *message;
@@ -75,6 +77,42 @@ check_address(const struct check *check,
                                socket->address);
 }
 
+/* Those of http have limits of their own. */
+static void
+check_message_size(const struct check *check,
+                   const struct sockets *sockets,
+                   size_t index,
+                   const char *socket_path)
+{
+    uint32_t size = sockets->items[index]->max_message_bytes;
+    char path[PATH_MAX_LEN];
+    if (size && sockets->before)
+        udpai_findings_mistake(check->findings,
+                               udpai_path_field(path, socket_path, "max_message_bytes"),
+                               "is of sockets of gRPC: set http.max_body_bytes");
+    else if (size && size < MESSAGE_BYTES_MIN)
+        udpai_findings_mistake(check->findings,
+                               udpai_path_field(path, socket_path, "max_message_bytes"),
+                               "%" PRIu32 " is too small: hardly a message could come in; it must "
+                               "be at least %d",
+                               size, MESSAGE_BYTES_MIN);
+}
+
+static void
+check_keepalive(const struct check *check,
+                const struct sockets *sockets,
+                size_t index,
+                const char *socket_path)
+{
+    const Udpa__Config__V1__Keepalive *keepalive = sockets->items[index]->keepalive;
+    char path[PATH_MAX_LEN];
+    if (keepalive && sockets->before)
+        udpai_findings_mistake(check->findings, udpai_path_field(path, socket_path, "keepalive"),
+                               "is of sockets of gRPC");
+    else
+        udpai_keepalive_check(keepalive, socket_path, check->findings);
+}
+
 static void
 check_sockets(const struct check *check, const struct sockets *sockets)
 {
@@ -83,6 +121,8 @@ check_sockets(const struct check *check, const struct sockets *sockets)
         char path[PATH_MAX_LEN];
         udpai_path_item(path, sockets->field, i);
         check_address(check, sockets, i, path);
+        check_message_size(check, sockets, i, path);
+        check_keepalive(check, sockets, i, path);
         if (!tls)
             continue;
         udpai_path_field(path, path, "tls");

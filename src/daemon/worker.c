@@ -122,7 +122,9 @@ listen_on(worker *self, size_t index, const char *address, udpa_error **ret_erro
         udpai_server_tls_unref(tls);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
-    return udpai_stream_thread_listen(self->streams, address, tls, &listener, ret_error);
+    const udpai_listen_options options =
+        udpai_plan_listen_options(&self->plan->sockets.items[index], address, tls);
+    return udpai_stream_thread_listen(self->streams, &options, &listener, ret_error);
 }
 
 /* Addresses, each with a NUL. */

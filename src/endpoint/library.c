@@ -380,8 +380,12 @@ static udpa_err
 begin(udpa_endpoint *endpoint, const struct plan *plan, udpa_error **ret_error)
 {
     if (plan->options->listen_address) {
-        udpa_err err = udpai_stream_thread_listen(endpoint->streams, plan->options->listen_address,
-                                                  plan->listen_tls, &endpoint->listener, ret_error);
+        const udpai_listen_options options = {
+            .address = plan->options->listen_address,
+            .tls = plan->listen_tls,
+        };
+        udpa_err err =
+            udpai_stream_thread_listen(endpoint->streams, &options, &endpoint->listener, ret_error);
         if (err != UDPA_OK)
             return err;
     }

@@ -14,12 +14,13 @@
 
 typedef UDPAI_VECTOR(udpai_str) udpai_spans;
 
-/* So many fields a message may have, with those of the messages in it: 65,536, and one more for
- * every 16 bytes. */
+/* So many fields a message may have, with those of the messages in it: 327,680, and one more for
+ * every 16 bytes. A peer that resumes says three of each name that it holds: the entry, the name
+ * and its digest; so there is room for 100,000 names, however short. */
 static inline size_t
 udpai_scan_fields_max(udpai_str message)
 {
-    return 65536 + message.len / 16;
+    return 327680 + message.len / 16;
 }
 
 /* Checks a message of this type against what protobuf-c will unpack: field types, UTF-8 without

@@ -56,6 +56,13 @@ udpai_client_reason(udpai_str text, const char **ret_hint)
     return text;
 }
 
+/* A server closes the connection with the first (GOAWAY); the second is how our gRPC may say it. */
+static bool
+is_tried_too_often(udpai_str text)
+{
+    return contains(text, "too_many_pings") || contains(text, "Too many pings");
+}
+
 udpa_error *
 udpai_client_why(const udpai_stream *stream)
 {
@@ -68,6 +75,8 @@ udpai_client_why(const udpai_stream *stream)
     const char *address = udpai_grpc_target_address(dialled->target), *hint = "";
     udpai_str text = {(const char *)GRPC_SLICE_START_PTR(dialled->text),
                       udpai_min_size(GRPC_SLICE_LENGTH(dialled->text), SHOWN_TEXT_MAX)};
+    if (is_tried_too_often(text))
+        udpai_grpc_target_try_less(dialled->target);
     if (dialled->is_connected)
         return udpa_error_new(code, NULL, "%s has ended the stream: %.*s", address, (int)text.len,
                               text.data);
@@ -123,10 +132,10 @@ begin_call(udpai_stream *stream)
     udpai_stream_thread *thread = stream->thread;
     udpai_dialled *dialled = stream->dialled;
     const char *path = udpai_grpc_target_method(dialled->target)->path;
-    dialled->channel =
-        udpai_grpc_target_channel(dialled->target, thread,
-                                  dialled->is_source ? thread->limits.max_source_message_bytes
-                                                     : thread->limits.max_message_bytes);
+    dialled->channel = udpai_grpc_target_channel(dialled->target);
+    stream->max_message_bytes = thread->limits.max_source_message_bytes;
+    if (!dialled->is_source && thread->limits.max_message_bytes)
+        stream->max_message_bytes = thread->limits.max_message_bytes;
     stream->call = grpc_channel_create_call(dialled->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
                                             thread->cq, grpc_slice_from_static_string(path), NULL,
                                             gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);

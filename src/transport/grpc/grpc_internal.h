@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/wheel.h"
 #include "loop/inbox.h"
+#include "transport/grpc/stand_in.h"
 #include "transport/grpc/stream_thread.h"
 
 #define UDPAI_LOG_GRPC "grpc"
@@ -19,8 +20,6 @@
 #define UDPAI_ACCEPTS 32
 /* Streams that are being refused with a status; more are cut without one. */
 #define UDPAI_REFUSALS_MAX 1024
-/* Who is cut off has so long to take why. */
-#define UDPAI_CUT_OFF_MS 1000
 #define UDPAI_STATUS_TEXT_MAX 1000 /* bytes; it travels in a header */
 
 /* ---- queue.c: operations that gRPC completes ---- */
@@ -139,6 +138,7 @@ struct udpai_stream_thread {
     void *userdata;
 
     grpc_completion_queue *cq;
+    udpai_stand_in *stand_in;
     grpc_channel *lame;
     udpai_inbox orders, requests; /* any thread */
     udpai_wake orders_wake, requests_wake;
@@ -159,7 +159,8 @@ struct udpai_stream_thread {
     bool is_serving, is_stopping, is_queue_closed, shares_ports;
     udpai_credentials credentials;
 
-    atomic_size_t stat_streams, stat_refused, stat_tags, stat_cut_off;
+    atomic_size_t stat_streams, stat_refused, stat_tags, stat_cut_off, stat_too_large;
+    udpai_log_limit too_large_log;
 };
 
 /* thread.c */
@@ -218,7 +219,8 @@ struct udpai_stream {
     void *context;                       /* the handler's */
     udpai_tag read_tag, write_tag, end_tag;
     grpc_byte_buffer *received;
-    udpai_timer deadline; /* of dialling, of finishing */
+    size_t max_message_bytes; /* that it may receive at a time */
+    udpai_timer deadline;     /* of dialling, of finishing */
     udpai_late late;
     udpai_connection *connection; /* that an accepted one has come by; NULL: not known */
     bool wants_reading;
@@ -344,9 +346,9 @@ udpai_str udpai_client_reason(udpai_str text, const char **ret_hint);
 
 /* ---- target.c, server_tls.c ---- */
 
-grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target,
-                                        const udpai_stream_thread *thread,
-                                        size_t max_message_bytes);
+grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target);
+/* Its server ends connections that are tried as often as this one is. */
+void udpai_grpc_target_try_less(udpai_grpc_target *target);
 const char *udpai_grpc_target_address(const udpai_grpc_target *target);
 udpai_trust *udpai_grpc_target_trust(const udpai_grpc_target *target);
 /* Of a server that is polled; NULL: it is none. */
@@ -359,6 +361,8 @@ typedef struct udpai_tls_user {
 } udpai_tls_user;
 
 udpai_trust *udpai_server_tls_trust(const udpai_server_tls *tls);
+/* Must a client present a certificate? NULL: it has none. */
+bool udpai_server_tls_knows_clients(const udpai_server_tls *tls);
 /* To be released by the caller; @p user must outlive the server. NULL: gRPC refuses it. */
 grpc_server_credentials *udpai_server_tls_credentials(udpai_tls_user *user);
 

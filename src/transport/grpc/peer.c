@@ -8,6 +8,9 @@
 #include "certs/certificate.h"
 #include "transport/grpc/grpc_internal.h"
 
+/* Who is cut off has so long to take why. */
+#define CUT_OFF_MS 1000
+
 static void
 put_property(const grpc_auth_context *context, const char *name, udpai_strbuf *pem)
 {
@@ -49,7 +52,7 @@ on_lost(udpai_bearer *bearer, const udpa_error *why, bool is_disowned)
         udpai_stream_finish(stream, why);
     }
     udpai_timer_set(&stream->thread->wheel, &stream->deadline,
-                    stream->thread->wheel.now_ms + UDPAI_CUT_OFF_MS);
+                    stream->thread->wheel.now_ms + CUT_OFF_MS);
 }
 
 udpa_err

@@ -30,6 +30,7 @@ struct udpai_listener {
     udpai_list node;
     grpc_server *server;
     udpai_tls_user tls;
+    size_t max_message_bytes;
     int port;
     accept_slot slots[UDPAI_ACCEPTS];
     size_t n_slots_out;
@@ -91,6 +92,7 @@ take_call(udpai_listener *listener, grpc_call *call, udpai_str path)
         return;
     }
     stream->listener = listener;
+    stream->max_message_bytes = listener->max_message_bytes;
     udpai_list_append(&listener->streams, &stream->in_listener);
     UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
     udpa_error *error = NULL;
@@ -294,23 +296,28 @@ integer(const char *key, uint64_t value)
 
 /* Two processes must not share a port by accident; the number of streams on one connection is bound
  * by that of one peer; idle peers are tried, and may try us, but without a stream they do not stay.
- * Nothing is decompressed: a few bytes
- * could become gigabytes. */
+ * Nothing is decompressed: a few bytes could become gigabytes. How long a message may be this gRPC
+ * asks only when it has all of it, and then says so to the peer alone; so stream.c does. */
 static grpc_server *
-make_server(const udpai_stream_thread *thread)
+make_server(const udpai_stream_thread *thread, const udpai_keepalive *keepalive)
 {
+    const udpai_stream_timing *timing = &thread->timing;
     grpc_arg args[] = {
         integer(GRPC_ARG_ALLOW_REUSEPORT, thread->shares_ports),
         integer(GRPC_ARG_MAX_CONCURRENT_STREAMS, thread->limits.max_streams_per_identity),
-        integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, thread->limits.max_message_bytes),
+        {.type = GRPC_ARG_INTEGER,
+         .key = (char *)(uintptr_t)GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
+         .value.integer = -1},
         integer(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, thread->timing.handshake_timeout_ms),
         integer(GRPC_ARG_MAX_CONNECTION_IDLE_MS, thread->timing.connection_idle_ms),
-        integer(GRPC_ARG_KEEPALIVE_TIME_MS, thread->timing.keepalive_ms),
-        integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, thread->timing.keepalive_timeout_ms),
+        integer(GRPC_ARG_KEEPALIVE_TIME_MS,
+                keepalive->interval_ms ? keepalive->interval_ms : timing->keepalive_ms),
+        integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                keepalive->timeout_ms ? keepalive->timeout_ms : timing->keepalive_timeout_ms),
         integer(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
         integer(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0), /* no limit on our own */
         integer(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                thread->timing.min_ping_interval_ms),
+                timing->min_ping_interval_ms),
         integer(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
         integer(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
         integer(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0),
@@ -336,13 +343,14 @@ add_port(udpai_listener *listener, const char *address)
 }
 
 static udpa_err
-open_port(udpai_listener *listener, const char *address, udpa_error **ret_error)
+open_port(udpai_listener *listener, const udpai_listen_options *options, udpa_error **ret_error)
 {
     udpai_stream_thread *thread = listener->thread;
+    const char *address = options->address;
     udpa_err err = udpai_address_probe(address, thread->shares_ports, ret_error);
     if (err != UDPA_OK)
         return err;
-    listener->server = make_server(thread);
+    listener->server = make_server(thread, &options->keepalive);
     grpc_server_register_completion_queue(listener->server, thread->cq, NULL);
     listener->port = add_port(listener, address);
     if (listener->port > 0)
@@ -355,30 +363,41 @@ open_port(udpai_listener *listener, const char *address, udpa_error **ret_error)
                       listener->tls.tls ? ", or is something wrong with the certificate" : "");
 }
 
+static size_t
+most_bytes(const udpai_stream_thread *thread, const udpai_listen_options *options)
+{
+    if (options->max_message_bytes)
+        return options->max_message_bytes;
+    if (thread->limits.max_message_bytes)
+        return thread->limits.max_message_bytes;
+    return udpai_server_tls_knows_clients(options->tls) ? UDPAI_MAX_CERTIFIED_MESSAGE_BYTES
+                                                        : UDPAI_MAX_MESSAGE_BYTES;
+}
+
 udpa_err
 udpai_stream_thread_listen(udpai_stream_thread *thread,
-                           const char *address,
-                           udpai_server_tls *tls,
+                           const udpai_listen_options *options,
                            udpai_listener **ret_listener,
                            udpa_error **ret_error)
 {
     if (thread->is_stop_asked)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
-                          "cannot listen on %s: this node is stopping", address);
+                          "cannot listen on %s: this node is stopping", options->address);
     udpai_listener *listener = udpai_alloc(sizeof(*listener));
     if (!listener)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     listener->thread = thread;
-    listener->tls.tls = tls;
+    listener->tls.tls = options->tls;
+    listener->max_message_bytes = most_bytes(thread, options);
     listener->shutdown_tag.done = on_shutdown;
     udpai_list_init(&listener->node);
     udpai_list_init(&listener->streams);
-    udpa_err err = open_port(listener, address, ret_error);
+    udpa_err err = open_port(listener, options, ret_error);
     if (err != UDPA_OK) {
         udpai_free(listener);
         return err;
     }
-    udpai_server_tls_ref(tls);
+    udpai_server_tls_ref(options->tls);
     *ret_listener = listener;
     (void)udpai_thread_request(thread, &listener->start_request, run_start);
     return UDPA_OK;

@@ -126,6 +126,12 @@ udpai_server_tls_trust(const udpai_server_tls *tls)
     return tls->trust;
 }
 
+bool
+udpai_server_tls_knows_clients(const udpai_server_tls *tls)
+{
+    return tls && tls->request == GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
+}
+
 /* ---- for gRPC ---- */
 
 static grpc_ssl_certificate_config_reload_status

@@ -213,11 +213,51 @@ udpai_stream_arm(udpai_stream *stream)
         ask_for_end(stream);
 }
 
+/* Consumes the error. */
+static void
+end_with(udpai_stream *stream, udpa_error *error)
+{
+    udpai_session *session = udpai_session_of_stream(stream);
+    if (session) {
+        udpai_session_finish(session, error);
+        return;
+    }
+    udpai_stream_finish(stream, error);
+    udpa_error_unref(error);
+}
+
+/* Who is ended so will try it again, so somebody has to be told. */
+static void
+refuse_too_large(udpai_stream *stream, size_t size)
+{
+    udpai_stream_thread *thread = stream->thread;
+    unsigned n_suppressed;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *address = udpai_call_address(stream->call);
+    udpai_str peer = address ? udpai_bytes_view(address) : UDPAI_STR("a peer");
+    const char *option = stream->dialled ? "limits.max_message_bytes_from_sources"
+                                         : "max_message_bytes of the socket";
+    atomic_fetch_add_explicit(&thread->stat_too_large, 1, memory_order_relaxed);
+    if (udpai_log_allow(&thread->too_large_log, thread->wheel.now_ms, &n_suppressed))
+        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_GRPC,
+                  "a stream of %.*s is ended: it sent a message of %zu bytes, and at most %zu are "
+                  "taken: raise %s (%u more not shown)",
+                  (int)peer.len, peer.data, size, stream->max_message_bytes, option, n_suppressed);
+    end_with(stream, udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                                    "a message of %zu bytes is too large: at most %zu are taken "
+                                    "here (%s)",
+                                    size, stream->max_message_bytes, option));
+}
+
 static void
 deliver(udpai_stream *stream, grpc_byte_buffer *buffer)
 {
     if (stream->is_finishing || stream->is_broken || !stream->handler)
         return;
+    size_t size = grpc_byte_buffer_length(buffer);
+    if (size > stream->max_message_bytes) {
+        refuse_too_large(stream, size);
+        return;
+    }
     grpc_slice owned;
     udpai_str message = udpai_slices_join(buffer, &owned);
     stream->handler->receive(stream, message);

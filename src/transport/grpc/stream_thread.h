@@ -70,6 +70,19 @@ UDPA_DEFINE_CLEANUP(udpai_server_tls, udpai_server_tls_unref)
  * counted atomically; any thread. */
 typedef struct udpai_grpc_target udpai_grpc_target;
 
+/* A peer from which nothing has come for the interval is tried, and is lost if no answer comes in
+ * time. 0: the default. */
+typedef struct udpai_keepalive {
+    uint64_t interval_ms, timeout_ms;
+} udpai_keepalive;
+
+/* Of nodes among each other. */
+#define UDPAI_NODE_KEEPALIVE_MS 5000
+#define UDPAI_NODE_KEEPALIVE_TIMEOUT_MS 5000
+/* Control planes built on grpc-go end connections that are tried more often than every 5 minutes,
+ * unless told otherwise. One that says so is tried half as often from then on. */
+#define UDPAI_XDS_KEEPALIVE_MS 300000
+
 typedef struct udpai_grpc_target_options {
     const char *address;        /* HOST:PORT; an IPv6 address in brackets */
     const udpai_tls_files *tls; /* NULL: plaintext; else its authorities are required */
@@ -78,9 +91,7 @@ typedef struct udpai_grpc_target_options {
     /* Called with the method's context when the last reference to the target is dropped; also if
      * no target can be made. NULL: the context is another's. */
     void (*release_context)(void *context);
-    /* How often an idle connection is tried; 0: UDPAI_KEEPALIVE_MS. Legacy control planes built on
-     * grpc-go end connections that do so more often than every 5 minutes, unless told otherwise. */
-    uint64_t keepalive_ms;
+    udpai_keepalive keepalive;
     /* Not NULL: no stream of gRPC is opened, but the server is asked by this again and again. Both
      * are consumed, also if no target can be made. */
     udpai_asker *asker;
@@ -120,7 +131,8 @@ void udpai_grpc_target_drop(void *target);
 /* 0 anywhere: the default that is named. */
 #define UDPAI_MAX_STREAMS 20000
 #define UDPAI_MAX_STREAMS_PER_IDENTITY 10000
-#define UDPAI_MAX_MESSAGE_BYTES (4 << 20)
+#define UDPAI_MAX_MESSAGE_BYTES (16 << 20)
+#define UDPAI_MAX_CERTIFIED_MESSAGE_BYTES (64 << 20) /* from peers that must have a certificate */
 #define UDPAI_MAX_SOURCE_MESSAGE_BYTES (64 << 20)
 #define UDPAI_MANY_MESSAGES 2000
 #define UDPAI_DIAL_TIMEOUT_MS 10000
@@ -128,15 +140,16 @@ void udpai_grpc_target_drop(void *target);
 #define UDPAI_HANDSHAKE_TIMEOUT_MS 10000
 #define UDPAI_KEEPALIVE_MS 30000
 #define UDPAI_KEEPALIVE_TIMEOUT_MS 20000
-#define UDPAI_MIN_PING_INTERVAL_MS 5000
+#define UDPAI_MIN_PING_INTERVAL_MS 1900 /* every 2 s, and a little sooner for the way */
+#define UDPAI_STUCK_MS 1000
 #define UDPAI_CONNECTION_IDLE_MS 300000
 
 typedef struct udpai_stream_limits {
     size_t max_streams; /* that others have opened */
     /* Of one name; of one address for peers without a certificate. */
     size_t max_streams_per_identity;
-    size_t max_message_bytes;        /* from any peer but … */
-    size_t max_source_message_bytes; /* … a ConfigSource that we dialled */
+    size_t max_message_bytes; /* from any peer but a ConfigSource that we dialled; 0: see above */
+    size_t max_source_message_bytes;
     size_t many_messages; /* that are written in one go: a pause follows, for changes to come in */
 } udpai_stream_limits;
 
@@ -147,6 +160,7 @@ typedef struct udpai_stream_timing {
     uint64_t keepalive_ms;         /* how often we try an idle connection that others have opened */
     uint64_t keepalive_timeout_ms; /* and how long we wait for an answer */
     uint64_t min_ping_interval_ms; /* who tries us more often is disconnected */
+    uint64_t stuck_ms;             /* busy for so long: another thread answers peers that try us */
     uint64_t connection_idle_ms;   /* a connection that others have opened, without a stream */
     uint64_t late_reading_ms;      /* at most so late are acknowledgements read; by default it grows
                                     * with the number of streams: with few it is not at all */
@@ -184,11 +198,19 @@ udpa_err udpai_listen_address_check(const char *address, udpa_error **ret_error)
 udpa_err udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_error);
 /* The same, and others that are bound so may listen there as well. */
 udpa_err udpai_address_bind_shared(const char *address, int *ret_fd, udpa_error **ret_error);
-/* Listens on ADDRESS:PORT, an IPv6 address in brackets; port 0: any. @p tls: NULL: plaintext; else
- * a reference is taken. The listener is the thread's. */
+
+typedef struct udpai_listen_options {
+    const char *address;   /* ADDRESS:PORT, an IPv6 address in brackets; port 0: any */
+    udpai_server_tls *tls; /* NULL: plaintext; else a reference is taken */
+    /* From each peer. 0: that of the thread's limits; and if there is none, as many as peers may
+     * send that must present a certificate, or others. */
+    size_t max_message_bytes;
+    udpai_keepalive keepalive; /* 0: that of the thread's timing */
+} udpai_listen_options;
+
+/* The listener is the thread's. */
 udpa_err udpai_stream_thread_listen(udpai_stream_thread *thread,
-                                    const char *address,
-                                    udpai_server_tls *tls,
+                                    const udpai_listen_options *options,
                                     udpai_listener **ret_listener,
                                     udpa_error **ret_error);
 int udpai_listener_port(const udpai_listener *listener);
@@ -280,10 +302,11 @@ void udpai_visit_cancel(udpai_visit *visit);
 /* ---- figures ---- */
 
 typedef struct udpai_stream_thread_stats {
-    size_t n_streams; /* now, of both directions; those being refused or ended count */
-    size_t n_refused; /* so far, for a limit, an unclear identity or an unknown method */
-    size_t n_tags;    /* operations that gRPC has not completed; one for an idle stream */
-    size_t n_cut_off; /* so far: streams whose peer's certificate was revoked or has expired */
+    size_t n_streams;   /* now, of both directions; those being refused or ended count */
+    size_t n_refused;   /* so far, for a limit, an unclear identity or an unknown method */
+    size_t n_tags;      /* operations that gRPC has not completed; one for an idle stream */
+    size_t n_cut_off;   /* so far: streams whose peer's certificate was revoked or has expired */
+    size_t n_too_large; /* so far: streams that were ended for a message above the limit */
 } udpai_stream_thread_stats;
 
 void udpai_stream_thread_stats_get(const udpai_stream_thread *thread,

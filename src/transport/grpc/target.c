@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "transport/grpc/grpc_internal.h"
 
+#define LONGEST_INTERVAL_MS ((uint64_t)2 * 3600 * 1000)
+
 struct udpai_grpc_target {
     atomic_uint refs;
     udpai_grpc_target *base; /* whose address, name, credentials and asker it has; NULL: its own */
@@ -19,7 +21,8 @@ struct udpai_grpc_target {
     grpc_channel_credentials *credentials; /* under the mutex; its own */
     udpai_grpc_method method;
     void (*release_context)(void *context);
-    uint64_t keepalive_ms;
+    atomic_uint_fast64_t interval_ms; /* of trying; its own */
+    uint64_t timeout_ms;
     udpai_asker *asker; /* NULL: it is dialled by gRPC */
     udpai_polled_server *server;
 };
@@ -161,7 +164,10 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
     pthread_mutex_init(&target->mutex, NULL); /* cannot fail */
     target->method = options->method;
     target->release_context = options->release_context;
-    target->keepalive_ms = options->keepalive_ms ? options->keepalive_ms : UDPAI_KEEPALIVE_MS;
+    const udpai_keepalive *keepalive = &options->keepalive;
+    atomic_init(&target->interval_ms,
+                keepalive->interval_ms ? keepalive->interval_ms : UDPAI_KEEPALIVE_MS);
+    target->timeout_ms = keepalive->timeout_ms ? keepalive->timeout_ms : UDPAI_KEEPALIVE_TIMEOUT_MS;
     target->asker = options->asker;
     target->server = options->server;
     err = copy_texts(target, options);
@@ -192,7 +198,7 @@ udpai_grpc_target_with(udpai_grpc_target *base, void *context, udpai_polled_serv
         .server_name = base->server_name,
         .method = base->method,
         .release_context = base->release_context,
-        .keepalive_ms = base->keepalive_ms,
+        .timeout_ms = base->timeout_ms,
         .asker = base->asker,
         .server = server,
     };
@@ -290,21 +296,37 @@ integer(const char *key, uint64_t value)
     };
 }
 
+void
+udpai_grpc_target_try_less(udpai_grpc_target *target)
+{
+    udpai_grpc_target *root = root_of(target);
+    uint64_t ms = atomic_load_explicit(&root->interval_ms, memory_order_relaxed);
+    if (ms >= LONGEST_INTERVAL_MS)
+        return;
+    /* Only streams that are lost come here, and all of them on the stream thread. */
+    atomic_store_explicit(&root->interval_ms, 2 * ms, memory_order_relaxed);
+    udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_GRPC,
+              "%s ends connections that are tried (keepalive) every %g s: from now on every %g s",
+              root->address, (double)ms / 1000, (double)ms / 500);
+}
+
 /* No proxy that the environment may name, either: it would see and could change what we dial for.
  */
 grpc_channel *
-udpai_grpc_target_channel(const udpai_grpc_target *target,
-                          const udpai_stream_thread *thread,
-                          size_t max_message_bytes)
+udpai_grpc_target_channel(const udpai_grpc_target *target)
 {
+    udpai_grpc_target *root = root_of(target);
     grpc_arg args[] = {
         integer(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
         integer(GRPC_ARG_ENABLE_RETRIES, 0),
         integer(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
         integer(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
-        integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, max_message_bytes),
-        integer(GRPC_ARG_KEEPALIVE_TIME_MS, target->keepalive_ms),
-        integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, thread->timing.keepalive_timeout_ms),
+        {.type = GRPC_ARG_INTEGER,
+         .key = (char *)(uintptr_t)GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
+         .value.integer = -1}, /* stream.c says so, in words */
+        integer(GRPC_ARG_KEEPALIVE_TIME_MS,
+                atomic_load_explicit(&root->interval_ms, memory_order_relaxed)),
+        integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, target->timeout_ms),
         integer(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0), /* no limit */
         integer(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
         integer(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
@@ -314,7 +336,6 @@ udpai_grpc_target_channel(const udpai_grpc_target *target,
          .value.string = target->server_name},
     };
     const grpc_channel_args all = {UDPAI_ARRAY_LEN(args) - !target->server_name, args};
-    udpai_grpc_target *root = root_of(target);
     pthread_mutex_lock(&root->mutex);
     grpc_channel *channel = grpc_channel_create(target->address, root->credentials, &all);
     pthread_mutex_unlock(&root->mutex);

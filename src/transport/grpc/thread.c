@@ -127,7 +127,6 @@ set_defaults(udpai_stream_thread *thread)
     udpai_stream_timing *timing = &thread->timing;
     DEFAULT_TO(limits->max_streams, UDPAI_MAX_STREAMS);
     DEFAULT_TO(limits->max_streams_per_identity, UDPAI_MAX_STREAMS_PER_IDENTITY);
-    DEFAULT_TO(limits->max_message_bytes, UDPAI_MAX_MESSAGE_BYTES);
     DEFAULT_TO(limits->max_source_message_bytes, UDPAI_MAX_SOURCE_MESSAGE_BYTES);
     DEFAULT_TO(limits->many_messages, UDPAI_MANY_MESSAGES);
     DEFAULT_TO(timing->dial_timeout_ms, UDPAI_DIAL_TIMEOUT_MS);
@@ -136,6 +135,7 @@ set_defaults(udpai_stream_thread *thread)
     DEFAULT_TO(timing->keepalive_ms, UDPAI_KEEPALIVE_MS);
     DEFAULT_TO(timing->keepalive_timeout_ms, UDPAI_KEEPALIVE_TIMEOUT_MS);
     DEFAULT_TO(timing->min_ping_interval_ms, UDPAI_MIN_PING_INTERVAL_MS);
+    DEFAULT_TO(timing->stuck_ms, UDPAI_STUCK_MS);
     DEFAULT_TO(timing->connection_idle_ms, UDPAI_CONNECTION_IDLE_MS);
 }
 
@@ -301,6 +301,7 @@ make_queue(udpai_stream_thread *thread)
 static void
 free_queue(udpai_stream_thread *thread)
 {
+    udpai_stand_in_free(thread->stand_in);
     grpc_channel_destroy(thread->lame);
     grpc_completion_queue_destroy(thread->cq);
     grpc_shutdown();
@@ -345,6 +346,7 @@ start_with_signals_blocked(udpai_stream_thread *thread)
     sigset_t before;
     udpai_signals_block(&before);
     make_queue(thread);
+    thread->stand_in = udpai_stand_in_new(thread->timing.stuck_ms);
     int number = udpai_thread_begin(&thread->pthread, "udpa-streams", run, thread);
     udpai_signals_restore(&before);
     if (number == 0)
@@ -414,6 +416,7 @@ udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
 {
     ret_stats->n_streams = atomic_load_explicit(&thread->stat_streams, memory_order_relaxed);
     ret_stats->n_refused = atomic_load_explicit(&thread->stat_refused, memory_order_relaxed);
+    ret_stats->n_too_large = atomic_load_explicit(&thread->stat_too_large, memory_order_relaxed);
     ret_stats->n_cut_off = atomic_load_explicit(&thread->stat_cut_off, memory_order_relaxed);
     ret_stats->n_tags = atomic_load_explicit(&thread->stat_tags, memory_order_relaxed);
 }

@@ -141,7 +141,8 @@ pair_serve_node(test_pair *pair)
     if (pair->interest_linger_ms)
         settings.node.timing.interest_linger_ms = pair->interest_linger_ms;
     assert_ok(udpai_endpoint_new(&pair->server, &pair->loop, &settings, NULL));
-    assert_ok(udpai_stream_thread_listen(udpai_endpoint_streams(pair->server), "127.0.0.1:0", NULL,
+    assert_ok(udpai_stream_thread_listen(udpai_endpoint_streams(pair->server),
+                                         &(udpai_listen_options){.address = "127.0.0.1:0"},
                                          &listener, NULL));
     pair->port = udpai_listener_port(listener);
     udpai_endpoint_start(pair->server);

@@ -163,6 +163,8 @@ order(udpai_session *session, udpai_order *given)
 {
     if (given->kind == UDPAI_ORDER_JUDGED)
         udpai_session_pause(session, false);
+    else if (given->kind == UDPAI_ORDER_FORGET)
+        (void)nanosleep(&(struct timespec){.tv_sec = BED_BLOCK_S}, NULL);
     else if (given->kind == UDPAI_ORDER_SUBSCRIBE)
         say(UDPAI_CONTAINER_OF(session, obedient, session), UDPAI_STR("pushed"));
 }
@@ -289,8 +291,16 @@ bed_start(test_bed *self, const udpai_stream_thread_options *given)
 void
 bed_listen(test_bed *self, udpai_server_tls *tls)
 {
+    bed_listen_with(self, &(udpai_listen_options){.tls = tls});
+}
+
+void
+bed_listen_with(test_bed *self, const udpai_listen_options *given)
+{
     udpa_error *error = NULL;
-    if (udpai_stream_thread_listen(self->thread, "127.0.0.1:0", tls, &self->listener, &error))
+    udpai_listen_options options = *given;
+    options.address = "127.0.0.1:0";
+    if (udpai_stream_thread_listen(self->thread, &options, &self->listener, &error))
         fail_msg("%s", udpa_error_message(error));
     self->port = udpai_listener_port(self->listener);
     assert_true(self->port > 0);

@@ -11,6 +11,7 @@
 
 #define BED_PATH "/test.Obedient/Stream"
 #define BED_PATIENCE_S 20 /* after so long something will not happen any more */
+#define BED_BLOCK_S 5     /* so long it does nothing else */
 
 /* What the protocol does with a message:
  *   echo…      sends it back
@@ -22,7 +23,7 @@
  *   pause      reads no more, until a JUDGED order comes
  *   flood      sends messages of 64 KiB for ever
  *   calm…      takes it for an acknowledgement, that nothing but others will follow
- * A SUBSCRIBE order has it send "pushed".
+ * A SUBSCRIBE order has it send "pushed"; a FORGET order blocks the thread for BED_BLOCK_S.
  * A session that was dialled sends "echo hello" at once, and keeps what it receives to itself. */
 
 typedef struct test_bed {
@@ -42,6 +43,8 @@ extern atomic_uint bed_n_written;
 /* Fields that are zero in @p options are filled in; NULL: all. */
 void bed_start(test_bed *self, const udpai_stream_thread_options *options);
 void bed_listen(test_bed *self, udpai_server_tls *tls);
+/* At an address of its own. */
+void bed_listen_with(test_bed *self, const udpai_listen_options *options);
 void bed_stop(test_bed *self);
 /* Waits for a report of this kind; others before it are dropped. */
 udpai_report *bed_report(test_bed *self, udpai_report_kind kind);

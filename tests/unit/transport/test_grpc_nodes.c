@@ -93,8 +93,9 @@ static void
 listen_at(struct world *world, const char *address)
 {
     udpa_error *error = NULL;
-    if (udpai_stream_thread_listen(udpai_endpoint_streams(world->origin), address,
-                                   world->server_tls, &world->listener, &error) != UDPA_OK)
+    const udpai_listen_options options = {.address = address, .tls = world->server_tls};
+    if (udpai_stream_thread_listen(udpai_endpoint_streams(world->origin), &options,
+                                   &world->listener, &error) != UDPA_OK)
         fail_msg("%s", udpa_error_message(error));
     snprintf(world->address, sizeof(world->address), "127.0.0.1:%d",
              udpai_listener_port(world->listener));

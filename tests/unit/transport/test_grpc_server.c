@@ -166,6 +166,38 @@ what_grpc_refuses_to_wait_for_is_waited_for_again(void **state)
     bed_stop(&bed);
 }
 
+/* The peer is told, and so is whoever looks after the node. */
+static void
+a_message_that_is_too_large_ends_its_stream(void **state)
+{
+    (void)state;
+    static char text[4097];
+    test_bed bed;
+    raw_client client;
+    raw_call call;
+    udpai_stream_thread_stats stats;
+    bed_start(&bed, NULL);
+    bed_listen_with(&bed, &(udpai_listen_options){.max_message_bytes = 4096});
+    raw_connect(&client, bed.port, NULL, NULL);
+    memset(text, 'x', sizeof(text) - 1);
+    raw_begin(&client, &call, BED_PATH);
+    assert_true(raw_say(&call, text)); /* just as many */
+    talk(&call);
+    raw_end(&call);
+    udpai_stream_thread_stats_get(bed.thread, &stats);
+    assert_int_equal(stats.n_too_large, 0);
+    raw_begin(&client, &call, BED_PATH);
+    assert_true(raw_send(&call, text, sizeof(text)));
+    assert_int_equal(raw_status(&call), GRPC_STATUS_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(call.text, "a message of 4097 bytes is too large: at most 4096 are "
+                                      "taken here (max_message_bytes of the socket)"));
+    raw_end(&call);
+    udpai_stream_thread_stats_get(bed.thread, &stats);
+    assert_int_equal(stats.n_too_large, 1);
+    raw_disconnect(&client);
+    bed_stop(&bed);
+}
+
 /* One that closes asks for none any more. */
 static void
 a_listener_closes_while_grpc_refuses(void **state)
@@ -283,7 +315,9 @@ expect_no_listener(const test_bed *bed, const char *address, udpa_err expected, 
 {
     udpai_listener *listener = NULL;
     udpa_error *error = NULL;
-    assert_int_equal(udpai_stream_thread_listen(bed->thread, address, NULL, &listener, &error),
+    assert_int_equal(udpai_stream_thread_listen(bed->thread,
+                                                &(udpai_listen_options){.address = address},
+                                                &listener, &error),
                      expected);
     assert_null(listener);
     if (!strstr(udpa_error_message(error), words))
@@ -320,7 +354,8 @@ test_addresses(void **state)
     udpai_listener *listener;
     raw_client client;
     raw_call call;
-    assert_ok(udpai_stream_thread_listen(bed.thread, "0.0.0.0:0", NULL, &listener, NULL));
+    assert_ok(udpai_stream_thread_listen(
+        bed.thread, &(udpai_listen_options){.address = "0.0.0.0:0"}, &listener, NULL));
     raw_connect(&client, udpai_listener_port(listener), NULL, NULL);
     begin_and_talk(&client, &call);
     raw_end(&call);
@@ -353,7 +388,8 @@ test_listener_closes_and_another_takes_its_place(void **state)
     bed_wait_count(&bed, &bed.n_closed, 1);
     bed_wait_streams(&bed, 0, 0);
     udpai_listener *again;
-    assert_ok(udpai_stream_thread_listen(bed.thread, bed_address(&bed), NULL, &again, NULL));
+    assert_ok(udpai_stream_thread_listen(
+        bed.thread, &(udpai_listen_options){.address = bed_address(&bed)}, &again, NULL));
     assert_int_equal(udpai_listener_port(again), bed.port);
     raw_connect(&client, bed.port, NULL, NULL);
     begin_and_talk(&client, &call);
@@ -488,6 +524,7 @@ main(void)
         cmocka_unit_test(test_absent_method_says_why),
         cmocka_unit_test(what_grpc_refuses_to_wait_for_is_waited_for_again),
         cmocka_unit_test(a_listener_closes_while_grpc_refuses),
+        cmocka_unit_test(a_message_that_is_too_large_ends_its_stream),
         cmocka_unit_test(test_limit_on_all_streams),
         cmocka_unit_test(test_limit_on_streams_of_a_peer),
         cmocka_unit_test(test_limits_may_change),

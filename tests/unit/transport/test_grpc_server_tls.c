@@ -75,7 +75,9 @@ test_nonsense_does_not_listen(void **state)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     bed_start(&bed, NULL);
     assert_ok(udpai_server_tls_new(&tls, &nonsense, false, NULL));
-    assert_int_equal(udpai_stream_thread_listen(bed.thread, "127.0.0.1:0", tls, &listener, &error),
+    assert_int_equal(udpai_stream_thread_listen(
+                         bed.thread, &(udpai_listen_options){.address = "127.0.0.1:0", .tls = tls},
+                         &listener, &error),
                      UDPA_ERR_IO);
     assert_null(listener);
     assert_non_null(strstr(udpa_error_message(error), "is something wrong with the certificate"));

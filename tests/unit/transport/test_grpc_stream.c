@@ -89,13 +89,13 @@ static void
 test_too_large_message(void **state)
 {
     struct world *world = *state;
-    size_t len = 5 << 20;
+    size_t len = (16 << 20) + 1;
     char *large = calloc(1, len);
     raw_call call;
     raw_begin(&world->client, &call, BED_PATH);
     raw_send(&call, large, len);
     assert_int_equal(raw_status(&call), GRPC_STATUS_RESOURCE_EXHAUSTED);
-    assert_non_null(strstr(call.text, "4194304"));
+    assert_non_null(strstr(call.text, "16777216"));
     raw_end(&call);
     free(large);
     bed_wait_streams(&world->bed, 0, TAGS_OF_LISTENER);

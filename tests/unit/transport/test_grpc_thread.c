@@ -32,7 +32,9 @@ test_stop_is_told(void **state)
     bed_wait_count(&bed, &bed.n_stopped, 1);
     udpai_listener *listener = NULL;
     udpa_error *error = NULL;
-    assert_int_equal(udpai_stream_thread_listen(bed.thread, "127.0.0.1:0", NULL, &listener, &error),
+    assert_int_equal(udpai_stream_thread_listen(bed.thread,
+                                                &(udpai_listen_options){.address = "127.0.0.1:0"},
+                                                &listener, &error),
                      UDPA_ERR_PRECONDITION);
     assert_string_equal(udpa_error_message(error),
                         "cannot listen on 127.0.0.1:0: this node is stopping");

@@ -462,7 +462,7 @@ static void
 receipt_of_any_publish_stays_below_4_mib(void **state)
 {
     (void)state;
-    size_t size, n = 65536 + ((size_t)4 << 20) / 16;
+    size_t size, n = 327680 + ((size_t)4 << 20) / 16;
     pb_message *message = refuse_all(n, 1, 100, &size);
     assert_in_range(size, 4 * n, 4 * n + 32);
     assert_true(4 * n + UDPAI_NONCE_MAX + 32 < (size_t)4 << 20);

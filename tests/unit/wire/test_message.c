@@ -359,10 +359,10 @@ too_many_fields_fail(void **state)
     (void)state;
 
     enum {
-        N = 80000
+        N = 400000
     };
 
-    char *room = wire_room(2 * N);
+    char *room = wire_room((size_t)2 * N);
     for (size_t i = 0; i < N; i++)
         memcpy(room + 2 * i, "\x12\x00", 2); /* empty names */
     udpai_message message;

@@ -288,13 +288,13 @@ payloads_are_opaque(void **state)
 
 /* ---- bounds ---- */
 
-/* Two bytes a field: the bound of 65,536 and one for every 16 bytes is reached first by these. */
+/* Two bytes a field: the bound of 327,680 and one for every 16 bytes is reached first by these. */
 static void
 fields_are_counted(void **state)
 {
     (void)state;
-    size_t most = 65536;
-    while (65536 + 2 * (most + 1) / 16 >= most + 1)
+    size_t most = 327680;
+    while (327680 + 2 * (most + 1) / 16 >= most + 1)
         most++;
     char *room = wire_room(2 * (most + 1));
     for (size_t i = 0; i <= most; i++)
@@ -304,6 +304,22 @@ fields_are_counted(void **state)
     for (size_t i = 0; i <= most; i++)
         memcpy(room + 2 * i, "\x12\x00", 2); /* MANY, empty */
     assert_int_equal(scan((udpai_str){room, 2 * (most + 1)}), UDPA_ERR_LIMIT);
+}
+
+/* Who resumes says of each name that it is held, which, and its digest. */
+static void
+a_hundred_thousand_short_names_may_be_held(void **state)
+{
+    (void)state;
+
+    enum {
+        N = 300000
+    };
+
+    char *room = wire_room((size_t)2 * N);
+    for (size_t i = 0; i < N; i++)
+        memcpy(room + 2 * i, "\x28\x01", 2);
+    assert_int_equal(scan((udpai_str){room, (size_t)2 * N}), UDPA_OK);
 }
 
 /* A publish of many small resources stays within. */
@@ -411,6 +427,7 @@ main(void)
         cmocka_unit_test_teardown(anys_are_met_in_order, free_wire),
         cmocka_unit_test_teardown(payloads_are_opaque, free_wire),
         cmocka_unit_test_teardown(fields_are_counted, free_wire),
+        cmocka_unit_test_teardown(a_hundred_thousand_short_names_may_be_held, free_wire),
         cmocka_unit_test_teardown(sixteen_bytes_a_field_are_no_limit, free_wire),
         cmocka_unit_test_teardown(every_truncation_is_safe, free_wire),
         cmocka_unit_test_teardown(empty_message_is_whole, free_wire),

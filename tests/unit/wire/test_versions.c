@@ -145,8 +145,8 @@ static void
 there_is_a_bound_to_fields(void **state)
 {
     (void)state;
-    size_t n = 100000;
-    static char bytes[400000];
+    size_t n = 400000;
+    static char bytes[1600000];
     udpai_str message = {bytes, 0};
     size_t one_more = 0;
     for (size_t fields = 0; fields <= udpai_scan_fields_max(message); fields += 2) {
