@@ -257,6 +257,7 @@ struct judged {
     const udpai_named_key *key;
     int64_t now_s;
     udpa_error **ret_error;
+    bool is_removal;
 };
 
 #define TYPE_OF(judged)                                                                            \
@@ -414,7 +415,8 @@ check_times(const struct judged *judged)
 static udpa_err
 verify(const struct judged *judged)
 {
-    udpa_err err = udpai_resource_verify(judged->resource, judged->key->key);
+    udpa_err err = judged->is_removal ? udpai_said_verify(judged->resource, judged->key->key)
+                                      : udpai_resource_verify(judged->resource, judged->key->key);
     if (err != UDPA_ERR_DENIED)
         return udpai_fail_code(judged->ret_error, err);
     return udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
@@ -459,6 +461,19 @@ check_requirements(const struct judged *judged, bool is_known)
     return UDPA_OK;
 }
 
+static udpa_err
+judge(struct judged *judged, bool is_verified)
+{
+    if (!judged->keyring)
+        return UDPA_OK;
+    judged->signature = udpai_resource_signature(judged->resource);
+    bool is_known = knows(judged->keyring, udpai_resource_authority(judged->resource));
+    udpa_err err = check_requirements(judged, is_known);
+    if (err != UDPA_OK || !judged->signature || !is_known)
+        return err;
+    return judge_signature(judged, is_verified);
+}
+
 udpa_err
 udpai_keyring_judge(const udpai_keyring *keyring,
                     const udpa_resource *resource,
@@ -469,17 +484,26 @@ udpai_keyring_judge(const udpai_keyring *keyring,
     struct judged judged = {
         .keyring = keyring,
         .resource = resource,
-        .signature = udpai_resource_signature(resource),
         .now_s = now_s,
         .ret_error = ret_error,
     };
-    if (!keyring)
-        return UDPA_OK;
-    bool is_known = knows(keyring, udpai_resource_authority(resource));
-    udpa_err err = check_requirements(&judged, is_known);
-    if (err != UDPA_OK || !judged.signature || !is_known)
-        return err;
-    return judge_signature(&judged, is_verified);
+    return judge(&judged, is_verified);
+}
+
+udpa_err
+udpai_keyring_judge_removal(const udpai_keyring *keyring,
+                            const udpa_resource *said,
+                            int64_t now_s,
+                            udpa_error **ret_error)
+{
+    struct judged judged = {
+        .keyring = keyring,
+        .resource = said,
+        .now_s = now_s,
+        .ret_error = ret_error,
+        .is_removal = true,
+    };
+    return judge(&judged, false);
 }
 
 int64_t

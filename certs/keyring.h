@@ -72,6 +72,12 @@ udpa_err udpai_keyring_judge(const udpai_keyring *keyring,
                              bool is_verified,
                              udpa_error **ret_error);
 
+/* The same of a removal that is said (model/said.h): may it end what others have? */
+udpa_err udpai_keyring_judge_removal(const udpai_keyring *keyring,
+                                     const udpa_resource *said,
+                                     int64_t now_s,
+                                     udpa_error **ret_error);
+
 /* The first second in which the judgement of a resource that was good is another one; INT64_MAX:
  * never. */
 int64_t udpai_keyring_end_s(const udpai_keyring *keyring, const udpa_resource *resource);

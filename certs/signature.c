@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define MARK "udpa-sig-v1"
+#define MARK_REMOVED "udpa-sig-v1-removed"
 #define SHA256_BYTES 32
 #define US_PER_S 1000000
 
@@ -96,19 +97,39 @@ udpai_signed_bytes(udpai_strbuf *out,
     put_integer(out, (uint64_t)not_after_s);
 }
 
+/* Of a removal; its mark is no beginning of the other with a text behind it, whose length begins
+ * with a zero byte. */
+static void
+put_removal(udpai_strbuf *out, const udpa_resource *said, int64_t not_before_s, int64_t not_after_s)
+{
+    udpai_strbuf_puts(out, MARK_REMOVED);
+    put_string(out, udpai_resource_authority(said));
+    put_string(out, udpai_resource_type_url(said));
+    put_string(out, udpai_resource_name(said));
+    put_integer(out, udpa_resource_generation(said));
+    put_integer(out, (uint64_t)not_before_s);
+    put_integer(out, (uint64_t)not_after_s);
+}
+
 /* ---- making and verifying ---- */
 
-udpa_err
-udpai_resource_sign(udpa_resource **ret_resource,
-                    const udpa_resource *resource,
-                    const udpai_signing *signing)
+typedef void (*put_fn)(udpai_strbuf *out,
+                       const udpa_resource *resource,
+                       int64_t not_before_s,
+                       int64_t not_after_s);
+
+static udpa_err
+sign(udpa_resource **ret_resource,
+     const udpa_resource *resource,
+     const udpai_signing *signing,
+     put_fn put)
 {
     char value[UDPAI_SIGNATURE_MAX];
     size_t len = 0;
     udpai_strbuf bytes = {0};
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
-    udpai_signed_bytes(&bytes, resource, signing->not_before_s, signing->not_after_s);
+    put(&bytes, resource, signing->not_before_s, signing->not_after_s);
     udpa_err err = udpai_strbuf_failed(&bytes)
                        ? UDPA_ERR_NOMEM
                        : udpai_key_sign(signing->key, udpai_strbuf_view(&bytes), value, &len);
@@ -126,19 +147,45 @@ udpai_resource_sign(udpa_resource **ret_resource,
 }
 
 udpa_err
-udpai_resource_verify(const udpa_resource *resource, const udpai_key *key)
+udpai_resource_sign(udpa_resource **ret_resource,
+                    const udpa_resource *resource,
+                    const udpai_signing *signing)
+{
+    return sign(ret_resource, resource, signing, udpai_signed_bytes);
+}
+
+udpa_err
+udpai_said_sign(udpa_resource **ret_said, const udpa_resource *said, const udpai_signing *signing)
+{
+    return sign(ret_said, said, signing, put_removal);
+}
+
+static udpa_err
+verify(const udpa_resource *resource, const udpai_key *key, put_fn put)
 {
     const udpai_signature *signature = udpai_resource_signature(resource);
     udpai_strbuf bytes = {0};
     if (!signature || signature->algorithm != (uint32_t)udpai_key_algorithm_of(key))
         return UDPA_ERR_DENIED;
-    udpai_signed_bytes(&bytes, resource, udpai_signature_not_before_s(signature),
-                       udpai_signature_not_after_s(signature));
+    put(&bytes, resource, udpai_signature_not_before_s(signature),
+        udpai_signature_not_after_s(signature));
     udpa_err err = udpai_strbuf_failed(&bytes)
                        ? UDPA_ERR_NOMEM
                        : udpai_key_verify(key, udpai_strbuf_view(&bytes), signature->value);
     udpai_strbuf_done(&bytes);
     return err;
+}
+
+udpa_err
+udpai_resource_verify(const udpa_resource *resource, const udpai_key *key)
+{
+    return verify(resource, key, udpai_signed_bytes);
+}
+
+udpa_err
+udpai_said_verify(const udpa_resource *said, const udpai_key *key)
+{
+    return verify(said, key, put_removal);
 }
 
 /* ---- comparing ---- */

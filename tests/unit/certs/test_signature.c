@@ -2,6 +2,7 @@
 /* What is signed: every part of a resource that nobody on its way may change. */
 #include "certs/signature.h"
 
+#include "model/said.h"
 #include "tests/harness/constraints.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/signing.h"
@@ -62,6 +63,38 @@ the_bytes_are_those_of_the_design(void **state)
     assert_memory_equal(bytes.data, expected, sizeof(expected) - 1);
     udpai_strbuf_done(&bytes);
     udpa_resource_unref(resource);
+}
+
+/* By hand: "udpa-sig-v1-removed", authority, type URL, name, generation, both times. */
+static void
+a_removal_has_bytes_of_its_own(void **state)
+{
+    (void)state;
+    static const char expected[] = "udpa-sig-v1-removed"
+                                   "\0\0\0\4"
+                                   "acme"
+                                   "\0\0\0\20"
+                                   "example.com/a.B0"
+                                   "\0\0\0\12"
+                                   "com.acme/x"
+                                   "\0\0\0\0\0\0\1\2"
+                                   "\0\0\0\0\x65\x53\xf1\0"
+                                   "\0\0\0\0\x65\x53\xf1\1";
+    test_key key = test_key_new(UDPAI_KEY_ED25519);
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *was = RESOURCE("com.acme/x", .type = "example.com/a.B0", .authority = "acme");
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = udpai_said_of(was, 258), *said = NULL;
+    const udpai_signing signing = {key.private_key, UDPAI_STR("k1"), FROM_S, FROM_S + 1};
+    assert_ok(udpai_said_sign(&said, bare, &signing));
+    const udpai_str bytes = {expected, sizeof(expected) - 1};
+    assert_ok(udpai_key_verify(key.public_key, bytes, udpai_resource_signature(said)->value));
+    assert_ok(udpai_said_verify(said, key.public_key));
+    /* neither stands for the other */
+    assert_int_equal(udpai_resource_verify(said, key.public_key), UDPA_ERR_DENIED);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *other = NULL;
+    assert_ok(udpai_resource_sign(&other, bare, &signing));
+    assert_int_equal(udpai_said_verify(other, key.public_key), UDPA_ERR_DENIED);
+    test_key_done(&key);
 }
 
 static bool
@@ -419,6 +452,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_those_of_the_design),
+        cmocka_unit_test(a_removal_has_bytes_of_its_own),
         cmocka_unit_test(variants_and_redirects_sign_what_makes_them_so),
         cmocka_unit_test(whatever_is_signed_cannot_be_changed),
         cmocka_unit_test(another_key_is_another_signature),
