@@ -44,6 +44,19 @@ is_node_told(const udpai_store_entry *entry, const udpai_origin *now)
            same_node(entry->told_by->node_id, now->node_id);
 }
 
+/* A removal that was said is told also where nothing of it was here, or where something of another
+ * authority is: others may have what it ends. */
+static void
+add_said(const udpai_store_entry *entry, const udpai_floor *floor, udpai_change *change)
+{
+    change->said = floor->seen;
+    if (change->kind != UDPAI_CHANGE_REMOVE)
+        return;
+    if (!entry->is_told)
+        change->resource = floor->seen;
+    change->from_node = floor->from_node;
+}
+
 /* False: nothing to tell. */
 static bool
 describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *change)
@@ -71,6 +84,8 @@ static void
 note_told(udpai_store_entry *entry, const udpai_change *change)
 {
     bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    if (is_gone && !entry->is_told)
+        return;
     if (is_gone || !entry->is_told)
         entry->type->n_effective += is_gone ? (size_t)-1 : 1;
     udpa_resource *resource = udpa_resource_ref(change->resource);
@@ -86,8 +101,12 @@ bool
 udpai_store_must_stay(const udpai_store_entry *entry)
 {
     const udpai_store *store = entry->type->store;
-    return entry->is_told && store->certain &&
-           !store->certain(store->certain_userdata, entry->told);
+    if (!entry->is_told || !store->certain)
+        return false;
+    for (size_t i = 0; i < udpai_store_n_floors(entry); i++)
+        if (udpai_floor_ends(entry->more->floors.items[i], entry->told))
+            return false;
+    return !store->certain(store->certain_userdata, entry->told);
 }
 
 static void
@@ -139,6 +158,10 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
     if (!now && udpai_store_must_stay(entry))
         return hold_back(store, entry);
     bool is_news = describe(entry, now, &change);
+    udpai_floor *said = udpai_store_said(entry, now);
+    if (said)
+        add_said(entry, said, &change);
+    is_news = is_news || said;
     bool has_moved = has_other_origin(entry, now);
     udpa_err err = is_news ? udpai_change_set_add(set, &change) : UDPA_OK;
     if (err != UDPA_OK) {
@@ -146,6 +169,8 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
         return err;
     }
     udpai_store_let_go_told(store, entry);
+    if (said)
+        said->is_news = false;
     if (is_news)
         note_told(entry, &change);
     note_origin(store, entry, now ? now->origin : NULL);

@@ -76,12 +76,9 @@ compare_within_class(const udpai_stored *a, const udpai_stored *b)
 static bool
 is_outlived(const udpai_store_entry *entry, const udpa_resource *resource)
 {
-    for (size_t i = 0; i < udpai_store_n_floors(entry); i++) {
-        const udpai_floor *floor = entry->more->floors.items[i];
-        if (floor->generation > udpa_resource_generation(resource) &&
-            udpai_store_comparable(floor->seen, resource))
+    for (size_t i = 0; i < udpai_store_n_floors(entry); i++)
+        if (udpai_floor_outlives(entry->more->floors.items[i], resource))
             return true;
-    }
     return false;
 }
 

@@ -3,10 +3,42 @@
  * so that an older one which a slower path still brings does not appear in its place. */
 #include "store/store_internal.h"
 
+#include "model/said.h"
+
+/* So many floors are looked at to make room for one. */
+#define FORGET_TRIES 16
+
 static udpai_floors *
 floors_of(udpai_store *store, const udpa_resource *seen)
 {
     return udpai_resource_signature(seen) ? &store->signed_floors : &store->floors;
+}
+
+bool
+udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource)
+{
+    return floor->generation > udpa_resource_generation(resource) &&
+           udpai_store_comparable(floor->seen, resource);
+}
+
+/* Was it said, and is there anything that would come back without it? */
+static bool
+is_needed(const udpai_floor *floor)
+{
+    size_t at = 0;
+    const udpai_stored *stored;
+    while ((stored = udpai_store_next(floor->entry, &at)))
+        if (udpai_floor_ends(floor, stored->resource))
+            return true;
+    return false;
+}
+
+static void
+renew(udpai_store *store, udpai_floor *floor)
+{
+    udpai_timer_set(store->wheel, &floor->expiry,
+                    store->wheel->now_ms + store->options.remember_ms);
+    udpai_store_keep_said(store, floor);
 }
 
 static void
@@ -15,6 +47,11 @@ on_expiry(udpai_timer *timer)
     udpai_floor *floor = UDPAI_CONTAINER_OF(timer, udpai_floor, expiry);
     udpai_store *store = floor->entry->type->store;
     udpai_store_entry *entry = floor->entry;
+    if (is_needed(floor)) {
+        renew(store, floor);
+        return;
+    }
+    udpai_store_unkeep_said(store, floor);
     udpai_store_forget(store, floor);
     udpai_store_mark_dirty(store, entry);
 }
@@ -31,6 +68,7 @@ udpai_store_forget(udpai_store *store, udpai_floor *floor)
     udpai_timer_cancel(&floor->expiry);
     floors_of(store, floor->seen)->n--;
     udpa_resource_unref(floor->seen);
+    udpa_bytes_unref(floor->from_node);
     udpai_free(floor);
 }
 
@@ -41,6 +79,23 @@ forget_oldest(udpai_store *store, udpai_floors *floors)
     udpai_store_entry *freed = oldest->entry;
     udpai_store_forget(store, oldest);
     udpai_store_mark_dirty(store, freed);
+}
+
+/* Those that keep something from coming back are passed over, as far as that takes no long search:
+ * there are no more of them than contributions. */
+static void
+bound_floors(udpai_store *store, udpai_floors *floors)
+{
+    for (int i = 0; i < FORGET_TRIES && floors->n > store->options.remember_max; i++) {
+        udpai_floor *oldest = UDPAI_LIST_ENTRY(floors->list.next, udpai_floor, in_store);
+        if (is_needed(oldest)) {
+            udpai_list_remove(&oldest->in_store);
+            udpai_list_append(&floors->list, &oldest->in_store);
+        } else {
+            udpai_store_unkeep_said(store, oldest);
+            forget_oldest(store, floors);
+        }
+    }
 }
 
 void
@@ -65,29 +120,11 @@ find_floor(const udpai_store_entry *entry, const udpa_resource *resource)
     return NULL;
 }
 
-/* The resource without what it says: payload, version, aliases. */
-static udpa_resource *
-strip(const udpa_resource *resource)
-{
-    udpai_resource_room room;
-    udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
-    udpa_resource *stripped = NULL;
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *nothing = NULL;
-    if (udpa_bytes_new(&nothing, NULL, 0) != UDPA_OK)
-        return NULL;
-    parts.any = nothing;
-    parts.value = NULL;
-    parts.small = (udpai_str){0};
-    parts.n_aliases = 0;
-    parts.constraints = (udpai_str){0};
-    return udpai_resource_make(&stripped, &parts) == UDPA_OK ? stripped : NULL;
-}
-
 static udpai_floor *
 make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gone)
 {
     udpai_floor *floor = udpai_alloc(sizeof(*floor));
-    udpa_resource *seen = strip(gone);
+    udpa_resource *seen = udpai_said_of(gone, udpa_resource_generation(gone));
     udpai_store_more *more = udpai_store_more_of(entry);
     if (!floor || !seen || !more || !udpai_vector_push(&more->floors, floor)) {
         udpai_free(floor);
@@ -118,24 +155,56 @@ later(const udpai_store *store, const udpai_floor *floor, uint64_t ms)
     return is_longer ? floor->expiry.due_ms : due_ms;
 }
 
-/* Without memory nothing is remembered: an old generation may then show for a while, which the next
- * word of its source corrects. */
-void
-udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone)
+static void
+remember(udpai_store *store, udpai_floor *floor, const udpa_resource *gone)
 {
-    if (udpa_resource_generation(gone) == 0 || store->options.remember_max == 0)
-        return;
-    udpai_floor *floor = find_floor(entry, gone);
-    if (!floor)
-        floor = make_floor(store, entry, gone);
-    if (!floor)
-        return;
     if (floor->generation < udpa_resource_generation(gone))
         floor->generation = udpa_resource_generation(gone);
     udpai_floors *floors = floors_of(store, floor->seen);
     udpai_list_remove(&floor->in_store);
     udpai_list_append(&floors->list, &floor->in_store);
     udpai_timer_set(store->wheel, &floor->expiry, later(store, floor, remember_ms(store, gone)));
-    while (floors->n > store->options.remember_max)
-        forget_oldest(store, floors);
+}
+
+static udpai_floor *
+get_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gone)
+{
+    if (udpa_resource_generation(gone) == 0 || store->options.remember_max == 0)
+        return NULL;
+    udpai_floor *floor = find_floor(entry, gone);
+    return floor ? floor : make_floor(store, entry, gone);
+}
+
+/* Without memory nothing is remembered: an old generation may then show for a while, which the next
+ * word of its source corrects. */
+void
+udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone)
+{
+    udpai_floor *floor = get_floor(store, entry, gone);
+    if (!floor)
+        return;
+    remember(store, floor, gone);
+    bound_floors(store, floors_of(store, floor->seen));
+}
+
+udpai_floor *
+udpai_store_remember_said(udpai_store *store,
+                          udpai_store_entry *entry,
+                          udpa_resource *said,
+                          udpa_bytes *from_node)
+{
+    udpai_floor *floor = get_floor(store, entry, said);
+    if (!floor ||
+        (floor->is_said && udpa_resource_generation(floor->seen) >= udpa_resource_generation(said)))
+        return floor;
+    udpa_resource_ref(said);
+    udpa_resource_unref(floor->seen);
+    floor->seen = said;
+    floor->is_said = floor->is_news = true;
+    udpa_bytes_ref(from_node);
+    udpa_bytes_unref(floor->from_node);
+    floor->from_node = from_node;
+    remember(store, floor, said);
+    udpai_store_keep_said(store, floor);
+    return floor;
 }

@@ -65,8 +65,8 @@ udpai_store_set_remember(udpai_store *store, udpai_store_remember_fn remember, v
 
 /* ---- what must be kept ---- */
 
-static void
-add_durable(udpai_store *store, const udpai_durable_op *op)
+void
+udpai_store_add_durable(udpai_store *store, const udpai_durable_op *op)
 {
     if (store->loading)
         return;
@@ -95,12 +95,12 @@ unkeep(udpai_store *store, const udpai_stored *stored)
         store->durable_incomplete = true;
         return;
     }
-    add_durable(store, &(udpai_durable_op){
-                           .kind = UDPAI_DURABLE_DELETE,
-                           .origin = stored->origin->key,
-                           .type = stored->entry->type->url,
-                           .name = name,
-                       });
+    udpai_store_add_durable(store, &(udpai_durable_op){
+                                       .kind = UDPAI_DURABLE_DELETE,
+                                       .origin = stored->origin->key,
+                                       .type = stored->entry->type->url,
+                                       .name = name,
+                                   });
 }
 
 /* Is it renewed here? What has a deadline and no ttl of its own ends with that. */
@@ -118,13 +118,13 @@ keep(udpai_store *store, const udpai_stored *stored)
         return;
     }
     if (is_kept(stored))
-        add_durable(store,
-                    &(udpai_durable_op){
-                        .kind = UDPAI_DURABLE_PUT,
-                        .origin = stored->origin->key,
-                        .resource = stored->resource,
-                        .deadline_ms = is_kept_alive(stored) ? 0 : udpai_stored_deadline(stored),
-                    });
+        udpai_store_add_durable(
+            store, &(udpai_durable_op){
+                       .kind = UDPAI_DURABLE_PUT,
+                       .origin = stored->origin->key,
+                       .resource = stored->resource,
+                       .deadline_ms = is_kept_alive(stored) ? 0 : udpai_stored_deadline(stored),
+                   });
 }
 
 udpa_err
@@ -137,12 +137,12 @@ udpai_store_note(udpai_store *store,
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(type_url), *scope = NULL;
     if (!type || udpa_bytes_new(&scope, prefix.data, prefix.len) != UDPA_OK)
         return UDPA_ERR_NOMEM;
-    add_durable(store, &(udpai_durable_op){
-                           .kind = kind,
-                           .origin = origin->key,
-                           .type = type,
-                           .name = scope,
-                       });
+    udpai_store_add_durable(store, &(udpai_durable_op){
+                                       .kind = kind,
+                                       .origin = origin->key,
+                                       .type = type,
+                                       .name = scope,
+                                   });
     return UDPA_OK;
 }
 
@@ -241,8 +241,8 @@ take_out(udpai_store *store, udpai_stored *stored)
     udpa_resource_unref(resource);
 }
 
-static void
-remove_stored(udpai_store *store, udpai_stored *stored)
+void
+udpai_store_remove_stored(udpai_store *store, udpai_stored *stored)
 {
     unkeep(store, stored);
     udpai_store_remember(store, stored->entry, stored->resource);
@@ -273,7 +273,7 @@ on_expiry(udpai_timer *timer)
     udpai_stored *stored = UDPAI_CONTAINER_OF(timer, udpai_expiry, timer)->stored;
     udpai_store *store = stored->entry->type->store;
     if (!is_kept_alive(stored)) {
-        remove_stored(store, stored);
+        udpai_store_remove_stored(store, stored);
         return;
     }
     set_deadline(store, stored, store->wheel->now_ms + udpa_resource_ttl_ms(stored->resource));
@@ -394,7 +394,7 @@ udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_ur
     udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
     udpai_stored *stored = entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
     if (stored)
-        remove_stored(store, stored);
+        udpai_store_remove_stored(store, stored);
 }
 
 static bool
@@ -417,7 +417,7 @@ udpai_store_withdraw_all(udpai_store *store,
         udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
         if (is_in_scope(stored, type_url, prefix) &&
             !(keep_fn && keep_fn(userdata, stored->resource)))
-            remove_stored(store, stored);
+            udpai_store_remove_stored(store, stored);
     }
 }
 
@@ -427,7 +427,7 @@ udpai_store_drop_adopted(udpai_store *store, udpai_origin *origin)
     UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions) {
         udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
         if (udpai_store_is_spent(stored))
-            remove_stored(store, stored);
+            udpai_store_remove_stored(store, stored);
     }
 }
 

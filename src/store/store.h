@@ -162,6 +162,17 @@ udpa_err udpai_store_put(udpai_store *store,
                          udpa_resource *resource,
                          uint64_t deadline_ms,
                          udpa_error **ret_error);
+/* The authority says that what it had of this name, up to this generation, is gone (model/said.h):
+ * whatever is older and compares with it goes, whichever origin has it, and is kept out as long as
+ * that is remembered. It is told, but to the node that has said it. */
+udpa_err udpai_store_end(udpai_store *store, udpa_resource *said, udpa_bytes *from_node);
+/* Are such words kept by the durable engine? False from the beginning. They come back as
+ * contributions of origins of which this is true. */
+void udpai_store_set_keeps_said(udpai_store *store, bool keeps);
+bool udpai_store_is_said_key(udpai_str origin_key);
+/* The generation up to which the resource's authority has said that the name is gone, where it
+ * compares with the resource's own; 0: it has not. */
+uint64_t udpai_store_said_generation(const udpai_store *store, const udpa_resource *resource);
 /* Takes one away; nothing happens if it is not there. */
 void
 udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name);

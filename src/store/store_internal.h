@@ -39,6 +39,10 @@ typedef struct udpai_floor {
     udpai_timer expiry;
     uint64_t generation;
     udpa_resource *seen; /* who had it, without the payload: it tells what compares with it */
+    /* The authority has said that what it had up to `seen` is gone: that is the removal. */
+    bool is_said;
+    bool is_news;          /* it was not told yet */
+    udpa_bytes *from_node; /* of who said it; NULL: of no node */
 } udpai_floor;
 
 /* What few entries have. */
@@ -115,6 +119,7 @@ struct udpai_store {
     udpai_list held_back; /* entries whose removal is not certain; by their `dirty` node */
     /* Apart, so that nobody pushes out the memory of signed ones with what needs no signature. */
     udpai_floors floors, signed_floors;
+    bool keeps_said; /* removals that were said go to the durable engine */
     udpai_store_remember_fn remember;
     void *remember_userdata;
     udpai_list idle; /* origins that have no contributions, or had none */
@@ -219,12 +224,32 @@ void udpai_store_note_idle(udpai_store *store, udpai_origin *origin);
 void udpai_store_drop_idle(udpai_store *store);
 void udpai_store_free_origins(udpai_store *store);
 
-/* changes.c: is it told, and not certain to be gone? */
+/* changes.c: is it told, and not certain to be gone? What its authority has said to be gone is. */
 bool udpai_store_must_stay(const udpai_store_entry *entry);
 
 /* floor.c */
 void udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone);
 void udpai_store_forget_all(udpai_store *store);
 void udpai_store_forget(udpai_store *store, udpai_floor *floor);
+/* Remembers what was said; NULL: nothing is remembered, or there is no memory. */
+udpai_floor *udpai_store_remember_said(udpai_store *store,
+                                       udpai_store_entry *entry,
+                                       udpa_resource *said,
+                                       udpa_bytes *from_node);
+/* Is the resource older than what was seen, or said? */
+bool udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource);
+
+/* said.c: removals that were said */
+bool udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource);
+/* What is to be told besides `now` (NULL: nothing is there): that what was told before is gone, or
+ * what was not told yet. NULL: nothing. */
+udpai_floor *udpai_store_said(const udpai_store_entry *entry, const udpai_stored *now);
+/* The durable engine is to keep, or forget, it. */
+void udpai_store_keep_said(udpai_store *store, const udpai_floor *floor);
+void udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor);
+
+/* store.c */
+void udpai_store_add_durable(udpai_store *store, const udpai_durable_op *op);
+void udpai_store_remove_stored(udpai_store *store, udpai_stored *stored);
 
 #endif

@@ -3,7 +3,8 @@
  *
  * "+a=1 ~b=2@500 -c": a was set and holds 1, b was refreshed and expires at 500, c was removed; in
  * order of the alphabet. Names lie in the namespace com.acme and are shown without it; those of
- * other namespaces are shown whole. "<n" is the node that it came from. */
+ * other namespaces are shown whole. "<n" is the node that it came from, "!7"
+ * that with it a removal is told that was said with this generation. */
 #ifndef UDPAI_TESTS_STORE_TEST_H
 #define UDPAI_TESTS_STORE_TEST_H
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Removals that were said: an authority's word, with a generation, that what it had of a name is
+ * gone. It ends what is older on whatever path it came, and stands as a floor, so that whoever was
+ * away and still has it does not bring it back. */
+#include "store/store_internal.h"
+
+#include "base/strbuf.h"
+
+static const char said_key[] = "said:";
+
+bool
+udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource)
+{
+    return floor->is_said &&
+           udpa_resource_generation(floor->seen) > udpa_resource_generation(resource) &&
+           udpai_store_comparable(floor->seen, resource);
+}
+
+static udpai_stored *
+find_ended(const udpai_store_entry *entry, const udpai_floor *floor)
+{
+    size_t at = 0;
+    udpai_stored *stored;
+    while ((stored = udpai_store_next(entry, &at)))
+        if (udpai_floor_ends(floor, stored->resource))
+            return stored;
+    return NULL;
+}
+
+udpa_err
+udpai_store_end(udpai_store *store, udpa_resource *said, udpa_bytes *from_node)
+{
+    udpai_store_entry *entry = udpai_store_make_entry(store, said);
+    if (!entry)
+        return UDPA_ERR_NOMEM;
+    const udpai_floor *floor = udpai_store_remember_said(store, entry, said, from_node);
+    udpai_stored *stored;
+    while (floor && (stored = find_ended(entry, floor)))
+        udpai_store_remove_stored(store, stored);
+    udpai_store_mark_dirty(store, entry); /* it goes with the next changes, if it is not needed */
+    return floor || store->options.remember_max == 0 ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+udpai_floor *
+udpai_store_said(const udpai_store_entry *entry, const udpai_stored *now)
+{
+    const udpa_resource *told = udpai_store_told(entry);
+    udpai_floor *found = NULL;
+    for (size_t i = 0; i < udpai_store_n_floors(entry); i++) {
+        udpai_floor *floor = entry->more->floors.items[i];
+        if (!floor->is_said || (now && udpai_store_comparable(floor->seen, now->resource)))
+            continue;
+        if (told && udpai_floor_ends(floor, told))
+            return floor;
+        if (floor->is_news)
+            found = floor;
+    }
+    return found;
+}
+
+uint64_t
+udpai_store_said_generation(const udpai_store *store, const udpa_resource *resource)
+{
+    const udpai_store_entry *entry = udpai_store_find_entry(
+        store, udpai_resource_type_url(resource), udpai_resource_name(resource));
+    uint64_t highest = 0;
+    for (size_t i = 0; entry && i < udpai_store_n_floors(entry); i++) {
+        const udpai_floor *floor = entry->more->floors.items[i];
+        if (floor->is_said && udpai_store_comparable(floor->seen, resource) &&
+            udpa_resource_generation(floor->seen) > highest)
+            highest = udpa_resource_generation(floor->seen);
+    }
+    return highest;
+}
+
+/* ---- keeping them ---- */
+
+void
+udpai_store_set_keeps_said(udpai_store *store, bool keeps)
+{
+    store->keeps_said = keeps;
+}
+
+bool
+udpai_store_is_said_key(udpai_str origin_key)
+{
+    return udpai_str_starts(origin_key, udpai_str_from(said_key));
+}
+
+/* One for each set of generations that compare, so that of a name there may be several. */
+static udpa_bytes *
+key_of(const udpa_resource *said)
+{
+    udpai_hop hop = {0};
+    if (udpa_resource_n_hops(said))
+        hop = udpai_resource_hop(said, 0);
+    udpai_str authority = udpai_resource_authority(said);
+    udpai_strbuf key = {0};
+    udpa_bytes *bytes = NULL;
+    udpai_strbuf_printf(&key, "%s%d:%zu:%zu:", said_key, udpai_resource_signature(said) != NULL,
+                        authority.len, hop.node_id.len);
+    udpai_strbuf_str(&key, authority);
+    udpai_strbuf_str(&key, hop.node_id);
+    udpai_strbuf_str(&key, hop.authority);
+    udpai_str view = udpai_strbuf_view(&key);
+    if (udpai_strbuf_failed(&key) || udpa_bytes_new(&bytes, view.data, view.len) != UDPA_OK)
+        bytes = NULL;
+    udpai_strbuf_done(&key);
+    return bytes;
+}
+
+static bool
+is_kept(const udpai_store *store, const udpai_floor *floor)
+{
+    return floor->is_said && store->keeps_said && !store->loading && !floor->entry->type->is_client;
+}
+
+void
+udpai_store_keep_said(udpai_store *store, const udpai_floor *floor)
+{
+    if (!is_kept(store, floor))
+        return;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(floor->seen);
+    if (!key) {
+        store->durable_incomplete = true;
+        return;
+    }
+    udpai_store_add_durable(store, &(udpai_durable_op){
+                                       .kind = UDPAI_DURABLE_PUT,
+                                       .origin = key,
+                                       .resource = floor->seen,
+                                       .deadline_ms = floor->expiry.due_ms,
+                                   });
+}
+
+/* Without memory it stays until it ends. */
+void
+udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor)
+{
+    if (!is_kept(store, floor))
+        return;
+    udpai_str text = udpai_resource_name(floor->seen);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(floor->seen), *name = NULL;
+    if (key && udpa_bytes_new(&name, text.data, text.len) == UDPA_OK)
+        udpai_store_add_durable(store, &(udpai_durable_op){
+                                           .kind = UDPAI_DURABLE_DELETE,
+                                           .origin = key,
+                                           .type = floor->entry->type->url,
+                                           .name = name,
+                                       });
+}
