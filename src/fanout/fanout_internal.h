@@ -50,6 +50,7 @@ struct udpai_topic {
     udpai_list views;
     size_t n_subscriptions;
     size_t n_state_subscriptions;
+    udpai_map said;                             /* see said.h */
     UDPAI_VECTOR(udpai_wildcard_use) wildcards; /* how many subscriptions have each */
 };
 
@@ -70,6 +71,8 @@ struct udpai_fanout {
     udpai_list waiting;        /* subscriptions that wait for settled */
     udpai_list recent_bodies;  /* the last used first */
     udpai_log_limit ambiguous; /* warnings of variants for the same */
+    udpai_list said;           /* of all topics */
+    size_t n_said;
     size_t body_bytes;
     size_t n_resources, n_views;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscriptions by name: each hangs on the item of its name, and on the item that an alias leads
  * to. */
+#include "fanout/said.h"
 #include "fanout/variant.h"
 
 #include "model/name.h"
@@ -182,13 +183,14 @@ is_early(const udpai_name_sub *sub)
 }
 
 /* A resource that is there but may not be shown is certainly not to be seen; one that is not there
- * may yet come. */
+ * may yet come, unless its authority has said that it is gone. */
 static bool
 is_certain(udpai_name_sub *sub)
 {
     if (is_early(sub))
         return false;
     return sub->asked->resource ||
+           udpai_said_find(sub->subscription->topic, udpai_item_name(sub->asked)) ||
            udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(sub->asked),
                                               sub->subscription->asked_ms);
 }

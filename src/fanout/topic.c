@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Topics and their items: the mirror itself, and how a change set gets into it. */
+#include "fanout/said.h"
 #include "fanout/variant.h"
 
 #include "model/type_url.h"
@@ -88,12 +89,14 @@ udpai_topic_get(udpai_fanout *fanout, udpai_str type_url)
 void
 udpai_topic_release(udpai_topic *topic)
 {
-    if (topic->items.n || topic->n_subscriptions || !udpai_list_empty(&topic->views))
+    if (topic->items.n || topic->n_subscriptions || topic->said.n ||
+        !udpai_list_empty(&topic->views))
         return;
     udpai_map_remove(&topic->fanout->topics, udpai_topic_url(topic));
     udpai_alias_free_all(topic);
     udpai_map_done(&topic->items);
     udpai_sorted_done(&topic->sorted);
+    udpai_map_done(&topic->said);
     udpai_map_done(&topic->prefixes);
     udpai_families_done(topic);
     udpai_vector_done(&topic->wildcards);
@@ -265,12 +268,34 @@ apply_set(udpai_fanout *fanout, const udpai_change *change)
     return UDPA_ERR_NOMEM;
 }
 
+/* What an authority has said goes to all peers but the one that it came from; also to the one that
+ * the resource had come from, which was not offered it and may have it from elsewhere. So the
+ * resource moves to where the removal comes from, before it goes. */
+static udpa_err
+move_to_who_said(udpai_item *item, const udpai_change *removal)
+{
+    const udpai_change moved = {
+        .kind = UDPAI_CHANGE_REFRESH,
+        .resource = item->resource,
+        .deadline_ms = udpai_item_deadline(item),
+        .from_node = removal->from_node,
+    };
+    bool is_there =
+        item->from_node == removal->from_node ||
+        (item->from_node && removal->from_node &&
+         udpai_str_eq(udpai_bytes_view(item->from_node), udpai_bytes_view(removal->from_node)));
+    return item->from_node && !is_there ? change_item(item, &moved) : UDPA_OK;
+}
+
 static udpa_err
 apply_removal(udpai_fanout *fanout, const udpai_change *change)
 {
     udpai_topic *topic = udpai_topic_find(fanout, udpai_resource_type_url(change->resource));
     udpai_item *item = topic ? udpai_item_find(topic, udpai_resource_name(change->resource)) : NULL;
-    return item && item->resource ? change_item(item, change) : UDPA_OK;
+    if (!item || !item->resource)
+        return UDPA_OK;
+    udpa_err err = change->said ? move_to_who_said(item, change) : UDPA_OK;
+    return err == UDPA_OK ? change_item(item, change) : err;
 }
 
 static void
@@ -310,7 +335,9 @@ udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t
         size_t pass = pass_of(change);
         if (pass != *place / n)
             continue;
-        udpa_err err = pass == REMOVED ? apply_removal(fanout, change) : apply_set(fanout, change);
+        udpa_err err = udpai_said_note(fanout, change);
+        if (err == UDPA_OK)
+            err = pass == REMOVED ? apply_removal(fanout, change) : apply_set(fanout, change);
         if (err != UDPA_OK)
             return err;
     }

@@ -68,21 +68,64 @@ add_namesakes(const struct udpa_renderer *self, const udpai_render *what, publis
     return true;
 }
 
+/* What has a removal before it comes whole, for that takes away what a refresh would be of. */
+static udpai_publish_item
+whole_item(const struct udpa_renderer *self, const udpai_render *what, const udpai_send_item *item)
+{
+    udpai_publish_item publish = publish_item(self, item);
+    if (self->extended &&
+        udpai_subscription_said(what->subscription, udpai_resource_name(item->resource)))
+        publish.form.refresh = false;
+    return publish;
+}
+
+/* Names that are removed, and what is said of them. */
+struct removals {
+    UDPAI_VECTOR(udpai_str) names;
+    UDPAI_VECTOR(udpa_resource *) said;
+};
+
+static bool
+add_removal(struct removals *removals, udpai_str name, udpa_resource *said)
+{
+    return udpai_vector_push(&removals->names, name) && udpai_vector_push(&removals->said, said);
+}
+
+/* What is sent may have come in the place of what another authority has said to be gone, which the
+ * receiver may have from elsewhere: removals apply before what the message brings. */
+static bool
+add_removals(const struct udpa_renderer *self, const udpai_render *what, struct removals *removals)
+{
+    bool made = true;
+    for (size_t i = 0; made && i < what->n_removed; i++)
+        made = add_removal(removals, what->removed[i],
+                           udpai_subscription_said(what->subscription, what->removed[i]));
+    for (size_t i = 0; made && self->extended && i < what->n_items; i++) {
+        udpai_str name = udpai_resource_name(what->items[i].resource);
+        udpa_resource *said = udpai_subscription_said(what->subscription, name);
+        if (said)
+            made = add_removal(removals, name, said);
+    }
+    return made;
+}
+
 static udpa_err
 compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
 {
     const struct udpa_renderer *self = own(renderer);
     publish_items items = {0};
-    bool made = udpai_vector_reserve(&items, what->n_items);
+    struct removals removals = {0};
+    bool made = udpai_vector_reserve(&items, what->n_items) && add_removals(self, what, &removals);
     for (size_t i = 0; made && i < what->n_items; i++)
-        items.items[items.n++] = publish_item(self, &what->items[i]);
+        items.items[items.n++] = whole_item(self, what, &what->items[i]);
     if (made && !self->extended && what->n_removed)
         made = add_namesakes(self, what, &items);
     const udpai_publish_plan plan = {
         .items = items.items,
         .n_items = items.n,
-        .removed = what->removed,
-        .n_removed = what->n_removed,
+        .removed = removals.names.items,
+        .n_removed = removals.names.n,
+        .said = self->extended ? removals.said.items : NULL,
         .receipt_required = self->receipt && !what->complete,
         .type_url = self->extended ? what->type_url : (udpai_str){0},
         .name_space = self->extended ? what->scope : (udpai_str){0},
@@ -90,6 +133,8 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
     };
     made = made && udpai_body_add_part(body, udpai_publish_compose(&plan));
     udpai_vector_done(&items);
+    udpai_vector_done(&removals.names);
+    udpai_vector_done(&removals.said);
     return made ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 

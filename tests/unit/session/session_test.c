@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "model/said.h"
 #include "udpa/event/v1/event.pb-c.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 #include "wire/compose.h"
@@ -154,6 +155,26 @@ session_set(fake_hub *hub, udpai_change_kind kind, udpa_resource *resource, cons
 }
 
 void
+session_end(fake_hub *hub, const char *name, uint64_t generation, const char *node)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = parse_resource(udpai_str_from(name));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = udpai_said_of(resource, generation);
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *from = NULL;
+    assert_true(said && set);
+    if (node)
+        assert_ok(udpa_bytes_new(&from, node, strlen(node)));
+    const udpai_change change = {
+        .kind = strchr(name, '=') ? UDPAI_CHANGE_REFRESH : UDPAI_CHANGE_REMOVE,
+        .resource = resource,
+        .said = said,
+        .from_node = from,
+    };
+    assert_ok(udpai_change_set_add(set, &change));
+    fake_hub_apply(hub, UDPAI_TAKE(set));
+}
+
+void
 session_change(fake_hub *hub, const char *changes)
 {
     static const char kinds[] = "+~-";
@@ -244,8 +265,11 @@ note_delta(test_peer *peer, const delta_publish *delta)
     note_scope(peer, "publish", delta->type_url, delta->namespace_);
     for (size_t i = 0; i < delta->n_resources; i++)
         note_resource(peer, delta->resources[i]);
-    for (size_t i = 0; i < delta->n_removed_resources; i++)
+    for (size_t i = 0; i < delta->n_removed_resources; i++) {
         note_name(peer, "-", delta->removed_resources[i]);
+        if (i < delta->n_removed_generations && delta->removed_generations[i])
+            note(peer, "!%llu", (unsigned long long)delta->removed_generations[i]);
+    }
     note(peer, "%s%s}", delta->receipt_required ? " ?" : "", delta->complete ? " !" : "");
     assert_int_equal(strlen(delta->nonce), UDPAI_NONCE_LEN);
     snprintf(peer->nonce, sizeof(peer->nonce), "%s", delta->nonce);

@@ -50,6 +50,9 @@ void session_settle(fake_hub *hub);
 void session_settle_except(fake_hub *hub, const char *prefix, bool may_wait_for_us);
 /* Applies one change set. */
 void session_change(fake_hub *hub, const char *changes);
+/* "C:com.acme/a" goes, as its authority has said with this generation; with "=1" the same comes
+ * from another one now. */
+void session_end(fake_hub *hub, const char *name, uint64_t generation, const char *node);
 /* The same of one resource, which is consumed. */
 void session_set(fake_hub *hub, udpai_change_kind kind, udpa_resource *resource, const char *node);
 

@@ -286,10 +286,121 @@ peers_of_one_form_share_the_bytes(void **state)
     peer_close(&peer);
 }
 
+/* ---- removals that were said ---- */
+
+static void
+a_removal_goes_with_what_was_said_of_it(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_NODE);
+    session_change(&hub, "+T:com.acme/a=1 +T:com.acme/b=1");
+    peer_subscribe(&peer, "T", "com.acme", "''");
+    peer_expect(&peer, "publish{T T:com.acme/a=1 T:com.acme/b=1} publish{T@com.acme !}");
+    session_end(&hub, "T:com.acme/a", 8, NULL);
+    peer_expect(&peer, "publish{T -com.acme/a!8}");
+    session_change(&hub, "-T:com.acme/b");
+    peer_expect(&peer, "publish{T -com.acme/b}");
+    session_change(&hub, "+T:com.acme/a=2");
+    peer_expect(&peer, "publish{T T:com.acme/a=2}");
+    session_change(&hub, "-T:com.acme/a"); /* that was of what it was before */
+    peer_expect(&peer, "publish{T -com.acme/a}");
+    peer_close(&peer);
+}
+
+/* It was not offered what came from it, and may have it from elsewhere, too. */
+static void
+who_it_came_from_is_told_what_another_has_said(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_NODE);
+    peer_subscribe(&peer, "T", "com.acme", "''");
+    peer_expect(&peer, "publish{T@com.acme !}");
+    session_set(&hub, UDPAI_CHANGE_SET, RESOURCE("com.acme/a", .value = "1", .version = "1"),
+                "peer");
+    session_set(&hub, UDPAI_CHANGE_SET, RESOURCE("com.acme/b", .value = "1", .version = "1"),
+                "peer");
+    peer_expect(&peer, "");
+    session_end(&hub, "T:com.acme/a", 8, "another");
+    peer_expect(&peer, "publish{T -com.acme/a!8}");
+    session_end(&hub, "T:com.acme/b", 9, "peer");
+    peer_expect(&peer, "");
+    peer_close(&peer);
+}
+
+static void
+who_comes_back_is_told_what_was_said(void **state)
+{
+    (void)state;
+    session_settle_except(&hub, "com.acme", false);
+    session_end(&hub, "T:com.acme/gone", 8, NULL);
+    peer_open(&peer, &hub, PEER_NODE);
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(2, ""),
+                               W_MESSAGE(3, W_TEXT(1, "com.acme/gone"), W_TEXT(2, "1")),
+                               W_MESSAGE(3, W_TEXT(1, "com.acme/unknown"), W_TEXT(2, "1"))));
+    peer_expect(&peer, "publish{T -com.acme/gone!8}");
+    session_settle(&hub);
+    peer_expect(&peer, "publish{T -com.acme/unknown} publish{T !}");
+    peer_close(&peer);
+}
+
+/* Another authority's takes its place; others may have the first one's from elsewhere. */
+static void
+it_goes_with_what_takes_its_place(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_NODE);
+    session_change(&hub, "+T:com.acme/a=1");
+    peer_subscribe(&peer, "T", "com.acme", "''");
+    peer_expect(&peer, "publish{T T:com.acme/a=1} publish{T@com.acme !}");
+    session_end(&hub, "T:com.acme/a=1", 8, NULL);
+    peer_expect(&peer, "publish{T T:com.acme/a=1 -com.acme/a!8}");
+    peer_close(&peer);
+}
+
+static void
+it_is_an_hour_that_it_is_remembered(void **state)
+{
+    (void)state;
+    session_end(&hub, "T:com.acme/gone", 8, NULL);
+    fake_hub_advance(&hub, 3600 * 1000);
+    session_end(&hub, "T:com.acme/other", 8, NULL);
+    peer_open(&peer, &hub, PEER_NODE);
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(2, ""),
+                               W_MESSAGE(3, W_TEXT(1, "com.acme/gone"), W_TEXT(2, "1"))));
+    peer_expect(&peer, "publish{T -com.acme/gone} publish{T !}");
+    peer_close(&peer);
+}
+
+static void
+the_public_protocol_has_no_generations(void **state)
+{
+    (void)state;
+    peer_open(&peer, &hub, PEER_PAPER);
+    session_change(&hub, "+T:com.acme/a=1");
+    peer_subscribe(&peer, "T", "", "''");
+    peer_expect(&peer, "publish{ T:com.acme/a=1 ?}");
+    session_end(&hub, "T:com.acme/a=1", 8, NULL);
+    peer_expect(&peer, ""); /* it is the same */
+    session_end(&hub, "T:com.acme/a", 8, NULL);
+    peer_expect(&peer, "publish{ -com.acme/a ?}");
+    peer_close(&peer);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_removal_goes_with_what_was_said_of_it, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(who_it_came_from_is_told_what_another_has_said, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(who_comes_back_is_told_what_was_said, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(it_goes_with_what_takes_its_place, begin_alone, end_anyhow),
+        cmocka_unit_test_setup_teardown(it_is_an_hour_that_it_is_remembered, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(the_public_protocol_has_no_generations, begin_alone,
+                                        end_anyhow),
         cmocka_unit_test_setup_teardown(an_extended_peer_is_told_everything, begin_alone,
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(an_alias_answers_with_its_resource, begin_alone,
