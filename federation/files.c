@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resources that do not come by a stream: files, and what the node says of itself. */
-#include "federation/node_internal.h"
+#include "federation/ending.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +112,7 @@ withdraw_others(
     if (n > 1)
         qsort(sorted, n, sizeof(*sorted), compare_items);
     struct wanted wanted = {.resources = sorted, .n = n};
-    udpai_store_withdraw_all(node->store, origin, type_url, (udpai_str){0}, is_wanted, &wanted);
+    udpai_ending_own(node, origin, type_url, is_wanted, &wanted);
 }
 
 /* Makes the origin hold these, and, if they are all there is, nothing else. */

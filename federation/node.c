@@ -168,6 +168,7 @@ udpai_node_new(udpai_node **ret_node,
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     udpai_store_set_certain(node->store, is_certain, node);
+    udpai_store_set_keeps_said(node->store, node->is_durable);
     udpai_signatures_init(node, config->keyring);
     err = add_sources(node, config, ret_error);
     if (err == UDPA_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Payloads: each is judged by itself; what is good becomes a contribution of the peer's origin. */
 #include "federation/access.h"
+#include "federation/ending.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
 
@@ -104,6 +105,8 @@ udpai_intake_put(udpai_node *node,
         return udpai_fail_code(ret_error, err);
     note_way(node, stamped);
     err = udpai_signatures_pass(node, origin, &stamped, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_ending_check(node, origin, stamped, ret_error);
     if (err != UDPA_OK)
         return err;
     uint64_t deadline_ms = parts.ttl_ms ? udpai_node_now(node) + parts.ttl_ms : 0;

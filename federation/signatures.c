@@ -220,3 +220,41 @@ udpai_signatures_pass(udpai_node *node,
         return udpai_fail_code(ret_error, sign_or_reuse(node, origin, key, resource));
     return judge(node, origin, *resource, ret_error);
 }
+
+/* ---- removals ---- */
+
+static udpa_err
+sign_removal(udpai_node *node, const udpai_named_key *key, udpa_resource **said)
+{
+    int64_t now_s = udpai_signatures_now_s(node);
+    const udpai_signing signing = {
+        .key = key->key,
+        .key_id = key->key_id,
+        .not_before_s = now_s - UDPAI_SIGNATURE_BACKDATED_S,
+        .not_after_s = now_s + udpai_keyring_validity_s(node->signatures.keyring),
+    };
+    udpa_resource *with_signature = NULL;
+    udpa_err err = udpai_said_sign(&with_signature, *said, &signing);
+    if (err != UDPA_OK)
+        return err;
+    node->signatures.n_signed++;
+    udpa_resource_unref(*said);
+    *said = with_signature;
+    return UDPA_OK;
+}
+
+bool
+udpai_signatures_pass_removal(udpai_node *node,
+                              const udpai_origin *origin,
+                              const udpa_resource *held,
+                              udpa_resource **said)
+{
+    const udpai_named_key *key =
+        held && !udpai_resource_signature(*said) ? udpai_signatures_signer(node, held) : NULL;
+    if (key && udpai_signatures_may_sign(node, origin))
+        return sign_removal(node, key, said) == UDPA_OK;
+    udpa_err err = udpai_keyring_judge_removal(node->signatures.keyring, *said,
+                                               udpai_signatures_now_s(node), NULL);
+    node->signatures.n_refused += err == UDPA_ERR_DENIED;
+    return err == UDPA_OK;
+}

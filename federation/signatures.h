@@ -35,6 +35,14 @@ void udpai_signatures_start(udpai_node *node);
  * what they have taken from others without a signature is not for us to vouch for. */
 bool udpai_signatures_may_sign(const udpai_node *node, const udpai_origin *origin);
 
+/* To be called with a removal that is said, of what the origin holds (NULL: nothing): signs it in
+ * the place of the one that it has none of, if that is the node's to do. False: it must not end
+ * what others have. */
+bool udpai_signatures_pass_removal(udpai_node *node,
+                                   const udpai_origin *origin,
+                                   const udpa_resource *held,
+                                   udpa_resource **said);
+
 /* To be called with a resource as it will be held, before it is: signs it if it is the node's to
  * sign, and puts the signed one in its place; else judges it. UDPA_ERR_DENIED: it must not be taken
  * in, and ret_error says why. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes: by removals, and by states of the world that do not name it any more. */
-#include "federation/intake.h"
+#include "federation/ending.h"
 
 #include <stdlib.h>
 
 struct removal {
     udpai_intake *intake;
-    udpai_str name;
+    udpai_removal *what;
 };
 
 static bool
@@ -14,8 +14,7 @@ remove_in_type(void *userdata, udpai_str type_url, size_t n_effective)
 {
     (void)n_effective;
     struct removal *removal = userdata;
-    udpai_store_withdraw(removal->intake->node->store, removal->intake->origin, type_url,
-                         removal->name);
+    udpai_ending_take(removal->intake, type_url, removal->what);
     return true;
 }
 
@@ -52,9 +51,9 @@ take_removed_aliases(udpai_intake *intake)
 void
 udpai_intake_removals(udpai_intake *intake)
 {
-    const udpai_publication *publication = intake->publication;
+    udpai_publication *publication = intake->publication;
     for (size_t i = 0; i < publication->removals.n; i++) {
-        struct removal removal = {intake, publication->removals.items[i].name};
+        struct removal removal = {intake, &publication->removals.items[i]};
         if (publication->type_url.len)
             remove_in_type(&removal, publication->type_url, 0);
         else
@@ -119,7 +118,7 @@ udpai_intake_state(udpai_intake *intake)
     struct state state = {.intake = intake};
     bool is_clear = publication->type_url.len || (list_types(&state) && state.types.n);
     if (is_clear) /* without memory nothing goes, which the next one mends */
-        udpai_store_withdraw_all(intake->node->store, intake->origin, publication->type_url,
-                                 publication->name_space, stays, &state);
+        udpai_ending_take_state(intake, publication->type_url, publication->name_space, stays,
+                                &state);
     udpai_vector_done(&state.types);
 }

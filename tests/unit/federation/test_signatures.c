@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures at a node: what it takes in, what it signs, and what becomes of both as time passes
  * and keys change. */
+#include "model/said.h"
 #include "tests/unit/federation/signatures_bed.h"
 
 #include <stdio.h>
@@ -50,6 +51,49 @@ a_refusal_takes_away_what_was_before(void **state)
     assert_string_equal(put(bed, 'a', good(bed, "1", 1)), "");
     assert_says(put(bed, 'a', plain("2", 2)), "is not signed");
     assert_value(bed->fed, "CDS", "x", "");
+}
+
+/* ---- removals ---- */
+
+static const char *
+remove_x(sig_bed *bed, char source, uint64_t generation, const test_key *key)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *was = plain("1", 1), *with_signature = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = udpai_said_of(was, generation);
+    const udpai_signing signing = {
+        .key = key ? key->private_key : NULL,
+        .key_id = UDPAI_STR("k1"),
+        .not_before_s = NOW_S,
+        .not_after_s = NOW_S + HOUR_S,
+    };
+    if (key)
+        assert_ok(udpai_said_sign(&with_signature, bare, &signing));
+    udpai_publication *publication = udpai_publication_new();
+    assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_CDS)));
+    assert_ok(udpai_publication_remove_said(publication, UDPAI_STR("com.acme/x"),
+                                            key ? with_signature : bare));
+    return fed_judge(bed->fed, SOURCE(bed, source), publication);
+}
+
+/* Without a good one it speaks for its hop alone, as whoever withholds something may. */
+static void
+a_removal_must_be_signed_as_what_it_ends(void **state)
+{
+    sig_bed *bed = *state;
+    const test_key *wrong[] = {NULL, &bed->ours};
+    start(bed);
+    assert_string_equal(put(bed, 'b', good(bed, "1", 1)), "");
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(put(bed, 'a', good(bed, "1", 1)), "");
+        (void)remove_x(bed, 'a', 2, wrong[i]);
+        assert_value(bed->fed, "CDS", "x", "1");
+    }
+    (void)remove_x(bed, 'a', 3, &bed->acme);
+    assert_value(bed->fed, "CDS", "x", "");
+    assert_string_equal(put(bed, 'b', good(bed, "1", 1)), "");
+    assert_value(bed->fed, "CDS", "x", "");
+    assert_string_equal(put(bed, 'b', good(bed, "4", 4)), "");
+    assert_value(bed->fed, "CDS", "x", "4");
 }
 
 typedef void (*alter_fn)(udpai_resource_parts *parts);
@@ -495,6 +539,7 @@ main(void)
         sig_test(what_must_be_signed_is_taken_from_nobody_without),
         sig_test(it_is_forwarded_as_it_came),
         sig_test(a_refusal_takes_away_what_was_before),
+        sig_test(a_removal_must_be_signed_as_what_it_ends),
         sig_test(a_relay_alters_nothing),
         sig_test(an_older_one_is_ignored),
         sig_test(a_publisher_is_told_that_its_state_is_older),

@@ -24,6 +24,24 @@ a_publisher_is_signed_for(void **state)
     assert_int_equal(udpai_node_n_signed(bed->fed->node), 1);
 }
 
+/* So is its removal, which others take from nobody without. */
+static void
+a_removal_is_signed(void **state)
+{
+    sig_bed *bed = *state;
+    sign_for(bed, "alice");
+    start(bed);
+    uint64_t session = fed_arrive(bed->fed, &alice);
+    assert_string_equal(fed_publish_at(bed->fed, session, "CDS", "x=1"), "");
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *held = udpa_resource_ref(effective(bed, "com.acme/x"));
+    assert_string_equal(fed_publish_at(bed->fed, session, "CDS", "-x"), "");
+    assert_value(bed->fed, "CDS", "x", "");
+    assert_int_equal(udpai_node_n_signed(bed->fed->node), 2);
+    assert_true(udpai_store_said_generation(udpai_node_store(bed->fed->node), held) >
+                udpa_resource_generation(held));
+}
+
 static void
 what_is_published_again_keeps_its_signature(void **state)
 {
@@ -282,6 +300,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         sig_test(a_publisher_is_signed_for),
+        sig_test(a_removal_is_signed),
         sig_test(what_is_published_again_keeps_its_signature),
         sig_test(other_aliases_are_signed_anew),
         sig_test(it_is_signed_again_in_time),

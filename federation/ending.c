@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "federation/ending.h"
+
+#include "federation/access.h"
+#include "federation/signatures.h"
+#include "model/client_type.h"
+#include "model/name.h"
+#include "model/said.h"
+
+/* ---- giving generations ---- */
+
+/* The next generation of what is held, stamped as that was, and signed if that is ours to do. NULL:
+ * it is not, or there is no memory, which leaves it a removal of this hop. */
+static udpa_resource *
+stamp(udpai_node *node, const udpai_origin *origin, const udpa_resource *held)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(held, &room);
+    udpa_resource *said = NULL;
+    parts.generation = udpai_intake_next_generation(node, held);
+    parts.signature = (udpai_signature){0};
+    if (udpai_said_make(&said, udpai_resource_type_url(held), &parts) != UDPA_OK)
+        return NULL;
+    return udpai_signatures_pass_removal(node, origin, held, &said) ? said
+                                                                    : udpa_resource_unref(said);
+}
+
+/* What clients report flows up and ends with them: nobody passes it on who was not sent it. What a
+ * node says of itself is had from itself. */
+static bool
+is_followed(udpai_str type_url, udpai_str name)
+{
+    return !udpai_type_is_client(type_url) &&
+           !udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name);
+}
+
+/* Ends it, or if nothing can be said, takes away what the origin has. */
+static void
+end(udpai_node *node, udpai_origin *origin, udpai_str type_url, udpai_str name, udpa_resource *said)
+{
+    if (said)
+        (void)udpai_store_end(node->store, said, udpai_origin_node(origin));
+    udpai_store_withdraw(node->store, origin, type_url, name);
+}
+
+static void
+end_held(udpai_node *node, udpai_origin *origin, udpa_resource *held)
+{
+    udpai_str type_url = udpai_resource_type_url(held), name = udpai_resource_name(held);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *keep = udpa_resource_ref(held);
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *said = is_followed(type_url, name) ? stamp(node, origin, held) : NULL;
+    end(node, origin, type_url, name, said);
+}
+
+/* ---- what states leave out ---- */
+
+typedef struct left_out {
+    UDPAI_VECTOR(udpa_resource *) resources;
+    udpai_str prefix;
+    udpai_store_keep_fn keep;
+    void *userdata;
+    bool failed;
+} left_out;
+
+static bool
+note_left_out(void *userdata, const udpai_contribution *contribution)
+{
+    left_out *all = userdata;
+    udpa_resource *resource = contribution->resource;
+    if (!udpai_prefix_covers(all->prefix, udpai_resource_name(resource)) ||
+        (all->keep && all->keep(all->userdata, resource)))
+        return true;
+    if (udpai_vector_push(&all->resources, resource))
+        udpa_resource_ref(resource);
+    else
+        all->failed = true;
+    return !all->failed;
+}
+
+/* Without memory it is left to the caller to withdraw them. */
+static void
+end_all(udpai_node *node, udpai_origin *origin, udpai_str type_url, left_out *all)
+{
+    udpai_store_visit_origin(node->store, origin, type_url, note_left_out, all);
+    for (size_t i = 0; i < all->resources.n; i++) {
+        end_held(node, origin, all->resources.items[i]);
+        udpa_resource_unref(all->resources.items[i]);
+    }
+    udpai_vector_done(&all->resources);
+}
+
+void
+udpai_ending_own(udpai_node *node,
+                 udpai_origin *origin,
+                 udpai_str type_url,
+                 udpai_store_keep_fn keep,
+                 void *userdata)
+{
+    left_out all = {.keep = keep, .userdata = userdata};
+    end_all(node, origin, type_url, &all);
+    if (all.failed)
+        udpai_store_withdraw_all(node->store, origin, type_url, (udpai_str){0}, keep, userdata);
+}
+
+/* ---- of peers ---- */
+
+/* Does its removal stand for the authority's? Nodes say so themselves. Of a server, a name that is
+ * not there when its stream begins may merely have been forgotten. */
+static bool
+gives_generation(const udpai_intake *intake, udpai_str type_url, udpai_str name)
+{
+    if (intake->peer->is_node || !is_followed(type_url, name))
+        return false;
+    if (!udpai_intake_is_from_source(intake))
+        return true;
+    const udpai_scope *scope = udpai_source_scope(intake->peer->source, type_url, name);
+    return scope && scope->is_complete;
+}
+
+void
+udpai_ending_take_state(udpai_intake *intake,
+                        udpai_str type_url,
+                        udpai_str prefix,
+                        udpai_store_keep_fn keep,
+                        void *userdata)
+{
+    left_out all = {.prefix = prefix, .keep = keep, .userdata = userdata};
+    if (!intake->peer->is_node && !udpai_intake_is_from_source(intake))
+        end_all(intake->node, intake->origin, type_url, &all);
+    udpai_store_withdraw_all(intake->node->store, intake->origin, type_url, prefix, keep, userdata);
+}
+
+/* What the peer does not say of whose word it is, what came by it tells. */
+static udpa_err
+complete(const udpai_intake *intake,
+         const udpa_resource *said,
+         const udpa_resource *held,
+         udpa_resource **ret_word)
+{
+    udpai_resource_room room, of_held;
+    udpai_resource_parts parts = udpai_resource_parts_of(said, &room);
+    bool is_publisher = !intake->peer->is_node && !intake->peer->source;
+    if (parts.authority.len == 0 && held)
+        parts.authority = udpai_resource_authority(held);
+    if (parts.authority.len == 0 && is_publisher)
+        parts.authority = udpai_peer_name(intake->peer);
+    bool is_of_held = held && udpai_str_eq(parts.authority, udpai_resource_authority(held));
+    if (parts.n_hops == 0 && is_of_held && udpa_resource_n_hops(held)) {
+        const udpai_resource_parts from = udpai_resource_parts_of(held, &of_held);
+        parts.hops = from.hops;
+        parts.n_hops = 1;
+    } else if (parts.n_hops == 0 && is_publisher) {
+        udpai_intake_add_hop(intake->node, &parts, &room, udpai_peer_name(intake->peer));
+    }
+    return udpai_said_make(ret_word, udpai_resource_type_url(said), &parts);
+}
+
+/* May the peer say this of that authority? Else it speaks for itself alone. */
+static bool
+is_believed(const udpai_intake *intake, udpa_resource **said)
+{
+    const udpa_resource *word = *said;
+    udpai_str type_url = udpai_resource_type_url(word), name = udpai_resource_name(word);
+    if (udpai_resource_authority(word).len == 0 || udpa_resource_n_hops(word) == 0 ||
+        !is_followed(type_url, name))
+        return false;
+    if (udpai_intake_is_from_source(intake) &&
+        !udpai_source_scope(intake->peer->source, type_url, name))
+        return false;
+    return udpai_access_check_publication(intake->node, intake->peer, word, NULL) == UDPA_OK &&
+           udpai_signatures_pass_removal(intake->node, intake->origin, NULL, said);
+}
+
+static udpa_resource *
+word_of(udpai_intake *intake, udpai_removal *removal, const udpa_resource *held)
+{
+    udpa_resource *word = NULL;
+    udpa_error *error = NULL;
+    if (complete(intake, removal->said, held, &word) != UDPA_OK)
+        return NULL;
+    if (udpai_intake_check_way(intake, word, &error) != UDPA_OK) {
+        udpai_publication_refuse(&removal->error, error);
+        return udpa_resource_unref(word);
+    }
+    return is_believed(intake, &word) ? word : udpa_resource_unref(word);
+}
+
+void
+udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *removal)
+{
+    udpai_contribution held = {0};
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL, *keep = NULL;
+    if (udpai_store_get(intake->node->store, intake->origin, type_url, removal->name, &held))
+        keep = udpa_resource_ref(held.resource);
+    if (removal->said)
+        word = word_of(intake, removal, keep);
+    else if (keep && gives_generation(intake, type_url, removal->name))
+        word = stamp(intake->node, intake->origin, keep);
+    end(intake->node, intake->origin, type_url, removal->name, word);
+}
+
+/* ---- publishing anew ---- */
+
+udpa_err
+udpai_ending_check(const udpai_node *node,
+                   const udpai_origin *origin,
+                   const udpa_resource *resource,
+                   udpa_error **ret_error)
+{
+    uint64_t generation = udpa_resource_generation(resource);
+    uint64_t said = udpai_store_said_generation(node->store, resource);
+    if (udpai_origin_rank(origin) > UDPAI_ORIGIN_PUBLISHER || said <= generation)
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                      "'%s' was removed with generation %llu, and this has %llu: publish it with a "
+                      "higher one, or with none",
+                      udpa_resource_name(resource), (unsigned long long)said,
+                      (unsigned long long)generation);
+}

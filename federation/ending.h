@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Removals with a generation (model/said.h): who gives them one, and whose are believed. What has
+ * none ends what came by one peer; what has one ends it everywhere. */
+#ifndef UDPAI_ENDING_H
+#define UDPAI_ENDING_H
+
+#include "federation/intake.h"
+
+/* The peer removes this; what it says of it may end what others have. */
+void udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *removal);
+/* The peer's state leaves out what it has of the type (empty: any) below the prefix, but for what
+ * `keep` says. */
+void udpai_ending_take_state(udpai_intake *intake,
+                             udpai_str type_url,
+                             udpai_str prefix,
+                             udpai_store_keep_fn keep,
+                             void *userdata);
+/* The same of an origin that is this node's own: its removals are the authority's word. */
+void udpai_ending_own(udpai_node *node,
+                      udpai_origin *origin,
+                      udpai_str type_url,
+                      udpai_store_keep_fn keep,
+                      void *userdata);
+/* Is the resource older than what its authority has said to be gone? Then who publishes it anew is
+ * told so. */
+udpa_err udpai_ending_check(const udpai_node *node,
+                            const udpai_origin *origin,
+                            const udpa_resource *resource,
+                            udpa_error **ret_error);
+
+#endif
