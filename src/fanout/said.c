@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fanout/said.h"
 
+#include "model/name.h"
+
 typedef struct said {
     udpai_list in_fanout; /* the oldest first */
     udpai_topic *topic;
@@ -96,6 +98,37 @@ udpai_said_find(const udpai_topic *topic, udpai_str name)
 {
     const said *self = topic->said.n ? udpai_map_get(&topic->said, name) : NULL;
     return self ? self->removal : NULL;
+}
+
+static udpa_err
+owe(udpai_subscription *subscription, udpai_str name)
+{
+    udpai_item *item = udpai_item_get(subscription->topic, name);
+    if (!item)
+        return UDPA_ERR_NOMEM;
+    if (item->resource)
+        return UDPA_OK;
+    udpa_err err = udpai_owe_extra(subscription, &subscription->removals, item);
+    if (err == UDPA_OK)
+        udpai_held_forget(subscription, name); /* so that it is told once */
+    else
+        udpai_item_release(item);
+    return err;
+}
+
+udpa_err
+udpai_said_owe(udpai_subscription *subscription, udpai_str prefix)
+{
+    const udpai_topic *topic = subscription->topic;
+    if (subscription->mode != UDPAI_MODE_DELTA || !subscription->subscriber->except_node)
+        return UDPA_OK;
+    udpa_err err = UDPA_OK;
+    size_t at = 0;
+    const said *self;
+    while (topic->said.n && err == UDPA_OK && (self = udpai_map_next(&topic->said, &at)))
+        if (udpai_prefix_covers(prefix, udpai_resource_name(self->removal)))
+            err = owe(subscription, udpai_resource_name(self->removal));
+    return err;
 }
 
 udpa_resource *

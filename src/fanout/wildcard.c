@@ -2,6 +2,7 @@
 /* Wildcards: which view a subscription has, and moving it to another without losing or repeating
  * anything. */
 #include "fanout/fanout_internal.h"
+#include "fanout/said.h"
 
 #include "model/name.h"
 
@@ -257,6 +258,9 @@ udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix, udp
     if (err != UDPA_OK)
         return err;
     udpai_interest_wildcard(subscription, prefix, true);
+    err = udpai_said_owe(subscription, prefix);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
     /* A wider wildcard holds it already: asked for again, in effect. */
     if (subscription->mode == UDPAI_MODE_STATE || (before && before == subscription->view))
         return udpai_fail_code(ret_error, send_again(subscription, prefix));

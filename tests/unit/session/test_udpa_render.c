@@ -343,6 +343,26 @@ who_comes_back_is_told_what_was_said(void **state)
     peer_close(&peer);
 }
 
+/* What it has by this one is all that it says, and it may have more by others. */
+static void
+a_node_that_comes_is_told_all_that_was_said(void **state)
+{
+    (void)state;
+    session_end(&hub, "T:com.acme/gone", 8, NULL);
+    session_end(&hub, "T:org/gone", 8, NULL);
+    session_end(&hub, "T:com.acme/back", 8, NULL);
+    session_change(&hub, "+T:com.acme/back=2");
+    peer_open(&peer, &hub, PEER_NODE);
+    peer_subscribe(&peer, "T", "com.acme", "''");
+    peer_expect(&peer, "publish{T T:com.acme/back=2} publish{T -com.acme/gone!8} "
+                       "publish{T@com.acme !}");
+    peer_close(&peer);
+    peer_open(&peer, &hub, PEER_ENDPOINT); /* which has nothing but what it was sent */
+    peer_subscribe(&peer, "T", "com.acme", "''");
+    peer_expect(&peer, "publish{T T:com.acme/back=2 ?} publish{T@com.acme !}");
+    peer_close(&peer);
+}
+
 /* Another authority's takes its place; others may have the first one's from elsewhere. */
 static void
 it_goes_with_what_takes_its_place(void **state)
@@ -367,7 +387,7 @@ it_is_an_hour_that_it_is_remembered(void **state)
     peer_open(&peer, &hub, PEER_NODE);
     peer_send(&peer, W_MESSAGE(1, W_TEXT(1, TEST_TYPE), W_TEXT(2, ""),
                                W_MESSAGE(3, W_TEXT(1, "com.acme/gone"), W_TEXT(2, "1"))));
-    peer_expect(&peer, "publish{T -com.acme/gone} publish{T !}");
+    peer_expect(&peer, "publish{T -com.acme/other!8 -com.acme/gone} publish{T !}");
     peer_close(&peer);
 }
 
@@ -395,6 +415,8 @@ main(void)
         cmocka_unit_test_setup_teardown(who_it_came_from_is_told_what_another_has_said, begin_alone,
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(who_comes_back_is_told_what_was_said, begin_alone,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(a_node_that_comes_is_told_all_that_was_said, begin_alone,
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(it_goes_with_what_takes_its_place, begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(it_is_an_hour_that_it_is_remembered, begin_alone,
