@@ -197,6 +197,8 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *remov
         word = word_of(intake, removal, keep);
     else if (keep && gives_generation(intake, type_url, removal->name))
         word = stamp(intake->node, intake->origin, keep);
+    if (removal->error && !udpai_intake_is_from_source(intake))
+        return; /* it is told so; of a source the name is gone, whatever its clock says */
     end(intake->node, intake->origin, type_url, removal->name, word);
 }
 

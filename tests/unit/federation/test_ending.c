@@ -154,8 +154,15 @@ a_removal_from_the_future_speaks_for_its_hop(void **state)
     start(bed);
     bring(bed, 'a', "acme", "acme", 7);
     bring(bed, 'b', "acme", "acme", 7);
-    assert_says(remove_at(bed, session_of(bed, 'a'), UINT64_MAX, "acme"), "");
+    assert_says(remove_at(bed, session_of(bed, 'a'), UINT64_MAX, "acme"), "five minutes ahead");
     assert_value(bed, "CDS", "x", "acme");
+    remove_by(bed, 'b', 0, NULL);
+    assert_value(bed, "CDS", "x", "");
+    /* who is no source is refused */
+    uint64_t session = fed_arrive(bed, &alice);
+    assert_string_equal(fed_publish_at(bed, session, "CDS", "x=1"), "");
+    assert_says(remove_at(bed, session, UINT64_MAX, "alice"), "five minutes ahead");
+    assert_value(bed, "CDS", "x", "1");
 }
 
 /* ---- who gives a generation ---- */
