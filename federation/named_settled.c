@@ -28,7 +28,7 @@ add_missing(struct facts *facts, const udpai_named *named, const udpai_source *s
     if (fact.may_wait_for_us)
         fact.since_ms = source->active_since_ms;
     if (peer && peer->info)
-        fact.peer_node = udpai_node_info_parts(peer->info)->id;
+        fact.peer_node = udpai_node_info_instance(peer->info);
     add_fact(facts, &fact);
 }
 

@@ -9,6 +9,7 @@
 #include "federation/provider.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
+#include "federation/twins.h"
 
 #include "base/alloc.h"
 #include "federation/aim.h"
@@ -134,6 +135,12 @@ make_verdicts(udpai_node *node, udpai_health_policy policy)
     return policy == UDPAI_HEALTH_NONE ? UDPA_OK : udpai_verdicts_new(&node->verdicts, &config);
 }
 
+static udpa_err
+set_instance(udpai_node *node, udpai_str instance)
+{
+    return udpa_bytes_new(&node->instance, instance.data, instance.len);
+}
+
 udpa_err
 udpai_node_new(udpai_node **ret_node,
                udpai_wheel *wheel,
@@ -163,6 +170,10 @@ udpai_node_new(udpai_node **ret_node,
         err = udpai_store_new(&node->store, wheel, &config->store);
     if (err == UDPA_OK)
         err = make_verdicts(node, config->health);
+    if (err == UDPA_OK)
+        err = set_instance(node, config->instance.len ? config->instance : config->id);
+    if (err == UDPA_OK)
+        err = udpai_twins_new(node);
     if (err == UDPA_OK)
         err = udpai_aims_new(node);
     if (err != UDPA_OK)
@@ -253,6 +264,8 @@ udpai_node_free(udpai_node *node)
     udpai_acl_unref(node->acl);
     udpa_bytes_unref(node->id);
     udpa_bytes_unref(node->authority);
+    udpa_bytes_unref(node->instance);
+    udpai_twins_free(node);
     udpai_way_unref(node->last_way);
     udpai_free(node);
     return NULL;

@@ -157,6 +157,7 @@ typedef struct udpai_node_timing {
 typedef struct udpai_node_config {
     udpai_str id;
     udpai_str authority; /* of what is read from files */
+    udpai_str instance;  /* which of those with this id it is; empty: the id says it */
     udpai_node_timing timing;
     udpai_store_options store;
     const udpai_source_config *sources;

@@ -17,6 +17,7 @@ typedef struct udpai_delegations udpai_delegations;
 typedef struct udpai_delivered udpai_delivered;
 typedef struct udpai_deliveries udpai_deliveries;
 typedef struct udpai_aims udpai_aims;
+typedef struct udpai_twins udpai_twins;
 
 /* ---- sources ---- */
 
@@ -64,7 +65,7 @@ struct udpai_source {
     bool is_decided;     /* its first connection has come, or was not to be waited for any longer */
     bool may_ask;        /* the stream is ready for our Subscribes */
     bool asked_blindly;  /* without knowing what the peer understands */
-    bool has_our_id;     /* it is this node itself, or one that says so */
+    bool is_sent_away;   /* it is this node itself, or one that says so, or is here already */
     bool has_lost_word;  /* there was no memory for something that it said on this stream … */
     bool must_hang_up;   /* … nor yet for ending it */
     bool has_refused;    /* something of this stream was, that other keys might let in */
@@ -180,7 +181,8 @@ struct udpai_node {
     udpai_node_env env;
     udpai_node_timing timing;
     bool is_durable, is_started, is_endpoint, peers_are_anonymous;
-    udpa_bytes *id, *authority;
+    udpa_bytes *id, *authority, *instance;
+    udpai_twins *twins;  /* others with this id */
     udpai_way *last_way; /* of what was taken in last: mostly, that of the next */
     udpai_store *store;
     udpai_verdicts *verdicts;  /* NULL: what checkers say changes nothing */

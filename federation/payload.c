@@ -4,6 +4,7 @@
 #include "federation/ending.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
+#include "federation/twins.h"
 
 #include "model/name.h"
 
@@ -32,6 +33,7 @@ udpai_intake_add_hop(const udpai_node *node,
         .node_id = udpai_bytes_view(node->id),
         .authority = taken_from,
         .time_us = node->env.wall_us(node->env.userdata),
+        .instance = udpai_bytes_view(node->instance),
     };
     if (parts->signature.algorithm && udpai_signatures_marks_own(&parts->signature, hop->time_us))
         hop->time_us++; /* this signature is not ours */
@@ -313,7 +315,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     if (intake->peer->source && !is_status_of_source(intake) &&
         udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
         return; /* what a source says of itself is to be had from itself */
-    if (udpai_resource_passed(resource, udpai_bytes_view(node->id))) {
+    if (udpai_twins_is_loop(node, resource)) {
         node->n_loops++; /* our own word has come back: no error, and nothing to learn */
         udpai_store_withdraw(node->store, intake->origin, type_url, name);
         return;

@@ -5,6 +5,7 @@
 #include "federation/recovery.h"
 #include "federation/reporting.h"
 #include "federation/reports.h"
+#include "federation/twins.h"
 
 #include "base/alloc.h"
 #include "base/percent.h"
@@ -137,6 +138,8 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
     udpai_peer_ids_add(node, peer);
     peer->is_extended = report->is_extended;
     peer->is_node = udpai_node_info_has_feature(peer->info, UDPAI_FEATURE_NODE);
+    if (udpai_twins_refuse(node, peer))
+        return;
     udpai_source *listening =
         peer->source || peer->is_client ? NULL : source_that_listens(node, peer);
     if (listening)
@@ -200,11 +203,12 @@ udpai_peer_origin(udpai_node *node, udpai_peer *peer)
     peer->origin = make_origin(node, peer, id);
     if (peer->origin) {
         udpai_origin_ref(peer->origin);
-        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node_id = NULL;
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;
+        udpai_str which = peer->info ? udpai_node_info_instance(peer->info) : id;
         udpai_origin_set_durable(peer->origin, node->is_durable);
         udpai_access_know(node, peer->origin, peer->identity);
-        if (peer->is_node && udpa_bytes_new(&node_id, id.data, id.len) == UDPA_OK)
-            udpai_origin_set_node(node->store, peer->origin, node_id);
+        if (peer->is_node && udpa_bytes_new(&instance, which.data, which.len) == UDPA_OK)
+            udpai_origin_set_node(node->store, peer->origin, instance);
     }
     return peer->origin;
 }

@@ -3,6 +3,7 @@
 #include "federation/access.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
+#include "federation/twins.h"
 
 /* Who renews what we have signed for him need not know that. */
 static bool
@@ -164,7 +165,7 @@ udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
         return;
     struct match match = {.intake = intake, .news = entry->resource};
     find_matches(&match, type_of(intake, entry));
-    bool is_loop = udpai_resource_passed(entry->resource, udpai_bytes_view(node->id));
+    bool is_loop = udpai_twins_is_loop(node, entry->resource);
     node->n_loops += is_loop;
     if (is_loop || has_come_too_far)
         withdraw_found(intake, &match);

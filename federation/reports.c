@@ -107,7 +107,8 @@ bool
 udpai_reports_is_own(const udpai_node *node, const udpa_resource *resource)
 {
     return udpa_resource_n_hops(resource) == 1 &&
-           udpai_resource_passed(resource, udpai_bytes_view(node->id)) &&
+           udpai_resource_passed(resource, udpai_bytes_view(node->id),
+                                 udpai_bytes_view(node->instance)) &&
            udpai_str_eq(udpai_resource_authority(resource), udpai_bytes_view(node->authority));
 }
 

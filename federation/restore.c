@@ -123,6 +123,24 @@ is_left(const udpai_node *node,
     return true;
 }
 
+/* What was kept in a state directory that is another instance's now, or in one of none. */
+static udpa_err
+stamp_anew(const udpai_node *node, udpa_resource *kept, udpa_resource **ret_resource)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(kept, &room);
+    udpai_hop *last = parts.n_hops ? &room.hops[parts.n_hops - 1] : NULL;
+    udpai_str instance = udpai_bytes_view(node->instance);
+    if (!last || !udpai_str_eq(last->node_id, udpai_bytes_view(node->id)) ||
+        udpai_str_eq(last->instance, instance)) {
+        *ret_resource = udpa_resource_ref(kept);
+        return UDPA_OK;
+    }
+    last->instance = instance;
+    parts.way = NULL;
+    return udpai_resource_make(ret_resource, &parts);
+}
+
 static udpa_err
 restore_contribution(udpai_node *node, const udpai_durable_op *op)
 {
@@ -148,7 +166,9 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     uint64_t deadline_ms;
     if (!is_left(node, op, origin, &deadline_ms))
         return UDPA_OK;
-    return udpai_store_put(node->store, origin, op->resource, deadline_ms, NULL);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    err = stamp_anew(node, op->resource, &resource);
+    return err == UDPA_OK ? udpai_store_put(node->store, origin, resource, deadline_ms, NULL) : err;
 }
 
 udpa_err

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "federation/delivery.h"
+#include "federation/twins.h"
 
 #define HELLO_MS 1000 /* how long a peer's Node is waited for before it counts as having none */
 
@@ -247,15 +248,12 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
         udpai_timer_set(node->wheel, &source->hello, udpai_node_now(node) + HELLO_MS);
 }
 
-/* All that it has would look as if it had been here before. */
-static void
-refuse_namesake(udpai_source *source)
+void
+udpai_source_refuse(udpai_source *source, udpa_error *why)
 {
-    udpai_str id = udpai_bytes_view(source->node->id);
+    source->is_sent_away = true;
     udpa_error_unref(source->last_error);
-    source->last_error = udpa_error_new(
-        UDPA_ERR_PRECONDITION, NULL,
-        "it has this node's own id '%.*s': give one of them another node.id", (int)id.len, id.data);
+    source->last_error = why;
     udpai_log(UDPA_LOG_ERROR, "federation", "source %.*s: %s", (int)udpa_bytes_size(source->name),
               (const char *)udpa_bytes_data(source->name),
               source->last_error ? udpa_error_message(source->last_error) : "out of memory");
@@ -263,20 +261,32 @@ refuse_namesake(udpai_source *source)
     (void)udpai_source_hang_up(source);
 }
 
+/* All that it has would look as if it had been here before. */
+static void
+refuse_namesake(udpai_source *source)
+{
+    udpai_str id = udpai_bytes_view(source->node->id);
+    udpai_source_refuse(
+        source, udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
+                               "it has this node's own id '%.*s': give one of them another node.id",
+                               (int)id.len, id.data));
+}
+
 /* Its Node has come: now it is known what it understands, and who it is. */
 void
 udpai_source_introduced(udpai_source *source, udpai_peer *peer)
 {
     udpai_str id = udpai_node_info_parts(peer->info)->id;
-    source->has_our_id = udpai_str_eq(id, udpai_bytes_view(source->node->id));
-    if (source->has_our_id) {
+    source->is_sent_away = false;
+    if (udpai_str_eq(id, udpai_bytes_view(source->node->id))) {
         refuse_namesake(source);
         return;
     }
     udpai_source_alive(source);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node_id = NULL;
-    if (udpa_bytes_new(&node_id, id.data, id.len) == UDPA_OK && source->origin)
-        udpai_origin_set_node(source->node->store, source->origin, node_id);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;
+    udpai_str name = udpai_node_info_instance(peer->info);
+    if (udpa_bytes_new(&instance, name.data, name.len) == UDPA_OK && source->origin)
+        udpai_origin_set_node(source->node->store, source->origin, instance);
     if (source->may_ask && source->asked_blindly) {
         source->asked_blindly = false;
         ask_anew(source);
@@ -289,7 +299,7 @@ void
 udpai_source_alive(udpai_source *source)
 {
     udpai_node *node = source->node;
-    if (source->state == UDPAI_SOURCE_ACTIVE || source->has_our_id)
+    if (source->state == UDPAI_SOURCE_ACTIVE || source->is_sent_away)
         return;
     source->n_failures = 0;
     source->is_decided = true;
@@ -325,7 +335,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     bool is_renewed = source->is_renewed;
     if (udpai_source_is_active(source) && !is_renewed)
         source->node->lost_ms = udpai_node_now(source->node);
-    if (!source->has_our_id && !is_renewed) /* which says more */
+    if (!source->is_sent_away && !is_renewed) /* which says more */
         note_error(source, error);
     source->session = 0;
     source->may_ask = source->asked_blindly = false;

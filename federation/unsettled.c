@@ -122,7 +122,7 @@ missing_of(const udpai_scope *scope)
     if (missing.may_wait_for_us)
         missing.since_ms = source->active_since_ms;
     if (peer && peer->info)
-        missing.peer_node = udpai_node_info_parts(peer->info)->id;
+        missing.peer_node = udpai_node_info_instance(peer->info);
     return missing;
 }
 

@@ -8,6 +8,7 @@
 #include "daemon/bootstrap_check.h"
 #include "daemon/descriptors.h"
 #include "daemon/files_check.h"
+#include "daemon/instance.h"
 #include "daemon/lock_order.h"
 #include "daemon/log_sink.h"
 #include "daemon/options_check.h"
@@ -75,17 +76,16 @@ read_bootstrap(udpai_bootstrap *bootstrap,
 }
 
 static int
-serve(const udpai_plan *plan,
-      udpai_schema *schema,
-      const udpai_options *options,
-      udpa_error **ret_error)
+serve(udpai_plan *plan, udpai_schema *schema, const udpai_options *options, udpa_error **ret_error)
 {
     if (options->only_check) {
         printf("%s: no mistakes found\n", options->config_file ? options->config_file : "defaults");
         return 0;
     }
-    udpa_err err = options->worker ? udpai_worker_run(plan, options->worker, ret_error)
-                                   : udpai_server_run(plan, schema, options, ret_error);
+    udpa_err err = udpai_daemon_instance_choose(plan, options, ret_error);
+    if (err == UDPA_OK)
+        err = options->worker ? udpai_worker_run(plan, options->worker, ret_error)
+                              : udpai_server_run(plan, schema, options, ret_error);
     return err == UDPA_OK ? 0 : EXIT_STARTED_NOT;
 }
 

@@ -21,7 +21,9 @@ enum {
     NAMESPACE,
     NODE_ID,
     LOG_LEVEL,
-    WORKER
+    WORKER,
+    INSTANCE,
+    RUN
 };
 
 static const struct argp_option options[] = {
@@ -41,7 +43,10 @@ static const struct argp_option options[] = {
      "Namespace of resources in files that have none, and of plain names on xDS (default local)",
      0},
     {"node-id", NODE_ID, "ID", 0, "Who this node is (default: the host's name)", 0},
-    {"worker", WORKER, "NUMBER", OPTION_HIDDEN, NULL, 0}, /* for processes that udpad starts */
+    /* For processes that udpad starts. */
+    {"worker", WORKER, "NUMBER", OPTION_HIDDEN, NULL, 0},
+    {"instance", INSTANCE, "TEXT", OPTION_HIDDEN, NULL, 0},
+    {"run", RUN, "TEXT", OPTION_HIDDEN, NULL, 0},
     {"log-level", LOG_LEVEL, "LEVEL", 0, "debug, info (default), warning or error", 0},
     {0},
 };
@@ -93,6 +98,12 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case WORKER:
         given->worker = (unsigned)strtoul(argument, NULL, 10);
+        return 0;
+    case INSTANCE:
+        given->instance = argument;
+        return 0;
+    case RUN:
+        given->run = argument;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is not understood: udpad takes options alone", argument);

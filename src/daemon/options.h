@@ -19,6 +19,8 @@ typedef struct udpai_options {
     const char *log_level;
     bool only_check;
     unsigned worker;        /* which one this process is; 0: none */
+    const char *instance;   /* of a worker: which node it is of */
+    const char *run;        /* the same: in which life */
     char *const *arguments; /* all that were given, the program first, and then NULL */
 } udpai_options;
 

@@ -76,6 +76,7 @@ udpai_plan_client(udpai_plan *plan,
                   udpa_bytes **ret_node)
 {
     udpai_node_parts parts = *udpai_node_info_parts(plan->settings.info);
+    parts.metadata = (udpai_str){0};
     parts.features = features;
     parts.n_features = UDPAI_ARRAY_LEN(features);
     return encode_node(plan, client, &parts, ret_node);
@@ -222,6 +223,7 @@ make_load_upstream(udpai_plan *plan,
                    udpai_lrs_upstream **ret_upstream)
 {
     udpai_node_parts parts = *udpai_node_info_parts(plan->settings.info);
+    parts.metadata = (udpai_str){0};
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL;
     parts.features = load_features;
     parts.n_features = UDPAI_ARRAY_LEN(load_features);

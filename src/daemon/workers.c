@@ -298,25 +298,29 @@ udpai_workers_listen(udpai_workers *workers,
 
 /* As this process was called, and which worker it is. */
 static char **
-arguments_of(const udpai_options *options, char *number)
+arguments_of(const udpai_options *options, char **own, size_t n_own)
 {
     size_t n = 0;
     while (options->arguments[n])
         n++;
-    char **all = udpai_alloc_array(n + 2, sizeof(*all));
-    for (size_t i = 0; all && i < n; i++)
-        all[i] = options->arguments[i];
-    if (all)
-        all[n] = number;
+    char **all = udpai_alloc_array(n + n_own + 1, sizeof(*all));
+    for (size_t i = 0; all && i < n + n_own; i++)
+        all[i] = i < n ? options->arguments[i] : own[i - n];
     return all;
 }
 
 static int
 spawn(member *worker, int fd)
 {
-    char number[40];
+    char number[40], instance[UDPAI_AUTHORITY_MAX + 16], run[64];
+    const udpai_endpoint_settings *settings = &worker->workers->env.plan->settings;
+    udpai_str life = udpai_node_info_said(settings->info, UDPAI_NODE_KEY_RUN);
     snprintf(number, sizeof(number), "--worker=%zu", worker->number);
-    char **arguments = arguments_of(worker->workers->env.options, number);
+    snprintf(instance, sizeof(instance), "--instance=%.*s", (int)settings->node.instance.len,
+             settings->node.instance.data);
+    snprintf(run, sizeof(run), "--run=%.*s", UDPAI_SHOWN(life));
+    char *own[] = {number, instance, run};
+    char **arguments = arguments_of(worker->workers->env.options, own, UDPAI_ARRAY_LEN(own));
     uv_stdio_container_t files[] = {
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "endpoint/endpoint_internal.h"
+#include "federation/problems.h"
 #include "loop/clock.h"
 #include "session/status.h"
 #include "wire/entry.h"
@@ -26,6 +27,8 @@ enum {
     SESSION
 };
 
+typedef UDPAI_VECTOR(udpa_bytes *) text_list;
+
 struct udpai_own_status {
     udpa_endpoint *endpoint;
     udpai_timer timer;
@@ -34,7 +37,7 @@ struct udpai_own_status {
     udpa_bytes *version;
     int64_t started_us;
     size_t n_sessions;
-    UDPAI_VECTOR(udpa_bytes *) problems;
+    text_list problems, among_nodes;
     udpa_bytes *(*describe_more)(const void *userdata); /* NULL: nobody has anything to add */
     const void *describe_userdata;
     /* What may change while the status is written is looked at once: its size depends on it. */
@@ -259,19 +262,41 @@ put_node(udpai_proto_writer *writer, const void *what)
     put_counter(writer, "signatures_made", udpai_node_n_signed(endpoint->node));
     for (size_t i = 0; i < status->problems.n; i++)
         udpai_proto_put_bytes(writer, 7, udpai_bytes_view(status->problems.items[i]));
+    for (size_t i = 0; i < status->among_nodes.n; i++)
+        udpai_proto_put_bytes(writer, 7, udpai_bytes_view(status->among_nodes.items[i]));
     if (status->more)
         udpai_proto_put_raw(writer, udpai_bytes_view(status->more));
+}
+
+static void
+forget_texts(text_list *texts)
+{
+    for (size_t i = 0; i < texts->n; i++)
+        udpa_bytes_unref(texts->items[i]);
+    udpai_vector_done(texts);
+}
+
+/* Without memory some are left out. */
+static void
+note_problem(void *userdata, const char *text)
+{
+    udpa_bytes *noted = NULL;
+    if (udpa_bytes_new(&noted, text, strlen(text)) == UDPA_OK &&
+        !udpai_vector_push((text_list *)userdata, noted))
+        udpa_bytes_unref(noted);
 }
 
 static void
 set_node(udpai_own_status *status)
 {
     resource_list list = {0};
+    udpai_node_visit_problems(status->endpoint->node, note_problem, &status->among_nodes);
     udpai_stream_thread_stats_get(status->endpoint->streams, &status->stats);
     if (status->describe_more)
         status->more = status->describe_more(status->describe_userdata);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_node, status);
     status->more = udpa_bytes_unref(status->more);
+    forget_texts(&status->among_nodes);
     add(status, &list, NODE, UDPAI_STR(""), body);
     set(status, NODE, &list);
 }
@@ -352,27 +377,15 @@ udpai_own_status_report(udpai_own_status *status, const udpai_report *report)
 
 /* ---- problems ---- */
 
-static void
-forget_problems(udpai_own_status *status)
-{
-    for (size_t i = 0; i < status->problems.n; i++)
-        udpa_bytes_unref(status->problems.items[i]);
-    udpai_vector_done(&status->problems);
-}
-
 void
 udpai_endpoint_set_problems(udpa_endpoint *endpoint, const char *const *texts, size_t n)
 {
     udpai_own_status *status = endpoint->status;
     if (!status)
         return;
-    forget_problems(status);
-    for (size_t i = 0; i < n; i++) {
-        udpa_bytes *text = NULL;
-        if (udpa_bytes_new(&text, texts[i], strlen(texts[i])) == UDPA_OK &&
-            !udpai_vector_push(&status->problems, text))
-            udpa_bytes_unref(text);
-    }
+    forget_texts(&status->problems);
+    for (size_t i = 0; i < n; i++)
+        note_problem(&status->problems, texts[i]);
 }
 
 /* ---- coming and going ---- */
@@ -409,7 +422,7 @@ udpai_own_status_free(udpai_own_status *status)
     if (!status)
         return;
     udpai_timer_cancel(&status->timer);
-    forget_problems(status);
+    forget_texts(&status->problems);
     udpa_bytes_unref(status->node_id);
     udpa_bytes_unref(status->version);
     udpai_free(status);

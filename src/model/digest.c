@@ -71,10 +71,10 @@ udpai_way_digest_begin(udpai_way_digest *digest, uint64_t generation)
 }
 
 void
-udpai_way_digest_add(udpai_way_digest *digest, udpai_str node_id)
+udpai_way_digest_add(udpai_way_digest *digest, udpai_str text)
 {
     XXH64_state_t *state = (XXH64_state_t *)(void *)digest->state;
-    XXH64_update(state, node_id.data ? node_id.data : "", node_id.len);
+    XXH64_update(state, text.data ? text.data : "", text.len);
     XXH64_update(state, "", 1);
 }
 

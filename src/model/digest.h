@@ -23,13 +23,14 @@ uint64_t udpai_digest_of_variant(uint64_t digest, udpai_str constraints);
 /* XXH64 of a text behind others: @p before is what it was for those, 0 for none. It stays here. */
 uint64_t udpai_digest_behind(uint64_t before, udpai_str text);
 
-/* XXH64, seed 0, over a generation and the node ids passed; see Subscribe.initial_ways. */
+/* XXH64, seed 0, over a generation and the nodes passed, ids and instances; see
+ * Subscribe.initial_ways. */
 typedef struct udpai_way_digest {
     _Alignas(8) unsigned char state[128];
 } udpai_way_digest;
 
 void udpai_way_digest_begin(udpai_way_digest *digest, uint64_t generation);
-void udpai_way_digest_add(udpai_way_digest *digest, udpai_str node_id);
+void udpai_way_digest_add(udpai_way_digest *digest, udpai_str text);
 uint64_t udpai_way_digest_end(const udpai_way_digest *digest);
 
 /* XXH3-128 over type URL, a zero byte, and the Any's value. */

@@ -122,6 +122,13 @@ udpai_node_info_said(const udpai_node_info *info, const char *key)
     return (udpai_str){0};
 }
 
+udpai_str
+udpai_node_info_instance(const udpai_node_info *info)
+{
+    udpai_str instance = udpai_node_info_said(info, UDPAI_NODE_KEY_INSTANCE);
+    return instance.len ? instance : info->parts.id;
+}
+
 udpa_err
 udpai_node_info_saying(udpai_node_info **ret_info,
                        const udpai_node_info *info,

@@ -38,6 +38,7 @@ bool udpai_node_info_has_feature(const udpai_node_info *info, const char *featur
 
 /* Strings directly in the metadata: what management nodes announce of themselves. */
 #define UDPAI_NODE_KEY_INSTANCE "udpa.instance" /* which of those with this id it is */
+#define UDPAI_NODE_KEY_RUN "udpa.run" /* which process of that: another number each time */
 
 typedef struct udpai_node_said {
     const char *key;
@@ -46,6 +47,8 @@ typedef struct udpai_node_said {
 
 /* The string of this key, a view; empty: it says none. */
 udpai_str udpai_node_info_said(const udpai_node_info *info, const char *key);
+/* Which node it is, where loops are looked for: its instance, or without one its id. */
+udpai_str udpai_node_info_instance(const udpai_node_info *info);
 /* The same Node, which says these besides; of a key that is there already the last one counts. */
 udpa_err udpai_node_info_saying(udpai_node_info **ret_info,
                                 const udpai_node_info *info,

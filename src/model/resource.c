@@ -494,11 +494,13 @@ udpai_resource_hop(const udpa_resource *resource, size_t index)
 }
 
 bool
-udpai_resource_passed(const udpa_resource *resource, udpai_str node_id)
+udpai_resource_passed(const udpa_resource *resource, udpai_str node_id, udpai_str instance)
 {
-    for (size_t i = 0; i < resource->n_hops; i++)
-        if (udpai_str_eq(udpai_way_hop(resource->way, i).node_id, node_id))
+    for (size_t i = 0; i < resource->n_hops; i++) {
+        const udpai_hop hop = udpai_way_hop(resource->way, i);
+        if (udpai_hop_is_of(&hop, node_id, instance))
             return true;
+    }
     return false;
 }
 
@@ -507,8 +509,12 @@ udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops)
 {
     udpai_way_digest digest;
     udpai_way_digest_begin(&digest, resource->generation);
-    for (size_t i = 0; i < n_hops && i < resource->n_hops; i++)
-        udpai_way_digest_add(&digest, udpai_way_hop(resource->way, i).node_id);
+    for (size_t i = 0; i < n_hops && i < resource->n_hops; i++) {
+        const udpai_hop hop = udpai_way_hop(resource->way, i);
+        udpai_way_digest_add(&digest, hop.node_id);
+        if (hop.instance.len)
+            udpai_way_digest_add(&digest, hop.instance);
+    }
     return udpai_way_digest_end(&digest);
 }
 
@@ -560,7 +566,8 @@ udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b)
         return false;
     for (size_t i = 0; i < a->n_hops; i++) {
         udpai_hop x = udpai_resource_hop(a, i), y = udpai_resource_hop(b, i);
-        if (!udpai_str_eq(x.node_id, y.node_id) || !udpai_str_eq(x.authority, y.authority))
+        if (!udpai_str_eq(x.node_id, y.node_id) || !udpai_str_eq(x.authority, y.authority) ||
+            !udpai_str_eq(x.instance, y.instance))
             return false;
     }
     return true;

@@ -141,10 +141,9 @@ unsigned udpai_resource_n_constraint_keys(const udpa_resource *resource);
 udpai_str udpai_resource_asked_name(const udpa_resource *resource);
 udpai_hop udpai_resource_hop(const udpa_resource *resource, size_t index);
 /* Does the way of the resource pass this node? */
-bool udpai_resource_passed(const udpa_resource *resource, udpai_str node_id);
+bool udpai_resource_passed(const udpa_resource *resource, udpai_str node_id, udpai_str instance);
 
-/* XXH64 over the generation and the node ids of the first n_hops hops; see Subscribe.initial_ways.
- */
+/* XXH64 over the generation and the first n_hops hops; see Subscribe.initial_ways. */
 uint64_t udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops);
 
 /* Same version, Any bytes and constraints: for subscribers, no update. */

@@ -72,6 +72,9 @@ check_lists(const udpai_resource_parts *parts, udpa_error **ret_error)
         if (err == UDPA_OK)
             err = check_text("authority of a hop", parts->hops[i].authority, UDPAI_AUTHORITY_MAX,
                              ret_error);
+        if (err == UDPA_OK)
+            err = check_text("instance of a hop", parts->hops[i].instance, UDPAI_AUTHORITY_MAX,
+                             ret_error);
     }
     for (size_t i = 0; i < parts->n_aliases && err == UDPA_OK; i++)
         err = udpai_alias_check(parts->aliases[i], parts->name, ret_error);

@@ -6,10 +6,10 @@
 #include "base/alloc.h"
 
 struct stored_hop {
-    uint32_t node_id_len, authority_len;
+    uint32_t node_id_len, authority_len, instance_len;
 };
 
-/* Behind the hops the texts: the authority, and of each hop node id and authority. */
+/* Behind the hops the texts: the authority, and of each hop node id, authority and instance. */
 struct udpai_way {
     atomic_uint refs;
     uint32_t size, n_hops, authority_len;
@@ -36,9 +36,11 @@ put_texts(udpai_way *way, udpai_str authority, const udpai_hop *hops)
     char *at = put_text(text_start(way), authority);
     for (size_t i = 0; i < way->n_hops; i++) {
         way->hops[i] =
-            (struct stored_hop){(uint32_t)hops[i].node_id.len, (uint32_t)hops[i].authority.len};
+            (struct stored_hop){(uint32_t)hops[i].node_id.len, (uint32_t)hops[i].authority.len,
+                                (uint32_t)hops[i].instance.len};
         at = put_text(at, hops[i].node_id);
         at = put_text(at, hops[i].authority);
+        at = put_text(at, hops[i].instance);
     }
 }
 
@@ -50,7 +52,8 @@ is_same(const udpai_way *way, udpai_str authority, const udpai_hop *hops, size_t
     for (size_t i = 0; i < n_hops; i++) {
         udpai_hop hop = udpai_way_hop(way, i);
         if (!udpai_str_eq(hop.node_id, hops[i].node_id) ||
-            !udpai_str_eq(hop.authority, hops[i].authority))
+            !udpai_str_eq(hop.authority, hops[i].authority) ||
+            !udpai_str_eq(hop.instance, hops[i].instance))
             return false;
     }
     return true;
@@ -63,7 +66,7 @@ udpai_way_of(udpai_way *likely, udpai_str authority, const udpai_hop *hops, size
         return udpai_way_ref(likely);
     size_t size = sizeof(udpai_way) + n_hops * sizeof(struct stored_hop) + authority.len + 1;
     for (size_t i = 0; i < n_hops; i++)
-        size += hops[i].node_id.len + hops[i].authority.len + 2;
+        size += hops[i].node_id.len + hops[i].authority.len + hops[i].instance.len + 3;
     udpai_way *way = size <= UINT32_MAX ? udpai_alloc(size) : NULL;
     if (!way)
         return NULL;
@@ -101,11 +104,13 @@ udpai_way_hop(const udpai_way *way, size_t index)
 {
     const char *at = text_start(way) + way->authority_len + 1;
     for (size_t i = 0; i < index; i++)
-        at += way->hops[i].node_id_len + way->hops[i].authority_len + 2;
+        at += way->hops[i].node_id_len + way->hops[i].authority_len + way->hops[i].instance_len + 3;
     const struct stored_hop *hop = &way->hops[index];
+    const char *authority = at + hop->node_id_len + 1;
     return (udpai_hop){
         .node_id = {at, hop->node_id_len},
-        .authority = {at + hop->node_id_len + 1, hop->authority_len},
+        .authority = {authority, hop->authority_len},
+        .instance = {authority + hop->authority_len + 1, hop->instance_len},
     };
 }
 

@@ -10,7 +10,16 @@ typedef struct udpai_hop {
     udpai_str node_id;
     udpai_str authority; /* of whom the node took it; empty for a file */
     int64_t time_us;     /* since 1970 */
+    udpai_str instance;  /* which of those with this id it is; empty: the id says it */
 } udpai_hop;
+
+/* Is it this node? */
+static inline bool
+udpai_hop_is_of(const udpai_hop *hop, udpai_str node_id, udpai_str instance)
+{
+    return hop->instance.len ? udpai_str_eq(hop->instance, instance)
+                             : udpai_str_eq(hop->node_id, node_id);
+}
 
 typedef struct udpai_way udpai_way;
 

@@ -7,7 +7,7 @@
 
 /* The least that one takes, of what is counted. */
 #define RESOURCE_LEAST ((size_t)12)
-#define HOP_LEAST ((size_t)3)
+#define HOP_LEAST ((size_t)4)
 
 /* ---- resources ---- */
 
@@ -50,6 +50,7 @@ put_resource(udpai_proto_writer *writer, const udpa_resource *resource)
     for (size_t i = 0; i < parts.n_hops; i++) {
         udpai_proto_put_bare_bytes(writer, parts.hops[i].node_id);
         udpai_proto_put_bare_bytes(writer, parts.hops[i].authority);
+        udpai_proto_put_bare_bytes(writer, parts.hops[i].instance);
         udpai_proto_put_bare_number(writer, (uint64_t)parts.hops[i].time_us);
     }
     udpai_transfer_put_texts(writer, parts.aliases, parts.n_aliases);
@@ -88,6 +89,7 @@ take_hops(udpai_transfer_reader *reader, udpai_resource_parts *parts, udpai_reso
     for (size_t i = 0; i < n; i++) {
         room->hops[i].node_id = udpai_transfer_take_text(reader);
         room->hops[i].authority = udpai_transfer_take_text(reader);
+        room->hops[i].instance = udpai_transfer_take_text(reader);
         room->hops[i].time_us = take_time(reader);
     }
     parts->hops = room->hops;

@@ -190,11 +190,12 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
                                           udpai_resource_value(resource), &info, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_str id = udpai_node_info_parts(info)->id;
-    if (id.len == 0 || id.len > UDPAI_AUTHORITY_MAX) {
+    udpai_str id = udpai_node_info_parts(info)->id, instance = udpai_node_info_instance(info);
+    if (id.len == 0 || id.len > UDPAI_AUTHORITY_MAX || instance.len > UDPAI_AUTHORITY_MAX) {
         udpai_node_info_unref(info);
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "the peer's Node has no id, or one above %d bytes", UDPAI_AUTHORITY_MAX);
+                          "the peer's Node has no id, or one above %d bytes, or such an instance",
+                          UDPAI_AUTHORITY_MAX);
     }
     udpai_node_info_unref(udpa->peer);
     udpa->peer = info;
@@ -204,7 +205,7 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
     udpai_udpa_choose_renderer(udpa);
     err = udpai_session_admit(&udpa->session, &udpa->subscriber, info, ret_error);
     if (err == UDPA_OK && udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE))
-        err = udpai_subscriber_set_except(&udpa->subscriber, id);
+        err = udpai_subscriber_set_except(&udpa->subscriber, instance);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     udpai_udpa_review_events(udpa);

@@ -20,7 +20,7 @@ typedef struct udpai_change {
      * With something that is there: it is another authority's. */
     udpa_resource *said;
     uint64_t deadline_ms;  /* when it expires by the node's clock; 0: never */
-    udpa_bytes *from_node; /* id of the node it came from; NULL: from no node */
+    udpa_bytes *from_node; /* instance of the node it came from; NULL: from no node */
     udpa_bytes *shown_to;  /* the links (model/links.h) of the ConfigSources that are shown it;
                             * NULL: all are. Others are shown it in any case. */
 } udpai_change;

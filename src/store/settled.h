@@ -19,7 +19,7 @@ typedef struct udpai_unsettled {
     udpai_str type_url;  /* empty: any type */
     udpai_str prefix;    /* the namespace it may own */
     udpai_str source;    /* its name, for messages */
-    udpai_str peer_node; /* the id of the node behind it; empty: not known */
+    udpai_str peer_node; /* the instance of the node behind it; empty: not known */
     /* It is active and knows our extensions: it may itself be waiting for us, and then a bounded
      * wait must do. */
     bool may_wait_for_us;

@@ -104,7 +104,8 @@ void udpai_origin_set_rank(udpai_store *store,
                            udpai_origin_class rank,
                            unsigned order);
 udpai_origin_class udpai_origin_rank(const udpai_origin *origin);
-/* The id of the node behind the origin, for split horizon; NULL: none. A reference is taken. */
+/* The instance of the node behind the origin, for split horizon; NULL: none. A reference is taken.
+ */
 void udpai_origin_set_node(udpai_store *store, udpai_origin *origin, udpa_bytes *node_id);
 udpa_bytes *udpai_origin_node(const udpai_origin *origin); /* borrowed */
 /* Who speaks: what his certificate says, when he was here last; a reference is taken. NULL, as at

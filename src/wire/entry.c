@@ -84,6 +84,7 @@ put_hop(udpai_proto_writer *writer, const udpai_hop *hop)
     udpai_proto_put_bytes_opt(writer, 1, hop->node_id);
     udpai_proto_put_bytes_opt(writer, 2, hop->authority);
     udpai_timestamp_put(writer, 3, hop->time_us);
+    udpai_proto_put_bytes_opt(writer, 4, hop->instance);
 }
 
 void

@@ -36,6 +36,7 @@ read_hop(const Udpa__Service__Discovery__V1__Hop *hop)
         .node_id = udpai_str_from(hop->node_id),
         .authority = udpai_str_from(hop->authority),
         .time_us = timestamp_to_us(hop->time),
+        .instance = udpai_str_from(hop->instance),
     };
 }
 

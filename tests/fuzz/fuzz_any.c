@@ -35,7 +35,7 @@ check_same(const udpai_resource_parts *parts, const udpa_resource *resource)
                (parts->version.len ? parts->version.len : UDPAI_CONTENT_HASH_HEX));
     FUZZ_CHECK(udpai_str_eq(udpai_resource_hop(resource, 0).node_id, parts->hops[0].node_id));
     FUZZ_CHECK(udpai_str_eq(udpai_resource_alias(resource, 0), parts->aliases[0]));
-    FUZZ_CHECK(udpai_resource_passed(resource, parts->hops[0].node_id));
+    FUZZ_CHECK(udpai_resource_passed(resource, parts->hops[0].node_id, parts->hops[0].instance));
     FUZZ_CHECK(udpai_resource_footprint(resource) > udpa_bytes_size(parts->any));
 }
 

@@ -23,7 +23,7 @@ typedef struct test_resource {
     bool lazy, do_not_cache, is_signed;
 
     struct {
-        const char *node_id, *authority;
+        const char *node_id, *authority, *instance;
     } hops[TEST_HOPS_MAX]; /* up to the first without a node id */
 
     const char *aliases[TEST_ALIASES_MAX];
@@ -52,7 +52,8 @@ test_resource_parts(const test_resource *spec, udpai_hop *hops, udpai_str *alias
     for (; parts.n_hops < TEST_HOPS_MAX && spec->hops[parts.n_hops].node_id; parts.n_hops++)
         hops[parts.n_hops] =
             (udpai_hop){udpai_str_from(spec->hops[parts.n_hops].node_id),
-                        udpai_str_from(spec->hops[parts.n_hops].authority), 1000000};
+                        udpai_str_from(spec->hops[parts.n_hops].authority), 1000000,
+                        udpai_str_from(spec->hops[parts.n_hops].instance)};
     for (; parts.n_aliases < TEST_ALIASES_MAX && spec->aliases[parts.n_aliases]; parts.n_aliases++)
         aliases[parts.n_aliases] = udpai_str_from(spec->aliases[parts.n_aliases]);
     return parts;

@@ -37,6 +37,7 @@ same_hops(const udpai_resource_parts *a, const udpai_resource_parts *b)
     for (size_t i = 0; same && i < a->n_hops; i++)
         same = udpai_str_eq(a->hops[i].node_id, b->hops[i].node_id) &&
                udpai_str_eq(a->hops[i].authority, b->hops[i].authority) &&
+               udpai_str_eq(a->hops[i].instance, b->hops[i].instance) &&
                a->hops[i].time_us == b->hops[i].time_us;
     return same;
 }

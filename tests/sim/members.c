@@ -215,6 +215,35 @@ build_endpoint(sim_scenario *scenario, int number)
     sim_endpoint_choose(self);
 }
 
+static bool
+takes_from(const sim_member *self, int other)
+{
+    for (size_t i = 0; i < self->provider.n_descriptors; i++)
+        if (self->upstreams[i] == other)
+            return true;
+    return false;
+}
+
+/* Two that say one id, and are not each other's neighbours. What is reported of nodes goes by their
+ * ids, and names of those without certificates do. */
+static void
+choose_twins(sim_scenario *scenario)
+{
+    sim_random random = {scenario->world.random.state ^ 0x7477696e73};
+    if (scenario->has_reports || !scenario->has_tls || scenario->is_large ||
+        !sim_once_in(&random, 2))
+        return;
+    for (int tries = 0; tries < 16; tries++) {
+        sim_member *one = scenario->members[sim_below(&random, (uint64_t)scenario->n_management)];
+        sim_member *two = scenario->members[sim_below(&random, (uint64_t)scenario->n_management)];
+        if (one == two || takes_from(one, two->index) || takes_from(two, one->index))
+            continue;
+        two->node->said_id = one->node->id;
+        scenario->world.counts[SIM_TWINS]++;
+        return;
+    }
+}
+
 void
 sim_build(sim_scenario *scenario)
 {
@@ -226,6 +255,7 @@ sim_build(sim_scenario *scenario)
         build_management(scenario, i);
     for (int i = 0; i < scenario->n_endpoints; i++)
         build_endpoint(scenario, i);
+    choose_twins(scenario);
     sim_describe_to_model(scenario);
     for (int i = 0; i < scenario->n_publishers; i++)
         sim_publisher_begin(scenario->members[scenario->publishers[i]]);
@@ -261,9 +291,10 @@ sim_print_topology(const sim_scenario *scenario)
 {
     for (int i = 0; i < scenario->n_members; i++) {
         const sim_member *self = scenario->members[i];
-        fprintf(stderr, "%s (%s)%s%s%s%s%s <-", self->node->id, sim_colours[self->colour],
-                self->by_name ? " by name" : "", self->is_narrow ? " narrow" : "",
-                self->public_only ? " public" : "", self->is_publisher ? " publisher" : "",
+        fprintf(stderr, "%s as %s (%s)%s%s%s%s%s <-", self->node->id, self->node->said_id,
+                sim_colours[self->colour], self->by_name ? " by name" : "",
+                self->is_narrow ? " narrow" : "", self->public_only ? " public" : "",
+                self->is_publisher ? " publisher" : "",
                 self->on_demand && !self->is_endpoint ? " on demand" : "");
         for (size_t k = 0; k < self->provider.n_descriptors; k++)
             fprintf(stderr, "%s %s (%s; not %x)", self->fails_over && k ? " else" : "",

@@ -128,9 +128,9 @@ fail(const sim_node *node, const char *what, const char *name)
 }
 
 static bool
-is_hop(const udpa_resource *resource, size_t index, udpai_str node_id)
+is_hop(const udpa_resource *resource, size_t index, udpai_str instance)
 {
-    return udpai_str_eq(udpai_resource_hop(resource, index).node_id, node_id);
+    return udpai_str_eq(udpai_resource_hop(resource, index).instance, instance);
 }
 
 /* What it restored from its disk it may send to where it came from. */
@@ -162,13 +162,17 @@ check_way(const sim_node *from, const sim_node *to, const udpa_resource *resourc
 {
     size_t n = udpa_resource_n_hops(resource);
     const char *name = udpa_resource_name(resource);
-    if (from && to->is_management && n >= 2 && is_hop(resource, n - 2, udpai_str_from(to->id)) &&
-        has_long_known(from, to))
+    if (from && to->is_management && n >= 2 &&
+        is_hop(resource, n - 2, udpai_str_from(to->instance)) && has_long_known(from, to))
         fail(to, "a node is offered what came from it", name);
     for (size_t i = 0; i < n; i++)
-        for (size_t k = i + 1; k < n; k++)
-            if (is_hop(resource, k, udpai_resource_hop(resource, i).node_id))
+        for (size_t k = i + 1; k < n; k++) {
+            const udpai_hop one = udpai_resource_hop(resource, i);
+            if (is_hop(resource, k, one.instance))
                 fail(to, "a resource has passed a node twice", name);
+            if (udpai_str_eq(udpai_resource_hop(resource, k).node_id, one.node_id))
+                to->world->counts[SIM_TWINS_PASSED]++;
+        }
 }
 
 static void

@@ -373,6 +373,12 @@ on_audience_moved(void *userdata)
 
 /* ---- life and death ---- */
 
+static void
+new_disk(sim_node *node)
+{
+    snprintf(node->instance, sizeof(node->instance), "%s#%u", node->id, ++node->n_disks);
+}
+
 sim_node *
 sim_add_node(sim_world *world, const char *id)
 {
@@ -382,10 +388,28 @@ sim_add_node(sim_world *world, const char *id)
     node->world = world;
     node->index = world->nodes.n - 1;
     snprintf(node->id, sizeof(node->id), "%s", id);
+    node->said_id = node->id;
+    new_disk(node);
     udpai_list_init(&node->orders);
     udpai_list_init(&node->reports);
     udpai_list_init(&node->streams);
     return node;
+}
+
+static udpai_node_info *
+say_more(const sim_node *node, udpai_node_info *bare)
+{
+    char run[16];
+    snprintf(run, sizeof(run), "%u", node->epoch);
+    const udpai_node_said said[] = {
+        {UDPAI_NODE_KEY_INSTANCE, udpai_str_from(node->instance)},
+        {UDPAI_NODE_KEY_RUN, udpai_str_from(run)},
+    };
+    udpai_node_info *info;
+    if (udpai_node_info_saying(&info, bare, said, UDPAI_ARRAY_LEN(said)) != UDPA_OK)
+        abort();
+    udpai_node_info_unref(bare);
+    return info;
 }
 
 static udpai_node_info *
@@ -396,14 +420,14 @@ make_info(const sim_node *node, const sim_node_plan *plan)
     if (plan->has_reports)
         features[n++] = UDPAI_STR(UDPAI_FEATURE_CLIENT);
     const udpai_node_parts parts = {
-        .id = udpai_str_from(node->id),
+        .id = udpai_str_from(node->said_id),
         .features = features,
         .n_features = n,
     };
     udpai_node_info *info;
     if (udpai_node_info_new(&info, &parts) != UDPA_OK)
         abort();
-    return info;
+    return plan->is_management ? say_more(node, info) : info;
 }
 
 static void
@@ -460,6 +484,8 @@ sim_start_node(sim_node *node)
 {
     sim_node_plan plan = {0};
     node->plan(node, &plan);
+    plan.config.id = udpai_str_from(node->said_id);
+    plan.config.instance = udpai_str_from(plan.is_management ? node->instance : "");
     node->is_management = plan.is_management;
     node->has_restored = node->kept.n > 0;
     node->is_up = true;
@@ -505,8 +531,10 @@ sim_crash_node(sim_node *node, bool keep_state)
     node->disk_busy_until_us = 0;
     node->dies_committing = false;
     node->known_sources.n = 0;
-    if (!keep_state)
+    if (!keep_state) {
         sim_disk_lose(node);
+        new_disk(node);
+    }
 }
 
 void

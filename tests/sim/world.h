@@ -67,6 +67,8 @@ extern const udpai_node_timing sim_timing;
     X(IDENTITY_CHANGES, "other certificates")                                                      \
     X(LINK_CHANGES, "changes of what is referred to")                                              \
     X(KEPT_CHECKED, "receipted and kept")                                                          \
+    X(TWINS, "twins")                                                                              \
+    X(TWINS_PASSED, "resources that have passed both twins")                                       \
     X(TANGLES, "tangles")                                                                          \
     X(CHAINS, "chains")                                                                            \
     X(TREES, "trees")                                                                              \
@@ -121,6 +123,9 @@ struct sim_node {
     sim_world *world;
     size_t index;
     char id[16];
+    const char *said_id; /* that it says; two may say one */
+    char instance[32];   /* another one when its disk is lost */
+    unsigned n_disks;
     void (*plan)(sim_node *self, sim_node_plan *plan);
     void (*started)(sim_node *self); /* after each start: subscribe, publish */
     void (*stopped)(sim_node *self); /* before each crash */

@@ -295,7 +295,8 @@ swap_aliases(udpai_resource_parts *parts, udpai_resource_room *room)
 static void
 add_hop(udpai_resource_parts *parts, udpai_resource_room *room)
 {
-    room->hops[parts->n_hops++] = (udpai_hop){UDPAI_STR("n"), UDPAI_STR("m"), 1};
+    room->hops[parts->n_hops++] =
+        (udpai_hop){.node_id = UDPAI_STR("n"), .authority = UDPAI_STR("m"), .time_us = 1};
     parts->hops = room->hops;
 }
 

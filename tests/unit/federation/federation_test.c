@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/federation/federation_test.h"
+#include "tests/unit/federation/peer_info.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -376,7 +377,7 @@ open_stream(fed_bed *bed, uint64_t link, const fed_peer *peer)
         .features = features,
         .n_features = peer->is_plain ? 0 : 2,
     };
-    assert_ok(udpai_node_info_new(&introduced->info, &parts));
+    introduced->info = fed_make_info(&parts, peer);
     introduced->is_extended = !peer->is_plain;
     report(bed, introduced);
     return session;

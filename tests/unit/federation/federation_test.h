@@ -76,12 +76,13 @@ void fed_advance(fed_bed *bed, uint64_t ms);
 /* ---- the stream side ---- */
 
 typedef struct fed_peer {
-    const char *id;   /* of its Node; NULL: after the source */
-    const char *name; /* of its certificate; NULL: none */
-    const char *uri;  /* the same, beside the name */
-    bool is_plain;    /* knows no extensions */
-    bool is_late;     /* its Node comes when it was asked without it */
-    bool is_xds;      /* it has no Node, and has said nothing yet */
+    const char *id;             /* of its Node; NULL: after the source */
+    const char *name;           /* of its certificate; NULL: none */
+    const char *uri;            /* the same, beside the name */
+    bool is_plain;              /* knows no extensions */
+    bool is_late;               /* its Node comes when it was asked without it */
+    bool is_xds;                /* it has no Node, and has said nothing yet */
+    const char *instance, *run; /* what it says of those; NULL: nothing */
 } fed_peer;
 
 /* The stream that the node has dialled is open, and its peer has said who it is. */

@@ -9,8 +9,8 @@
 #define TYPE UDPAI_STR("type.googleapis.com/google.protobuf.StringValue")
 
 static udpai_hop hops[] = {
-    {UDPAI_STR("node-1"), UDPAI_STR("acme"), 1000001},
-    {UDPAI_STR("node-2"), UDPAI_STR(""), -5},
+    {.node_id = UDPAI_STR("node-1"), .authority = UDPAI_STR("acme"), .time_us = 1000001},
+    {.node_id = UDPAI_STR("node-2"), .authority = UDPAI_STR(""), .time_us = -5},
 };
 static udpai_str aliases[] = {UDPAI_STR("com.acme/b"), UDPAI_STR("com.acme/*.c")};
 
@@ -155,7 +155,7 @@ least_resource_has_empty_fields(void **state)
     assert_int_equal(udpa_resource_n_aliases(resource), 0);
     assert_null(udpa_resource_alias(resource, 0));
     assert_null(udpai_resource_signature(resource));
-    assert_false(udpai_resource_passed(resource, UDPAI_STR("")));
+    assert_false(udpai_resource_passed(resource, UDPAI_STR(""), UDPAI_STR("i")));
     assert_false(udpai_resource_is_lazy(resource));
     assert_false(udpai_resource_do_not_cache(resource));
 }
@@ -451,12 +451,31 @@ way_is_known(void **state)
 {
     (void)state;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make_full();
-    assert_true(udpai_resource_passed(resource, UDPAI_STR("node-1")));
-    assert_true(udpai_resource_passed(resource, UDPAI_STR("node-2")));
-    assert_false(udpai_resource_passed(resource, UDPAI_STR("node-")));
-    assert_false(udpai_resource_passed(resource, UDPAI_STR("node-11")));
-    assert_false(udpai_resource_passed(resource, UDPAI_STR("acme")));
-    assert_false(udpai_resource_passed(resource, UDPAI_STR("")));
+    assert_true(udpai_resource_passed(resource, UDPAI_STR("node-1"), UDPAI_STR("i")));
+    assert_true(udpai_resource_passed(resource, UDPAI_STR("node-2"), UDPAI_STR("i")));
+    assert_true(udpai_resource_passed(resource, UDPAI_STR("node-1"), UDPAI_STR("")));
+    assert_false(udpai_resource_passed(resource, UDPAI_STR("node-"), UDPAI_STR("i")));
+    assert_false(udpai_resource_passed(resource, UDPAI_STR("node-11"), UDPAI_STR("i")));
+    assert_false(udpai_resource_passed(resource, UDPAI_STR("acme"), UDPAI_STR("i")));
+    assert_false(udpai_resource_passed(resource, UDPAI_STR(""), UDPAI_STR("i")));
+}
+
+/* Of two nodes with one id, one that says which it is, is that one. */
+static void
+a_node_is_an_instance(void **state)
+{
+    (void)state;
+    udpai_resource_parts parts = full_parts();
+    udpai_hop there[2] = {hops[0], hops[1]};
+    there[0].instance = UDPAI_STR("7f");
+    parts.hops = there;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make(&parts);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *full = make_full();
+    assert_true(udpai_resource_passed(resource, UDPAI_STR("node-1"), UDPAI_STR("7f")));
+    assert_true(udpai_resource_passed(resource, UDPAI_STR("other"), UDPAI_STR("7f")));
+    assert_false(udpai_resource_passed(resource, UDPAI_STR("node-1"), UDPAI_STR("8a")));
+    assert_true(udpai_resource_passed(resource, UDPAI_STR("node-2"), UDPAI_STR("8a")));
+    assert_true(udpai_resource_way_digest(resource, 2) != udpai_resource_way_digest(full, 2));
 }
 
 /* Is a resource with these parts the same as the full one, by payload and by origin? */
@@ -508,6 +527,9 @@ same_origin_is_generation_and_hops(void **state)
     assert_same(&parts, true, false);
     changed[0] = hops[0];
     changed[1].authority = UDPAI_STR("acme");
+    assert_same(&parts, true, false);
+    changed[1] = hops[1];
+    changed[1].instance = UDPAI_STR("7f");
     assert_same(&parts, true, false);
 }
 
@@ -629,6 +651,7 @@ main(void)
         cmocka_unit_test(parts_make_the_same_resource_again),
         cmocka_unit_test(way_is_known),
         cmocka_unit_test(same_payload_is_version_and_bytes),
+        cmocka_unit_test(a_node_is_an_instance),
         cmocka_unit_test(same_origin_is_generation_and_hops),
         cmocka_unit_test(same_origin_is_the_whole_signature),
         cmocka_unit_test(unsigned_resources_can_be_the_same),

@@ -8,14 +8,16 @@
 static udpai_hop
 hop(const char *node_id, const char *authority)
 {
-    return (udpai_hop){udpai_str_from(node_id), udpai_str_from(authority), 7};
+    return (udpai_hop){
+        .node_id = udpai_str_from(node_id), .authority = udpai_str_from(authority), .time_us = 7};
 }
 
 static void
 texts_are_those_it_was_made_of(void **state)
 {
     (void)state;
-    const udpai_hop hops[] = {hop("node-1", "acme"), hop("node-2", ""), hop("", "node-2")};
+    udpai_hop hops[] = {hop("node-1", "acme"), hop("node-2", ""), hop("", "node-2")};
+    hops[1].instance = UDPAI_STR("7f");
     udpai_way *way = udpai_way_of(NULL, ACME, hops, 3);
     assert_non_null(way);
     assert_string_equal(udpai_way_authority(way).data, "acme");
@@ -24,6 +26,8 @@ texts_are_those_it_was_made_of(void **state)
         udpai_hop there = udpai_way_hop(way, i);
         assert_true(udpai_str_eq(there.node_id, hops[i].node_id));
         assert_true(udpai_str_eq(there.authority, hops[i].authority));
+        assert_true(udpai_str_eq(there.instance, hops[i].instance));
+        assert_int_equal(there.instance.data[there.instance.len], 0);
         assert_int_equal(there.node_id.data[there.node_id.len], 0);
         assert_int_equal(there.authority.data[there.authority.len], 0);
     }
@@ -69,6 +73,11 @@ another_is_not_shared(void **state)
         {hop("node-1a", "cme"), hop("node-2", "node-1")}, /* the same text, cut elsewhere */
     };
     udpai_way *way = udpai_way_of(NULL, ACME, hops, 2);
+    udpai_hop twin[] = {hops[0], hops[1]};
+    twin[1].instance = UDPAI_STR("7f");
+    udpai_way *of_twin = udpai_way_of(way, ACME, twin, 2);
+    assert_ptr_not_equal(of_twin, way);
+    udpai_way_unref(of_twin);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(others); i++) {
         udpai_way *other = udpai_way_of(way, ACME, others[i], 2);
         assert_ptr_not_equal(other, way);

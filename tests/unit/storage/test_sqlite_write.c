@@ -71,8 +71,8 @@ static udpa_resource *
 full_resource(const char *type_url)
 {
     static const udpai_hop hops[] = {
-        {{"node-a", 6}, {"spiffe://acme/a", 15}, 1700000000123456},
-        {{"node-b", 6}, {"", 0}, -1500000},
+        {{"node-a", 6}, {"spiffe://acme/a", 15}, 1700000000123456, {"7f3a", 4}},
+        {{"node-b", 6}, {"", 0}, -1500000, {"", 0}},
     };
     static const udpai_str aliases[] = {{"com.acme/other", 14}, {"com.acme/*.bar.com", 18}};
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *any = odd_any(type_url);

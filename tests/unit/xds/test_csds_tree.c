@@ -64,8 +64,8 @@ change(fixture *self, const char *name, udpai_str value, const char *way, bool r
         .name = udpai_str_from(name), .any = any, .ttl_ms = 30000, .hops = hops};
     udpai_str rest = udpai_str_from(way), id;
     while (udpai_str_cut(&rest, '>', &id))
-        hops[parts.n_hops++] = (udpai_hop){id, {0}, 1000000};
-    hops[parts.n_hops++] = (udpai_hop){rest, {0}, 1000000};
+        hops[parts.n_hops++] = (udpai_hop){.node_id = id, .time_us = 1000000};
+    hops[parts.n_hops++] = (udpai_hop){.node_id = rest, .time_us = 1000000};
     udpai_change one = {.kind = removes ? UDPAI_CHANGE_REMOVE : UDPAI_CHANGE_SET};
     udpai_change_set *set = udpai_change_set_new();
     assert_ok(udpai_resource_make(&one.resource, &parts));
