@@ -141,11 +141,13 @@ static void
 note_spoken(udpai_intake *intake)
 {
     udpai_source *source = intake->peer->source;
-    const udpai_publication *publication = intake->publication;
+    udpai_publication *publication = intake->publication;
     if (!udpai_intake_is_from_source(intake))
         return;
     for (size_t i = 0; i < publication->entries.n; i++)
         udpai_source_spoke(source, udpai_resource_type_url(publication->entries.items[i].resource));
+    if (publication->waits.len && !source->has_lost_word)
+        udpai_source_waits(source, publication);
     if (publication->complete && !source->has_lost_word)
         udpai_source_completed(source, publication->type_url, publication->name_space);
 }

@@ -56,6 +56,7 @@ struct udpai_scope {
     bool has_denied;  /* what came by a wish that is denied now must go */
     uint64_t last_batch; /* of Subscribes sent on the present stream */
     size_t n_questions;  /* of them without an answer */
+    udpai_str waits;     /* of a mirror: for whom the peer waits, as it has said; owned */
     udpai_map wishes;
     udpai_list asked;            /* of wishes, in the order of their batches */
     udpai_list lingering, ended; /* of wishes that nobody wants */
@@ -80,6 +81,8 @@ void udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t las
 void udpai_scope_give_up(udpai_scope *scope);
 /* The peer has published something of this type. */
 void udpai_source_spoke(udpai_source *source, udpai_str type_url);
+/* For whom the peer waits, of this type and prefix; takes the text. */
+void udpai_source_waits(udpai_source *source, udpai_publication *publication);
 /* The peer cannot serve what it was asked for. */
 void udpai_source_refused(udpai_source *source, const udpai_subscription_message *error);
 

@@ -130,6 +130,7 @@ static void
 add_missing(struct facts *facts, const udpai_descriptor *descriptor)
 {
     udpai_unsettled missing = missing_of(descriptor->scope);
+    missing.waits = descriptor->scope->waits;
     if (descriptor->on_demand) {
         missing.on_demand = true;
         missing.answered = list_wishes(facts, descriptor->scope, true, &missing.n_answered);
@@ -363,6 +364,7 @@ udpai_providers_settled(const udpai_node *node)
         .n_missing = facts.missing.n,
         .groups = node->settled_groups,
         .names = node->settled_names,
+        .self = node->is_endpoint ? (udpai_str){0} : udpai_bytes_view(node->instance),
         .asks_for_status = node->is_endpoint,
         .only_known_types = node->any_type != NULL,
         .known_types = facts.types.items,

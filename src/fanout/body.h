@@ -100,6 +100,7 @@ typedef struct udpai_render {
     /* Of a COMPLETE: what it answers. */
     bool complete;
     udpai_str scope;
+    udpai_str waits; /* instead of complete: for whom this node waits there */
     /* Of a STATE, and of grouped additions: the sum over all that the subscriber is shown. Else:
      * over what its wildcards hold. */
     bool is_state;

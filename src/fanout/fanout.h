@@ -107,6 +107,7 @@ struct udpai_subscriber {
     uint64_t moved_ms; /* when it was sent something last */
     bool in_round;
     bool woken;
+    bool hears_waits; /* it is told for whom this node waits, while it cannot be told all */
 };
 
 void udpai_subscriber_init(udpai_subscriber *subscriber,

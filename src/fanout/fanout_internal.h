@@ -227,6 +227,7 @@ typedef struct udpai_await {
     uint64_t asked_ms;
     uint64_t target_seq;
     bool is_settled;
+    udpa_bytes *told_waits; /* for whom this node waits, as it was told; NULL: it was not */
 } udpai_await;
 
 /* The cursor: everything up to `low` was sent, and of what comes after, (window_from, window_to].
@@ -400,5 +401,9 @@ udpa_err
 udpai_collect_state(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body);
 udpa_err
 udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_body **ret_body);
+udpa_err udpai_collect_waits(udpai_subscription *subscription,
+                             udpai_str scope,
+                             udpai_str waits,
+                             udpai_body **ret_body);
 
 #endif

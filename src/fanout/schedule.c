@@ -245,6 +245,62 @@ await_is_ready(udpai_subscription *subscription, udpai_await *await)
            udpai_pending_removal(subscription) > await->target_seq;
 }
 
+/* NULL: nothing can be said, or there is no memory for it. */
+static udpa_bytes *
+describe_waits(const udpai_subscription *subscription, udpai_str prefix)
+{
+    udpai_waits waits;
+    uint8_t *room;
+    udpai_proto_writer writer = {0};
+    if (!udpai_settled_waits(subscription->topic->fanout->settled,
+                             udpai_topic_url(subscription->topic), prefix, &waits))
+        return NULL;
+    udpai_waits_put(&waits, &writer);
+    udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
+    if (bytes) {
+        writer = (udpai_proto_writer){.at = room};
+        udpai_waits_put(&waits, &writer);
+    }
+    return bytes;
+}
+
+/* What a node waits for is told it behind all that there was when that was found out. */
+static udpa_err
+tell_waits(udpai_subscription *subscription, udpai_await *await, udpai_delivery *delivery)
+{
+    udpai_str prefix = udpai_bytes_view(await->prefix);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *waits = describe_waits(subscription, prefix);
+    udpai_body *body = NULL;
+    if (!waits || (await->told_waits &&
+                   udpai_str_eq(udpai_bytes_view(await->told_waits), udpai_bytes_view(waits))))
+        return UDPA_OK;
+    udpa_err err = udpai_collect_waits(subscription, prefix, udpai_bytes_view(waits), &body);
+    if (err != UDPA_OK)
+        return err;
+    udpa_bytes_unref(await->told_waits);
+    await->told_waits = UDPAI_TAKE(waits);
+    return give(delivery, UDPAI_DELIVERY_COMPLETE, subscription, body);
+}
+
+static udpa_err
+waits_turn(udpai_subscription *subscription, udpai_delivery *delivery)
+{
+    bool is_all_sent = !subscription->held_unchecked &&
+                       udpai_pending(subscription) == UDPAI_NOTHING &&
+                       udpai_pending_removal(subscription) == UDPAI_NOTHING;
+    if (!subscription->subscriber->hears_waits || !is_all_sent)
+        return UDPA_OK;
+    UDPAI_LIST_FOREACH (at, &subscription->awaits) {
+        udpai_await *await = UDPAI_LIST_ENTRY(at, udpai_await, node);
+        if (!await->is_wildcard || await->is_settled)
+            continue;
+        udpa_err err = tell_waits(subscription, await, delivery);
+        if (err != UDPA_OK || delivery->body)
+            return err;
+    }
+    return UDPA_OK;
+}
+
 static udpa_err
 complete_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delivery)
 {
@@ -253,7 +309,7 @@ complete_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
         return UDPA_OK;
     udpai_await *await = UDPAI_LIST_ENTRY(subscription->awaits.next, udpai_await, node);
     if (!await_is_ready(subscription, await))
-        return UDPA_OK;
+        return waits_turn(subscription, delivery);
     udpai_body *body = NULL;
     udpa_err err = udpai_collect_complete(subscription, udpai_bytes_view(await->prefix), &body);
     if (err != UDPA_OK)

@@ -243,15 +243,31 @@ udpai_collect_state(udpai_subscription *subscription, uint64_t removals, udpai_b
     return UDPA_OK;
 }
 
-udpa_err
-udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_body **ret_body)
+static udpa_err
+say(udpai_subscription *subscription, udpai_render *what, udpai_body **ret_body)
 {
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
-    udpai_render what = {.complete = true, .scope = scope};
     if (subscription->view)
-        what.state_hash = subscription->view->set_hash;
-    udpa_err err = udpai_collection_render(&collection, &what, ret_body);
+        what->state_hash = subscription->view->set_hash;
+    udpa_err err = udpai_collection_render(&collection, what, ret_body);
     udpai_collection_done(&collection);
     return err;
+}
+
+udpa_err
+udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_body **ret_body)
+{
+    udpai_render what = {.complete = true, .scope = scope};
+    return say(subscription, &what, ret_body);
+}
+
+udpa_err
+udpai_collect_waits(udpai_subscription *subscription,
+                    udpai_str scope,
+                    udpai_str waits,
+                    udpai_body **ret_body)
+{
+    udpai_render what = {.waits = waits, .scope = scope};
+    return say(subscription, &what, ret_body);
 }

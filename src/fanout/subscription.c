@@ -541,6 +541,7 @@ free_await(udpai_await *await)
         udpa_bytes_unref(await->names.items[i]);
     udpai_vector_done(&await->names);
     udpa_bytes_unref(await->prefix);
+    udpa_bytes_unref(await->told_waits);
     udpai_free(await);
 }
 

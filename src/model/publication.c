@@ -28,6 +28,7 @@ udpai_publication_free(udpai_publication *publication)
     udpai_free((char *)publication->type_url.data);
     udpai_free((char *)publication->name_space.data);
     udpai_free((char *)publication->nonce.data);
+    udpai_free((char *)publication->waits.data);
     udpai_free(publication);
     return NULL;
 }

@@ -33,6 +33,7 @@ typedef struct udpai_publication {
     udpai_str type_url;   /* scope; owned; empty: not given */
     udpai_str name_space; /* scope; owned */
     udpai_str nonce;      /* owned */
+    udpai_str waits;      /* for whom the sender waits in this scope (model/waits.h); owned */
     UDPAI_VECTOR(udpai_publication_entry) entries;
     UDPAI_VECTOR(udpai_removal) removals;
     size_t size_bytes; /* of the message it came in */

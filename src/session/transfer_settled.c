@@ -4,7 +4,7 @@
 #include "session/transfer_internal.h"
 
 /* The least that one takes, of what is counted. */
-#define MISSING_LEAST ((size_t)12)
+#define MISSING_LEAST ((size_t)13)
 #define GROUP_LEAST ((size_t)2)
 #define PART_LEAST ((size_t)4)
 #define NAME_LEAST ((size_t)7)
@@ -26,6 +26,7 @@ put_missing(udpai_proto_writer *writer, const udpai_unsettled *missing)
     udpai_proto_put_bare_number(writer, missing->of_groups);
     udpai_proto_put_bare_number(writer, missing->on_demand);
     udpai_transfer_put_texts(writer, missing->asked, missing->n_asked);
+    udpai_proto_put_bare_bytes(writer, missing->waits);
 }
 
 static udpai_unsettled
@@ -43,6 +44,7 @@ take_missing(udpai_transfer_reader *reader)
     missing.of_groups = (unsigned)udpai_transfer_take_number(reader, UINT32_MAX);
     missing.on_demand = udpai_transfer_take_flag(reader);
     missing.asked = udpai_transfer_take_texts(reader, &missing.n_asked);
+    missing.waits = udpai_transfer_take_bytes(reader);
     return missing;
 }
 
@@ -189,6 +191,7 @@ udpai_transfer_put_settled(udpai_proto_writer *writer, const udpai_settled *sett
     udpai_proto_put_bare_number(writer, facts->asks_for_status);
     udpai_proto_put_bare_number(writer, facts->only_known_types);
     udpai_transfer_put_texts(writer, facts->known_types, facts->n_known_types);
+    udpai_proto_put_bare_bytes(writer, facts->self);
 }
 
 udpai_settled *
@@ -200,10 +203,11 @@ udpai_transfer_take_settled(udpai_transfer_reader *reader)
         missing[i] = take_missing(reader);
     UDPA_AUTO(udpai_settled_groups_unref) udpai_settled_groups *groups = take_groups(reader);
     UDPA_AUTO(udpai_settled_names_unref) udpai_settled_names *names = take_names(reader);
-    udpai_settled_facts facts = {missing, n, groups, names, false, false, NULL, 0};
+    udpai_settled_facts facts = {missing, n, groups, names, false, false, NULL, 0, {0}};
     facts.asks_for_status = udpai_transfer_take_flag(reader);
     facts.only_known_types = udpai_transfer_take_flag(reader);
     facts.known_types = udpai_transfer_take_texts(reader, &facts.n_known_types);
+    facts.self = udpai_transfer_take_text(reader);
     if (reader->err != UDPA_OK)
         return NULL;
     udpai_settled *settled = udpai_settled_new(&facts);

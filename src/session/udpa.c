@@ -206,6 +206,8 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
     err = udpai_session_admit(&udpa->session, &udpa->subscriber, info, ret_error);
     if (err == UDPA_OK && udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE))
         err = udpai_subscriber_set_except(&udpa->subscriber, instance);
+    udpa->subscriber.hears_waits =
+        udpa->is_extended && udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     udpai_udpa_review_events(udpa);

@@ -126,10 +126,11 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
         .removed = removals.names.items,
         .n_removed = removals.names.n,
         .said = self->extended ? removals.said.items : NULL,
-        .receipt_required = self->receipt && !what->complete,
+        .receipt_required = self->receipt && !what->complete && !what->waits.len,
         .type_url = self->extended ? what->type_url : (udpai_str){0},
         .name_space = self->extended ? what->scope : (udpai_str){0},
         .complete = what->complete,
+        .waits = self->extended ? what->waits : (udpai_str){0},
     };
     made = made && udpai_body_add_part(body, udpai_publish_compose(&plan));
     udpai_vector_done(&items);

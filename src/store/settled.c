@@ -88,6 +88,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .on_demand = from->on_demand,
             .asked = copy_texts(text, asked, from->asked, from->n_asked),
             .n_asked = from->n_asked,
+            .waits = copy_text(text, from->waits),
         };
         if (missing)
             missing[i] = entry;
@@ -96,6 +97,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
     copy.missing = missing;
     copy.groups = tables->at ? udpai_settled_groups_ref(facts->groups) : NULL;
     copy.names = tables->at ? udpai_settled_names_ref(facts->names) : NULL;
+    copy.self = copy_text(text, facts->self);
     copy.known_types = copy_texts(text, types, facts->known_types, facts->n_known_types);
     return copy;
 }
@@ -389,8 +391,76 @@ find_named(const udpai_settled *settled,
                : 0;
 }
 
+/* ---- nodes that wait for each other ---- */
+
+/* Of sources that are asked for single names, nobody says for whom they wait. */
+static bool
+may_say(const udpai_unsettled *missing)
+{
+    return missing->may_wait_for_us && !missing->on_demand && missing->peer_node.len;
+}
+
+static void
+collect_waits(const udpai_settled *settled, const struct question *question, udpai_waits *waits)
+{
+    const udpai_settled_facts *facts = &settled->facts;
+    udpai_waits_begin(waits, facts->self);
+    if (answer_below(facts, question) != UDPAI_SETTLED)
+        udpai_waits_for_stranger(waits);
+    for (size_t i = 0; i < facts->n_missing; i++) {
+        const udpai_unsettled *missing = &facts->missing[i];
+        if (!is_missed(facts, missing, question))
+            continue;
+        if (may_say(missing))
+            udpai_waits_for(waits, missing->peer_node, missing->waits);
+        else
+            udpai_waits_for_stranger(waits);
+    }
+}
+
+/* Before anything is read: has everybody said something? */
+static bool
+have_all_said(const udpai_settled *settled, const struct question *question)
+{
+    const udpai_settled_facts *facts = &settled->facts;
+    for (size_t i = 0; i < facts->n_missing; i++) {
+        const udpai_unsettled *missing = &facts->missing[i];
+        if (is_missed(facts, missing, question) && !(may_say(missing) && missing->waits.len))
+            return false;
+    }
+    return true;
+}
+
+/* Whatever any of those has, for whom this node and they themselves wait, has come here before what
+ * they said of it. */
+static bool
+is_closed(const udpai_settled *settled, const struct question *question)
+{
+    udpai_waits waits;
+    const struct question anybody = {question->type_url, question->scope, {0}, question->as_name};
+    if (settled->facts.self.len == 0 || !have_all_said(settled, &anybody))
+        return false;
+    collect_waits(settled, &anybody, &waits);
+    return udpai_waits_are_closed(&waits);
+}
+
+bool
+udpai_settled_waits(const udpai_settled *settled,
+                    udpai_str type_url,
+                    udpai_str prefix,
+                    udpai_waits *ret_waits)
+{
+    const struct question question = {type_url, prefix, {0}, false};
+    if (!settled || settled->facts.self.len == 0 || !is_known_type(&settled->facts, type_url))
+        return false;
+    collect_waits(settled, &question, ret_waits);
+    return true;
+}
+
+/* ---- answers ---- */
+
 static udpai_settled_state
-answer(const udpai_settled *settled, const struct question *question)
+find_answer(const udpai_settled *settled, const struct question *question)
 {
     const udpai_settled_name *named;
     size_t n = find_named(settled, question, &named);
@@ -415,6 +485,14 @@ answer(const udpai_settled *settled, const struct question *question)
         state = UDPAI_SETTLED_AFTER_WAIT;
     }
     return state;
+}
+
+static udpai_settled_state
+answer(const udpai_settled *settled, const struct question *question)
+{
+    udpai_settled_state state = find_answer(settled, question);
+    return state == UDPAI_SETTLED_AFTER_WAIT && is_closed(settled, question) ? UDPAI_SETTLED
+                                                                             : state;
 }
 
 udpai_settled_state
@@ -559,8 +637,8 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
     return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
            udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
            a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
-           udpai_str_eq(a->why, b->why) && a->on_demand == b->on_demand &&
-           a->of_groups == b->of_groups &&
+           udpai_str_eq(a->why, b->why) && udpai_str_eq(a->waits, b->waits) &&
+           a->on_demand == b->on_demand && a->of_groups == b->of_groups &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
            same_texts(a->asked, a->n_asked, b->asked, b->n_asked);
 }
@@ -572,7 +650,7 @@ udpai_settled_equal(const udpai_settled *one, const udpai_settled *other)
         return one == other;
     const udpai_settled_facts *a = &one->facts, *b = &other->facts;
     if (a->n_missing != b->n_missing || a->only_known_types != b->only_known_types ||
-        a->groups != b->groups || a->names != b->names)
+        a->groups != b->groups || a->names != b->names || !udpai_str_eq(a->self, b->self))
         return false;
     for (size_t i = 0; i < a->n_missing; i++)
         if (!same_missing(&a->missing[i], &b->missing[i]))

@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "model/name.h"
 #include "model/resource.h"
+#include "model/waits.h"
 #include "store/settled_group.h"
 #include "store/settled_names.h"
 
@@ -37,6 +38,7 @@ typedef struct udpai_unsettled {
     bool on_demand;
     const udpai_str *asked;
     size_t n_asked;
+    udpai_str waits; /* for whom it waits itself, as it has said (model/waits.h); empty: nothing */
 } udpai_unsettled;
 
 typedef struct udpai_settled_facts {
@@ -51,6 +53,7 @@ typedef struct udpai_settled_facts {
     bool only_known_types;
     const udpai_str *known_types;
     size_t n_known_types;
+    udpai_str self; /* the node's instance; empty: others are not waited for together */
 } udpai_settled_facts;
 
 typedef struct udpai_settled udpai_settled;
@@ -101,6 +104,12 @@ void udpai_settled_facts_date(udpai_unsettled *missing,
                               size_t n,
                               const udpai_settled *before,
                               uint64_t now_ms);
+
+/* For whom the node waits there, whoever asks; false: nothing can be said of that. */
+bool udpai_settled_waits(const udpai_settled *settled,
+                         udpai_str type_url,
+                         udpai_str prefix,
+                         udpai_waits *ret_waits);
 
 /* Is it waited for by anybody? One on demand is always among the facts: it is with what it was
  * asked. */

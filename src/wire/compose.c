@@ -168,6 +168,7 @@ put_delta(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_varint_opt(writer, DELTA_COMPLETE, plan->complete);
     udpai_proto_put_bytes_opt(writer, DELTA_NAMESPACE, plan->name_space);
     put_said(writer, plan);
+    udpai_proto_put_raw(writer, plan->waits);
 }
 
 /* The lengths of all that encloses the delta count the tail that is still to come. */

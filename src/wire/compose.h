@@ -40,6 +40,7 @@ typedef struct udpai_publish_plan {
     /* Extensions; left empty for peers that do not know them. */
     udpai_str type_url, name_space;
     bool complete;
+    udpai_str waits; /* fields of a DeltaPublish */
 } udpai_publish_plan;
 
 /* UdpaMessage.publish.delta up to its nonce, whose tail must follow; NULL without memory. */

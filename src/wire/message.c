@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/proto.h"
 #include "base/utf8.h"
+#include "model/waits.h"
 #include "wire/resource_decode.h"
 
 typedef Udpa__Service__Discovery__V1__UdpaMessage udpa_message;
@@ -286,6 +287,43 @@ view_publish(const Udpa__Service__Discovery__V1__Publish *publish, struct publis
     return false;
 }
 
+static void
+put_wait(udpai_proto_writer *writer, const Udpa__Service__Discovery__V1__Wait *wait)
+{
+    udpai_proto_put_bytes(writer, 1, udpai_str_from(wait->instance));
+    for (size_t i = 0; i < wait->n_waits_for; i++)
+        udpai_proto_put_bytes(writer, 2, udpai_str_from(wait->waits_for[i]));
+    udpai_proto_put_varint_opt(writer, 3, wait->round);
+}
+
+static void
+put_waits(udpai_proto_writer *writer, const Udpa__Service__Discovery__V1__DeltaPublish *delta)
+{
+    for (size_t i = 0; i < delta->n_waits; i++) {
+        udpai_proto_writer size = {0};
+        put_wait(&size, delta->waits[i]);
+        udpai_proto_put_head(writer, UDPAI_WAITS_FIELD, size.size);
+        put_wait(writer, delta->waits[i]);
+    }
+}
+
+/* What is too long says as much as nothing. */
+static udpa_err
+take_waits(udpai_publication *publication, const Udpa__Service__Discovery__V1__DeltaPublish *delta)
+{
+    udpai_proto_writer writer = {0};
+    put_waits(&writer, delta);
+    if (writer.size == 0 || writer.size > UDPAI_WAITS_BYTES_MAX)
+        return UDPA_OK;
+    char *room = udpai_alloc(writer.size);
+    if (!room)
+        return UDPA_ERR_NOMEM;
+    publication->waits = (udpai_str){room, writer.size};
+    writer = (udpai_proto_writer){.at = (uint8_t *)room};
+    put_waits(&writer, delta);
+    return UDPA_OK;
+}
+
 static udpa_err
 fill_publication(udpai_decoder *decoder,
                  udpai_publication *publication,
@@ -300,6 +338,8 @@ fill_publication(udpai_decoder *decoder,
         err = udpai_publication_set(&publication->type_url, udpai_str_from(view->type_url));
     if (err == UDPA_OK)
         err = udpai_publication_set(&publication->name_space, udpai_str_from(view->name_space));
+    if (view->delta && extended && err == UDPA_OK)
+        err = take_waits(publication, view->delta);
     if (view->delta && err == UDPA_OK)
         err = udpai_removals_from_message(decoder, view->delta, publication);
     /* The scan met them in the order of the resources, at most one in each. */

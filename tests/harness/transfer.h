@@ -118,8 +118,8 @@ same_publication(const udpai_publication *a, const udpai_publication *b)
                 a->receipt_required == b->receipt_required &&
                 udpai_str_eq(a->type_url, b->type_url) &&
                 udpai_str_eq(a->name_space, b->name_space) && udpai_str_eq(a->nonce, b->nonce) &&
-                a->size_bytes == b->size_bytes && a->entries.n == b->entries.n &&
-                a->removals.n == b->removals.n;
+                udpai_str_eq(a->waits, b->waits) && a->size_bytes == b->size_bytes &&
+                a->entries.n == b->entries.n && a->removals.n == b->removals.n;
     for (size_t i = 0; same && i < a->entries.n; i++)
         same = a->entries.items[i].is_refresh == b->entries.items[i].is_refresh &&
                same_error(a->entries.items[i].error, b->entries.items[i].error) &&
@@ -138,7 +138,8 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
 {
     return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
            udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
-           a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
+           udpai_str_eq(a->waits, b->waits) && a->may_wait_for_us == b->may_wait_for_us &&
+           a->since_ms == b->since_ms &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
            a->of_groups == b->of_groups && a->on_demand == b->on_demand &&
            same_texts(a->asked, a->n_asked, b->asked, b->n_asked);
@@ -192,7 +193,7 @@ same_settled(const udpai_settled *one, const udpai_settled *other)
     const udpai_settled_facts *a = udpai_settled_facts_of(one), *b = udpai_settled_facts_of(other);
     bool same = a->n_missing == b->n_missing && same_groups(a->groups, b->groups) &&
                 same_names(a->names, b->names) && a->asks_for_status == b->asks_for_status &&
-                a->only_known_types == b->only_known_types &&
+                a->only_known_types == b->only_known_types && udpai_str_eq(a->self, b->self) &&
                 same_texts(a->known_types, a->n_known_types, b->known_types, b->n_known_types);
     for (size_t i = 0; same && i < a->n_missing; i++)
         same = same_missing(&a->missing[i], &b->missing[i]);

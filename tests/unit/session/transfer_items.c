@@ -112,6 +112,7 @@ make_settled(void)
          .prefix = UDPAI_STR("com"),
          .source = UDPAI_STR("up"),
          .peer_node = UDPAI_STR("n9"),
+         .waits = UDPAI_STR("\x6a\x04\x0a\x02n9"),
          .may_wait_for_us = true,
          .since_ms = UINT64_MAX,
          .answered = texts,
@@ -125,7 +126,7 @@ make_settled(void)
     UDPA_AUTO(udpai_settled_groups_unref) udpai_settled_groups *groups = make_groups();
     UDPA_AUTO(udpai_settled_names_unref)
     udpai_settled_names *names = udpai_settled_names_new(items, 2);
-    const udpai_settled_facts facts = {missing, 2, groups, names, true, true, texts, 2};
+    const udpai_settled_facts facts = {missing, 2, groups, names, true, true, texts, 2, texts[1]};
     udpai_settled *settled = udpai_settled_new(&facts);
     assert_non_null(settled);
     return settled;
@@ -225,6 +226,7 @@ transfer_make_publication(void)
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_EDS)));
     assert_ok(udpai_publication_set(&publication->name_space, UDPAI_STR("com")));
     assert_ok(udpai_publication_set(&publication->nonce, UDPAI_STR("nonce-1")));
+    assert_ok(udpai_publication_set(&publication->waits, UDPAI_STR("\x6a\x04\x0a\x02n9")));
     for (size_t i = 0; i < TRANSFER_RESOURCES; i++)
         transfer_add_entry(publication, transfer_make_resource(i), false,
                            i == 3 ? "com.acme/b: denied" : NULL);
@@ -288,7 +290,7 @@ transfer_make_info(void)
         .features = texts,
         .n_features = 3,
         .metadata = UDPAI_STR("\x0a\x00"),
-        .parameters = UDPAI_STR("\x62\x08\x0a\x01k\x12\x03"
+        .parameters = UDPAI_STR("\x6a\x08\x0a\x01k\x12\x03"
                                 "val"),
     };
     udpai_node_info *info = NULL;

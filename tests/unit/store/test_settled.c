@@ -324,6 +324,51 @@ differs(const udpai_settled *from, const udpai_settled_facts *facts)
     return !udpai_settled_equal(from, other);
 }
 
+/* A wait that b and this node, a, have for each other, at such a round of b. */
+static udpai_settled_state
+wait_for_each_other(const char *said, size_t len, const char *self)
+{
+    const udpai_unsettled source = {
+        .type_url = UDPAI_STR(TEST_CDS),
+        .peer_node = UDPAI_STR("b"),
+        .may_wait_for_us = true,
+        .waits = {said, len},
+    };
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled = of_facts(
+        &(udpai_settled_facts){.missing = &source, .n_missing = 1, .self = udpai_str_from(self)});
+    return udpai_settled_query(settled, UDPAI_STR(TEST_CDS), UDPAI_STR("com.acme"), (udpai_str){0});
+}
+
+static void
+test_those_who_wait_for_each_other_are_settled(void **state)
+{
+    (void)state;
+#define WAITS(said, self) wait_for_each_other((said), sizeof(said) - 1, (self))
+    assert_int_equal(WAITS("\x6a\x08\x0a\x01"
+                           "b\x12\x01"
+                           "a\x18\x02",
+                           "a"),
+                     UDPAI_SETTLED);
+    assert_int_equal(WAITS("\x6a\x08\x0a\x01"
+                           "b\x12\x01"
+                           "a\x18\x01",
+                           "a"),
+                     UDPAI_SETTLED_AFTER_WAIT); /* it has not passed on what it has */
+    assert_int_equal(WAITS("\x6a\x08\x0a\x01"
+                           "b\x12\x01"
+                           "c\x18\x02",
+                           "a"),
+                     UDPAI_SETTLED_AFTER_WAIT); /* it waits for another */
+    assert_int_equal(WAITS("", "a"), UDPAI_SETTLED_AFTER_WAIT);
+    assert_int_equal(WAITS("\x6a\x08\x0a\x01"
+                           "b\x12\x01"
+                           "a\x18\x02",
+                           ""),
+                     UDPAI_SETTLED_AFTER_WAIT); /* an endpoint */
+#undef WAITS
+}
+
 static void
 test_every_difference_is_one(void **state)
 {
@@ -344,6 +389,7 @@ test_every_difference_is_one(void **state)
     DIFFERS(source.prefix = UDPAI_STR("com"));
     DIFFERS(source.source = UDPAI_STR("other"));
     DIFFERS(source.peer_node = UDPAI_STR("n2"));
+    DIFFERS(source.waits = UDPAI_STR("\x6a\x04\x0a\x02n1"));
     DIFFERS(source.may_wait_for_us = true);
     DIFFERS(source.since_ms = 8);
     DIFFERS(source.on_demand = true);
@@ -396,6 +442,7 @@ main(void)
         cmocka_unit_test(test_what_was_asked_for_is_awaited),
         cmocka_unit_test(test_what_a_mirror_may_have_is_awaited),
         cmocka_unit_test(test_it_is_a_copy),
+        cmocka_unit_test(test_those_who_wait_for_each_other_are_settled),
         cmocka_unit_test(test_every_difference_is_one),
         cmocka_unit_test(test_what_stays_missing_keeps_its_time),
         cmocka_unit_test(test_without_memory),
