@@ -422,7 +422,7 @@ visit_match(udpai_str match, const name_visitor *visitor)
 void
 udpai_xds_peek_secrets(udpai_str cluster, udpai_xds_name_fn visit, void *userdata)
 {
-    const name_visitor visitor = {visit, userdata};
+    const name_visitor visitor = {.visit = visit, .userdata = userdata};
     visit_field(cluster, CLUSTER_TRANSPORT_SOCKET, visit_socket, &visitor);
     visit_field(cluster, CLUSTER_TRANSPORT_SOCKET_MATCHES, visit_match, &visitor);
 }
