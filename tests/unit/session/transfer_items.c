@@ -34,7 +34,8 @@ transfer_make_resource(size_t which)
 static udpa_resource *
 make_said(void)
 {
-    const udpai_hop hop = {UDPAI_STR("node-a"), UDPAI_STR("acme"), 17};
+    const udpai_hop hop = {
+        .node_id = UDPAI_STR("node-a"), .authority = UDPAI_STR("acme"), .time_us = 17};
     const udpai_resource_parts parts = {
         .name = UDPAI_STR("com.acme/kept"),
         .authority = UDPAI_STR("acme"),

@@ -151,7 +151,8 @@ publish_has_all_its_fields(void **state)
 static udpa_resource *
 make_said(const char *name, uint64_t generation, bool is_signed, const char *node)
 {
-    const udpai_hop hop = {udpai_str_from(node), UDPAI_STR("acme"), 17};
+    const udpai_hop hop = {
+        .node_id = udpai_str_from(node), .authority = UDPAI_STR("acme"), .time_us = 17};
     const udpai_resource_parts parts = {
         .name = udpai_str_from(name),
         .authority = UDPAI_STR("acme"),
