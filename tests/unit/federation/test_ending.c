@@ -54,7 +54,8 @@ bring(fed_bed *bed, char source, const char *authority, const char *taken_from, 
 static const char *
 remove_at(fed_bed *bed, uint64_t session, uint64_t generation, const char *authority)
 {
-    const udpai_hop hop = {UDPAI_STR("n1"), UDPAI_STR("acme"), 1};
+    const udpai_hop hop = {
+        .node_id = UDPAI_STR("n1"), .authority = UDPAI_STR("acme"), .time_us = 1};
     const udpai_resource_parts parts = {
         .name = UDPAI_STR(X),
         .authority = udpai_str_from(authority),
