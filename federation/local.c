@@ -278,6 +278,14 @@ give(udpai_local_subscription *subscription, udpai_local_update *update)
     free_update(update);
 }
 
+/* Not of what was never here: that it is said to be gone is for other nodes. */
+static bool
+is_news(const udpai_change *change)
+{
+    bool was_here = change->kind != UDPAI_CHANGE_REMOVE || change->resource != change->said;
+    return change->kind != UDPAI_CHANGE_REFRESH && was_here;
+}
+
 void
 udpai_locals_tell(udpai_node *node, const udpai_change_set *changes)
 {
@@ -289,7 +297,7 @@ udpai_locals_tell(udpai_node *node, const udpai_change_set *changes)
         udpai_local_update *update = new_update(node);
         for (size_t i = 0; update && i < udpai_change_set_size(changes); i++) {
             const udpai_change *change = udpai_change_set_at(changes, i);
-            if (change->kind != UDPAI_CHANGE_REFRESH && selects(subscription, change->resource))
+            if (is_news(change) && selects(subscription, change->resource))
                 (void)add_change(update, change->resource, change->kind == UDPAI_CHANGE_REMOVE);
         }
         if (update)

@@ -309,8 +309,6 @@ void udpai_owed_done(udpai_owed *owed);
 /* Is all known of what lies at or below `scope`? If not, the subscription is told when it is. */
 bool
 udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms);
-/* Of a prefix that is not: has that been so for long enough for one that holds nothing? */
-bool udpai_subscription_is_waited_out(udpai_subscription *subscription, udpai_str prefix);
 /* The same of a name that is asked for as such. */
 bool udpai_subscription_is_name_settled(udpai_subscription *subscription,
                                         udpai_str name,
@@ -331,35 +329,6 @@ udpai_subscription_reselect(udpai_subscription *subscription, bool tell, udpa_er
 void udpai_subscription_leave_view(udpai_subscription *subscription);
 /* Will the subscriber be sent the item's payload anyway, by its wildcards? */
 bool udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item);
-
-/* ---- held.c ---- */
-
-typedef enum udpai_held_state {
-    UDPAI_HELD_NOT,     /* it holds nothing, or something else */
-    UDPAI_HELD_PAYLOAD, /* it holds the payload, which has come another way since */
-    UDPAI_HELD_ALL,
-} udpai_held_state;
-
-void udpai_held_init(udpai_subscription *subscription);
-bool udpai_held_any(const udpai_subscription *subscription);
-/* What does the subscriber say it holds of this, which is there? The note is used up by the answer.
- */
-udpai_held_state udpai_held_match(udpai_subscription *subscription, udpai_item *item);
-/* All notes are to be looked through, once everything up to now was sent. */
-void udpai_held_check_when_sent(udpai_subscription *subscription);
-void udpai_held_drop_all(udpai_subscription *subscription);
-/* Whatever it said it holds of this name: it wants it sent. */
-void udpai_held_forget(udpai_subscription *subscription, udpai_str name);
-/* Did it say that it holds something of this name? */
-bool udpai_held_has(const udpai_subscription *subscription, udpai_str name);
-/* Forgets what the subscription does not select any more. After UDPA_ERR_NOMEM it must begin anew.
- */
-udpa_err udpai_held_forget_uncovered(udpai_subscription *subscription);
-/* It may hold something of this name: once it is certain that there is nothing, it is told. Without
- * memory, or room for it, it is not. */
-void udpai_held_suspect(udpai_subscription *subscription, udpai_str name);
-/* Owes removals for what the subscriber holds and what is certainly not there. */
-udpa_err udpai_held_check(udpai_subscription *subscription);
 
 /* ---- names.c ---- */
 

@@ -3,6 +3,7 @@
  *
  * A version that is the one there is needs no text: the item is noted, and that nothing had changed
  * up to now. All else is noted by name, and looked at when the name's turn comes. */
+#include "fanout/held.h"
 #include "fanout/said.h"
 #include "fanout/variant.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fanout/said.h"
+#include "fanout/held.h"
 
 #include "model/name.h"
 

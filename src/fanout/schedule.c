@@ -14,6 +14,7 @@
  * others before it, a type that had to wait for some rounds overtakes what changed twice meanwhile,
  * and after some more it goes as far as there is. */
 #include "fanout/fanout_internal.h"
+#include "fanout/held.h"
 #include "fanout/takers.h"
 
 #define PATIENCE 2

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A subscriber and its subscriptions, one for each type. */
+#include "fanout/held.h"
 #include "fanout/variant.h"
 
 #include "model/name.h"
-#include "model/type_url.h"
 
 /* What may wait to be called complete, beside all names that may be asked for, twice. */
 #define AWAITS_MAX 4096
@@ -412,86 +412,6 @@ bool
 udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms)
 {
     return is_settled(subscription, scope, false, asked_ms);
-}
-
-/* ---- who holds nothing ---- */
-
-#define LOG_WAIT_MS 5000
-
-void
-udpai_subscription_take_unsettled(udpai_subscription *subscription)
-{
-    subscription->takes_unsettled = true;
-}
-
-static const udpai_unsettled *
-missing_for(const udpai_subscription *subscription, udpai_str prefix)
-{
-    const udpai_subscriber *subscriber = subscription->subscriber;
-    udpai_str except =
-        subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
-    return udpai_settled_missing(subscriber->fanout->settled, udpai_topic_url(subscription->topic),
-                                 prefix, except);
-}
-
-bool
-udpai_subscription_waits_for(const udpai_subscription *subscription,
-                             udpai_str *ret_source,
-                             udpai_str *ret_why)
-{
-    const udpai_unsettled *missing = NULL;
-    for (size_t i = 0;
-         subscription->mode == UDPAI_MODE_STATE && !missing && i < subscription->prefixes.n; i++)
-        missing = missing_for(subscription, udpai_bytes_view(subscription->prefixes.items[i]));
-    if (!missing)
-        return false;
-    *ret_source = missing->source;
-    *ret_why = missing->why;
-    return true;
-}
-
-static void
-log_wait(udpai_subscription *subscription, const udpai_unsettled *missing)
-{
-    udpai_str type = udpai_type_url_name(udpai_topic_url(subscription->topic));
-    if (subscription->is_wait_logged)
-        return;
-    subscription->is_wait_logged = true;
-    udpai_log(UDPA_LOG_WARNING, "fanout",
-              "a client has waited 5 s for all of %.*s: source '%.*s' is %.*s", (int)type.len,
-              type.data, (int)missing->source.len, missing->source.data, (int)missing->why.len,
-              missing->why.data);
-}
-
-static void
-wake_at(udpai_subscription *subscription, uint64_t due_ms)
-{
-    if (!udpai_timer_is_set(&subscription->cycle) || subscription->cycle.due_ms > due_ms)
-        udpai_timer_set(subscription->topic->fanout->wheel, &subscription->cycle, due_ms);
-}
-
-/* Sources that are asked for just this client, or just what was asked for, are missing since it
- * asked; all others since they are, so that who comes later need not wait. */
-bool
-udpai_subscription_is_waited_out(udpai_subscription *subscription, udpai_str prefix)
-{
-    const udpai_fanout *fanout = subscription->topic->fanout;
-    const udpai_unsettled *missing = missing_for(subscription, prefix);
-    uint64_t now_ms = fanout->wheel->now_ms;
-    if (!missing)
-        return false;
-    if (now_ms >= subscription->asked_ms + LOG_WAIT_MS)
-        log_wait(subscription, missing);
-    else
-        wake_at(subscription, subscription->asked_ms + LOG_WAIT_MS);
-    if (!subscription->takes_unsettled)
-        return false;
-    bool is_asked_for = missing->of_groups || missing->on_demand;
-    uint64_t since_ms = is_asked_for ? subscription->asked_ms : missing->missing_ms;
-    uint64_t end_ms = since_ms + fanout->options.first_answer_timeout_ms;
-    if (now_ms < end_ms)
-        wake_at(subscription, end_ms);
-    return now_ms >= end_ms;
 }
 
 bool

@@ -126,6 +126,15 @@ reached(const udpai_waits *waits)
     return all;
 }
 
+static unsigned
+count(uint64_t set)
+{
+    unsigned n = 0;
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
 static uint64_t
 round_of(const udpai_waits *waits)
 {
@@ -137,7 +146,7 @@ udpai_waits_are_closed(const udpai_waits *waits)
 {
     uint64_t all = reached(waits);
     return (all & ~waits->known) == 0 && (all & waits->outside) == 0 &&
-           round_of(waits) > (uint64_t)__builtin_popcountll(all);
+           round_of(waits) > count(all);
 }
 
 static void

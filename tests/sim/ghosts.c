@@ -118,7 +118,7 @@ on_update(void *userdata, udpai_local_update *update)
     member *self = userdata;
     for (size_t i = 0; i < udpai_local_update_size(update); i++) {
         const udpai_local_change *change = udpai_local_update_at(update, i);
-        int key = atoi(strchr(udpa_resource_name(change->resource), '/') + 1);
+        int key = (int)strtol(strchr(udpa_resource_name(change->resource), '/') + 1, NULL, 10);
         if (!change->is_removed && !self->owner->exists[key] && !self->has[key] &&
             !self->may_be_old)
             fail(self, "a ghost has come", key);

@@ -205,7 +205,8 @@ the_server_is_told_what_this_node_understands(void **state)
     assert_non_null(target);
     udpai_str node = udpai_upstream_settings(udpai_grpc_target_method(target)->context)->node;
     assert_int_equal(count_in(node, "envoy.lb.x"), 1);
-    assert_int_equal(count_in(node, "udpa."), 0);
+    assert_int_equal(count_in(node, "udpa."), 1); /* that a node asks, whatever the client is */
+    assert_int_equal(count_in(node, "udpa.node.v1"), 1);
     assert_int_equal(count_in(node, "xds.config.resource-in-sotw"), 1);
     assert_int_equal(count_in(node, "xds.config.supports-resource-ttl"), 1);
     assert_int_equal(count_in(node, "what-comes-next"), 0);

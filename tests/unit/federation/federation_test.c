@@ -109,12 +109,11 @@ note_links(fed_bed *bed, const udpa_bytes *links)
 static void
 note_report(fed_bed *bed, const udpai_change *change)
 {
-    static const char *const marks[] = {
-        [UDPAI_CHANGE_SET] = "", [UDPAI_CHANGE_REFRESH] = "~", [UDPAI_CHANGE_REMOVE] = "-"};
+    static const char *const marks[] = {"", "~", "-"};
     udpai_str name = udpai_resource_name(change->resource), acme = UDPAI_STR("com.acme/");
     size_t skip = udpai_str_starts(name, acme) ? acme.len : 0;
-    note(bed->reports, " ", "%s%.*s", marks[change->kind], (int)(name.len - skip),
-         name.data + skip);
+    name = (udpai_str){name.data + skip, name.len - skip};
+    note(bed->reports, " ", "%s%.*s", marks[change->kind], (int)name.len, name.data);
     if (change->kind != UDPAI_CHANGE_REMOVE)
         note_links(bed, change->shown_to);
 }

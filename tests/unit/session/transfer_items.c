@@ -291,7 +291,7 @@ transfer_make_info(void)
         .features = texts,
         .n_features = 3,
         .metadata = UDPAI_STR("\x0a\x00"),
-        .parameters = UDPAI_STR("\x6a\x08\x0a\x01k\x12\x03"
+        .parameters = UDPAI_STR("\x62\x08\x0a\x01k\x12\x03"
                                 "val"),
     };
     udpai_node_info *info = NULL;

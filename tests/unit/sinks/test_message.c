@@ -68,7 +68,7 @@ there_are_limits(void **state)
     name[UDPAI_STREAM_NAME_MAX] = 'x';
     name[UDPAI_STREAM_NAME_MAX + 1] = '\0';
     expect(UDPAI_EVENT_TAP, W_MESSAGE(1, W_TEXT(2, name)), UDPA_ERR_LIMIT, "longer than 256");
-    size_t n = 200000;
+    size_t n = 400000;
     char *many = wire_room(2 * n);
     for (size_t i = 0; i < n; i++)
         memcpy(many + 2 * i, "\x38\x01", 2); /* field 7 */
