@@ -89,7 +89,8 @@ put_fields(udpai_proto_writer *writer,
     put_time(writer, 15, facts->unanswered_us);
     put_time(writer, 16, facts->acknowledged_us);
     put_time(writer, 17, facts->refused_us);
-    udpai_proto_put_bytes_opt(writer, 18, udpai_str_from(udpa_error_message(facts->held)));
+    if (facts->held)
+        udpai_proto_put_bytes(writer, 18, udpai_str_from(udpa_error_message(facts->held)));
     udpai_str source, why;
     if (udpai_subscription_waits_for(subscription, &source, &why)) {
         udpai_proto_put_bytes_opt(writer, 19, source);

@@ -5,8 +5,8 @@ import subprocess
 import sys
 import time
 
-import envoy_peer
 import interop
+import envoy_peer
 from interop import check, wait_for
 from udpa_peer import Peer
 

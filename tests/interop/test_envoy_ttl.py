@@ -5,8 +5,8 @@ that: in the state of the world; and in delta behind a second node, for which it
 import sys
 import time
 
-import envoy_peer
 import interop
+import envoy_peer
 from google.protobuf import json_format
 from interop import wait_for
 

@@ -557,6 +557,7 @@ sim_world_done(sim_world *world)
     while (world->events.n)
         sim_run_until(world, world->events.items[0]->at_us);
     for (size_t i = 0; i < world->nodes.n; i++) {
+        sim_disk_lose(world->nodes.items[i]); /* of one that had crashed before, too */
         udpai_vector_done(&world->nodes.items[i]->kept);
         udpai_vector_done(&world->nodes.items[i]->known_sources);
         udpai_identity_unref(world->nodes.items[i]->identity);
