@@ -213,7 +213,8 @@ def check_replay(test, edge, relay, old):
     interop.check('  but not put the older one in its place', 'com.acme/x' not in served(test, edge))
     with udpa_peer.Peer(test.build, edge.address, 'helper') as helper: # by another way
         refused = helper.publish_delta(lambda delta: delta.resources.add().MergeFromString(old.SerializeToString()))
-        interop.check('  nor can a helper of it', not refused and
+        interop.check('  nor can a helper of it, and it is told why', len(refused) == 1 and
+                      'is older than' in refused[0].message and
                       'com.acme/x' not in served(test, edge))
     relay.give(new)
     interop.check('the newest one may come back', served(test, edge)['com.acme/x'] == 'second')
