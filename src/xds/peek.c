@@ -265,7 +265,7 @@ static void
 visit_scoped_routes(udpai_str scoped, const name_visitor *visitor)
 {
     static const uint32_t oneof[] = {SCOPED_ROUTES_LIST, SCOPED_ROUTES_RDS, 0};
-    udpai_str member;
+    udpai_str member = {0};
     uint32_t number = read_oneof(scoped, oneof, &member);
     if (number == SCOPED_ROUTES_RDS && visitor->wants_scoped)
         visitor->visit(visitor->userdata, (udpai_str){0});
@@ -277,7 +277,7 @@ static void
 visit_http(udpai_str manager, const name_visitor *visitor)
 {
     static const uint32_t oneof[] = {HTTP_RDS, HTTP_ROUTE_CONFIG, HTTP_SCOPED_ROUTES, 0};
-    udpai_str member;
+    udpai_str member = {0};
     uint32_t number = read_oneof(manager, oneof, &member);
     if (number == HTTP_SCOPED_ROUTES)
         visit_scoped_routes(member, visitor);
