@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "daemon/provider_check.h"
 #include "daemon/words.h"
 
 /* A type of which servers mostly send what is named. What names it, and a mirror follows; NULL: a
@@ -21,21 +22,6 @@ static const named_type named_types[] = {
     {"envoy.config.route.v3.VirtualHost", NULL, true},
     {"envoy.config.endpoint.v3.LbEndpoint", NULL, true},
 };
-
-static const Udpa__Config__V1__ConfigSource *
-find_source(const Udpa__Config__V1__Bootstrap *message,
-            const Udpa__Config__V1__ConfigDescriptor *descriptor)
-{
-    const Udpa__Config__V1__StaticResources *all = message->static_resources;
-    if (descriptor->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE)
-        return descriptor->config_source;
-    if (descriptor->source_case != UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_RESOURCE_NAME)
-        return NULL;
-    for (size_t i = 0; all && i < all->n_config_sources; i++)
-        if (strcmp(all->config_sources[i]->name, descriptor->resource_name) == 0)
-            return all->config_sources[i];
-    return NULL;
-}
 
 static const named_type *
 find_named(const char *type_url)
@@ -82,7 +68,8 @@ udpai_mirror_check(const Udpa__Config__V1__Bootstrap *message,
     udpai_path_field(list, path, "config_descriptors");
     for (size_t i = 0; i < provider->n_config_descriptors; i++) {
         const Udpa__Config__V1__ConfigDescriptor *descriptor = provider->config_descriptors[i];
-        const Udpa__Config__V1__ConfigSource *source = find_source(message, descriptor);
+        const Udpa__Config__V1__ConfigSource *source =
+            udpai_source_of_descriptor(message, descriptor);
         bool is_xds = source && source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS;
         bool is_rest = source && source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST;
         if (descriptor->mode != UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__MODE__MIRROR ||

@@ -2,6 +2,7 @@
 #include "daemon/rest_check.h"
 
 #include "base/alloc.h"
+#include "daemon/provider_check.h"
 #include "daemon/words.h"
 #include "endpoint/type.h"
 #include "xds/shim.h"
@@ -11,7 +12,6 @@
 #define LONGEST_MS ((int64_t)3600 * 1000)
 
 typedef Udpa__Config__V1__ConfigSource source_message;
-typedef Udpa__Config__V1__ConfigDescriptor descriptor_message;
 
 /* ---- times ---- */
 
@@ -43,26 +43,13 @@ udpai_rest_check_times(const Udpa__Config__V1__RestSource *source,
 
 /* ---- types ---- */
 
-static const source_message *
-find_source(const Udpa__Config__V1__Bootstrap *message, const descriptor_message *descriptor)
-{
-    const Udpa__Config__V1__StaticResources *all = message->static_resources;
-    if (descriptor->source_case == UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE)
-        return descriptor->config_source;
-    if (descriptor->source_case != UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_RESOURCE_NAME)
-        return NULL;
-    for (size_t i = 0; all && i < all->n_config_sources; i++)
-        if (strcmp(all->config_sources[i]->name, descriptor->resource_name) == 0)
-            return all->config_sources[i];
-    return NULL;
-}
-
 /* The first of kind rest; NULL: there is none. */
 static const source_message *
 find_polled(const Udpa__Config__V1__Bootstrap *message, const Udpa__Config__V1__Provider *provider)
 {
     for (size_t i = 0; i < provider->n_config_descriptors; i++) {
-        const source_message *source = find_source(message, provider->config_descriptors[i]);
+        const source_message *source =
+            udpai_source_of_descriptor(message, provider->config_descriptors[i]);
         if (source && source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST)
             return source;
     }

@@ -296,6 +296,13 @@ udpai_name_sub_sent(udpai_name_sub *sub, uint64_t payload_seq)
         sub->absent_ms = 0;
 }
 
+/* The node that it is not waited for; empty: none. */
+static inline udpai_str
+udpai_subscriber_except(const udpai_subscriber *subscriber)
+{
+    return subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
+}
+
 void udpai_subscription_wake(udpai_subscription *subscription);
 /* Puts it at the end of one of the lists. */
 void udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed);

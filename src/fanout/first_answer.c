@@ -15,8 +15,7 @@ static const udpai_unsettled *
 missing_for(const udpai_subscription *subscription, udpai_str prefix)
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
-    udpai_str except =
-        subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
+    udpai_str except = udpai_subscriber_except(subscriber);
     return udpai_settled_missing(subscriber->fanout->settled, udpai_topic_url(subscription->topic),
                                  prefix, except);
 }
@@ -50,13 +49,6 @@ log_wait(udpai_subscription *subscription, const udpai_unsettled *missing)
               missing->why.data);
 }
 
-static void
-wake_at(udpai_subscription *subscription, uint64_t due_ms)
-{
-    if (!udpai_timer_is_set(&subscription->cycle) || subscription->cycle.due_ms > due_ms)
-        udpai_timer_set(subscription->topic->fanout->wheel, &subscription->cycle, due_ms);
-}
-
 /* Sources that are asked for just this client, or just what was asked for, are missing since it
  * asked; all others since they are, so that who comes later need not wait. */
 bool
@@ -70,13 +62,13 @@ udpai_subscription_is_waited_out(udpai_subscription *subscription, udpai_str pre
     if (now_ms >= subscription->asked_ms + LOG_WAIT_MS)
         log_wait(subscription, missing);
     else
-        wake_at(subscription, subscription->asked_ms + LOG_WAIT_MS);
+        udpai_subscription_recheck_at(subscription, subscription->asked_ms + LOG_WAIT_MS);
     if (!subscription->takes_unsettled)
         return false;
     bool is_asked_for = missing->of_groups || missing->on_demand;
     uint64_t since_ms = is_asked_for ? subscription->asked_ms : missing->missing_ms;
     uint64_t end_ms = since_ms + fanout->options.first_answer_timeout_ms;
     if (now_ms < end_ms)
-        wake_at(subscription, end_ms);
+        udpai_subscription_recheck_at(subscription, end_ms);
     return now_ms >= end_ms;
 }

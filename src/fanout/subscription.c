@@ -389,8 +389,7 @@ is_settled(udpai_subscription *subscription, udpai_str scope, bool as_name, uint
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     const udpai_fanout *fanout = subscriber->fanout;
-    udpai_str except =
-        subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
+    udpai_str except = udpai_subscriber_except(subscriber);
     udpai_str type_url = udpai_topic_url(subscription->topic);
     udpai_settled_state state =
         as_name ? udpai_settled_query_name(fanout->settled, type_url, scope, except)

@@ -358,8 +358,7 @@ udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url
     if ((item && udpai_shown(item, subscriber)) ||
         (topic && udpai_alias_resolve(topic, subscriber, name)))
         return UDPAI_PRESENT;
-    udpai_str except =
-        subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
+    udpai_str except = udpai_subscriber_except(subscriber);
     bool is_certain =
         (item && item->resource) ||
         udpai_settled_query_name(fanout->settled, type_url, name, except) == UDPAI_SETTLED;
