@@ -7,6 +7,7 @@
 #include "federation/judgement.h"
 
 #include "base/alloc.h"
+#include "federation/epoch.h"
 #include "federation/node_internal.h"
 
 static void
@@ -122,6 +123,8 @@ end_ticket(udpai_judgement *judgement, udpa_err result)
 void
 udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
 {
+    if (result == UDPA_OK)
+        udpai_epoch_committed(node, ticket);
     UDPAI_LIST_FOREACH (at, &node->untold) {
         udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
         if (judgement->ticket && judgement->ticket <= ticket)

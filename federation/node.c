@@ -2,6 +2,7 @@
 /* The node: what comes in goes to its room, and what follows is carried out once, in flush(). */
 #include <assert.h>
 
+#include "federation/epoch.h"
 #include "federation/events.h"
 #include "federation/interest.h"
 #include "federation/judgement.h"
@@ -266,6 +267,7 @@ udpai_node_free(udpai_node *node)
     udpa_bytes_unref(node->authority);
     udpa_bytes_unref(node->instance);
     udpai_twins_free(node);
+    udpa_bytes_unref(node->epoch);
     udpai_way_unref(node->last_way);
     udpai_free(node);
     return NULL;
@@ -275,6 +277,7 @@ void
 udpai_node_start(udpai_node *node)
 {
     node->is_started = true;
+    udpai_epoch_start(node);
     udpai_restore_end(node);
     udpai_recovery_start(node);
     udpai_signatures_start(node);

@@ -182,8 +182,10 @@ struct udpai_node {
     udpai_node_timing timing;
     bool is_durable, is_started, is_endpoint, peers_are_anonymous;
     udpa_bytes *id, *authority, *instance;
-    udpai_twins *twins;  /* others with this id */
-    udpai_way *last_way; /* of what was taken in last: mostly, that of the next */
+    udpa_bytes *epoch;                    /* of the store; NULL: not known yet */
+    uint64_t n_commits_before, n_commits; /* by processes before this one; all that are done */
+    udpai_twins *twins;                   /* others with this id */
+    udpai_way *last_way;                  /* of what was taken in last: mostly, that of the next */
     udpai_store *store;
     udpai_verdicts *verdicts;  /* NULL: what checkers say changes nothing */
     udpai_change_set *late;    /* taken of the store, and not told for want of memory … */

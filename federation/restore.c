@@ -2,6 +2,7 @@
 /* What the durable engine has kept, at the start: contributions and facts, each under the origin it
  * had. What belongs to nothing that is configured is forgotten. */
 #include "federation/delivery.h"
+#include "federation/epoch.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
 
@@ -176,7 +177,9 @@ udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
 {
     udpa_err err = UDPA_OK;
     udpai_store_set_loading(node->store, true);
-    if (op->kind == UDPAI_DURABLE_PUT)
+    if (op->kind == UDPAI_DURABLE_EPOCH)
+        err = udpai_epoch_restore(node, op);
+    else if (op->kind == UDPAI_DURABLE_PUT)
         err = restore_contribution(node, op);
     else if (op->kind == UDPAI_DURABLE_MARK || op->kind == UDPAI_DURABLE_USE)
         err = restore_fact(node, op);

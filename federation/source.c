@@ -13,6 +13,7 @@
 void
 udpai_node_order(udpai_node *node, udpai_order *order)
 {
+    order->commit = node->n_commits;
     node->env.order(node->env.userdata, order);
 }
 

@@ -39,6 +39,10 @@ bool udpai_node_info_has_feature(const udpai_node_info *info, const char *featur
 /* Strings directly in the metadata: what management nodes announce of themselves. */
 #define UDPAI_NODE_KEY_INSTANCE "udpa.instance" /* which of those with this id it is */
 #define UDPAI_NODE_KEY_RUN "udpa.run" /* which process of that: another number each time */
+#define UDPAI_NODE_KEY_EPOCH "udpa.epoch"       /* of its store */
+#define UDPAI_NODE_KEY_COMMIT "udpa.commit"     /* the number of its last one, decimal */
+
+#define UDPAI_EPOCH_MAX 64 /* bytes */
 
 typedef struct udpai_node_said {
     const char *key;
@@ -54,5 +58,9 @@ udpa_err udpai_node_info_saying(udpai_node_info **ret_info,
                                 const udpai_node_info *info,
                                 const udpai_node_said *said,
                                 size_t n_said);
+
+/* What its store was when it said this: the epoch, a view, and the number of the last commit.
+ * False: it says neither, or nothing that can be read. */
+bool udpai_node_info_epoch(const udpai_node_info *info, udpai_str *ret_epoch, uint64_t *ret_commit);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "session/access.h"
 #include "session/acknowledgement.h"
+#include "session/introduction.h"
 #include "session/relay.h"
 
 #define RETRY_MS 100 /* after want of memory */
@@ -23,6 +24,7 @@ struct udpai_hub {
     udpai_access access;
     udpai_map side_links;
     udpai_relay relay;
+    udpai_introduction introduction;
     uint64_t last_id, last_side_link;
     void *watcher; /* NULL: there is none */
 };
@@ -134,6 +136,7 @@ udpai_hub_free(udpai_hub *hub)
     udpai_relay_done(&hub->relay);
     udpai_fanout_free(hub->fanout);
     udpai_access_done(&hub->access);
+    udpai_introduction_done(&hub->introduction);
     udpai_decoder_done(&hub->decoder);
     udpai_node_info_unref(hub->options.info);
     udpai_free(hub);
@@ -174,6 +177,12 @@ udpai_access *
 udpai_hub_access(udpai_hub *hub)
 {
     return &hub->access;
+}
+
+udpa_bytes *
+udpai_hub_introduce(const udpai_hub *hub)
+{
+    return udpai_introduction_compose(&hub->introduction, hub->options.info);
 }
 
 const udpai_hub_options *
@@ -348,6 +357,7 @@ pass_on_to_all(udpai_hub *hub, udpai_order *order)
 void
 udpai_hub_order(udpai_hub *hub, udpai_order *order)
 {
+    udpai_introduction_note(&hub->introduction, order);
     switch (order->kind) {
     case UDPAI_ORDER_CHANGES:
     case UDPAI_ORDER_SETTLED:
@@ -364,6 +374,7 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         pass_on_to_all(hub, order);
         break;
     case UDPAI_ORDER_FORGET:
+    case UDPAI_ORDER_EPOCH:
         pass_on_to_all(hub, order);
         break;
     case UDPAI_ORDER_STATUS:

@@ -205,6 +205,9 @@ udpai_fanout *udpai_hub_fanout(udpai_hub *hub);
 udpai_wheel *udpai_hub_wheel(udpai_hub *hub);
 udpai_decoder *udpai_hub_decoder(udpai_hub *hub);
 int64_t udpai_hub_wall_us(const udpai_hub *hub); /* now */
+/* The message by which a stream says who this node is, and what its store is now; NULL without
+ * memory. */
+udpa_bytes *udpai_hub_introduce(const udpai_hub *hub);
 const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);
 /* Other ones from now on (udpai_fanout_set_options()). */
 void udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *options);

@@ -49,6 +49,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_EVENTS,           /* of a worker, or for one; UDPAI_REPORT_EVENTS_TAKEN */
     UDPAI_ORDER_EVENTS_TAKEN,     /* they were, the next may come */
     UDPAI_ORDER_EVENTS_WANTED,    /* a worker is to have them all, or need not any more */
+    UDPAI_ORDER_EPOCH,            /* what this node's store is: streams announce it */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -71,6 +72,8 @@ typedef struct udpai_order {
     udpai_acl *acl;     /* ACL: a reference */
     udpa_bytes *events; /* EVENTS: see events/batch.h; `session` is the worker, the ticket the
                          * kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
+    udpa_bytes *epoch;  /* EPOCH */
+    uint64_t commit;    /* the number of the last one that was done by then */
     /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
      * with all that is told, 0: nothing is any more. */
     uint64_t ticket;

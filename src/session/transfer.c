@@ -22,7 +22,8 @@ enum {
     HAS_ERROR = 1 << 9,
     HAS_STATUSES = 1 << 10,
     HAS_EVENTS = 1 << 11,
-    HAS_ALL = (1 << 12) - 1,
+    HAS_EPOCH = 1 << 12,
+    HAS_ALL = (1 << 13) - 1,
 };
 
 typedef struct shape {
@@ -47,6 +48,7 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_EVENTS] = {true, HAS_EVENTS, 0},
     [UDPAI_ORDER_EVENTS_TAKEN] = {true, 0, 0},
     [UDPAI_ORDER_EVENTS_WANTED] = {true, 0, 0},
+    [UDPAI_ORDER_EPOCH] = {true, HAS_EPOCH, 0},
 };
 
 static const shape report_shapes[UDPAI_REPORT_KINDS] = {
@@ -134,7 +136,7 @@ order_has(const udpai_order *order)
     return (order->changes ? HAS_CHANGES : 0) | (order->settled ? HAS_SETTLED : 0) |
            (order->acl ? HAS_ACL : 0) | (order->subscription ? HAS_SUBSCRIPTION : 0) |
            (order->publication ? HAS_PUBLICATION : 0) | (order->error ? HAS_ERROR : 0) |
-           (order->events ? HAS_EVENTS : 0);
+           (order->events ? HAS_EVENTS : 0) | (order->epoch ? HAS_EPOCH : 0);
 }
 
 static void
@@ -157,6 +159,9 @@ put_order(udpai_proto_writer *writer, const udpai_order *order)
         udpai_transfer_put_error(writer, order->error);
     if (order->events)
         udpai_proto_put_bare_bytes(writer, udpai_bytes_view(order->events));
+    if (order->epoch)
+        udpai_proto_put_bare_bytes(writer, udpai_bytes_view(order->epoch));
+    udpai_proto_put_bare_number(writer, order->commit);
 }
 
 udpa_err
@@ -331,6 +336,9 @@ take_order_parts(udpai_transfer_reader *reader, unsigned has, udpai_order *order
         order->error = udpai_transfer_take_error(reader);
     if (has & HAS_EVENTS)
         order->events = udpai_transfer_take_own_bytes(reader);
+    if (has & HAS_EPOCH)
+        order->epoch = udpai_transfer_take_own_bytes(reader);
+    order->commit = udpai_transfer_take_number(reader, UINT64_MAX);
 }
 
 static udpai_order *

@@ -142,7 +142,7 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     if (err == UDPA_OK)
         err = udpai_session_report_opened(&udpa->session);
     if (err == UDPA_OK)
-        err = udpai_udpa_send(udpa, udpai_node_compose(udpai_hub_settings(hub)->info));
+        err = udpai_udpa_send(udpa, udpai_hub_introduce(hub));
     if (err != UDPA_OK)
         udpai_session_finish(&udpa->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
     return UDPA_OK;
@@ -317,6 +317,10 @@ udpa_order(udpai_session *session, udpai_order *order)
     case UDPAI_ORDER_ACL:
         udpai_session_admit_again(session, &udpa->subscriber, udpa->peer);
         udpai_udpa_review_events(udpa);
+        break;
+    case UDPAI_ORDER_EPOCH: /* what was said before it was known */
+        if (udpa->is_extended)
+            (void)udpai_udpa_send(udpa, udpai_hub_introduce(session->hub));
         break;
     case UDPAI_ORDER_FORGET:
         udpai_udpa_forget(udpa, order->ticket);

@@ -87,6 +87,8 @@ commit_jobs(struct engine *engine, udpai_list *first, udpai_list *end, udpa_erro
         if (job_of(node)->batch)
             err = udpai_sqlite_apply(db, job_of(node)->batch, ret_error);
     if (err == UDPA_OK)
+        err = udpai_sqlite_note_number(db, job_of(end->prev)->ticket, ret_error);
+    if (err == UDPA_OK)
         err = udpai_sqlite_run(db, UDPAI_SQLITE_COMMIT, ret_error);
     /* Some failures have ended the transaction already. */
     if (err != UDPA_OK && !sqlite3_get_autocommit(db->handle))

@@ -13,7 +13,7 @@
 
 #define FILE_NAME "udpa.db"
 #define APPLICATION_ID 1969516641 /* "udpa" */
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number) TEXT_OF_(number)
 
@@ -22,6 +22,24 @@
     " origin TEXT NOT NULL,"                                                                       \
     " type_url TEXT NOT NULL,"                                                                     \
     " PRIMARY KEY (origin, type_url)) WITHOUT ROWID;"
+/* An epoch is of this store alone, whatever is copied from it later. */
+#define TABLES_OF_EPOCHS                                                                           \
+    "CREATE TABLE held ("                                                                          \
+    " origin TEXT NOT NULL,"                                                                       \
+    " type_url TEXT NOT NULL,"                                                                     \
+    " name TEXT NOT NULL,"                                                                         \
+    " PRIMARY KEY (origin, type_url, name)) WITHOUT ROWID;"                                        \
+    "CREATE TABLE seen ("                                                                          \
+    " origin TEXT NOT NULL,"                                                                       \
+    " type_url TEXT NOT NULL,"                                                                     \
+    " epoch TEXT NOT NULL,"                                                                        \
+    " number INTEGER NOT NULL,"                                                                    \
+    " PRIMARY KEY (origin, type_url)) WITHOUT ROWID;"                                              \
+    "CREATE TABLE epoch ("                                                                         \
+    " one INTEGER PRIMARY KEY CHECK (one = 1),"                                                    \
+    " epoch TEXT NOT NULL,"                                                                        \
+    " number INTEGER NOT NULL);"                                                                   \
+    "INSERT INTO epoch VALUES (1, lower(hex(randomblob(16))), 0);"
 #define SET_VERSION "PRAGMA user_version = " TEXT_OF(SCHEMA_VERSION) ";"
 
 /* Rows with an integer key: with payloads of the usual sizes they are written two to four times as
@@ -47,11 +65,13 @@ static const char schema[] =
     " PRIMARY KEY (origin, type_url, prefix)) WITHOUT ROWID;"
     "CREATE TABLE setting ("
     " name TEXT PRIMARY KEY NOT NULL,"
-    " value TEXT NOT NULL) WITHOUT ROWID;" TABLE_OF_USES
+    " value TEXT NOT NULL) WITHOUT ROWID;" TABLE_OF_USES TABLES_OF_EPOCHS
     "PRAGMA application_id = " TEXT_OF(APPLICATION_ID) ";" SET_VERSION "COMMIT;";
 
-/* From schema 1. */
-static const char upgrade[] = "BEGIN IMMEDIATE;" TABLE_OF_USES SET_VERSION "COMMIT;";
+/* From schema 1, and from 2. */
+static const char upgrade_1[] =
+    "BEGIN IMMEDIATE;" TABLE_OF_USES TABLES_OF_EPOCHS SET_VERSION "COMMIT;";
+static const char upgrade_2[] = "BEGIN IMMEDIATE;" TABLES_OF_EPOCHS SET_VERSION "COMMIT;";
 
 static const char *const statement_sql[UDPAI_SQLITE_STATEMENTS] = {
     [UDPAI_SQLITE_BEGIN] = "BEGIN IMMEDIATE",
@@ -70,9 +90,15 @@ static const char *const statement_sql[UDPAI_SQLITE_STATEMENTS] = {
     [UDPAI_SQLITE_UNMARK] = "DELETE FROM mark WHERE origin = ?1 AND type_url = ?2 AND prefix = ?3",
     [UDPAI_SQLITE_USE] = "INSERT OR IGNORE INTO in_use VALUES (?1, ?2)",
     [UDPAI_SQLITE_DISUSE] = "DELETE FROM in_use WHERE origin = ?1 AND type_url = ?2",
+    [UDPAI_SQLITE_HOLD] = "INSERT OR IGNORE INTO held VALUES (?1, ?2, ?3)",
+    [UDPAI_SQLITE_RELEASE] = "DELETE FROM held WHERE origin = ?1 AND type_url = ?2 AND name = ?3",
+    [UDPAI_SQLITE_SEEN] = "INSERT OR REPLACE INTO seen VALUES (?1, ?2, ?3, ?4)",
+    [UDPAI_SQLITE_NUMBER] = "UPDATE epoch SET number = ?1",
     [UDPAI_SQLITE_FORGET_CONTRIBUTIONS] = "DELETE FROM contribution WHERE origin = ?1",
     [UDPAI_SQLITE_FORGET_MARKS] = "DELETE FROM mark WHERE origin = ?1",
     [UDPAI_SQLITE_FORGET_USES] = "DELETE FROM in_use WHERE origin = ?1",
+    [UDPAI_SQLITE_FORGET_HOLDS] = "DELETE FROM held WHERE origin = ?1",
+    [UDPAI_SQLITE_FORGET_SEEN] = "DELETE FROM seen WHERE origin = ?1",
 };
 
 static const char *
@@ -265,7 +291,7 @@ find_schema(udpai_sqlite_db *db, const char **ret_missing, udpa_error **ret_erro
                           "%s was written by a newer udpad (schema %lld, this one knows %d): run "
                           "that version, or give this one another store directory",
                           db->path, (long long)version, SCHEMA_VERSION);
-    *ret_missing = version < SCHEMA_VERSION ? upgrade : NULL;
+    *ret_missing = version == 1 ? upgrade_1 : version == 2 ? upgrade_2 : NULL;
     return UDPA_OK;
 }
 
@@ -313,7 +339,13 @@ open_database(udpai_sqlite_db *db, unsigned busy_ms, udpa_error **ret_error)
         err = udpai_sqlite_db_exec(db, missing, ret_error);
     if (err == UDPA_OK)
         err = udpai_sqlite_scrub(db, ret_error);
-    return err == UDPA_OK ? prepare_all(db, ret_error) : err;
+    if (err == UDPA_OK)
+        err = prepare_all(db, ret_error);
+    int64_t number = 0;
+    if (err == UDPA_OK)
+        err = udpai_sqlite_db_number(db, "SELECT number FROM epoch", &number, ret_error);
+    db->n_before = (uint64_t)number;
+    return err;
 }
 
 udpa_err

@@ -20,9 +20,15 @@ typedef enum udpai_sqlite_statement {
     UDPAI_SQLITE_UNMARK,
     UDPAI_SQLITE_USE,
     UDPAI_SQLITE_DISUSE,
+    UDPAI_SQLITE_HOLD,
+    UDPAI_SQLITE_RELEASE,
+    UDPAI_SQLITE_SEEN,
+    UDPAI_SQLITE_NUMBER,
     UDPAI_SQLITE_FORGET_CONTRIBUTIONS,
     UDPAI_SQLITE_FORGET_MARKS,
     UDPAI_SQLITE_FORGET_USES,
+    UDPAI_SQLITE_FORGET_HOLDS,
+    UDPAI_SQLITE_FORGET_SEEN,
     UDPAI_SQLITE_STATEMENTS,
 } udpai_sqlite_statement;
 
@@ -33,6 +39,7 @@ typedef struct udpai_sqlite_db {
     int lock_fd;            /* -1: not locked */
     udpai_sealer sealer;
     UDPAI_VECTOR(char *) secret_messages; /* names of message types */
+    uint64_t n_before;                    /* commits, by all processes before this one */
 } udpai_sqlite_db;
 
 /* A failed open leaves nothing to close. */
@@ -74,6 +81,8 @@ udpa_err udpai_sqlite_scrub(udpai_sqlite_db *db, udpa_error **ret_error);
 /* In sqlite_write.c: the ops of a batch, within a transaction. */
 udpa_err
 udpai_sqlite_apply(udpai_sqlite_db *db, const udpai_durable_batch *batch, udpa_error **ret_error);
+/* Notes, with what else is in the transaction, which ticket is the last that it has. */
+udpa_err udpai_sqlite_note_number(udpai_sqlite_db *db, uint64_t ticket, udpa_error **ret_error);
 /* Runs a statement that gives no rows, and makes it ready for its next use. */
 udpa_err
 udpai_sqlite_run(udpai_sqlite_db *db, udpai_sqlite_statement statement, udpa_error **ret_error);

@@ -192,6 +192,39 @@ load_use(struct loader *loader, sqlite3_stmt *row)
     return load_fact(loader, UDPAI_DURABLE_USE, row, (udpai_str){"", 0});
 }
 
+static udpa_err
+load_held(struct loader *loader, sqlite3_stmt *row)
+{
+    return load_fact(loader, UDPAI_DURABLE_HOLD, row, udpai_sqlite_column(row, NAME));
+}
+
+/* Columns of the queries for epochs; of a store's own, the first two are empty. */
+enum {
+    EPOCH = NAME,
+    NUMBER,
+};
+
+static udpa_err
+load_epoch(struct loader *loader, sqlite3_stmt *row)
+{
+    udpai_str type_url = udpai_sqlite_column(row, TYPE_URL);
+    udpai_str epoch = udpai_sqlite_column(row, EPOCH);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(type_url), *name = NULL;
+    udpa_err err = set_origin(loader, udpai_sqlite_column(row, ORIGIN));
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&name, epoch.data, epoch.len);
+    if (err != UDPA_OK || !type)
+        return UDPA_ERR_NOMEM;
+    const udpai_durable_op op = {
+        .kind = type_url.len ? UDPAI_DURABLE_SEEN : UDPAI_DURABLE_EPOCH,
+        .origin = loader->origin,
+        .type = type,
+        .name = name,
+        .number = (uint64_t)sqlite3_column_int64(row, NUMBER),
+    };
+    return loader->fn(loader->userdata, &op);
+}
+
 typedef udpa_err (*load_row)(struct loader *loader, sqlite3_stmt *row);
 
 static udpa_err
@@ -240,15 +273,24 @@ udpai_sqlite_load(udpai_sqlite_db *db,
     int64_t now = now_us();
     udpai_decoder_init(&loader.decoder);
     delete_expired(&loader, now);
-    udpa_err err = load_rows(&loader,
-                             "SELECT origin, type_url, name, expires_us, secret, digest, data"
-                             " FROM contribution WHERE expires_us = 0 OR expires_us > ?1",
-                             now, load_contribution, ret_error);
+    udpa_err err =
+        load_rows(&loader, "SELECT '', '', epoch, number FROM epoch", now, load_epoch, ret_error);
+    if (err == UDPA_OK)
+        err = load_rows(&loader,
+                        "SELECT origin, type_url, name, expires_us, secret, digest, data"
+                        " FROM contribution WHERE expires_us = 0 OR expires_us > ?1",
+                        now, load_contribution, ret_error);
     if (err == UDPA_OK)
         err = load_rows(&loader, "SELECT origin, type_url, prefix FROM mark", now, load_mark,
                         ret_error);
     if (err == UDPA_OK)
         err = load_rows(&loader, "SELECT origin, type_url FROM in_use", now, load_use, ret_error);
+    if (err == UDPA_OK)
+        err = load_rows(&loader, "SELECT origin, type_url, epoch, number FROM seen", now,
+                        load_epoch, ret_error);
+    if (err == UDPA_OK)
+        err = load_rows(&loader, "SELECT origin, type_url, name FROM held", now, load_held,
+                        ret_error);
     log_skipped(&loader);
     udpai_decoder_done(&loader.decoder);
     udpa_bytes_unref(loader.origin);

@@ -121,11 +121,33 @@ static udpa_err
 forget(udpai_sqlite_db *db, const udpai_str *origin, udpa_error **ret_error)
 {
     static const udpai_sqlite_statement statements[] = {
-        UDPAI_SQLITE_FORGET_CONTRIBUTIONS, UDPAI_SQLITE_FORGET_MARKS, UDPAI_SQLITE_FORGET_USES};
+        UDPAI_SQLITE_FORGET_CONTRIBUTIONS, UDPAI_SQLITE_FORGET_MARKS, UDPAI_SQLITE_FORGET_USES,
+        UDPAI_SQLITE_FORGET_HOLDS, UDPAI_SQLITE_FORGET_SEEN};
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(statements) && err == UDPA_OK; i++)
         err = run_with(db, statements[i], origin, 1, ret_error);
     return err;
+}
+
+static udpa_err
+note_seen(udpai_sqlite_db *db,
+          const udpai_durable_op *op,
+          const udpai_str *key,
+          udpa_error **ret_error)
+{
+    sqlite3_stmt *statement = db->statements[UDPAI_SQLITE_SEEN];
+    if (sqlite3_bind_int64(statement, 4, (int64_t)op->number) != SQLITE_OK)
+        return udpai_sqlite_db_fail(db, "write the database", ret_error);
+    return run_with(db, UDPAI_SQLITE_SEEN, key, 3, ret_error);
+}
+
+udpa_err
+udpai_sqlite_note_number(udpai_sqlite_db *db, uint64_t ticket, udpa_error **ret_error)
+{
+    int64_t number = (int64_t)(db->n_before + ticket);
+    if (sqlite3_bind_int64(db->statements[UDPAI_SQLITE_NUMBER], 1, number) != SQLITE_OK)
+        return udpai_sqlite_db_fail(db, "write the database", ret_error);
+    return udpai_sqlite_run(db, UDPAI_SQLITE_NUMBER, ret_error);
 }
 
 static udpa_err
@@ -145,8 +167,16 @@ apply_op(udpai_sqlite_db *db, const udpai_durable_op *op, udpa_error **ret_error
         return run_with(db, UDPAI_SQLITE_USE, key, 2, ret_error);
     case UDPAI_DURABLE_DISUSE:
         return run_with(db, UDPAI_SQLITE_DISUSE, key, 2, ret_error);
+    case UDPAI_DURABLE_HOLD:
+        return run_with(db, UDPAI_SQLITE_HOLD, key, 3, ret_error);
+    case UDPAI_DURABLE_RELEASE:
+        return run_with(db, UDPAI_SQLITE_RELEASE, key, 3, ret_error);
+    case UDPAI_DURABLE_SEEN:
+        return note_seen(db, op, key, ret_error);
     case UDPAI_DURABLE_FORGET_ORIGIN:
         return forget(db, key, ret_error);
+    case UDPAI_DURABLE_EPOCH:
+        break;
     }
     return udpai_fail(ret_error, UDPA_ERR_INTERNAL, "%s: no such work for the store: %d", db->path,
                       (int)op->kind);

@@ -5,24 +5,31 @@
 #define UDPAI_DURABLE_H
 
 #include "base/vector.h"
+#include "model/node_info.h"
 #include "model/resource.h"
 
 typedef enum udpai_durable_kind {
-    UDPAI_DURABLE_PUT,           /* a contribution, replacing that of the same key */
-    UDPAI_DURABLE_DELETE,        /* a contribution */
-    UDPAI_DURABLE_MARK,          /* a fact about an origin: it has said all of (type, prefix) */
-    UDPAI_DURABLE_UNMARK,        /* not any more */
-    UDPAI_DURABLE_USE,           /* another: what it has of the type counts */
-    UDPAI_DURABLE_DISUSE,        /* not any more */
+    UDPAI_DURABLE_PUT,     /* a contribution, replacing that of the same key */
+    UDPAI_DURABLE_DELETE,  /* a contribution */
+    UDPAI_DURABLE_MARK,    /* a fact about an origin: it has said all of (type, prefix) */
+    UDPAI_DURABLE_UNMARK,  /* not any more */
+    UDPAI_DURABLE_USE,     /* another: what it has of the type counts */
+    UDPAI_DURABLE_DISUSE,  /* not any more */
+    UDPAI_DURABLE_HOLD,    /* of a contribution: its origin does not name it any more … */
+    UDPAI_DURABLE_RELEASE, /* … but does again, or it has gone */
+    UDPAI_DURABLE_SEEN,    /* of an origin: the epoch that it had when it said all of a type */
     UDPAI_DURABLE_FORGET_ORIGIN, /* everything of an origin */
+    UDPAI_DURABLE_EPOCH,         /* loading alone, and first: which store this is */
 } udpai_durable_kind;
 
 typedef struct udpai_durable_op {
     udpai_durable_kind kind;
-    udpa_bytes *origin;      /* its key */
+    udpa_bytes *origin;      /* its key; EPOCH: none */
     udpa_resource *resource; /* PUT; the engine encodes it */
-    udpa_bytes *type;        /* all but PUT and FORGET_ORIGIN: type URL with a NUL */
-    udpa_bytes *name;        /* DELETE: the name; MARK, UNMARK: the prefix */
+    udpa_bytes *type;        /* all but PUT, FORGET_ORIGIN and EPOCH: type URL with a NUL */
+    /* DELETE, HOLD, RELEASE: the name; MARK, UNMARK: the prefix; SEEN, EPOCH: the epoch. */
+    udpa_bytes *name;
+    uint64_t number; /* SEEN, EPOCH: of the last commit */
     uint64_t
         deadline_ms;    /* PUT: by the node's clock, which says nothing after a restart; 0: never */
     int64_t expires_us; /* PUT: the same since 1970; the node fills it in for the engine */
@@ -39,7 +46,12 @@ UDPA_DEFINE_CLEANUP(udpai_durable_batch, udpai_durable_batch_free)
 /* Takes references of its own. */
 udpa_err udpai_durable_batch_add(udpai_durable_batch *batch, const udpai_durable_op *op);
 
-/* Receives what was kept, at start: PUT, MARK and USE ops, borrowed. An error ends the loading. */
+/* Receives what was kept, at start: EPOCH, PUT, MARK, USE, SEEN and HOLD ops, borrowed. An error
+ * ends the loading.
+ *
+ * A store has an epoch, which it was given at random when it was empty, and counts its commits:
+ * whoever has seen both knows by them whether what it meets is that store, and no older copy of it.
+ * The number of a commit is that of the last one before the process began and its ticket. */
 typedef udpa_err (*udpai_durable_load_fn)(void *userdata, const udpai_durable_op *op);
 /* Tells that a batch, and all before it, is safe or has failed; on the engine's thread. */
 typedef void (*udpai_durable_done_fn)(void *userdata, uint64_t ticket, udpa_err result);
@@ -52,7 +64,8 @@ typedef struct udpai_durable_ops {
                      udpai_durable_load_fn fn,
                      void *userdata,
                      udpa_error **ret_error);
-    /* Begins to commit; consumes the batch; `done` is called once with this ticket. */
+    /* Begins to commit; consumes the batch; `done` is called once with this ticket. Tickets
+     * ascend. */
     void (*commit)(udpai_durable_engine *engine, udpai_durable_batch *batch, uint64_t ticket);
     /* Commits what was begun, then frees the engine. */
     void (*close)(udpai_durable_engine *engine);

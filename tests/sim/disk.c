@@ -3,6 +3,7 @@
  * were handed in. */
 #include "network.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -44,7 +45,8 @@ forget_one(sim_node *node, udpai_durable_kind kind, const udpai_durable_op *op)
     for (size_t i = 0; i < node->kept.n; i++) {
         udpai_durable_op *kept = &node->kept.items[i];
         if (kept->kind == kind && same_bytes(kept->origin, op->origin) &&
-            same_bytes(type_of(kept), type_of(op)) && udpai_str_eq(name_of(kept), name_of(op))) {
+            same_bytes(type_of(kept), type_of(op)) &&
+            (kind == UDPAI_DURABLE_SEEN || udpai_str_eq(name_of(kept), name_of(op)))) {
             release_op(kept);
             udpai_vector_remove_unordered(&node->kept, i);
             return;
@@ -70,6 +72,8 @@ keep_op(sim_node *node, const udpai_durable_op *op)
         [UDPAI_DURABLE_PUT] = UDPAI_DURABLE_PUT,   [UDPAI_DURABLE_DELETE] = UDPAI_DURABLE_PUT,
         [UDPAI_DURABLE_MARK] = UDPAI_DURABLE_MARK, [UDPAI_DURABLE_UNMARK] = UDPAI_DURABLE_MARK,
         [UDPAI_DURABLE_USE] = UDPAI_DURABLE_USE,   [UDPAI_DURABLE_DISUSE] = UDPAI_DURABLE_USE,
+        [UDPAI_DURABLE_HOLD] = UDPAI_DURABLE_HOLD, [UDPAI_DURABLE_RELEASE] = UDPAI_DURABLE_HOLD,
+        [UDPAI_DURABLE_SEEN] = UDPAI_DURABLE_SEEN,
     };
     if (op->kind == UDPAI_DURABLE_FORGET_ORIGIN) {
         forget_origin(node, op->origin);
@@ -102,6 +106,7 @@ end_commit(sim_world *world, void *userdata)
         for (size_t i = 0; i < commit->batch->ops.n; i++)
             keep_op(node, &commit->batch->ops.items[i]);
         world->counts[SIM_COMMITS]++;
+        node->n_committed = node->n_committed_before + commit->ticket;
         sim_loop_begin(node);
         udpai_node_committed(node->node, commit->ticket, UDPA_OK);
         sim_loop_end(node);
@@ -133,6 +138,27 @@ sim_disk_lose(sim_node *node)
     for (size_t i = 0; i < node->kept.n; i++)
         release_op(&node->kept.items[i]);
     node->kept.n = 0;
+    node->n_stores++;
+    node->n_committed = 0;
+}
+
+/* What a store says of itself when it is opened. */
+void
+sim_disk_open(sim_node *node)
+{
+    char text[64];
+    int len = snprintf(text, sizeof(text), "%s-%u", node->id, node->n_stores);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *epoch = NULL;
+    if (udpa_bytes_new(&epoch, text, (size_t)len) != UDPA_OK)
+        abort();
+    node->n_committed_before = node->n_committed;
+    const udpai_durable_op op = {
+        .kind = UDPAI_DURABLE_EPOCH,
+        .name = epoch,
+        .number = node->n_committed,
+    };
+    if (udpai_node_restore(node->node, &op) != UDPA_OK)
+        abort();
 }
 
 void

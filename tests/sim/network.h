@@ -17,6 +17,7 @@ void sim_hub_end(sim_node *node);
 void sim_watch(const sim_node *from, sim_node *to, bool has_dialled, const udpa_bytes *bytes);
 void sim_disk_commit(void *node, udpai_durable_batch *batch, uint64_t ticket);
 void sim_disk_lose(sim_node *node);
+void sim_disk_open(sim_node *node);
 /* In this life of the node. */
 void sim_node_after(sim_node *node, uint64_t delay_us, void (*action)(sim_node *node));
 void sim_loop_begin(sim_node *node);

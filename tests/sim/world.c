@@ -286,7 +286,11 @@ sim_order(sim_node *node, udpai_order *order)
 static void
 on_order(void *userdata, udpai_order *order)
 {
-    sim_order(userdata, order);
+    sim_node *node = userdata;
+    if (order->kind == UDPAI_ORDER_EPOCH) /* before there is any stream */
+        udpai_hub_order(node->hub, order);
+    else
+        sim_order(node, order);
 }
 
 void
@@ -487,12 +491,14 @@ sim_start_node(sim_node *node)
     plan.config.id = udpai_str_from(node->said_id);
     plan.config.instance = udpai_str_from(plan.is_management ? node->instance : "");
     node->is_management = plan.is_management;
+    node->is_durable = plan.config.is_durable;
     node->has_restored = node->kept.n > 0;
     node->is_up = true;
     node->loop_tick_us = node->hub_tick_us = 0;
     make_halves(node, &plan);
     if (plan.files.len && udpai_node_expect_files(node->node, plan.files) != UDPA_OK)
         abort();
+    sim_disk_open(node);
     for (size_t i = 0; i < node->kept.n; i++)
         if (udpai_node_restore(node->node, &node->kept.items[i]) != UDPA_OK)
             abort();
@@ -531,7 +537,7 @@ sim_crash_node(sim_node *node, bool keep_state)
     node->disk_busy_until_us = 0;
     node->dies_committing = false;
     node->known_sources.n = 0;
-    if (!keep_state) {
+    if (!keep_state || !node->is_durable) {
         sim_disk_lose(node);
         new_disk(node);
     }

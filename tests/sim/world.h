@@ -145,6 +145,10 @@ struct sim_node {
     bool has_restored;    /* in this life; it does not know from whom it had what it restored */
     bool dies_committing; /* in its next commit */
     unsigned epoch;       /* grows with each crash: what was meant for an earlier life is void */
+    bool is_durable;      /* in this life, something is kept for the next */
+    unsigned n_stores;    /* that it has lost: each has an epoch of its own … */
+    uint64_t n_committed; /* … and numbers its commits */
+    uint64_t n_committed_before;
     udpai_wheel loop_wheel, hub_wheel;
     udpai_node *node;
     udpai_hub *hub;

@@ -181,6 +181,48 @@ say_and_drop(void *context)
     return err;
 }
 
+static void
+an_epoch_is_read_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    char long_epoch[UDPAI_EPOCH_MAX + 2];
+    memset(long_epoch, 'e', sizeof(long_epoch) - 1);
+    long_epoch[sizeof(long_epoch) - 1] = '\0';
+
+    const struct {
+        const char *epoch, *commit;
+        bool is_said;
+        uint64_t number;
+    } cases[] = {
+        {"e", "0", true, 0},
+        {long_epoch + 1, "18446744073709551615", true, UINT64_MAX},
+        {long_epoch, "1", false, 0},
+        {"", "1", false, 0},
+        {"e", "", false, 0},
+        {"e", "18446744073709551616", false, 0},
+        {"e", "99999999999999999999999", false, 0},
+        {"e", "-1", false, 0},
+        {"e", " 1", false, 0},
+        {"e", "1x", false, 0},
+    };
+
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *plain = NULL;
+    assert_ok(udpai_node_info_new(&plain, &(udpai_node_parts){.n_features = 0}));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
+        const udpai_node_said said[] = {
+            {UDPAI_NODE_KEY_EPOCH, udpai_str_from(cases[i].epoch)},
+            {UDPAI_NODE_KEY_COMMIT, udpai_str_from(cases[i].commit)},
+        };
+        UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
+        udpai_str epoch = {0};
+        uint64_t number = 0;
+        assert_ok(udpai_node_info_saying(&info, plain, said, UDPAI_ARRAY_LEN(said)));
+        assert_int_equal(udpai_node_info_epoch(info, &epoch, &number), cases[i].is_said);
+        assert_int_equal(number, cases[i].number);
+        assert_int_equal(epoch.len, cases[i].is_said ? strlen(cases[i].epoch) : 0);
+    }
+}
+
 static udpa_err
 new_and_drop(void *context)
 {
@@ -213,6 +255,7 @@ main(void)
         cmocka_unit_test(lack_of_memory_is_reported),
         cmocka_unit_test(what_is_said_is_found_by_its_key),
         cmocka_unit_test(what_is_no_string_is_not_said),
+        cmocka_unit_test(an_epoch_is_read_whole_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

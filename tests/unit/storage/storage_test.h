@@ -236,20 +236,29 @@ assert_last_report(struct fixture *fixture, udpa_err result)
 /* ---- what was kept ---- */
 
 struct loaded {
-    udpai_durable_batch *ops;
+    udpai_durable_batch *ops; /* all but the first, which says … */
+    char epoch[UDPAI_EPOCH_MAX + 1];
+    uint64_t number;
 };
 
 static inline udpa_err
 on_load(void *userdata, const udpai_durable_op *op)
 {
     struct loaded *loaded = userdata;
-    return udpai_durable_batch_add(loaded->ops, op);
+    if (op->kind != UDPAI_DURABLE_EPOCH)
+        return udpai_durable_batch_add(loaded->ops, op);
+    udpai_str epoch = udpai_bytes_view(op->name);
+    assert_int_equal(loaded->ops->ops.n, 0);
+    assert_in_range(epoch.len, 1, UDPAI_EPOCH_MAX);
+    memcpy(loaded->epoch, epoch.data, epoch.len);
+    loaded->number = op->number;
+    return UDPA_OK;
 }
 
 static inline struct loaded
 load_all(struct fixture *fixture)
 {
-    struct loaded loaded = {new_batch()};
+    struct loaded loaded = {.ops = new_batch()};
     udpa_error *error = NULL;
     udpa_err err = fixture->engine->ops->load(fixture->engine, on_load, &loaded, &error);
     if (err != UDPA_OK)

@@ -29,7 +29,7 @@ commits_are_flushed_to_the_disk(void **state)
     assert_last_report(fixture, UDPA_OK);
     /* The journal is the file's own; how it is flushed is each connection's. */
     assert_int_equal(run_sql(fixture, "SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
-    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 2);
+    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 3);
 }
 
 static void
@@ -52,9 +52,9 @@ a_newer_schema_is_refused(void **state)
     struct fixture *fixture = *state;
     open_engine(fixture);
     close_engine(fixture);
+    run_sql(fixture, "PRAGMA user_version = 4");
+    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "newer udpad (schema 4, this one knows 3)");
     run_sql(fixture, "PRAGMA user_version = 3");
-    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "newer udpad (schema 3, this one knows 2)");
-    run_sql(fixture, "PRAGMA user_version = 2");
     open_engine(fixture);
 }
 
@@ -64,12 +64,18 @@ an_older_schema_is_brought_up(void **state)
     struct fixture *fixture = *state;
     open_engine(fixture);
     close_engine(fixture);
-    run_sql(fixture, "DROP TABLE in_use");
-    run_sql(fixture, "PRAGMA user_version = 1");
-    open_engine(fixture);
-    close_engine(fixture);
-    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 2);
-    assert_int_equal(run_sql(fixture, "SELECT count(*) FROM in_use"), 0);
+    for (int version = 2; version > 0; version--) {
+        run_sql(fixture, "DROP TABLE held; DROP TABLE seen; DROP TABLE epoch");
+        if (version == 1)
+            run_sql(fixture, "DROP TABLE in_use; PRAGMA user_version = 1");
+        else
+            run_sql(fixture, "PRAGMA user_version = 2");
+        open_engine(fixture);
+        close_engine(fixture);
+        assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 3);
+        assert_int_equal(run_sql(fixture, "SELECT count(*) FROM in_use"), 0);
+        assert_int_equal(run_sql(fixture, "SELECT length(epoch) FROM epoch"), 32);
+    }
 }
 
 static void

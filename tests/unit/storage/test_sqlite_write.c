@@ -225,6 +225,74 @@ facts_are_kept_until_they_are_taken_back(void **state)
     loaded_done(&loaded);
 }
 
+static void
+what_is_held_and_seen_is_kept_until_it_is_taken_back(void **state)
+{
+    struct fixture *fixture = *state;
+    open_engine(fixture);
+    udpai_durable_batch *batch = new_batch();
+    add_other(batch, UDPAI_DURABLE_HOLD, "east", TYPE_CLUSTER, "com.acme/a");
+    add_other(batch, UDPAI_DURABLE_HOLD, "east", TYPE_CLUSTER, "com.acme/b");
+    add_other(batch, UDPAI_DURABLE_HOLD, "gone", TYPE_CLUSTER, "com.acme/c");
+    add_other(batch, UDPAI_DURABLE_RELEASE, "east", TYPE_CLUSTER, "com.acme/a");
+    add_other(batch, UDPAI_DURABLE_SEEN, "east", TYPE_CLUSTER, "first");
+    add_other(batch, UDPAI_DURABLE_SEEN, "east", TYPE_CLUSTER, "second");
+    batch->ops.items[batch->ops.n - 1].number = 77;
+    add_other(batch, UDPAI_DURABLE_SEEN, "gone", TYPE_CLUSTER, "first");
+    add_other(batch, UDPAI_DURABLE_FORGET_ORIGIN, "gone", NULL, NULL);
+    commit(fixture, batch);
+    assert_last_report(fixture, UDPA_OK);
+    close_engine(fixture);
+    open_engine(fixture);
+    struct loaded loaded = load_all(fixture);
+    assert_int_equal(loaded.ops->ops.n, 2);
+    assert_non_null(find_loaded(&loaded, UDPAI_DURABLE_HOLD, "com.acme/b"));
+    const udpai_durable_op *seen = find_loaded(&loaded, UDPAI_DURABLE_SEEN, "second");
+    assert_non_null(seen);
+    assert_int_equal(seen->number, 77);
+    assert_string_equal(udpa_bytes_data(seen->type), TYPE_CLUSTER);
+    loaded_done(&loaded);
+}
+
+/* What is announced of a store must hold of it after a crash, too. */
+static void
+a_store_has_an_epoch_and_numbers_its_commits(void **state)
+{
+    struct fixture *fixture = *state;
+    open_engine(fixture);
+    struct loaded first = load_all(fixture);
+    assert_int_equal(strlen(first.epoch), 32);
+    assert_int_equal(first.number, 0);
+    commit_put(fixture, TYPE_CLUSTER, "com.acme/a", "1");
+    commit_put(fixture, TYPE_CLUSTER, "com.acme/b", "1");
+    assert_last_report(fixture, UDPA_OK);
+    uint64_t n_tickets = fixture->next_ticket;
+    for (int i = 0; i < 2; i++) {
+        close_engine(fixture);
+        open_engine(fixture);
+        struct loaded again = load_all(fixture);
+        assert_string_equal(again.epoch, first.epoch);
+        assert_int_equal(again.number, n_tickets);
+        loaded_done(&again);
+    }
+    fixture->next_ticket = 0; /* of another process */
+    commit_put(fixture, TYPE_CLUSTER, "com.acme/c", "1");
+    close_engine(fixture);
+    open_engine(fixture);
+    struct loaded last = load_all(fixture);
+    assert_int_equal(last.number, n_tickets + fixture->next_ticket);
+    close_engine(fixture);
+    char path[128];
+    assert_int_equal(remove(path_in(fixture, "udpa.db", path)), 0);
+    open_engine(fixture);
+    struct loaded other = load_all(fixture);
+    assert_string_not_equal(other.epoch, first.epoch);
+    assert_int_equal(other.number, 0);
+    loaded_done(&first);
+    loaded_done(&last);
+    loaded_done(&other);
+}
+
 /* Keys are not always text. */
 static void
 origins_may_be_any_bytes(void **state)
@@ -285,6 +353,8 @@ main(void)
         WITH_STORE(put_replaces_and_delete_deletes),
         WITH_STORE(marks_are_kept_until_the_origin_is_forgotten),
         WITH_STORE(facts_are_kept_until_they_are_taken_back),
+        WITH_STORE(what_is_held_and_seen_is_kept_until_it_is_taken_back),
+        WITH_STORE(a_store_has_an_epoch_and_numbers_its_commits),
         WITH_STORE(origins_may_be_any_bytes),
         WITH_STORE(columns_can_be_looked_at_while_it_runs),
     };
