@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resources that do not come by a stream: files, and what the node says of itself. */
+#include "federation/absence.h"
 #include "federation/ending.h"
 
 #include <stdio.h>
@@ -7,10 +8,13 @@
 
 #include "base/alloc.h"
 
+#define MAX_WITHDRAWAL 50 /* percent */
+
 struct wanted {
     udpa_resource *const *resources;
     size_t n;
-    bool is_partial; /* there may be more */
+    bool is_partial;         /* there may be more */
+    unsigned max_withdrawal; /* percent that may go at once; 0: as many as there are */
 };
 
 static int
@@ -32,6 +36,20 @@ is_wanted(void *userdata, const udpa_resource *resource)
     const struct wanted *wanted = userdata;
     return wanted->n && bsearch(&resource, wanted->resources, wanted->n, sizeof(udpa_resource *),
                                 compare_items) != NULL;
+}
+
+/* What a reading leaves out, but for what is held of its type. */
+struct others {
+    const struct wanted *wanted;
+    const udpai_origin *origin;
+};
+
+static bool
+stays(void *userdata, const udpa_resource *resource)
+{
+    const struct others *others = userdata;
+    return is_wanted((void *)(uintptr_t)others->wanted, resource) ||
+           udpai_origin_n_absent(others->origin, udpai_resource_type_url(resource), UDPAI_HELD) > 0;
 }
 
 static bool
@@ -92,8 +110,11 @@ put_if_changed(udpai_node *node,
     bool same = udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
                                 udpai_resource_name(resource), &held) &&
                 is_held(node, &held, resource, authority);
-    if (same)
+    if (same) {
+        (void)udpai_store_set_absence(node->store, origin, udpai_resource_type_url(resource),
+                                      udpai_resource_name(resource), UDPAI_PRESENT);
         return UDPA_OK;
+    }
     const udpai_taking taking = {
         .authority = authority,
         .keeps_generation = udpai_resource_signature(resource) != NULL,
@@ -105,14 +126,22 @@ put_if_changed(udpai_node *node,
     return err;
 }
 
-static void
-withdraw_others(
-    udpai_node *node, udpai_origin *origin, udpai_str type_url, udpa_resource **sorted, size_t n)
+/* What a directory does not have any more is believed within bounds; what the node says of itself,
+ * always. */
+static udpa_err
+withdraw_others(udpai_node *node,
+                udpai_origin *origin,
+                udpai_str type_url,
+                const struct wanted *wanted)
 {
-    if (n > 1)
-        qsort(sorted, n, sizeof(*sorted), compare_items);
-    struct wanted wanted = {.resources = sorted, .n = n};
-    udpai_ending_own(node, origin, type_url, is_wanted, &wanted);
+    struct others others = {wanted, origin};
+    const udpai_store_scope scope = {.type_url = type_url, .keep = stays, .userdata = &others};
+    udpa_err err = wanted->max_withdrawal ? udpai_absence_of_files(node, origin, &scope,
+                                                                   wanted->max_withdrawal)
+                                          : UDPA_OK;
+    if (err == UDPA_OK)
+        udpai_ending_own(node, origin, type_url, stays, &others);
+    return err;
 }
 
 /* Makes the origin hold these, and, if they are all there is, nothing else. */
@@ -129,9 +158,13 @@ set_all(udpai_node *node,
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (list->n)
         memcpy(sorted, list->resources, list->n * sizeof(*sorted));
-    if (!list->is_partial)
-        withdraw_others(node, origin, type_url, sorted, list->n);
-    udpa_err first = UDPA_OK;
+    if (list->n > 1)
+        qsort(sorted, list->n, sizeof(*sorted), compare_items);
+    const struct wanted wanted = {sorted, list->n, list->is_partial, list->max_withdrawal};
+    udpa_err first =
+        list->is_partial
+            ? UDPA_OK
+            : udpai_fail_code(ret_error, withdraw_others(node, origin, type_url, &wanted));
     for (size_t i = 0; i < list->n; i++) {
         udpa_error **room = first == UDPA_OK ? ret_error : NULL;
         udpa_err err = put_if_changed(node, origin, list->resources[i], authority, room);
@@ -220,8 +253,14 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_str authority =
         directory->authority.len ? directory->authority : udpai_bytes_view(node->authority);
-    const struct wanted list = {directory->resources, directory->n_resources,
-                                directory->is_partial};
+    const struct wanted list = {
+        .resources = directory->resources,
+        .n = directory->n_resources,
+        .is_partial = directory->is_partial,
+        .max_withdrawal = source                      ? source->max_withdrawal
+                          : directory->max_withdrawal ? directory->max_withdrawal
+                                                      : MAX_WITHDRAWAL,
+    };
     udpa_err err = set_all(node, origin, (udpai_str){0}, authority, &list, ret_error);
     if (source)
         source_was_read(source, directory);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking in what peers publish, message by message. */
+#include "federation/absence.h"
 #include "federation/events.h"
 
 #include <stdlib.h>
@@ -150,6 +151,8 @@ note_spoken(udpai_intake *intake)
         udpai_source_waits(source, publication);
     if (publication->complete && !source->has_lost_word)
         udpai_source_completed(source, publication->type_url, publication->name_space);
+    else if (publication->type_url.len)
+        udpai_absence_settle(source, publication->type_url);
 }
 
 /* What was refused is not sent again on this stream, though it is not the sender's fault. */
@@ -173,13 +176,15 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
         udpai_events_take(intake, entry);
         return;
     }
-    if (entry->is_refresh) {
-        udpai_intake_refresh(intake, entry);
-        return;
-    }
-    if (udpai_intake_is_from_source(intake))
+    bool of_source = udpai_intake_is_from_source(intake);
+    if (!entry->is_refresh && of_source)
         udpai_source_has_sent(intake->peer->source, entry->resource);
-    udpai_intake_payload(intake, entry);
+    if (entry->is_refresh)
+        udpai_intake_refresh(intake, entry);
+    else
+        udpai_intake_payload(intake, entry);
+    if (of_source && !entry->error)
+        udpai_absence_over(intake, entry->resource);
 }
 
 void
@@ -203,6 +208,8 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
         return;
     }
     refuse_repeated(&intake.index, publication);
+    if (udpai_intake_is_from_source(&intake) && udpai_origin_has_absent(intake.origin))
+        udpai_source_touch(peer->source); /* what is held may end */
     udpai_intake_removals(&intake);
     if (publication->state_of_the_world)
         udpai_intake_state(&intake);

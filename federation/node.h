@@ -62,6 +62,7 @@ typedef struct udpai_source_config {
      * speak of. So that it can be, it stays connected. */
     const udpai_str *standby;
     size_t n_standby;
+    unsigned max_withdrawal; /* per cent of a type that may be missing without a word; 0: 50 */
 } udpai_source_config;
 
 typedef enum udpai_continuation {
@@ -254,6 +255,7 @@ typedef struct udpai_directory {
     size_t n_resources;
     /* Some of it could not be read yet: what is not among the resources may still be there. */
     bool is_partial;
+    unsigned max_withdrawal; /* since the last reading, as of a source */
     /* The last reading found mistakes: what has been read before stays, but of a PATH source it is
      * known that it fails. */
     bool has_mistakes;

@@ -70,7 +70,7 @@ struct udpai_source {
     bool must_hang_up;   /* … nor yet for ending it */
     bool has_refused;    /* something of this stream was, that other keys might let in */
     bool is_renewed;     /* it has another target, and its stream to the old one ends for that */
-    unsigned n_failures; /* in a row */
+    unsigned n_failures, max_withdrawal; /* in a row; percent */
     udpai_timer retry, grace, hello, hand_back;
     udpai_origin *origin;
     unsigned order; /* among the sources of the first provider that names it; from 1 */

@@ -3,6 +3,7 @@
  * the sources and are computed anew after every change. */
 #include "federation/provider.h"
 
+#include "federation/absence.h"
 #include "federation/named.h"
 #include "model/name.h"
 
@@ -19,6 +20,8 @@ bool
 udpai_descriptor_is_complete(const udpai_descriptor *descriptor)
 {
     const udpai_scope *scope = descriptor->scope;
+    if (udpai_scope_is_held(scope))
+        return false;
     if (descriptor->source->kind == UDPAI_SOURCE_PATH)
         return scope->is_known;
     if (scope->is_named) {

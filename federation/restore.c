@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the durable engine has kept, at the start: contributions and facts, each under the origin it
  * had. What belongs to nothing that is configured is forgotten. */
+#include "federation/absence.h"
 #include "federation/delivery.h"
 #include "federation/epoch.h"
 #include "federation/provider.h"
@@ -172,6 +173,29 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     return err == UDPA_OK ? udpai_store_put(node->store, origin, resource, deadline_ms, NULL) : err;
 }
 
+/* What it held it holds: its contribution was loaded before. */
+static udpa_err
+restore_hold(udpai_node *node, const udpai_durable_op *op)
+{
+    const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+    udpai_origin *origin = udpai_store_find_origin(node->store, udpai_bytes_view(op->origin));
+    return origin ? udpai_store_set_absence(node->store, origin, type_url,
+                                            udpai_bytes_view(op->name), UDPAI_HELD)
+                  : UDPA_OK;
+}
+
+static udpa_err
+restore_seen(udpai_node *node, const udpai_durable_op *op)
+{
+    const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+    udpai_source *source;
+    udpa_err err = source_of_origin(node, udpai_bytes_view(op->origin), &source);
+    if (err != UDPA_OK || !source)
+        return err;
+    udpai_providers_expect(node, type_url);
+    return udpai_absence_restore_seen(source, op);
+}
+
 udpa_err
 udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
 {
@@ -183,6 +207,10 @@ udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
         err = restore_contribution(node, op);
     else if (op->kind == UDPAI_DURABLE_MARK || op->kind == UDPAI_DURABLE_USE)
         err = restore_fact(node, op);
+    else if (op->kind == UDPAI_DURABLE_HOLD)
+        err = restore_hold(node, op);
+    else if (op->kind == UDPAI_DURABLE_SEEN)
+        err = restore_seen(node, op);
     udpai_store_set_loading(node->store, false);
     udpai_node_touch(node);
     return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One descriptor's share of a source: a mirror of a prefix, or what is wanted of it; and how far
  * the source has answered. */
-#include "federation/node_internal.h"
+#include "federation/absence.h"
 
 #include "base/alloc.h"
 #include "model/name.h"
@@ -121,6 +121,7 @@ udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_bat
     }
     if (!scope->on_demand && scope->is_sent && scope->n_questions == 0 && !scope->is_refused)
         mark_known(scope);
+    udpai_absence_settle(scope->source, udpai_bytes_view(scope->type));
     udpai_source_touch(scope->source);
 }
 
@@ -299,7 +300,7 @@ udpai_source_refused(udpai_source *source, const udpai_subscription_message *err
 void
 udpai_scope_reset(udpai_scope *scope)
 {
-    scope->is_sent = scope->is_complete = scope->is_asked = false;
+    scope->is_sent = scope->is_complete = scope->is_asked = scope->had_some = false;
     set_waits(scope, (udpai_str){0});
     scope->is_refused = scope->is_denied = false;
     udpai_questions_disown(scope);
@@ -354,5 +355,6 @@ udpai_scope_free(udpai_scope *scope)
     udpai_wishes_free(scope);
     udpa_bytes_unref(scope->type);
     udpa_bytes_unref(scope->prefix);
+    udpa_bytes_unref(scope->seen_epoch);
     udpai_free(scope);
 }

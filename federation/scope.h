@@ -57,6 +57,12 @@ struct udpai_scope {
     uint64_t last_batch; /* of Subscribes sent on the present stream */
     size_t n_questions;  /* of them without an answer */
     udpai_str waits;     /* of a mirror: for whom the peer waits, as it has said; owned */
+    /* The store that the source had when it had answered last, and the number of its last commit as
+     * that stream began; NULL: it never said. */
+    udpa_bytes *seen_epoch;
+    uint64_t seen_commit;
+    size_t n_held_told; /* so many are held, it was logged */
+    bool had_some;      /* of what it has asked for on the present stream, some was here before */
     udpai_map wishes;
     udpai_list asked;            /* of wishes, in the order of their batches */
     udpai_list lingering, ended; /* of wishes that nobody wants */

@@ -5,10 +5,12 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "federation/absence.h"
 #include "federation/delivery.h"
 #include "federation/twins.h"
 
-#define HELLO_MS 1000 /* how long a peer's Node is waited for before it counts as having none */
+#define MAX_WITHDRAWAL 50 /* percent */
+#define HELLO_MS 1000     /* how long a peer's Node is waited for before it counts as having none */
 
 void
 udpai_node_order(udpai_node *node, udpai_order *order)
@@ -346,6 +348,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     udpai_timer_cancel(&source->hello);
     udpai_timer_cancel(&source->hand_back);
     udpai_questions_end(source);
+    udpai_absence_closed(source);
     UDPAI_LIST_FOREACH (node, &source->scopes)
         udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
     if (is_renewed && source->is_reached && udpai_source_is_dialled(source))
@@ -407,6 +410,7 @@ copy_config(udpai_source *source, const udpai_source_config *config)
     source->kind = config->kind;
     source->kind_name = config->kind_name;
     source->stays_connected = config->stays_connected || config->n_standby;
+    source->max_withdrawal = config->max_withdrawal ? config->max_withdrawal : MAX_WITHDRAWAL;
     source->ref_target = config->ref_target;
     source->release_target = config->release_target;
     source->target_for = config->target_for;

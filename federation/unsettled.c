@@ -5,6 +5,7 @@
 #include "federation/recovery.h"
 
 #include "base/alloc.h"
+#include "federation/absence.h"
 #include "federation/delivery.h"
 #include "model/name.h"
 
@@ -28,6 +29,8 @@ bool
 udpai_descriptor_is_known(const udpai_descriptor *descriptor)
 {
     const udpai_scope *scope = descriptor->scope;
+    if (udpai_scope_is_held(scope))
+        return false;
     if (scope->is_named && descriptor->source->kind != UDPAI_SOURCE_PATH)
         return is_answered(scope, udpai_bytes_view(descriptor->prefix));
     return (scope->is_known || scope->is_denied) && (scope->is_named || !descriptor->on_demand);
@@ -39,7 +42,8 @@ may_stand_in(const udpai_descriptor *later)
 {
     if (later->scope->is_named)
         return udpai_descriptor_is_known(later);
-    return later->on_demand ? udpai_descriptor_is_complete(later) : later->scope->is_known;
+    return later->on_demand ? udpai_descriptor_is_complete(later)
+                            : later->scope->is_known && !udpai_scope_is_held(later->scope);
 }
 
 bool
@@ -92,8 +96,9 @@ list_wishes(struct facts *facts, const udpai_scope *scope, bool answered, size_t
     }
     size_t at = 0;
     const udpai_wish *wish;
+    bool is_held = udpai_scope_is_held(scope);
     while ((wish = udpai_map_next(&scope->wishes, &at)))
-        if (wish->is_known == answered)
+        if ((wish->is_known && !is_held) == answered)
             list[(*ret_n)++] = udpai_wish_subject(wish);
     return list;
 }
@@ -116,8 +121,10 @@ missing_of(const udpai_scope *scope)
         .type_url = udpai_bytes_view(scope->type),
         .prefix = udpai_bytes_view(scope->prefix),
         .source = udpai_bytes_view(source->name),
-        .why = why_missing(source),
-        .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended,
+        .why = udpai_scope_is_held(scope) ? UDPAI_STR("held: it does not name what it had")
+                                          : why_missing(source),
+        .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended &&
+                           !udpai_scope_is_held(scope),
     };
     if (missing.may_wait_for_us)
         missing.since_ms = source->active_since_ms;
@@ -172,8 +179,9 @@ add_wishes(struct group_facts *facts, const udpai_scope *scope, udpai_settled_pa
     }
     size_t at = 0, n_answered = 0, n_asked = 0;
     const udpai_wish *wish;
+    bool is_held = udpai_scope_is_held(scope);
     while ((wish = udpai_map_next(&scope->wishes, &at))) /* one from each end */
-        list[wish->is_known ? n_answered++ : scope->wishes.n - ++n_asked] =
+        list[wish->is_known && !is_held ? n_answered++ : scope->wishes.n - ++n_asked] =
             udpai_wish_subject(wish);
     part->answered = list;
     part->n_answered = n_answered;
@@ -297,7 +305,8 @@ static bool
 may_be_missed(const udpai_provider *provider, size_t index, udpai_str name)
 {
     const udpai_descriptor *descriptor = &provider->descriptors.items[index];
-    bool is_known = descriptor->on_demand ? is_answered(descriptor->scope, name)
+    bool is_known = descriptor->on_demand ? is_answered(descriptor->scope, name) &&
+                                                !udpai_scope_is_held(descriptor->scope)
                                           : udpai_descriptor_is_known(descriptor);
     return udpai_prefix_covers(udpai_bytes_view(descriptor->prefix), name) && !is_known &&
            !udpai_descriptor_is_ruled_out(provider, index);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes: by removals, and by states of the world that do not name it any more. */
+#include "federation/absence.h"
 #include "federation/ending.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@ remove_in_type(void *userdata, udpai_str type_url, size_t n_effective)
 {
     (void)n_effective;
     struct removal *removal = userdata;
-    udpai_ending_take(removal->intake, type_url, removal->what);
+    if (removal->what->said || !udpai_absence_holds(removal->intake, type_url, removal->what->name))
+        udpai_ending_take(removal->intake, type_url, removal->what);
     return true;
 }
 
@@ -40,12 +42,21 @@ is_asked_by_name(const udpai_intake *intake)
 }
 
 static void
+end_all(udpai_intake *intake, const udpai_store_scope *scope)
+{
+    if (!udpai_absence_holds_all(intake, scope))
+        udpai_store_withdraw_all(intake->node->store, intake->origin, scope->type_url,
+                                 scope->prefix, scope->keep, scope->userdata);
+}
+
+static void
 take_removed_aliases(udpai_intake *intake)
 {
     const udpai_publication *publication = intake->publication;
     if (publication->removals.n && udpai_intake_is_from_source(intake) && is_asked_by_name(intake))
-        udpai_store_withdraw_all(intake->node->store, intake->origin, publication->type_url,
-                                 (udpai_str){0}, is_left, intake);
+        end_all(intake, &(udpai_store_scope){.type_url = publication->type_url,
+                                             .keep = is_left,
+                                             .userdata = intake});
 }
 
 void
@@ -117,8 +128,11 @@ udpai_intake_state(udpai_intake *intake)
     const udpai_publication *publication = intake->publication;
     struct state state = {.intake = intake};
     bool is_clear = publication->type_url.len || (list_types(&state) && state.types.n);
-    if (is_clear) /* without memory nothing goes, which the next one mends */
-        udpai_ending_take_state(intake, publication->type_url, publication->name_space, stays,
-                                &state);
+    if (is_clear) { /* without memory nothing goes, which the next one mends */
+        const udpai_store_scope scope = {publication->type_url, publication->name_space, stays,
+                                         &state};
+        if (!udpai_absence_holds_all(intake, &scope))
+            udpai_ending_take_state(intake, scope.type_url, scope.prefix, stays, &state);
+    }
     udpai_vector_done(&state.types);
 }

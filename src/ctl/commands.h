@@ -22,5 +22,6 @@ udpai_ctl_exit udpai_ctl_sign(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_events(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_verify(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_runtime_command(udpai_ctl *ctl);
+udpai_ctl_exit udpai_ctl_sources_command(udpai_ctl *ctl);
 
 #endif

@@ -28,6 +28,7 @@ static const struct command {
     {"clients", udpai_ctl_clients},
     {"events", udpai_ctl_events},
     {"runtime", udpai_ctl_runtime_command},
+    {"sources", udpai_ctl_sources_command},
 };
 
 static udpai_ctl_command_fn

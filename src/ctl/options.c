@@ -85,7 +85,7 @@ static const struct argp_option known_options[] = {
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
     {"http", HTTP, "HOST:PORT", 0,
-     "runtime: where the node serves HTTP (default: environment variable UDPACTL_HTTP, "
+     "runtime, sources: where the node serves HTTP (default: environment variable UDPACTL_HTTP, "
      "else " DEFAULT_HTTP ")",
      2},
     {"timeout", TIMEOUT, "SECONDS", 0,
@@ -158,6 +158,7 @@ static const char doc[] =
     "  runtime get [KEY...]       values that change while a node runs: those that count\n"
     "  runtime layers             what each layer of them has, and why one is left out\n"
     "  runtime set KEY=VALUE...   set some; runtime unset KEY...: remove what was set\n"
+    "  sources accept NAME...     what such a source does not name any more has gone\n"
     "  xds get|watch TYPE [NAME...]\n"
     "                             the same of any server of xDS, as its client\n"
     "\v"
@@ -270,6 +271,7 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
         {"clients", false, true, false, false, false},
         {"events", false, false, false, false, false},
         {"runtime", false, true, false, false, false},
+        {"sources", false, false, false, false, false},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -355,12 +357,12 @@ check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 static void
 check_runtime(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool is_runtime = strcmp(given->command, "runtime") == 0;
-    if (is_runtime && given->has_server)
-        argp_error(state,
-                   "--server: runtime asks where the node serves HTTP: give --http HOST:PORT");
-    if (!is_runtime && given->has_http)
-        argp_error(state, "--http goes with runtime");
+    bool is_page = strcmp(given->command, "runtime") == 0 || strcmp(given->command, "sources") == 0;
+    if (is_page && given->has_server)
+        argp_error(state, "--server: %s asks where the node serves HTTP: give --http HOST:PORT",
+                   given->command);
+    if (!is_page && given->has_http)
+        argp_error(state, "--http goes with runtime and sources");
 }
 
 /* What all commands share; commands check the rest themselves. */
@@ -370,7 +372,7 @@ check(udpai_ctl_options *given, const struct argp_state *state)
     if (!given->command)
         argp_error(state,
                    "say what to do: apply, delete, get, watch, status, clients, events, wait, "
-                   "validate, sign, verify, conform, bench, auth, runtime, or xds");
+                   "validate, sign, verify, conform, bench, auth, runtime, sources, or xds");
     bool signs = strcmp(given->command, "sign") == 0; /* with a key that is of no certificate */
     if (signs ? given->certificate != NULL : !given->certificate != !given->key)
         argp_error(state, signs ? "--cert: sign asks no node" : "--cert and --key go together");

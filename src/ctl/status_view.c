@@ -207,8 +207,11 @@ static void
 add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source, int64_t now_us)
 {
     size_t n_complete = 0;
-    for (size_t i = 0; i < source->n_types; i++)
+    unsigned long long n_held = 0;
+    for (size_t i = 0; i < source->n_types; i++) {
         n_complete += source->types[i]->complete != 0;
+        n_held += source->types[i]->held;
+    }
     udpai_ctl_table_add_text(table, source->name);
     udpai_ctl_table_addf(table, "%s%s", source->kind, *source->delivered_by ? ", delivered" : "");
     udpai_ctl_table_add_text(table, source->address);
@@ -217,7 +220,10 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
     udpai_ctl_table_add_age(table, source->since, now_us);
     udpai_ctl_table_add_text(table,
                              *source->peer_identity ? source->peer_identity : source->peer_node_id);
-    udpai_ctl_table_addf(table, "%zu of %zu", n_complete, source->n_types);
+    if (n_held)
+        udpai_ctl_table_addf(table, "%zu of %zu, %llu held", n_complete, source->n_types, n_held);
+    else
+        udpai_ctl_table_addf(table, "%zu of %zu", n_complete, source->n_types);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_resources_received);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_refused);
     udpai_ctl_table_add_text(table, source->last_error);

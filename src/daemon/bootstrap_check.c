@@ -211,6 +211,8 @@ check_static(struct check *check)
         require(check, path, "path", all->directories[i]->path);
         check_word(check, path, "namespace", all->directories[i]->namespace_,
                    udpai_namespace_check);
+        check_word(check, path, "max_withdrawal", all->directories[i]->max_withdrawal,
+                   udpai_percentage_check);
     }
 }
 

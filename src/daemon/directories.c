@@ -28,7 +28,9 @@ on_changed(void *userdata, const udpai_directory *directory)
 {
     watched *self = userdata;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_node_set_files(udpai_endpoint_node(self->all->env.endpoint), directory, &error) !=
+    udpai_directory bounded = *directory;
+    bounded.max_withdrawal = self->plan->max_withdrawal;
+    if (udpai_node_set_files(udpai_endpoint_node(self->all->env.endpoint), &bounded, &error) !=
         UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, "file", "%.*s: not all of it can be taken: %s",
                   (int)directory->root.len, directory->root.data, udpa_error_message(error));

@@ -2,11 +2,15 @@
 #include "daemon/pages.h"
 
 #include "base/alloc.h"
+#include "base/percent.h"
 #include "codec/json_text.h"
 #include "daemon/runtime_pages.h"
+#include "federation/accept.h"
 
 #define TYPE_URL "type.googleapis.com/udpa.status.v1.RuntimeStatus"
 #define NAME "udpa.node/runtime"
+#define TYPE_URL_OF_SOURCES "type.googleapis.com/udpa.status.v1.SourceStatus"
+#define NAME_OF_SOURCES "udpa.node/source"
 #define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
 
@@ -20,14 +24,14 @@ enum {
     RUNTIME,
     MODIFY,
     STATS,
-    PROMETHEUS
+    PROMETHEUS,
+    ACCEPT
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
-    [RUNTIME] = {"/runtime", false},
-    [MODIFY] = {"/runtime_modify", true},
-    [STATS] = {"/stats", false},
-    [PROMETHEUS] = {"/stats/prometheus", false},
+    [RUNTIME] = {"/runtime", false},      [MODIFY] = {"/runtime_modify", true},
+    [STATS] = {"/stats", false},          [PROMETHEUS] = {"/stats/prometheus", false},
+    [ACCEPT] = {"/sources_accept", true},
 };
 
 /* ---- answering ---- */
@@ -60,11 +64,12 @@ answer_error(udpai_http_reading *reading, udpa_err err, const udpa_error *error)
 static udpa_err
 check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
 {
+    bool of_sources = reading->page == &udpai_pages_all[ACCEPT];
     const udpai_acl_subject subject = {.identity = reading->identity};
     const udpai_acl_question question = {
         .action = UDPAI_ACL_ADMIN,
-        .type_url = UDPAI_STR(TYPE_URL),
-        .name = UDPAI_STR(NAME),
+        .type_url = of_sources ? UDPAI_STR(TYPE_URL_OF_SOURCES) : UDPAI_STR(TYPE_URL),
+        .name = of_sources ? UDPAI_STR(NAME_OF_SOURCES) : UDPAI_STR(NAME),
     };
     return udpai_node_check_access(udpai_endpoint_node(self->endpoint), &subject, &question,
                                    ret_error);
@@ -86,6 +91,34 @@ modify(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **
     return err;
 }
 
+/* The name of a source, or of a directory, by the body or the path. */
+static udpa_err
+accept_absences(const udpai_pages *self,
+                const udpai_http_reading *reading,
+                udpai_strbuf *text,
+                udpa_error **ret_error)
+{
+    udpai_str form = reading->body.len ? reading->body : reading->query, name;
+    UDPAI_AUTO_FREE char *room = udpai_alloc(form.len + 1);
+    char *at = room;
+    size_t n = 0;
+    if (!room)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (form.len == 0 || !udpai_percent_decode(form, &at, &name))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "usage: /sources_accept?NAME, percent-encoded, or the same as the body: "
+                          "what the source of this name, or the directory of this path, does not "
+                          "name any more has gone");
+    if (!udpai_node_accept_absences(udpai_endpoint_node(self->endpoint), name, &n))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "there is no source '%.*s' here, nor such a directory of the node's own: "
+                          "udpactl status sources shows which there are",
+                          UDPAI_SHOWN(name));
+    udpai_endpoint_touch(self->endpoint);
+    udpai_strbuf_printf(text, "%zu\n", n);
+    return UDPA_OK;
+}
+
 static udpa_err
 answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
@@ -104,6 +137,9 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     case MODIFY:
         err = modify(self, reading, ret_error);
         udpai_strbuf_puts(&text, "OK\n");
+        break;
+    case ACCEPT:
+        err = accept_absences(self, reading, &text, ret_error);
         break;
     case STATS:
         udpai_runtime_stats_page(&statistics, &text);

@@ -10,6 +10,7 @@
 
 #include "daemon/health.h"
 #include "daemon/timing.h"
+#include "daemon/words.h"
 #include "endpoint/type.h"
 #include "loop/clock.h"
 #include "session/udpa.h"
@@ -306,6 +307,7 @@ plan_standing_in(udpai_plan *plan,
         err = udpai_plan_types(plan, stand_in->types, stand_in->n_types, &source->stands_in);
     }
     source->n_standby = from->n_standby;
+    source->max_withdrawal = udpai_percentage(from->max_withdrawal);
     return err == UDPA_OK && from->n_standby
                ? udpai_plan_types(plan, from->standby, from->n_standby, &source->standby)
                : err;
@@ -410,11 +412,13 @@ plan_sources(udpai_plan *plan, const udpai_options *options, udpa_error **ret_er
     if (options->resources)
         err = add_directory(plan, &(udpai_plan_directory){.path = options->resources});
     for (size_t i = 0; all && i < all->n_directories && err == UDPA_OK; i++)
-        err = add_directory(plan, &(udpai_plan_directory){
-                                      .path = all->directories[i]->path,
-                                      .name_space = udpai_str_from(all->directories[i]->namespace_),
-                                      .authority = udpai_str_from(all->directories[i]->authority),
-                                  });
+        err = add_directory(
+            plan, &(udpai_plan_directory){
+                      .path = all->directories[i]->path,
+                      .name_space = udpai_str_from(all->directories[i]->namespace_),
+                      .authority = udpai_str_from(all->directories[i]->authority),
+                      .max_withdrawal = udpai_percentage(all->directories[i]->max_withdrawal),
+                  });
     for (size_t i = 0; all && i < all->n_config_sources && err == UDPA_OK; i++)
         err = add_source(plan, all->config_sources[i], ret_error);
     if (err == UDPA_OK)

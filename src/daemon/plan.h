@@ -33,9 +33,10 @@ typedef struct udpai_plan_socket {
 
 typedef struct udpai_plan_directory {
     const char *path;
-    udpai_str name_space; /* of names without one */
-    udpai_str authority;  /* empty: the node's */
-    udpai_str source;     /* the ConfigSource it is of; empty: the node itself */
+    udpai_str name_space;    /* of names without one */
+    udpai_str authority;     /* empty: the node's */
+    udpai_str source;        /* the ConfigSource it is of; empty: the node itself */
+    unsigned max_withdrawal; /* percent; 0: not said */
     const Udpa__Config__V1__RuntimeTreeSource *tree; /* NULL: a directory of resource files */
 } udpai_plan_directory;
 

@@ -150,6 +150,8 @@ check_source(const struct check *check, const char *path, const source_message *
     }
     if (source->n_standby)
         check_standby(check, path, source);
+    check_word(check, udpai_path_field(room, path, "max_withdrawal"), source->max_withdrawal,
+               udpai_percentage_check);
 }
 
 void

@@ -86,3 +86,25 @@ udpai_type_without_prefix(const char *type)
     bool has_it = strncmp(type, usual, sizeof(usual) - 1) == 0;
     return has_it ? type + sizeof(usual) - 1 : type;
 }
+
+unsigned
+udpai_percentage(const char *word)
+{
+    unsigned value = 0;
+    size_t n = strspn(word, "0123456789");
+    if (n == 0 || n > 3 || strcmp(word + n, "%") != 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        value = value * 10 + (unsigned)(word[i] - '0');
+    return value;
+}
+
+udpa_err
+udpai_percentage_check(const char *word, udpa_error **ret_error)
+{
+    unsigned value = udpai_percentage(word);
+    if (!*word || (value > 0 && value <= 100))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%s' is no percentage: write '1%%' to '100%%'",
+                      word);
+}

@@ -15,4 +15,9 @@ udpa_err udpai_type_check(const char *type, udpa_error **ret_error);
 /* The usual prefix of type URLs may be left out. */
 const char *udpai_type_without_prefix(const char *type);
 
+/* "1%" to "100%"; empty: not said. */
+udpa_err udpai_percentage_check(const char *word, udpa_error **ret_error);
+/* Of one that is checked; 0: not said. */
+unsigned udpai_percentage(const char *word);
+
 #endif

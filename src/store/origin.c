@@ -7,6 +7,7 @@ free_origin(udpai_origin *origin)
     for (size_t i = 0; i < origin->eligibilities.n; i++)
         udpa_bytes_unref(origin->eligibilities.items[i].type);
     udpai_vector_done(&origin->eligibilities);
+    udpai_store_free_absences(origin);
     udpai_list_remove(&origin->idle);
     udpa_bytes_unref(origin->node_id);
     udpai_identity_unref(origin->identity);
@@ -33,6 +34,7 @@ udpai_store_origin(udpai_store *store, udpai_str key)
     origin->rank = UDPAI_ORIGIN_PUBLISHER;
     udpai_list_init(&origin->contributions);
     udpai_list_init(&origin->idle);
+    udpai_store_init_absences(origin);
     if (udpa_bytes_new(&origin->key, key.data, key.len) != UDPA_OK ||
         !udpai_map_add(&store->origins, origin))
         return free_origin(origin);

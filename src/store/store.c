@@ -127,6 +127,18 @@ keep(udpai_store *store, const udpai_stored *stored)
                    });
 }
 
+static udpa_err
+note(udpai_store *store, udpai_durable_op op, udpai_str type_url, udpai_str name)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(type_url), *own = NULL;
+    if (!type || udpa_bytes_new(&own, name.data, name.len) != UDPA_OK)
+        return UDPA_ERR_NOMEM;
+    op.type = type;
+    op.name = own;
+    udpai_store_add_durable(store, &op);
+    return UDPA_OK;
+}
+
 udpa_err
 udpai_store_note(udpai_store *store,
                  udpai_durable_kind kind,
@@ -134,16 +146,19 @@ udpai_store_note(udpai_store *store,
                  udpai_str type_url,
                  udpai_str prefix)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(type_url), *scope = NULL;
-    if (!type || udpa_bytes_new(&scope, prefix.data, prefix.len) != UDPA_OK)
-        return UDPA_ERR_NOMEM;
-    udpai_store_add_durable(store, &(udpai_durable_op){
-                                       .kind = kind,
-                                       .origin = origin->key,
-                                       .type = type,
-                                       .name = scope,
-                                   });
-    return UDPA_OK;
+    return note(store, (udpai_durable_op){.kind = kind, .origin = origin->key}, type_url, prefix);
+}
+
+udpa_err
+udpai_store_note_seen(
+    udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str epoch, uint64_t number)
+{
+    const udpai_durable_op op = {
+        .kind = UDPAI_DURABLE_SEEN,
+        .origin = origin->key,
+        .number = number,
+    };
+    return note(store, op, type_url, epoch);
 }
 
 bool
@@ -228,6 +243,7 @@ take_out(udpai_store *store, udpai_stored *stored)
     if (udpai_store_effective(entry) == stored)
         entry->is_effective = false;
     udpai_store_mark_dirty(store, entry);
+    udpai_store_drop_absence(store, stored, false);
     udpai_list_remove(&stored->in_origin);
     drop_expiry(stored);
     count_variant(stored, (size_t)-1);
@@ -244,6 +260,7 @@ take_out(udpai_store *store, udpai_stored *stored)
 void
 udpai_store_remove_stored(udpai_store *store, udpai_stored *stored)
 {
+    udpai_store_drop_absence(store, stored, true);
     unkeep(store, stored);
     udpai_store_remember(store, stored->entry, stored->resource);
     take_out(store, stored);
@@ -369,6 +386,8 @@ udpai_store_put(udpai_store *store,
     if (!entry)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
+    if (stored)
+        udpai_store_drop_absence(store, stored, true);
     if (is_outdated(stored, resource))
         return UDPA_OK;
     udpa_err err = udpai_store_make_room(store, entry, origin, resource, ret_error);

@@ -145,6 +145,14 @@ void udpai_store_drop_adopted(udpai_store *store, udpai_origin *origin);
 
 /* ---- contributions ---- */
 
+/* Of a contribution that the word of its own origin does not name any more, though nobody has said
+ * that it is gone. It counts as before. */
+typedef enum udpai_absence {
+    UDPAI_PRESENT,
+    UDPAI_ABSENT, /* which may be all that there is to it */
+    UDPAI_HELD,   /* which is not believed; kept by the durable engine, too */
+} udpai_absence;
+
 typedef struct udpai_contribution {
     udpai_origin *origin;
     udpa_resource *resource;
@@ -152,6 +160,7 @@ typedef struct udpai_contribution {
     bool eligible;        /* its origin's word for the type, or the name, counts */
     bool superseded;      /* a higher generation of its authority was seen */
     bool effective;
+    udpai_absence absence;
 } udpai_contribution;
 
 /* Adds or replaces the origin's contribution of the resource's type and name; one of a lower
@@ -186,6 +195,47 @@ void udpai_store_withdraw_all(udpai_store *store,
                               udpai_str prefix,
                               udpai_store_keep_fn keep,
                               void *userdata);
+/* Notes that it is absent or held, if it is there; what is held is not made absent any more. A put
+ * makes it present, and so does this: then nothing can fail. Otherwise without memory it stays as
+ * it is, and is not noted. */
+udpa_err udpai_store_set_absence(udpai_store *store,
+                                 udpai_origin *origin,
+                                 udpai_str type_url,
+                                 udpai_str name,
+                                 udpai_absence absence);
+
+typedef struct udpai_store_scope {
+    udpai_str type_url; /* empty: any */
+    udpai_str prefix;
+    udpai_store_keep_fn keep; /* not those; NULL: all */
+    void *userdata;
+} udpai_store_scope;
+
+udpa_err udpai_store_set_all_absent(udpai_store *store,
+                                    udpai_origin *origin,
+                                    const udpai_store_scope *scope,
+                                    udpai_absence absence);
+
+typedef enum udpai_absence_end {
+    UDPAI_ABSENCE_FORGET, /* they count as present */
+    UDPAI_ABSENCE_HOLD,
+    UDPAI_ABSENCE_BELIEVE, /* they are withdrawn */
+} udpai_absence_end;
+
+/* What becomes of all of this type (empty: any) that are so. */
+void udpai_store_end_absences(udpai_store *store,
+                              udpai_origin *origin,
+                              udpai_str type_url,
+                              udpai_absence absence,
+                              udpai_absence_end end);
+size_t udpai_origin_n_absent(const udpai_origin *origin, udpai_str type_url, udpai_absence absence);
+bool udpai_origin_has_absent(const udpai_origin *origin);
+/* By type, where there are any. */
+typedef void (*udpai_origin_absent_fn)(void *userdata, udpai_str type_url, size_t n);
+void udpai_origin_visit_absent(const udpai_origin *origin,
+                               udpai_absence absence,
+                               udpai_origin_absent_fn visit,
+                               void *userdata);
 /* The origin's contribution; false: none. */
 bool udpai_store_get(const udpai_store *store,
                      const udpai_origin *origin,
@@ -243,6 +293,9 @@ udpa_err udpai_store_note(udpai_store *store,
                           udpai_origin *origin,
                           udpai_str type_url,
                           udpai_str prefix);
+/* SEEN: what store the origin had when it had said all of the type. */
+udpa_err udpai_store_note_seen(
+    udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str epoch, uint64_t number);
 /* All that is kept of it is forgotten, and nothing more is kept. False: without memory nothing has
  * changed. */
 bool udpai_store_forget_origin(udpai_store *store, udpai_origin *origin);

@@ -82,6 +82,14 @@ typedef struct udpai_eligibility {
     bool eligible;
 } udpai_eligibility;
 
+typedef struct udpai_absent udpai_absent;
+
+/* Of one type, by udpai_absence. */
+typedef struct udpai_absence_count {
+    udpa_bytes *type; /* with a NUL */
+    size_t n[UDPAI_HELD + 1];
+} udpai_absence_count;
+
 struct udpai_origin {
     udpa_bytes *key;
     udpai_origin_class rank;
@@ -95,7 +103,9 @@ struct udpai_origin {
     udpai_list contributions;
     size_t n_contributions, n_variants; /* variants among them */
     udpai_use use;
-    udpai_list idle; /* in the store's list since it last had nothing */
+    udpai_list idle;    /* in the store's list since it last had nothing */
+    udpai_map absences; /* udpai_absent, by contribution */
+    UDPAI_VECTOR(udpai_absence_count) absence_counts;
 };
 
 typedef struct udpai_namespace_use {
@@ -226,6 +236,16 @@ void udpai_store_free_origins(udpai_store *store);
 
 /* changes.c: is it told, and not certain to be gone? What its authority has said to be gone is. */
 bool udpai_store_must_stay(const udpai_store_entry *entry);
+
+/* absence.c */
+void udpai_store_init_absences(udpai_origin *origin);
+void udpai_store_free_absences(udpai_origin *origin);
+udpai_absence udpai_store_absence_of(const udpai_stored *stored);
+/* It is there, or it goes; noted for the durable engine, or not. */
+void udpai_store_drop_absence(udpai_store *store, udpai_stored *stored, bool is_noted);
+
+/* store.c */
+void udpai_store_remove_stored(udpai_store *store, udpai_stored *stored);
 
 /* floor.c */
 void udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone);

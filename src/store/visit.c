@@ -16,6 +16,7 @@ describe(const udpai_stored *stored)
         .eligible = udpai_store_counts(stored->entry, stored->origin),
         .superseded = udpai_store_is_superseded(stored),
         .effective = udpai_store_effective(stored->entry) == stored,
+        .absence = udpai_store_absence_of(stored),
     };
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/alloc.h"
 #include "clients.h"
+#include "federation/accept.h"
+#include "network.h"
 
 /* In virtual time: everything happens, all is quiet, then only what refers to each other changes,
  * and nothing breaks. */
@@ -21,12 +23,38 @@ static const struct schedule of_large = {20000000,  120000000, 123000000,
 /* Within this time nobody is asked any more for what nobody wants. */
 #define LEAVING_US 10000000
 
+/* Whoever looks after a node says of what it holds that it is meant to be gone: a member that came
+ * back without its disk cannot say what was removed while it was away. */
+static void
+accept_what_is_held(sim_scenario *scenario)
+{
+    for (int i = 0; i < scenario->n_members; i++) {
+        const sim_member *member = scenario->members[i];
+        sim_node *node = member->node;
+        for (size_t k = 0; node->is_up && k < member->provider.n_descriptors; k++) {
+            char key[32];
+            size_t n = 0;
+            snprintf(key, sizeof(key), "source:%s", member->source_names[k]);
+            const udpai_origin *origin =
+                udpai_store_find_origin(udpai_node_store(node->node), udpai_str_from(key));
+            if (!origin || !udpai_origin_has_absent(origin))
+                continue;
+            sim_loop_begin(node);
+            (void)udpai_node_accept_absences(node->node, udpai_str_from(member->source_names[k]),
+                                             &n);
+            scenario->world.counts[SIM_ACCEPTED] += n;
+            sim_loop_end(node);
+        }
+    }
+}
+
 static void
 look_each_second(sim_scenario *scenario, uint64_t end_us)
 {
     sim_world *world = &scenario->world;
     while (world->now_us < end_us) {
         sim_run_until(world, world->now_us + 1000000);
+        accept_what_is_held(scenario);
         sim_check_gone(scenario);
         if (scenario->has_reports)
             sim_takers_check_expired(scenario);

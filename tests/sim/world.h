@@ -51,6 +51,7 @@ extern const udpai_node_timing sim_timing;
     X(COMMITS, "commits")                                                                          \
     X(SLOW_COMMITS, "slow commits")                                                                \
     X(COMMITS_LOST, "commits lost")                                                                \
+    X(ACCEPTED, "removals that nobody said, accepted")                                             \
     X(FILE_EDITS, "file edits")                                                                    \
     X(FILE_REMOVALS, "file removals")                                                              \
     X(EXPIRIES, "expiries")                                                                        \

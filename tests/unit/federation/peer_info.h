@@ -11,6 +11,8 @@ fed_make_info(const udpai_node_parts *parts, const fed_peer *peer)
     const udpai_node_said said[] = {
         {UDPAI_NODE_KEY_INSTANCE, udpai_str_from(peer->instance ? peer->instance : "")},
         {UDPAI_NODE_KEY_RUN, udpai_str_from(peer->run ? peer->run : "")},
+        {UDPAI_NODE_KEY_EPOCH, udpai_str_from(peer->epoch ? peer->epoch : "")},
+        {UDPAI_NODE_KEY_COMMIT, udpai_str_from(peer->commit ? peer->commit : "")},
     };
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *bare = NULL;
     udpai_node_info *info = NULL;

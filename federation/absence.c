@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A source that comes back without its disk has nothing, and says so in good faith. What it does
+ * not name on a new stream is believed if its store is the one that was seen last, or a few names
+ * are missing of a source that does not say which store it has; else it is held: it goes on
+ * counting until it is named again, or somebody accepts that it has gone. */
+#include "federation/absence.h"
+
+#include "model/client_type.h"
+
+/* A few may always go. */
+#define FEW 10
+
+typedef enum belief {
+    BELIEVED,
+    COUNTED, /* when all is answered */
+    DOUBTED,
+} belief;
+
+static const udpai_node_info *
+info_of(const udpai_source *source)
+{
+    const udpai_peer *peer = udpai_peer_find(source->node, source->session);
+    return peer && peer->is_extended ? peer->info : NULL;
+}
+
+/* Does a new answer of it say what it had said before, too? */
+static bool
+is_repeated(const udpai_source *source)
+{
+    return source->kind == UDPAI_SOURCE_REST || source->kind == UDPAI_SOURCE_PATH;
+}
+
+static bool
+is_answered(const udpai_scope *scope)
+{
+    if (scope->on_demand)
+        return scope->is_asked && udpai_list_empty(&scope->asked);
+    return scope->is_complete;
+}
+
+/* Does the source still answer, on this stream, what it was asked of the type? */
+static bool
+is_answering(const udpai_source *source, udpai_str type_url)
+{
+    if (is_repeated(source))
+        return true;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url) && scope->wanted &&
+            !is_answered(scope))
+            return true;
+    }
+    return false;
+}
+
+/* Is this part of an answer that tells what has become of what was here before? */
+static bool
+is_first_word(const udpai_source *source, udpai_str type_url)
+{
+    bool had_some = is_repeated(source);
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        had_some |= scope->had_some && udpai_str_eq(udpai_bytes_view(scope->type), type_url);
+    }
+    return had_some && is_answering(source, type_url);
+}
+
+static bool
+is_store_seen(const udpai_scope *scope, udpai_str epoch, uint64_t commit)
+{
+    return udpai_str_eq(udpai_bytes_view(scope->seen_epoch), epoch) && commit >= scope->seen_commit;
+}
+
+/* Of a type whose store was never seen before, as little is known as of a source that never says
+ * which it has. */
+static belief
+believe(const udpai_source *source, udpai_str type_url)
+{
+    const udpai_node_info *info = info_of(source);
+    udpai_str epoch;
+    uint64_t commit;
+    belief so_far = COUNTED;
+    if (udpai_type_is_client(type_url) || source->recovery || !is_first_word(source, type_url))
+        return BELIEVED;
+    if (!info || !udpai_node_info_epoch(info, &epoch, &commit))
+        return COUNTED;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (!scope->seen_epoch || !udpai_str_eq(udpai_bytes_view(scope->type), type_url))
+            continue;
+        if (!is_store_seen(scope, epoch, commit))
+            return DOUBTED;
+        so_far = BELIEVED;
+    }
+    return so_far;
+}
+
+static belief
+belief_in(const udpai_intake *intake, udpai_str type_url)
+{
+    return udpai_intake_is_from_source(intake) ? believe(intake->peer->source, type_url) : BELIEVED;
+}
+
+bool
+udpai_absence_holds(const udpai_intake *intake, udpai_str type_url, udpai_str name)
+{
+    belief is = belief_in(intake, type_url);
+    if (is == BELIEVED)
+        return false;
+    if (udpai_store_set_absence(intake->node->store, intake->origin, type_url, name,
+                                is == COUNTED ? UDPAI_ABSENT : UDPAI_HELD) != UDPA_OK)
+        udpai_source_lost_word(intake->peer->source);
+    return true;
+}
+
+bool
+udpai_absence_holds_all(const udpai_intake *intake, const udpai_store_scope *scope)
+{
+    belief is = belief_in(intake, scope->type_url);
+    if (is == BELIEVED)
+        return false;
+    if (udpai_store_set_all_absent(intake->node->store, intake->origin, scope,
+                                   is == COUNTED ? UDPAI_ABSENT : UDPAI_HELD) != UDPA_OK)
+        udpai_source_lost_word(intake->peer->source);
+    return true;
+}
+
+void
+udpai_absence_over(const udpai_intake *intake, const udpa_resource *resource)
+{
+    (void)udpai_store_set_absence(intake->node->store, intake->origin,
+                                  udpai_resource_type_url(resource), udpai_resource_name(resource),
+                                  UDPAI_PRESENT);
+}
+
+/* ---- when all is said ---- */
+
+static bool
+add_one(void *userdata, const udpai_contribution *contribution)
+{
+    (void)contribution;
+    ++*(size_t *)userdata;
+    return true;
+}
+
+static bool
+are_too_many(const udpai_node *node,
+             const udpai_origin *origin,
+             udpai_str type_url,
+             unsigned max_percent)
+{
+    size_t n = udpai_origin_n_absent(origin, type_url, UDPAI_ABSENT), n_all = 0;
+    if (n <= FEW)
+        return false;
+    udpai_store_visit_origin(node->store, origin, type_url, add_one, &n_all);
+    return n > n_all / 100 * max_percent + n_all % 100 * max_percent / 100;
+}
+
+/* How many are held is told once, and again when there are more. True: it was. */
+static bool
+tell_held(udpai_source *source, udpai_str type_url)
+{
+    size_t n = udpai_origin_n_absent(source->origin, type_url, UDPAI_HELD), n_told = 0;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (!udpai_str_eq(udpai_bytes_view(scope->type), type_url))
+            continue;
+        n_told = udpai_max_size(n_told, scope->n_held_told);
+        scope->n_held_told = n;
+    }
+    if (n <= n_told)
+        return false;
+    udpai_str name = udpai_bytes_view(source->name);
+    udpai_log(UDPA_LOG_WARNING, "federation",
+              "source %.*s does not name %zu of %.*s any more that it had, and has not said that "
+              "they are gone: they are held, and served as before, until it names them again. If "
+              "they are meant to be gone: udpactl sources accept %.*s",
+              UDPAI_SHOWN(name), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(name));
+    return true;
+}
+
+static void
+decide(udpai_node *node, udpai_origin *origin, udpai_str type_url, unsigned max_percent)
+{
+    bool too_many = are_too_many(node, origin, type_url, max_percent);
+    udpai_store_end_absences(node->store, origin, type_url, UDPAI_ABSENT,
+                             too_many ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_BELIEVE);
+}
+
+static void
+note_seen(udpai_source *source, udpai_scope *scope, udpai_str epoch, uint64_t commit)
+{
+    udpai_str type_url = udpai_bytes_view(scope->type);
+    if (scope->seen_epoch && is_store_seen(scope, epoch, commit) && commit == scope->seen_commit)
+        return;
+    udpa_bytes *copy = NULL;
+    if (udpa_bytes_new(&copy, epoch.data, epoch.len) != UDPA_OK)
+        return; /* then it is held against the one before */
+    udpa_bytes_unref(scope->seen_epoch);
+    scope->seen_epoch = copy;
+    scope->seen_commit = commit;
+    if (udpai_origin_is_durable(source->origin))
+        (void)udpai_store_note_seen(source->node->store, source->origin, type_url, epoch, commit);
+}
+
+static void
+note_all_seen(udpai_source *source, udpai_str type_url)
+{
+    const udpai_node_info *info = info_of(source);
+    udpai_str epoch;
+    uint64_t commit;
+    if (!info || !udpai_node_info_epoch(info, &epoch, &commit))
+        return;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url))
+            note_seen(source, scope, epoch, commit);
+    }
+}
+
+void
+udpai_absence_settle(udpai_source *source, udpai_str type_url)
+{
+    if (!source->origin || (!is_repeated(source) && is_answering(source, type_url)))
+        return;
+    if (udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENT))
+        decide(source->node, source->origin, type_url, source->max_withdrawal);
+    note_all_seen(source, type_url);
+    if (tell_held(source, type_url))
+        udpai_source_touch(source);
+}
+
+/* ---- directories ---- */
+
+struct directory {
+    udpai_node *node;
+    udpai_origin *origin;
+    unsigned max_percent;
+};
+
+static void
+decide_type(void *userdata, udpai_str type_url, size_t n)
+{
+    const struct directory *of = userdata;
+    (void)n;
+    bool is_held = udpai_origin_n_absent(of->origin, type_url, UDPAI_HELD) > 0 ||
+                   are_too_many(of->node, of->origin, type_url, of->max_percent);
+    udpai_store_end_absences(of->node->store, of->origin, type_url, UDPAI_ABSENT,
+                             is_held ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_FORGET);
+}
+
+udpa_err
+udpai_absence_of_files(udpai_node *node,
+                       udpai_origin *origin,
+                       const udpai_store_scope *scope,
+                       unsigned max_percent)
+{
+    udpa_err err = udpai_store_set_all_absent(node->store, origin, scope, UDPAI_ABSENT);
+    if (err == UDPA_OK) {
+        struct directory of = {node, origin, max_percent};
+        udpai_origin_visit_absent(origin, UDPAI_ABSENT, decide_type, &of);
+        return UDPA_OK;
+    }
+    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_ABSENT,
+                             UDPAI_ABSENCE_FORGET);
+    return err;
+}
+
+/* ---- restarts ---- */
+
+udpa_err
+udpai_absence_restore_seen(const udpai_source *source, const udpai_durable_op *op)
+{
+    const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (!udpai_str_eq(udpai_bytes_view(scope->type), type_url))
+            continue;
+        udpa_bytes_unref(scope->seen_epoch);
+        scope->seen_epoch = udpa_bytes_ref(op->name);
+        scope->seen_commit = op->number;
+    }
+    return UDPA_OK;
+}
+
+/* ---- the end ---- */
+
+bool
+udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n)
+{
+    const udpai_source *source = udpai_map_get(&node->sources, name);
+    udpai_origin *origin = source ? source->origin : NULL;
+    if (!origin && udpai_files_expected(node, name))
+        origin = udpai_files_origin(node, name);
+    if (!origin)
+        return false;
+    size_t n_before = udpai_store_n_contributions(node->store);
+    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_HELD,
+                             UDPAI_ABSENCE_BELIEVE);
+    *ret_n = n_before - udpai_store_n_contributions(node->store);
+    if (*ret_n == 0)
+        return true;
+    udpai_log(UDPA_LOG_INFO, "federation", "%.*s: it is accepted that %zu resources have gone",
+              UDPAI_SHOWN(name), *ret_n);
+    udpai_node_touch(node);
+    return true;
+}
+
+void
+udpai_absence_closed(udpai_source *source)
+{
+    if (source->origin)
+        udpai_store_end_absences(source->node->store, source->origin, (udpai_str){0}, UDPAI_ABSENT,
+                                 UDPAI_ABSENCE_FORGET);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a source does not name any more, without having said that it is gone: is it believed? For
+ * the files of this folder. */
+#ifndef UDPAI_FEDERATION_ABSENCE_H
+#define UDPAI_FEDERATION_ABSENCE_H
+
+#include "federation/accept.h"
+#include "federation/intake.h"
+
+/* The peer does not name this any more, and has not said that it is gone. True: it is not believed,
+ * or not yet, and goes on counting. */
+bool udpai_absence_holds(const udpai_intake *intake, udpai_str type_url, udpai_str name);
+/* The same of all that the scope means. */
+bool udpai_absence_holds_all(const udpai_intake *intake, const udpai_store_scope *scope);
+/* It names this again. */
+void udpai_absence_over(const udpai_intake *intake, const udpa_resource *resource);
+/* If the source has answered all that it was asked of the type, what it does not name is believed,
+ * or held. */
+void udpai_absence_settle(udpai_source *source, udpai_str type_url);
+/* Its stream has ended: what was not decided yet is as if it had not been said. */
+void udpai_absence_closed(udpai_source *source);
+/* Of a directory: those that the scope means are held if they are too many, or if some of their type
+ * are held already. Without memory they are as before. */
+udpa_err udpai_absence_of_files(udpai_node *node,
+                                udpai_origin *origin,
+                                const udpai_store_scope *scope,
+                                unsigned max_percent);
+
+/* Is something of the type held that the source does not name any more? */
+static inline bool
+udpai_source_is_held(const udpai_source *source, udpai_str type_url)
+{
+    return source->origin && udpai_origin_n_absent(source->origin, type_url, UDPAI_HELD) > 0;
+}
+
+static inline bool
+udpai_scope_is_held(const udpai_scope *scope)
+{
+    return udpai_source_is_held(scope->source, udpai_bytes_view(scope->type));
+}
+
+udpa_err udpai_absence_restore_seen(const udpai_source *source, const udpai_durable_op *op);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What somebody who looks after a node may say of what it holds. */
+#ifndef UDPAI_ACCEPT_H
+#define UDPAI_ACCEPT_H
+
+#include "federation/node.h"
+
+/* What a source, or a directory of this root, does not name any more and is held, has gone: so
+ * many. False: there is neither. */
+bool udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n);
+
+#endif

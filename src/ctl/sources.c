@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sources accept: what a source does not name any more, and its node holds, is meant to be gone. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/percent.h"
+#include "ctl/commands.h"
+#include "ctl/http.h"
+#include "ctl/table.h"
+
+#define GOOD 200
+#define FORBIDDEN 403
+
+static udpai_ctl_exit
+tell(const udpai_ctl_options *options, const char *name, const udpai_ctl_answer *answer)
+{
+    udpai_str said = udpai_strbuf_view(&answer->text);
+    udpai_strbuf words = {0};
+    while (said.len && said.data[said.len - 1] == '\n')
+        said.len--;
+    udpai_ctl_put_text(&words, (udpai_str){said.data, udpai_min_size(said.len, 1000)});
+    bool is_good = answer->status == GOOD;
+    if (is_good)
+        printf("%s: %s accepted to be gone\n", name, words.len ? words.data : "none");
+    else
+        udpai_ctl_complain("%s has answered %ld%s%s%s", options->http, answer->status,
+                           words.len ? ": " : "", words.len ? words.data : "",
+                           answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
+                                                       : "");
+    udpai_strbuf_done(&words);
+    return is_good ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED;
+}
+
+static udpai_ctl_exit
+accept_absences(const udpai_ctl_options *options, const char *name)
+{
+    udpai_ctl_answer answer = {0};
+    udpai_strbuf form = {0};
+    udpai_percent_encode_segment(&form, udpai_str_from(name));
+    udpai_ctl_exit result = udpai_strbuf_failed(&form)
+                                ? UDPAI_CTL_REFUSED
+                                : udpai_ctl_http_ask(options, "/sources_accept", &form, &answer);
+    if (udpai_strbuf_failed(&form))
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    else if (result == UDPAI_CTL_GOOD)
+        result = tell(options, name, &answer);
+    udpai_ctl_answer_done(&answer);
+    udpai_strbuf_done(&form);
+    return result;
+}
+
+udpai_ctl_exit
+udpai_ctl_sources_command(udpai_ctl *ctl)
+{
+    const udpai_ctl_options *options = ctl->options;
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    if (options->arguments.n < 2 || strcmp(options->arguments.items[0], "accept") != 0) {
+        udpai_ctl_complain("write 'udpactl sources accept NAME...'; 'udpactl status sources' shows "
+                           "what is held of which");
+        return UDPAI_CTL_MISTAKE;
+    }
+    for (size_t i = 1; i < options->arguments.n && result == UDPAI_CTL_GOOD; i++)
+        result = accept_absences(options, options->arguments.items[i]);
+    return result;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a source does not name any more is believed, or held until it names it again or somebody
+ * accepts that it has gone. */
+#include "federation/accept.h"
+#include "tests/unit/federation/federation_test.h"
+
+#include <stdio.h>
+
+#define ACME "com.acme"
+#define ROOT "/etc/udpa/resources"
+
+static void
+start(fed_bed *bed)
+{
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false},
+                 {'b', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+}
+
+static void
+connect(fed_bed *bed, const char *epoch, const char *commit)
+{
+    fed_connect_as(bed, 'a', &(fed_peer){.epoch = epoch, .commit = commit});
+}
+
+static void
+come_back(fed_bed *bed, const char *epoch, const char *commit)
+{
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    connect(bed, epoch, commit);
+}
+
+/* So many words: n1=1 n2=1, or with '-' as the sign -n1 -n2, from the first to the last. */
+static const char *
+words(const char *sign, int first, int last, bool is_complete)
+{
+    static char text[4096];
+    size_t at = 0;
+    for (int i = first; i <= last; i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%sn%d%s", i > first ? " " : "",
+                               sign, i, *sign ? "" : "=1");
+    if (is_complete)
+        snprintf(text + at, sizeof(text) - at, " !com.acme");
+    return text;
+}
+
+static int
+n_there(fed_bed *bed, int last)
+{
+    int n = 0;
+    for (int i = 1; i <= last; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "n%d", i);
+        n += *fed_value(bed, "CDS", name) != '\0';
+    }
+    return n;
+}
+
+static size_t
+accept(fed_bed *bed, const char *name)
+{
+    size_t n = 0;
+    assert_true(udpai_node_accept_absences(bed->node, udpai_str_from(name), &n));
+    fed_advance(bed, 1);
+    return n;
+}
+
+static void
+a_source_with_another_store_takes_nothing_away(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 z=1 !com.acme");
+    assert_true(fed_settled(bed, "CDS", ACME));
+    come_back(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-x -y -z new=1");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    assert_value(bed, "CDS", "z", "1");
+    assert_value(bed, "CDS", "new", "1"); /* what it adds flows */
+    assert_false(fed_settled(bed, "CDS", ACME));
+    (void)fed_publish(bed, 'a', "CDS", "x=2 y=1"); /* name by name */
+    assert_value(bed, "CDS", "x", "2");
+    assert_false(fed_settled(bed, "CDS", ACME));
+    (void)fed_publish(bed, 'a', "CDS", "-x"); /* it was there, and goes */
+    assert_value(bed, "CDS", "x", "");
+    assert_int_equal(accept(bed, "a"), 1);
+    assert_value(bed, "CDS", "z", "");
+    assert_value(bed, "CDS", "y", "1");
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+static void
+a_source_with_the_same_store_is_believed(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", words("", 1, 30, true));
+    come_back(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", words("-", 1, 29, true));
+    assert_int_equal(n_there(bed, 30), 1);
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+/* It was copied back, or is that of another moment. */
+static void
+an_older_copy_is_another_store(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
+    come_back(bed, "first", "6");
+    (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    (void)fed_orders(bed);
+    come_back(bed, "first", "9"); /* and what is held stays so */
+    assert_non_null(strstr(fed_orders(bed), "sub a CDS com.acme:*+1"));
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    assert_false(fed_settled(bed, "CDS", ACME));
+}
+
+/* Until all that was asked for is answered, nothing has been seen of a store. */
+static void
+a_store_is_seen_when_all_is_answered(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
+    come_back(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-x");
+    come_back(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-y !com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    assert_value(bed, "CDS", "y", "1");
+}
+
+static void
+of_a_source_without_an_epoch_some_may_go(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", words("", 1, 31, true));
+    come_back(bed, NULL, NULL);
+    (void)fed_publish(bed, 'a', "CDS", words("-", 1, 10, true)); /* ten */
+    assert_int_equal(n_there(bed, 31), 21);
+    come_back(bed, NULL, NULL);
+    (void)fed_publish(bed, 'a', "CDS", words("-", 11, 20, false));
+    (void)fed_publish(bed, 'a', "CDS", "-n21 !com.acme"); /* and eleven of twenty-one */
+    assert_int_equal(n_there(bed, 31), 21);
+    assert_false(fed_settled(bed, "CDS", ACME));
+    (void)fed_publish(bed, 'a', "CDS", words("-", 22, 31, false)); /* it was complete */
+    assert_int_equal(n_there(bed, 31), 11);
+    assert_int_equal(accept(bed, "a"), 11);
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+static void
+the_bound_can_be_set(void **state)
+{
+    fed_bed *bed = *state;
+    bed->sources[0].max_withdrawal = 100;
+    start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", words("", 1, 31, true));
+    come_back(bed, NULL, NULL);
+    (void)fed_publish(bed, 'a', "CDS", words("-", 1, 31, true));
+    assert_int_equal(n_there(bed, 31), 0);
+}
+
+/* A stream that ends before it has answered has said nothing. */
+static void
+half_an_answer_takes_nothing_away(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", words("", 1, 31, true));
+    come_back(bed, NULL, NULL);
+    (void)fed_publish(bed, 'a', "CDS", words("-", 1, 5, false));
+    (void)fed_orders(bed);
+    come_back(bed, NULL, NULL);
+    assert_non_null(strstr(fed_orders(bed), "sub a CDS com.acme:*+31"));
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_int_equal(n_there(bed, 31), 31);
+}
+
+static void
+what_is_held_survives_a_restart(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 z=1 !com.acme");
+    fed_restart(bed);
+    connect(bed, "second", "0"); /* the epoch was kept */
+    (void)fed_publish(bed, 'a', "CDS", "-x -y !com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    fed_restart(bed);
+    assert_false(fed_settled(bed, "CDS", ACME));
+    connect(bed, "second", "3");
+    assert_non_null(strstr(fed_orders(bed), "sub a CDS com.acme:*+1"));
+    (void)fed_publish(bed, 'a', "CDS", "y=2 !com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    assert_int_equal(accept(bed, "a"), 1);
+    assert_value(bed, "CDS", "x", "");
+    fed_restart(bed);
+    assert_true(fed_settled(bed, "CDS", ACME));
+    assert_value(bed, "CDS", "y", "2");
+}
+
+/* An empty primary does not take over from a stand-in that has everything. */
+static void
+who_comes_back_empty_does_not_count_again(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 1000);
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", "x=2 !com.acme");
+    assert_value(bed, "CDS", "x", "2");
+    fed_advance(bed, 1000);
+    connect(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
+    fed_advance(bed, 60000);
+    assert_value(bed, "CDS", "x", "2");
+    (void)fed_publish(bed, 'a', "CDS", "x=3");
+    fed_advance(bed, 60000);
+    assert_value(bed, "CDS", "x", "3");
+}
+
+static void
+asked_by_name_it_is_the_same(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, true});
+    fed_start(bed);
+    fed_want(bed, "CDS", "com.acme/x");
+    fed_want(bed, "CDS", "com.acme/y");
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
+    come_back(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-x -y !com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    assert_false(fed_name_settled(bed, "CDS", "com.acme/x"));
+    (void)fed_publish(bed, 'a', "CDS", "x=2 y=2");
+    assert_true(fed_name_settled(bed, "CDS", "com.acme/x"));
+}
+
+/* ---- directories ---- */
+
+static void
+scan(fed_bed *bed, int first, int last)
+{
+    udpa_resource *resources[64];
+    size_t n = 0;
+    for (int i = first; i <= last; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "com.acme/n%d", i);
+        resources[n++] = RESOURCE(name, .type = TEST_CDS, .version = "1", .value = "1");
+    }
+    const udpai_directory directory = {
+        .root = UDPAI_STR(ROOT),
+        .authority = UDPAI_STR("com.acme"),
+        .resources = resources,
+        .n_resources = n,
+    };
+    assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
+    fed_advance(bed, 1);
+    for (size_t i = 0; i < n; i++)
+        udpa_resource_unref(resources[i]);
+}
+
+static void
+a_directory_that_loses_too_much_keeps_it(void **state)
+{
+    fed_bed *bed = *state;
+    bed->root = ROOT;
+    start(bed);
+    scan(bed, 1, 30);
+    scan(bed, 11, 30); /* ten may go */
+    assert_int_equal(n_there(bed, 30), 20);
+    scan(bed, 30, 31); /* nineteen may not, what is new comes */
+    assert_int_equal(n_there(bed, 31), 21);
+    scan(bed, 20, 31); /* some are there again */
+    assert_int_equal(n_there(bed, 31), 21);
+    assert_int_equal(accept(bed, ROOT), 9);
+    assert_int_equal(n_there(bed, 31), 12);
+}
+
+static void
+a_source_that_is_not_there_cannot_be_accepted(void **state)
+{
+    fed_bed *bed = *state;
+    size_t n = 0;
+    start(bed);
+    assert_false(udpai_node_accept_absences(bed->node, UDPAI_STR("nobody"), &n));
+    assert_int_equal(accept(bed, "b"), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fed_test(a_source_with_another_store_takes_nothing_away),
+        fed_test(a_source_with_the_same_store_is_believed),
+        fed_test(an_older_copy_is_another_store),
+        fed_test(a_store_is_seen_when_all_is_answered),
+        fed_test(of_a_source_without_an_epoch_some_may_go),
+        fed_test(the_bound_can_be_set),
+        fed_test(half_an_answer_takes_nothing_away),
+        fed_test(what_is_held_survives_a_restart),
+        fed_test(who_comes_back_empty_does_not_count_again),
+        fed_test(asked_by_name_it_is_the_same),
+        fed_test(a_directory_that_loses_too_much_keeps_it),
+        fed_test(a_source_that_is_not_there_cannot_be_accepted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
