@@ -108,7 +108,7 @@ udpai_absence_holds(const udpai_intake *intake, udpai_str type_url, udpai_str na
     if (is == BELIEVED)
         return false;
     if (udpai_store_set_absence(intake->node->store, intake->origin, type_url, name,
-                                is == COUNTED ? UDPAI_ABSENT : UDPAI_HELD) != UDPA_OK)
+                                is == COUNTED ? UDPAI_ABSENCE_NEW : UDPAI_ABSENCE_HELD) != UDPA_OK)
         udpai_source_lost_word(intake->peer->source);
     return true;
 }
@@ -120,7 +120,8 @@ udpai_absence_holds_all(const udpai_intake *intake, const udpai_store_scope *sco
     if (is == BELIEVED)
         return false;
     if (udpai_store_set_all_absent(intake->node->store, intake->origin, scope,
-                                   is == COUNTED ? UDPAI_ABSENT : UDPAI_HELD) != UDPA_OK)
+                                   is == COUNTED ? UDPAI_ABSENCE_NEW : UDPAI_ABSENCE_HELD) !=
+        UDPA_OK)
         udpai_source_lost_word(intake->peer->source);
     return true;
 }
@@ -130,7 +131,7 @@ udpai_absence_over(const udpai_intake *intake, const udpa_resource *resource)
 {
     (void)udpai_store_set_absence(intake->node->store, intake->origin,
                                   udpai_resource_type_url(resource), udpai_resource_name(resource),
-                                  UDPAI_PRESENT);
+                                  UDPAI_ABSENCE_NONE);
 }
 
 /* ---- when all is said ---- */
@@ -149,7 +150,7 @@ are_too_many(const udpai_node *node,
              udpai_str type_url,
              unsigned max_percent)
 {
-    size_t n = udpai_origin_n_absent(origin, type_url, UDPAI_ABSENT), n_all = 0;
+    size_t n = udpai_origin_n_absent(origin, type_url, UDPAI_ABSENCE_NEW), n_all = 0;
     if (n <= FEW)
         return false;
     udpai_store_visit_origin(node->store, origin, type_url, add_one, &n_all);
@@ -160,7 +161,7 @@ are_too_many(const udpai_node *node,
 static bool
 tell_held(udpai_source *source, udpai_str type_url)
 {
-    size_t n = udpai_origin_n_absent(source->origin, type_url, UDPAI_HELD), n_told = 0;
+    size_t n = udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_HELD), n_told = 0;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (!udpai_str_eq(udpai_bytes_view(scope->type), type_url))
@@ -183,7 +184,7 @@ static void
 decide(udpai_node *node, udpai_origin *origin, udpai_str type_url, unsigned max_percent)
 {
     bool too_many = are_too_many(node, origin, type_url, max_percent);
-    udpai_store_end_absences(node->store, origin, type_url, UDPAI_ABSENT,
+    udpai_store_end_absences(node->store, origin, type_url, UDPAI_ABSENCE_NEW,
                              too_many ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_BELIEVE);
 }
 
@@ -223,7 +224,7 @@ udpai_absence_settle(udpai_source *source, udpai_str type_url)
 {
     if (!source->origin || (!is_repeated(source) && is_answering(source, type_url)))
         return;
-    if (udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENT))
+    if (udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_NEW))
         decide(source->node, source->origin, type_url, source->max_withdrawal);
     note_all_seen(source, type_url);
     if (tell_held(source, type_url))
@@ -243,9 +244,9 @@ decide_type(void *userdata, udpai_str type_url, size_t n)
 {
     const struct directory *of = userdata;
     (void)n;
-    bool is_held = udpai_origin_n_absent(of->origin, type_url, UDPAI_HELD) > 0 ||
+    bool is_held = udpai_origin_n_absent(of->origin, type_url, UDPAI_ABSENCE_HELD) > 0 ||
                    are_too_many(of->node, of->origin, type_url, of->max_percent);
-    udpai_store_end_absences(of->node->store, of->origin, type_url, UDPAI_ABSENT,
+    udpai_store_end_absences(of->node->store, of->origin, type_url, UDPAI_ABSENCE_NEW,
                              is_held ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_FORGET);
 }
 
@@ -255,13 +256,13 @@ udpai_absence_of_files(udpai_node *node,
                        const udpai_store_scope *scope,
                        unsigned max_percent)
 {
-    udpa_err err = udpai_store_set_all_absent(node->store, origin, scope, UDPAI_ABSENT);
+    udpa_err err = udpai_store_set_all_absent(node->store, origin, scope, UDPAI_ABSENCE_NEW);
     if (err == UDPA_OK) {
         struct directory of = {node, origin, max_percent};
-        udpai_origin_visit_absent(origin, UDPAI_ABSENT, decide_type, &of);
+        udpai_origin_visit_absent(origin, UDPAI_ABSENCE_NEW, decide_type, &of);
         return UDPA_OK;
     }
-    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_ABSENT,
+    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_ABSENCE_NEW,
                              UDPAI_ABSENCE_FORGET);
     return err;
 }
@@ -295,7 +296,7 @@ udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n)
     if (!origin)
         return false;
     size_t n_before = udpai_store_n_contributions(node->store);
-    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_HELD,
+    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_ABSENCE_HELD,
                              UDPAI_ABSENCE_BELIEVE);
     *ret_n = n_before - udpai_store_n_contributions(node->store);
     if (*ret_n == 0)
@@ -310,6 +311,6 @@ void
 udpai_absence_closed(udpai_source *source)
 {
     if (source->origin)
-        udpai_store_end_absences(source->node->store, source->origin, (udpai_str){0}, UDPAI_ABSENT,
-                                 UDPAI_ABSENCE_FORGET);
+        udpai_store_end_absences(source->node->store, source->origin, (udpai_str){0},
+                                 UDPAI_ABSENCE_NEW, UDPAI_ABSENCE_FORGET);
 }

@@ -19,8 +19,8 @@ void udpai_absence_over(const udpai_intake *intake, const udpa_resource *resourc
 void udpai_absence_settle(udpai_source *source, udpai_str type_url);
 /* Its stream has ended: what was not decided yet is as if it had not been said. */
 void udpai_absence_closed(udpai_source *source);
-/* Of a directory: those that the scope means are held if they are too many, or if some of their type
- * are held already. Without memory they are as before. */
+/* Of a directory: those that the scope means are held if they are too many, or if some of their
+ * type are held already. Without memory they are as before. */
 udpa_err udpai_absence_of_files(udpai_node *node,
                                 udpai_origin *origin,
                                 const udpai_store_scope *scope,
@@ -30,7 +30,8 @@ udpa_err udpai_absence_of_files(udpai_node *node,
 static inline bool
 udpai_source_is_held(const udpai_source *source, udpai_str type_url)
 {
-    return source->origin && udpai_origin_n_absent(source->origin, type_url, UDPAI_HELD) > 0;
+    return source->origin &&
+           udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_HELD) > 0;
 }
 
 static inline bool

@@ -49,7 +49,8 @@ stays(void *userdata, const udpa_resource *resource)
 {
     const struct others *others = userdata;
     return is_wanted((void *)(uintptr_t)others->wanted, resource) ||
-           udpai_origin_n_absent(others->origin, udpai_resource_type_url(resource), UDPAI_HELD) > 0;
+           udpai_origin_n_absent(others->origin, udpai_resource_type_url(resource),
+                                 UDPAI_ABSENCE_HELD) > 0;
 }
 
 static bool
@@ -112,7 +113,7 @@ put_if_changed(udpai_node *node,
                 is_held(node, &held, resource, authority);
     if (same) {
         (void)udpai_store_set_absence(node->store, origin, udpai_resource_type_url(resource),
-                                      udpai_resource_name(resource), UDPAI_PRESENT);
+                                      udpai_resource_name(resource), UDPAI_ABSENCE_NONE);
         return UDPA_OK;
     }
     const udpai_taking taking = {
@@ -136,9 +137,9 @@ withdraw_others(udpai_node *node,
 {
     struct others others = {wanted, origin};
     const udpai_store_scope scope = {.type_url = type_url, .keep = stays, .userdata = &others};
-    udpa_err err = wanted->max_withdrawal ? udpai_absence_of_files(node, origin, &scope,
-                                                                   wanted->max_withdrawal)
-                                          : UDPA_OK;
+    udpa_err err = wanted->max_withdrawal
+                       ? udpai_absence_of_files(node, origin, &scope, wanted->max_withdrawal)
+                       : UDPA_OK;
     if (err == UDPA_OK)
         udpai_ending_own(node, origin, type_url, stays, &others);
     return err;

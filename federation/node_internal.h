@@ -61,15 +61,15 @@ struct udpai_source {
     int64_t since_us;
     uint64_t active_since_ms;
     bool stays_connected;
-    bool is_reached;     /* some provider asks it for something, or it stays connected */
-    bool is_decided;     /* its first connection has come, or was not to be waited for any longer */
-    bool may_ask;        /* the stream is ready for our Subscribes */
-    bool asked_blindly;  /* without knowing what the peer understands */
-    bool is_sent_away;   /* it is this node itself, or one that says so, or is here already */
-    bool has_lost_word;  /* there was no memory for something that it said on this stream … */
-    bool must_hang_up;   /* … nor yet for ending it */
-    bool has_refused;    /* something of this stream was, that other keys might let in */
-    bool is_renewed;     /* it has another target, and its stream to the old one ends for that */
+    bool is_reached;    /* some provider asks it for something, or it stays connected */
+    bool is_decided;    /* its first connection has come, or was not to be waited for any longer */
+    bool may_ask;       /* the stream is ready for our Subscribes */
+    bool asked_blindly; /* without knowing what the peer understands */
+    bool is_sent_away;  /* it is this node itself, or one that says so, or is here already */
+    bool has_lost_word; /* there was no memory for something that it said on this stream … */
+    bool must_hang_up;  /* … nor yet for ending it */
+    bool has_refused;   /* something of this stream was, that other keys might let in */
+    bool is_renewed;    /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures, max_withdrawal; /* in a row; percent */
     udpai_timer retry, grace, hello, hand_back;
     udpai_origin *origin;

@@ -180,7 +180,7 @@ restore_hold(udpai_node *node, const udpai_durable_op *op)
     const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
     udpai_origin *origin = udpai_store_find_origin(node->store, udpai_bytes_view(op->origin));
     return origin ? udpai_store_set_absence(node->store, origin, type_url,
-                                            udpai_bytes_view(op->name), UDPAI_HELD)
+                                            udpai_bytes_view(op->name), UDPAI_ABSENCE_HELD)
                   : UDPA_OK;
 }
 

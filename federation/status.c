@@ -50,8 +50,9 @@ put_scope(udpai_proto_writer *writer, const udpai_scope *scope)
     udpai_str type = udpai_bytes_view(scope->type);
     udpai_proto_put_bytes(writer, 1, type);
     udpai_proto_put_bytes_opt(writer, 2, udpai_bytes_view(scope->prefix));
-    size_t n_held =
-        scope->source->origin ? udpai_origin_n_absent(scope->source->origin, type, UDPAI_HELD) : 0;
+    size_t n_held = scope->source->origin
+                        ? udpai_origin_n_absent(scope->source->origin, type, UDPAI_ABSENCE_HELD)
+                        : 0;
     udpai_proto_put_varint_opt(writer, 3, scope->is_complete && !n_held);
     udpai_proto_put_varint_opt(
         writer, 4,

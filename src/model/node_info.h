@@ -38,9 +38,9 @@ bool udpai_node_info_has_feature(const udpai_node_info *info, const char *featur
 
 /* Strings directly in the metadata: what management nodes announce of themselves. */
 #define UDPAI_NODE_KEY_INSTANCE "udpa.instance" /* which of those with this id it is */
-#define UDPAI_NODE_KEY_RUN "udpa.run" /* which process of that: another number each time */
-#define UDPAI_NODE_KEY_EPOCH "udpa.epoch"       /* of its store */
-#define UDPAI_NODE_KEY_COMMIT "udpa.commit"     /* the number of its last one, decimal */
+#define UDPAI_NODE_KEY_RUN "udpa.run"       /* which process of that: another number each time */
+#define UDPAI_NODE_KEY_EPOCH "udpa.epoch"   /* of its store */
+#define UDPAI_NODE_KEY_COMMIT "udpa.commit" /* the number of its last one, decimal */
 
 #define UDPAI_EPOCH_MAX 64 /* bytes */
 

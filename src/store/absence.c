@@ -47,7 +47,7 @@ udpai_store_absence_of(const udpai_stored *stored)
     udpai_stored *self = (udpai_stored *)(uintptr_t)stored;
     const udpai_map *absences = &stored->origin->absences;
     const udpai_absent *absent = absences->n ? udpai_map_get(absences, key_of(&self)) : NULL;
-    return absent ? absent->absence : UDPAI_PRESENT;
+    return absent ? absent->absence : UDPAI_ABSENCE_NONE;
 }
 
 /* ---- counts ---- */
@@ -126,7 +126,7 @@ static void
 drop(udpai_store *store, udpai_absent *absent, bool is_noted)
 {
     count(absent->stored, absent->absence, (size_t)-1);
-    if (is_noted && absent->absence == UDPAI_HELD)
+    if (is_noted && absent->absence == UDPAI_ABSENCE_HELD)
         note_held(store, absent->stored, false);
     udpai_map_remove(&absent->stored->origin->absences, absent_key(absent));
     udpai_free(absent);
@@ -147,7 +147,7 @@ change(udpai_store *store, udpai_absent *absent, udpai_absence absence)
     count(absent->stored, absent->absence, (size_t)-1);
     count(absent->stored, absence, 1);
     absent->absence = absence;
-    if (absence == UDPAI_HELD)
+    if (absence == UDPAI_ABSENCE_HELD)
         note_held(store, absent->stored, true);
 }
 
@@ -171,7 +171,7 @@ set_absent(udpai_store *store, udpai_stored *stored, udpai_absence absence)
         return UDPA_ERR_NOMEM;
     }
     count(stored, absence, 1);
-    if (absence == UDPAI_HELD)
+    if (absence == UDPAI_ABSENCE_HELD)
         note_held(store, stored, true);
     return UDPA_OK;
 }
@@ -186,7 +186,7 @@ udpai_store_set_absence(udpai_store *store,
     const udpai_store_entry *entry =
         absence || origin->absences.n ? udpai_store_find_entry(store, type_url, name) : NULL;
     udpai_stored *stored = entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
-    if (stored && absence == UDPAI_PRESENT)
+    if (stored && absence == UDPAI_ABSENCE_NONE)
         udpai_store_drop_absence(store, stored, true);
     return stored && absence ? set_absent(store, stored, absence) : UDPA_OK;
 }
@@ -229,7 +229,8 @@ udpai_store_end_absences(udpai_store *store,
             udpai_store_absence_of(stored) != absence)
             continue;
         if (end == UDPAI_ABSENCE_HOLD)
-            (void)set_absent(store, stored, UDPAI_HELD); /* which it is already, in another way */
+            (void)set_absent(store, stored,
+                             UDPAI_ABSENCE_HELD); /* which it is already, in another way */
         else if (end == UDPAI_ABSENCE_FORGET)
             udpai_store_drop_absence(store, stored, true);
         else

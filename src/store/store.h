@@ -148,9 +148,9 @@ void udpai_store_drop_adopted(udpai_store *store, udpai_origin *origin);
 /* Of a contribution that the word of its own origin does not name any more, though nobody has said
  * that it is gone. It counts as before. */
 typedef enum udpai_absence {
-    UDPAI_PRESENT,
-    UDPAI_ABSENT, /* which may be all that there is to it */
-    UDPAI_HELD,   /* which is not believed; kept by the durable engine, too */
+    UDPAI_ABSENCE_NONE,
+    UDPAI_ABSENCE_NEW,  /* which may be all that there is to it */
+    UDPAI_ABSENCE_HELD, /* which is not believed; kept by the durable engine, too */
 } udpai_absence;
 
 typedef struct udpai_contribution {

@@ -87,7 +87,7 @@ typedef struct udpai_absent udpai_absent;
 /* Of one type, by udpai_absence. */
 typedef struct udpai_absence_count {
     udpa_bytes *type; /* with a NUL */
-    size_t n[UDPAI_HELD + 1];
+    size_t n[UDPAI_ABSENCE_HELD + 1];
 } udpai_absence_count;
 
 struct udpai_origin {
