@@ -399,10 +399,10 @@ groups_stand_in_order(void **state)
     (void)state;
     static const char rising[] = "\x01\x02" HEAD "\x00\x02\x01"
                                  "a\x00\x01"
-                                 "b\x00\x00\x00\x00\x00\x00";
+                                 "b\x00\x00\x00\x00\x00\x00\x00";
     static const char twice[] = "\x01\x02" HEAD "\x00\x02\x01"
                                 "a\x00\x01"
-                                "a\x00\x00\x00\x00\x00\x00";
+                                "a\x00\x00\x00\x00\x00\x00\x00";
     assert_false(is_refused(true, rising, sizeof(rising) - 1));
     assert_true(is_refused(true, twice, sizeof(twice) - 1));
 }

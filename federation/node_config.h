@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node is made with: its sources, who provides what, who is dialled, times and limits. All
+ * is borrowed, and copied by the node. */
+#ifndef UDPAI_NODE_CONFIG_H
+#define UDPAI_NODE_CONFIG_H
+
+#include "certs/keyring.h"
+#include "model/acl.h"
+#include "reports/health.h"
+#include "store/store.h"
+
+typedef enum udpai_source_kind {
+    UDPAI_SOURCE_UDPA,        /* we dial */
+    UDPAI_SOURCE_UDPA_LISTEN, /* the peer dials us */
+    UDPAI_SOURCE_PATH,        /* a directory; somebody hands in its contents */
+    UDPAI_SOURCE_XDS,         /* an xDS server; we dial, and its session speaks as a peer would */
+    UDPAI_SOURCE_REST,        /* one that is polled; the same */
+} udpai_source_kind;
+
+/* What a source may have learned while it stood in for this node. */
+typedef struct udpai_recover_config {
+    const udpai_str *types; /* full type URLs; none: nothing is taken over */
+    size_t n_types;
+    const udpai_str *prefixes; /* of names; none: all */
+    size_t n_prefixes;
+} udpai_recover_config;
+
+typedef struct udpai_source_config {
+    udpai_str name;
+    udpai_source_kind kind;
+    udpai_str peer;    /* UDPA_LISTEN: the peer's name, or without TLS its node id */
+    udpai_str address; /* for people */
+    /* PATH: as the bootstrap file calls a kind of its own, a literal; NULL: path. */
+    const char *kind_name;
+    /* Those that we dial: dialled even while no provider asks it for anything, because it is
+     * published to. */
+    bool stays_connected;
+    /* And how to reach them. A reference is taken with ref_target(); each DIAL order carries one.
+     */
+    void *target;
+    void *(*ref_target)(void *target);
+    void (*release_target)(void *target);
+    /* Not NULL: it is asked for each group of clients by itself (UDPAI_REPORT_CLIENTS), as if each
+     * were a source of its own, whose resources lie in the name space of the group. Makes the
+     * target for one of them, a reference; NULL without memory. */
+    void *(*target_for)(void *target, udpai_str name_space, const udpai_node_info *client);
+    /* UDPA alone: it stands in for this node. */
+    udpai_recover_config recover;
+    /* UDPA alone: of these types this node stands in for it. What publishers have said here in the
+     * name of one authority goes when the source has something newer to say in that name. */
+    const udpai_str *stands_in;
+    size_t n_stands_in;
+    /* Full type URLs of what clients report: it is shown those, whoever has delivered what they
+     * speak of. So that it can be, it stays connected. */
+    const udpai_str *standby;
+    size_t n_standby;
+    unsigned max_withdrawal; /* per cent of a type that may be missing without a word; 0: 50 */
+} udpai_source_config;
+
+typedef enum udpai_continuation {
+    UDPAI_STOP_ON_SUCCESS,
+    UDPAI_STOP_ON_FAILURE,
+    UDPAI_CONTINUE,
+} udpai_continuation;
+
+typedef struct udpai_descriptor_config {
+    udpai_str source;
+    udpai_str prefix;
+    udpai_continuation continuation;
+    bool on_demand; /* by interest, not all of the prefix */
+} udpai_descriptor_config;
+
+typedef struct udpai_provider_config {
+    const udpai_str *types; /* full type URLs; none: every type that somebody here asks for */
+    size_t n_types;
+    const udpai_descriptor_config *descriptors;
+    size_t n_descriptors;
+} udpai_provider_config;
+
+/* The provider of one name, for which no other sources count. */
+typedef struct udpai_named_config {
+    udpai_str type_url, name;
+    const udpai_descriptor_config *descriptors;
+    size_t n_descriptors;
+    /* Nothing of the name was told to anybody yet: what came by its type counts no more from the
+     * start. Else it does until one of these sources has spoken. */
+    bool at_once;
+} udpai_named_config;
+
+/* Resources that say of a name where it comes from (delegation.h), followed if they are these
+ * authorities' (patterns), for names below these prefixes (none: all). */
+typedef struct udpai_delegation_config {
+    const udpai_str *authorities; /* none: nobody's are followed */
+    size_t n_authorities;
+    const udpai_str *prefixes;
+    size_t n_prefixes;
+} udpai_delegation_config;
+
+/* What a resource of the type ConfigSource says, checked but for what only the surroundings know.
+ */
+typedef struct udpai_delivered_config {
+    udpai_str name;
+    udpai_source_kind kind; /* UDPA or XDS */
+    udpai_str address;
+    udpai_str credential; /* empty: none */
+    const void *message;  /* Udpa__Config__V1__ConfigSource; while the call lasts */
+} udpai_delivered_config;
+
+/* Such resources become sources (delivery.h) if they are these authorities' (patterns), with names
+ * below these prefixes (none: all). */
+typedef struct udpai_delivery_config {
+    const udpai_str *authorities; /* none: nobody's do */
+    size_t n_authorities;
+    const udpai_str *prefixes;
+    size_t n_prefixes;
+    size_t max; /* at one time */
+    /* How to reach it: *ret_target is a reference. The name may have had another target before. */
+    udpa_err (*make_target)(void *userdata,
+                            const udpai_delivered_config *source,
+                            void **ret_target,
+                            udpa_error **ret_error);
+    void (*ended)(void *userdata, udpai_str name); /* there is no such source any more */
+    void *(*ref_target)(void *target);
+    void (*release_target)(void *target);
+    void *userdata;
+} udpai_delivery_config;
+
+/* An endpoint that we serve by dialling it. */
+typedef struct udpai_dial_config {
+    udpai_str name;
+    void *target;
+    void *(*ref_target)(void *target);
+    void (*release_target)(void *target);
+} udpai_dial_config;
+
+typedef struct udpai_node_timing {
+    uint64_t connect_grace_ms;
+    uint64_t sync_timeout_ms;
+    uint64_t hand_back_delay_ms;
+    uint64_t backoff_base_ms, backoff_max_ms;
+    uint64_t fail_over_spread_ms; /* within so long after a loss the next source is dialled */
+    uint64_t recover_timeout_ms;  /* how long one that has stood in for this node is waited for */
+    uint64_t interest_linger_ms;  /* what nobody here wants is still asked for so long */
+    uint64_t silence_ms;     /* a peer without our extensions is complete after so much of it */
+    uint64_t silence_max_ms; /* or after so long in any case */
+    uint64_t
+        answer_timeout_ms; /* a subscriber in the process that deferred its answer has so long */
+} udpai_node_timing;
+
+typedef struct udpai_node_config {
+    udpai_str id;
+    udpai_str authority; /* of what is read from files */
+    udpai_str instance;  /* which of those with this id it is; empty: the id says it */
+    udpai_node_timing timing;
+    udpai_store_options store;
+    const udpai_source_config *sources;
+    size_t n_sources;
+    const udpai_provider_config *providers;
+    size_t n_providers;
+    const udpai_named_config *named;
+    size_t n_named;
+    udpai_delegation_config delegation;
+    udpai_delivery_config delivery;
+    const udpai_dial_config *dials;
+    size_t n_dials;
+    bool is_durable; /* an engine keeps contributions */
+    /* It is no management node: what it holds is for subscribers in the process alone, peers are
+     * offered nothing of it. What sources say of themselves, in the namespace udpa.node, is taken
+     * in like anything else. */
+    bool is_endpoint;
+    /* Nobody who dials us can show a certificate: a source that does is known by its node id. Else
+     * only by its certificate. */
+    bool peers_are_anonymous;
+    udpai_acl *acl;         /* NULL: everybody may publish anything; a reference is taken */
+    udpai_keyring *keyring; /* NULL: nothing is signed or verified; a reference is taken */
+    /* What checkers say of a cluster (udpa.health.v1), merged into its endpoints as they are told.
+     */
+    udpai_health_policy health;
+    size_t max_changes_ahead; /* change sets that the stream side may have before it */
+    /* Groups of clients that sources are asked for at one time, with those that linger; 0: as many
+     * as come. */
+    size_t max_clients;
+} udpai_node_config;
+
+#endif
