@@ -141,7 +141,7 @@ add_holding(void *userdata, const udpai_contribution *contribution)
     if (!udpai_prefix_covers(held->message.name_space, udpai_resource_name(resource)))
         return true;
     held->scope->had_some = true;
-    if (contribution->absence == UDPAI_ABSENCE_HELD)
+    if (contribution->absence != UDPAI_ABSENCE_NONE)
         return true; /* as if it were not: so it comes, if it is there again */
     if (udpai_resource_is_lazy(resource) && udpai_name_is_wildcard(held->message.names[0]))
         return true; /* its name brought it, and will be asked for by itself */

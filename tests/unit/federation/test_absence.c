@@ -258,6 +258,28 @@ asked_by_name_it_is_the_same(void **state)
     assert_true(fed_name_settled(bed, "CDS", "com.acme/x"));
 }
 
+/* It would be asked for as held, answered with silence, and taken for gone when all is said. */
+static void
+what_may_have_gone_is_not_said_to_be_held(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, true});
+    fed_start(bed);
+    fed_want(bed, "CDS", "com.acme/x");
+    fed_want(bed, "CDS", "com.acme/y");
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
+    come_back(bed, NULL, NULL);
+    (void)fed_publish(bed, 'a', "CDS", "-x"); /* of y nothing is known yet */
+    (void)fed_orders(bed);
+    fed_want(bed, "CDS", "*com.acme");
+    fed_advance(bed, 1);
+    assert_non_null(strstr(fed_orders(bed), "sub a CDS com.acme:*+1"));
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme"); /* it was there all the same */
+    assert_value(bed, "CDS", "x", "1");
+}
+
 /* ---- directories ---- */
 
 static void
@@ -323,6 +345,7 @@ main(void)
         fed_test(what_is_held_survives_a_restart),
         fed_test(who_comes_back_empty_does_not_count_again),
         fed_test(asked_by_name_it_is_the_same),
+        fed_test(what_may_have_gone_is_not_said_to_be_held),
         fed_test(a_directory_that_loses_too_much_keeps_it),
         fed_test(a_source_that_is_not_there_cannot_be_accepted),
     };
