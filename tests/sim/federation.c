@@ -110,6 +110,7 @@ run_scenario(sim_scenario *scenario, const struct schedule *schedule)
         sim_after(world, sim_below(&world->random, 3000000), sim_restart, world->nodes.items[i]);
     scenario->is_changing = true;
     sim_after(world, 1000000, sim_happen, scenario);
+    sim_losses_choose(scenario, schedule->changes_end_us);
     sim_run_until(world, schedule->changes_end_us);
     scenario->is_changing = false;
     spare_all(&scenario->world);
@@ -131,7 +132,8 @@ static void
 add_counts(const sim_scenario *scenario, uint64_t counts[SIM_COUNTS])
 {
     for (int i = 0; i < scenario->n_management; i++)
-        counts[SIM_LOOPS] += udpai_node_n_loops(scenario->members[i]->node->node);
+        if (scenario->members[i]->node->is_up)
+            counts[SIM_LOOPS] += udpai_node_n_loops(scenario->members[i]->node->node);
     for (int i = 0; i < SIM_COUNTS; i++)
         counts[i] += scenario->world.counts[i];
 }

@@ -11,7 +11,7 @@ sim_restart(sim_world *world, void *userdata)
 {
     sim_node *node = userdata;
     const sim_scenario *scenario = ((sim_member *)node->userdata)->scenario;
-    if (node->is_up || scenario->is_over)
+    if (node->is_up || scenario->is_over || ((sim_member *)node->userdata)->is_dead)
         return;
     sim_check_kept(node->userdata);
     sim_start_node(node);
@@ -50,7 +50,8 @@ outage_us(sim_world *world, const sim_node *a, const sim_node *b)
 static void
 forget_state(const sim_node *node)
 {
-    const sim_member *self = node->userdata;
+    sim_member *self = node->userdata;
+    self->has_lost_memory = true;
     self->scenario->has_lost_state |= node->is_management;
     for (int i = 0; i < self->scenario->n_publishers; i++) {
         sim_member *publisher = self->scenario->members[self->scenario->publishers[i]];

@@ -108,6 +108,7 @@ management_stopped(sim_node *node)
     sim_member *self = node->userdata;
     sim_scenario *scenario = self->scenario;
     sim_clients_stopped(self);
+    self->has_lost_memory |= node->disk_busy_until_us > scenario->world.now_us;
     scenario->has_lost_commits |= node->disk_busy_until_us > scenario->world.now_us;
     for (int key = N_FILE_KEYS; key < N_OPEN_KEYS; key++) {
         sim_member *owner = scenario->members[sim_key_publisher(scenario, key)];

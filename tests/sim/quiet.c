@@ -34,7 +34,7 @@ static void
 describe_member(const sim_member *member, ref_node *node)
 {
     node->on_demand = member->on_demand;
-    node->is_strict = node->serves = !member->is_endpoint;
+    node->is_strict = !member->is_endpoint;
     node->fails_over = member->fails_over;
     for (size_t i = 0; i < member->provider.n_descriptors; i++)
         node->sources[node->n_sources++] = (ref_source){
@@ -77,12 +77,14 @@ static void
 tell_member(const sim_member *member, ref_node *node)
 {
     node->colour = member->colour;
+    node->serves = !member->is_endpoint && !member->is_dead;
     memcpy(node->shows, member->shows, sizeof(node->shows));
     memcpy(node->takes, member->takes, sizeof(node->takes));
     for (int key = 0; key < N_KEYS; key++) {
         node->wishes[key] = wish_of(member, key);
         if (!member->is_endpoint)
             node->files[key] = said_by(member, key);
+        node->files[key].exists &= !member->is_dead;
     }
 }
 
@@ -96,7 +98,8 @@ sim_tell_model(sim_scenario *scenario, bool confirmed_only)
         const sim_member *publisher = scenario->members[sim_key_publisher(scenario, key)];
         ref_said *said = &model->nodes[publisher->upstreams[0]].published[key];
         *said = said_by(publisher, key);
-        said->exists &= !confirmed_only || publisher->acknowledged[key] >= 0;
+        said->exists &= !scenario->members[publisher->upstreams[0]]->is_dead &&
+                        (!confirmed_only || publisher->acknowledged[key] >= 0);
     }
     return model;
 }
@@ -110,6 +113,7 @@ sim_tell_rules_of_all_times(sim_scenario *scenario)
         memcpy(model->nodes[i].shows, node->ever_shows, sizeof(node->ever_shows));
         memcpy(model->nodes[i].takes, node->ever_takes, sizeof(node->ever_takes));
         model->nodes[i].colour = node->colour;
+        model->nodes[i].serves = true;
     }
     for (int i = 0; i < scenario->n_publishers; i++)
         model->nodes[scenario->publishers[i]].colour =
@@ -149,14 +153,16 @@ compare_key(const sim_member *member, int key)
     const ref_said *expected = &scenario->model.nodes[member->index].result[key].said;
     const sim_copy *copy = &member->copies[key];
     bool exists = expected->exists && sim_endpoint_wants(member, key);
-    if (exists != copy->exists)
+    if (exists != copy->exists && !sim_losses_excuse(member, key, !copy->exists))
         sim_fail(member, exists ? "missing" : "a ghost", key);
-    if (!exists)
+    if (!exists || !copy->exists)
         return;
     const char *authority = scenario->members[expected->authority]->authority;
     if (expected->version == copy->version && strcmp(copy->authority, authority) == 0)
         return;
     if (may_disagree(scenario) && is_true_of_another(member, key))
+        return;
+    if (sim_losses_excuse(member, key, false))
         return;
     fprintf(stderr, "expected %s %d, has %s %d\n", authority, expected->version, copy->authority,
             copy->version);
@@ -171,6 +177,8 @@ check_memory(const sim_scenario *scenario)
         const sim_member *member = scenario->members[i];
         const sim_node *node = member->node;
         size_t n_streams = 0;
+        if (!node->is_up)
+            continue;
         UDPAI_LIST_FOREACH (at, &node->streams)
             n_streams++;
         size_t n_kept = udpai_store_n_contributions(udpai_node_store(node->node));

@@ -157,8 +157,12 @@ static void
 choose_sources(ref_model *model, unsigned fallen)
 {
     unsigned n = 0;
-    for (int i = 0; i < model->n_nodes; i++)
-        model->nodes[i].only_source = model->nodes[i].fails_over ? (int)(fallen >> n++ & 1) : -1;
+    for (int i = 0; i < model->n_nodes; i++) {
+        ref_node *node = &model->nodes[i];
+        node->only_source = node->fails_over ? (int)(fallen >> n++ & 1) : -1;
+        if (node->fails_over && !model->nodes[node->sources[0].node].serves)
+            node->only_source = 1;
+    }
 }
 
 static unsigned

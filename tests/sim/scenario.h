@@ -93,6 +93,8 @@ typedef struct sim_member {
     udpai_provider_config provider;
     udpai_str type_urls[N_TYPES];
     bool is_endpoint, on_demand, fails_over;
+    bool is_dead;                        /* and never comes back */
+    bool has_lost_memory;                /* it came back without something that it had told of */
     bool has_failed_over, first_counted; /* when it was last looked at */
     /* Of a management node: what rules let colours see and publish, now and ever. */
     udpai_acl *acl;
@@ -135,6 +137,7 @@ typedef struct sim_scenario {
     bool has_lost_commits; /* a node came back without what it had told of already */
     bool has_lost_state;   /* a management node came back without anything */
     bool has_long_outage;  /* management nodes were away from each other for long */
+    bool has_losses;       /* of management nodes that never come back */
     bool is_calm;          /* nothing breaks */
     bool has_reports;      /* clients report */
     sim_random client_random;
@@ -237,6 +240,14 @@ void sim_restart(sim_world *world, void *node);
 void sim_die(sim_node *node);
 /* Has the member failed over, or handed back? After each of its flushes. */
 void sim_look_at_fail_over(sim_member *member);
+
+/* ---- losses.c: who dies and never comes back ---- */
+
+/* Within this time of the beginning. */
+void sim_losses_choose(sim_scenario *scenario, uint64_t duration_us);
+/* May the endpoint have its copy, which is not as the reference says, because nobody who lives
+ * could tell it better? Never, if it has none. */
+bool sim_losses_excuse(const sim_member *member, int key, bool is_missing);
 
 /* ---- check.c: what must hold while things happen ---- */
 

@@ -68,6 +68,7 @@ extern const udpai_node_timing sim_timing;
     X(IDENTITY_CHANGES, "other certificates")                                                      \
     X(LINK_CHANGES, "changes of what is referred to")                                              \
     X(KEPT_CHECKED, "receipted and kept")                                                          \
+    X(DEATHS, "members that never come back")                                                      \
     X(TWINS, "twins")                                                                              \
     X(TWINS_PASSED, "resources that have passed both twins")                                       \
     X(TANGLES, "tangles")                                                                          \

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Management nodes that die, and never come back. Of what they said themselves, and of what came by
+ * them alone, those who live may keep the last word, or may never have had it. All else must be
+ * with everybody as if they had never been: no ghost, nothing old, nothing missing. */
+#include "scenario.h"
+
+/* One in so many federations loses somebody, and of those one in so many two. */
+#define RARITY 3
+#define RARITY_OF_TWO 4
+
+static void
+end(sim_world *world, void *userdata)
+{
+    sim_member *member = userdata;
+    member->is_dead = true;
+    world->counts[SIM_DEATHS]++;
+    if (member->node->is_up)
+        sim_die(member->node);
+}
+
+/* The chance is a stream of its own. Rules that change take things away from some in the mere order
+ * of what has happened, which the reference does not know; who reports to whom has no reference
+ * for nodes that are away. */
+void
+sim_losses_choose(sim_scenario *scenario, uint64_t duration_us)
+{
+    sim_random random = {scenario->world.random.state ^ 0x646561746873};
+    if (scenario->has_reports || scenario->is_large || scenario->rules_change ||
+        scenario->n_management < 3 || !sim_once_in(&random, RARITY))
+        return;
+    for (int n = sim_once_in(&random, RARITY_OF_TWO) ? 2 : 1; n > 0; n--) {
+        uint64_t number = sim_below(&random, (uint64_t)scenario->n_management);
+        scenario->has_losses = true;
+        sim_after(&scenario->world, sim_below(&random, duration_us), end,
+                  scenario->members[number]);
+    }
+}
+
+/* The node whose files say it, or that it is published to. */
+static const sim_member *
+place_of(const sim_member *authority)
+{
+    return authority->is_endpoint ? authority->scenario->members[authority->upstreams[0]]
+                                  : authority;
+}
+
+/* Would the member have it from this authority, if nobody else said anything under the name, by
+ * those who live alone? Solves the model anew. */
+static bool
+is_within_reach(const sim_member *member, const sim_member *authority, int key)
+{
+    ref_model *model = &member->scenario->model;
+    const ref_said said = {true, authority->index, 1};
+    for (int i = 0; i < model->n_nodes; i++)
+        model->nodes[i].files[key].exists = model->nodes[i].published[key].exists = false;
+    ref_node *place = &model->nodes[place_of(authority)->index];
+    if (authority->is_endpoint)
+        place->published[key] = said;
+    else
+        place->files[key] = said;
+    ref_solve(model);
+    bool is_there = model->nodes[member->index].result[key].said.exists;
+    ref_solve(sim_tell_model(member->scenario, false));
+    return is_there;
+}
+
+bool
+sim_losses_excuse(const sim_member *member, int key, bool is_missing)
+{
+    const sim_scenario *scenario = member->scenario;
+    const sim_copy *copy = &member->copies[key];
+    if (!scenario->has_losses || is_missing)
+        return false;
+    /* Nobody says that what expires goes, nor, on a new stream, what an alias led to once, nor can
+     * anybody who knows the public protocol alone be told it; and somebody is still to speak. */
+    if (sim_key_expires(key) || member->wishes[key] == SIM_BY_ALIAS || member->public_only)
+        return true;
+    for (int i = 0; i < scenario->n_members; i++) {
+        const sim_member *authority = scenario->members[i];
+        if (strcmp(authority->authority, copy->authority) == 0)
+            return place_of(authority)->is_dead || place_of(authority)->has_lost_memory ||
+                   !is_within_reach(member, authority, key);
+    }
+    return false;
+}
