@@ -16,11 +16,17 @@ typedef enum belief {
     DOUBTED,
 } belief;
 
-static const udpai_node_info *
-info_of(const udpai_source *source)
+/* Which store it has, and how far that has come, as it has said last. False: it says neither. */
+static bool
+store_of(const udpai_source *source, udpai_str *ret_epoch, uint64_t *ret_commit)
 {
     const udpai_peer *peer = udpai_peer_find(source->node, source->session);
-    return peer && peer->is_extended ? peer->info : NULL;
+    if (!peer || !peer->is_extended || !peer->info ||
+        !udpai_node_info_epoch(peer->info, ret_epoch, ret_commit))
+        return false;
+    if (*ret_commit < source->commit)
+        *ret_commit = source->commit;
+    return true;
 }
 
 /* Does a new answer of it say what it had said before, too? */
@@ -76,23 +82,36 @@ is_store_seen(const udpai_scope *scope, udpai_str epoch, uint64_t commit)
 static belief
 believe(const udpai_source *source, udpai_str type_url)
 {
-    const udpai_node_info *info = info_of(source);
     udpai_str epoch;
     uint64_t commit;
     belief so_far = COUNTED;
     if (udpai_type_is_client(type_url) || source->recovery || !is_first_word(source, type_url))
         return BELIEVED;
-    if (!info || !udpai_node_info_epoch(info, &epoch, &commit))
+    if (!store_of(source, &epoch, &commit))
         return COUNTED;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (!scope->seen_epoch || !udpai_str_eq(udpai_bytes_view(scope->type), type_url))
             continue;
-        if (!is_store_seen(scope, epoch, commit))
+        if (scope->is_other_store)
             return DOUBTED;
         so_far = BELIEVED;
     }
     return so_far;
+}
+
+/* What counts is what its store was as the stream began: an older copy may have gone on since. */
+void
+udpai_absence_introduced(udpai_source *source)
+{
+    udpai_str epoch;
+    uint64_t commit;
+    bool is_said = store_of(source, &epoch, &commit);
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (is_said && scope->seen_epoch && !is_store_seen(scope, epoch, commit))
+            scope->is_other_store = true;
+    }
 }
 
 static belief
@@ -192,6 +211,7 @@ static void
 note_seen(udpai_source *source, udpai_scope *scope, udpai_str epoch, uint64_t commit)
 {
     udpai_str type_url = udpai_bytes_view(scope->type);
+    scope->is_other_store = false;
     if (scope->seen_epoch && is_store_seen(scope, epoch, commit) && commit == scope->seen_commit)
         return;
     udpa_bytes *copy = NULL;
@@ -207,10 +227,9 @@ note_seen(udpai_source *source, udpai_scope *scope, udpai_str epoch, uint64_t co
 static void
 note_all_seen(udpai_source *source, udpai_str type_url)
 {
-    const udpai_node_info *info = info_of(source);
     udpai_str epoch;
     uint64_t commit;
-    if (!info || !udpai_node_info_epoch(info, &epoch, &commit))
+    if (!store_of(source, &epoch, &commit))
         return;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
@@ -229,6 +248,23 @@ udpai_absence_settle(udpai_source *source, udpai_str type_url)
     note_all_seen(source, type_url);
     if (tell_held(source, type_url))
         udpai_source_touch(source);
+}
+
+/* Of what is not answered yet, this stream has seen nothing. */
+void
+udpai_absence_commit(udpai_source *source, uint64_t commit)
+{
+    udpai_str epoch;
+    uint64_t before;
+    if (!store_of(source, &epoch, &before) || commit <= before)
+        return;
+    source->commit = commit;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (scope->seen_epoch && !is_answering(source, udpai_bytes_view(scope->type)) &&
+            udpai_str_eq(udpai_bytes_view(scope->seen_epoch), epoch))
+            note_seen(source, scope, epoch, commit);
+    }
 }
 
 /* ---- directories ---- */
@@ -313,4 +349,5 @@ udpai_absence_closed(udpai_source *source)
     if (source->origin)
         udpai_store_end_absences(source->node->store, source->origin, (udpai_str){0},
                                  UDPAI_ABSENCE_NEW, UDPAI_ABSENCE_FORGET);
+    source->commit = 0;
 }

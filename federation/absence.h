@@ -17,6 +17,11 @@ void udpai_absence_over(const udpai_intake *intake, const udpa_resource *resourc
 /* If the source has answered all that it was asked of the type, what it does not name is believed,
  * or held. */
 void udpai_absence_settle(udpai_source *source, udpai_str type_url);
+/* Its stream has begun, and it has said which store it has. */
+void udpai_absence_introduced(udpai_source *source);
+/* Its store has come so far; what it has sent is of no later moment, but for what it has not kept
+ * yet. */
+void udpai_absence_commit(udpai_source *source, uint64_t commit);
 /* Its stream has ended: what was not decided yet is as if it had not been said. */
 void udpai_absence_closed(udpai_source *source);
 /* Of a directory: those that the scope means are held if they are too many, or if some of their

@@ -3,12 +3,27 @@
 #ifndef UDPAI_EPOCH_H
 #define UDPAI_EPOCH_H
 
-#include "federation/node_internal.h"
+#include "base/wheel.h"
+#include "federation/node.h"
 
+typedef struct udpai_epoch {
+    udpa_bytes *name;   /* of the store's; NULL: not known yet */
+    uint64_t n_before;  /* commits of processes before this one */
+    uint64_t n_commits; /* all that are done */
+    uint64_t n_loud;    /* the last batch that changed what others may be told; its number */
+    uint64_t n_told;    /* that far streams were told by an order of its own … */
+    uint64_t told_ms;   /* … then; not more often than once a second */
+    udpai_timer later;
+} udpai_epoch;
+
+void udpai_epoch_init(udpai_node *node);
+void udpai_epoch_done(udpai_node *node);
 /* What the durable engine says of itself. */
 udpa_err udpai_epoch_restore(udpai_node *node, const udpai_durable_op *op);
 /* A node without an engine has a store that was empty just now. */
 void udpai_epoch_start(udpai_node *node);
+/* A batch goes to the engine. */
+void udpai_epoch_commits(udpai_node *node, const udpai_durable_batch *batch, uint64_t ticket);
 /* This batch is safe, and all before it. */
 void udpai_epoch_committed(udpai_node *node, uint64_t ticket);
 

@@ -145,6 +145,8 @@ note_spoken(udpai_intake *intake)
     udpai_publication *publication = intake->publication;
     if (!udpai_intake_is_from_source(intake))
         return;
+    if (publication->commit && !source->has_lost_word)
+        udpai_absence_commit(source, publication->commit);
     for (size_t i = 0; i < publication->entries.n; i++)
         udpai_source_spoke(source, udpai_resource_type_url(publication->entries.items[i].resource));
     if (publication->waits.len && !source->has_lost_word)

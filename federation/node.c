@@ -164,6 +164,7 @@ udpai_node_new(udpai_node **ret_node,
     node->is_dirty = true;
     node->lost_ms = UINT64_MAX;
     init_tables(node);
+    udpai_epoch_init(node);
     udpa_err err = udpa_bytes_new(&node->id, config->id.data, config->id.len);
     if (err == UDPA_OK)
         err = udpa_bytes_new(&node->authority, config->authority.data, config->authority.len);
@@ -267,7 +268,7 @@ udpai_node_free(udpai_node *node)
     udpa_bytes_unref(node->authority);
     udpa_bytes_unref(node->instance);
     udpai_twins_free(node);
-    udpa_bytes_unref(node->epoch);
+    udpai_epoch_done(node);
     udpai_way_unref(node->last_way);
     udpai_free(node);
     return NULL;
@@ -524,6 +525,7 @@ commit(udpai_node *node)
     if (batch && node->env.commit) {
         set_expiry(node, batch);
         ticket = ++node->last_ticket;
+        udpai_epoch_commits(node, batch, ticket);
         node->env.commit(node->env.userdata, batch, ticket);
     } else {
         udpai_durable_batch_free(batch);

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "federation/clients.h"
+#include "federation/epoch.h"
 #include "federation/scope.h"
 #include "federation/signatures.h"
 #include "federation/verdicts.h"
@@ -71,6 +72,7 @@ struct udpai_source {
     bool has_refused;   /* something of this stream was, that other keys might let in */
     bool is_renewed;    /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures, max_withdrawal; /* in a row; percent */
+    uint64_t commit; /* how far its store has come, as it has said on this stream; 0: not */
     udpai_timer retry, grace, hello, hand_back;
     udpai_origin *origin;
     unsigned order; /* among the sources of the first provider that names it; from 1 */
@@ -182,10 +184,9 @@ struct udpai_node {
     udpai_node_timing timing;
     bool is_durable, is_started, is_endpoint, peers_are_anonymous;
     udpa_bytes *id, *authority, *instance;
-    udpa_bytes *epoch;                    /* of the store; NULL: not known yet */
-    uint64_t n_commits_before, n_commits; /* by processes before this one; all that are done */
-    udpai_twins *twins;                   /* others with this id */
-    udpai_way *last_way;                  /* of what was taken in last: mostly, that of the next */
+    udpai_epoch epoch;
+    udpai_twins *twins;  /* others with this id */
+    udpai_way *last_way; /* of what was taken in last: mostly, that of the next */
     udpai_store *store;
     udpai_verdicts *verdicts;  /* NULL: what checkers say changes nothing */
     udpai_change_set *late;    /* taken of the store, and not told for want of memory … */

@@ -301,6 +301,7 @@ void
 udpai_scope_reset(udpai_scope *scope)
 {
     scope->is_sent = scope->is_complete = scope->is_asked = scope->had_some = false;
+    scope->is_other_store = false;
     set_waits(scope, (udpai_str){0});
     scope->is_refused = scope->is_denied = false;
     udpai_questions_disown(scope);

@@ -15,7 +15,7 @@
 void
 udpai_node_order(udpai_node *node, udpai_order *order)
 {
-    order->commit = node->n_commits;
+    order->commit = node->epoch.n_commits;
     node->env.order(node->env.userdata, order);
 }
 
@@ -294,6 +294,7 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
         source->asked_blindly = false;
         ask_anew(source);
     }
+    udpai_absence_introduced(source);
     may_ask_now(source);
     udpai_source_touch(source);
 }

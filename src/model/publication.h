@@ -36,6 +36,7 @@ typedef struct udpai_publication {
     udpai_str waits;      /* for whom the sender waits in this scope (model/waits.h); owned */
     UDPAI_VECTOR(udpai_publication_entry) entries;
     UDPAI_VECTOR(udpai_removal) removals;
+    uint64_t commit;   /* the sender's store has come so far; 0: it does not say */
     size_t size_bytes; /* of the message it came in */
 } udpai_publication;
 

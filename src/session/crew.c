@@ -137,6 +137,7 @@ udpai_crew_order(udpai_crew *crew, udpai_order *order)
     case UDPAI_ORDER_ACL:
     case UDPAI_ORDER_CENSUS:
     case UDPAI_ORDER_EPOCH:
+    case UDPAI_ORDER_COMMIT:
         break;
     default:
         give_one(crew, order);

@@ -185,6 +185,12 @@ udpai_hub_introduce(const udpai_hub *hub)
     return udpai_introduction_compose(&hub->introduction, hub->options.info);
 }
 
+uint64_t
+udpai_hub_commit(const udpai_hub *hub)
+{
+    return hub->introduction.epoch ? hub->introduction.commit : 0;
+}
+
 const udpai_hub_options *
 udpai_hub_settings(const udpai_hub *hub)
 {
@@ -375,6 +381,7 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         break;
     case UDPAI_ORDER_FORGET:
     case UDPAI_ORDER_EPOCH:
+    case UDPAI_ORDER_COMMIT:
         pass_on_to_all(hub, order);
         break;
     case UDPAI_ORDER_STATUS:

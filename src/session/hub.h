@@ -208,6 +208,8 @@ int64_t udpai_hub_wall_us(const udpai_hub *hub); /* now */
 /* The message by which a stream says who this node is, and what its store is now; NULL without
  * memory. */
 udpa_bytes *udpai_hub_introduce(const udpai_hub *hub);
+/* How far its store has come; 0: not known, or there is none. */
+uint64_t udpai_hub_commit(const udpai_hub *hub);
 const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);
 /* Other ones from now on (udpai_fanout_set_options()). */
 void udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *options);

@@ -50,6 +50,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_EVENTS_TAKEN,     /* they were, the next may come */
     UDPAI_ORDER_EVENTS_WANTED,    /* a worker is to have them all, or need not any more */
     UDPAI_ORDER_EPOCH,            /* what this node's store is: streams announce it */
+    UDPAI_ORDER_COMMIT,           /* it has come further: streams announce that, too */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 

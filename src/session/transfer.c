@@ -49,6 +49,7 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_EVENTS_TAKEN] = {true, 0, 0},
     [UDPAI_ORDER_EVENTS_WANTED] = {true, 0, 0},
     [UDPAI_ORDER_EPOCH] = {true, HAS_EPOCH, 0},
+    [UDPAI_ORDER_COMMIT] = {true, 0, 0},
 };
 
 static const shape report_shapes[UDPAI_REPORT_KINDS] = {

@@ -274,6 +274,7 @@ udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publicati
     udpai_proto_put_bare_bytes(writer, publication->name_space);
     udpai_proto_put_bare_bytes(writer, publication->nonce);
     udpai_proto_put_bare_bytes(writer, publication->waits);
+    udpai_proto_put_bare_number(writer, publication->commit);
     udpai_proto_put_bare_number(writer, publication->size_bytes);
     udpai_proto_put_bare_number(writer, publication->entries.n);
     for (size_t i = 0; i < publication->entries.n; i++) {
@@ -336,6 +337,7 @@ take_into(udpai_transfer_reader *reader, udpai_publication *publication, bool is
         err = udpai_publication_set(&publication->nonce, udpai_transfer_take_text(reader));
     if (err == UDPA_OK)
         err = udpai_publication_set(&publication->waits, udpai_transfer_take_bytes(reader));
+    publication->commit = udpai_transfer_take_number(reader, UINT64_MAX);
     publication->size_bytes = udpai_transfer_take_number(reader, SIZE_MAX);
     size_t n = err == UDPA_OK ? udpai_transfer_take_count(reader, RESOURCE_LEAST + 2) : 0;
     for (size_t i = 0; i < n && err == UDPA_OK && reader->err == UDPA_OK; i++)

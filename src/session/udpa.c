@@ -322,12 +322,29 @@ udpa_order(udpai_session *session, udpai_order *order)
         if (udpa->is_extended)
             (void)udpai_udpa_send(udpa, udpai_hub_introduce(session->hub));
         break;
+    case UDPAI_ORDER_COMMIT:
+        udpa->owes_commit = udpa->is_extended && udpa->subscriber.subscriptions.n;
+        udpai_session_ready(session);
+        break;
     case UDPAI_ORDER_FORGET:
         udpai_udpa_forget(udpa, order->ticket);
         break;
     default:
         break;
     }
+}
+
+/* Without memory the next one says it. */
+static bool
+next_commit(udpai_udpa *udpa, udpai_outgoing *out)
+{
+    const udpai_publish_plan plan = {.commit = udpai_hub_commit(udpa->session.hub)};
+    if (udpa->owes_commit && plan.commit)
+        udpa->writing_control = udpai_publish_compose_whole(&plan, 0);
+    udpa->owes_commit = false;
+    out->parts = &udpa->writing_control;
+    out->n_parts = 1;
+    return udpa->writing_control != NULL;
 }
 
 static udpa_err
@@ -337,6 +354,10 @@ udpa_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error
     udpa->writing = udpai_body_unref(udpa->writing);
     udpa->writing_control = udpa_bytes_unref(udpa->writing_control);
     udpai_list *node = udpai_list_pop(&udpa->controls);
+    if (!node && next_commit(udpa, out)) {
+        *ret_any = true;
+        return UDPA_OK;
+    }
     if (!node) {
         udpa_err err = udpai_udpa_next_delivery(udpa, out, ret_any, ret_error);
         return err == UDPA_OK && !*ret_any ? udpai_udpa_next_event(udpa, out, ret_any, ret_error)

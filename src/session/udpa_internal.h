@@ -78,6 +78,7 @@ struct udpai_udpa {
     size_t n_unjudged, unjudged_bytes;
     uint64_t n_received;
     uint64_t n_unknown_receipts;
+    bool owes_commit;          /* the store has come further than the peer was told */
     udpai_report *closed;      /* made in time: the end must be told, memory or none */
     udpai_event_feeds *events; /* NULL: it wants none */
 };

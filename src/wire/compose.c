@@ -24,6 +24,7 @@ enum { /* field numbers of UdpaMessage and below */
     DELTA_REMOVED_GENERATIONS = 9,
     DELTA_REMOVED_SIGNATURES = 11,
     DELTA_REMOVED_FROM = 12,
+    DELTA_COMMIT = 14,
 };
 
 typedef void (*put_fn)(udpai_proto_writer *writer, const void *what);
@@ -169,6 +170,7 @@ put_delta(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_bytes_opt(writer, DELTA_NAMESPACE, plan->name_space);
     put_said(writer, plan);
     udpai_proto_put_raw(writer, plan->waits);
+    udpai_proto_put_varint_opt(writer, DELTA_COMMIT, plan->commit);
 }
 
 /* The lengths of all that encloses the delta count the tail that is still to come. */

@@ -118,8 +118,9 @@ same_publication(const udpai_publication *a, const udpai_publication *b)
                 a->receipt_required == b->receipt_required &&
                 udpai_str_eq(a->type_url, b->type_url) &&
                 udpai_str_eq(a->name_space, b->name_space) && udpai_str_eq(a->nonce, b->nonce) &&
-                udpai_str_eq(a->waits, b->waits) && a->size_bytes == b->size_bytes &&
-                a->entries.n == b->entries.n && a->removals.n == b->removals.n;
+                udpai_str_eq(a->waits, b->waits) && a->commit == b->commit &&
+                a->size_bytes == b->size_bytes && a->entries.n == b->entries.n &&
+                a->removals.n == b->removals.n;
     for (size_t i = 0; same && i < a->entries.n; i++)
         same = a->entries.items[i].is_refresh == b->entries.items[i].is_refresh &&
                same_error(a->entries.items[i].error, b->entries.items[i].error) &&

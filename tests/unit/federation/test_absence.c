@@ -125,6 +125,51 @@ an_older_copy_is_another_store(void **state)
     assert_false(fed_settled(bed, "CDS", ACME));
 }
 
+static void
+come_so_far(fed_bed *bed, char source, uint64_t commit)
+{
+    udpai_publication *publication = udpai_publication_new();
+    assert_non_null(publication);
+    publication->commit = commit;
+    assert_string_equal(fed_judge(bed, bed->sessions[source - 'a'], publication), "");
+}
+
+/* What the stream has seen of a store counts, not what that was when the stream began. */
+static void
+a_copy_of_a_moment_within_the_stream_is_older(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    (void)fed_publish(bed, 'a', "CDS", "y=1");
+    come_so_far(bed, 'a', 12);
+    come_so_far(bed, 'a', 10); /* it never goes back */
+    come_back(bed, "first", "11");
+    (void)fed_publish(bed, 'a', "CDS", "-y !com.acme");
+    assert_value(bed, "CDS", "y", "1");
+    assert_false(fed_settled(bed, "CDS", ACME));
+    assert_int_equal(accept(bed, "a"), 1);
+    fed_restart(bed);
+    connect(bed, "first", "11");
+    (void)fed_publish(bed, 'a', "CDS", "-x !com.acme"); /* it was told, and is seen now */
+    assert_value(bed, "CDS", "x", "");
+}
+
+/* And what was not answered on the stream, it has not seen. */
+static void
+a_store_that_comes_further_has_been_seen_where_it_has_answered(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
+    come_back(bed, "first", "5");
+    come_so_far(bed, 'a', 9); /* an older copy goes on */
+    (void)fed_publish(bed, 'a', "CDS", "-x -y !com.acme");
+    assert_value(bed, "CDS", "x", "1");
+}
+
 /* Until all that was asked for is answered, nothing has been seen of a store. */
 static void
 a_store_is_seen_when_all_is_answered(void **state)
@@ -338,6 +383,8 @@ main(void)
         fed_test(a_source_with_another_store_takes_nothing_away),
         fed_test(a_source_with_the_same_store_is_believed),
         fed_test(an_older_copy_is_another_store),
+        fed_test(a_copy_of_a_moment_within_the_stream_is_older),
+        fed_test(a_store_that_comes_further_has_been_seen_where_it_has_answered),
         fed_test(a_store_is_seen_when_all_is_answered),
         fed_test(of_a_source_without_an_epoch_some_may_go),
         fed_test(the_bound_can_be_set),

@@ -270,6 +270,8 @@ note_delta(test_peer *peer, const delta_publish *delta)
         if (i < delta->n_removed_generations && delta->removed_generations[i])
             note(peer, "!%llu", (unsigned long long)delta->removed_generations[i]);
     }
+    if (delta->commit)
+        note(peer, " #%llu", (unsigned long long)delta->commit);
     note(peer, "%s%s}", delta->receipt_required ? " ?" : "", delta->complete ? " !" : "");
     assert_int_equal(strlen(delta->nonce), UDPAI_NONCE_LEN);
     snprintf(peer->nonce, sizeof(peer->nonce), "%s", delta->nonce);

@@ -85,51 +85,6 @@ the_node_is_reported(void **state)
     peer_close(&peer);
 }
 
-static udpai_order *
-epoch_order(const char *epoch, uint64_t commit)
-{
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_EPOCH);
-    assert_non_null(order);
-    assert_ok(udpa_bytes_new(&order->epoch, epoch, strlen(epoch)));
-    order->commit = commit;
-    return order;
-}
-
-/* Does this node say so of itself now? */
-static bool
-introduction_has(const char *epoch, const char *commit)
-{
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = udpai_hub_introduce(hub.hub);
-    assert_non_null(message);
-    const void *data = udpa_bytes_data(message);
-    size_t size = udpa_bytes_size(message);
-    return memmem(data, size, epoch, strlen(epoch)) && memmem(data, size, commit, strlen(commit));
-}
-
-/* A stream that was there before it was known, too, unless its peer knows the paper alone. */
-static void
-the_epoch_of_the_store_is_announced(void **state)
-{
-    (void)state;
-    test_peer paper = {0};
-    peer_open(&peer, &hub, PEER_NODE);
-    peer_open(&paper, &hub, PEER_PAPER);
-    assert_false(introduction_has("udpa.epoch", ""));
-    udpai_hub_order(hub.hub, epoch_order("e-p-o-c-h", 4711));
-    peer_expect(&peer, "node{node}");
-    peer_expect(&paper, "");
-    assert_true(introduction_has("udpa.epoch", "udpa.commit"));
-    assert_true(introduction_has("e-p-o-c-h", "4711"));
-    udpai_order *later = udpai_order_new(UDPAI_ORDER_FORGET);
-    assert_non_null(later);
-    later->commit = 4712;
-    udpai_hub_order(hub.hub, later);
-    assert_true(introduction_has("e-p-o-c-h", "4712"));
-    peer_expect(&peer, "");
-    peer_close(&paper);
-    peer_close(&peer);
-}
-
 static void
 a_peer_without_the_feature_is_not_extended(void **state)
 {
@@ -638,8 +593,6 @@ main(void)
                                         begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(ids_of_sessions_do_not_come_again, begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(the_node_is_reported, begin_alone, end_anyhow),
-        cmocka_unit_test_setup_teardown(the_epoch_of_the_store_is_announced, begin_alone,
-                                        end_anyhow),
         cmocka_unit_test_setup_teardown(a_peer_without_the_feature_is_not_extended, begin_alone,
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(we_are_not_extended_if_we_do_not_say_so, begin_alone,

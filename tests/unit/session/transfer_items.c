@@ -223,6 +223,7 @@ transfer_make_publication(void)
     udpai_publication *publication = udpai_publication_new();
     assert_non_null(publication);
     publication->state_of_the_world = publication->receipt_required = true;
+    publication->commit = 54321;
     publication->size_bytes = 12345;
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_EDS)));
     assert_ok(udpai_publication_set(&publication->name_space, UDPAI_STR("com")));
