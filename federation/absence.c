@@ -29,6 +29,13 @@ store_of(const udpai_source *source, udpai_str *ret_epoch, uint64_t *ret_commit)
     return true;
 }
 
+static bool
+is_whole(const udpai_source *source)
+{
+    const udpai_peer *peer = udpai_peer_find(source->node, source->session);
+    return peer && peer->info && udpai_node_info_is_whole(peer->info);
+}
+
 /* Does a new answer of it say what it had said before, too? */
 static bool
 is_repeated(const udpai_source *source)
@@ -84,7 +91,7 @@ believe(const udpai_source *source, udpai_str type_url)
 {
     udpai_str epoch;
     uint64_t commit;
-    belief so_far = COUNTED;
+    belief so_far = is_whole(source) ? BELIEVED : COUNTED;
     if (udpai_type_is_client(type_url) || source->recovery || !is_first_word(source, type_url))
         return BELIEVED;
     if (!store_of(source, &epoch, &commit))
@@ -100,18 +107,40 @@ believe(const udpai_source *source, udpai_str type_url)
     return so_far;
 }
 
-/* What counts is what its store was as the stream began: an older copy may have gone on since. */
+/* What is held of the type has gone, if the source does not name it in what it answers next. */
+static bool
+doubt_no_more(udpai_source *source, udpai_str type_url)
+{
+    if (!udpai_source_is_held(source, type_url))
+        return false;
+    if (!source->may_ask)
+        udpai_store_end_absences(source->node->store, source->origin, type_url, UDPAI_ABSENCE_HELD,
+                                 UDPAI_ABSENCE_FORGET);
+    return source->may_ask;
+}
+
+/* What counts is what its store was as the stream began: an older copy may have gone on since. Of
+ * an epoch that is new here, and whole at its source, it is asked what is left of what is held: on
+ * another stream, if this one has gone on. */
 void
 udpai_absence_introduced(udpai_source *source)
 {
     udpai_str epoch;
     uint64_t commit;
-    bool is_said = store_of(source, &epoch, &commit);
+    bool must_ask = false;
+    if (!source->origin || !store_of(source, &epoch, &commit))
+        return;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (is_said && scope->seen_epoch && !is_store_seen(scope, epoch, commit))
-            scope->is_other_store = true;
+        bool is_new =
+            !scope->seen_epoch || !udpai_str_eq(udpai_bytes_view(scope->seen_epoch), epoch);
+        bool is_accepted = is_new && is_whole(source);
+        scope->is_other_store =
+            scope->seen_epoch && !is_accepted && !is_store_seen(scope, epoch, commit);
+        must_ask |= is_accepted && doubt_no_more(source, udpai_bytes_view(scope->type));
     }
+    if (must_ask)
+        udpai_source_begin_anew(source);
 }
 
 static belief

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/epoch.h"
 
+#include "federation/accept.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -18,6 +20,7 @@ announce(udpai_node *node)
     if (!order)
         return;
     order->epoch = udpa_bytes_ref(node->epoch.name);
+    order->is_wanted = node->epoch.is_whole;
     udpai_node_order(node, order);
 }
 
@@ -65,6 +68,7 @@ udpai_epoch_done(udpai_node *node)
 {
     udpai_timer_cancel(&node->epoch.later);
     udpa_bytes_unref(node->epoch.name);
+    udpa_bytes_unref(node->epoch.next);
 }
 
 udpa_err
@@ -76,21 +80,69 @@ udpai_epoch_restore(udpai_node *node, const udpai_durable_op *op)
     udpa_bytes_unref(epoch->name);
     epoch->name = udpa_bytes_ref(op->name);
     epoch->n_commits = epoch->n_before = epoch->n_told = op->number;
+    epoch->is_whole = op->is_whole;
     announce(node);
     return UDPA_OK;
+}
+
+static udpa_bytes *
+draw(const udpai_node *node)
+{
+    char text[33];
+    udpa_bytes *name = NULL;
+    uint64_t high = node->env.random(node->env.userdata);
+    uint64_t low = node->env.random(node->env.userdata);
+    int len = snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, high, low);
+    return udpa_bytes_new(&name, text, (size_t)len) == UDPA_OK ? name : NULL;
 }
 
 void
 udpai_epoch_start(udpai_node *node)
 {
-    char text[33];
     if (node->epoch.name || node->is_endpoint)
         return;
-    uint64_t high = node->env.random(node->env.userdata);
-    uint64_t low = node->env.random(node->env.userdata);
-    int len = snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, high, low);
-    if (udpa_bytes_new(&node->epoch.name, text, (size_t)len) == UDPA_OK)
+    node->epoch.name = draw(node);
+    if (node->epoch.name)
         announce(node);
+}
+
+/* ---- what somebody has said of it ---- */
+
+static void
+begin_next(udpai_node *node)
+{
+    udpai_epoch *epoch = &node->epoch;
+    udpa_bytes_unref(epoch->name);
+    epoch->name = UDPAI_TAKE(epoch->next);
+    epoch->next_ticket = 0;
+    epoch->is_whole = true;
+    announce(node);
+    udpai_log(UDPA_LOG_WARNING, "federation",
+              "it was accepted that what this node does not have has gone: nodes below it that "
+              "hold what they had of it withdraw that");
+}
+
+/* Only if that is kept, is it announced: it must not be taken back by a crash. The id is there so
+ * that nobody says it to another node than is meant. */
+udpa_err
+udpai_node_accept_as_source(udpai_node *node, udpai_str id, udpa_error **ret_error)
+{
+    udpai_str own = udpai_bytes_view(node->id);
+    if (!udpai_str_eq(id, own))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "this node's id is '%.*s', not '%.*s': ask the node that is the source",
+                          UDPAI_SHOWN(own), UDPAI_SHOWN(id));
+    udpa_bytes *name = draw(node);
+    if (!name)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpa_bytes_unref(node->epoch.next);
+    node->epoch.next = name;
+    node->epoch.next_ticket = 0;
+    if (node->env.commit)
+        udpai_store_note_epoch(node->store, name);
+    else
+        begin_next(node);
+    return UDPA_OK;
 }
 
 /* ---- commits ---- */
@@ -109,17 +161,37 @@ is_loud(const udpai_durable_batch *batch)
 void
 udpai_epoch_commits(udpai_node *node, const udpai_durable_batch *batch, uint64_t ticket)
 {
+    udpai_epoch *epoch = &node->epoch;
     if (is_loud(batch))
-        node->epoch.n_loud = node->epoch.n_before + ticket;
+        epoch->n_loud = epoch->n_before + ticket;
+    for (size_t i = 0; i < batch->ops.n; i++)
+        if (batch->ops.items[i].kind == UDPAI_DURABLE_EPOCH &&
+            batch->ops.items[i].name == epoch->next)
+            epoch->next_ticket = ticket;
+}
+
+static void
+end_next(udpai_node *node, udpa_err result)
+{
+    if (result == UDPA_OK) {
+        begin_next(node);
+        return;
+    }
+    node->epoch.next = udpa_bytes_unref(node->epoch.next);
+    node->epoch.next_ticket = 0;
+    udpai_log(UDPA_LOG_ERROR, "federation",
+              "that what this node does not have has gone could not be kept, and is not announced: "
+              "accept it again");
 }
 
 void
-udpai_epoch_committed(udpai_node *node, uint64_t ticket)
+udpai_epoch_committed(udpai_node *node, uint64_t ticket, udpa_err result)
 {
     udpai_epoch *epoch = &node->epoch;
-    if (epoch->n_commits >= epoch->n_before + ticket)
-        return;
-    epoch->n_commits = epoch->n_before + ticket;
-    if (epoch->name)
+    if (result == UDPA_OK && epoch->n_commits < epoch->n_before + ticket)
+        epoch->n_commits = epoch->n_before + ticket;
+    if (epoch->next_ticket && epoch->next_ticket <= ticket)
+        end_next(node, result);
+    if (result == UDPA_OK && epoch->name)
         tell_in_time(node);
 }

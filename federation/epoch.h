@@ -14,6 +14,9 @@ typedef struct udpai_epoch {
     uint64_t n_told;    /* that far streams were told by an order of its own … */
     uint64_t told_ms;   /* … then; not more often than once a second */
     udpai_timer later;
+    bool is_whole;        /* somebody has said that what it began with is all there is to be */
+    udpa_bytes *next;     /* the epoch that begins when … */
+    uint64_t next_ticket; /* … this batch is safe; 0: it was not handed over yet */
 } udpai_epoch;
 
 void udpai_epoch_init(udpai_node *node);
@@ -24,7 +27,7 @@ udpa_err udpai_epoch_restore(udpai_node *node, const udpai_durable_op *op);
 void udpai_epoch_start(udpai_node *node);
 /* A batch goes to the engine. */
 void udpai_epoch_commits(udpai_node *node, const udpai_durable_batch *batch, uint64_t ticket);
-/* This batch is safe, and all before it. */
-void udpai_epoch_committed(udpai_node *node, uint64_t ticket);
+/* This batch, and all before it, is safe, or it has failed. */
+void udpai_epoch_committed(udpai_node *node, uint64_t ticket, udpa_err result);
 
 #endif

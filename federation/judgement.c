@@ -123,8 +123,7 @@ end_ticket(udpai_judgement *judgement, udpa_err result)
 void
 udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
 {
-    if (result == UDPA_OK)
-        udpai_epoch_committed(node, ticket);
+    udpai_epoch_committed(node, ticket, result);
     UDPAI_LIST_FOREACH (at, &node->untold) {
         udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
         if (judgement->ticket && judgement->ticket <= ticket)

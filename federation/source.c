@@ -245,6 +245,8 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected",
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
     udpai_recovery_opened(source);
+    if (peer->info)
+        udpai_absence_introduced(source);
     if (peer->info || udpai_source_is_xds(source))
         may_ask_now(source);
     else

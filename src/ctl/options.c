@@ -41,6 +41,7 @@ enum {
     ALL_ORIGINS,
     FOLLOW,
     TREE,
+    AS_SOURCE,
     HTTP,
 };
 
@@ -81,6 +82,9 @@ static const struct argp_option known_options[] = {
      "wait: go on when somebody refuses it, instead of ending at once", 1},
     {"follow", FOLLOW, NULL, 0, "events: go on with what comes", 1},
     {"tree", TREE, NULL, 0, "clients: those of all nodes below it, too", 1},
+    {"as-source", AS_SOURCE, NULL, 0,
+     "sources accept: at the source itself; NAME is its own node id, and all nodes below accept",
+     1},
     {NULL, 0, NULL, 0, "Whom to talk to:", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
@@ -292,6 +296,8 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
             argp_error(state, "--follow goes with events");
         if (given->is_of_tree && strcmp(given->command, "clients") != 0)
             argp_error(state, "--tree goes with clients");
+        if (given->as_source && strcmp(given->command, "sources") != 0)
+            argp_error(state, "--as-source goes with sources accept");
         if (!commands[i].is_wait)
             check_not_wait(given, state, given->is_waiting);
     }
@@ -415,6 +421,9 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case REST:
         given->is_rest = true;
+        return 0;
+    case AS_SOURCE:
+        given->as_source = true;
         return 0;
     case TREE:
         given->is_of_tree = true;

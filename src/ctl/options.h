@@ -52,6 +52,7 @@ typedef struct udpai_ctl_options {
     bool is_xds;             /* the server is one of xDS, and we are its client */
     bool is_state_of_the_world;
     bool is_rest;
+    bool as_source; /* of sources accept: what the node itself does not have */
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;

@@ -20,7 +20,9 @@ tell(const udpai_ctl_options *options, const char *name, const udpai_ctl_answer 
         said.len--;
     udpai_ctl_put_text(&words, (udpai_str){said.data, udpai_min_size(said.len, 1000)});
     bool is_good = answer->status == GOOD;
-    if (is_good)
+    if (is_good && options->as_source)
+        printf("%s: what it does not have has gone; nodes below it that hold it are told\n", name);
+    else if (is_good)
         printf("%s: %s accepted to be gone\n", name, words.len ? words.data : "none");
     else
         udpai_ctl_complain("%s has answered %ld%s%s%s", options->http, answer->status,
@@ -37,6 +39,7 @@ accept_absences(const udpai_ctl_options *options, const char *name)
     udpai_ctl_answer answer = {0};
     udpai_strbuf form = {0};
     udpai_percent_encode_segment(&form, udpai_str_from(name));
+    udpai_strbuf_puts(&form, options->as_source ? "&as_source" : "");
     udpai_ctl_exit result = udpai_strbuf_failed(&form)
                                 ? UDPAI_CTL_REFUSED
                                 : udpai_ctl_http_ask(options, "/sources_accept", &form, &answer);

@@ -91,6 +91,15 @@ modify(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **
     return err;
 }
 
+static bool
+take_end(udpai_str *text, udpai_str end)
+{
+    bool is_there =
+        text->len >= end.len && memcmp(text->data + text->len - end.len, end.data, end.len) == 0;
+    text->len -= is_there ? end.len : 0;
+    return is_there;
+}
+
 /* The name of a source, or of a directory, by the body or the path. */
 static udpa_err
 accept_absences(const udpai_pages *self,
@@ -99,6 +108,8 @@ accept_absences(const udpai_pages *self,
                 udpa_error **ret_error)
 {
     udpai_str form = reading->body.len ? reading->body : reading->query, name;
+    udpai_node *node = udpai_endpoint_node(self->endpoint);
+    bool as_source = take_end(&form, UDPAI_STR("&as_source"));
     UDPAI_AUTO_FREE char *room = udpai_alloc(form.len + 1);
     char *at = room;
     size_t n = 0;
@@ -108,8 +119,14 @@ accept_absences(const udpai_pages *self,
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "usage: /sources_accept?NAME, percent-encoded, or the same as the body: "
                           "what the source of this name, or the directory of this path, does not "
-                          "name any more has gone");
-    if (!udpai_node_accept_absences(udpai_endpoint_node(self->endpoint), name, &n))
+                          "name any more has gone; /sources_accept?NAME&as_source: what this node, "
+                          "of that id, does not have");
+    if (as_source) {
+        udpa_err err = udpai_node_accept_as_source(node, name, ret_error);
+        udpai_endpoint_touch(self->endpoint);
+        return err;
+    }
+    if (!udpai_node_accept_absences(node, name, &n))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "there is no source '%.*s' here, nor such a directory of the node's own: "
                           "udpactl status sources shows which there are",

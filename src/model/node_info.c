@@ -175,3 +175,9 @@ udpai_node_info_epoch(const udpai_node_info *info, udpai_str *ret_epoch, uint64_
         *ret_epoch = epoch;
     return is_said;
 }
+
+bool
+udpai_node_info_is_whole(const udpai_node_info *info)
+{
+    return udpai_str_eq(udpai_node_info_said(info, UDPAI_NODE_KEY_WHOLE), UDPAI_STR("true"));
+}

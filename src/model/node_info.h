@@ -41,6 +41,7 @@ bool udpai_node_info_has_feature(const udpai_node_info *info, const char *featur
 #define UDPAI_NODE_KEY_RUN "udpa.run"       /* which process of that: another number each time */
 #define UDPAI_NODE_KEY_EPOCH "udpa.epoch"   /* of its store */
 #define UDPAI_NODE_KEY_COMMIT "udpa.commit" /* the number of its last one, decimal */
+#define UDPAI_NODE_KEY_WHOLE "udpa.whole"   /* "true": what it had as the epoch began is meant */
 
 #define UDPAI_EPOCH_MAX 64 /* bytes */
 
@@ -62,5 +63,7 @@ udpa_err udpai_node_info_saying(udpai_node_info **ret_info,
 /* What its store was when it said this: the epoch, a view, and the number of the last commit.
  * False: it says neither, or nothing that can be read. */
 bool udpai_node_info_epoch(const udpai_node_info *info, udpai_str *ret_epoch, uint64_t *ret_commit);
+/* Somebody has said of that epoch: what it did not have as it began has gone. */
+bool udpai_node_info_is_whole(const udpai_node_info *info);
 
 #endif

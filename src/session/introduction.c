@@ -21,6 +21,7 @@ udpai_introduction_note(udpai_introduction *introduction, const udpai_order *ord
         return;
     udpa_bytes_unref(introduction->epoch);
     introduction->epoch = udpa_bytes_ref(order->epoch);
+    introduction->is_whole = order->is_wanted;
 }
 
 udpa_bytes *
@@ -34,8 +35,10 @@ udpai_introduction_compose(const udpai_introduction *introduction, const udpai_n
     const udpai_node_said said[] = {
         {UDPAI_NODE_KEY_EPOCH, udpai_bytes_view(introduction->epoch)},
         {UDPAI_NODE_KEY_COMMIT, {commit, (size_t)len}},
+        {UDPAI_NODE_KEY_WHOLE, UDPAI_STR("true")},
     };
-    return udpai_node_info_saying(&saying, info, said, UDPAI_ARRAY_LEN(said)) == UDPA_OK
+    size_t n_said = UDPAI_ARRAY_LEN(said) - !introduction->is_whole;
+    return udpai_node_info_saying(&saying, info, said, n_said) == UDPA_OK
                ? udpai_node_compose(saying)
                : NULL;
 }

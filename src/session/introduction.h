@@ -10,6 +10,7 @@
 typedef struct udpai_introduction {
     udpa_bytes *epoch; /* NULL: none */
     uint64_t commit;
+    bool is_whole; /* what it had as the epoch began is all that was meant to be */
 } udpai_introduction;
 
 void udpai_introduction_done(udpai_introduction *introduction);

@@ -66,7 +66,7 @@ typedef struct udpai_order {
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
-    bool is_wanted;    /* EVENTS_WANTED */
+    bool is_wanted;    /* EVENTS_WANTED; EPOCH: what it began with is all that there is to be */
     udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
     udpai_subscription_message *subscription;
     udpai_publication *publication;

@@ -38,8 +38,9 @@
     "CREATE TABLE epoch ("                                                                         \
     " one INTEGER PRIMARY KEY CHECK (one = 1),"                                                    \
     " epoch TEXT NOT NULL,"                                                                        \
-    " number INTEGER NOT NULL);"                                                                   \
-    "INSERT INTO epoch VALUES (1, lower(hex(randomblob(16))), 0);"
+    " number INTEGER NOT NULL,"                                                                    \
+    " is_whole INTEGER NOT NULL);"                                                                 \
+    "INSERT INTO epoch VALUES (1, lower(hex(randomblob(16))), 0, 0);"
 #define SET_VERSION "PRAGMA user_version = " TEXT_OF(SCHEMA_VERSION) ";"
 
 /* Rows with an integer key: with payloads of the usual sizes they are written two to four times as
@@ -94,6 +95,7 @@ static const char *const statement_sql[UDPAI_SQLITE_STATEMENTS] = {
     [UDPAI_SQLITE_RELEASE] = "DELETE FROM held WHERE origin = ?1 AND type_url = ?2 AND name = ?3",
     [UDPAI_SQLITE_SEEN] = "INSERT OR REPLACE INTO seen VALUES (?1, ?2, ?3, ?4)",
     [UDPAI_SQLITE_NUMBER] = "UPDATE epoch SET number = ?1",
+    [UDPAI_SQLITE_EPOCH] = "UPDATE epoch SET epoch = ?1, is_whole = ?2",
     [UDPAI_SQLITE_FORGET_CONTRIBUTIONS] = "DELETE FROM contribution WHERE origin = ?1",
     [UDPAI_SQLITE_FORGET_MARKS] = "DELETE FROM mark WHERE origin = ?1",
     [UDPAI_SQLITE_FORGET_USES] = "DELETE FROM in_use WHERE origin = ?1",

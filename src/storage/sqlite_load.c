@@ -202,6 +202,7 @@ load_held(struct loader *loader, sqlite3_stmt *row)
 enum {
     EPOCH = NAME,
     NUMBER,
+    IS_WHOLE,
 };
 
 static udpa_err
@@ -221,6 +222,7 @@ load_epoch(struct loader *loader, sqlite3_stmt *row)
         .type = type,
         .name = name,
         .number = (uint64_t)sqlite3_column_int64(row, NUMBER),
+        .is_whole = sqlite3_column_int(row, IS_WHOLE),
     };
     return loader->fn(loader->userdata, &op);
 }
@@ -273,8 +275,8 @@ udpai_sqlite_load(udpai_sqlite_db *db,
     int64_t now = now_us();
     udpai_decoder_init(&loader.decoder);
     delete_expired(&loader, now);
-    udpa_err err =
-        load_rows(&loader, "SELECT '', '', epoch, number FROM epoch", now, load_epoch, ret_error);
+    udpa_err err = load_rows(&loader, "SELECT '', '', epoch, number, is_whole FROM epoch", now,
+                             load_epoch, ret_error);
     if (err == UDPA_OK)
         err = load_rows(&loader,
                         "SELECT origin, type_url, name, expires_us, secret, digest, data"
@@ -286,7 +288,7 @@ udpai_sqlite_load(udpai_sqlite_db *db,
     if (err == UDPA_OK)
         err = load_rows(&loader, "SELECT origin, type_url FROM in_use", now, load_use, ret_error);
     if (err == UDPA_OK)
-        err = load_rows(&loader, "SELECT origin, type_url, epoch, number FROM seen", now,
+        err = load_rows(&loader, "SELECT origin, type_url, epoch, number, 0 FROM seen", now,
                         load_epoch, ret_error);
     if (err == UDPA_OK)
         err = load_rows(&loader, "SELECT origin, type_url, name FROM held", now, load_held,

@@ -141,6 +141,15 @@ note_seen(udpai_sqlite_db *db,
     return run_with(db, UDPAI_SQLITE_SEEN, key, 3, ret_error);
 }
 
+static udpa_err
+begin_epoch(udpai_sqlite_db *db, const udpai_durable_op *op, udpa_error **ret_error)
+{
+    const udpai_str epoch = text_of(op->name);
+    if (sqlite3_bind_int(db->statements[UDPAI_SQLITE_EPOCH], 2, op->is_whole) != SQLITE_OK)
+        return udpai_sqlite_db_fail(db, "write the database", ret_error);
+    return run_with(db, UDPAI_SQLITE_EPOCH, &epoch, 1, ret_error);
+}
+
 udpa_err
 udpai_sqlite_note_number(udpai_sqlite_db *db, uint64_t ticket, udpa_error **ret_error)
 {
@@ -176,7 +185,7 @@ apply_op(udpai_sqlite_db *db, const udpai_durable_op *op, udpa_error **ret_error
     case UDPAI_DURABLE_FORGET_ORIGIN:
         return forget(db, key, ret_error);
     case UDPAI_DURABLE_EPOCH:
-        break;
+        return begin_epoch(db, op, ret_error);
     }
     return udpai_fail(ret_error, UDPA_ERR_INTERNAL, "%s: no such work for the store: %d", db->path,
                       (int)op->kind);

@@ -19,7 +19,7 @@ typedef enum udpai_durable_kind {
     UDPAI_DURABLE_RELEASE, /* … but does again, or it has gone */
     UDPAI_DURABLE_SEEN,    /* of an origin: the epoch that it had when it said all of a type */
     UDPAI_DURABLE_FORGET_ORIGIN, /* everything of an origin */
-    UDPAI_DURABLE_EPOCH,         /* loading alone, and first: which store this is */
+    UDPAI_DURABLE_EPOCH,         /* loading, and first: which store this is; else: from now on */
 } udpai_durable_kind;
 
 typedef struct udpai_durable_op {
@@ -29,7 +29,8 @@ typedef struct udpai_durable_op {
     udpa_bytes *type;        /* all but PUT, FORGET_ORIGIN and EPOCH: type URL with a NUL */
     /* DELETE, HOLD, RELEASE: the name; MARK, UNMARK: the prefix; SEEN, EPOCH: the epoch. */
     udpa_bytes *name;
-    uint64_t number; /* SEEN, EPOCH: of the last commit */
+    uint64_t number; /* SEEN, EPOCH: of the last commit; not written of EPOCH */
+    bool is_whole;   /* EPOCH: what it began with is all that was meant to be */
     uint64_t
         deadline_ms;    /* PUT: by the node's clock, which says nothing after a restart; 0: never */
     int64_t expires_us; /* PUT: the same since 1970; the node fills it in for the engine */

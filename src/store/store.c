@@ -161,6 +161,16 @@ udpai_store_note_seen(
     return note(store, op, type_url, epoch);
 }
 
+void
+udpai_store_note_epoch(udpai_store *store, udpa_bytes *name)
+{
+    udpai_store_add_durable(store, &(udpai_durable_op){
+                                       .kind = UDPAI_DURABLE_EPOCH,
+                                       .name = name,
+                                       .is_whole = true,
+                                   });
+}
+
 bool
 udpai_store_forget_origin(udpai_store *store, udpai_origin *origin)
 {

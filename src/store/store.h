@@ -296,6 +296,8 @@ udpa_err udpai_store_note(udpai_store *store,
 /* SEEN: what store the origin had when it had said all of the type. */
 udpa_err udpai_store_note_seen(
     udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str epoch, uint64_t number);
+/* EPOCH: what the store has now is meant to be all, and begins this one. */
+void udpai_store_note_epoch(udpai_store *store, udpa_bytes *name);
 /* All that is kept of it is forgotten, and nothing more is kept. False: without memory nothing has
  * changed. */
 bool udpai_store_forget_origin(udpai_store *store, udpai_origin *origin);

@@ -39,6 +39,24 @@ def names(test, address):
     return set(re.findall(r'com\.acme/(\w+)', done.stdout))
 
 
+def edge_of(test, name, above, **more):
+    """A node whose only source is the one above."""
+    return Node(test, name, {
+        'static_resources': {'config_sources': [{'name': 'above', 'udpa': {'address': above}}]},
+        'providers': [{'types': ['google.protobuf.StringValue'],
+                       'config_descriptors': [{'resource_name': 'above'}]}],
+        'timing': {'backoff_max': '0.5s'}, **more})
+
+
+def below(test, name, address):
+    """A node whose only source is the one at this address."""
+    return Node(test, name, {
+        'static_resources': {'config_sources': [{'name': 'above', 'udpa': {'address': address}}]},
+        'providers': [{'types': ['google.protobuf.StringValue'],
+                       'config_descriptors': [{'resource_name': 'above'}]}],
+        'timing': {'backoff_max': '0.5s'}})
+
+
 class Root:
     def __init__(self, test, name, workers):
         self.test, self.name, self.workers = test, name, workers
@@ -50,9 +68,12 @@ class Root:
         path.write_text(f'workers: {self.workers}\n' if self.workers else '')
         self.process = self.test.start(self.name, [
             self.test.build / 'udpad', '--node-id', self.name, '--config', path, '--state',
-            self.state(), '--listen', self.address])
+            self.state(), '--listen', self.address, '--http', '127.0.0.1:0'])
         line = self.process.wait_for_log('listening on ')
         self.address = re.search(r'listening on (\S+)', line).group(1)
+        wait_for('the whole welcome', lambda: 'names without' in self.process.text())
+        self.http = re.search(r'listening on (127\.0\.0\.1:\d+) \([^)]*REST',
+                              self.process.text()).group(1)
 
     def state(self):
         return self.test.work / f'{self.name}-data'
@@ -66,11 +87,7 @@ class Root:
 
 def test_wipe(test, workers):
     root = Root(test, f'root{workers}', workers)
-    edge = Node(test, f'edge{workers}', {
-        'static_resources': {'config_sources': [{'name': 'root', 'udpa': {'address': root.address}}]},
-        'providers': [{'types': ['google.protobuf.StringValue'],
-                       'config_descriptors': [{'resource_name': 'root'}]}],
-        'timing': {'backoff_max': '0.5s'}})
+    edge = below(test, f'edge{workers}', root.address)
     http = f'127.0.0.1:{edge.port}'
     status = ('--server', edge.address, 'status', 'sources')
     had = [f'n{i}' for i in range(N)]
@@ -85,18 +102,43 @@ def test_wipe(test, workers):
     wait_for('what it adds comes', lambda: 'new' in names(test, edge.address))
     wait_for('what it had is held', lambda: f'{N - 2} held' in run(test, *status))
     check('and served', names(test, edge.address) == {*had[1:], 'new'})
-    check('the log says what to do', 'udpactl sources accept root' in edge.process.text())
+    check('the log says what to do', 'udpactl sources accept above' in edge.process.text())
     said = run(test, '--http', http, 'sources', 'accept', 'nobody', status=1)
     check('a source that is not there is none', "there is no source 'nobody'" in said, said)
-    said = run(test, '--http', http, 'sources', 'accept', 'root')
+    said = run(test, '--http', http, 'sources', 'accept', 'above')
     check('it is told how many have gone', f'{N - 2} accepted' in said, said)
     wait_for('they go', lambda: names(test, edge.address) == {'n1', 'new'})
     wait_for('and it is complete', lambda: '1 of 1 ' in run(test, *status))
 
 
+def test_accepted_above(test, workers):
+    """What is accepted at the root goes everywhere below it."""
+    name = f'top{workers}'
+    root = Root(test, name, workers)
+    relay = below(test, f'relay{workers}', root.address)
+    edge = below(test, f'leaf{workers}', relay.address)
+    publish(test, root.address, *(f'n{i}' for i in range(N)))
+    wait_for('the edge has all', lambda: len(names(test, edge.address)) == N)
+    root.restart(without_disk=True)
+    publish(test, root.address, 'n1', 'new')
+    wait_for('what it had is held', lambda: f'{N - 1} held' in run(
+        test, '--server', relay.address, 'status', 'sources'))
+    wait_for('what it adds comes', lambda: 'new' in names(test, edge.address))
+    check('and all is served', len(names(test, edge.address)) == N + 1)
+    accept = ('--http', root.http, 'sources', 'accept')
+    said = run(test, *accept, 'above', '--as-source', status=1)
+    check('it is said to the right node', f"this node's id is '{name}'" in said, said)
+    said = run(test, *accept, name, '--as-source')
+    check('it is told', 'what it does not have has gone' in said, said)
+    wait_for('it goes', lambda: names(test, edge.address) == {'n1', 'new'})
+    check('the relay has noted it', 'held' not in run(test, '--server', relay.address, 'status',
+                                                      'sources'))
+
+
 def body(test):
     for workers in (0, 2):
         test_wipe(test, workers)
+        test_accepted_above(test, workers)
 
 
 if __name__ == '__main__':

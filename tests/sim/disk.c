@@ -75,6 +75,8 @@ keep_op(sim_node *node, const udpai_durable_op *op)
         [UDPAI_DURABLE_HOLD] = UDPAI_DURABLE_HOLD, [UDPAI_DURABLE_RELEASE] = UDPAI_DURABLE_HOLD,
         [UDPAI_DURABLE_SEEN] = UDPAI_DURABLE_SEEN,
     };
+    if (op->kind == UDPAI_DURABLE_EPOCH)
+        return; /* nobody here says that a store is whole */
     if (op->kind == UDPAI_DURABLE_FORGET_ORIGIN) {
         forget_origin(node, op->origin);
         return;

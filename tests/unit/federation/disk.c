@@ -39,7 +39,8 @@ forget(fed_disk *disk, udpai_durable_kind kind, const udpai_durable_op *op)
         udpai_durable_op *kept = &disk->items[i];
         if (!same(kept->origin, op->origin) ||
             (!all && (kept->kind != kind || !same(url_in(kept), url_in(op)) ||
-                      (kind != UDPAI_DURABLE_SEEN && !udpai_str_eq(key_of(kept), key_of(op))))))
+                      (kind != UDPAI_DURABLE_SEEN && kind != UDPAI_DURABLE_EPOCH &&
+                       !udpai_str_eq(key_of(kept), key_of(op))))))
             continue;
         unref_op(kept);
         udpai_vector_remove_unordered(disk, i);
@@ -50,11 +51,12 @@ void
 fed_disk_do(fed_disk *disk, const udpai_durable_op *op)
 {
     static const udpai_durable_kind kept_as[] = {
-        [UDPAI_DURABLE_PUT] = UDPAI_DURABLE_PUT,   [UDPAI_DURABLE_DELETE] = UDPAI_DURABLE_PUT,
-        [UDPAI_DURABLE_MARK] = UDPAI_DURABLE_MARK, [UDPAI_DURABLE_UNMARK] = UDPAI_DURABLE_MARK,
-        [UDPAI_DURABLE_USE] = UDPAI_DURABLE_USE,   [UDPAI_DURABLE_DISUSE] = UDPAI_DURABLE_USE,
-        [UDPAI_DURABLE_HOLD] = UDPAI_DURABLE_HOLD, [UDPAI_DURABLE_RELEASE] = UDPAI_DURABLE_HOLD,
-        [UDPAI_DURABLE_SEEN] = UDPAI_DURABLE_SEEN, [UDPAI_DURABLE_FORGET_ORIGIN] = 0,
+        [UDPAI_DURABLE_PUT] = UDPAI_DURABLE_PUT,     [UDPAI_DURABLE_DELETE] = UDPAI_DURABLE_PUT,
+        [UDPAI_DURABLE_MARK] = UDPAI_DURABLE_MARK,   [UDPAI_DURABLE_UNMARK] = UDPAI_DURABLE_MARK,
+        [UDPAI_DURABLE_USE] = UDPAI_DURABLE_USE,     [UDPAI_DURABLE_DISUSE] = UDPAI_DURABLE_USE,
+        [UDPAI_DURABLE_HOLD] = UDPAI_DURABLE_HOLD,   [UDPAI_DURABLE_RELEASE] = UDPAI_DURABLE_HOLD,
+        [UDPAI_DURABLE_SEEN] = UDPAI_DURABLE_SEEN,   [UDPAI_DURABLE_FORGET_ORIGIN] = 0,
+        [UDPAI_DURABLE_EPOCH] = UDPAI_DURABLE_EPOCH,
     };
     forget(disk, kept_as[op->kind], op);
     if (op->kind == UDPAI_DURABLE_FORGET_ORIGIN || op->kind != kept_as[op->kind])

@@ -84,6 +84,7 @@ typedef struct fed_peer {
     bool is_xds;                /* it has no Node, and has said nothing yet */
     const char *instance, *run; /* what it says of those; NULL: nothing */
     const char *epoch, *commit; /* of its store; NULL: it says none */
+    bool is_whole;              /* and what that does not have has gone */
 } fed_peer;
 
 /* The stream that the node has dialled is open, and its peer has said who it is. */

@@ -2,7 +2,7 @@
 /* What a source does not name any more is believed, or held until it names it again or somebody
  * accepts that it has gone. */
 #include "federation/accept.h"
-#include "tests/unit/federation/federation_test.h"
+#include "tests/unit/federation/peer_info.h"
 
 #include <stdio.h>
 
@@ -325,6 +325,151 @@ what_may_have_gone_is_not_said_to_be_held(void **state)
     assert_value(bed, "CDS", "x", "1");
 }
 
+/* ---- what is accepted at the source ---- */
+
+static void
+connect_whole(fed_bed *bed, const char *epoch, const char *commit)
+{
+    fed_connect_as(bed, 'a', &(fed_peer){.epoch = epoch, .commit = commit, .is_whole = true});
+}
+
+/* The source says it on the stream that is there. */
+static void
+say_whole(fed_bed *bed, char source, const char *epoch, const char *commit)
+{
+    static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_EXTENSIONS),
+                                         UDPAI_STR(UDPAI_FEATURE_NODE)};
+    const char id[] = {source, '\0'};
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_NODE);
+    assert_non_null(report);
+    report->session = bed->sessions[source - 'a'];
+    report->link = bed->links[source - 'a'];
+    const udpai_node_parts parts = {udpai_str_from(id), .features = features, .n_features = 2};
+    report->info =
+        fed_make_info(&parts, &(fed_peer){.epoch = epoch, .commit = commit, .is_whole = true});
+    report->is_extended = true;
+    udpai_node_report(bed->node, report);
+    fed_advance(bed, 1);
+}
+
+/* Nothing goes before the source was asked for what is held: it may have it after all. */
+static void
+what_is_accepted_at_the_source_is_asked_for(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 z=1 !com.acme");
+    come_back(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-x -y !com.acme");
+    (void)fed_orders(bed);
+    say_whole(bed, 'a', "third", "5");
+    assert_orders(bed, "hangup a");
+    assert_value(bed, "CDS", "x", "1");
+    fed_close(bed, 'a');
+    assert_orders(bed, "dial a");
+    fed_restart(bed); /* it is not forgotten either */
+    connect_whole(bed, "third", "5");
+    assert_non_null(strstr(fed_orders(bed), "sub a CDS com.acme:*+3"));
+    (void)fed_publish(bed, 'a', "CDS", "-x");
+    assert_value(bed, "CDS", "x", "");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_value(bed, "CDS", "y", "1"); /* it is there */
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+/* Who holds nothing need not ask; nor is anything held later. */
+static void
+what_is_accepted_at_the_source_is_not_held_later(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 z=1 !com.acme");
+    (void)fed_orders(bed);
+    say_whole(bed, 'a', "second", "8");
+    assert_orders(bed, "");
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    connect_whole(bed, "third", "2");
+    (void)fed_publish(bed, 'a', "CDS", "-x -y !com.acme");
+    assert_value(bed, "CDS", "x", "");
+    assert_value(bed, "CDS", "z", "1");
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
+/* What was accepted, was so of what the epoch began with. */
+static void
+an_older_copy_of_what_was_accepted_is_another_store(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect_whole(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    connect_whole(bed, "first", "6");
+    (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    (void)fed_orders(bed);
+    connect_whole(bed, "first", "9"); /* and it stays held */
+    assert_non_null(strstr(fed_orders(bed), "sub a CDS com.acme:*+1"));
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    assert_false(fed_settled(bed, "CDS", ACME));
+}
+
+/* Of its own store alone, and only as a source. */
+static void
+nobody_accepts_for_another(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    come_back(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
+    (void)fed_orders(bed);
+    fed_connect_as(bed, 'b', &(fed_peer){.epoch = "third", .commit = "1", .is_whole = true});
+    (void)fed_publish(bed, 'b', "CDS", "!com.acme");
+    (void)fed_arrive(bed,
+                     &(fed_peer){.id = "a", .epoch = "third", .commit = "1", .is_whole = true});
+    assert_value(bed, "CDS", "x", "1");
+    assert_false(fed_settled(bed, "CDS", ACME));
+    assert_null(strstr(fed_orders(bed), "hangup"));
+}
+
+/* One that dials us has said who it is before it is asked. */
+static void
+a_source_that_dials_is_asked_once(void **state)
+{
+    fed_bed *bed = *state;
+    const fed_peer first = {.id = "c", .epoch = "first", .commit = "7"};
+    const fed_peer second = {.id = "c", .epoch = "second", .commit = "0"};
+    const fed_peer third = {.id = "c", .epoch = "third", .commit = "1", .is_whole = true};
+    bed->sources[2].kind = UDPAI_SOURCE_UDPA_LISTEN;
+    bed->sources[2].peer = UDPAI_STR("c");
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'c', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    uint64_t session = fed_arrive(bed, &first);
+    (void)fed_publish_at(bed, session, "CDS", "x=1 y=1 !com.acme");
+    fed_leave(bed, session, false);
+    session = fed_arrive(bed, &second);
+    (void)fed_publish_at(bed, session, "CDS", "-x !com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    fed_leave(bed, session, false);
+    (void)fed_orders(bed);
+    session = fed_arrive(bed, &third);
+    const char *orders = fed_orders(bed);
+    assert_string_equal(orders, "sub ? CDS com.acme:*+2");
+    (void)fed_publish_at(bed, session, "CDS", "-x !com.acme");
+    assert_value(bed, "CDS", "x", "");
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
 /* ---- directories ---- */
 
 static void
@@ -393,6 +538,11 @@ main(void)
         fed_test(who_comes_back_empty_does_not_count_again),
         fed_test(asked_by_name_it_is_the_same),
         fed_test(what_may_have_gone_is_not_said_to_be_held),
+        fed_test(what_is_accepted_at_the_source_is_asked_for),
+        fed_test(what_is_accepted_at_the_source_is_not_held_later),
+        fed_test(an_older_copy_of_what_was_accepted_is_another_store),
+        fed_test(nobody_accepts_for_another),
+        fed_test(a_source_that_dials_is_asked_once),
         fed_test(a_directory_that_loses_too_much_keeps_it),
         fed_test(a_source_that_is_not_there_cannot_be_accepted),
     };

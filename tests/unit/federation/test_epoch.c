@@ -2,7 +2,8 @@
 /* What a node lets its streams announce of its store. */
 #include <stdio.h>
 
-#include "federation/node.h"
+#include "base/alloc.h"
+#include "federation/accept.h"
 #include "tests/harness/resources.h"
 
 #define ROOT "/etc/udpa/resources"
@@ -11,7 +12,8 @@ typedef struct epoch_bed {
     udpai_wheel wheel;
     udpai_node *node;
     uint64_t ticket;
-    char said[1024]; /* "first:7" an epoch, "8" a commit that was told */
+    unsigned n_epochs; /* that the engine was given to keep */
+    char said[1024];   /* "first:7" an epoch, "8" a commit that was told */
 } epoch_bed;
 
 static void
@@ -20,8 +22,9 @@ on_order(void *userdata, udpai_order *order)
     epoch_bed *bed = userdata;
     size_t at = strlen(bed->said);
     if (order->kind == UDPAI_ORDER_EPOCH)
-        snprintf(bed->said + at, sizeof(bed->said) - at, "%s%.*s:%llu", at ? " " : "",
-                 UDPAI_SHOWN(udpai_bytes_view(order->epoch)), (unsigned long long)order->commit);
+        snprintf(bed->said + at, sizeof(bed->said) - at, "%s%.*s:%llu%s", at ? " " : "",
+                 UDPAI_SHOWN(udpai_bytes_view(order->epoch)), (unsigned long long)order->commit,
+                 order->is_wanted ? " whole" : "");
     if (order->kind == UDPAI_ORDER_COMMIT)
         snprintf(bed->said + at, sizeof(bed->said) - at, "%s%llu", at ? " " : "",
                  (unsigned long long)order->commit);
@@ -35,6 +38,8 @@ on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
     epoch_bed *bed = userdata;
     bed->ticket = ticket;
+    for (size_t i = 0; i < batch->ops.n; i++)
+        bed->n_epochs += batch->ops.items[i].kind == UDPAI_DURABLE_EPOCH;
     udpai_durable_batch_free(batch);
 }
 
@@ -199,6 +204,53 @@ that_a_store_was_seen_is_not_told(void **state)
     assert_said(bed, "");
 }
 
+#define DRAWN "000000000000002a000000000000002a"
+
+/* A crash must not take back what others have followed. */
+static void
+another_epoch_begins_when_that_is_kept(void **state)
+{
+    epoch_bed *bed = *state;
+    start_with(bed, "first", 7);
+    bed->said[0] = '\0';
+    assert_ok(udpai_node_accept_as_source(bed->node, UDPAI_STR("node"), NULL));
+    udpai_node_flush(bed->node);
+    assert_said(bed, "");
+    assert_int_equal(udpai_node_accept_as_source(bed->node, UDPAI_STR("another"), NULL),
+                     UDPA_ERR_INVAL);
+    udpai_node_committed(bed->node, bed->ticket - 1, UDPA_OK);
+    bed->said[0] = '\0';
+    udpai_node_committed(bed->node, bed->ticket, UDPA_ERR_IO);
+    assert_said(bed, "");
+    assert_ok(udpai_node_accept_as_source(bed->node, UDPAI_STR("node"), NULL));
+    udpai_node_flush(bed->node);
+    udpai_node_committed(bed->node, bed->ticket, UDPA_OK);
+    assert_non_null(strstr(bed->said, DRAWN));
+    assert_non_null(strstr(bed->said, " whole"));
+}
+
+static void
+accepting_without_memory_changes_nothing(void **state)
+{
+    epoch_bed *bed = *state;
+    start_with(bed, "first", 7);
+    bed->said[0] = '\0';
+    for (long n = 0;; n++) {
+        udpai_alloc_fail_after(n);
+        udpa_err err = udpai_node_accept_as_source(bed->node, UDPAI_STR("node"), NULL);
+        udpai_node_flush(bed->node);
+        udpai_alloc_fail_after(-1);
+        udpai_node_flush(bed->node);
+        bool is_kept = bed->n_epochs > 0;
+        udpai_node_committed(bed->node, bed->ticket, UDPA_OK);
+        if (is_kept)
+            break;
+        assert_true(err == UDPA_OK || err == UDPA_ERR_NOMEM);
+        assert_null(strstr(bed->said, "whole"));
+    }
+    assert_non_null(strstr(bed->said, "whole"));
+}
+
 int
 main(void)
 {
@@ -206,6 +258,8 @@ main(void)
         cmocka_unit_test_setup_teardown(a_commit_is_told_when_it_is_done, setup, teardown),
         cmocka_unit_test_setup_teardown(many_commits_are_told_together, setup, teardown),
         cmocka_unit_test_setup_teardown(that_a_store_was_seen_is_not_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_epoch_begins_when_that_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(accepting_without_memory_changes_nothing, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,12 @@ the_epoch_of_the_store_is_announced(void **state)
     udpai_hub_order(hub.hub, later);
     assert_true(introduction_has("e-p-o-c-h", "4712"));
     peer_expect(&peer, "");
+    assert_false(introduction_has("udpa.whole", "true"));
+    udpai_order *whole = epoch_order("accepted", 4713);
+    whole->is_wanted = true;
+    udpai_hub_order(hub.hub, whole);
+    peer_expect(&peer, "node{node}");
+    assert_true(introduction_has("udpa.whole", "true"));
     peer_close(&paper);
     peer_close(&peer);
 }

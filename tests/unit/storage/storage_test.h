@@ -239,6 +239,7 @@ struct loaded {
     udpai_durable_batch *ops; /* all but the first, which says … */
     char epoch[UDPAI_EPOCH_MAX + 1];
     uint64_t number;
+    bool is_whole;
 };
 
 static inline udpa_err
@@ -252,6 +253,7 @@ on_load(void *userdata, const udpai_durable_op *op)
     assert_in_range(epoch.len, 1, UDPAI_EPOCH_MAX);
     memcpy(loaded->epoch, epoch.data, epoch.len);
     loaded->number = op->number;
+    loaded->is_whole = op->is_whole;
     return UDPA_OK;
 }
 

@@ -273,9 +273,23 @@ a_store_has_an_epoch_and_numbers_its_commits(void **state)
         struct loaded again = load_all(fixture);
         assert_string_equal(again.epoch, first.epoch);
         assert_int_equal(again.number, n_tickets);
+        assert_false(again.is_whole);
         loaded_done(&again);
     }
     fixture->next_ticket = 0; /* of another process */
+    udpai_durable_batch *batch = new_batch();
+    add_other(batch, UDPAI_DURABLE_EPOCH, "", NULL, "accepted");
+    batch->ops.items[0].is_whole = true;
+    commit(fixture, batch);
+    n_tickets += fixture->next_ticket;
+    close_engine(fixture);
+    open_engine(fixture);
+    struct loaded whole = load_all(fixture);
+    assert_string_equal(whole.epoch, "accepted");
+    assert_int_equal(whole.number, n_tickets);
+    assert_true(whole.is_whole);
+    loaded_done(&whole);
+    fixture->next_ticket = 0;
     commit_put(fixture, TYPE_CLUSTER, "com.acme/c", "1");
     close_engine(fixture);
     open_engine(fixture);
