@@ -6,6 +6,7 @@
 #include "federation/absence.h"
 
 #include "model/client_type.h"
+#include "model/lineage.h"
 
 /* A few may always go. */
 #define FEW 10
@@ -81,7 +82,16 @@ is_first_word(const udpai_source *source, udpai_str type_url)
 static bool
 is_store_seen(const udpai_scope *scope, udpai_str epoch, uint64_t commit)
 {
-    return udpai_str_eq(udpai_bytes_view(scope->seen_epoch), epoch) && commit >= scope->seen_commit;
+    return commit >= scope->seen_commit &&
+           udpai_lineage_comes_from(epoch, udpai_bytes_view(scope->seen_epoch), scope->seen_commit);
+}
+
+static bool
+is_of_epoch(const udpai_scope *scope, udpai_str epoch)
+{
+    return scope->seen_epoch &&
+           udpai_str_eq(udpai_lineage_epoch(udpai_bytes_view(scope->seen_epoch)),
+                        udpai_lineage_epoch(epoch));
 }
 
 /* Of a type whose store was never seen before, as little is known as of a source that never says
@@ -132,9 +142,7 @@ udpai_absence_introduced(udpai_source *source)
         return;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        bool is_new =
-            !scope->seen_epoch || !udpai_str_eq(udpai_bytes_view(scope->seen_epoch), epoch);
-        bool is_accepted = is_new && is_whole(source);
+        bool is_accepted = !is_of_epoch(scope, epoch) && is_whole(source);
         scope->is_other_store =
             scope->seen_epoch && !is_accepted && !is_store_seen(scope, epoch, commit);
         must_ask |= is_accepted && doubt_no_more(source, udpai_bytes_view(scope->type));
@@ -236,21 +244,38 @@ decide(udpai_node *node, udpai_origin *origin, udpai_str type_url, unsigned max_
                              too_many ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_BELIEVE);
 }
 
+/* What is remembered of it: the epoch, and the opening in which it was seen. */
+static udpa_bytes *
+mark_of(udpai_str lineage)
+{
+    udpai_str opening = udpai_lineage_last(lineage);
+    udpai_strbuf text = {0};
+    udpai_strbuf_str(&text, udpai_lineage_epoch(lineage));
+    if (opening.len)
+        udpai_strbuf_putc(&text, ' ');
+    udpai_strbuf_str(&text, opening);
+    return udpai_bytes_of(&text);
+}
+
 static void
 note_seen(udpai_source *source, udpai_scope *scope, udpai_str epoch, uint64_t commit)
 {
     udpai_str type_url = udpai_bytes_view(scope->type);
     scope->is_other_store = false;
-    if (scope->seen_epoch && is_store_seen(scope, epoch, commit) && commit == scope->seen_commit)
-        return;
-    udpa_bytes *copy = NULL;
-    if (udpa_bytes_new(&copy, epoch.data, epoch.len) != UDPA_OK)
+    udpa_bytes *mark = mark_of(epoch);
+    if (!mark)
         return; /* then it is held against the one before */
+    if (scope->seen_epoch && commit == scope->seen_commit &&
+        udpai_str_eq(udpai_bytes_view(mark), udpai_bytes_view(scope->seen_epoch))) {
+        udpa_bytes_unref(mark);
+        return;
+    }
     udpa_bytes_unref(scope->seen_epoch);
-    scope->seen_epoch = copy;
+    scope->seen_epoch = mark;
     scope->seen_commit = commit;
     if (udpai_origin_is_durable(source->origin))
-        (void)udpai_store_note_seen(source->node->store, source->origin, type_url, epoch, commit);
+        (void)udpai_store_note_seen(source->node->store, source->origin, type_url,
+                                    udpai_bytes_view(mark), commit);
 }
 
 static void
@@ -290,8 +315,7 @@ udpai_absence_commit(udpai_source *source, uint64_t commit)
     source->commit = commit;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (scope->seen_epoch && !is_answering(source, udpai_bytes_view(scope->type)) &&
-            udpai_str_eq(udpai_bytes_view(scope->seen_epoch), epoch))
+        if (is_of_epoch(scope, epoch) && !is_answering(source, udpai_bytes_view(scope->type)))
             note_seen(source, scope, epoch, commit);
     }
 }

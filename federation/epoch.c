@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "federation/node_internal.h"
+#include "model/lineage.h"
 
 #define PAUSE_MS 1000
 
@@ -108,12 +109,28 @@ udpai_epoch_start(udpai_node *node)
 
 /* ---- what somebody has said of it ---- */
 
+/* The next epoch goes on with the same openings. */
+static udpa_bytes *
+with_openings(const udpai_epoch *epoch)
+{
+    udpai_str before = epoch->name ? udpai_bytes_view(epoch->name) : (udpai_str){0};
+    size_t len = udpai_lineage_epoch(before).len;
+    udpai_strbuf text = {0};
+    udpai_strbuf_str(&text, udpai_bytes_view(epoch->next));
+    udpai_strbuf_str(&text, (udpai_str){before.data + len, before.len - len});
+    return udpai_bytes_of(&text);
+}
+
 static void
 begin_next(udpai_node *node)
 {
     udpai_epoch *epoch = &node->epoch;
+    udpa_bytes *name = with_openings(epoch);
+    if (!name) /* it is announced when the store is opened next */
+        return;
     udpa_bytes_unref(epoch->name);
-    epoch->name = UDPAI_TAKE(epoch->next);
+    epoch->name = name;
+    epoch->next = udpa_bytes_unref(epoch->next);
     epoch->next_ticket = 0;
     epoch->is_whole = true;
     announce(node);

@@ -7,7 +7,7 @@
 #include "federation/node.h"
 
 typedef struct udpai_epoch {
-    udpa_bytes *name;   /* of the store's; NULL: not known yet */
+    udpa_bytes *name;   /* the store's lineage (model/lineage.h); NULL: not known yet */
     uint64_t n_before;  /* commits of processes before this one */
     uint64_t n_commits; /* all that are done */
     uint64_t n_loud;    /* the last batch that changed what others may be told; its number */

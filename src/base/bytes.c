@@ -81,3 +81,13 @@ udpai_bytes_cstring(udpai_str text)
     }
     return bytes;
 }
+
+udpa_bytes *
+udpai_bytes_of(udpai_strbuf *text)
+{
+    udpa_bytes *bytes = NULL;
+    if (!udpai_strbuf_failed(text) && udpa_bytes_new(&bytes, text->data, text->len) != UDPA_OK)
+        bytes = NULL;
+    udpai_strbuf_done(text);
+    return bytes;
+}

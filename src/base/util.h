@@ -59,6 +59,22 @@ udpai_str_cmp(udpai_str a, udpai_str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* Decimal digits alone, and no more than fit; else nothing is written. */
+static inline bool
+udpai_str_number(udpai_str text, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = (unsigned)text.data[i] - '0';
+        if (digit > 9 || number > (UINT64_MAX - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    if (text.len)
+        *ret_number = number;
+    return text.len > 0;
+}
+
 /* Takes what stands before the next @p separator off the front, and the separator with it. False:
  * there is none. */
 static inline bool

@@ -40,12 +40,9 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
 static void
 answer_text(udpai_http_reading *reading, unsigned status, const char *type, udpai_strbuf *text)
 {
-    udpa_bytes *bytes = NULL;
-    if (udpai_strbuf_failed(text) || udpa_bytes_new(&bytes, text->data, text->len) != UDPA_OK)
-        status = 503;
-    udpai_http_page_answer(reading, status, type, bytes);
+    udpa_bytes *bytes = udpai_bytes_of(text);
+    udpai_http_page_answer(reading, bytes ? status : 503, type, bytes);
     udpa_bytes_unref(bytes);
-    udpai_strbuf_done(text);
 }
 
 static void

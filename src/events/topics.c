@@ -26,20 +26,6 @@ udpai_event_version(udpai_event_place place, char room[UDPAI_EVENT_VERSION_ROOM]
     return (udpai_str){room, (size_t)len};
 }
 
-static bool
-read_number(udpai_str digits, uint64_t *ret_number)
-{
-    uint64_t number = 0;
-    for (size_t i = 0; i < digits.len; i++) {
-        unsigned digit = (unsigned)digits.data[i] - '0';
-        if (digit > 9 || number > (UINT64_MAX - digit) / 10)
-            return false;
-        number = number * 10 + digit;
-    }
-    *ret_number = number;
-    return digits.len > 0;
-}
-
 bool
 udpai_event_version_read(udpai_str version, udpai_event_place *ret_place)
 {
@@ -48,8 +34,8 @@ udpai_event_version_read(udpai_str version, udpai_event_place *ret_place)
     if (!dot)
         return false;
     size_t len = (size_t)(dot - version.data);
-    if (!read_number((udpai_str){version.data, len}, &place.begun_us) ||
-        !read_number((udpai_str){dot + 1, version.len - len - 1}, &place.sequence))
+    if (!udpai_str_number((udpai_str){version.data, len}, &place.begun_us) ||
+        !udpai_str_number((udpai_str){dot + 1, version.len - len - 1}, &place.sequence))
         return false;
     *ret_place = place;
     return true;

@@ -150,27 +150,12 @@ udpai_node_info_saying(udpai_node_info **ret_info,
     return udpai_node_info_new(ret_info, &parts);
 }
 
-/* Digits alone, and no more than fit. */
-static bool
-read_number(udpai_str text, uint64_t *ret_number)
-{
-    uint64_t number = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned digit = (unsigned)text.data[i] - '0';
-        if (digit > 9 || number > (UINT64_MAX - digit) / 10)
-            return false;
-        number = number * 10 + digit;
-    }
-    *ret_number = number;
-    return text.len > 0;
-}
-
 bool
 udpai_node_info_epoch(const udpai_node_info *info, udpai_str *ret_epoch, uint64_t *ret_commit)
 {
     udpai_str epoch = udpai_node_info_said(info, UDPAI_NODE_KEY_EPOCH);
     bool is_said = epoch.len > 0 && epoch.len <= UDPAI_EPOCH_MAX &&
-                   read_number(udpai_node_info_said(info, UDPAI_NODE_KEY_COMMIT), ret_commit);
+                   udpai_str_number(udpai_node_info_said(info, UDPAI_NODE_KEY_COMMIT), ret_commit);
     if (is_said)
         *ret_epoch = epoch;
     return is_said;

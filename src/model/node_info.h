@@ -43,7 +43,7 @@ bool udpai_node_info_has_feature(const udpai_node_info *info, const char *featur
 #define UDPAI_NODE_KEY_COMMIT "udpa.commit" /* the number of its last one, decimal */
 #define UDPAI_NODE_KEY_WHOLE "udpa.whole"   /* "true": what it had as the epoch began is meant */
 
-#define UDPAI_EPOCH_MAX 64 /* bytes */
+#define UDPAI_EPOCH_MAX 640 /* bytes, with its openings (lineage.h) */
 
 typedef struct udpai_node_said {
     const char *key;
@@ -60,7 +60,7 @@ udpa_err udpai_node_info_saying(udpai_node_info **ret_info,
                                 const udpai_node_said *said,
                                 size_t n_said);
 
-/* What its store was when it said this: the epoch, a view, and the number of the last commit.
+/* What its store was when it said this: its lineage, a view, and the number of the last commit.
  * False: it says neither, or nothing that can be read. */
 bool udpai_node_info_epoch(const udpai_node_info *info, udpai_str *ret_epoch, uint64_t *ret_commit);
 /* Somebody has said of that epoch: what it did not have as it began has gone. */

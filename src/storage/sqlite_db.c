@@ -9,6 +9,7 @@
 
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "model/lineage.h"
 #include "model/type_url.h"
 
 #define FILE_NAME "udpa.db"
@@ -40,6 +41,10 @@
     " epoch TEXT NOT NULL,"                                                                        \
     " number INTEGER NOT NULL,"                                                                    \
     " is_whole INTEGER NOT NULL);"                                                                 \
+    "CREATE TABLE opening ("                                                                       \
+    " serial INTEGER PRIMARY KEY,"                                                                 \
+    " id TEXT NOT NULL,"                                                                           \
+    " number INTEGER NOT NULL);"                                                                   \
     "INSERT INTO epoch VALUES (1, lower(hex(randomblob(16))), 0, 0);"
 #define SET_VERSION "PRAGMA user_version = " TEXT_OF(SCHEMA_VERSION) ";"
 
@@ -328,6 +333,12 @@ prepare_all(udpai_sqlite_db *db, udpa_error **ret_error)
     return err;
 }
 
+/* A copy that is put back is opened again: by that it is told from what it was copied from. */
+static const char note_opening[] =
+    "INSERT INTO opening (id, number) SELECT lower(hex(randomblob(4))), number FROM epoch;"
+    "DELETE FROM opening WHERE serial <="
+    " (SELECT max(serial) FROM opening) - " TEXT_OF(UDPAI_LINEAGE_OPENINGS) ";";
+
 static udpa_err
 open_database(udpai_sqlite_db *db, unsigned busy_ms, udpa_error **ret_error)
 {
@@ -343,6 +354,8 @@ open_database(udpai_sqlite_db *db, unsigned busy_ms, udpa_error **ret_error)
         err = udpai_sqlite_scrub(db, ret_error);
     if (err == UDPA_OK)
         err = prepare_all(db, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_sqlite_db_exec(db, note_opening, ret_error);
     int64_t number = 0;
     if (err == UDPA_OK)
         err = udpai_sqlite_db_number(db, "SELECT number FROM epoch", &number, ret_error);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was kept, read back at start. A row that cannot be read costs itself alone: it is logged,
  * counted and left where it is, and whoever answers for the resource will send it again. */
+#include <inttypes.h>
 #include <time.h>
 
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "storage/sqlite_db.h"
 #include "wire/message.h"
 
@@ -28,6 +30,7 @@ struct loader {
     udpai_sqlite_stats *stats;
     udpai_decoder decoder;
     udpa_bytes *origin; /* of the row before: rows mostly come in runs of one origin */
+    udpai_strbuf openings;
 };
 
 static int64_t
@@ -205,6 +208,25 @@ enum {
     IS_WHOLE,
 };
 
+/* After the epoch, the oldest first. */
+static udpa_err
+load_opening(struct loader *loader, sqlite3_stmt *row)
+{
+    udpai_strbuf_putc(&loader->openings, ' ');
+    udpai_strbuf_str(&loader->openings, udpai_sqlite_column(row, 0));
+    udpai_strbuf_printf(&loader->openings, "@%" PRIu64, (uint64_t)sqlite3_column_int64(row, 1));
+    return udpai_strbuf_failed(&loader->openings) ? UDPA_ERR_NOMEM : UDPA_OK;
+}
+
+static udpa_bytes *
+lineage_of(const struct loader *loader, udpai_str epoch)
+{
+    udpai_strbuf text = {0};
+    udpai_strbuf_str(&text, epoch);
+    udpai_strbuf_str(&text, udpai_strbuf_view(&loader->openings));
+    return udpai_bytes_of(&text);
+}
+
 static udpa_err
 load_epoch(struct loader *loader, sqlite3_stmt *row)
 {
@@ -212,9 +234,11 @@ load_epoch(struct loader *loader, sqlite3_stmt *row)
     udpai_str epoch = udpai_sqlite_column(row, EPOCH);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(type_url), *name = NULL;
     udpa_err err = set_origin(loader, udpai_sqlite_column(row, ORIGIN));
-    if (err == UDPA_OK)
+    if (err == UDPA_OK && type_url.len)
         err = udpa_bytes_new(&name, epoch.data, epoch.len);
-    if (err != UDPA_OK || !type)
+    else if (err == UDPA_OK)
+        name = lineage_of(loader, epoch);
+    if (err != UDPA_OK || !type || !name)
         return UDPA_ERR_NOMEM;
     const udpai_durable_op op = {
         .kind = type_url.len ? UDPAI_DURABLE_SEEN : UDPAI_DURABLE_EPOCH,
@@ -275,8 +299,11 @@ udpai_sqlite_load(udpai_sqlite_db *db,
     int64_t now = now_us();
     udpai_decoder_init(&loader.decoder);
     delete_expired(&loader, now);
-    udpa_err err = load_rows(&loader, "SELECT '', '', epoch, number, is_whole FROM epoch", now,
-                             load_epoch, ret_error);
+    udpa_err err = load_rows(&loader, "SELECT id, number FROM opening ORDER BY serial", now,
+                             load_opening, ret_error);
+    if (err == UDPA_OK)
+        err = load_rows(&loader, "SELECT '', '', epoch, number, is_whole FROM epoch", now,
+                        load_epoch, ret_error);
     if (err == UDPA_OK)
         err = load_rows(&loader,
                         "SELECT origin, type_url, name, expires_us, secret, digest, data"
@@ -295,6 +322,7 @@ udpai_sqlite_load(udpai_sqlite_db *db,
                         ret_error);
     log_skipped(&loader);
     udpai_decoder_done(&loader.decoder);
+    udpai_strbuf_done(&loader.openings);
     udpa_bytes_unref(loader.origin);
     return err;
 }

@@ -96,17 +96,12 @@ key_of(const udpa_resource *said)
         hop = udpai_resource_hop(said, 0);
     udpai_str authority = udpai_resource_authority(said);
     udpai_strbuf key = {0};
-    udpa_bytes *bytes = NULL;
     udpai_strbuf_printf(&key, "%s%d:%zu:%zu:", said_key, udpai_resource_signature(said) != NULL,
                         authority.len, hop.node_id.len);
     udpai_strbuf_str(&key, authority);
     udpai_strbuf_str(&key, hop.node_id);
     udpai_strbuf_str(&key, hop.authority);
-    udpai_str view = udpai_strbuf_view(&key);
-    if (udpai_strbuf_failed(&key) || udpa_bytes_new(&bytes, view.data, view.len) != UDPA_OK)
-        bytes = NULL;
-    udpai_strbuf_done(&key);
-    return bytes;
+    return udpai_bytes_of(&key);
 }
 
 static bool

@@ -50,17 +50,13 @@ udpa_bytes *
 udpai_orca_report_name(const udpai_orca_backend *backend)
 {
     udpai_strbuf name = {0};
-    udpa_bytes *bytes = NULL;
     char port[12];
     snprintf(port, sizeof(port), ":%" PRIu32, backend->port);
     udpai_strbuf_str(&name, backend->cluster);
     udpai_strbuf_putc(&name, '/');
     udpai_percent_encode_segment(&name, backend->address);
     udpai_percent_encode_segment(&name, udpai_str_from(port));
-    if (!udpai_strbuf_failed(&name) && udpa_bytes_new(&bytes, name.data, name.len) != UDPA_OK)
-        bytes = NULL;
-    udpai_strbuf_done(&name);
-    return bytes;
+    return udpai_bytes_of(&name);
 }
 
 udpa_bytes *

@@ -3,10 +3,12 @@
  * were handed in. */
 #include "network.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 
 /* Who is to die while he commits, dies within this time, and does not live to see it done. */
 #define DYING_US 50000
@@ -28,6 +30,15 @@ name_of(const udpai_durable_op *op)
 {
     return op->kind == UDPAI_DURABLE_PUT ? udpai_resource_name(op->resource)
                                          : udpai_bytes_view(op->name);
+}
+
+static void
+hold_op(const udpai_durable_op *op)
+{
+    udpa_bytes_ref(op->origin);
+    udpa_resource_ref(op->resource);
+    udpa_bytes_ref(op->type);
+    udpa_bytes_ref(op->name);
 }
 
 static void
@@ -86,10 +97,7 @@ keep_op(sim_node *node, const udpai_durable_op *op)
         return;
     if (!udpai_vector_push(&node->kept, *op))
         abort();
-    udpa_bytes_ref(op->origin);
-    udpa_resource_ref(op->resource);
-    udpa_bytes_ref(op->type);
-    udpa_bytes_ref(op->name);
+    hold_op(op);
 }
 
 struct commit {
@@ -142,17 +150,61 @@ sim_disk_lose(sim_node *node)
     node->kept.n = 0;
     node->n_stores++;
     node->n_committed = 0;
+    node->openings.n = 0;
+}
+
+void
+sim_disk_save(const sim_node *node, sim_disk *ret_copy)
+{
+    *ret_copy = (sim_disk){.n_committed = node->n_committed, .openings = node->openings};
+    for (size_t i = 0; i < node->kept.n; i++) {
+        if (!udpai_vector_push(&ret_copy->kept, node->kept.items[i]))
+            abort();
+        hold_op(&node->kept.items[i]);
+    }
+}
+
+void
+sim_disk_restore(sim_node *node, sim_disk *copy)
+{
+    for (size_t i = 0; i < node->kept.n; i++)
+        release_op(&node->kept.items[i]);
+    node->kept.n = 0;
+    for (size_t i = 0; i < copy->kept.n; i++)
+        if (!udpai_vector_push(&node->kept, copy->kept.items[i]))
+            abort();
+    node->n_committed = copy->n_committed;
+    node->openings = copy->openings;
+    udpai_vector_done(&copy->kept);
+}
+
+static void
+note_opening(sim_node *node)
+{
+    sim_openings *openings = &node->openings;
+    if (openings->n == UDPAI_LINEAGE_OPENINGS) {
+        openings->n--;
+        memmove(openings->ids, openings->ids + 1, openings->n * sizeof(*openings->ids));
+        memmove(openings->numbers, openings->numbers + 1, openings->n * sizeof(*openings->numbers));
+    }
+    openings->ids[openings->n] = ++node->n_opened;
+    openings->numbers[openings->n++] = node->n_committed;
 }
 
 /* What a store says of itself when it is opened. */
 void
 sim_disk_open(sim_node *node)
 {
-    char text[64];
-    int len = snprintf(text, sizeof(text), "%s-%u", node->id, node->n_stores);
+    udpai_strbuf text = {0};
+    note_opening(node);
+    udpai_strbuf_printf(&text, "%s-%u", node->id, node->n_stores);
+    for (size_t i = 0; i < node->openings.n; i++)
+        udpai_strbuf_printf(&text, " %u@%" PRIu64, node->openings.ids[i],
+                            node->openings.numbers[i]);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *epoch = NULL;
-    if (udpa_bytes_new(&epoch, text, (size_t)len) != UDPA_OK)
+    if (udpai_strbuf_failed(&text) || udpa_bytes_new(&epoch, text.data, text.len) != UDPA_OK)
         abort();
+    udpai_strbuf_done(&text);
     node->n_committed_before = node->n_committed;
     const udpai_durable_op op = {
         .kind = UDPAI_DURABLE_EPOCH,

@@ -18,6 +18,16 @@ void sim_watch(const sim_node *from, sim_node *to, bool has_dialled, const udpa_
 void sim_disk_commit(void *node, udpai_durable_batch *batch, uint64_t ticket);
 void sim_disk_lose(sim_node *node);
 void sim_disk_open(sim_node *node);
+
+/* A copy of what it holds, which is made once and put back once, while the node is down. */
+typedef struct sim_disk {
+    UDPAI_VECTOR(udpai_durable_op) kept;
+    uint64_t n_committed;
+    sim_openings openings;
+} sim_disk;
+
+void sim_disk_save(const sim_node *node, sim_disk *ret_copy);
+void sim_disk_restore(sim_node *node, sim_disk *copy);
 /* In this life of the node. */
 void sim_node_after(sim_node *node, uint64_t delay_us, void (*action)(sim_node *node));
 void sim_loop_begin(sim_node *node);

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/vector.h"
 #include "federation/node.h"
+#include "model/lineage.h"
 #include "random.h"
 #include "session/udpa.h"
 
@@ -119,6 +120,13 @@ typedef struct sim_node_plan {
     bool has_reports; /* of clients */
 } sim_node_plan;
 
+/* Of a node's store (model/lineage.h). */
+typedef struct sim_openings {
+    unsigned ids[UDPAI_LINEAGE_OPENINGS];
+    uint64_t numbers[UDPAI_LINEAGE_OPENINGS];
+    size_t n;
+} sim_openings;
+
 typedef void (*sim_action_fn)(sim_world *world, void *userdata);
 
 struct sim_node {
@@ -151,6 +159,8 @@ struct sim_node {
     unsigned n_stores;    /* that it has lost: each has an epoch of its own … */
     uint64_t n_committed; /* … and numbers its commits */
     uint64_t n_committed_before;
+    sim_openings openings;
+    unsigned n_opened; /* ever, whatever becomes of the disk */
     udpai_wheel loop_wheel, hub_wheel;
     udpai_node *node;
     udpai_hub *hub;

@@ -65,7 +65,7 @@ an_older_schema_is_brought_up(void **state)
     open_engine(fixture);
     close_engine(fixture);
     for (int version = 2; version > 0; version--) {
-        run_sql(fixture, "DROP TABLE held; DROP TABLE seen; DROP TABLE epoch");
+        run_sql(fixture, "DROP TABLE held; DROP TABLE seen; DROP TABLE epoch; DROP TABLE opening");
         if (version == 1)
             run_sql(fixture, "DROP TABLE in_use; PRAGMA user_version = 1");
         else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever is written comes back as it was; the kinds of work do what they say. */
+#include "model/lineage.h"
 #include "tests/harness/resources.h"
 #include "tests/unit/storage/sql_test.h"
 
@@ -254,6 +255,12 @@ what_is_held_and_seen_is_kept_until_it_is_taken_back(void **state)
     loaded_done(&loaded);
 }
 
+static udpai_str
+epoch_of(const struct loaded *loaded)
+{
+    return udpai_lineage_epoch(udpai_str_from(loaded->epoch));
+}
+
 /* What is announced of a store must hold of it after a crash, too. */
 static void
 a_store_has_an_epoch_and_numbers_its_commits(void **state)
@@ -261,7 +268,7 @@ a_store_has_an_epoch_and_numbers_its_commits(void **state)
     struct fixture *fixture = *state;
     open_engine(fixture);
     struct loaded first = load_all(fixture);
-    assert_int_equal(strlen(first.epoch), 32);
+    assert_int_equal(epoch_of(&first).len, 32);
     assert_int_equal(first.number, 0);
     commit_put(fixture, TYPE_CLUSTER, "com.acme/a", "1");
     commit_put(fixture, TYPE_CLUSTER, "com.acme/b", "1");
@@ -271,7 +278,7 @@ a_store_has_an_epoch_and_numbers_its_commits(void **state)
         close_engine(fixture);
         open_engine(fixture);
         struct loaded again = load_all(fixture);
-        assert_string_equal(again.epoch, first.epoch);
+        assert_true(udpai_str_eq(epoch_of(&again), epoch_of(&first)));
         assert_int_equal(again.number, n_tickets);
         assert_false(again.is_whole);
         loaded_done(&again);
@@ -285,7 +292,7 @@ a_store_has_an_epoch_and_numbers_its_commits(void **state)
     close_engine(fixture);
     open_engine(fixture);
     struct loaded whole = load_all(fixture);
-    assert_string_equal(whole.epoch, "accepted");
+    assert_str(epoch_of(&whole), "accepted");
     assert_int_equal(whole.number, n_tickets);
     assert_true(whole.is_whole);
     loaded_done(&whole);
@@ -300,11 +307,66 @@ a_store_has_an_epoch_and_numbers_its_commits(void **state)
     assert_int_equal(remove(path_in(fixture, "udpa.db", path)), 0);
     open_engine(fixture);
     struct loaded other = load_all(fixture);
-    assert_string_not_equal(other.epoch, first.epoch);
+    assert_false(udpai_str_eq(epoch_of(&other), epoch_of(&first)));
     assert_int_equal(other.number, 0);
     loaded_done(&first);
     loaded_done(&last);
     loaded_done(&other);
+}
+
+static void
+copy_file(const struct fixture *fixture, const char *from, const char *to)
+{
+    char from_path[128], to_path[128];
+    uint8_t bytes[4096];
+    size_t n;
+    FILE *in = fopen(path_in(fixture, from, from_path), "rb");
+    FILE *out = fopen(path_in(fixture, to, to_path), "wb");
+    assert_true(in && out);
+    while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0)
+        assert_int_equal(fwrite(bytes, 1, n, out), n);
+    assert_int_equal(fclose(in) | fclose(out), 0);
+}
+
+/* Opens it, commits so often, and closes it; what a node would have seen of it last. */
+static uint64_t
+live(struct fixture *fixture, int n_commits, char lineage[UDPAI_EPOCH_MAX + 1])
+{
+    fixture->next_ticket = 0;
+    open_engine(fixture);
+    struct loaded loaded = load_all(fixture);
+    for (int i = 0; i < n_commits; i++)
+        commit_put(fixture, TYPE_CLUSTER, "com.acme/a", "1");
+    close_engine(fixture);
+    memcpy(lineage, loaded.epoch, UDPAI_EPOCH_MAX + 1);
+    loaded_done(&loaded);
+    return loaded.number + fixture->next_ticket;
+}
+
+static void
+a_copy_that_was_put_back_is_another_store(void **state)
+{
+    struct fixture *fixture = *state;
+    char seen[UDPAI_EPOCH_MAX + 1], lineage[UDPAI_EPOCH_MAX + 1], mark[UDPAI_EPOCH_MAX + 1];
+    (void)live(fixture, 2, lineage);
+    copy_file(fixture, "udpa.db", "copy");
+    uint64_t n_seen = live(fixture, 3, seen);
+    udpai_str epoch = udpai_lineage_epoch(udpai_str_from(seen));
+    udpai_str opening = udpai_lineage_last(udpai_str_from(seen));
+    snprintf(mark, sizeof(mark), "%.*s %.*s", UDPAI_SHOWN(epoch), UDPAI_SHOWN(opening));
+    for (int i = 0; i < UDPAI_LINEAGE_OPENINGS - 1; i++) {
+        (void)live(fixture, i, lineage);
+        assert_true(
+            udpai_lineage_comes_from(udpai_str_from(lineage), udpai_str_from(mark), n_seen));
+    }
+    (void)live(fixture, 0, lineage); /* it does not know that far back any more */
+    assert_false(udpai_lineage_comes_from(udpai_str_from(lineage), udpai_str_from(mark), n_seen));
+    copy_file(fixture, "copy", "udpa.db");
+    for (int i = 0; i < 2; i++) {
+        (void)live(fixture, 10, lineage);
+        assert_false(
+            udpai_lineage_comes_from(udpai_str_from(lineage), udpai_str_from(mark), n_seen));
+    }
 }
 
 /* Keys are not always text. */
@@ -369,6 +431,7 @@ main(void)
         WITH_STORE(facts_are_kept_until_they_are_taken_back),
         WITH_STORE(what_is_held_and_seen_is_kept_until_it_is_taken_back),
         WITH_STORE(a_store_has_an_epoch_and_numbers_its_commits),
+        WITH_STORE(a_copy_that_was_put_back_is_another_store),
         WITH_STORE(origins_may_be_any_bytes),
         WITH_STORE(columns_can_be_looked_at_while_it_runs),
     };
