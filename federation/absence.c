@@ -192,6 +192,12 @@ udpai_absence_over(const udpai_intake *intake, const udpa_resource *resource)
 
 /* ---- when all is said ---- */
 
+bool
+udpai_absence_is_too_much(size_t n, size_t n_all, unsigned max_percent)
+{
+    return n > FEW && n > n_all / 100 * max_percent + n_all % 100 * max_percent / 100;
+}
+
 static bool
 add_one(void *userdata, const udpai_contribution *contribution)
 {
@@ -210,7 +216,7 @@ are_too_many(const udpai_node *node,
     if (n <= FEW)
         return false;
     udpai_store_visit_origin(node->store, origin, type_url, add_one, &n_all);
-    return n > n_all / 100 * max_percent + n_all % 100 * max_percent / 100;
+    return udpai_absence_is_too_much(n, n_all, max_percent);
 }
 
 /* How many are held is told once, and again when there are more. True: it was. */

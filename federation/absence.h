@@ -17,6 +17,8 @@ void udpai_absence_over(const udpai_intake *intake, const udpa_resource *resourc
 /* If the source has answered all that it was asked of the type, what it does not name is believed,
  * or held. */
 void udpai_absence_settle(udpai_source *source, udpai_str type_url);
+/* May so many of so many not go at once? */
+bool udpai_absence_is_too_much(size_t n, size_t n_all, unsigned max_percent);
 /* Its stream has begun, and it has said which store it has. */
 void udpai_absence_introduced(udpai_source *source);
 /* Its store has come so far; what it has sent is of no later moment, but for what it has not kept

@@ -59,6 +59,9 @@ void udpai_intake_ask_unmatched(udpai_intake *intake);
 /* ---- withdrawal.c ---- */
 
 void udpai_intake_removals(udpai_intake *intake);
+
+/* ---- world_state.c ---- */
+
 /* What a state of the world does not name any more goes. */
 void udpai_intake_state(udpai_intake *intake);
 

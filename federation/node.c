@@ -142,6 +142,12 @@ set_instance(udpai_node *node, udpai_str instance)
     return udpa_bytes_new(&node->instance, instance.data, instance.len);
 }
 
+static unsigned
+max_withdrawal_of(const udpai_store_options *options)
+{
+    return options->max_withdrawal ? options->max_withdrawal : 50;
+}
+
 udpa_err
 udpai_node_new(udpai_node **ret_node,
                udpai_wheel *wheel,
@@ -161,6 +167,7 @@ udpai_node_new(udpai_node **ret_node,
     node->max_changes_ahead = config->max_changes_ahead;
     node->acl = udpai_acl_ref(config->acl);
     node->max_clients = config->max_clients;
+    node->max_withdrawal = max_withdrawal_of(&config->store);
     node->is_dirty = true;
     node->lost_ms = UINT64_MAX;
     init_tables(node);
@@ -211,6 +218,7 @@ void
 udpai_node_set_store_options(udpai_node *node, const udpai_store_options *options)
 {
     udpai_store_set_options(node->store, options);
+    node->max_withdrawal = max_withdrawal_of(options);
 }
 
 static void

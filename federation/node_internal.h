@@ -238,6 +238,7 @@ struct udpai_node {
     uint64_t n_evaluations; /* of what is settled */
     uint64_t last_link, last_ticket, last_publish;
     size_t n_changes_ahead, max_changes_ahead;
+    unsigned max_withdrawal; /* percent, of what publishers leave out */
     uint64_t n_loops, n_denied;
     uint64_t lost_ms; /* when an active source was last lost; UINT64_MAX: never */
     udpai_log_limit refused_log, acl_log, adopted_log;

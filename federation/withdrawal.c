@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes: by removals, and by states of the world that do not name it any more. */
+/* What goes by removals. */
 #include "federation/absence.h"
 #include "federation/ending.h"
-
-#include <stdlib.h>
 
 struct removal {
     udpai_intake *intake;
@@ -71,68 +69,4 @@ udpai_intake_removals(udpai_intake *intake)
             udpai_store_visit_types(intake->node->store, remove_in_type, &removal);
     }
     take_removed_aliases(intake);
-}
-
-/* ---- states ---- */
-
-struct state {
-    const udpai_intake *intake;
-    UDPAI_VECTOR(udpai_str) types; /* that it speaks for, sorted; none: that of its scope */
-};
-
-static int
-compare_types(const void *a, const void *b)
-{
-    return udpai_str_cmp(*(const udpai_str *)a, *(const udpai_str *)b);
-}
-
-static bool
-stays(void *userdata, const udpa_resource *resource)
-{
-    const struct state *state = userdata;
-    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
-    if (state->types.n &&
-        !bsearch(&type_url, state->types.items, state->types.n, sizeof(udpai_str), compare_types))
-        return true;
-    return udpai_intake_has_entry(state->intake, type_url, name) ||
-           udpai_intake_has_entry(state->intake, (udpai_str){"", 0}, name);
-}
-
-/* Each type once. */
-static bool
-list_types(struct state *state)
-{
-    const udpai_publication *publication = state->intake->publication;
-    if (!udpai_vector_reserve(&state->types, publication->entries.n))
-        return false;
-    udpai_str *types = state->types.items;
-    size_t n = 0, n_kept = 0;
-    for (size_t i = 0; i < publication->entries.n; i++) {
-        udpai_str type_url = udpai_resource_type_url(publication->entries.items[i].resource);
-        if (type_url.len && !(n && udpai_str_eq(types[n - 1], type_url)))
-            types[n++] = type_url;
-    }
-    if (n > 1)
-        qsort(types, n, sizeof(*types), compare_types);
-    for (size_t i = 0; i < n; i++)
-        if (n_kept == 0 || !udpai_str_eq(types[n_kept - 1], types[i]))
-            types[n_kept++] = types[i];
-    state->types.n = n_kept;
-    return true;
-}
-
-/* A state of the world speaks for its origin in its scope; without one, in the types it names. */
-void
-udpai_intake_state(udpai_intake *intake)
-{
-    const udpai_publication *publication = intake->publication;
-    struct state state = {.intake = intake};
-    bool is_clear = publication->type_url.len || (list_types(&state) && state.types.n);
-    if (is_clear) { /* without memory nothing goes, which the next one mends */
-        const udpai_store_scope scope = {publication->type_url, publication->name_space, stays,
-                                         &state};
-        if (!udpai_absence_holds_all(intake, &scope))
-            udpai_ending_take_state(intake, scope.type_url, scope.prefix, stays, &state);
-    }
-    udpai_vector_done(&state.types);
 }

@@ -678,6 +678,8 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
                            limits->max_message_bytes_from_clients);
         check_message_size(&check, "max_message_bytes_from_sources",
                            limits->max_message_bytes_from_sources);
+        check_word(&check, "limits", "max_withdrawal", limits->max_withdrawal,
+                   udpai_percentage_check);
     }
     if (message->workers >= UDPAI_CREW_MAX)
         udpai_findings_mistake(findings, "workers", "%" PRIu32 " are too many: at most %d",

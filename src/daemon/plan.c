@@ -482,6 +482,7 @@ plan_limits(udpai_plan *plan)
     SET_IF(store->max_resources_per_publisher, limits->max_resources_per_publisher);
     SET_IF(store->max_bytes_per_publisher, limits->max_bytes_per_publisher);
     SET_IF(store->max_publishers_per_name, limits->max_publishers_per_name);
+    SET_IF(store->max_withdrawal, udpai_percentage(limits->max_withdrawal));
     SET_IF(store->max_resources, limits->max_resources);
     SET_IF(store->max_bytes, limits->max_bytes);
     udpai_plan_raise_held(&settings->fanout, store->max_resources_per_namespace);

@@ -53,6 +53,9 @@ typedef struct udpai_store_options {
     /* So many publishers at most state one name: each change of it looks at all of them. 0:
      * UDPAI_PUBLISHERS_PER_NAME. */
     size_t max_publishers_per_name;
+    /* Percent of what a publisher has of a type that a state of its world may leave out, for
+     * whoever takes that in; 0: 50. */
+    unsigned max_withdrawal;
 } udpai_store_options;
 
 udpa_err

@@ -171,6 +171,7 @@ sources_and_providers_are_taken_over(void **state)
               "limits: {max_names_per_stream: 7, max_streams: 8, max_resources: 5, max_bytes: 6,\n"
               "  max_resources_per_publisher: 3, max_bytes_per_publisher: 4,\n"
               "  max_publishers_per_name: 9,\n"
+              "  max_withdrawal: 30%,\n"
               "  max_resources_per_namespace: 3000000, max_bytes_per_namespace: 2}\n"
               "timing: {sync_timeout: 2s, cycle_timeout: 2.5s, fail_over_spread: 0s, "
               "recover_timeout: 3s}\n");
@@ -212,6 +213,7 @@ sources_and_providers_are_taken_over(void **state)
     assert_int_equal(node->store.max_resources_per_publisher, 3);
     assert_int_equal(node->store.max_bytes_per_publisher, 4);
     assert_int_equal(node->store.max_publishers_per_name, 9);
+    assert_int_equal(node->store.max_withdrawal, 30);
     assert_int_equal(node->store.max_resources, 5);
     assert_int_equal(node->store.max_bytes, 6);
     assert_int_equal(node->timing.sync_timeout_ms, 2000);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* States of the world: what they do not name any more goes. Of a publisher it goes within bounds,
+ * of a source as its absence is believed. */
+#include "federation/absence.h"
+#include "federation/ending.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "model/client_type.h"
+#include "model/name.h"
+
+/* Of one type that the state speaks for. */
+typedef struct part {
+    udpai_str type_url;
+    size_t n_left_out, n_all;
+    bool is_refused; /* it leaves out too much */
+} part;
+
+struct state {
+    const udpai_intake *intake;
+    UDPAI_VECTOR(part) parts; /* sorted */
+};
+
+static int
+compare_parts(const void *a, const void *b)
+{
+    return udpai_str_cmp(((const part *)a)->type_url, ((const part *)b)->type_url);
+}
+
+/* NULL: it does not speak for the type. */
+static part *
+find_part(const struct state *state, udpai_str type_url)
+{
+    const part key = {.type_url = type_url};
+    return state->parts.n
+               ? bsearch(&key, state->parts.items, state->parts.n, sizeof(key), compare_parts)
+               : NULL;
+}
+
+static bool
+is_named(const struct state *state, const udpa_resource *resource)
+{
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    return udpai_intake_has_entry(state->intake, type_url, name) ||
+           udpai_intake_has_entry(state->intake, (udpai_str){"", 0}, name);
+}
+
+static bool
+stays(void *userdata, const udpa_resource *resource)
+{
+    const struct state *state = userdata;
+    const part *of = find_part(state, udpai_resource_type_url(resource));
+    return !of || of->is_refused || is_named(state, resource);
+}
+
+/* Each type once: that of its scope, or without one, those that it names. */
+static bool
+list_types(struct state *state)
+{
+    const udpai_publication *publication = state->intake->publication;
+    size_t n_kept = 0;
+    if (!udpai_vector_reserve(&state->parts, publication->entries.n + 1))
+        return false;
+    part *parts = state->parts.items;
+    if (publication->type_url.len)
+        parts[state->parts.n++] = (part){.type_url = publication->type_url};
+    for (size_t i = 0; i < publication->entries.n && !publication->type_url.len; i++) {
+        udpai_str type_url = udpai_resource_type_url(publication->entries.items[i].resource);
+        if (type_url.len)
+            parts[state->parts.n++] = (part){.type_url = type_url};
+    }
+    if (state->parts.n > 1)
+        qsort(parts, state->parts.n, sizeof(*parts), compare_parts);
+    for (size_t i = 0; i < state->parts.n; i++)
+        if (n_kept == 0 || !udpai_str_eq(parts[n_kept - 1].type_url, parts[i].type_url))
+            parts[n_kept++] = parts[i];
+    state->parts.n = n_kept;
+    return n_kept > 0;
+}
+
+/* ---- of publishers ---- */
+
+/* The part that leaves it out; NULL: it stays, or was not spoken of. */
+static part *
+left_out_of(const struct state *state, const udpa_resource *resource)
+{
+    part *of = find_part(state, udpai_resource_type_url(resource));
+    bool is_left_out = of &&
+                       udpai_prefix_covers(state->intake->publication->name_space,
+                                           udpai_resource_name(resource)) &&
+                       !is_named(state, resource);
+    return is_left_out ? of : NULL;
+}
+
+static bool
+count(void *userdata, const udpai_contribution *contribution)
+{
+    struct state *state = userdata;
+    part *of = find_part(state, udpai_resource_type_url(contribution->resource));
+    if (of)
+        of->n_all++;
+    of = left_out_of(state, contribution->resource);
+    if (of)
+        of->n_left_out++;
+    return true;
+}
+
+struct refusal {
+    struct state *state;
+    bool failed;
+};
+
+static bool
+refuse(void *userdata, const udpai_contribution *contribution)
+{
+    struct refusal *refusal = userdata;
+    udpai_publication *publication = refusal->state->intake->publication;
+    udpai_str name = udpai_resource_name(contribution->resource);
+    const part *of = left_out_of(refusal->state, contribution->resource);
+    if (!of || !of->is_refused)
+        return true;
+    udpa_error *error = udpa_error_new(
+        UDPA_ERR_PRECONDITION, NULL,
+        "'%s' stays: this state of the world leaves out %zu of the %zu resources of type %.*s that "
+        "its publisher has, more than may go at once (limits.max_withdrawal). If it is to go, name "
+        "it in removed_resources of a DeltaPublish",
+        udpa_resource_name(contribution->resource), of->n_left_out, of->n_all,
+        UDPAI_SHOWN(of->type_url));
+    refusal->failed = udpai_publication_remove(publication, name) != UDPA_OK;
+    if (refusal->failed)
+        udpa_error_unref(error);
+    else
+        udpai_publication_refuse(&publication->removals.items[publication->removals.n - 1].error,
+                                 error);
+    return !refusal->failed;
+}
+
+static void
+tell(const struct state *state, const part *of)
+{
+    unsigned n_suppressed;
+    udpai_node *node = state->intake->node;
+    udpai_str name = udpai_peer_name(state->intake->peer);
+    if (udpai_log_allow(&node->refused_log, udpai_node_now(node), &n_suppressed))
+        udpai_log(
+            UDPA_LOG_WARNING, "federation",
+            "%.*s has published a state of the world that leaves out %zu of its %zu resources "
+            "of type %.*s, more than may go at once (limits.max_withdrawal): they stay; to "
+            "remove them it must name them (%u more not shown)",
+            UDPAI_SHOWN(name), of->n_left_out, of->n_all, UDPAI_SHOWN(of->type_url), n_suppressed);
+}
+
+/* What leaves out too much of its type takes nothing of it away, and says so name by name. Without
+ * memory nothing is taken in. */
+static bool
+bound(struct state *state)
+{
+    const udpai_intake *intake = state->intake;
+    const udpai_store *store = intake->node->store;
+    struct refusal refusal = {.state = state};
+    bool any = false;
+    udpai_store_visit_origin(store, intake->origin, intake->publication->type_url, count, state);
+    for (size_t i = 0; i < state->parts.n; i++) {
+        part *of = &state->parts.items[i];
+        of->is_refused =
+            !udpai_type_is_client(of->type_url) &&
+            udpai_absence_is_too_much(of->n_left_out, of->n_all, intake->node->max_withdrawal);
+        if (of->is_refused)
+            tell(state, of);
+        any |= of->is_refused;
+    }
+    if (any)
+        udpai_store_visit_origin(store, intake->origin, intake->publication->type_url, refuse,
+                                 &refusal);
+    if (refusal.failed)
+        udpai_publication_refuse_all(intake->publication, UDPA_ERR_NOMEM, "out of memory");
+    return !refusal.failed;
+}
+
+void
+udpai_intake_state(udpai_intake *intake)
+{
+    const udpai_publication *publication = intake->publication;
+    struct state state = {.intake = intake};
+    const udpai_store_scope scope = {publication->type_url, publication->name_space, stays, &state};
+    bool is_of_source = udpai_intake_is_from_source(intake);
+    /* Without memory nothing goes, which the next one mends. */
+    bool is_clear = list_types(&state) && (is_of_source || bound(&state));
+    if (is_clear && !udpai_absence_holds_all(intake, &scope))
+        udpai_ending_take_state(intake, scope.type_url, scope.prefix, stays, &state);
+    udpai_vector_done(&state.parts);
+}
