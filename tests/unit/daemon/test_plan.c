@@ -171,7 +171,6 @@ sources_and_providers_are_taken_over(void **state)
               "limits: {max_names_per_stream: 7, max_streams: 8, max_resources: 5, max_bytes: 6,\n"
               "  max_resources_per_publisher: 3, max_bytes_per_publisher: 4,\n"
               "  max_publishers_per_name: 9,\n"
-              "  max_withdrawal: 30%,\n"
               "  max_resources_per_namespace: 3000000, max_bytes_per_namespace: 2}\n"
               "timing: {sync_timeout: 2s, cycle_timeout: 2.5s, fail_over_spread: 0s, "
               "recover_timeout: 3s}\n");
@@ -213,7 +212,6 @@ sources_and_providers_are_taken_over(void **state)
     assert_int_equal(node->store.max_resources_per_publisher, 3);
     assert_int_equal(node->store.max_bytes_per_publisher, 4);
     assert_int_equal(node->store.max_publishers_per_name, 9);
-    assert_int_equal(node->store.max_withdrawal, 30);
     assert_int_equal(node->store.max_resources, 5);
     assert_int_equal(node->store.max_bytes, 6);
     assert_int_equal(node->timing.sync_timeout_ms, 2000);
@@ -255,6 +253,36 @@ stand_ins_are_taken_over(void **state)
     assert_types(sources[1].standby, sources[1].n_standby,
                  "type.googleapis.com/udpa.load.v1.ClientLoad");
     udpai_plan_done(&plan);
+}
+
+static void
+what_may_go_at_once_is_taken_over(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "static_resources:\n"
+                              "  config_sources:\n"
+                              "    - {name: core, udpa: {address: 'a:1'}, max_withdrawal: 10%}\n"
+                              "    - {name: plain, udpa: {address: 'a:1'}}\n"
+                              "  directories: [{path: /etc/x, max_withdrawal: 20%}]\n"
+                              "limits: {max_withdrawal: 30%}\n");
+    bootstrap_test_assert_mistakes(test, "");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ok(test->err);
+    const udpai_node_config *node = &plan.settings.node;
+    assert_int_equal(node->sources[0].max_withdrawal, 10);
+    assert_int_equal(node->sources[1].max_withdrawal, 0);
+    assert_int_equal(plan.directories.items[0].max_withdrawal, 20);
+    assert_int_equal(node->store.max_withdrawal, 30);
+    udpai_plan_done(&plan);
+}
+
+static void
+what_may_go_at_once_is_a_percentage(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "limits: {max_withdrawal: half}\n");
+    bootstrap_test_assert_mistakes(test, "test.yaml:1:26: limits.max_withdrawal: 'half' is no "
+                                         "percentage: write '1%' to '100%'\n");
 }
 
 static void
@@ -550,6 +578,8 @@ main(void)
         CASE(http_of_the_command_line_goes_before_the_file),
         CASE(sources_and_providers_are_taken_over),
         CASE(stand_ins_are_taken_over),
+        CASE(what_may_go_at_once_is_taken_over),
+        CASE(what_may_go_at_once_is_a_percentage),
         CASE(an_xds_server_is_a_source),
         CASE(audiences_are_taken_over),
         CASE(load_is_reported_each_ten_seconds),

@@ -588,7 +588,7 @@ static void
 limit_nothing(store_bed *bed)
 {
     bed->options = (udpai_store_options){
-        1000, 10, SIZE_MAX, UINT64_MAX, SIZE_MAX, UINT64_MAX, SIZE_MAX, UINT64_MAX, SIZE_MAX,
+        1000, 10, SIZE_MAX, UINT64_MAX, SIZE_MAX, UINT64_MAX, SIZE_MAX, UINT64_MAX, SIZE_MAX, 0,
     };
     udpai_store_set_options(bed->store, &bed->options);
 }
