@@ -34,6 +34,11 @@ udpai_body_unref(udpai_body *body)
         udpa_resource_unref(body->resources.items[i]);
     for (size_t i = 0; i < body->removed.n; i++)
         udpa_bytes_unref(body->removed.items[i]);
+    for (size_t i = 0; i < body->origins.n; i++) {
+        udpa_bytes_unref(body->origins.items[i].from_node);
+        udpa_bytes_unref(body->origins.items[i].shown_to);
+    }
+    udpai_vector_done(&body->origins);
     udpai_vector_done(&body->parts);
     udpai_vector_done(&body->resources);
     udpai_vector_done(&body->seqs);

@@ -41,6 +41,12 @@ typedef struct udpai_listing {
     } resources[];            /* in order; their text stands behind them */
 } udpai_listing;
 
+/* Where something in a body came from. */
+typedef struct udpai_body_origin {
+    udpa_bytes *from_node; /* NULL: from no node */
+    udpa_bytes *shown_to;  /* the links that are shown it; NULL: all */
+} udpai_body_origin;
+
 /* Counted; stream thread only. */
 typedef struct udpai_body {
     unsigned refs;
@@ -53,7 +59,9 @@ typedef struct udpai_body {
     UDPAI_VECTOR(uint64_t) seqs;             /* of each resource, see udpai_send_item */
     uint64_t seq_low, seq_high;              /* the least and the greatest of them, but for 0 */
     UDPAI_VECTOR(udpa_bytes *) removed;      /* names */
-    size_t n_refreshes;                      /* of the resources */
+    /* Of the resources, each once, in order; but for what is of no node and shown to all. */
+    UDPAI_VECTOR(udpai_body_origin) origins;
+    size_t n_refreshes;        /* of the resources */
     size_t n_hidden;           /* of the resources: left out by the renderer, for a namesake */
     udpai_set_hash state_hash; /* as the renderer was told */
     udpai_str version;         /* of a state, for protocols that have one; owned */
@@ -102,7 +110,8 @@ typedef struct udpai_render {
     udpai_str scope;
     udpai_str waits; /* instead of complete: for whom this node waits there */
     /* Of a STATE, and of grouped additions: the sum over all that the subscriber is shown. Else:
-     * over what its wildcards hold. */
+     * over what its wildcards hold, with what split horizon and links leave out: so it is the same
+     * for all of a view. */
     bool is_state;
     udpai_set_hash state_hash;
 } udpai_render;

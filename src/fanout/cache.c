@@ -15,12 +15,19 @@ drop(udpai_fanout *fanout, udpai_body *body)
     udpai_body_unref(body);
 }
 
+/* When what a body was made of has changed last. */
+static uint64_t
+seq_of(const udpai_view *view)
+{
+    return udpai_view_is_filter(view) ? view->whole->changed_seq : view->changed_seq;
+}
+
 /* Not once the view has changed: who has been told of the change already would not be told again.
  * What is left of a ttl is in the bytes, so such a body serves its own moment only. */
 static bool
 is_usable(const udpai_body *body, const udpai_fanout *fanout)
 {
-    return body->view_seq == body->view->changed_seq &&
+    return body->view_seq == seq_of(body->view) &&
            (!body->has_ttl || body->composed_ms == fanout->wheel->now_ms);
 }
 
@@ -32,16 +39,30 @@ same_range(const udpai_body_range *a, const udpai_body_range *b)
            a->newest_first == b->newest_first;
 }
 
-udpai_body *
-udpai_view_find_body(udpai_view *view,
-                     const udpai_renderer *renderer,
-                     const udpai_body_range *range)
+/* Does the filter take nothing out of it? */
+static bool
+may_be_sent(const udpai_body *body, const udpai_view *filter)
+{
+    for (size_t i = 0; filter && i < body->origins.n; i++) {
+        const udpai_body_origin *origin = &body->origins.items[i];
+        if (!udpai_may_offer(origin->from_node, origin->shown_to, filter->node, filter->link))
+            return false;
+    }
+    return true;
+}
+
+static udpai_body *
+find_among(const udpai_view *view,
+           const udpai_view *filter,
+           const udpai_renderer *renderer,
+           const udpai_body_range *range)
 {
     udpai_fanout *fanout = view->topic->fanout;
     UDPAI_LIST_FOREACH (node, &view->bodies) {
         udpai_body *body = UDPAI_LIST_ENTRY(node, udpai_body, in_view);
         if (body->renderer == renderer && body->renderer_serial == renderer->serial &&
-            same_range(&body->range, range) && is_usable(body, fanout)) {
+            same_range(&body->range, range) && is_usable(body, fanout) &&
+            may_be_sent(body, filter)) {
             udpai_list_remove(&body->in_recent);
             udpai_list_prepend(&fanout->recent_bodies, &body->in_recent);
             return udpai_body_ref(body);
@@ -50,13 +71,28 @@ udpai_view_find_body(udpai_view *view,
     return NULL;
 }
 
-void
-udpai_view_keep_body(udpai_view *view, udpai_body *body)
+udpai_body *
+udpai_view_find_body(udpai_sight sight,
+                     bool is_shared,
+                     const udpai_renderer *renderer,
+                     const udpai_body_range *range)
 {
+    udpai_body *body = NULL;
+    if (sight.filter)
+        body = find_among(sight.filter, NULL, renderer, range);
+    if (!body && (is_shared || !sight.filter))
+        body = find_among(sight.view, sight.filter, renderer, range);
+    return body;
+}
+
+void
+udpai_view_keep_body(udpai_sight sight, bool is_shared, udpai_body *body)
+{
+    udpai_view *view = is_shared || !sight.filter ? sight.view : sight.filter;
     udpai_fanout *fanout = view->topic->fanout;
     udpai_body_ref(body);
     body->view = view;
-    body->view_seq = view->changed_seq;
+    body->view_seq = seq_of(view);
     body->composed_ms = fanout->wheel->now_ms;
     udpai_list_prepend(&view->bodies, &body->in_view);
     udpai_list_prepend(&fanout->recent_bodies, &body->in_recent);

@@ -205,11 +205,9 @@ udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t sin
 static uint64_t
 first_tombstone(const udpai_subscription *subscription)
 {
-    const udpai_item *item = subscription->view
-                                 ? udpai_log_first_after(&subscription->view->tombstones,
-                                                         subscription->cursor.tombstones)
-                                 : NULL;
-    return item ? item->seq : UDPAI_NOTHING;
+    udpai_removals removals =
+        udpai_removals_after(udpai_sight_of(subscription), subscription->cursor.tombstones);
+    return udpai_removals_next_seq(&removals);
 }
 
 uint64_t
@@ -253,6 +251,10 @@ static bool
 add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
+    if (udpai_sight_hides(udpai_sight_of(subscription), item)) {
+        collection->is_filtered = true;
+        return true;
+    }
     udpai_owed *extra = udpai_extra_of(subscription, item);
     udpai_held_state held = udpai_held_match(subscription, item);
     if (held == UDPAI_HELD_ALL)
@@ -387,8 +389,10 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
         .window_to = cursor->window_to,
         .newest_first = cursor->newest_turn,
     };
+    udpai_sight sight = udpai_sight_of(subscription);
+    bool is_shared = udpai_sight_shares_payloads(sight, range.held);
     if (shareable) {
-        udpai_body *body = udpai_view_find_body(subscription->view, renderer, &range);
+        udpai_body *body = udpai_view_find_body(sight, is_shared, renderer, &range);
         if (body) {
             advance(cursor, body->to, &range);
             *ret_body = body;
@@ -406,7 +410,7 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
         advance(cursor, reached, &range);
     if (err == UDPA_OK && *ret_body && shareable) {
         note_range(*ret_body, &range, reached);
-        udpai_view_keep_body(subscription->view, *ret_body);
+        udpai_view_keep_body(sight, is_shared && !collection.is_filtered, *ret_body);
     }
     udpai_collection_done(&collection);
     return err;
@@ -435,9 +439,7 @@ is_still_owed(const udpai_subscription *subscription,
     const udpai_subscriber *subscriber = subscription->subscriber;
     if (sub)
         return item && udpai_shown(item, subscriber);
-    const udpai_membership *member =
-        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-    return (member && !member->is_tombstone) ||
+    return udpai_sight_is_live(udpai_sight_of(subscription), item) ||
            (udpai_variant_is_asked(subscription, item) && udpai_shown(item, subscriber));
 }
 
@@ -521,23 +523,21 @@ keeps_it(const udpai_subscription *subscription, const udpai_item *item)
     const udpai_name_sub *sub = udpai_map_get(&subscription->names, udpai_item_name(item));
     if ((sub && sub->target) || is_led_to(subscription, item))
         return true;
-    const udpai_membership *member =
-        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-    return member && !member->is_tombstone;
+    return udpai_sight_is_live(udpai_sight_of(subscription), item);
 }
 
 static uint64_t
 collect_tombstones(udpai_collection *collection, uint64_t limit, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
-    const udpai_log *log = &subscription->view->tombstones;
-    uint64_t reached = subscription->cursor.tombstones;
-    for (size_t i = udpai_log_after(log, reached); i < log->n && log->slots[i].seq <= limit; i++) {
-        udpai_item *item = log->slots[i].item;
+    uint64_t reached = subscription->cursor.tombstones, seq;
+    udpai_removals removals = udpai_removals_after(udpai_sight_of(subscription), reached);
+    while ((seq = udpai_removals_next_seq(&removals)) != UDPAI_NOTHING && seq <= limit) {
+        udpai_item *item = udpai_removals_next(&removals);
         if (item && !keeps_it(subscription, item) &&
             !udpai_collection_remove(collection, item, ret_err))
             return reached;
-        reached = log->slots[i].seq;
+        reached = seq;
     }
     return reached > limit ? reached : limit;
 }
@@ -587,8 +587,10 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
                                     .limit = limit};
     bool shareable = view && !renderer->removals_are_private && subscription->names.n == 0 &&
                      udpai_list_empty(&subscription->removals);
+    udpai_sight sight = udpai_sight_of(subscription);
+    bool is_shared = udpai_sight_shares_removals(sight, subscription->cursor.tombstones);
     if (shareable) {
-        *ret_body = udpai_view_find_body(view, renderer, &range);
+        *ret_body = udpai_view_find_body(sight, is_shared, renderer, &range);
         if (*ret_body) {
             subscription->cursor.tombstones = (*ret_body)->to;
             return UDPA_OK;
@@ -607,7 +609,7 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
         subscription->cursor.tombstones = reached;
     if (err == UDPA_OK && *ret_body && shareable) {
         note_range(*ret_body, &range, reached);
-        udpai_view_keep_body(view, *ret_body);
+        udpai_view_keep_body(sight, is_shared, *ret_body);
     }
     udpai_collection_done(&collection);
     return err;

@@ -9,11 +9,13 @@ struct udpai_collection {
     udpai_subscription *subscription;
     UDPAI_VECTOR(udpai_send_item) items;
     UDPAI_VECTOR(udpai_str) removed;
-    UDPAI_VECTOR(udpai_item *) pinned; /* whose names `removed` shows */
-    UDPAI_VECTOR(udpai_gone) gone;     /* their text is one piece of memory each */
+    UDPAI_VECTOR(udpai_item *) pinned;       /* whose names `removed` shows */
+    UDPAI_VECTOR(udpai_gone) gone;           /* their text is one piece of memory each */
+    UDPAI_VECTOR(udpai_body_origin) origins; /* of the body; borrowed */
     size_t bytes;
     bool is_whole; /* never full: a state goes out in one piece */
     bool is_full, has_ttl;
+    bool is_filtered; /* something was left out that others are sent */
     uint64_t stamp;
 };
 

@@ -99,6 +99,7 @@ udpai_fanout_free(udpai_fanout *fanout)
         free_topic(topic);
     udpai_map_done(&fanout->topics);
     udpai_map_done(&fanout->owners);
+    udpai_vector_done(&fanout->touched);
     udpai_settled_unref(fanout->settled);
     udpai_free(fanout);
     return NULL;

@@ -12,6 +12,7 @@
 #include "fanout/log.h"
 #include "fanout/quota.h"
 #include "fanout/sorted.h"
+#include "fanout/view.h"
 
 typedef struct udpai_name_sub udpai_name_sub;
 typedef struct udpai_owed udpai_owed;
@@ -65,8 +66,9 @@ struct udpai_fanout {
     void *interest_userdata;
     udpai_may_see_fn may_see;
     void *may_see_userdata;
-    udpai_list dirty_views; /* during an apply */
-    udpai_list idle_views;  /* that nobody uses, the one idle longest first */
+    udpai_list dirty_views;              /* during an apply */
+    UDPAI_VECTOR(udpai_touched) touched; /* by the change that is being made */
+    udpai_list idle_views;               /* that nobody uses, the one idle longest first */
     udpai_map owners;
     udpai_list waiting;        /* subscriptions that wait for settled */
     udpai_list recent_bodies;  /* the last used first */
@@ -94,95 +96,6 @@ void udpai_alias_update(udpai_item *item, const udpa_resource *before, const udp
 udpai_item *
 udpai_alias_resolve(const udpai_topic *topic, const udpai_subscriber *subscriber, udpai_str name);
 void udpai_alias_free_all(udpai_topic *topic);
-
-/* ---- view.c ---- */
-
-/* One prefix, and the views that have it. */
-struct udpai_view_prefix {
-    UDPAI_VECTOR(udpai_view *) views;
-    uint32_t len;
-    char text[];
-};
-
-struct udpai_view {
-    udpai_topic *topic;
-    udpai_list in_topic;
-    UDPAI_VECTOR(udpai_view_prefix *) prefixes;
-    udpa_bytes *glob;  /* it selects what is in this collection; NULL: all below its prefixes */
-    udpa_bytes *label; /* with a glob: of those that share it */
-    udpa_bytes *except_node;
-    uint64_t visibility;
-    uint64_t link;
-    bool without_variants;
-    udpai_owner *owner; /* NULL: it counts for nobody */
-    udpai_log live, tombstones;
-    uint64_t tombstone_horizon; /* seq of the last tombstone that was dropped */
-    size_t n_removed;           /* by the change set that is being applied */
-    size_t n_most_removed;      /* by one of those that are kept beyond what is in any case */
-    uint64_t kept_seq;          /* when it turns out who moves, what is above this is new */
-    udpai_timer patience;
-    udpai_set_hash set_hash;
-    uint64_t changed_seq;
-    udpai_list subscriptions;
-    udpai_list dirty;  /* in fanout->dirty_views */
-    udpai_list bodies; /* composed ones, the newest first */
-    size_t n_bodies;
-    uint64_t stamp;
-    udpai_list in_idle;
-    udpai_timer linger;
-};
-
-/* Finds or makes the view of this selection for a subscription, with everything it selects.
- * Prefixes are a minimal cover. */
-udpa_err udpai_view_get(const udpai_subscription *subscription,
-                        const udpai_str *prefixes,
-                        size_t n_prefixes,
-                        udpai_view **ret_view,
-                        udpa_error **ret_error);
-/* The last subscription has left; it may be freed. */
-void udpai_view_idle(udpai_view *view);
-void udpai_view_free(udpai_view *view);
-bool udpai_view_covers(const udpai_view *view, udpai_str name);
-/* Makes room in every view for the item as it will be, and notes the views that will be new to it.
- * On failure nothing has changed. */
-udpa_err udpai_views_reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining);
-/* After a change of item->resource from `before`: puts the item where it belongs in every view.
- * Room was reserved, and nothing has come between. */
-void udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_joining);
-udpai_membership *udpai_item_membership(const udpai_item *item, const udpai_view *view);
-/* Is there a resource, and may the subscriber be shown it? */
-bool udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber);
-
-/* Does it hold the item, if its prefixes or its glob cover that? */
-bool udpai_view_selects(const udpai_view *view, const udpai_item *item);
-void udpai_membership_drop(udpai_item *item, udpai_membership *membership);
-
-/* ---- find.c ---- */
-
-/* The order is beside the item: to look it up there would cost more than all the sorting. */
-typedef struct udpai_found {
-    uint64_t seq;
-    udpai_item *item;
-} udpai_found;
-
-typedef UDPAI_VECTOR(udpai_found) udpai_found_vector;
-
-/* Everything the view selects, in order of its last change. False without memory. */
-bool udpai_view_find(const udpai_view *view, udpai_found_vector *found);
-
-/* ---- tombstones.c ---- */
-
-void udpai_tombstones_init(udpai_view *view);
-/* After each change set that the view was concerned by. */
-void udpai_tombstones_bound(udpai_view *view);
-
-/* ---- cache.c: composed bodies that others may want too ---- */
-
-udpai_body *udpai_view_find_body(udpai_view *view,
-                                 const udpai_renderer *renderer,
-                                 const udpai_body_range *range);
-void udpai_view_keep_body(udpai_view *view, udpai_body *body);
-void udpai_view_drop_bodies(udpai_view *view);
 
 /* ---- subscription.c ---- */
 
@@ -250,7 +163,8 @@ struct udpai_subscription {
     uint64_t time;                       /* the session's, while there are removals */
     UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards asked for */
     udpai_view *view;                    /* NULL: no wildcard */
-    udpai_list in_view;
+    udpai_view *filter;                  /* of the view; NULL: it is shown all of it */
+    udpai_list in_view, in_filter;
     udpai_cursor cursor;
     udpai_map names;                            /* of udpai_name_sub */
     udpai_list additions, removals, unanswered; /* of udpai_owed */
@@ -283,7 +197,11 @@ struct udpai_subscription {
     unsigned n_removals_deferred;
 };
 
-#define UDPAI_NOTHING UINT64_MAX
+static inline udpai_sight
+udpai_sight_of(const udpai_subscription *subscription)
+{
+    return (udpai_sight){subscription->view, subscription->filter};
+}
 
 /* The subscriber is sent this payload, or none, by the name. */
 static inline void

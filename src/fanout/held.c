@@ -295,10 +295,12 @@ udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
 void
 udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
 {
-    const udpai_log *log = old->view ? &old->view->tombstones : NULL;
-    for (size_t i = log ? udpai_log_after(log, old->cursor.tombstones) : 0; log && i < log->n; i++)
-        if (log->slots[i].item)
-            udpai_held_suspect(part, udpai_item_name(log->slots[i].item));
+    udpai_removals removals = udpai_removals_after(udpai_sight_of(old), old->cursor.tombstones);
+    while (udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
+        const udpai_item *item = udpai_removals_next(&removals);
+        if (item)
+            udpai_held_suspect(part, udpai_item_name(item));
+    }
     UDPAI_LIST_FOREACH (node, &old->removals)
         udpai_held_suspect(part, udpai_item_name(UDPAI_LIST_ENTRY(node, udpai_owed, node)->item));
     size_t at = 0;

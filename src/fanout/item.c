@@ -151,7 +151,6 @@ udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscri
 {
     uint64_t seq = subscription->subscriber->renderer->shows_content_only ? item->content_seq
                                                                           : item->payload_seq;
-    const udpai_membership *member =
-        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-    return member && member->entered_seq > seq ? member->entered_seq : seq;
+    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
+    return stand.entered_seq > seq ? stand.entered_seq : seq;
 }

@@ -138,9 +138,7 @@ set_target(udpai_name_sub *sub, udpai_item *target)
 static bool
 comes_by_view(const udpai_subscription *subscription, const udpai_item *item)
 {
-    const udpai_view *view = subscription->view;
-    const udpai_membership *member = view ? udpai_item_membership(item, view) : NULL;
-    return member && !member->is_tombstone;
+    return udpai_sight_is_live(udpai_sight_of(subscription), item);
 }
 
 /* Does it bring the removal? One that was told before is not that of what came by name since. */
@@ -148,10 +146,8 @@ static bool
 goes_by_view(const udpai_name_sub *sub, const udpai_item *item)
 {
     const udpai_subscription *subscription = sub->subscription;
-    const udpai_view *view = subscription->view;
-    const udpai_membership *member = view ? udpai_item_membership(item, view) : NULL;
-    return member && member->is_tombstone &&
-           view->tombstones.slots[member->slot].seq > subscription->cursor.tombstones;
+    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
+    return stand.kind == UDPAI_STAND_REMOVED && stand.seq > subscription->cursor.tombstones;
 }
 
 static void
@@ -370,8 +366,7 @@ udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_erro
 static void
 tell_state_of(udpai_subscription *subscription, udpai_item *item)
 {
-    const udpai_membership *member = udpai_item_membership(item, subscription->view);
-    if (member && !member->is_tombstone) {
+    if (comes_by_view(subscription, item)) {
         if (!udpai_view_will_bring(subscription, item))
             (void)udpai_owe_extra(subscription, &subscription->additions, item);
     } else if (!item->resource && udpai_subscription_covers(subscription, udpai_item_name(item)) &&

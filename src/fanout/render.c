@@ -27,6 +27,7 @@ udpai_collection_done(udpai_collection *collection)
     for (size_t i = 0; i < collection->gone.n; i++)
         udpai_free((char *)(uintptr_t)collection->gone.items[i].name.data);
     udpai_vector_done(&collection->gone);
+    udpai_vector_done(&collection->origins);
 }
 
 uint64_t
@@ -37,6 +38,49 @@ udpai_item_ttl_left(const udpai_item *item)
     if (!deadline_ms || !item->resource)
         return 0;
     return deadline_ms > now ? deadline_ms - now : 1;
+}
+
+static int
+compare_bytes(const udpa_bytes *a, const udpa_bytes *b)
+{
+    if (a == b || !a || !b)
+        return (a != NULL) - (b != NULL);
+    return udpai_str_cmp(udpai_bytes_view(a), udpai_bytes_view(b));
+}
+
+static int
+compare_origins(const udpai_body_origin *a, const udpai_body_origin *b)
+{
+    int order = compare_bytes(a->from_node, b->from_node);
+    return order ? order : compare_bytes(a->shown_to, b->shown_to);
+}
+
+/* False without memory. */
+static bool
+note_origin(udpai_collection *collection, const udpai_item *item)
+{
+    const udpai_body_origin origin = {item->from_node,
+                                      (udpa_bytes *)(uintptr_t)udpai_item_shown_to(item)};
+    const udpai_body_origin *all = collection->origins.items;
+    size_t low = 0, high = collection->origins.n;
+    if (!origin.from_node && !origin.shown_to)
+        return true;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare_origins(&all[middle], &origin);
+        if (order == 0)
+            return true;
+        if (order > 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (!udpai_vector_reserve(&collection->origins, 1))
+        return false;
+    udpai_body_origin *place = collection->origins.items + low;
+    memmove(place + 1, place, (collection->origins.n++ - low) * sizeof(*place));
+    *place = origin;
+    return true;
 }
 
 bool
@@ -65,7 +109,7 @@ udpai_collection_add(udpai_collection *collection,
         collection->is_full = true;
         return false;
     }
-    if (!udpai_vector_push(&collection->items, send)) {
+    if (!note_origin(collection, item) || !udpai_vector_push(&collection->items, send)) {
         *ret_err = UDPA_ERR_NOMEM;
         return false;
     }
@@ -130,6 +174,7 @@ static udpa_err
 list_contents(const udpai_collection *collection, udpai_body *body)
 {
     if (!udpai_vector_reserve(&body->resources, collection->items.n) ||
+        !udpai_vector_reserve(&body->origins, collection->origins.n) ||
         !udpai_vector_reserve(&body->seqs, collection->items.n) ||
         !udpai_vector_reserve(&body->removed, collection->removed.n))
         return UDPA_ERR_NOMEM;
@@ -146,6 +191,11 @@ list_contents(const udpai_collection *collection, udpai_body *body)
         if (err != UDPA_OK)
             return err;
         body->removed.items[body->removed.n++] = name;
+    }
+    for (size_t i = 0; i < collection->origins.n; i++) {
+        const udpai_body_origin *origin = &collection->origins.items[i];
+        body->origins.items[body->origins.n++] = (udpai_body_origin){
+            udpa_bytes_ref(origin->from_node), udpa_bytes_ref(origin->shown_to)};
     }
     body->has_ttl = collection->has_ttl;
     return UDPA_OK;

@@ -82,8 +82,10 @@ limit_for_removals(udpai_subscriber *subscriber, udpai_subscription *subscriptio
 static bool
 is_too_far_behind(const udpai_subscription *subscription)
 {
-    return subscription->mode == UDPAI_MODE_DELTA && subscription->view &&
-           subscription->cursor.tombstones < subscription->view->tombstone_horizon;
+    const udpai_view *view = subscription->view, *filter = subscription->filter;
+    uint64_t place = subscription->cursor.tombstones;
+    return subscription->mode == UDPAI_MODE_DELTA && view &&
+           (place < view->tombstone_horizon || (filter && place < filter->tombstone_horizon));
 }
 
 /* Where it stands before it is sent the next. Payloads: see collect.c; a refresh that moved one on

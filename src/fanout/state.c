@@ -7,12 +7,14 @@
 #include "fanout/variant.h"
 
 static udpa_err
-add_live(udpai_collection *collection, const udpai_view *view)
+add_live(udpai_collection *collection, udpai_sight sight)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; view && i < view->live.n && err == UDPA_OK; i++) {
-        udpai_item *item = view->live.slots[i].item;
-        if (item)
+    for (size_t i = 0; sight.view && i < sight.view->live.n && err == UDPA_OK; i++) {
+        udpai_item *item = sight.view->live.slots[i].item;
+        bool is_hidden = item && udpai_sight_hides(sight, item);
+        collection->is_filtered |= is_hidden;
+        if (item && !is_hidden)
             udpai_collection_add(collection, item, item->resource, false, &err);
     }
     return err;
@@ -30,10 +32,10 @@ static udpa_err
 add_last(udpai_collection *collection, const udpai_subscription *subscription, uint64_t removals)
 {
     udpa_err err = UDPA_OK;
-    const udpai_view *view = subscription->view;
-    size_t i = view ? udpai_log_after(&view->tombstones, left_out_to(subscription, removals)) : 0;
-    for (; view && i < view->tombstones.n && err == UDPA_OK; i++) {
-        udpai_item *item = view->tombstones.slots[i].item;
+    udpai_removals walk =
+        udpai_removals_after(udpai_sight_of(subscription), left_out_to(subscription, removals));
+    while (err == UDPA_OK && udpai_removals_next_seq(&walk) != UDPAI_NOTHING) {
+        udpai_item *item = udpai_removals_next(&walk);
         if (item && udpai_item_last(item))
             udpai_collection_add(collection, item, udpai_item_last(item), false, &err);
     }
@@ -79,12 +81,16 @@ hash_of(const udpai_collection *collection)
 }
 
 static udpa_err
-compose(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body)
+compose(udpai_subscription *subscription,
+        uint64_t removals,
+        bool *ret_is_filtered,
+        udpai_body **ret_body)
 {
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
     collection.is_whole = true;
-    udpa_err err = add_live(&collection, subscription->view);
+    udpa_err err = add_live(&collection, udpai_sight_of(subscription));
+    *ret_is_filtered = collection.is_filtered;
     if (err == UDPA_OK)
         err = add_last(&collection, subscription, removals);
     if (err == UDPA_OK)
@@ -101,18 +107,20 @@ compose(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_bo
 static udpa_err
 find_or_compose(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body)
 {
-    udpai_view *view = subscription->view;
-    const udpai_renderer *renderer = subscription->subscriber->renderer;
-    bool has_removed =
-        view && udpai_log_first_after(&view->tombstones, left_out_to(subscription, removals));
-    bool shareable = view && subscription->names.n == 0 && !has_removed;
+    const udpai_view *view = subscription->view;
+    udpai_sight sight = udpai_sight_of(subscription);
+    udpai_removals removed = udpai_removals_after(sight, left_out_to(subscription, removals));
+    bool has_removed = udpai_removals_next_seq(&removed) != UDPAI_NOTHING;
+    bool shareable = view && subscription->names.n == 0 && !has_removed, is_filtered = false;
+    bool is_shared = udpai_sight_shares_payloads(sight, 0);
     const udpai_body_range range = {.from = view ? view->changed_seq : 0, .limit = UDPAI_NOTHING};
     if (shareable)
-        *ret_body = udpai_view_find_body(view, renderer, &range);
-    udpa_err err = *ret_body ? UDPA_OK : compose(subscription, removals, ret_body);
+        *ret_body =
+            udpai_view_find_body(sight, is_shared, subscription->subscriber->renderer, &range);
+    udpa_err err = *ret_body ? UDPA_OK : compose(subscription, removals, &is_filtered, ret_body);
     if (err == UDPA_OK && shareable && !(*ret_body)->view) {
         (*ret_body)->range = range;
-        udpai_view_keep_body(view, *ret_body);
+        udpai_view_keep_body(sight, is_shared && !is_filtered, *ret_body);
     }
     return err;
 }
@@ -128,7 +136,8 @@ has_news(const udpai_subscription *subscription)
         return true;
     for (size_t i = view ? udpai_log_after(&view->live, low) : 0; view && i < view->live.n; i++) {
         const udpai_item *item = view->live.slots[i].item;
-        if (item && udpai_item_payload_seq(item, subscription) > low)
+        if (item && !udpai_sight_hides(udpai_sight_of(subscription), item) &&
+            udpai_item_payload_seq(item, subscription) > low)
             return true;
     }
     size_t at = 0;
@@ -149,7 +158,7 @@ add_refreshed(udpai_collection *collection, udpai_subscription *subscription)
     size_t i = view ? udpai_log_after(&view->live, low) : 0;
     for (; view && i < view->live.n && err == UDPA_OK; i++) {
         udpai_item *item = view->live.slots[i].item;
-        if (item)
+        if (item && !udpai_sight_hides(udpai_sight_of(subscription), item))
             udpai_collection_add(collection, item, item->resource, true, &err);
     }
     size_t at = 0;

@@ -166,6 +166,7 @@ new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_deliver
     subscription->state_due_seq = subscription->state_removal_seq = UDPAI_NOTHING;
     subscription->asked_ms = subscriber->fanout->wheel->now_ms;
     udpai_list_init(&subscription->in_view);
+    udpai_list_init(&subscription->in_filter);
     udpai_list_init(&subscription->additions);
     udpai_list_init(&subscription->removals);
     udpai_list_init(&subscription->unanswered);
@@ -578,7 +579,12 @@ udpai_subscription_is_uncounted(const udpai_subscription *subscription)
 bool
 udpai_subscription_is_empty(const udpai_subscription *subscription)
 {
-    return !subscription->view || subscription->view->live.n_live == 0;
+    udpai_sight sight = udpai_sight_of(subscription);
+    const udpai_log *live = sight.view ? &sight.view->live : NULL;
+    for (size_t i = 0; live && i < live->n; i++)
+        if (live->slots[i].item && !udpai_sight_hides(sight, live->slots[i].item))
+            return false;
+    return true;
 }
 
 udpai_subscriber *
@@ -621,16 +627,13 @@ udpai_subscription_userdata(const udpai_subscription *subscription)
 udpai_set_hash
 udpai_subscription_set_hash(const udpai_subscription *subscription)
 {
-    udpai_set_hash hash = subscription->view ? subscription->view->set_hash : (udpai_set_hash){0};
+    udpai_sight sight = udpai_sight_of(subscription);
+    udpai_set_hash hash = udpai_sight_set_hash(sight);
     size_t at = 0;
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at))) {
         const udpai_item *item = sub->target;
-        if (!item || !item->resource)
-            continue;
-        const udpai_membership *member =
-            subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-        if (!member || member->is_tombstone)
+        if (item && item->resource && !udpai_sight_is_live(sight, item))
             udpai_set_hash_join(&hash, udpai_item_alone(item));
     }
     return hash;

@@ -51,9 +51,7 @@ find_sub(const udpai_subscription *subscription, const udpai_item *item)
 static bool
 is_in_view(const udpai_subscription *subscription, const udpai_item *item)
 {
-    const udpai_membership *member =
-        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-    return member && !member->is_tombstone;
+    return udpai_sight_is_live(udpai_sight_of(subscription), item);
 }
 
 /* A refresh moves an item on whose payload was sent: then the payload's place may tell. */
@@ -158,10 +156,13 @@ tell_views(const struct visit *self)
 {
     for (size_t i = 0; i < self->item->n_memberships; i++) {
         const udpai_membership *member = &udpai_item_memberships(self->item)[i];
-        if (member->is_tombstone)
+        if (member->is_tombstone || udpai_view_is_filter(member->view))
             continue;
-        UDPAI_LIST_FOREACH (node, &member->view->subscriptions)
-            tell(self, UDPAI_LIST_ENTRY(node, udpai_subscription, in_view), NULL);
+        UDPAI_LIST_FOREACH (node, &member->view->subscriptions) {
+            udpai_subscription *other = UDPAI_LIST_ENTRY(node, udpai_subscription, in_view);
+            if (is_in_view(other, self->item))
+                tell(self, other, NULL);
+        }
     }
 }
 
@@ -171,9 +172,9 @@ static void
 leave_view(udpai_taker *taker, const udpai_item *item)
 {
     const udpai_subscription *subscription = taker->subscription;
-    const udpai_membership *member = udpai_item_membership(item, subscription->view);
-    if (member && member->is_tombstone)
-        taker->place = subscription->view->tombstones.slots[member->slot].seq;
+    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
+    if (stand.kind == UDPAI_STAND_REMOVED)
+        taker->place = stand.seq;
     taker->from = taker->place;
     taker->is_sent = taker->is_sent && taker->place <= subscription->cursor.tombstones &&
                      !udpai_extra_of(subscription, item);
@@ -325,7 +326,8 @@ visit_view(udpai_subscription *subscription,
     const udpai_log *live = &subscription->view->live;
     for (size_t i = udpai_log_after(live, place->seq); i < live->n; i++) {
         const udpai_item *item = live->slots[i].item;
-        if (!item || find_sub(subscription, item))
+        if (!item || find_sub(subscription, item) ||
+            udpai_sight_hides(udpai_sight_of(subscription), item))
             continue;
         const udpai_taken taken = {
             .taker = taker_of(subscription, item, NULL),
@@ -402,13 +404,14 @@ udpai_subscription_find_taken(udpai_subscription *subscription,
 /* What was there when the view was made has not entered it: it was sent when all was; before that,
  * if it has changed once since. */
 static bool
-was_new_in_view(const udpai_membership *member,
+was_new_in_view(const udpai_subscription *subscription,
                 const udpai_item *item,
                 uint64_t payloads,
                 bool is_steady)
 {
-    if (member->entered_seq)
-        return member->entered_seq > payloads;
+    uint64_t entered_seq = udpai_sight_stand(udpai_sight_of(subscription), item).entered_seq;
+    if (entered_seq)
+        return entered_seq > payloads;
     return !is_steady && !(item->previous_seq && item->previous_seq <= payloads);
 }
 
@@ -423,8 +426,7 @@ udpai_subscription_is_new(const udpai_subscription *subscription,
     if (!item)
         return false;
     if (is_in_view(subscription, item))
-        return was_new_in_view(udpai_item_membership(item, subscription->view), item,
-                               place.payloads, is_steady);
+        return was_new_in_view(subscription, item, place.payloads, is_steady);
     return sub && sub->held_payload_seq == 0;
 }
 

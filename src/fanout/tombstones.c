@@ -12,7 +12,8 @@
 static size_t
 kept_in_any_case(const udpai_view *view)
 {
-    return udpai_max_size(view->topic->fanout->options.tombstones_min, view->live.n_live);
+    const udpai_log *live = udpai_view_is_filter(view) ? &view->whole->live : &view->live;
+    return udpai_max_size(view->topic->fanout->options.tombstones_min, live->n_live);
 }
 
 /* A removal that everybody is past is worth nothing; who is not past it must begin anew. */
@@ -22,8 +23,13 @@ drop_oldest(udpai_view *view)
     size_t slot = udpai_log_oldest(&view->tombstones);
     udpai_item *item = view->tombstones.slots[slot].item;
     view->tombstone_horizon = view->tombstones.slots[slot].seq;
-    udpai_log_clear_slot(&view->tombstones, slot);
-    udpai_membership_drop(item, udpai_item_membership(item, view));
+    if (udpai_view_is_filter(view)) {
+        udpai_filter_forget_removal(view, item);
+    } else {
+        udpai_log_clear_slot(&view->tombstones, slot);
+        udpai_membership_drop(item, udpai_item_membership(item, view));
+        udpai_filters_forget(item, view);
+    }
     udpai_item_release(item);
 }
 
@@ -34,7 +40,8 @@ place_of_those_who_move(const udpai_view *view)
     uint64_t now_ms = view->topic->fanout->wheel->now_ms, least = UDPAI_NOTHING;
     UDPAI_LIST_FOREACH (node, &view->subscriptions) {
         const udpai_subscription *subscription =
-            UDPAI_LIST_ENTRY(node, udpai_subscription, in_view);
+            udpai_view_is_filter(view) ? UDPAI_LIST_ENTRY(node, udpai_subscription, in_filter)
+                                       : UDPAI_LIST_ENTRY(node, udpai_subscription, in_view);
         if (subscription->mode == UDPAI_MODE_DELTA &&
             subscription->subscriber->moved_ms + PATIENCE_MS > now_ms &&
             subscription->cursor.tombstones < least)

@@ -345,7 +345,8 @@ udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t
     while ((node = udpai_list_pop(&fanout->dirty_views))) {
         udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, dirty);
         udpai_tombstones_bound(view);
-        wake_view(view);
+        if (!udpai_view_is_filter(view)) /* whose view has changed, too */
+            wake_view(view);
     }
     return UDPA_OK;
 }

@@ -5,58 +5,51 @@
 #include "model/links.h"
 #include "model/name.h"
 
-/* What there is to see, as an item has it or a change will. */
-typedef struct offer {
-    const udpa_resource *resource; /* NULL: nothing */
-    const udpa_bytes *from_node, *shown_to;
-} offer;
-
-static offer
-offer_of(const udpai_item *item)
+bool
+udpai_may_offer(const udpa_bytes *from_node,
+                const udpa_bytes *shown_to,
+                const udpa_bytes *except_node,
+                uint64_t link)
 {
-    return (offer){item->resource, item->from_node, udpai_item_shown_to(item)};
-}
-
-/* Who sees, but for the visibility: by which link, and nothing of which node. */
-static bool
-may_offer(const offer *what, const udpa_bytes *except_node, uint64_t link)
-{
-    if (except_node && what->from_node &&
-        udpai_str_eq(udpai_bytes_view(except_node), udpai_bytes_view(what->from_node)))
+    if (except_node && from_node && udpai_same_bytes(except_node, from_node))
         return false;
-    return !link || udpai_links_have(what->shown_to, link);
+    return !link || udpai_links_have(shown_to, link);
 }
 
 static bool
-may_see(const udpai_fanout *fanout, const offer *what, uint64_t visibility)
+may_see(const udpai_fanout *fanout, const udpa_resource *resource, uint64_t visibility)
 {
-    return !fanout->may_see ||
-           fanout->may_see(fanout->may_see_userdata, visibility, what->resource);
+    return !fanout->may_see || fanout->may_see(fanout->may_see_userdata, visibility, resource);
 }
 
 bool
 udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber)
 {
-    const offer what = offer_of(item);
-    return what.resource && may_offer(&what, subscriber->except_node, subscriber->link) &&
-           may_see(item->topic->fanout, &what, subscriber->visibility);
+    return item->resource &&
+           udpai_may_offer(item->from_node, udpai_item_shown_to(item), subscriber->except_node,
+                           subscriber->link) &&
+           may_see(item->topic->fanout, item->resource, subscriber->visibility);
 }
 
 /* Lazy resources come by name, not by wildcard; and variants, to those who have one of a name. */
 static bool
-would_select(const udpai_view *view, const offer *what)
+would_select(const udpai_view *view, const udpa_resource *resource)
 {
-    return what->resource && may_offer(what, view->except_node, view->link) &&
-           may_see(view->topic->fanout, what, view->visibility) &&
-           !udpai_resource_is_lazy(what->resource) &&
-           !(view->without_variants && udpai_resource_constraints(what->resource).len);
+    return resource && may_see(view->topic->fanout, resource, view->visibility) &&
+           !udpai_resource_is_lazy(resource) &&
+           !(view->without_variants && udpai_resource_constraints(resource).len);
 }
 
 bool
 udpai_view_selects(const udpai_view *view, const udpai_item *item)
 {
-    const offer what = offer_of(item);
-    return would_select(view, &what);
+    return would_select(view, item->resource);
+}
+
+bool
+udpai_view_would_select(const udpai_view *view, const udpai_change *change)
+{
+    return change->kind != UDPAI_CHANGE_REMOVE && would_select(view, change->resource);
 }
 
 bool
@@ -84,9 +77,9 @@ udpai_item_membership(const udpai_item *item, const udpai_view *view)
     return NULL;
 }
 
-/* Room for so many in all; the first has it in the item. */
-static udpa_err
-reserve_memberships(udpai_item *item, size_t n)
+/* The first has it in the item. */
+udpa_err
+udpai_memberships_reserve(udpai_item *item, size_t n)
 {
     size_t capacity = item->more && item->more->memberships ? item->more->memberships_capacity : 1;
     if (n <= capacity)
@@ -118,9 +111,22 @@ on_moved(void *userdata, udpai_item *item, size_t slot)
 }
 
 static udpai_log *
-log_of(udpai_view *view, const udpai_membership *membership)
+log_of(const udpai_membership *membership)
 {
-    return membership->is_tombstone ? &view->tombstones : &view->live;
+    return membership->is_tombstone ? &membership->view->tombstones : &membership->view->live;
+}
+
+void
+udpai_membership_place(udpai_membership *membership, udpai_item *item, bool is_tombstone)
+{
+    membership->is_tombstone = is_tombstone;
+    membership->slot = (uint32_t)udpai_log_append(log_of(membership), item->seq, item);
+}
+
+void
+udpai_membership_unplace(udpai_membership *membership)
+{
+    udpai_log_clear_slot(log_of(membership), membership->slot);
 }
 
 static void
@@ -130,8 +136,8 @@ unhash(udpai_view *view, const udpai_item *item, const udpa_resource *before)
                             udpai_resource_content_hash(before));
 }
 
-static void
-view_changed(udpai_view *view)
+void
+udpai_view_changed(udpai_view *view)
 {
     view->changed_seq = view->topic->fanout->seq;
     if (!udpai_list_linked(&view->dirty))
@@ -140,16 +146,8 @@ view_changed(udpai_view *view)
 
 /* ---- changes ---- */
 
-/* Puts the item at the end of one of the two logs. */
-static void
-place(udpai_view *view, udpai_item *item, udpai_membership *membership, bool is_tombstone)
-{
-    membership->is_tombstone = is_tombstone;
-    membership->slot = (uint32_t)udpai_log_append(log_of(view, membership), item->seq, item);
-}
-
-static udpa_err
-reserve_both(udpai_view *view)
+udpa_err
+udpai_view_reserve(udpai_view *view)
 {
     return udpai_log_reserve(&view->live, on_moved, view) &&
                    udpai_log_reserve(&view->tombstones, on_moved, view)
@@ -171,14 +169,14 @@ update_member(udpai_view *view,
         return;
     if (was_live && before)
         unhash(view, item, before);
-    udpai_log_clear_slot(log_of(view, membership), membership->slot);
+    udpai_membership_unplace(membership);
     if (!was_live)
         membership->entered_seq = item->seq;
-    place(view, item, membership, !is_live);
+    udpai_membership_place(membership, item, !is_live);
     if (is_live)
         udpai_set_hash_join(&view->set_hash, *alone);
     view->n_removed += !is_live;
-    view_changed(view);
+    udpai_view_changed(view);
 }
 
 /* The view selects the item and does not hold it. `entered_seq`: 0 for what is there already when
@@ -188,16 +186,17 @@ add_member(udpai_view *view, udpai_item *item, uint64_t entered_seq, const udpai
 {
     udpai_membership *membership = &udpai_item_memberships(item)[item->n_memberships++];
     *membership = (udpai_membership){.view = view, .entered_seq = entered_seq};
-    place(view, item, membership, false);
+    udpai_membership_place(membership, item, false);
     udpai_set_hash_join(&view->set_hash, *alone);
-    view_changed(view);
+    udpai_view_changed(view);
 }
 
 static udpa_err
 reserve_member(udpai_view *view, udpai_item *item, size_t n_joining)
 {
-    udpa_err err = reserve_both(view);
-    return err == UDPA_OK ? reserve_memberships(item, item->n_memberships + n_joining + 1) : err;
+    udpa_err err = udpai_view_reserve(view);
+    return err == UDPA_OK ? udpai_memberships_reserve(item, item->n_memberships + n_joining + 1)
+                          : err;
 }
 
 /* Views that do not hold the item yet are noted behind its memberships, where they do not count as
@@ -209,11 +208,10 @@ reserve_new_among(const udpai_view_prefix *prefix,
                   uint64_t stamp,
                   size_t *n_joining)
 {
-    const offer what = {change->resource, change->from_node, change->shown_to};
     udpa_err err = UDPA_OK;
     for (size_t i = 0; prefix && i < prefix->views.n && err == UDPA_OK; i++) {
         udpai_view *view = prefix->views.items[i];
-        if (view->stamp == stamp || !would_select(view, &what))
+        if (view->stamp == stamp || !would_select(view, change->resource))
             continue;
         err = reserve_member(view, item, *n_joining);
         if (err == UDPA_OK)
@@ -245,11 +243,11 @@ udpai_views_reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_
     for (size_t i = 0; i < item->n_memberships && err == UDPA_OK; i++) {
         udpai_view *view = udpai_item_memberships(item)[i].view;
         view->stamp = stamp;
-        err = reserve_both(view);
+        err = udpai_view_reserve(view);
     }
-    if (err != UDPA_OK || change->kind == UDPAI_CHANGE_REMOVE)
-        return err;
-    return reserve_new_views(item, change, stamp, ret_n_joining);
+    if (err == UDPA_OK && change->kind != UDPAI_CHANGE_REMOVE)
+        err = reserve_new_views(item, change, stamp, ret_n_joining);
+    return err == UDPA_OK ? udpai_filters_reserve(item, change, *ret_n_joining) : err;
 }
 
 void
@@ -259,18 +257,14 @@ udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_joini
     udpai_membership *memberships = udpai_item_memberships(item);
     udpai_set_hash alone = udpai_item_alone(item);
     for (size_t i = 0; i < joining; i++)
-        update_member(memberships[i].view, item, &memberships[i], before, &alone);
+        if (!udpai_view_is_filter(memberships[i].view))
+            update_member(memberships[i].view, item, &memberships[i], before, &alone);
     for (size_t i = 0; i < n_joining; i++)
         add_member(memberships[joining + i].view, item, item->seq, &alone);
+    udpai_filters_update(item);
 }
 
 /* ---- finding and making ---- */
-
-static bool
-same_bytes(const udpa_bytes *a, const udpa_bytes *b)
-{
-    return a == b || (a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b)));
-}
 
 /* What of the selection of a glob is the same is found by the glob. */
 static bool
@@ -281,12 +275,10 @@ same_selection(const udpai_view *view,
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     if (view->prefixes.n != n_prefixes || view->visibility != subscriber->visibility ||
-        view->link != subscriber->link ||
-        view->without_variants != udpai_selects_variants(subscriber) ||
-        !same_bytes(view->except_node, subscriber->except_node))
+        view->without_variants != udpai_selects_variants(subscriber))
         return false;
     if (view->glob)
-        return same_bytes(view->label, subscription->label);
+        return udpai_same_bytes(view->label, subscription->label);
     for (size_t i = 0; i < n_prefixes; i++) {
         const udpai_view_prefix *own = view->prefixes.items[i];
         if (!udpai_str_eq((udpai_str){own->text, own->len}, prefixes[i]))
@@ -398,7 +390,7 @@ count_view(udpai_view *view, const udpai_subscriber *subscriber)
 static void
 uncount_view(udpai_view *view)
 {
-    if (view->glob)
+    if (view->glob || udpai_view_is_filter(view))
         return;
     view->topic->fanout->n_views--;
     if (view->owner)
@@ -406,21 +398,13 @@ uncount_view(udpai_view *view)
     udpai_owner_unref(view->owner);
 }
 
-static udpai_view *
-new_view(const udpai_subscription *subscription)
+udpai_view *
+udpai_view_new(udpai_topic *topic)
 {
-    const udpai_subscriber *subscriber = subscription->subscriber;
-    udpai_topic *topic = subscription->topic;
     udpai_view *view = udpai_alloc(sizeof(*view));
     if (!view)
         return NULL;
     view->topic = topic;
-    view->glob = udpa_bytes_ref(subscription->glob);
-    view->label = udpa_bytes_ref(subscription->glob ? subscription->label : NULL);
-    view->except_node = udpa_bytes_ref(subscriber->except_node);
-    view->visibility = subscriber->visibility;
-    view->link = subscriber->link;
-    view->without_variants = udpai_selects_variants(subscriber);
     udpai_list_init(&view->in_topic);
     udpai_list_init(&view->subscriptions);
     udpai_list_init(&view->dirty);
@@ -428,7 +412,22 @@ new_view(const udpai_subscription *subscription)
     udpai_list_init(&view->in_idle);
     udpai_timer_init(&view->linger, on_linger_end);
     udpai_tombstones_init(view);
-    udpai_list_append(&topic->views, &view->in_topic);
+    udpai_filters_init(view);
+    return view;
+}
+
+static udpai_view *
+new_view(const udpai_subscription *subscription)
+{
+    const udpai_subscriber *subscriber = subscription->subscriber;
+    udpai_view *view = udpai_view_new(subscription->topic);
+    if (!view)
+        return NULL;
+    view->glob = udpa_bytes_ref(subscription->glob);
+    view->label = udpa_bytes_ref(subscription->glob ? subscription->label : NULL);
+    view->visibility = subscriber->visibility;
+    view->without_variants = udpai_selects_variants(subscriber);
+    udpai_list_append(&view->topic->views, &view->in_topic);
     count_view(view, subscriber);
     return view;
 }
@@ -528,8 +527,9 @@ udpai_view_free(udpai_view *view)
     udpai_list_remove(&view->in_topic);
     udpai_list_remove(&view->dirty);
     udpai_list_remove(&view->in_idle);
-    udpa_bytes_unref(view->except_node);
     uncount_view(view);
+    udpai_map_done(&view->filters);
+    udpa_bytes_unref(view->node);
     udpa_bytes_unref(view->glob);
     udpa_bytes_unref(view->label);
     udpai_free(view);

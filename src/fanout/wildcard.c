@@ -15,63 +15,82 @@ was_sent(const udpai_cursor *cursor, uint64_t seq)
     return seq <= cursor->low || (seq > cursor->window_from && seq <= cursor->window_to);
 }
 
-/* May the subscriber have been sent the item through this view, and not yet its removal? If the
- * item has changed before, it may have been sent what it was then. */
+/* May the subscriber have been sent the item through what it looked through, and not yet its
+ * removal? If the item has changed before, it may have been sent what it was then. */
 static bool
-has_through(const udpai_view *view, const udpai_cursor *cursor, const udpai_item *item)
+has_through(udpai_sight sight, const udpai_cursor *cursor, const udpai_item *item)
 {
-    const udpai_membership *member = view ? udpai_item_membership(item, view) : NULL;
-    if (!member)
-        return false;
-    return member->is_tombstone ? item->seq > cursor->tombstones
-                                : was_sent(cursor, item->seq) || item->seq <= cursor->sent_before ||
-                                      item->previous_seq;
+    udpai_stand stand = udpai_sight_stand(sight, item);
+    switch (stand.kind) {
+    case UDPAI_STAND_LIVE:
+        return was_sent(cursor, item->seq) || item->seq <= cursor->sent_before ||
+               item->previous_seq;
+    case UDPAI_STAND_REMOVED:
+        return stand.seq > cursor->tombstones;
+    case UDPAI_STAND_NOWHERE:
+        break;
+    }
+    return false;
 }
 
 bool
 udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item)
 {
-    const udpai_membership *member =
-        subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-    return member && !member->is_tombstone &&
+    return udpai_sight_is_live(udpai_sight_of(subscription), item) &&
            !was_sent(&subscription->cursor, udpai_item_payload_seq(item, subscription));
+}
+
+/* What it has looked through, and does not any more. */
+static void
+leave(udpai_sight sight)
+{
+    if (sight.filter && udpai_list_empty(&sight.filter->subscriptions))
+        udpai_filter_free(sight.filter);
+    if (sight.view && udpai_list_empty(&sight.view->subscriptions))
+        udpai_view_idle(sight.view);
+}
+
+static void
+set_sight(udpai_subscription *subscription, udpai_sight sight)
+{
+    udpai_list_remove(&subscription->in_view);
+    udpai_list_remove(&subscription->in_filter);
+    subscription->view = sight.view;
+    subscription->filter = sight.filter;
+    if (sight.view)
+        udpai_list_append(&sight.view->subscriptions, &subscription->in_view);
+    if (sight.filter)
+        udpai_list_append(&sight.filter->subscriptions, &subscription->in_filter);
 }
 
 void
 udpai_subscription_leave_view(udpai_subscription *subscription)
 {
-    udpai_view *view = subscription->view;
-    if (!view)
-        return;
-    udpai_list_remove(&subscription->in_view);
-    subscription->view = NULL;
-    if (udpai_list_empty(&view->subscriptions))
-        udpai_view_idle(view);
+    udpai_sight sight = udpai_sight_of(subscription);
+    set_sight(subscription, (udpai_sight){0});
+    leave(sight);
 }
 
 static void
-enter_view(udpai_subscription *subscription, udpai_view *view)
+begin_here(udpai_subscription *subscription)
 {
-    udpai_list_append(&view->subscriptions, &subscription->in_view);
-    subscription->view = view;
     uint64_t now = subscription->topic->fanout->seq;
     subscription->cursor = (udpai_cursor){.low = now, .tombstones = now};
     subscription->synced_seq = now;
 }
 
-/* What the new view has and the subscriber was not sent through the old one. */
+/* What is seen now and the subscriber was not sent before. */
 static udpa_err
-owe_what_is_new(udpai_subscription *subscription,
-                const udpai_view *old,
-                const udpai_cursor *cursor,
-                const udpai_view *view)
+owe_what_is_new(udpai_subscription *subscription, udpai_sight old, const udpai_cursor *cursor)
 {
+    udpai_sight sight = udpai_sight_of(subscription);
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < view->live.n && err == UDPA_OK; i++) {
-        udpai_item *item = view->live.slots[i].item;
-        const udpai_membership *before = item && old ? udpai_item_membership(item, old) : NULL;
-        bool has = before && !before->is_tombstone && was_sent(cursor, item->seq);
-        if (item && !has)
+    for (size_t i = 0; i < sight.view->live.n && err == UDPA_OK; i++) {
+        udpai_item *item = sight.view->live.slots[i].item;
+        if (!item || udpai_sight_hides(sight, item))
+            continue;
+        bool has = udpai_sight_is_live(old, item) && was_sent(cursor, item->seq);
+        if (!has)
             err = udpai_owe_extra(subscription, &subscription->additions, item);
     }
     return err;
@@ -79,23 +98,37 @@ owe_what_is_new(udpai_subscription *subscription,
 
 /* `tell`: also of what lies outside the new view. */
 static udpa_err
-owe_removals_of(udpai_subscription *subscription,
-                const udpai_log *log,
-                const udpai_view *old,
-                const udpai_cursor *cursor,
-                bool tell)
+owe_removal_of(udpai_subscription *subscription,
+               udpai_item *item,
+               udpai_sight old,
+               const udpai_cursor *cursor,
+               bool tell)
 {
     const udpai_view *view = subscription->view;
+    if (!has_through(old, cursor, item) ||
+        !(tell || (view && udpai_view_covers(view, udpai_item_name(item)))) ||
+        udpai_sight_is_live(udpai_sight_of(subscription), item) ||
+        udpai_subscription_has_name(subscription, udpai_item_name(item)))
+        return UDPA_OK;
+    return udpai_owe_extra(subscription, &subscription->removals, item);
+}
+
+static udpa_err
+owe_removals(udpai_subscription *subscription,
+             udpai_sight old,
+             const udpai_cursor *cursor,
+             bool tell)
+{
+    const udpai_log *live = &old.view->live;
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < log->n && err == UDPA_OK; i++) {
-        udpai_item *item = log->slots[i].item;
-        if (!item || !has_through(old, cursor, item) ||
-            !(tell || (view && udpai_view_covers(view, udpai_item_name(item)))))
-            continue;
-        const udpai_membership *now = view ? udpai_item_membership(item, view) : NULL;
-        if ((!now || now->is_tombstone) &&
-            !udpai_subscription_has_name(subscription, udpai_item_name(item)))
-            err = udpai_owe_extra(subscription, &subscription->removals, item);
+    for (size_t i = 0; tell && i < live->n && err == UDPA_OK; i++)
+        if (live->slots[i].item)
+            err = owe_removal_of(subscription, live->slots[i].item, old, cursor, tell);
+    udpai_removals removals = udpai_removals_after(old, 0);
+    while (err == UDPA_OK && udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
+        udpai_item *item = udpai_removals_next(&removals);
+        if (item)
+            err = owe_removal_of(subscription, item, old, cursor, tell);
     }
     return err;
 }
@@ -103,27 +136,25 @@ owe_removals_of(udpai_subscription *subscription,
 /* What was asked for by name, too, came by the old view. What that had not brought yet, the name
  * must. */
 static void
-hand_over_to_names(udpai_subscription *subscription,
-                   const udpai_view *old,
-                   const udpai_cursor *cursor)
+hand_over_to_names(udpai_subscription *subscription, udpai_sight old, const udpai_cursor *cursor)
 {
     size_t at = 0;
     udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at))) {
         udpai_item *item = sub->target ? sub->target : sub->asked;
-        const udpai_membership *before = udpai_item_membership(item, old);
-        const udpai_membership *now =
-            subscription->view ? udpai_item_membership(item, subscription->view) : NULL;
-        if (!before || (now && !now->is_tombstone))
+        udpai_stand before = udpai_sight_stand(old, item);
+        bool was_there = before.kind == UDPAI_STAND_LIVE;
+        if (before.kind == UDPAI_STAND_NOWHERE ||
+            udpai_sight_is_live(udpai_sight_of(subscription), item))
             continue;
-        bool brought = before->is_tombstone
-                           ? item->seq <= cursor->tombstones
-                           : was_sent(cursor, item->seq) && !udpai_extra_of(subscription, item);
+        bool brought = was_there
+                           ? was_sent(cursor, item->seq) && !udpai_extra_of(subscription, item)
+                           : before.seq <= cursor->tombstones;
         if (brought) /* with some delivery up to now */
             sub->sent_turn = subscription->n_turns;
-        if (brought && before->is_tombstone && !udpai_list_linked(&sub->owed.node))
-            sub->owed.mark_seq = item->seq; /* where its end was told */
-        if (sub->target && brought && !before->is_tombstone) {
+        if (brought && !was_there && !udpai_list_linked(&sub->owed.node))
+            sub->owed.mark_seq = before.seq; /* where its end was told */
+        if (sub->target && brought && was_there) {
             sub->sent_seq = item->seq;
             udpai_name_sub_sent(sub, udpai_item_payload_seq(item, subscription));
         } else if (sub->target && sub->sent_seq != item->seq) {
@@ -142,53 +173,62 @@ is_untouched(const udpai_cursor *cursor)
 }
 
 static udpa_err
-move_to(udpai_subscription *subscription, udpai_view *view, bool tell)
+move_to(udpai_subscription *subscription, udpai_sight sight, bool tell)
 {
-    udpai_view *old = subscription->view;
+    udpai_sight old = udpai_sight_of(subscription);
     udpai_cursor cursor = subscription->cursor;
     udpa_err err = UDPA_OK;
-    udpai_list_remove(&subscription->in_view);
-    subscription->view = NULL;
-    if (view)
-        enter_view(subscription, view);
-    if (view && is_untouched(&cursor))
+    set_sight(subscription, sight);
+    if (sight.view)
+        begin_here(subscription);
+    if (sight.view && is_untouched(&cursor))
         subscription->cursor.sent_before = cursor.sent_before;
-    if (view && (!old || is_untouched(&cursor)))
+    if (sight.view && (!old.view || is_untouched(&cursor)))
         subscription->cursor.low = subscription->synced_seq = 0; /* all of it, page by page */
-    else if (view)
-        err = owe_what_is_new(subscription, old, &cursor, view);
-    if (view && old && subscription->mode == UDPAI_MODE_STATE)
+    else if (sight.view)
+        err = owe_what_is_new(subscription, old, &cursor);
+    if (sight.view && old.view && subscription->mode == UDPAI_MODE_STATE)
         subscription->cursor = cursor; /* a state is always whole: it counts from the last one */
-    if (old)
+    if (old.view)
         hand_over_to_names(subscription, old, &cursor);
-    if (err == UDPA_OK && old && tell)
-        err = owe_removals_of(subscription, &old->live, old, &cursor, tell);
-    if (err == UDPA_OK && old)
-        err = owe_removals_of(subscription, &old->tombstones, old, &cursor, tell);
-    if (old && udpai_list_empty(&old->subscriptions))
-        udpai_view_idle(old);
+    if (err == UDPA_OK && old.view)
+        err = owe_removals(subscription, old, &cursor, tell);
+    leave(old);
     return err;
+}
+
+/* Of its prefixes; nothing without any. */
+static udpa_err
+find_sight(const udpai_subscription *subscription, udpai_sight *ret_sight, udpa_error **ret_error)
+{
+    size_t n = subscription->prefixes.n;
+    *ret_sight = (udpai_sight){0};
+    if (!n)
+        return UDPA_OK;
+    UDPAI_AUTO_FREE udpai_str *prefixes = udpai_alloc_array(n, sizeof(*prefixes));
+    if (!prefixes)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    for (size_t i = 0; i < n; i++)
+        prefixes[i] = udpai_bytes_view(subscription->prefixes.items[i]);
+    n = udpai_prefix_minimal_cover(prefixes, n);
+    udpa_err err = udpai_view_get(subscription, prefixes, n, &ret_sight->view, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    err = udpai_filter_get(ret_sight->view, subscription->subscriber, &ret_sight->filter);
+    if (err != UDPA_OK)
+        leave(*ret_sight);
+    return udpai_fail_code(ret_error, err);
 }
 
 udpa_err
 udpai_subscription_reselect(udpai_subscription *subscription, bool tell, udpa_error **ret_error)
 {
-    size_t n = subscription->prefixes.n;
-    udpai_view *view = NULL;
-    if (n) {
-        UDPAI_AUTO_FREE udpai_str *prefixes = udpai_alloc_array(n, sizeof(*prefixes));
-        if (!prefixes)
-            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-        for (size_t i = 0; i < n; i++)
-            prefixes[i] = udpai_bytes_view(subscription->prefixes.items[i]);
-        n = udpai_prefix_minimal_cover(prefixes, n);
-        udpa_err err = udpai_view_get(subscription, prefixes, n, &view, ret_error);
-        if (err != UDPA_OK)
-            return err;
-    }
-    if (view == subscription->view)
-        return UDPA_OK;
-    udpa_err err = move_to(subscription, view, tell);
+    udpai_sight sight;
+    udpa_err err = find_sight(subscription, &sight, ret_error);
+    if (err != UDPA_OK ||
+        (sight.view == subscription->view && sight.filter == subscription->filter))
+        return err;
+    err = move_to(subscription, sight, tell);
     if (subscription->mode == UDPAI_MODE_STATE && tell)
         udpai_subscription_resend_state(subscription);
     udpai_subscription_wake(subscription);
@@ -217,7 +257,8 @@ send_again(udpai_subscription *subscription, udpai_str prefix)
     }
     for (size_t i = 0; i < view->live.n && err == UDPA_OK; i++) {
         udpai_item *item = view->live.slots[i].item;
-        if (item && udpai_prefix_covers(prefix, udpai_item_name(item)))
+        if (item && udpai_prefix_covers(prefix, udpai_item_name(item)) &&
+            !udpai_sight_hides(udpai_sight_of(subscription), item))
             err = udpai_owe_extra(subscription, &subscription->additions, item);
     }
     udpai_subscription_wake(subscription);

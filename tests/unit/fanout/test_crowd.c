@@ -150,6 +150,23 @@ change_all(crowd *all, udpai_change_kind kind)
     assert_ok(udpai_fanout_apply(all->fanout, set, &place));
 }
 
+/* One resource; node NULL: it came from none. */
+static void
+change_from(crowd *all, const char *name, udpai_change_kind kind, const char *node)
+{
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *from = NULL;
+    size_t place = 0;
+    udpa_resource *resource = RESOURCE(name, .type = TEST_CDS, .value = "1", .generation = 1);
+    assert_non_null(resource);
+    if (node)
+        assert_ok(udpa_bytes_new(&from, node, strlen(node)));
+    assert_ok(udpai_change_set_add(
+        set, &(udpai_change){.kind = kind, .resource = resource, .from_node = from}));
+    udpa_resource_unref(resource);
+    assert_ok(udpai_fanout_apply(all->fanout, set, &place));
+}
+
 /* ---- removals ---- */
 
 /* All who were in sync are told, and nobody is ended. */
@@ -237,13 +254,7 @@ struct some_names {
 static void
 change_one(crowd *all, const char *name, udpai_change_kind kind)
 {
-    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
-    size_t place = 0;
-    udpa_resource *resource = RESOURCE(name, .type = TEST_CDS, .value = "1", .generation = 1);
-    assert_non_null(resource);
-    assert_ok(udpai_change_set_add(set, &(udpai_change){.kind = kind, .resource = resource}));
-    udpa_resource_unref(resource);
-    assert_ok(udpai_fanout_apply(all->fanout, set, &place));
+    change_from(all, name, kind, NULL);
 }
 
 static void
@@ -309,6 +320,110 @@ test_prefixes_find_what_they_cover(void **state)
     free(some);
 }
 
+/* ---- peers ---- */
+
+#define PEERS 500
+
+static void
+write_node(char node[16], size_t i)
+{
+    (void)snprintf(node, 16, "n%zu", i);
+}
+
+/* Nodes, which are not sent what came from them. */
+static void
+add_peers(crowd *all)
+{
+    char node[16];
+    for (size_t i = 0; i < PEERS; i++) {
+        udpai_subscriber *peer = add_stream(all);
+        write_node(node, i);
+        assert_ok(udpai_subscriber_set_except(peer, udpai_str_from(node)));
+        add_wildcard(peer, "com.acme");
+    }
+}
+
+/* How many places in views all items have. */
+static size_t
+count_places(const crowd *all)
+{
+    const udpai_topic *topic = udpai_topic_find(all->fanout, UDPAI_STR(TEST_CDS));
+    size_t at = 0, n = 0;
+    const udpai_item *item;
+    while ((item = udpai_map_next(&topic->items, &at)))
+        n += item->n_memberships;
+    return n;
+}
+
+/* Each of them sees something else, and all the same they have one view, and what is the same for
+ * many of them is composed once. */
+static void
+test_peers_share_what_they_are_sent(void **state)
+{
+    crowd *all = *state;
+    char name[64], node[16];
+    change_all(all, UDPAI_CHANGE_SET);
+    add_peers(all);
+    assert_int_equal(udpai_fanout_n_views(all->fanout), 1);
+    assert_int_equal(count_places(all), RESOURCES);
+    assert_int_equal(drain(all), PEERS);
+    assert_int_equal(n_composed, 1);
+    for (size_t i = 0; i < PEERS; i++) {
+        (void)snprintf(name, sizeof(name), "com.acme/of-%zu", i);
+        write_node(node, i);
+        n_composed = n_items_composed = 0;
+        change_from(all, name, UDPAI_CHANGE_SET, node);
+        assert_int_equal(drain(all), PEERS - 1);
+        assert_int_equal(n_composed, 1);
+    }
+    assert_int_equal(count_places(all), RESOURCES + PEERS);
+}
+
+/* What moves to a peer's own word, and back, is composed for that peer alone, and for all others
+ * together. */
+static void
+test_what_moves_to_a_peer_is_a_removal_for_it_alone(void **state)
+{
+    crowd *all = *state;
+    change_from(all, "com.acme/a", UDPAI_CHANGE_SET, "n1");
+    add_peers(all);
+    assert_int_equal(drain(all), PEERS - 1);
+    n_composed = 0;
+    change_from(all, "com.acme/a", UDPAI_CHANGE_REFRESH, "n2");
+    assert_int_equal(drain(all), PEERS); /* n1 is sent it, n2 its end */
+    assert_int_equal(n_composed, 3);
+    assert_int_equal(count_places(all), 3);
+    n_composed = 0;
+    change_from(all, "com.acme/b", UDPAI_CHANGE_SET, NULL);
+    assert_int_equal(drain(all), PEERS);
+    assert_int_equal(n_composed, 1);
+    n_composed = 0;
+    change_from(all, "com.acme/a", UDPAI_CHANGE_REMOVE, NULL);
+    assert_int_equal(drain(all), PEERS - 1);
+    assert_int_equal(n_composed, 1);
+}
+
+/* Who leaves takes only what was about him. */
+static void
+test_a_peer_that_leaves_costs_nothing_per_item(void **state)
+{
+    crowd *all = *state;
+    change_all(all, UDPAI_CHANGE_SET);
+    add_peers(all);
+    (void)drain(all);
+    const udpai_item *item = udpai_log_first_after(
+        &all->streams[0].subscriptions.items[0]->view->live, all->fanout->seq - 1);
+    const udpai_membership *places = udpai_item_memberships(item);
+    while (all->n_streams > 1) {
+        udpai_subscriber_done(&all->streams[--all->n_streams]);
+        udpai_wheel_advance(&all->wheel, all->wheel.now_ms + 10000);
+        assert_int_equal(item->n_memberships, 1);
+        assert_ptr_equal(udpai_item_memberships(item), places);
+    }
+    assert_int_equal(count_places(all), RESOURCES);
+    assert_int_equal(udpai_fanout_n_views(all->fanout), 1);
+}
+
 int
 main(void)
 {
@@ -316,6 +431,11 @@ main(void)
         cmocka_unit_test_setup_teardown(test_a_namespace_costs_its_members, setup, teardown),
         cmocka_unit_test_setup_teardown(test_prefixes_find_what_they_cover, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_hundred_thousand_go_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_peers_share_what_they_are_sent, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_moves_to_a_peer_is_a_removal_for_it_alone, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_peer_that_leaves_costs_nothing_per_item, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

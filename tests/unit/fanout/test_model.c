@@ -16,19 +16,23 @@ static const char *const types[TYPES] = {"CDS", "EDS", "RDS"};
 static const char *const spaces[SPACES] = {"", "/org/", "/org.sub/"};
 static const char *const prefixes[SPACES + 1] = {"com.acme", "org", "org.sub", ""};
 static const char *const nodes[] = {"n1", "n2"};
+static const char *const shown[] = {"", ">1", ">2", ">12"};
 
 /* What there is. */
 struct thing {
     bool is_there, is_lazy;
     unsigned value, generation;
     int node;        /* -1: none */
+    unsigned links;  /* of the ConfigSources that are shown it: a bit for each; 0: all */
     unsigned change; /* the last change set that it was in */
 };
 
 struct client {
     fanout_reader reader;
     udpai_delivery_mode mode;
-    bool is_open, has_except;
+    bool is_open;
+    int except;    /* the node it is; -1: none */
+    unsigned link; /* as a ConfigSource; 0: it is none */
     bool has_prefix[TYPES][SPACES + 1];
     bool has_name[TYPES][SPACES][IDS];
 };
@@ -78,12 +82,15 @@ add_change(struct model *model, char *text, size_t size)
         thing->is_there = false;
     if (chance(model, 2))
         thing->node = (int)test_random_below(&model->random, 3) - 1;
+    if (what != '-' && chance(model, 2))
+        thing->links = chance(model, 2) ? 0 : 1 + (unsigned)test_random_below(&model->random, 3);
     thing->generation++;
     int n = what == '-'
                 ? snprintf(text + used, size - used, "-%s/%s ", types[type], name)
-                : snprintf(text + used, size - used, "%c%s/%s=%u:%u%s%s%s ", what, types[type],
+                : snprintf(text + used, size - used, "%c%s/%s=%u:%u%s%s%s%s ", what, types[type],
                            name, thing->value, thing->generation, thing->node >= 0 ? "@" : "",
-                           thing->node >= 0 ? nodes[thing->node] : "", thing->is_lazy ? "$" : "");
+                           thing->node >= 0 ? nodes[thing->node] : "", shown[thing->links],
+                           thing->is_lazy ? "$" : "");
     assert_true(used + (size_t)n < size);
 }
 
@@ -103,7 +110,8 @@ change(struct model *model)
 static bool
 may_see(const struct client *client, const struct thing *thing)
 {
-    return thing->is_there && !(client->has_except && thing->node == 0);
+    bool is_for_it = !client->link || !thing->links || (thing->links & client->link);
+    return thing->is_there && is_for_it && !(client->except >= 0 && thing->node == client->except);
 }
 
 static bool
@@ -179,6 +187,7 @@ open_client(struct model *model, struct client *client)
     memset(client, 0, sizeof(*client));
     client->mode = modes[test_random_below(&model->random, UDPAI_ARRAY_LEN(modes))];
     client->is_open = true;
+    client->except = -1;
     fanout_open(&client->reader, model->bed);
     for (size_t i = 0; i < TYPES; i++)
         (void)fanout_in_mode(&client->reader, types[i], client->mode);
@@ -234,6 +243,20 @@ toggle_name(struct model *model, struct client *client)
     forget_unasked(client);
 }
 
+/* It turns out which node it is, or that it is a ConfigSource. */
+static void
+offer_less(struct model *model, struct client *client)
+{
+    udpai_subscriber *subscriber = &client->reader.subscriber;
+    if (chance(model, 2)) {
+        client->except = (int)test_random_below(&model->random, 2);
+        assert_ok(udpai_subscriber_set_except(subscriber, udpai_str_from(nodes[client->except])));
+    } else {
+        client->link = (unsigned)test_random_below(&model->random, 3);
+        assert_ok(udpai_subscriber_set_link(subscriber, client->link));
+    }
+}
+
 static void
 turn_client(struct model *model, struct client *client)
 {
@@ -257,9 +280,8 @@ turn_client(struct model *model, struct client *client)
             toggle_name(model, client);
         break;
     case 6:
-        if (client->mode == UDPAI_MODE_DELTA && !client->has_except)
-            assert_ok(udpai_subscriber_set_except(&client->reader.subscriber, UDPAI_STR("n1")));
-        client->has_except |= client->mode == UDPAI_MODE_DELTA;
+        if (client->mode == UDPAI_MODE_DELTA)
+            offer_less(model, client);
         break;
     case 7:
         udpai_subscription_resend_all(fanout_of(&client->reader, types[0]));
@@ -282,7 +304,7 @@ live(fanout_bed *bed, uint64_t seed, bool with_names)
     model->random = seed;
     model->with_names = with_names;
     bed->options.tombstones_min = 100000;
-    fanout_bed_page(bed, 1 + seed % 5);
+    fanout_bed_page(bed, seed % 3 ? 1 + seed % 5 : 1000);
     fanout_settle(bed);
     for (size_t type = 0; type < TYPES; type++)
         for (size_t space = 0; space < SPACES; space++)

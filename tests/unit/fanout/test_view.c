@@ -41,22 +41,36 @@ test_another_visibility_is_another_view(void **state)
     fanout_bed *bed = *state;
     fanout_open(&one, bed);
     fanout_open(&two, bed);
-    fanout_open(&three, bed);
     two.subscriber.visibility = 7;
-    assert_ok(udpai_subscriber_set_except(&three.subscriber, UDPAI_STR("n1")));
+    fanout_wildcard(&one, "CDS", "");
+    fanout_wildcard(&two, "CDS", "");
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 2);
+    fanout_close(&two);
+    fanout_bed_at(bed, 2000);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 1);
+    fanout_close(&one);
+}
+
+static void
+test_who_is_offered_less_has_the_same_view(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_open(&three, bed);
+    assert_ok(udpai_subscriber_set_except(&two.subscriber, UDPAI_STR("n1")));
+    assert_ok(udpai_subscriber_set_link(&three.subscriber, 1));
     fanout_wildcard(&one, "CDS", "");
     fanout_wildcard(&two, "CDS", "");
     fanout_wildcard(&three, "CDS", "");
-    assert_int_equal(udpai_fanout_n_views(bed->fanout), 3);
-    fanout_close(&two);
-    fanout_open(&two, bed);
-    assert_ok(udpai_subscriber_set_except(&two.subscriber, UDPAI_STR("n1")));
-    fanout_wildcard(&two, "CDS", "");
-    fanout_bed_at(bed, 2000);
-    assert_int_equal(udpai_fanout_n_views(bed->fanout), 2);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 1);
     fanout_close(&one);
     fanout_close(&two);
+    fanout_bed_at(bed, 2000);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 1);
     fanout_close(&three);
+    fanout_bed_at(bed, 4000);
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 0);
 }
 
 static void
@@ -540,6 +554,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         fanout_test(test_equal_selections_share_a_view),
         fanout_test(test_another_visibility_is_another_view),
+        fanout_test(test_who_is_offered_less_has_the_same_view),
         fanout_test(test_an_unused_view_lingers),
         fanout_test(test_there_are_so_many_views),
         fanout_test(test_one_peer_makes_so_many_views),
