@@ -5,6 +5,8 @@
  * counting until it is named again, or somebody accepts that it has gone. */
 #include "federation/absence.h"
 
+#include "federation/held.h"
+#include "federation/recovery.h"
 #include "model/client_type.h"
 #include "model/lineage.h"
 
@@ -94,6 +96,17 @@ is_of_epoch(const udpai_scope *scope, udpai_str epoch)
                         udpai_lineage_epoch(epoch));
 }
 
+/* What somebody has learned in this node's stead never counts by itself. */
+static bool
+is_read_to_be_adopted(const udpai_source *source, udpai_str type_url)
+{
+    const udpai_recovery *recovery = source->recovery;
+    for (size_t i = 0; recovery && i < recovery->scopes.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(recovery->scopes.items[i]->type), type_url))
+            return true;
+    return false;
+}
+
 /* Of a type whose store was never seen before, as little is known as of a source that never says
  * which it has. */
 static belief
@@ -102,7 +115,8 @@ believe(const udpai_source *source, udpai_str type_url)
     udpai_str epoch;
     uint64_t commit;
     belief so_far = is_whole(source) ? BELIEVED : COUNTED;
-    if (udpai_type_is_client(type_url) || source->recovery || !is_first_word(source, type_url))
+    if (udpai_type_is_client(type_url) || is_read_to_be_adopted(source, type_url) ||
+        !is_first_word(source, type_url))
         return BELIEVED;
     if (!store_of(source, &epoch, &commit))
         return COUNTED;
@@ -145,6 +159,8 @@ udpai_absence_introduced(udpai_source *source)
         bool is_accepted = !is_of_epoch(scope, epoch) && is_whole(source);
         scope->is_other_store =
             scope->seen_epoch && !is_accepted && !is_store_seen(scope, epoch, commit);
+        if (scope->is_other_store)
+            scope->held_why = is_new ? UDPAI_HELD_OTHER_STORE : UDPAI_HELD_OLDER_STORE;
         must_ask |= is_accepted && doubt_no_more(source, udpai_bytes_view(scope->type));
     }
     if (must_ask)
@@ -219,34 +235,14 @@ are_too_many(const udpai_node *node,
     return udpai_absence_is_too_much(n, n_all, max_percent);
 }
 
-/* How many are held is told once, and again when there are more. True: it was. */
-static bool
-tell_held(udpai_source *source, udpai_str type_url)
-{
-    size_t n = udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_HELD), n_told = 0;
-    UDPAI_LIST_FOREACH (at, &source->scopes) {
-        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (!udpai_str_eq(udpai_bytes_view(scope->type), type_url))
-            continue;
-        n_told = udpai_max_size(n_told, scope->n_held_told);
-        scope->n_held_told = n;
-    }
-    if (n <= n_told)
-        return false;
-    udpai_str name = udpai_bytes_view(source->name);
-    udpai_log(UDPA_LOG_WARNING, "federation",
-              "source %.*s does not name %zu of %.*s any more that it had, and has not said that "
-              "they are gone: they are held, and served as before, until it names them again. If "
-              "they are meant to be gone: udpactl sources accept %.*s",
-              UDPAI_SHOWN(name), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(name));
-    return true;
-}
-
 static void
-decide(udpai_node *node, udpai_origin *origin, udpai_str type_url, unsigned max_percent)
+decide(udpai_source *source, udpai_str type_url)
 {
-    bool too_many = are_too_many(node, origin, type_url, max_percent);
-    udpai_store_end_absences(node->store, origin, type_url, UDPAI_ABSENCE_NEW,
+    udpai_node *node = source->node;
+    bool too_many = are_too_many(node, source->origin, type_url, source->max_withdrawal);
+    if (too_many)
+        udpai_held_because(source, type_url, UDPAI_HELD_TOO_MANY);
+    udpai_store_end_absences(node->store, source->origin, type_url, UDPAI_ABSENCE_NEW,
                              too_many ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_BELIEVE);
 }
 
@@ -304,9 +300,9 @@ udpai_absence_settle(udpai_source *source, udpai_str type_url)
     if (!source->origin || (!is_repeated(source) && is_answering(source, type_url)))
         return;
     if (udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_NEW))
-        decide(source->node, source->origin, type_url, source->max_withdrawal);
+        decide(source, type_url);
     note_all_seen(source, type_url);
-    if (tell_held(source, type_url))
+    if (udpai_held_tell(source, type_url))
         udpai_source_touch(source);
 }
 
@@ -380,27 +376,6 @@ udpai_absence_restore_seen(const udpai_source *source, const udpai_durable_op *o
 }
 
 /* ---- the end ---- */
-
-bool
-udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n)
-{
-    const udpai_source *source = udpai_map_get(&node->sources, name);
-    udpai_origin *origin = source ? source->origin : NULL;
-    if (!origin && udpai_files_expected(node, name))
-        origin = udpai_files_origin(node, name);
-    if (!origin)
-        return false;
-    size_t n_before = udpai_store_n_contributions(node->store);
-    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_ABSENCE_HELD,
-                             UDPAI_ABSENCE_BELIEVE);
-    *ret_n = n_before - udpai_store_n_contributions(node->store);
-    if (*ret_n == 0)
-        return true;
-    udpai_log(UDPA_LOG_INFO, "federation", "%.*s: it is accepted that %zu resources have gone",
-              UDPAI_SHOWN(name), *ret_n);
-    udpai_node_touch(node);
-    return true;
-}
 
 void
 udpai_absence_closed(udpai_source *source)

@@ -4,7 +4,6 @@
 #ifndef UDPAI_FEDERATION_ABSENCE_H
 #define UDPAI_FEDERATION_ABSENCE_H
 
-#include "federation/accept.h"
 #include "federation/intake.h"
 
 /* The peer does not name this any more, and has not said that it is gone. True: it is not believed,

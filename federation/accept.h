@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What somebody who looks after a node may say of what it holds. */
+/* What is held of what sources and directories do not name any more, for those who look after a
+ * node: how much it is, and that it has gone. */
 #ifndef UDPAI_ACCEPT_H
 #define UDPAI_ACCEPT_H
 
@@ -9,7 +10,17 @@
  * does not name any more, learns it as soon as it is kept. */
 udpa_err udpai_node_accept_as_source(udpai_node *node, udpai_str id, udpa_error **ret_error);
 /* What a source, or a directory of this root, does not name any more and is held, has gone: so
- * many. False: there is neither. */
+ * many. Of a source that is asked for groups of clients, for all of them. False: there is neither.
+ */
 bool udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n);
+
+typedef struct udpai_held {
+    udpai_str name;     /* of the source, or the root of the directory */
+    udpai_str type_url; /* of which so many are held */
+    size_t n;
+} udpai_held;
+
+typedef void (*udpai_held_fn)(void *userdata, const udpai_held *held);
+void udpai_node_visit_held(const udpai_node *node, udpai_held_fn visit, void *userdata);
 
 #endif

@@ -60,6 +60,7 @@ add_source(udpai_clients *clients, const udpai_source *template, udpai_source **
         .address = udpai_bytes_view(template->address),
         .ref_target = template->ref_target,
         .release_target = template->release_target,
+        .max_withdrawal = template->max_withdrawal,
     };
     if (err == UDPA_OK)
         err = udpai_source_new(node, &config, true, &source, NULL);

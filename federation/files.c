@@ -2,6 +2,7 @@
 /* Resources that do not come by a stream: files, and what the node says of itself. */
 #include "federation/absence.h"
 #include "federation/ending.h"
+#include "federation/held.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +175,19 @@ set_all(udpai_node *node,
     return first;
 }
 
+const udpai_origin *
+udpai_files_find_origin(const udpai_node *node, udpai_str root)
+{
+    udpai_strbuf key = {0};
+    udpai_strbuf_puts(&key, "path:");
+    udpai_strbuf_str(&key, root);
+    const udpai_origin *origin =
+        udpai_strbuf_failed(&key) ? NULL
+                                  : udpai_store_find_origin(node->store, udpai_strbuf_view(&key));
+    udpai_strbuf_done(&key);
+    return origin;
+}
+
 udpai_origin *
 udpai_files_origin(udpai_node *node, udpai_str root)
 {
@@ -263,6 +277,10 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
                                                       : MAX_WITHDRAWAL,
     };
     udpa_err err = set_all(node, origin, (udpai_str){0}, authority, &list, ret_error);
+    if (source)
+        udpai_held_tell_read(source);
+    else
+        udpai_held_tell_directory(node, directory->root, origin);
     if (source)
         source_was_read(source, directory);
     else if (!directory->is_partial)

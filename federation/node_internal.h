@@ -176,6 +176,7 @@ struct udpai_local_update {
 typedef struct udpai_expected {
     udpa_bytes *root;
     bool is_known; /* all of it was read, now or before a restart */
+    size_t n_held_told;
 } udpai_expected;
 
 struct udpai_node {
@@ -330,6 +331,8 @@ void udpai_source_begin_anew(udpai_source *source);
 /* files.c */
 
 udpai_origin *udpai_files_origin(udpai_node *node, udpai_str root);
+/* NULL: nothing was read of it. */
+const udpai_origin *udpai_files_find_origin(const udpai_node *node, udpai_str root);
 /* The directory of this root, if it is one that will be read. */
 udpai_expected *udpai_files_expected(const udpai_node *node, udpai_str root);
 

@@ -61,9 +61,10 @@ struct udpai_scope {
      * that stream began; NULL: it never said. */
     udpa_bytes *seen_epoch;
     uint64_t seen_commit;
-    bool is_other_store; /* than that, on the present stream, until it has answered */
-    size_t n_held_told;  /* so many are held, it was logged */
-    bool had_some;       /* of what it has asked for on the present stream, some was here before */
+    bool is_other_store;  /* than that, on the present stream, until it has answered */
+    size_t n_held_told;   /* so many are held, it was logged */
+    const char *held_why; /* the last time; NULL: it is not known any more */
+    bool had_some;        /* of what it has asked for on the present stream, some was here before */
     udpai_map wishes;
     udpai_list asked;            /* of wishes, in the order of their batches */
     udpai_list lingering, ended; /* of wishes that nobody wants */

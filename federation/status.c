@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources, described as udpa.status.v1.SourceStatus. */
 #include "federation/delivery.h"
+#include "federation/held.h"
 #include "federation/recovery.h"
 
 #include "session/status.h"
@@ -45,6 +46,18 @@ kind_of(const udpai_source *source)
 }
 
 static void
+put_held(udpai_proto_writer *writer, const udpai_scope *scope)
+{
+    udpai_str names[UDPAI_HELD_NAMES];
+    const udpai_source *source = scope->source;
+    size_t n = udpai_held_names(source->node, source->origin, udpai_bytes_view(scope->type), names);
+    for (size_t i = 0; i < n; i++)
+        udpai_proto_put_bytes(writer, 6, names[i]);
+    if (scope->held_why)
+        udpai_proto_put_bytes(writer, 7, udpai_str_from(scope->held_why));
+}
+
+static void
 put_scope(udpai_proto_writer *writer, const udpai_scope *scope)
 {
     udpai_str type = udpai_bytes_view(scope->type);
@@ -58,6 +71,8 @@ put_scope(udpai_proto_writer *writer, const udpai_scope *scope)
         writer, 4,
         scope->is_named ? scope->wanted : udpai_origin_is_eligible(scope->source->origin, type));
     udpai_proto_put_varint_opt(writer, 5, n_held);
+    if (n_held)
+        put_held(writer, scope);
 }
 
 static void

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "federation/problems.h"
+#include "federation/held.h"
 
 /* Others with this node's id; of more, nothing is told. */
 #define TWINS_MAX 8
@@ -240,4 +240,5 @@ udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userda
     while ((peer = udpai_map_next(&node->peers, &at)))
         if (peer->is_node && peer->info && udpai_list_linked(&peer->of_id))
             visit_pairs(peer, visit, userdata);
+    udpai_held_visit_problems(node, visit, userdata);
 }

@@ -229,12 +229,41 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
     udpai_ctl_table_add_text(table, source->last_error);
 }
 
+/* Which, and why: below the table. */
+static void
+put_held(udpai_strbuf *out, const Udpa__Status__V1__SourceStatus *source)
+{
+    for (size_t i = 0; i < source->n_types; i++) {
+        const Udpa__Status__V1__SourceType *type = source->types[i];
+        if (!type->held)
+            continue;
+        udpai_strbuf_puts(out, "\nHeld of ");
+        udpai_ctl_put_text(out, udpai_str_from(source->name));
+        udpai_strbuf_printf(out, ": %llu of ", (unsigned long long)type->held);
+        udpai_ctl_put_text(out, udpai_str_from(type->type_url));
+        if (*type->held_because) {
+            udpai_strbuf_puts(out, " (");
+            udpai_ctl_put_text(out, udpai_str_from(type->held_because));
+            udpai_strbuf_puts(out, ")");
+        }
+        for (size_t k = 0; k < type->n_held_names; k++) {
+            udpai_strbuf_puts(out, k ? ", " : ": ");
+            udpai_ctl_put_text(out, udpai_str_from(type->held_names[k]));
+        }
+        if (type->held > type->n_held_names)
+            udpai_strbuf_printf(out, " and %llu more",
+                                (unsigned long long)(type->held - type->n_held_names));
+        udpai_strbuf_puts(out, "\n");
+    }
+}
+
 void
 udpai_ctl_put_sources(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
 {
     static const char *const heads[] = {"NAME", "KIND",     "ADDRESS",  "STATE",   "FOR",
                                         "PEER", "COMPLETE", "RECEIVED", "REFUSED", "LAST ERROR"};
     udpai_ctl_table table;
+    udpai_strbuf held = {0};
     udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         size_t size;
@@ -243,11 +272,15 @@ udpai_ctl_put_sources(udpai_strbuf *out, udpa_resource *const *resources, size_t
             is_of(resources[i], "SourceStatus")
                 ? udpa__status__v1__source_status__unpack(NULL, size, payload)
                 : NULL;
-        if (source)
+        if (source) {
             add_source(&table, source, now_us);
+            put_held(&held, source);
+        }
         udpa__status__v1__source_status__free_unpacked(source, NULL);
     }
     finish(out, &table, "SOURCES");
+    udpai_strbuf_str(out, udpai_strbuf_view(&held));
+    udpai_strbuf_done(&held);
 }
 
 /* ---- sessions ---- */

@@ -133,6 +133,35 @@ accept_absences(const udpai_pages *self,
     return UDPA_OK;
 }
 
+/* As the value of a label. */
+static void
+put_label(udpai_strbuf *text, udpai_str value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        char at = value.data[i];
+        if (at == '\\' || at == '"' || at == '\n')
+            udpai_strbuf_putc(text, '\\');
+        udpai_strbuf_putc(text, at == '\n' ? 'n' : at);
+    }
+}
+
+static void
+put_held(void *userdata, const udpai_held *held)
+{
+    udpai_strbuf_printf(userdata, "source_held.%.*s.%.*s: %zu\n", UDPAI_SHOWN(held->name),
+                        UDPAI_SHOWN(held->type_url), held->n);
+}
+
+static void
+put_held_metric(void *userdata, const udpai_held *held)
+{
+    udpai_strbuf_puts(userdata, "udpa_source_held{source=\"");
+    put_label(userdata, held->name);
+    udpai_strbuf_puts(userdata, "\",type=\"");
+    put_label(userdata, held->type_url);
+    udpai_strbuf_printf(userdata, "\"} %zu\n", held->n);
+}
+
 static udpa_err
 answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
@@ -157,9 +186,12 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
         break;
     case STATS:
         udpai_runtime_stats_page(&statistics, &text);
+        udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held, &text);
         break;
     default:
         udpai_runtime_prometheus_page(&statistics, &text);
+        udpai_strbuf_puts(&text, "# TYPE udpa_source_held gauge\n");
+        udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held_metric, &text);
         break;
     }
     if (err)

@@ -102,12 +102,20 @@ def test_wipe(test, workers):
     wait_for('what it adds comes', lambda: 'new' in names(test, edge.address))
     wait_for('what it had is held', lambda: f'{N - 2} held' in run(test, *status))
     check('and served', names(test, edge.address) == {*had[1:], 'new'})
+    said = run(test, *status)
+    check('status says which and why', f'Held of above: {N - 2} of {STRING} (its store is not the '
+          'one that it had before): com.acme/' in said and 'and 28 more' in said, said)
+    metric = edge.ask('GET', '/stats/prometheus')[1]
+    check('a metric says how many',
+          f'udpa_source_held{{source="above",type="{STRING}"}} {N - 2}' in metric, metric)
+    check('the log says which', 'They are: com.acme/' in edge.process.text())
     check('the log says what to do', 'udpactl sources accept above' in edge.process.text())
     said = run(test, '--http', http, 'sources', 'accept', 'nobody', status=1)
     check('a source that is not there is none', "there is no source 'nobody'" in said, said)
     said = run(test, '--http', http, 'sources', 'accept', 'above')
     check('it is told how many have gone', f'{N - 2} accepted' in said, said)
     wait_for('they go', lambda: names(test, edge.address) == {'n1', 'new'})
+    check('the metric has gone', 'udpa_source_held{' not in edge.ask('GET', '/stats/prometheus')[1])
     wait_for('and it is complete', lambda: '1 of 1 ' in run(test, *status))
 
 

@@ -2,6 +2,7 @@
 /* What a source does not name any more is believed, or held until it names it again or somebody
  * accepts that it has gone. */
 #include "federation/accept.h"
+#include "federation/problems.h"
 #include "tests/unit/federation/peer_info.h"
 
 #include <stdio.h>
@@ -325,6 +326,104 @@ what_may_have_gone_is_not_said_to_be_held(void **state)
     assert_value(bed, "CDS", "x", "1");
 }
 
+/* ---- sources of other kinds ---- */
+
+/* A name that a group's source leaves out is held for that group; it is accepted by the name that
+ * the source has in the configuration. */
+static void
+groups_of_clients_are_reached(void **state)
+{
+    fed_bed *bed = *state;
+    bed->sources[0].max_withdrawal = 20;
+    fed_ask_per_clients(bed, 'a');
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_come(bed, "com.acme/one", "n1");
+    fed_connect(bed, 'd');
+    char text[2048] = "";
+    size_t at = 0;
+    for (int i = 1; i <= 40; i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "com.acme/one/n%d=1 ", i);
+    snprintf(text + at, sizeof(text) - at, "!com.acme/one");
+    assert_string_equal(fed_publish(bed, 'd', "CDS", text), "");
+    fed_close(bed, 'd');
+    fed_advance(bed, 250);
+    fed_connect(bed, 'd');
+    at = 0;
+    for (int i = 1; i <= 11; i++) /* less than half, but more than a fifth */
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "-com.acme/one/n%d ", i);
+    snprintf(text + at, sizeof(text) - at, "!com.acme/one");
+    assert_string_equal(fed_publish(bed, 'd', "CDS", text), "");
+    assert_value(bed, "CDS", "com.acme/one/n1", "1");
+    assert_false(fed_settled(bed, "CDS", "com.acme/one"));
+    assert_int_equal(accept(bed, "a"), 11);
+    assert_value(bed, "CDS", "com.acme/one/n1", "");
+    assert_true(fed_settled(bed, "CDS", "com.acme/one"));
+}
+
+/* At a stand-in, the primary is a source as any other: what it had is what is served when it is
+ * away, so an empty one takes nothing away. */
+static void
+a_primary_that_comes_back_empty_is_held_at_its_stand_in(void **state)
+{
+    fed_bed *bed = *state;
+    const udpai_str types[] = {UDPAI_STR(TEST_CDS)};
+    bed->sources[0].stands_in = types;
+    bed->sources[0].n_stands_in = 1;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    come_back(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
+    assert_value(bed, "CDS", "x", "1");
+    assert_false(fed_settled(bed, "CDS", ACME));
+}
+
+/* What is only read to be adopted never counts, so nothing of it is held; of the source's other
+ * types it is. */
+static void
+what_is_read_to_be_adopted_is_not_held(void **state)
+{
+    fed_bed *bed = *state;
+    const udpai_str types[] = {UDPAI_STR(TEST_EDS)};
+    bed->sources[0].recover.types = types;
+    bed->sources[0].recover.n_types = 1;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    (void)fed_publish(bed, 'a', "EDS", "y=1 !");
+    come_back(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
+    (void)fed_publish(bed, 'a', "EDS", "-y !");
+    assert_value(bed, "CDS", "x", "1");
+    assert_int_equal(accept(bed, "a"), 1);
+    assert_value(bed, "CDS", "x", "");
+}
+
+static void
+without_memory_nothing_goes(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", words("", 1, 20, true));
+    for (long n = 0; n < 120; n++) {
+        char epoch[24];
+        snprintf(epoch, sizeof(epoch), "epoch-%ld", n);
+        come_back(bed, epoch, "0");
+        fed_short(bed, n, false);
+        (void)fed_publish(bed, 'a', "CDS", words("-", 1, 20, false));
+        fed_short(bed, n / 4, false);
+        (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+        assert_int_equal(n_there(bed, 20), 20);
+    }
+    come_back(bed, "epoch-120", "0");
+    (void)fed_publish(bed, 'a', "CDS", words("-", 1, 20, true));
+    assert_int_equal(n_there(bed, 20), 20);
+    assert_int_equal(accept(bed, "a"), 20);
+}
+
 /* ---- what is accepted at the source ---- */
 
 static void
@@ -512,6 +611,50 @@ a_directory_that_loses_too_much_keeps_it(void **state)
 }
 
 static void
+add_problem(void *userdata, const char *text)
+{
+    assert_int_equal(*(char *)userdata, '\0');
+    snprintf(userdata, 4096, "%s", text);
+}
+
+static void
+add_held(void *userdata, const udpai_held *held)
+{
+    char *text = userdata;
+    size_t at = strlen(text);
+    snprintf(text + at, 4096 - at, "%s%.*s %.*s %zu", at ? ", " : "", UDPAI_SHOWN(held->name),
+             UDPAI_SHOWN(held->type_url), held->n);
+}
+
+static void
+what_is_held_is_shown(void **state)
+{
+    fed_bed *bed = *state;
+    char text[4096] = "";
+    bed->root = ROOT;
+    start(bed);
+    scan(bed, 1, 30);
+    scan(bed, 19, 30);
+    udpai_node_visit_problems(bed->node, add_problem, text);
+    assert_non_null(strstr(text, "directory " ROOT " does not have 18 of"));
+    assert_non_null(strstr(text, "com.acme/n1, com.acme/n2,"));
+    assert_non_null(strstr(text, "and 8 more"));
+    connect(bed, "first", "7");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    come_back(bed, "second", "0");
+    (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
+    *text = '\0';
+    udpai_node_visit_held(bed->node, add_held, text);
+    assert_string_equal(text, "a " TEST_CDS " 1, " ROOT " " TEST_CDS " 18");
+    scan(bed, 1, 30);
+    assert_int_equal(accept(bed, "a"), 1);
+    *text = '\0';
+    udpai_node_visit_held(bed->node, add_held, text);
+    udpai_node_visit_problems(bed->node, add_problem, text);
+    assert_string_equal(text, "");
+}
+
+static void
 a_source_that_is_not_there_cannot_be_accepted(void **state)
 {
     fed_bed *bed = *state;
@@ -538,12 +681,17 @@ main(void)
         fed_test(who_comes_back_empty_does_not_count_again),
         fed_test(asked_by_name_it_is_the_same),
         fed_test(what_may_have_gone_is_not_said_to_be_held),
+        fed_test(groups_of_clients_are_reached),
+        fed_test(a_primary_that_comes_back_empty_is_held_at_its_stand_in),
+        fed_test(what_is_read_to_be_adopted_is_not_held),
+        fed_test(without_memory_nothing_goes),
         fed_test(what_is_accepted_at_the_source_is_asked_for),
         fed_test(what_is_accepted_at_the_source_is_not_held_later),
         fed_test(an_older_copy_of_what_was_accepted_is_another_store),
         fed_test(nobody_accepts_for_another),
         fed_test(a_source_that_dials_is_asked_once),
         fed_test(a_directory_that_loses_too_much_keeps_it),
+        fed_test(what_is_held_is_shown),
         fed_test(a_source_that_is_not_there_cannot_be_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "federation/held.h"
+
+#include "federation/absence.h"
+
+/* ---- names ---- */
+
+struct first_names {
+    udpai_str *names;
+    size_t n;
+};
+
+static bool
+add_name(void *userdata, const udpai_contribution *contribution)
+{
+    struct first_names *first = userdata;
+    if (contribution->absence == UDPAI_ABSENCE_HELD)
+        first->names[first->n++] = udpai_resource_name(contribution->resource);
+    return first->n < UDPAI_HELD_NAMES;
+}
+
+size_t
+udpai_held_names(const udpai_node *node,
+                 const udpai_origin *origin,
+                 udpai_str type_url,
+                 udpai_str names[UDPAI_HELD_NAMES])
+{
+    struct first_names first = {.names = names};
+    if (udpai_origin_n_absent(origin, type_url, UDPAI_ABSENCE_HELD))
+        udpai_store_visit_origin(node->store, origin, type_url, add_name, &first);
+    return first.n;
+}
+
+/* "a, b and 7 more" */
+static void
+put_names(udpai_strbuf *out, const udpai_node *node, const udpai_origin *origin, udpai_str type_url)
+{
+    udpai_str names[UDPAI_HELD_NAMES];
+    size_t n = udpai_held_names(node, origin, type_url, names);
+    size_t n_all = udpai_origin_n_absent(origin, type_url, UDPAI_ABSENCE_HELD);
+    for (size_t i = 0; i < n; i++) {
+        udpai_strbuf_puts(out, i ? ", " : "");
+        udpai_strbuf_str(out, names[i]);
+    }
+    if (n_all > n)
+        udpai_strbuf_printf(out, " and %zu more", n_all - n);
+}
+
+/* ---- of sources ---- */
+
+void
+udpai_held_because(udpai_source *source, udpai_str type_url, const char *why)
+{
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url))
+            scope->held_why = why;
+    }
+}
+
+/* What was told already, of one of its scopes. */
+static size_t
+note_told(udpai_source *source, udpai_str type_url, size_t n, const char **ret_why)
+{
+    size_t n_told = 0;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (!udpai_str_eq(udpai_bytes_view(scope->type), type_url))
+            continue;
+        n_told = udpai_max_size(n_told, scope->n_held_told);
+        scope->n_held_told = n;
+        if (scope->held_why)
+            *ret_why = scope->held_why;
+    }
+    return n_told;
+}
+
+bool
+udpai_held_tell(udpai_source *source, udpai_str type_url)
+{
+    const char *why = "it did not name them before this node was restarted";
+    size_t n = udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_HELD);
+    if (n <= note_told(source, type_url, n, &why))
+        return false;
+    udpai_str own = udpai_bytes_view(source->name);
+    udpai_str configured = source->template ? udpai_bytes_view(source->template->name) : own;
+    udpai_strbuf names = {0};
+    put_names(&names, source->node, source->origin, type_url);
+    udpai_log(
+        UDPA_LOG_WARNING, "federation",
+        "source %.*s does not name %zu of %.*s any more that it had, and has not said that "
+        "they are gone: %s. They are held, and served as before, until it names them again. If "
+        "they are meant to be gone: udpactl sources accept %.*s. They are: %s",
+        UDPAI_SHOWN(own), n, UDPAI_SHOWN(type_url), why, UDPAI_SHOWN(configured),
+        names.data ? names.data : "");
+    udpai_strbuf_done(&names);
+    return true;
+}
+
+static void
+tell_type(void *userdata, udpai_str type_url, size_t n)
+{
+    (void)n;
+    udpai_held_because(userdata, type_url, UDPAI_HELD_TOO_MANY);
+    (void)udpai_held_tell(userdata, type_url);
+}
+
+void
+udpai_held_tell_read(udpai_source *source)
+{
+    udpai_origin_visit_absent(source->origin, UDPAI_ABSENCE_HELD, tell_type, source);
+}
+
+/* ---- of directories ---- */
+
+struct told {
+    const udpai_node *node;
+    const udpai_origin *origin;
+    udpai_str root;
+    udpai_problem_fn visit;
+    void *userdata;
+};
+
+static void
+describe(void *userdata, udpai_str type_url, size_t n)
+{
+    const struct told *told = userdata;
+    udpai_strbuf text = {0};
+    udpai_strbuf_printf(&text,
+                        "directory %.*s does not have %zu of %.*s any more, more at once than "
+                        "max_withdrawal allows: they are held, and served as before, until it has "
+                        "them again. If they are meant to be gone: udpactl sources accept %.*s. "
+                        "They are: ",
+                        UDPAI_SHOWN(told->root), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(told->root));
+    put_names(&text, told->node, told->origin, type_url);
+    if (!udpai_strbuf_failed(&text))
+        told->visit(told->userdata, text.data);
+    udpai_strbuf_done(&text);
+}
+
+static void
+log_problem(void *userdata, const char *text)
+{
+    (void)userdata;
+    udpai_log(UDPA_LOG_WARNING, "federation", "%s", text);
+}
+
+static void
+add_held(void *userdata, udpai_str type_url, size_t n)
+{
+    (void)type_url;
+    *(size_t *)userdata += n;
+}
+
+void
+udpai_held_tell_directory(udpai_node *node, udpai_str root, const udpai_origin *origin)
+{
+    udpai_expected *expected = udpai_files_expected(node, root);
+    size_t n = 0;
+    udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, add_held, &n);
+    if (!expected || n == expected->n_held_told)
+        return;
+    struct told told = {node, origin, root, log_problem, NULL};
+    if (n > expected->n_held_told)
+        udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &told);
+    expected->n_held_told = n;
+}
+
+void
+udpai_held_visit_problems(const udpai_node *node, udpai_problem_fn visit, void *userdata)
+{
+    for (size_t i = 0; i < node->expected_files.n; i++) {
+        udpai_str root = udpai_bytes_view(node->expected_files.items[i].root);
+        const udpai_origin *origin = udpai_files_find_origin(node, root);
+        struct told told = {node, origin, root, visit, userdata};
+        if (origin)
+            udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &told);
+    }
+}
+
+/* ---- for those who look after the node ---- */
+
+struct visit {
+    udpai_held_fn visit;
+    void *userdata;
+    udpai_str name;
+};
+
+static void
+visit_type(void *userdata, udpai_str type_url, size_t n)
+{
+    const struct visit *of = userdata;
+    of->visit(of->userdata, &(udpai_held){of->name, type_url, n});
+}
+
+void
+udpai_node_visit_held(const udpai_node *node, udpai_held_fn visit, void *userdata)
+{
+    size_t at = 0;
+    const udpai_source *source;
+    struct visit of = {.visit = visit, .userdata = userdata};
+    while ((source = udpai_map_next(&node->links, &at))) {
+        of.name = udpai_bytes_view(source->name);
+        if (source->origin)
+            udpai_origin_visit_absent(source->origin, UDPAI_ABSENCE_HELD, visit_type, &of);
+    }
+    for (size_t i = 0; i < node->expected_files.n; i++) {
+        of.name = udpai_bytes_view(node->expected_files.items[i].root);
+        const udpai_origin *origin = udpai_files_find_origin(node, of.name);
+        if (origin)
+            udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, visit_type, &of);
+    }
+}
+
+static void
+accept(udpai_node *node, udpai_origin *origin)
+{
+    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_ABSENCE_HELD,
+                             UDPAI_ABSENCE_BELIEVE);
+}
+
+/* What is configured, or came by a resource; with those that were made after it. */
+static bool
+accept_of_sources(udpai_node *node, udpai_str name)
+{
+    size_t at = 0;
+    udpai_source *source;
+    bool any = false;
+    while ((source = udpai_map_next(&node->links, &at))) {
+        const udpai_source *configured = source->template ? source->template : source;
+        bool is_it = source->serves_us && (udpai_str_eq(udpai_bytes_view(source->name), name) ||
+                                           udpai_str_eq(udpai_bytes_view(configured->name), name));
+        if (is_it && udpai_origin_has_absent(source->origin)) {
+            accept(node, source->origin);
+            udpai_source_touch(source);
+        }
+        any |= is_it;
+    }
+    return any;
+}
+
+bool
+udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n)
+{
+    size_t n_before = udpai_store_n_contributions(node->store);
+    udpai_origin *directory =
+        udpai_files_expected(node, name) ? udpai_files_origin(node, name) : NULL;
+    bool any = accept_of_sources(node, name);
+    if (!any && directory)
+        accept(node, directory);
+    *ret_n = n_before - udpai_store_n_contributions(node->store);
+    if (*ret_n == 0)
+        return any || directory;
+    udpai_log(UDPA_LOG_INFO, "federation", "%.*s: it is accepted that %zu resources have gone",
+              UDPAI_SHOWN(name), *ret_n);
+    udpai_node_touch(node);
+    return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is held is shown: for the files of this folder. */
+#ifndef UDPAI_FEDERATION_HELD_H
+#define UDPAI_FEDERATION_HELD_H
+
+#include "federation/accept.h"
+#include "federation/node_internal.h"
+#include "federation/problems.h"
+
+#define UDPAI_HELD_OTHER_STORE "its store is not the one that it had before"
+#define UDPAI_HELD_OLDER_STORE "its store is an older copy of the one that it had before"
+#define UDPAI_HELD_TOO_MANY "more is missing at once than max_withdrawal allows"
+#define UDPAI_HELD_NAMES 10 /* that are shown, of each type */
+
+/* Why more of the type may be held from now on. */
+void udpai_held_because(udpai_source *source, udpai_str type_url, const char *why);
+/* How many are held of the type is logged once, and again when there are more. True: it was. */
+bool udpai_held_tell(udpai_source *source, udpai_str type_url);
+/* The same of all types of a directory that is a source. */
+void udpai_held_tell_read(udpai_source *source);
+/* The same of a directory of the node's own. */
+void udpai_held_tell_directory(udpai_node *node, udpai_str root, const udpai_origin *origin);
+/* The first names that are held of the type. */
+size_t udpai_held_names(const udpai_node *node,
+                        const udpai_origin *origin,
+                        udpai_str type_url,
+                        udpai_str names[UDPAI_HELD_NAMES]);
+/* What is held of the node's own directories, in words. */
+void udpai_held_visit_problems(const udpai_node *node, udpai_problem_fn visit, void *userdata);
+
+#endif
