@@ -89,6 +89,7 @@ put_load(udpai_strbuf *out, const udpai_load_options *load)
                         load->n_resources, load->size, load->n_names,
                         load->tls.authorities ? "true" : "false");
     put_number(out, "namespaces", load->n_namespaces);
+    put_number(out, "namespaces_each", load->n_of_a_stream);
     put_number(out, "slow", load->n_slow);
     put_number(out, "slow_bytes_per_s", load->slow_bytes_per_s);
 }

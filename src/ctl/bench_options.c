@@ -36,6 +36,7 @@ enum {
     SLOW,
     SLOW_RATE,
     NAMESPACES,
+    NAMESPACES_EACH,
     RECONNECT,
     IDLE,
     PID,
@@ -59,6 +60,8 @@ static const struct argp_option known_options[] = {
      "UDPA: resources lie in so many namespaces, NAME.t0 and so on, by turns, and each stream asks "
      "for one of them (default: all for -n NAME itself)",
      0},
+    {"namespaces-each", NAMESPACES_EACH, "N", 0,
+     "With --namespaces: each stream asks for so many of them (default 1)", 0},
     {"publish", PUBLISH, NULL, 0,
      "Publish the resources to the server, which must be a node of UDPA, and change them", 0},
     {"publish-to", PUBLISH_TO, "HOST:PORT", 0, "The same, to another node", 0},
@@ -157,6 +160,7 @@ take_number(udpai_load_options *load, int key, const char *text, const struct ar
         {SLOW, &load->n_slow, 0, 1000000},
         {SLOW_RATE, &load->slow_bytes_per_s, 0, 1000000000},
         {NAMESPACES, &load->n_namespaces, 1, 100000},
+        {NAMESPACES_EACH, &load->n_of_a_stream, 1, 100},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++)

@@ -40,7 +40,9 @@ static const char *
 wrong_with_namespaces(const udpai_load_options *options)
 {
     if (options->n_namespaces == 0)
-        return NULL;
+        return options->n_of_a_stream
+                   ? "--namespaces-each is of --namespaces, of which a stream asks for some"
+                   : NULL;
     if (options->protocol != UDPAI_LOAD_UDPA || options->control)
         return "only in UDPA a stream asks for a namespace of its own: give --protocol udpa";
     if (options->n_names || options->reconnects)
@@ -48,6 +50,8 @@ wrong_with_namespaces(const udpai_load_options *options)
                "--reconnect";
     if (options->n_namespaces > options->n_resources)
         return "there are more namespaces than resources";
+    if (options->n_of_a_stream > options->n_namespaces)
+        return "each stream asks for more namespaces than there are";
     return NULL;
 }
 

@@ -279,7 +279,8 @@ asks_for(const udpai_crowd_stream *stream, size_t resource)
 {
     const udpai_load_options *options = stream->crowd->options;
     size_t at = (resource + options->n_resources - stream->question.first) % options->n_resources;
-    return stream->space == udpai_load_space_of(options, resource) &&
+    return udpai_load_asks_for_space(options, stream->space,
+                                     udpai_load_space_of(options, resource)) &&
            (options->n_names == 0 || at < options->n_names);
 }
 
@@ -307,11 +308,15 @@ place_stream(udpai_crowd *crowd, size_t i, size_t link)
     stream->index = crowd->links[link].n++;
     stream->space = udpai_load_space_of(options, i);
     stream->n_wanted =
-        options->n_names ? options->n_names : udpai_load_n_in_space(options, stream->space);
+        options->n_names ? options->n_names : udpai_load_n_in_spaces(options, stream->space);
     stream->question = (udpai_load_question){
         .type_url = options->type_url,
         .node_id = options->node_id,
         .name_space = is_plain ? "" : crowd->spaces[stream->space],
+        .spaces = crowd->spaces,
+        .n_spaces = udpai_load_n_spaces(options),
+        .first_space = stream->space,
+        .n_of_a_stream = udpai_load_n_of_a_stream(options),
         .first = options->n_resources ? i * options->n_names % options->n_resources : 0,
         .n_names = options->n_names,
         .n_resources = options->n_resources,

@@ -33,8 +33,9 @@ typedef struct udpai_load_options {
     const char *type_url;
     const char *node_id;    /* what those of streams and of the publisher begin with */
     const char *name_space; /* of resources */
-    size_t n_namespaces; /* 0: this one; else so many below it, of which each stream asks for one */
-    bool has_plain_names; /* in xDS they are asked for without their namespace */
+    size_t n_namespaces;    /* 0: this one; else so many below it, of which each stream asks for */
+    size_t n_of_a_stream;   /* so many; 0: one */
+    bool has_plain_names;   /* in xDS they are asked for without their namespace */
     size_t n_streams, n_connections;
     size_t n_resources; /* that are there; 0: it is not known, and silence says that all has come */
     size_t n_names;     /* that each stream asks for; 0: all, by wildcard */

@@ -218,6 +218,11 @@ udpai_load_put_question(udpai_strbuf *out,
     if (protocol == UDPAI_LOAD_UDPA)
         udpai_load_put_node(out, node_id(room, question));
     put_message(out, puts[protocol], question);
+    for (size_t i = 1; i < question->n_of_a_stream; i++) {
+        udpai_load_question more = *question;
+        more.name_space = question->spaces[(question->first_space + i) % question->n_spaces];
+        put_message(out, puts[protocol], &more);
+    }
 }
 
 struct acknowledgement {

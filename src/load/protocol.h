@@ -5,9 +5,8 @@
 #define UDPAI_LOAD_PROTOCOL_H
 
 #include "base/strbuf.h"
-#include "load/contents.h"
 #include "load/cutter.h"
-#include "load/load.h"
+#include "load/spaces.h"
 
 #define UDPAI_LOAD_ID_ROOM 256
 
@@ -45,7 +44,9 @@ typedef struct udpai_load_version {
 /* What a stream asks for at its beginning. */
 typedef struct udpai_load_question {
     const char *type_url, *name_space;
-    const char *node_id;                /* what it begins with; the number follows */
+    const udpai_load_space *spaces;              /* of UDPA, so many from this one on, around; */
+    size_t n_spaces, first_space, n_of_a_stream; /* 0: name_space alone */
+    const char *node_id;                         /* what it begins with; the number follows */
     size_t first, n_names, n_resources; /* n_names from this one on, around; 0: all, by wildcard */
     const udpai_load_version *held;     /* of each resource; NULL: none */
     unsigned number;                    /* of the stream */

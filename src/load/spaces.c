@@ -10,6 +10,22 @@ udpai_load_n_in_space(const udpai_load_options *options, size_t first)
     return first < options->n_resources ? (options->n_resources - first + n - 1) / n : 0;
 }
 
+bool
+udpai_load_asks_for_space(const udpai_load_options *options, size_t first, size_t space)
+{
+    size_t n = udpai_load_n_spaces(options);
+    return (space + n - first) % n < udpai_load_n_of_a_stream(options);
+}
+
+size_t
+udpai_load_n_in_spaces(const udpai_load_options *options, size_t first)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < udpai_load_n_of_a_stream(options); i++)
+        n += udpai_load_n_in_space(options, udpai_load_space_of(options, first + i));
+    return n;
+}
+
 void
 udpai_load_space_name(udpai_load_space room, const udpai_load_options *options, size_t space)
 {

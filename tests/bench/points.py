@@ -48,6 +48,7 @@ class Load:
     idle: bool = False
     seconds: int = 0  # 0: as long as the form has changes
     namespaces: int = 0  # 0: the one that clients of xDS are shown
+    namespaces_each: int = 0  # of these, that each stream asks for; 0: one
     of: str = ''  # whose streams, resources and namespace; '': the usual ones
     publishes = True
 
@@ -67,7 +68,8 @@ class Load:
                    '--resources', self.resources, '--size', self.size,
                    '--changes', self.n_changes(seconds), '--seconds', seconds]
         for name, usual in (('connections', 0), ('names', 0), ('rate', 0), ('depth', 1),
-                            ('slow', 0), ('slow_rate', 0), ('namespaces', 0)):
+                            ('slow', 0), ('slow_rate', 0), ('namespaces', 0),
+                            ('namespaces_each', 0)):
             value = getattr(self, name)
             if value != usual:
                 options += [f'--{name.replace("_", "-")}', f'{value:g}']
@@ -275,6 +277,16 @@ def tenants(_form):
                  (Line('CPU per change: 1,000 streams / one', change, 1.25, 1.1),))
 
 
+def namespaces(_form):
+    load = Load(protocol='udpa', streams=500, resources=50000, namespaces=2000, namespaces_each=4,
+                changes=0)
+    return Point('namespaces', '500 streams, each with four of 2,000 namespaces of 25 resources',
+                 beside(load, ('udpad',)), (
+        Line('initial sync', Figure(at('sync.ms'), 'udpad', unit='ms'), 3000, None, 'ms'),
+        Line('initial sync, CPU', Figure(at('sync.server_cpu_ms'), 'udpad', unit='ms'), 3000, None,
+             'ms')))
+
+
 def others_p99(label, usual):
     """What one has done to the others."""
     return Line(f'p99 of the others: {label} / {usual}',
@@ -427,7 +439,7 @@ def workers(_form):
 
 
 POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mtls, partial, mux,
-          slow, latency, consul, consul_names, tenants, readers, neighbour, storm, reconnect, hops,
+          slow, latency, consul, consul_names, tenants, namespaces, readers, neighbour, storm, reconnect, hops,
           publish, reports, reports_ten, reports_mux, big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
 IN_FULL_ALONE = (consul, consul_names, readers, neighbour, storm, reports_ten, reports_mux,
                  big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)

@@ -19,7 +19,7 @@ class Reports:
 
     # What they do not do.
     publishes = idle = tls = False
-    resources = size = names = slow = rate = seconds = changes = namespaces = 0
+    resources = size = names = slow = rate = seconds = changes = namespaces = namespaces_each = 0
     depth = 1
 
     def n_changes(self, _seconds):

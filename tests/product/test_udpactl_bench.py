@@ -107,6 +107,9 @@ def check_names(test):
     told = bench.figures('--publish', '--protocol', 'udpa', '--namespaces', 3, *SMALL)
     expect('namespaces', told, namespaces=3, publish__n=50, sync__resources=100,
            changes__deliveries=40, changes__complete=20)
+    told = bench.figures('--publish', '--protocol', 'udpa', '--namespaces', 5,
+                         '--namespaces-each', 2, '-n', 'org.acme', *SMALL)
+    expect('several of the namespaces', told, namespaces_each=2, sync__resources=120)
 
 
 def check_plain_names(test):
@@ -379,7 +382,8 @@ def check_mistakes(test):
             (('--publish', '--rate', 1, '--depth', 2), '--rate or --depth'),
             (('--publish', '--idle', '--reconnect'), 'idle'),
             (('--publish', '--reconnect', '--protocol', 'sotw'), 'nothing is held'),
-            (('--publish', '--namespaces', 2), '--protocol udpa')):
+            (('--publish', '--namespaces', 2), '--protocol udpa'),
+            (('--publish', '--namespaces-each', 2), 'is of --namespaces')):
         bench(*options, status=MISTAKE, err=err)
     done = subprocess.run([test.build / 'udpactl', 'get', '--streams', '3'], text=True,
                           capture_output=True, check=False)

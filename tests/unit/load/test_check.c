@@ -97,6 +97,10 @@ wrong_namespaces(void **state)
         "--reconnect");
     assert_wrong(WITH(with->n_namespaces = 101, with->protocol = UDPAI_LOAD_UDPA),
                  "more namespaces than resources");
+    assert_wrong(WITH(with->n_of_a_stream = 2), "--namespaces-each");
+    assert_wrong(
+        WITH(with->n_namespaces = 2, with->protocol = UDPAI_LOAD_UDPA, with->n_of_a_stream = 3),
+        "than there are");
     assert_wrong(WITH(with->n_namespaces = 2, with->protocol = UDPAI_LOAD_UDPA,
                       with->publish_to = NULL, with->control = "x"),
                  "UDPA");

@@ -44,6 +44,26 @@ resources_lie_in_them_by_turns(void **state)
             }
 }
 
+/* From its own one on, around. */
+static void
+a_stream_asks_for_several(void **state)
+{
+    (void)state;
+    const udpai_load_options one = {.n_namespaces = 5, .n_resources = 12};
+    const udpai_load_options three = {.n_namespaces = 5, .n_of_a_stream = 3, .n_resources = 12};
+    for (size_t first = 0; first < 5; first++) {
+        size_t n_one = 0, n_three = 0;
+        for (size_t i = 0; i < 12; i++) {
+            n_one += udpai_load_asks_for_space(&one, first, udpai_load_space_of(&one, i));
+            n_three += udpai_load_asks_for_space(&three, first, udpai_load_space_of(&three, i));
+        }
+        assert_int_equal(udpai_load_n_in_spaces(&one, first), n_one);
+        assert_int_equal(udpai_load_n_in_spaces(&three, first), n_three);
+    }
+    assert_true(udpai_load_asks_for_space(&three, 4, 1));
+    assert_false(udpai_load_asks_for_space(&three, 4, 2));
+}
+
 int
 main(void)
 {
@@ -51,6 +71,7 @@ main(void)
         cmocka_unit_test(without_any_there_is_one),
         cmocka_unit_test(each_has_a_name),
         cmocka_unit_test(resources_lie_in_them_by_turns),
+        cmocka_unit_test(a_stream_asks_for_several),
     };
     return cmocka_run_group_tests_name("load/spaces", tests, NULL, NULL);
 }
