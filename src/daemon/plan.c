@@ -561,6 +561,9 @@ udpai_plan_make(udpai_plan *plan,
     udpai_endpoint_settings_init(&plan->settings);
     plan_limits(plan);
     plan->settings.n_workers = plan->bootstrap.message->workers;
+    if (plan->settings.n_workers) /* all that serve share it */
+        plan->settings.limits.max_unfinished_bytes =
+            UDPAI_MAX_UNFINISHED_BYTES / plan->settings.n_workers;
     udpai_timing_set(&plan->settings, plan->bootstrap.message->timing);
     plan_store(plan, options);
     udpa_err err = plan_log(plan, options, ret_error);

@@ -256,6 +256,8 @@ put_node(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_varint_opt(writer, 5, status->n_sessions);
     put_counter(writer, "streams_refused", status->stats.n_refused);
     put_counter(writer, "streams_cut_off", status->stats.n_cut_off);
+    put_counter(writer, "messages_too_large", status->stats.n_too_large);
+    put_counter(writer, "messages_held_back", status->stats.n_waited);
     put_counter(writer, "loops", udpai_node_n_loops(endpoint->node));
     put_counter(writer, "publications_denied", udpai_node_n_denied(endpoint->node));
     put_counter(writer, "signatures_refused", udpai_node_n_bad_signatures(endpoint->node));

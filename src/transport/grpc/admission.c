@@ -3,8 +3,11 @@
 #include "base/alloc.h"
 #include "transport/grpc/grpc_internal.h"
 
+#define SHARE 4 /* of what may be reserved, for one name: 1 / SHARE */
+
 struct udpai_admitted {
     size_t n;
+    size_t reserved;
     size_t len;
     char name[];
 };
@@ -20,7 +23,7 @@ void
 udpai_admission_init(udpai_admission *admission, size_t max, size_t max_per_name)
 {
     udpai_map_init(&admission->by_name, admitted_key);
-    admission->n = 0;
+    admission->n = admission->reserved = admission->max_reserved = 0;
     admission->max = max;
     admission->max_per_name = max_per_name;
 }
@@ -82,4 +85,29 @@ udpai_admission_leave(udpai_admission *admission, udpai_admitted *admitted)
         return;
     udpai_map_remove(&admission->by_name, admitted_key(admitted));
     udpai_free(admitted);
+}
+
+udpai_reservation
+udpai_admission_reserve(udpai_admission *admission, udpai_admitted *admitted, size_t bytes)
+{
+    if (admitted->reserved && admitted->reserved + bytes > admission->max_reserved / SHARE)
+        return UDPAI_NAME_HAS_NO_ROOM;
+    if (admission->reserved && admission->reserved + bytes > admission->max_reserved)
+        return UDPAI_NO_ROOM;
+    udpai_admission_reserve_anyway(admission, admitted, bytes);
+    return UDPAI_RESERVED;
+}
+
+void
+udpai_admission_reserve_anyway(udpai_admission *admission, udpai_admitted *admitted, size_t bytes)
+{
+    admitted->reserved += bytes;
+    admission->reserved += bytes;
+}
+
+void
+udpai_admission_release(udpai_admission *admission, udpai_admitted *admitted, size_t bytes)
+{
+    admitted->reserved -= bytes;
+    admission->reserved -= bytes;
 }

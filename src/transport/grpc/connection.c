@@ -10,6 +10,7 @@
  * whether it still leads to that peer. */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <linux/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -22,12 +23,16 @@
 #define LOW_WATER_BYTES 4096
 /* The files are looked through for all connections at once, at most so often … */
 #define LOOK_AGAIN_MS 1000
+#define LOOK_AGAIN_SOON_MS 50 /* who waits to be read cannot wait for that */
 /* … and for one connection, if it is not found, so many times. */
 #define MOST_LOOKS 2
 #define NO_FILE (-1)
+#define AROUND_PART 8 /* of a message comes beside it: frames, acknowledgements, TLS */
 
 struct udpai_connection {
-    size_t n_streams;
+    size_t n_streams, n_waiting;
+    uint64_t base;   /* so much had come when all that had come was read; at first nothing had */
+    uint64_t n_read; /* bytes of messages since then */
     int file;
     uint8_t n_looks;
     bool is_ambiguous; /* several sockets lead to such an address */
@@ -56,7 +61,7 @@ void
 udpai_connections_init(udpai_connections *connections)
 {
     udpai_map_init(&connections->by_address, connection_key);
-    connections->look_ms = 0;
+    connections->looked_ms = 0;
 }
 
 void
@@ -125,11 +130,14 @@ look_for_files(udpai_connections *connections)
 }
 
 static bool
-find_file(udpai_connections *connections, udpai_connection *connection, uint64_t now_ms)
+find_file(udpai_connections *connections,
+          udpai_connection *connection,
+          uint64_t now_ms,
+          uint64_t again_ms)
 {
     if (connection->file == NO_FILE && connection->n_looks < MOST_LOOKS &&
-        now_ms >= connections->look_ms) {
-        connections->look_ms = now_ms + LOOK_AGAIN_MS;
+        now_ms - connections->looked_ms >= again_ms) {
+        connections->looked_ms = now_ms;
         connection->n_looks++;
         look_for_files(connections);
     }
@@ -204,7 +212,8 @@ udpai_connection_hold(udpai_stream_thread *thread, udpai_connection *connection)
 {
     if (!connection || connection->n_streams != 1)
         return false;
-    if (!connection->is_held && find_file(&thread->connections, connection, thread->wheel.now_ms))
+    if (!connection->is_held &&
+        find_file(&thread->connections, connection, thread->wheel.now_ms, LOOK_AGAIN_MS))
         connection->is_held = set_low_water(connection, LOW_WATER_BYTES);
     return connection->is_held;
 }
@@ -216,4 +225,55 @@ udpai_connection_let_go(udpai_connection *connection)
         (void)set_low_water(connection, 1);
     if (connection)
         connection->is_held = false;
+}
+
+/* ---- how much has come ---- */
+
+void
+udpai_connection_took(udpai_connection *connection, size_t size)
+{
+    if (connection)
+        connection->n_read += size;
+}
+
+bool
+udpai_connection_look(udpai_stream_thread *thread,
+                      udpai_connection *connection,
+                      udpai_arrived *ret_arrived)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof(info);
+    if (!connection ||
+        !find_file(&thread->connections, connection, thread->wheel.now_ms, LOOK_AGAIN_SOON_MS) ||
+        !is_still_it(connection))
+        return false;
+    memset(&info, 0, sizeof(info));
+    if (getsockopt(connection->file, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return false;
+    uint64_t known = connection->base + connection->n_read + connection->n_read / AROUND_PART;
+    ret_arrived->bytes = info.tcpi_bytes_received;
+    ret_arrived->unread = ret_arrived->bytes > known ? ret_arrived->bytes - known : 0;
+    ret_arrived->rtt_ms = info.tcpi_rtt / 1000;
+    ret_arrived->n_streams = connection->n_streams;
+    return true;
+}
+
+void
+udpai_connection_is_read(udpai_connection *connection, const udpai_arrived *arrived)
+{
+    connection->base = arrived->bytes;
+    connection->n_read = 0;
+}
+
+void
+udpai_connection_count_waiting(udpai_connection *connection, bool waits)
+{
+    if (connection)
+        connection->n_waiting += waits ? 1 : (size_t)-1;
+}
+
+bool
+udpai_connection_has_waiting(const udpai_connection *connection)
+{
+    return connection && connection->n_waiting > 0;
 }

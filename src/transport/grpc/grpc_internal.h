@@ -12,8 +12,11 @@
 #include "base/map.h"
 #include "base/wheel.h"
 #include "loop/inbox.h"
+#include "transport/grpc/admission.h"
+#include "transport/grpc/connection.h"
 #include "transport/grpc/stand_in.h"
 #include "transport/grpc/stream_thread.h"
+#include "transport/grpc/turnstile.h"
 
 #define UDPAI_LOG_GRPC "grpc"
 /* Calls asked for in advance, of each listener and for all methods. */
@@ -54,37 +57,6 @@ void udpai_wake_init(udpai_wake *wake,
                      grpc_completion_queue *cq,
                      void (*done)(udpai_tag *tag, bool ok));
 void udpai_wake_send(void *wake);
-
-/* ---- admission.c ---- */
-
-/* How many streams others have opened, in all and of each name. */
-typedef struct udpai_admission {
-    udpai_map by_name; /* of udpai_admitted */
-    size_t n, max, max_per_name;
-} udpai_admission;
-
-typedef struct udpai_admitted udpai_admitted;
-
-void udpai_admission_init(udpai_admission *admission, size_t max, size_t max_per_name);
-void udpai_admission_done(udpai_admission *admission);
-/* UDPA_ERR_LIMIT says which limit. */
-udpa_err udpai_admission_enter(udpai_admission *admission,
-                               udpai_str name,
-                               udpai_admitted **ret_admitted,
-                               udpa_error **ret_error);
-void udpai_admission_leave(udpai_admission *admission, udpai_admitted *admitted);
-
-/* ---- connection.c: see below ---- */
-
-typedef struct udpai_connection udpai_connection;
-
-typedef struct udpai_connections {
-    udpai_map by_address;
-    uint64_t look_ms; /* their sockets may be looked for again then */
-} udpai_connections;
-
-void udpai_connections_init(udpai_connections *connections);
-void udpai_connections_done(udpai_connections *connections);
 
 /* ---- credentials.c ---- */
 
@@ -150,6 +122,7 @@ struct udpai_stream_thread {
     size_t n_streams, n_listeners, n_refusals, n_tags;
     udpai_admission admission;
     udpai_connections connections;
+    udpai_turnstile turnstile;
     unsigned n_holds;
     uint64_t awake_until_ns; /* 0: nothing is waited for awake */
     unsigned n_rests;        /* publications whose answers are not waited for so */
@@ -159,7 +132,8 @@ struct udpai_stream_thread {
     bool is_serving, is_stopping, is_queue_closed, shares_ports;
     udpai_credentials credentials;
 
-    atomic_size_t stat_streams, stat_refused, stat_tags, stat_cut_off, stat_too_large;
+    atomic_size_t stat_streams, stat_refused, stat_tags, stat_cut_off, stat_too_large, stat_waited,
+        stat_reserved;
     udpai_log_limit too_large_log;
 };
 
@@ -222,6 +196,7 @@ struct udpai_stream {
     size_t max_message_bytes; /* that it may receive at a time */
     udpai_timer deadline;     /* of dialling, of finishing */
     udpai_late late;
+    udpai_turn turn;
     udpai_connection *connection; /* that an accepted one has come by; NULL: not known */
     bool wants_reading;
     bool peer_has_ended;   /* nothing can be read any more */
@@ -249,6 +224,8 @@ bool udpai_stream_start(udpai_stream *stream, const grpc_op *ops, size_t n_ops, 
 void udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message);
 void udpai_stream_set_reading(udpai_stream *stream, bool reading);
 void udpai_stream_finish(udpai_stream *stream, const udpa_error *status);
+/* Ends it, and says so: it has sent so much. */
+void udpai_stream_refuse_size(udpai_stream *stream, size_t size);
 /* Asks for the end, reads if it may: after whatever changed the stream. */
 void udpai_stream_arm(udpai_stream *stream);
 /* Frees it if nothing is outstanding any more. */
@@ -261,16 +238,6 @@ extern const udpai_stream_ops udpai_grpc_stream_ops;
 void udpai_rounds_init(udpai_stream_thread *thread);
 /* Writes what there is to be written, unless that is to wait. */
 void udpai_write_round(udpai_stream_thread *thread);
-
-/* ---- connection.c: the sockets that streams come by ---- */
-
-/* An accepted stream has come from this address, udpai_call_address(); leaves when it is freed. */
-void udpai_connection_enter(udpai_stream *stream, udpai_str address);
-void udpai_connection_leave(udpai_stream *stream);
-/* Does not wake us for little more than acknowledgements, until it is let go; false: it does. */
-bool udpai_connection_hold(udpai_stream_thread *thread, udpai_connection *connection);
-/* NULL and one that is not held are fine. */
-void udpai_connection_let_go(udpai_connection *connection);
 
 /* ---- late.c: reading late ---- */
 

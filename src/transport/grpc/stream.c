@@ -31,6 +31,7 @@ udpai_stream_new(udpai_stream_thread *thread, grpc_call *call)
     stream->wants_reading = true;
     udpai_timer_init(&stream->deadline, on_deadline);
     udpai_late_init(stream);
+    udpai_turn_init(&stream->turn);
     udpai_list_init(&stream->in_listener);
     udpai_list_init(&stream->node);
     udpai_list_append(&thread->streams, &stream->node);
@@ -71,6 +72,7 @@ free_stream(udpai_stream *stream)
     udpai_listener *listener = stream->listener;
     udpai_timer_cancel(&stream->deadline);
     udpai_late_end(stream);
+    udpai_turn_over(stream, 0);
     udpai_connection_leave(stream);
     udpai_list_remove(&stream->node);
     udpai_list_remove(&stream->in_listener);
@@ -207,8 +209,12 @@ udpai_stream_arm(udpai_stream *stream)
     bool reads = is_ending ? stream->dialled != NULL : stream->wants_reading;
     if (stream->peer_has_ended || (stream->dialled && !stream->dialled->is_connected))
         reads = false;
-    if (reads && !stream->read_tag.is_out && !udpai_is_late(stream))
-        read_one(stream);
+    if (reads && !stream->read_tag.is_out && !udpai_is_late(stream)) {
+        if (udpai_turn_has_come(stream))
+            read_one(stream);
+        else
+            reads = false;
+    }
     if (is_ending || !reads)
         ask_for_end(stream);
 }
@@ -227,8 +233,8 @@ end_with(udpai_stream *stream, udpa_error *error)
 }
 
 /* Who is ended so will try it again, so somebody has to be told. */
-static void
-refuse_too_large(udpai_stream *stream, size_t size)
+void
+udpai_stream_refuse_size(udpai_stream *stream, size_t size)
 {
     udpai_stream_thread *thread = stream->thread;
     unsigned n_suppressed;
@@ -255,7 +261,7 @@ deliver(udpai_stream *stream, grpc_byte_buffer *buffer)
         return;
     size_t size = grpc_byte_buffer_length(buffer);
     if (size > stream->max_message_bytes) {
-        refuse_too_large(stream, size);
+        udpai_stream_refuse_size(stream, size);
         return;
     }
     grpc_slice owned;
@@ -283,6 +289,7 @@ on_read(udpai_tag *tag, bool ok)
 {
     udpai_stream *stream = UDPAI_CONTAINER_OF(tag, udpai_stream, read_tag);
     grpc_byte_buffer *buffer = UDPAI_TAKE(stream->received);
+    size_t size = buffer ? grpc_byte_buffer_length(buffer) : 0;
     if (buffer) {
         deliver(stream, buffer);
         grpc_byte_buffer_destroy(buffer);
@@ -290,6 +297,7 @@ on_read(udpai_tag *tag, bool ok)
     } else {
         take_end(stream, ok);
     }
+    udpai_turn_over(stream, size);
     udpai_stream_arm(stream);
     udpai_stream_settle(stream);
 }

@@ -134,6 +134,7 @@ void udpai_grpc_target_drop(void *target);
 #define UDPAI_MAX_MESSAGE_BYTES (16 << 20)
 #define UDPAI_MAX_CERTIFIED_MESSAGE_BYTES (64 << 20) /* from peers that must have a certificate */
 #define UDPAI_MAX_SOURCE_MESSAGE_BYTES (64 << 20)
+#define UDPAI_MAX_UNFINISHED_BYTES (256 << 20)
 #define UDPAI_MANY_MESSAGES 2000
 #define UDPAI_DIAL_TIMEOUT_MS 10000
 #define UDPAI_FINISH_TIMEOUT_MS 5000
@@ -150,6 +151,9 @@ typedef struct udpai_stream_limits {
     size_t max_streams_per_identity;
     size_t max_message_bytes; /* from any peer but a ConfigSource that we dialled; 0: see above */
     size_t max_source_message_bytes;
+    /* Of messages that others have begun to send and that are not complete, on streams that begin;
+     * a quarter of it of one name. Beyond it such streams are read one after the other. */
+    size_t max_unfinished_bytes;
     size_t many_messages; /* that are written in one go: a pause follows, for changes to come in */
 } udpai_stream_limits;
 
@@ -307,6 +311,8 @@ typedef struct udpai_stream_thread_stats {
     size_t n_tags;      /* operations that gRPC has not completed; one for an idle stream */
     size_t n_cut_off;   /* so far: streams whose peer's certificate was revoked or has expired */
     size_t n_too_large; /* so far: streams that were ended for a message above the limit */
+    size_t n_waited;    /* so far: messages that waited to be read (max_unfinished_bytes) */
+    size_t reserved;    /* the most bytes that were set aside for such at a time */
 } udpai_stream_thread_stats;
 
 void udpai_stream_thread_stats_get(const udpai_stream_thread *thread,

@@ -128,6 +128,7 @@ set_defaults(udpai_stream_thread *thread)
     DEFAULT_TO(limits->max_streams, UDPAI_MAX_STREAMS);
     DEFAULT_TO(limits->max_streams_per_identity, UDPAI_MAX_STREAMS_PER_IDENTITY);
     DEFAULT_TO(limits->max_source_message_bytes, UDPAI_MAX_SOURCE_MESSAGE_BYTES);
+    DEFAULT_TO(limits->max_unfinished_bytes, UDPAI_MAX_UNFINISHED_BYTES);
     DEFAULT_TO(limits->many_messages, UDPAI_MANY_MESSAGES);
     DEFAULT_TO(timing->dial_timeout_ms, UDPAI_DIAL_TIMEOUT_MS);
     DEFAULT_TO(timing->finish_timeout_ms, UDPAI_FINISH_TIMEOUT_MS);
@@ -267,6 +268,8 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_connections_init(&thread->connections);
     udpai_admission_init(&thread->admission, thread->limits.max_streams,
                          thread->limits.max_streams_per_identity);
+    thread->admission.max_reserved = thread->limits.max_unfinished_bytes;
+    udpai_turnstile_init(thread);
     thread->n_methods = options->n_methods;
     thread->methods =
         udpai_memdup(options->methods, options->n_methods * sizeof(*options->methods));
@@ -417,6 +420,8 @@ udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
     ret_stats->n_streams = atomic_load_explicit(&thread->stat_streams, memory_order_relaxed);
     ret_stats->n_refused = atomic_load_explicit(&thread->stat_refused, memory_order_relaxed);
     ret_stats->n_too_large = atomic_load_explicit(&thread->stat_too_large, memory_order_relaxed);
+    ret_stats->n_waited = atomic_load_explicit(&thread->stat_waited, memory_order_relaxed);
+    ret_stats->reserved = atomic_load_explicit(&thread->stat_reserved, memory_order_relaxed);
     ret_stats->n_cut_off = atomic_load_explicit(&thread->stat_cut_off, memory_order_relaxed);
     ret_stats->n_tags = atomic_load_explicit(&thread->stat_tags, memory_order_relaxed);
 }

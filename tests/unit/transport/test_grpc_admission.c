@@ -53,6 +53,36 @@ test_limits(void **state)
     udpai_admission_done(&admission);
 }
 
+/* Of all there is, a name has a quarter, but one reservation it always has. */
+static void
+bytes_are_reserved(void **state)
+{
+    (void)state;
+    udpai_admission admission;
+    udpai_admission_init(&admission, 10, 10);
+    admission.max_reserved = 80;
+    udpai_admitted *a = enter(&admission, "a"), *b = enter(&admission, "b");
+    assert_int_equal(udpai_admission_reserve(&admission, a, 15), UDPAI_RESERVED);
+    assert_int_equal(udpai_admission_reserve(&admission, a, 6), UDPAI_NAME_HAS_NO_ROOM);
+    assert_int_equal(udpai_admission_reserve(&admission, a, 5), UDPAI_RESERVED);
+    assert_int_equal(udpai_admission_reserve(&admission, b, 61), UDPAI_NO_ROOM);
+    assert_int_equal(udpai_admission_reserve(&admission, b, 60), UDPAI_RESERVED);
+    udpai_admission_release(&admission, a, 15);
+    assert_int_equal(udpai_admission_reserve(&admission, b, 1), UDPAI_NAME_HAS_NO_ROOM);
+    udpai_admission_release(&admission, b, 60);
+    udpai_admission_release(&admission, a, 5);
+    assert_int_equal(admission.reserved, 0);
+    assert_int_equal(udpai_admission_reserve(&admission, b, 1000), UDPAI_RESERVED);
+    assert_int_equal(udpai_admission_reserve(&admission, a, 1), UDPAI_NO_ROOM);
+    udpai_admission_release(&admission, b, 1000);
+    udpai_admission_reserve_anyway(&admission, a, 90);
+    udpai_admission_release(&admission, a, 90);
+    assert_int_equal(admission.reserved, 0);
+    udpai_admission_leave(&admission, a);
+    udpai_admission_leave(&admission, b);
+    udpai_admission_done(&admission);
+}
+
 /* Who has gone costs nothing: names that come and go do not pile up. */
 static void
 test_names_are_forgotten(void **state)
@@ -100,6 +130,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(bytes_are_reserved),
         cmocka_unit_test(test_names_are_forgotten),
         cmocka_unit_test(test_without_memory),
     };

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much is read at a time. Once a read is outstanding, this gRPC takes all of a message into
+ * memory, however large, and a read cannot be taken back; without one it takes LOOKAHEAD_BYTES of
+ * the stream (server.c), and the peer waits. So while many clients come with much to say, as after
+ * a restart, they are read one after the other.
+ *
+ * For the first message of a stream as many bytes are reserved as it may have. Who finds no room
+ * waits, and as long as anybody does, so do those whose first message was read. Whose message is
+ * small does not wait for long: what has come by his connection is looked at, and if it is little
+ * and nothing follows, he is read without a reservation. So the reservation of a stream that says
+ * nothing is given back, too. Of those that may not have said anything yet, few are tried so at a
+ * time while others wait; who begins to say much after that has his bytes reserved, room or not.
+ *
+ * What this does not bound: the messages of streams that were idle when the first had to wait.
+ * Their reads are outstanding.
+ */
+#include "transport/grpc/grpc_internal.h"
+
+#define LOOK_MS 20
+#define SMALL_BYTES ((uint64_t)64 << 10) /* so much may be all of a message */
+#define AROUND_PART 8                    /* of a message comes beside it */
+#define ROUND_TRIPS 2                    /* without anything new: nothing follows */
+#define LONGEST_ROUND_MS 300             /* that is waited for so */
+#define TRIED_MAX 4                      /* that may begin to say much */
+#define TRIED_MS 400                     /* so long that is expected */
+#define HEADERS_BYTES 1024               /* beyond that, it is not headers alone that have come */
+#define SILENT_MS 10000           /* so long a message may stop; or nobody knows whether it does */
+#define SLACK ((uint64_t)1 << 20) /* beyond the largest message, before its end is seen */
+
+static udpai_stream *
+stream_of(udpai_list *at)
+{
+    return UDPAI_CONTAINER_OF(UDPAI_LIST_ENTRY(at, udpai_turn, node), udpai_stream, turn);
+}
+
+static bool
+is_ending(const udpai_stream *stream)
+{
+    return stream->is_finishing || stream->is_broken || stream->peer_has_ended;
+}
+
+static void
+look_soon(udpai_stream_thread *thread)
+{
+    udpai_turnstile *turnstile = &thread->turnstile;
+    bool is_needed = !udpai_list_empty(&turnstile->waiting) ||
+                     !udpai_list_empty(&turnstile->holding) || !udpai_list_empty(&turnstile->tried);
+    if (!is_needed)
+        udpai_timer_cancel(&turnstile->look);
+    else if (!udpai_timer_is_set(&turnstile->look))
+        udpai_timer_set(&thread->wheel, &turnstile->look, thread->wheel.now_ms + LOOK_MS);
+}
+
+/* ---- reservations ---- */
+
+static void
+count_reserved(udpai_stream_thread *thread)
+{
+    size_t reserved = thread->admission.reserved;
+    if (reserved > atomic_load_explicit(&thread->stat_reserved, memory_order_relaxed))
+        atomic_store_explicit(&thread->stat_reserved, reserved, memory_order_relaxed);
+}
+
+static udpai_reservation
+reserve(udpai_stream *stream)
+{
+    udpai_stream_thread *thread = stream->thread;
+    udpai_reservation answer =
+        udpai_admission_reserve(&thread->admission, stream->admitted, stream->max_message_bytes);
+    if (answer == UDPAI_NO_ROOM)
+        thread->turnstile.is_full = true;
+    return answer;
+}
+
+static void
+hold(udpai_stream *stream)
+{
+    udpai_stream_thread *thread = stream->thread;
+    udpai_turn *turn = &stream->turn;
+    turn->reserved = stream->max_message_bytes;
+    turn->may_read = true;
+    turn->arrived_ms = thread->wheel.now_ms;
+    udpai_list_append(&thread->turnstile.holding, &turn->node);
+    count_reserved(thread);
+    look_soon(thread);
+}
+
+static bool
+release(udpai_stream *stream)
+{
+    size_t reserved = stream->turn.reserved;
+    if (!reserved)
+        return false;
+    stream->turn.reserved = 0;
+    udpai_list_remove(&stream->turn.node);
+    udpai_admission_release(&stream->thread->admission, stream->admitted, reserved);
+    stream->thread->turnstile.is_full = false;
+    return true;
+}
+
+/* ---- trying ---- */
+
+static void
+begin_to_try(udpai_stream *stream)
+{
+    udpai_turnstile *turnstile = &stream->thread->turnstile;
+    stream->turn.is_tried = stream->turn.may_read = true;
+    stream->turn.tried_ms = stream->thread->wheel.now_ms;
+    udpai_list_append(&turnstile->tried, &stream->turn.node);
+    turnstile->n_tried++;
+}
+
+static void
+try_no_more(udpai_stream *stream)
+{
+    if (!stream->turn.is_tried)
+        return;
+    stream->turn.is_tried = false;
+    stream->thread->turnstile.n_tried--;
+    udpai_list_remove(&stream->turn.node);
+}
+
+static bool
+may_try(const udpai_stream_thread *thread)
+{
+    const udpai_turnstile *turnstile = &thread->turnstile;
+    return turnstile->n_tried < TRIED_MAX || udpai_list_empty(&turnstile->waiting);
+}
+
+/* ---- waiting ---- */
+
+/* Whose last read was outstanding for a while had sent nothing else before. */
+static void
+note_what_was_read(udpai_stream *stream)
+{
+    const udpai_turn *turn = &stream->turn;
+    udpai_arrived arrived;
+    bool was_idle = turn->has_read && stream->thread->wheel.now_ms - turn->read_ms >= LOOK_MS;
+    if (was_idle && !udpai_connection_has_waiting(stream->connection) &&
+        udpai_connection_look(stream->thread, stream->connection, &arrived))
+        udpai_connection_is_read(stream->connection, &arrived);
+}
+
+static void
+wait(udpai_stream *stream)
+{
+    udpai_stream_thread *thread = stream->thread;
+    note_what_was_read(stream);
+    stream->turn.is_waiting = true;
+    stream->turn.arrived_ms = thread->wheel.now_ms;
+    udpai_connection_count_waiting(stream->connection, true);
+    udpai_list_append(&thread->turnstile.waiting, &stream->turn.node);
+    atomic_fetch_add_explicit(&thread->stat_waited, 1, memory_order_relaxed);
+    look_soon(thread);
+}
+
+static void
+wait_no_more(udpai_stream *stream)
+{
+    if (!stream->turn.is_waiting)
+        return;
+    stream->turn.is_waiting = false;
+    udpai_connection_count_waiting(stream->connection, false);
+    udpai_list_remove(&stream->turn.node);
+}
+
+/* Whose identity has no room lets others go first. */
+static void
+let_in(udpai_stream_thread *thread)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.waiting) {
+        udpai_stream *stream = stream_of(at);
+        udpai_reservation answer = is_ending(stream) ? UDPAI_NAME_HAS_NO_ROOM : reserve(stream);
+        if (answer == UDPAI_NO_ROOM)
+            return;
+        if (answer == UDPAI_RESERVED) {
+            wait_no_more(stream);
+            hold(stream);
+            udpai_stream_arm(stream);
+        }
+    }
+}
+
+static bool
+may_read_at_once(udpai_stream *stream)
+{
+    const udpai_turnstile *turnstile = &stream->thread->turnstile;
+    const udpai_turn *turn = &stream->turn;
+    if (turn->may_read || !stream->admitted)
+        return true;
+    if (turn->is_waiting)
+        return false;
+    if (turn->has_read)
+        return udpai_list_empty(&turnstile->waiting);
+    if (turnstile->is_full || reserve(stream) != UDPAI_RESERVED)
+        return false;
+    hold(stream);
+    return true;
+}
+
+bool
+udpai_turn_has_come(udpai_stream *stream)
+{
+    bool has_come = may_read_at_once(stream);
+    if (has_come)
+        stream->turn.read_ms = stream->thread->wheel.now_ms;
+    else if (!stream->turn.is_waiting)
+        wait(stream);
+    return has_come;
+}
+
+void
+udpai_turn_over(udpai_stream *stream, size_t size)
+{
+    udpai_connection_took(stream->connection, size);
+    stream->turn.has_read |= size > 0;
+    stream->turn.may_read = false;
+    wait_no_more(stream);
+    try_no_more(stream);
+    if (release(stream))
+        let_in(stream->thread);
+    look_soon(stream->thread);
+}
+
+/* ---- looking what has come ---- */
+
+static bool
+look_at(udpai_stream *stream, udpai_arrived *ret_arrived)
+{
+    udpai_turn *turn = &stream->turn;
+    if (!udpai_connection_look(stream->thread, stream->connection, ret_arrived))
+        return false;
+    if (ret_arrived->bytes != turn->arrived) {
+        turn->has_grown |= turn->arrived > 0;
+        turn->arrived_ms = stream->thread->wheel.now_ms;
+    }
+    turn->arrived = ret_arrived->bytes;
+    return true;
+}
+
+/* Nothing came for so long that nothing is on its way. */
+static bool
+is_all(const udpai_stream *stream, const udpai_arrived *arrived)
+{
+    uint64_t silent_ms = stream->thread->wheel.now_ms - stream->turn.arrived_ms;
+    uint64_t round_ms = arrived->rtt_ms < LONGEST_ROUND_MS ? arrived->rtt_ms : LONGEST_ROUND_MS;
+    return silent_ms >= LOOK_MS + ROUND_TRIPS * round_ms;
+}
+
+static bool
+is_little(const udpai_stream *stream, const udpai_arrived *arrived)
+{
+    return arrived->unread < SMALL_BYTES && is_all(stream, arrived);
+}
+
+/* gRPC would say so when it has all of it, and that may be gigabytes. */
+static bool
+is_too_much(const udpai_stream *stream, const udpai_arrived *arrived)
+{
+    uint64_t max = stream->max_message_bytes;
+    return arrived->n_streams == 1 && arrived->unread > max + max / AROUND_PART + SLACK;
+}
+
+static void
+look_at_holder(udpai_stream *stream)
+{
+    udpai_arrived arrived;
+    uint64_t silent_ms = stream->thread->wheel.now_ms - stream->turn.arrived_ms;
+    if (!stream->read_tag.is_out) { /* it does not want to be read, for the time being */
+        stream->turn.may_read = false;
+        (void)release(stream);
+    } else if (silent_ms >= SILENT_MS) {
+        (void)release(stream);
+    } else if (!look_at(stream, &arrived)) {
+        return;
+    } else if (is_too_much(stream, &arrived)) {
+        udpai_stream_refuse_size(stream, arrived.unread);
+    } else if (is_little(stream, &arrived) && may_try(stream->thread)) {
+        (void)release(stream);
+        begin_to_try(stream);
+    }
+}
+
+static void
+look_at_waiting(udpai_stream *stream)
+{
+    udpai_arrived arrived;
+    const udpai_turn *turn = &stream->turn;
+    if (!look_at(stream, &arrived) || !is_little(stream, &arrived))
+        return;
+    bool has_said_something = turn->has_read || turn->has_grown || arrived.unread >= HEADERS_BYTES;
+    if (!has_said_something && !may_try(stream->thread))
+        return;
+    wait_no_more(stream);
+    begin_to_try(stream);
+    udpai_stream_arm(stream);
+}
+
+static void
+look_at_tried(udpai_stream *stream)
+{
+    udpai_arrived arrived;
+    bool is_over = stream->thread->wheel.now_ms - stream->turn.tried_ms >= TRIED_MS;
+    bool says_much = look_at(stream, &arrived) && arrived.unread >= SMALL_BYTES;
+    if (is_over || says_much)
+        try_no_more(stream);
+    if (!says_much)
+        return;
+    udpai_admission_reserve_anyway(&stream->thread->admission, stream->admitted,
+                                   stream->max_message_bytes);
+    hold(stream);
+}
+
+static void
+on_look(udpai_timer *timer)
+{
+    udpai_stream_thread *thread = UDPAI_CONTAINER_OF(timer, udpai_stream_thread, turnstile.look);
+    UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.tried)
+        look_at_tried(stream_of(at));
+    UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.holding)
+        look_at_holder(stream_of(at));
+    UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.waiting)
+        look_at_waiting(stream_of(at));
+    let_in(thread);
+    look_soon(thread);
+}
+
+void
+udpai_turnstile_init(udpai_stream_thread *thread)
+{
+    udpai_list_init(&thread->turnstile.waiting);
+    udpai_list_init(&thread->turnstile.holding);
+    udpai_list_init(&thread->turnstile.tried);
+    udpai_timer_init(&thread->turnstile.look, on_look);
+}
+
+void
+udpai_turn_init(udpai_turn *turn)
+{
+    udpai_list_init(&turn->node);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much is read at a time. Belongs to the stream thread. */
+#ifndef UDPAI_TURNSTILE_H
+#define UDPAI_TURNSTILE_H
+
+#include "base/wheel.h"
+#include "transport/grpc/stream_thread.h"
+
+typedef struct udpai_turnstile {
+    udpai_list waiting; /* of udpai_turn: streams that are not read, the first first */
+    udpai_list holding; /* those for which something is reserved */
+    udpai_list tried;   /* those that are read without it */
+    size_t n_tried;
+    udpai_timer look; /* set while there are any */
+    bool is_full;     /* nobody finds room before something is released */
+} udpai_turnstile;
+
+/* Of a stream. */
+typedef struct udpai_turn {
+    udpai_list node;
+    size_t reserved;
+    bool is_waiting, is_tried;
+    bool may_read;    /* it is its turn */
+    bool has_grown;   /* more has come since it was looked at first */
+    bool has_read;    /* a message, ever */
+    uint64_t read_ms; /* when it was read last */
+    uint64_t tried_ms;
+    uint64_t arrived;    /* by its connection, when that was looked at last, */
+    uint64_t arrived_ms; /* and when that grew last */
+} udpai_turn;
+
+void udpai_turnstile_init(udpai_stream_thread *thread);
+void udpai_turn_init(udpai_turn *turn);
+/* May the stream be read now? Else it is armed when it may. */
+bool udpai_turn_has_come(udpai_stream *stream);
+/* A message of so many bytes was read and dealt with, or the end (0); or the stream goes. */
+void udpai_turn_over(udpai_stream *stream, size_t size);
+
+#endif
