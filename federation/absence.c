@@ -160,7 +160,8 @@ udpai_absence_introduced(udpai_source *source)
         scope->is_other_store =
             scope->seen_epoch && !is_accepted && !is_store_seen(scope, epoch, commit);
         if (scope->is_other_store)
-            scope->held_why = is_new ? UDPAI_HELD_OTHER_STORE : UDPAI_HELD_OLDER_STORE;
+            scope->held_why =
+                is_of_epoch(scope, epoch) ? UDPAI_HELD_OLDER_STORE : UDPAI_HELD_OTHER_STORE;
         must_ask |= is_accepted && doubt_no_more(source, udpai_bytes_view(scope->type));
     }
     if (must_ask)

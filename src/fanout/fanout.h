@@ -306,6 +306,9 @@ udpai_str udpai_subscription_glob(const udpai_subscription *subscription);
  * it subscribes to anything. */
 void udpai_subscription_set_uncounted(udpai_subscription *subscription, bool is_uncounted);
 bool udpai_subscription_is_uncounted(const udpai_subscription *subscription);
+/* From now on its wildcards hold also what came from the node that the subscriber is not offered
+ * anything of. */
+udpa_err udpai_subscription_offer_back(udpai_subscription *subscription);
 /* Do its wildcards hold nothing now? */
 bool udpai_subscription_is_empty(const udpai_subscription *subscription);
 udpai_delivery_mode udpai_subscription_mode(const udpai_subscription *subscription);

@@ -170,6 +170,7 @@ struct udpai_subscription {
     udpai_list additions, removals, unanswered; /* of udpai_owed */
     udpai_map extras;                           /* of udpai_owed, by item: at most one of each */
     bool is_uncounted;                          /* its wishes are nobody's interest */
+    bool offers_back;                           /* there is no split horizon for its wildcards */
     bool tells_variants;
     udpai_map tallies;        /* of udpai_tally, if it does */
     udpai_map held;           /* what it said it holds: udpai_held, by name, */
@@ -212,6 +213,13 @@ udpai_name_sub_sent(udpai_name_sub *sub, uint64_t payload_seq)
     sub->sent_payload_seq = payload_seq;
     if (payload_seq)
         sub->absent_ms = 0;
+}
+
+/* Whose resources its wildcards do not hold; NULL: nobody's. */
+static inline udpa_bytes *
+udpai_subscription_except(const udpai_subscription *subscription)
+{
+    return subscription->offers_back ? NULL : subscription->subscriber->except_node;
 }
 
 /* The node that it is not waited for; empty: none. */

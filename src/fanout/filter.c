@@ -131,28 +131,27 @@ udpai_filters_init(udpai_view *view)
 }
 
 static udpai_view *
-find_filter(const udpai_view *view, const udpai_subscriber *subscriber)
+find_filter(const udpai_view *view, const udpa_bytes *except, uint64_t link)
 {
-    if (!subscriber->link)
-        return udpai_map_get(&view->filters, udpai_bytes_view(subscriber->except_node));
+    if (!link)
+        return udpai_map_get(&view->filters, udpai_bytes_view(except));
     UDPAI_LIST_FOREACH (node, &view->of_links) {
         udpai_view *filter = UDPAI_LIST_ENTRY(node, udpai_view, in_whole);
-        if (filter->link == subscriber->link &&
-            udpai_same_bytes(filter->node, subscriber->except_node))
+        if (filter->link == link && udpai_same_bytes(filter->node, except))
             return filter;
     }
     return NULL;
 }
 
 static udpai_view *
-make_filter(udpai_view *view, const udpai_subscriber *subscriber)
+make_filter(udpai_view *view, udpa_bytes *except, uint64_t link)
 {
     udpai_view *filter = udpai_view_new(view->topic);
     if (!filter)
         return NULL;
     filter->whole = view;
-    filter->node = udpa_bytes_ref(subscriber->except_node);
-    filter->link = subscriber->link;
+    filter->node = udpa_bytes_ref(except);
+    filter->link = link;
     if (filter->link) {
         udpai_list_append(&view->of_links, &filter->in_whole);
     } else if (!udpai_map_add(&view->filters, filter)) {
@@ -163,14 +162,16 @@ make_filter(udpai_view *view, const udpai_subscriber *subscriber)
 }
 
 udpa_err
-udpai_filter_get(udpai_view *view, const udpai_subscriber *subscriber, udpai_view **ret_filter)
+udpai_filter_get(udpai_view *view, const udpai_subscription *subscription, udpai_view **ret_filter)
 {
+    udpa_bytes *except = udpai_subscription_except(subscription);
+    uint64_t link = subscription->subscriber->link;
     *ret_filter = NULL;
-    if (!subscriber->link && !subscriber->except_node)
+    if (!link && !except)
         return UDPA_OK;
-    *ret_filter = find_filter(view, subscriber);
+    *ret_filter = find_filter(view, except, link);
     if (!*ret_filter)
-        *ret_filter = make_filter(view, subscriber);
+        *ret_filter = make_filter(view, except, link);
     return *ret_filter ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 

@@ -570,6 +570,15 @@ udpai_subscription_set_uncounted(udpai_subscription *subscription, bool is_uncou
         subscription->is_uncounted = is_uncounted;
 }
 
+udpa_err
+udpai_subscription_offer_back(udpai_subscription *subscription)
+{
+    if (subscription->offers_back)
+        return UDPA_OK;
+    subscription->offers_back = true;
+    return udpai_subscription_reselect(subscription, true, NULL);
+}
+
 bool
 udpai_subscription_is_uncounted(const udpai_subscription *subscription)
 {

@@ -165,9 +165,9 @@ uint64_t udpai_removals_next_seq(udpai_removals *removals);
 /* Moves on; the item, or NULL if this one is not told. There must be one. */
 udpai_item *udpai_removals_next(udpai_removals *removals);
 
-/* Finds or makes the filter of the subscriber in this view; NULL if he needs none. */
+/* Finds or makes the filter of the subscription in this view; NULL if it needs none. */
 udpa_err
-udpai_filter_get(udpai_view *view, const udpai_subscriber *subscriber, udpai_view **ret_filter);
+udpai_filter_get(udpai_view *view, const udpai_subscription *subscription, udpai_view **ret_filter);
 /* Its last subscription has left. */
 void udpai_filter_free(udpai_view *filter);
 /* Who looks through this would be sent the same as who looks at the whole: if nothing is left out,

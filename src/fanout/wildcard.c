@@ -214,7 +214,7 @@ find_sight(const udpai_subscription *subscription, udpai_sight *ret_sight, udpa_
     udpa_err err = udpai_view_get(subscription, prefixes, n, &ret_sight->view, ret_error);
     if (err != UDPA_OK)
         return err;
-    err = udpai_filter_get(ret_sight->view, subscription->subscriber, &ret_sight->filter);
+    err = udpai_filter_get(ret_sight->view, subscription, &ret_sight->filter);
     if (err != UDPA_OK)
         leave(*ret_sight);
     return udpai_fail_code(ret_error, err);

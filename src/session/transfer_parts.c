@@ -127,6 +127,7 @@ udpai_transfer_put_subscription(udpai_proto_writer *writer,
     put_digests(writer, message->digests, message->n_digests);
     put_digests(writer, message->ways, message->n_ways);
     udpai_proto_put_bare_number(writer, message->distance);
+    udpai_proto_put_bare_number(writer, message->recovers);
     udpai_proto_put_bare_number(writer, (uint32_t)message->status_code);
     udpai_proto_put_bare_bytes(writer, message->status_text);
 }
@@ -141,6 +142,7 @@ udpai_transfer_take_subscription(udpai_transfer_reader *reader)
     message.digests = take_digests(reader, &message.n_digests);
     message.ways = take_digests(reader, &message.n_ways);
     message.distance = (uint32_t)udpai_transfer_take_number(reader, UINT32_MAX);
+    message.recovers = udpai_transfer_take_number(reader, 1);
     message.status_code = (int32_t)(uint32_t)udpai_transfer_take_number(reader, UINT32_MAX);
     message.status_text = udpai_transfer_take_text(reader);
     return message;

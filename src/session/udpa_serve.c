@@ -132,6 +132,13 @@ is_ours(udpa_err err)
     return err == UDPA_ERR_NOMEM;
 }
 
+static bool
+is_node(const udpai_udpa *udpa)
+{
+    return udpa->is_extended && udpa->peer &&
+           udpai_node_info_has_feature(udpa->peer, UDPAI_FEATURE_NODE);
+}
+
 /* ---- wishes that nodes pass on ---- */
 
 /* What a node wants of what clients report, somebody wants of it. The loop side is told each such
@@ -141,8 +148,7 @@ static bool
 is_passed_on(const udpai_udpa *udpa, udpai_str type_url)
 {
     const udpai_node_info *own = udpai_hub_settings(udpa->session.hub)->info;
-    return udpa->is_extended && udpa->peer && own && udpai_type_is_client(type_url) &&
-           udpai_node_info_has_feature(udpa->peer, UDPAI_FEATURE_NODE) &&
+    return is_node(udpa) && own && udpai_type_is_client(type_url) &&
            udpai_node_info_has_feature(own, UDPAI_FEATURE_NODE);
 }
 
@@ -400,6 +406,8 @@ udpai_udpa_on_subscribe(udpai_udpa *udpa,
         udpai_subscription_set_uncounted(subscription, is_passed_on(udpa, message->type_url));
     udpa_err err =
         subscription ? take_held(udpa, subscription, message, ret_error) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK && message->recovers && is_node(udpa))
+        err = udpai_subscription_offer_back(subscription);
     if (err == UDPA_OK)
         err = subscribe_all(udpa, subscription, message);
     if (err == UDPA_OK)

@@ -279,6 +279,7 @@ put_subscribe(udpai_proto_writer *writer, const void *what)
     put_held(writer, subscription);
     udpai_proto_put_bytes_opt(writer, 4, subscription->name_space);
     udpai_proto_put_varint_opt(writer, 7, subscription->distance);
+    udpai_proto_put_varint_opt(writer, 8, subscription->recovers);
 }
 
 static void

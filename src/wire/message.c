@@ -103,6 +103,7 @@ read_subscribe(udpai_decoder *decoder,
     ret->type_url = udpai_str_from(subscribe->type_url);
     ret->name_space = udpai_str_from(subscribe->namespace_);
     ret->distance = subscribe->distance;
+    ret->recovers = subscribe->recover;
     ret->n_versions = subscribe->n_initial_resource_versions;
     ret->n_digests = subscribe->n_initial_digests;
     udpai_held_version *versions =

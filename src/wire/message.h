@@ -45,6 +45,7 @@ typedef struct udpai_subscription_message {
     const udpai_held_digest *ways; /* initial_ways */
     size_t n_ways;
     uint32_t distance;   /* of a Subscribe for what clients report */
+    bool recovers;       /* of a Subscribe: what came from the subscriber is offered to it, too */
     int32_t status_code; /* of a SubscriptionError, with the text */
     udpai_str status_text;
 } udpai_subscription_message;

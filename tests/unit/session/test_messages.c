@@ -13,6 +13,7 @@ assert_subscriptions_equal(const udpai_subscription_message *a, const udpai_subs
     assert_true(udpai_str_eq(a->status_text, b->status_text));
     assert_int_equal(a->status_code, b->status_code);
     assert_int_equal(a->distance, b->distance);
+    assert_int_equal(a->recovers, b->recovers);
     assert_int_equal(a->n_names, b->n_names);
     for (size_t i = 0; i < a->n_names; i++)
         assert_true(udpai_str_eq(a->names[i], b->names[i]));
@@ -42,7 +43,8 @@ a_subscription_is_copied_deeply(void **state)
     const udpai_held_version versions[] = {{{text + 27, 6}, {text + 34, 7}}};
     const udpai_held_digest digests[] = {{{text + 42, 6}, 5}}, ways[] = {{{text + 49, 6}, 6}};
     const udpai_subscription_message message = {
-        {text, 4}, {text + 5, 5}, names, 3, versions, 1, digests, 1, ways, 1, 2, 7, {text + 11, 3},
+        {text, 4}, {text + 5, 5}, names, 3, versions, 1, digests,
+        1,         ways,          1,     2, true,     7, {text + 11, 3},
     };
     udpai_subscription_message *copy = udpai_subscription_message_copy(&message);
     assert_non_null(copy);

@@ -165,6 +165,7 @@ transfer_make_subscription(size_t n_names)
         ways,
         2,
         9,
+        true,
         -5,
         UDPAI_STR("why \xc3\xa4"),
     };

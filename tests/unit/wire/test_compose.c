@@ -283,6 +283,7 @@ static const udpai_subscription_message full = {
     .ways = (const udpai_held_digest[]){{{"com.acme/w", 10}, 0}},
     .n_ways = 1,
     .distance = 3,
+    .recovers = true,
     .status_code = 7,
     .status_text = {"because", 7},
 };
@@ -298,6 +299,7 @@ subscribe_is_what_protobuf_reads(void **state)
     assert_string_equal(subscribe->type_url, "t/T");
     assert_string_equal(subscribe->namespace_, "com.acme");
     assert_int_equal(subscribe->n_resource_names, 2);
+    assert_true(subscribe->recover);
     assert_string_equal(subscribe->resource_names[0], "com.acme/a");
     assert_string_equal(subscribe->resource_names[1], "");
     assert_int_equal(subscribe->n_initial_resource_versions, 2);
