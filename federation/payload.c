@@ -290,11 +290,24 @@ judge(const udpai_intake *intake, const udpa_resource *resource, udpa_error **re
     return err;
 }
 
+/* What a publisher says with a name and a generation that is newer than all that is known of it
+ * here: it is restored from what another node had. */
+static bool
+is_restored(const udpai_intake *intake, const udpa_resource *resource)
+{
+    uint64_t generation = udpa_resource_generation(resource);
+    return generation && udpai_resource_authority(resource).len &&
+           generation > udpai_store_highest_generation(intake->node->store,
+                                                       udpai_resource_type_url(resource),
+                                                       udpai_resource_name(resource));
+}
+
 bool
 udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource)
 {
     return udpai_resource_signature(resource) || udpa_resource_n_hops(resource) > 0 ||
-           (intake->peer->is_node && udpa_resource_generation(resource));
+           (intake->peer->is_node && udpa_resource_generation(resource)) ||
+           is_restored(intake, resource);
 }
 
 /* What is refused for where it comes from must not stay as it was before; nor what has come too far

@@ -185,9 +185,9 @@ check_provenance(struct wrapper *wrapper)
     if (is_signed && entry->generation == 0)
         return fail(wrapper, "a signature is of a generation, and there is none: sign it again "
                              "with 'udpactl sign'");
-    if (is_signed)
+    if (is_signed || entry->kind == UDPAI_FILE_RESTORED)
         return UDPA_OK;
-    if (entry->generation && !entry->is_printed)
+    if (entry->generation && entry->kind == UDPAI_FILE_WRITTEN)
         return fail(wrapper, "of origin_info a file can give the authority, and the generation "
                              "only with a signature");
     entry->generation = 0;
@@ -217,7 +217,7 @@ read_udpa_field(struct wrapper *wrapper, const udpai_proto_field *field)
         wrapper->entry->constraints = field->bytes;
     else if (is_bytes(field, UDPA_REDIRECTED_TYPE))
         wrapper->entry->redirected_type = field->bytes;
-    else if (field->number == UDPA_HOPS && !wrapper->entry->is_printed)
+    else if (field->number == UDPA_HOPS && wrapper->entry->kind == UDPAI_FILE_WRITTEN)
         return fail(wrapper, "hops cannot be given in a file");
     return UDPA_OK;
 }

@@ -12,10 +12,21 @@
 #define UDPAI_TYPE_ENVOY_RESOURCE "envoy.service.discovery.v3.Resource"
 #define UDPAI_TYPE_DISCOVERY_RESPONSE "envoy.service.discovery.v3.DiscoveryResponse"
 
+/* Where a file comes from. */
+typedef enum udpai_file_kind {
+    UDPAI_FILE_WRITTEN,
+    /* What a node has printed is welcome too: of how a resource came there (hops, and without a
+     * signature its generation) nothing is taken over, since whoever takes it in writes that anew.
+     */
+    UDPAI_FILE_PRINTED,
+    /* The same, and generations are taken as they are: what was printed stands for itself. */
+    UDPAI_FILE_RESTORED,
+} udpai_file_kind;
+
 /* Views into the bytes that were read. */
 typedef struct udpai_resource_entry {
-    bool is_printed; /* set before it is read; as in udpai_resource_file */
-    udpai_str name;  /* as written */
+    udpai_file_kind kind; /* set before it is read */
+    udpai_str name;       /* as written */
     udpai_str version, authority;
     udpai_str type_url, value;
     UDPAI_VECTOR(udpai_str) aliases;

@@ -327,7 +327,7 @@ add_nth(struct file_reader *reader,
         udpai_str response_type,
         const udpai_place *place)
 {
-    udpai_resource_entry entry = {.is_printed = reader->file->is_printed};
+    udpai_resource_entry entry = {.kind = reader->file->kind};
     udpa_err err =
         udpai_resource_entry_from_any(&entry, reader->schema, any, place, reader->ret_error);
     if (err == UDPA_OK)
@@ -422,7 +422,7 @@ static udpa_err
 add_wrapped_node(struct file_reader *reader, const udpai_tree *node, const udpai_place *place)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
-    udpai_resource_entry entry = {.is_printed = reader->file->is_printed};
+    udpai_resource_entry entry = {.kind = reader->file->kind};
     udpa_err err = check_redacted(reader, node, place->path.data);
     if (err == UDPA_OK)
         err = encode_as(reader, UDPAI_TYPE_UDPA_RESOURCE, node, place->path.data, &bytes);

@@ -26,6 +26,7 @@
 
 #include <udpa/resource.h>
 
+#include "codec/resource_entry.h"
 #include "codec/schema.h"
 #include "codec/source.h"
 #include "model/xdstp.h"
@@ -47,10 +48,7 @@ typedef struct udpai_resource_file {
     /* Whose names of the form xdstp://… lie where. */
     udpai_xdstp_authorities authorities;
     size_t max_size; /* 0: UDPAI_DOCUMENT_SIZE_DEFAULT */
-    /* What a node has printed is welcome too: of how a resource came there (hops, and without a
-     * signature its generation) nothing is taken over, since whoever takes it in writes that anew.
-     */
-    bool is_printed;
+    udpai_file_kind kind;
 } udpai_resource_file;
 
 /* In place of a secret's payload, whoever prints it puts this field with this text, and it is

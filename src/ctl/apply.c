@@ -7,14 +7,14 @@
 #include "ctl/wait.h"
 #include "model/resource.h"
 
-/* A signature is of contents, and so is a version that is their hash. Nodes would say no more than
- * that the signature is wrong. */
+/* A signature is of contents, and so is a version that is their hash: of what keeps its version.
+ * Nodes would say no more than that the signature is wrong. */
 static bool
 is_changed(const udpa_resource *resource)
 {
     char hash[UDPAI_CONTENT_HASH_HEX];
     udpai_str version = udpai_resource_version(resource);
-    if (!udpai_resource_signature(resource) || version.len != sizeof(hash))
+    if (udpa_resource_generation(resource) == 0 || version.len != sizeof(hash))
         return false;
     udpai_resource_content_hex(resource, hash);
     return memcmp(version.data, hash, sizeof(hash)) != 0;
@@ -28,9 +28,12 @@ check_signed(const udpai_ctl_input *input)
         const udpa_resource *resource = input->resources.items[i];
         if (!is_changed(resource))
             continue;
-        udpai_ctl_complain("%s: '%s' is not what was signed: sign it again ('udpactl sign'), or "
-                           "remove version, and in origin_info generation and signature",
-                           input->places.items[i], udpa_resource_name(resource));
+        bool is_signed = udpai_resource_signature(resource) != NULL;
+        udpai_ctl_complain("%s: '%s' is not what %s version, and in origin_info generation%s",
+                           input->places.items[i], udpa_resource_name(resource),
+                           is_signed ? "was signed: sign it again ('udpactl sign'), or remove"
+                                     : "has this version: remove",
+                           is_signed ? " and signature" : "");
         result = UDPAI_CTL_MISTAKE;
     }
     return result;

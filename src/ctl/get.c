@@ -54,8 +54,13 @@ udpai_ctl_get(udpai_ctl *ctl)
         result = udpai_ctl_show_origins(ctl, &wishes, &found);
     else if (result == UDPAI_CTL_GOOD)
         result = show(ctl, &wishes, &found);
-    else if (result == UDPAI_CTL_TIMED_OUT && udpai_ctl_found_size(&found))
-        (void)udpai_ctl_show(ctl->options, &found); /* what has come is better than nothing */
+    else if (result == UDPAI_CTL_TIMED_OUT && udpai_ctl_found_size(&found)) {
+        udpai_ctl_exit shown = udpai_ctl_show(ctl->options, &found);
+        if (ctl->options->is_all) { /* a node that holds something is not synchronized */
+            udpai_ctl_complain("this is what %s serves now", ctl->options->server);
+            result = shown;
+        } /* else: what has come is better than nothing */
+    }
     udpai_ctl_found_done(&found);
     udpai_ctl_wishes_done(&wishes);
     return result;

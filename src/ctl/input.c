@@ -49,13 +49,13 @@ read_all(udpai_ctl_input *input, FILE *file, const char *path, udpai_strbuf *con
     return true;
 }
 
-/* The version is that of the contents: what was edited after 'get' is another one. What is signed
- * must stay as it is. */
+/* The version is that of the contents: what was edited after 'get' is another one. What is signed,
+ * or restored, must stay as it is. */
 static udpa_resource *
 with_own_version(udpa_resource *resource)
 {
     udpai_resource_room room;
-    if (udpai_resource_signature(resource))
+    if (udpa_resource_generation(resource))
         return udpa_resource_ref(resource);
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     udpa_resource *made = NULL;
@@ -91,7 +91,7 @@ take_contents(udpai_ctl_input *input, const char *path, udpai_str contents)
         .name = path,
         .contents = contents,
         .default_namespace = input->name_space,
-        .is_printed = true,
+        .kind = input->is_restored ? UDPAI_FILE_RESTORED : UDPAI_FILE_PRINTED,
     };
     udpai_resource_list list = {0};
     if (udpai_resource_file_read(input->schema, &file, &list, &error) != UDPA_OK) {
@@ -266,6 +266,7 @@ udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options)
     *input = (udpai_ctl_input){
         .schema = udpai_ctl_schema(options),
         .name_space = udpai_str_from(udpai_ctl_namespace(options)),
+        .is_restored = options->is_restore,
     };
     if (!input->schema)
         return UDPAI_CTL_MISTAKE;

@@ -16,6 +16,7 @@ typedef struct udpai_ctl_input {
     UDPAI_VECTOR(udpa_resource *) resources; /* references */
     UDPAI_VECTOR(char *) places;             /* of each: "file:line"; owned */
     size_t n_mistakes;
+    bool is_restored; /* generations are taken as they are */
 } udpai_ctl_input;
 
 /* All resources of all files, or none: every file that has a mistake was told of then. No two have

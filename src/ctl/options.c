@@ -39,6 +39,9 @@ enum {
     AT_LEAST,
     DESPITE_REFUSALS,
     ALL_ORIGINS,
+    ALL,
+    WITH_SECRETS,
+    RESTORE,
     FOLLOW,
     TREE,
     AS_SOURCE,
@@ -65,6 +68,11 @@ static const struct argp_option known_options[] = {
      "Namespace of names that have none (default local); get and watch without names: this "
      "namespace alone (default all)",
      1},
+    {"all", ALL, NULL, 0,
+     "get: all resources with authority, version and generation, for apply --restore; yaml", 1},
+    {"with-secrets", WITH_SECRETS, NULL, 0, "get --all: the payloads of secrets, too; by TLS", 1},
+    {"restore", RESTORE, NULL, 0,
+     "apply: what get --all has printed, with the versions and generations that it had", 1},
     {"all-origins", ALL_ORIGINS, NULL, 0,
      "get: what everybody says under each name, and what counts; table, yaml, or json", 1},
     {"validate", VALIDATE, NULL, 0, "apply: publish nothing if 'validate' would find a mistake", 1},
@@ -371,6 +379,23 @@ check_runtime(const udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "--http goes with runtime and sources");
 }
 
+/* A file to restore from has all that there is, and says of each whose it is. */
+static void
+check_restoring(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    bool is_get = strcmp(given->command, "get") == 0 && !given->is_xds;
+    if (given->is_all && (!is_get || given->arguments.n || given->name_space ||
+                          given->all_origins || given->format != UDPAI_CTL_YAML))
+        argp_error(state, "--all goes with get -o yaml, of a node of UDPA, and is of all types and "
+                          "namespaces");
+    if (given->with_secrets && !given->is_all)
+        argp_error(state, "--with-secrets goes with get --all");
+    if (given->with_secrets && !given->ca)
+        argp_error(state, "--with-secrets: secrets are not asked for in the clear: give --ca FILE");
+    if (given->is_restore && strcmp(given->command, "apply") != 0)
+        argp_error(state, "--restore goes with apply");
+}
+
 /* What all commands share; commands check the rest themselves. */
 static void
 check(udpai_ctl_options *given, const struct argp_state *state)
@@ -389,6 +414,7 @@ check(udpai_ctl_options *given, const struct argp_state *state)
     check_wait(given, state);
     check_runtime(given, state);
     check_sign(given, state);
+    check_restoring(given, state);
     check_xds(given, state);
 }
 
@@ -473,6 +499,15 @@ parse_wait(int key, char *argument, struct argp_state *state)
         return 0;
     case DESPITE_REFUSALS:
         given->despite_refusals = true;
+        return 0;
+    case ALL:
+        given->is_all = true;
+        return 0;
+    case WITH_SECRETS:
+        given->with_secrets = true;
+        return 0;
+    case RESTORE:
+        given->is_restore = true;
         return 0;
     case ALL_ORIGINS:
         given->all_origins = true;

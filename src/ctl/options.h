@@ -52,7 +52,9 @@ typedef struct udpai_ctl_options {
     bool is_xds;             /* the server is one of xDS, and we are its client */
     bool is_state_of_the_world;
     bool is_rest;
-    bool as_source; /* of sources accept: what the node itself does not have */
+    bool as_source;            /* of sources accept: what the node itself does not have */
+    bool is_all, with_secrets; /* of get: a file to restore from */
+    bool is_restore;           /* of apply: such a file */
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;

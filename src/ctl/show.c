@@ -13,6 +13,7 @@
 #include "ctl/node_status.h"
 #include "ctl/schema.h"
 #include "ctl/table.h"
+#include "model/client_type.h"
 #include "model/name.h"
 #include "wire/entry.h"
 
@@ -207,6 +208,32 @@ udpai_ctl_put_signed(udpai_strbuf *out,
     return UDPA_OK;
 }
 
+udpa_err
+udpai_ctl_put_restorable(udpai_strbuf *out,
+                         const udpai_schema *schema,
+                         const udpa_resource *resource,
+                         bool with_secrets,
+                         udpa_error **ret_error)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
+    bool is_hidden = !with_secrets && udpai_ctl_is_secret(udpai_resource_type_url(resource));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
+    parts.n_hops = 0;
+    if (udpai_resource_make(&bare, &parts) != UDPA_OK || !(message = encode(bare, is_hidden)))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    UDPAI_AUTO_FREE char *text = NULL;
+    udpa_err err = convert(schema, message, UDPAI_FORMAT_YAML, &text, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_strbuf_puts(out, text);
+    if (is_hidden)
+        put_redacted(out, resource, UDPAI_FORMAT_YAML);
+    drop_blanks(out);
+    return UDPA_OK;
+}
+
 void
 udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource)
 {
@@ -295,6 +322,27 @@ put_path(udpai_strbuf *out, const udpa_resource *resource)
     }
 }
 
+/* What nodes and clients say of themselves they say again. */
+static bool
+is_restorable(const udpa_resource *resource)
+{
+    return !is_of_itself(resource) && !udpai_type_is_client(udpai_resource_type_url(resource));
+}
+
+static udpa_err
+put_document(udpai_strbuf *out,
+             const udpai_ctl_options *options,
+             const udpai_schema *schema,
+             const udpa_resource *resource,
+             udpa_error **ret_error)
+{
+    bool is_json = options->format == UDPAI_CTL_JSON;
+    if (options->is_all)
+        return udpai_ctl_put_restorable(out, schema, resource, options->with_secrets, ret_error);
+    return udpai_ctl_put_resource(
+        out, schema, resource, is_json ? UDPAI_FORMAT_JSON_PRETTY : UDPAI_FORMAT_YAML, ret_error);
+}
+
 /* YAML documents, or one JSON array. */
 static udpai_ctl_exit
 put_documents(udpai_strbuf *out,
@@ -312,9 +360,9 @@ put_documents(udpai_strbuf *out,
     for (size_t i = 0; i < n; i++) {
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
         udpai_strbuf one = {0};
-        if (udpai_ctl_put_resource(&one, schema, resources[i],
-                                   is_json ? UDPAI_FORMAT_JSON_PRETTY : UDPAI_FORMAT_YAML,
-                                   &error) == UDPA_OK) {
+        if (options->is_all && !is_restorable(resources[i]))
+            continue;
+        if (put_document(&one, options, schema, resources[i], &error) == UDPA_OK) {
             udpai_strbuf_puts(out, is_first ? (is_json ? "\n" : "") : is_json ? ",\n" : "---\n");
             udpai_strbuf_str(out, udpai_strbuf_view(&one));
             udpai_strbuf_puts(out, is_json ? "" : "\n");

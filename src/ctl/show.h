@@ -29,6 +29,12 @@ void udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource);
 /* "core > edge": the nodes that it has passed on its way to us. */
 void udpai_ctl_put_way(udpai_strbuf *out, const udpa_resource *resource);
 /* Prints all of it. What cannot be shown is told of, and makes the result UDPAI_CTL_REFUSED. */
+/* As YAML that 'apply --restore' takes: all but how it came here. */
+udpa_err udpai_ctl_put_restorable(udpai_strbuf *out,
+                                  const udpai_schema *schema,
+                                  const udpa_resource *resource,
+                                  bool with_secrets,
+                                  udpa_error **ret_error);
 udpai_ctl_exit udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found);
 /* Prints the text and empties it. */
 udpai_ctl_exit udpai_ctl_print(udpai_strbuf *out);

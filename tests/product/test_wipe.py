@@ -13,6 +13,7 @@ from product import PATIENCE_S, check, main, wait_for
 from test_runtime import Node
 
 STRING = 'type.googleapis.com/google.protobuf.StringValue'
+INTEGER = 'type.googleapis.com/google.protobuf.Int32Value'
 N = 40
 
 
@@ -143,7 +144,76 @@ def test_accepted_above(test, workers):
                                                       'sources'))
 
 
+class Watch:
+    """A client that follows one type, and notes what is removed."""
+
+    def __init__(self, test, address):
+        self.process = test.start('watch', [test.build / 'udpactl', '--server', address, 'watch',
+                                            'google.protobuf.StringValue'])
+
+    def removed(self):
+        return [line for line in self.process.text().splitlines() if 'removed' in line]
+
+
+def generations(test, address):
+    """{name: (version, generation, authority)} of two types."""
+    out = {}
+    for kind in ('google.protobuf.StringValue', 'google.protobuf.Int32Value'):
+        done = subprocess.run([str(test.build / 'udpactl'), '--server', address, 'get', kind, '-o',
+                               'json'], capture_output=True, text=True, timeout=PATIENCE_S,
+                              check=False)
+        for one in json.loads(done.stdout or '[]'):
+            info = one.get('originInfo') or one.get('origin_info')
+            out[one['name']] = (one['version'], info['generation'], info['authority'])
+    return out
+
+
+def below_of_two_types(test, name, address):
+    return Node(test, name, {
+        'static_resources': {'config_sources': [{'name': 'above', 'udpa': {'address': address}}]},
+        'providers': [{'types': ['google.protobuf.StringValue', 'google.protobuf.Int32Value'],
+                       'config_descriptors': [{'resource_name': 'above'}]}],
+        'timing': {'backoff_max': '0.5s'}})
+
+
+def test_rebuilt(test):
+    """A root is rebuilt from what its tree has; nobody sees anything go."""
+    root = Root(test, 'origin', 0)
+    relay = below_of_two_types(test, 'middle', root.address)
+    edge = below_of_two_types(test, 'end', relay.address)
+    documents = [f'name: com.acme/n{i}\nversion: v{i}\norigin_info: {{authority: acme}}\n'
+                 f'resource: {{"@type": {STRING}, value: n{i}}}\n' for i in range(55)]
+    documents += [f'name: com.acme/i{i}\nresource: {{"@type": {INTEGER}, value: {i}}}\n'
+                  for i in range(12)]
+    (test.work / 'all.yaml').write_text('---\n'.join(documents))
+    run(test, '--server', root.address, 'apply', '-f', test.work / 'all.yaml')
+    wait_for('the edge has all', lambda: len(generations(test, edge.address)) == 67)
+    had = generations(test, edge.address)
+    check('all are of the root', generations(test, root.address) == had)
+    watch = Watch(test, edge.address)
+    wait_for('somebody follows it', lambda: 'n54' in watch.process.text())
+    root.restart(without_disk=True)
+    status = ('--server', relay.address, 'status', 'sources')
+    wait_for('what it had is held', lambda: '55 held' in run(test, *status) or
+             '67 held' in run(test, *status))
+    copy = run(test, '--server', edge.address, 'get', '--all', '-o', 'yaml')
+    check('the edge has printed all of it', copy.count('generation: ') == 67, copy[:2000])
+    (test.work / 'copy.yaml').write_text(copy)
+    run(test, '--server', root.address, 'apply', '--restore', '-f', test.work / 'copy.yaml')
+    wait_for('nothing is held any more', lambda: 'held' not in run(test, *status))
+    wait_for('it is complete', lambda: '2 of 2' in run(test, *status))
+    check('the root has all as it was', generations(test, root.address) == had,
+          str(sorted(set(generations(test, root.address).items()) ^ set(had.items()))[:6]))
+    wait_for('so has the edge', lambda: generations(test, edge.address) == had)
+    check('nobody saw anything go', not watch.removed(), str(watch.removed()))
+    changed = (test.work / 'changed.yaml')
+    changed.write_text(copy.replace('value: 7\n', 'value: 77\n'))
+    said = run(test, '--server', root.address, 'apply', '--restore', '-f', changed, status=2)
+    check('what was changed is none of it', 'is not what has this version' in said, said)
+
+
 def body(test):
+    test_rebuilt(test)
     for workers in (0, 2):
         test_wipe(test, workers)
         test_accepted_above(test, workers)

@@ -312,12 +312,18 @@ what_was_printed_says_more_than_a_file_may(void **state)
         .contents = UDPAI_STR("name: prod/a\nresource: {" TYPED "}\nhops: [{node_id: x}]\n"
                               "origin_info: {generation: 5, authority: acme}"),
         .default_namespace = UDPAI_STR("local"),
-        .is_printed = true,
+        .kind = UDPAI_FILE_PRINTED,
     };
     assert_ok(udpai_resource_file_read(test_schema, &file, &list, NULL));
     assert_string_equal(udpa_resource_name(list.items[0].resource), "prod/a");
     assert_string_equal(udpa_resource_authority(list.items[0].resource), "acme");
     assert_int_equal(udpa_resource_generation(list.items[0].resource), 0);
+    assert_int_equal(udpa_resource_n_hops(list.items[0].resource), 0);
+    udpai_resource_list_done(&list);
+    udpai_resource_file restored = file;
+    restored.kind = UDPAI_FILE_RESTORED;
+    assert_ok(udpai_resource_file_read(test_schema, &restored, &list, NULL));
+    assert_int_equal(udpa_resource_generation(list.items[0].resource), 5);
     assert_int_equal(udpa_resource_n_hops(list.items[0].resource), 0);
     udpai_resource_list_done(&list);
 }

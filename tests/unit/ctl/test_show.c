@@ -115,6 +115,38 @@ test_secret(void **state)
     }
 }
 
+static char *
+restorable(const udpai_schema *schema, udpa_resource *resource, bool with_secrets)
+{
+    udpai_strbuf out = {0};
+    assert_ok(udpai_ctl_put_restorable(&out, schema, resource, with_secrets, NULL));
+    udpa_resource_unref(resource);
+    return udpai_strbuf_take(&out);
+}
+
+static void
+test_what_can_be_restored(void **state)
+{
+    UDPAI_AUTO_FREE char *text = restorable(schema_of(state), greeting(), false);
+    assert_string_equal(text, "name: com.acme/a\n"
+                              "version: v1\n"
+                              "resource:\n"
+                              "  \"@type\": " STRING "\n"
+                              "  value: hi\n"
+                              "ttl: 1.500s\n"
+                              "origin_info:\n"
+                              "  authority: acme\n"
+                              "  generation: \"7\"");
+    for (int with_secrets = 0; with_secrets <= 1; with_secrets++) {
+        UDPAI_AUTO_FREE char *secret = restorable(
+            schema_of(state), RESOURCE("com.acme/key", .type = SECRET, .value = "\x12\x04hush"),
+            with_secrets);
+        assert_int_equal(strstr(secret, "redacted") == NULL, with_secrets);
+        assert_int_equal(strstr(secret, "EgRodXNo") != NULL || strstr(secret, "hush") != NULL,
+                         with_secrets);
+    }
+}
+
 static void
 test_unknown_type(void **state)
 {
@@ -145,9 +177,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_yaml),         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_secret),       cmocka_unit_test(test_unknown_type),
-        cmocka_unit_test(test_name_and_way), cmocka_unit_test(test_whom_a_node_has_it_from),
+        cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_secret),
+        cmocka_unit_test(test_what_can_be_restored),
+        cmocka_unit_test(test_unknown_type),
+        cmocka_unit_test(test_name_and_way),
+        cmocka_unit_test(test_whom_a_node_has_it_from),
     };
     return cmocka_run_group_tests_name("ctl show", tests, begin, end);
 }

@@ -215,6 +215,38 @@ the_future_is_refused(void **state)
     assert_true(generation_of(bed, "com.acme/x") == limit);
 }
 
+/* What a publisher says in a name, with a generation that is newer than all that is known here, it
+ * restores; anything else is a new word of its own. */
+static void
+what_is_restored_keeps_its_generation(void **state)
+{
+    fed_bed *bed = *state;
+    fed_start(bed);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "udpactl", .is_plain = true});
+    uint64_t before = now_us(bed) - 3600000000;
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/x", .type = TEST_CDS, .version = "v1", .value = "1",
+                           .authority = "acme", .generation = before),
+                  false);
+    assert_true(generation_of(bed, "com.acme/x") == before);
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/x", .type = TEST_CDS, .version = "v1", .value = "1",
+                           .authority = "acme", .generation = before),
+                  false);
+    assert_true(generation_of(bed, "com.acme/x") == before);
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/x", .type = TEST_CDS, .version = "v0", .value = "0",
+                           .authority = "acme", .generation = before - 1),
+                  false);
+    assert_true(generation_of(bed, "com.acme/x") > before);
+    assert_value(bed, "CDS", "x", "0");
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/y", .type = TEST_CDS, .version = "v1", .value = "1",
+                           .generation = before),
+                  false);
+    assert_true(generation_of(bed, "com.acme/y") > before);
+}
+
 static void
 a_generation_is_given_by_the_first_node(void **state)
 {
@@ -421,6 +453,7 @@ main(void)
         fed_test(what_has_been_here_is_a_loop_and_withdraws),
         fed_test(what_has_come_too_far_withdraws),
         fed_test(the_future_is_refused),
+        fed_test(what_is_restored_keeps_its_generation),
         fed_test(a_generation_is_given_by_the_first_node),
         fed_test(a_refresh_from_the_future_freezes_nobody),
         fed_test(a_refresh_sets_the_timer_again),
