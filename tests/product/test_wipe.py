@@ -212,8 +212,44 @@ def test_rebuilt(test):
     check('what was changed is none of it', 'is not what has this version' in said, said)
 
 
+def test_fail_over(test):
+    """A primary that returns empty does not take over from a stand-in that has everything."""
+    primary, standby = Root(test, 'primary', 0), Root(test, 'standby', 0)
+    had = [f'n{i}' for i in range(30)]
+    for root in (primary, standby):
+        publish(test, root.address, *had)
+    edge = Node(test, 'between', {
+        'static_resources': {'config_sources': [
+            {'name': root.name, 'udpa': {'address': root.address}} for root in (primary, standby)]},
+        'providers': [{'types': ['google.protobuf.StringValue'], 'config_descriptors': [
+            {'resource_name': 'primary'}, {'resource_name': 'standby'}]}],
+        'timing': {'backoff_max': '0.5s', 'hand_back_delay': '0.5s'}})
+    wait_for('the edge has all', lambda: len(names(test, edge.address)) == 30)
+    watch = Watch(test, edge.address)
+    wait_for('somebody follows it', lambda: 'n29' in watch.process.text())
+    check('the primary ends', test.interrupt(primary.process) == 0)
+    publish(test, standby.address, 'later')
+    wait_for('the stand-in counts', lambda: 'later' in watch.process.text())
+    shutil.rmtree(primary.state())
+    primary.start()
+    status = ('--server', edge.address, 'status', 'sources')
+    wait_for('what the primary had is held', lambda: '30 held' in run(test, *status))
+    ticks = [f'tick{i}' for i in range(5)]
+    for tick in ticks:  # for longer than it would have to stay to count again
+        publish(test, standby.address, tick)
+        wait_for('the stand-in counts still', lambda: tick in watch.process.text())
+    check('all is there', names(test, edge.address) == {*had, 'later', *ticks})
+    publish(test, primary.address, *had, 'later', *ticks)
+    wait_for('the hold ends', lambda: 'held' not in run(test, *status))
+    publish(test, primary.address, 'again')
+    wait_for('the primary counts again', lambda: 'again' in watch.process.text())
+    check('all is there still', names(test, edge.address) == {*had, 'later', *ticks, 'again'})
+    check('nobody saw anything go', not watch.removed(), str(watch.removed()))
+
+
 def body(test):
     test_rebuilt(test)
+    test_fail_over(test)
     for workers in (0, 2):
         test_wipe(test, workers)
         test_accepted_above(test, workers)
