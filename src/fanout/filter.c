@@ -17,9 +17,9 @@ leaves_out(const udpai_view *filter, const udpa_bytes *from_node, const udpa_byt
 }
 
 bool
-udpai_sight_hides(udpai_sight sight, const udpai_item *item)
+udpai_filter_hides(const udpai_view *filter, const udpai_item *item)
 {
-    return sight.filter && leaves_out(sight.filter, item->from_node, udpai_item_shown_to(item));
+    return leaves_out(filter, item->from_node, udpai_item_shown_to(item));
 }
 
 /* ---- what is seen ---- */

@@ -590,7 +590,9 @@ udpai_subscription_is_empty(const udpai_subscription *subscription)
 {
     udpai_sight sight = udpai_sight_of(subscription);
     const udpai_log *live = sight.view ? &sight.view->live : NULL;
-    for (size_t i = 0; live && i < live->n; i++)
+    if (!sight.filter)
+        return !live || live->n_live == 0;
+    for (size_t i = 0; i < live->n; i++)
         if (live->slots[i].item && !udpai_sight_hides(sight, live->slots[i].item))
             return false;
     return true;

@@ -149,7 +149,14 @@ udpai_sight_is_live(udpai_sight sight, const udpai_item *item)
 }
 
 /* Is what the view has of the item left out? */
-bool udpai_sight_hides(udpai_sight sight, const udpai_item *item);
+bool udpai_filter_hides(const udpai_view *filter, const udpai_item *item);
+
+static inline bool
+udpai_sight_hides(udpai_sight sight, const udpai_item *item)
+{
+    return sight.filter && udpai_filter_hides(sight.filter, item);
+}
+
 /* The sum over what is shown; costs as much as there is, if there is a filter. */
 udpai_set_hash udpai_sight_set_hash(udpai_sight sight);
 
