@@ -230,6 +230,23 @@ directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
     udpai_node_touch(node);
 }
 
+/* Without memory the directory is told instead. */
+static void
+note_unread(udpai_node *node, const udpai_directory *directory)
+{
+    udpai_expected *expected = udpai_files_expected(node, directory->root);
+    if (!expected || expected->is_known ||
+        (expected->unread && udpai_str_eq(udpai_bytes_view(expected->unread), directory->unread)))
+        return;
+    udpa_bytes *unread = NULL;
+    if (directory->unread.len &&
+        udpa_bytes_new(&unread, directory->unread.data, directory->unread.len) != UDPA_OK)
+        unread = NULL;
+    udpa_bytes_unref(expected->unread);
+    expected->unread = unread;
+    udpai_node_touch(node);
+}
+
 /* The directory of a ConfigSource has been read: it is active, and has said all. With mistakes in
  * it, it is not: what it had stays until a source behind it stands in. */
 static void
@@ -283,7 +300,9 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
         udpai_held_tell_directory(node, directory->root, origin);
     if (source)
         source_was_read(source, directory);
-    else if (!directory->is_partial)
+    else if (directory->is_partial)
+        note_unread(node, directory);
+    else
         directory_was_read(node, origin, directory->root);
     return err;
 }

@@ -255,8 +255,10 @@ udpai_node_free(udpai_node *node)
         udpai_source_free(source);
     udpai_map_done(&node->links);
     udpai_map_done(&node->sources);
-    for (size_t i = 0; i < node->expected_files.n; i++)
+    for (size_t i = 0; i < node->expected_files.n; i++) {
         udpa_bytes_unref(node->expected_files.items[i].root);
+        udpa_bytes_unref(node->expected_files.items[i].unread);
+    }
     udpai_vector_done(&node->expected_files);
     for (size_t i = 0; i < node->expected_own.n; i++)
         udpa_bytes_unref(node->expected_own.items[i]);

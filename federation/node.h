@@ -77,6 +77,7 @@ typedef struct udpai_directory {
     size_t n_resources;
     /* Some of it could not be read yet: what is not among the resources may still be there. */
     bool is_partial;
+    udpai_str unread;        /* the path of a file that could not; empty: it is not told */
     unsigned max_withdrawal; /* since the last reading, as of a source */
     /* The last reading found mistakes: what has been read before stays, but of a PATH source it is
      * known that it fails. */

@@ -175,7 +175,8 @@ struct udpai_local_update {
 /* A directory of the node itself. */
 typedef struct udpai_expected {
     udpa_bytes *root;
-    bool is_known; /* all of it was read, now or before a restart */
+    udpa_bytes *unread; /* the path of a file that could not be read; NULL: none is known */
+    bool is_known;      /* all of it was read, now or before a restart */
     size_t n_held_told;
 } udpai_expected;
 

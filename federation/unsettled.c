@@ -351,7 +351,7 @@ udpai_providers_settled(const udpai_node *node)
     for (size_t i = 0; i < node->expected_files.n; i++) {
         const udpai_expected *expected = &node->expected_files.items[i];
         const udpai_unsettled missing = {
-            .source = udpai_bytes_view(expected->root),
+            .source = udpai_bytes_view(expected->unread ? expected->unread : expected->root),
             .why = UDPAI_STR("not read without an error"),
         };
         if (!expected->is_known && !udpai_vector_push(&facts.missing, missing))

@@ -230,6 +230,14 @@ has_mistakes(const udpai_file_result *result)
     return !result->is_read || result->problems.n > 0;
 }
 
+/* Of the mistakes that are still to be mended, where the first is. */
+static udpai_str
+first_unread(const udpai_file_origin *self)
+{
+    bool is_any = !self->is_complete && self->result->problems.n > 0;
+    return is_any ? udpai_str_from(self->result->problems.items[0].path) : (udpai_str){0};
+}
+
 static void
 tell_resources(udpai_file_origin *self)
 {
@@ -240,6 +248,7 @@ tell_resources(udpai_file_origin *self)
         .resources = self->result->resources,
         .n_resources = self->result->n_resources,
         .is_partial = !self->is_complete,
+        .unread = first_unread(self),
         .has_mistakes = has_mistakes(self->result),
     };
     self->was_told = true;
@@ -263,7 +272,8 @@ tell(udpai_file_origin *self, udpai_file_result *now)
                        : now->is_read;
     bool problems_changed = log_new_problems(before, now);
     problems_changed = log_mended_problems(before, now) || problems_changed;
-    is_news = is_news || (now->is_good && !self->is_complete);
+    is_news =
+        is_news || (!self->is_complete && (now->is_good || (self->was_told && problems_changed)));
     self->result = now;
     self->is_complete = self->is_complete || now->is_good;
     if (is_news)

@@ -38,6 +38,45 @@ start_with_files(fed_bed *bed)
     read_directory(bed, NULL, "1", TTL_MS);
 }
 
+static const udpai_unsettled *
+first_missing(const fed_bed *bed)
+{
+    const udpai_settled_facts *facts = udpai_settled_facts_of(udpai_node_settled(bed->node));
+    return facts && facts->n_missing ? &facts->missing[0] : NULL;
+}
+
+static void
+read_in_part(fed_bed *bed, const char *unread)
+{
+    const udpai_directory directory = {
+        .root = UDPAI_STR("/files"),
+        .is_partial = true,
+        .unread = udpai_str_from(unread),
+        .has_mistakes = true,
+    };
+    assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
+    udpai_node_flush(bed->node);
+}
+
+/* Who waits for a directory is told which file of it keeps him waiting. */
+static void
+a_file_that_cannot_be_read_is_named(void **state)
+{
+    fed_bed *bed = *state;
+    bed->root = "/files";
+    fed_start(bed);
+    assert_str(first_missing(bed)->source, "/files");
+    read_in_part(bed, "/files/a.yaml");
+    assert_str(first_missing(bed)->source, "/files/a.yaml");
+    assert_str(first_missing(bed)->why, "not read without an error");
+    read_in_part(bed, "/files/b.yaml");
+    assert_str(first_missing(bed)->source, "/files/b.yaml");
+    read_in_part(bed, "");
+    assert_str(first_missing(bed)->source, "/files");
+    read_directory(bed, NULL, "1", TTL_MS);
+    assert_null(first_missing(bed));
+}
+
 /* The deadline of what is effective, from now. */
 static uint64_t
 left_ms(fed_bed *bed, const char *key)
@@ -146,6 +185,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         fed_test(a_file_outlives_its_ttl),
+        fed_test(a_file_that_cannot_be_read_is_named),
         fed_test(reading_the_same_again_changes_nothing),
         fed_test(a_directory_of_a_source_is_kept_alive_too),
         fed_test(a_file_is_there_after_a_long_stop),
