@@ -33,6 +33,7 @@ tell(udpai_node *node)
     if (!order)
         return;
     node->epoch.n_told = node->epoch.n_commits;
+    node->epoch.n_loud = node->epoch.n_last_loud;
     node->epoch.told_ms = udpai_node_now(node);
     udpai_node_order(node, order);
 }
@@ -179,8 +180,11 @@ void
 udpai_epoch_commits(udpai_node *node, const udpai_durable_batch *batch, uint64_t ticket)
 {
     udpai_epoch *epoch = &node->epoch;
-    if (is_loud(batch))
-        epoch->n_loud = epoch->n_before + ticket;
+    if (is_loud(batch)) {
+        epoch->n_last_loud = epoch->n_before + ticket;
+        if (epoch->n_loud <= epoch->n_told)
+            epoch->n_loud = epoch->n_last_loud;
+    }
     for (size_t i = 0; i < batch->ops.n; i++)
         if (batch->ops.items[i].kind == UDPAI_DURABLE_EPOCH &&
             batch->ops.items[i].name == epoch->next)

@@ -10,9 +10,11 @@ typedef struct udpai_epoch {
     udpa_bytes *name;   /* the store's lineage (model/lineage.h); NULL: not known yet */
     uint64_t n_before;  /* commits of processes before this one */
     uint64_t n_commits; /* all that are done */
-    uint64_t n_loud;    /* the last batch that changed what others may be told; its number */
-    uint64_t n_told;    /* that far streams were told by an order of its own … */
-    uint64_t told_ms;   /* … then; not more often than once a second */
+    /* Batches that changed what others may be told, by their numbers: the first one that streams
+     * are to be told of when it is done, and the last. */
+    uint64_t n_loud, n_last_loud;
+    uint64_t n_told;  /* that far streams were told by an order of its own … */
+    uint64_t told_ms; /* … then; not more often than once a second */
     udpai_timer later;
     bool is_whole;        /* somebody has said that what it began with is all there is to be */
     udpa_bytes *next;     /* the epoch that begins when … */

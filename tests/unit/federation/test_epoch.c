@@ -184,6 +184,27 @@ many_commits_are_told_together(void **state)
     assert_said(bed, "");
 }
 
+/* Even while there is always another one under way. */
+static void
+what_is_done_is_told_while_more_is_under_way(void **state)
+{
+    epoch_bed *bed = *state;
+    start_with(bed, "first", 0);
+    bed->said[0] = '\0';
+    change(bed, "0");
+    uint64_t first = bed->ticket;
+    for (int i = 0; i < 5; i++) {
+        char version[2] = {(char)('a' + i), '\0'}, expected[16];
+        uint64_t before = bed->ticket;
+        change(bed, version);
+        udpai_node_committed(bed->node, before, UDPA_OK);
+        advance(bed, 1000);
+        snprintf(expected, sizeof(expected), "%llu", (unsigned long long)before);
+        assert_said(bed, expected);
+    }
+    assert_true(bed->ticket > first);
+}
+
 /* Nodes that have each other as sources would go on for ever. */
 static void
 that_a_store_was_seen_is_not_told(void **state)
@@ -257,6 +278,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_commit_is_told_when_it_is_done, setup, teardown),
         cmocka_unit_test_setup_teardown(many_commits_are_told_together, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_done_is_told_while_more_is_under_way, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(that_a_store_was_seen_is_not_told, setup, teardown),
         cmocka_unit_test_setup_teardown(another_epoch_begins_when_that_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(accepting_without_memory_changes_nothing, setup, teardown),
