@@ -17,6 +17,15 @@ udpai_recovery_origin(udpai_node *node)
 
 /* ---- taking over ---- */
 
+bool
+udpai_recovery_covers(const udpai_recovery *recovery, udpai_str type_url, udpai_str name)
+{
+    for (size_t i = 0; i < recovery->scopes.n; i++)
+        if (udpai_scope_covers(recovery->scopes.items[i], type_url, name))
+            return true;
+    return false;
+}
+
 /* What there is of one name in the node's own words. */
 struct own {
     udpai_str authority;
@@ -64,15 +73,15 @@ adopt(udpai_node *node, const udpai_contribution *learned, const udpa_resource *
     return err;
 }
 
-static void
-note_adopted(udpai_recovery *recovery, const udpa_resource *resource)
+void
+udpai_recovery_note(udpai_recovery *recovery, const udpa_resource *resource)
 {
     udpai_node *node = recovery->source->node;
     unsigned n_suppressed;
     recovery->n_adopted++;
     if (udpai_log_allow(&node->adopted_log, udpai_node_now(node), &n_suppressed))
         udpai_log(UDPA_LOG_INFO, "federation",
-                  "'%s' is taken over from %.*s, which has stood in (%u more not shown)",
+                  "'%s' is taken over from %.*s, which has something newer (%u more not shown)",
                   udpa_resource_name(resource),
                   UDPAI_SHOWN(udpai_bytes_view(recovery->source->name)), n_suppressed);
 }
@@ -91,7 +100,7 @@ take_over(udpai_recovery *recovery, udpai_str type_url, udpai_str name)
         return UDPA_OK;
     udpa_err err = adopt(node, &learned, own.word);
     if (err == UDPA_OK)
-        note_adopted(recovery, learned.resource);
+        udpai_recovery_note(recovery, learned.resource);
     return err;
 }
 
@@ -135,15 +144,6 @@ let_go(udpai_node *node, const udpa_resource *news)
 /* ---- both ---- */
 
 static bool
-recovers(const udpai_recovery *recovery, udpai_str type_url, udpai_str name)
-{
-    for (size_t i = 0; i < recovery->scopes.n; i++)
-        if (udpai_scope_covers(recovery->scopes.items[i], type_url, name))
-            return true;
-    return false;
-}
-
-static bool
 stands_in(const udpai_recovery *recovery, udpai_str type_url)
 {
     for (size_t i = 0; i < recovery->stands_in.n; i++)
@@ -164,7 +164,7 @@ udpai_recovery_taken(const udpai_intake *intake,
     udpa_err err = UDPA_OK;
     if (!recovery)
         return UDPA_OK;
-    if (recovers(recovery, type_url, name))
+    if (udpai_recovery_covers(recovery, type_url, name))
         err = take_over(recovery, type_url, name);
     if (err == UDPA_OK && stands_in(recovery, type_url) &&
         udpai_store_get(intake->node->store, source->origin, type_url, name, &held))

@@ -226,6 +226,7 @@ udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size
         .name_space = name_space,
         .names = names,
         .n_names = n_names,
+        .recovers = scope->recovers && held.is_node,
     };
     add_all_holdings(&held);
     put_holdings(&held, &held.message);

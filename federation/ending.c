@@ -3,6 +3,7 @@
 
 #include "federation/access.h"
 #include "federation/signatures.h"
+#include "federation/take_back.h"
 #include "model/client_type.h"
 #include "model/name.h"
 #include "model/said.h"
@@ -125,9 +126,12 @@ udpai_ending_take_state(udpai_intake *intake,
                         udpai_store_keep_fn keep,
                         void *userdata)
 {
-    left_out all = {.prefix = prefix, .keep = keep, .userdata = userdata};
+    left_out all = {.prefix = prefix, .keep = keep, .userdata = userdata}, back = all;
+    udpai_origin *taken_back = udpai_take_back_origin(intake);
     if (!intake->peer->is_node && !udpai_intake_is_from_source(intake))
         end_all(intake->node, intake->origin, type_url, &all);
+    if (taken_back)
+        end_all(intake->node, taken_back, type_url, &back);
     udpai_store_withdraw_all(intake->node->store, intake->origin, type_url, prefix, keep, userdata);
 }
 
@@ -183,7 +187,10 @@ word_of(udpai_intake *intake, udpai_removal *removal, const udpa_resource *held)
         udpai_publication_refuse(&removal->error, error);
         return udpa_resource_unref(word);
     }
-    return is_believed(intake, &word) ? word : udpa_resource_unref(word);
+    if (is_believed(intake, &word))
+        return word;
+    udpai_take_back_refuse(intake, word);
+    return udpa_resource_unref(word);
 }
 
 void
@@ -191,7 +198,10 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *remov
 {
     udpai_contribution held = {0};
     UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL, *keep = NULL;
-    if (udpai_store_get(intake->node->store, intake->origin, type_url, removal->name, &held))
+    const udpai_origin *taken_back = udpai_take_back_origin(intake);
+    if (udpai_store_get(intake->node->store, intake->origin, type_url, removal->name, &held) ||
+        (taken_back &&
+         udpai_store_get(intake->node->store, taken_back, type_url, removal->name, &held)))
         keep = udpa_resource_ref(held.resource);
     if (removal->said)
         word = word_of(intake, removal, keep);

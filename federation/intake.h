@@ -38,6 +38,10 @@ void udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry);
 bool udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource);
 /* The next one after all that is known of the name. */
 uint64_t udpai_intake_next_generation(const udpai_node *node, const udpa_resource *resource);
+/* May the peer say it, and can it be so? */
+udpa_err udpai_intake_judge(const udpai_intake *intake,
+                            const udpa_resource *resource,
+                            udpa_error **ret_error);
 /* Something was refused that other keys or rules might let in. */
 void udpai_intake_note_refused(const udpai_intake *intake);
 /* Is it from the future, or has it come too far? */

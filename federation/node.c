@@ -6,6 +6,7 @@
 #include "federation/events.h"
 #include "federation/interest.h"
 #include "federation/judgement.h"
+#include "federation/lapse.h"
 #include "federation/peer_ids.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
@@ -164,6 +165,7 @@ udpai_node_new(udpai_node **ret_node,
     node->is_durable = config->is_durable;
     node->is_endpoint = config->is_endpoint;
     node->peers_are_anonymous = config->peers_are_anonymous;
+    node->is_restored = config->is_restored;
     node->max_changes_ahead = config->max_changes_ahead;
     node->acl = udpai_acl_ref(config->acl);
     node->max_clients = config->max_clients;
@@ -534,6 +536,7 @@ commit(udpai_node *node)
     uint64_t ticket = 0;
     if (batch && node->env.commit) {
         set_expiry(node, batch);
+        udpai_lapse_commit(node, batch);
         ticket = ++node->last_ticket;
         udpai_epoch_commits(node, batch, ticket);
         node->env.commit(node->env.userdata, batch, ticket);

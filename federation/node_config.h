@@ -164,6 +164,8 @@ typedef struct udpai_node_config {
     const udpai_dial_config *dials;
     size_t n_dials;
     bool is_durable; /* an engine keeps contributions */
+    /* What it has kept comes from a backup, and is meant: nothing is recovered. */
+    bool is_restored;
     /* It is no management node: what it holds is for subscribers in the process alone, peers are
      * offered nothing of it. What sources say of themselves, in the namespace udpa.node, is taken
      * in like anything else. */

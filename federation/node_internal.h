@@ -83,6 +83,7 @@ struct udpai_source {
     udpa_error *last_error;
     udpai_source_counters counters;
     udpai_recovery *recovery;           /* NULL: nobody stands in for the other */
+    udpai_map differences;              /* names (difference.h), on the present stream */
     UDPAI_VECTOR(udpa_bytes *) standby; /* type URLs */
 };
 
@@ -185,6 +186,10 @@ struct udpai_node {
     udpai_node_env env;
     udpai_node_timing timing;
     bool is_durable, is_started, is_endpoint, peers_are_anonymous;
+    bool recovers;    /* from some source … */
+    bool is_restored; /* … but not in this process */
+    uint64_t lapse_started_ms;
+    int64_t lapse_from_us, lapse_until_us; /* what its store knows nothing of (lapse.h) */
     udpa_bytes *id, *authority, *instance;
     udpai_epoch epoch;
     udpai_twins *twins;  /* others with this id */
@@ -382,6 +387,10 @@ udpai_peer *udpai_peer_find(const udpai_node *node, uint64_t session);
 /* The name that stands for the peer: its certificate's, or without one its node id. */
 udpai_str udpai_peer_name(const udpai_peer *peer);
 udpai_origin *udpai_peer_origin(udpai_node *node, udpai_peer *peer);
+/* The origin of what a publisher of this name and node id says; NULL: there is none, or (made if
+ * need be) there is no memory. */
+udpai_origin *udpai_publisher_find(const udpai_node *node, udpai_str name, udpai_str id);
+udpai_origin *udpai_publisher_origin(const udpai_node *node, udpai_str name, udpai_str id);
 /* The name and the node id in the key of a publisher's origin: the latter is a view of the key, the
  * name one of what is returned, which is to be freed. NULL: it is another's key, or there is no
  * memory. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Payloads: each is judged by itself; what is good becomes a contribution of the peer's origin. */
 #include "federation/access.h"
+#include "federation/difference.h"
 #include "federation/ending.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
+#include "federation/take_back.h"
 #include "federation/twins.h"
 
 #include "model/name.h"
@@ -267,8 +269,10 @@ is_status_of_source(const udpai_intake *intake)
     return intake->node->is_endpoint && udpai_intake_is_from_source(intake);
 }
 
-static udpa_err
-judge(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+udpa_err
+udpai_intake_judge(const udpai_intake *intake,
+                   const udpa_resource *resource,
+                   udpa_error **ret_error)
 {
     udpa_err err = check_scope(intake, resource, ret_error);
     if (err == UDPA_OK && !is_status_of_source(intake) &&
@@ -318,6 +322,15 @@ withdraws_earlier(const udpa_resource *resource, udpa_err err)
     return err == UDPA_ERR_DENIED || udpa_resource_n_hops(resource) >= UDPAI_HOPS_MAX;
 }
 
+/* The publisher speaks of it again. */
+static void
+end_taken_back(const udpai_intake *intake, udpai_str type_url, udpai_str name)
+{
+    udpai_origin *origin = udpai_take_back_origin(intake);
+    if (origin)
+        udpai_store_withdraw(intake->node->store, origin, type_url, name);
+}
+
 void
 udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
 {
@@ -328,6 +341,10 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     if (intake->peer->source && !is_status_of_source(intake) &&
         udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
         return; /* what a source says of itself is to be had from itself */
+    if (udpai_take_back_concerns(intake, type_url, resource)) {
+        udpai_take_back(intake, entry);
+        return;
+    }
     if (udpai_twins_is_loop(node, resource)) {
         node->n_loops++; /* our own word has come back: no error, and nothing to learn */
         udpai_store_withdraw(node->store, intake->origin, type_url, name);
@@ -338,15 +355,18 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
         .from = taken_from(intake->peer),
         .keeps_generation = udpai_intake_keeps_generation(intake, resource),
     };
-    udpa_err err = judge(intake, resource, &error);
+    udpa_err err = udpai_intake_judge(intake, resource, &error);
     if (err == UDPA_OK)
         err = udpai_intake_put(node, intake->origin, resource, &taking, &error);
     if (err == UDPA_OK)
         err = check_outlived(intake, resource, &error);
     if (err == UDPA_OK)
         err = udpai_recovery_taken(intake, resource, &error);
-    if (err == UDPA_OK)
+    if (err == UDPA_OK) {
+        end_taken_back(intake, type_url, name);
+        udpai_difference_look(intake, resource);
         return;
+    }
     udpai_publication_refuse(&entry->error, error);
     if (withdraws_earlier(resource, err)) {
         udpai_intake_note_refused(intake);

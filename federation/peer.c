@@ -152,10 +152,9 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
 }
 
 /* The '/' behind the name is the first one of the key, so that no two peers have one key. */
-static udpai_origin *
-make_origin(const udpai_node *node, const udpai_peer *peer, udpai_str id)
+static udpai_strbuf
+publisher_key(udpai_str name, udpai_str id)
 {
-    udpai_str name = udpai_identity_name(peer->identity);
     udpai_strbuf key = {0};
     udpai_strbuf_puts(&key, PUBLISHER);
     for (size_t i = 0; i < name.len; i++) {
@@ -166,6 +165,24 @@ make_origin(const udpai_node *node, const udpai_peer *peer, udpai_str id)
     }
     udpai_strbuf_puts(&key, "/");
     udpai_strbuf_str(&key, id);
+    return key;
+}
+
+udpai_origin *
+udpai_publisher_find(const udpai_node *node, udpai_str name, udpai_str id)
+{
+    udpai_strbuf key = publisher_key(name, id);
+    udpai_origin *origin = udpai_strbuf_failed(&key)
+                               ? NULL
+                               : udpai_store_find_origin(node->store, udpai_strbuf_view(&key));
+    udpai_strbuf_done(&key);
+    return origin;
+}
+
+udpai_origin *
+udpai_publisher_origin(const udpai_node *node, udpai_str name, udpai_str id)
+{
+    udpai_strbuf key = publisher_key(name, id);
     udpai_origin *origin =
         udpai_strbuf_failed(&key) ? NULL : udpai_store_origin(node->store, udpai_strbuf_view(&key));
     udpai_strbuf_done(&key);
@@ -200,7 +217,7 @@ udpai_peer_origin(udpai_node *node, udpai_peer *peer)
     if (peer->origin)
         return peer->origin;
     udpai_str id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
-    peer->origin = make_origin(node, peer, id);
+    peer->origin = udpai_publisher_origin(node, udpai_identity_name(peer->identity), id);
     if (peer->origin) {
         udpai_origin_ref(peer->origin);
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;

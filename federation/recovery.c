@@ -4,7 +4,9 @@
 #include "federation/recovery.h"
 
 #include "base/alloc.h"
+#include "federation/lapse.h"
 #include "federation/provider.h"
+#include "federation/take_back.h"
 
 #define HURRY_PAUSE_MS 1000
 
@@ -68,6 +70,9 @@ udpai_recovery_start(udpai_node *node)
         udpai_store_find_origin(node->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
     if (origin)
         udpai_store_drop_adopted(node->store, origin);
+    udpai_lapse_start(node);
+    if (node->is_restored)
+        udpai_take_back_nothing(node);
     UDPAI_LIST_FOREACH (at, &node->own_sources) {
         udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
         if (source->recovery)
@@ -125,7 +130,7 @@ add_scope(udpai_recovery *recovery, udpai_str type_url, udpai_str prefix)
         udpai_scope_free(scope);
         return UDPA_ERR_NOMEM;
     }
-    scope->wanted = true;
+    scope->wanted = scope->recovers = true;
     scope->is_known = true; /* what it said on an earlier stream says nothing of this one */
     return UDPA_OK;
 }
@@ -174,7 +179,9 @@ udpai_recovery_new(udpai_source *source, const udpai_source_config *config, udpa
     recovery->source = source;
     udpai_timer_init(&recovery->end_of_wait, on_end_of_wait);
     source->recovery = recovery;
-    udpa_err err = add_scopes(recovery, &config->recover);
+    source->node->recovers |= config->recover.n_types > 0;
+    recovery->is_off = source->node->is_restored && config->recover.n_types > 0;
+    udpa_err err = recovery->is_off ? UDPA_OK : add_scopes(recovery, &config->recover);
     if (err == UDPA_OK)
         err = add_stands_in(recovery, config);
     return udpai_fail_code(ret_error, err);

@@ -10,6 +10,7 @@ struct udpai_recovery {
     udpai_source *source;
     UDPAI_VECTOR(udpai_scope *) scopes;   /* what the source may have learned in our stead */
     UDPAI_VECTOR(udpa_bytes *) stands_in; /* type URLs: of these we stand in for the source */
+    bool is_off;                          /* the node was restored on purpose */
     bool is_waiting;                      /* nothing negative is said of the scopes … */
     udpai_timer end_of_wait;              /* … before they are complete, or this */
     uint64_t hurried_ms;                  /* when it was last dialled ahead of its turn */
@@ -38,6 +39,10 @@ udpa_err udpai_recovery_taken(const udpai_intake *intake,
 
 /* ---- looking ---- */
 
+/* Is the name something that it may have learned in our stead? */
+bool udpai_recovery_covers(const udpai_recovery *recovery, udpai_str type_url, udpai_str name);
+/* Something of it has become this node's own. */
+void udpai_recovery_note(udpai_recovery *recovery, const udpa_resource *resource);
 /* Must it be heard before anything negative is said of what it covers? */
 bool udpai_recovery_awaits(const udpai_recovery *recovery, const udpai_scope *scope);
 /* The origin of what was taken over; NULL without memory. */

@@ -3,6 +3,7 @@
 #include "federation/access.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
+#include "federation/take_back.h"
 #include "federation/twins.h"
 
 /* Who renews what we have signed for him need not know that. */
@@ -163,6 +164,11 @@ udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
         udpai_publication_refuse(&entry->error, error);
     if (is_refused && !has_come_too_far)
         return;
+    if (udpai_take_back_concerns(intake, type_of(intake, entry), entry->resource)) {
+        if (udpai_take_back_wants(intake, type_of(intake, entry), entry->resource))
+            take_unmatched(intake, entry);
+        return;
+    }
     struct match match = {.intake = intake, .news = entry->resource};
     find_matches(&match, type_of(intake, entry));
     bool is_loop = udpai_twins_is_loop(node, entry->resource);

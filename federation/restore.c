@@ -4,6 +4,7 @@
 #include "federation/absence.h"
 #include "federation/delivery.h"
 #include "federation/epoch.h"
+#include "federation/lapse.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
 
@@ -168,6 +169,8 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     uint64_t deadline_ms;
     if (!is_left(node, op, origin, &deadline_ms))
         return UDPA_OK;
+    if (!of_source)
+        udpai_lapse_note(node, op->resource);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
     err = stamp_anew(node, op->resource, &resource);
     return err == UDPA_OK ? udpai_store_put(node->store, origin, resource, deadline_ms, NULL) : err;
@@ -189,6 +192,8 @@ restore_seen(udpai_node *node, const udpai_durable_op *op)
 {
     const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
     udpai_source *source;
+    if (udpai_lapse_restore(node, op))
+        return UDPA_OK;
     udpa_err err = source_of_origin(node, udpai_bytes_view(op->origin), &source);
     if (err != UDPA_OK || !source)
         return err;

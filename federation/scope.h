@@ -44,6 +44,7 @@ struct udpai_scope {
     /* Of all providers of single names (named.h) that name the source: it covers the names of its
      * wishes and no others, and is on demand. */
     bool is_named;
+    bool recovers;    /* what came from this node is wanted, too (recovery.h) */
     size_t n_users;   /* of them */
     bool wanted;      /* its provider reaches it */
     bool is_sent;     /* a mirror's wildcard, on the present stream */

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "federation/absence.h"
 #include "federation/delivery.h"
+#include "federation/difference.h"
 #include "federation/twins.h"
 
 #define MAX_WITHDRAWAL 50 /* percent */
@@ -352,6 +353,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     udpai_timer_cancel(&source->hand_back);
     udpai_questions_end(source);
     udpai_absence_closed(source);
+    udpai_differences_forget(source);
     UDPAI_LIST_FOREACH (node, &source->scopes)
         udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
     if (is_renewed && source->is_reached && udpai_source_is_dialled(source))
@@ -459,6 +461,7 @@ udpai_source_new(udpai_node *node,
     udpai_list_init(&source->in_own);
     udpai_list_init(&source->scopes);
     udpai_list_init(&source->questions);
+    udpai_differences_init(source);
     udpai_timer_init(&source->retry, on_retry);
     udpai_timer_init(&source->grace, on_grace_end);
     udpai_timer_init(&source->hello, on_hello_end);
@@ -489,6 +492,7 @@ udpai_source_free(udpai_source *source)
         udpai_timer_cancel(timers[i]);
     udpai_list_remove(&source->in_own);
     udpai_delivered_free(source->delivered);
+    udpai_differences_forget(source);
     if (source->target)
         source->release_target(source->target);
     udpa_bytes_unref(source->name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources, described as udpa.status.v1.SourceStatus. */
 #include "federation/delivery.h"
+#include "federation/difference.h"
 #include "federation/held.h"
 #include "federation/recovery.h"
 
@@ -96,6 +97,16 @@ put_recovery(udpai_proto_writer *writer, const udpai_recovery *recovery)
 }
 
 static void
+put_differences(udpai_proto_writer *writer, const udpai_source *source)
+{
+    udpai_str names[UDPAI_DIFFERENCES_SHOWN];
+    size_t n = udpai_differences_list(source, names);
+    udpai_proto_put_varint_opt(writer, 18, source->differences.n);
+    for (size_t i = 0; i < n; i++)
+        udpai_proto_put_bytes(writer, 19, names[i]);
+}
+
+static void
 put_source(udpai_proto_writer *writer, const void *what)
 {
     const udpai_source *source = what;
@@ -122,6 +133,8 @@ put_source(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_bytes_opt(writer, 14, kind_of(source));
     put_recovery(writer, source->recovery);
     udpai_proto_put_bytes_opt(writer, 17, udpai_delivered_by(source));
+    put_differences(writer, source);
+    udpai_proto_put_varint_opt(writer, 20, source->recovery && source->recovery->is_off);
 }
 
 udpa_err

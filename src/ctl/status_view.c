@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/status_view.h"
 
+#include <stdio.h>
+
 #include "ctl/names.h"
 #include "udpa/status/v1/status.pb-c.h"
 
@@ -203,6 +205,27 @@ state_text(Udpa__Status__V1__SourceStatus__State state)
     }
 }
 
+/* Of how many types all is known, and what is not as the source has it. */
+static void
+add_complete(udpai_ctl_table *table,
+             const Udpa__Status__V1__SourceStatus *source,
+             size_t n_complete,
+             unsigned long long n_held)
+{
+    char held[40] = "", differing[40] = "";
+    if (n_held)
+        snprintf(held, sizeof(held), ", %llu held", n_held);
+    if (source->n_differing)
+        snprintf(differing, sizeof(differing), ", %llu differ",
+                 (unsigned long long)source->n_differing);
+    const char *name = source->n_differing_names ? source->differing_names[0] : "";
+    udpai_ctl_table_addf(table, "%zu of %zu%s%s%s%s%s", n_complete, source->n_types, held,
+                         differing, *name ? " (" : "", name,
+                         !*name                          ? ""
+                         : source->n_differing_names > 1 ? ", ...)"
+                                                         : ")");
+}
+
 static void
 add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source, int64_t now_us)
 {
@@ -216,14 +239,13 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
     udpai_ctl_table_addf(table, "%s%s", source->kind, *source->delivered_by ? ", delivered" : "");
     udpai_ctl_table_add_text(table, source->address);
     udpai_ctl_table_addf(table, "%s%s", state_text(source->state),
-                         source->recovering ? ", recovering" : "");
+                         source->not_recovered ? ", not recovered (--restored)"
+                         : source->recovering  ? ", recovering"
+                                               : "");
     udpai_ctl_table_add_age(table, source->since, now_us);
     udpai_ctl_table_add_text(table,
                              *source->peer_identity ? source->peer_identity : source->peer_node_id);
-    if (n_held)
-        udpai_ctl_table_addf(table, "%zu of %zu, %llu held", n_complete, source->n_types, n_held);
-    else
-        udpai_ctl_table_addf(table, "%zu of %zu", n_complete, source->n_types);
+    add_complete(table, source, n_complete, n_held);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_resources_received);
     udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_refused);
     udpai_ctl_table_add_text(table, source->last_error);

@@ -23,7 +23,8 @@ enum {
     LOG_LEVEL,
     WORKER,
     INSTANCE,
-    RUN
+    RUN,
+    RESTORED
 };
 
 static const struct argp_option options[] = {
@@ -35,6 +36,10 @@ static const struct argp_option options[] = {
     {"http", HTTP, "ADDR:PORT", 0, "Serve xDS and UDPA by REST there (default: nowhere)", 0},
     {"resources", RESOURCES, "DIR", 0, "Serve the resource files of this directory", 0},
     {"state", STATE, "DIR", 0, "Keep what is received there (default ./udpa-data)", 0},
+    {"restored", RESTORED, NULL, 0,
+     "What is kept there comes from a backup, and is meant: nothing newer is recovered, until the "
+     "next start",
+     0},
     {"descriptors", DESCRIPTORS, "FILE", 0,
      "Descriptor set of the types in resource files (default envoy-v3.descriptors beside the "
      "program)",
@@ -83,6 +88,9 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case STATE:
         given->state = argument;
+        return 0;
+    case RESTORED:
+        given->is_restored = true;
         return 0;
     case DESCRIPTORS:
         given->descriptors = argument;

@@ -442,6 +442,7 @@ plan_store(udpai_plan *plan, const udpai_options *options)
         return;
     plan->state_directory =
         first_of(options->state, store ? store->directory : NULL, UDPAI_DEFAULT_STATE);
+    plan->is_restored = options->is_restored;
     if (!store)
         return;
     plan->key_file = *store->key_file ? store->key_file : NULL;
@@ -607,6 +608,7 @@ udpai_plan_make(udpai_plan *plan,
     node->dials = plan->dials.items;
     node->n_dials = plan->dials.n;
     node->is_durable = plan->state_directory != NULL;
+    node->is_restored = plan->is_restored;
     if (err == UDPA_OK)
         err = plan_client_types(plan);
     plan->settings.load_upstreams = plan->load_upstreams.items;

@@ -120,6 +120,20 @@ find_floor(const udpai_store_entry *entry, const udpa_resource *resource)
     return NULL;
 }
 
+bool
+udpai_store_remembers(const udpai_store *store, udpai_str type_url, const udpa_resource *resource)
+{
+    const udpai_store_entry *entry =
+        udpai_store_find_entry(store, type_url, udpai_resource_name(resource));
+    for (size_t i = 0; entry && i < udpai_store_n_floors(entry); i++) {
+        const udpai_floor *floor = entry->more->floors.items[i];
+        if (floor->generation >= udpa_resource_generation(resource) &&
+            udpai_store_comparable(floor->seen, resource))
+            return true;
+    }
+    return false;
+}
+
 static udpai_floor *
 make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gone)
 {

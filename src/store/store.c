@@ -56,6 +56,12 @@ udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void
     store->certain_userdata = userdata;
 }
 
+uint64_t
+udpai_store_remember_ms(const udpai_store *store)
+{
+    return store->options.remember_ms;
+}
+
 void
 udpai_store_set_remember(udpai_store *store, udpai_store_remember_fn remember, void *userdata)
 {

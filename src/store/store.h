@@ -65,6 +65,9 @@ UDPA_DEFINE_CLEANUP(udpai_store, udpai_store_free)
 /* What may change at run time. */
 void udpai_store_set_options(udpai_store *store, const udpai_store_options *options);
 
+/* How long the generation of what has gone is remembered at least. */
+uint64_t udpai_store_remember_ms(const udpai_store *store);
+
 /* May it be told that this resource is not there any more? Until it may, it stays, and takes the
  * room that it had. Without such a function: always. */
 typedef bool (*udpai_store_certain_fn)(void *userdata, const udpa_resource *last);
@@ -186,6 +189,10 @@ bool udpai_store_is_said_key(udpai_str origin_key);
 /* The generation up to which the resource's authority has said that the name is gone, where it
  * compares with the resource's own; 0: it has not. */
 uint64_t udpai_store_said_generation(const udpai_store *store, const udpa_resource *resource);
+/* Is it remembered that the resource, or something newer of its authority, was here and has gone?
+ */
+bool
+udpai_store_remembers(const udpai_store *store, udpai_str type_url, const udpa_resource *resource);
 /* Takes one away; nothing happens if it is not there. */
 void
 udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name);

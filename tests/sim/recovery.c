@@ -456,6 +456,7 @@ build(scene *self)
 {
     char id[16];
     self->primary = add_node(self, "primary", plan_primary);
+    self->primary->recovers = true;
     self->stand_in = add_node(self, "stand-in", plan_stand_in);
     self->registrar = add_node(self, "registrar", plan_registrar);
     self->registrar->published = registrar_answered;

@@ -162,7 +162,7 @@ check_way(const sim_node *from, const sim_node *to, const udpa_resource *resourc
 {
     size_t n = udpa_resource_n_hops(resource);
     const char *name = udpa_resource_name(resource);
-    if (from && to->is_management && n >= 2 &&
+    if (from && to->is_management && !to->recovers && n >= 2 &&
         is_hop(resource, n - 2, udpai_str_from(to->instance)) && has_long_known(from, to))
         fail(to, "a node is offered what came from it", name);
     for (size_t i = 0; i < n; i++)

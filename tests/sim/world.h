@@ -152,6 +152,7 @@ struct sim_node {
     udpai_identity *identity; /* what its certificate says from its next stream on; NULL: no TLS */
     int64_t clock_us;         /* how far it is ahead */
     bool is_up, is_management;
+    bool recovers;        /* what came from it may be offered to it: it may have lost it */
     bool has_restored;    /* in this life; it does not know from whom it had what it restored */
     bool dies_committing; /* in its next commit */
     unsigned epoch;       /* grows with each crash: what was meant for an earlier life is void */

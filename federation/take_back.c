@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "federation/take_back.h"
+
+#include "federation/access.h"
+#include "federation/difference.h"
+#include "federation/lapse.h"
+#include "federation/recovery.h"
+#include "federation/signatures_internal.h"
+
+bool
+udpai_take_back_concerns(const udpai_intake *intake,
+                         udpai_str type_url,
+                         const udpa_resource *offered)
+{
+    const udpai_source *source = intake->peer->source;
+    return source && source->recovery && udpa_resource_n_hops(offered) > 0 &&
+           udpai_str_eq(udpai_resource_hop(offered, 0).node_id,
+                        udpai_bytes_view(intake->node->id)) &&
+           udpai_recovery_covers(source->recovery, type_url, udpai_resource_name(offered));
+}
+
+/* ---- what there is ---- */
+
+/* What this node has of the name, as it was stamped in the same way. */
+typedef struct own_word {
+    const udpa_resource *offered;
+    udpai_origin *origin; /* NULL: none */
+    uint64_t generation;
+} own_word;
+
+static bool
+is_same_way(const udpa_resource *a, const udpa_resource *b)
+{
+    return udpa_resource_n_hops(a) && udpa_resource_n_hops(b) &&
+           udpai_str_eq(udpai_resource_authority(a), udpai_resource_authority(b)) &&
+           udpai_str_eq(udpai_resource_hop(a, 0).authority, udpai_resource_hop(b, 0).authority);
+}
+
+static bool
+find_own(void *userdata, const udpai_contribution *contribution)
+{
+    own_word *own = userdata;
+    udpai_origin_class rank = udpai_origin_rank(contribution->origin);
+    uint64_t generation = udpa_resource_generation(contribution->resource);
+    if (rank == UDPAI_ORIGIN_SOURCE || !is_same_way(contribution->resource, own->offered))
+        return true;
+    if (generation > own->generation)
+        own->generation = generation;
+    if (rank != UDPAI_ORIGIN_ADOPTED && !own->origin)
+        own->origin = contribution->origin;
+    return true;
+}
+
+static own_word
+own_word_of(const udpai_node *node, udpai_str type_url, const udpa_resource *offered)
+{
+    own_word own = {.offered = offered};
+    udpai_store_visit_name(node->store, type_url, udpai_resource_name(offered), find_own, &own);
+    return own;
+}
+
+bool
+udpai_take_back_wants(const udpai_intake *intake, udpai_str type_url, const udpa_resource *offered)
+{
+    const udpai_node *node = intake->node;
+    bool is_published = udpai_resource_hop(offered, 0).authority.len > 0;
+    if (!udpai_lapse_covers(node, offered) || udpai_store_remembers(node->store, type_url, offered))
+        return false;
+    own_word own = own_word_of(node, type_url, offered);
+    return own.generation < udpa_resource_generation(offered) && (own.origin || is_published);
+}
+
+/* ---- where it belongs ---- */
+
+/* Without certificates a publisher's name is its node id; else that is not known any more. */
+static udpai_origin *
+publisher_of(const udpai_node *node, udpai_str name)
+{
+    const udpai_str none = {"", 0};
+    return node->peers_are_anonymous ? udpai_publisher_origin(node, none, name)
+                                     : udpai_publisher_origin(node, name, none);
+}
+
+udpai_origin *
+udpai_take_back_origin(const udpai_intake *intake)
+{
+    const udpai_node *node = intake->node;
+    const udpai_peer *peer = intake->peer;
+    if (!node->recovers || node->peers_are_anonymous || peer->source || peer->is_node)
+        return NULL;
+    const udpai_str none = {"", 0};
+    udpai_origin *origin = udpai_publisher_find(node, udpai_peer_name(peer), none);
+    return origin == intake->origin ? NULL : origin;
+}
+
+/* NULL without memory. */
+static udpai_origin *
+place_of(udpai_node *node, const own_word *own)
+{
+    if (own->origin && udpai_origin_rank(own->origin) != UDPAI_ORIGIN_PUBLISHER)
+        return udpai_recovery_origin(node);
+    udpai_origin *origin = own->origin
+                               ? own->origin
+                               : publisher_of(node, udpai_resource_hop(own->offered, 0).authority);
+    if (origin)
+        udpai_origin_set_durable(origin, node->is_durable);
+    return origin;
+}
+
+/* As it was when this node had it. */
+static udpa_err
+make_word(const udpai_node *node, const udpa_resource *offered, udpa_resource **ret_word)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(offered, &room);
+    room.hops[0].instance = udpai_bytes_view(node->instance);
+    parts.hops = room.hops;
+    parts.n_hops = 1;
+    parts.way = NULL;
+    return udpai_resource_make(ret_word, &parts);
+}
+
+/* What this node signs, it had signed. Else whoever takes the signature off would have his forgery
+ * signed. */
+static udpa_err
+check_signed(const udpai_node *node, const udpa_resource *word, udpa_error **ret_error)
+{
+    if (udpai_resource_signature(word) || !udpai_signatures_signer(node, word))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                      "'%s' is offered back without a signature, and this node signs what it has "
+                      "in the name of '%s'",
+                      udpa_resource_name(word), udpa_resource_authority(word));
+}
+
+static udpa_err
+check_signature(const udpai_intake *intake,
+                udpa_resource *offered,
+                const udpa_resource *word,
+                udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *judged = udpa_resource_ref(offered);
+    udpa_err err = check_signed(intake->node, word, ret_error);
+    return err == UDPA_OK ? udpai_signatures_pass(intake->node, intake->origin, &judged, ret_error)
+                          : err;
+}
+
+static udpa_err
+put(const udpai_intake *intake, udpa_resource *offered, udpa_error **ret_error)
+{
+    udpai_node *node = intake->node;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL;
+    udpa_err err = udpai_fail_code(ret_error, make_word(node, offered, &word));
+    if (err == UDPA_OK)
+        err = check_signature(intake, offered, word, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    own_word own = own_word_of(node, udpai_resource_type_url(offered), offered);
+    udpai_origin *origin = place_of(node, &own);
+    uint64_t ttl_ms = udpa_resource_ttl_ms(word);
+    if (!origin)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    err = udpai_store_put(node->store, origin, word, ttl_ms ? udpai_node_now(node) + ttl_ms : 0,
+                          ret_error);
+    if (err == UDPA_OK)
+        udpai_recovery_note(intake->peer->source->recovery, word);
+    return err;
+}
+
+/* What is no news is an echo: what this node says itself comes back. */
+void
+udpai_take_back(udpai_intake *intake, udpai_publication_entry *entry)
+{
+    udpa_resource *offered = entry->resource;
+    udpai_str type_url = udpai_resource_type_url(offered), name = udpai_resource_name(offered);
+    udpa_error *error = NULL;
+    udpa_err err = UDPA_OK;
+    udpai_store_withdraw(intake->node->store, intake->origin, type_url, name);
+    if (udpai_take_back_wants(intake, type_url, offered)) {
+        err = udpai_intake_judge(intake, offered, &error);
+        if (err == UDPA_OK)
+            err = put(intake, offered, &error);
+    }
+    if (err == UDPA_OK) {
+        udpai_difference_end(intake->peer->source, type_url, name);
+        return;
+    }
+    udpai_publication_refuse(&entry->error, error);
+    if (err == UDPA_ERR_DENIED)
+        udpai_intake_note_refused(intake);
+    if (err != UDPA_ERR_NOMEM)
+        udpai_difference_note(intake->peer->source, type_url, name);
+}
+
+void
+udpai_take_back_refuse(const udpai_intake *intake, const udpa_resource *said)
+{
+    udpai_str type_url = udpai_resource_type_url(said);
+    if (!udpai_take_back_concerns(intake, type_url, said))
+        return;
+    own_word own = own_word_of(intake->node, type_url, said);
+    if (own.generation && own.generation < udpa_resource_generation(said))
+        udpai_difference_note(intake->peer->source, type_url, udpai_resource_name(said));
+}
+
+/* ---- --restored ---- */
+
+typedef struct own_words {
+    const udpai_node *node;
+    UDPAI_VECTOR(udpa_resource *) resources;
+    UDPAI_VECTOR(udpai_origin *) origins;
+    bool failed;
+} own_words;
+
+/* What another has stamped or signed cannot be stamped here. */
+static bool
+is_ours(const udpai_node *node, const udpai_contribution *contribution)
+{
+    const udpa_resource *resource = contribution->resource;
+    udpai_origin_class rank = udpai_origin_rank(contribution->origin);
+    return (rank == UDPAI_ORIGIN_PUBLISHER || rank == UDPAI_ORIGIN_FILES) &&
+           udpa_resource_n_hops(resource) == 1 &&
+           udpai_str_eq(udpai_resource_hop(resource, 0).node_id, udpai_bytes_view(node->id)) &&
+           (!udpai_resource_signature(resource) || udpai_signatures_is_own(node, resource));
+}
+
+static bool
+collect(void *userdata, const udpai_contribution *contribution)
+{
+    own_words *all = userdata;
+    if (!is_ours(all->node, contribution))
+        return true;
+    if (!udpai_vector_reserve(&all->origins, 1) ||
+        !udpai_vector_push(&all->resources, contribution->resource)) {
+        all->failed = true;
+        return false;
+    }
+    (void)udpai_vector_push(&all->origins, contribution->origin);
+    udpa_resource_ref(contribution->resource);
+    return true;
+}
+
+static udpa_err
+stamp_anew(udpai_node *node, udpai_origin *origin, udpa_resource *held)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(held, &room);
+    udpai_str taken_from = udpai_resource_hop(held, 0).authority;
+    udpai_contribution before;
+    if (!udpai_store_get(node->store, origin, udpai_resource_type_url(held),
+                         udpai_resource_name(held), &before))
+        return UDPA_OK;
+    parts.generation = udpai_intake_next_generation(node, held);
+    parts.signature = (udpai_signature){0};
+    parts.n_hops = 0;
+    parts.way = NULL;
+    udpai_intake_add_hop(node, &parts, &room, taken_from);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL;
+    udpa_err err = udpai_resource_make(&word, &parts);
+    if (err == UDPA_OK)
+        err = udpai_signatures_pass(node, origin, &word, NULL);
+    if (err == UDPA_OK)
+        err = udpai_store_put(node->store, origin, word, before.deadline_ms, NULL);
+    return err;
+}
+
+void
+udpai_take_back_nothing(udpai_node *node)
+{
+    own_words all = {.node = node};
+    size_t n = 0;
+    udpai_store_visit_all(node->store, collect, &all);
+    for (size_t i = 0; i < all.resources.n; i++) {
+        n += stamp_anew(node, all.origins.items[i], all.resources.items[i]) == UDPA_OK;
+        udpa_resource_unref(all.resources.items[i]);
+    }
+    udpai_log(UDPA_LOG_WARNING, "federation",
+              "started with --restored: nothing is recovered until the next start, and %zu "
+              "resources of this node count anew as they are in its store%s",
+              n, all.failed || n != all.resources.n ? "; there was no memory for the rest" : "");
+    udpai_vector_done(&all.resources);
+    udpai_vector_done(&all.origins);
+}
