@@ -3,6 +3,7 @@
  * it has let go of itself does not come back. */
 #include "base/proto.h"
 #include "model/said.h"
+#include "tests/harness/signing.h"
 #include "tests/unit/federation/federation_test.h"
 
 #include <stdio.h>
@@ -327,6 +328,46 @@ a_rule_must_let_it(void **state)
     done(&memory);
 }
 
+/* Where signatures are demanded, what comes back without one is refused, in words. */
+static void
+a_signature_is_asked_for(void **state)
+{
+    fed_bed *bed = *state;
+    past memory = begin(bed);
+    const udpai_signature_requirement required = {.prefixes = prefixes, .n_prefixes = 1};
+    const udpai_keyring_options keys = {
+        .required = &required, .n_required = 1, .validity_s = 36000, .skew_s = 60};
+    assert_ok(udpai_keyring_new(&bed->config.keyring, &keys));
+    restore(bed, &memory);
+    assert_non_null(strstr(offer(bed, memory.y), "sign"));
+    assert_value(bed, "EDS", "y", "");
+    assert_int_equal(status_of_a(bed, N_DIFFERING), 1);
+    udpai_keyring_unref(bed->config.keyring);
+    bed->config.keyring = NULL;
+    done(&memory);
+}
+
+/* A node that signs for the authority signs nothing that others say it had. */
+static void
+what_comes_back_unsigned_is_not_signed(void **state)
+{
+    fed_bed *bed = *state;
+    past memory = begin(bed);
+    test_key ours = test_key_new(UDPAI_KEY_ED25519);
+    const udpai_named_key key = {
+        .authority = UDPAI_STR("registrar"), .key_id = UDPAI_STR("k"), .key = ours.private_key};
+    const udpai_keyring_options keys = {
+        .signing = &key, .n_signing = 1, .validity_s = 36000, .skew_s = 60};
+    assert_ok(udpai_keyring_new(&bed->config.keyring, &keys));
+    restore(bed, &memory);
+    assert_non_null(strstr(offer(bed, memory.y), "without a signature"));
+    assert_value(bed, "EDS", "y", "");
+    udpai_keyring_unref(bed->config.keyring);
+    bed->config.keyring = NULL;
+    test_key_done(&ours);
+    done(&memory);
+}
+
 /* ---- on purpose ---- */
 
 static void
@@ -417,6 +458,8 @@ main(void)
         fed_test(what_is_lost_is_taken_back_while_removals_are_remembered),
         fed_test(an_empty_node_takes_back_all),
         fed_test(a_rule_must_let_it),
+        fed_test(a_signature_is_asked_for),
+        fed_test(what_comes_back_unsigned_is_not_signed),
         fed_test(restored_on_purpose_it_counts),
         fed_test(what_differs_is_told),
         fed_test(without_memory_it_comes_with_the_next_stream),
