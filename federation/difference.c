@@ -68,10 +68,10 @@ udpai_difference_end(udpai_source *source, udpai_str type_url, udpai_str name)
 }
 
 void
-udpai_difference_look(const udpai_intake *intake, const udpa_resource *said)
+udpai_difference_look(const udpai_intake *intake, udpai_str type_url, const udpa_resource *said)
 {
     udpai_source *source = intake->peer->source;
-    udpai_str type_url = udpai_resource_type_url(said), name = udpai_resource_name(said);
+    udpai_str name = udpai_resource_name(said);
     udpai_contribution held;
     if (!udpai_intake_is_from_source(intake) || source->recovery || !intake->peer->is_node ||
         !udpai_store_get(intake->node->store, intake->origin, type_url, name, &held))

@@ -16,7 +16,8 @@ void udpai_difference_note(udpai_source *source, udpai_str type_url, udpai_str n
 void udpai_difference_end(udpai_source *source, udpai_str type_url, udpai_str name);
 /* The source has said this, and it was taken in: is it older than what it has said before, or than
  * what its authority has removed? */
-void udpai_difference_look(const udpai_intake *intake, const udpa_resource *said);
+void
+udpai_difference_look(const udpai_intake *intake, udpai_str type_url, const udpa_resource *said);
 /* Its stream has ended; or the source does. */
 void udpai_differences_forget(udpai_source *source);
 /* Names of some of them. */

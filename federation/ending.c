@@ -2,6 +2,7 @@
 #include "federation/ending.h"
 
 #include "federation/access.h"
+#include "federation/difference.h"
 #include "federation/signatures.h"
 #include "federation/take_back.h"
 #include "model/client_type.h"
@@ -209,6 +210,8 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *remov
         word = stamp(intake->node, intake->origin, keep);
     if (removal->error && !udpai_intake_is_from_source(intake))
         return; /* it is told so; of a source the name is gone, whatever its clock says */
+    if (intake->peer->source && (word || keep))
+        udpai_difference_end(intake->peer->source, type_url, removal->name);
     end(intake->node, intake->origin, type_url, removal->name, word);
 }
 

@@ -364,7 +364,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
         err = udpai_recovery_taken(intake, resource, &error);
     if (err == UDPA_OK) {
         end_taken_back(intake, type_url, name);
-        udpai_difference_look(intake, resource);
+        udpai_difference_look(intake, type_url, resource);
         return;
     }
     udpai_publication_refuse(&entry->error, error);

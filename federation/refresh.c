@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refreshes: what is held is renewed, without its payload. */
 #include "federation/access.h"
+#include "federation/difference.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
 #include "federation/take_back.h"
@@ -117,6 +118,8 @@ refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_res
         err = refresh(intake, entry->resource, &held, &error);
     if (err == UDPA_OK)
         err = udpai_recovery_taken(intake, found, &error);
+    if (err == UDPA_OK)
+        udpai_difference_look(intake, type_url, entry->resource);
     if (err != UDPA_OK)
         udpai_publication_refuse(&entry->error, error);
     if (err == UDPA_ERR_DENIED) {

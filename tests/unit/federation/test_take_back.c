@@ -412,11 +412,14 @@ what_differs_is_told(void **state)
                                .hops = {{"a", "registrar"}}),
                       false);
     assert_int_equal(status_of_a(bed, N_DIFFERING), 1);
-    (void)fed_put(bed, bed->sessions[0],
-                  RESOURCE("com.acme/x", .type = TEST_EDS, .value = "1", .version = "1",
-                           .authority = "registrar", .generation = 5, .hops = {{"a", "registrar"}}),
-                  false);
-    assert_int_equal(status_of_a(bed, N_DIFFERING), 0);
+    for (int is_refresh = 1; is_refresh >= 0; is_refresh--) {
+        (void)fed_put(bed, bed->sessions[0],
+                      RESOURCE("com.acme/x", .type = TEST_EDS, .value = "1", .version = "1",
+                               .authority = "registrar", .generation = 5,
+                               .hops = {{"a", "registrar"}}),
+                      is_refresh);
+        assert_int_equal(status_of_a(bed, N_DIFFERING), 0);
+    }
 }
 
 /* ---- memory ---- */
