@@ -181,6 +181,8 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
     bool of_source = udpai_intake_is_from_source(intake);
     if (!entry->is_refresh && of_source)
         udpai_source_has_sent(intake->peer->source, entry->resource);
+    if (!entry->is_refresh && of_source && udpai_resource_do_not_cache(entry->resource))
+        udpai_source_sent_uncached(intake->peer->source, entry->resource);
     if (entry->is_refresh)
         udpai_intake_refresh(intake, entry);
     else

@@ -95,13 +95,28 @@ note_known(const udpai_scope *scope, udpai_durable_kind kind)
                                udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix));
 }
 
+/* Each time, as that it is not kept is noted each time, too: an engine that was without memory for
+ * one hears of it with the next. */
+void
+udpai_source_sent_uncached(udpai_source *source, const udpa_resource *resource)
+{
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (scope->on_demand || !udpai_scope_covers(scope, udpai_resource_type_url(resource),
+                                                    udpai_resource_name(resource)))
+            continue;
+        scope->is_unkept = true;
+        note_known(scope, UDPAI_DURABLE_UNMARK);
+    }
+}
+
 static void
 mark_known(udpai_scope *scope)
 {
     scope->is_complete = true;
     scope->is_hung = scope->is_denied = false;
     udpai_timer_cancel(&scope->sync);
-    if (!scope->is_known)
+    if (!scope->is_known && !scope->is_unkept)
         note_known(scope, UDPAI_DURABLE_MARK);
     scope->is_known = true;
 }

@@ -50,6 +50,7 @@ struct udpai_scope {
     bool is_sent;     /* a mirror's wildcard, on the present stream */
     bool is_complete; /* the peer has said all of it on the present stream */
     bool is_known;    /* it has ever, or so it was restored */
+    bool is_unkept;   /* that is not kept: some of it may not be cached */
     bool is_refused;  /* a mirror's wildcard, as a wish's */
     bool is_denied;   /* the same; until it is answered, or the stream has ended */
     bool is_hung;     /* it was not said in time; until it is, the source does not count for it */
@@ -88,6 +89,9 @@ void udpai_scope_reset(udpai_scope *scope);
 void udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_batch);
 /* Nobody wants the type any more: takes back what was asked, and what is noted of it. */
 void udpai_scope_give_up(udpai_scope *scope);
+/* The source has sent what may not be cached: with that missing after a restart, nothing negative
+ * may follow from what was kept. */
+void udpai_source_sent_uncached(udpai_source *source, const udpa_resource *resource);
 /* The peer has published something of this type. */
 void udpai_source_spoke(udpai_source *source, udpai_str type_url);
 /* For whom the peer waits, of this type and prefix; takes the text. */
