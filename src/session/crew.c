@@ -312,18 +312,18 @@ pass_events(udpai_crew *crew, size_t member, udpai_report *report, udpai_order_k
         give_one(crew, order);
 }
 
-/* Members speak of their own sessions, and only the first has links. */
 static bool
 is_its_own(size_t member, const udpai_report *report)
 {
-    bool is_of_session = report->session == 0 || report->session % UDPAI_CREW_STEP == member;
-    return is_of_session && (member == 0 || report->link == 0);
+    return report->session == 0 || report->session % UDPAI_CREW_STEP == member;
 }
 
 void
 udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report)
 {
     bool is_told = true;
+    if (member) /* only the first has links; of a source that dials us, its session was told one */
+        report->link = 0;
     if (!is_its_own(member, report)) {
         udpai_log(UDPA_LOG_ERROR, "session",
                   "worker %zu speaks of a session that it does not have: ignored", member);

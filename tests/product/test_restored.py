@@ -156,6 +156,8 @@ def test_meant(test):
 def body(test):
     test_taken_back(test, 'copied', in_place=False)
     test_taken_back(test, 'in-place', in_place=True)
+    test_taken_back(test, 'edge-listens', in_place=False, dialled='edge')
+    test_taken_back(test, 'primary-listens', in_place=False, dialled='primary')
     test_meant(test)
 
 

@@ -192,13 +192,27 @@ members_speak_of_their_own_sessions(void **state)
     say_of(&self, 1, UDPAI_REPORT_CLOSED, session_of(0, 1));
     say_of(&self, 0, UDPAI_REPORT_CLOSED, session_of(1, 1));
     expect_nothing(&self);
+    end(&self);
+}
+
+/* A source that dials us may come to any member, and what it publishes there is its word; but only
+ * the first can have dialled. */
+static void
+sources_dial_any_member(void **state)
+{
+    (void)state;
+    world self;
+    begin(&self);
     for (size_t member = 0; member < 2; member++) {
-        udpai_report *dialled = udpai_report_new(UDPAI_REPORT_OPENED);
-        dialled->session = session_of(member, 1);
-        dialled->link = 4;
-        udpai_crew_report(self.crew, member, dialled);
+        udpai_report *report = udpai_report_new(UDPAI_REPORT_ALIVE);
+        report->session = session_of(member, 1);
+        report->link = 4;
+        udpai_crew_report(self.crew, member, report);
+        UDPA_AUTO(udpai_report_free) udpai_report *told = next_report(&self);
+        assert_non_null(told);
+        assert_int_equal(told->session, session_of(member, 1));
+        assert_int_equal(told->link, member == 0 ? 4 : 0);
     }
-    expect_report(&self, UDPAI_REPORT_OPENED);
     end(&self);
 }
 
@@ -525,6 +539,7 @@ main(void)
         cmocka_unit_test(what_concerns_a_session_goes_to_who_has_it),
         cmocka_unit_test(done_when_all_have_done_it),
         cmocka_unit_test(members_speak_of_their_own_sessions),
+        cmocka_unit_test(sources_dial_any_member),
         cmocka_unit_test(wanted_while_anybody_wants_it),
         cmocka_unit_test(clients_are_there_while_they_are_anywhere),
         cmocka_unit_test(sessions_of_all_are_described),
