@@ -8,12 +8,25 @@ struct removal {
     udpai_removal *what;
 };
 
+/* A store that was copied back remembers removals from before what came by it since. */
+static bool
+is_said(const struct removal *removal, udpai_str type_url)
+{
+    udpai_contribution held;
+    const udpai_intake *intake = removal->intake;
+    const udpa_resource *said = removal->what->said;
+    return said && !(udpai_store_get(intake->node->store, intake->origin, type_url,
+                                     removal->what->name, &held) &&
+                     udpa_resource_generation(said) < udpa_resource_generation(held.resource));
+}
+
 static bool
 remove_in_type(void *userdata, udpai_str type_url, size_t n_effective)
 {
     (void)n_effective;
     struct removal *removal = userdata;
-    if (removal->what->said || !udpai_absence_holds(removal->intake, type_url, removal->what->name))
+    if (is_said(removal, type_url) ||
+        !udpai_absence_holds(removal->intake, type_url, removal->what->name))
         udpai_ending_take(removal->intake, type_url, removal->what);
     return true;
 }

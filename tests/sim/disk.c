@@ -165,16 +165,25 @@ sim_disk_save(const sim_node *node, sim_disk *ret_copy)
 }
 
 void
-sim_disk_restore(sim_node *node, sim_disk *copy)
+sim_disk_restore(sim_node *node, const sim_disk *copy)
 {
     for (size_t i = 0; i < node->kept.n; i++)
         release_op(&node->kept.items[i]);
     node->kept.n = 0;
-    for (size_t i = 0; i < copy->kept.n; i++)
+    for (size_t i = 0; i < copy->kept.n; i++) {
         if (!udpai_vector_push(&node->kept, copy->kept.items[i]))
             abort();
+        hold_op(&copy->kept.items[i]);
+    }
     node->n_committed = copy->n_committed;
     node->openings = copy->openings;
+}
+
+void
+sim_disk_drop(sim_disk *copy)
+{
+    for (size_t i = 0; i < copy->kept.n; i++)
+        release_op(&copy->kept.items[i]);
     udpai_vector_done(&copy->kept);
 }
 

@@ -19,7 +19,7 @@ void sim_disk_commit(void *node, udpai_durable_batch *batch, uint64_t ticket);
 void sim_disk_lose(sim_node *node);
 void sim_disk_open(sim_node *node);
 
-/* A copy of what it holds, which is made once and put back once, while the node is down. */
+/* A copy of what it holds, to be put back while the node is down; to be dropped in the end. */
 typedef struct sim_disk {
     UDPAI_VECTOR(udpai_durable_op) kept;
     uint64_t n_committed;
@@ -27,7 +27,8 @@ typedef struct sim_disk {
 } sim_disk;
 
 void sim_disk_save(const sim_node *node, sim_disk *ret_copy);
-void sim_disk_restore(sim_node *node, sim_disk *copy);
+void sim_disk_restore(sim_node *node, const sim_disk *copy);
+void sim_disk_drop(sim_disk *copy);
 /* In this life of the node. */
 void sim_node_after(sim_node *node, uint64_t delay_us, void (*action)(sim_node *node));
 void sim_loop_begin(sim_node *node);

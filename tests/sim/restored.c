@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "world.h"
+#include "network.h"
 
 enum {
     N_KEYS = 16,
@@ -29,8 +29,7 @@ typedef struct scene {
     int versions[N_KEYS]; /* 0: there is none */
     int last_version;
     uint64_t n_said, n_confirmed;
-    UDPAI_VECTOR(udpai_durable_op) backup;
-    uint64_t n_committed; /* of the backup */
+    sim_disk backup;
 } scene;
 
 static const udpai_str types[] = {{TYPE, sizeof(TYPE) - 1}}, prefixes[] = {{"com.acme", 8}};
@@ -216,41 +215,10 @@ expect_all(const scene *self, const char *when)
 /* ---- what happens ---- */
 
 static void
-release(udpai_durable_op *op)
-{
-    udpa_bytes_unref(op->origin);
-    udpa_resource_unref(op->resource);
-    udpa_bytes_unref(op->type);
-    udpa_bytes_unref(op->name);
-}
-
-static void
-copy(const udpai_durable_op *op)
-{
-    udpa_bytes_ref(op->origin);
-    udpa_resource_ref(op->resource);
-    udpa_bytes_ref(op->type);
-    udpa_bytes_ref(op->name);
-}
-
-static void
-drop_backup(scene *self)
-{
-    for (size_t i = 0; i < self->backup.n; i++)
-        release(&self->backup.items[i]);
-    self->backup.n = 0;
-}
-
-static void
 back_up(scene *self)
 {
-    drop_backup(self);
-    for (size_t i = 0; i < self->primary->kept.n; i++) {
-        if (!udpai_vector_push(&self->backup, self->primary->kept.items[i]))
-            abort();
-        copy(&self->primary->kept.items[i]);
-    }
-    self->n_committed = self->primary->n_committed;
+    sim_disk_drop(&self->backup);
+    sim_disk_save(self->primary, &self->backup);
 }
 
 static void
@@ -258,15 +226,7 @@ restore(scene *self)
 {
     sim_node *primary = self->primary;
     sim_crash_node(primary, true);
-    for (size_t i = 0; i < primary->kept.n; i++)
-        release(&primary->kept.items[i]);
-    primary->kept.n = 0;
-    for (size_t i = 0; i < self->backup.n; i++) {
-        if (!udpai_vector_push(&primary->kept, self->backup.items[i]))
-            abort();
-        copy(&self->backup.items[i]);
-    }
-    primary->n_committed = self->n_committed;
+    sim_disk_restore(primary, &self->backup);
     if (sim_below(&self->world.random, 2)) /* or it lies in another directory now */
         snprintf(primary->instance, sizeof(primary->instance), "copy-%u", (unsigned)n_restored);
     run_for(self, sim_below(&self->world.random, 10 * SECOND));
@@ -294,12 +254,13 @@ leave_and_return(scene *self)
 }
 
 static void
-run(uint64_t seed)
+run(uint64_t seed, bool trace)
 {
     scene *self = calloc(1, sizeof(*self));
     if (!self)
         abort();
     sim_world_init(&self->world, seed);
+    self->world.trace = trace;
     build(self);
     run_for(self, 30 * SECOND);
     change_some(self, 1);
@@ -318,8 +279,7 @@ run(uint64_t seed)
         run_for(self, 30 * SECOND);
         expect_all(self, "not what was said before it was restored, told to a new edge");
     }
-    drop_backup(self);
-    udpai_vector_done(&self->backup);
+    sim_disk_drop(&self->backup);
     sim_world_done(&self->world);
     free(self);
 }
@@ -332,7 +292,7 @@ main(int argc, char **argv)
     for (uint64_t seed = first; seed <= last; seed++) {
         printf("seed %llu\n", (unsigned long long)seed);
         (void)fflush(stdout);
-        run(seed);
+        run(seed, argc > 1);
     }
     printf("%llu times an older disk came back, %llu times an edge\n",
            (unsigned long long)n_restored, (unsigned long long)n_back);

@@ -74,6 +74,7 @@ come_back_older(mesh *self)
     expect_truth(self, "not as the owner has it, before it is lost");
     sim_crash_node(owner, true);
     sim_disk_restore(owner, &copy);
+    sim_disk_drop(&copy);
     set_range(self, FIRST_LATE, FIRST_NEW, false);
 }
 

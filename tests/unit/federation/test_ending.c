@@ -136,6 +136,26 @@ another_authority_stays(void **state)
     assert_value(bed, "CDS", "x", "other");
 }
 
+/* A store that was copied back remembers that it removed the name, and not that it had it again. */
+static void
+an_older_removal_says_nothing_of_what_is_newer(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_CONTINUE, false});
+    fed_start(bed);
+    fed_connect_as(bed, 'a', &(fed_peer){.epoch = "first", .commit = "7"});
+    bring(bed, 'a', "acme", "acme", 9);
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 250);
+    fed_connect_as(bed, 'a', &(fed_peer){.epoch = "first", .commit = "6"});
+    remove_by(bed, 'a', 8, "acme");
+    assert_value(bed, "CDS", "x", "acme");
+    remove_by(bed, 'a', 9, "acme");
+    assert_value(bed, "CDS", "x", "");
+}
+
 /* What each relay has read itself from a server is not the other's to end. */
 static void
 what_does_not_compare_stays(void **state)
@@ -238,6 +258,7 @@ main(void)
         fed_test(without_a_generation_it_is_of_one_hop),
         fed_test(what_came_by_the_hop_tells_whose_it_is),
         fed_test(another_authority_stays),
+        fed_test(an_older_removal_says_nothing_of_what_is_newer),
         fed_test(what_does_not_compare_stays),
         fed_test(a_removal_from_the_future_speaks_for_its_hop),
         fed_test(a_publisher_ends_what_it_has_published),
