@@ -20,13 +20,14 @@ end(sim_world *world, void *userdata)
 
 /* The chance is a stream of its own. Rules that change take things away from some in the mere order
  * of what has happened, which the reference does not know; who reports to whom has no reference
- * for nodes that are away. */
+ * for nodes that are away. Who fails over keeps what it had until the one that stands in is
+ * complete, which that is never if it takes from the dead one, too. */
 void
 sim_losses_choose(sim_scenario *scenario, uint64_t duration_us)
 {
     sim_random random = {scenario->world.random.state ^ 0x646561746873};
     if (scenario->has_reports || scenario->is_large || scenario->rules_change ||
-        scenario->n_management < 3 || !sim_once_in(&random, RARITY))
+        scenario->n_fail_overs > 0 || scenario->n_management < 3 || !sim_once_in(&random, RARITY))
         return;
     for (int n = sim_once_in(&random, RARITY_OF_TWO) ? 2 : 1; n > 0; n--) {
         uint64_t number = sim_below(&random, (uint64_t)scenario->n_management);
