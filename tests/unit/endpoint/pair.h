@@ -12,7 +12,7 @@
 #include "endpoint/endpoint.h"
 #include "tests/harness/resources.h"
 
-#define PAIR_PATIENCE_MS 10000 /* after so long something will not happen any more */
+#define PAIR_PATIENCE_MS 25000 /* after so long something will not happen any more */
 
 typedef struct test_pair {
     uv_loop_t loop;
