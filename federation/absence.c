@@ -114,12 +114,12 @@ believe(const udpai_source *source, udpai_str type_url)
 {
     udpai_str epoch;
     uint64_t commit;
-    belief so_far = is_whole(source) ? BELIEVED : COUNTED;
     if (udpai_type_is_client(type_url) || is_read_to_be_adopted(source, type_url) ||
         !is_first_word(source, type_url))
         return BELIEVED;
     if (!store_of(source, &epoch, &commit))
         return COUNTED;
+    belief so_far = is_whole(source) ? BELIEVED : COUNTED;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (!scope->seen_epoch || !udpai_str_eq(udpai_bytes_view(scope->type), type_url))
@@ -260,19 +260,29 @@ mark_of(udpai_str lineage)
     return udpai_bytes_of(&text);
 }
 
+static bool
+is_marked(const udpai_scope *scope, udpai_str lineage)
+{
+    if (!scope->seen_epoch)
+        return false;
+    udpai_str opening = udpai_bytes_view(scope->seen_epoch), epoch = opening;
+    if (!udpai_str_cut(&opening, ' ', &epoch))
+        opening = (udpai_str){0};
+    return udpai_str_eq(epoch, udpai_lineage_epoch(lineage)) &&
+           udpai_str_eq(opening, udpai_lineage_last(lineage));
+}
+
+/* Each publication comes here, and mostly nothing has changed. */
 static void
 note_seen(udpai_source *source, udpai_scope *scope, udpai_str epoch, uint64_t commit)
 {
     udpai_str type_url = udpai_bytes_view(scope->type);
     scope->is_other_store = false;
+    if (commit == scope->seen_commit && is_marked(scope, epoch))
+        return;
     udpa_bytes *mark = mark_of(epoch);
     if (!mark)
         return; /* then it is held against the one before */
-    if (scope->seen_epoch && commit == scope->seen_commit &&
-        udpai_str_eq(udpai_bytes_view(mark), udpai_bytes_view(scope->seen_epoch))) {
-        udpa_bytes_unref(mark);
-        return;
-    }
     udpa_bytes_unref(scope->seen_epoch);
     scope->seen_epoch = mark;
     scope->seen_commit = commit;

@@ -175,12 +175,18 @@ set_all(udpai_node *node,
     return first;
 }
 
+static void
+put_key(udpai_strbuf *key, udpai_str root)
+{
+    udpai_strbuf_puts(key, "path:");
+    udpai_strbuf_str(key, root);
+}
+
 const udpai_origin *
 udpai_files_find_origin(const udpai_node *node, udpai_str root)
 {
     udpai_strbuf key = {0};
-    udpai_strbuf_puts(&key, "path:");
-    udpai_strbuf_str(&key, root);
+    put_key(&key, root);
     const udpai_origin *origin =
         udpai_strbuf_failed(&key) ? NULL
                                   : udpai_store_find_origin(node->store, udpai_strbuf_view(&key));
@@ -192,8 +198,7 @@ udpai_origin *
 udpai_files_origin(udpai_node *node, udpai_str root)
 {
     udpai_strbuf key = {0};
-    udpai_strbuf_puts(&key, "path:");
-    udpai_strbuf_str(&key, root);
+    put_key(&key, root);
     udpai_origin *origin =
         udpai_strbuf_failed(&key) ? NULL : udpai_store_origin(node->store, udpai_strbuf_view(&key));
     udpai_strbuf_done(&key);
