@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "network.h"
+#include "seeds.h"
 
 enum {
     N_KEYS = 16,
@@ -287,13 +288,7 @@ run(uint64_t seed, bool trace)
 int
 main(int argc, char **argv)
 {
-    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    uint64_t last = argc > 1 ? first : N_SEEDS;
-    for (uint64_t seed = first; seed <= last; seed++) {
-        printf("seed %llu\n", (unsigned long long)seed);
-        (void)fflush(stdout);
-        run(seed, argc > 1);
-    }
+    sim_play_seeds(argc, argv, N_SEEDS, run);
     printf("%llu times an older disk came back, %llu times an edge\n",
            (unsigned long long)n_restored, (unsigned long long)n_back);
     return argc > 1 || (n_restored && n_back) ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -9,6 +9,7 @@
 #include "federation/accept.h"
 #include "mesh.h"
 #include "network.h"
+#include "seeds.h"
 
 enum {
     N_SEEDS = 40,
@@ -166,13 +167,7 @@ run(uint64_t seed, bool trace)
 int
 main(int argc, char **argv)
 {
-    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    uint64_t last = argc > 1 ? first : N_SEEDS;
-    for (uint64_t seed = first; seed <= last; seed++) {
-        printf("seed %llu\n", (unsigned long long)seed);
-        (void)fflush(stdout);
-        run(seed, argc > 1);
-    }
+    sim_play_seeds(argc, argv, N_SEEDS, run);
     printf("%zu resources were held until it was accepted that they have gone, %zu until they were "
            "named again\n",
            n_accepted, n_named_again);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seeds of a small scene: all of them, or the one that the command line names, with every
+ * message shown. */
+#ifndef SIM_SEEDS_H
+#define SIM_SEEDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline void
+sim_play_seeds(int argc, char **argv, uint64_t n_seeds, void (*play)(uint64_t seed, bool trace))
+{
+    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    uint64_t last = argc > 1 ? first : n_seeds;
+    for (uint64_t seed = first; seed <= last; seed++) {
+        printf("seed %llu\n", (unsigned long long)seed);
+        (void)fflush(stdout);
+        play(seed, argc > 1);
+    }
+}
+
+#endif
