@@ -244,7 +244,7 @@ decide(udpai_source *source, udpai_str type_url)
     if (too_many)
         udpai_held_because(source, type_url, UDPAI_HELD_TOO_MANY);
     udpai_store_end_absences(node->store, source->origin, type_url, UDPAI_ABSENCE_NEW,
-                             too_many ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_BELIEVE);
+                             too_many ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_LEAVE);
 }
 
 /* What is remembered of it: the epoch, and the opening in which it was seen. */

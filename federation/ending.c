@@ -42,7 +42,7 @@ end(udpai_node *node, udpai_origin *origin, udpai_str type_url, udpai_str name, 
 {
     if (said)
         (void)udpai_store_end(node->store, said, udpai_origin_node(origin));
-    udpai_store_withdraw(node->store, origin, type_url, name);
+    udpai_store_leave(node->store, origin, type_url, name);
 }
 
 static void
@@ -133,7 +133,8 @@ udpai_ending_take_state(udpai_intake *intake,
         end_all(intake->node, intake->origin, type_url, &all);
     if (taken_back)
         end_all(intake->node, taken_back, type_url, &back);
-    udpai_store_withdraw_all(intake->node->store, intake->origin, type_url, prefix, keep, userdata);
+    udpai_store_leave_all(intake->node->store, intake->origin,
+                          &(udpai_store_scope){type_url, prefix, keep, userdata});
 }
 
 /* What the peer does not say of whose word it is, what came by it tells. */

@@ -347,7 +347,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     }
     if (udpai_twins_is_loop(node, resource)) {
         node->n_loops++; /* our own word has come back: no error, and nothing to learn */
-        udpai_store_withdraw(node->store, intake->origin, type_url, name);
+        udpai_store_leave(node->store, intake->origin, type_url, name);
         return;
     }
     const udpai_taking taking = {

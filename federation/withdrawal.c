@@ -56,8 +56,7 @@ static void
 end_all(udpai_intake *intake, const udpai_store_scope *scope)
 {
     if (!udpai_absence_holds_all(intake, scope))
-        udpai_store_withdraw_all(intake->node->store, intake->origin, scope->type_url,
-                                 scope->prefix, scope->keep, scope->userdata);
+        udpai_store_leave_all(intake->node->store, intake->origin, scope);
 }
 
 static void

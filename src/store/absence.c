@@ -233,6 +233,8 @@ udpai_store_end_absences(udpai_store *store,
                              UDPAI_ABSENCE_HELD); /* which it is already, in another way */
         else if (end == UDPAI_ABSENCE_FORGET)
             udpai_store_drop_absence(store, stored, true);
+        else if (end == UDPAI_ABSENCE_LEAVE)
+            udpai_store_leave_stored(store, stored);
         else
             udpai_store_remove_stored(store, stored);
     }

@@ -96,12 +96,34 @@ note_told(udpai_store_entry *entry, const udpai_change *change)
         entry->more->told_deadline_ms = change->deadline_ms;
 }
 
+/* Does another source still have something older of the same authority, while nobody has said that
+ * this is gone? Then it is, and this is the newest that is known of it. */
+static bool
+is_left(const udpai_store_entry *entry, const udpai_floor *floor)
+{
+    size_t at = 0;
+    const udpai_stored *other;
+    bool is_told = floor->is_left && floor->generation == udpa_resource_generation(entry->told) &&
+                   udpai_store_comparable(floor->seen, entry->told);
+    while (is_told && (other = udpai_store_next(entry, &at)))
+        if (other->origin->rank == UDPAI_ORIGIN_SOURCE &&
+            udpai_store_counts(entry, other->origin) &&
+            udpai_floor_outlives(floor, other->resource))
+            return true;
+    return false;
+}
+
 /* A source that has not spoken yet may have it. */
 bool
 udpai_store_must_stay(const udpai_store_entry *entry)
 {
     const udpai_store *store = entry->type->store;
-    if (!entry->is_told || !store->certain)
+    if (!entry->is_told)
+        return false;
+    for (size_t i = 0; i < udpai_store_n_floors(entry); i++)
+        if (is_left(entry, entry->more->floors.items[i]))
+            return true;
+    if (!store->certain)
         return false;
     for (size_t i = 0; i < udpai_store_n_floors(entry); i++)
         if (udpai_floor_ends(entry->more->floors.items[i], entry->told))

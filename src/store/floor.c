@@ -120,6 +120,14 @@ find_floor(const udpai_store_entry *entry, const udpa_resource *resource)
     return NULL;
 }
 
+void
+udpai_floor_leave(udpai_store_entry *entry, const udpa_resource *gone)
+{
+    udpai_floor *floor = find_floor(entry, gone);
+    if (floor && !floor->is_said)
+        floor->is_left = true;
+}
+
 bool
 udpai_store_remembers(const udpai_store *store, udpai_str type_url, const udpa_resource *resource)
 {
@@ -174,6 +182,7 @@ remember(udpai_store *store, udpai_floor *floor, const udpa_resource *gone)
 {
     if (floor->generation < udpa_resource_generation(gone))
         floor->generation = udpa_resource_generation(gone);
+    floor->is_left = false;
     udpai_floors *floors = floors_of(store, floor->seen);
     udpai_list_remove(&floor->in_store);
     udpai_list_append(&floors->list, &floor->in_store);

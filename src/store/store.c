@@ -282,6 +282,15 @@ udpai_store_remove_stored(udpai_store *store, udpai_stored *stored)
     take_out(store, stored);
 }
 
+void
+udpai_store_leave_stored(udpai_store *store, udpai_stored *stored)
+{
+    udpai_store_entry *entry = stored->entry;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *gone = udpa_resource_ref(stored->resource);
+    udpai_store_remove_stored(store, stored);
+    udpai_floor_leave(entry, gone);
+}
+
 static void
 set_deadline(udpai_store *store, udpai_stored *stored, uint64_t deadline_ms)
 {
@@ -423,21 +432,46 @@ udpai_store_put(udpai_store *store,
     return UDPA_OK;
 }
 
-void
-udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name)
+typedef void (*end_fn)(udpai_store *store, udpai_stored *stored);
+
+static void
+end_one(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name, end_fn end)
 {
     udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
     udpai_stored *stored = entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
     if (stored)
-        udpai_store_remove_stored(store, stored);
+        end(store, stored);
+}
+
+void
+udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name)
+{
+    end_one(store, origin, type_url, name, udpai_store_remove_stored);
+}
+
+void
+udpai_store_leave(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name)
+{
+    end_one(store, origin, type_url, name, udpai_store_leave_stored);
 }
 
 static bool
-is_in_scope(const udpai_stored *stored, udpai_str type_url, udpai_str prefix)
+is_in_scope(const udpai_stored *stored, const udpai_store_scope *scope)
 {
-    return (type_url.len == 0 ||
-            udpai_str_eq(udpai_store_type_url(stored->entry->type), type_url)) &&
-           udpai_prefix_covers(prefix, udpai_store_entry_name(stored->entry));
+    return (scope->type_url.len == 0 ||
+            udpai_str_eq(udpai_store_type_url(stored->entry->type), scope->type_url)) &&
+           udpai_prefix_covers(scope->prefix, udpai_store_entry_name(stored->entry)) &&
+           !(scope->keep && scope->keep(scope->userdata, stored->resource));
+}
+
+static void
+end_scope(udpai_store *store, udpai_origin *origin, const udpai_store_scope *scope, end_fn end)
+{
+    UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions) {
+        udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
+        if (is_in_scope(stored, scope))
+            end(store, stored);
+    }
 }
 
 void
@@ -448,12 +482,14 @@ udpai_store_withdraw_all(udpai_store *store,
                          udpai_store_keep_fn keep_fn,
                          void *userdata)
 {
-    UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions) {
-        udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
-        if (is_in_scope(stored, type_url, prefix) &&
-            !(keep_fn && keep_fn(userdata, stored->resource)))
-            udpai_store_remove_stored(store, stored);
-    }
+    const udpai_store_scope scope = {type_url, prefix, keep_fn, userdata};
+    end_scope(store, origin, &scope, udpai_store_remove_stored);
+}
+
+void
+udpai_store_leave_all(udpai_store *store, udpai_origin *origin, const udpai_store_scope *scope)
+{
+    end_scope(store, origin, scope, udpai_store_leave_stored);
 }
 
 void

@@ -205,6 +205,21 @@ void udpai_store_withdraw_all(udpai_store *store,
                               udpai_str prefix,
                               udpai_store_keep_fn keep,
                               void *userdata);
+
+typedef struct udpai_store_scope {
+    udpai_str type_url; /* empty: any */
+    udpai_str prefix;
+    udpai_store_keep_fn keep; /* not those; NULL: all */
+    void *userdata;
+} udpai_store_scope;
+
+/* Take away what the origin's peer has no more, and has not said to be gone: what was told of it
+ * stays while another source that counts has something older of the same authority, as long as
+ * floors last. */
+void
+udpai_store_leave(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name);
+void
+udpai_store_leave_all(udpai_store *store, udpai_origin *origin, const udpai_store_scope *scope);
 /* Notes that it is absent or held, if it is there; what is held is not made absent any more. A put
  * makes it present, and so does this: then nothing can fail. Otherwise without memory it stays as
  * it is, and is not noted. */
@@ -213,13 +228,6 @@ udpa_err udpai_store_set_absence(udpai_store *store,
                                  udpai_str type_url,
                                  udpai_str name,
                                  udpai_absence absence);
-
-typedef struct udpai_store_scope {
-    udpai_str type_url; /* empty: any */
-    udpai_str prefix;
-    udpai_store_keep_fn keep; /* not those; NULL: all */
-    void *userdata;
-} udpai_store_scope;
 
 udpa_err udpai_store_set_all_absent(udpai_store *store,
                                     udpai_origin *origin,
@@ -230,6 +238,7 @@ typedef enum udpai_absence_end {
     UDPAI_ABSENCE_FORGET, /* they count as present */
     UDPAI_ABSENCE_HOLD,
     UDPAI_ABSENCE_BELIEVE, /* they are withdrawn */
+    UDPAI_ABSENCE_LEAVE,   /* as udpai_store_leave() has it */
 } udpai_absence_end;
 
 /* What becomes of all of this type (empty: any) that are so. */

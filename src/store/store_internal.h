@@ -41,7 +41,8 @@ typedef struct udpai_floor {
     udpa_resource *seen; /* who had it, without the payload: it tells what compares with it */
     /* The authority has said that what it had up to `seen` is gone: that is the removal. */
     bool is_said;
-    bool is_news;          /* it was not told yet */
+    bool is_news; /* it was not told yet */
+    bool is_left; /* the source that had it has it no more, and that is all that is known */
     udpa_bytes *from_node; /* of who said it; NULL: of no node */
 } udpai_floor;
 
@@ -246,6 +247,8 @@ void udpai_store_drop_absence(udpai_store *store, udpai_stored *stored, bool is_
 
 /* store.c */
 void udpai_store_remove_stored(udpai_store *store, udpai_stored *stored);
+/* As udpai_store_leave(). */
+void udpai_store_leave_stored(udpai_store *store, udpai_stored *stored);
 
 /* floor.c */
 void udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone);
@@ -256,6 +259,8 @@ udpai_floor *udpai_store_remember_said(udpai_store *store,
                                        udpai_store_entry *entry,
                                        udpa_resource *said,
                                        udpa_bytes *from_node);
+/* What was remembered of this has gone from its source, and nothing more is known. */
+void udpai_floor_leave(udpai_store_entry *entry, const udpa_resource *gone);
 /* Is the resource older than what was seen, or said? */
 bool udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource);
 

@@ -70,8 +70,10 @@ crash(sim_node *node, bool keep_state)
     world->counts[keep_state ? SIM_CRASHES : SIM_CRASHES_WITHOUT_STATE]++;
     sim_crash_node(node, keep_state);
     node->clock_us = node->clock_us < -2000000 ? 0 : node->clock_us;
-    if (!keep_state)
+    if (!keep_state) {
+        node->lost_us = world->now_us;
         forget_state(node);
+    }
     sim_after(world, outage_us(world, node, node), sim_restart, node);
 }
 
@@ -119,12 +121,14 @@ set_clock_right(sim_world *world, void *userdata)
 }
 
 /* Somebody's clock is set back; after a while it is right again. A machine that starts anew has a
- * clock that is. */
+ * clock that is; and of one that has lost its disk it does not go behind what it had said by then:
+ * nobody tells it what that was, unless it recovers. */
 static void
 set_clock_back(sim_world *world)
 {
     sim_node *node = any_node(world);
-    if (!node->is_up || node->clock_us < -CLOCK_STEP_US / 2)
+    bool may_not_know = node->lost_us && world->now_us < node->lost_us + CLOCK_STEP_US;
+    if (!node->is_up || node->clock_us < -CLOCK_STEP_US / 2 || may_not_know)
         return;
     node->clock_us -= CLOCK_STEP_US;
     world->counts[SIM_CLOCKS_SET_BACK]++;

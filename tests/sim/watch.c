@@ -34,8 +34,13 @@ show_publication(const udpai_publication *publication)
         for (size_t k = 0; k < udpa_resource_n_hops(resource); k++)
             fprintf(stderr, "/%s", udpai_resource_hop(resource, k).node_id.data);
     }
-    for (size_t i = 0; i < publication->removals.n; i++)
-        fprintf(stderr, " -%s", publication->removals.items[i].name.data);
+    for (size_t i = 0; i < publication->removals.n; i++) {
+        const udpai_removal *removal = &publication->removals.items[i];
+        fprintf(stderr, " -%s", removal->name.data);
+        if (removal->said)
+            fprintf(stderr, "#%llu",
+                    (unsigned long long)udpa_resource_generation(removal->said) % 100000000);
+    }
 }
 
 static void

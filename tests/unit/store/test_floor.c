@@ -238,6 +238,59 @@ test_signed_ones_are_remembered_apart(void **state)
     assert_int_equal(highest(bed, "com.acme/c"), 5);
 }
 
+/* As a relay that turns to another source: the one beside it has not lost it. */
+static void
+test_what_is_left_stays_while_another_has_something_older(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *fast = store_bed_origin(bed, "fast", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin *slow = store_bed_origin(bed, "slow", UDPAI_ORIGIN_SOURCE, 1);
+    udpai_str type = UDPAI_STR(TEST_TYPE), name = UDPAI_STR("com.acme/a");
+    PUT(bed, slow, "a", .value = "4", .authority = "x", .generation = 4);
+    PUT(bed, fast, "a", .value = "5", .authority = "x", .generation = 5);
+    assert_changes(bed, "+a=5");
+    udpai_store_leave(bed->store, fast, type, name);
+    assert_changes(bed, "");
+    udpai_store_leave(bed->store, slow, type, name);
+    assert_changes(bed, "-a");
+}
+
+/* Nor longer than it would be remembered: then what the other has counts. */
+static void
+test_what_is_left_ends(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *fast = store_bed_origin(bed, "fast", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin *slow = store_bed_origin(bed, "slow", UDPAI_ORIGIN_SOURCE, 1);
+    PUT(bed, slow, "a", .value = "4", .authority = "x", .generation = 4);
+    PUT(bed, fast, "a", .value = "5", .authority = "x", .generation = 5);
+    assert_changes(bed, "+a=5");
+    udpai_store_leave_all(bed->store, fast, &(udpai_store_scope){0});
+    store_bed_at(bed, 10999);
+    assert_changes(bed, "");
+    store_bed_at(bed, 11000);
+    assert_changes(bed, "+a=4");
+}
+
+/* What rules take away does not stay for what another has; nor does it for a word of the node's
+ * own, or of another authority. */
+static void
+test_only_what_is_left_stays(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *fast = store_bed_origin(bed, "fast", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin *slow = store_bed_origin(bed, "slow", UDPAI_ORIGIN_SOURCE, 1);
+    udpai_origin *files = store_bed_origin(bed, "files", UDPAI_ORIGIN_FILES, 0);
+    PUT(bed, slow, "a", .value = "4", .authority = "x", .generation = 4);
+    PUT(bed, fast, "a", .value = "5", .authority = "x", .generation = 5);
+    PUT(bed, files, "b", .value = "4", .authority = "x", .generation = 4);
+    PUT(bed, fast, "b", .value = "5", .authority = "x", .generation = 5);
+    assert_changes(bed, "+a=5 +b=5");
+    store_bed_withdraw(bed, fast, "com.acme/a");
+    udpai_store_leave_all(bed->store, fast, &(udpai_store_scope){0});
+    assert_changes(bed, "-a -b");
+}
+
 int
 main(void)
 {
@@ -247,6 +300,9 @@ main(void)
         store_test(test_other_authorities_are_not_concerned),
         store_test(test_it_is_forgotten_in_time),
         store_test(test_the_oldest_go_first),
+        store_test(test_what_is_left_stays_while_another_has_something_older),
+        store_test(test_what_is_left_ends),
+        store_test(test_only_what_is_left_stays),
         store_test(test_some_are_remembered_longer),
         store_test(test_signed_ones_are_remembered_apart),
         store_test(test_nothing_is_remembered_without_generations),

@@ -33,6 +33,22 @@ test_it_ends_what_came_by_others(void **state)
     assert_false(udpai_origin_has(bed->store, dead, UDPAI_STR(TEST_TYPE)));
 }
 
+/* What has left one source stays while another has something older, but not against this. */
+static void
+test_it_ends_what_was_left(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *alive = store_bed_origin(bed, "alive", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin *dead = store_bed_origin(bed, "dead", UDPAI_ORIGIN_SOURCE, 1);
+    PUT(bed, dead, "a", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
+    PUT(bed, alive, "a", .value = "2", .authority = "x", .generation = 2, HOPS("x"));
+    assert_changes(bed, "+a=2");
+    udpai_store_leave(bed->store, alive, UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/a"));
+    assert_changes(bed, "");
+    end(bed, 3, "x", "x", NULL);
+    assert_changes(bed, "-a!3");
+}
+
 /* The dead one returns: as long as it has what was ended, that stays out. */
 static void
 test_it_stays_out_as_long_as_somebody_has_it(void **state)
@@ -131,6 +147,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         store_test(test_it_ends_what_came_by_others),
+        store_test(test_it_ends_what_was_left),
         store_test(test_it_stays_out_as_long_as_somebody_has_it),
         store_test(test_what_is_newer_stays),
         store_test(test_what_does_not_compare_stays),
