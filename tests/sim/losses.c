@@ -65,6 +65,27 @@ is_within_reach(const sim_member *member, const sim_member *authority, int key)
     return is_there;
 }
 
+/* Has the member, or somebody from whom it comes, the authority's word from one who has died, while
+ * all who live show there another authority's? That one may rank behind the source that has died.
+ */
+static bool
+is_from_the_dead(const sim_scenario *scenario, int at, int authority, int key, int depth)
+{
+    const ref_node *node = &scenario->model.nodes[at];
+    bool any = false;
+    for (int i = 0; i < node->n_sources; i++) {
+        int source = node->sources[i].node;
+        const ref_said *said = &scenario->model.nodes[source].result[key].said;
+        if (scenario->members[source]->is_dead)
+            any = true;
+        else if (said->exists && said->authority == authority)
+            return false;
+    }
+    for (int i = 0; i < node->n_sources && !any && depth < REF_HOPS; i++)
+        any = is_from_the_dead(scenario, node->sources[i].node, authority, key, depth + 1);
+    return any;
+}
+
 bool
 sim_losses_excuse(const sim_member *member, int key, bool is_missing)
 {
@@ -80,7 +101,8 @@ sim_losses_excuse(const sim_member *member, int key, bool is_missing)
         const sim_member *authority = scenario->members[i];
         if (strcmp(authority->authority, copy->authority) == 0)
             return place_of(authority)->is_dead || place_of(authority)->has_lost_memory ||
-                   !is_within_reach(member, authority, key);
+                   !is_within_reach(member, authority, key) ||
+                   is_from_the_dead(scenario, member->index, authority->index, key, 0);
     }
     return false;
 }
