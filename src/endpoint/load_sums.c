@@ -321,15 +321,25 @@ was_told(udpai_load_sums *self,
     return age_ns(self, resource, tally) > here_ms * 1000000 + SLACK_NS;
 }
 
-/* Others are welcome to have counted it, for nobody takes it from them. But an earlier sum of this
- * node may have. */
+/* Is that longer than there is a sum of this node? */
 static bool
-was_told_shared(udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
+is_from_before(const udpai_load_sums *self, uint64_t age_ns)
 {
     uint64_t since_ms = self->began_ms > self->ended_ms ? self->began_ms : self->ended_ms;
     uint64_t here_ms = self->options.clock_ms(self->options.userdata) - since_ms;
-    return tally->lasts_ns < udpa_resource_ttl_ms(resource) * 1000000 ||
-           age_ns(self, resource, tally) + SLACK_NS > here_ms * 1000000;
+    return age_ns + SLACK_NS > here_ms * 1000000;
+}
+
+/* Others are welcome to have counted it, for nobody takes it from them. But an earlier sum of this
+ * node may have. By a long way it may come as it was then, and what it had grown by until this node
+ * began comes with what it has grown by since. */
+static void
+date_shared(udpai_load_sums *self, const udpa_resource *resource, udpai_tally *tally, bool is_known)
+{
+    uint64_t since_begin_ns = age_ns(self, resource, tally);
+    tally->was_told = !is_known && (tally->lasts_ns < udpa_resource_ttl_ms(resource) * 1000000 ||
+                                    is_from_before(self, since_begin_ns));
+    tally->is_old = is_from_before(self, since_begin_ns - tally->elapsed_ns);
 }
 
 static udpa_err
@@ -367,9 +377,11 @@ take(udpai_load_sums *self,
     const udpai_str name = udpai_load_reporter(id, kind, room);
     tally->is_lasting = kind != UDPAI_TALLY_OF_CLIENT || udpa_resource_n_hops(resource) == 2;
     tally->at_ns = (now_ms(self) - sum->since_ms) * 1000000;
-    tally->was_told = !udpai_tally_split_knows(sum->sum, kind, name, tally->epoch) &&
-                      (kind == UDPAI_TALLY_OF_SHARED ? was_told_shared(self, resource, tally)
-                                                     : was_told(self, id, resource, tally));
+    bool is_known = udpai_tally_split_knows(sum->sum, kind, name, tally->epoch);
+    if (kind == UDPAI_TALLY_OF_SHARED)
+        date_shared(self, resource, tally, is_known);
+    else
+        tally->was_told = !is_known && was_told(self, id, resource, tally);
     err = udpai_tally_split_take(sum->sum, kind, name, UDPAI_TAKE(tally), ret_error);
     set_due(self, sum);
     return err;

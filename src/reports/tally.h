@@ -124,6 +124,9 @@ struct udpai_tally {
     uint64_t lasts_ns;   /* the ttl that it was said with; 0: that is not said */
     udpai_tally *shared; /* of a sum: what in it is of such clients; owned; NULL: nothing */
     bool was_told; /* to others: of an epoch that is new to a sum it counts from where it is */
+    /* It was taken before the sum began: of what comes next of its epoch some may have been told,
+     * too. Only of one that was_told. */
+    bool is_old;
     size_t n_endpoints, n_metrics;
     const udpai_tally_limits *limits;
 };

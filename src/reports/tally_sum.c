@@ -283,7 +283,7 @@ keep(udpai_tally_reporter *reporter, size_t at, udpai_tally *tally)
 static bool
 is_new(const udpai_tally_sum *sum, const udpai_tally *tally, const udpai_tally *known)
 {
-    bool is_told = !known && (tally->was_told || tally->epoch < sum->counts_from);
+    bool is_told = known ? known->is_old : tally->was_told || tally->epoch < sum->counts_from;
     return !is_told && udpai_tally_nodes_are_new(&sum->nodes, tally, known);
 }
 
@@ -318,6 +318,7 @@ put_in(udpai_tally_sum *sum, udpai_tally_reporter *reporter, udpai_tally *tally)
     size_t at = find_epoch(reporter, tally->epoch);
     const udpai_tally *known = epoch_at(reporter, at, tally->epoch);
     bool is_added = is_new(sum, tally, known);
+    tally->is_old = tally->is_old && !is_added;
     if (is_added)
         udpai_tally_add_growth(sum->total, tally, known);
     udpai_tally_nodes_take(&sum->nodes, tally, is_added);

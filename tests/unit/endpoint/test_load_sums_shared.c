@@ -310,6 +310,26 @@ what_an_earlier_life_may_have_told_is_where_it_begins(void **state)
     expect(self, 3, 3, 1);
 }
 
+/* By a long way it comes as it was before this node began, and what it has grown by since has grown
+ * in part before, too. */
+static void
+what_was_taken_before_this_node_began_is_no_begin(void **state)
+{
+    bed *self = *state;
+    stop(self);
+    start(self);
+    want(self, true);
+    uint64_t edge = arrive(self, "edge", true);
+    pass(self, 1000);
+    SAY(self, edge, SHARED(.n = 50, .epoch = 1, .elapsed_ms = 9000, .ttl_ms = TTL_MS - 3000));
+    expect(self, 0, 0, 1);
+    pass(self, 4000);
+    SAY(self, edge, SHARED(.n = 120, .epoch = 1, .elapsed_ms = 16000));
+    expect(self, 0, 0, 1);
+    SAY(self, edge, SHARED(.n = 123, .epoch = 1, .elapsed_ms = 16500));
+    expect(self, 3, 3, 1);
+}
+
 /* It says that little time is covered; but that was a while ago, and the edge has kept it. */
 static void
 what_has_stood_on_the_way_is_as_old_as_it_is(void **state)
@@ -352,6 +372,7 @@ main(void)
         TEST(a_shared_client_counts_once_by_all_ways),
         TEST(a_client_that_is_shared_for_a_while),
         TEST(what_an_earlier_life_may_have_told_is_where_it_begins),
+        TEST(what_was_taken_before_this_node_began_is_no_begin),
         TEST(what_has_stood_on_the_way_is_as_old_as_it_is),
         TEST(a_sum_that_cannot_be_is_not_added),
     };
