@@ -53,6 +53,22 @@ udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_tally_
     return udpai_load_is_id(id, udpai_resource_hop(resource, 0).node_id);
 }
 
+/* How long it has stood where it came from, and on the way: so much of its ttl was over. */
+static uint64_t
+stood_ns(const udpa_resource *resource, const udpai_tally *tally)
+{
+    uint64_t left_ns = udpa_resource_ttl_ms(resource) * 1000000;
+    return tally->lasts_ns > left_ns ? tally->lasts_ns - left_ns : 0;
+}
+
+uint64_t
+udpai_load_age_ns(const udpa_resource *resource, const udpai_tally *tally, int64_t wall_us)
+{
+    const udpai_hop hop = udpai_resource_hop(resource, udpa_resource_n_hops(resource) - 1);
+    int64_t us = wall_us - hop.time_us;
+    return tally->elapsed_ns + stood_ns(resource, tally) + (us > 0 ? (uint64_t)us * 1000 : 0);
+}
+
 udpa_resource *
 udpai_load_sum_resource(const udpai_tally *total, udpai_str node_id, uint64_t ttl_ms)
 {

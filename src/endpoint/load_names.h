@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of reports of load, and who says them. */
+/* Reports of load: their names, who says them, and how old they are. */
 #ifndef UDPAI_LOAD_NAMES_H
 #define UDPAI_LOAD_NAMES_H
 
@@ -15,6 +15,10 @@ bool udpai_load_is_id(udpai_str segment, udpai_str id);
 udpai_str udpai_load_reporter(udpai_str id, udpai_tally_kind kind, char room[1 + UDPAI_NAME_MAX]);
 /* Is it for this node to count it? */
 bool udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_tally_kind kind);
+/* How long ago it began to count: so long before it was said, and came here. @p wall_us: now, by
+ * the clock of its last hop. */
+uint64_t
+udpai_load_age_ns(const udpa_resource *resource, const udpai_tally *tally, int64_t wall_us);
 
 /* What a node says of a cluster: <cluster>/<node>. NULL: it cannot be, or there is no memory. */
 udpa_resource *

@@ -276,23 +276,6 @@ is_own(const udpai_load_sums *self, udpai_str id)
     return udpai_load_is_id(id, udpai_bytes_view(self->node_id));
 }
 
-/* How long it has stood where it came from, and on the way: so much of its ttl was over. */
-static uint64_t
-stood_ns(const udpa_resource *resource, const udpai_tally *tally)
-{
-    uint64_t left_ns = udpa_resource_ttl_ms(resource) * 1000000;
-    return tally->lasts_ns > left_ns ? tally->lasts_ns - left_ns : 0;
-}
-
-/* How long ago it began to count: so long before it was said, and came here. */
-static uint64_t
-age_ns(udpai_load_sums *self, const udpa_resource *resource, const udpai_tally *tally)
-{
-    const udpai_hop hop = udpai_resource_hop(resource, udpa_resource_n_hops(resource) - 1);
-    int64_t us = wall_us(self) - hop.time_us;
-    return tally->elapsed_ns + stood_ns(resource, tally) + (us > 0 ? (uint64_t)us * 1000 : 0);
-}
-
 /* Since when whoever says it could have told this node alone. */
 static bool
 is_here_since(const udpai_load_sums *self, udpai_str id, uint64_t *ret_ms)
@@ -318,7 +301,7 @@ was_told(udpai_load_sums *self,
     if (since_ms < self->ended_ms)
         since_ms = self->ended_ms;
     uint64_t here_ms = self->options.clock_ms(self->options.userdata) - since_ms;
-    return age_ns(self, resource, tally) > here_ms * 1000000 + SLACK_NS;
+    return udpai_load_age_ns(resource, tally, wall_us(self)) > here_ms * 1000000 + SLACK_NS;
 }
 
 /* Is that longer than there is a sum of this node? */
@@ -336,10 +319,10 @@ is_from_before(const udpai_load_sums *self, uint64_t age_ns)
 static void
 date_shared(udpai_load_sums *self, const udpa_resource *resource, udpai_tally *tally, bool is_known)
 {
-    uint64_t since_begin_ns = age_ns(self, resource, tally);
+    uint64_t begin_ns = udpai_load_age_ns(resource, tally, wall_us(self));
     tally->was_told = !is_known && (tally->lasts_ns < udpa_resource_ttl_ms(resource) * 1000000 ||
-                                    is_from_before(self, since_begin_ns));
-    tally->is_old = is_from_before(self, since_begin_ns - tally->elapsed_ns);
+                                    is_from_before(self, begin_ns));
+    tally->is_old = is_from_before(self, begin_ns - tally->elapsed_ns);
 }
 
 static udpa_err
