@@ -30,7 +30,8 @@ struct sim_stream {
     udpai_list in_world;
     sim_end ends[2]; /* 0: the one that dialled */
     uint64_t slow_until_us, opened_us;
-    unsigned n_events; /* that still point here */
+    const sim_protocol *protocol; /* NULL: UDPA */
+    unsigned n_events;            /* that still point here */
 };
 
 /* ---- latency ---- */
@@ -240,7 +241,8 @@ deliver(sim_end *end)
         return;
     struct sim_message *message = UDPAI_LIST_ENTRY(at, struct sim_message, node);
     sim_node *node = end->node;
-    sim_watch(other_end(end)->node, node, end == &end->stream->ends[0], message->bytes);
+    if (!end->stream->protocol)
+        sim_watch(other_end(end)->node, node, end == &end->stream->ends[0], message->bytes);
     if (message->number < node->world->latest_delivered)
         node->world->counts[SIM_REORDERS]++;
     else
@@ -359,6 +361,15 @@ init_end(sim_stream *stream, size_t index, sim_node *node)
     udpai_list_append(&node->streams, &end->in_node);
 }
 
+static udpa_err
+begin_session(sim_end *end, udpai_stream_info *info, bool dialled)
+{
+    const sim_protocol *protocol = end->stream->protocol;
+    if (!protocol)
+        return udpai_udpa_session_new(&end->session, end->node->hub, info);
+    return (dialled ? protocol->dialled : protocol->accepted)(end->node, &end->session, info);
+}
+
 static void
 open_session(sim_end *end, const struct dialling *dialling, bool dialled)
 {
@@ -371,7 +382,7 @@ open_session(sim_end *end, const struct dialling *dialling, bool dialled)
         .is_source = dialled && dialling->is_source,
     };
     sim_hub_begin(node);
-    if (udpai_udpa_session_new(&end->session, node->hub, &info) != UDPA_OK)
+    if (begin_session(end, &info, dialled) != UDPA_OK)
         abort();
     sim_hub_end(node);
 }
@@ -386,6 +397,7 @@ connect(const struct dialling *dialling)
     udpai_list_append(&dialling->from->world->streams, &stream->in_world);
     stream->n_events = 1;
     stream->opened_us = dialling->from->world->now_us;
+    stream->protocol = dialling->from->dials;
     init_end(stream, 0, dialling->from);
     init_end(stream, 1, dialling->to);
     open_session(&stream->ends[0], dialling, true);

@@ -127,6 +127,13 @@ typedef struct sim_openings {
     size_t n;
 } sim_openings;
 
+/* Another protocol than UDPA: what begins the session at either end of a stream. Its messages are
+ * not looked at. */
+typedef struct sim_protocol {
+    udpa_err (*dialled)(sim_node *self, udpai_session **ret_session, udpai_stream_info *info);
+    udpa_err (*accepted)(sim_node *self, udpai_session **ret_session, udpai_stream_info *info);
+} sim_protocol;
+
 typedef void (*sim_action_fn)(sim_world *world, void *userdata);
 
 struct sim_node {
@@ -148,6 +155,7 @@ struct sim_node {
     void (*audience_moved)(sim_node *self);
     void (*flushed)(sim_node *self); /* after everything that may have told subscribers */
     void (*dies)(sim_node *self);    /* crashes it; called while a commit is under way */
+    const sim_protocol *dials;       /* NULL: UDPA */
     void *userdata;
     udpai_identity *identity; /* what its certificate says from its next stream on; NULL: no TLS */
     int64_t clock_us;         /* how far it is ahead */
