@@ -5,17 +5,10 @@
 #include "base/alloc.h"
 #include "model/name.h"
 
+/* On demand, it is not kept of more than so many Subscribes for whom a source waits: the answers to
+ * others in a ring come after cycle_timeout. */
+#define SAID_MAX 256
 #define ENTRY_BYTES 32 /* of an entry of a Subscribe's maps, besides its texts, at most */
-
-/* A Subscribe that waits for its answer. */
-typedef struct udpai_question {
-    udpai_list in_source;
-    udpai_scope *scope; /* NULL: nobody waits for the answer, which comes all the same */
-    udpa_bytes *type;
-    uint64_t batch;
-    uint32_t len;
-    char name_space[];
-} udpai_question;
 
 static bool
 send(udpai_scope *scope, udpai_order_kind kind, const udpai_subscription_message *message)
@@ -33,9 +26,18 @@ send(udpai_scope *scope, udpai_order_kind kind, const udpai_subscription_message
 }
 
 static void
-free_question(udpai_question *question)
+set_waits(udpai_source *source, udpai_question *question, udpai_str waits)
+{
+    source->n_said += (size_t)(waits.len != 0) - (size_t)(question->waits.len != 0);
+    udpai_free((char *)(uintptr_t)question->waits.data);
+    question->waits = waits;
+}
+
+static void
+free_question(udpai_source *source, udpai_question *question)
 {
     udpai_list_remove(&question->in_source);
+    set_waits(source, question, (udpai_str){0});
     if (question->scope)
         question->scope->n_questions--;
     udpa_bytes_unref(question->type);
@@ -284,14 +286,17 @@ udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix)
 
 /* ---- answers ---- */
 
-/* The oldest Subscribe of this type and name space. */
+/* The Subscribe of this type and name space that is older than all but so many. */
 static udpai_question *
-find_question(const udpai_source *source, udpai_str type_url, udpai_str name_space)
+find_question(const udpai_source *source,
+              udpai_str type_url,
+              udpai_str name_space,
+              uint32_t n_older)
 {
     UDPAI_LIST_FOREACH (at, &source->questions) {
         udpai_question *question = UDPAI_LIST_ENTRY(at, udpai_question, in_source);
         if (udpai_str_eq((udpai_str){question->name_space, question->len}, name_space) &&
-            udpai_str_eq(udpai_bytes_view(question->type), type_url))
+            udpai_str_eq(udpai_bytes_view(question->type), type_url) && n_older-- == 0)
             return question;
     }
     return NULL;
@@ -303,13 +308,40 @@ udpai_question_take(udpai_source *source,
                     udpai_str name_space,
                     uint64_t *ret_batch)
 {
-    udpai_question *question = find_question(source, type_url, name_space);
+    udpai_question *question = find_question(source, type_url, name_space, 0);
     if (!question)
         return NULL;
     udpai_scope *scope = question->scope;
     *ret_batch = question->batch;
-    free_question(question);
+    free_question(source, question);
     return scope;
+}
+
+void
+udpai_source_waits(udpai_source *source, udpai_publication *publication)
+{
+    udpai_question *question = find_question(source, publication->type_url, publication->name_space,
+                                             publication->waits_behind);
+    if (!question || !question->scope)
+        return;
+    if (question->scope->on_demand && question->waits.len == 0 && source->n_said >= SAID_MAX)
+        return;
+    set_waits(source, question, publication->waits);
+    publication->waits = (udpai_str){0};
+    udpai_source_touch(source);
+}
+
+const udpai_question *
+udpai_question_next_said(const udpai_scope *scope, const udpai_question *after)
+{
+    const udpai_list *questions = &scope->source->questions;
+    const udpai_list *at = after ? after->in_source.next : questions->next;
+    for (; scope->source->n_said && at != questions; at = at->next) {
+        const udpai_question *question = UDPAI_LIST_ENTRY(at, const udpai_question, in_source);
+        if (question->scope == scope && question->waits.len)
+            return question;
+    }
+    return NULL;
 }
 
 void
@@ -327,7 +359,7 @@ udpai_questions_forget(udpai_scope *scope)
     UDPAI_LIST_FOREACH_SAFE (at, &scope->source->questions) {
         udpai_question *question = UDPAI_LIST_ENTRY(at, udpai_question, in_source);
         if (question->scope == scope)
-            free_question(question);
+            free_question(scope->source, question);
     }
 }
 
@@ -336,8 +368,10 @@ udpai_questions_disown(udpai_scope *scope)
 {
     UDPAI_LIST_FOREACH (at, &scope->source->questions) {
         udpai_question *question = UDPAI_LIST_ENTRY(at, udpai_question, in_source);
-        if (question->scope == scope)
-            question->scope = NULL;
+        if (question->scope != scope)
+            continue;
+        set_waits(scope->source, question, (udpai_str){0});
+        question->scope = NULL;
     }
     scope->n_questions = 0;
 }
@@ -346,5 +380,5 @@ void
 udpai_questions_end(udpai_source *source)
 {
     while (!udpai_list_empty(&source->questions))
-        free_question(UDPAI_LIST_ENTRY(source->questions.next, udpai_question, in_source));
+        free_question(source, UDPAI_LIST_ENTRY(source->questions.next, udpai_question, in_source));
 }

@@ -13,9 +13,23 @@ add_fact(struct facts *facts, const udpai_settled_name *fact)
     facts->failed |= !udpai_vector_push(&facts->items, *fact);
 }
 
-static void
-add_missing(struct facts *facts, const udpai_named *named, const udpai_source *source)
+/* What the source has said of the question that asks for the name. */
+static udpai_str
+waits_of(const udpai_scope *scope, udpai_str name)
 {
+    const udpai_wish *wish = udpai_scope_wish(scope, name, false);
+    const udpai_question *question = NULL;
+    if (wish && udpai_list_linked(&wish->in_asked))
+        while ((question = udpai_question_next_said(scope, question)))
+            if (question->batch == wish->batch)
+                return question->waits;
+    return (udpai_str){0};
+}
+
+static void
+add_missing(struct facts *facts, const udpai_named *named, const udpai_descriptor *descriptor)
+{
+    const udpai_source *source = descriptor->source;
     const udpai_node *node = source->node;
     const udpai_peer *peer = udpai_peer_find(node, source->session);
     udpai_settled_name fact = {
@@ -24,6 +38,7 @@ add_missing(struct facts *facts, const udpai_named *named, const udpai_source *s
         .is_missing = true,
         .source = udpai_bytes_view(source->name),
         .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended,
+        .waits = waits_of(descriptor->scope, udpai_named_name(named)),
     };
     if (fact.may_wait_for_us)
         fact.since_ms = source->active_since_ms;
@@ -44,7 +59,7 @@ add_facts(struct facts *facts, const udpai_named *named)
     for (size_t i = 0; i < provider->descriptors.n; i++)
         if (!udpai_descriptor_is_known(&provider->descriptors.items[i]) &&
             !udpai_descriptor_is_ruled_out(provider, i))
-            add_missing(facts, named, provider->descriptors.items[i].source);
+            add_missing(facts, named, &provider->descriptors.items[i]);
     if (facts->items.n > before)
         return;
     fact.is_missing = provider->descriptors.n == 0; /* it ends: those of the type are waited for */
@@ -63,6 +78,7 @@ digest_of(const struct facts *facts)
                                   udpai_hash(item->name),
                                   udpai_hash(item->source),
                                   udpai_hash(item->peer_node),
+                                  udpai_hash(item->waits),
                                   item->since_ms,
                                   (uint64_t)item->is_missing * 2 + item->may_wait_for_us};
         digest = udpai_hash((udpai_str){(const char *)parts, sizeof(parts)});

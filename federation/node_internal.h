@@ -78,8 +78,8 @@ struct udpai_source {
     unsigned order; /* among the sources of the first provider that names it; from 1 */
     udpai_list scopes;
     udpai_list questions; /* that wait for their answer, in the order in which they were asked */
-    size_t n_again;       /* wishes for what it has refreshed */
-    size_t n_reasked;     /* wishes that wait for that */
+    size_t n_said;        /* of them, of which the source has said for whom it waits */
+    size_t n_again, n_reasked; /* wishes for what it has refreshed; that wait for that */
     udpa_error *last_error;
     udpai_source_counters counters;
     udpai_recovery *recovery;           /* NULL: nobody stands in for the other */

@@ -141,29 +141,6 @@ udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_bat
 }
 
 static void
-set_waits(udpai_scope *scope, udpai_str waits)
-{
-    udpai_free((char *)(uintptr_t)scope->waits.data);
-    scope->waits = waits;
-}
-
-void
-udpai_source_waits(udpai_source *source, udpai_publication *publication)
-{
-    UDPAI_LIST_FOREACH (at, &source->scopes) {
-        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (scope->on_demand || !scope->is_sent ||
-            !udpai_str_eq(udpai_bytes_view(scope->type), publication->type_url) ||
-            !udpai_str_eq(udpai_bytes_view(scope->prefix), publication->name_space))
-            continue;
-        set_waits(scope, publication->waits);
-        publication->waits = (udpai_str){0};
-        udpai_source_touch(source);
-        return;
-    }
-}
-
-static void
 fall_silent(udpai_scope *scope)
 {
     udpai_timer_cancel(&scope->silence);
@@ -317,7 +294,6 @@ udpai_scope_reset(udpai_scope *scope)
 {
     scope->is_sent = scope->is_complete = scope->is_asked = scope->had_some = false;
     scope->is_other_store = false;
-    set_waits(scope, (udpai_str){0});
     scope->is_refused = scope->is_denied = false;
     udpai_questions_disown(scope);
     scope->last_batch = 0;

@@ -34,6 +34,17 @@ typedef struct udpai_wish {
     char text[]; /* as its key: a name, or '*' and a prefix */
 } udpai_wish;
 
+/* A Subscribe that waits for its answer. */
+typedef struct udpai_question {
+    udpai_list in_source;
+    udpai_scope *scope; /* NULL: nobody waits for the answer, which comes all the same */
+    udpa_bytes *type;
+    uint64_t batch;
+    udpai_str waits; /* for whom the peer waits before it answers, as it has said; owned */
+    uint32_t len;
+    char name_space[];
+} udpai_question;
+
 /* What one descriptor of one type wants of one source. */
 struct udpai_scope {
     udpai_list in_source;
@@ -58,7 +69,6 @@ struct udpai_scope {
     bool has_denied;  /* what came by a wish that is denied now must go */
     uint64_t last_batch; /* of Subscribes sent on the present stream */
     size_t n_questions;  /* of them without an answer */
-    udpai_str waits;     /* of a mirror: for whom the peer waits, as it has said; owned */
     /* The store that the source had when it had answered last, and the number of its last commit as
      * that stream began; NULL: it never said. */
     udpa_bytes *seen_epoch;
@@ -94,8 +104,6 @@ void udpai_scope_give_up(udpai_scope *scope);
 void udpai_source_sent_uncached(udpai_source *source, const udpa_resource *resource);
 /* The peer has published something of this type. */
 void udpai_source_spoke(udpai_source *source, udpai_str type_url);
-/* For whom the peer waits, of this type and prefix; takes the text. */
-void udpai_source_waits(udpai_source *source, udpai_publication *publication);
 /* The peer cannot serve what it was asked for. */
 void udpai_source_refused(udpai_source *source, const udpai_subscription_message *error);
 
@@ -180,6 +188,11 @@ udpai_scope *udpai_question_take(udpai_source *source,
                                  udpai_str type_url,
                                  udpai_str name_space,
                                  uint64_t *ret_batch);
+/* For whom the peer waits before it answers one; takes the text. */
+void udpai_source_waits(udpai_source *source, udpai_publication *publication);
+/* The next Subscribe of the scope of which the peer has said so; NULL: the first, or none. */
+const udpai_question *udpai_question_next_said(const udpai_scope *scope,
+                                               const udpai_question *after);
 /* The peer has answered a Subscribe. */
 void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix);
 

@@ -70,6 +70,7 @@ udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index)
 struct facts {
     UDPAI_VECTOR(udpai_unsettled) missing;
     UDPAI_VECTOR(udpai_str *) wishes;
+    UDPAI_VECTOR(udpai_said *) said;
     UDPAI_VECTOR(udpai_str) types;
     bool failed;
 };
@@ -79,7 +80,10 @@ facts_done(struct facts *facts)
 {
     for (size_t i = 0; i < facts->wishes.n; i++)
         udpai_free(facts->wishes.items[i]);
+    for (size_t i = 0; i < facts->said.n; i++)
+        udpai_free(facts->said.items[i]);
     udpai_vector_done(&facts->wishes);
+    udpai_vector_done(&facts->said);
     udpai_vector_done(&facts->missing);
     udpai_vector_done(&facts->types);
 }
@@ -133,12 +137,75 @@ missing_of(const udpai_scope *scope)
     return missing;
 }
 
+/* What was asked for together, of which the peer has said something; at is where its wishes begin,
+ * among those that are in the order of their questions. */
+static udpai_said
+said_of(struct facts *facts, const udpai_question *question, const udpai_list **at)
+{
+    const udpai_scope *scope = question->scope;
+    udpai_said said = {.waits = question->waits};
+    const udpai_list *first = *at;
+    for (; *at != &scope->asked; *at = (*at)->next) {
+        const udpai_wish *wish = UDPAI_LIST_ENTRY(*at, const udpai_wish, in_asked);
+        if (wish->batch < question->batch)
+            first = (*at)->next;
+        else if (wish->batch == question->batch)
+            said.n_asked++;
+        else
+            break;
+    }
+    udpai_str *asked = udpai_alloc_array(said.n_asked, sizeof(*asked));
+    if (!asked || !udpai_vector_push(&facts->wishes, asked)) {
+        udpai_free(asked);
+        facts->failed = true;
+        return (udpai_said){0};
+    }
+    for (size_t i = 0; i < said.n_asked; i++, first = first->next)
+        asked[i] = udpai_wish_subject(UDPAI_LIST_ENTRY(first, const udpai_wish, in_asked));
+    said.asked = asked;
+    return said;
+}
+
+static void
+list_said(struct facts *facts, const udpai_scope *scope, udpai_unsettled *missing)
+{
+    const udpai_list *at = scope->asked.next;
+    const udpai_question *question = NULL;
+    size_t n = 0;
+    while ((question = udpai_question_next_said(scope, question)))
+        n++;
+    if (n == 0)
+        return;
+    udpai_said *said = udpai_alloc_array(n, sizeof(*said));
+    if (!said || !udpai_vector_push(&facts->said, said)) {
+        udpai_free(said);
+        facts->failed = true;
+        return;
+    }
+    for (size_t i = 0; (question = udpai_question_next_said(scope, question)); i++)
+        said[i] = said_of(facts, question, &at);
+    missing->said = said;
+    missing->n_said = n;
+}
+
+/* It has asked for its prefix once, and may have said ahead what it holds. */
+static udpai_str
+said_to_mirror(const udpai_scope *scope)
+{
+    const udpai_question *question = NULL, *last = NULL;
+    while ((question = udpai_question_next_said(scope, question)))
+        last = question;
+    return last ? last->waits : (udpai_str){0};
+}
+
 static void
 add_missing(struct facts *facts, const udpai_descriptor *descriptor)
 {
     udpai_unsettled missing = missing_of(descriptor->scope);
-    missing.waits = descriptor->scope->waits;
+    if (!descriptor->on_demand)
+        missing.waits = said_to_mirror(descriptor->scope);
     if (descriptor->on_demand) {
+        list_said(facts, descriptor->scope, &missing);
         missing.on_demand = true;
         missing.answered = list_wishes(facts, descriptor->scope, true, &missing.n_answered);
         missing.asked = list_wishes(facts, descriptor->scope, false, &missing.n_asked);

@@ -51,6 +51,7 @@ udpai_fanout_set_settled(udpai_fanout *fanout, udpai_settled *settled)
 {
     udpai_settled_unref(fanout->settled);
     fanout->settled = settled;
+    fanout->settled_nr++;
     udpai_list waiting;
     udpai_list_init(&waiting);
     udpai_list_splice(&waiting, &fanout->waiting);

@@ -62,6 +62,7 @@ struct udpai_fanout {
     uint64_t seq; /* of the last change, over all topics */
     uint64_t stamp;
     udpai_settled *settled;
+    uint64_t settled_nr; /* of all that there were */
     udpai_interest_fn interest;
     void *interest_userdata;
     udpai_may_see_fn may_see;
@@ -140,7 +141,8 @@ typedef struct udpai_await {
     uint64_t asked_ms;
     uint64_t target_seq;
     bool is_settled;
-    udpa_bytes *told_waits; /* for whom this node waits, as it was told; NULL: it was not */
+    udpa_bytes *told_waits;   /* for whom this node waits, as it was told; NULL: it was not */
+    uint64_t told_settled_nr; /* what was settled then; 0: it was not told */
 } udpai_await;
 
 /* The cursor: everything up to `low` was sent, and of what comes after, (window_from, window_to].
@@ -304,7 +306,7 @@ udpai_collect_state(udpai_subscription *subscription, uint64_t removals, udpai_b
 udpa_err
 udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_body **ret_body);
 udpa_err udpai_collect_waits(udpai_subscription *subscription,
-                             udpai_str scope,
+                             const udpai_await *await,
                              udpai_str waits,
                              udpai_body **ret_body);
 

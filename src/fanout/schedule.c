@@ -19,6 +19,8 @@
 
 #define PATIENCE 2
 #define REMOVALS_PATIENCE 16
+/* A question for names is answered within that time, or its peer is told for whom it waits. */
+#define NAMES_WAIT_MS 50
 #define ROUNDS_MAX (2 * PATIENCE + 3)
 
 static uint64_t
@@ -250,13 +252,19 @@ await_is_ready(udpai_subscription *subscription, udpai_await *await)
 
 /* NULL: nothing can be said, or there is no memory for it. */
 static udpa_bytes *
-describe_waits(const udpai_subscription *subscription, udpai_str prefix)
+describe_waits(const udpai_subscription *subscription, const udpai_await *await)
 {
     udpai_waits waits;
     uint8_t *room;
     udpai_proto_writer writer = {0};
-    if (!udpai_settled_waits(subscription->topic->fanout->settled,
-                             udpai_topic_url(subscription->topic), prefix, &waits))
+    const udpai_settled *settled = subscription->topic->fanout->settled;
+    udpai_str type_url = udpai_topic_url(subscription->topic);
+    bool is_said =
+        await->is_wildcard
+            ? udpai_settled_waits(settled, type_url, udpai_bytes_view(await->prefix), &waits)
+            : udpai_settled_waits_names(settled, type_url, await->names.items, await->names.n,
+                                        &waits);
+    if (!is_said)
         return NULL;
     udpai_waits_put(&waits, &writer);
     udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
@@ -271,18 +279,36 @@ describe_waits(const udpai_subscription *subscription, udpai_str prefix)
 static udpa_err
 tell_waits(udpai_subscription *subscription, udpai_await *await, udpai_delivery *delivery)
 {
-    udpai_str prefix = udpai_bytes_view(await->prefix);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *waits = describe_waits(subscription, prefix);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *waits = describe_waits(subscription, await);
     udpai_body *body = NULL;
-    if (!waits || (await->told_waits &&
-                   udpai_str_eq(udpai_bytes_view(await->told_waits), udpai_bytes_view(waits))))
+    if (!waits)
         return UDPA_OK;
-    udpa_err err = udpai_collect_waits(subscription, prefix, udpai_bytes_view(waits), &body);
+    bool is_told = await->told_waits &&
+                   udpai_str_eq(udpai_bytes_view(await->told_waits), udpai_bytes_view(waits));
+    udpa_err err = is_told
+                       ? UDPA_OK
+                       : udpai_collect_waits(subscription, await, udpai_bytes_view(waits), &body);
     if (err != UDPA_OK)
         return err;
+    await->told_settled_nr = subscription->topic->fanout->settled_nr;
+    if (is_told)
+        return UDPA_OK;
     udpa_bytes_unref(await->told_waits);
     await->told_waits = UDPAI_TAKE(waits);
     return give(delivery, UDPAI_DELIVERY_COMPLETE, subscription, body);
+}
+
+/* Most names are answered before. */
+static bool
+is_due(udpai_subscription *subscription, const udpai_await *await)
+{
+    uint64_t due_ms = await->asked_ms + (await->is_wildcard ? 0 : NAMES_WAIT_MS);
+    if (await->names.n == 0 && !await->is_wildcard)
+        return false;
+    if (subscription->subscriber->fanout->wheel->now_ms >= due_ms)
+        return true;
+    udpai_subscription_recheck_at(subscription, due_ms);
+    return false;
 }
 
 static udpa_err
@@ -295,7 +321,8 @@ waits_turn(udpai_subscription *subscription, udpai_delivery *delivery)
         return UDPA_OK;
     UDPAI_LIST_FOREACH (at, &subscription->awaits) {
         udpai_await *await = UDPAI_LIST_ENTRY(at, udpai_await, node);
-        if (!await->is_wildcard || await->is_settled)
+        if (await->is_settled || !is_due(subscription, await) ||
+            await->told_settled_nr == subscription->topic->fanout->settled_nr)
             continue;
         udpa_err err = tell_waits(subscription, await, delivery);
         if (err != UDPA_OK || delivery->body)

@@ -273,10 +273,17 @@ udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_
 
 udpa_err
 udpai_collect_waits(udpai_subscription *subscription,
-                    udpai_str scope,
+                    const udpai_await *await,
                     udpai_str waits,
                     udpai_body **ret_body)
 {
+    udpai_str scope = udpai_bytes_view(await->prefix);
     udpai_render what = {.waits = waits, .scope = scope};
+    UDPAI_LIST_FOREACH (at, &subscription->awaits) {
+        const udpai_await *older = UDPAI_LIST_ENTRY(at, udpai_await, node);
+        if (older == await)
+            break;
+        what.waits_behind += udpai_str_eq(udpai_bytes_view(older->prefix), scope);
+    }
     return say(subscription, &what, ret_body);
 }

@@ -33,7 +33,10 @@ typedef struct udpai_publication {
     udpai_str type_url;   /* scope; owned; empty: not given */
     udpai_str name_space; /* scope; owned */
     udpai_str nonce;      /* owned */
-    udpai_str waits;      /* for whom the sender waits in this scope (model/waits.h); owned */
+    /* For whom the sender waits (model/waits.h) before it answers a Subscribe of this scope, and
+     * how many of those that have no answer are older; owned. */
+    udpai_str waits;
+    uint32_t waits_behind;
     UDPAI_VECTOR(udpai_publication_entry) entries;
     UDPAI_VECTOR(udpai_removal) removals;
     uint64_t commit;   /* the sender's store has come so far; 0: it does not say */

@@ -5,6 +5,7 @@ enum { /* field numbers of a Wait */
     INSTANCE = 1,
     FOR_WHOM = 2,
     ROUND = 3,
+    DISTANCE = 4,
 };
 
 #define NOBODY UDPAI_WAITS_MAX
@@ -40,7 +41,6 @@ find(udpai_waits *waits, udpai_str instance)
     return waits->n++;
 }
 
-/* Of what two have told of one, all counts. */
 static void
 add_wait(udpai_waits *waits, unsigned who, udpai_str instance)
 {
@@ -64,20 +64,57 @@ read_wait(udpai_str message, udpai_str *ret_instance, udpai_proto_reader *ret_fo
     return true;
 }
 
-/* What others say of the node itself is older than what it knows. */
+/* What stands behind the instances. */
+struct wait {
+    uint64_t round, distance;
+};
+
+static bool
+read_numbers(udpai_proto_reader wait, struct wait *ret_wait)
+{
+    udpai_proto_field field;
+    *ret_wait = (struct wait){0};
+    while (udpai_proto_next(&wait, &field)) {
+        if (field.number == ROUND && field.type == UDPAI_WIRE_VARINT)
+            ret_wait->round = field.value;
+        else if (field.number == DISTANCE && field.type == UDPAI_WIRE_VARINT)
+            ret_wait->distance = field.value;
+    }
+    return !wait.failed;
+}
+
+/* Does what has passed so many nodes count? What others say of the node itself does not, nor what
+ * goes round and round. */
+static bool
+counts(udpai_waits *waits, unsigned who, uint64_t distance)
+{
+    bool is_known = waits->known & bit(who);
+    if (who == 0 || distance > UDPAI_WAITS_MAX || (is_known && distance > waits->distance[who]))
+        return false;
+    if (is_known && distance == waits->distance[who])
+        return true;
+    waits->known |= bit(who);
+    waits->outside &= ~bit(who);
+    waits->for_whom[who] = 0;
+    waits->distance[who] = (uint8_t)distance;
+    return true;
+}
+
+/* Of what has come over equally many nodes, all counts. */
 static bool
 take_wait(udpai_waits *waits, unsigned who, udpai_proto_reader *wait, uint64_t *ret_round)
 {
     udpai_proto_field field;
-    *ret_round = 0;
-    waits->known |= bit(who);
-    while (udpai_proto_next(wait, &field)) {
-        if (field.number == FOR_WHOM && field.type == UDPAI_WIRE_BYTES && who)
+    struct wait numbers;
+    if (!read_numbers(*wait, &numbers))
+        return false;
+    *ret_round = numbers.round;
+    if (numbers.distance >= UDPAI_WAITS_MAX || !counts(waits, who, numbers.distance + 1))
+        return true;
+    while (udpai_proto_next(wait, &field))
+        if (field.number == FOR_WHOM && field.type == UDPAI_WIRE_BYTES)
             add_wait(waits, who, field.bytes);
-        else if (field.number == ROUND && field.type == UDPAI_WIRE_VARINT)
-            *ret_round = field.value;
-    }
-    return !wait->failed;
+    return true;
 }
 
 /* False: somebody has no room, or it is malformed. */
@@ -160,6 +197,7 @@ put_wait(const udpai_waits *waits, unsigned who, udpai_proto_writer *writer)
         udpai_proto_put_bytes(writer, FOR_WHOM, UDPAI_STR(""));
     if (who == 0)
         udpai_proto_put_varint(writer, ROUND, round_of(waits));
+    udpai_proto_put_varint_opt(writer, DISTANCE, waits->distance[who]);
 }
 
 void

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who waits for whom: a node that has not been told all says for which others it waits, what those
  * have said of themselves, and its round: one more than the least that those it waits for have told
- * it. So whoever is in round n has all that any had, by whatever way of fewer than n nodes, when it
- * began to wait. Nodes that wait for each other, and for nobody else, are done in a round above
- * their number; docs/design/federation.md, "Settled". Sans I/O, of bounded size. */
+ * it. Of what several say of one, that counts which has passed the fewest nodes: what is older goes
+ * round longer. So whoever is in round n has all that any had, by whatever way of fewer than n
+ * nodes, when it began to wait. Nodes that wait for each other, and for nobody else, are done in a
+ * round above their number; docs/design/federation.md, "Settled". Sans I/O, of bounded size. */
 #ifndef UDPAI_WAITS_H
 #define UDPAI_WAITS_H
 
@@ -17,8 +18,10 @@
 typedef struct udpai_waits {
     udpai_str instances[UDPAI_WAITS_MAX]; /* the node itself first */
     uint64_t for_whom[UDPAI_WAITS_MAX];   /* of each, a bit for each */
-    uint64_t known, outside;              /* who has said; who waits for one that cannot be told */
-    uint64_t least;                       /* round of those that the node waits for */
+    uint8_t
+        distance[UDPAI_WAITS_MAX]; /* what a known one said has passed so many nodes: the least */
+    uint64_t known, outside;       /* who has said; who waits for one that cannot be told */
+    uint64_t least;                /* round of those that the node waits for */
     unsigned n;
 } udpai_waits;
 

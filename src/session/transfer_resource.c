@@ -274,6 +274,7 @@ udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publicati
     udpai_proto_put_bare_bytes(writer, publication->name_space);
     udpai_proto_put_bare_bytes(writer, publication->nonce);
     udpai_proto_put_bare_bytes(writer, publication->waits);
+    udpai_proto_put_bare_number(writer, publication->waits_behind);
     udpai_proto_put_bare_number(writer, publication->commit);
     udpai_proto_put_bare_number(writer, publication->size_bytes);
     udpai_proto_put_bare_number(writer, publication->entries.n);
@@ -337,6 +338,7 @@ take_into(udpai_transfer_reader *reader, udpai_publication *publication, bool is
         err = udpai_publication_set(&publication->nonce, udpai_transfer_take_text(reader));
     if (err == UDPA_OK)
         err = udpai_publication_set(&publication->waits, udpai_transfer_take_bytes(reader));
+    publication->waits_behind = (uint32_t)udpai_transfer_take_number(reader, UINT32_MAX);
     publication->commit = udpai_transfer_take_number(reader, UINT64_MAX);
     publication->size_bytes = udpai_transfer_take_number(reader, SIZE_MAX);
     size_t n = err == UDPA_OK ? udpai_transfer_take_count(reader, RESOURCE_LEAST + 2) : 0;

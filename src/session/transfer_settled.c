@@ -4,10 +4,11 @@
 #include "session/transfer_internal.h"
 
 /* The least that one takes, of what is counted. */
-#define MISSING_LEAST ((size_t)13)
+#define MISSING_LEAST ((size_t)14)
+#define SAID_LEAST ((size_t)2)
 #define GROUP_LEAST ((size_t)2)
 #define PART_LEAST ((size_t)4)
-#define NAME_LEAST ((size_t)7)
+#define NAME_LEAST ((size_t)8)
 
 /* ---- sources that are missing ---- */
 
@@ -27,6 +28,23 @@ put_missing(udpai_proto_writer *writer, const udpai_unsettled *missing)
     udpai_proto_put_bare_number(writer, missing->on_demand);
     udpai_transfer_put_texts(writer, missing->asked, missing->n_asked);
     udpai_proto_put_bare_bytes(writer, missing->waits);
+    udpai_proto_put_bare_number(writer, missing->n_said);
+    for (size_t i = 0; i < missing->n_said; i++) {
+        udpai_proto_put_bare_bytes(writer, missing->said[i].waits);
+        udpai_transfer_put_texts(writer, missing->said[i].asked, missing->said[i].n_asked);
+    }
+}
+
+static const udpai_said *
+take_said(udpai_transfer_reader *reader, size_t *ret_n)
+{
+    *ret_n = udpai_transfer_take_count(reader, SAID_LEAST);
+    udpai_said *said = udpai_transfer_room(reader, *ret_n, sizeof(*said));
+    for (size_t i = 0; said && i < *ret_n; i++) {
+        said[i].waits = udpai_transfer_take_bytes(reader);
+        said[i].asked = udpai_transfer_take_texts(reader, &said[i].n_asked);
+    }
+    return said;
 }
 
 static udpai_unsettled
@@ -45,6 +63,7 @@ take_missing(udpai_transfer_reader *reader)
     missing.on_demand = udpai_transfer_take_flag(reader);
     missing.asked = udpai_transfer_take_texts(reader, &missing.n_asked);
     missing.waits = udpai_transfer_take_bytes(reader);
+    missing.said = take_said(reader, &missing.n_said);
     return missing;
 }
 
@@ -144,6 +163,7 @@ put_names(udpai_proto_writer *writer, const udpai_settled_names *names)
         udpai_proto_put_bare_bytes(writer, all[i].peer_node);
         udpai_proto_put_bare_number(writer, all[i].may_wait_for_us);
         udpai_proto_put_bare_number(writer, all[i].since_ms);
+        udpai_proto_put_bare_bytes(writer, all[i].waits);
     }
 }
 
@@ -157,6 +177,7 @@ take_name(udpai_transfer_reader *reader)
     name.peer_node = udpai_transfer_take_text(reader);
     name.may_wait_for_us = udpai_transfer_take_flag(reader);
     name.since_ms = udpai_transfer_take_number(reader, UINT64_MAX);
+    name.waits = udpai_transfer_take_bytes(reader);
     return name;
 }
 

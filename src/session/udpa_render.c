@@ -131,6 +131,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
         .name_space = self->extended ? what->scope : (udpai_str){0},
         .complete = what->complete,
         .waits = self->extended ? what->waits : (udpai_str){0},
+        .waits_behind = self->extended ? what->waits_behind : 0,
     };
     made = made && udpai_body_add_part(body, udpai_publish_compose(&plan));
     udpai_vector_done(&items);

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/settled.h"
+#include "store/settled_internal.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "model/client_type.h"
 #include "model/name.h"
-
-struct udpai_settled {
-    atomic_uint refs;
-    udpai_settled_facts facts;
-    _Alignas(udpai_unsettled) char room[]; /* the tables, then the text */
-};
 
 /* Copies into room, or only counts it while there is none. */
 struct copier {
@@ -63,6 +56,24 @@ copy_texts(struct copier *text, udpai_str *table, const udpai_str *from, size_t 
     return table;
 }
 
+static const udpai_said *
+copy_said(struct copier *tables, struct copier *text, const udpai_unsettled *from)
+{
+    udpai_said *said = take_table(tables, from->n_said * sizeof(*said));
+    for (size_t i = 0; i < from->n_said; i++) {
+        const udpai_said *word = &from->said[i];
+        udpai_str *asked = take_table(tables, word->n_asked * sizeof(*asked));
+        const udpai_said copy = {
+            .waits = copy_text(text, word->waits),
+            .asked = copy_texts(text, asked, word->asked, word->n_asked),
+            .n_asked = word->n_asked,
+        };
+        if (said)
+            said[i] = copy;
+    }
+    return said;
+}
+
 /* Tables first, so that they are aligned: they have a copier of their own. */
 static udpai_settled_facts
 copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts *facts)
@@ -89,6 +100,8 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .asked = copy_texts(text, asked, from->asked, from->n_asked),
             .n_asked = from->n_asked,
             .waits = copy_text(text, from->waits),
+            .said = copy_said(tables, text, from),
+            .n_said = from->n_said,
         };
         if (missing)
             missing[i] = entry;
@@ -136,20 +149,19 @@ udpai_settled_unref(udpai_settled *settled)
     return NULL;
 }
 
-static bool
-is_in(const udpai_str *sorted, size_t n, udpai_str text)
+bool
+udpai_settled_is_in(const udpai_str *sorted, size_t n, udpai_str text)
 {
     return n && bsearch(&text, sorted, n, sizeof(*sorted), compare_texts);
 }
 
-/* Is one of the texts a prefix of it? */
-static bool
-is_covered(const udpai_str *sorted, size_t n, udpai_str name)
+bool
+udpai_settled_is_covered(const udpai_str *sorted, size_t n, udpai_str name)
 {
     size_t at = 0;
     udpai_str prefix;
     while (udpai_name_next_prefix(name, &at, &prefix))
-        if (is_in(sorted, n, prefix))
+        if (udpai_settled_is_in(sorted, n, prefix))
             return true;
     return false;
 }
@@ -159,8 +171,9 @@ is_covered(const udpai_str *sorted, size_t n, udpai_str name)
 static bool
 is_answered_by(const udpai_settled_part *part, udpai_str scope, bool as_name)
 {
-    return part->is_whole || (as_name ? is_in(part->answered, part->n_answered, scope)
-                                      : is_covered(part->answered, part->n_answered, scope));
+    return part->is_whole ||
+           (as_name ? udpai_settled_is_in(part->answered, part->n_answered, scope)
+                    : udpai_settled_is_covered(part->answered, part->n_answered, scope));
 }
 
 /* The part of the next group whose name space covers the name. */
@@ -237,8 +250,8 @@ is_answered(const udpai_settled_facts *facts,
         return is_answered_to_groups(facts, missing, scope, as_name);
     if (!as_name && udpai_prefix_covers(scope, missing->prefix))
         scope = missing->prefix; /* it was asked for no more than it may have */
-    return as_name ? is_in(missing->answered, missing->n_answered, scope)
-                   : is_covered(missing->answered, missing->n_answered, scope);
+    return as_name ? udpai_settled_is_in(missing->answered, missing->n_answered, scope)
+                   : udpai_settled_is_covered(missing->answered, missing->n_answered, scope);
 }
 
 /* Names and prefixes that were asked for and not answered. */
@@ -251,7 +264,7 @@ static bool
 is_alias_asked(const struct asked *asked, udpai_str alias)
 {
     if (!udpai_alias_is_pattern(alias))
-        return is_in(asked->texts, asked->n, alias);
+        return udpai_settled_is_in(asked->texts, asked->n, alias);
     for (size_t i = 0; i < asked->n; i++)
         if (udpai_alias_matches(alias, asked->texts[i]))
             return true;
@@ -261,7 +274,7 @@ is_alias_asked(const struct asked *asked, udpai_str alias)
 static bool
 is_asked(const struct asked *asked, const udpa_resource *resource)
 {
-    if (is_covered(asked->texts, asked->n, udpai_resource_name(resource)))
+    if (udpai_settled_is_covered(asked->texts, asked->n, udpai_resource_name(resource)))
         return true;
     for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++)
         if (is_alias_asked(asked, udpai_resource_alias(resource, i)))
@@ -325,17 +338,10 @@ may_own(const udpai_settled_facts *facts,
             udpai_prefix_covers(scope, missing->prefix));
 }
 
-/* What a snapshot is asked for. */
-struct question {
-    udpai_str type_url, scope, except_node;
-    bool as_name;
-};
-
-/* Does this one keep us from knowing? */
-static bool
-is_missed(const udpai_settled_facts *facts,
-          const udpai_unsettled *missing,
-          const struct question *question)
+bool
+udpai_settled_is_missed(const udpai_settled_facts *facts,
+                        const udpai_unsettled *missing,
+                        const udpai_settled_question *question)
 {
     if (question->except_node.len && udpai_str_eq(missing->peer_node, question->except_node))
         return false;
@@ -343,9 +349,8 @@ is_missed(const udpai_settled_facts *facts,
            !is_answered(facts, missing, question->scope, question->as_name);
 }
 
-/* Client resources come by no source of a node, so nobody is waited for. */
-static bool
-is_known_type(const udpai_settled_facts *facts, udpai_str type_url)
+bool
+udpai_settled_knows_type(const udpai_settled_facts *facts, udpai_str type_url)
 {
     for (size_t i = 0; i < facts->n_known_types; i++)
         if (udpai_str_eq(facts->known_types[i], type_url))
@@ -356,7 +361,9 @@ is_known_type(const udpai_settled_facts *facts, udpai_str type_url)
 /* ---- names with sources of their own ---- */
 
 static udpai_settled_state
-worse(udpai_settled_state state, const udpai_settled_name *name, const struct question *question)
+worse(udpai_settled_state state,
+      const udpai_settled_name *name,
+      const udpai_settled_question *question)
 {
     bool counts = name->is_missing && !(question->except_node.len &&
                                         udpai_str_eq(name->peer_node, question->except_node));
@@ -367,7 +374,7 @@ worse(udpai_settled_state state, const udpai_settled_name *name, const struct qu
 
 /* Of those that lie in what is asked about. */
 static udpai_settled_state
-answer_below(const udpai_settled_facts *facts, const struct question *question)
+answer_below(const udpai_settled_facts *facts, const udpai_settled_question *question)
 {
     const udpai_settled_name *all;
     udpai_settled_state state = UDPAI_SETTLED;
@@ -380,10 +387,10 @@ answer_below(const udpai_settled_facts *facts, const struct question *question)
     return state;
 }
 
-static size_t
-find_named(const udpai_settled *settled,
-           const struct question *question,
-           const udpai_settled_name **ret_first)
+size_t
+udpai_settled_find_named(const udpai_settled *settled,
+                         const udpai_settled_question *question,
+                         const udpai_settled_name **ret_first)
 {
     return settled && question->as_name
                ? udpai_settled_names_find(settled->facts.names, question->type_url, question->scope,
@@ -391,79 +398,13 @@ find_named(const udpai_settled *settled,
                : 0;
 }
 
-/* ---- nodes that wait for each other ---- */
-
-/* Of sources that are asked for single names, nobody says for whom they wait. */
-static bool
-may_say(const udpai_unsettled *missing)
-{
-    return missing->may_wait_for_us && !missing->on_demand && missing->peer_node.len;
-}
-
-static void
-collect_waits(const udpai_settled *settled, const struct question *question, udpai_waits *waits)
-{
-    const udpai_settled_facts *facts = &settled->facts;
-    udpai_waits_begin(waits, facts->self);
-    if (answer_below(facts, question) != UDPAI_SETTLED)
-        udpai_waits_for_stranger(waits);
-    for (size_t i = 0; i < facts->n_missing; i++) {
-        const udpai_unsettled *missing = &facts->missing[i];
-        if (!is_missed(facts, missing, question))
-            continue;
-        if (may_say(missing))
-            udpai_waits_for(waits, missing->peer_node, missing->waits);
-        else
-            udpai_waits_for_stranger(waits);
-    }
-}
-
-/* Before anything is read: has everybody said something? */
-static bool
-have_all_said(const udpai_settled *settled, const struct question *question)
-{
-    const udpai_settled_facts *facts = &settled->facts;
-    for (size_t i = 0; i < facts->n_missing; i++) {
-        const udpai_unsettled *missing = &facts->missing[i];
-        if (is_missed(facts, missing, question) && !(may_say(missing) && missing->waits.len))
-            return false;
-    }
-    return true;
-}
-
-/* Whatever any of those has, for whom this node and they themselves wait, has come here before what
- * they said of it. */
-static bool
-is_closed(const udpai_settled *settled, const struct question *question)
-{
-    udpai_waits waits;
-    const struct question anybody = {question->type_url, question->scope, {0}, question->as_name};
-    if (settled->facts.self.len == 0 || !have_all_said(settled, &anybody))
-        return false;
-    collect_waits(settled, &anybody, &waits);
-    return udpai_waits_are_closed(&waits);
-}
-
-bool
-udpai_settled_waits(const udpai_settled *settled,
-                    udpai_str type_url,
-                    udpai_str prefix,
-                    udpai_waits *ret_waits)
-{
-    const struct question question = {type_url, prefix, {0}, false};
-    if (!settled || settled->facts.self.len == 0 || !is_known_type(&settled->facts, type_url))
-        return false;
-    collect_waits(settled, &question, ret_waits);
-    return true;
-}
-
 /* ---- answers ---- */
 
 static udpai_settled_state
-find_answer(const udpai_settled *settled, const struct question *question)
+find_answer(const udpai_settled *settled, const udpai_settled_question *question)
 {
     const udpai_settled_name *named;
-    size_t n = find_named(settled, question, &named);
+    size_t n = udpai_settled_find_named(settled, question, &named);
     udpai_settled_state state = UDPAI_SETTLED;
     for (size_t i = 0; i < n; i++)
         state = worse(state, &named[i], question);
@@ -472,13 +413,13 @@ find_answer(const udpai_settled *settled, const struct question *question)
     /* What an endpoint does not report now, it does not report. */
     if (!settled && udpai_type_is_client(question->type_url))
         return UDPAI_SETTLED;
-    if (!settled || !(is_known_type(&settled->facts, question->type_url) ||
+    if (!settled || !(udpai_settled_knows_type(&settled->facts, question->type_url) ||
                       is_own(&settled->facts, question->scope)))
         return UDPAI_UNSETTLED;
     state = question->as_name ? UDPAI_SETTLED : answer_below(&settled->facts, question);
     for (size_t i = 0; i < settled->facts.n_missing && state != UDPAI_UNSETTLED; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
-        if (!is_missed(&settled->facts, missing, question))
+        if (!udpai_settled_is_missed(&settled->facts, missing, question))
             continue;
         if (!missing->may_wait_for_us)
             return UDPAI_UNSETTLED;
@@ -488,11 +429,12 @@ find_answer(const udpai_settled *settled, const struct question *question)
 }
 
 static udpai_settled_state
-answer(const udpai_settled *settled, const struct question *question)
+answer(const udpai_settled *settled, const udpai_settled_question *question)
 {
     udpai_settled_state state = find_answer(settled, question);
-    return state == UDPAI_SETTLED_AFTER_WAIT && is_closed(settled, question) ? UDPAI_SETTLED
-                                                                             : state;
+    return state == UDPAI_SETTLED_AFTER_WAIT && udpai_settled_is_closed(settled, question)
+               ? UDPAI_SETTLED
+               : state;
 }
 
 udpai_settled_state
@@ -501,7 +443,7 @@ udpai_settled_query(const udpai_settled *settled,
                     udpai_str name_or_prefix,
                     udpai_str except_node)
 {
-    const struct question question = {type_url, name_or_prefix, except_node, false};
+    const udpai_settled_question question = {type_url, name_or_prefix, except_node, false};
     return answer(settled, &question);
 }
 
@@ -511,7 +453,7 @@ udpai_settled_query_name(const udpai_settled *settled,
                          udpai_str name,
                          udpai_str except_node)
 {
-    const struct question question = {type_url, name, except_node, true};
+    const udpai_settled_question question = {type_url, name, except_node, true};
     return answer(settled, &question);
 }
 
@@ -523,14 +465,15 @@ udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *reso
     size_t n = settled ? udpai_settled_names_find(settled->facts.names, type_url, name, &named) : 0;
     if (n)
         return named->is_missing;
-    if (!settled || !(is_known_type(&settled->facts, type_url) || is_own(&settled->facts, name)))
+    if (!settled ||
+        !(udpai_settled_knows_type(&settled->facts, type_url) || is_own(&settled->facts, name)))
         return true;
-    const struct question question = {type_url, name, {0}, false};
+    const udpai_settled_question question = {type_url, name, {0}, false};
     for (size_t i = 0; i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
         if (missing->on_demand ? may_own(&settled->facts, missing, type_url, name) &&
                                      is_asked_anywhere(&settled->facts, missing, resource)
-                               : is_missed(&settled->facts, missing, &question))
+                               : udpai_settled_is_missed(&settled->facts, missing, &question))
             return true;
     }
     return false;
@@ -538,7 +481,7 @@ udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *reso
 
 /* Of those that lie there, or are it. */
 static uint64_t
-since_of_named(const udpai_settled_facts *facts, const struct question *question)
+since_of_named(const udpai_settled_facts *facts, const udpai_settled_question *question)
 {
     const udpai_settled_name *all;
     uint64_t since_ms = 0;
@@ -557,13 +500,14 @@ udpai_settled_since(const udpai_settled *settled,
                     udpai_str name_or_prefix,
                     udpai_str except_node)
 {
-    const struct question question = {type_url, name_or_prefix, except_node, true};
+    const udpai_settled_question question = {type_url, name_or_prefix, except_node, true};
     const udpai_settled_name *named;
-    size_t n = find_named(settled, &question, &named);
+    size_t n = udpai_settled_find_named(settled, &question, &named);
     uint64_t since_ms = settled ? since_of_named(&settled->facts, &question) : 0;
     for (size_t i = 0; n == 0 && settled && i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
-        if (is_missed(&settled->facts, missing, &question) && missing->since_ms > since_ms)
+        if (udpai_settled_is_missed(&settled->facts, missing, &question) &&
+            missing->since_ms > since_ms)
             since_ms = missing->since_ms;
     }
     return since_ms;
@@ -575,11 +519,11 @@ udpai_settled_missing(const udpai_settled *settled,
                       udpai_str prefix,
                       udpai_str except_node)
 {
-    const struct question question = {type_url, prefix, except_node, false};
+    const udpai_settled_question question = {type_url, prefix, except_node, false};
     const udpai_unsettled *longest = NULL;
     for (size_t i = 0; settled && i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
-        if (is_missed(&settled->facts, missing, &question) &&
+        if (udpai_settled_is_missed(&settled->facts, missing, &question) &&
             (!longest || missing->missing_ms < longest->missing_ms))
             longest = missing;
     }
@@ -632,6 +576,18 @@ same_texts(const udpai_str *a, size_t n_a, const udpai_str *b, size_t n_b)
 }
 
 static bool
+same_said(const udpai_unsettled *a, const udpai_unsettled *b)
+{
+    if (a->n_said != b->n_said)
+        return false;
+    for (size_t i = 0; i < a->n_said; i++)
+        if (!udpai_str_eq(a->said[i].waits, b->said[i].waits) ||
+            !same_texts(a->said[i].asked, a->said[i].n_asked, b->said[i].asked, b->said[i].n_asked))
+            return false;
+    return true;
+}
+
+static bool
 same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
 {
     return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
@@ -640,7 +596,7 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
            udpai_str_eq(a->why, b->why) && udpai_str_eq(a->waits, b->waits) &&
            a->on_demand == b->on_demand && a->of_groups == b->of_groups &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
-           same_texts(a->asked, a->n_asked, b->asked, b->n_asked);
+           same_texts(a->asked, a->n_asked, b->asked, b->n_asked) && same_said(a, b);
 }
 
 bool

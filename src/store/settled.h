@@ -14,6 +14,14 @@
 #include "store/settled_group.h"
 #include "store/settled_names.h"
 
+/* For whom a source waits before it answers a question: names and prefixes that it was asked for
+ * together. */
+typedef struct udpai_said {
+    udpai_str waits;
+    const udpai_str *asked;
+    size_t n_asked;
+} udpai_said;
+
 /* A source that has not said yet all it has. In the namespace of nodes, sources are waited for only
  * if they are of that very namespace. */
 typedef struct udpai_unsettled {
@@ -38,7 +46,11 @@ typedef struct udpai_unsettled {
     bool on_demand;
     const udpai_str *asked;
     size_t n_asked;
-    udpai_str waits; /* for whom it waits itself, as it has said (model/waits.h); empty: nothing */
+    /* For whom it waits itself, as it has said (model/waits.h); empty: nothing. Of what is asked on
+     * demand, it has said so of each question by itself. */
+    udpai_str waits;
+    const udpai_said *said;
+    size_t n_said;
 } udpai_unsettled;
 
 typedef struct udpai_settled_facts {
@@ -110,6 +122,12 @@ bool udpai_settled_waits(const udpai_settled *settled,
                          udpai_str type_url,
                          udpai_str prefix,
                          udpai_waits *ret_waits);
+/* The same of names that are asked for together. */
+bool udpai_settled_waits_names(const udpai_settled *settled,
+                               udpai_str type_url,
+                               udpa_bytes *const *names,
+                               size_t n_names,
+                               udpai_waits *ret_waits);
 
 /* Is it waited for by anybody? One on demand is always among the facts: it is with what it was
  * asked. */

@@ -43,7 +43,7 @@ udpai_settled_names_new(const udpai_settled_name *items, size_t n)
     size_t size = sizeof(udpai_settled_names) + n * sizeof(*items);
     for (size_t i = 0; i < n; i++)
         size += items[i].type_url.len + items[i].name.len + items[i].source.len +
-                items[i].peer_node.len;
+                items[i].peer_node.len + items[i].waits.len;
     udpai_settled_names *names = udpai_alloc(size);
     if (!names)
         return NULL;
@@ -57,6 +57,7 @@ udpai_settled_names_new(const udpai_settled_name *items, size_t n)
         item->name = put_text(&text, items[i].name);
         item->source = put_text(&text, items[i].source);
         item->peer_node = put_text(&text, items[i].peer_node);
+        item->waits = put_text(&text, items[i].waits);
         names->n_missing += item->is_missing;
     }
     if (n > 1)

@@ -16,6 +16,7 @@ typedef struct udpai_settled_name {
     udpai_str source, peer_node;
     bool may_wait_for_us;
     uint64_t since_ms;
+    udpai_str waits;
 } udpai_settled_name;
 
 typedef struct udpai_settled_names udpai_settled_names;

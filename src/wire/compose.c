@@ -25,6 +25,7 @@ enum { /* field numbers of UdpaMessage and below */
     DELTA_REMOVED_SIGNATURES = 11,
     DELTA_REMOVED_FROM = 12,
     DELTA_COMMIT = 14,
+    DELTA_WAITS_BEHIND = 15,
 };
 
 typedef void (*put_fn)(udpai_proto_writer *writer, const void *what);
@@ -171,6 +172,7 @@ put_delta(udpai_proto_writer *writer, const void *what)
     put_said(writer, plan);
     udpai_proto_put_raw(writer, plan->waits);
     udpai_proto_put_varint_opt(writer, DELTA_COMMIT, plan->commit);
+    udpai_proto_put_varint_opt(writer, DELTA_WAITS_BEHIND, plan->waits_behind);
 }
 
 /* The lengths of all that encloses the delta count the tail that is still to come. */

@@ -41,6 +41,7 @@ typedef struct udpai_publish_plan {
     udpai_str type_url, name_space;
     bool complete;
     udpai_str waits; /* fields of a DeltaPublish */
+    uint32_t waits_behind;
     uint64_t commit; /* 0: not said */
 } udpai_publish_plan;
 

@@ -295,6 +295,7 @@ put_wait(udpai_proto_writer *writer, const Udpa__Service__Discovery__V1__Wait *w
     for (size_t i = 0; i < wait->n_waits_for; i++)
         udpai_proto_put_bytes(writer, 2, udpai_str_from(wait->waits_for[i]));
     udpai_proto_put_varint_opt(writer, 3, wait->round);
+    udpai_proto_put_varint_opt(writer, 4, wait->distance);
 }
 
 static void
@@ -320,6 +321,7 @@ take_waits(udpai_publication *publication, const Udpa__Service__Discovery__V1__D
     if (!room)
         return UDPA_ERR_NOMEM;
     publication->waits = (udpai_str){room, writer.size};
+    publication->waits_behind = delta->waits_behind;
     writer = (udpai_proto_writer){.at = (uint8_t *)room};
     put_waits(&writer, delta);
     return UDPA_OK;

@@ -118,9 +118,9 @@ same_publication(const udpai_publication *a, const udpai_publication *b)
                 a->receipt_required == b->receipt_required &&
                 udpai_str_eq(a->type_url, b->type_url) &&
                 udpai_str_eq(a->name_space, b->name_space) && udpai_str_eq(a->nonce, b->nonce) &&
-                udpai_str_eq(a->waits, b->waits) && a->commit == b->commit &&
-                a->size_bytes == b->size_bytes && a->entries.n == b->entries.n &&
-                a->removals.n == b->removals.n;
+                udpai_str_eq(a->waits, b->waits) && a->waits_behind == b->waits_behind &&
+                a->commit == b->commit && a->size_bytes == b->size_bytes &&
+                a->entries.n == b->entries.n && a->removals.n == b->removals.n;
     for (size_t i = 0; same && i < a->entries.n; i++)
         same = a->entries.items[i].is_refresh == b->entries.items[i].is_refresh &&
                same_error(a->entries.items[i].error, b->entries.items[i].error) &&
@@ -135,12 +135,23 @@ same_publication(const udpai_publication *a, const udpai_publication *b)
 /* ---- what is settled ---- */
 
 static inline bool
+same_words(const udpai_unsettled *a, const udpai_unsettled *b)
+{
+    bool same = a->n_said == b->n_said;
+    for (size_t i = 0; same && i < a->n_said; i++)
+        same =
+            udpai_str_eq(a->said[i].waits, b->said[i].waits) &&
+            same_texts(a->said[i].asked, a->said[i].n_asked, b->said[i].asked, b->said[i].n_asked);
+    return same;
+}
+
+static inline bool
 same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
 {
     return udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->prefix, b->prefix) &&
            udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
-           udpai_str_eq(a->waits, b->waits) && a->may_wait_for_us == b->may_wait_for_us &&
-           a->since_ms == b->since_ms &&
+           udpai_str_eq(a->waits, b->waits) && same_words(a, b) &&
+           a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
            a->of_groups == b->of_groups && a->on_demand == b->on_demand &&
            same_texts(a->asked, a->n_asked, b->asked, b->n_asked);
@@ -182,7 +193,8 @@ same_names(const udpai_settled_names *one, const udpai_settled_names *other)
         same = udpai_str_eq(a[i].type_url, b[i].type_url) && udpai_str_eq(a[i].name, b[i].name) &&
                a[i].is_missing == b[i].is_missing && udpai_str_eq(a[i].source, b[i].source) &&
                udpai_str_eq(a[i].peer_node, b[i].peer_node) &&
-               a[i].may_wait_for_us == b[i].may_wait_for_us && a[i].since_ms == b[i].since_ms;
+               a[i].may_wait_for_us == b[i].may_wait_for_us && a[i].since_ms == b[i].since_ms &&
+               udpai_str_eq(a[i].waits, b[i].waits);
     return same;
 }
 

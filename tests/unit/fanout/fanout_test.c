@@ -206,6 +206,8 @@ compose(const udpai_renderer *base, const udpai_render *what, udpai_body *body)
     if (what->complete)
         (void)snprintf(text, sizeof(text), "%.*s", (int)what->scope.len,
                        what->scope.len ? what->scope.data : "");
+    if (what->waits.len)
+        (void)snprintf(text, sizeof(text), "waits %u", what->waits_behind);
     udpa_bytes *first = udpai_bytes_cstring(udpai_str_from(text)),
                *second = udpai_bytes_cstring(udpai_str_from(marks));
     bool made = udpai_body_add_part(body, first);

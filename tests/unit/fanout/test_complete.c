@@ -98,6 +98,69 @@ test_names_are_waited_for_as_such(void **state)
     fanout_close(&one);
 }
 
+static void
+settle_except_ring(fanout_bed *bed, uint64_t since_ms)
+{
+    const udpai_unsettled missing = {
+        .peer_node = UDPAI_STR("b"), .may_wait_for_us = true, .since_ms = since_ms};
+    udpai_settled *settled = udpai_settled_new(
+        &(udpai_settled_facts){.missing = &missing, .n_missing = 1, .self = UDPAI_STR("a")});
+    assert_non_null(settled);
+    udpai_fanout_set_settled(bed->fanout, settled);
+}
+
+/* Behind all that there is, once; and again when that is another thing. */
+static void
+test_a_node_is_told_who_is_waited_for(void **state)
+{
+    fanout_bed *bed = *state;
+    settle_except_ring(bed, 0);
+    fanout_change(bed, "+CDS/a=1");
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    one.subscriber.hears_waits = true;
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_wildcard(&two, "CDS", "com.acme");
+    await(&one, "CDS", "org");
+    await(&one, "CDS", "com.acme");
+    await(&one, "CDS", "org");
+    await(&two, "CDS", "com.acme");
+    assert_all(&one, "CDS[a=1] CDS!waits 0 CDS!waits 0 CDS!waits 1");
+    assert_all(&two, "CDS[a=1]");
+    settle_except_ring(bed, 7);
+    fanout_change(bed, "+CDS/a=2");
+    assert_all(&one, "CDS[a=2]"); /* it is the same */
+    fanout_settle(bed);
+    assert_all(&one, "CDS!org CDS!com.acme CDS!org");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+/* Most are answered before: so it is told a moment later. */
+static void
+test_of_names_it_is_told_a_moment_later(void **state)
+{
+    fanout_bed *bed = *state;
+    const udpai_str name = UDPAI_STR("com.acme/a");
+    settle_except_ring(bed, 0);
+    fanout_open(&one, bed);
+    one.subscriber.hears_waits = true;
+    fanout_ask(&one, "CDS", "a");
+    udpai_subscription *subscription = fanout_of(&one, "CDS");
+    for (int i = 0; i < 2; i++)
+        assert_ok(udpai_subscription_await_complete(subscription, (udpai_str){0}, &name, 1));
+    assert_all(&one, "");
+    fanout_bed_at(bed, 1049);
+    assert_all(&one, "");
+    one.n_wakes = 0;
+    fanout_bed_at(bed, 1050);
+    assert_int_equal(one.n_wakes, 1);
+    assert_all(&one, "CDS!waits 0 CDS!waits 1");
+    fanout_settle(bed);
+    assert_all(&one, "CDS[-a] CDS! CDS!");
+    fanout_close(&one);
+}
+
 /* It speaks for what was there, and for the removals: those of a resume, too. */
 static void
 test_it_comes_behind_the_removals(void **state)
@@ -227,6 +290,8 @@ main(void)
         fanout_test(test_each_is_answered_in_order),
         fanout_test(test_it_waits_until_its_scope_is_settled),
         fanout_test(test_names_are_waited_for_as_such),
+        fanout_test(test_a_node_is_told_who_is_waited_for),
+        fanout_test(test_of_names_it_is_told_a_moment_later),
         fanout_test(test_it_comes_behind_the_removals),
         fanout_test(test_who_asks_is_not_waited_for),
         fanout_test(test_a_ring_is_waited_out),

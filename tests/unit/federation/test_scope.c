@@ -139,6 +139,61 @@ a_name_is_certain_when_it_was_answered(void **state)
     assert_false(fed_name_settled(bed, "EDS", "z"));
 }
 
+/* The peer says for whom it waits before it answers the Subscribe behind so many. */
+static void
+say_waits(fed_bed *bed, uint32_t behind, udpai_str waits)
+{
+    udpai_publication *publication = udpai_publication_new();
+    assert_non_null(publication);
+    assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_EDS)));
+    assert_ok(udpai_publication_set(&publication->name_space, UDPAI_STR(ACME)));
+    assert_ok(udpai_publication_set(&publication->waits, waits));
+    publication->waits_behind = behind;
+    (void)fed_judge(bed, bed->sessions[0], publication);
+}
+
+/* Of the only source. */
+static const udpai_unsettled *
+first_missing(fed_bed *bed)
+{
+    udpai_node_flush(bed->node);
+    const udpai_settled_facts *facts = udpai_settled_facts_of(udpai_node_settled(bed->node));
+    assert_int_equal(facts->n_missing, 1);
+    return &facts->missing[0];
+}
+
+static void
+for_whom_it_waits_is_said_of_each_question(void **state)
+{
+    fed_bed *bed = *state;
+    start_on_demand(bed);
+    fed_want(bed, "EDS", "x");
+    udpai_node_flush(bed->node);
+    fed_want(bed, "EDS", "y");
+    fed_want(bed, "EDS", "z");
+    udpai_node_flush(bed->node);
+    say_waits(bed, 1, UDPAI_STR("second"));
+    say_waits(bed, 2, UDPAI_STR("nobody's"));
+    const udpai_unsettled *missing = first_missing(bed);
+    assert_int_equal(missing->n_said, 1);
+    assert_str(missing->said[0].waits, "second");
+    assert_int_equal(missing->said[0].n_asked, 2);
+    assert_str(missing->said[0].asked[0], "com.acme/y");
+    say_waits(bed, 0, UDPAI_STR("first"));
+    say_waits(bed, 1, UDPAI_STR("second, again"));
+    missing = first_missing(bed);
+    assert_int_equal(missing->n_said, 2);
+    assert_str(missing->said[0].waits, "first");
+    assert_str(missing->said[0].asked[0], "com.acme/x");
+    assert_str(missing->said[1].waits, "second, again");
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
+    missing = first_missing(bed);
+    assert_int_equal(missing->n_said, 1);
+    assert_str(missing->said[0].waits, "second, again");
+    fed_close(bed, 'a');
+    assert_int_equal(first_missing(bed)->n_said, 0); /* it is asked anew */
+}
+
 /* An answer to something else does not answer it, and it is asked for when there is memory again.
  */
 static void
@@ -616,6 +671,7 @@ main(void)
         fed_test(names_that_are_wanted_together_are_asked_for_together),
         fed_test(thousands_of_names_take_few_messages),
         fed_test(a_name_is_certain_when_it_was_answered),
+        fed_test(for_whom_it_waits_is_said_of_each_question),
         fed_test(what_was_not_asked_without_memory_is_not_answered),
         fed_test(a_mirror_is_asked_for_when_there_is_memory),
         fed_test(what_nobody_wants_is_given_back_after_a_while),

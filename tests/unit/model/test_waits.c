@@ -108,6 +108,39 @@ what_was_not_passed_on_is_waited_for(void **state)
     assert_true(done);
 }
 
+/* What is said no more is not kept alive by those who have heard it from each other. */
+static void
+what_is_taken_back_does_not_go_round(void **state)
+{
+    (void)state;
+    static const int of_0[] = {1}, of_1[] = {0, 2}, of_2[] = {0, 1};
+    begin(3);
+    for (int round = 0; round < 9; round++) {
+        assert_false(turn(0, of_0, 1, true));
+        assert_false(turn(1, of_1, 2, false));
+        assert_false(turn(2, of_2, 2, false));
+    }
+    bool done = false;
+    for (int round = 0; round < 6; round++)
+        done = turn(0, of_0, 1, false) & turn(1, of_1, 2, false) & turn(2, of_2, 2, false);
+    assert_true(done);
+}
+
+/* However far it was told. */
+static void
+what_has_passed_too_many_is_nothing(void **state)
+{
+    (void)state;
+    for (uint8_t distance = 60; distance < 70; distance++) {
+        const uint8_t said[] = {0x6a, 8, 0x0a, 1, 'b', 0x12, 1, 'c', 0x18, 60, /* b for c … */
+                                0x6a, 8, 0x0a, 1, 'c', 0x12, 1, 'a', 0x20, distance};
+        udpai_waits waits;
+        udpai_waits_begin(&waits, UDPAI_STR("a"));
+        udpai_waits_for(&waits, UDPAI_STR("b"), (udpai_str){(const char *)said, sizeof(said)});
+        assert_int_equal(udpai_waits_are_closed(&waits), distance < UDPAI_WAITS_MAX);
+    }
+}
+
 static void
 who_has_said_nothing_is_waited_for(void **state)
 {
@@ -158,6 +191,8 @@ main(void)
         cmocka_unit_test(one_that_waits_for_a_stranger_keeps_all_open),
         cmocka_unit_test(too_many_are_never_done),
         cmocka_unit_test(what_was_not_passed_on_is_waited_for),
+        cmocka_unit_test(what_is_taken_back_does_not_go_round),
+        cmocka_unit_test(what_has_passed_too_many_is_nothing),
         cmocka_unit_test(who_has_said_nothing_is_waited_for),
         cmocka_unit_test(what_is_malformed_says_nothing),
     };

@@ -108,6 +108,8 @@ make_groups(void)
 static udpai_settled *
 make_settled(void)
 {
+    const udpai_said said[] = {{UDPAI_STR("\x6a\x04\x0a\x02n9"), texts + 1, 1},
+                               {UDPAI_STR("\x6a\x04\x0a\x02n8"), texts, 3}};
     const udpai_unsettled missing[] = {
         {.type_url = UDPAI_STR(TEST_CDS),
          .prefix = UDPAI_STR("com"),
@@ -118,11 +120,16 @@ make_settled(void)
          .since_ms = UINT64_MAX,
          .answered = texts,
          .n_answered = 3},
-        {.of_groups = 3, .on_demand = true, .asked = texts + 1, .n_asked = 1},
+        {.of_groups = 3,
+         .on_demand = true,
+         .asked = texts + 1,
+         .n_asked = 1,
+         .said = said,
+         .n_said = 2},
     };
     const udpai_settled_name items[] = {
-        {UDPAI_STR(TEST_CDS), UDPAI_STR("com.acme/a"), true, texts[0], texts[1], true, 7},
-        {UDPAI_STR(TEST_EDS), UDPAI_STR("com.acme/a"), false, {0}, {0}, false, 0},
+        {UDPAI_STR(TEST_CDS), UDPAI_STR("com.acme/a"), true, texts[0], texts[1], true, 7, texts[2]},
+        {UDPAI_STR(TEST_EDS), UDPAI_STR("com.acme/a"), false, {0}, {0}, false, 0, {0}},
     };
     UDPA_AUTO(udpai_settled_groups_unref) udpai_settled_groups *groups = make_groups();
     UDPA_AUTO(udpai_settled_names_unref)
@@ -230,6 +237,7 @@ transfer_make_publication(void)
     assert_ok(udpai_publication_set(&publication->name_space, UDPAI_STR("com")));
     assert_ok(udpai_publication_set(&publication->nonce, UDPAI_STR("nonce-1")));
     assert_ok(udpai_publication_set(&publication->waits, UDPAI_STR("\x6a\x04\x0a\x02n9")));
+    publication->waits_behind = 3;
     for (size_t i = 0; i < TRANSFER_RESOURCES; i++)
         transfer_add_entry(publication, transfer_make_resource(i), false,
                            i == 3 ? "com.acme/b: denied" : NULL);

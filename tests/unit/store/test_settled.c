@@ -270,9 +270,13 @@ test_what_a_mirror_may_have_is_awaited(void **state)
 
 /* ---- as a value ---- */
 
+static udpai_said rich_said[2];
+
 static udpai_settled_facts
 rich_facts(udpai_unsettled *source, udpai_str texts[4])
 {
+    rich_said[0] = (udpai_said){UDPAI_STR("one"), texts + 1, 1};
+    rich_said[1] = (udpai_said){UDPAI_STR("two"), texts + 1, 2};
     texts[0] = UDPAI_STR("com.acme/a");
     texts[1] = UDPAI_STR("com.acme/b");
     texts[2] = UDPAI_STR("com.acme/c");
@@ -287,6 +291,8 @@ rich_facts(udpai_unsettled *source, udpai_str texts[4])
         .n_answered = 1,
         .asked = texts + 1,
         .n_asked = 2,
+        .said = rich_said,
+        .n_said = 2,
     };
     return (udpai_settled_facts){
         .missing = source, .n_missing = 1, .known_types = texts + 3, .n_known_types = 1};
@@ -309,6 +315,8 @@ test_it_is_a_copy(void **state)
     assert_str(copy->missing[0].prefix, "com.acme");
     assert_str(copy->missing[0].source, "main");
     assert_str(copy->missing[0].asked[1], "com.acme/c");
+    assert_str(copy->missing[0].said[1].waits, "two");
+    assert_str(copy->missing[0].said[1].asked[1], "com.acme/c");
     assert_str(copy->known_types[0], TEST_TYPE);
     assert_ptr_equal(udpai_settled_ref(settled), settled);
     assert_null(udpai_settled_unref(settled));
@@ -369,6 +377,93 @@ test_those_who_wait_for_each_other_are_settled(void **state)
 #undef WAITS
 }
 
+#define B_WAITS_FOR_A                                                                              \
+    UDPAI_STR("\x6a\x08\x0a\x01"                                                                   \
+              "b\x12\x01"                                                                          \
+              "a\x18\x02")
+
+/* Whoever is asked on demand says for each question for whom he waits. */
+static void
+test_those_who_are_asked_on_demand_are_settled(void **state)
+{
+    (void)state;
+    const udpai_str asked[] = {UDPAI_STR("com.acme"), UDPAI_STR("com.acme/x"),
+                               UDPAI_STR("com.acme/y")};
+    const udpai_said said[] = {{B_WAITS_FOR_A, asked, 1}, {B_WAITS_FOR_A, asked + 1, 1}};
+    const udpai_unsettled source = {
+        .type_url = UDPAI_STR(TEST_TYPE),
+        .peer_node = UDPAI_STR("b"),
+        .may_wait_for_us = true,
+        .on_demand = true,
+        .asked = asked,
+        .n_asked = 3,
+        .said = said,
+        .n_said = 2,
+    };
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled = of_facts(
+        &(udpai_settled_facts){.missing = &source, .n_missing = 1, .self = UDPAI_STR("a")});
+    assert_int_equal(query(settled, "com.acme"), UDPAI_SETTLED);
+    assert_int_equal(query(settled, "com.acme/sub"), UDPAI_SETTLED);
+    assert_int_equal(query(settled, "com"), UDPAI_SETTLED_AFTER_WAIT);
+    assert_int_equal(query_name(settled, "com.acme/x"), UDPAI_SETTLED);
+    assert_int_equal(query_name(settled, "com.acme/y"), UDPAI_SETTLED_AFTER_WAIT);
+    assert_int_equal(query_name(settled, "com.acme/z"), UDPAI_SETTLED_AFTER_WAIT);
+}
+
+/* What sources of its own have said of a name counts for it, and for what it lies in. */
+static void
+test_names_of_those_who_wait_for_each_other_are_settled(void **state)
+{
+    (void)state;
+    udpai_settled_name item = {.type_url = TYPE,
+                               .name = UDPAI_STR("com.acme/x"),
+                               .is_missing = true,
+                               .source = UDPAI_STR("s"),
+                               .peer_node = UDPAI_STR("b"),
+                               .may_wait_for_us = true,
+                               .waits = B_WAITS_FOR_A};
+    for (int said = 1; said >= 0; said--) {
+        udpai_settled_state expected = said ? UDPAI_SETTLED : UDPAI_SETTLED_AFTER_WAIT;
+        UDPA_AUTO(udpai_settled_names_unref)
+        udpai_settled_names *names = udpai_settled_names_new(&item, 1);
+        UDPA_AUTO(udpai_settled_unref)
+        udpai_settled *settled =
+            of_facts(&(udpai_settled_facts){.names = names, .self = UDPAI_STR("a")});
+        assert_int_equal(query_name(settled, "com.acme/x"), expected);
+        assert_int_equal(query(settled, "com.acme"), expected);
+        item.waits = (udpai_str){0};
+    }
+}
+
+/* Of several names, everybody is waited for who keeps one of them from being known. */
+static void
+test_waits_for_names_are_those_of_all(void **state)
+{
+    (void)state;
+    const udpai_str answered[] = {UDPAI_STR("com.acme/x")};
+    const udpai_unsettled source = {
+        .peer_node = UDPAI_STR("b"),
+        .may_wait_for_us = true,
+        .answered = answered,
+        .n_answered = 1,
+    };
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled = of_facts(
+        &(udpai_settled_facts){.missing = &source, .n_missing = 1, .self = UDPAI_STR("a")});
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *x = NULL, *y = NULL;
+    assert_ok(udpa_bytes_new(&x, "com.acme/x", 10));
+    assert_ok(udpa_bytes_new(&y, "com.acme/y", 10));
+    udpa_bytes *const names[] = {x, y};
+    udpai_waits waits;
+    assert_true(udpai_settled_waits_names(settled, TYPE, names, 1, &waits));
+    assert_int_equal(waits.for_whom[0], 0);
+    assert_true(udpai_settled_waits_names(settled, TYPE, names, 2, &waits));
+    assert_int_equal(waits.for_whom[0], 2);
+    assert_str(waits.instances[1], "b");
+    assert_false(udpai_settled_waits_names(NULL, TYPE, names, 2, &waits));
+}
+
 static void
 test_every_difference_is_one(void **state)
 {
@@ -397,6 +492,9 @@ test_every_difference_is_one(void **state)
     DIFFERS(texts[2] = UDPAI_STR("com.acme/z"));
     DIFFERS(source.n_answered = 0);
     DIFFERS(source.n_asked = 1);
+    DIFFERS(source.n_said = 1);
+    DIFFERS(rich_said[1].waits = UDPAI_STR("three"));
+    DIFFERS(rich_said[1].n_asked = 1);
     DIFFERS(facts.n_missing = 0);
     DIFFERS(facts.only_known_types = true);
     DIFFERS(facts.n_known_types = 0);
@@ -443,6 +541,9 @@ main(void)
         cmocka_unit_test(test_what_a_mirror_may_have_is_awaited),
         cmocka_unit_test(test_it_is_a_copy),
         cmocka_unit_test(test_those_who_wait_for_each_other_are_settled),
+        cmocka_unit_test(test_those_who_are_asked_on_demand_are_settled),
+        cmocka_unit_test(test_names_of_those_who_wait_for_each_other_are_settled),
+        cmocka_unit_test(test_waits_for_names_are_those_of_all),
         cmocka_unit_test(test_every_difference_is_one),
         cmocka_unit_test(test_what_stays_missing_keeps_its_time),
         cmocka_unit_test(test_without_memory),

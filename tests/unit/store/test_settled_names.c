@@ -9,11 +9,19 @@
 /* a is known; b is not, by two sources; c by one that may wait for us; b of another type is known.
  */
 static const udpai_settled_name items[] = {
-    {UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/c"), true, UDPAI_STR("y"), UDPAI_STR("n"), true, 70},
-    {UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/b"), true, UDPAI_STR("z"), {0}, false, 0},
-    {UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/b"), true, UDPAI_STR("y"), UDPAI_STR("n"), true, 90},
-    {UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/a"), false, {0}, {0}, false, 0},
-    {UDPAI_STR(TEST_CDS), UDPAI_STR("com.acme/b"), false, {0}, {0}, false, 0},
+    {UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/c"), true, UDPAI_STR("y"), UDPAI_STR("n"), true, 70,
+     UDPAI_STR("said")},
+    {UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/b"), true, UDPAI_STR("z"), {0}, false, 0, {0}},
+    {UDPAI_STR(TEST_TYPE),
+     UDPAI_STR("com.acme/b"),
+     true,
+     UDPAI_STR("y"),
+     UDPAI_STR("n"),
+     true,
+     90,
+     {0}},
+    {UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/a"), false, {0}, {0}, false, 0, {0}},
+    {UDPAI_STR(TEST_CDS), UDPAI_STR("com.acme/b"), false, {0}, {0}, false, 0, {0}},
 };
 
 static udpai_settled_names *

@@ -179,6 +179,26 @@ assert_said(const udpa_resource *said, const udpa_resource *expected)
     assert_true(udpai_resource_same_origin_info(said, expected));
 }
 
+static void
+what_is_waited_for_comes_back(void **state)
+{
+    (void)state;
+    const udpai_publish_plan plan = {
+        .type_url = UDPAI_STR(TEST_TYPE),
+        .name_space = UDPAI_STR("com.acme"),
+        .waits = UDPAI_STR("\x6a\x08\x0a\x01"
+                           "b\x12\x01"
+                           "a\x18\x02"),
+        .waits_behind = 300,
+    };
+    udpai_message message;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_publish_compose_whole(&plan, 1);
+    assert_ok(decode(&decoder, udpai_bytes_view(bytes), true, &message));
+    assert_true(udpai_str_eq(message.publication->waits, plan.waits));
+    assert_int_equal(message.publication->waits_behind, 300);
+    udpai_message_done(&message);
+}
+
 /* Removals of one authority and node stand together; between them one of which nothing is said. */
 static void
 what_is_said_of_removals_comes_back(void **state)
@@ -510,6 +530,7 @@ main(void)
         TEST(foreign_nonces_are_none),
         TEST(tail_is_a_field),
         TEST(publish_has_all_its_fields),
+        TEST(what_is_waited_for_comes_back),
         TEST(what_is_said_of_removals_comes_back),
         TEST(body_and_tail_are_the_whole),
         TEST(empty_publish_has_a_nonce_only),
