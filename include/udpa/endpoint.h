@@ -141,6 +141,16 @@ typedef struct udpa_source {
         sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL, NULL, false, NULL, 0                    \
     }
 
+/** What an endpoint does with secrets: resources of
+ * envoy.extensions.transport_sockets.tls.v3.Secret, and those that a node counts as such. */
+typedef enum udpa_secrets {
+    UDPA_SECRETS_USED,     /**< it uses them, as any data plane does */
+    UDPA_SECRETS_REDACTED, /**< it shows them to people: they come without their payloads */
+    /** It keeps a copy of them: a node ends the stream with UDPA_ERR_DENIED unless it is one of
+     * TLS, and the rules of the node let this peer administer. */
+    UDPA_SECRETS_COPIED,
+} udpa_secrets;
+
 /** What an endpoint is made of. */
 typedef struct udpa_endpoint_options {
     size_t struct_size; /**< sizeof(udpa_endpoint_options) */
@@ -170,13 +180,15 @@ typedef struct udpa_endpoint_options {
      * subscribes to, and what it has refused, and why; bodies too, but for secrets, unless he asks
      * for none. Nothing is noted for that while it is false. */
     bool answers_client_status;
+    /** Of sources that are nodes of this project; others know nothing of it. */
+    udpa_secrets secrets;
 } udpa_endpoint_options;
 
 /** Initialiser of udpa_endpoint_options. */
 #define UDPA_ENDPOINT_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(udpa_endpoint_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
-            false                                                                                  \
+            false, UDPA_SECRETS_USED                                                               \
     }
 
 /** Make an endpoint, and have it listen and dial.

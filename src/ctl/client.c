@@ -208,6 +208,16 @@ udpai_ctl_disconnect(udpai_ctl *ctl)
         uv_run(&ctl->loop, UV_RUN_DEFAULT);
 }
 
+/* What is printed is for people. */
+static udpa_secrets
+secrets_of(const udpai_ctl_options *options)
+{
+    bool prints = strcmp(options->command, "get") == 0 || strcmp(options->command, "watch") == 0;
+    return options->with_secrets ? UDPA_SECRETS_COPIED
+           : prints              ? UDPA_SECRETS_REDACTED
+                                 : UDPA_SECRETS_USED;
+}
+
 udpai_ctl_exit
 udpai_ctl_connect(udpai_ctl *ctl)
 {
@@ -234,6 +244,7 @@ udpai_ctl_connect(udpai_ctl *ctl)
     source.address = options->server;
     source.tls = options->ca ? &tls : NULL;
     endpoint.node_id = options->node_id;
+    endpoint.secrets = secrets_of(options);
     endpoint.sources = &source;
     endpoint.n_sources = 1;
     if (udpa_endpoint_new(&ctl->endpoint, &ctl->loop, &endpoint, &error) != UDPA_OK) {

@@ -16,6 +16,7 @@
 #include "daemon/worker.h"
 #include "loop/standard_streams.h"
 #include "model/client_type.h"
+#include "model/secret_type.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/tls_program.h"
 
@@ -107,7 +108,9 @@ run(const udpai_options *options, udpa_error **ret_error)
     }
     plan.schema = schema;
     if (udpai_plan_make(&plan, &bootstrap, options, ret_error) != UDPA_OK ||
-        udpai_client_types_set(plan.client_types, plan.n_client_types) != UDPA_OK) {
+        udpai_client_types_set(plan.client_types, plan.n_client_types) != UDPA_OK ||
+        udpai_secret_types_set(plan.udpa_polls.secret_types, plan.udpa_polls.n_secret_types) !=
+            UDPA_OK) {
         status = EXIT_MISTAKE;
     } else {
         udpa_log_set_sink(plan.log_level, udpai_log_to_stderr, NULL);

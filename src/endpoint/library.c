@@ -153,9 +153,12 @@ check_source(const udpa_endpoint_options *options, size_t index, udpa_error **re
 static udpa_err
 make_info(const udpa_endpoint_options *options, udpai_node_info **ret_info)
 {
-    static const udpai_str features[] = {
-        {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1},
-        {UDPAI_FEATURE_CLIENT, sizeof(UDPAI_FEATURE_CLIENT) - 1}};
+    const udpai_str features[] = {
+        UDPAI_STR(UDPAI_FEATURE_EXTENSIONS),
+        UDPAI_STR(UDPAI_FEATURE_CLIENT),
+        options->secrets == UDPA_SECRETS_COPIED ? UDPAI_STR(UDPAI_FEATURE_SECRETS)
+                                                : UDPAI_STR(UDPAI_FEATURE_REDACTED),
+    };
     const udpai_node_parts parts = {
         .id = udpai_str_from(options->node_id),
         .cluster = udpai_str_from(options->cluster),
@@ -164,7 +167,7 @@ make_info(const udpa_endpoint_options *options, udpai_node_info **ret_info)
         .sub_zone = udpai_str_from(options->sub_zone),
         .user_agent_name = UDPAI_STR("libudpa"),
         .features = features,
-        .n_features = UDPAI_ARRAY_LEN(features),
+        .n_features = UDPAI_ARRAY_LEN(features) - (options->secrets == UDPA_SECRETS_USED),
     };
     return udpai_node_info_new(ret_info, &parts);
 }

@@ -11,6 +11,10 @@
 #define UDPAI_FEATURE_NODE "udpa.node.v1"      /* the peer is a management node */
 /* The peer may have client resources: it is asked for those that somebody wants. */
 #define UDPAI_FEATURE_CLIENT "udpa.client.v1"
+/* It shows to people what it is sent: secrets come without their payloads … */
+#define UDPAI_FEATURE_REDACTED "udpa.redacted.v1"
+/* … or keeps a copy of it, secrets included, which is for those who may administer, by TLS. */
+#define UDPAI_FEATURE_SECRETS "udpa.secrets.v1"
 
 /* Immutable; counted atomically. */
 typedef struct udpai_node_info udpai_node_info;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "model/name.h"
+#include "model/secret_type.h"
 
 #define OUTCAST_PATIENCE_MS 3000
 /* In a visibility: of one from whom something is withheld besides. */
@@ -340,4 +341,36 @@ udpai_session_check_sending(udpai_session *session,
     };
     udpa_err err = udpai_acl_check_node_id(access->acl, &subject, ret_error);
     return err == UDPA_OK ? decide(session, &subject, &question, ret_error) : err;
+}
+
+#define NAME_OF_SECRETS "udpa.node/secrets"
+
+udpa_err
+udpai_session_check_copying(udpai_session *session,
+                            const udpai_node_info *node,
+                            udpa_error **ret_error)
+{
+    const udpai_access *access = udpai_hub_access(session->hub);
+    if (!udpai_node_info_has_feature(node, UDPAI_FEATURE_SECRETS))
+        return UDPA_OK;
+    if (!session->info.is_secure) {
+        session->n_denied++;
+        return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                          "a copy with secrets is sent by TLS alone: ask a socket that has "
+                          "certificates");
+    }
+    if (!access->acl)
+        return UDPA_OK;
+    const udpai_acl_subject subject = subject_of(session, node);
+    const udpai_acl_question question = {
+        .action = UDPAI_ACL_ADMIN,
+        .type_url = UDPAI_STR(UDPAI_TYPE_SECRET),
+        .name = UDPAI_STR(NAME_OF_SECRETS),
+    };
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
+    udpa_err err = decide(session, &subject, &question, &why);
+    return err == UDPA_ERR_DENIED
+               ? udpai_fail(ret_error, err, "a copy with secrets takes the action ADMIN: %s",
+                            udpa_error_message(why))
+               : err;
 }

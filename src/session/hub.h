@@ -48,7 +48,7 @@ typedef struct udpai_stream_info {
     udpa_bytes *address;      /* of the peer, for people; a reference is taken */
     uint64_t link;            /* not 0: we dialled, for this link */
     bool is_source;           /* and the peer serves a ConfigSource */
-    bool is_secure;           /* of those who ask once: nobody else can read the answer */
+    bool is_secure;           /* nobody else can read what it is sent */
     uint64_t patience_ms;     /* how long a peer that asks once waits for its answer; 0: for ever */
     void *context;            /* what the method's protocol needs besides; borrowed */
 } udpai_stream_info;
@@ -256,6 +256,12 @@ udpa_err udpai_session_admit(udpai_session *session,
 void udpai_session_admit_again(udpai_session *session,
                                udpai_subscriber *subscriber,
                                const udpai_node_info *node);
+
+/* May the peer have what its Node says that it is here for? One that copies secrets must come by
+ * TLS and be allowed to administer. UDPA_ERR_DENIED: no; it is counted and logged. */
+udpa_err udpai_session_check_copying(udpai_session *session,
+                                     const udpai_node_info *node,
+                                     udpa_error **ret_error);
 
 typedef struct udpai_asked_for {
     udpai_str type_url;

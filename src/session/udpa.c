@@ -204,6 +204,8 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
                                                     UDPAI_FEATURE_EXTENSIONS);
     udpai_udpa_choose_renderer(udpa);
     err = udpai_session_admit(&udpa->session, &udpa->subscriber, info, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_session_check_copying(&udpa->session, info, ret_error);
     if (err == UDPA_OK && udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE))
         err = udpai_subscriber_set_except(&udpa->subscriber, instance);
     udpa->subscriber.hears_waits =
@@ -292,6 +294,21 @@ attach(udpai_udpa *udpa, const udpai_order *order)
         udpai_session_finish(session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
 }
 
+/* Other rules hold. Whoever may not have a copy with secrets any more gets nothing. */
+static void
+admit_again(udpai_udpa *udpa)
+{
+    udpa_error *error = NULL;
+    udpai_session_admit_again(&udpa->session, &udpa->subscriber, udpa->peer);
+    udpai_udpa_review_events(udpa);
+    if (!udpa->peer)
+        return;
+    udpa_err err = udpai_session_check_copying(&udpa->session, udpa->peer, &error);
+    if (err != UDPA_OK)
+        udpai_session_finish(&udpa->session,
+                             error ? error : udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
+}
+
 static void
 udpa_order(udpai_session *session, udpai_order *order)
 {
@@ -315,8 +332,7 @@ udpa_order(udpai_session *session, udpai_order *order)
         (void)udpai_udpa_publish(udpa, order);
         break;
     case UDPAI_ORDER_ACL:
-        udpai_session_admit_again(session, &udpa->subscriber, udpa->peer);
-        udpai_udpa_review_events(udpa);
+        admit_again(udpa);
         break;
     case UDPAI_ORDER_EPOCH: /* what was said before it was known */
         if (udpa->is_extended)

@@ -236,7 +236,9 @@ compose_publication(udpai_udpa *udpa, const udpai_publication *publication)
             const udpai_publication_entry *entry = &publication->entries.items[i];
             items.items[items.n++] = (udpai_publish_item){
                 entry->resource,
-                {entry->is_refresh, udpa->is_extended, udpa_resource_ttl_ms(entry->resource)},
+                {.refresh = entry->is_refresh,
+                 .extended = udpa->is_extended,
+                 .ttl_ms = udpa_resource_ttl_ms(entry->resource)},
             };
         }
         for (size_t i = 0; i < publication->removals.n; i++) {

@@ -66,6 +66,7 @@ struct udpai_udpa {
     udpai_node_info *peer; /* NULL until it has said who it is */
     bool is_extended;      /* the peer knows our extensions */
     bool is_source;        /* the peer serves a ConfigSource */
+    bool asks_receipts;    /* of what the peer is sent */
     udpai_list controls;
     size_t n_controls, answer_bytes;
     udpai_timer unread;   /* set while answers keep us from reading */
@@ -148,7 +149,7 @@ void udpai_udpa_forget(udpai_udpa *udpa, uint64_t ticket);
 void udpai_udpa_free_asked(udpai_udpa *udpa);
 
 /* udpa_render.c */
-const udpai_renderer *udpai_udpa_renderer(bool extended, bool receipt);
+const udpai_renderer *udpai_udpa_renderer(bool extended, bool receipt, bool redacted);
 
 /* udpa_judge.c */
 /* NULL: the status says that all is well. */

@@ -139,7 +139,7 @@ udpai_udpa_judge(const udpai_session *session, const udpai_taker *taker, udpai_a
         sent = &none;
     if (!taker->is_sent || find_refusal(sent, taker, ret))
         return;
-    if (udpa->subscriber.renderer != udpai_udpa_renderer(udpa->is_extended, true)) {
+    if (!udpa->asks_receipts) {
         ret->state = UDPAI_ACKNOWLEDGEMENT_SENT;
         return;
     }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fan-out delivers, as DeltaPublish. Four forms: with or without our extensions, with or
- * without the wish for a receipt. */
+/* What the fan-out delivers, as DeltaPublish. Eight forms: with or without our extensions, the wish
+ * for a receipt, and the payloads of secrets. */
 #include "session/udpa_internal.h"
 
 #include "base/alloc.h"
+#include "model/secret_type.h"
 
 struct udpa_renderer {
     udpai_renderer renderer;
-    bool extended, receipt;
+    bool extended, receipt, redacted;
 };
 
 static const struct udpa_renderer *
@@ -19,9 +20,16 @@ own(const udpai_renderer *renderer)
 static udpai_publish_item
 publish_item(const struct udpa_renderer *self, const udpai_send_item *item)
 {
+    bool redacted = self->redacted && udpai_type_is_secret(udpai_resource_type_url(item->resource));
     return (udpai_publish_item){
         item->resource,
-        {.refresh = item->refresh, .extended = self->extended, .ttl_ms = item->ttl_ms},
+        {
+            .refresh = item->refresh,
+            .extended = self->extended,
+            .redacted = redacted,
+            /* With one, an empty payload says that the receiver holds it. */
+            .ttl_ms = redacted ? 0 : item->ttl_ms,
+        },
     };
 }
 
@@ -140,23 +148,22 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
     return made ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
-#define RENDERER(with_extensions, with_receipt)                                                    \
+#define RENDERER(with_extensions, with_receipt, without_secrets)                                   \
     {                                                                                              \
         .renderer = {.removals_are_private = !(with_extensions),                                   \
                      .item_size = item_size,                                                       \
                      .version = version,                                                           \
                      .compose = compose},                                                          \
-        .extended = (with_extensions), .receipt = (with_receipt),                                  \
+        .extended = (with_extensions), .receipt = (with_receipt), .redacted = (without_secrets),   \
     }
 
 const udpai_renderer *
-udpai_udpa_renderer(bool extended, bool receipt)
+udpai_udpa_renderer(bool extended, bool receipt, bool redacted)
 {
     static const struct udpa_renderer renderers[] = {
-        RENDERER(false, false),
-        RENDERER(false, true),
-        RENDERER(true, false),
-        RENDERER(true, true),
+        RENDERER(false, false, false), RENDERER(false, false, true), RENDERER(false, true, false),
+        RENDERER(false, true, true),   RENDERER(true, false, false), RENDERER(true, false, true),
+        RENDERER(true, true, false),   RENDERER(true, true, true),
     };
-    return &renderers[extended * 2 + receipt].renderer;
+    return &renderers[extended * 4 + receipt * 2 + redacted].renderer;
 }

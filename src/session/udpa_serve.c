@@ -18,8 +18,11 @@ udpai_udpa_choose_renderer(udpai_udpa *udpa)
 {
     /* Management nodes judge what they take by rules of their own; endpoints say what they think.
      */
-    bool is_node = udpa->peer && udpai_node_info_has_feature(udpa->peer, UDPAI_FEATURE_NODE);
-    udpa->subscriber.renderer = udpai_udpa_renderer(udpa->is_extended, !is_node);
+    const udpai_node_info *peer = udpa->peer;
+    udpa->asks_receipts = !peer || !udpai_node_info_has_feature(peer, UDPAI_FEATURE_NODE);
+    bool redacted = peer && udpai_node_info_has_feature(peer, UDPAI_FEATURE_REDACTED);
+    udpa->subscriber.renderer =
+        udpai_udpa_renderer(udpa->is_extended, udpa->asks_receipts, redacted);
 }
 
 udpai_sent *
@@ -552,8 +555,7 @@ forget_oldest_delivery(udpai_udpa *udpa)
 static bool
 wants_receipt(const udpai_udpa *udpa, const udpai_delivery *delivery)
 {
-    return udpa->subscriber.renderer == udpai_udpa_renderer(udpa->is_extended, true) &&
-           delivery->kind != UDPAI_DELIVERY_COMPLETE;
+    return udpa->asks_receipts && delivery->kind != UDPAI_DELIVERY_COMPLETE;
 }
 
 /* Without memory, or beyond the bound, its receipt will not be recognised. */

@@ -105,17 +105,22 @@ put_hops(udpai_proto_writer *writer, const udpa_resource *resource)
     }
 }
 
+static void
+put_type(udpai_proto_writer *writer, const udpa_resource *resource)
+{
+    udpai_str type_url = udpai_resource_type_url(resource);
+    udpai_proto_put_head(writer, RESOURCE, udpai_proto_bytes_size(1, type_url.len));
+    udpai_proto_put_bytes(writer, 1, type_url);
+}
+
 /* A peer that knows just the public protocol is told of a refresh by the type and no value. */
 static void
 put_payload(udpai_proto_writer *writer, const udpa_resource *resource, udpai_entry_form form)
 {
-    if (!form.refresh) {
+    if (form.refresh ? !form.extended : form.redacted)
+        put_type(writer, resource);
+    else if (!form.refresh)
         udpai_resource_put_any(writer, RESOURCE, resource);
-    } else if (!form.extended) {
-        udpai_str type_url = udpai_resource_type_url(resource);
-        udpai_proto_put_head(writer, RESOURCE, udpai_proto_bytes_size(1, type_url.len));
-        udpai_proto_put_bytes(writer, 1, type_url);
-    }
 }
 
 void

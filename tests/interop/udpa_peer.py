@@ -40,9 +40,9 @@ class Peer:
     """One stream. Resources are pairs of a name without namespace and a message, or an Any."""
 
     def __init__(self, build, address, node_id='publisher', namespace='local', credentials=None,
-                 more_options=()):
+                 more_options=(), features=('udpa.ext.v1',)):
         self.schema = Schema(build)
-        self.namespace = namespace
+        self.namespace, self.features = namespace, features
         self.udpa_message = self.schema.message('udpa.service.discovery.v1.UdpaMessage')
         self.outbox = queue.Queue()
         self.inbox = queue.Queue()
@@ -78,7 +78,7 @@ class Peer:
 
     def send_node(self, node_id):
         node = self.schema.message('envoy.config.core.v3.Node')(
-            id=node_id, client_features=['udpa.ext.v1'])
+            id=node_id, client_features=self.features)
         message = self.udpa_message()
         resource = message.publish.delta.resources.add(name=node_id)
         resource.resource.type_url = PREFIX + 'envoy.config.core.v3.Node'
@@ -151,6 +151,18 @@ class Peer:
                         resource.resource.value)
             if delta.complete and delta.type_url == PREFIX + type_name:
                 return found
+
+    def first_payload(self, type_url, namespace):
+        """Of the first resource of the type: the bytes of its message, as they came."""
+        message = self.udpa_message()
+        message.subscribe.type_url = type_url
+        message.subscribe.namespace = namespace
+        message.subscribe.resource_names.append('*')
+        self.outbox.put(message)
+        while True:
+            for resource in self.next_message('publish').publish.delta.resources:
+                if resource.resource.type_url == type_url:
+                    return resource.resource.value
 
 
 def sessions(build, address):

@@ -213,6 +213,7 @@ struct udpai_stream {
     udpai_admitted *admitted;
     udpai_bearer bearer;
     bool is_refusal;
+    bool is_secure;   /* nobody else can read it */
     int is_cancelled; /* for gRPC to write to */
 };
 

@@ -39,6 +39,16 @@ read_chain(const grpc_auth_context *context, udpai_chain **ret_chain, udpa_error
     return err;
 }
 
+static bool
+is_secure(const grpc_auth_context *context)
+{
+    grpc_auth_property_iterator it = grpc_auth_context_find_properties_by_name(
+        context, GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
+    const grpc_auth_property *property = grpc_auth_property_iterator_next(&it);
+    return property && udpai_str_eq((udpai_str){property->value, property->value_length},
+                                    UDPAI_STR(GRPC_SSL_TRANSPORT_SECURITY_TYPE));
+}
+
 /* It need not take the time to read why. */
 static void
 on_lost(udpai_bearer *bearer, const udpa_error *why, bool is_disowned)
@@ -65,6 +75,7 @@ udpai_stream_know_peer(udpai_stream *stream,
     UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
     if (!context)
         return UDPA_OK;
+    stream->is_secure = is_secure(context);
     udpa_err err = read_chain(context, &chain, ret_error);
     grpc_auth_context_release(context);
     if (err != UDPA_OK || !chain)

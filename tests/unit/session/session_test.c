@@ -505,11 +505,16 @@ peer_send(test_peer *peer, udpai_str message)
 void
 peer_send_node(test_peer *peer, const char *id)
 {
-    udpai_str features = peer->kind == PEER_PAPER  ? W_NOTHING
-                         : peer->kind == PEER_NODE ? W_JOIN(W_TEXT(10, UDPAI_FEATURE_EXTENSIONS),
-                                                            W_TEXT(10, UDPAI_FEATURE_NODE))
-                                                   : W_TEXT(10, UDPAI_FEATURE_EXTENSIONS);
-    udpai_str node = W_JOIN(W_TEXT(1, id), features);
+    static const char *const besides[] = {
+        [PEER_NODE] = UDPAI_FEATURE_NODE,
+        [PEER_READER] = UDPAI_FEATURE_REDACTED,
+        [PEER_COPIER] = UDPAI_FEATURE_SECRETS,
+        [PEER_PAPER] = NULL,
+    };
+    const char *more = besides[peer->kind];
+    udpai_str features =
+        peer->kind == PEER_PAPER ? W_NOTHING : W_TEXT(10, UDPAI_FEATURE_EXTENSIONS);
+    udpai_str node = W_JOIN(W_TEXT(1, id), features, more ? W_TEXT(10, more) : W_NOTHING);
     udpai_str any = W_JOIN(W_TEXT(1, UDPAI_TYPE_NODE), wire_bytes(2, node));
     peer_send(peer, W_MESSAGE(3, W_MESSAGE(2, W_MESSAGE(1, W_TEXT(1, id), wire_bytes(3, any)))));
 }

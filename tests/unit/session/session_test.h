@@ -30,6 +30,8 @@ typedef enum peer_kind {
     PEER_ENDPOINT, /* knows our extensions */
     PEER_NODE,     /* a management node with them */
     PEER_PAPER,    /* knows the public protocol alone: no field of ours may reach it */
+    PEER_READER,   /* an endpoint that shows to people what it is sent */
+    PEER_COPIER,   /* one that keeps a copy, secrets included */
 } peer_kind;
 
 typedef struct test_peer {

@@ -81,6 +81,14 @@ begin_withholding(void **state)
 }
 
 static int
+begin_alone_with_clusters(void **state)
+{
+    (void)begin_alone(state);
+    session_change(&hub, "+C:shop/a=1");
+    return 0;
+}
+
+static int
 begin_bound(void **state)
 {
     (void)state;
@@ -320,12 +328,57 @@ others_are_shown_all(void **state)
     peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C@shop !}");
 }
 
+/* ---- copies with secrets ---- */
+
+static void
+open_copier(const char *id, bool is_secure)
+{
+    peer_open_silent(&peer, &hub, PEER_COPIER, &(udpai_stream_info){.is_secure = is_secure});
+    peer_expect(&peer, "node{node}");
+    peer_send_node(&peer, id);
+}
+
+static void
+no_copy_of_secrets_is_sent_in_the_clear(void **state)
+{
+    (void)state;
+    open_copier("top", false);
+    peer_expect_end(&peer, UDPA_ERR_DENIED, "a copy with secrets is sent by TLS alone");
+    fake_stream_close(&peer.stream);
+    open_copier("top", true);
+    peer_subscribe(&peer, "C", "", "shop/a");
+    peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C !}");
+}
+
+static void
+who_may_not_administer_copies_no_secrets(void **state)
+{
+    (void)state;
+    open_copier("shop-1", true);
+    peer_expect_end(&peer, UDPA_ERR_DENIED,
+                    "a copy with secrets takes the action ADMIN: shop-1 may not");
+    fake_stream_close(&peer.stream);
+    const udpai_acl_rule all = {.name = T("all"),
+                                .identities = everybody,
+                                .n_identities = 1,
+                                .actions = UDPAI_ACL_SUBSCRIBE | UDPAI_ACL_ADMIN};
+    give_rules(&(udpai_acl_options){.rules = &all, .n_rules = 1, .trusts_node_ids = true});
+    open_copier("shop-1", true);
+    peer_subscribe(&peer, "C", "", "shop/a");
+    peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C !}");
+    give_rules(&(udpai_acl_options){
+        .rules = rules, .n_rules = UDPAI_ARRAY_LEN(rules), .trusts_node_ids = true});
+    peer_expect_end(&peer, UDPA_ERR_DENIED, "a copy with secrets takes the action ADMIN");
+}
+
 #define CASE(test, begin) cmocka_unit_test_setup_teardown(test, begin, end_anyhow)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(no_copy_of_secrets_is_sent_in_the_clear, begin_alone_with_clusters),
+        CASE(who_may_not_administer_copies_no_secrets, begin_trusting),
         CASE(a_wildcard_holds_what_may_be_seen, begin_trusting),
         CASE(others_see_less, begin_trusting),
         CASE(what_may_not_be_asked_for_is_refused, begin_trusting),

@@ -4,6 +4,8 @@
  * that any test of this folder reads (session_test.c). */
 #include "one_peer.h"
 
+#include "model/secret_type.h"
+
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 
 typedef Udpa__Service__Discovery__V1__UdpaMessage udpa_message;
@@ -54,6 +56,52 @@ an_extended_peer_is_told_everything(void **state)
     udpa__service__discovery__v1__udpa_message__free_unpacked(message, NULL);
     peer_expect(&peer, "publish{C@com.acme !}");
     peer_close(&peer);
+}
+
+/* The payload of the only resource of the next message, which the caller frees. */
+static udpa_message *
+take_payload(const Udpa__Service__Discovery__V1__Resource **ret_resource)
+{
+    udpa_message *message = take_message();
+    assert_int_equal(message->publish->delta->n_resources, 1);
+    *ret_resource = message->publish->delta->resources[0];
+    return message;
+}
+
+/* Of one type it is a secret, of the other by configuration; neither has a ttl for a reader, for
+ * with one an empty payload would be a refresh. */
+static void
+a_reader_is_sent_no_secrets(void **state)
+{
+    (void)state;
+    const udpai_str further = UDPAI_STR("x/acme.Password");
+
+    static const struct {
+        const char *type;
+        bool is_secret;
+    } types[] = {
+        {UDPAI_TYPE_SECRET, true}, {"type.googleapis.com/acme.Password", true}, {TEST_CDS, false}};
+
+    assert_ok(udpai_secret_types_set(&further, 1));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
+        session_set(&hub, UDPAI_CHANGE_SET,
+                    RESOURCE("com.acme/a", .type = types[i].type, .value = "word", .version = "v1",
+                             .ttl_ms = 5000, .hops = {{"n1", "acme"}}),
+                    NULL);
+    peer_open(&peer, &hub, PEER_READER);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++) {
+        const Udpa__Service__Discovery__V1__Resource *sent;
+        peer_send(&peer, W_MESSAGE(1, W_TEXT(1, types[i].type), W_TEXT(2, "com.acme/a")));
+        udpa_message *message = take_payload(&sent);
+        assert_string_equal(sent->name, "com.acme/a");
+        assert_string_equal(sent->version, "v1");
+        assert_string_equal(sent->resource->type_url, types[i].type);
+        assert_int_equal(sent->resource->value.len == 0, types[i].is_secret);
+        assert_int_equal(sent->ttl == NULL, types[i].is_secret);
+        udpa__service__discovery__v1__udpa_message__free_unpacked(message, NULL);
+        udpa_bytes_unref(peer_take_raw(&peer)); /* complete */
+    }
+    assert_ok(udpai_secret_types_set(NULL, 0));
 }
 
 static void
@@ -427,6 +475,7 @@ main(void)
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(an_alias_answers_with_its_resource, begin_alone,
                                         end_anyhow),
+        cmocka_unit_test_setup_teardown(a_reader_is_sent_no_secrets, begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(a_refresh_goes_as_one, begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(what_is_lazy_comes_by_name, begin_alone, end_anyhow),
         cmocka_unit_test_setup_teardown(a_public_peer_is_sent_no_redirects, begin_alone,

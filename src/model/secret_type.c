@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/secret_type.h"
+
+#include "base/alloc.h"
+#include "model/type_url.h"
+
+/* Those of the configuration; set once, then only read. */
+static char **added;
+static size_t n_added;
+
+static void
+forget_added(void)
+{
+    while (n_added)
+        udpai_free(added[--n_added]);
+    udpai_free(added);
+    added = NULL;
+}
+
+udpa_err
+udpai_secret_types_set(const udpai_str *type_urls, size_t n)
+{
+    forget_added();
+    if (n && !(added = udpai_alloc(n * sizeof(*added))))
+        return UDPA_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        udpai_str name = udpai_type_url_name(type_urls[i]);
+        char *copy = udpai_strndup(name.data, name.len);
+        if (!copy) {
+            forget_added();
+            return UDPA_ERR_NOMEM;
+        }
+        added[n_added++] = copy;
+    }
+    return UDPA_OK;
+}
+
+bool
+udpai_type_is_secret(udpai_str type_url)
+{
+    udpai_str name = udpai_type_url_name(type_url);
+    bool is = udpai_str_eq(name, udpai_type_url_name(UDPAI_STR(UDPAI_TYPE_SECRET)));
+    for (size_t i = 0; i < n_added && !is; i++)
+        is = udpai_str_eq(name, udpai_str_from(added[i]));
+    return is;
+}

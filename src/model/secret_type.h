@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types whose payloads are secrets: Envoy's Secret, and what the configuration adds. */
+#ifndef UDPAI_SECRET_TYPE_H
+#define UDPAI_SECRET_TYPE_H
+
+#include "base/error.h"
+#include "base/util.h"
+
+#define UDPAI_TYPE_SECRET "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
+
+bool udpai_type_is_secret(udpai_str type_url);
+
+/* Further types that are, in place of those given before; for the whole process, before anything
+ * else is made. Copies the names, of which only what stands behind the last slash counts.
+ * UDPA_ERR_NOMEM: there are none besides. */
+udpa_err udpai_secret_types_set(const udpai_str *type_urls, size_t n);
+
+#endif
