@@ -2,6 +2,7 @@
 /* What goes into the next response, and what counts as sent once it is made. */
 #include "fanout/first_answer.h"
 #include "fanout/held.h"
+#include "fanout/said.h"
 #include "fanout/variant.h"
 
 /* Bodies of removals lie in the same cache as those of additions. */
@@ -54,8 +55,8 @@ may_answer(udpai_subscription *subscription, udpai_str prefix, bool takes_away)
 }
 
 /* A state says of all that it does not hold that it is not there: it must be certain, but for who
- * holds nothing; nor is anything taken away from that. Who asks for nothing any more is not told
- * that there is nothing. */
+ * holds nothing; and from that nothing is taken away that is not certain. Who asks for nothing any
+ * more is not told that there is nothing. */
 static bool
 may_send_state(udpai_subscription *subscription, bool takes_away)
 {
@@ -202,6 +203,20 @@ udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t sin
     return false;
 }
 
+/* Has all that is to be removed been said to be gone? Then it is, whoever is still to speak. */
+static bool
+are_said(const udpai_subscription *subscription)
+{
+    udpai_removals removals =
+        udpai_removals_after(udpai_sight_of(subscription), subscription->cursor.tombstones);
+    while (udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
+        const udpai_item *item = udpai_removals_next(&removals);
+        if (item && !udpai_said_find(item->topic, udpai_item_name(item)))
+            return false;
+    }
+    return subscription->state_removal_seq == UDPAI_NOTHING;
+}
+
 static uint64_t
 first_tombstone(const udpai_subscription *subscription)
 {
@@ -223,7 +238,9 @@ udpai_pending_removal(udpai_subscription *subscription)
         return least(pending, first_owed(&subscription->removals));
     case UDPAI_MODE_STATE:
         pending = least(pending, subscription->state_removal_seq);
-        if (pending != UDPAI_NOTHING && may_send_state(subscription, true))
+        if (pending != UDPAI_NOTHING &&
+            (may_send_state(subscription, true) ||
+             (may_send_state(subscription, false) && are_said(subscription))))
             return pending;
         break;
     }

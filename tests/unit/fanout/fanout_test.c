@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "model/links.h"
+#include "model/said.h"
 #include "model/variant.h"
 #include "tests/harness/constraints.h"
 
@@ -405,8 +406,16 @@ add_change(udpai_change_set *set, udpai_change_kind kind, const struct change *c
         return UDPA_ERR_NOMEM;
     if (change->is_aimed && !(links = udpai_links_new(change->links, change->n_links)))
         return UDPA_ERR_NOMEM;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = NULL;
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
+    parts.authority = UDPAI_STR("acme");
+    if (kind == UDPAI_CHANGE_REMOVE && parts.generation &&
+        udpai_said_make(&said, udpai_resource_type_url(resource), &parts) != UDPA_OK)
+        return UDPA_ERR_NOMEM;
     const udpai_change told = {
         .kind = kind,
+        .said = said,
         .resource = resource,
         .deadline_ms = change->deadline_ms,
         .from_node = node,

@@ -50,6 +50,29 @@ test_nothing_is_sent_before_it_is_certain(void **state)
     fanout_close(&one);
 }
 
+/* Who held nothing when it came holds what it was sent. What is certain to be gone goes from that;
+ * all else waits. */
+static void
+test_what_was_said_goes_before_all_is_certain(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle_except(bed, &(udpai_unsettled){.prefix = UDPAI_STR("com.acme/t")});
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1 +CDS/c=1");
+    open_state(bed, &bed->renderer);
+    udpai_subscription_take_unsettled(fanout_of(&one, "CDS"));
+    fanout_wildcard(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS*[a=1 b=1 c=1]");
+    fanout_change(bed, "-CDS/a:7");
+    assert_all(&one, "CDS*[b=1 c=1]");
+    fanout_change(bed, "-CDS/b");
+    assert_all(&one, "");
+    fanout_change(bed, "+CDS/d=1");
+    assert_all(&one, "CDS*[c=1 d=1 b=1]");
+    fanout_settle(bed);
+    assert_all(&one, "CDS*[c=1 d=1]");
+    fanout_close(&one);
+}
+
 static void
 test_an_empty_state_is_one(void **state)
 {
@@ -217,6 +240,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         fanout_test(test_everything_is_sent_each_time),
         fanout_test(test_nothing_is_sent_before_it_is_certain),
+        fanout_test(test_what_was_said_goes_before_all_is_certain),
         fanout_test(test_an_empty_state_is_one),
         fanout_test(test_removals_wait_for_other_types),
         fanout_test(test_what_came_and_went_is_no_news),

@@ -98,6 +98,24 @@ a_dead_relay_leaves_no_ghost(void **state)
     assert_value(bed, "CDS", "x", "acme");
 }
 
+/* What is gone is gone, though the other one never was there: nobody need wait for it. */
+static void
+without_a_store_it_goes_beside_a_dead_source(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_CONTINUE, false}, {'b', ACME, UDPAI_CONTINUE, false});
+    bed->config.is_durable = false;
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    bring(bed, 'a', "acme", "acme", 7);
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "!com.acme"), "");
+    fed_advance(bed, 60000);
+    assert_false(fed_settled(bed, "CDS", ACME));
+    remove_by(bed, 'a', 8, "acme");
+    assert_value(bed, "CDS", "x", "");
+}
+
 /* Whoever says no more than that it does not have it speaks for itself. */
 static void
 without_a_generation_it_is_of_one_hop(void **state)
@@ -255,6 +273,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         fed_test(a_dead_relay_leaves_no_ghost),
+        fed_test(without_a_store_it_goes_beside_a_dead_source),
         fed_test(without_a_generation_it_is_of_one_hop),
         fed_test(what_came_by_the_hop_tells_whose_it_is),
         fed_test(another_authority_stays),
