@@ -35,6 +35,8 @@ typedef struct member {
     udpai_local_subscription *subscription;
 } member;
 
+static uint64_t seed = 1;
+
 typedef struct scene {
     sim_world world;
     const char *name;
@@ -149,7 +151,7 @@ make(const char *name, int n, const char *edges)
         abort();
     self->name = name;
     self->n = n;
-    sim_world_init(&self->world, 1);
+    sim_world_init(&self->world, seed);
     for (int i = 0; i < n; i++) {
         snprintf(id, sizeof(id), "n%d", i);
         self->members[i].owner = self;
@@ -207,6 +209,7 @@ fail(const scene *self, const char *what, int i)
 {
     fprintf(stderr, "FAIL: %s: n%d %s at %llu ms\n", self->name, i, what,
             (unsigned long long)sim_ms(&self->world));
+    fprintf(stderr, "seed %llu has failed\n", (unsigned long long)seed);
     exit(EXIT_FAILURE);
 }
 
@@ -297,8 +300,8 @@ with_a_cut(const char *name, int n, const char *edges, uint64_t after_us)
     end(self);
 }
 
-int
-main(void)
+static void
+play(void)
 {
     together("a ring of five", 5, "04 10 21 32 43");
     together("a triangle", 3, "01 02 10 12 20 21");
@@ -319,5 +322,19 @@ main(void)
         with_a_cut("a ring that is cut", 5, "04 10 21 32 43", us);
     for (uint64_t us = 500; us < 200000; us += 1500)
         with_a_cut("a tangle that is cut", 6, "01 05 10 12 21 23 32 30 34 43 45 54 50 52", us);
+}
+
+/* Without arguments one seed; --seeds A-B: those. */
+int
+main(int argc, char **argv)
+{
+    char *end = NULL;
+    uint64_t last = 1;
+    if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
+        seed = strtoull(argv[2], &end, 10);
+        last = *end == '-' ? strtoull(end + 1, NULL, 10) : seed;
+    }
+    for (; seed <= last; seed++)
+        play();
     return EXIT_SUCCESS;
 }
