@@ -12,6 +12,7 @@ enum {
     PIECES_OF_NODE = 400,
     PIECES_OF_STREAM = 200,
     PIECES_OF_CONTRIBUTION = 12,
+    PIECES_OF_MEMORY = 8, /* of a name that has gone, and when */
     MESSAGES_AHEAD_MAX = 400, /* between the halves of one node */
 };
 
@@ -182,7 +183,8 @@ check_memory(const sim_scenario *scenario)
         UDPAI_LIST_FOREACH (at, &node->streams)
             n_streams++;
         size_t n_kept = udpai_store_n_contributions(udpai_node_store(node->node));
-        bound += PIECES_OF_NODE + PIECES_OF_STREAM * n_streams + PIECES_OF_CONTRIBUTION * n_kept;
+        bound += PIECES_OF_NODE + PIECES_OF_STREAM * n_streams + PIECES_OF_CONTRIBUTION * n_kept +
+                 PIECES_OF_MEMORY * N_KEYS;
         size_t ahead_max = (size_t)MESSAGES_AHEAD_MAX * (scenario->has_reports ? 4 : 1);
         if (node->most_orders > ahead_max || node->most_reports > ahead_max)
             sim_fail(member, "too many messages between the halves of a node", -1);
