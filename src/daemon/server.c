@@ -9,6 +9,7 @@
 #include "daemon/certificates.h"
 #include "daemon/deprecations.h"
 #include "daemon/directories.h"
+#include "daemon/load_told.h"
 #include "daemon/plan_delivery.h"
 #include "daemon/reload.h"
 #include "daemon/rest.h"
@@ -30,6 +31,7 @@ typedef struct server {
     udpai_deprecations *deprecations; /* NULL: nobody looks for them */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
+    udpai_load_told *load_told; /* NULL: nothing is kept of what servers of LRS are told */
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
@@ -88,6 +90,7 @@ server_done(server *self)
     uv_run(&self->loop, UV_RUN_DEFAULT);
     uv_loop_close(&self->loop);
     udpai_daemon_sinks_close(self->plan, UDPAI_TAKE(self->sinks)); /* nobody streams any more */
+    udpai_load_told_close(self->load_told);
     for (size_t i = 0; i < self->tls.n; i++)
         udpai_server_tls_unref(self->tls.items[i]);
     udpai_vector_done(&self->tls);
@@ -277,17 +280,31 @@ open_workers(server *self, udpai_endpoint_settings *settings, udpa_error **ret_e
     return udpai_workers_open(&self->workers, &env, ret_error);
 }
 
+static udpa_err
+keep_sums(server *self, const char *path)
+{
+    return udpai_endpoint_keep_load(self->endpoint, path, self->plan->settings.node.instance);
+}
+
+static udpa_err
+keep_told(server *self, const char *path)
+{
+    const udpai_plan *plan = self->plan;
+    return plan->load_told.n == 0
+               ? UDPA_OK
+               : udpai_load_told_open(&self->load_told, path, plan->settings.node.instance,
+                                      plan->load_told.items, plan->load_told.n);
+}
+
 /* Beside what the engine keeps, which has locked the directory. */
 static udpa_err
-keep_load(server *self)
+keep(server *self, const char *file, udpa_err (*open)(server *self, const char *path))
 {
     udpai_strbuf path = {0};
-    udpai_strbuf_puts(&path, self->plan->state_directory);
-    udpai_strbuf_puts(&path, "/load-sums");
+    udpai_strbuf_printf(&path, "%s/%s", self->plan->state_directory, file);
     udpai_strbuf_putc(&path, '\0');
-    udpa_err err = udpai_strbuf_failed(&path)
-                       ? UDPA_ERR_NOMEM
-                       : udpai_endpoint_keep_load(self->endpoint, udpai_strbuf_view(&path).data);
+    udpa_err err =
+        udpai_strbuf_failed(&path) ? UDPA_ERR_NOMEM : open(self, udpai_strbuf_view(&path).data);
     udpai_strbuf_done(&path);
     return err;
 }
@@ -300,7 +317,9 @@ restore(server *self, udpa_error **ret_error)
     if (err == UDPA_OK && engine)
         err = udpai_endpoint_attach(self->endpoint, engine, ret_error);
     if (err == UDPA_OK && engine)
-        err = udpai_fail_code(ret_error, keep_load(self));
+        err = udpai_fail_code(ret_error, keep(self, "load-sums", keep_sums));
+    if (err == UDPA_OK && engine)
+        err = udpai_fail_code(ret_error, keep(self, "load-told", keep_told));
     return err;
 }
 

@@ -592,9 +592,9 @@ udpai_endpoint_hand_on(udpa_endpoint *endpoint)
 }
 
 udpa_err
-udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path)
+udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path, udpai_str owner)
 {
-    return endpoint->load_sums ? udpai_load_sums_keep(endpoint->load_sums, path) : UDPA_OK;
+    return endpoint->load_sums ? udpai_load_sums_keep(endpoint->load_sums, path, owner) : UDPA_OK;
 }
 
 udpa_err

@@ -105,7 +105,7 @@ udpa_err udpai_endpoint_attach(udpa_endpoint *endpoint,
 bool udpai_endpoint_hand_on(udpa_endpoint *endpoint);
 /* Goes on with the sums of load that are kept in this file, and keeps them there. Before the start.
  * UDPA_ERR_NOMEM */
-udpa_err udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path);
+udpa_err udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path, udpai_str owner);
 
 void udpai_endpoint_start(udpa_endpoint *endpoint);
 

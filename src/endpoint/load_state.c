@@ -113,7 +113,8 @@ udpai_load_state_open(udpai_load_state **ret_state, const udpai_load_state_optio
     self->options = *options;
     udpai_map_init(&self->earlier, earlier_key);
     udpai_arena_init(&self->arena);
-    udpa_err err = udpai_journal_open(&self->journal, options->path, read_record, self, &error);
+    udpa_err err = udpai_journal_open(&self->journal, options->path, options->owner, read_record,
+                                      self, &error);
     if (err == UDPA_OK) {
         *ret_state = self;
         return UDPA_OK;

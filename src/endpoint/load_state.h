@@ -14,6 +14,7 @@ typedef udpa_err (*udpai_load_state_visit_fn)(void *userdata, udpai_load_state *
 
 typedef struct udpai_load_state_options {
     const char *path;
+    udpai_str owner; /* of the file: which node this is; while it is opened */
     udpai_str node_id;
     uint64_t lasts_ns;
     udpai_load_state_visit_fn visit;

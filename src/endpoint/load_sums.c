@@ -624,10 +624,11 @@ udpai_load_sums_hand_on(udpai_load_sums *self)
 }
 
 udpa_err
-udpai_load_sums_keep(udpai_load_sums *self, const char *path)
+udpai_load_sums_keep(udpai_load_sums *self, const char *path, udpai_str owner)
 {
     const udpai_load_state_options options = {
         .path = path,
+        .owner = owner,
         .node_id = udpai_bytes_view(self->node_id),
         .lasts_ns = ttl_ms(self) * 1000000,
         .visit = visit,

@@ -24,8 +24,9 @@ typedef struct udpai_load_sums_options {
 
 udpa_err udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *options);
 /* Goes on with the sums that are kept in this file, and keeps them there. Before anything is
- * wanted; if the file cannot be had, they begin with this node. UDPA_ERR_NOMEM */
-udpa_err udpai_load_sums_keep(udpai_load_sums *sums, const char *path);
+ * wanted; if the file cannot be had, or is of another owner, they begin with this node.
+ * UDPA_ERR_NOMEM */
+udpa_err udpai_load_sums_keep(udpai_load_sums *sums, const char *path, udpai_str owner);
 /* This node will end: what has come is said at once, and so is what comes yet. False: there is
  * nothing to be said. NULL is nothing. */
 bool udpai_load_sums_hand_on(udpai_load_sums *sums);

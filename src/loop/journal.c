@@ -23,6 +23,7 @@ struct udpai_journal {
     int fd; /* -1: it is not written any more */
     uint64_t size, whole_size;
     char *path, *next_path;
+    udpa_bytes *owner;
 };
 
 /* FNV-1a: against what was written in part, not against malice. */
@@ -43,24 +44,54 @@ fail(const char *what, const char *path, udpa_error **ret_error)
 
 /* ---- reading ---- */
 
-/* *ret_any: false at the end, or at what is no record. */
+/* NULL: at the end, or at what is no record; of which the file has as many bytes then. */
 static udpa_err
-read_one(udpai_journal *self, udpai_journal_read_fn read_record, void *userdata, bool *ret_any)
+read_one(udpai_journal *self, udpa_bytes **ret_record)
 {
     head of;
-    *ret_any = false;
+    uint8_t *bytes;
+    *ret_record = NULL;
     if (udpai_read_all(self->fd, (char *)&of, sizeof(of)) != sizeof(of) || of.magic != MAGIC ||
         of.size > UDPAI_JOURNAL_RECORD_MAX)
         return UDPA_OK;
-    UDPAI_AUTO_FREE char *bytes = udpai_alloc(of.size + 1);
-    if (!bytes)
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *record = udpai_bytes_make(of.size, &bytes);
+    if (!record)
         return UDPA_ERR_NOMEM;
-    const udpai_str record = {bytes, of.size};
-    if (udpai_read_all(self->fd, bytes, of.size) != (ssize_t)of.size || sum_of(record) != of.sum)
+    if (udpai_read_all(self->fd, (char *)bytes, of.size) != (ssize_t)of.size ||
+        sum_of(udpai_bytes_view(record)) != of.sum)
         return UDPA_OK;
-    *ret_any = true;
     self->size += sizeof(of) + of.size;
-    return read_record(userdata, record);
+    *ret_record = UDPAI_TAKE(record);
+    return UDPA_OK;
+}
+
+/* What another has written is nothing. */
+static udpa_err
+read_owner(udpai_journal *self, bool *ret_is_own)
+{
+    udpa_bytes *record = NULL;
+    udpa_err err = read_one(self, &record);
+    *ret_is_own = record && udpai_str_eq(udpai_bytes_view(record), udpai_bytes_view(self->owner));
+    if (!*ret_is_own)
+        self->size = 0;
+    udpa_bytes_unref(record);
+    return err;
+}
+
+static udpa_err
+read_all(udpai_journal *self, udpai_journal_read_fn read_record, void *userdata)
+{
+    bool goes_on;
+    udpa_err err = read_owner(self, &goes_on);
+    while (err == UDPA_OK && goes_on) {
+        udpa_bytes *record = NULL;
+        err = read_one(self, &record);
+        goes_on = record != NULL;
+        if (record)
+            err = read_record(userdata, udpai_bytes_view(record));
+        udpa_bytes_unref(record);
+    }
+    return err;
 }
 
 static udpa_err
@@ -69,21 +100,20 @@ read_records(udpai_journal *self,
              void *userdata,
              udpa_error **ret_error)
 {
-    bool any = true;
-    udpa_err err = UDPA_OK;
-    while (err == UDPA_OK && any)
-        err = read_one(self, read_record, userdata, &any);
+    udpa_err err = read_all(self, read_record, userdata);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     self->whole_size = self->size;
     if (ftruncate(self->fd, (off_t)self->size) != 0 || lseek(self->fd, 0, SEEK_END) < 0)
         return fail("cannot write", self->path, ret_error);
-    return UDPA_OK;
+    return self->size ? UDPA_OK
+                      : udpai_journal_append(self, udpai_bytes_view(self->owner), ret_error);
 }
 
 udpa_err
 udpai_journal_open(udpai_journal **ret_journal,
                    const char *path,
+                   udpai_str owner,
                    udpai_journal_read_fn read_record,
                    void *userdata,
                    udpa_error **ret_error)
@@ -95,7 +125,8 @@ udpai_journal_open(udpai_journal **ret_journal,
     self->fd = -1;
     self->path = udpai_strndup(path, len);
     self->next_path = udpai_alloc(len + sizeof(".new"));
-    if (!self->path || !self->next_path)
+    if (!self->path || !self->next_path ||
+        udpa_bytes_new(&self->owner, owner.data, owner.len) != UDPA_OK)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     snprintf(self->next_path, len + sizeof(".new"), "%s.new", path);
     self->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -116,17 +147,19 @@ udpai_journal_close(udpai_journal *self)
         close(self->fd);
     udpai_free(self->path);
     udpai_free(self->next_path);
+    udpa_bytes_unref(self->owner);
     udpai_free(self);
     return NULL;
 }
 
 /* ---- writing ---- */
 
-static void
-give_up(udpai_journal *self)
+void
+udpai_journal_give_up(udpai_journal *self)
 {
     (void)unlink(self->path);
-    close(self->fd);
+    if (self->fd >= 0)
+        close(self->fd);
     self->fd = -1;
 }
 
@@ -146,7 +179,7 @@ udpai_journal_append(udpai_journal *self, udpai_str record, udpa_error **ret_err
     }
     (void)fail("cannot write", self->path, ret_error);
     if (ftruncate(self->fd, (off_t)self->size) != 0 || lseek(self->fd, 0, SEEK_END) < 0)
-        give_up(self);
+        udpai_journal_give_up(self);
     return UDPA_ERR_IO;
 }
 
@@ -169,7 +202,9 @@ udpai_journal_rewrite(udpai_journal *self,
         return fail("cannot make", self->next_path, ret_error);
     }
     self->size = 0;
-    udpa_err err = udpai_fail_code(ret_error, write_records(userdata, self));
+    udpa_err err = udpai_journal_append(self, udpai_bytes_view(self->owner), ret_error);
+    if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error, write_records(userdata, self));
     if (err == UDPA_OK && rename(self->next_path, self->path) != 0)
         err = fail("cannot replace", self->path, ret_error);
     udpai_journal *old = err == UDPA_OK ? &before : self;

@@ -16,9 +16,11 @@ typedef udpa_err (*udpai_journal_read_fn)(void *userdata, udpai_str record);
 typedef udpa_err (*udpai_journal_write_fn)(void *userdata, udpai_journal *journal);
 
 /* Made if it is not there, of mode 0600; reads what it has, in order. What does not read to its end
- * as records is cut off. An error of @p read ends it. */
+ * as records is cut off. What it was written for is its owner, any text: the file of another, which
+ * somebody has copied here, is as good as empty. An error of @p read ends it. */
 udpa_err udpai_journal_open(udpai_journal **ret_journal,
                             const char *path,
+                            udpai_str owner,
                             udpai_journal_read_fn read,
                             void *userdata,
                             udpa_error **ret_error);
@@ -28,6 +30,9 @@ UDPA_DEFINE_CLEANUP(udpai_journal, udpai_journal_close)
 /* On failure the file is as it was; if even that cannot be had, it is gone, so that nobody goes by
  * what is old, and nothing is appended any more. */
 udpa_err udpai_journal_append(udpai_journal *journal, udpai_str record, udpa_error **ret_error);
+
+/* Nobody goes by what is in it: the file is gone, and nothing is appended until it is replaced. */
+void udpai_journal_give_up(udpai_journal *journal);
 
 /* It has grown to several times what it was when it was written last as a whole. */
 bool udpai_journal_is_long(const udpai_journal *journal);

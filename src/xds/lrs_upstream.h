@@ -32,6 +32,27 @@ udpa_err udpai_lrs_upstream_new(udpai_lrs_upstream **ret_upstream,
 /* NULL is none. */
 void udpai_lrs_upstream_drop(void *upstream);
 
+/* ---- over a restart of this node: lrs_upstream_keep.c ---- */
+
+/* Has the record kept before it returns, and before the server is told what is in it, on the stream
+ * thread. NULL: there is no memory for one. If it cannot, it forgets all records before, because
+ * whoever went by those would tell the server twice. */
+typedef struct udpai_lrs_keeper {
+    void (*keep)(void *userdata, udpa_bytes *record);
+    void *userdata;
+} udpai_lrs_keeper;
+
+/* Before there are streams; NULL: nothing is kept from now on. */
+void udpai_lrs_upstream_keep(udpai_lrs_upstream *upstream, const udpai_lrs_keeper *keeper);
+/* All of it as one record; NULL without memory. */
+udpa_bytes *udpai_lrs_upstream_state(const udpai_lrs_upstream *upstream);
+/* The source that a record is of: a view. UDPA_ERR_MALFORMED */
+udpa_err udpai_lrs_upstream_source(udpai_str record, udpai_str *ret_source);
+/* Takes a record over, in the order in which they were kept, before there are streams. On failure
+ * everything is forgotten. */
+udpa_err udpai_lrs_upstream_restore(udpai_lrs_upstream *upstream, udpai_str record);
+void udpai_lrs_upstream_forget(udpai_lrs_upstream *upstream);
+
 /* Begins a session on a new stream, whose info->context is the udpai_lrs_upstream; reports it
  * opened. */
 udpa_err udpai_lrs_upstream_session_new(udpai_session **ret_session,

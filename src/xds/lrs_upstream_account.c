@@ -74,14 +74,12 @@ cluster_of(const udpai_lrs_upstream *upstream, udpai_str name, udpai_str *ret_cl
 
 /* ---- what is wanted ---- */
 
-static udpa_err
-make_account(udpai_lrs_upstream_session *self,
-             udpai_str cluster,
-             int64_t since_us,
-             udpai_lrs_account **ret_account,
-             udpa_error **ret_error)
+udpa_err
+udpai_lrs_account_make(udpai_lrs_upstream *upstream,
+                       udpai_str cluster,
+                       udpai_lrs_account **ret_account,
+                       udpa_error **ret_error)
 {
-    udpai_lrs_upstream *upstream = self->upstream;
     if (upstream->accounts.n >= UDPAI_LRS_UPSTREAM_CLUSTERS_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "it is one more than the %d that one server is told of",
@@ -89,14 +87,43 @@ make_account(udpai_lrs_upstream_session *self,
     udpai_lrs_account *account = udpai_alloc(sizeof(*account));
     if (!account)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    account->since_us = since_us;
-    account->told_ms = udpai_lrs_upstream_now(self);
     if (udpa_bytes_new(&account->cluster, cluster.data, cluster.len) != UDPA_OK ||
         !udpai_map_add(&upstream->accounts, account)) {
         free_account(account);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
     *ret_account = account;
+    return UDPA_OK;
+}
+
+void
+udpai_lrs_account_forget(udpai_lrs_upstream *upstream, udpai_str cluster)
+{
+    udpai_lrs_account *account = udpai_map_remove(&upstream->accounts, cluster);
+    if (account)
+        free_account(account);
+}
+
+static void
+keep_one(const udpai_lrs_upstream *upstream, const udpai_lrs_account *account)
+{
+    const udpai_lrs_kept kept = udpai_lrs_kept_of(account);
+    udpai_lrs_keep(upstream, &kept, 1);
+}
+
+static udpa_err
+make_account(udpai_lrs_upstream_session *self,
+             udpai_str cluster,
+             int64_t since_us,
+             udpai_lrs_account **ret_account,
+             udpa_error **ret_error)
+{
+    udpa_err err = udpai_lrs_account_make(self->upstream, cluster, ret_account, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    (*ret_account)->since_us = since_us;
+    (*ret_account)->told_ms = udpai_lrs_upstream_now(self);
+    keep_one(self->upstream, *ret_account);
     return UDPA_OK;
 }
 
@@ -137,8 +164,9 @@ end_unwanted(udpai_lrs_upstream *upstream, bool *ret_changed)
             unwanted.items[unwanted.n++] = account;
     }
     for (size_t i = 0; i < unwanted.n; i++) {
-        udpai_map_remove(&upstream->accounts, udpai_lrs_account_key(unwanted.items[i]));
-        free_account(unwanted.items[i]);
+        const udpai_lrs_kept kept = {.cluster = udpai_lrs_account_key(unwanted.items[i])};
+        udpai_lrs_keep(upstream, &kept, 1);
+        udpai_lrs_account_forget(upstream, kept.cluster);
     }
     udpai_vector_done(&unwanted);
     return has_room ? UDPA_OK : UDPA_ERR_NOMEM;
@@ -180,6 +208,8 @@ udpai_lrs_accounts_select(udpai_lrs_upstream_session *self,
         upstream->all_since_us = udpai_hub_wall_us(self->session.hub);
     upstream->wants_all = wants_all;
     *ret_changed = wants_all != wanted_all;
+    if (*ret_changed)
+        udpai_lrs_keep(upstream, NULL, 0);
     return end_unwanted(upstream, ret_changed);
 }
 
@@ -215,6 +245,7 @@ begin(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error *
     account->told_ms = udpai_lrs_upstream_now(self);
     if (is_older(account, sum))
         account->told = UDPAI_TAKE(sum);
+    keep_one(self->upstream, account);
     return UDPA_OK;
 }
 
@@ -236,6 +267,8 @@ udpai_lrs_account_take(udpai_lrs_upstream_session *self,
     udpa_resource_unref(account->sum);
     account->sum = udpa_resource_ref(resource);
     account->has_changed = true;
+    if (account->told_ms == 0)
+        account->told_ms = udpai_lrs_upstream_now(self);
     return account->has_begun ? UDPA_OK : begin(self, account, ret_error);
 }
 
@@ -257,6 +290,7 @@ settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error 
     udpai_tally_clear_gauges(account->owed);
     udpai_tally_free(account->told);
     account->told = UDPAI_TAKE(sum);
+    keep_one(self->upstream, account);
     return UDPA_OK;
 }
 

@@ -15,6 +15,7 @@ typedef struct udpai_lrs_account {
     bool is_named;       /* it is asked for by name; else with all */
     bool was_named;      /* while other names are taken over */
     bool has_begun;      /* a sum of it has come */
+    bool is_restored;    /* it was kept: the sum may be behind what was told, if that was lost */
     bool has_changed;    /* the sum has, since it was told */
     bool is_due;         /* for the report that is being written */
     udpa_resource *sum;  /* NULL: there is none now */
@@ -28,6 +29,7 @@ struct udpai_lrs_upstream {
     size_t n_named;
     bool wants_all;
     int64_t all_since_us;
+    udpai_lrs_keeper keeper; /* keep NULL: nothing is kept */
     char texts[];
 };
 
@@ -88,11 +90,32 @@ udpa_err udpai_lrs_account_take(udpai_lrs_upstream_session *self,
                                 udpa_error **ret_error);
 udpa_err
 udpai_lrs_account_end(udpai_lrs_upstream_session *self, udpai_str name, udpa_error **ret_error);
+/* One that nothing is known of yet. UDPA_ERR_LIMIT, UDPA_ERR_NOMEM */
+udpa_err udpai_lrs_account_make(udpai_lrs_upstream *upstream,
+                                udpai_str cluster,
+                                udpai_lrs_account **ret_account,
+                                udpa_error **ret_error);
+/* If there is one. */
+void udpai_lrs_account_forget(udpai_lrs_upstream *upstream, udpai_str cluster);
 /* The sum that it has, decoded. */
 udpa_err udpai_lrs_account_decode(udpai_lrs_upstream_session *self,
                                   const udpai_lrs_account *account,
                                   udpai_tally **ret_tally,
                                   udpa_error **ret_error);
+
+/* ---- lrs_upstream_keep.c ---- */
+
+/* What is to be kept of a cluster. Borrows everything. */
+typedef struct udpai_lrs_kept {
+    udpai_str cluster;
+    bool is_known, has_begun;
+    int64_t since_us;
+    const udpai_tally *told, *owed;
+} udpai_lrs_kept;
+
+udpai_lrs_kept udpai_lrs_kept_of(const udpai_lrs_account *account);
+/* Before the accounts are so. */
+void udpai_lrs_keep(const udpai_lrs_upstream *upstream, const udpai_lrs_kept *items, size_t n);
 
 /* ---- lrs_upstream_report.c ---- */
 

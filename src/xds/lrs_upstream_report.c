@@ -115,6 +115,17 @@ is_early(const udpai_lrs_upstream_session *self, const statement *one)
     return waited_ms < patience_ms && !udpai_tally_covers_all(one->newest, account->told);
 }
 
+/* What was told was kept, and some of the sum was not: the machine has lost its power. It is told
+ * again from where it has come to what was told. */
+static bool
+is_behind(udpai_lrs_account *account, const udpai_tally *sum)
+{
+    bool is = account->is_restored && account->told && account->told->epoch == sum->epoch &&
+              udpai_tally_check_growth(account->told, sum, NULL) != UDPA_OK;
+    account->is_restored = is;
+    return is;
+}
+
 static udpa_err
 make_report(udpai_lrs_upstream_session *self, statement *one)
 {
@@ -186,7 +197,8 @@ add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, mess
     udpa_err err = udpai_vector_reserve(&to->statements, 1) ? UDPA_OK : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
         err = read_sum(self, &one);
-    bool is_held = one.newest && !account->owed && is_early(self, &one);
+    bool is_held =
+        one.newest && (is_behind(account, one.newest) || (!account->owed && is_early(self, &one)));
     if (err == UDPA_OK && !is_held)
         err = make_report(self, &one);
     if (err != UDPA_OK || is_held) {
@@ -238,6 +250,30 @@ encode(const udpai_lrs_upstream_session *self, const message *from)
     return bytes;
 }
 
+/* Kept before it is told: what was to be told when this node was killed may be told to nobody, and
+ * never twice. Without memory nothing is kept, also of before. */
+static void
+keep(const udpai_lrs_upstream *upstream, const message *told)
+{
+    UDPAI_VECTOR(udpai_lrs_kept) items = {0};
+    if (!upstream->keeper.keep || told->statements.n == 0)
+        return;
+    bool has_room = udpai_vector_reserve(&items, told->statements.n);
+    for (size_t i = 0; has_room && i < told->statements.n; i++) {
+        const statement *one = &told->statements.items[i];
+        udpai_lrs_kept kept = udpai_lrs_kept_of(one->account);
+        kept.owed = NULL;
+        if (one->newest)
+            kept.told = one->newest;
+        items.items[items.n++] = kept;
+    }
+    if (has_room)
+        udpai_lrs_keep(upstream, items.items, items.n);
+    else
+        upstream->keeper.keep(upstream->keeper.userdata, NULL);
+    udpai_vector_done(&items);
+}
+
 /* Also when there is nothing new the server hears that the node is there. */
 udpa_err
 udpai_lrs_upstream_next_piece(udpai_lrs_upstream_session *self, udpa_bytes **ret_piece)
@@ -248,6 +284,8 @@ udpai_lrs_upstream_next_piece(udpai_lrs_upstream_session *self, udpa_bytes **ret
     bool is_needed = next.statements.n || !self->is_begun;
     if (err == UDPA_OK && is_needed && !(piece = encode(self, &next)))
         err = UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        keep(self->upstream, &next);
     for (size_t i = 0; i < next.statements.n && err == UDPA_OK; i++)
         note_told(self, &next.statements.items[i]);
     message_done(&next);

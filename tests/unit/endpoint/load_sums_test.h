@@ -149,7 +149,7 @@ start(member *self)
     assert_ok(udpai_load_sums_new(&self->sums, &options));
     char path[64];
     if (*self->world->kept_in)
-        assert_ok(udpai_load_sums_keep(self->sums, kept_at(self, path)));
+        assert_ok(udpai_load_sums_keep(self->sums, kept_at(self, path), UDPAI_STR("owner")));
     udpai_node_start(self->node);
     udpai_node_flush(self->node);
     self->is_up = true;

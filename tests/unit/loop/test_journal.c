@@ -10,6 +10,8 @@
 #include "tests/harness/oom.h"
 #include "tests/harness/test.h"
 
+#define OWNER UDPAI_STR("this one")
+
 static char directory[32], path[64], seen[256];
 
 static int
@@ -44,7 +46,7 @@ open_journal(const char *expected)
 {
     udpai_journal *journal = NULL;
     *seen = '\0';
-    assert_ok(udpai_journal_open(&journal, path, note, NULL, NULL));
+    assert_ok(udpai_journal_open(&journal, path, OWNER, note, NULL, NULL));
     assert_string_equal(seen, expected);
     return journal;
 }
@@ -148,7 +150,7 @@ what_cannot_be_opened_is_said(void **state)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_journal *journal = NULL;
     (void)state;
-    assert_int_equal(udpai_journal_open(&journal, "/nowhere/journal", note, NULL, &error),
+    assert_int_equal(udpai_journal_open(&journal, "/nowhere/journal", OWNER, note, NULL, &error),
                      UDPA_ERR_IO);
     assert_non_null(strstr(udpa_error_message(error), "/nowhere/journal"));
 }
@@ -159,7 +161,7 @@ open_with_little_memory(void *context)
     udpai_journal *journal = NULL;
     (void)context;
     *seen = '\0';
-    udpa_err err = udpai_journal_open(&journal, path, note, NULL, NULL);
+    udpa_err err = udpai_journal_open(&journal, path, OWNER, note, NULL, NULL);
     udpai_journal_close(journal);
     return err;
 }
