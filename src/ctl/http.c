@@ -15,7 +15,7 @@ typedef struct request {
     udpai_ctl_answer *answer;
     udpai_tls_files files; /* that libcurl reads while it asks */
     CURL *easy;
-    struct curl_slist *connect_to;
+    struct curl_slist *connect_to, *fields;
     udpai_strbuf url;
     bool is_too_large;
     char words[CURL_ERROR_SIZE];
@@ -81,7 +81,7 @@ set_address(request *self, const char *path)
 }
 
 static bool
-prepare(request *self, const char *path, const udpai_strbuf *form)
+prepare(request *self, const char *path, const udpai_strbuf *body)
 {
     bool is_set = set_address(self, path);
     SET(CURLOPT_PROTOCOLS_STR, self->options->ca ? "https" : "http");
@@ -93,12 +93,14 @@ prepare(request *self, const char *path, const udpai_strbuf *form)
     SET(CURLOPT_USERAGENT, "udpactl");
     SET(CURLOPT_WRITEFUNCTION, on_body);
     SET(CURLOPT_WRITEDATA, self);
-    if (form) {
+    if (body) {
+        self->fields = curl_slist_append(NULL, "Content-Type: application/json");
+        SET(CURLOPT_HTTPHEADER, self->fields);
         SET(CURLOPT_POST, 1L);
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)form->len);
-        SET(CURLOPT_POSTFIELDS, form->data);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
+        SET(CURLOPT_POSTFIELDS, body->data);
     }
-    return is_set && (!self->options->ca || set_tls(self));
+    return is_set && (!body || self->fields) && (!self->options->ca || set_tls(self));
 }
 
 /* ---- what it comes to ---- */
@@ -125,10 +127,10 @@ tell_failure(const request *self, CURLcode code)
 }
 
 static udpai_ctl_exit
-perform(request *self, const char *path, const udpai_strbuf *form)
+perform(request *self, const char *path, const udpai_strbuf *body)
 {
     self->easy = curl_easy_init();
-    if (!self->easy || !prepare(self, path, form)) {
+    if (!self->easy || !prepare(self, path, body)) {
         udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
         return UDPAI_CTL_REFUSED;
     }
@@ -154,7 +156,7 @@ read_files(request *self, udpa_error **ret_error)
 udpai_ctl_exit
 udpai_ctl_http_ask(const udpai_ctl_options *options,
                    const char *path,
-                   const udpai_strbuf *form,
+                   const udpai_strbuf *body,
                    udpai_ctl_answer *ret_answer)
 {
     request self = {.options = options, .answer = ret_answer};
@@ -162,11 +164,12 @@ udpai_ctl_http_ask(const udpai_ctl_options *options,
     *ret_answer = (udpai_ctl_answer){0};
     udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
     if (read_files(&self, &error) == UDPA_OK)
-        result = perform(&self, path, form);
+        result = perform(&self, path, body);
     else
         udpai_ctl_complain_of(error);
     curl_easy_cleanup(self.easy);
     curl_slist_free_all(self.connect_to);
+    curl_slist_free_all(self.fields);
     udpai_strbuf_done(&self.url);
     udpai_tls_files_done(&self.files);
     return result;

@@ -11,12 +11,12 @@ typedef struct udpai_ctl_answer {
     udpai_strbuf text;
 } udpai_ctl_answer;
 
-/* Asks --http for a path: POST with this form as its body, GET without one. There is an answer, of
+/* Asks --http for a path: POST with this JSON as its body, GET without one. There is an answer, of
  * whatever status, if the result is UDPAI_CTL_GOOD; else it was said why not. To be followed by
  * udpai_ctl_answer_done() in any case. */
 udpai_ctl_exit udpai_ctl_http_ask(const udpai_ctl_options *options,
                                   const char *path,
-                                  const udpai_strbuf *form,
+                                  const udpai_strbuf *body,
                                   udpai_ctl_answer *ret_answer);
 void udpai_ctl_answer_done(udpai_ctl_answer *answer);
 

@@ -3,7 +3,7 @@
  * it serves for that (src/daemon/pages.c). */
 #include <stdio.h>
 
-#include "base/percent.h"
+#include "codec/json_text.h"
 #include "ctl/commands.h"
 #include "ctl/http.h"
 #include "ctl/runtime_page.h"
@@ -42,10 +42,10 @@ tell_refusal(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
 static udpai_ctl_exit
 ask(const udpai_ctl_options *options,
     const char *path,
-    const udpai_strbuf *form,
+    const udpai_strbuf *body,
     udpai_ctl_answer *ret_answer)
 {
-    udpai_ctl_exit result = udpai_ctl_http_ask(options, path, form, ret_answer);
+    udpai_ctl_exit result = udpai_ctl_http_ask(options, path, body, ret_answer);
     return result == UDPAI_CTL_GOOD && ret_answer->status != 200 ? tell_refusal(options, ret_answer)
                                                                  : result;
 }
@@ -121,21 +121,9 @@ cut_change(const char *text, bool is_set, udpai_str *ret_key, udpai_str *ret_val
     return udpai_str_cut(ret_value, '=', ret_key) && ret_key->len && ret_value->len;
 }
 
-/* A plus is a blank in forms. */
-static void
-put_encoded(udpai_strbuf *form, udpai_str text)
-{
-    udpai_str part;
-    while (udpai_str_cut(&text, '+', &part)) {
-        udpai_percent_encode_segment(form, part);
-        udpai_strbuf_puts(form, "%2B");
-    }
-    udpai_percent_encode_segment(form, text);
-}
-
-/* "key=value&key=value" */
+/* {"key": "value", …} */
 static udpai_ctl_exit
-compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *form)
+compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *body)
 {
     udpai_str key, value;
     for (size_t i = 1; i < options->arguments.n; i++) {
@@ -147,12 +135,13 @@ compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *form)
                                text);
             return UDPAI_CTL_MISTAKE;
         }
-        udpai_strbuf_puts(form, i > 1 ? "&" : "");
-        put_encoded(form, key);
-        udpai_strbuf_putc(form, '=');
-        put_encoded(form, value);
+        udpai_strbuf_puts(body, i > 1 ? ", " : "{");
+        udpai_json_put_string(body, key);
+        udpai_strbuf_puts(body, ": ");
+        udpai_json_put_string(body, value);
     }
-    if (!udpai_strbuf_failed(form))
+    udpai_strbuf_puts(body, "}");
+    if (!udpai_strbuf_failed(body))
         return UDPAI_CTL_GOOD;
     udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     return UDPAI_CTL_REFUSED;
@@ -205,12 +194,12 @@ static udpai_ctl_exit
 change(const udpai_ctl_options *options, bool is_set)
 {
     udpai_ctl_answer answer = {0};
-    udpai_strbuf form = {0};
-    udpai_ctl_exit result = compose(options, is_set, &form);
+    udpai_strbuf body = {0};
+    udpai_ctl_exit result = compose(options, is_set, &body);
     if (result == UDPAI_CTL_GOOD)
-        result = ask(options, "/runtime_modify", &form, &answer);
+        result = ask(options, "/runtime_modify", &body, &answer);
     udpai_ctl_answer_done(&answer);
-    udpai_strbuf_done(&form);
+    udpai_strbuf_done(&body);
     return result == UDPAI_CTL_GOOD ? tell_changes(options, is_set) : result;
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/percent.h"
+#include "codec/json_text.h"
 #include "ctl/commands.h"
 #include "ctl/http.h"
 #include "ctl/table.h"
@@ -37,18 +37,19 @@ static udpai_ctl_exit
 accept_absences(const udpai_ctl_options *options, const char *name)
 {
     udpai_ctl_answer answer = {0};
-    udpai_strbuf form = {0};
-    udpai_percent_encode_segment(&form, udpai_str_from(name));
-    udpai_strbuf_puts(&form, options->as_source ? "&as_source" : "");
-    udpai_ctl_exit result = udpai_strbuf_failed(&form)
+    udpai_strbuf body = {0};
+    udpai_strbuf_puts(&body, "{\"name\": ");
+    udpai_json_put_string(&body, udpai_str_from(name));
+    udpai_strbuf_puts(&body, options->as_source ? ", \"as_source\": true}" : "}");
+    udpai_ctl_exit result = udpai_strbuf_failed(&body)
                                 ? UDPAI_CTL_REFUSED
-                                : udpai_ctl_http_ask(options, "/sources_accept", &form, &answer);
-    if (udpai_strbuf_failed(&form))
+                                : udpai_ctl_http_ask(options, "/sources_accept", &body, &answer);
+    if (udpai_strbuf_failed(&body))
         udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else if (result == UDPAI_CTL_GOOD)
         result = tell(options, name, &answer);
     udpai_ctl_answer_done(&answer);
-    udpai_strbuf_done(&form);
+    udpai_strbuf_done(&body);
     return result;
 }
 

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "codec/json_text.h"
+#include "daemon/page_body.h"
 #include "daemon/runtime_pages.h"
 #include "federation/accept.h"
 
@@ -78,46 +79,57 @@ modify(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **
 {
     udpai_strbuf form = {0};
     udpai_strbuf_str(&form, reading->query);
-    udpai_strbuf_puts(&form, reading->query.len && reading->body.len ? "&" : "");
-    udpai_strbuf_str(&form, reading->body);
-    udpa_err err = udpai_strbuf_failed(&form)
-                       ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
-                       : udpai_runtime_modify_page(&self->runtime->runtime,
-                                                   udpai_strbuf_view(&form), ret_error);
+    udpa_err err = udpai_page_body_read(reading->body, &form, ret_error);
+    if (err == UDPA_OK)
+        err =
+            udpai_runtime_modify_page(&self->runtime->runtime, udpai_strbuf_view(&form), ret_error);
     udpai_strbuf_done(&form);
     return err;
 }
 
-static bool
-take_end(udpai_str *text, udpai_str end)
+/* "NAME", "NAME&as_source", "name=NAME&as_source=true"; percent-encoded. */
+static udpai_str
+find_name(udpai_str form, bool *ret_as_source)
 {
-    bool is_there =
-        text->len >= end.len && memcmp(text->data + text->len - end.len, end.data, end.len) == 0;
-    text->len -= is_there ? end.len : 0;
-    return is_there;
+    udpai_str part, name = {0};
+    bool is_last;
+    do {
+        is_last = !udpai_str_cut(&form, '&', &part);
+        if (is_last)
+            part = form;
+        if (udpai_str_eq(part, UDPAI_STR("as_source")) ||
+            udpai_str_eq(part, UDPAI_STR("as_source=true")))
+            *ret_as_source = true;
+        else if (udpai_str_starts(part, UDPAI_STR("name=")))
+            name = (udpai_str){part.data + 5, part.len - 5};
+        else if (!udpai_str_starts(part, UDPAI_STR("as_source=")))
+            name = part;
+    } while (!is_last);
+    return name;
 }
 
-/* The name of a source, or of a directory, by the body or the path. */
 static udpa_err
-accept_absences(const udpai_pages *self,
-                const udpai_http_reading *reading,
-                udpai_strbuf *text,
-                udpa_error **ret_error)
+decode_name(udpai_str encoded, char *room, udpai_str *ret_name, udpa_error **ret_error)
 {
-    udpai_str form = reading->body.len ? reading->body : reading->query, name;
+    if (encoded.len && udpai_percent_decode(encoded, &room, ret_name))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "usage: /sources_accept?NAME, percent-encoded, or {\"name\": NAME} as the "
+                      "body: what the source of this name, or the directory of this path, does not "
+                      "name any more has gone; /sources_accept?NAME&as_source, or {\"name\": NAME, "
+                      "\"as_source\": true}: what this node, of that id, does not have");
+}
+
+/* Of a source, or of a directory. */
+static udpa_err
+accept_named(const udpai_pages *self,
+             udpai_str name,
+             bool as_source,
+             udpai_strbuf *text,
+             udpa_error **ret_error)
+{
     udpai_node *node = udpai_endpoint_node(self->endpoint);
-    bool as_source = take_end(&form, UDPAI_STR("&as_source"));
-    UDPAI_AUTO_FREE char *room = udpai_alloc(form.len + 1);
-    char *at = room;
     size_t n = 0;
-    if (!room)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    if (form.len == 0 || !udpai_percent_decode(form, &at, &name))
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "usage: /sources_accept?NAME, percent-encoded, or the same as the body: "
-                          "what the source of this name, or the directory of this path, does not "
-                          "name any more has gone; /sources_accept?NAME&as_source: what this node, "
-                          "of that id, does not have");
     if (as_source) {
         udpa_err err = udpai_node_accept_as_source(node, name, ret_error);
         udpai_endpoint_touch(self->endpoint);
@@ -131,6 +143,27 @@ accept_absences(const udpai_pages *self,
     udpai_endpoint_touch(self->endpoint);
     udpai_strbuf_printf(text, "%zu\n", n);
     return UDPA_OK;
+}
+
+static udpa_err
+accept_absences(const udpai_pages *self,
+                const udpai_http_reading *reading,
+                udpai_strbuf *text,
+                udpa_error **ret_error)
+{
+    udpai_strbuf form = {0};
+    bool as_source = false;
+    udpai_str name;
+    udpai_strbuf_str(&form, reading->query);
+    udpa_err err = udpai_page_body_read(reading->body, &form, ret_error);
+    udpai_str encoded = find_name(udpai_strbuf_view(&form), &as_source);
+    UDPAI_AUTO_FREE char *room = udpai_alloc(encoded.len + 1);
+    if (err == UDPA_OK && !room)
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err == UDPA_OK)
+        err = decode_name(encoded, room, &name, ret_error);
+    udpai_strbuf_done(&form);
+    return err == UDPA_OK ? accept_named(self, name, as_source, text, ret_error) : err;
 }
 
 /* As the value of a label. */

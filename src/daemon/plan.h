@@ -90,6 +90,8 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_plan_socket) sockets;
     UDPAI_VECTOR(udpai_plan_socket) http_sockets;
     udpai_http_limits http_limits;
+    const udpai_str *http_hosts;
+    size_t n_http_hosts;
     udpai_http_route http_routes[UDPAI_XDS_POLLS + 3];
     udpai_udpa_polls udpa_polls;
     UDPAI_VECTOR(udpai_plan_directory) directories;

@@ -86,5 +86,9 @@ udpai_plan_rest(udpai_plan *plan, const udpai_options *options)
     }
     plan_routes(plan);
     udpa_err err = plan_secrets(plan);
+    if (err == UDPA_OK && http) {
+        err = udpai_plan_words(plan, http->hosts, http->n_hosts, &plan->http_hosts);
+        plan->n_http_hosts = http->n_hosts;
+    }
     return err == UDPA_OK ? plan_sockets(plan, options) : err;
 }

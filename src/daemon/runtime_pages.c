@@ -212,10 +212,11 @@ read_changes(udpai_str form,
             return err;
         ++*ret_n;
     } while (!is_last);
-    return *ret_n ? UDPA_OK
-                  : udpai_fail(ret_error, UDPA_ERR_INVAL,
-                               "usage: /runtime_modify?key1=value1&key2=value2, or the same as the "
-                               "body; an empty value removes what was set");
+    return *ret_n
+               ? UDPA_OK
+               : udpai_fail(ret_error, UDPA_ERR_INVAL,
+                            "usage: /runtime_modify?key1=value1&key2=value2, or a JSON object as "
+                            "the body; an empty value removes what was set");
 }
 
 udpa_err

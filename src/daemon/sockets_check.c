@@ -162,10 +162,24 @@ check_http(const struct check *check)
                                http->max_body_bytes, BODY_BYTES_MIN);
 }
 
+/* As they stand in Host: in small letters, and the port is left out. */
+static void
+check_hosts(const struct check *check, const Udpa__Config__V1__Http *http)
+{
+    for (size_t i = 0; http && i < http->n_hosts; i++)
+        if (!*http->hosts[i] ||
+            http->hosts[i][strcspn(http->hosts[i], ":/ ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
+            udpai_findings_mistake(check->findings, "http.hosts",
+                                   "'%s' is no name of a host: write it in small letters, without "
+                                   "a scheme and a port, such as udpa.acme.com or *.acme.com",
+                                   http->hosts[i]);
+}
+
 void
 udpai_sockets_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
 {
     const struct check check = {message, findings};
     check_all_sockets(&check);
     check_http(&check);
+    check_hosts(&check, message->http);
 }

@@ -12,6 +12,7 @@ import urllib.parse
 
 from product import PATIENCE_S, check, main, wait_for
 
+JSON = {'content-type': 'application/json'}
 NAMES = ['admin_overrides_active', 'deprecated_feature_seen_since_process_start',
          'deprecated_feature_use', 'load_error', 'load_success', 'num_keys', 'num_layers',
          'override_dir_exists', 'override_dir_not_exists']
@@ -20,7 +21,8 @@ NAMES = ['admin_overrides_active', 'deprecated_feature_seen_since_process_start'
 class Node:
     def __init__(self, test, name, config, *more, http=True):
         path = test.work / f'{name}.json'
-        path.write_text(json.dumps({'node': {'id': name, 'cluster': 'mine'}, **config}))
+        path.write_text(json.dumps({'node': {'id': name, 'cluster': 'mine'},
+                                    'http': {'hosts': ['node.acme.com']}, **config}))
         if http:
             more += ('--http', '127.0.0.1:0')
         if 'sockets' not in config:
@@ -123,10 +125,21 @@ def test_administrator(node):
     check('and counts at once', node.value('health_check.min_interval') == '7' and
           node.value('a key') == 'ä & b')
     check('overrides are active', node.statistics()['runtime.admin_overrides_active'] == 1)
-    status, text, _ = node.ask('POST', '/runtime_modify', 'a+key=&health_check.min_interval=',
-                               {'content-type': 'application/x-www-form-urlencoded'})
-    check('an empty value removes, by the body, too', status == 200 and
-          node.value('health_check.min_interval') == '99' and node.value('a key') is None, text)
+    for kind in ('application/x-www-form-urlencoded', 'text/plain', None):
+        status, text, _ = node.ask('POST', '/runtime_modify', 'a+key=1',
+                                   {'content-type': kind} if kind else None)
+        check(f'a body of {kind} is refused', status == 415 and 'application/json' in text and
+              node.value('a key') == 'ä & b', text)
+    for body, words in (('{"a key": [1]}', 'a list'), ('["a"]', 'a JSON object'), ('{"a"', 'body')):
+        status, text, _ = node.ask('POST', '/runtime_modify', body, JSON)
+        check(f'the body {body} is refused', status == 400 and words in text, text)
+    status, text, _ = node.ask('POST', '/runtime_modify',
+                               json.dumps({'a key': '', 'health_check.min_interval': None,
+                                           'more+': 'c + d', 'n': 1.5, 'is': True}), JSON)
+    values = [node.value(key) for key in ('health_check.min_interval', 'a key', 'more+', 'n', 'is')]
+    check('what is empty removes, by the body, too', status == 200 and
+          values == ['99', None, 'c + d', '1.5', 'true'], f'{text} {values}')
+    node.set(**{'more+': '', 'n': '', 'is': ''})
     check('overrides are not active', node.statistics()['runtime.admin_overrides_active'] == 0)
     status, text, _ = node.ask('POST', '/runtime_modify')
     check('a change without one is refused', status == 400 and 'usage' in text, text)
@@ -142,6 +155,15 @@ def test_administrator(node):
     check('what is too long says what to do', status == 414 and 'body' in text, text)
     status, text, _ = node.ask('POST', '/runtime_modify?x=%zz')
     check('what is not percent-encoded is refused', status == 400 and 'encoded' in text, text)
+    for fields in ({'origin': 'http://evil.example'}, {'origin': 'null'},
+                   {'sec-fetch-site': 'cross-site'}, {'host': 'evil.example:8080'}):
+        status, text, _ = node.ask('POST', '/runtime_modify?x=1', headers=fields)
+        check(f'no page of others may: {fields}', status == 403 and node.value('x') is None, text)
+    status, text, _ = node.ask('GET', '/runtime', headers={'host': 'evil.example'})
+    check('nor read', status == 403 and 'http.hosts' in text, text)
+    for fields in ({'host': 'node.acme.com'}, {'host': 'udpad:80', 'origin': 'http://udpad:80'}):
+        status, text, _ = node.ask('GET', '/runtime', headers=fields)
+        check(f'who is known may: {fields}', status == 200, text)
     status, text, _ = node.ask('GET', '/stats/prometheus')
     check('statistics for Prometheus', status == 200 and all(
         re.search(rf'^# TYPE udpa_runtime_{name} (gauge|counter)\nudpa_runtime_{name} \d+$', text,

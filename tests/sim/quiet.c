@@ -12,7 +12,7 @@ enum {
     PIECES_OF_NODE = 400,
     PIECES_OF_STREAM = 200,
     PIECES_OF_CONTRIBUTION = 12,
-    PIECES_OF_MEMORY = 8, /* of a name that has gone, and when */
+    PIECES_OF_MEMORY = 8,     /* of a name that has gone, and when */
     MESSAGES_AHEAD_MAX = 400, /* between the halves of one node */
 };
 

@@ -193,10 +193,15 @@ on_complete(void *request, udpai_strbuf *body)
     udpai_http_exchange *self = request;
     self->stage = UDPAI_HTTP_ASKING;
     udpai_timer_cancel(&self->timer); /* how long it is held, the session decides */
-    udpa_err err = ask(self, udpai_strbuf_view(body), &error);
+    bool is_refused = self->page && self->refuses_body && body->len;
+    udpa_err err = is_refused ? udpai_fail(&error, UDPA_ERR_INVAL,
+                                           "a body must be application/json, by its content-type, "
+                                           "and come as it is: a browser sends anything else for "
+                                           "any page")
+                              : ask(self, udpai_strbuf_view(body), &error);
     udpai_strbuf_done(body);
     if (err != UDPA_OK)
-        udpai_http_exchange_fail(self, udpai_http_status_of(err), error);
+        udpai_http_exchange_fail(self, is_refused ? 415 : udpai_http_status_of(err), error);
 }
 
 /* ---- what else the engine tells ---- */

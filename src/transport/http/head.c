@@ -134,7 +134,9 @@ find_field(udpai_str name)
         [UDPAI_HTTP_CONTENT_TYPE] = "content-type",
         [UDPAI_HTTP_EXPECT] = "expect",
         [UDPAI_HTTP_HOST] = "host",
+        [UDPAI_HTTP_ORIGIN] = "origin",
         [UDPAI_HTTP_PREFER] = "prefer",
+        [UDPAI_HTTP_SITE] = "sec-fetch-site",
         [UDPAI_HTTP_TIMEOUT] = "x-envoy-expected-rq-timeout-ms",
         [UDPAI_HTTP_TRANSFER_ENCODING] = "transfer-encoding",
     };
@@ -168,6 +170,14 @@ keep(udpai_http_head *self, udpai_http_field field, udpai_str value)
     }
 }
 
+/* HTTP/2 has :authority, beside which the same may stand as host (RFC 9113, 8.3.1). */
+static bool
+is_said_again(const udpai_http_head *self, udpai_http_field field, udpai_str value)
+{
+    return self->is_second && field == UDPAI_HTTP_HOST && self->n_seen[field] == 1 &&
+           udpai_str_eq(udpai_str_from(self->values[field]), value);
+}
+
 void
 udpai_http_head_field(udpai_http_head *self, udpai_str name, udpai_str value)
 {
@@ -181,7 +191,7 @@ udpai_http_head_field(udpai_http_head *self, udpai_str name, udpai_str value)
         return;
     }
     udpai_http_field field = find_field(name);
-    if (field != UDPAI_HTTP_N_FIELDS)
+    if (field != UDPAI_HTTP_N_FIELDS && !is_said_again(self, field, value))
         keep(self, field, value);
 }
 

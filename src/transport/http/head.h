@@ -20,8 +20,10 @@ typedef enum udpai_http_field {
     UDPAI_HTTP_CONTENT_LENGTH,
     UDPAI_HTTP_CONTENT_TYPE,
     UDPAI_HTTP_EXPECT,
-    UDPAI_HTTP_HOST,
+    UDPAI_HTTP_HOST, /* of HTTP/2 also :authority */
+    UDPAI_HTTP_ORIGIN,
     UDPAI_HTTP_PREFER,
+    UDPAI_HTTP_SITE,    /* sec-fetch-site */
     UDPAI_HTTP_TIMEOUT, /* x-envoy-expected-rq-timeout-ms */
     UDPAI_HTTP_TRANSFER_ENCODING,
     UDPAI_HTTP_N_FIELDS,

@@ -64,8 +64,8 @@ typedef struct udpai_http_socket {
     bool client_certificate_optional;
 } udpai_http_socket;
 
-/* All borrowed for the call, except the routes, the pages, the schema, which is counted, and the
- * stream thread, which outlives the HTTP thread. */
+/* All borrowed for the call, except the routes, the pages, the hosts, the schema, which is counted,
+ * and the stream thread, which outlives the HTTP thread. */
 typedef struct udpai_http_options {
     const udpai_http_socket *sockets;
     size_t n_sockets;
@@ -78,6 +78,8 @@ typedef struct udpai_http_options {
     udpai_schema *schema;
     udpai_stream_thread *streams;
     udpai_http_limits limits;
+    const udpai_str *hosts; /* that clients may call the node by, beside addresses (site.h) */
+    size_t n_hosts;
     void (*stopped)(void *userdata); /* on the HTTP thread, the last that is heard of it */
     void *userdata;
 } udpai_http_options;

@@ -196,6 +196,8 @@ on_header(nghttp2_session *session,
         udpai_http_head_method(head, text);
     else if (udpai_str_eq(key, UDPAI_STR(":path")))
         udpai_http_head_target(head, text);
+    else if (udpai_str_eq(key, UDPAI_STR(":authority")))
+        udpai_http_head_field(head, UDPAI_STR("host"), text);
     else
         udpai_http_head_field(head, key, text);
     return 0;

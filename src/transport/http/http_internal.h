@@ -120,6 +120,7 @@ typedef struct udpai_http_exchange {
     const udpai_http_route *route; /* NULL: none */
     const udpai_http_page *page;   /* NULL: none */
     udpai_strbuf query;            /* of a page */
+    bool refuses_body;             /* of a page: what comes is no JSON */
     uint64_t patience_ms;
     udpai_http_visit *visit;               /* what is asked; NULL: nothing */
     struct udpai_http_page_visit *reading; /* the same, of a page */
@@ -212,6 +213,8 @@ struct udpai_http {
     size_t n_routes;
     const udpai_http_page *pages;
     size_t n_pages;
+    const udpai_str *hosts;
+    size_t n_hosts;
     void (*read_page)(void *userdata, udpai_http_reading *reading);
     udpai_schema *schema;
     udpai_stream_thread *streams;

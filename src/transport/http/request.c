@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "transport/http/http_internal.h"
+#include "transport/http/site.h"
 
 #define V2_PREFIX "/v2/discovery"
 
@@ -56,28 +57,35 @@ find_page(const udpai_http *http, udpai_str path)
 
 /* ---- the body ---- */
 
-/* Without a word about it, it is taken for JSON; behind the type there may be parameters. */
+/* Behind the type there may be parameters. */
 static bool
 is_json(const char *type)
 {
     static const char json[] = "application/json";
     size_t len = sizeof(json) - 1;
-    return !*type || (strncasecmp(type, json, len) == 0 && strchr("; \t", type[len]));
+    return strncasecmp(type, json, len) == 0 && strchr("; \t", type[len]);
+}
+
+static bool
+is_as_it_is(const udpai_http_head *head)
+{
+    const char *encoding = udpai_http_head_value(head, UDPAI_HTTP_CONTENT_ENCODING);
+    return !*encoding || strcasecmp(encoding, "identity") == 0;
 }
 
 static udpa_err
 read_encoding(const udpai_http_head *head, unsigned *ret_status, udpa_error **ret_error)
 {
     const char *type = udpai_http_head_value(head, UDPAI_HTTP_CONTENT_TYPE);
-    const char *encoding = udpai_http_head_value(head, UDPAI_HTTP_CONTENT_ENCODING);
     *ret_status = 415;
     if (!is_json(type))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "the body must be application/json, and content-type is '%.100s'", type);
-    if (*encoding && strcasecmp(encoding, "identity") != 0)
+                          "the body must be application/json, and content-type is %s%.100s%s",
+                          *type ? "'" : "missing", type, *type ? "'" : "");
+    if (!is_as_it_is(head))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "the body must come as it is, and content-encoding is '%.100s'",
-                          encoding);
+                          udpai_http_head_value(head, UDPAI_HTTP_CONTENT_ENCODING));
     return UDPA_OK;
 }
 
@@ -133,7 +141,7 @@ choose_patience(udpai_http_exchange *self, const udpai_http_head *head)
     return patience ? patience : 1; /* 0 would be for ever */
 }
 
-/* A page wants no body, and takes any. */
+/* Whether it has a body shows when that has come, of HTTP/2. */
 static udpa_err
 read_page(udpai_http_exchange *self,
           const udpai_http_head *head,
@@ -153,6 +161,8 @@ read_page(udpai_http_exchange *self,
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "what is behind the '?' has more than %d bytes: send it as the body",
                           UDPAI_HTTP_QUERY_MAX);
+    self->refuses_body =
+        !is_json(udpai_http_head_value(head, UDPAI_HTTP_CONTENT_TYPE)) || !is_as_it_is(head);
     *ret_status = 500;
     udpai_strbuf_append(&self->query, head->query, head->query_len);
     return udpai_strbuf_failed(&self->query) ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM) : UDPA_OK;
@@ -169,6 +179,9 @@ udpai_http_request_read(udpai_http_exchange *self,
     if (head->wrong)
         return udpai_fail(ret_error, udpa_error_code(head->error), "%s",
                           udpa_error_message(head->error));
+    *ret_status = 403;
+    if (udpai_http_site_check(head, self->http->hosts, self->http->n_hosts, ret_error) != UDPA_OK)
+        return UDPA_ERR_DENIED;
     self->page = find_page(self->http, path);
     if (self->page)
         return read_page(self, head, ret_status, ret_error);

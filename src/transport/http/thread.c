@@ -246,6 +246,8 @@ udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_er
     http->n_routes = options->n_routes;
     http->pages = options->pages;
     http->n_pages = options->n_pages;
+    http->hosts = options->hosts;
+    http->n_hosts = options->n_hosts;
     http->read_page = options->read_page;
     http->streams = options->streams;
     http->schema = udpai_schema_ref(options->schema);
