@@ -18,7 +18,7 @@ static const udpai_acl_rule rules[] = {
     {.name = T("shops"),
      LIST(identities, T("shop-*")),
      .actions = UDPAI_ACL_PUBLISH | UDPAI_ACL_SUBSCRIBE,
-     LIST(prefixes, T("shop.acme"), T("common.acme/x"))},
+     LIST(prefixes, T("shop.acme"), T("common.acme/x"), T("deep.acme/a/b"))},
     {.name = T("endpoints of the bank"),
      LIST(identities, T("spiffe://acme/bank/*")),
      .actions = UDPAI_ACL_PUBLISH,
@@ -258,6 +258,9 @@ a_view_shows_what_its_rules_do(void **state)
     expect_shown(self, self->shop, CDS, "public/a", true);
     expect_shown(self, self->shop, CDS, "bank.acme/a", false);
     expect_shown(self, self->shop, CDS, "common.acme/y", false);
+    expect_shown(self, self->shop, CDS, "deep.acme/a/b", true);
+    expect_shown(self, self->shop, CDS, "deep.acme/a/b/c", true);
+    expect_shown(self, self->shop, CDS, "deep.acme/a", false); /* what the prefix lies below */
     expect_shown(self, self->bank, EDS, "bank.acme/a", false); /* it may publish it */
     expect_shown(self, self->op, CDS, "udpa.node/n/node", true);
     expect_shown(self, self->shop, CDS, "udpa.node/n/node", false);

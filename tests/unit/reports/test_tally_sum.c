@@ -208,6 +208,9 @@ those_forgotten_are_not_counted_twice(void **state)
         leave(sum, name);
     }
     expect(sum, 20, 0, 0);
+    take(sum, "b", says(11, 6, 0)); /* the last that was forgotten */
+    expect(sum, 20, 0, 1);
+    leave(sum, "b");
     take(sum, "c", says(12, 6, 0)); /* remembered */
     expect(sum, 21, 0, 1);
     take(sum, "a", says(10, 6, 0)); /* forgotten */
@@ -340,6 +343,22 @@ two_ways_count_once(void **state)
     expect(sum, 11, 0, 10);
     take(sum, "middle-2", sums_up(1, 20, "edge", "middle-2"));
     expect(sum, 16, 0, 10);
+}
+
+/* Who has it now is not refused because somebody had it once. */
+static void
+a_node_that_has_gone_from_another_is_counted(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = sum_new(0);
+    udpai_tally *had = sums_up(1, 10, "edge", "middle-1");
+    had->nodes.items[0].is_gone = true;
+    assert_str(had->nodes.items[0].id, "edge");
+    take(sum, "middle-1", had);
+    take(sum, "middle-2", sums_up(1, 12, "edge", "middle-2"));
+    expect_node(sum, 0, "edge", false);
+    take(sum, "middle-2", sums_up(1, 15, "edge", "middle-2"));
+    expect(sum, 13, 0, 20); /* what the second says first may be what the first had */
 }
 
 /* It says at first what the other way has said already, and then, in its own time, the rest. */
@@ -658,6 +677,7 @@ main(void)
         cmocka_unit_test(many_may_go_at_once),
         cmocka_unit_test(sums_are_tagged_with_their_nodes),
         cmocka_unit_test(two_ways_count_once),
+        cmocka_unit_test(a_node_that_has_gone_from_another_is_counted),
         cmocka_unit_test(a_way_that_lags_counts_nothing_twice),
         cmocka_unit_test(what_an_ended_sum_has_counted_is_known_to_the_next),
         cmocka_unit_test(many_nodes_that_have_gone_are_forgotten),

@@ -81,7 +81,8 @@ test_what_needs_the_payload_is_set(void **state)
     assert_changes(bed, "+a=2");
     PUT(bed, origin, "a", .value = "2", .version = "w", .authority = "x", .lazy = true);
     assert_changes(bed, "+a=2");
-    PUT(bed, origin, "a", .value = "2", .version = "w", .authority = "x", .do_not_cache = true);
+    PUT(bed, origin, "a", .value = "2", .version = "w", .authority = "x", .lazy = true,
+        .do_not_cache = true);
     assert_changes(bed, "+a=2");
     PUT(bed, origin, "a", .value = "2", .version = "w", .authority = "x",
         .aliases = {"com.acme/b"});

@@ -50,6 +50,22 @@ test_the_same_choice_changes_nothing(void **state)
 }
 
 static void
+test_the_second_of_those_chosen_may_change(void **state)
+{
+    world self = begin(*state);
+    store_bed *bed = self.bed;
+    udpai_origin *z = store_bed_origin(bed, "z", UDPAI_ORIGIN_SOURCE, 3);
+    udpai_origin *const before[] = {self.y, self.x}, *const now[] = {self.y, z};
+    PUT(bed, z, "a", .value = "z", .authority = "z");
+    store_bed_eligible(bed, z, false);
+    assert_ok(udpai_store_choose(bed->store, TYPE, NAME, before, 2));
+    store_bed_withdraw(bed, self.y, "com.acme/a");
+    assert_changes(bed, "");
+    assert_ok(udpai_store_choose(bed->store, TYPE, NAME, now, 2));
+    assert_changes(bed, "+a=z");
+}
+
+static void
 test_nobody_may_be_chosen(void **state)
 {
     world self = begin(*state);
@@ -145,6 +161,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         store_test(test_those_that_are_chosen_count_alone),
         store_test(test_the_same_choice_changes_nothing),
+        store_test(test_the_second_of_those_chosen_may_change),
         store_test(test_nobody_may_be_chosen),
         store_test(test_another_choice_takes_its_place),
         store_test(test_without_a_choice_those_of_the_type_count),

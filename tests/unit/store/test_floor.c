@@ -218,6 +218,35 @@ test_some_are_remembered_longer(void **state)
     assert_changes(bed, "+a=");
 }
 
+static uint64_t
+remember_the_fifth_longer(void *userdata, const udpa_resource *gone)
+{
+    (void)userdata;
+    return udpa_resource_generation(gone) == 5 ? 20000 : 0;
+}
+
+/* What goes later, and would be forgotten sooner, shortens nothing. */
+static void
+test_what_is_remembered_longer_stays_so(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *fast = store_bed_origin(bed, "fast", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin *slow = store_bed_origin(bed, "slow", UDPAI_ORIGIN_SOURCE, 1);
+    udpai_store_set_remember(bed->store, remember_the_fifth_longer, NULL);
+    PUT(bed, fast, "a", .authority = "x", .generation = 5);
+    PUT(bed, slow, "a", .authority = "x", .generation = 4);
+    (void)store_bed_changes(bed);
+    store_bed_withdraw(bed, fast, "com.acme/a");
+    store_bed_withdraw(bed, slow, "com.acme/a");
+    assert_changes(bed, "-a");
+    store_bed_at(bed, 20999);
+    assert_changes(bed, "");
+    assert_int_equal(highest(bed, "com.acme/a"), 5);
+    store_bed_at(bed, 21000);
+    assert_changes(bed, "");
+    assert_int_equal(highest(bed, "com.acme/a"), 0);
+}
+
 static void
 test_signed_ones_are_remembered_apart(void **state)
 {
@@ -304,6 +333,7 @@ main(void)
         store_test(test_what_is_left_ends),
         store_test(test_only_what_is_left_stays),
         store_test(test_some_are_remembered_longer),
+        store_test(test_what_is_remembered_longer_stays_so),
         store_test(test_signed_ones_are_remembered_apart),
         store_test(test_nothing_is_remembered_without_generations),
         store_test(test_a_change_of_authority_is_remembered),
