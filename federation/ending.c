@@ -3,6 +3,7 @@
 
 #include "federation/access.h"
 #include "federation/difference.h"
+#include "federation/outlived.h"
 #include "federation/signatures.h"
 #include "federation/take_back.h"
 #include "model/client_type.h"
@@ -11,10 +12,9 @@
 
 /* ---- giving generations ---- */
 
-/* The next generation of what is held, stamped as that was, and signed if that is ours to do. NULL:
- * it is not, or there is no memory, which leaves it a removal of this hop. */
-static udpa_resource *
-stamp(udpai_node *node, const udpai_origin *origin, const udpa_resource *held)
+/* It is a removal of this hop where none can be said. */
+udpa_resource *
+udpai_ending_stamp(udpai_node *node, const udpai_origin *origin, const udpa_resource *held)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(held, &room);
@@ -51,7 +51,8 @@ end_held(udpai_node *node, udpai_origin *origin, udpa_resource *held)
     udpai_str type_url = udpai_resource_type_url(held), name = udpai_resource_name(held);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *keep = udpa_resource_ref(held);
     UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *said = is_followed(type_url, name) ? stamp(node, origin, held) : NULL;
+    udpa_resource *said =
+        is_followed(type_url, name) ? udpai_ending_stamp(node, origin, held) : NULL;
     end(node, origin, type_url, name, said);
 }
 
@@ -205,10 +206,10 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *remov
         (taken_back &&
          udpai_store_get(intake->node->store, taken_back, type_url, removal->name, &held)))
         keep = udpa_resource_ref(held.resource);
-    if (removal->said)
+    if (removal->said && !udpai_outlived_take(intake, removal->said))
         word = word_of(intake, removal, keep);
-    else if (keep && gives_generation(intake, type_url, removal->name))
-        word = stamp(intake->node, intake->origin, keep);
+    else if (!removal->said && keep && gives_generation(intake, type_url, removal->name))
+        word = udpai_ending_stamp(intake->node, intake->origin, keep);
     if (removal->error && !udpai_intake_is_from_source(intake))
         return; /* it is told so; of a source the name is gone, whatever its clock says */
     if (intake->peer->source && (word || keep))

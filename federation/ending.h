@@ -6,6 +6,10 @@
 
 #include "federation/intake.h"
 
+/* The next generation of what is held, stamped as that was, and signed if that is ours to do. NULL:
+ * it is not, or there is no memory. */
+udpa_resource *
+udpai_ending_stamp(udpai_node *node, const udpai_origin *origin, const udpa_resource *held);
 /* The peer removes this; what it says of it may end what others have. */
 void udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *removal);
 /* The peer's state leaves out what it has of the type (empty: any) below the prefix, but for what

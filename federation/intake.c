@@ -2,6 +2,7 @@
 /* Taking in what peers publish, message by message. */
 #include "federation/absence.h"
 #include "federation/events.h"
+#include "federation/outlived.h"
 
 #include <stdlib.h>
 
@@ -220,6 +221,7 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
     for (size_t i = 0; i < publication->entries.n; i++)
         take_entry(&intake, &publication->entries.items[i]);
     udpai_intake_ask_unmatched(&intake);
+    udpai_outlived_tell(&intake);
     udpai_free(intake.index.order);
     if (node->named_are_waiting)
         udpai_node_touch(node);

@@ -21,6 +21,7 @@ typedef struct udpai_intake {
     udpai_entry_index index;
     /* Refreshes of what is not held: their source is asked for the payloads. */
     UDPAI_VECTOR(const udpai_publication_entry *) unmatched;
+    udpai_publication *outlived; /* what the peer is told to have been ended (outlived.h) */
 } udpai_intake;
 
 /* ---- intake.c ---- */

@@ -7,6 +7,7 @@
 #include "federation/interest.h"
 #include "federation/judgement.h"
 #include "federation/lapse.h"
+#include "federation/outlived.h"
 #include "federation/peer_ids.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
@@ -280,6 +281,7 @@ udpai_node_free(udpai_node *node)
     udpa_bytes_unref(node->authority);
     udpa_bytes_unref(node->instance);
     udpai_twins_free(node);
+    udpai_outlived_free(node);
     udpai_epoch_done(node);
     udpai_way_unref(node->last_way);
     udpai_free(node);
@@ -559,6 +561,7 @@ answer(udpai_node *node)
 static void
 flush(udpai_node *node)
 {
+    udpai_outlived_settle(node);
     for (int i = 0; node->is_dirty && i < 2;
          i++) /* what a source is asked for, changes its state */
         evaluate(node);

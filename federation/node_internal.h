@@ -208,7 +208,6 @@ struct udpai_node {
     size_t max_clients;
     udpai_list late_clients; /* udpai_report: there was no memory or room for what they say */
     udpai_timer late_timer;
-    udpai_log_limit late_log;
     udpai_settled_groups *settled_groups; /* what the sources of clients have said */
     unsigned last_of_groups;
     udpai_map peers;     /* by session */
@@ -248,8 +247,9 @@ struct udpai_node {
     unsigned max_withdrawal; /* percent, of what publishers leave out */
     uint64_t n_loops, n_denied;
     uint64_t lost_ms; /* when an active source was last lost; UINT64_MAX: never */
-    udpai_log_limit refused_log, acl_log, adopted_log;
-    udpai_acl *acl; /* NULL: none */
+    udpai_log_limit refused_log, acl_log, adopted_log, late_log;
+    struct udpai_outlived *outlived; /* NULL: nothing that this node has read was ended by others */
+    udpai_acl *acl;                  /* NULL: none */
     udpai_signatures signatures;
 };
 

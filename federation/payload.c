@@ -3,6 +3,7 @@
 #include "federation/access.h"
 #include "federation/difference.h"
 #include "federation/ending.h"
+#include "federation/outlived.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
 #include "federation/take_back.h"
@@ -365,6 +366,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     if (err == UDPA_OK) {
         end_taken_back(intake, type_url, name);
         udpai_difference_look(intake, type_url, resource);
+        udpai_outlived_look(intake, resource);
         return;
     }
     udpai_publication_refuse(&entry->error, error);

@@ -9,6 +9,8 @@ typedef udpai_ctl_exit (*udpai_ctl_command_fn)(udpai_ctl *ctl);
 
 udpai_ctl_exit udpai_ctl_apply(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_delete(udpai_ctl *ctl);
+/* With --origin. */
+udpai_ctl_exit udpai_ctl_delete_origin(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_get(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_watch(udpai_ctl *ctl);
 udpai_ctl_exit udpai_ctl_status(udpai_ctl *ctl);

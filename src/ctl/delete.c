@@ -113,6 +113,8 @@ udpai_ctl_exit
 udpai_ctl_delete(udpai_ctl *ctl)
 {
     udpai_ctl_wishes wishes = {0};
+    if (ctl->options->origin)
+        return udpai_ctl_delete_origin(ctl);
     udpai_ctl_exit result = find_wishes(ctl->options, &wishes);
     if (result == UDPAI_CTL_GOOD)
         result = delete_wishes(ctl, &wishes);

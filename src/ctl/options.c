@@ -45,6 +45,8 @@ enum {
     FOLLOW,
     TREE,
     AS_SOURCE,
+    ORIGIN,
+    DRY_RUN,
     HTTP,
 };
 
@@ -93,11 +95,15 @@ static const struct argp_option known_options[] = {
     {"as-source", AS_SOURCE, NULL, 0,
      "sources accept: at the source itself; NAME is its own node id, and all nodes below accept",
      1},
+    {"origin", ORIGIN, "NODE", 0,
+     "delete: what this node has read itself, and will not come back with, wherever it came to", 1},
+    {"dry-run", DRY_RUN, NULL, 0, "delete --origin: only show what would go", 1},
     {NULL, 0, NULL, 0, "Whom to talk to:", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
     {"http", HTTP, "HOST:PORT", 0,
-     "runtime, sources: where the node serves HTTP (default: environment variable UDPACTL_HTTP, "
+     "runtime, sources, delete --origin: where the node serves HTTP (default: environment variable "
+     "UDPACTL_HTTP, "
      "else " DEFAULT_HTTP ")",
      2},
     {"timeout", TIMEOUT, "SECONDS", 0,
@@ -153,6 +159,8 @@ static const char doc[] =
     "\n"
     "  apply -f FILE              publish resources, and tell what was refused\n"
     "  delete TYPE NAME...        take back what was applied; or delete -f FILE\n"
+    "  delete --origin NODE [TYPE]\n"
+    "                             what a node has read that will not come back\n"
     "  get [TYPE [NAME...]]       show resources; without a type, all\n"
     "  watch [TYPE [NAME...]]     show changes as they come\n"
     "  status [sources|sessions]  what the node has, from whom, and for whom\n"
@@ -306,6 +314,10 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
             argp_error(state, "--tree goes with clients");
         if (given->as_source && strcmp(given->command, "sources") != 0)
             argp_error(state, "--as-source goes with sources accept");
+        if (given->origin && strcmp(given->command, "delete") != 0)
+            argp_error(state, "--origin goes with delete");
+        if (given->is_dry_run && !given->origin)
+            argp_error(state, "--dry-run goes with delete --origin");
         if (!commands[i].is_wait)
             check_not_wait(given, state, given->is_waiting);
     }
@@ -371,12 +383,13 @@ check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 static void
 check_runtime(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool is_page = strcmp(given->command, "runtime") == 0 || strcmp(given->command, "sources") == 0;
+    bool is_page = strcmp(given->command, "runtime") == 0 ||
+                   strcmp(given->command, "sources") == 0 || given->origin;
     if (is_page && given->has_server)
         argp_error(state, "--server: %s asks where the node serves HTTP: give --http HOST:PORT",
                    given->command);
     if (!is_page && given->has_http)
-        argp_error(state, "--http goes with runtime and sources");
+        argp_error(state, "--http goes with runtime, sources and delete --origin");
 }
 
 /* A file to restore from has all that there is, and says of each whose it is. */
@@ -450,6 +463,12 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case AS_SOURCE:
         given->as_source = true;
+        return 0;
+    case ORIGIN:
+        given->origin = argument;
+        return 0;
+    case DRY_RUN:
+        given->is_dry_run = true;
         return 0;
     case TREE:
         given->is_of_tree = true;

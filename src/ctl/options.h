@@ -52,6 +52,8 @@ typedef struct udpai_ctl_options {
     bool is_xds;             /* the server is one of xDS, and we are its client */
     bool is_state_of_the_world;
     bool is_rest;
+    const char *origin;        /* of delete: the node that has read it … */
+    bool is_dry_run;           /* … and only show it */
     bool as_source;            /* of sources accept: what the node itself does not have */
     bool is_all, with_secrets; /* of get: a file to restore from */
     bool is_restore;           /* of apply: such a file */

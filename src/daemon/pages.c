@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "codec/json_text.h"
+#include "daemon/delete_page.h"
 #include "daemon/page_body.h"
 #include "daemon/runtime_pages.h"
 #include "federation/accept.h"
@@ -26,13 +27,14 @@ enum {
     MODIFY,
     STATS,
     PROMETHEUS,
-    ACCEPT
+    ACCEPT,
+    DELETE,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [RUNTIME] = {"/runtime", false},      [MODIFY] = {"/runtime_modify", true},
     [STATS] = {"/stats", false},          [PROMETHEUS] = {"/stats/prometheus", false},
-    [ACCEPT] = {"/sources_accept", true},
+    [ACCEPT] = {"/sources_accept", true}, [DELETE] = {"/origins_delete", true},
 };
 
 /* ---- answering ---- */
@@ -62,7 +64,8 @@ answer_error(udpai_http_reading *reading, udpa_err err, const udpa_error *error)
 static udpa_err
 check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
 {
-    bool of_sources = reading->page == &udpai_pages_all[ACCEPT];
+    bool of_sources =
+        reading->page == &udpai_pages_all[ACCEPT] || reading->page == &udpai_pages_all[DELETE];
     const udpai_acl_subject subject = {.identity = reading->identity};
     const udpai_acl_question question = {
         .action = UDPAI_ACL_ADMIN,
@@ -166,6 +169,24 @@ accept_absences(const udpai_pages *self,
     return err == UDPA_OK ? accept_named(self, name, as_source, text, ret_error) : err;
 }
 
+static udpa_err
+delete_origin(const udpai_pages *self,
+              const udpai_http_reading *reading,
+              udpai_strbuf *text,
+              udpa_error **ret_error)
+{
+    const udpai_acl_subject subject = {.identity = reading->identity};
+    udpai_strbuf form = {0};
+    udpai_strbuf_str(&form, reading->query);
+    udpa_err err = udpai_page_body_read(reading->body, &form, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_delete_page(udpai_endpoint_node(self->endpoint), udpai_strbuf_view(&form),
+                                &subject, text, ret_error);
+    udpai_strbuf_done(&form);
+    udpai_endpoint_touch(self->endpoint);
+    return err;
+}
+
 /* As the value of a label. */
 static void
 put_label(udpai_strbuf *text, udpai_str value)
@@ -216,6 +237,9 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
         break;
     case ACCEPT:
         err = accept_absences(self, reading, &text, ret_error);
+        break;
+    case DELETE:
+        err = delete_origin(self, reading, &text, ret_error);
         break;
     case STATS:
         udpai_runtime_stats_page(&statistics, &text);

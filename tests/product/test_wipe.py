@@ -66,7 +66,7 @@ class Root:
 
     def start(self):
         path = self.test.work / f'{self.name}.yaml'
-        path.write_text(f'workers: {self.workers}\n' if self.workers else '')
+        path.write_text((f'workers: {self.workers}\n' if self.workers else '') + self.config())
         self.process = self.test.start(self.name, [
             self.test.build / 'udpad', '--node-id', self.name, '--config', path, '--state',
             self.state(), '--listen', self.address, '--http', '127.0.0.1:0'])
@@ -75,6 +75,9 @@ class Root:
         wait_for('the whole welcome', lambda: 'names without' in self.process.text())
         self.http = re.search(r'listening on (127\.0\.0\.1:\d+) \([^)]*REST',
                               self.process.text()).group(1)
+
+    def config(self):
+        return ''
 
     def state(self):
         return self.test.work / f'{self.name}-data'

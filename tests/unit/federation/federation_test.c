@@ -137,16 +137,13 @@ on_order(void *userdata, udpai_order *order)
     fed_bed *bed = userdata;
     switch (order->kind) {
     case UDPAI_ORDER_DIAL:
-        note(bed->orders, ", ", "dial %c", source_of(bed, order));
-        break;
     case UDPAI_ORDER_HANG_UP:
-        note(bed->orders, ", ", "hangup %c", source_of(bed, order));
+        note(bed->orders, ", ", "%s %c", order->kind == UDPAI_ORDER_DIAL ? "dial" : "hangup",
+             source_of(bed, order));
         break;
     case UDPAI_ORDER_SUBSCRIBE:
-        note_subscription(bed, "sub", order);
-        break;
     case UDPAI_ORDER_UNSUBSCRIBE:
-        note_subscription(bed, "unsub", order);
+        note_subscription(bed, order->kind == UDPAI_ORDER_SUBSCRIBE ? "sub" : "unsub", order);
         break;
     case UDPAI_ORDER_JUDGED:
         bed->n_judged++;
@@ -158,7 +155,9 @@ on_order(void *userdata, udpai_order *order)
     case UDPAI_ORDER_SETTLED:
         bed->answer = UDPAI_TAKE(order->answer);
         break;
-    default: /* what the stream side is told is looked at in the store */
+    default: /* what the stream side is told is looked at in the store; but not what has gone */
+        if (order->publication && order->publication->removals.n && !order->ticket)
+            note(bed->orders, ", ", "tell %c", source_of(bed, order));
         break;
     }
     udpai_order_free(order);
@@ -686,15 +685,15 @@ fed_settled(const fed_bed *bed, const char *type, const char *prefix)
 {
     flush((fed_bed *)(uintptr_t)bed);
     return udpai_settled_query(udpai_node_settled(bed->node), udpai_str_from(url_of(type)),
-                               udpai_str_from(prefix), (udpai_str){0}) == UDPAI_SETTLED;
+                               udpai_str_from(prefix), UDPAI_STR("")) == UDPAI_SETTLED;
 }
 
 bool
 fed_name_settled(const fed_bed *bed, const char *type, const char *name)
 {
     char room[300];
+    udpai_str full = udpai_str_from(full_name(name, room)), url = udpai_str_from(url_of(type));
     flush((fed_bed *)(uintptr_t)bed);
-    return udpai_settled_query_name(udpai_node_settled(bed->node), udpai_str_from(url_of(type)),
-                                    udpai_str_from(full_name(name, room)),
-                                    (udpai_str){0}) == UDPAI_SETTLED;
+    const udpai_settled *settled = udpai_node_settled(bed->node);
+    return udpai_settled_query_name(settled, url, full, UDPAI_STR("")) == UDPAI_SETTLED;
 }

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "federation/outlived.h"
+
+#include "base/alloc.h"
+#include "federation/twins.h"
+#include "model/said.h"
+
+/* More are told when the peer brings them again. */
+#define TOLD_MAX 2000
+#define KEPT_MAX 100000
+#define FUTURE_MAX_US ((uint64_t)5 * 60 * 1000000)
+
+/* Removals that others remember of what this node has read, until it is known whether it still
+ * does. */
+struct udpai_outlived {
+    UDPAI_VECTOR(udpa_resource *) said;
+};
+
+/* Of what is read, nobody is noted from whom it was taken. */
+static bool
+is_read(const udpa_resource *resource)
+{
+    return udpa_resource_n_hops(resource) == 1 &&
+           udpai_resource_hop(resource, 0).authority.len == 0;
+}
+
+/* ---- those who remember ---- */
+
+void
+udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
+{
+    const udpai_peer *peer = intake->peer;
+    uint64_t generation = udpai_store_said_generation(intake->node->store, resource);
+    udpai_str type_url = udpai_resource_type_url(resource);
+    if (generation <= udpa_resource_generation(resource) || !peer->is_node || !peer->info ||
+        !is_read(resource) ||
+        !udpai_resource_passed(resource, udpai_node_info_parts(peer->info)->id,
+                               udpai_node_info_instance(peer->info)))
+        return;
+    if (!intake->outlived && (intake->outlived = udpai_publication_new()))
+        (void)udpai_publication_set(&intake->outlived->type_url, type_url);
+    udpai_publication *outlived = intake->outlived;
+    if (!outlived || outlived->removals.n == TOLD_MAX ||
+        !udpai_str_eq(outlived->type_url, type_url))
+        return;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = udpai_said_of(resource, generation);
+    if (said)
+        (void)udpai_publication_remove_said(outlived, udpai_resource_name(resource), said);
+}
+
+/* Without memory it is told when it comes again. */
+void
+udpai_outlived_tell(udpai_intake *intake)
+{
+    udpai_order *order = intake->outlived && intake->outlived->removals.n
+                             ? udpai_order_new(UDPAI_ORDER_PUBLISH)
+                             : NULL;
+    if (order) {
+        order->publication = UDPAI_TAKE(intake->outlived);
+        order->session = intake->peer->session;
+        udpai_node_order(intake->node, order);
+    }
+    udpai_publication_free(intake->outlived);
+    intake->outlived = NULL;
+}
+
+/* ---- the one who has read it ---- */
+
+bool
+udpai_outlived_take(const udpai_intake *intake, udpa_resource *said)
+{
+    udpai_node *node = intake->node;
+    if (!intake->peer->is_node || !is_read(said) ||
+        !udpai_resource_passed(said, udpai_bytes_view(node->id), udpai_bytes_view(node->instance)))
+        return false;
+    if (!node->outlived)
+        node->outlived = udpai_alloc(sizeof(*node->outlived));
+    if (node->outlived && node->outlived->said.n < KEPT_MAX &&
+        udpai_vector_push(&node->outlived->said, said))
+        udpa_resource_ref(said);
+    udpai_node_touch(node);
+    return true;
+}
+
+struct search {
+    const udpa_resource *said;
+    udpai_contribution found;
+};
+
+static bool
+compare(void *userdata, const udpai_contribution *contribution)
+{
+    struct search *search = userdata;
+    int rank = udpai_origin_rank(contribution->origin);
+    bool is_it = (rank == UDPAI_ORIGIN_FILES || rank == UDPAI_ORIGIN_SOURCE) &&
+                 is_read(contribution->resource) &&
+                 udpai_str_eq(udpai_resource_authority(contribution->resource),
+                              udpai_resource_authority(search->said));
+    if (is_it)
+        search->found = *contribution;
+    return !is_it;
+}
+
+static const udpai_source *
+source_of(const udpai_node *node, const udpai_origin *origin)
+{
+    size_t at = 0;
+    const udpai_source *source;
+    while ((source = udpai_map_next(&node->sources, &at)))
+        if (source->origin == origin)
+            return source;
+    return NULL;
+}
+
+/* Has it been read in this life? What was kept may have gone meanwhile. */
+static bool
+is_read_again(const udpai_node *node, const udpai_contribution *held)
+{
+    const udpai_source *source = source_of(node, held->origin);
+    if (held->absence != UDPAI_ABSENCE_NONE)
+        return false;
+    for (size_t i = 0; !source && i < node->expected_files.n; i++)
+        if (!node->expected_files.items[i].is_known)
+            return false;
+    if (!source || source->kind == UDPAI_SOURCE_PATH)
+        return !source || udpai_source_is_active(source);
+    const udpai_scope *scope = udpai_source_scope(source, udpai_resource_type_url(held->resource),
+                                                  udpai_resource_name(held->resource));
+    return scope && (scope->on_demand ? udpai_source_is_active(source) : scope->is_complete);
+}
+
+static void
+renew(udpai_node *node, const udpai_contribution *held, const udpa_resource *said)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(held->resource, &room);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
+    uint64_t next = udpai_intake_next_generation(node, held->resource);
+    uint64_t above = udpa_resource_generation(said) + 1;
+    if (parts.signature.algorithm && !udpai_signatures_is_own(node, held->resource))
+        return; /* whoever has signed it gives its generation */
+    parts.generation = next > above ? next : above;
+    parts.signature = (udpai_signature){0};
+    parts.hops = NULL;
+    parts.n_hops = 0;
+    parts.way = NULL;
+    const udpai_taking taking = {.keeps_generation = true};
+    udpa_err err = udpai_resource_make(&renewed, &parts);
+    if (err == UDPA_OK)
+        err = udpai_intake_put(node, held->origin, renewed, &taking, &error);
+    if (err != UDPA_OK && error)
+        udpai_log(UDPA_LOG_WARNING, "federation",
+                  "others have ended what is still read here, and it cannot be said again: %s",
+                  udpa_error_message(error));
+}
+
+/* False: it is still to be seen. */
+static bool
+settle(udpai_node *node, const udpa_resource *said)
+{
+    struct search search = {.said = said};
+    int64_t wall = node->env.wall_us(node->env.userdata);
+    udpai_store_visit_name(node->store, udpai_resource_type_url(said), udpai_resource_name(said),
+                           compare, &search);
+    const udpai_contribution *held = &search.found;
+    if (!held->resource ||
+        udpa_resource_generation(held->resource) >= udpa_resource_generation(said) ||
+        udpa_resource_generation(said) > (uint64_t)(wall > 0 ? wall : 0) + FUTURE_MAX_US)
+        return true;
+    if (!is_read_again(node, held))
+        return false;
+    renew(node, held, said);
+    return true;
+}
+
+void
+udpai_outlived_settle(udpai_node *node)
+{
+    struct udpai_outlived *outlived = node->outlived;
+    size_t n_left = 0;
+    if (!outlived)
+        return;
+    for (size_t i = 0; i < outlived->said.n; i++) {
+        udpa_resource *said = outlived->said.items[i];
+        if (settle(node, said))
+            udpa_resource_unref(said);
+        else
+            outlived->said.items[n_left++] = said;
+    }
+    outlived->said.n = n_left;
+    if (n_left == 0)
+        udpai_outlived_free(node);
+}
+
+void
+udpai_outlived_free(udpai_node *node)
+{
+    for (size_t i = 0; node->outlived && i < node->outlived->said.n; i++)
+        udpa_resource_unref(node->outlived->said.items[i]);
+    if (node->outlived)
+        udpai_vector_done(&node->outlived->said);
+    udpai_free(node->outlived);
+    node->outlived = NULL;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delete --origin: what a node has read that will not come back. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codec/json_text.h"
+#include "ctl/commands.h"
+#include "ctl/http.h"
+#include "ctl/names.h"
+#include "ctl/table.h"
+
+#define GOOD 200
+#define FORBIDDEN 403
+
+static void
+put_value(udpai_strbuf *body, const char *key, const char *value)
+{
+    udpai_strbuf_printf(body, "%s\"%s\": ", body->len ? ", " : "{", key);
+    udpai_json_put_string(body, udpai_str_from(value));
+}
+
+/* False: it was said why not. */
+static bool
+make_body(const udpai_ctl_options *options, udpai_strbuf *body)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    UDPAI_AUTO_FREE char *type_url = NULL;
+    if (options->arguments.n &&
+        udpai_ctl_type_url(options->arguments.items[0], &type_url, &error) != UDPA_OK) {
+        udpai_ctl_complain_of(error);
+        return false;
+    }
+    put_value(body, "node", options->origin);
+    if (type_url)
+        put_value(body, "type", type_url);
+    if (options->name_space)
+        put_value(body, "namespace", options->name_space);
+    udpai_strbuf_puts(body, options->is_dry_run ? ", \"dry_run\": true}" : "}");
+    if (udpai_strbuf_failed(body))
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    return !udpai_strbuf_failed(body);
+}
+
+static bool
+has_stayed(udpai_str line)
+{
+    static const char mark[] = " stays: ";
+    for (size_t i = 0; i + sizeof(mark) - 1 <= line.len; i++)
+        if (memcmp(line.data + i, mark, sizeof(mark) - 1) == 0)
+            return true;
+    return false;
+}
+
+/* One line for each. */
+static udpai_ctl_exit
+tell_all(const udpai_ctl_options *options, udpai_str text)
+{
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    if (text.len == 0) {
+        udpai_ctl_complain("%s holds nothing that '%s' has read%s: 'udpactl get -o path' shows by "
+                           "which nodes each resource has come",
+                           options->http, options->origin,
+                           options->arguments.n || options->name_space ? " of that" : "");
+        return UDPAI_CTL_REFUSED;
+    }
+    while (text.len) {
+        const char *end = memchr(text.data, '\n', text.len);
+        udpai_str line = {text.data, end ? (size_t)(end - text.data) : text.len};
+        udpai_strbuf words = {0};
+        udpai_ctl_put_text(&words, line);
+        if (has_stayed(line)) {
+            udpai_ctl_complain("%s", words.len ? words.data : "");
+            result = UDPAI_CTL_REFUSED;
+        } else {
+            printf("%s\n", words.len ? words.data : "");
+        }
+        udpai_strbuf_done(&words);
+        size_t n = line.len + (end != NULL);
+        text = (udpai_str){text.data + n, text.len - n};
+    }
+    return result;
+}
+
+static udpai_ctl_exit
+tell(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
+{
+    udpai_str text = udpai_strbuf_view(&answer->text);
+    udpai_strbuf words = {0};
+    if (answer->status == GOOD)
+        return tell_all(options, text);
+    while (text.len && text.data[text.len - 1] == '\n')
+        text.len--;
+    udpai_ctl_put_text(&words, (udpai_str){text.data, udpai_min_size(text.len, 1000)});
+    udpai_ctl_complain("%s has answered %ld%s%s%s", options->http, answer->status,
+                       words.len ? ": " : "", words.len ? words.data : "",
+                       answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
+                                                   : "");
+    udpai_strbuf_done(&words);
+    return UDPAI_CTL_REFUSED;
+}
+
+udpai_ctl_exit
+udpai_ctl_delete_origin(udpai_ctl *ctl)
+{
+    const udpai_ctl_options *options = ctl->options;
+    udpai_ctl_answer answer = {0};
+    udpai_strbuf body = {0};
+    udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
+    if (options->arguments.n > 1 || options->files.n || options->is_waiting)
+        udpai_ctl_complain("write 'udpactl delete --origin NODE [TYPE]', and -n NAMESPACE for one "
+                           "namespace alone; what is deleted so is told by line");
+    else if (make_body(options, &body))
+        result = udpai_ctl_http_ask(options, "/origins_delete", &body, &answer);
+    if (result == UDPAI_CTL_GOOD)
+        result = tell(options, &answer);
+    udpai_ctl_answer_done(&answer);
+    udpai_strbuf_done(&body);
+    return result;
+}
