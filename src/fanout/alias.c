@@ -68,13 +68,70 @@ has_alias(const udpa_resource *resource, udpai_str name)
 }
 
 static void
+recheck_indirect(const udpai_list *name_subs)
+{
+    UDPAI_LIST_FOREACH_SAFE (node, name_subs) {
+        udpai_name_sub *sub = udpai_name_sub_of(node);
+        if (sub->leads != UDPAI_LEADS_HERE)
+            udpai_name_sub_update(sub, false);
+    }
+}
+
+static void
 recheck_pattern(udpai_topic *topic, udpai_str pattern)
 {
     UDPAI_LIST_FOREACH_SAFE (node, &topic->indirect) {
-        udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_indirect);
-        if (udpai_alias_matches(pattern, udpai_item_name(sub->asked)))
-            udpai_name_sub_update(sub, false);
+        const udpai_item_more *more = UDPAI_LIST_ENTRY(node, udpai_item_more, in_indirect);
+        if (udpai_alias_matches(pattern, (udpai_str){more->name, more->name_len}))
+            recheck_indirect(&more->name_subs);
     }
+}
+
+static udpa_err
+reserve_subs(const udpai_list *name_subs)
+{
+    UDPAI_LIST_FOREACH (node, name_subs)
+        if (!udpai_name_sub_more(udpai_name_sub_of(node)))
+            return UDPA_ERR_NOMEM;
+    return UDPA_OK;
+}
+
+static udpa_err
+reserve_pattern(const udpai_topic *topic, udpai_str pattern)
+{
+    udpa_err err = UDPA_OK;
+    UDPAI_LIST_FOREACH (node, &topic->indirect) {
+        const udpai_item_more *more = UDPAI_LIST_ENTRY(node, udpai_item_more, in_indirect);
+        if (err == UDPA_OK && udpai_alias_matches(pattern, (udpai_str){more->name, more->name_len}))
+            err = reserve_subs(&more->name_subs);
+    }
+    return err;
+}
+
+static udpa_err
+reserve_those_who_ask_for(const udpai_topic *topic, udpai_str alias)
+{
+    if (udpai_alias_is_pattern(alias))
+        return reserve_pattern(topic, alias);
+    const udpai_item *asked = udpai_item_find(topic, alias);
+    return asked ? reserve_subs(udpai_item_name_subs(asked)) : UDPA_OK;
+}
+
+/* Who asks for the item itself may be led elsewhere when it is shown no more. */
+static bool
+may_lead_elsewhere(const udpai_item *item)
+{
+    const udpai_topic *topic = item->topic;
+    return topic->n_patterns || udpai_map_get(&topic->aliases, udpai_item_name(item));
+}
+
+udpa_err
+udpai_alias_reserve_subs(const udpai_item *item, const udpa_resource *now)
+{
+    udpa_err err = may_lead_elsewhere(item) ? reserve_subs(udpai_item_name_subs(item)) : UDPA_OK;
+    for (size_t i = 0; now && i < udpa_resource_n_aliases(now) && err == UDPA_OK; i++)
+        err = reserve_those_who_ask_for(item->topic, udpai_resource_alias(now, i));
+    return err;
 }
 
 /* Those who ask for it may now be led elsewhere by this alias. */
@@ -90,7 +147,7 @@ recheck_subs(udpai_topic *topic, udpai_str alias)
         return;
     asked->n_owed++; /* it must not go while we are at it */
     UDPAI_LIST_FOREACH_SAFE (node, udpai_item_name_subs(asked))
-        udpai_name_sub_update(UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item), false);
+        udpai_name_sub_update(udpai_name_sub_of(node), false);
     asked->n_owed--;
 }
 

@@ -84,7 +84,7 @@ udpai_pending(udpai_subscription *subscription)
 static const udpai_item *
 owed_item(const udpai_owed *owed)
 {
-    return owed->extras ? owed->item : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed)->target;
+    return owed->is_extra ? owed->item : udpai_target(udpai_owed_name(owed));
 }
 
 static uint64_t
@@ -122,8 +122,8 @@ widen_by_names(struct span *span, const udpai_subscription *subscription)
     size_t at = 0;
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at)))
-        if (sub->target && sub->sent_seq != sub->target->seq)
-            widen(span, sub->target->seq);
+        if (udpai_target(sub) && sub->sent_seq != udpai_target(sub)->seq)
+            widen(span, udpai_target(sub)->seq);
 }
 
 bool
@@ -280,7 +280,7 @@ add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
     if (!udpai_collection_add(collection, item, item->resource, refresh, ret_err))
         return false;
     if (extra)
-        udpai_owed_done(extra);
+        udpai_owed_done(subscription, extra);
     return true;
 }
 
@@ -440,7 +440,7 @@ put_off(udpai_subscription *subscription, udpai_owed *owed, uint64_t limit)
     if (owed_change(owed) <= limit)
         return false;
     owed->mark_seq = subscription->topic->fanout->seq;
-    if (owed->extras)
+    if (owed->is_extra)
         subscription->extra_seq = owed->mark_seq;
     udpai_list_remove(&owed->node);
     udpai_list_append(&subscription->additions, &owed->node);
@@ -465,8 +465,8 @@ static bool
 add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
-    udpai_name_sub *sub = owed->extras ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
-    udpai_item *item = sub ? sub->target : owed->item;
+    udpai_name_sub *sub = udpai_owed_name(owed);
+    udpai_item *item = sub ? udpai_target(sub) : owed->item;
     bool shown = is_still_owed(subscription, sub, item);
     uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
     udpai_held_state held = shown ? udpai_held_match(subscription, item) : UDPAI_HELD_ALL;
@@ -478,10 +478,10 @@ add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
     if (shown && sub) {
         sub->sent_seq = item->seq;
         udpai_name_sub_sent(sub, payload_seq);
-        sub->sent_turn = subscription->n_turns + (held != UDPAI_HELD_ALL);
+        udpai_name_sub_set_turn(sub, subscription->n_turns + (held != UDPAI_HELD_ALL));
         *ret_err = udpai_tally_sent(sub, collection);
     }
-    udpai_owed_done(owed);
+    udpai_owed_done(subscription, owed);
     return *ret_err == UDPA_OK;
 }
 
@@ -527,7 +527,7 @@ static bool
 is_led_to(const udpai_subscription *subscription, const udpai_item *item)
 {
     UDPAI_LIST_FOREACH (node, udpai_item_alias_subs(item))
-        if (UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target)->subscription == subscription)
+        if (udpai_alias_sub_of(node)->subscription == subscription)
             return true;
     return false;
 }
@@ -538,7 +538,7 @@ static bool
 keeps_it(const udpai_subscription *subscription, const udpai_item *item)
 {
     const udpai_name_sub *sub = udpai_map_get(&subscription->names, udpai_item_name(item));
-    if ((sub && sub->target) || is_led_to(subscription, item))
+    if ((sub && udpai_target(sub)) || is_led_to(subscription, item))
         return true;
     return udpai_sight_is_live(udpai_sight_of(subscription), item);
 }
@@ -583,12 +583,12 @@ collect_owed_removals(udpai_collection *collection, uint64_t limit, udpa_err *re
         udpai_owed *owed = UDPAI_LIST_ENTRY(subscription->removals.next, udpai_owed, node);
         if (owed->mark_seq > limit)
             return;
-        udpai_name_sub *sub = owed->extras ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
+        udpai_name_sub *sub = udpai_owed_name(owed);
         if (!remove_owed(collection, owed->item, sub, ret_err))
             return;
         if (sub)
-            sub->sent_turn = subscription->n_turns + 1;
-        udpai_owed_done(owed);
+            udpai_name_sub_set_turn(sub, subscription->n_turns + 1);
+        udpai_owed_done(subscription, owed);
     }
 }
 

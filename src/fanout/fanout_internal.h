@@ -10,14 +10,12 @@
 #include "fanout/holdings.h"
 #include "fanout/item.h"
 #include "fanout/log.h"
+#include "fanout/name_sub.h"
 #include "fanout/quota.h"
 #include "fanout/sorted.h"
 #include "fanout/view.h"
 
-typedef struct udpai_name_sub udpai_name_sub;
-typedef struct udpai_owed udpai_owed;
 typedef struct udpai_collection udpai_collection;
-typedef struct udpai_tally udpai_tally;
 
 /* ---- topic.c ---- */
 
@@ -43,7 +41,7 @@ struct udpai_topic {
     size_t n_patterns;
     size_t n_variants;
     size_t n_live;
-    udpai_list indirect; /* name subs whose own name has no resource */
+    udpai_list indirect; /* items that some who ask for them are not led to */
     udpai_map prefixes;  /* udpai_view_prefix: which views a name may belong to */
     udpai_map globs;     /* the same, of collections by glob */
     udpai_map families;
@@ -90,6 +88,8 @@ udpai_str udpai_topic_url(const udpai_topic *topic);
  * nothing has changed. */
 udpa_err
 udpai_alias_reserve(udpai_topic *topic, const udpa_resource *before, const udpa_resource *now);
+/* Makes what those need who may be led elsewhere when the item becomes this (NULL: is removed). */
+udpa_err udpai_alias_reserve_subs(const udpai_item *item, const udpa_resource *now);
 /* Keeps the index in step with a change of an item's resource, and has those look again who asked
  * for an alias that came or went. Room was reserved. */
 void udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_resource *now);
@@ -99,39 +99,6 @@ udpai_alias_resolve(const udpai_topic *topic, const udpai_subscriber *subscriber
 void udpai_alias_free_all(udpai_topic *topic);
 
 /* ---- subscription.c ---- */
-
-/* Something a subscription must be sent besides what its cursor says. */
-struct udpai_owed {
-    udpai_list node;
-    udpai_item *item;
-    uint64_t mark_seq; /* the fan-out's seq when it was marked; lists are in this order */
-    udpai_map *extras; /* where it is, allocated by itself; NULL: it is part of a name sub */
-};
-
-typedef enum udpai_name_state {
-    UDPAI_NAME_PRESENT, /* what there is was sent, or is owed */
-    UDPAI_NAME_WAITING, /* there is nothing, but that is not certain yet */
-    UDPAI_NAME_MISSING, /* told, or owed, that there is nothing */
-} udpai_name_state;
-
-struct udpai_name_sub {
-    udpai_owed owed; /* first; an addition, or a removal if the state is MISSING */
-    udpai_list in_item, in_target, in_indirect;
-    udpai_subscription *subscription;
-    udpai_item *asked;                   /* of the name that was asked for; same as owed.item */
-    udpai_item *target;                  /* what it leads to; NULL: nothing */
-    uint64_t sent_seq, sent_payload_seq; /* 0: the subscriber holds nothing */
-    uint64_t held_payload_seq;           /* what it held before it was sent that; the same */
-    uint64_t sent_turn; /* of the delivery that brought what it holds, or took it away */
-    uint64_t absent_ms; /* it is not said to be missing before, as long as it was never sent */
-    udpai_name_state state;
-    bool leads_to_variant; /* which is shown by the name that was asked for */
-    bool shows_last;       /* it has gone, and was sent; MODE_STATE: the state still holds it */
-    udpai_tally *holds;    /* the variant it was sent; NULL: none, or variants are not told */
-    uint32_t name_len;     /* with parameters, the length of the name: */
-    uint32_t key_len;      /* and of the name, a zero byte, and the parameters; without: 0 */
-    char key[];
-};
 
 typedef struct udpai_await {
     udpai_list node;
@@ -206,17 +173,6 @@ udpai_sight_of(const udpai_subscription *subscription)
     return (udpai_sight){subscription->view, subscription->filter};
 }
 
-/* The subscriber is sent this payload, or none, by the name. */
-static inline void
-udpai_name_sub_sent(udpai_name_sub *sub, uint64_t payload_seq)
-{
-    if (sub->sent_payload_seq != payload_seq)
-        sub->held_payload_seq = sub->sent_payload_seq;
-    sub->sent_payload_seq = payload_seq;
-    if (payload_seq)
-        sub->absent_ms = 0;
-}
-
 /* Whose resources its wildcards do not hold; NULL: nobody's. */
 static inline udpa_bytes *
 udpai_subscription_except(const udpai_subscription *subscription)
@@ -240,7 +196,7 @@ udpa_err udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udp
 /* What is owed so of the item; NULL: nothing. */
 udpai_owed *udpai_extra_of(const udpai_subscription *subscription, const udpai_item *item);
 /* Takes it off its list; frees it if it is an extra. */
-void udpai_owed_done(udpai_owed *owed);
+void udpai_owed_done(udpai_subscription *subscription, udpai_owed *owed);
 /* Is all known of what lies at or below `scope`? If not, the subscription is told when it is. */
 bool
 udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms);

@@ -24,6 +24,7 @@ new_more(udpai_item *item, udpai_str name)
     udpai_list_init(&more->name_subs);
     udpai_list_init(&more->alias_subs);
     udpai_list_init(&more->in_family);
+    udpai_list_init(&more->in_indirect);
     return more;
 }
 
@@ -32,6 +33,7 @@ free_more(udpai_item_more *more)
 {
     if (!more)
         return;
+    udpai_list_remove(&more->in_indirect);
     udpa_resource_unref(more->last);
     udpa_bytes_unref(more->shown_to);
     udpai_free(more->memberships);

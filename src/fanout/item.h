@@ -22,11 +22,13 @@ typedef struct udpai_item_more {
     udpa_resource *last;  /* after a removal, while views of states need it */
     udpa_bytes *shown_to; /* which ConfigSources (change_set.h); NULL: all */
     uint64_t deadline_ms;
-    udpai_list name_subs;  /* who asked for exactly this name … */
-    size_t n_interested;   /* … and is counted */
-    udpai_list alias_subs; /* whose other name leads here */
-    udpai_family *family;  /* NULL: none, or nobody has asked for any */
-    udpai_list in_family;  /* if there is one */
+    udpai_list name_subs;   /* who asked for exactly this name … */
+    size_t n_interested;    /* … and is counted */
+    size_t n_indirect;      /* … and is not led here */
+    udpai_list in_indirect; /* of the topic, if there are any */
+    udpai_list alias_subs;  /* whose other name leads here */
+    udpai_family *family;   /* NULL: none, or nobody has asked for any */
+    udpai_list in_family;   /* if there is one */
     udpai_item *item;
     udpai_membership *memberships; /* instead of the item's own; NULL: that will do */
     uint32_t memberships_capacity;

@@ -9,6 +9,7 @@
 #include "model/variant.h"
 
 #define KEY_MAX (UDPAI_NAME_MAX + 1 + UDPAI_PARAMETERS_BYTES_MAX)
+#define RETRY_MS 100 /* without memory */
 
 /* As the name subs of a subscription are found: by the name, and behind it what parameters it is
  * asked for with. */
@@ -36,10 +37,10 @@ find_sub(const udpai_subscription *subscription, const udpai_locator *locator)
 udpai_locator
 udpai_name_sub_locator(const udpai_name_sub *sub)
 {
-    udpai_locator locator = {.name = udpai_item_name(sub->asked)};
-    if (sub->key_len) {
+    udpai_locator locator = {.name = udpai_item_name(udpai_asked(sub))};
+    if (sub->more && sub->more->key_len) {
         size_t skip = locator.name.len + 1;
-        locator.parameters = (udpai_str){sub->key + skip, sub->key_len - skip};
+        locator.parameters = (udpai_str){sub->more->key + skip, sub->more->key_len - skip};
     }
     return locator;
 }
@@ -96,6 +97,23 @@ udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix
     }
 }
 
+/* ---- what few have ---- */
+
+static udpai_name_more *
+make_more(udpai_name_sub *sub, udpai_str key)
+{
+    udpai_name_more *more = udpai_alloc(sizeof(*more) + key.len);
+    if (!more)
+        return NULL;
+    more->sub = sub;
+    udpai_list_init(&more->in_target);
+    more->key_len = (uint32_t)key.len;
+    if (key.len)
+        memcpy(more->key, key.data, key.len);
+    sub->more = more;
+    return more;
+}
+
 /* ---- what a name leads to ---- */
 
 static udpai_item *
@@ -109,29 +127,80 @@ resolve(const udpai_name_sub *sub)
         if (variant)
             return variant;
     }
-    if (udpai_shown(sub->asked, subscriber) && !(selects && udpai_item_is_variant(sub->asked)))
-        return sub->asked;
-    return udpai_alias_resolve(sub->subscription->topic, subscriber, udpai_item_name(sub->asked));
+    if (udpai_shown(udpai_asked(sub), subscriber) &&
+        !(selects && udpai_item_is_variant(udpai_asked(sub))))
+        return udpai_asked(sub);
+    return udpai_alias_resolve(sub->subscription->topic, subscriber,
+                               udpai_item_name(udpai_asked(sub)));
 }
 
+udpai_name_more *
+udpai_name_sub_more(udpai_name_sub *sub)
+{
+    return sub->more ? sub->more : make_more(sub, (udpai_str){0});
+}
+
+/* Those who may be led elsewhere by a pattern are found by the item that they ask for. */
+static void
+count_indirect(udpai_item *asked, bool is_indirect)
+{
+    udpai_item_more *more = asked->more;
+    more->n_indirect += is_indirect ? 1 : (size_t)-1;
+    if (!more->n_indirect)
+        udpai_list_remove(&more->in_indirect);
+    else if (!udpai_list_linked(&more->in_indirect))
+        udpai_list_append(&asked->topic->indirect, &more->in_indirect);
+}
+
+static udpai_name_leads
+way_to(const udpai_name_sub *sub, const udpai_item *target)
+{
+    if (!target)
+        return UDPAI_LEADS_NOWHERE;
+    return target == udpai_asked(sub) ? UDPAI_LEADS_HERE : UDPAI_LEADS_ELSEWHERE;
+}
+
+/* If that is elsewhere it has what it needs more. */
 static void
 set_target(udpai_name_sub *sub, udpai_item *target)
 {
-    udpai_item *old = sub->target;
-    bool is_direct = target == sub->asked;
-    if (is_direct)
-        udpai_list_remove(&sub->in_indirect);
-    else if (!udpai_list_linked(&sub->in_indirect))
-        udpai_list_append(&sub->subscription->topic->indirect, &sub->in_indirect);
+    udpai_item *old = udpai_target(sub), *asked = udpai_asked(sub);
     if (target == old)
         return;
-    udpai_list_remove(&sub->in_target);
-    sub->target = target;
+    if (target == asked || old == asked)
+        count_indirect(asked, old == asked);
+    if (sub->leads == UDPAI_LEADS_ELSEWHERE)
+        udpai_list_remove(&sub->more->in_target);
+    sub->leads = way_to(sub, target);
     sub->sent_seq = sub->sent_payload_seq = 0;
-    if (target && !is_direct)
-        udpai_list_append(&target->more->alias_subs, &sub->in_target); /* it has an alias */
-    if (old && old != sub->asked)
+    if (sub->leads == UDPAI_LEADS_ELSEWHERE) {
+        sub->more->target = target;
+        udpai_list_append(&target->more->alias_subs, &sub->more->in_target); /* it has an alias */
+    }
+    if (old && old != asked)
         udpai_item_release(old);
+}
+
+/* ---- what it was sent ---- */
+
+/* Is this payload what the item had before its present content? */
+static bool
+is_former(const udpai_name_sub *sub, uint64_t payload_seq, uint64_t next_seq)
+{
+    const udpai_former *former = udpai_asked(sub)->former;
+    bool by_content = sub->subscription->subscriber->renderer->shows_content_only;
+    return former && former->until == next_seq &&
+           payload_seq == (by_content ? former->content_seq : former->payload_seq);
+}
+
+void
+udpai_name_sub_sent(udpai_name_sub *sub, uint64_t payload_seq)
+{
+    if (sub->sent_payload_seq == payload_seq)
+        return;
+    sub->had_any = sub->sent_payload_seq != 0;
+    sub->had_former = is_former(sub, sub->sent_payload_seq, payload_seq);
+    sub->sent_payload_seq = payload_seq;
 }
 
 /* Does the wildcard that the subscriber also has bring the item anyway? */
@@ -161,10 +230,10 @@ has_come(udpai_name_sub *sub, bool again)
         udpai_list_remove(&sub->owed.node);
     if (again)
         sub->sent_seq = sub->sent_payload_seq = 0;
-    if (again ? udpai_view_will_bring(subscription, sub->target)
-              : comes_by_view(subscription, sub->target))
+    if (again ? udpai_view_will_bring(subscription, udpai_target(sub))
+              : comes_by_view(subscription, udpai_target(sub)))
         return;
-    if (sub->sent_seq != sub->target->seq)
+    if (sub->sent_seq != udpai_target(sub)->seq)
         udpai_owe(subscription, &subscription->additions, &sub->owed);
 }
 
@@ -173,10 +242,21 @@ static bool
 is_early(const udpai_name_sub *sub)
 {
     udpai_subscription *subscription = sub->subscription;
-    if (sub->absent_ms <= subscription->subscriber->fanout->wheel->now_ms)
+    if (!sub->is_delayed || sub->turn <= subscription->subscriber->fanout->wheel->now_ms)
         return false;
-    udpai_subscription_recheck_at(subscription, sub->absent_ms);
+    udpai_subscription_recheck_at(subscription, sub->turn);
     return true;
+}
+
+/* What it leads to is looked at again before long. */
+static bool
+is_put_off(const udpai_name_sub *sub)
+{
+    udpai_subscription *subscription = sub->subscription;
+    if (sub->lacks_memory)
+        udpai_subscription_recheck_at(subscription,
+                                      subscription->subscriber->fanout->wheel->now_ms + RETRY_MS);
+    return sub->lacks_memory;
 }
 
 /* A resource that is there but may not be shown is certainly not to be seen; one that is not there
@@ -184,11 +264,11 @@ is_early(const udpai_name_sub *sub)
 static bool
 is_certain(udpai_name_sub *sub)
 {
-    if (is_early(sub))
+    if (is_put_off(sub) || is_early(sub))
         return false;
-    return sub->asked->resource ||
-           udpai_said_find(sub->subscription->topic, udpai_item_name(sub->asked)) ||
-           udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(sub->asked),
+    return udpai_asked(sub)->resource ||
+           udpai_said_find(sub->subscription->topic, udpai_item_name(udpai_asked(sub))) ||
+           udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(udpai_asked(sub)),
                                               sub->subscription->asked_ms);
 }
 
@@ -202,7 +282,7 @@ static void
 has_gone(udpai_name_sub *sub, bool was_sent, bool again)
 {
     udpai_subscription *subscription = sub->subscription;
-    if (sub->state == UDPAI_NAME_MISSING && !again)
+    if (sub->state == UDPAI_NAME_MISSING && !again && !sub->lacks_memory)
         return;
     if (sub->state == UDPAI_NAME_PRESENT && was_sent)
         sub->shows_last = true;
@@ -218,7 +298,7 @@ has_gone(udpai_name_sub *sub, bool was_sent, bool again)
     sub->state = UDPAI_NAME_MISSING;
     /* In a state there is nothing to take away of what it never showed. */
     bool is_news = subscription->mode == UDPAI_MODE_STATE && !sub->shows_last;
-    if (again || subscription->mode == UDPAI_MODE_TOLD || !goes_by_view(sub, sub->asked))
+    if (again || subscription->mode == UDPAI_MODE_TOLD || !goes_by_view(sub, udpai_asked(sub)))
         udpai_owe(subscription, is_news ? &subscription->additions : &subscription->removals,
                   &sub->owed);
 }
@@ -233,7 +313,7 @@ leave_target(udpai_name_sub *sub)
     if (subscription->subscriber->renderer->aliases_end_by_name && !subscription->label &&
         subscription->mode == UDPAI_MODE_DELTA &&
         subscription->extras.n < subscription->topic->fanout->options.max_names)
-        (void)udpai_owe_extra(subscription, &subscription->removals, sub->target);
+        (void)udpai_owe_extra(subscription, &subscription->removals, udpai_target(sub));
 }
 
 void
@@ -241,12 +321,16 @@ udpai_name_sub_update(udpai_name_sub *sub, bool again)
 {
     bool was_sent = sub->sent_payload_seq != 0;
     udpai_item *target = resolve(sub);
-    if (was_sent && target != sub->target && sub->target != sub->asked && !sub->leads_to_variant)
+    sub->lacks_memory = way_to(sub, target) == UDPAI_LEADS_ELSEWHERE && !udpai_name_sub_more(sub);
+    if (sub->lacks_memory)
+        target = NULL;
+    if (was_sent && target != udpai_target(sub) && udpai_target(sub) != udpai_asked(sub) &&
+        !sub->leads_to_variant)
         leave_target(sub);
     set_target(sub, target);
     sub->leads_to_variant = target && udpai_item_is_variant(target) &&
                             udpai_selects_variants(sub->subscription->subscriber);
-    if (sub->target)
+    if (udpai_target(sub))
         has_come(sub, again);
     else
         has_gone(sub, was_sent, again);
@@ -263,31 +347,51 @@ known_name(const udpai_subscription *subscription, const udpai_item *item)
 
 /* ---- coming and going ---- */
 
+/* Its memory; nothing refers to it. */
+static void
+drop_sub(udpai_name_sub *sub)
+{
+    udpai_free(sub->more);
+    udpai_free(sub);
+}
+
 static udpai_name_sub *
-make_sub(udpai_subscription *subscription, udpai_item *item, const udpai_locator *locator)
+alloc_sub(udpai_subscription *subscription, udpai_item *item, const udpai_locator *locator)
 {
     char room[KEY_MAX];
-    udpai_str key = locator->parameters.len ? key_of(locator, room) : (udpai_str){0};
-    udpai_name_sub *sub = udpai_alloc(sizeof(*sub) + key.len);
+    udpai_name_sub *sub = udpai_alloc(sizeof(*sub));
     if (!sub)
         return NULL;
     sub->subscription = subscription;
-    sub->asked = sub->owed.item = item;
-    sub->state = UDPAI_NAME_PRESENT;
-    sub->key_len = (uint32_t)key.len;
-    if (key.len)
-        memcpy(sub->key, key.data, key.len);
+    sub->owed.item = item;
     udpai_list_init(&sub->owed.node);
     udpai_list_init(&sub->in_item);
-    udpai_list_init(&sub->in_target);
-    udpai_list_init(&sub->in_indirect);
+    if (!locator->parameters.len || make_more(sub, key_of(locator, room)))
+        return sub;
+    drop_sub(sub);
+    return NULL;
+}
+
+static udpai_name_sub *
+make_sub(udpai_subscription *subscription, udpai_item *item, const udpai_locator *locator)
+{
+    udpai_name_sub *sub = alloc_sub(subscription, item, locator);
+    if (!sub)
+        return NULL;
     if (udpai_tally_asked(sub) == UDPA_OK) {
         if (udpai_map_add(&subscription->names, sub))
             return sub;
         udpai_tally_given_back(sub);
     }
-    udpai_free(sub);
+    drop_sub(sub);
     return NULL;
+}
+
+static void
+delay_absence(udpai_name_sub *sub, uint64_t until_ms)
+{
+    sub->is_delayed = true;
+    sub->turn = until_ms;
 }
 
 static udpai_name_sub *
@@ -302,7 +406,7 @@ new_sub(udpai_subscription *subscription, const udpai_locator *locator)
         return NULL;
     }
     if (subscription->absent_delay_ms && !udpai_held_has(subscription, locator->name))
-        sub->absent_ms = subscription->asked_ms + subscription->absent_delay_ms;
+        delay_absence(sub, subscription->asked_ms + subscription->absent_delay_ms);
     subscription->subscriber->n_names++;
     udpai_list_append(&item->more->name_subs, &sub->in_item);
     udpai_interest_name(subscription, item, true);
@@ -312,14 +416,14 @@ new_sub(udpai_subscription *subscription, const udpai_locator *locator)
 static void
 free_sub(udpai_name_sub *sub)
 {
-    udpai_item *item = sub->asked;
+    udpai_item *item = udpai_asked(sub);
     udpai_tally_given_back(sub);
-    set_target(sub, sub->asked);
+    set_target(sub, udpai_asked(sub));
     udpai_list_remove(&sub->owed.node);
     udpai_list_remove(&sub->in_item);
     sub->subscription->subscriber->n_names--;
     udpai_interest_name(sub->subscription, item, false);
-    udpai_free(sub);
+    drop_sub(sub);
     udpai_item_release(item);
 }
 
@@ -348,8 +452,9 @@ udpai_subscribe_locator(udpai_subscription *subscription,
         if (!sub)
             return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     } else {
-        udpai_held_forget(subscription,
-                          known_name(subscription, sub->target ? sub->target : sub->asked));
+        udpai_held_forget(
+            subscription,
+            known_name(subscription, udpai_target(sub) ? udpai_target(sub) : udpai_asked(sub)));
     }
     udpai_name_sub_update(sub, true);
     return udpai_fail_code(ret_error, udpai_variants_owe_all(sub));
@@ -386,7 +491,7 @@ udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator 
         return;
     char room[KEY_MAX];
     udpai_map_remove(&subscription->names, key_of(locator, room));
-    udpai_item *item = sub->asked;
+    udpai_item *item = udpai_asked(sub);
     item->n_owed++; /* it may be needed below */
     free_sub(sub);
     if (!udpai_subscription_covers(subscription, locator->name))
@@ -463,9 +568,9 @@ udpai_subscription_visit_missing(const udpai_subscription *subscription,
     size_t at = 0;
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at)))
-        if (!sub->target && sub->state == UDPAI_NAME_MISSING && !sub->shows_last &&
+        if (!udpai_target(sub) && sub->state == UDPAI_NAME_MISSING && !sub->shows_last &&
             udpai_tally_is_only(sub))
-            visit(userdata, udpai_item_name(sub->asked));
+            visit(userdata, udpai_item_name(udpai_asked(sub)));
 }
 
 /* With whatever parameters. */
@@ -476,8 +581,9 @@ resend_variants(udpai_subscription *subscription, udpai_str name)
     if (!asked)
         return;
     UDPAI_LIST_FOREACH_SAFE (node, udpai_item_name_subs(asked)) {
-        udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
-        if (sub->subscription == subscription && sub->target && sub->key_len)
+        udpai_name_sub *sub = udpai_name_sub_of(node);
+        if (sub->subscription == subscription && udpai_target(sub) && sub->more &&
+            sub->more->key_len)
             udpai_name_sub_update(sub, true);
     }
 }
@@ -488,7 +594,7 @@ udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
     udpai_name_sub *sub = udpai_map_get(&subscription->names, name);
     if (subscription->tells_variants)
         resend_variants(subscription, name);
-    udpai_item *item = sub ? sub->target : udpai_item_find(subscription->topic, name);
+    udpai_item *item = sub ? udpai_target(sub) : udpai_item_find(subscription->topic, name);
     if (!item || !(sub || comes_by_view(subscription, item)))
         return; /* if it holds that nevertheless, the end must be told yet */
     udpai_held_forget(subscription, known_name(subscription, item));

@@ -49,18 +49,19 @@ add_names(udpai_collection *collection, udpai_subscription *subscription, uint64
     size_t at = 0;
     udpai_name_sub *sub;
     while (err == UDPA_OK && (sub = udpai_map_next(&subscription->names, &at))) {
-        udpai_item *item = sub->target;
+        udpai_item *item = udpai_target(sub);
         bool with_removed = !removals || sub->owed.mark_seq > removals;
         if (item)
             udpai_collection_add(collection, item, item->resource, false, &err);
-        else if (with_removed && sub->shows_last && udpai_item_last(sub->asked))
-            udpai_collection_add(collection, sub->asked, udpai_item_last(sub->asked), false, &err);
+        else if (with_removed && sub->shows_last && udpai_item_last(udpai_asked(sub)))
+            udpai_collection_add(collection, udpai_asked(sub), udpai_item_last(udpai_asked(sub)),
+                                 false, &err);
         if (err == UDPA_OK)
             err = udpai_variants_add_all(collection, sub);
         uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
         bool loses_last = sub->shows_last && !with_removed;
         if (payload_seq != sub->sent_payload_seq || loses_last)
-            sub->sent_turn = subscription->n_turns + 1;
+            udpai_name_sub_set_turn(sub, subscription->n_turns + 1);
         sub->sent_seq = item ? item->seq : 0;
         udpai_name_sub_sent(sub, payload_seq);
         sub->shows_last &= with_removed;
@@ -143,8 +144,9 @@ has_news(const udpai_subscription *subscription)
     size_t at = 0;
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at)))
-        if (sub->target ? sub->sent_payload_seq != udpai_item_payload_seq(sub->target, subscription)
-                        : sub->sent_payload_seq != 0)
+        if (udpai_target(sub)
+                ? sub->sent_payload_seq != udpai_item_payload_seq(udpai_target(sub), subscription)
+                : sub->sent_payload_seq != 0)
             return true;
     return false;
 }
@@ -164,8 +166,9 @@ add_refreshed(udpai_collection *collection, udpai_subscription *subscription)
     size_t at = 0;
     const udpai_name_sub *sub;
     while (err == UDPA_OK && (sub = udpai_map_next(&subscription->names, &at)))
-        if (sub->target && sub->sent_seq != sub->target->seq)
-            udpai_collection_add(collection, sub->target, sub->target->resource, true, &err);
+        if (udpai_target(sub) && sub->sent_seq != udpai_target(sub)->seq)
+            udpai_collection_add(collection, udpai_target(sub), udpai_target(sub)->resource, true,
+                                 &err);
     return err;
 }
 
@@ -175,7 +178,7 @@ note_names_sent(udpai_subscription *subscription)
     size_t at = 0;
     udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at)))
-        sub->sent_seq = sub->target ? sub->target->seq : 0;
+        sub->sent_seq = udpai_target(sub) ? udpai_target(sub)->seq : 0;
 }
 
 /* If the protocol has something to say of the refreshes, the whole state goes out: they could go

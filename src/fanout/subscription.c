@@ -13,7 +13,9 @@ static udpai_str
 name_sub_key(const void *item)
 {
     const udpai_name_sub *sub = item;
-    return sub->key_len ? (udpai_str){sub->key, sub->key_len} : udpai_item_name(sub->asked);
+    const udpai_name_more *more = sub->more;
+    return more && more->key_len ? (udpai_str){more->key, more->key_len}
+                                 : udpai_item_name(udpai_asked(sub));
 }
 
 static udpai_str
@@ -46,10 +48,10 @@ free_awaits(udpai_subscription *subscription)
 }
 
 static void
-drop_owed(udpai_list *list)
+drop_owed(udpai_subscription *subscription, udpai_list *list)
 {
     while (!udpai_list_empty(list))
-        udpai_owed_done(UDPAI_LIST_ENTRY(list->next, udpai_owed, node));
+        udpai_owed_done(subscription, UDPAI_LIST_ENTRY(list->next, udpai_owed, node));
 }
 
 static void
@@ -57,9 +59,9 @@ free_subscription(udpai_subscription *subscription)
 {
     udpai_topic *topic = subscription->topic;
     udpai_name_subs_free(subscription);
-    drop_owed(&subscription->additions);
-    drop_owed(&subscription->removals);
-    drop_owed(&subscription->unanswered);
+    drop_owed(subscription, &subscription->additions);
+    drop_owed(subscription, &subscription->removals);
+    drop_owed(subscription, &subscription->unanswered);
     udpai_map_done(&subscription->extras);
     udpai_tallies_done(subscription);
     for (size_t i = 0; i < subscription->prefixes.n; i++) {
@@ -267,7 +269,7 @@ static bool
 can_tell(const udpai_subscription *subscription, const udpai_list *list, const udpai_owed *owed)
 {
     return list != &subscription->removals || subscription->mode == UDPAI_MODE_DELTA ||
-           (subscription->mode == UDPAI_MODE_TOLD && !owed->extras);
+           (subscription->mode == UDPAI_MODE_TOLD && !owed->is_extra);
 }
 
 void
@@ -295,7 +297,7 @@ new_extra(udpai_subscription *subscription, udpai_item *item)
         return NULL;
     udpai_list_init(&owed->node);
     owed->item = item;
-    owed->extras = &subscription->extras;
+    owed->is_extra = true;
     if (!udpai_map_add(&subscription->extras, owed)) {
         udpai_free(owed);
         return NULL;
@@ -328,18 +330,18 @@ udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *
     udpai_owe(subscription, list, owed);
     subscription->extra_seq = owed->mark_seq;
     if (!udpai_list_linked(&owed->node))
-        udpai_owed_done(owed);
+        udpai_owed_done(subscription, owed);
     return UDPA_OK;
 }
 
 void
-udpai_owed_done(udpai_owed *owed)
+udpai_owed_done(udpai_subscription *subscription, udpai_owed *owed)
 {
     udpai_list_remove(&owed->node);
-    if (!owed->extras)
+    if (!owed->is_extra)
         return;
     udpai_item *item = owed->item;
-    udpai_map_remove(owed->extras, extra_key(owed));
+    udpai_map_remove(&subscription->extras, extra_key(owed));
     udpai_free(owed);
     item->n_owed--;
     udpai_item_release(item);
@@ -439,7 +441,7 @@ answer_waiting_names(udpai_subscription *subscription)
     udpai_list *node;
     while ((node = udpai_list_pop(&waiting))) {
         udpai_owed *owed = UDPAI_LIST_ENTRY(node, udpai_owed, node);
-        udpai_name_sub_update(UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed), false);
+        udpai_name_sub_update(udpai_owed_name(owed), false);
     }
 }
 
@@ -643,7 +645,7 @@ udpai_subscription_set_hash(const udpai_subscription *subscription)
     size_t at = 0;
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at))) {
-        const udpai_item *item = sub->target;
+        const udpai_item *item = udpai_target(sub);
         if (item && item->resource && !udpai_sight_is_live(sight, item))
             udpai_set_hash_join(&hash, udpai_item_alone(item));
     }

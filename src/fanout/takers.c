@@ -77,7 +77,7 @@ stand_by_name(udpai_taker *taker, const udpai_name_sub *sub, bool by_view)
 {
     bool was_sent = by_view ? taker->is_sent : sub->sent_payload_seq == taker->seq;
     taker->is_sent = was_sent && !udpai_list_linked(&sub->owed.node);
-    taker->turn = sub->sent_turn;
+    taker->turn = udpai_name_sub_turn(sub);
 }
 
 /* A variant that is sent to those who have asked for the name that it is one of, and pass it on. */
@@ -125,12 +125,12 @@ static void
 tell_subs(const struct visit *self)
 {
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(self->item)) {
-        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
-        if (sub->target == self->item)
+        const udpai_name_sub *sub = udpai_name_sub_of(node);
+        if (udpai_target(sub) == self->item)
             tell(self, sub->subscription, sub);
     }
     UDPAI_LIST_FOREACH (node, udpai_item_alias_subs(self->item)) {
-        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target);
+        const udpai_name_sub *sub = udpai_alias_sub_of(node);
         tell(self, sub->subscription, sub);
     }
 }
@@ -145,7 +145,7 @@ tell_those_who_pass_it_on(const struct visit *self)
     if (!asked)
         return;
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
-        udpai_subscription *other = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item)->subscription;
+        udpai_subscription *other = udpai_name_sub_of(node)->subscription;
         if (!udpai_selects_variants(other->subscriber))
             tell(self, other, NULL);
     }
@@ -187,7 +187,7 @@ leave_name(udpai_taker *taker, const udpai_name_sub *sub)
     bool is_state = taker->subscription->mode == UDPAI_MODE_STATE;
     bool is_told = is_state ? !sub->shows_last : !udpai_list_linked(&sub->owed.node);
     taker->is_sent = taker->is_sent && sub->state == UDPAI_NAME_MISSING && is_told;
-    taker->turn = sub->sent_turn;
+    taker->turn = udpai_name_sub_turn(sub);
     if (!taker->is_sent)
         return;
     taker->place = greatest(taker->place, sub->owed.mark_seq);
@@ -239,7 +239,7 @@ tell_all_gone(const struct visit *self)
             tell_gone(self, UDPAI_LIST_ENTRY(member, udpai_subscription, in_view));
     }
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(self->item))
-        tell_gone(self, UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item)->subscription);
+        tell_gone(self, udpai_name_sub_of(node)->subscription);
 }
 
 /* ---- both ---- */
@@ -291,11 +291,11 @@ udpai_fanout_visit_takers(
 static udpai_taken
 taken_by_name(udpai_subscription *subscription, const udpai_name_sub *sub)
 {
-    const udpai_item *item = sub->target ? sub->target : sub->asked;
+    const udpai_item *item = udpai_target(sub) ? udpai_target(sub) : udpai_asked(sub);
     return (udpai_taken){
-        .taker = sub->target ? taker_of(subscription, item, sub)
-                             : gone_taker_of(subscription, item, sub),
-        .name = udpai_item_name(sub->asked),
+        .taker = udpai_target(sub) ? taker_of(subscription, item, sub)
+                                   : gone_taker_of(subscription, item, sub),
+        .name = udpai_item_name(udpai_asked(sub)),
         .is_missing = sub->state == UDPAI_NAME_MISSING,
     };
 }
@@ -427,7 +427,7 @@ udpai_subscription_is_new(const udpai_subscription *subscription,
         return false;
     if (is_in_view(subscription, item))
         return was_new_in_view(subscription, item, place.payloads, is_steady);
-    return sub && sub->held_payload_seq == 0;
+    return sub && !sub->had_any;
 }
 
 static bool
@@ -441,13 +441,10 @@ had_by_view(const udpai_subscription *subscription,
 }
 
 static bool
-had_by_name(const udpai_subscription *subscription,
-            const udpai_item *item,
-            uint64_t seq,
-            uint64_t sent_seq)
+had_by_name(const udpai_subscription *subscription, const udpai_item *item, uint64_t sent_seq)
 {
     const udpai_name_sub *sub = find_sub(subscription, item);
-    return sub && sub->sent_payload_seq == sent_seq && sub->held_payload_seq == seq;
+    return sub && sub->sent_payload_seq == sent_seq && sub->had_former;
 }
 
 bool
@@ -462,7 +459,7 @@ udpai_subscription_had(const udpai_subscription *subscription,
     bool by_content = subscription->subscriber->renderer->shows_content_only;
     uint64_t seq = by_content ? former->content_seq : former->payload_seq;
     if (!had_by_view(subscription, item, seq, asked->place) &&
-        !had_by_name(subscription, item, seq, asked->seq))
+        !had_by_name(subscription, item, asked->seq))
         return false;
     ret_had->seq = seq;
     ret_had->version = (udpai_str){former->version, former->version_len};

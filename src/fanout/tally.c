@@ -72,10 +72,11 @@ discount(udpai_subscription *subscription, udpai_tally *tally)
 udpa_err
 udpai_tally_asked(udpai_name_sub *sub)
 {
-    udpai_str name = udpai_item_name(sub->asked);
-    return !sub->subscription->tells_variants || count(sub->subscription, name, name.len)
-               ? UDPA_OK
-               : UDPA_ERR_NOMEM;
+    udpai_str name = udpai_item_name(udpai_asked(sub));
+    if (!sub->subscription->tells_variants)
+        return UDPA_OK;
+    return udpai_name_sub_more(sub) && count(sub->subscription, name, name.len) ? UDPA_OK
+                                                                                : UDPA_ERR_NOMEM;
 }
 
 static void
@@ -89,17 +90,17 @@ void
 udpai_tally_given_back(udpai_name_sub *sub)
 {
     udpai_subscription *subscription = sub->subscription;
-    if (!subscription->tells_variants)
+    if (!subscription->tells_variants || !sub->more) /* it was never counted */
         return;
-    drop(subscription, UDPAI_TAKE(sub->holds));
-    drop(subscription, udpai_map_get(&subscription->tallies, udpai_item_name(sub->asked)));
+    drop(subscription, UDPAI_TAKE(sub->more->holds));
+    drop(subscription, udpai_map_get(&subscription->tallies, udpai_item_name(udpai_asked(sub))));
 }
 
 bool
 udpai_tally_is_only(const udpai_name_sub *sub)
 {
     const udpai_tally *tally =
-        udpai_map_get(&sub->subscription->tallies, udpai_item_name(sub->asked));
+        udpai_map_get(&sub->subscription->tallies, udpai_item_name(udpai_asked(sub)));
     return !tally || tally->n == 1;
 }
 
@@ -126,7 +127,7 @@ static udpai_tally *
 count_variant(udpai_name_sub *sub, udpai_str constraints)
 {
     char room[KEY_MAX];
-    udpai_str name = udpai_item_name(sub->asked);
+    udpai_str name = udpai_item_name(udpai_asked(sub));
     return count(sub->subscription, variant_key(room, name, constraints), name.len);
 }
 
@@ -145,7 +146,7 @@ gone_of(const udpai_tally *tally, bool is_replaced)
 static udpa_err
 lose(udpai_name_sub *sub, udpai_collection *collection, bool is_replaced)
 {
-    udpai_tally *tally = UDPAI_TAKE(sub->holds);
+    udpai_tally *tally = UDPAI_TAKE(sub->more->holds);
     if (!tally || !discount(sub->subscription, tally))
         return UDPA_OK;
     const udpai_gone gone = gone_of(tally, is_replaced);
@@ -160,15 +161,18 @@ udpai_tally_sent(udpai_name_sub *sub, udpai_collection *collection)
     udpai_subscription *subscription = sub->subscription;
     if (!subscription->tells_variants || subscription->mode != UDPAI_MODE_DELTA)
         return UDPA_OK;
-    udpai_tally *now = count_variant(sub, udpai_resource_constraints(sub->target->resource));
+    udpai_tally *now =
+        udpai_name_sub_more(sub)
+            ? count_variant(sub, udpai_resource_constraints(udpai_target(sub)->resource))
+            : NULL;
     if (!now)
         return UDPA_ERR_NOMEM;
-    if (now == sub->holds) {
+    if (now == sub->more->holds) {
         now->n--;
         return UDPA_OK;
     }
     udpa_err err = lose(sub, collection, true);
-    sub->holds = now;
+    sub->more->holds = now;
     return err;
 }
 
@@ -193,7 +197,7 @@ tell_none(const udpai_name_sub *sub, udpai_collection *collection)
 udpa_err
 udpai_tally_missing(udpai_name_sub *sub, udpai_collection *collection)
 {
-    return sub->holds ? lose(sub, collection, false) : tell_none(sub, collection);
+    return udpai_name_sub_holds(sub) ? lose(sub, collection, false) : tell_none(sub, collection);
 }
 
 /* What is said of parameters that nothing matches may be longer than any constraints. */
@@ -236,8 +240,8 @@ udpai_subscription_tell_variants(udpai_subscription *subscription)
     while (err == UDPA_OK && (sub = udpai_map_next(&subscription->names, &at))) {
         err = udpai_tally_asked(sub);
         if (err == UDPA_OK && sub->sent_payload_seq && subscription->mode == UDPAI_MODE_DELTA) {
-            sub->holds = count_variant(sub, (udpai_str){0});
-            err = sub->holds ? UDPA_OK : UDPA_ERR_NOMEM;
+            sub->more->holds = count_variant(sub, (udpai_str){0});
+            err = sub->more->holds ? UDPA_OK : UDPA_ERR_NOMEM;
         }
     }
     return err;

@@ -118,10 +118,10 @@ update_name_subs(udpai_item *item)
     udpai_list *node;
     while ((node = udpai_list_pop(&subs))) {
         udpai_list_append(&more->alias_subs, node);
-        udpai_name_sub_update(UDPAI_LIST_ENTRY(node, udpai_name_sub, in_target), false);
+        udpai_name_sub_update(udpai_alias_sub_of(node), false);
     }
     UDPAI_LIST_FOREACH_SAFE (own, &more->name_subs)
-        udpai_name_sub_update(UDPAI_LIST_ENTRY(own, udpai_name_sub, in_item), false);
+        udpai_name_sub_update(udpai_name_sub_of(own), false);
 }
 
 static void
@@ -206,7 +206,9 @@ reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining)
     bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
     if (needs_more(change) && !udpai_item_more_of(item))
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_views_reserve(item, change, ret_n_joining);
+    udpa_err err = udpai_alias_reserve_subs(item, is_gone ? NULL : change->resource);
+    if (err == UDPA_OK)
+        err = udpai_views_reserve(item, change, ret_n_joining);
     if (err == UDPA_OK)
         err = udpai_variants_reserve(item, is_gone ? NULL : change->resource);
     if (err != UDPA_OK || is_gone)

@@ -124,14 +124,14 @@ drop_idle_extra(udpai_subscription *subscription, udpai_item *item)
 {
     udpai_owed *extra = udpai_extra_of(subscription, item);
     if (extra && !udpai_list_linked(&extra->node))
-        udpai_owed_done(extra);
+        udpai_owed_done(subscription, extra);
 }
 
 static void
 drop_idle_extras(udpai_item *item, const udpai_item *asked)
 {
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
-        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
+        const udpai_name_sub *sub = udpai_name_sub_of(node);
         if (sent_all(sub))
             drop_idle_extra(sub->subscription, item);
     }
@@ -142,7 +142,7 @@ reserve_extras(udpai_item *item, const udpai_item *asked)
 {
     udpa_err err = UDPA_OK;
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
-        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
+        const udpai_name_sub *sub = udpai_name_sub_of(node);
         if (err == UDPA_OK && sent_all(sub))
             err = udpai_extra_reserve(sub->subscription, item);
     }
@@ -192,7 +192,7 @@ static void
 tell_all(udpai_item *item, const udpai_item *asked)
 {
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
-        const udpai_name_sub *sub = UDPAI_LIST_ENTRY(node, udpai_name_sub, in_item);
+        const udpai_name_sub *sub = udpai_name_sub_of(node);
         if (sent_all(sub))
             tell(sub, item);
     }
@@ -228,7 +228,7 @@ variants_of(const udpai_name_sub *sub)
 {
     const udpai_topic *topic = sub->subscription->topic;
     return topic->n_variants && sent_all(sub)
-               ? udpai_map_get(&topic->aliases, udpai_item_name(sub->asked))
+               ? udpai_map_get(&topic->aliases, udpai_item_name(udpai_asked(sub)))
                : NULL;
 }
 

@@ -141,7 +141,7 @@ hand_over_to_names(udpai_subscription *subscription, udpai_sight old, const udpa
     size_t at = 0;
     udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at))) {
-        udpai_item *item = sub->target ? sub->target : sub->asked;
+        udpai_item *item = udpai_target(sub) ? udpai_target(sub) : udpai_asked(sub);
         udpai_stand before = udpai_sight_stand(old, item);
         bool was_there = before.kind == UDPAI_STAND_LIVE;
         if (before.kind == UDPAI_STAND_NOWHERE ||
@@ -151,15 +151,15 @@ hand_over_to_names(udpai_subscription *subscription, udpai_sight old, const udpa
                            ? was_sent(cursor, item->seq) && !udpai_extra_of(subscription, item)
                            : before.seq <= cursor->tombstones;
         if (brought) /* with some delivery up to now */
-            sub->sent_turn = subscription->n_turns;
+            udpai_name_sub_set_turn(sub, subscription->n_turns);
         if (brought && !was_there && !udpai_list_linked(&sub->owed.node))
             sub->owed.mark_seq = before.seq; /* where its end was told */
-        if (sub->target && brought && was_there) {
+        if (udpai_target(sub) && brought && was_there) {
             sub->sent_seq = item->seq;
             udpai_name_sub_sent(sub, udpai_item_payload_seq(item, subscription));
-        } else if (sub->target && sub->sent_seq != item->seq) {
+        } else if (udpai_target(sub) && sub->sent_seq != item->seq) {
             udpai_owe(subscription, &subscription->additions, &sub->owed);
-        } else if (!sub->target && sub->state == UDPAI_NAME_MISSING && !brought) {
+        } else if (!udpai_target(sub) && sub->state == UDPAI_NAME_MISSING && !brought) {
             udpai_owe(subscription, &subscription->removals, &sub->owed);
         }
     }

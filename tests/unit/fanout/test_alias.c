@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that lead to resources of other names. */
+#include "base/alloc.h"
 #include "tests/unit/fanout/fanout_test.h"
 
 static fanout_reader one, two;
@@ -167,6 +168,50 @@ test_a_hidden_one_is_passed_over(void **state)
     fanout_close(&two);
 }
 
+/* To be led elsewhere takes memory. Without it nothing is said of the name until there is some. */
+static void
+test_an_alias_waits_for_memory(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1@n1 +CDS/b=1^a");
+    ask(bed, "a");
+    assert_all(&one, "CDS[a=1]");
+    udpai_alloc_fail_after(1); /* the node's name */
+    assert_ok(udpai_subscriber_set_except(&one.subscriber, UDPAI_STR("n1")));
+    assert_all(&one, "");
+    fanout_bed_at(bed, 1000);
+    assert_all(&one, "");
+    udpai_alloc_fail_after(-1);
+    fanout_bed_at(bed, 2000);
+    assert_all(&one, "CDS[b=1]");
+    fanout_change(bed, "-CDS/b");
+    assert_all(&one, "CDS[-a]");
+    fanout_close(&one);
+}
+
+/* A change finds that memory before it is made. */
+static void
+test_a_change_that_leads_elsewhere_has_its_memory(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1^a");
+    ask(bed, "a c");
+    assert_all(&one, "CDS[a=1] CDS[-c]");
+    UDPA_AUTO(udpai_change_set_unref) udpai_change_set *changes = fanout_changes("-CDS/a");
+    size_t place = 0;
+    udpai_alloc_fail_after(0);
+    assert_int_equal(udpai_fanout_apply(bed->fanout, changes, &place), UDPA_ERR_NOMEM);
+    udpai_alloc_fail_after(-1);
+    assert_all(&one, "");
+    assert_ok(udpai_fanout_apply(bed->fanout, changes, &place));
+    assert_all(&one, "CDS[b=1]");
+    fanout_change(bed, "+CDS/d=1^c");
+    assert_all(&one, "CDS[d=1]");
+    fanout_close(&one);
+}
+
 static void
 test_an_alias_under_a_wildcard(void **state)
 {
@@ -198,6 +243,8 @@ main(void)
         fanout_test(test_patterns_deeper_in_the_name),
         fanout_test(test_one_resource_by_two_names),
         fanout_test(test_a_hidden_one_is_passed_over),
+        fanout_test(test_an_alias_waits_for_memory),
+        fanout_test(test_a_change_that_leads_elsewhere_has_its_memory),
         fanout_test(test_an_alias_under_a_wildcard),
     };
     return cmocka_run_group_tests_name("alias", tests, NULL, NULL);

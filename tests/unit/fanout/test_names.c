@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscriptions by name: what is there, what is not, and what is not known yet. */
+#include "fanout/name_sub.h"
 #include "tests/unit/fanout/fanout_test.h"
 
 static fanout_reader one, two;
@@ -268,6 +269,14 @@ test_names_are_shown(void **state)
     fanout_close(&one);
 }
 
+/* A hundred thousand names of a client, and many such clients: what a name costs each counts. */
+static void
+test_a_name_is_small(void **state)
+{
+    (void)state;
+    assert_true(sizeof(udpai_name_sub) <= 88);
+}
+
 int
 main(void)
 {
@@ -284,6 +293,7 @@ main(void)
         fanout_test(test_removals_cannot_be_said_in_groups),
         fanout_test(test_a_subscriber_has_so_many_names),
         fanout_test(test_names_are_shown),
+        cmocka_unit_test(test_a_name_is_small),
     };
     return cmocka_run_group_tests_name("names", tests, NULL, NULL);
 }
