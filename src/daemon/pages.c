@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/pages.h"
 
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "codec/json_text.h"
 #include "daemon/delete_page.h"
 #include "daemon/page_body.h"
 #include "daemon/runtime_pages.h"
+#include "endpoint/stream_counts.h"
 #include "federation/accept.h"
 
 #define TYPE_URL "type.googleapis.com/udpa.status.v1.RuntimeStatus"
@@ -216,6 +219,25 @@ put_held_metric(void *userdata, const udpai_held *held)
     udpai_strbuf_printf(userdata, "\"} %zu\n", held->n);
 }
 
+static void
+put_streams(const udpai_pages *self, udpai_strbuf *text)
+{
+    const udpai_stream_counts counts = udpai_endpoint_stream_counts(self->endpoint);
+    for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
+        udpai_strbuf_printf(text, "%s: %" PRIu64 "\n", udpai_stream_counter_name(i), counts.n[i]);
+}
+
+static void
+put_streams_metrics(const udpai_pages *self, udpai_strbuf *text)
+{
+    const udpai_stream_counts counts = udpai_endpoint_stream_counts(self->endpoint);
+    for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++) {
+        const char *name = udpai_stream_counter_name(i);
+        udpai_strbuf_printf(text, "# TYPE udpa_%s_total counter\nudpa_%s_total %" PRIu64 "\n", name,
+                            name, counts.n[i]);
+    }
+}
+
 static udpa_err
 answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
@@ -243,10 +265,12 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
         break;
     case STATS:
         udpai_runtime_stats_page(&statistics, &text);
+        put_streams(self, &text);
         udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held, &text);
         break;
     default:
         udpai_runtime_prometheus_page(&statistics, &text);
+        put_streams_metrics(self, &text);
         udpai_strbuf_puts(&text, "# TYPE udpa_source_held gauge\n");
         udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held_metric, &text);
         break;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "daemon/certificates.h"
 #include "daemon/switches.h"
+#include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
 #include "loop/loop_inbox.h"
 #include "session/crew.h"
@@ -14,6 +15,7 @@
 #define LOG "worker"
 /* A change set of everything that a node may hold is larger than any message of a peer. */
 #define MAX_ORDER_BYTES ((size_t)1 << 30)
+#define COUNTS_MS 500
 
 typedef struct worker {
     const udpai_plan *plan;
@@ -24,7 +26,9 @@ typedef struct worker {
     udpai_worker_link *link;
     udpai_transfer transfer;
     UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
-    udpa_error *why;                      /* it has failed */
+    udpai_stream_counts sent;             /* last */
+    uv_timer_t counting;
+    udpa_error *why; /* it has failed */
 } worker;
 
 /* ---- the end ---- */
@@ -59,6 +63,7 @@ take_end(void *userdata, udpai_list *messages)
     free_reports(&left);
     udpai_loop_inbox_close(UDPAI_TAKE(self->ends), &left);
     udpai_worker_link_close(UDPAI_TAKE(self->link));
+    uv_close((uv_handle_t *)&self->counting, NULL);
 }
 
 /* ---- what it reports ---- */
@@ -89,6 +94,20 @@ take_reports(void *userdata, udpai_list *messages)
         send_report(self, report);
         udpai_report_free(report);
     }
+}
+
+static void
+send_counts(uv_timer_t *timer)
+{
+    worker *self = timer->data;
+    const udpai_stream_counts counts = udpai_stream_counts_of(self->streams);
+    uint8_t room[UDPAI_WORKER_COUNTS_BYTES];
+    if (memcmp(&counts, &self->sent, sizeof(counts)) == 0)
+        return;
+    self->sent = counts;
+    size_t size = udpai_worker_counts_encode(&counts, room);
+    (void)udpai_worker_link_send(self->link, UDPAI_FRAME_COUNTS,
+                                 (udpai_str){(const char *)room, size});
 }
 
 /* On the stream thread. */
@@ -239,6 +258,11 @@ begin(worker *self, size_t number, udpa_error **ret_error)
     if (err == UDPA_OK)
         err =
             udpai_endpoint_make_streams(&self->streams, &self->plan->settings, &streams, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    uv_timer_init(&self->loop, &self->counting); /* neither can fail */
+    self->counting.data = self;
+    uv_timer_start(&self->counting, send_counts, COUNTS_MS, COUNTS_MS);
     return err;
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "daemon/welcome.h"
 #include "daemon/worker.h"
+#include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
 #include "session/transfer.h"
 
@@ -138,6 +139,17 @@ take_report(member *worker, udpai_str payload)
 }
 
 static void
+take_counts(member *worker, udpai_str payload)
+{
+    udpai_stream_counts counts;
+    udpa_err err = udpai_worker_counts_decode(payload, &counts);
+    if (err == UDPA_OK)
+        udpai_endpoint_take_worker_counts(worker->workers->endpoint, worker->number, &counts);
+    else
+        lose(worker, udpa_err_text(err));
+}
+
+static void
 on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
 {
     member *worker = userdata;
@@ -150,6 +162,8 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
         lose(worker, what);
     } else if (kind == UDPAI_FRAME_REPORT) {
         take_report(worker, payload);
+    } else if (kind == UDPAI_FRAME_COUNTS) {
+        take_counts(worker, payload);
     }
 }
 

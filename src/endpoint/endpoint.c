@@ -203,6 +203,8 @@ tear_down(udpa_endpoint *endpoint)
     udpai_own_taken_free(endpoint->own_taken);
     endpoint->node = udpai_node_free(endpoint->node);
     endpoint->crew = udpai_crew_free(endpoint->crew);
+    udpai_free(UDPAI_TAKE(endpoint->worker_counts));
+    endpoint->n_workers = 0;
     udpai_timer_cancel(&endpoint->soon);
     udpai_list left;
     udpai_list_init(&left);
@@ -519,8 +521,11 @@ make_stream_side(udpa_endpoint *endpoint,
     };
     if (settings->n_workers) {
         endpoint->crew = udpai_crew_new(1 + settings->n_workers, &crew);
-        if (!endpoint->crew)
+        endpoint->worker_counts =
+            udpai_alloc_array(settings->n_workers, sizeof(*endpoint->worker_counts));
+        if (!endpoint->crew || !endpoint->worker_counts)
             return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+        endpoint->n_workers = settings->n_workers;
         endpoint->order_worker = settings->order_worker;
         endpoint->workers_userdata = settings->workers_userdata;
     }

@@ -7,6 +7,7 @@
 #include "endpoint/orca.h"
 #include "endpoint/own_taken.h"
 #include "endpoint/reporting.h"
+#include "endpoint/stream_counts.h"
 #include "endpoint/type.h"
 #include "loop/loop_inbox.h"
 #include "session/crew.h"
@@ -42,6 +43,8 @@ struct udpa_endpoint {
     udpai_crew *crew; /* NULL: there are no workers */
     void (*order_worker)(void *userdata, size_t worker, const udpai_order *order);
     void *workers_userdata;
+    udpai_stream_counts *worker_counts; /* of each, as it has sent them last */
+    size_t n_workers;
     udpai_listener *listener;        /* of the library */
     udpai_orca_collector *collector; /* NULL: nobody's resources have backends asked */
     udpai_orca_board *orca;          /* of the library; NULL: it does not listen */

@@ -41,7 +41,7 @@ struct udpai_own_status {
     udpa_bytes *(*describe_more)(const void *userdata); /* NULL: nobody has anything to add */
     const void *describe_userdata;
     /* What may change while the status is written is looked at once: its size depends on it. */
-    udpai_stream_thread_stats stats;
+    udpai_stream_counts counts;
     udpa_bytes *more; /* NULL: nothing */
 };
 
@@ -254,10 +254,8 @@ put_node(udpai_proto_writer *writer, const void *what)
     udpai_store_visit_types(udpai_node_store(endpoint->node), put_type, &type);
     put_awaited_types(&type, udpai_node_store(endpoint->node));
     udpai_proto_put_varint_opt(writer, 5, status->n_sessions);
-    put_counter(writer, "streams_refused", status->stats.n_refused);
-    put_counter(writer, "streams_cut_off", status->stats.n_cut_off);
-    put_counter(writer, "messages_too_large", status->stats.n_too_large);
-    put_counter(writer, "messages_held_back", status->stats.n_waited);
+    for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
+        put_counter(writer, udpai_stream_counter_name(i), status->counts.n[i]);
     put_counter(writer, "loops", udpai_node_n_loops(endpoint->node));
     put_counter(writer, "publications_denied", udpai_node_n_denied(endpoint->node));
     put_counter(writer, "signatures_refused", udpai_node_n_bad_signatures(endpoint->node));
@@ -293,7 +291,7 @@ set_node(udpai_own_status *status)
 {
     resource_list list = {0};
     udpai_node_visit_problems(status->endpoint->node, note_problem, &status->among_nodes);
-    udpai_stream_thread_stats_get(status->endpoint->streams, &status->stats);
+    status->counts = udpai_endpoint_stream_counts(status->endpoint);
     if (status->describe_more)
         status->more = status->describe_more(status->describe_userdata);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_node, status);

@@ -57,7 +57,8 @@ class Node:
 
     def statistics(self):
         lines = self.ask('GET', '/stats')[1].splitlines()
-        return {name: int(value) for name, value in (line.split(': ') for line in lines)}
+        return {name: int(value) for name, value in (line.split(': ') for line in lines)
+                if name.startswith('runtime.')}
 
 
 def write(path, text):

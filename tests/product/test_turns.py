@@ -3,14 +3,16 @@
 """Clients with much to say at once are read one after the other: none ends, those with little to say are
 answered meanwhile, and what is beyond the limit is not taken to its end."""
 import argparse
+import http.client
 import json
+import re
 import socket
 import struct
 import subprocess
 import sys
 import time
 
-from product import Failure, PATIENCE_S, check, main, wait_for
+from product import Failure, PATIENCE_S, SOURCE, check, main, wait_for
 
 DATA, HEADERS, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 4, 6, 7, 8
 END_HEADERS, ACK = 4, 1
@@ -176,8 +178,57 @@ def counter(test, address, name):
     return int(found[0]) if found else 0
 
 
+def metrics(node):
+    port = re.search(r'listening on 127\.0\.0\.1:(\d+) \([^)]*REST', node.text()).group(1)
+    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=PATIENCE_S)
+    connection.request('GET', '/stats/prometheus')
+    page = connection.getresponse().read().decode()
+    connection.close()
+    return dict(line.split(' ') for line in page.splitlines() if not line.startswith('#'))
+
+
+def expect_counted(test, node, address, name, least=1):
+    """In the status and on the page; workers send what they have counted twice a second."""
+    wait_for(f'{name}: at least {least}', lambda: counter(test, address, name) >= least, PATIENCE_S)
+    metric = f'udpa_{name}_total'
+    wait_for(f'{metric}, too', lambda: int(metrics(node)[metric]) >= least, PATIENCE_S)
+
+
+def expect_documented(node):
+    manual = (SOURCE / 'docs' / 'man' / 'udpad.conf.5').read_text()
+    names = {name.split('{')[0] for name in metrics(node) if not name.startswith('udpa_runtime_')}
+    missing = [name for name in names if name not in manual]
+    check('all metrics are in the manual', names and not missing, missing)
+
+
+def send_without_end(test, node, address):
+    with Client(address, bytes(64 * MIB), 1 << 30) as endless:
+        pump_until('who sends more than a message may have is ended before it is complete', [endless],
+                   lambda: endless.ended, patience=60)
+        wait_for('the log says so', lambda: f'at most {LIMIT} are taken' in node.text(), PATIENCE_S)
+    expect_counted(test, node, address, 'messages_too_large')
+
+
+def test_workers(test):
+    """Each has its part of what is set aside, and what each has counted is added up."""
+    config = test.work / 'workers.yaml'
+    config.write_text('workers: 2\n')
+    node, address = test.start_node('workers', '--config', config, '--http', '127.0.0.1:0')
+    message = request(MIB)
+    many = [Client(address, message[:MIB // 2], len(message)) for _ in range(12)]
+    pump_until('twelve messages have begun', many,
+               lambda: counter(test, address, 'messages_held_back') > 0)
+    expect_counted(test, node, address, 'messages_held_back')
+    for client in many:
+        client.socket.close()
+    send_without_end(test, node, address)
+    test.interrupt(node)
+
+
 def body(test):
-    node, address = test.start_node()
+    node, address = test.start_node('node', '--http', '127.0.0.1:0')
+    wait_for('the pages', lambda: 'REST' in node.text(), PATIENCE_S)
+    expect_documented(node)
     message = request(MIB)
     share = [Client(address, message[:MIB // 2], len(message)) for _ in range(4)]
     pump_until('four messages are under way', share, lambda: all(not c.to_send for c in share))
@@ -196,15 +247,13 @@ def body(test):
     share[0].to_send = message[MIB // 2:]
     pump_until('one of the four is complete, and the large one is answered', everybody,
                lambda: share[0].answer and large.answer)
-    check('messages were held back', counter(test, address, 'messages_held_back') > 0)
+    expect_counted(test, node, address, 'messages_held_back')
     for client in everybody:
         client.socket.close()
 
-    with Client(address, bytes(64 * MIB), 1 << 30) as endless:
-        pump_until('who sends more than a message may have is ended before it is complete', [endless],
-                   lambda: endless.ended, patience=60)
-        wait_for('the log says so', lambda: f'at most {LIMIT} are taken' in node.text(), PATIENCE_S)
-    check('it is counted', counter(test, address, 'messages_too_large') == 1)
+    send_without_end(test, node, address)
+    test.interrupt(node)
+    test_workers(test)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the streams of a node have counted, with those of its workers. */
+#include "endpoint/endpoint_internal.h"
+
+static void
+add(udpai_stream_counts *to, const udpai_stream_counts *counts)
+{
+    for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
+        to->n[i] += counts->n[i];
+}
+
+udpai_stream_counts
+udpai_stream_counts_of(const udpai_stream_thread *streams)
+{
+    udpai_stream_thread_stats stats;
+    udpai_stream_thread_stats_get(streams, &stats);
+    return (udpai_stream_counts){{
+        [UDPAI_STREAMS_REFUSED] = stats.n_refused,
+        [UDPAI_STREAMS_CUT_OFF] = stats.n_cut_off,
+        [UDPAI_MESSAGES_TOO_LARGE] = stats.n_too_large,
+        [UDPAI_MESSAGES_HELD_BACK] = stats.n_waited,
+    }};
+}
+
+const char *
+udpai_stream_counter_name(udpai_stream_counter counter)
+{
+    static const char *const names[UDPAI_STREAM_COUNTERS] = {
+        [UDPAI_STREAMS_REFUSED] = "streams_refused",
+        [UDPAI_STREAMS_CUT_OFF] = "streams_cut_off",
+        [UDPAI_MESSAGES_TOO_LARGE] = "messages_too_large",
+        [UDPAI_MESSAGES_HELD_BACK] = "messages_held_back",
+    };
+    return names[counter];
+}
+
+udpai_stream_counts
+udpai_endpoint_stream_counts(const udpa_endpoint *endpoint)
+{
+    udpai_stream_counts sum = udpai_stream_counts_of(endpoint->streams);
+    for (size_t i = 0; i < endpoint->n_workers; i++)
+        add(&sum, &endpoint->worker_counts[i]);
+    return sum;
+}
+
+void
+udpai_endpoint_take_worker_counts(udpa_endpoint *endpoint,
+                                  size_t worker,
+                                  const udpai_stream_counts *counts)
+{
+    if (worker >= 1 && worker <= endpoint->n_workers)
+        endpoint->worker_counts[worker - 1] = *counts;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the streams of a node have counted since it began, with those of its workers: in its status
+ * and on its pages, by one name each. Belongs to the loop. */
+#ifndef UDPAI_STREAM_COUNTS_H
+#define UDPAI_STREAM_COUNTS_H
+
+#include "transport/grpc/stream_thread.h"
+#include "udpa/endpoint.h"
+
+typedef enum udpai_stream_counter {
+    UDPAI_STREAMS_REFUSED,    /* for a limit, an unclear identity or an unknown method */
+    UDPAI_STREAMS_CUT_OFF,    /* the peer's certificate was revoked or has expired */
+    UDPAI_MESSAGES_TOO_LARGE, /* each has ended its stream */
+    UDPAI_MESSAGES_HELD_BACK, /* had to wait for their turn to be read */
+    UDPAI_STREAM_COUNTERS,
+} udpai_stream_counter;
+
+typedef struct udpai_stream_counts {
+    uint64_t n[UDPAI_STREAM_COUNTERS];
+} udpai_stream_counts;
+
+/* As in the status; the pages have it with "udpa_" before it and "_total" behind. */
+const char *udpai_stream_counter_name(udpai_stream_counter counter);
+
+/* Of one process. Any thread. */
+udpai_stream_counts udpai_stream_counts_of(const udpai_stream_thread *streams);
+/* Of all; of workers what they have sent last, at most a second ago. */
+udpai_stream_counts udpai_endpoint_stream_counts(const udpa_endpoint *endpoint);
+/* Takes what a worker has counted; the first is number 1. */
+void udpai_endpoint_take_worker_counts(udpa_endpoint *endpoint,
+                                       size_t worker,
+                                       const udpai_stream_counts *counts);
+
+#endif
