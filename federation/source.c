@@ -145,12 +145,10 @@ udpai_source_reach(udpai_source *source, bool asked)
     bool reached = asked || source->stays_connected;
     if (source->must_hang_up)
         hang_up_in_the_end(source);
-    if (source->is_reached == reached)
+    udpai_node *node = source->node;
+    if (source->is_reached == reached || !node->is_started) /* it is looked at again then */
         return;
     source->is_reached = reached;
-    if (!source->node->is_started)
-        return;
-    udpai_node *node = source->node;
     if (reached && !source->is_decided)
         udpai_timer_set(node->wheel, &source->grace,
                         udpai_node_now(node) + node->timing.connect_grace_ms);

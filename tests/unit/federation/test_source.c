@@ -10,13 +10,19 @@
 #define ACME "com.acme"
 
 static void
-start_with(fed_bed *bed, udpai_source_kind kind)
+configure(fed_bed *bed, udpai_source_kind kind)
 {
     bed->sources[0].kind = kind;
     bed->sources[0].peer = UDPAI_STR("core");
     fed_type(bed, "CDS");
     FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false},
                  {'b', ACME, UDPAI_STOP_ON_SUCCESS, false});
+}
+
+static void
+start_with(fed_bed *bed, udpai_source_kind kind)
+{
+    configure(bed, kind);
     fed_start(bed);
 }
 
@@ -39,6 +45,23 @@ attempts_are_spread(void **state)
         fed_advance(bed, 1);
         assert_non_null(strstr(fed_orders(bed), "dial a"));
     }
+}
+
+/* Peers of worker processes may be there before the node has started, and are looked at. */
+static void
+what_is_wanted_before_the_start_is_dialled(void **state)
+{
+    fed_bed *bed = *state;
+    configure(bed, UDPAI_SOURCE_UDPA);
+    assert_ok(fed_make(bed, NULL));
+    bed->links[0] = 1;
+    udpai_node_touch(bed->node);
+    udpai_node_flush(bed->node);
+    udpai_node_start(bed->node);
+    fed_advance(bed, 1);
+    assert_non_null(strstr(fed_orders(bed), "dial a"));
+    fed_connect(bed, 'a');
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "x=1"), "");
 }
 
 static void
@@ -423,6 +446,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        fed_test(what_is_wanted_before_the_start_is_dialled),
         fed_test(attempts_are_spread),
         fed_test(times_and_limits_may_change),
         fed_test(one_with_our_own_id_is_hung_up),
