@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "endpoint/load_sums.h"
+#include "endpoint/load_sums_internal.h"
 #include "federation/reporting.h"
 
 #include "base/alloc.h"
@@ -19,51 +19,19 @@
 /* How much older than its stream the counts of who has come may be: clocks count in steps. */
 #define SLACK_NS ((uint64_t)100 * 1000000)
 #define SUMS_MAX 10000
-
-/* Clusters below a prefix that somebody wants sums of. */
-typedef struct sum_area {
-    udpai_load_sums *owner;
-    size_t n_wanted, n_named; /* wildcards; and this node's own sum by its name */
-    udpai_local_subscription *clients, *nodes;
-    udpai_local_subscription *shared; /* from anywhere below */
-    udpai_local_subscription *below;  /* who wants that one does not ask nodes below for theirs */
-    uint32_t len;
-    char prefix[];
-} sum_area;
+/* What nobody wants is remembered for so long: whoever did may be away, and clients count on. */
+#define SLEEP_MS ((uint64_t)3600 * 1000)
 
 /* Of one cluster. */
 typedef struct cluster_sum {
     udpai_tally_split *sum;
     udpa_resource *resource; /* that was reported last; NULL: nothing was */
     uint64_t since_ms, reported_ms, epoch;
+    uint64_t
+        sleeps_until_ms; /* nobody wants it, and it goes on if somebody does; 0: it is wanted */
     bool is_due;
     udpa_bytes *cluster;
 } cluster_sum;
-
-struct udpai_load_sums {
-    udpai_load_sums_options options;
-    udpa_bytes *node_id;
-    udpai_map areas; /* by prefix */
-    udpai_map sums;  /* by cluster */
-    udpai_tally_kept kept;
-    udpai_load_state *state;   /* NULL: nothing is kept over a restart */
-    bool is_ending;            /* nothing waits any more */
-    uint64_t earlier_until_ms; /* sums of before that nobody wants by then are over; 0: none is */
-    udpai_timer timer;
-    uint64_t timer_for_ms; /* 0: it does not run */
-    uint64_t ended_ms;     /* when the last sum has; 0: none has */
-    int64_t ahead_us;      /* of the clock that is never set, the most that the other one was */
-    uint64_t began_ms;     /* all sums of this life are later */
-    udpai_arena arena;
-    udpai_log_limit refused_log;
-};
-
-static udpai_str
-area_key(const void *item)
-{
-    const sum_area *area = item;
-    return (udpai_str){area->prefix, area->len};
-}
 
 static udpai_str
 sum_key(const void *item)
@@ -141,19 +109,104 @@ report(udpai_load_sums *self, cluster_sum *sum)
         sum->reported_ms = now_ms(self);
 }
 
+/* Or when it is forgotten. */
 static uint64_t
 next_report_ms(const udpai_load_sums *self, const cluster_sum *sum)
 {
+    if (sum->sleeps_until_ms)
+        return sum->sleeps_until_ms;
     if (sum->is_due)
         return sum->reported_ms + (self->is_ending ? 0 : DELAY_MS);
     return sum->reported_ms + ttl_ms(self) / 2;
 }
 
 static void
+set_due(udpai_load_sums *self, cluster_sum *sum)
+{
+    sum->is_due = true;
+    arm(self, now_ms(self) + (self->is_ending ? 0 : DELAY_MS));
+}
+
+static void
+withdraw(udpai_load_sums *self, cluster_sum *sum)
+{
+    if (sum->resource)
+        udpai_node_withdraw_own_report(self->options.node, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
+                                       udpai_resource_name(sum->resource));
+    sum->resource = udpa_resource_unref(sum->resource);
+}
+
+/* ---- sums ---- */
+
+static void
+free_sum(cluster_sum *sum)
+{
+    udpai_tally_split_free(sum->sum);
+    udpa_resource_unref(sum->resource);
+    udpa_bytes_unref(sum->cluster);
+    udpai_free(sum);
+}
+
+static void
+end_sum(udpai_load_sums *self, cluster_sum *sum)
+{
+    withdraw(self, sum);
+    udpai_map_remove(&self->sums, sum_key(sum));
+    const udpai_tally_state state = state_of(self, sum);
+    udpai_load_state_end(self->state, &state);
+    self->ended_ms = self->options.clock_ms(self->options.userdata);
+    /* Whatever has lain somewhere since now has expired by then. */
+    uint64_t until_ms = now_ms(self) + 2 * ttl_ms(self);
+    udpai_tally_nodes counted;
+    udpai_tally_split_end(UDPAI_TAKE(sum->sum), &counted);
+    udpai_tally_kept_put(&self->kept, sum->cluster, &counted, until_ms);
+    arm(self, until_ms);
+    free_sum(sum);
+}
+
+/* It is kept as it is: those who report go on counting, and so does it when it wakes. */
+static void
+put_to_sleep(udpai_load_sums *self, cluster_sum *sum)
+{
+    const udpai_tally_state state = state_of(self, sum);
+    udpai_tally_split_rest(sum->sum);
+    if (udpai_tally_split_total(sum->sum, state.elapsed_ns))
+        udpai_load_state_save(self->state, &state, sum->sum);
+    withdraw(self, sum);
+    sum->is_due = false;
+    sum->sleeps_until_ms = now_ms(self) + self->options.sleep_ms;
+    arm(self, sum->sleeps_until_ms);
+}
+
+/* What sleeps longest; NULL: nothing does. */
+static cluster_sum *
+find_sleeper(const udpai_load_sums *self)
+{
+    size_t at = 0;
+    cluster_sum *sum, *found = NULL;
+    while ((sum = udpai_map_next(&self->sums, &at)))
+        if (sum->sleeps_until_ms && (!found || sum->sleeps_until_ms < found->sleeps_until_ms))
+            found = sum;
+    return found;
+}
+
+/* As long as somebody is waited for. */
+static void
+end_sleepers(udpai_load_sums *self)
+{
+    cluster_sum *sum;
+    while ((sum = find_sleeper(self)) && sum->sleeps_until_ms <= now_ms(self))
+        end_sum(self, sum);
+}
+
+/* ---- time ---- */
+
+static void
 on_timer(udpai_timer *timer)
 {
     udpai_load_sums *self = UDPAI_CONTAINER_OF(timer, udpai_load_sums, timer);
     self->timer_for_ms = 0;
+    end_sleepers(self);
     uint64_t next_ms = udpai_tally_kept_expire(&self->kept, now_ms(self));
     if (self->earlier_until_ms > now_ms(self))
         next_ms = self->earlier_until_ms < next_ms ? self->earlier_until_ms : next_ms;
@@ -173,42 +226,7 @@ on_timer(udpai_timer *timer)
         arm(self, next_ms);
 }
 
-static void
-set_due(udpai_load_sums *self, cluster_sum *sum)
-{
-    sum->is_due = true;
-    arm(self, now_ms(self) + (self->is_ending ? 0 : DELAY_MS));
-}
-
-/* ---- sums ---- */
-
-static void
-free_sum(cluster_sum *sum)
-{
-    udpai_tally_split_free(sum->sum);
-    udpa_resource_unref(sum->resource);
-    udpa_bytes_unref(sum->cluster);
-    udpai_free(sum);
-}
-
-static void
-end_sum(udpai_load_sums *self, cluster_sum *sum)
-{
-    if (sum->resource)
-        udpai_node_withdraw_own_report(self->options.node, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
-                                       udpai_resource_name(sum->resource));
-    udpai_map_remove(&self->sums, sum_key(sum));
-    const udpai_tally_state state = state_of(self, sum);
-    udpai_load_state_end(self->state, &state);
-    self->ended_ms = self->options.clock_ms(self->options.userdata);
-    /* Whatever has lain somewhere since now has expired by then. */
-    uint64_t until_ms = now_ms(self) + 2 * ttl_ms(self);
-    udpai_tally_nodes counted;
-    udpai_tally_split_end(UDPAI_TAKE(sum->sum), &counted);
-    udpai_tally_kept_put(&self->kept, sum->cluster, &counted, until_ms);
-    arm(self, until_ms);
-    free_sum(sum);
-}
+/* ---- beginning ---- */
 
 /* There was one before this node began anew. Its time goes on with the clock, and never back. */
 static bool
@@ -254,6 +272,8 @@ get_sum(udpai_load_sums *self, udpai_str cluster, cluster_sum **ret_sum, udpa_er
     cluster_sum *sum = *ret_sum = udpai_map_get(&self->sums, cluster);
     if (sum)
         return UDPA_OK;
+    if (self->sums.n >= SUMS_MAX && (sum = find_sleeper(self)))
+        end_sum(self, sum);
     if (self->sums.n >= SUMS_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "there are sums of %d clusters already",
                           SUMS_MAX);
@@ -270,8 +290,8 @@ get_sum(udpai_load_sums *self, udpai_str cluster, cluster_sum **ret_sum, udpa_er
 
 /* ---- what is said ---- */
 
-static bool
-is_own(const udpai_load_sums *self, udpai_str id)
+bool
+udpai_load_sums_is_own(const udpai_load_sums *self, udpai_str id)
 {
     return udpai_load_is_id(id, udpai_bytes_view(self->node_id));
 }
@@ -350,7 +370,7 @@ take(udpai_load_sums *self,
     char room[1 + UDPAI_NAME_MAX];
     if (!udpai_load_name_split(udpai_resource_name(resource), &cluster, &id) ||
         id.len > UDPAI_NAME_MAX || !udpai_load_counts_here(resource, id, kind) ||
-        (kind == UDPAI_TALLY_OF_NODE && is_own(self, id)))
+        (kind == UDPAI_TALLY_OF_NODE && udpai_load_sums_is_own(self, id)))
         return UDPA_OK;
     udpa_err err = read(self, resource, kind, &tally, ret_error);
     if (err == UDPA_OK)
@@ -396,8 +416,8 @@ tell_refused(udpai_load_sums *self, const udpa_resource *resource, const udpa_er
 }
 
 /* Who has published what cannot be true is told so, if he wants a receipt. */
-static void
-take_update(udpai_load_sums *self, udpai_local_update *update, udpai_tally_kind kind)
+void
+udpai_load_sums_take(udpai_load_sums *self, udpai_local_update *update, udpai_tally_kind kind)
 {
     for (size_t i = 0; i < udpai_local_update_size(update); i++) {
         const udpai_local_change *change = udpai_local_update_at(update, i);
@@ -412,70 +432,30 @@ take_update(udpai_load_sums *self, udpai_local_update *update, udpai_tally_kind 
     }
 }
 
-static void
-on_clients(void *userdata, udpai_local_update *update)
-{
-    take_update(((sum_area *)userdata)->owner, update, UDPAI_TALLY_OF_CLIENT);
-}
+/* ---- what is wanted ---- */
 
 static void
-on_nodes(void *userdata, udpai_local_update *update)
+wake_sleepers(udpai_load_sums *self, udpai_str prefix)
 {
-    take_update(((sum_area *)userdata)->owner, update, UDPAI_TALLY_OF_NODE);
-}
-
-static void
-on_shared(void *userdata, udpai_local_update *update)
-{
-    take_update(((sum_area *)userdata)->owner, update, UDPAI_TALLY_OF_SHARED);
-}
-
-/* ---- areas ---- */
-
-static void
-free_area(sum_area *area)
-{
-    udpai_node *node = area->owner->options.node;
-    if (area->clients)
-        udpai_node_unsubscribe(node, area->clients);
-    if (area->nodes)
-        udpai_node_unsubscribe(node, area->nodes);
-    if (area->shared)
-        udpai_node_unsubscribe(node, area->shared);
-    if (area->below)
-        udpai_node_unsubscribe(node, area->below);
-    udpai_free(area);
-}
-
-static udpa_err
-subscribe(sum_area *area)
-{
-    udpai_node *node = area->owner->options.node;
-    const udpai_local_ops of_clients = {.update = on_clients, .userdata = area},
-                          of_nodes = {.update = on_nodes, .userdata = area},
-                          of_shared = {.update = on_shared, .userdata = area};
-    udpai_selection selection = {
-        .type_url = UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
-        .prefix = area_key(area),
-        .reach = UDPAI_REACH_CLIENTS,
-    };
-    udpa_err err = udpai_node_subscribe(node, &selection, &of_clients, &area->clients);
-    selection.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD);
-    selection.reach = UDPAI_REACH_NOBODY; /* they come to whom wants these sums */
-    if (err == UDPA_OK)
-        err = udpai_node_subscribe(node, &selection, &of_nodes, &area->nodes);
-    selection.type_url = UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD);
-    selection.reach = UDPAI_REACH_ALL;
-    return err == UDPA_OK ? udpai_node_subscribe(node, &selection, &of_shared, &area->shared) : err;
+    size_t at = 0;
+    cluster_sum *sum;
+    while ((sum = udpai_map_next(&self->sums, &at))) {
+        if (!sum->sleeps_until_ms || !udpai_prefix_covers(prefix, sum_key(sum)))
+            continue;
+        sum->sleeps_until_ms = 0;
+        report(self, sum);
+        arm(self, next_report_ms(self, sum));
+    }
 }
 
 /* Sums of before are said at once: what comes now is more than that. Without memory they are there
  * when somebody says something of them. */
-static void
-wake_earlier(udpai_load_sums *self, udpai_str prefix)
+void
+udpai_load_sums_wake(udpai_load_sums *self, udpai_str prefix)
 {
     udpa_bytes *cluster;
     cluster_sum *sum = NULL;
+    wake_sleepers(self, prefix);
     while ((cluster = udpai_load_state_find(self->state, prefix))) {
         udpa_err err = get_sum(self, udpai_bytes_view(cluster), &sum, NULL);
         udpa_bytes_unref(cluster);
@@ -486,109 +466,18 @@ wake_earlier(udpai_load_sums *self, udpai_str prefix)
     }
 }
 
-static sum_area *
-make_area(udpai_load_sums *self, udpai_str prefix)
-{
-    sum_area *area = udpai_alloc(sizeof(*area) + prefix.len);
-    if (!area)
-        return NULL;
-    area->owner = self;
-    area->len = (uint32_t)prefix.len;
-    if (prefix.len)
-        memcpy(area->prefix, prefix.data, prefix.len);
-    wake_earlier(self, prefix);
-    if (subscribe(area) == UDPA_OK && udpai_map_add(&self->areas, area))
-        return area;
-    free_area(area);
-    return NULL;
-}
-
-static bool
-is_wanted(const udpai_load_sums *self, udpai_str cluster)
-{
-    size_t at = 0;
-    const sum_area *area;
-    while ((area = udpai_map_next(&self->areas, &at)))
-        if (udpai_prefix_covers(area_key(area), cluster))
-            return true;
-    return false;
-}
-
-static void
-end_unwanted_sums(udpai_load_sums *self)
+void
+udpai_load_sums_rest(udpai_load_sums *self)
 {
     UDPAI_VECTOR(cluster_sum *) unwanted = {0};
     size_t at = 0;
     cluster_sum *sum;
     while ((sum = udpai_map_next(&self->sums, &at)))
-        if (!is_wanted(self, sum_key(sum)))
+        if (!sum->sleeps_until_ms && !udpai_load_areas_want(self, sum_key(sum)))
             (void)udpai_vector_push(&unwanted, sum); /* else it is there for nobody, for a while */
     for (size_t i = 0; i < unwanted.n; i++)
-        end_sum(self, unwanted.items[i]);
+        put_to_sleep(self, unwanted.items[i]);
     udpai_vector_done(&unwanted);
-}
-
-static void
-end_area_if_unwanted(udpai_load_sums *self, sum_area *area)
-{
-    if (area->n_wanted || area->n_named)
-        return;
-    udpai_map_remove(&self->areas, area_key(area));
-    free_area(area);
-    end_unwanted_sums(self);
-}
-
-static void
-ignore(void *userdata, udpai_local_update *update)
-{
-    (void)userdata;
-    (void)update;
-}
-
-/* Asks the nodes below for their sums as long as somebody wants this node's by its name. The node
- * says then that all of the area is wanted, and when it is no more; that counts as any such wish.
- */
-static void
-ask_below(sum_area *area)
-{
-    udpai_node *node = area->owner->options.node;
-    const udpai_local_ops ops = {.update = ignore, .userdata = area};
-    const udpai_selection selection = {.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
-                                       .prefix = area_key(area)};
-    if (area->n_named && !area->below) {
-        (void)udpai_node_subscribe(node, &selection, &ops, &area->below);
-    } else if (!area->n_named && area->below) {
-        udpai_node_unsubscribe(node, area->below);
-        area->below = NULL;
-    }
-}
-
-/* True: the sum of this node; others make theirs. */
-static bool
-is_own_sum(const udpai_load_sums *self, udpai_str name, udpai_str *ret_cluster)
-{
-    udpai_str id;
-    return udpai_load_name_split(name, ret_cluster, &id) && is_own(self, id);
-}
-
-void
-udpai_load_sums_wanted(udpai_load_sums *self, udpai_str type_url, udpai_str text, bool wanted)
-{
-    if (!self || !udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD)))
-        return;
-    bool is_wildcard = text.len && text.data[0] == '*';
-    udpai_str prefix = {text.data + is_wildcard, text.len - is_wildcard};
-    if (!is_wildcard && !is_own_sum(self, text, &prefix))
-        return;
-    sum_area *area = udpai_map_get(&self->areas, prefix);
-    if (!area && wanted)
-        area = make_area(self, prefix);
-    if (!area)
-        return;
-    *(is_wildcard ? &area->n_wanted : &area->n_named) += wanted ? 1 : (size_t)-1;
-    if (!is_wildcard)
-        ask_below(area);
-    end_area_if_unwanted(self, area);
 }
 
 /* ---- coming and going ---- */
@@ -635,7 +524,7 @@ udpai_load_sums_keep(udpai_load_sums *self, const char *path, udpai_str owner)
         .userdata = self,
     };
     udpa_err err = udpai_load_state_open(&self->state, &options);
-    self->earlier_until_ms = now_ms(self) + 2 * ttl_ms(self);
+    self->earlier_until_ms = now_ms(self) + self->options.sleep_ms;
     if (err == UDPA_OK)
         arm(self, self->earlier_until_ms);
     return err;
@@ -648,8 +537,10 @@ udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *o
     if (!self)
         return UDPA_ERR_NOMEM;
     self->options = *options;
+    if (self->options.sleep_ms == 0)
+        self->options.sleep_ms = SLEEP_MS;
     self->began_ms = options->clock_ms(options->userdata);
-    udpai_map_init(&self->areas, area_key);
+    udpai_load_areas_init(self);
     udpai_map_init(&self->sums, sum_key);
     udpai_tally_kept_init(&self->kept);
     udpai_timer_init(&self->timer, on_timer);
@@ -670,11 +561,8 @@ udpai_load_sums_free(udpai_load_sums *self)
     if (!self)
         return;
     udpai_timer_cancel(&self->timer);
+    udpai_load_areas_free(self);
     size_t at = 0;
-    sum_area *area;
-    while ((area = udpai_map_next(&self->areas, &at)))
-        free_area(area);
-    at = 0;
     cluster_sum *sum;
     while ((sum = udpai_map_next(&self->sums, &at))) {
         const udpai_tally_state of = state_of(self, sum);
@@ -685,7 +573,6 @@ udpai_load_sums_free(udpai_load_sums *self)
     while ((sum = udpai_map_next(&self->sums, &at)))
         free_sum(sum);
     udpai_load_state_close(self->state);
-    udpai_map_done(&self->areas);
     udpai_map_done(&self->sums);
     udpai_tally_kept_done(&self->kept);
     udpai_arena_done(&self->arena);

@@ -17,6 +17,7 @@ typedef struct udpai_load_sums_options {
     udpai_wheel *wheel;
     udpai_str node_id;
     uint64_t interval_ms; /* in which clients report: sums end three of them after the last one */
+    uint64_t sleep_ms;    /* what nobody wants is remembered for so long; 0: an hour */
     int64_t (*wall_us)(void *userdata);
     uint64_t (*clock_ms)(void *userdata); /* what the wheel is told once in a turn, as it is now */
     void *userdata;

@@ -67,6 +67,14 @@ udpai_tally_split_leave(udpai_tally_split *split, udpai_tally_kind kind, udpai_s
         udpai_tally_sum_leave(part, reporter);
 }
 
+void
+udpai_tally_split_rest(udpai_tally_split *split)
+{
+    udpai_tally_sum_rest(split->exclusive);
+    if (split->shared)
+        udpai_tally_sum_rest(split->shared);
+}
+
 /* ---- taking ---- */
 
 /* The first shared client: what there is has its places already. */

@@ -40,6 +40,9 @@ bool udpai_tally_split_knows(const udpai_tally_split *split,
                              uint64_t epoch);
 void udpai_tally_split_leave(udpai_tally_split *split, udpai_tally_kind kind, udpai_str reporter);
 
+/* As udpai_tally_sum_rest(). */
+void udpai_tally_split_rest(udpai_tally_split *split);
+
 /* All of it, and what in it is shared: borrowed, until the next call. NULL without memory. */
 const udpai_tally *udpai_tally_split_total(udpai_tally_split *split, uint64_t elapsed_ns);
 

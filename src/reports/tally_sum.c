@@ -186,8 +186,16 @@ get_reporter(udpai_tally_sum *sum,
 }
 
 static void
+set_resting(udpai_tally_sum *sum, udpai_tally_reporter *reporter, bool is_resting)
+{
+    sum->n_resting += (size_t)is_resting - (size_t)reporter->is_resting;
+    reporter->is_resting = is_resting;
+}
+
+static void
 forget(udpai_tally_sum *sum, udpai_tally_reporter *reporter)
 {
+    set_resting(sum, reporter, false);
     udpai_map_remove(&sum->reporters, reporter->name);
     free_reporter(reporter);
     sum->n_gone--;
@@ -201,14 +209,14 @@ last_epoch(const udpai_tally_reporter *reporter)
 
 typedef UDPAI_VECTOR(udpai_tally_reporter *) reporter_vector;
 
-/* Those that are not there; a few of the first without memory. */
+/* Those that are not there, and not waited for; a few of the first without memory. */
 static void
 collect_gone(const udpai_tally_sum *sum, reporter_vector *to)
 {
     size_t at = 0;
     udpai_tally_reporter *reporter;
     while ((reporter = udpai_map_next(&sum->reporters, &at)))
-        if (!reporter->current)
+        if (!reporter->current && !reporter->is_resting)
             (void)udpai_vector_push(to, reporter);
 }
 
@@ -227,9 +235,10 @@ static void
 forget_oldest(udpai_tally_sum *sum)
 {
     reporter_vector gone = {0};
-    if (sum->n_gone <= sum->max_gone)
+    size_t n_gone = sum->n_gone - sum->n_resting;
+    if (n_gone <= sum->max_gone)
         return;
-    size_t n = sum->n_gone - sum->max_gone + sum->max_gone / 8;
+    size_t n = n_gone - sum->max_gone + sum->max_gone / 8;
     collect_gone(sum, &gone);
     if (gone.n)
         qsort(gone.items, gone.n, sizeof(gone.items[0]), compare_last_epochs);
@@ -307,6 +316,7 @@ udpai_tally_sum_restore(udpai_tally_sum *sum,
     if (err != UDPA_OK)
         return err;
     tally->is_lasting = true;
+    set_resting(sum, reporter, true);
     keep(reporter, find_epoch(reporter, tally->epoch), UDPAI_TAKE(owned));
     return UDPA_OK;
 }
@@ -327,6 +337,7 @@ put_in(udpai_tally_sum *sum, udpai_tally_reporter *reporter, udpai_tally *tally)
     udpai_tally_add_gauges(sum->total, tally);
     sum->total->n_clients += tally->nodes.n ? tally->n_clients : 1;
     keep(reporter, at, tally);
+    set_resting(sum, reporter, false);
     reporter->current = tally;
     sum->n_gone--;
 }
@@ -379,6 +390,18 @@ udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str name)
     if (!reporter)
         return;
     take_out(sum, reporter);
+    forget_oldest(sum);
+}
+
+void
+udpai_tally_sum_rest(udpai_tally_sum *sum)
+{
+    size_t at = 0;
+    udpai_tally_reporter *reporter;
+    while ((reporter = udpai_map_next(&sum->reporters, &at))) {
+        set_resting(sum, reporter, reporter->current != NULL);
+        take_out(sum, reporter);
+    }
     forget_oldest(sum);
 }
 

@@ -53,6 +53,10 @@ udpai_tally_sum_known(const udpai_tally_sum *sum, udpai_str reporter, uint64_t e
 /* A reporter is there no more: its counts stay, its gauges do not. */
 void udpai_tally_sum_leave(udpai_tally_sum *sum, udpai_str reporter);
 
+/* Nobody is heard any more, for now. Those that are there go, as if they had left; but all of them
+ * are remembered, besides those that went before, until this is said again. */
+void udpai_tally_sum_rest(udpai_tally_sum *sum);
+
 /* The sum as a tally: borrowed, until the next call. NULL without memory. */
 const udpai_tally *udpai_tally_sum_total(udpai_tally_sum *sum, uint64_t elapsed_ns);
 /* Adds what time the counts of each reporter cover. */

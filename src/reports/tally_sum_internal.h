@@ -15,6 +15,7 @@ typedef struct udpai_tally_reporter {
     udpai_tally_span span;
     bool is_lasting;  /* it goes on when this node begins anew */
     bool has_changed; /* since that was kept */
+    bool is_resting;  /* it was there when nobody was heard any more, and is waited for */
 } udpai_tally_reporter;
 
 struct udpai_tally_sum {
@@ -22,8 +23,8 @@ struct udpai_tally_sum {
     uint64_t counts_from;
     size_t max_reporters, max_gone;
     udpai_map reporters;
-    udpai_tally_nodes nodes; /* all that were ever counted by way of a reporter */
-    size_t n_gone;
+    udpai_tally_nodes nodes;  /* all that were ever counted by way of a reporter */
+    size_t n_gone, n_resting; /* of those that are gone */
     udpai_tally *total;
 };
 

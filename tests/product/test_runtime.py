@@ -19,14 +19,14 @@ NAMES = ['admin_overrides_active', 'deprecated_feature_seen_since_process_start'
 
 
 class Node:
-    def __init__(self, test, name, config, *more, http=True):
+    def __init__(self, test, name, config, *more, http=True, address=None):
         path = test.work / f'{name}.json'
         path.write_text(json.dumps({'node': {'id': name, 'cluster': 'mine'},
                                     'http': {'hosts': ['node.acme.com']}, **config}))
         if http:
             more += ('--http', '127.0.0.1:0')
         if 'sockets' not in config:
-            more += ('--listen', '127.0.0.1:0')
+            more += ('--listen', address or '127.0.0.1:0')
         self.process = test.start(name, [test.build / 'udpad', '--node-id', name, '--state',
                                          test.work / f'{name}-data', '--config', path, *more])
         wait_for('the whole welcome', lambda: 'names without' in self.process.text())

@@ -56,7 +56,8 @@ struct world {
     uint64_t turn_ms;  /* what nodes take in needs so long, and wheels stand still meanwhile */
     uint64_t n_issued; /* by all clients, ever */
     uint64_t random;
-    char kept_in[32]; /* a directory, in which sums are kept over restarts; "": they are not */
+    uint64_t sleep_ms; /* of sums of nodes that start; 0: as ever */
+    char kept_in[32];  /* a directory, in which sums are kept over restarts; "": they are not */
 };
 
 static inline int64_t
@@ -143,6 +144,7 @@ start(member *self)
                                              .wheel = &self->wheel,
                                              .node_id = udpai_str_from(self->id),
                                              .interval_ms = 10000,
+                                             .sleep_ms = self->world->sleep_ms,
                                              .wall_us = wall_us,
                                              .clock_ms = clock_ms,
                                              .userdata = self};

@@ -163,8 +163,32 @@ an_edge_that_restarts_counts_nothing_again(void **state)
     expect_at_top(self, 15, 1);
 }
 
+/* Nobody asks clients meanwhile, and some count on. */
 static void
-whoever_wants_sums_again_has_new_ones(void **state)
+whoever_wants_sums_again_has_what_came_meanwhile(void **state)
+{
+    world *self = *state;
+    begin_all(self);
+    send_requests(self, &self->clients[0], 10);
+    send_requests(self, &self->clients[1], 10);
+    expect_at_top(self, 20, 2);
+    want(&self->members[0], false);
+    settle(self);
+    settle(self);
+    assert_null(self->members[0].load);
+    assert_false(self->members[1].asks);
+    leave(self, &self->clients[1]);
+    pass(self, 3000000);
+    self->clients[0].n_issued += 5; /* which it says to nobody */
+    self->n_issued += 5;
+    want(&self->members[0], true);
+    settle(self);
+    send_requests(self, &self->clients[0], 7);
+    expect_at_top(self, 32, 1);
+}
+
+static void
+sums_that_nobody_wants_for_an_hour_begin_anew(void **state)
 {
     world *self = *state;
     begin_all(self);
@@ -173,6 +197,8 @@ whoever_wants_sums_again_has_new_ones(void **state)
     want(&self->members[0], false);
     settle(self);
     assert_null(self->members[0].load);
+    pass(self, 3600000);
+    settle(self);
     want(&self->members[0], true);
     link_down(&self->members[1]); /* its sum has an epoch from before */
     link_up(&self->members[1]);
@@ -187,6 +213,11 @@ static void
 a_clock_that_is_set_back_makes_nothing_younger(void **state)
 {
     world *self = *state;
+    self->sleep_ms = 1;
+    for (int i = 0; i <= EDGES; i++) {
+        stop(&self->members[i]);
+        start(&self->members[i]);
+    }
     begin_all(self);
     send_requests(self, &self->clients[0], 10);
     expect_at_top(self, 10, 1);
@@ -279,7 +310,9 @@ main(void)
         cmocka_unit_test_setup_teardown(what_has_lain_is_as_old_as_it_is, begin, end),
         cmocka_unit_test_setup_teardown(who_has_to_wait_for_others_counts_all_the_same, begin, end),
         cmocka_unit_test_setup_teardown(an_edge_that_restarts_counts_nothing_again, begin, end),
-        cmocka_unit_test_setup_teardown(whoever_wants_sums_again_has_new_ones, begin, end),
+        cmocka_unit_test_setup_teardown(whoever_wants_sums_again_has_what_came_meanwhile, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(sums_that_nobody_wants_for_an_hour_begin_anew, begin, end),
         cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_makes_nothing_younger, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_ever_counted_twice, begin, end),
     };

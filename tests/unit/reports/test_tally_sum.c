@@ -263,6 +263,34 @@ many_may_go_at_once(void **state)
     expect(sum, 5 * N + 2, 2, 2);
 }
 
+/* Nobody is heard for a while, and then all of them again, however many; but who does not come back
+ * until the next time is one of those that have gone. */
+static void
+all_that_rest_are_remembered(void **state)
+{
+    (void)state;
+    const udpai_tally_sum_options options = {.cluster = UDPAI_STR("com.acme/a"), .max_gone = 8};
+    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = NULL;
+    assert_ok(udpai_tally_sum_new(&sum, &options));
+    unsigned n_remembered = 0;
+    char name[16];
+    for (unsigned n = 100; n; n /= 2) { /* 100, 50, … */
+        for (unsigned i = 0; i < n; i++) {
+            snprintf(name, sizeof(name), "%u", i);
+            take(sum, name, says(1 + i, 200 - n, 1));
+        }
+        udpai_tally_sum_rest(sum);
+        expect(sum, 100 * 100 + (n < 100) * 50 * 50 + (n < 50) * 25 * 25, 0, 0);
+        if (n == 25)
+            break;
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(name, sizeof(name), "%u", i);
+        n_remembered += udpai_tally_sum_knows(sum, udpai_str_from(name), 1 + i);
+    }
+    assert_in_range(n_remembered, 25 + 7, 25 + 8);
+}
+
 /* ---- sums of sums ---- */
 
 /* In the order of the ids. */
@@ -675,6 +703,7 @@ main(void)
         cmocka_unit_test(what_others_were_told_does_not_count),
         cmocka_unit_test(those_forgotten_are_not_counted_twice),
         cmocka_unit_test(many_may_go_at_once),
+        cmocka_unit_test(all_that_rest_are_remembered),
         cmocka_unit_test(sums_are_tagged_with_their_nodes),
         cmocka_unit_test(two_ways_count_once),
         cmocka_unit_test(a_node_that_has_gone_from_another_is_counted),
