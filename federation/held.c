@@ -119,12 +119,13 @@ struct told {
     udpai_str root;
     udpai_problem_fn visit;
     void *userdata;
+    bool is_short; /* something could not be told */
 };
 
 static void
 describe(void *userdata, udpai_str type_url, size_t n)
 {
-    const struct told *told = userdata;
+    struct told *told = userdata;
     udpai_strbuf text = {0};
     udpai_strbuf_printf(&text,
                         "directory %.*s does not have %zu of %.*s any more, more at once than "
@@ -133,7 +134,9 @@ describe(void *userdata, udpai_str type_url, size_t n)
                         "They are: ",
                         UDPAI_SHOWN(told->root), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(told->root));
     put_names(&text, told->node, told->origin, type_url);
-    if (!udpai_strbuf_failed(&text))
+    if (udpai_strbuf_failed(&text))
+        told->is_short = true;
+    else
         told->visit(told->userdata, text.data);
     udpai_strbuf_done(&text);
 }
@@ -160,10 +163,11 @@ udpai_held_tell_directory(udpai_node *node, udpai_str root, const udpai_origin *
     udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, add_held, &n);
     if (!expected || n == expected->n_held_told)
         return;
-    struct told told = {node, origin, root, log_problem, NULL};
+    struct told told = {node, origin, root, log_problem, NULL, false};
     if (n > expected->n_held_told)
         udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &told);
-    expected->n_held_told = n;
+    if (!told.is_short) /* else it is told with the next scan */
+        expected->n_held_told = n;
 }
 
 void
@@ -172,7 +176,7 @@ udpai_held_visit_problems(const udpai_node *node, udpai_problem_fn visit, void *
     for (size_t i = 0; i < node->expected_files.n; i++) {
         udpai_str root = udpai_bytes_view(node->expected_files.items[i].root);
         const udpai_origin *origin = udpai_files_find_origin(node, root);
-        struct told told = {node, origin, root, visit, userdata};
+        struct told told = {node, origin, root, visit, userdata, false};
         if (origin)
             udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &told);
     }
