@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
 #include "tests/harness/test.h"
 
@@ -98,7 +99,7 @@ nonsense_ends_it(void **state)
     (void)state;
     static const char *const all[] = {
         "\0\0\0\0\0",   /* no kind */
-        "\0\0\0\0\10",  /* one that there is not */
+        "\0\0\0\0\377", /* one that there is not */
         "\351\3\0\0\4", /* too long */
         "\0\0\0\200\4", /* far too long */
     };
@@ -114,6 +115,22 @@ nonsense_ends_it(void **state)
         assert_int_equal(self.n_ended, 1);
         end(&self);
     }
+}
+
+static void
+counts_are_sent_whole(void **state)
+{
+    (void)state;
+    const udpai_stream_counts counts = {{1, 0, UINT64_MAX, 300}};
+    udpai_stream_counts decoded;
+    uint8_t room[UDPAI_WORKER_COUNTS_BYTES];
+    udpai_str bytes = {(const char *)room, udpai_worker_counts_encode(&counts, room)};
+    assert_ok(udpai_worker_counts_decode(bytes, &decoded));
+    assert_memory_equal(&decoded, &counts, sizeof(counts));
+    bytes.len--;
+    assert_int_equal(udpai_worker_counts_decode(bytes, &decoded), UDPA_ERR_MALFORMED);
+    assert_int_equal(udpai_worker_counts_decode(UDPAI_STR("\1\1\1\1\1"), &decoded),
+                     UDPA_ERR_MALFORMED);
 }
 
 static void
@@ -171,9 +188,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_frames_are_taken), cmocka_unit_test(nonsense_ends_it),
-        cmocka_unit_test(its_end_is_told_once),   cmocka_unit_test(what_is_sent_is_a_frame),
-        cmocka_unit_test(without_memory_it_ends),
+        cmocka_unit_test(whole_frames_are_taken),  cmocka_unit_test(nonsense_ends_it),
+        cmocka_unit_test(counts_are_sent_whole),   cmocka_unit_test(its_end_is_told_once),
+        cmocka_unit_test(what_is_sent_is_a_frame), cmocka_unit_test(without_memory_it_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
