@@ -5,66 +5,8 @@
 
 #include <stdio.h>
 
-#include "tally_test.h"
+#include "sum_test.h"
 #include "tests/harness/oom.h"
-
-static udpai_tally_sum *
-sum_new(uint64_t counts_from)
-{
-    const udpai_tally_sum_options options = {
-        .cluster = UDPAI_STR("com.acme/a"),
-        .node_id = UDPAI_STR("node"),
-        .epoch = 1,
-        .counts_from = counts_from,
-    };
-    udpai_tally_sum *sum = NULL;
-    assert_ok(udpai_tally_sum_new(&sum, &options));
-    return sum;
-}
-
-static udpai_tally *
-says(uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
-{
-    udpai_tally *tally = tally_new(epoch);
-    tally_figures(tally, "eu")->counts[UDPAI_TALLY_ISSUED] = n_issued;
-    tally_figures(tally, "eu")->gauges[UDPAI_TALLY_IN_PROGRESS] = n_in_progress;
-    return tally;
-}
-
-static void
-take(udpai_tally_sum *sum, const char *reporter, udpai_tally *tally)
-{
-    assert_ok(udpai_tally_sum_take(sum, udpai_str_from(reporter), tally, NULL));
-}
-
-static void
-refuse(udpai_tally_sum *sum,
-       const char *reporter,
-       udpai_tally *tally,
-       udpa_err expected,
-       const char *words)
-{
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    assert_int_equal(udpai_tally_sum_take(sum, udpai_str_from(reporter), tally, &error), expected);
-    if (!strstr(udpa_error_message(error), words))
-        fail_msg("'%s' is not in '%s'", words, udpa_error_message(error));
-}
-
-static void
-expect(udpai_tally_sum *sum, uint64_t n_issued, uint64_t n_in_progress, uint64_t n_clients)
-{
-    const udpai_tally *total = udpai_tally_sum_total(sum, 5);
-    assert_non_null(total);
-    assert_int_equal(tally_count(total, "eu", UDPAI_TALLY_ISSUED), n_issued);
-    assert_int_equal(tally_gauge(total, "eu", UDPAI_TALLY_IN_PROGRESS), n_in_progress);
-    assert_int_equal(total->n_clients, n_clients);
-}
-
-static void
-leave(udpai_tally_sum *sum, const char *reporter)
-{
-    udpai_tally_sum_leave(sum, udpai_str_from(reporter));
-}
 
 static void
 growth_of_each_counts_once(void **state)
@@ -192,103 +134,6 @@ what_others_were_told_does_not_count(void **state)
     assert_false(udpai_tally_sum_knows(sum, UDPAI_STR("b"), 5));
     take(sum, "a", second);
     expect(sum, 4, 1, 1);
-}
-
-static void
-those_forgotten_are_not_counted_twice(void **state)
-{
-    (void)state;
-    const udpai_tally_sum_options options = {
-        .cluster = UDPAI_STR("com.acme/a"), .max_reporters = 3, .max_gone = 2};
-    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = NULL;
-    assert_ok(udpai_tally_sum_new(&sum, &options));
-    char name[2] = "a";
-    for (uint64_t i = 0; i < 4; i++, name[0]++) {
-        take(sum, name, says(10 + i, 5, 0));
-        leave(sum, name);
-    }
-    expect(sum, 20, 0, 0);
-    take(sum, "b", says(11, 6, 0)); /* the last that was forgotten */
-    expect(sum, 20, 0, 1);
-    leave(sum, "b");
-    take(sum, "c", says(12, 6, 0)); /* remembered */
-    expect(sum, 21, 0, 1);
-    take(sum, "a", says(10, 6, 0)); /* forgotten */
-    expect(sum, 21, 0, 2);
-    take(sum, "a", says(10, 8, 0));
-    expect(sum, 23, 0, 2);
-    take(sum, "e", says(20, 1, 0));
-    refuse(sum, "f", says(20, 1, 0), UDPA_ERR_LIMIT, "more than 3 report of one cluster");
-    leave(sum, "e");
-    take(sum, "f", says(20, 1, 0));
-    expect(sum, 25, 0, 3);
-}
-
-/* Who came last goes on where he was, who came first from where he is. */
-static void
-many_may_go_at_once(void **state)
-{
-    (void)state;
-
-    enum {
-        N = 1000,
-        REMEMBERED = 64
-    };
-
-    const udpai_tally_sum_options options = {
-        .cluster = UDPAI_STR("com.acme/a"), .max_reporters = N, .max_gone = REMEMBERED};
-    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = NULL;
-    assert_ok(udpai_tally_sum_new(&sum, &options));
-    char name[16];
-    for (unsigned i = 0; i < N; i++) {
-        snprintf(name, sizeof(name), "%u", i);
-        take(sum, name, says(1 + i, 5, 1));
-    }
-    for (unsigned i = 0; i < N; i++) { /* in another order than they have come */
-        snprintf(name, sizeof(name), "%u", i * 7 % N);
-        leave(sum, name);
-    }
-    expect(sum, 5 * N, 0, 0);
-    unsigned n_remembered = 0;
-    for (unsigned i = 0; i < N; i++) {
-        snprintf(name, sizeof(name), "%u", i);
-        n_remembered += udpai_tally_sum_knows(sum, udpai_str_from(name), 1 + i);
-    }
-    assert_in_range(n_remembered, REMEMBERED - REMEMBERED / 8, REMEMBERED);
-    take(sum, "999", says(N, 6, 1));
-    expect(sum, 5 * N + 1, 1, 1);
-    take(sum, "0", says(1, 7, 1));
-    expect(sum, 5 * N + 1, 2, 2);
-    take(sum, "0", says(1, 8, 1));
-    expect(sum, 5 * N + 2, 2, 2);
-}
-
-/* Nobody is heard for a while, and then all of them again, however many; but who does not come back
- * until the next time is one of those that have gone. */
-static void
-all_that_rest_are_remembered(void **state)
-{
-    (void)state;
-    const udpai_tally_sum_options options = {.cluster = UDPAI_STR("com.acme/a"), .max_gone = 8};
-    UDPA_AUTO(udpai_tally_sum_free) udpai_tally_sum *sum = NULL;
-    assert_ok(udpai_tally_sum_new(&sum, &options));
-    unsigned n_remembered = 0;
-    char name[16];
-    for (unsigned n = 100; n; n /= 2) { /* 100, 50, … */
-        for (unsigned i = 0; i < n; i++) {
-            snprintf(name, sizeof(name), "%u", i);
-            take(sum, name, says(1 + i, 200 - n, 1));
-        }
-        udpai_tally_sum_rest(sum);
-        expect(sum, 100 * 100 + (n < 100) * 50 * 50 + (n < 50) * 25 * 25, 0, 0);
-        if (n == 25)
-            break;
-    }
-    for (unsigned i = 0; i < 100; i++) {
-        snprintf(name, sizeof(name), "%u", i);
-        n_remembered += udpai_tally_sum_knows(sum, udpai_str_from(name), 1 + i);
-    }
-    assert_in_range(n_remembered, 25 + 7, 25 + 8);
 }
 
 /* ---- sums of sums ---- */
@@ -701,9 +546,6 @@ main(void)
         cmocka_unit_test(another_cluster_is_refused),
         cmocka_unit_test(older_epochs_count_from_where_they_are),
         cmocka_unit_test(what_others_were_told_does_not_count),
-        cmocka_unit_test(those_forgotten_are_not_counted_twice),
-        cmocka_unit_test(many_may_go_at_once),
-        cmocka_unit_test(all_that_rest_are_remembered),
         cmocka_unit_test(sums_are_tagged_with_their_nodes),
         cmocka_unit_test(two_ways_count_once),
         cmocka_unit_test(a_node_that_has_gone_from_another_is_counted),
