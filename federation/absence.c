@@ -165,7 +165,7 @@ udpai_absence_introduced(udpai_source *source)
         must_ask |= is_accepted && doubt_no_more(source, udpai_bytes_view(scope->type));
     }
     if (must_ask)
-        udpai_source_begin_anew(source);
+        udpai_source_begin_anew(source, source->node->timing.fail_over_spread_ms);
 }
 
 static belief

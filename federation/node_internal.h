@@ -73,7 +73,7 @@ struct udpai_source {
     bool is_renewed;    /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures, max_withdrawal; /* in a row; percent */
     uint64_t commit; /* how far its store has come, as it has said on this stream; 0: not */
-    udpai_timer retry, grace, hello, hand_back;
+    udpai_timer retry, grace, hello, hand_back, anew;
     udpai_origin *origin;
     unsigned order; /* among the sources of the first provider that names it; from 1 */
     udpai_list scopes;
@@ -331,8 +331,8 @@ void udpai_node_order(udpai_node *node, udpai_order *order);
 /* Takes the reference. A stream that is there is ended, and another begun to the new one: no
  * failure of the source. */
 void udpai_source_set_target(udpai_source *source, void *target);
-/* Ends its stream, for another one that brings again what was refused; no failure either. */
-void udpai_source_begin_anew(udpai_source *source);
+/* Ends its stream at some moment within so long, for one that brings it all again; no failure. */
+void udpai_source_begin_anew(udpai_source *source, uint64_t within_ms);
 
 /* files.c */
 

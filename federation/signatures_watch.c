@@ -347,7 +347,7 @@ ask_again(udpai_node *node)
     udpai_source *source;
     while ((source = udpai_map_next(&node->links, &at)))
         if (source->has_refused)
-            udpai_source_begin_anew(source);
+            udpai_source_begin_anew(source, 0);
 }
 
 void

@@ -349,6 +349,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     source->n_failures += !is_renewed;
     udpai_timer_cancel(&source->hello);
     udpai_timer_cancel(&source->hand_back);
+    udpai_timer_cancel(&source->anew);
     udpai_questions_end(source);
     udpai_absence_closed(source);
     udpai_differences_forget(source);
@@ -370,11 +371,11 @@ udpai_source_set_target(udpai_source *source, void *target)
     if (source->target)
         source->release_target(source->target);
     source->target = target;
-    udpai_source_begin_anew(source);
+    udpai_source_begin_anew(source, 0);
 }
 
-void
-udpai_source_begin_anew(udpai_source *source)
+static void
+begin_anew(udpai_source *source)
 {
     udpai_node *node = source->node;
     bool is_there = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
@@ -387,6 +388,23 @@ udpai_source_begin_anew(udpai_source *source)
     }
     source->is_renewed = true;
     hang_up_in_the_end(source);
+}
+
+static void
+on_anew(udpai_timer *timer)
+{
+    begin_anew(UDPAI_CONTAINER_OF(timer, udpai_source, anew));
+}
+
+void
+udpai_source_begin_anew(udpai_source *source, uint64_t within_ms)
+{
+    const udpai_node *node = source->node;
+    uint64_t wait_ms = within_ms ? node->env.random(node->env.userdata) % (within_ms + 1) : 0;
+    if (wait_ms == 0)
+        begin_anew(source);
+    else if (!udpai_timer_is_set(&source->anew))
+        udpai_timer_set(node->wheel, &source->anew, udpai_node_now(node) + wait_ms);
 }
 
 /* ---- making one ---- */
@@ -464,6 +482,7 @@ udpai_source_new(udpai_node *node,
     udpai_timer_init(&source->grace, on_grace_end);
     udpai_timer_init(&source->hello, on_hello_end);
     udpai_timer_init(&source->hand_back, on_hand_back);
+    udpai_timer_init(&source->anew, on_anew);
     udpa_err err = udpai_fail_code(ret_error, copy_config(source, config));
     if (err == UDPA_OK && serves_us)
         err = udpai_fail_code(ret_error, make_origin(source));
@@ -485,7 +504,7 @@ udpai_source_free(udpai_source *source)
     UDPAI_LIST_FOREACH_SAFE (node, &source->scopes)
         udpai_scope_free(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
     udpai_timer *const timers[] = {&source->retry, &source->grace, &source->hello,
-                                   &source->hand_back};
+                                   &source->hand_back, &source->anew};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(timers); i++)
         udpai_timer_cancel(timers[i]);
     udpai_list_remove(&source->in_own);

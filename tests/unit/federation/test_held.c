@@ -78,6 +78,32 @@ what_is_accepted_at_the_source_goes_in_the_end(void **state)
     }
 }
 
+/* All who hold something are told at once, and do not come back at once. */
+static void
+who_asks_again_waits_for_a_moment(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.timing.fail_over_spread_ms = 2000;
+    start(bed);
+    fed_connect_as(bed, 'a', &(fed_peer){.epoch = "first", .commit = "7"});
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    come_back(bed, &(fed_peer){.epoch = "second", .commit = "0"});
+    (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
+    (void)fed_orders(bed);
+    bed->chance = 1500;
+    udpai_node_report(bed->node, make_whole(bed, "third"));
+    fed_advance(bed, 700);
+    bed->chance = 100;
+    udpai_node_report(bed->node, make_whole(bed, "third")); /* as nodes do that say more */
+    fed_advance(bed, 799);
+    assert_string_equal(fed_orders(bed), "");
+    assert_value(bed, "CDS", "x", "1");
+    fed_advance(bed, 2);
+    assert_string_equal(fed_orders(bed), "hangup a");
+    fed_close(bed, 'a');
+    assert_string_equal(fed_orders(bed), "dial a");
+}
+
 /* ---- directories ---- */
 
 static int n_warnings;
@@ -161,6 +187,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         fed_test(what_is_accepted_at_the_source_goes_in_the_end),
+        fed_test(who_asks_again_waits_for_a_moment),
         fed_test(what_a_directory_holds_is_told_in_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
