@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "model/name.h"
 
-/* On demand, it is not kept of more than so many Subscribes for whom a source waits: the answers to
- * others in a ring come after cycle_timeout. */
+/* Of names and on demand, it is not kept of more than so many Subscribes for whom a source waits:
+ * the answers to others in a ring come after cycle_timeout. */
 #define SAID_MAX 256
 #define ENTRY_BYTES 32 /* of an entry of a Subscribe's maps, besides its texts, at most */
 
@@ -324,7 +324,8 @@ udpai_source_waits(udpai_source *source, udpai_publication *publication)
                                              publication->waits_behind);
     if (!question || !question->scope)
         return;
-    if (question->scope->on_demand && question->waits.len == 0 && source->n_said >= SAID_MAX)
+    bool is_mirror = !question->scope->on_demand && question->batch <= question->scope->own_batch;
+    if (!is_mirror && question->waits.len == 0 && source->n_said >= SAID_MAX)
         return;
     set_waits(source, question, publication->waits);
     publication->waits = (udpai_str){0};

@@ -143,6 +143,8 @@ udpai_interest_change(udpai_node *node, udpai_str type_url, udpai_str text, bool
     if (wanted ? interest->n == 1 : interest->n == 0) {
         count_places(node, text, wanted);
         udpai_providers_interest(node, type_url, text, wanted);
+    } else if (wanted) {
+        udpai_providers_look_up(node, type_url, text);
     }
     if (interest->n == 0)
         udpai_free(udpai_map_remove(&node->interests, key));
@@ -153,6 +155,44 @@ udpai_interest_want(udpai_node *node, udpai_str type_url, udpai_str text, bool w
 {
     udpai_interest_change(node, type_url, text, wanted);
     udpai_reports_want(node, type_url, text, wanted);
+}
+
+static udpai_interest *
+find_interest(const udpai_node *node, udpai_str type_url, udpai_str text)
+{
+    char room[KEY_MAX];
+    if (type_url.len > UDPAI_TYPE_URL_MAX || text.len > UDPA_NAME_MAX + 1)
+        return NULL;
+    return udpai_map_get(&node->interests, make_key(room, type_url, text));
+}
+
+void
+udpai_interest_by_nodes(udpai_node *node, udpai_str type_url, udpai_str name, bool wanted)
+{
+    udpai_interest *interest = find_interest(node, type_url, name);
+    if ((interest && interest->by_nodes) == wanted)
+        return;
+    if (interest)
+        interest->by_nodes = false;
+    udpai_interest_want(node, type_url, name, wanted);
+    if (wanted && (interest = find_interest(node, type_url, name)))
+        interest->by_nodes = true;
+}
+
+bool
+udpai_interest_look_up(udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    bool is_wanted = find_interest(node, type_url, name) != NULL;
+    if (is_wanted)
+        udpai_providers_look_up(node, type_url, name);
+    return is_wanted;
+}
+
+bool
+udpai_interest_is_own(const udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    const udpai_interest *interest = find_interest(node, type_url, name);
+    return interest && interest->n > interest->by_nodes;
 }
 
 void

@@ -5,11 +5,27 @@
 
 #include "federation/node_internal.h"
 
+/* What somebody here wants: subscribers of the stream side count once, those in the process each.
+ */
+typedef struct udpai_interest {
+    size_t n;
+    bool by_nodes;          /* nodes below are one of these */
+    uint32_t type_len, len; /* of the type; of both with the text: a name, or '*' and a prefix */
+    char key[];
+} udpai_interest;
+
 /* Somebody here wants it, or does no more: its sources hear of it, and of what clients report they.
  */
 void udpai_interest_want(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 /* The first half of it. */
 void udpai_interest_change(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+/* The same of a name that nodes below want, all of which count once. */
+void udpai_interest_by_nodes(udpai_node *node, udpai_str type_url, udpai_str name, bool wanted);
+/* Somebody asks for a name that was wanted, or what there was of it has changed: mirrors may have
+ * to ask for it. False: nobody wants it. */
+bool udpai_interest_look_up(udpai_node *node, udpai_str type_url, udpai_str name);
+/* Does somebody want the name who is no node below? */
+bool udpai_interest_is_own(const udpai_node *node, udpai_str type_url, udpai_str name);
 /* Calls back for all that is wanted of a type. */
 typedef void (*udpai_interest_visit_fn)(void *userdata, udpai_str text);
 void udpai_interests_visit(const udpai_node *node,

@@ -353,6 +353,25 @@ udpai_locals_tell_new(udpai_node *node)
 }
 
 static bool
+note_effective(void *userdata, const udpai_contribution *contribution)
+{
+    bool *is_there = userdata;
+    *is_there |= contribution->effective;
+    return !*is_there;
+}
+
+static bool
+is_name_settled(const udpai_node *node, udpai_str type, udpai_str name)
+{
+    const udpai_str nobody = {0};
+    bool is_there = false;
+    udpai_store_visit_name(node->store, type, name, note_effective, &is_there);
+    return (is_there
+                ? udpai_settled_query_held(node->settled, type, name, nobody)
+                : udpai_settled_query_name(node->settled, type, name, nobody)) == UDPAI_SETTLED;
+}
+
+static bool
 is_settled(const udpai_node *node, const udpai_local_subscription *subscription)
 {
     udpai_str type = udpai_bytes_view(subscription->type), nobody = {0};
@@ -360,9 +379,7 @@ is_settled(const udpai_node *node, const udpai_local_subscription *subscription)
         return udpai_settled_query(node->settled, type, udpai_bytes_view(subscription->prefix),
                                    nobody) == UDPAI_SETTLED;
     for (size_t i = 0; i < subscription->names.n; i++)
-        if (udpai_settled_query_name(node->settled, type,
-                                     udpai_bytes_view(subscription->names.items[i]),
-                                     nobody) != UDPAI_SETTLED)
+        if (!is_name_settled(node, type, udpai_bytes_view(subscription->names.items[i])))
             return false;
     return true;
 }

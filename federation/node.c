@@ -347,8 +347,12 @@ take_interest(udpai_node *node, const udpai_report *report)
         memcpy(room + 1, wish->name_space.data, wish->name_space.len);
         text = (udpai_str){room, wish->name_space.len + 1};
     }
-    if (report->kind == UDPAI_REPORT_PASSED_ON)
+    if (report->kind == UDPAI_REPORT_PASSED_ON && !udpai_type_is_client(wish->type_url))
+        (void)udpai_interest_look_up(node, wish->type_url, text);
+    else if (report->kind == UDPAI_REPORT_PASSED_ON)
         udpai_reports_passed_on(node, report, text);
+    else if (!node->is_endpoint && wish->distance)
+        udpai_interest_by_nodes(node, wish->type_url, text, report->wanted);
     else if (!node->is_endpoint)
         udpai_interest_want(node, wish->type_url, text, report->wanted);
     else if (node->env.wanted) /* nothing is fetched for others */
@@ -494,6 +498,22 @@ offer(udpai_node *node, udpai_change_set *changes, udpai_change_set **ret_told)
     return err == UDPA_OK ? udpai_aims_apply(node, picked, ret_told) : err;
 }
 
+/* What a name's own subscribers are not told to have gone before its sources are asked by name: it
+ * may be lazy now. What comes of a later source instead may be what an earlier one has as a lazy
+ * one. */
+static void
+look_up_changed(udpai_node *node, const udpai_change_set *changes)
+{
+    bool has_order = node->sources.n > 1;
+    for (size_t i = 0; i < udpai_change_set_size(changes) && node->interests.n; i++) {
+        const udpai_change *change = udpai_change_set_at(changes, i);
+        if (change->resource && (has_order || change->kind == UDPAI_CHANGE_REMOVE))
+            node->has_lookups |=
+                udpai_interest_look_up(node, udpai_resource_type_url(change->resource),
+                                       udpai_resource_name(change->resource));
+    }
+}
+
 /* While the stream side has enough before it, changes wait in the store, where those of one
  * resource become one. */
 static void
@@ -509,8 +529,10 @@ tell_changes(udpai_node *node)
         node->unaimed = UDPAI_TAKE(changes);
         return;
     }
-    if (changes)
+    if (changes) {
+        look_up_changed(node, changes);
         udpai_locals_tell(node, changes);
+    }
     if (!order->changes)
         return;
     node->n_changes_ahead++;
@@ -577,7 +599,9 @@ void
 udpai_node_flush(udpai_node *node)
 {
     flush(node);
-    bool has_news = node->deliveries && udpai_deliveries_catch_up(node->deliveries);
+    bool has_news = node->has_lookups;
+    node->has_lookups = false;
+    has_news |= node->deliveries && udpai_deliveries_catch_up(node->deliveries);
     has_news |= node->delegations && udpai_delegations_catch_up(node->delegations);
     if (has_news)
         flush(node); /* what was told is followed before it is answered */

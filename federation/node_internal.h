@@ -66,6 +66,7 @@ struct udpai_source {
     bool is_decided;    /* its first connection has come, or was not to be waited for any longer */
     bool may_ask;       /* the stream is ready for our Subscribes */
     bool asked_blindly; /* without knowing what the peer understands */
+    bool is_plain;      /* its peer was no node with our extensions, when it was there last */
     bool is_sent_away;  /* it is this node itself, or one that says so, or is here already */
     bool has_lost_word; /* there was no memory for something that it said on this stream … */
     bool must_hang_up;  /* … nor yet for ending it */
@@ -147,14 +148,6 @@ struct udpai_local_subscription {
     bool is_new;      /* has not seen what is there already */
     bool is_complete; /* was told so */
 };
-
-/* What somebody here wants: subscribers of the stream side count once, those in the process each.
- */
-typedef struct udpai_interest {
-    size_t n;
-    uint32_t type_len, len; /* of the type; of both with the text: a name, or '*' and a prefix */
-    char key[];
-} udpai_interest;
 
 /* What was published unasked, until it is receipted. */
 typedef struct udpai_published {
@@ -240,6 +233,7 @@ struct udpai_node {
     udpai_settled *settled;
     bool is_settled_untold; /* it has changed since the stream side was told … */
     bool is_settled_ahead;  /* … which has not taken that over yet */
+    bool has_lookups;       /* what has gone may have to be asked for by name */
     bool is_dirty;          /* providers must be looked at again */
     uint64_t n_evaluations; /* of what is settled */
     uint64_t last_link, last_ticket, last_publish;

@@ -49,6 +49,8 @@ void udpai_providers_free(udpai_node *node);
 void udpai_providers_expect(udpai_node *node, udpai_str type_url);
 /* What the source has of the type counted before a restart, so it does again. */
 void udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_str type_url);
+/* Somebody asks for a name again, or what there was of it has gone. */
+void udpai_providers_look_up(const udpai_node *node, udpai_str type_url, udpai_str name);
 void udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 
 #endif

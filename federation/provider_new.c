@@ -373,3 +373,11 @@ udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, b
     udpai_named_interest(node, type_url, text, wanted);
     udpai_clients_interest(node, type_url, text, wanted);
 }
+
+void
+udpai_providers_look_up(const udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    const udpai_provider *provider = udpai_map_get(&node->providers, type_url);
+    for (size_t i = 0; provider && i < provider->descriptors.n; i++)
+        udpai_scope_look_up(provider->descriptors.items[i].scope, name);
+}

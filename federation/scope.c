@@ -27,6 +27,7 @@ sync_mirror(udpai_scope *scope)
         return;
     }
     scope->is_sent = udpai_ask(scope, prefix, &wildcard, 1);
+    scope->own_batch = scope->last_batch;
     if (scope->is_sent && !scope->is_known)
         udpai_timer_set(node->wheel, &scope->sync,
                         udpai_node_now(node) + node->timing.sync_timeout_ms);
@@ -62,13 +63,12 @@ note_all_asked(udpai_scope *scope, bool is_asked)
 void
 udpai_scope_sync(udpai_scope *scope)
 {
+    bool may_ask = scope->source->may_ask && scope->source->serves_us;
+    if (may_ask && !scope->on_demand && !scope->is_refused)
+        sync_mirror(scope); /* answers come in order: it does not wait for those to names */
     bool all_asked = udpai_wishes_sync(scope);
-    if (!scope->source->may_ask || !scope->source->serves_us)
-        return;
-    if (scope->on_demand)
+    if (may_ask && scope->on_demand)
         note_all_asked(scope, scope->wanted && all_asked);
-    else if (!scope->is_refused)
-        sync_mirror(scope);
 }
 
 /* ---- answers ---- */
@@ -134,7 +134,7 @@ udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_bat
         udpai_wish_unask(wish);
         wish->is_known = !wish->is_refused;
     }
-    if (!scope->on_demand && scope->is_sent && scope->n_questions == 0 && !scope->is_refused)
+    if (!scope->on_demand && scope->is_sent && last_batch >= scope->own_batch && !scope->is_refused)
         mark_known(scope);
     udpai_absence_settle(scope->source, udpai_bytes_view(scope->type));
     udpai_source_touch(scope->source);
@@ -220,7 +220,7 @@ ask_later(udpai_scope *scope)
 static void
 refuse_batch(udpai_scope *scope, uint64_t batch)
 {
-    if (!scope->on_demand)
+    if (!scope->on_demand && batch <= scope->own_batch)
         refuse_mirror(scope, false);
     UDPAI_LIST_FOREACH_SAFE (node, &scope->asked) {
         udpai_wish *wish = UDPAI_LIST_ENTRY(node, udpai_wish, in_asked);
@@ -296,7 +296,7 @@ udpai_scope_reset(udpai_scope *scope)
     scope->is_other_store = false;
     scope->is_refused = scope->is_denied = false;
     udpai_questions_disown(scope);
-    scope->last_batch = 0;
+    scope->last_batch = scope->own_batch = 0;
     udpai_timer_cancel(&scope->sync);
     udpai_timer_cancel(&scope->again);
     udpai_timer_cancel(&scope->silence);
@@ -332,6 +332,7 @@ udpai_scope_new(udpai_source *source, udpai_str type_url, udpai_str prefix, bool
     udpai_wishes_init(scope);
     udpai_timer_init(&scope->sync, on_sync_timeout);
     udpai_timer_init(&scope->again, on_again);
+    udpai_lookups_init(scope);
     udpai_timer_init(&scope->silence, on_silence);
     udpai_timer_init(&scope->silence_max, on_silence_max);
     udpai_list_init(&scope->in_source);
@@ -343,6 +344,7 @@ void
 udpai_scope_free(udpai_scope *scope)
 {
     udpai_scope_reset(scope);
+    udpai_timer_cancel(&scope->lookups);
     udpai_list_remove(&scope->in_source);
     udpai_wishes_free(scope);
     udpa_bytes_unref(scope->type);

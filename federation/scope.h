@@ -28,7 +28,9 @@ typedef struct udpai_wish {
     bool is_again;      /* made because the source has refreshed it */
     bool is_reasked;    /* asked once more for that; neither answered nor sent since */
     bool is_paused;     /* of a scope of names: the name's provider does not reach its source */
-    uint64_t batch;     /* of Subscribes: which of them asked for it */
+    bool is_by_alias;   /* it brings something of another name (lookup.c) */
+    uint64_t batch;     /* of Subscribes: which of them asked for it … */
+    uint64_t asked_ms;  /* … and when, or when it still brought something */
     udpai_timer linger; /* the end of asking for what nobody wants */
     uint32_t len;
     char text[]; /* as its key: a name, or '*' and a prefix */
@@ -68,6 +70,7 @@ struct udpai_scope {
     bool is_asked;    /* on demand: all that is wanted, on the present stream */
     bool has_denied;  /* what came by a wish that is denied now must go */
     uint64_t last_batch; /* of Subscribes sent on the present stream */
+    uint64_t own_batch;  /* the last for a mirror's wildcard */
     size_t n_questions;  /* of them without an answer */
     /* The store that the source had when it had answered last, and the number of its last commit as
      * that stream began; NULL: it never said. */
@@ -83,6 +86,7 @@ struct udpai_scope {
     size_t n_lingering;
     udpai_timer sync;                 /* a mirror should have said all by then */
     udpai_timer again;                /* what was refused is asked for again */
+    udpai_timer lookups;              /* what it has not is asked for again (lookup.c) */
     udpai_timer silence, silence_max; /* of a peer without our extensions */
 };
 
@@ -167,6 +171,27 @@ udpai_scope_covers(const udpai_scope *scope, udpai_str type_url, udpai_str name)
     return udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
            udpai_scope_may_have(scope, name);
 }
+
+/* The wish of this text, made if there was none. NULL without memory. */
+udpai_wish *udpai_wish_get(udpai_scope *scope, udpai_str text);
+/* It is wanted. */
+void udpai_wish_keep(udpai_wish *wish);
+/* It is not wanted any more, and is given back after a while, or at once. */
+void udpai_wish_linger(udpai_wish *wish);
+void udpai_wish_end(udpai_wish *wish);
+
+/* ---- lookup.c ---- */
+
+/* May the source have names of the scope that its wildcard does not bring? */
+bool udpai_scope_looks_up(const udpai_scope *scope);
+/* Somebody asks for this name (another text is ignored), of which a mirror may have to ask by name,
+ * since there may be something that its wildcard does not bring. */
+void udpai_scope_look_up(udpai_scope *scope, udpai_str text);
+/* Nobody asks any more. */
+void udpai_scope_look_up_no_more(udpai_scope *scope, udpai_str text);
+void udpai_lookups_init(udpai_scope *scope);
+/* Something was asked for, which is looked at from time to time. */
+void udpai_lookups_expect(udpai_scope *scope);
 
 /* ---- ask.c ---- */
 

@@ -282,6 +282,7 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
 {
     udpai_str id = udpai_node_info_parts(peer->info)->id;
     source->is_sent_away = false;
+    source->is_plain = !peer->is_extended || !peer->is_node;
     if (udpai_str_eq(id, udpai_bytes_view(source->node->id))) {
         refuse_namesake(source);
         return;

@@ -194,22 +194,40 @@ said_to_mirror(const udpai_scope *scope)
 {
     const udpai_question *question = NULL, *last = NULL;
     while ((question = udpai_question_next_said(scope, question)))
-        last = question;
+        if (question->batch <= scope->own_batch)
+            last = question;
     return last ? last->waits : (udpai_str){0};
+}
+
+/* What it has answered by name, or by prefix on demand, and what not. */
+static void
+list_asked(struct facts *facts, const udpai_scope *scope, udpai_unsettled *missing)
+{
+    missing->on_demand = true;
+    list_said(facts, scope, missing);
+    missing->answered = list_wishes(facts, scope, true, &missing->n_answered);
+    missing->asked = list_wishes(facts, scope, false, &missing->n_asked);
 }
 
 static void
 add_missing(struct facts *facts, const udpai_descriptor *descriptor)
 {
     udpai_unsettled missing = missing_of(descriptor->scope);
-    if (!descriptor->on_demand)
+    if (descriptor->on_demand)
+        list_asked(facts, descriptor->scope, &missing);
+    else
         missing.waits = said_to_mirror(descriptor->scope);
-    if (descriptor->on_demand) {
-        list_said(facts, descriptor->scope, &missing);
-        missing.on_demand = true;
-        missing.answered = list_wishes(facts, descriptor->scope, true, &missing.n_answered);
-        missing.asked = list_wishes(facts, descriptor->scope, false, &missing.n_asked);
-    }
+    if (!udpai_vector_push(&facts->missing, missing))
+        facts->failed = true;
+}
+
+/* Of a mirror: of names that it was not asked for, nothing is known. */
+static void
+add_by_name(struct facts *facts, const udpai_scope *scope)
+{
+    udpai_unsettled missing = missing_of(scope);
+    missing.by_name = true;
+    list_asked(facts, scope, &missing);
     if (!udpai_vector_push(&facts->missing, missing))
         facts->failed = true;
 }
@@ -398,8 +416,12 @@ add_provider(struct facts *facts, const udpai_provider *provider)
         facts->failed = true;
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         const udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        if (!udpai_descriptor_is_known(descriptor) && !udpai_descriptor_is_ruled_out(provider, i))
+        if (udpai_descriptor_is_ruled_out(provider, i))
+            continue;
+        if (!udpai_descriptor_is_known(descriptor))
             add_missing(facts, descriptor);
+        if (udpai_scope_looks_up(descriptor->scope))
+            add_by_name(facts, descriptor->scope);
     }
     for (size_t i = 0; i < provider->per_clients.n; i++)
         add_per_clients(facts, udpai_bytes_view(provider->type), &provider->per_clients.items[i]);

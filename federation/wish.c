@@ -134,11 +134,13 @@ udpai_source_still_brings(const udpai_source *source,
         has_names |= scope->is_named && udpai_str_eq(udpai_bytes_view(scope->type), type_url);
         if (!udpai_scope_covers(scope, type_url, name))
             continue;
+        bool is_by_name = udpai_resource_is_lazy(resource) && udpai_scope_looks_up(scope);
         is_covered = true;
-        if (scope->on_demand ? is_brought(scope, resource, news ? goes_on : is_not_denied, news)
-                             : !scope->is_denied && !udpai_resource_is_lazy(resource))
+        if (scope->on_demand || is_by_name
+                ? is_brought(scope, resource, news ? goes_on : is_not_denied, news)
+                : !scope->is_denied && !udpai_resource_is_lazy(resource))
             return true;
-        is_mirrored = is_mirrored && !scope->on_demand && !scope->is_denied;
+        is_mirrored = is_mirrored && !scope->on_demand && !scope->is_denied && !is_by_name;
     }
     return is_mirrored && (is_covered || !has_names);
 }
@@ -225,6 +227,34 @@ make_wish(udpai_scope *scope, udpai_str text)
     return NULL;
 }
 
+udpai_wish *
+udpai_wish_get(udpai_scope *scope, udpai_str text)
+{
+    udpai_wish *wish = udpai_map_get(&scope->wishes, text);
+    return wish ? wish : make_wish(scope, text);
+}
+
+void
+udpai_wish_keep(udpai_wish *wish)
+{
+    wish->n_wanted = 1;
+    unlink_ending(wish);
+}
+
+void
+udpai_wish_linger(udpai_wish *wish)
+{
+    wish->n_wanted = 0;
+    linger(wish);
+}
+
+void
+udpai_wish_end(udpai_wish *wish)
+{
+    wish->n_wanted = 0;
+    end(wish);
+}
+
 /* What of a wish lies in the scope, as a text of the same form; false: nothing. */
 static bool
 cut_to_scope(const udpai_scope *scope, udpai_str text, char *room, udpai_str *ret_text)
@@ -260,7 +290,14 @@ void
 udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted)
 {
     char room[UDPAI_NAME_MAX + 1];
-    if (!scope->on_demand || !cut_to_scope(scope, text, room, &text))
+    if (!scope->on_demand) {
+        if (wanted)
+            udpai_scope_look_up(scope, text);
+        else
+            udpai_scope_look_up_no_more(scope, text);
+        return;
+    }
+    if (!cut_to_scope(scope, text, room, &text))
         return;
     udpai_wish *wish = udpai_map_get(&scope->wishes, text);
     if (!wish && wanted)
@@ -279,10 +316,8 @@ void
 udpai_scope_end_name(udpai_scope *scope, udpai_str name)
 {
     udpai_wish *wish = udpai_scope_wish(scope, name, false);
-    if (!wish)
-        return;
-    wish->n_wanted = 0;
-    end(wish);
+    if (wish)
+        udpai_wish_end(wish);
 }
 
 /* ---- asking ---- */
@@ -293,8 +328,10 @@ note_asked(udpai_wish *wish)
 {
     wish->is_sent = true;
     wish->batch = wish->scope->last_batch;
+    wish->asked_ms = udpai_node_now(wish->scope->source->node);
     udpai_list_remove(&wish->in_asked);
     udpai_list_append(&wish->scope->asked, &wish->in_asked);
+    udpai_lookups_expect(wish->scope);
 }
 
 /* Names that go together in one message. */
@@ -484,7 +521,8 @@ is_brought_still(void *source, const udpa_resource *resource)
 static void
 withdraw_unbrought(udpai_scope *scope)
 {
-    bool gives_back = scope->on_demand && scope->source->kind != UDPAI_SOURCE_PATH;
+    bool gives_back = (scope->on_demand && scope->source->kind != UDPAI_SOURCE_PATH) ||
+                      udpai_scope_looks_up(scope);
     if (gives_back || scope->has_denied)
         udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
                                  udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
@@ -522,7 +560,8 @@ udpai_wishes_sync(udpai_scope *scope)
     give_back_ended(scope);
     if (scope->has_denied)
         withdraw_unbrought(scope);
-    return !scope->source->may_ask || !scope->wanted || ask_for_wanted(scope);
+    bool asks = scope->on_demand || udpai_scope_looks_up(scope);
+    return !scope->source->may_ask || !scope->wanted || !asks || ask_for_wanted(scope);
 }
 
 /* ---- losing and ending ---- */

@@ -42,13 +42,15 @@ is_left(void *userdata, const udpa_resource *resource)
            udpai_source_still_brings(intake->peer->source, resource, intake->publication);
 }
 
-/* Who mirrors everything asks for no aliases. */
+/* Who mirrors a source that is not asked for names asks for no aliases. */
 static bool
 is_asked_by_name(const udpai_intake *intake)
 {
-    UDPAI_LIST_FOREACH (at, &intake->peer->source->scopes)
-        if (UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->on_demand)
+    UDPAI_LIST_FOREACH (at, &intake->peer->source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (scope->on_demand || udpai_scope_looks_up(scope))
             return true;
+    }
     return false;
 }
 

@@ -33,9 +33,15 @@ typedef struct udpai_fanout_options {
 } udpai_fanout_options;
 
 /* Somebody subscribed to a name that nobody subscribed to before, or the last one left. An empty
- * name with a prefix is the wildcard of that prefix. */
-typedef void (*udpai_interest_fn)(
-    void *userdata, udpai_str type_url, udpai_str name, udpai_str prefix, bool wanted);
+ * name with a prefix is the wildcard of that prefix. Names that nodes below subscribe to are
+ * counted by themselves; whenever one of those asks, and there is none, that is told again
+ * (is_again). */
+typedef struct udpai_interest_of {
+    udpai_str type_url, name, prefix;
+    bool wanted, by_nodes, is_again;
+} udpai_interest_of;
+
+typedef void (*udpai_interest_fn)(void *userdata, const udpai_interest_of *of);
 
 udpa_err udpai_fanout_new(udpai_fanout **ret_fanout,
                           udpai_wheel *wheel,
@@ -309,6 +315,9 @@ bool udpai_subscription_is_uncounted(const udpai_subscription *subscription);
 /* From now on its wildcards hold also what came from the node that the subscriber is not offered
  * anything of. */
 udpa_err udpai_subscription_offer_back(udpai_subscription *subscription);
+/* Is the subscriber a node below, which passes on what others want of it? Settled in the same way.
+ */
+void udpai_subscription_set_of_node(udpai_subscription *subscription, bool is_of_node);
 /* Do its wildcards hold nothing now? */
 bool udpai_subscription_is_empty(const udpai_subscription *subscription);
 udpai_delivery_mode udpai_subscription_mode(const udpai_subscription *subscription);

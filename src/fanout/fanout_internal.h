@@ -140,6 +140,7 @@ struct udpai_subscription {
     udpai_map extras;                           /* of udpai_owed, by item: at most one of each */
     bool is_uncounted;                          /* its wishes are nobody's interest */
     bool offers_back;                           /* there is no split horizon for its wildcards */
+    bool is_of_node;                            /* they are those of a node below */
     bool tells_variants;
     udpai_map tallies;        /* of udpai_tally, if it does */
     udpai_map held;           /* what it said it holds: udpai_held, by name, */

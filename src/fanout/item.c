@@ -11,6 +11,13 @@ udpai_item_find(const udpai_topic *topic, udpai_str name)
     return udpai_map_get(&topic->items, name);
 }
 
+bool
+udpai_topic_has(const udpai_topic *topic, udpai_str name)
+{
+    const udpai_item *item = udpai_item_find(topic, name);
+    return item && item->resource;
+}
+
 static udpai_item_more *
 new_more(udpai_item *item, udpai_str name)
 {

@@ -23,7 +23,8 @@ typedef struct udpai_item_more {
     udpa_bytes *shown_to; /* which ConfigSources (change_set.h); NULL: all */
     uint64_t deadline_ms;
     udpai_list name_subs;   /* who asked for exactly this name … */
-    size_t n_interested;    /* … and is counted */
+    size_t n_interested;    /* … and is counted: clients, … */
+    size_t n_nodes;         /* … and nodes */
     size_t n_indirect;      /* … and is not led here */
     udpai_list in_indirect; /* of the topic, if there are any */
     udpai_list alias_subs;  /* whose other name leads here */
@@ -63,6 +64,8 @@ struct udpai_item {
 };
 
 udpai_item *udpai_item_find(const udpai_topic *topic, udpai_str name);
+/* Is there a resource of this name, for whomever? */
+bool udpai_topic_has(const udpai_topic *topic, udpai_str name);
 udpai_item *udpai_item_get(udpai_topic *topic, udpai_str name);
 /* What it has more, made if need be; NULL without memory. Stays at least until its next change. */
 udpai_item_more *udpai_item_more_of(udpai_item *item);

@@ -60,6 +60,7 @@ struct udpai_name_sub {
     uint64_t had_any : 1;      /* before it was sent what it holds it held something, */
     uint64_t had_former : 1;   /* and that was the item's former content */
     uint64_t lacks_memory : 1; /* to be led elsewhere */
+    uint64_t has_looked : 1;   /* a node's: that it waits for an answer was told as interest */
 };
 
 static inline udpai_item *

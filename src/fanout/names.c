@@ -47,16 +47,36 @@ udpai_name_sub_locator(const udpai_name_sub *sub)
 
 /* ---- interest ---- */
 
+static void
+tell_interest(const udpai_item *item, const udpai_interest_of *what)
+{
+    const udpai_fanout *fanout = item->topic->fanout;
+    udpai_interest_of of = *what;
+    of.type_url = udpai_topic_url(item->topic);
+    of.name = udpai_item_name(item);
+    if (fanout->interest)
+        fanout->interest(fanout->interest_userdata, &of);
+}
+
 void
 udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool wanted)
 {
-    udpai_fanout *fanout = item->topic->fanout;
+    const bool by_nodes = subscription->is_of_node;
+    size_t *n = by_nodes ? &item->more->n_nodes : &item->more->n_interested;
     if (subscription->is_uncounted)
         return;
-    item->more->n_interested += wanted ? 1 : (size_t)-1;
-    if (fanout->interest && item->more->n_interested == (wanted ? 1 : 0))
-        fanout->interest(fanout->interest_userdata, udpai_topic_url(item->topic),
-                         udpai_item_name(item), (udpai_str){0}, wanted);
+    *n += wanted ? 1 : (size_t)-1;
+    if (*n == (wanted ? 1 : 0))
+        tell_interest(item, &(udpai_interest_of){.wanted = wanted, .by_nodes = by_nodes});
+}
+
+/* A node asks for what others have asked for, or it itself: so may this one have to. */
+static void
+tell_interest_again(const udpai_subscription *subscription, udpai_item *item)
+{
+    if (subscription->is_of_node && !subscription->is_uncounted && !item->resource)
+        tell_interest(item,
+                      &(udpai_interest_of){.wanted = true, .by_nodes = true, .is_again = true});
 }
 
 static udpai_wildcard_use *
@@ -88,9 +108,9 @@ udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix
         return;
     use->n += wanted ? 1 : (size_t)-1;
     bool told = wanted ? use->n == 1 : use->n == 0;
+    const udpai_interest_of of = {udpai_topic_url(topic), {0}, prefix, wanted, false, false};
     if (told && fanout->interest)
-        fanout->interest(fanout->interest_userdata, udpai_topic_url(topic), (udpai_str){0}, prefix,
-                         wanted);
+        fanout->interest(fanout->interest_userdata, &of);
     if (use->n == 0) {
         udpa_bytes_unref(use->prefix);
         udpai_vector_remove_unordered(&topic->wildcards, (size_t)(use - topic->wildcards.items));
@@ -266,10 +286,15 @@ is_certain(udpai_name_sub *sub)
 {
     if (is_put_off(sub) || is_early(sub))
         return false;
-    return udpai_asked(sub)->resource ||
-           udpai_said_find(sub->subscription->topic, udpai_item_name(udpai_asked(sub))) ||
-           udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(udpai_asked(sub)),
-                                              sub->subscription->asked_ms);
+    bool is =
+        udpai_asked(sub)->resource ||
+        udpai_said_find(sub->subscription->topic, udpai_item_name(udpai_asked(sub))) ||
+        udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(udpai_asked(sub)),
+                                           sub->subscription->asked_ms);
+    if (!is && !sub->has_looked)
+        tell_interest_again(sub->subscription, udpai_asked(sub));
+    sub->has_looked = !is;
+    return is;
 }
 
 static bool
@@ -410,6 +435,7 @@ new_sub(udpai_subscription *subscription, const udpai_locator *locator)
     subscription->subscriber->n_names++;
     udpai_list_append(&item->more->name_subs, &sub->in_item);
     udpai_interest_name(subscription, item, true);
+    sub->has_looked = item->more->n_nodes == 1;
     return sub;
 }
 
@@ -434,6 +460,7 @@ udpai_subscribe_locator(udpai_subscription *subscription,
 {
     udpai_subscriber *subscriber = subscription->subscriber;
     udpai_name_sub *sub = find_sub(subscription, locator);
+    bool was_asked = sub != NULL;
     subscription->asked_ms = subscriber->fanout->wheel->now_ms;
     subscription->state_forced = true;
     if (!sub) {
@@ -456,6 +483,8 @@ udpai_subscribe_locator(udpai_subscription *subscription,
             subscription,
             known_name(subscription, udpai_target(sub) ? udpai_target(sub) : udpai_asked(sub)));
     }
+    if (was_asked)
+        tell_interest_again(subscription, udpai_asked(sub));
     udpai_name_sub_update(sub, true);
     return udpai_fail_code(ret_error, udpai_variants_owe_all(sub));
 }

@@ -250,6 +250,12 @@ await_is_ready(udpai_subscription *subscription, udpai_await *await)
            udpai_pending_removal(subscription) > await->target_seq;
 }
 
+static bool
+is_there(const void *topic, udpai_str name)
+{
+    return udpai_topic_has(topic, name);
+}
+
 /* NULL: nothing can be said, or there is no memory for it. */
 static udpa_bytes *
 describe_waits(const udpai_subscription *subscription, const udpai_await *await)
@@ -259,11 +265,12 @@ describe_waits(const udpai_subscription *subscription, const udpai_await *await)
     udpai_proto_writer writer = {0};
     const udpai_settled *settled = subscription->topic->fanout->settled;
     udpai_str type_url = udpai_topic_url(subscription->topic);
+    const udpai_settled_asked asked = {await->names.items, await->names.n, is_there,
+                                       subscription->topic};
     bool is_said =
         await->is_wildcard
             ? udpai_settled_waits(settled, type_url, udpai_bytes_view(await->prefix), &waits)
-            : udpai_settled_waits_names(settled, type_url, await->names.items, await->names.n,
-                                        &waits);
+            : udpai_settled_waits_names(settled, type_url, &asked, &waits);
     if (!is_said)
         return NULL;
     udpai_waits_put(&waits, &writer);

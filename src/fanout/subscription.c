@@ -395,8 +395,10 @@ is_settled(udpai_subscription *subscription, udpai_str scope, bool as_name, uint
     udpai_str except = udpai_subscriber_except(subscriber);
     udpai_str type_url = udpai_topic_url(subscription->topic);
     udpai_settled_state state =
-        as_name ? udpai_settled_query_name(fanout->settled, type_url, scope, except)
-                : udpai_settled_query(fanout->settled, type_url, scope, except);
+        !as_name ? udpai_settled_query(fanout->settled, type_url, scope, except)
+        : udpai_topic_has(subscription->topic, scope)
+            ? udpai_settled_query_held(fanout->settled, type_url, scope, except)
+            : udpai_settled_query_name(fanout->settled, type_url, scope, except);
     if (state == UDPAI_SETTLED)
         return true;
     uint64_t since_ms = udpai_settled_since(fanout->settled, type_url, scope, except);
@@ -579,6 +581,13 @@ udpai_subscription_offer_back(udpai_subscription *subscription)
         return UDPA_OK;
     subscription->offers_back = true;
     return udpai_subscription_reselect(subscription, true, NULL);
+}
+
+void
+udpai_subscription_set_of_node(udpai_subscription *subscription, bool is_of_node)
+{
+    if (subscription->names.n == 0 && subscription->prefixes.n == 0)
+        subscription->is_of_node = is_of_node;
 }
 
 bool

@@ -221,13 +221,14 @@ is_news(
     return (before == 0) != (now == 0);
 }
 
-/* Type, prefix and name, with a zero byte between them, which none of them has. */
+/* Type, prefix, name and whose, with a zero byte between them, which none of them has. */
 static bool
 is_news_of_interest(udpai_crew *crew, size_t member, const udpai_report *report)
 {
     const udpai_subscription_message *message = report->subscription;
     const udpai_str parts[] = {message->type_url, message->name_space,
-                               message->n_names ? message->names[0] : (udpai_str){0}};
+                               message->n_names ? message->names[0] : (udpai_str){0},
+                               message->distance ? UDPAI_STR("nodes") : (udpai_str){0}};
     size_t len = UDPAI_ARRAY_LEN(parts);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts); i++)
         len += parts[i].len;
@@ -242,6 +243,17 @@ is_news_of_interest(udpai_crew *crew, size_t member, const udpai_report *report)
     }
     bool is = is_news(crew, &crew->wishes, (udpai_str){key, len}, report, member);
     udpai_free(key);
+    return is;
+}
+
+/* A name that nodes want of one member, and now of another one, too: to them it is asked for again.
+ */
+static bool
+becomes_again(udpai_report *report)
+{
+    bool is = report->wanted && report->subscription->distance;
+    if (is)
+        report->kind = UDPAI_REPORT_PASSED_ON;
     return is;
 }
 
@@ -338,7 +350,7 @@ udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report)
         is_told = is_done_by_all(crew, crew->n_settled, member, &crew->n_all_settled);
         break;
     case UDPAI_REPORT_INTEREST:
-        is_told = is_news_of_interest(crew, member, report);
+        is_told = is_news_of_interest(crew, member, report) || becomes_again(report);
         break;
     case UDPAI_REPORT_CLIENTS:
         is_told = is_news_of_clients(crew, member, report);

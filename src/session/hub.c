@@ -56,15 +56,17 @@ side_link_key(const void *item)
 }
 
 static void
-on_interest(void *userdata, udpai_str type_url, udpai_str name, udpai_str prefix, bool wanted)
+on_interest(void *userdata, const udpai_interest_of *of)
 {
     udpai_hub *hub = userdata;
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_INTEREST);
+    udpai_report *report =
+        udpai_report_new(of->is_again ? UDPAI_REPORT_PASSED_ON : UDPAI_REPORT_INTEREST);
     const udpai_subscription_message message = {
-        .type_url = type_url,
-        .name_space = prefix,
-        .names = &name,
+        .type_url = of->type_url,
+        .name_space = of->prefix,
+        .names = &of->name,
         .n_names = 1,
+        .distance = of->by_nodes,
     };
     if (report)
         report->subscription = udpai_subscription_message_copy(&message);
@@ -73,7 +75,7 @@ on_interest(void *userdata, udpai_str type_url, udpai_str name, udpai_str prefix
         udpai_report_free(report);
         return;
     }
-    report->wanted = wanted;
+    report->wanted = of->wanted;
     udpai_hub_report(hub, report);
 }
 

@@ -98,8 +98,10 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_SUBSCRIPTION_ERROR, /* its peer refuses a subscription of ours */
     UDPAI_REPORT_RECEIPT,            /* of a PUBLISH, or the answer to FORGET */
     UDPAI_REPORT_CLOSED,             /* the session, or the attempt to open one, has ended */
-    UDPAI_REPORT_INTEREST,           /* somebody subscribes, or nobody any more */
-    UDPAI_REPORT_PASSED_ON,          /* a node subscribes to what clients report, or does no more */
+    UDPAI_REPORT_INTEREST,           /* somebody subscribes, or nobody any more; at a distance: of
+                                      * nodes, which are counted by themselves for names */
+    UDPAI_REPORT_PASSED_ON,          /* a node subscribes to what clients report, or does no more;
+                                      * or once more to another name of which there is nothing */
     UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has gone */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */

@@ -405,8 +405,10 @@ udpai_udpa_on_subscribe(udpai_udpa *udpa,
     }
     udpai_subscription *subscription =
         udpai_subscriber_get(&udpa->subscriber, message->type_url, UDPAI_MODE_DELTA);
-    if (subscription)
+    if (subscription) {
         udpai_subscription_set_uncounted(subscription, is_passed_on(udpa, message->type_url));
+        udpai_subscription_set_of_node(subscription, is_node(udpa));
+    }
     udpa_err err =
         subscription ? take_held(udpa, subscription, message, ret_error) : UDPA_ERR_NOMEM;
     if (err == UDPA_OK && message->recovers && is_node(udpa))

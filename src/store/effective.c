@@ -54,6 +54,12 @@ compare_ranks(const udpai_origin *a, const udpai_origin *b)
     return order ? order : compare_numbers(a->order, b->order);
 }
 
+bool
+udpai_origin_is_before(const udpai_origin *origin, const udpai_origin *other)
+{
+    return compare_ranks(origin, other) < 0;
+}
+
 static int
 compare_origins(const udpai_origin *a, const udpai_origin *b)
 {

@@ -97,6 +97,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .n_answered = from->n_answered,
             .of_groups = from->of_groups,
             .on_demand = from->on_demand,
+            .by_name = from->by_name,
             .asked = copy_texts(text, asked, from->asked, from->n_asked),
             .n_asked = from->n_asked,
             .waits = copy_text(text, from->waits),
@@ -345,7 +346,9 @@ udpai_settled_is_missed(const udpai_settled_facts *facts,
 {
     if (question->except_node.len && udpai_str_eq(missing->peer_node, question->except_node))
         return false;
-    return may_own(facts, missing, question->type_url, question->scope) &&
+    bool is_looked_up = question->as_name && !question->is_there;
+    return (is_looked_up || !missing->by_name) &&
+           may_own(facts, missing, question->type_url, question->scope) &&
            !is_answered(facts, missing, question->scope, question->as_name);
 }
 
@@ -443,7 +446,7 @@ udpai_settled_query(const udpai_settled *settled,
                     udpai_str name_or_prefix,
                     udpai_str except_node)
 {
-    const udpai_settled_question question = {type_url, name_or_prefix, except_node, false};
+    const udpai_settled_question question = {type_url, name_or_prefix, except_node, false, false};
     return answer(settled, &question);
 }
 
@@ -453,7 +456,17 @@ udpai_settled_query_name(const udpai_settled *settled,
                          udpai_str name,
                          udpai_str except_node)
 {
-    const udpai_settled_question question = {type_url, name, except_node, true};
+    const udpai_settled_question question = {type_url, name, except_node, true, false};
+    return answer(settled, &question);
+}
+
+udpai_settled_state
+udpai_settled_query_held(const udpai_settled *settled,
+                         udpai_str type_url,
+                         udpai_str name,
+                         udpai_str except_node)
+{
+    const udpai_settled_question question = {type_url, name, except_node, true, true};
     return answer(settled, &question);
 }
 
@@ -468,7 +481,7 @@ udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *reso
     if (!settled ||
         !(udpai_settled_knows_type(&settled->facts, type_url) || is_own(&settled->facts, name)))
         return true;
-    const udpai_settled_question question = {type_url, name, {0}, false};
+    const udpai_settled_question question = {type_url, name, {0}, false, false};
     for (size_t i = 0; i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
         if (missing->on_demand ? may_own(&settled->facts, missing, type_url, name) &&
@@ -500,7 +513,7 @@ udpai_settled_since(const udpai_settled *settled,
                     udpai_str name_or_prefix,
                     udpai_str except_node)
 {
-    const udpai_settled_question question = {type_url, name_or_prefix, except_node, true};
+    const udpai_settled_question question = {type_url, name_or_prefix, except_node, true, false};
     const udpai_settled_name *named;
     size_t n = udpai_settled_find_named(settled, &question, &named);
     uint64_t since_ms = settled ? since_of_named(&settled->facts, &question) : 0;
@@ -519,7 +532,7 @@ udpai_settled_missing(const udpai_settled *settled,
                       udpai_str prefix,
                       udpai_str except_node)
 {
-    const udpai_settled_question question = {type_url, prefix, except_node, false};
+    const udpai_settled_question question = {type_url, prefix, except_node, false, false};
     const udpai_unsettled *longest = NULL;
     for (size_t i = 0; settled && i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
@@ -594,7 +607,8 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
            udpai_str_eq(a->source, b->source) && udpai_str_eq(a->peer_node, b->peer_node) &&
            a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
            udpai_str_eq(a->why, b->why) && udpai_str_eq(a->waits, b->waits) &&
-           a->on_demand == b->on_demand && a->of_groups == b->of_groups &&
+           a->on_demand == b->on_demand && a->by_name == b->by_name &&
+           a->of_groups == b->of_groups &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
            same_texts(a->asked, a->n_asked, b->asked, b->n_asked) && same_said(a, b);
 }

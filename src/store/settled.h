@@ -46,6 +46,8 @@ typedef struct udpai_unsettled {
     bool on_demand;
     const udpai_str *asked;
     size_t n_asked;
+    /* Only names are missing that it was not asked for by themselves; on_demand, too. */
+    bool by_name;
     /* For whom it waits itself, as it has said (model/waits.h); empty: nothing. Of what is asked on
      * demand, it has said so of each question by itself. */
     udpai_str waits;
@@ -95,6 +97,11 @@ udpai_settled_state udpai_settled_query_name(const udpai_settled *settled,
                                              udpai_str type_url,
                                              udpai_str name,
                                              udpai_str except_node);
+/* The same of a name of which there is something here: a mirror brings that without its name. */
+udpai_settled_state udpai_settled_query_held(const udpai_settled *settled,
+                                             udpai_str type_url,
+                                             udpai_str name,
+                                             udpai_str except_node);
 /* May somebody here still be waiting for an answer that concerns this resource, by whatever name?
  */
 bool udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *resource);
@@ -122,11 +129,19 @@ bool udpai_settled_waits(const udpai_settled *settled,
                          udpai_str type_url,
                          udpai_str prefix,
                          udpai_waits *ret_waits);
-/* The same of names that are asked for together. */
+
+/* Names that are asked for together. */
+typedef struct udpai_settled_asked {
+    udpa_bytes *const *names;
+    size_t n_names;
+    bool (*is_there)(const void *userdata, udpai_str name); /* is there something here? NULL: no */
+    const void *userdata;
+} udpai_settled_asked;
+
+/* The same of those. */
 bool udpai_settled_waits_names(const udpai_settled *settled,
                                udpai_str type_url,
-                               udpa_bytes *const *names,
-                               size_t n_names,
+                               const udpai_settled_asked *asked,
                                udpai_waits *ret_waits);
 
 /* Is it waited for by anybody? One on demand is always among the facts: it is with what it was

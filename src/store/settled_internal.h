@@ -17,6 +17,7 @@ struct udpai_settled {
 typedef struct udpai_settled_question {
     udpai_str type_url, scope, except_node;
     bool as_name;
+    bool is_there; /* by name: there is something here, so that a mirror need not have been asked */
 } udpai_settled_question;
 
 /* ---- settled.c ---- */

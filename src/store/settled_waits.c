@@ -121,7 +121,7 @@ udpai_settled_is_closed(const udpai_settled *settled, const udpai_settled_questi
     udpai_waits waits;
     struct collection collection = {.waits = &waits, .only_said = true};
     const udpai_settled_question anybody = {
-        question->type_url, question->scope, {0}, question->as_name};
+        question->type_url, question->scope, {0}, question->as_name, question->is_there};
     if (settled->facts.self.len == 0)
         return false;
     udpai_waits_begin(&waits, settled->facts.self);
@@ -135,7 +135,7 @@ udpai_settled_waits(const udpai_settled *settled,
                     udpai_waits *ret_waits)
 {
     struct collection collection = {.waits = ret_waits};
-    const udpai_settled_question question = {type_url, prefix, {0}, false};
+    const udpai_settled_question question = {type_url, prefix, {0}, false, false};
     if (!settled || settled->facts.self.len == 0)
         return false;
     udpai_waits_begin(ret_waits, settled->facts.self);
@@ -145,16 +145,17 @@ udpai_settled_waits(const udpai_settled *settled,
 bool
 udpai_settled_waits_names(const udpai_settled *settled,
                           udpai_str type_url,
-                          udpa_bytes *const *names,
-                          size_t n_names,
+                          const udpai_settled_asked *asked,
                           udpai_waits *ret_waits)
 {
     struct collection collection = {.waits = ret_waits};
     if (!settled || settled->facts.self.len == 0)
         return false;
     udpai_waits_begin(ret_waits, settled->facts.self);
-    for (size_t i = 0; i < n_names; i++) {
-        const udpai_settled_question question = {type_url, udpai_bytes_view(names[i]), {0}, true};
+    for (size_t i = 0; i < asked->n_names; i++) {
+        udpai_str name = udpai_bytes_view(asked->names[i]);
+        const udpai_settled_question question = {
+            type_url, name, {0}, true, asked->is_there && asked->is_there(asked->userdata, name)};
         if (!collect(&collection, settled, &question))
             return false;
     }

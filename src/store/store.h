@@ -110,6 +110,8 @@ void udpai_origin_set_rank(udpai_store *store,
                            udpai_origin_class rank,
                            unsigned order);
 udpai_origin_class udpai_origin_rank(const udpai_origin *origin);
+/* Does what it has of a name count rather than what the other one has, as between authorities? */
+bool udpai_origin_is_before(const udpai_origin *origin, const udpai_origin *other);
 /* The instance of the node behind the origin, for split horizon; NULL: none. A reference is taken.
  */
 void udpai_origin_set_node(udpai_store *store, udpai_origin *origin, udpa_bytes *node_id);

@@ -51,13 +51,13 @@ may_publish(const ref_model *model, const ref_node *node, int publisher, int key
 
 /* ---- what is asked ---- */
 
-/* What a node asks its source for. */
+/* What a node asks its source for: a mirror for names, too, that it is asked for. */
 static ref_wish
 asks(const ref_model *model, const ref_node *node, const ref_source *source, int key)
 {
     if (!covers(model, source->asked, key))
         return REF_UNWANTED;
-    return node->on_demand ? node->wishes[key] : REF_BY_WILDCARD;
+    return node->on_demand ? node->wishes[key] : max_wish(node->wishes[key], REF_BY_WILDCARD);
 }
 
 /* True: something is wanted that was not before. */

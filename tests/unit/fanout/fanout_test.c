@@ -218,18 +218,18 @@ compose(const udpai_renderer *base, const udpai_render *what, udpai_body *body)
 /* ---- the bed ---- */
 
 static void
-on_interest(void *userdata, udpai_str type_url, udpai_str name, udpai_str prefix, bool wanted)
+on_interest(void *userdata, const udpai_interest_of *of)
 {
-    fanout_bed *bed = userdata;
     char type[16], shown[64] = "", word[128];
-    short_type(type, type_url);
-    if (name.len)
-        short_name(shown, name);
+    short_type(type, of->type_url);
+    if (of->name.len)
+        short_name(shown, of->name);
     else
-        (void)snprintf(shown, sizeof(shown), "%.*s", (int)prefix.len, prefix.data);
-    (void)snprintf(word, sizeof(word), "%c%s%c%s", wanted ? '+' : '-', type, name.len ? '/' : ':',
-                   shown);
-    append(bed->interest, " ", word);
+        (void)snprintf(shown, sizeof(shown), "%.*s", (int)of->prefix.len, of->prefix.data);
+    const char *by = !of->by_nodes ? "" : of->is_again ? "~" : "^";
+    (void)snprintf(word, sizeof(word), "%c%s%c%s%s", of->wanted ? '+' : '-', type,
+                   of->name.len ? '/' : ':', shown, by);
+    append(((fanout_bed *)userdata)->interest, " ", word);
 }
 
 void

@@ -143,6 +143,9 @@ what_nothing_speaks_of_makes_room(void **state)
     fed_bed *bed = *state;
     start(bed);
     fed_want(bed, "EDS", "com.acme/z");
+    assert_orders(bed, "sub a EDS :z");
+    (void)fed_publish(bed, 'a', "EDS", "!"); /* for x, and … */
+    (void)fed_publish(bed, 'a', "EDS", "!"); /* … for z */
     assert_string_equal(delegate(bed, "x", "d"), "");
     assert_string_equal(delegate(bed, "y", "e"), "");
     (void)fed_publish(bed, 'a', PROVIDER, "-com.acme/x/" CLA);

@@ -112,7 +112,7 @@ a_name_that_nobody_wants_is_not_asked_for(void **state)
     fed_advance(bed, 1);
     assert_orders(bed, "");
     fed_advance(bed, 30000);
-    assert_orders(bed, "unsub b EDS :x, hangup b");
+    assert_orders(bed, "unsub a EDS com.acme:x, unsub b EDS :x, hangup b");
     assert_value(bed, "EDS", "x", "");
 }
 
@@ -140,6 +140,7 @@ sources_are_shared(void **state)
     udpai_descriptor_config room[3];
     start(bed);
     fed_want(bed, "EDS", "com.acme/y");
+    assert_orders(bed, "sub a EDS com.acme:y"); /* as of any mirror */
     udpai_named_config other = named_config(bed, "b", room);
     other.name = UDPAI_STR("com.acme/y");
     assert_ok(udpai_named_set(bed->node, &other, NULL));
@@ -369,6 +370,11 @@ the_name_is_settled_by_its_own_sources(void **state)
     (void)fed_publish(bed, 'a', "EDS", "!com.acme");
     assert_false(fed_name_settled(bed, "EDS", "com.acme/x"));
     assert_false(fed_settled(bed, "EDS", ACME));
+    fed_want(bed, "EDS",
+             "com.acme/y"); /* of others, those of the type say whether they are there */
+    (void)fed_orders(bed);
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme"); /* of x, which it was asked for before */
+    (void)fed_publish(bed, 'a', "EDS", "!com.acme");
     assert_true(fed_name_settled(bed, "EDS", "com.acme/y"));
     (void)fed_publish(bed, 'b', "EDS", "!");
     assert_true(fed_name_settled(bed, "EDS", "com.acme/x"));

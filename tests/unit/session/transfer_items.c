@@ -122,6 +122,7 @@ make_settled(void)
          .n_answered = 3},
         {.of_groups = 3,
          .on_demand = true,
+         .by_name = true,
          .asked = texts + 1,
          .n_asked = 1,
          .said = said,

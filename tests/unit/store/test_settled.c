@@ -456,12 +456,15 @@ test_waits_for_names_are_those_of_all(void **state)
     assert_ok(udpa_bytes_new(&y, "com.acme/y", 10));
     udpa_bytes *const names[] = {x, y};
     udpai_waits waits;
-    assert_true(udpai_settled_waits_names(settled, TYPE, names, 1, &waits));
+    assert_true(udpai_settled_waits_names(settled, TYPE,
+                                          &(udpai_settled_asked){names, 1, NULL, NULL}, &waits));
     assert_int_equal(waits.for_whom[0], 0);
-    assert_true(udpai_settled_waits_names(settled, TYPE, names, 2, &waits));
+    assert_true(udpai_settled_waits_names(settled, TYPE,
+                                          &(udpai_settled_asked){names, 2, NULL, NULL}, &waits));
     assert_int_equal(waits.for_whom[0], 2);
     assert_str(waits.instances[1], "b");
-    assert_false(udpai_settled_waits_names(NULL, TYPE, names, 2, &waits));
+    assert_false(udpai_settled_waits_names(NULL, TYPE, &(udpai_settled_asked){names, 2, NULL, NULL},
+                                           &waits));
 }
 
 static void
