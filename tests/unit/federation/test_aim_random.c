@@ -103,12 +103,11 @@ find(const world *self, const udpa_resource *report, char text[16])
     if (!is_for_all)
         assert_ok(udpai_aim_add_standby(self->bed->node, report, &links));
     size_t n = udpai_links_sort(links.items, links.n);
-    *text++ = '>';
-    if (is_for_all)
-        *text++ = '*';
-    for (size_t i = 0; i < n && !is_for_all; i++)
-        *text++ = (char)('a' + links.items[i] - 1);
-    *text = '\0';
+    char letters[13] = "*";
+    assert_in_range(n, 0, sizeof(letters) - 1);
+    for (size_t i = 0; !is_for_all && i <= n && i < sizeof(letters); i++)
+        letters[i] = i < n ? (char)('a' + links.items[i] - 1) : '\0';
+    (void)snprintf(text, 16, ">%s", letters);
     udpai_vector_done(&links);
 }
 
