@@ -9,6 +9,9 @@
 /* As many change sets of the largest kind: who is in sync has one before him, or two. */
 #define SETS_MAX 2
 
+/* What comes so close together is one: a node above sends a large one as several messages. */
+#define TOGETHER_MS 1000
+
 static size_t
 kept_in_any_case(const udpai_view *view)
 {
@@ -82,12 +85,24 @@ udpai_tombstones_init(udpai_view *view)
     udpai_timer_init(&view->patience, on_patience_end);
 }
 
+static void
+note_removed(udpai_view *view)
+{
+    uint64_t now_ms = view->topic->fanout->wheel->now_ms;
+    if (now_ms - view->together_ms >= TOGETHER_MS) {
+        view->together_ms = now_ms;
+        view->n_together = 0;
+    }
+    view->n_together += view->n_removed;
+    view->n_removed = 0;
+    view->n_most_removed = udpai_max_size(view->n_most_removed, view->n_together);
+}
+
 void
 udpai_tombstones_bound(udpai_view *view)
 {
     size_t in_any_case = kept_in_any_case(view);
-    view->n_most_removed = udpai_max_size(view->n_most_removed, view->n_removed);
-    view->n_removed = 0;
+    note_removed(view);
     size_t most = udpai_max_size(in_any_case, SETS_MAX * view->n_most_removed);
     while (view->tombstones.n_live > most)
         drop_oldest(view);

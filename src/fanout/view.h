@@ -35,9 +35,11 @@ struct udpai_view {
     udpai_owner *owner; /* NULL: it counts for nobody */
     udpai_log live, tombstones;
     uint64_t tombstone_horizon; /* seq of the last tombstone that was dropped */
-    size_t n_removed;           /* by the change set that is being applied */
-    size_t n_most_removed;      /* by one of those that are kept beyond what is in any case */
-    uint64_t kept_seq;          /* when it turns out who moves, what is above this is new */
+    size_t n_removed;           /* by the change set that is being applied, … */
+    size_t n_together;          /* … with those before it, since: */
+    uint64_t together_ms;
+    size_t n_most_removed; /* together, of those that are kept beyond what is in any case */
+    uint64_t kept_seq;     /* when it turns out who moves, what is above this is new */
     udpai_timer patience;
     udpai_set_hash set_hash;
     uint64_t changed_seq;

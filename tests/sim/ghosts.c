@@ -34,6 +34,22 @@ expect_truth(const mesh *self, const char *when)
     }
 }
 
+/* Far more at once than is kept for who is behind: nobody who is in step is cut off for that. */
+static void
+remove_nearly_all(mesh *self)
+{
+    uint64_t n_connects = self->world.counts[SIM_CONNECTS];
+    for (int key = 2; key < MESH_KEYS; key++) {
+        n_ended += self->exists[key];
+        self->exists[key] = false;
+    }
+    mesh_set_files(self);
+    mesh_run_for(self, 1 * SIM_SECOND);
+    expect_truth(self, "not as the owner has it, a second after nearly all was removed");
+    if (self->world.counts[SIM_CONNECTS] != n_connects)
+        mesh_fail(mesh_owner(self), "a stream was ended for a large removal", 0);
+}
+
 static void
 remove_some(mesh *self)
 {
@@ -74,6 +90,8 @@ run(uint64_t seed, bool trace)
     expect_truth(self, "not as at the beginning");
     mesh_member *dead = &self->members[1 + sim_below(&self->world.random, self->n_relays)];
     sim_crash_node(dead->node, true);
+    if (seed % 4 == 0)
+        remove_nearly_all(self);
     for (int i = 0; i < 3; i++) {
         mesh_run_for(self, sim_below(&self->world.random, 8 * SIM_SECOND));
         remove_some(self);

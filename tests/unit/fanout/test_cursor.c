@@ -233,6 +233,14 @@ test_what_was_refreshed_before_it_was_sent_is_sent_whole(void **state)
 
 /* ---- tombstones ---- */
 
+/* What comes within a second goes together. */
+static void
+change_later(fanout_bed *bed, const char *changes)
+{
+    fanout_bed_at(bed, bed->wheel.now_ms + 1000);
+    fanout_change(bed, changes);
+}
+
 static void
 test_tombstones_have_a_horizon(void **state)
 {
@@ -246,11 +254,11 @@ test_tombstones_have_a_horizon(void **state)
     fanout_wildcard(&two, "CDS", "");
     (void)fanout_all(&one);
     (void)fanout_all(&two);
-    fanout_change(bed, "-CDS/a");
-    fanout_change(bed, "-CDS/b");
-    fanout_change(bed, "-CDS/c");
+    change_later(bed, "-CDS/a");
+    change_later(bed, "-CDS/b");
+    change_later(bed, "-CDS/c");
     assert_all(&one, "CDS[-a -b -c]");
-    fanout_change(bed, "-CDS/d");
+    change_later(bed, "-CDS/d");
     assert_all(&one, "CDS[-d]");
     assert_next(&two, "ABORTED");
     fanout_close(&two);
@@ -279,10 +287,10 @@ test_a_large_view_keeps_more_tombstones(void **state)
     assert_all(&one, "CDS[-a -b -c]");
     fanout_change(bed, "+CDS/a=1 +CDS/b=1 +CDS/c=1");
     (void)fanout_all(&one);
-    fanout_change(bed, "-CDS/a");
-    fanout_change(bed, "-CDS/b");
-    fanout_change(bed, "-CDS/c");
-    fanout_change(bed, "-CDS/d");
+    change_later(bed, "-CDS/a");
+    change_later(bed, "-CDS/b");
+    change_later(bed, "-CDS/c");
+    change_later(bed, "-CDS/d");
     assert_next(&one, "ABORTED");
     fanout_close(&one);
 }
@@ -334,6 +342,22 @@ test_who_is_in_sync_is_never_too_far_behind(void **state)
     fanout_close(&two);
 }
 
+/* A node above sends a large one as several messages. */
+static void
+test_sets_that_come_together_are_one(void **state)
+{
+    fanout_bed *bed = *state;
+    open_in_sync(bed);
+    change_some(bed, '-', "abc");
+    change_some(bed, '-', "def");
+    fanout_bed_at(bed, bed->wheel.now_ms + 999);
+    change_some(bed, '-', "ghi");
+    assert_all(&one, "CDS[-a -b -c -d -e -f -g -h -i]");
+    assert_all(&two, "CDS[-a -b -c -d -e -f -g -h -i]");
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
 static void
 test_removals_are_kept_of_two_sets_at_most(void **state)
 {
@@ -344,6 +368,7 @@ test_removals_are_kept_of_two_sets_at_most(void **state)
         (void)fanout_all(&one);
         change_some(bed, '+', more);
         (void)fanout_all(&one);
+        fanout_bed_at(bed, bed->wheel.now_ms + 1000);
         change_some(bed, '-', more);
     }
     assert_all(&one, "CDS[-t -u -v -w -x -y -z -A -B]");
@@ -486,6 +511,7 @@ main(void)
         fanout_test(test_tombstones_have_a_horizon),
         fanout_test(test_a_large_view_keeps_more_tombstones),
         fanout_test(test_who_is_in_sync_is_never_too_far_behind),
+        fanout_test(test_sets_that_come_together_are_one),
         fanout_test(test_removals_are_kept_of_two_sets_at_most),
         fanout_test(test_who_has_not_moved_for_long_is_too_far_behind),
         fanout_test(test_who_moves_on_is_not_too_far_behind),

@@ -275,11 +275,13 @@ test_who_is_too_far_behind_is_ended(void **state)
         (void)snprintf(text, sizeof(text), "+CDS/x%d=1$ +CDS/y%d=1", i, i);
         fanout_change(bed, text);
     }
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) { /* not together */
         (void)snprintf(text, sizeof(text), "~CDS/y%d=1@n1", i);
+        fanout_bed_at(bed, 41000 + 1000 * (uint64_t)i);
         fanout_change(bed, text);
     }
     fanout_change(bed, "-CDS/y0 -CDS/y1 -CDS/y2 -CDS/y3 -CDS/y4 -CDS/y5 -CDS/y6 -CDS/y7");
+    fanout_bed_at(bed, 49000);
     fanout_change(bed, "+CDS/z=1");
     fanout_change(bed, "~CDS/z=1@n1");
     assert_int_equal(udpai_subscriber_next(&n1.subscriber, &delivery), UDPA_ERR_ABORTED);
