@@ -8,6 +8,7 @@ the primary. No request fails.
 import importlib.machinery
 import importlib.util
 import shutil
+import socket
 import sys
 import time
 import types
@@ -41,10 +42,19 @@ def lose_all(acme, kept):
         path.unlink()
 
 
+def takes_connections(port):
+    try:
+        socket.create_connection(('127.0.0.1', port), 1).close()
+        return True
+    except OSError:
+        return False
+
+
 def look_at_new_envoy(stage, acme):
     """One that begins while the primary is empty."""
     envoy = acme.start_envoy('envoy-2')
-    port = stage.wait_for('the listener of the second Envoy', lambda: envoy.listener_port())
+    port = stage.wait_for('the listener of the second Envoy', envoy.listener_port)
+    stage.wait_for('that it listens', lambda: takes_connections(port))
     requests = stage.SteadyRequests(port, per_second=20)
     requests.start()
     requests.wait_for('backend one')

@@ -221,6 +221,7 @@ who_is_too_far_behind_begins_anew(void **state)
         snprintf(change, sizeof(change), "+CDS/c%d=1", i);
         xds_change(&self->world, change);
         *change = '-';
+        fake_hub_advance(&self->world.hub, 1000); /* what comes within a second goes together */
         xds_change(&self->world, change);
     }
     xds_expect(&self->clients[0], "CDS[a]");
