@@ -164,7 +164,7 @@ put_unsettled(udpai_proto_writer *writer, const udpai_settled_facts *facts, udpa
     for (size_t i = 0; facts && i < facts->n_missing; i++) {
         const udpai_unsettled *missing = &facts->missing[i];
         bool is_of_type = missing->type_url.len == 0 || udpai_str_eq(missing->type_url, type_url);
-        if (is_of_type && udpai_settled_is_waited_for(facts, missing))
+        if (is_of_type && !missing->by_name && udpai_settled_is_waited_for(facts, missing))
             udpai_proto_put_bytes(writer, 3, missing->source);
     }
 }
