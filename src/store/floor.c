@@ -120,14 +120,6 @@ find_floor(const udpai_store_entry *entry, const udpa_resource *resource)
     return NULL;
 }
 
-void
-udpai_floor_leave(udpai_store_entry *entry, const udpa_resource *gone)
-{
-    udpai_floor *floor = find_floor(entry, gone);
-    if (floor && !floor->is_said)
-        floor->is_left = true;
-}
-
 bool
 udpai_store_remembers(const udpai_store *store, udpai_str type_url, const udpa_resource *resource)
 {
@@ -201,12 +193,16 @@ get_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gon
 /* Without memory nothing is remembered: an old generation may then show for a while, which the next
  * word of its source corrects. */
 void
-udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone)
+udpai_store_remember(udpai_store *store,
+                     udpai_store_entry *entry,
+                     udpa_resource *gone,
+                     bool is_left)
 {
     udpai_floor *floor = get_floor(store, entry, gone);
     if (!floor)
         return;
     remember(store, floor, gone);
+    floor->is_left = is_left && !floor->is_said;
     bound_floors(store, floors_of(store, floor->seen));
 }
 

@@ -273,22 +273,25 @@ take_out(udpai_store *store, udpai_stored *stored)
     udpa_resource_unref(resource);
 }
 
-void
-udpai_store_remove_stored(udpai_store *store, udpai_stored *stored)
+static void
+end_stored(udpai_store *store, udpai_stored *stored, bool is_left)
 {
     udpai_store_drop_absence(store, stored, true);
     unkeep(store, stored);
-    udpai_store_remember(store, stored->entry, stored->resource);
+    udpai_store_remember(store, stored->entry, stored->resource, is_left);
     take_out(store, stored);
+}
+
+void
+udpai_store_remove_stored(udpai_store *store, udpai_stored *stored)
+{
+    end_stored(store, stored, false);
 }
 
 void
 udpai_store_leave_stored(udpai_store *store, udpai_stored *stored)
 {
-    udpai_store_entry *entry = stored->entry;
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *gone = udpa_resource_ref(stored->resource);
-    udpai_store_remove_stored(store, stored);
-    udpai_floor_leave(entry, gone);
+    end_stored(store, stored, true);
 }
 
 static void
@@ -396,7 +399,7 @@ replace_resource(udpai_store *store, udpai_stored *stored, udpa_resource *resour
     if (before)
         udpai_store_discharge(store, stored->origin, before);
     if (before && !udpai_store_comparable(before, resource))
-        udpai_store_remember(store, stored->entry, before);
+        udpai_store_remember(store, stored->entry, before, false);
     udpa_resource_unref(before);
 }
 

@@ -251,7 +251,11 @@ void udpai_store_remove_stored(udpai_store *store, udpai_stored *stored);
 void udpai_store_leave_stored(udpai_store *store, udpai_stored *stored);
 
 /* floor.c */
-void udpai_store_remember(udpai_store *store, udpai_store_entry *entry, udpa_resource *gone);
+/* is_left: it has gone from its source, and nothing more is known. */
+void udpai_store_remember(udpai_store *store,
+                          udpai_store_entry *entry,
+                          udpa_resource *gone,
+                          bool is_left);
 void udpai_store_forget_all(udpai_store *store);
 void udpai_store_forget(udpai_store *store, udpai_floor *floor);
 /* Remembers what was said; NULL: nothing is remembered, or there is no memory. */
@@ -259,8 +263,6 @@ udpai_floor *udpai_store_remember_said(udpai_store *store,
                                        udpai_store_entry *entry,
                                        udpa_resource *said,
                                        udpa_bytes *from_node);
-/* What was remembered of this has gone from its source, and nothing more is known. */
-void udpai_floor_leave(udpai_store_entry *entry, const udpa_resource *gone);
 /* Is the resource older than what was seen, or said? */
 bool udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource);
 
@@ -275,6 +277,5 @@ void udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor);
 
 /* store.c */
 void udpai_store_add_durable(udpai_store *store, const udpai_durable_op *op);
-void udpai_store_remove_stored(udpai_store *store, udpai_stored *stored);
 
 #endif
