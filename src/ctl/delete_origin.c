@@ -10,7 +10,6 @@
 #include "ctl/table.h"
 
 #define GOOD 200
-#define FORBIDDEN 403
 
 static void
 put_value(udpai_strbuf *body, const char *key, const char *value)
@@ -81,24 +80,6 @@ tell_all(const udpai_ctl_options *options, udpai_str text)
     return result;
 }
 
-static udpai_ctl_exit
-tell(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
-{
-    udpai_str text = udpai_strbuf_view(&answer->text);
-    udpai_strbuf words = {0};
-    if (answer->status == GOOD)
-        return tell_all(options, text);
-    while (text.len && text.data[text.len - 1] == '\n')
-        text.len--;
-    udpai_ctl_put_text(&words, (udpai_str){text.data, udpai_min_size(text.len, 1000)});
-    udpai_ctl_complain("%s has answered %ld%s%s%s", options->http, answer->status,
-                       words.len ? ": " : "", words.len ? words.data : "",
-                       answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
-                                                   : "");
-    udpai_strbuf_done(&words);
-    return UDPAI_CTL_REFUSED;
-}
-
 udpai_ctl_exit
 udpai_ctl_delete_origin(udpai_ctl *ctl)
 {
@@ -112,7 +93,8 @@ udpai_ctl_delete_origin(udpai_ctl *ctl)
     else if (make_body(options, &body))
         result = udpai_ctl_http_ask(options, "/origins_delete", &body, &answer);
     if (result == UDPAI_CTL_GOOD)
-        result = tell(options, &answer);
+        result = answer.status == GOOD ? tell_all(options, udpai_strbuf_view(&answer.text))
+                                       : udpai_ctl_http_refused(options, &answer, "");
     udpai_ctl_answer_done(&answer);
     udpai_strbuf_done(&body);
     return result;

@@ -6,9 +6,12 @@
 
 #include "base/alloc.h"
 #include "ctl/client.h"
+#include "ctl/table.h"
 #include "transport/http/asker.h"
 
 #define ANSWER_MAX ((size_t)256 << 20)
+#define WORDS_MAX 1000
+#define FORBIDDEN 403
 
 typedef struct request {
     const udpai_ctl_options *options;
@@ -173,6 +176,30 @@ udpai_ctl_http_ask(const udpai_ctl_options *options,
     udpai_strbuf_done(&self.url);
     udpai_tls_files_done(&self.files);
     return result;
+}
+
+udpai_ctl_exit
+udpai_ctl_http_refused(const udpai_ctl_options *options,
+                       const udpai_ctl_answer *answer,
+                       const char *hint)
+{
+    udpai_strbuf words = {0};
+    udpai_ctl_answer_words(answer, &words);
+    udpai_ctl_complain("%s has answered %ld%s%s%s", options->http, answer->status,
+                       words.len ? ": " : "", words.len ? words.data : "",
+                       answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
+                                                   : hint);
+    udpai_strbuf_done(&words);
+    return UDPAI_CTL_REFUSED;
+}
+
+void
+udpai_ctl_answer_words(const udpai_ctl_answer *answer, udpai_strbuf *words)
+{
+    udpai_str said = udpai_strbuf_view(&answer->text);
+    while (said.len && said.data[said.len - 1] == '\n')
+        said.len--;
+    udpai_ctl_put_text(words, (udpai_str){said.data, udpai_min_size(said.len, WORDS_MAX)});
 }
 
 void

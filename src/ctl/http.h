@@ -18,6 +18,13 @@ udpai_ctl_exit udpai_ctl_http_ask(const udpai_ctl_options *options,
                                   const char *path,
                                   const udpai_strbuf *body,
                                   udpai_ctl_answer *ret_answer);
+/* What the node says, as it may go to a terminal: not all of it, and without its last line end. */
+void udpai_ctl_answer_words(const udpai_ctl_answer *answer, udpai_strbuf *words);
+/* Says that the node has refused, in its words, which go to a terminal; @p hint: what to do, behind
+ * them, of a status for which there is nothing to be said for every page. */
+udpai_ctl_exit udpai_ctl_http_refused(const udpai_ctl_options *options,
+                                      const udpai_ctl_answer *answer,
+                                      const char *hint);
 void udpai_ctl_answer_done(udpai_ctl_answer *answer);
 
 #endif

@@ -10,33 +10,23 @@
 #include "ctl/show.h"
 #include "ctl/table.h"
 
-#define FORBIDDEN 403
 #define NOT_FOUND 404
 #define UNAVAILABLE 503
 
 /* ---- talking ---- */
 
-/* What the node says goes to a terminal. */
 static udpai_ctl_exit
 tell_refusal(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
 {
-    udpai_strbuf words = {0};
-    udpai_str said = udpai_strbuf_view(&answer->text);
-    while (said.len && said.data[said.len - 1] == '\n')
-        said.len--;
-    udpai_ctl_put_text(&words, (udpai_str){said.data, udpai_min_size(said.len, 1000)});
-    bool has_no_admin = answer->status == UNAVAILABLE && words.len &&
-                        strstr(words.data, "no layer for the administrator");
-    udpai_ctl_complain(
-        "%s has answered %ld%s%s%s", options->http, answer->status, words.len ? ": " : "",
-        words.len ? words.data : "",
+    const udpai_strbuf *text = &answer->text;
+    bool has_no_admin = answer->status == UNAVAILABLE && text->len &&
+                        strstr(text->data, "no layer for the administrator");
+    return udpai_ctl_http_refused(
+        options, answer,
         has_no_admin ? " (runtime.layers in the bootstrap file of the node: one with "
                        "admin_layer: {}); nothing was changed"
-        : answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
         : answer->status == NOT_FOUND ? "; is it a node of UDPA that serves HTTP there?"
                                       : "");
-    udpai_strbuf_done(&words);
-    return UDPAI_CTL_REFUSED;
 }
 
 static udpai_ctl_exit

@@ -6,31 +6,22 @@
 #include "codec/json_text.h"
 #include "ctl/commands.h"
 #include "ctl/http.h"
-#include "ctl/table.h"
 
 #define GOOD 200
-#define FORBIDDEN 403
 
 static udpai_ctl_exit
 tell(const udpai_ctl_options *options, const char *name, const udpai_ctl_answer *answer)
 {
-    udpai_str said = udpai_strbuf_view(&answer->text);
     udpai_strbuf words = {0};
-    while (said.len && said.data[said.len - 1] == '\n')
-        said.len--;
-    udpai_ctl_put_text(&words, (udpai_str){said.data, udpai_min_size(said.len, 1000)});
-    bool is_good = answer->status == GOOD;
-    if (is_good && options->as_source)
+    if (answer->status != GOOD)
+        return udpai_ctl_http_refused(options, answer, "");
+    udpai_ctl_answer_words(answer, &words);
+    if (options->as_source)
         printf("%s: what it does not have has gone; nodes below it that hold it are told\n", name);
-    else if (is_good)
-        printf("%s: %s accepted to be gone\n", name, words.len ? words.data : "none");
     else
-        udpai_ctl_complain("%s has answered %ld%s%s%s", options->http, answer->status,
-                           words.len ? ": " : "", words.len ? words.data : "",
-                           answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
-                                                       : "");
+        printf("%s: %s accepted to be gone\n", name, words.len ? words.data : "none");
     udpai_strbuf_done(&words);
-    return is_good ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED;
+    return UDPAI_CTL_GOOD;
 }
 
 static udpai_ctl_exit
