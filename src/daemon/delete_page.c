@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/percent.h"
+#include "daemon/page_body.h"
 #include "model/type_url.h"
 
 struct page {
@@ -54,12 +55,12 @@ read_form(udpai_str form, char *room, udpai_deletion *deletion)
 {
     char *at = room;
     udpai_str part;
-    bool is_last = false;
-    while (!is_last) {
-        is_last = !udpai_str_cut(&form, '&', &part);
-        if (!read_part(is_last ? form : part, &at, deletion))
+    bool has_more;
+    do {
+        has_more = udpai_page_form_next(&form, &part);
+        if (!read_part(part, &at, deletion))
             return false;
-    }
+    } while (has_more);
     return deletion->node_id.len > 0;
 }
 

@@ -45,8 +45,8 @@ put_all(const udpai_documents *documents, udpai_strbuf *form, udpa_error **ret_e
     return err;
 }
 
-udpa_err
-udpai_page_body_read(udpai_str body, udpai_strbuf *form, udpa_error **ret_error)
+static udpa_err
+put_body(udpai_str body, udpai_strbuf *form, udpa_error **ret_error)
 {
     udpai_documents *documents = NULL;
     const udpai_source source = {
@@ -55,12 +55,32 @@ udpai_page_body_read(udpai_str body, udpai_strbuf *form, udpa_error **ret_error)
         .format = UDPAI_FORMAT_JSON,
         .max_size = UDPAI_PAGE_BODY_MAX,
     };
-    if (body.len == 0)
-        return UDPA_OK;
     udpa_err err = udpai_documents_read(&documents, &source, ret_error);
     if (err == UDPA_OK)
         err = put_all(documents, form, ret_error);
     udpai_documents_free(documents);
-    return err == UDPA_OK && udpai_strbuf_failed(form) ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
-                                                       : err;
+    return err;
+}
+
+udpa_err
+udpai_page_form_read(udpai_str query,
+                     udpai_str body,
+                     udpai_strbuf *ret_form,
+                     udpa_error **ret_error)
+{
+    *ret_form = (udpai_strbuf){0};
+    udpai_strbuf_str(ret_form, query);
+    udpa_err err = body.len ? put_body(body, ret_form, ret_error) : UDPA_OK;
+    if (err == UDPA_OK && udpai_strbuf_failed(ret_form))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    return err;
+}
+
+bool
+udpai_page_form_next(udpai_str *form, udpai_str *ret_part)
+{
+    if (udpai_str_cut(form, '&', ret_part))
+        return true;
+    *ret_part = *form;
+    return false;
 }

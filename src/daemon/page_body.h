@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The body of a page that does something: a JSON object with a value for each key. */
+/* What a page that does something is asked: behind the '?', and as a JSON object with a value for
+ * each key. Both are read as one form: KEY=VALUE, percent-encoded, joined by '&'. */
 #ifndef UDPAI_DAEMON_PAGE_BODY_H
 #define UDPAI_DAEMON_PAGE_BODY_H
 
@@ -8,8 +9,13 @@
 
 #define UDPAI_PAGE_BODY_MAX ((size_t)256 << 10)
 
-/* Appends it as what may stand behind a '?': KEY=VALUE, percent-encoded, joined by '&'. Strings,
- * numbers, true and false are values; null is an empty one. */
-udpa_err udpai_page_body_read(udpai_str body, udpai_strbuf *form, udpa_error **ret_error);
+/* Of a body, strings, numbers, true and false are values; null is an empty one. Either may be
+ * empty. The form is to be freed in any case. */
+udpa_err udpai_page_form_read(udpai_str query,
+                              udpai_str body,
+                              udpai_strbuf *ret_form,
+                              udpa_error **ret_error);
+/* The next part of a form, which is moved on behind it. False: it is the last. */
+bool udpai_page_form_next(udpai_str *form, udpai_str *ret_part);
 
 #endif

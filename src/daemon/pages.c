@@ -83,9 +83,8 @@ check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_er
 static udpa_err
 modify(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
 {
-    udpai_strbuf form = {0};
-    udpai_strbuf_str(&form, reading->query);
-    udpa_err err = udpai_page_body_read(reading->body, &form, ret_error);
+    udpai_strbuf form;
+    udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
     if (err == UDPA_OK)
         err =
             udpai_runtime_modify_page(&self->runtime->runtime, udpai_strbuf_view(&form), ret_error);
@@ -98,11 +97,9 @@ static udpai_str
 find_name(udpai_str form, bool *ret_as_source)
 {
     udpai_str part, name = {0};
-    bool is_last;
+    bool has_more;
     do {
-        is_last = !udpai_str_cut(&form, '&', &part);
-        if (is_last)
-            part = form;
+        has_more = udpai_page_form_next(&form, &part);
         if (udpai_str_eq(part, UDPAI_STR("as_source")) ||
             udpai_str_eq(part, UDPAI_STR("as_source=true")))
             *ret_as_source = true;
@@ -110,7 +107,7 @@ find_name(udpai_str form, bool *ret_as_source)
             name = (udpai_str){part.data + 5, part.len - 5};
         else if (!udpai_str_starts(part, UDPAI_STR("as_source=")))
             name = part;
-    } while (!is_last);
+    } while (has_more);
     return name;
 }
 
@@ -157,11 +154,10 @@ accept_absences(const udpai_pages *self,
                 udpai_strbuf *text,
                 udpa_error **ret_error)
 {
-    udpai_strbuf form = {0};
+    udpai_strbuf form;
     bool as_source = false;
     udpai_str name;
-    udpai_strbuf_str(&form, reading->query);
-    udpa_err err = udpai_page_body_read(reading->body, &form, ret_error);
+    udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
     udpai_str encoded = find_name(udpai_strbuf_view(&form), &as_source);
     UDPAI_AUTO_FREE char *room = udpai_alloc(encoded.len + 1);
     if (err == UDPA_OK && !room)
@@ -179,9 +175,8 @@ delete_origin(const udpai_pages *self,
               udpa_error **ret_error)
 {
     const udpai_acl_subject subject = {.identity = reading->identity};
-    udpai_strbuf form = {0};
-    udpai_strbuf_str(&form, reading->query);
-    udpa_err err = udpai_page_body_read(reading->body, &form, ret_error);
+    udpai_strbuf form;
+    udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
     if (err == UDPA_OK)
         err = udpai_delete_page(udpai_endpoint_node(self->endpoint), udpai_strbuf_view(&form),
                                 &subject, text, ret_error);

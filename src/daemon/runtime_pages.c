@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "codec/json_text.h"
+#include "daemon/page_body.h"
 
 /* ---- values ---- */
 
@@ -195,12 +196,10 @@ read_changes(udpai_str form,
              udpa_error **ret_error)
 {
     udpai_str rest = form, part;
-    bool is_last;
+    bool has_more;
     *ret_n = 0;
     do {
-        is_last = !udpai_str_cut(&rest, '&', &part);
-        if (is_last)
-            part = rest;
+        has_more = udpai_page_form_next(&rest, &part);
         if (part.len == 0)
             continue;
         if (*ret_n == UDPAI_RUNTIME_CHANGES_MAX)
@@ -211,7 +210,7 @@ read_changes(udpai_str form,
         if (err)
             return err;
         ++*ret_n;
-    } while (!is_last);
+    } while (has_more);
     return *ret_n
                ? UDPA_OK
                : udpai_fail(ret_error, UDPA_ERR_INVAL,
