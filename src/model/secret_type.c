@@ -5,14 +5,14 @@
 #include "model/type_url.h"
 
 /* Those of the configuration; set once, then only read. */
-static char **added;
+static udpai_str *added;
 static size_t n_added;
 
 static void
 forget_added(void)
 {
     while (n_added)
-        udpai_free(added[--n_added]);
+        udpai_free((char *)(uintptr_t)added[--n_added].data);
     udpai_free(added);
     added = NULL;
 }
@@ -30,17 +30,23 @@ udpai_secret_types_set(const udpai_str *type_urls, size_t n)
             forget_added();
             return UDPA_ERR_NOMEM;
         }
-        added[n_added++] = copy;
+        added[n_added++] = (udpai_str){copy, name.len};
     }
     return UDPA_OK;
 }
 
 bool
-udpai_type_is_secret(udpai_str type_url)
+udpai_type_is_secret_of(const udpai_str *further, size_t n, udpai_str type_url)
 {
     udpai_str name = udpai_type_url_name(type_url);
     bool is = udpai_str_eq(name, udpai_type_url_name(UDPAI_STR(UDPAI_TYPE_SECRET)));
-    for (size_t i = 0; i < n_added && !is; i++)
-        is = udpai_str_eq(name, udpai_str_from(added[i]));
+    for (size_t i = 0; i < n && !is; i++)
+        is = udpai_str_eq(name, udpai_type_url_name(further[i]));
     return is;
+}
+
+bool
+udpai_type_is_secret(udpai_str type_url)
+{
+    return udpai_type_is_secret_of(added, n_added, type_url);
 }

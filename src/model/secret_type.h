@@ -8,6 +8,9 @@
 
 #define UDPAI_TYPE_SECRET "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 
+/* Is it, or one of these? Only what stands behind the last slash counts. */
+bool udpai_type_is_secret_of(const udpai_str *further, size_t n, udpai_str type_url);
+/* The same, of those that the configuration adds. */
 bool udpai_type_is_secret(udpai_str type_url);
 
 /* Further types that are, in place of those given before; for the whole process, before anything

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "model/name.h"
+#include "model/secret_type.h"
 #include "model/type_url.h"
 #include "session/status.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
@@ -116,18 +117,6 @@ is_of_clients(udpai_str type_url)
     return false;
 }
 
-static bool
-is_secret(const udpai_udpa_polls *polls, udpai_str type_url)
-{
-    udpai_str name = udpai_type_url_name(type_url);
-    if (udpai_str_eq(name, UDPAI_STR("envoy.extensions.transport_sockets.tls.v3.Secret")))
-        return true;
-    for (size_t i = 0; i < polls->n_secret_types; i++)
-        if (udpai_str_eq(udpai_type_url_name(polls->secret_types[i]), name))
-            return true;
-    return false;
-}
-
 static udpa_err
 check(const udpa_poll *self, const request_message *request, udpa_error **ret_error)
 {
@@ -142,7 +131,9 @@ check(const udpa_poll *self, const request_message *request, udpa_error **ret_er
                           "'%.*s' is what clients report: REST serves configuration alone; "
                           "subscribe to it by UDPA over gRPC",
                           UDPAI_SHOWN(type_url));
-    if (is_secret(self->polls, type_url) && !self->session.info.is_secure)
+    const udpai_udpa_polls *polls = self->polls;
+    if (udpai_type_is_secret_of(polls->secret_types, polls->n_secret_types, type_url) &&
+        !self->session.info.is_secure)
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "'%.*s' is a type of secrets, and they are sent by TLS alone: ask a "
                           "socket that has certificates",
