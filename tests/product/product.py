@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the product share: processes that are ended by their own handle, and checks."""
+import json
 import pathlib
 import re
 import shutil
@@ -44,6 +45,21 @@ class Test:
                                  '--state', self.work / f'{name}-data', *more])
         line = node.wait_for_log('listening on ')
         return node, re.search(r'listening on (\S+)', line).group(1)
+
+    def start_below(self, name, config, above, types):
+        """udpad with this configuration, that takes these types from the node above it, if there is
+        one; (process, address)."""
+        whole = {'sockets': [{'address': '127.0.0.1:0'}], **config}
+        if above:
+            whole['static_resources'] = {
+                'config_sources': [{'name': 'above', 'udpa': {'address': above}}]}
+            whole['providers'] = [{'types': types,
+                                   'config_descriptors': [{'resource_name': 'above'}]}]
+        file = self.work / f'{name}.json'
+        file.write_text(json.dumps(whole), encoding='utf-8')
+        process = self.start(name, [self.build / 'udpad', '-c', file])
+        line = process.wait_for_log('listening on ')
+        return process, re.search(r'listening on ([^\s,]+)', line).group(1)
 
     def interrupt(self, process, number=signal.SIGINT):
         """Ends a process as a user does, and gives its exit status."""

@@ -5,7 +5,6 @@ name that nobody has: it is told so, also when the nodes above are away, for int
 not any more. With and without workers."""
 import argparse
 import json
-import re
 import subprocess
 import sys
 import time
@@ -19,19 +18,10 @@ LINGER_S = 4
 
 def start(test, name, above=None, **more):
     """udpad that takes everything from one above; (process, address)."""
-    whole = {'node': {'id': name}, 'sockets': [{'address': '127.0.0.1:0'}],
-             'timing': {'backoff_max': '0.5s', 'interest_linger': f'{LINGER_S}s'},
-             'store': {'in_memory': True}, **more}
-    if above:
-        whole['static_resources'] = {
-            'config_sources': [{'name': 'above', 'udpa': {'address': above}}]}
-        whole['providers'] = [{'types': [CLUSTER],
-                               'config_descriptors': [{'resource_name': 'above'}]}]
-    file = test.work / f'{name}.json'
-    file.write_text(json.dumps(whole), encoding='utf-8')
-    process = test.start(name, [test.build / 'udpad', '-c', file])
-    line = process.wait_for_log('listening on ')
-    return process, re.search(r'listening on ([^\s,]+)', line).group(1)
+    return test.start_below(name, {
+        'node': {'id': name},
+        'timing': {'backoff_max': '0.5s', 'interest_linger': f'{LINGER_S}s'},
+        'store': {'in_memory': True}, **more}, above, [CLUSTER])
 
 
 def get(test, address, *names, timeout=PATIENCE_S):

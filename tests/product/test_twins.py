@@ -18,19 +18,9 @@ PATIENCE_S = 20
 
 def start(test, name, node_id, above=None, **more):
     """udpad that takes everything from one above; (process, address)."""
-    whole = {'node': {'id': node_id}, 'sockets': [{'address': '127.0.0.1:0'}],
-             'timing': {'backoff_max': '0.5s'},
-             'store': {'directory': str(test.work / f'{name}-data')}, **more}
-    if above:
-        whole['static_resources'] = {
-            'config_sources': [{'name': 'above', 'udpa': {'address': above}}]}
-        whole['providers'] = [{'types': [CLUSTER],
-                                        'config_descriptors': [{'resource_name': 'above'}]}]
-    file = test.work / f'{name}.json'
-    file.write_text(json.dumps(whole), encoding='utf-8')
-    process = test.start(name, [test.build / 'udpad', '-c', file])
-    line = process.wait_for_log('listening on ')
-    return process, re.search(r'listening on ([^\s,]+)', line).group(1)
+    return test.start_below(name, {
+        'node': {'id': node_id}, 'timing': {'backoff_max': '0.5s'},
+        'store': {'directory': str(test.work / f'{name}-data')}, **more}, above, [CLUSTER])
 
 
 def ctl(test, address, *arguments):

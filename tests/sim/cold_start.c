@@ -256,22 +256,18 @@ expect_soon(scene *self, int n, uint64_t most_us)
 }
 
 static void
-together(const char *name, int n, const char *edges)
+together(scene *self)
 {
-    scene *self = make(name, n, edges);
     start_all_but(self, -1);
-    expect_soon(self, n, SECOND);
+    expect_soon(self, self->n, SECOND);
     end(self);
 }
 
-static void
-by_name(const char *name, int n, const char *edges)
+static scene *
+by_name(scene *self)
 {
-    scene *self = make(name, n, edges);
     self->by_name = true;
-    start_all_but(self, -1);
-    expect_soon(self, n, SECOND);
-    end(self);
+    return self;
 }
 
 /* The last one is away, and only one of the others has it as a source. */
@@ -303,18 +299,19 @@ with_a_cut(const char *name, int n, const char *edges, uint64_t after_us)
 static void
 play(void)
 {
-    together("a ring of five", 5, "04 10 21 32 43");
-    together("a triangle", 3, "01 02 10 12 20 21");
-    together("a tangle", 6, "01 05 10 12 21 23 32 30 34 43 45 54 50 52");
-    together("a ring on demand", 5, "04d10d21d32d43d");
-    together("a ring in which one is asked on demand", 5, "04 10 21d32 43 ");
-    by_name("names in a ring", 5, "04 10 21 32 43 ");
-    by_name("names in a ring on demand", 5, "04d10d21d32d43d");
-    by_name("names in a tangle on demand", 6, "01d05d10d12d21d23d32 30d34d43d45 54d50d52d");
-    together("a name that goes round by itself", 4, "03 10 21 32 01n12n23n30n");
-    by_name("the same, by name", 4, "03 10 21 32 01n12n23n30n");
-    together("a name that one has from another", 4, "03 10 21 32 02n");
-    by_name("the same, by name", 4, "03 10 21 32 02n");
+    together(make("a ring of five", 5, "04 10 21 32 43"));
+    together(make("a triangle", 3, "01 02 10 12 20 21"));
+    together(make("a tangle", 6, "01 05 10 12 21 23 32 30 34 43 45 54 50 52"));
+    together(make("a ring on demand", 5, "04d10d21d32d43d"));
+    together(make("a ring in which one is asked on demand", 5, "04 10 21d32 43 "));
+    together(by_name(make("names in a ring", 5, "04 10 21 32 43 ")));
+    together(by_name(make("names in a ring on demand", 5, "04d10d21d32d43d")));
+    together(by_name(
+        make("names in a tangle on demand", 6, "01d05d10d12d21d23d32 30d34d43d45 54d50d52d")));
+    together(make("a name that goes round by itself", 4, "03 10 21 32 01n12n23n30n"));
+    together(by_name(make("the same, by name", 4, "03 10 21 32 01n12n23n30n")));
+    together(make("a name that one has from another", 4, "03 10 21 32 02n"));
+    together(by_name(make("the same, by name", 4, "03 10 21 32 02n")));
     with_an_outsider("a ring and an outsider who is away", 6, "04 10 21 32 43 25");
     with_an_outsider("a tangle and an outsider who is away", 7,
                      "01 05 10 12 21 23 26 32 30 34 43 45 54 50 52");
