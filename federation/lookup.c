@@ -174,10 +174,12 @@ forget_no(udpai_wish *wish)
     udpai_source_touch(wish->scope->source);
 }
 
+/* What was refused is asked for again in its own time (scope.c). */
 static void
 look_at(udpai_wish *wish)
 {
-    if (wish->is_wildcard || wish->is_by_alias || !is_older(wish, 4) || !is_no(wish))
+    if (wish->is_wildcard || wish->is_by_alias || wish->is_refused || !is_older(wish, 4) ||
+        !is_no(wish))
         return;
     if (!wish->is_sent && !wish->scope->on_demand)
         forget_no(wish);

@@ -184,6 +184,25 @@ names_do_not_delay_the_mirror(void **state)
     assert_false(fed_name_settled(bed, "CDS", "x"));
 }
 
+/* It is asked for again in the time of what was refused; until then that is the answer. */
+static void
+a_name_that_is_denied_stays_answered(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.timing.interest_linger_ms = 4000;
+    start_complete(bed);
+    fed_want(bed, "CDS", "x");
+    (void)fed_orders(bed);
+    fed_deny(bed, 'a', "CDS", ACME, "x");
+    for (uint64_t ms = 1000; ms < 30000; ms += 1000) {
+        fed_advance(bed, 1000);
+        assert_orders(bed, "");
+        assert_true(fed_name_settled(bed, "CDS", "x"));
+    }
+    fed_advance(bed, 1000);
+    assert_orders(bed, "sub a CDS com.acme:x");
+}
+
 static void
 a_name_that_is_refused_leaves_the_mirror(void **state)
 {
@@ -423,6 +442,7 @@ main(void)
         fed_test(what_an_alias_brings_stays),
         fed_test(an_earlier_source_is_asked_for_what_a_later_one_brings),
         fed_test(nothing_is_said_before_all_sources_have_answered),
+        fed_test(a_name_that_is_denied_stays_answered),
         fed_test(a_no_on_demand_is_asked_for_again),
         fed_test(without_memory_nothing_is_said_of_a_name),
     };
