@@ -96,19 +96,29 @@ note_aliases(void *userdata, const udpai_contribution *contribution)
     return true;
 }
 
-/* Which wishes bring something that has them for another name. What brings something is as if it
- * had been asked for now: it has not been without it for long when that goes. */
+/* Which wishes bring something that has them for another name. */
 static void
-look_at_held(udpai_scope *scope)
+look_at_aliases(udpai_scope *scope)
 {
     const udpai_source *source = scope->source;
     size_t at = 0;
     udpai_wish *wish;
     while ((wish = udpai_map_next(&scope->wishes, &at)))
         wish->is_by_alias = false;
-    udpai_store_visit_origin(source->node->store, source->origin, udpai_bytes_view(scope->type),
-                             note_aliases, scope);
-    at = 0;
+    if (udpai_store_n_aliased(source->origin))
+        udpai_store_visit_origin(source->node->store, source->origin, udpai_bytes_view(scope->type),
+                                 note_aliases, scope);
+}
+
+/* What brings something is as if it had been asked for now: it has not been without it for long
+ * when that goes. */
+static void
+look_at_held(udpai_scope *scope)
+{
+    const udpai_source *source = scope->source;
+    size_t at = 0;
+    udpai_wish *wish;
+    look_at_aliases(scope);
     while ((wish = udpai_map_next(&scope->wishes, &at)))
         if (wish->is_by_alias || is_held(wish))
             wish->asked_ms = udpai_node_now(source->node);

@@ -220,10 +220,12 @@ settle_told(udpai_store *store, udpai_store_entry *entry)
 }
 
 static void
-count_variant(const udpai_stored *stored, size_t more)
+count_kinds(const udpai_stored *stored, size_t more)
 {
     if (stored->resource && udpai_resource_constraints(stored->resource).len)
         stored->origin->n_variants += more;
+    if (stored->resource && udpa_resource_n_aliases(stored->resource))
+        stored->origin->n_aliased += more;
 }
 
 static void
@@ -262,7 +264,7 @@ take_out(udpai_store *store, udpai_stored *stored)
     udpai_store_drop_absence(store, stored, false);
     udpai_list_remove(&stored->in_origin);
     drop_expiry(stored);
-    count_variant(stored, (size_t)-1);
+    count_kinds(stored, (size_t)-1);
     leave_entry(stored);
     udpai_store_keep_name(entry, resource);
     if (--origin->n_contributions == 0)
@@ -392,9 +394,9 @@ static void
 replace_resource(udpai_store *store, udpai_stored *stored, udpa_resource *resource)
 {
     udpa_resource *before = stored->resource;
-    count_variant(stored, (size_t)-1);
+    count_kinds(stored, (size_t)-1);
     stored->resource = udpa_resource_ref(resource);
-    count_variant(stored, 1);
+    count_kinds(stored, 1);
     udpai_store_charge(store, stored->origin, resource);
     if (before)
         udpai_store_discharge(store, stored->origin, before);

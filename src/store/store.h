@@ -275,6 +275,8 @@ void udpai_store_visit_origin(const udpai_store *store,
 void udpai_store_visit_all(const udpai_store *store, udpai_store_visit_fn visit, void *userdata);
 /* How many of its contributions are variants. */
 size_t udpai_store_n_variants(const udpai_origin *origin);
+/* How many of its contributions have other names, too. */
+size_t udpai_store_n_aliased(const udpai_origin *origin);
 /* All contributions of one name, best first. */
 void udpai_store_visit_name(const udpai_store *store,
                             udpai_str type_url,

@@ -102,7 +102,7 @@ struct udpai_origin {
     udpai_identity *identity; /* NULL: nobody knows */
     UDPAI_VECTOR(udpai_eligibility) eligibilities;
     udpai_list contributions;
-    size_t n_contributions, n_variants; /* variants among them */
+    size_t n_contributions, n_variants, n_aliased; /* variants among them, and those with aliases */
     udpai_use use;
     udpai_list idle;    /* in the store's list since it last had nothing */
     udpai_map absences; /* udpai_absent, by contribution */

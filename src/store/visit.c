@@ -61,6 +61,12 @@ udpai_store_n_variants(const udpai_origin *origin)
     return origin->n_variants;
 }
 
+size_t
+udpai_store_n_aliased(const udpai_origin *origin)
+{
+    return origin->n_aliased;
+}
+
 void
 udpai_store_visit_origin(const udpai_store *store,
                          const udpai_origin *origin,

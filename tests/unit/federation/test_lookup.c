@@ -303,6 +303,25 @@ a_no_for_clients_is_asked_for_again(void **state)
     assert_orders(bed, "unsub a CDS com.acme:x");
 }
 
+static void
+however_many_ask_the_source_is_asked_once(void **state)
+{
+    fed_bed *bed = *state;
+    start_complete(bed);
+    for (int i = 0; i < 1000; i++)
+        fed_want(bed, "CDS", "x");
+    assert_orders(bed, "sub a CDS com.acme:x");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    for (int i = 0; i < 1000; i++) {
+        fed_want_no_more(bed, "CDS", "x");
+        fed_want(bed, "CDS", "x");
+        fed_advance(bed, 29);
+    }
+    assert_orders(bed, "");
+    fed_advance(bed, 16000);
+    assert_orders(bed, "sub a CDS com.acme:x"); /* again, since somebody waits: once */
+}
+
 /* A name that an alias leads from is wanted as long as what has the alias is there. */
 static void
 what_an_alias_brings_stays(void **state)
@@ -439,6 +458,7 @@ main(void)
         fed_test(a_no_for_nodes_below_ends_unless_they_ask_again),
         fed_test(what_a_node_below_has_stays),
         fed_test(a_no_for_clients_is_asked_for_again),
+        fed_test(however_many_ask_the_source_is_asked_once),
         fed_test(what_an_alias_brings_stays),
         fed_test(an_earlier_source_is_asked_for_what_a_later_one_brings),
         fed_test(nothing_is_said_before_all_sources_have_answered),
