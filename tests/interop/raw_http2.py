@@ -60,14 +60,18 @@ class Client:
             raise Failure(f'instead of {size} bytes the server sent {len(found)}, and no more')
         return found
 
-    def read(self):
-        """A frame: its type and flags; data is kept."""
+    def read_frame(self):
+        """Data is kept."""
         head = self.read_bytes(9)
         kind, flags, stream = head[3], head[4], struct.unpack('>I', head[5:])[0]
         payload = self.read_bytes(struct.unpack('>I', b'\0' + head[:3])[0])
         if kind == DATA:
             self.data[stream] += payload
-        return kind, flags
+        return kind, flags, stream, payload
+
+    def read(self):
+        """A frame: its type and flags."""
+        return self.read_frame()[:2]
 
     def read_for(self, stream, size):
         while len(self.data[stream]) < size:

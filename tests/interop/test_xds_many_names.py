@@ -4,7 +4,6 @@
 served, what they send is never in memory all at once, the node stays below 1 GiB, and a client beside them
 is answered. The same with names of what does not exist."""
 import contextlib
-import json
 import subprocess
 import sys
 import threading
@@ -27,12 +26,6 @@ PROMPT_S = 10 # the machine is busy with the clients themselves
 
 def names():
     return [f'{i:06}'.ljust(LENGTH, 'n') for i in range(N_NAMES)]
-
-
-def is_instrumented(build):
-    """Sanitizers take memory of their own."""
-    options = json.loads((build / 'meson-info' / 'intro-buildoptions.json').read_text())
-    return next(one['value'] for one in options if one['name'] == 'b_sanitize') != 'none'
 
 
 def first_versions(address):
@@ -153,7 +146,7 @@ def check_crowd(test, node, asked, n_missing):
     interop.check('all are served, and none has ended', crowd.n_served == N_PROCESSES)
     interop.check('what they have sent was never in memory all at once',
                   crowd.peak - crowd.after < MOST_UNFINISHED)
-    if not is_instrumented(test.build):
+    if not interop.is_instrumented(test.build):
         interop.check('the node stays below 1 GiB', crowd.peak < MEMORY_MAX)
     interop.check('who has little to say was answered meanwhile', crowd.longest < PROMPT_S)
 

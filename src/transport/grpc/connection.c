@@ -30,7 +30,7 @@
 #define AROUND_PART 8 /* of a message comes beside it: frames, acknowledgements, TLS */
 
 struct udpai_connection {
-    size_t n_streams, n_waiting;
+    size_t n_streams, n_waiting, n_reserved;
     uint64_t base;   /* so much had come when all that had come was read; at first nothing had */
     uint64_t n_read; /* bytes of messages since then */
     int file;
@@ -255,6 +255,7 @@ udpai_connection_look(udpai_stream_thread *thread,
     ret_arrived->unread = ret_arrived->bytes > known ? ret_arrived->bytes - known : 0;
     ret_arrived->rtt_ms = info.tcpi_rtt / 1000;
     ret_arrived->n_streams = connection->n_streams;
+    ret_arrived->n_reserved = connection->n_reserved;
     return true;
 }
 
@@ -263,6 +264,13 @@ udpai_connection_is_read(udpai_connection *connection, const udpai_arrived *arri
 {
     connection->base = arrived->bytes;
     connection->n_read = 0;
+}
+
+void
+udpai_connection_count_reserved(udpai_connection *connection, bool is_reserved)
+{
+    if (connection)
+        connection->n_reserved += is_reserved ? 1 : (size_t)-1;
 }
 
 void

@@ -18,7 +18,8 @@ typedef struct udpai_arrived {
     uint64_t bytes;  /* so far, as the kernel counts */
     uint64_t unread; /* of these, that may belong to messages that are not complete */
     uint64_t rtt_ms;
-    size_t n_streams; /* that share the connection */
+    size_t n_streams;  /* that share the connection */
+    size_t n_reserved; /* of them, those for which something is reserved */
 } udpai_arrived;
 
 void udpai_connections_init(udpai_connections *connections);
@@ -39,6 +40,8 @@ bool udpai_connection_look(udpai_stream_thread *thread,
                            udpai_arrived *ret_arrived);
 /* All that had come by then was read. */
 void udpai_connection_is_read(udpai_connection *connection, const udpai_arrived *arrived);
+/* Something is reserved for a stream of it, or is not any more. */
+void udpai_connection_count_reserved(udpai_connection *connection, bool is_reserved);
 /* A stream of it waits to be read, or does not any more. */
 void udpai_connection_count_waiting(udpai_connection *connection, bool waits);
 bool udpai_connection_has_waiting(const udpai_connection *connection);

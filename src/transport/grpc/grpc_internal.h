@@ -16,6 +16,7 @@
 #include "transport/grpc/connection.h"
 #include "transport/grpc/stand_in.h"
 #include "transport/grpc/stream_thread.h"
+#include "transport/grpc/surge.h"
 #include "transport/grpc/turnstile.h"
 
 #define UDPAI_LOG_GRPC "grpc"
@@ -123,6 +124,7 @@ struct udpai_stream_thread {
     udpai_admission admission;
     udpai_connections connections;
     udpai_turnstile turnstile;
+    udpai_surge surge;
     unsigned n_holds;
     uint64_t awake_until_ns; /* 0: nothing is waited for awake */
     unsigned n_rests;        /* publications whose answers are not waited for so */
@@ -227,6 +229,10 @@ void udpai_stream_set_reading(udpai_stream *stream, bool reading);
 void udpai_stream_finish(udpai_stream *stream, const udpa_error *status);
 /* Ends it, and says so: it has sent so much. */
 void udpai_stream_refuse_size(udpai_stream *stream, size_t size);
+/* The same: so much of a message that is not complete, and all such are too many; */
+void udpai_stream_refuse_load(udpai_stream *stream, uint64_t size);
+/* or others wait, and it does not go on. */
+void udpai_stream_refuse_stall(udpai_stream *stream, uint64_t size, unsigned seconds);
 /* Asks for the end, reads if it may: after whatever changed the stream. */
 void udpai_stream_arm(udpai_stream *stream);
 /* Frees it if nothing is outstanding any more. */

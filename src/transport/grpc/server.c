@@ -73,6 +73,7 @@ admit(udpai_stream *stream, const udpai_identity *identity, udpa_error **ret_err
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_str name = udpai_peer_counts_as(identity, udpai_bytes_view(address));
     udpai_connection_enter(stream, udpai_bytes_view(address));
+    udpai_surge_expect(stream->thread);
     return udpai_admission_enter(&stream->thread->admission, name, &stream->admitted, ret_error);
 }
 

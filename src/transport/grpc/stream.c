@@ -5,6 +5,7 @@
  * Headers go with the first message. It saves a write for each stream, and nobody waits for them: a
  * UDPA session writes its Node at once, and xDS clients wait for responses. */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -232,26 +233,49 @@ end_with(udpai_stream *stream, udpa_error *error)
     udpa_error_unref(error);
 }
 
-/* Who is ended so will try it again, so somebody has to be told. */
-void
-udpai_stream_refuse_size(udpai_stream *stream, size_t size)
+/* Who is ended so will try it again, so somebody has to be told. Consumes the error. */
+static void
+refuse(udpai_stream *stream, udpa_error *error)
 {
     udpai_stream_thread *thread = stream->thread;
     unsigned n_suppressed;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *address = udpai_call_address(stream->call);
     udpai_str peer = address ? udpai_bytes_view(address) : UDPAI_STR("a peer");
-    const char *option = stream->dialled ? "limits.max_message_bytes_from_sources"
-                                         : "max_message_bytes of the socket";
     atomic_fetch_add_explicit(&thread->stat_too_large, 1, memory_order_relaxed);
     if (udpai_log_allow(&thread->too_large_log, thread->wheel.now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_GRPC,
-                  "a stream of %.*s is ended: it sent a message of %zu bytes, and at most %zu are "
-                  "taken: raise %s (%u more not shown)",
-                  (int)peer.len, peer.data, size, stream->max_message_bytes, option, n_suppressed);
-    end_with(stream, udpa_error_new(UDPA_ERR_LIMIT, NULL,
-                                    "a message of %zu bytes is too large: at most %zu are taken "
-                                    "here (%s)",
-                                    size, stream->max_message_bytes, option));
+                  "a stream of %.*s is ended: %s (%u more not shown)", (int)peer.len, peer.data,
+                  error ? udpa_error_message(error) : "without memory", n_suppressed);
+    end_with(stream, error);
+}
+
+void
+udpai_stream_refuse_size(udpai_stream *stream, size_t size)
+{
+    refuse(stream, udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                                  "a message of %zu bytes is too large: at most %zu are taken here "
+                                  "(%s)",
+                                  size, stream->max_message_bytes,
+                                  stream->dialled ? "limits.max_message_bytes_from_sources"
+                                                  : "max_message_bytes of the socket"));
+}
+
+void
+udpai_stream_refuse_load(udpai_stream *stream, uint64_t size)
+{
+    refuse(stream, udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                                  "too much is sent to this node at once: of this stream there are "
+                                  "%" PRIu64 " bytes of a message that is not complete: try again",
+                                  size));
+}
+
+void
+udpai_stream_refuse_stall(udpai_stream *stream, uint64_t size, unsigned seconds)
+{
+    refuse(stream, udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                                  "after %" PRIu64 " bytes nothing of a message has come for %u "
+                                  "seconds, while others wait for room: try again",
+                                  size, seconds));
 }
 
 static void

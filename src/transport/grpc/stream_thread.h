@@ -310,7 +310,8 @@ typedef struct udpai_stream_thread_stats {
     size_t n_refused;   /* so far, for a limit, an unclear identity or an unknown method */
     size_t n_tags;      /* operations that gRPC has not completed; one for an idle stream */
     size_t n_cut_off;   /* so far: streams whose peer's certificate was revoked or has expired */
-    size_t n_too_large; /* so far: streams that were ended for a message above the limit */
+    size_t n_too_large; /* so far: streams that were ended for a message above the limit, or for
+                           more of unfinished ones than there is room for */
     size_t n_waited;    /* so far: messages that waited to be read (max_unfinished_bytes) */
     size_t reserved;    /* the most bytes that were set aside for such at a time */
 } udpai_stream_thread_stats;

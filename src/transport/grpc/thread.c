@@ -270,6 +270,7 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
                          thread->limits.max_streams_per_identity);
     thread->admission.max_reserved = thread->limits.max_unfinished_bytes;
     udpai_turnstile_init(thread);
+    udpai_surge_init(thread);
     thread->n_methods = options->n_methods;
     thread->methods =
         udpai_memdup(options->methods, options->n_methods * sizeof(*options->methods));
@@ -316,6 +317,7 @@ free_rest(udpai_stream_thread *thread)
 {
     udpai_hub_free(thread->hub);
     udpai_connections_done(&thread->connections);
+    udpai_surge_done(thread);
     udpai_admission_done(&thread->admission);
     udpai_credentials_done(&thread->credentials);
     udpa_error_unref(thread->stop_why);

@@ -11,8 +11,9 @@
  * nothing is given back, too. Of those that may not have said anything yet, few are tried so at a
  * time while others wait; who begins to say much after that has his bytes reserved, room or not.
  *
- * What this does not bound: the messages of streams that were idle when the first had to wait.
- * Their reads are outstanding.
+ * The reads of streams that are idle are outstanding. What those begin to say is found by surge.c,
+ * and reserved, too; if all that is not complete is more than twice what may be reserved, the one
+ * of them that has said most is ended, and so on.
  */
 #include "transport/grpc/grpc_internal.h"
 
@@ -24,8 +25,9 @@
 #define TRIED_MAX 4                      /* that may begin to say much */
 #define TRIED_MS 400                     /* so long that is expected */
 #define HEADERS_BYTES 1024               /* beyond that, it is not headers alone that have come */
-#define SILENT_MS 10000           /* so long a message may stop; or nobody knows whether it does */
-#define SLACK ((uint64_t)1 << 20) /* beyond the largest message, before its end is seen */
+#define SILENT_MS 10000                  /* so long a message may stop, if others wait */
+#define OVER_MAX 2                       /* times what may be reserved may be in memory */
+#define SLACK ((uint64_t)1 << 20)        /* beyond the largest message, before its end is seen */
 
 static udpai_stream *
 stream_of(udpai_list *at)
@@ -81,6 +83,7 @@ hold(udpai_stream *stream)
     turn->may_read = true;
     turn->arrived_ms = thread->wheel.now_ms;
     udpai_list_append(&thread->turnstile.holding, &turn->node);
+    udpai_connection_count_reserved(stream->connection, true);
     count_reserved(thread);
     look_soon(thread);
 }
@@ -92,6 +95,8 @@ release(udpai_stream *stream)
     if (!reserved)
         return false;
     stream->turn.reserved = 0;
+    udpai_connection_count_reserved(stream->connection, false);
+    stream->turn.is_anyway = false;
     udpai_list_remove(&stream->turn.node);
     udpai_admission_release(&stream->thread->admission, stream->admitted, reserved);
     stream->thread->turnstile.is_full = false;
@@ -235,6 +240,7 @@ look_at(udpai_stream *stream, udpai_arrived *ret_arrived)
         turn->arrived_ms = stream->thread->wheel.now_ms;
     }
     turn->arrived = ret_arrived->bytes;
+    turn->unread = ret_arrived->unread / (ret_arrived->n_reserved ? ret_arrived->n_reserved : 1);
     return true;
 }
 
@@ -261,17 +267,28 @@ is_too_much(const udpai_stream *stream, const udpai_arrived *arrived)
     return arrived->n_streams == 1 && arrived->unread > max + max / AROUND_PART + SLACK;
 }
 
+/* What has come of a message is in memory, and stays there. */
+static void
+look_at_silent(udpai_stream *stream)
+{
+    if (stream->turn.unread < SLACK)
+        (void)release(stream);
+    else if (!udpai_list_empty(&stream->thread->turnstile.waiting))
+        udpai_stream_refuse_stall(stream, stream->turn.unread, SILENT_MS / 1000);
+}
+
 static void
 look_at_holder(udpai_stream *stream)
 {
     udpai_arrived arrived;
+    bool is_known = look_at(stream, &arrived);
     uint64_t silent_ms = stream->thread->wheel.now_ms - stream->turn.arrived_ms;
     if (!stream->read_tag.is_out) { /* it does not want to be read, for the time being */
         stream->turn.may_read = false;
         (void)release(stream);
     } else if (silent_ms >= SILENT_MS) {
-        (void)release(stream);
-    } else if (!look_at(stream, &arrived)) {
+        look_at_silent(stream);
+    } else if (!is_known) {
         return;
     } else if (is_too_much(stream, &arrived)) {
         udpai_stream_refuse_size(stream, arrived.unread);
@@ -304,11 +321,50 @@ look_at_tried(udpai_stream *stream)
     bool says_much = look_at(stream, &arrived) && arrived.unread >= SMALL_BYTES;
     if (is_over || says_much)
         try_no_more(stream);
-    if (!says_much)
-        return;
+    if (says_much)
+        udpai_turn_begins_anyway(stream);
+}
+
+void
+udpai_turn_begins_anyway(udpai_stream *stream)
+{
     udpai_admission_reserve_anyway(&stream->thread->admission, stream->admitted,
                                    stream->max_message_bytes);
+    stream->turn.is_anyway = true;
     hold(stream);
+}
+
+/* ---- more than there is room for ---- */
+
+/* What has come in all of messages that are not complete; and of those that were not let in, who
+ * has sent most. */
+static uint64_t
+count_unread(udpai_stream_thread *thread, udpai_stream **ret_most)
+{
+    uint64_t sum = 0;
+    *ret_most = NULL;
+    UDPAI_LIST_FOREACH (at, &thread->turnstile.holding) {
+        udpai_stream *stream = stream_of(at);
+        if (is_ending(stream))
+            continue;
+        sum += stream->turn.unread;
+        if (stream->turn.is_anyway &&
+            (!*ret_most || stream->turn.unread > (*ret_most)->turn.unread))
+            *ret_most = stream;
+    }
+    return sum;
+}
+
+static void
+end_what_is_too_much(udpai_stream_thread *thread)
+{
+    udpai_stream *most;
+    while (count_unread(thread, &most) > OVER_MAX * thread->admission.max_reserved && most) {
+        uint64_t size = most->turn.unread;
+        most->turn.unread = 0;
+        most->turn.is_anyway = false;
+        udpai_stream_refuse_load(most, size);
+    }
 }
 
 static void
@@ -319,6 +375,7 @@ on_look(udpai_timer *timer)
         look_at_tried(stream_of(at));
     UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.holding)
         look_at_holder(stream_of(at));
+    end_what_is_too_much(thread);
     UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.waiting)
         look_at_waiting(stream_of(at));
     let_in(thread);
