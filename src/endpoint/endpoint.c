@@ -98,10 +98,14 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
     udpai_node_report(endpoint->node, report);
 }
 
+/* While listeners are being made, those made before already have peers. The node is not asked what
+ * it knows before it knows all that it has kept. */
 static void
 hold_or_take(udpa_endpoint *endpoint, udpai_report *report)
 {
-    if (endpoint->is_closing || !udpai_inspection_hold(endpoint->inspection, report))
+    if (!endpoint->is_started && !endpoint->is_closing)
+        udpai_list_append(&endpoint->early, &report->node);
+    else if (endpoint->is_closing || !udpai_inspection_hold(endpoint->inspection, report))
         udpai_endpoint_take_report(endpoint, report);
 }
 
@@ -211,6 +215,7 @@ tear_down(udpa_endpoint *endpoint)
     if (endpoint->reports)
         udpai_loop_inbox_close(endpoint->reports, &left);
     free_reports(&left);
+    free_reports(&endpoint->early);
     if (endpoint->events)
         udpai_loop_inbox_close(endpoint->events, &left);
     free_events(endpoint, &left);
@@ -544,6 +549,7 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
     endpoint->loop = loop;
     endpoint->stopped.is_stop = true;
     udpai_list_init(&endpoint->stopped.node);
+    udpai_list_init(&endpoint->early);
     udpai_list_init(&endpoint->outlets);
     udpai_list_init(&endpoint->subscriptions);
     udpai_timer_init(&endpoint->soon, on_soon);
@@ -617,6 +623,10 @@ udpai_endpoint_start(udpa_endpoint *endpoint)
 {
     udpai_node_start(endpoint->node);
     udpai_load_upstreams_start(endpoint->load_upstreams);
+    endpoint->is_started = true;
+    udpai_list *at;
+    while ((at = udpai_list_pop(&endpoint->early)))
+        hold_or_take(endpoint, UDPAI_LIST_ENTRY(at, udpai_report, node));
     udpai_endpoint_touch(endpoint);
 }
 

@@ -67,6 +67,8 @@ struct udpa_endpoint {
     udpai_load_reporting *load; /* NULL: no recorder is reported */
     udpai_states *states;       /* NULL: no resource has one */
     uint64_t random;
+    udpai_list early; /* reports that have come before the start, of workers' streams */
+    bool is_started;
     bool is_closing, is_stopped; /* is_stopped: the stream thread has ended */
     void (*closed)(void *userdata);
     void *closed_userdata;

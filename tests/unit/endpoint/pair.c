@@ -145,7 +145,8 @@ pair_serve_node(test_pair *pair)
                                          &(udpai_listen_options){.address = "127.0.0.1:0"},
                                          &listener, NULL));
     pair->port = udpai_listener_port(listener);
-    udpai_endpoint_start(pair->server);
+    if (!pair->starts_later)
+        udpai_endpoint_start(pair->server);
 }
 
 void

@@ -27,6 +27,7 @@ typedef struct test_pair {
     udpai_inspector inspector;
     uint64_t interest_linger_ms;
     uint64_t load_interval_ms;
+    bool starts_later; /* by the test */
 } test_pair;
 
 /* What a subscription was told, and how it answers. */

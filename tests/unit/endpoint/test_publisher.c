@@ -618,6 +618,38 @@ test_a_node_forgets_who_has_nothing(void **state)
     pair_end(&pair);
 }
 
+static void
+count_elapsed(uv_timer_t *timer)
+{
+    ++*(unsigned *)timer->data;
+}
+
+/* A node that has workers listens there before it has started. */
+static void
+test_who_comes_before_the_start_waits_for_it(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_receipt receipt = {0};
+    uv_timer_t timer;
+    unsigned n_elapsed = 0;
+    pair_begin(&pair);
+    pair.starts_later = true;
+    pair_serve_node(&pair);
+    pair_dial(&pair, pair.port, NULL);
+    publish_one(&receipt, &pair, pair.client, RESOURCE("com.acme/a"));
+    assert_ok(uv_timer_init(&pair.loop, &timer));
+    timer.data = &n_elapsed;
+    assert_ok(uv_timer_start(&timer, count_elapsed, 300, 0));
+    pair_run_until(&pair, &n_elapsed, 1);
+    assert_int_equal(receipt.n_receipts, 0);
+    udpai_endpoint_start(pair.server);
+    pair_run_until(&pair, &receipt.n_receipts, 1);
+    assert_int_equal(receipt.code, UDPA_OK);
+    uv_close((uv_handle_t *)&timer, NULL);
+    pair_end(&pair);
+}
+
 int
 main(void)
 {
@@ -638,6 +670,7 @@ main(void)
         cmocka_unit_test(test_a_receipt_is_waited_for_for_ever),
         cmocka_unit_test(test_many_without_receipts),
         cmocka_unit_test(test_late_receipt_is_ignored),
+        cmocka_unit_test(test_who_comes_before_the_start_waits_for_it),
         cmocka_unit_test(test_cut_with_many_under_way),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_too_large),
