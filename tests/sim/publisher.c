@@ -73,6 +73,12 @@ say(sim_member *member, int type)
         udpai_publication_free(publication);
 }
 
+static const sim_node *
+upstream_of(const sim_member *member)
+{
+    return member->scenario->members[member->upstreams[0]]->node;
+}
+
 static void
 tick(sim_world *world, void *userdata)
 {
@@ -83,6 +89,8 @@ tick(sim_world *world, void *userdata)
     if (node->is_up &&
         udpai_node_may_publish_to(node->node, udpai_str_from(member->source_names[0]))) {
         member->n_ticks++;
+        if (upstream_of(member)->is_up)
+            member->said_us = world->now_us;
         for (int type = 0; type < N_TYPES; type++)
             say(member, type);
         sim_touch(member->node);
@@ -104,6 +112,14 @@ sim_publisher_started(sim_member *member)
         member->acknowledged[key] = -1;
 }
 
+/* A receipt may still be on its way when the disk that it speaks of is lost. */
+static bool
+is_kept(const sim_member *member, int key)
+{
+    return member->truths[key].exists && !sim_key_expires(key) &&
+           upstream_of(member)->lost_us < member->said_us;
+}
+
 static void
 note_entry(sim_member *member, const udpai_publication_entry *entry)
 {
@@ -114,7 +130,7 @@ note_entry(sim_member *member, const udpai_publication_entry *entry)
         sim_fail(member, "what may not be published was applied", key);
     counts[entry->error ? SIM_PUBLISHED_REFUSED : SIM_PUBLISHED_OK]++;
     counts[SIM_FORGERIES_REFUSED] += key == FORGED_KEY;
-    if (!entry->error && member->truths[key].exists && !sim_key_expires(key))
+    if (!entry->error && is_kept(member, key))
         member->truths[key].safe_version = version;
     member->acknowledged[key] = entry->error ? -1 : version * 2 + 1;
 }

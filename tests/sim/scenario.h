@@ -107,6 +107,7 @@ typedef struct sim_member {
     udpai_local_subscription *subscriptions[N_TYPES];
     sim_copy copies[N_KEYS];
     int acknowledged[N_KEYS];    /* the version that its node has confirmed; -1: none */
+    uint64_t said_us;            /* when it last published to a node that was there */
     bool link_is_whole[N_LINKS]; /* a thing, and what it refers to, when it was last looked at */
     unsigned n_ticks;
     sim_truth truths[N_KEYS];
