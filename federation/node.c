@@ -326,6 +326,8 @@ take_subscription_error(udpai_node *node, const udpai_report *report)
     const udpai_peer *peer = udpai_peer_find(node, report->session);
     if (peer && peer->source && peer->source->serves_us)
         udpai_source_refused(peer->source, error);
+    else if (peer && peer->has_reports)
+        udpai_reports_refused(node, peer, error);
     if (!udpai_log_allow(&node->refused_log, udpai_node_now(node), &n_suppressed))
         return;
     udpai_str name = peer ? udpai_peer_name(peer) : (udpai_str){0};

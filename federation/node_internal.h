@@ -224,9 +224,10 @@ struct udpai_node {
     udpai_list updates;  /* udpai_local_update: deferred ones */
     udpai_map interests; /* udpai_interest, by type and text */
     udpai_map interest_places;
-    udpai_map report_wishes; /* what clients are asked for */
-    udpai_map heard_topics;  /* of events (events.c) */
-    bool has_lost_places;    /* some could not be counted */
+    udpai_map report_wishes;     /* what clients are asked for */
+    udpai_timer refused_reports; /* set while some have refused it */
+    udpai_map heard_topics;      /* of events (events.c) */
+    bool has_lost_places;        /* some could not be counted */
     UDPAI_VECTOR(udpai_expected) expected_files;
     UDPAI_VECTOR(udpa_bytes *) expected_own; /* type URLs */
     UDPAI_VECTOR(udpa_bytes *) forgotten;    /* keys of origins that are configured no more */

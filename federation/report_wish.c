@@ -12,6 +12,7 @@
 
 /* Each is asked from every client, and what is asked is kept for those that come. */
 #define WISHES_MAX 1000
+#define REFUSED_MS 30000
 /* Nobody wants it, or nobody whom it would reach. */
 #define FAR UDPAI_HOPS_MAX
 
@@ -29,6 +30,7 @@ typedef struct report_wish {
     size_t n_wanted; /* by somebody here, from clients anywhere below */
     size_t n_direct; /* or from those alone that have dialled this node */
     UDPAI_VECTOR(passed_on) others;
+    UDPAI_VECTOR(uint64_t) refused; /* sessions of those who are asked again in a while */
     uint32_t held;          /* how near one was who is lost, until the linger ends; FAR: none */
     bool is_direct_held;    /* the same of n_direct */
     uint32_t told;          /* the distance that nodes below know; FAR: they are not asked */
@@ -233,6 +235,7 @@ free_wish(report_wish *wish)
 {
     udpai_timer_cancel(&wish->linger);
     udpai_vector_done(&wish->others);
+    udpai_vector_done(&wish->refused);
     udpai_free(wish);
 }
 
@@ -396,6 +399,67 @@ udpai_reports_ask_again(udpai_node *node,
     udpai_vector_done(&singly);
 }
 
+/* ---- what is refused ---- */
+
+static void
+ask_who_refused(report_wish *wish)
+{
+    for (size_t i = 0; i < wish->refused.n; i++) {
+        const udpai_peer *peer = udpai_peer_find(wish->node, wish->refused.items[i]);
+        if (peer && peer->has_reports && asks(wish, peer->is_node))
+            tell(wish, peer, UDPAI_ORDER_SUBSCRIBE);
+    }
+    udpai_vector_done(&wish->refused);
+}
+
+static void
+on_refused(udpai_timer *timer)
+{
+    udpai_node *node = UDPAI_CONTAINER_OF(timer, udpai_node, refused_reports);
+    size_t at = 0;
+    report_wish *wish;
+    while ((wish = udpai_map_next(&node->report_wishes, &at)))
+        ask_who_refused(wish);
+}
+
+static bool
+has_refused(const report_wish *wish, const udpai_peer *peer)
+{
+    for (size_t i = 0; i < wish->refused.n; i++)
+        if (wish->refused.items[i] == peer->session)
+            return true;
+    return false;
+}
+
+/* Without memory it is asked when it comes again. */
+static void
+note_refused(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str text)
+{
+    report_wish *wish = find_or_make(node, type_url, text, false);
+    if (!wish || has_refused(wish, peer) || !udpai_vector_push(&wish->refused, peer->session))
+        return;
+    if (!udpai_timer_is_set(&node->refused_reports))
+        udpai_timer_set(node->wheel, &node->refused_reports, udpai_node_now(node) + REFUSED_MS);
+}
+
+void
+udpai_reports_refused(udpai_node *node,
+                      const udpai_peer *peer,
+                      const udpai_subscription_message *error)
+{
+    char wildcard[UDPA_NAME_MAX + 1] = "*";
+    const udpai_str everything = {"", 0}, prefix = error->name_space;
+    const udpai_str *names = error->n_names ? error->names : &everything;
+    size_t n_names = error->n_names ? error->n_names : 1;
+    if (prefix.len > UDPA_NAME_MAX)
+        return;
+    if (prefix.len)
+        memcpy(wildcard + 1, prefix.data, prefix.len);
+    for (size_t i = 0; i < n_names; i++)
+        note_refused(node, peer, error->type_url,
+                     names[i].len ? names[i] : (udpai_str){wildcard, prefix.len + 1});
+}
+
 /* ---- what nodes pass on ---- */
 
 static passed_on *
@@ -516,6 +580,7 @@ void
 udpai_reports_init(udpai_node *node)
 {
     udpai_map_init(&node->report_wishes, wish_key);
+    udpai_timer_init(&node->refused_reports, on_refused);
 }
 
 void
@@ -526,4 +591,5 @@ udpai_reports_free(udpai_node *node)
     while ((wish = udpai_map_next(&node->report_wishes, &at)))
         free_wish(wish);
     udpai_map_done(&node->report_wishes);
+    udpai_timer_cancel(&node->refused_reports);
 }

@@ -25,6 +25,12 @@ void udpai_reports_want_direct(udpai_node *node, udpai_str type_url, udpai_str t
 /* The peer has said who it is: it is asked for all that is wanted, if it may have some. */
 void udpai_reports_introduce(udpai_node *node, udpai_peer *peer);
 
+/* The peer refuses what it is asked for: it is asked again in a while, for its rules may be others
+ * then. */
+void udpai_reports_refused(udpai_node *node,
+                           const udpai_peer *peer,
+                           const udpai_subscription_message *error);
+
 /* Is the peer asked for what has this name? */
 bool
 udpai_reports_asks(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str name);

@@ -386,6 +386,66 @@ who_knows_no_distances_is_asked_once(void **state)
     assert_int_equal(self->n_said, 6);
 }
 
+static void
+refuse(const bed *self, int by, int asker, const char *prefix, size_t n_names)
+{
+    const udpai_str everything = {"", 0};
+    const udpai_subscription_message error = {
+        .type_url = UDPAI_STR(LOAD),
+        .name_space = udpai_str_from(prefix),
+        .names = &everything,
+        .n_names = n_names,
+        .status_code = 7,
+        .status_text = UDPAI_STR("not for you"),
+    };
+    udpai_report *report = node_bed_report(UDPAI_REPORT_SUBSCRIPTION_ERROR);
+    report->subscription = udpai_subscription_message_copy(&error);
+    tell(self, asker, SESSION(by, asker), report);
+}
+
+/* Its rules may be others by then. */
+static void
+who_refuses_is_asked_again_after_a_while(void **state)
+{
+    bed *self = *state;
+    make(self, 3);
+    dial(self, 1, 0);
+    dial(self, 2, 0);
+    want(self, 0, true);
+    for (size_t n_names = 0; n_names < 2; n_names++) {
+        self->n_said = 0;
+        refuse(self, 1, 0, "com.acme", n_names);
+        refuse(self, 1, 0, "com.acme", n_names);
+        refuse(self, 1, 0, "org.blah", n_names); /* never asked for */
+        pass(self, 29999);
+        assert_int_equal(self->n_said, 0);
+        pass(self, 1);
+        assert_int_equal(self->n_said, 1);
+        pass(self, 60000);
+        assert_int_equal(self->n_said, 1); /* it was taken */
+    }
+}
+
+static void
+who_refuses_what_is_wanted_no_more_is_left_alone(void **state)
+{
+    bed *self = *state;
+    make(self, 3);
+    dial(self, 1, 0);
+    dial(self, 2, 0);
+    want(self, 0, true);
+    refuse(self, 1, 0, "com.acme", 1);
+    refuse(self, 2, 0, "com.acme", 1);
+    cut(self, 2, 0);
+    self->n_said = 0;
+    pass(self, 20000);
+    want(self, 0, false);
+    pass(self, LINGER_MS);
+    assert_int_equal(self->n_said, 1); /* the Unsubscribe */
+    pass(self, 60000);
+    assert_int_equal(self->n_said, 1);
+}
+
 int
 main(void)
 {
@@ -400,6 +460,9 @@ main(void)
         cmocka_unit_test_setup_teardown(a_part_without_anybody_lets_go, begin, end),
         cmocka_unit_test_setup_teardown(it_goes_no_farther_than_reports_come, begin, end),
         cmocka_unit_test_setup_teardown(who_knows_no_distances_is_asked_once, begin, end),
+        cmocka_unit_test_setup_teardown(who_refuses_is_asked_again_after_a_while, begin, end),
+        cmocka_unit_test_setup_teardown(who_refuses_what_is_wanted_no_more_is_left_alone, begin,
+                                        end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
