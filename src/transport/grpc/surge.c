@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams that were idle and begin to say much, many at a time. Their reads are outstanding, and
  * this gRPC tells nobody that a message has begun. To look at all connections all the time would be
- * dear; that the process has grown is cheap to see. Then all idle streams are looked at for a
- * while, and who has said much since the first look has his bytes reserved (turnstile.c). */
+ * dear, so a few are looked at, in turn; that the process has grown is cheap to see. Then all idle
+ * streams are looked at for a while, and who has said much since the first look has his bytes
+ * reserved (turnstile.c). */
 #include "transport/grpc/grpc_internal.h"
 
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #define WATCH_MS 100
+#define FEW 50 /* idle streams that are looked at each time */
 #define GROWTH_BYTES ((uint64_t)32 << 20)
 #define LOOKS_MS 2000 /* so long all idle streams are looked at */
 #define MUCH_BYTES ((uint64_t)1 << 20)
@@ -56,6 +58,16 @@ look_at_idle(udpai_stream *stream)
 }
 
 static void
+look_at_few(udpai_stream_thread *thread)
+{
+    for (size_t i = 0; i < FEW && i < thread->n_streams; i++) {
+        udpai_list *at = udpai_list_pop(&thread->streams);
+        udpai_list_append(&thread->streams, at);
+        look_at_idle(UDPAI_LIST_ENTRY(at, udpai_stream, node));
+    }
+}
+
+static void
 look_at_all(udpai_stream_thread *thread)
 {
     UDPAI_LIST_FOREACH (at, &thread->streams)
@@ -74,6 +86,8 @@ watch(udpai_stream_thread *thread)
         surge->calm_bytes = bytes;
     if (now_ms < surge->looks_until_ms)
         look_at_all(thread);
+    else
+        look_at_few(thread);
 }
 
 static void
