@@ -188,6 +188,38 @@ udpai_interest_look_up(udpai_node *node, udpai_str type_url, udpai_str name)
     return is_wanted;
 }
 
+struct pattern {
+    udpai_node *node;
+    udpai_str type_url, alias;
+    bool any;
+};
+
+static void
+look_up_if_matched(void *userdata, udpai_str text)
+{
+    struct pattern *pattern = userdata;
+    if (text.data[0] == '*' || !udpai_alias_matches(pattern->alias, text))
+        return;
+    pattern->any = true;
+    udpai_providers_look_up(pattern->node, pattern->type_url, text);
+}
+
+bool
+udpai_interest_look_up_aliases(udpai_node *node, const udpa_resource *was)
+{
+    udpai_str type_url = udpai_resource_type_url(was);
+    bool any = false;
+    for (size_t i = 0; i < udpa_resource_n_aliases(was); i++) {
+        struct pattern pattern = {node, type_url, udpai_resource_alias(was, i), false};
+        if (udpai_alias_is_pattern(pattern.alias))
+            udpai_interests_visit(node, type_url, look_up_if_matched, &pattern);
+        else
+            pattern.any = udpai_interest_look_up(node, type_url, pattern.alias);
+        any |= pattern.any;
+    }
+    return any;
+}
+
 bool
 udpai_interest_is_own(const udpai_node *node, udpai_str type_url, udpai_str name)
 {

@@ -24,6 +24,8 @@ void udpai_interest_by_nodes(udpai_node *node, udpai_str type_url, udpai_str nam
 /* Somebody asks for a name that was wanted, or what there was of it has changed: mirrors may have
  * to ask for it. False: nobody wants it. */
 bool udpai_interest_look_up(udpai_node *node, udpai_str type_url, udpai_str name);
+/* The same of the names that led to a resource. False: nobody wants one of them. */
+bool udpai_interest_look_up_aliases(udpai_node *node, const udpa_resource *was);
 /* Does somebody want the name who is no node below? */
 bool udpai_interest_is_own(const udpai_node *node, udpai_str type_url, udpai_str name);
 /* Calls back for all that is wanted of a type. */

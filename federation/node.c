@@ -502,18 +502,24 @@ offer(udpai_node *node, udpai_change_set *changes, udpai_change_set **ret_told)
 
 /* What a name's own subscribers are not told to have gone before its sources are asked by name: it
  * may be lazy now. What comes of a later source instead may be what an earlier one has as a lazy
- * one. */
+ * one. The same of names that led to it. */
+static void
+look_up_change(udpai_node *node, const udpai_change *change)
+{
+    bool is_removal = change->kind == UDPAI_CHANGE_REMOVE;
+    udpa_resource *was = is_removal ? change->resource : change->before;
+    if (change->resource && (is_removal || node->sources.n > 1))
+        node->has_lookups |= udpai_interest_look_up(node, udpai_resource_type_url(change->resource),
+                                                    udpai_resource_name(change->resource));
+    if (was && udpa_resource_n_aliases(was))
+        node->has_lookups |= udpai_interest_look_up_aliases(node, was);
+}
+
 static void
 look_up_changed(udpai_node *node, const udpai_change_set *changes)
 {
-    bool has_order = node->sources.n > 1;
-    for (size_t i = 0; i < udpai_change_set_size(changes) && node->interests.n; i++) {
-        const udpai_change *change = udpai_change_set_at(changes, i);
-        if (change->resource && (has_order || change->kind == UDPAI_CHANGE_REMOVE))
-            node->has_lookups |=
-                udpai_interest_look_up(node, udpai_resource_type_url(change->resource),
-                                       udpai_resource_name(change->resource));
-    }
+    for (size_t i = 0; i < udpai_change_set_size(changes) && node->interests.n; i++)
+        look_up_change(node, udpai_change_set_at(changes, i));
 }
 
 /* While the stream side has enough before it, changes wait in the store, where those of one

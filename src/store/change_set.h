@@ -16,6 +16,7 @@ typedef enum udpai_change_kind {
 typedef struct udpai_change {
     udpai_change_kind kind;
     udpa_resource *resource; /* of a removal: what it was last */
+    udpa_resource *before; /* of something else: what it was, if it had another alias; else NULL */
     /* The word of an authority that it has the name no more (model/said.h); NULL: none is said.
      * With something that is there: it is another authority's. */
     udpa_resource *said;

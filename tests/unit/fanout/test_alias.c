@@ -230,6 +230,28 @@ test_an_alias_under_a_wildcard(void **state)
     fanout_close(&one);
 }
 
+/* By its name, then also by another one, then by that alone. */
+static void
+test_who_gives_the_name_back_keeps_the_alias(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1^x$ +CDS/b=1");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_ask(&one, "CDS", "a");
+    (void)fanout_all(&one);
+    fanout_ask(&one, "CDS", "x");
+    assert_all(&one, "CDS[a=1]");
+    fanout_drop_name(&one, "CDS", "a");
+    assert_all(&one, "");
+    fanout_change(bed, "+CDS/a=2^x$");
+    assert_all(&one, "CDS[a=2]");
+    fanout_change(bed, "-CDS/a");
+    assert_all(&one, "CDS[-x]");
+    fanout_close(&one);
+}
+
 int
 main(void)
 {
@@ -246,6 +268,7 @@ main(void)
         fanout_test(test_an_alias_waits_for_memory),
         fanout_test(test_a_change_that_leads_elsewhere_has_its_memory),
         fanout_test(test_an_alias_under_a_wildcard),
+        fanout_test(test_who_gives_the_name_back_keeps_the_alias),
     };
     return cmocka_run_group_tests_name("alias", tests, NULL, NULL);
 }

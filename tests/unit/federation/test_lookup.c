@@ -359,6 +359,54 @@ start_two(fed_bed *bed)
     (void)fed_orders(bed);
 }
 
+/* Nodes below that want a name have been told that the source has none, and have what a publisher
+ * here has by that name. */
+static void
+lose_alias(fed_bed *bed, udpa_resource *with_alias, bool is_removed)
+{
+    start_complete(bed);
+    uint64_t publisher = fed_arrive(bed, &(fed_peer){.id = "publisher"});
+    (void)fed_put(bed, publisher, with_alias, false);
+    tell_nodes(bed, UDPAI_REPORT_INTEREST, "com.acme/also", true);
+    assert_orders(bed, "sub a CDS com.acme:also");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    fed_advance(bed, 105000);
+    assert_orders(bed, "unsub a CDS com.acme:also");
+    assert_false(fed_name_settled(bed, "CDS", "also"));
+    if (is_removed)
+        (void)fed_publish_at(bed, publisher, "CDS", "-x");
+    else
+        (void)fed_publish_at(bed, publisher, "CDS", "x=1");
+    assert_orders(bed, "sub a CDS com.acme:also");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_true(fed_name_settled(bed, "CDS", "also"));
+}
+
+static udpa_resource *
+make_with_alias(const char *alias)
+{
+    return RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1", .version = "1",
+                    .aliases = {alias});
+}
+
+static void
+a_name_that_led_to_what_has_gone_is_asked_for(void **state)
+{
+    lose_alias(*state, make_with_alias("com.acme/also"), true);
+}
+
+static void
+so_is_one_that_leads_there_no_more(void **state)
+{
+    lose_alias(*state, make_with_alias("com.acme/also"), false);
+}
+
+static void
+so_is_one_by_a_pattern(void **state)
+{
+    lose_alias(*state, make_with_alias("com.acme/*so"), true);
+}
+
 /* Else what counts would follow from who asked first. */
 static void
 an_earlier_source_is_asked_for_what_a_later_one_brings(void **state)
@@ -460,6 +508,9 @@ main(void)
         fed_test(a_no_for_clients_is_asked_for_again),
         fed_test(however_many_ask_the_source_is_asked_once),
         fed_test(what_an_alias_brings_stays),
+        fed_test(a_name_that_led_to_what_has_gone_is_asked_for),
+        fed_test(so_is_one_that_leads_there_no_more),
+        fed_test(so_is_one_by_a_pattern),
         fed_test(an_earlier_source_is_asked_for_what_a_later_one_brings),
         fed_test(nothing_is_said_before_all_sources_have_answered),
         fed_test(a_name_that_is_denied_stays_answered),
