@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "session/access.h"
 #include "session/acknowledgement.h"
+#include "session/client_log.h"
 #include "session/introduction.h"
 #include "session/relay.h"
 
@@ -22,6 +23,7 @@ struct udpai_hub {
     udpai_list late; /* orders that the mirror has not followed yet, the oldest first */
     udpai_timer retry;
     udpai_access access;
+    udpai_client_log client_log;
     udpai_map side_links;
     udpai_relay relay;
     udpai_introduction introduction;
@@ -110,6 +112,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
     udpai_relay_init(&hub->relay, hub);
+    udpai_client_log_init(&hub->client_log, wheel);
     udpai_access_withhold(&hub->access, options);
     udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
     if (options->watcher)
@@ -136,6 +139,7 @@ udpai_hub_free(udpai_hub *hub)
     udpai_map_done(&hub->sessions);
     udpai_map_done(&hub->side_links);
     udpai_relay_done(&hub->relay);
+    udpai_client_log_done(&hub->client_log);
     udpai_fanout_free(hub->fanout);
     udpai_access_done(&hub->access);
     udpai_introduction_done(&hub->introduction);
@@ -179,6 +183,12 @@ udpai_access *
 udpai_hub_access(udpai_hub *hub)
 {
     return &hub->access;
+}
+
+udpai_client_log *
+udpai_hub_client_log(udpai_hub *hub)
+{
+    return &hub->client_log;
 }
 
 udpa_bytes *
@@ -577,6 +587,7 @@ void
 udpai_session_closed(udpai_session *session, const udpa_error *why)
 {
     session->why = why;
+    udpai_client_log_closed(session, why);
     udpai_timer_cancel(&session->patience);
     udpai_list_remove(&session->in_ready);
     udpai_map_remove(&session->hub->sessions, session_key(session));

@@ -17,6 +17,8 @@ typedef struct udpai_session udpai_session;
 typedef struct udpai_taker udpai_taker;
 typedef struct udpai_acknowledgement udpai_acknowledgement;
 typedef struct udpai_access udpai_access;
+typedef struct udpai_client_log udpai_client_log;
+typedef struct udpai_logged_client udpai_logged_client;
 typedef struct udpai_stream udpai_stream; /* the transport's end of a stream */
 
 /* A message that goes out: parts, one behind the other, then a small tail. Borrowed for the call.
@@ -109,7 +111,9 @@ struct udpai_session {
     bool is_outcast;      /* none is any more: it ends when what it may not see is taken back … */
     udpai_timer patience; /* … or when its peer has not taken that for long */
     bool is_disowned;     /* its peer's certificate was revoked: so is what he has said */
-    const udpa_error *why; /* it has ended, while it is freed; NULL: as it should */
+    udpai_logged_client *logged; /* whose stream it is, for the log; NULL: not known, or nobody
+                                  * reads of it */
+    const udpa_error *why;       /* it has ended, while it is freed; NULL: as it should */
 };
 
 /* Who looks at all sessions for the loop side: a layer above makes it (xds/census.h). */
@@ -214,6 +218,7 @@ const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);
 /* Other ones from now on (udpai_fanout_set_options()). */
 void udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *options);
 udpai_access *udpai_hub_access(udpai_hub *hub);
+udpai_client_log *udpai_hub_client_log(udpai_hub *hub);
 void udpai_hub_report(udpai_hub *hub, udpai_report *report);
 
 /* ---- for protocols ---- */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "session/client_log.h"
 
 static const udpai_session_ops udpa_ops;
 
@@ -213,6 +214,8 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     udpai_udpa_review_events(udpa);
+    if (udpa->session.info.link == 0)
+        udpai_client_log_node(&udpa->session, info);
     udpai_report *report = udpai_session_report_new(&udpa->session, UDPAI_REPORT_NODE);
     if (!report)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

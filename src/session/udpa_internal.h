@@ -155,7 +155,7 @@ const udpai_renderer *udpai_udpa_renderer(bool extended, bool receipt, bool reda
 /* NULL: the status says that all is well. */
 udpa_error *udpai_status_error(const udpai_status_message *status, size_t text_max);
 /* Notes what the peer says of each resource that it was sent. */
-void udpai_udpa_note_receipt(const udpai_udpa *udpa,
+void udpai_udpa_note_receipt(udpai_udpa *udpa,
                              const udpai_in_flight *flight,
                              const udpai_receipt_message *receipt);
 /* Notes a delivery whose receipt will not be recognised. */

@@ -2,6 +2,7 @@
 /* What the peer has said of what it was sent: a receipt speaks of each resource by itself. */
 #include "base/utf8.h"
 #include "session/acknowledgement.h"
+#include "session/client_log.h"
 #include "session/udpa_internal.h"
 
 /* What is kept of a status, to be shown. */
@@ -55,8 +56,32 @@ note_refused_removals(udpai_sent *sent,
     }
 }
 
+/* A receipt is one NACK, whatever it rejects. */
+static void
+log_nack(udpai_udpa *udpa, const udpai_in_flight *flight, const udpai_receipt_message *receipt)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
+    udpai_client_nack nack = {.nonce = flight->nonce};
+    size_t n = 0;
+    for (size_t i = 0; i < receipt->n_statuses; i++) {
+        if (receipt->statuses[i].code == 0 || n++)
+            continue;
+        why = udpai_status_error(&receipt->statuses[i], TEXT_KEPT_MAX);
+        if (i >= flight->listing->n) /* a removal */
+            continue;
+        nack.name = flight->listing->resources[i].name;
+        nack.version = flight->listing->resources[i].version;
+    }
+    if (n == 0)
+        return;
+    nack.type_url = udpai_subscription_type_url(flight->subscription);
+    nack.n_more = n - (nack.name.len > 0);
+    nack.why = why;
+    udpai_client_log_nack(&udpa->session, udpa->peer, &nack);
+}
+
 void
-udpai_udpa_note_receipt(const udpai_udpa *udpa,
+udpai_udpa_note_receipt(udpai_udpa *udpa,
                         const udpai_in_flight *flight,
                         const udpai_receipt_message *receipt)
 {
@@ -76,6 +101,7 @@ udpai_udpa_note_receipt(const udpai_udpa *udpa,
             udpai_refusals_forget(&sent->refusals, flight->listing->resources[i].seq);
     }
     note_refused_removals(sent, flight, receipt, now_us);
+    log_nack(udpa, flight, receipt);
 }
 
 void

@@ -3,6 +3,7 @@
  * error_detail alone it is a refusal. An answer is counted and shown, and changes nothing of what
  * is sent: what was refused goes out again when it has changed, not before. */
 #include "base/alloc.h"
+#include "session/client_log.h"
 #include "wire/compose.h"
 #include "xds/xds_internal.h"
 
@@ -239,9 +240,44 @@ error_of(const udpai_xds_request *request)
                           request->error_text.data);
 }
 
+/* What the client names; or all that it was sent, if it names nothing. */
+static void
+find_rejected(const udpai_xds *xds, const udpai_xds_in_flight *flight, udpai_client_nack *nack)
+{
+    udpai_str text = nack->why ? udpai_str_from(udpa_error_message(nack->why)) : UDPAI_STR("");
+    const udpai_listing *listing = flight->listing;
+    size_t n_named = 0, first = 0;
+    for (size_t i = 0; i < listing->n; i++)
+        if (is_named(xds, flight, text, i) && n_named++ == 0)
+            first = i;
+    if (listing->n == 0)
+        return;
+    nack->name = listing->resources[first].name;
+    nack->version = listing->resources[first].version;
+    nack->n_more = (n_named ? n_named : listing->n) - 1;
+}
+
+/* @p flight NULL: the response is not noted any more. */
+static void
+log_nack(udpai_xds *xds,
+         const udpai_xds_in_flight *flight,
+         const udpai_xds_request *request,
+         const udpa_error *error)
+{
+    udpai_client_nack nack = {.type_url = request->type_url, .why = error};
+    (void)udpai_nonce_parse(request->nonce, &nack.nonce);
+    if (flight && flight->has_version)
+        nack.version = (udpai_str){flight->version, sizeof(flight->version)};
+    if (flight)
+        nack.n_more = flight->n_resources;
+    if (flight && flight->listing)
+        find_rejected(xds, flight, &nack);
+    udpai_client_log_nack(&xds->session, xds->peer, &nack);
+}
+
 /* Of a response that is not noted any more: it is something of what these brought. */
 static void
-note_lost_refused(udpai_xds_type *type, const udpai_xds_request *request)
+note_lost_refused(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = error_of(request);
     const udpai_refused_range all = {type->lost_low, type->lost_high, error, type->refused_us};
@@ -251,16 +287,18 @@ note_lost_refused(udpai_xds_type *type, const udpai_xds_request *request)
         udpai_refused_range_add(&type->refusals.others, &all);
     if (error && removals.low != UINT64_MAX)
         udpai_refused_range_add(&type->refusals.removals, &removals);
+    log_nack(xds, NULL, request, error);
 }
 
 static void
-note_refused(const udpai_xds *xds,
+note_refused(udpai_xds *xds,
              udpai_xds_type *type,
              const udpai_xds_in_flight *flight,
              const udpai_xds_request *request)
 {
     udpa_error *error = error_of(request);
     type->n_refused += flight->n_resources;
+    log_nack(xds, flight, request, error);
     note_contents(xds, type, flight, error);
     udpa_error_unref(type->last_error);
     type->last_error = error;
@@ -288,7 +326,7 @@ udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_requ
         bool may_be_lost = nonce && nonce <= type->lost.nonce;
         if (may_be_lost && request->is_refusal) {
             type->refused_us = now_us;
-            note_lost_refused(type, request);
+            note_lost_refused(xds, type, request);
         }
         return;
     }

@@ -3,6 +3,7 @@
  * it can be sent. */
 #include "base/alloc.h"
 #include "model/type_url.h"
+#include "session/client_log.h"
 #include "session/status.h"
 #include "wire/compose.h"
 #include "xds/belong.h"
@@ -118,6 +119,8 @@ meet(udpai_xds *xds, udpa_error **ret_error)
         err = udpai_session_admit(&xds->session, &xds->subscriber, xds->peer, ret_error);
     if (err != UDPA_OK)
         return err;
+    if (xds->protocol->has_kin)
+        udpai_client_log_node(&xds->session, xds->peer);
     xds->says_errors =
         xds->audience->resource_errors ||
         (xds->peer && udpai_node_info_has_feature(xds->peer, UDPAI_XDS_FEATURE_ERRORS));
@@ -145,6 +148,8 @@ meet_again(udpai_xds *xds, udpa_error **ret_error)
         if (err != UDPA_OK)
             return err;
     }
+    if (stays && xds->protocol->has_kin)
+        udpai_client_log_node(&xds->session, xds->peer);
     if (stays)
         return UDPA_OK;
     if (xds->group)

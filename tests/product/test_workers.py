@@ -110,6 +110,8 @@ def check_one_node(test):
         finally:
             load.terminate()
             load.wait(PATIENCE_S)
+    node.process.wait_for_log("info client: connected: node 'udpactl', peer 127.0.0.1:")
+    node.process.wait_for_log("info client: disconnected: node 'udpactl', peer 127.0.0.1:")
     node.ctl('delete', 'cluster', 'one')
     for _ in range(6):
         check('what is deleted is gone everywhere',
