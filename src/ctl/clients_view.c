@@ -24,7 +24,7 @@ typedef UDPAI_VECTOR(session_status *) session_list;
 typedef struct client {
     udpai_strbuf types;
     uint64_t n_sent, n_unanswered;
-    bool is_behind, has_refused;
+    bool is_behind, has_refused, is_in_doubt;
     const subscription_status *refusal; /* of all, the last one; NULL: none */
     const char *held;                   /* what something waits for; NULL: nothing does */
     const subscription_status *pending; /* one that waits for a source; NULL: none does */
@@ -97,7 +97,9 @@ add_subscription(client *self, const subscription_status *subscription)
                         type.data);
     self->n_sent += subscription->n_resources_sent;
     self->n_unanswered += subscription->n_unanswered;
-    self->has_refused |= subscription->n_refused_resources > 0;
+    for (size_t i = 0; i < subscription->n_refused_resources; i++)
+        *(subscription->refused_resources[i]->in_doubt ? &self->is_in_doubt : &self->has_refused) =
+            true;
     self->is_behind |= !subscription->in_sync;
     if (*subscription->held)
         self->held = subscription->held;
@@ -108,7 +110,7 @@ add_subscription(client *self, const subscription_status *subscription)
         self->refusal = subscription;
 }
 
-/* What was refused stays refused until it changes. */
+/* What was refused stays refused until it changes; what is in doubt, until it is sent again. */
 static void
 add_synced(udpai_ctl_table *table, const client *self)
 {
@@ -119,6 +121,8 @@ add_synced(udpai_ctl_table *table, const client *self)
     else if (self->pending)
         udpai_ctl_table_addf(table, "pending: %s %s", self->pending->pending_source,
                              self->pending->pending_why);
+    else if (self->is_in_doubt)
+        udpai_ctl_table_add(table, UDPAI_STR("no: in doubt"));
     else if (self->n_unanswered)
         udpai_ctl_table_addf(table, "no: %llu unanswered", (unsigned long long)self->n_unanswered);
     else

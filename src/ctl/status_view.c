@@ -385,6 +385,16 @@ add_subscriptions(udpai_ctl_table *table,
 }
 
 static void
+add_reason(udpai_ctl_table *table, const Udpa__Status__V1__RefusedResource *refused)
+{
+    udpai_strbuf text = {0};
+    udpai_strbuf_puts(&text, refused->in_doubt ? "in doubt: " : "");
+    udpai_strbuf_puts(&text, refused->message);
+    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_strbuf_done(&text);
+}
+
+static void
 add_refused(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *session, int64_t now_us)
 {
     for (size_t i = 0; i < session->n_subscriptions; i++) {
@@ -395,7 +405,7 @@ add_refused(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *sessi
             udpai_ctl_table_add_text(table, subscription->refused_resources[k]->name);
             udpai_ctl_table_add_text(table, subscription->refused_resources[k]->version);
             udpai_ctl_table_add_age(table, subscription->refused_resources[k]->time, now_us);
-            udpai_ctl_table_add_text(table, subscription->refused_resources[k]->message);
+            add_reason(table, subscription->refused_resources[k]);
         }
     }
 }

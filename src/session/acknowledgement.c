@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "session/client_state.h"
 #include "session/status.h"
 #include "wire/entry.h"
 
@@ -56,7 +57,9 @@ on_taker(void *userdata, const udpai_taker *taker)
     struct finding finding = {.session = session};
     if (!session || session->is_finishing || !session->ops->judge || is_asking(taker->subscription))
         return;
-    session->ops->judge(session, taker, &finding.what);
+    udpai_client_state state;
+    udpai_client_state_of(session, taker, &state);
+    finding.what = state.said;
     if (finding.what.state != UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN)
         survey->failed |= !udpai_vector_push(&survey->findings, finding);
 }

@@ -138,6 +138,15 @@ udpai_refusals_forget(udpai_refusals *refusals, uint64_t seq)
         udpai_refusals_forget_range(refusals, seq, seq);
 }
 
+void
+udpai_refusals_accept(udpai_refusals *refusals, udpai_str name, uint64_t seq)
+{
+    for (size_t i = refusals->last.n; i-- > 0;)
+        if (refusals->last.items[i]->seq < seq && udpai_str_eq(refusals->last.items[i]->name, name))
+            drop(&refusals->last, i);
+    udpai_refusals_forget(refusals, seq);
+}
+
 bool
 udpai_refusals_any(const udpai_refusals *refusals)
 {

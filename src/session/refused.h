@@ -32,6 +32,7 @@ typedef struct udpai_refusals {
     udpai_refused_list last;
     udpai_refused_range others;
     udpai_refused_range removals;
+    int64_t looked_us; /* when it was last looked whether they still matter (client_state.h) */
 } udpai_refusals;
 
 /* Fills in the version that the peer had, and has not refused, before it was sent this by a
@@ -52,6 +53,8 @@ bool udpai_refusals_has(const udpai_refusals *refusals, uint64_t seq);
 bool udpai_refused_range_meets(const udpai_refused_range *range, uint64_t from, uint64_t to);
 /* What was refused so, was sent again and accepted. */
 void udpai_refusals_forget(udpai_refusals *refusals, uint64_t seq);
+/* The same of what has this name, with the versions before it, which the peer has not any more. */
+void udpai_refusals_accept(udpai_refusals *refusals, udpai_str name, uint64_t seq);
 /* The same of whatever lies between these places. */
 void udpai_refusals_forget_range(udpai_refusals *refusals, uint64_t low, uint64_t high);
 /* Was this refused? The error is borrowed; only error, time and certainty are filled in. */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "session/client_state.h"
 #include "wire/entry.h"
 
 udpa_bytes *
@@ -55,12 +56,14 @@ put_refused(udpai_proto_writer *writer, const udpai_refused *refused)
                                (uint64_t)udpa_err_to_grpc(udpa_error_code(refused->error)));
     udpai_proto_put_bytes_opt(writer, 4, udpai_str_from(udpa_error_message(refused->error)));
     put_time(writer, 5, refused->at_us);
+    udpai_proto_put_varint_opt(writer, 6, !refused->is_certain);
 }
 
 static void
 put_fields(udpai_proto_writer *writer,
            const udpai_subscription *subscription,
-           const udpai_subscription_facts *facts)
+           const udpai_subscription_facts *facts,
+           const udpai_client_rejected *rejected)
 {
     udpai_proto_put_bytes(writer, 1, udpai_subscription_type_url(subscription));
     udpai_str glob = udpai_subscription_glob(subscription);
@@ -76,11 +79,11 @@ put_fields(udpai_proto_writer *writer,
     udpai_proto_put_bytes_opt(writer, 9, facts->version_acknowledged);
     if (facts->last_error)
         udpai_proto_put_bytes(writer, 10, udpai_str_from(udpa_error_message(facts->last_error)));
-    for (size_t i = 0; i < facts->refused->n; i++) {
+    for (size_t i = 0; i < rejected->n; i++) {
         udpai_proto_writer size = {0};
-        put_refused(&size, facts->refused->items[i]);
+        put_refused(&size, &rejected->items[i]);
         udpai_proto_put_head(writer, 11, size.size);
-        put_refused(writer, facts->refused->items[i]);
+        put_refused(writer, &rejected->items[i]);
     }
     udpai_proto_put_varint_opt(
         writer, 12, udpai_subscriber_in_sync(udpai_subscription_subscriber(subscription)));
@@ -100,11 +103,13 @@ put_fields(udpai_proto_writer *writer,
 
 void
 udpai_status_put_subscription(udpai_proto_writer *writer,
-                              const udpai_subscription *subscription,
+                              udpai_subscription *subscription,
                               const udpai_subscription_facts *facts)
 {
     udpai_proto_writer size = {0};
-    put_fields(&size, subscription, facts);
+    udpai_client_rejected rejected;
+    udpai_client_state_rejected(subscription, facts->refusals, &rejected);
+    put_fields(&size, subscription, facts, &rejected);
     udpai_proto_put_head(writer, 8, size.size);
-    put_fields(writer, subscription, facts);
+    put_fields(writer, subscription, facts, &rejected);
 }

@@ -12,9 +12,9 @@ typedef struct udpai_subscription_facts {
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     udpai_str version_sent, version_acknowledged;
     const udpa_error *last_error;
-    const udpai_refused_list *refused; /* the last ones */
-    uint64_t n_hidden;                 /* of the last response: left out for a namesake */
-    uint64_t n_unanswered;             /* responses */
+    const udpai_refusals *refusals; /* of its type; NULL: none */
+    uint64_t n_hidden;              /* of the last response: left out for a namesake */
+    uint64_t n_unanswered;          /* responses */
     int64_t unanswered_us, acknowledged_us, refused_us; /* since when, and when last; 0: never */
     const udpa_error *held;                             /* what it waits for; NULL: nothing */
 } udpai_subscription_facts;
@@ -30,7 +30,7 @@ void udpai_status_put_session(udpai_proto_writer *writer,
                               uint64_t n_received);
 /* One subscription as a field of it. */
 void udpai_status_put_subscription(udpai_proto_writer *writer,
-                                   const udpai_subscription *subscription,
+                                   udpai_subscription *subscription,
                                    const udpai_subscription_facts *facts);
 
 #endif

@@ -98,7 +98,8 @@ udpai_udpa_note_receipt(udpai_udpa *udpa,
         if (refused)
             note_refused(sent, flight, i, udpai_status_error(&receipt->statuses[i], TEXT_KEPT_MAX));
         else
-            udpai_refusals_forget(&sent->refusals, flight->listing->resources[i].seq);
+            udpai_refusals_accept(&sent->refusals, flight->listing->resources[i].name,
+                                  flight->listing->resources[i].seq);
     }
     note_refused_removals(sent, flight, receipt, now_us);
     log_nack(udpa, flight, receipt);

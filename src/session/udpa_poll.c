@@ -309,8 +309,7 @@ static void
 put_status(udpai_proto_writer *writer, const void *what)
 {
     const udpa_poll *self = what;
-    static const udpai_refused_list nothing;
-    const udpai_subscription_facts facts = {.refused = &nothing};
+    const udpai_subscription_facts facts = {0};
     udpai_status_put_session(writer, &self->session, NULL, 0);
     if (self->subscription)
         udpai_status_put_subscription(writer, self->subscription, &facts);

@@ -8,6 +8,7 @@
 #include "model/client_type.h"
 #include "model/name.h"
 #include "model/type_url.h"
+#include "session/client_state.h"
 
 #define TYPES_MAX 1024
 /* What a status says is looked through for a name up to here. */
@@ -520,11 +521,16 @@ udpai_udpa_on_receipt(udpai_udpa *udpa, const udpai_receipt_message *receipt)
         udpa->n_unknown_receipts++;
         return;
     }
+    udpai_subscription *subscription = flight->subscription;
     if (flight->publication)
         report_receipt(udpa, flight, receipt);
     else
         udpai_udpa_note_receipt(udpa, flight, receipt);
     udpai_in_flight_free(udpa, flight);
+    udpai_sent *sent = subscription ? udpai_subscription_userdata(subscription) : NULL;
+    if (sent)
+        udpai_client_state_settle(subscription, &sent->refusals,
+                                  udpai_hub_wall_us(udpa->session.hub));
 }
 
 /* ---- sending ---- */

@@ -22,7 +22,7 @@ static void
 put_subscriptions(udpai_proto_writer *writer, const udpai_udpa *udpa)
 {
     for (size_t i = 0; i < udpa->subscriber.subscriptions.n; i++) {
-        const udpai_subscription *subscription = udpa->subscriber.subscriptions.items[i];
+        udpai_subscription *subscription = udpa->subscriber.subscriptions.items[i];
         const udpai_sent *sent = udpai_subscription_userdata(subscription);
         static const udpai_sent none;
         if (!sent)
@@ -33,7 +33,7 @@ put_subscriptions(udpai_proto_writer *writer, const udpai_udpa *udpa)
             .n_acknowledged = sent->n_acknowledged,
             .n_refused = sent->n_refused,
             .last_error = sent->last_error,
-            .refused = &sent->refusals.last,
+            .refusals = &sent->refusals,
             .acknowledged_us = sent->acknowledged_us,
             .refused_us = sent->refused_us,
         };

@@ -4,6 +4,7 @@
  * is sent: what was refused goes out again when it has changed, not before. */
 #include "base/alloc.h"
 #include "session/client_log.h"
+#include "session/client_state.h"
 #include "wire/compose.h"
 #include "xds/xds_internal.h"
 
@@ -149,7 +150,8 @@ forget_refusals(udpai_xds_type *type, const udpai_xds_in_flight *flight)
 {
     const udpai_listing *listing = flight->listing;
     for (size_t i = 0; listing && i < listing->n; i++)
-        udpai_refusals_forget(&type->refusals, listing->resources[i].seq);
+        udpai_refusals_accept(&type->refusals, listing->resources[i].name,
+                              listing->resources[i].seq);
     for (size_t i = 0; i < flight->again.n; i++)
         udpai_refusals_forget(&type->refusals, flight->again.items[i]);
     if (!flight->is_state)
@@ -339,4 +341,7 @@ udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_requ
         note_acknowledged(type, flight, now_us);
     }
     free_flight(type, flight);
+    if (!request->is_refusal && !type->named && type->globs.n == 0) /* parts share the refusals */
+        udpai_client_state_settle(udpai_subscriber_find(&xds->subscriber, request->type_url),
+                                  &type->refusals, now_us);
 }

@@ -3,6 +3,7 @@
  * has sent and what was answered, not by what the client does with it. */
 #include "base/alloc.h"
 #include "session/access.h"
+#include "session/client_state.h"
 #include "wire/compose.h"
 #include "wire/entry.h"
 #include "xds/csds_internal.h"
@@ -169,24 +170,22 @@ udpai_csds_put_entry(udpai_strbuf *out,
                      udpai_csds_status *ret_status)
 {
     const udpai_taker *taker = &taken->taker;
-    char called[UDPAI_SESSION_CALLED_MAX], version[UDPAI_CONTENT_HASH_HEX];
-    udpai_acknowledgement said = {0};
+    char called[UDPAI_SESSION_CALLED_MAX];
+    udpai_client_state state;
     struct entry entry = {
         .type_url = udpai_subscription_type_url(taker->subscription),
         .resource = taker->resource,
         .has_body = shows_body(viewer, taker->resource),
-        .said = &said,
+        .said = &state.said,
     };
     *ret_status = UDPAI_CSDS_UNTOLD;
-    session->ops->judge(session, taker, &said);
-    if (said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
+    udpai_client_state_of(session, taker, &state);
+    if (state.said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
         !session->ops->call(session, taker, taken->name, called, &entry.name))
         return true;
-    const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
-    entry.status = status_of(taken, said.state);
+    entry.status = status_of(taken, state.said.state);
     *ret_status = (udpai_csds_status)entry.status.config;
-    if (taker->resource)
-        entry.version = renderer->version(renderer, taker->resource, version);
+    entry.version = state.version;
     return append(out, &entry);
 }
 

@@ -12,7 +12,6 @@ enum { /* field numbers in SessionStatus */
 static void
 put(udpai_proto_writer *writer, const void *what)
 {
-    static const udpai_refusals none;
     const udpai_hds *hds = what;
     udpai_status_put_session(writer, &hds->session, hds->peer, hds->n_received);
     if (hds->belonging.audience)
@@ -21,10 +20,7 @@ put(udpai_proto_writer *writer, const void *what)
     if (hds->last_error)
         udpai_proto_put_bytes(writer, PUBLISH_ERROR,
                               udpai_str_from(udpa_error_message(hds->last_error)));
-    const udpai_subscription_facts facts = {
-        .n_resources = hds->n_specifiers,
-        .refused = &none.last,
-    };
+    const udpai_subscription_facts facts = {.n_resources = hds->n_specifiers};
     if (hds->subscription)
         udpai_status_put_subscription(writer, hds->subscription, &facts);
 }

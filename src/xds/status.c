@@ -35,7 +35,7 @@ put_subscription(udpai_proto_writer *writer, udpai_subscription *subscription)
         .version_sent = version_of(type->has_sent, type->version_sent),
         .version_acknowledged = version_of(type->has_acknowledged, type->version_acknowledged),
         .last_error = type->last_error,
-        .refused = &type->refusals.last,
+        .refusals = &udpai_xds_type_of(subscription)->refusals,
         .n_unanswered = type->n_in_flight,
         .unanswered_us = unanswered_us(type),
         .acknowledged_us = type->acknowledged_us,

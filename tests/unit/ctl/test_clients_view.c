@@ -45,6 +45,7 @@ session(const char *protocol, const char *id, const char *type_url, const char *
     subscription.type_url = text(type_url);
     subscription.n_resources_sent = 3;
     subscription.in_sync = 1;
+    bad.in_doubt = refusal && strcmp(refusal, "in doubt") == 0;
     if (refusal) {
         subscription.last_error = text(refusal);
         subscription.refused = &time;
@@ -86,6 +87,17 @@ streams_of_one_client_are_one_row(void **state)
         "envoy-1   -         xds-sotw    -     cluster, listener   6      no: refused   5 s ago: "
         "no filter\n"
         "envoy-2   -         xds-delta   -     cluster             3      yes           -\n");
+}
+
+static void
+what_came_with_a_refusal_is_in_doubt(void **state)
+{
+    (void)state;
+    udpa_resource *resources[] = {session("xds-delta", "envoy-2", TEST_CDS, "in doubt")};
+    expect(resources, UDPAI_ARRAY_LEN(resources),
+           "CLIENT    ADDRESS   PROTOCOL    FOR   TYPES     SENT   SYNCED         LAST REFUSAL\n"
+           "envoy-2   -         xds-delta   -     cluster   3      no: in doubt   5 s ago: in "
+           "doubt\n");
 }
 
 static void
@@ -185,6 +197,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_of_one_client_are_one_row),
+        cmocka_unit_test(what_came_with_a_refusal_is_in_doubt),
         cmocka_unit_test(a_long_refusal_is_shown_by_its_ends),
         cmocka_unit_test(who_looks_on_or_serves_is_no_client),
         cmocka_unit_test(clients_of_all_nodes_are_rows),

@@ -391,6 +391,47 @@ what_is_refused_late_is_not_accepted_with_the_rest(void **state)
     expect(world, "CDS", "local/n70", "1 of 1");
 }
 
+/* Changes as many as are not noted by name, which are answered with this; NULL: acknowledged. */
+static void
+change_many(xds_one *self, unsigned content, const char *error)
+{
+    char changes[512] = "", expected[256] = "CDS[";
+    for (unsigned i = 0; i < UDPAI_REFUSED_KEPT + 1; i++) {
+        snprintf(changes + strlen(changes), sizeof(changes) - strlen(changes), " +CDS/n%02u=%u#", i,
+                 content);
+        snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "%sn%02u",
+                 i ? " " : "", i);
+    }
+    snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "]");
+    xds_change(&self->world, changes + 1);
+    xds_expect(&self->client, expected);
+    if (error)
+        xds_nack(&self->client, "CDS", error);
+    else
+        xds_ack(&self->client, "CDS");
+    fake_hub_advance(&self->world.hub, 1000);
+}
+
+/* Places of an old refusal and of a new one are one range; but of the old one nothing is left. */
+static void
+what_lies_between_refusals_is_not_in_doubt(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_subscribe(&self->client, "CDS", "");
+    xds_expect(&self->client, "CDS[]");
+    change_many(self, 1, "no");
+    expect(world, "CDS", "local/n00", "0 of 1; xds-delta#1 in doubt 'no'");
+    change_many(self, 2, NULL);
+    expect(world, "CDS", "local/n00", "1 of 1");
+    xds_change(world, "+CDS/good=1#");
+    xds_expect(&self->client, "CDS[good]");
+    xds_ack(&self->client, "CDS");
+    change_many(self, 3, "no again");
+    expect(world, "CDS", "local/good", "1 of 1");
+    expect(world, "CDS", "local/n00", "0 of 1; xds-delta#1 in doubt 'no again'");
+}
+
 /* ---- state of the world ---- */
 
 static void
@@ -631,6 +672,7 @@ main(void)
         delta_test(what_is_sent_again_may_be_accepted),
         delta_test(of_a_large_refused_response_the_named_are_certain),
         delta_test(what_others_bring_does_not_accept_it),
+        delta_test(what_lies_between_refusals_is_not_in_doubt),
         delta_test(a_removal_is_acknowledged_like_a_change),
         delta_test(a_removal_by_name_may_be_refused),
         delta_test(a_refused_removal_stays_refused),
