@@ -137,6 +137,19 @@ compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *body)
     return UDPAI_CTL_REFUSED;
 }
 
+static bool
+tell_no_effect(udpai_str key, udpai_str why)
+{
+    udpai_strbuf line = {0};
+    udpai_ctl_put_text(&line, key);
+    udpai_strbuf_puts(&line, " set, but it has no effect: ");
+    udpai_ctl_put_text(&line, why);
+    udpai_ctl_complain("%s",
+                       udpai_strbuf_failed(&line) ? udpa_err_text(UDPA_ERR_NOMEM) : line.data);
+    udpai_strbuf_done(&line);
+    return false;
+}
+
 /* Of what was set another layer may have more to say. */
 static bool
 tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
@@ -147,6 +160,9 @@ tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
     bool is_there = udpai_ctl_runtime_value(runtime, key, &value);
     udpai_str layer = udpai_ctl_runtime_layer_of(runtime, key);
     bool counts = !is_set || udpai_ctl_runtime_is_admin(runtime, layer);
+    udpai_str ignored = is_set ? udpai_ctl_runtime_ignored(runtime, key) : (udpai_str){0};
+    if (counts && ignored.len)
+        return tell_no_effect(key, ignored);
     udpai_ctl_put_text(&line, key);
     udpai_strbuf_puts(&line, is_set ? " set" : " unset");
     if (!counts || (!is_set && is_there)) {

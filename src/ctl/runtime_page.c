@@ -68,6 +68,7 @@ udpai_ctl_runtime_read(udpai_ctl_runtime *runtime, udpai_str text, udpa_error **
         runtime->entries = find(root, UDPAI_STR("entries"));
         runtime->errors = find(root, UDPAI_STR("errors"));
         runtime->configured = find(root, UDPAI_STR("configured"));
+        runtime->ignored = find(root, UDPAI_STR("ignored"));
     }
     return is_page(runtime) ? UDPA_OK
                             : udpai_fail(ret_error, UDPA_ERR_MALFORMED,
@@ -107,6 +108,14 @@ udpai_ctl_runtime_layer_of(const udpai_ctl_runtime *runtime, udpai_str key)
         if (values->items[i - 1]->text.len)
             return runtime->layers->items[i - 1]->text;
     return (udpai_str){0};
+}
+
+udpai_str
+udpai_ctl_runtime_ignored(const udpai_ctl_runtime *runtime, udpai_str key)
+{
+    return runtime->ignored && runtime->ignored->kind == UDPAI_TREE_MAP
+               ? text_of(runtime->ignored, key)
+               : (udpai_str){0};
 }
 
 bool

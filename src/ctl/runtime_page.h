@@ -12,6 +12,7 @@ typedef struct udpai_ctl_runtime {
     const udpai_tree *entries;  /* by key: final_value, layer_values */
     const udpai_tree *errors;   /* by layer; NULL: it does not say, nor below */
     const udpai_tree *configured;
+    const udpai_tree *ignored; /* by key: why it has no effect on the node */
 } udpai_ctl_runtime;
 
 /* Reads the JSON; an Envoy's, too. UDPA_ERR_MALFORMED, or as of udpai_documents_read(): it is none.
@@ -23,6 +24,9 @@ void udpai_ctl_runtime_done(udpai_ctl_runtime *runtime);
 bool udpai_ctl_runtime_value(const udpai_ctl_runtime *runtime, udpai_str key, udpai_str *ret_value);
 /* The layer that it is from: the last that has something of it. Empty: it does not say. */
 udpai_str udpai_ctl_runtime_layer_of(const udpai_ctl_runtime *runtime, udpai_str key);
+/* Why the key has no effect on the node. Empty: it has one, is no setting of a node, or the page
+ * does not say. */
+udpai_str udpai_ctl_runtime_ignored(const udpai_ctl_runtime *runtime, udpai_str key);
 /* Is this layer the administrator's? */
 bool udpai_ctl_runtime_is_admin(const udpai_ctl_runtime *runtime, udpai_str layer);
 

@@ -22,6 +22,7 @@
 struct udpai_pages {
     udpa_endpoint *endpoint;
     udpai_daemon_runtime *runtime;
+    const udpai_plan *plan;
     udpai_loop_inbox *inbox;
 };
 
@@ -246,7 +247,7 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     switch (reading->page - udpai_pages_all) {
     case RUNTIME:
         type = JSON;
-        udpai_runtime_page(runtime, &text);
+        udpai_runtime_page(runtime, self->plan, &text);
         break;
     case MODIFY:
         err = modify(self, reading, ret_error);
@@ -304,6 +305,7 @@ udpai_pages_open(udpai_pages **ret_pages,
                  uv_loop_t *loop,
                  udpa_endpoint *endpoint,
                  udpai_daemon_runtime *runtime,
+                 const udpai_plan *plan,
                  udpa_error **ret_error)
 {
     udpai_pages *self = udpai_alloc(sizeof(*self));
@@ -311,6 +313,7 @@ udpai_pages_open(udpai_pages **ret_pages,
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     self->endpoint = endpoint;
     self->runtime = runtime;
+    self->plan = plan;
     udpa_err err = udpai_loop_inbox_new(&self->inbox, loop, on_messages, self, ret_error);
     if (err)
         udpai_free(self);

@@ -17,6 +17,7 @@ udpa_err udpai_pages_open(udpai_pages **ret_pages,
                           uv_loop_t *loop,
                           udpa_endpoint *endpoint,
                           udpai_daemon_runtime *runtime,
+                          const udpai_plan *plan,
                           udpa_error **ret_error);
 /* Somebody wants one; @p userdata: the pages. Any thread. */
 void udpai_pages_read(void *userdata, udpai_http_reading *reading);

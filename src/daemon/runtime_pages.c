@@ -7,6 +7,7 @@
 #include "base/percent.h"
 #include "codec/json_text.h"
 #include "daemon/page_body.h"
+#include "daemon/switches.h"
 
 /* ---- values ---- */
 
@@ -69,6 +70,32 @@ put_configured(const udpai_runtime *runtime, udpai_strbuf *text)
     udpai_strbuf_puts(text, "\n ],\n");
 }
 
+typedef struct ignored_list {
+    udpai_strbuf *text;
+    size_t n;
+} ignored_list;
+
+static void
+put_one_ignored(void *userdata, udpai_str key, const char *line)
+{
+    ignored_list *list = userdata;
+    udpai_strbuf_puts(list->text, list->n++ ? ",\n  " : "\n  ");
+    udpai_json_put_string(list->text, key);
+    udpai_strbuf_puts(list->text, ": ");
+    udpai_json_put_string(list->text, udpai_str_from(line));
+}
+
+static void
+put_ignored(const udpai_runtime_snapshot *now, const udpai_plan *plan, udpai_strbuf *text)
+{
+    ignored_list list = {.text = text};
+    udpai_switches switches;
+    udpai_switches_init(&switches, plan);
+    udpai_strbuf_puts(text, " \"ignored\": {");
+    text->failed |= udpai_switches_read(&switches, now, put_one_ignored, &list) != UDPA_OK;
+    udpai_strbuf_puts(text, list.n ? "\n },\n" : "},\n");
+}
+
 static void
 put_entry(const udpai_runtime_snapshot *now, const udpai_runtime_entry *entry, udpai_strbuf *text)
 {
@@ -89,7 +116,7 @@ put_entry(const udpai_runtime_snapshot *now, const udpai_runtime_entry *entry, u
 }
 
 void
-udpai_runtime_page(const udpai_runtime *runtime, udpai_strbuf *text)
+udpai_runtime_page(const udpai_runtime *runtime, const udpai_plan *plan, udpai_strbuf *text)
 {
     udpai_runtime_snapshot *now =
         udpai_runtime_current_take((udpai_runtime_current *)(uintptr_t)&runtime->current);
@@ -98,6 +125,8 @@ udpai_runtime_page(const udpai_runtime *runtime, udpai_strbuf *text)
     put_layer_names(now, text);
     put_errors(runtime, text);
     put_configured(runtime, text);
+    if (plan)
+        put_ignored(now, plan, text);
     udpai_strbuf_puts(text, " \"entries\": {");
     for (size_t i = 0; all && i < n; i++) {
         udpai_strbuf_puts(text, i ? ",\n" : "\n");

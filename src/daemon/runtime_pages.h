@@ -4,12 +4,15 @@
 #define UDPAI_DAEMON_RUNTIME_PAGES_H
 
 #include "base/strbuf.h"
+#include "daemon/plan.h"
 #include "runtime/layers.h"
 
 /* /runtime: JSON of the layers that count, and of each key what each of them has of it and what
- * counts, as Envoy's. Besides, "errors" tells why layers are left out, and "configured" has all
- * layers in their order, with their kind, the number of their keys, and whether they count. */
-void udpai_runtime_page(const udpai_runtime *runtime, udpai_strbuf *text);
+ * counts, as Envoy's. Besides, "errors" tells why layers are left out, "configured" has all
+ * layers in their order, with their kind, the number of their keys, and whether they count, and
+ * "ignored" has the keys below "udpa." that have no effect on the node, with the reason. Without a
+ * plan nothing is known of that, and there is no "ignored". */
+void udpai_runtime_page(const udpai_runtime *runtime, const udpai_plan *plan, udpai_strbuf *text);
 /* /stats, a line for each; /stats/prometheus. */
 void udpai_runtime_stats_page(const udpai_runtime_statistics *statistics, udpai_strbuf *text);
 void udpai_runtime_prometheus_page(const udpai_runtime_statistics *statistics, udpai_strbuf *text);

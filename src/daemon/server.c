@@ -379,8 +379,8 @@ static udpa_err
 open_http(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
-    udpa_err err =
-        udpai_pages_open(&self->pages, &self->loop, self->endpoint, self->runtime, ret_error);
+    udpa_err err = udpai_pages_open(&self->pages, &self->loop, self->endpoint, self->runtime,
+                                    self->plan, ret_error);
     const udpai_rest_env env = {
         .loop = &self->loop,
         .streams = udpai_endpoint_streams(self->endpoint),

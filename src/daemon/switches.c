@@ -109,40 +109,42 @@ udpai_switches_init(udpai_switches *switches, const udpai_plan *plan)
 
 typedef struct reading {
     udpai_switches *switches;
+    const udpai_runtime_snapshot *snapshot;
     udpai_switches_complain_fn complain;
     void *userdata;
 } reading;
 
-static void complain_of(const reading *self, const char *format, ...) UDPA_PRINTF(2, 3);
+static void complain_of(const reading *self, udpai_str key, const char *format, ...)
+    UDPA_PRINTF(3, 4);
 
 static void
-complain_of(const reading *self, const char *format, ...)
+complain_of(const reading *self, udpai_str key, const char *format, ...)
 {
     char line[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    self->complain(self->userdata, line);
+    self->complain(self->userdata, key, line);
 }
 
 static void
 complain_of_value(const reading *self, const udpai_runtime_entry *entry, const char *wanted)
 {
-    complain_of(self, "%.*s: '%.*s' is not heeded, it is not %s",
-                UDPAI_SHOWN(udpai_runtime_entry_key(entry)), UDPAI_SHOWN(entry->value.text),
-                wanted);
+    udpai_str key = udpai_runtime_entry_key(entry);
+    complain_of(self, key, "%.*s: '%.*s' is ignored: not %s", UDPAI_SHOWN(key),
+                UDPAI_SHOWN(entry->value.text), wanted);
 }
 
 static void
 complain_of_key(const reading *self, const udpai_runtime_entry *entry)
 {
     char room[UDPAI_SUGGESTION_TEXT];
-    udpai_suggestion suggestion = udpai_suggest(udpai_runtime_entry_key(entry));
+    udpai_str key = udpai_runtime_entry_key(entry);
+    udpai_suggestion suggestion = udpai_suggest(key);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++)
         udpai_suggest_offer(&suggestion, all[i].key);
-    complain_of(self, "%.*s is nothing that a node goes by%s",
-                UDPAI_SHOWN(udpai_runtime_entry_key(entry)),
+    complain_of(self, key, "%.*s is ignored: no setting of a node has this key%s", UDPAI_SHOWN(key),
                 udpai_suggestion_text(&suggestion, room));
 }
 
@@ -198,7 +200,7 @@ take(const reading *self, const struct known *known, const udpai_runtime_entry *
     switch (known->kind) {
     case LEVEL:
         if (!take_level(value->text, place))
-            complain_of_value(self, entry, "debug, info, warning or error");
+            complain_of_value(self, entry, "one of debug, info, warning, error");
         break;
     case TRUTH:
         if (value->has_truth)
@@ -208,7 +210,7 @@ take(const reading *self, const struct known *known, const udpai_runtime_entry *
         break;
     case MODE:
         if (!take_mode(value->text, place))
-            complain_of_value(self, entry, "refuse, warn or off");
+            complain_of_value(self, entry, "one of refuse, warn, off");
         break;
     default:
         take_number(self, known, entry, place);
@@ -225,8 +227,8 @@ take_component(const reading *self, const udpai_runtime_entry *entry)
     udpai_log_component_level one = {.level = UDPA_LOG_INFO};
     if (component.len == 0 || component.len >= sizeof(one.component) ||
         switches->n_log_levels == UDPAI_LOG_COMPONENTS_MAX) {
-        complain_of(self,
-                    "%.*s is not heeded: there are at most %d components, with names of at "
+        complain_of(self, udpai_runtime_entry_key(entry),
+                    "%.*s is ignored: there are at most %d components, with names of at "
                     "most %d characters",
                     UDPAI_SHOWN(udpai_runtime_entry_key(entry)), UDPAI_LOG_COMPONENTS_MAX,
                     UDPAI_LOG_COMPONENT_MAX - 1);
@@ -236,7 +238,7 @@ take_component(const reading *self, const udpai_runtime_entry *entry)
     if (take_level(entry->value.text, &one.level))
         switches->log_levels[switches->n_log_levels++] = one;
     else
-        complain_of_value(self, entry, "debug, info, warning or error");
+        complain_of_value(self, entry, "one of debug, info, warning, error");
 }
 
 static void
@@ -259,24 +261,38 @@ take_entry(const reading *self, const udpai_runtime_entry *entry)
 
 /* ---- all of them ---- */
 
+/* One complaint for each of the two that the runtime has: either can be the wrong one. */
+static void
+complain_of_two(const reading *self,
+                const char *low,
+                uint64_t low_ms,
+                const char *relation,
+                const char *high,
+                uint64_t high_ms)
+{
+    const char *const keys[] = {low, high};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(keys); i++)
+        if (udpai_runtime_snapshot_find(self->snapshot, udpai_str_from(keys[i])))
+            complain_of(self, udpai_str_from(keys[i]),
+                        "%s is ignored: %s, %" PRIu64 ", %s %s, %" PRIu64, keys[i], low, low_ms,
+                        relation, high, high_ms);
+}
+
 /* As the bootstrap file has it they go together. */
 static void
 keep_together(const reading *self, const udpai_switches *before)
 {
     udpai_switches *now = self->switches;
     if (now->timing.backoff_base_ms > now->timing.backoff_max_ms) {
-        complain_of(self,
-                    "udpa.timing.backoff_base_ms, %" PRIu64 ", is above backoff_max_ms, "
-                    "%" PRIu64 ": neither is heeded",
-                    now->timing.backoff_base_ms, now->timing.backoff_max_ms);
+        complain_of_two(self, "udpa.timing.backoff_base_ms", now->timing.backoff_base_ms,
+                        "is above", "udpa.timing.backoff_max_ms", now->timing.backoff_max_ms);
         now->timing.backoff_base_ms = before->timing.backoff_base_ms;
         now->timing.backoff_max_ms = before->timing.backoff_max_ms;
     }
     if (now->timing.sync_timeout_ms >= now->fanout.cycle_timeout_ms) {
-        complain_of(self,
-                    "udpa.timing.sync_timeout_ms, %" PRIu64 ", is not below "
-                    "cycle_timeout_ms, %" PRIu64 ": neither is heeded",
-                    now->timing.sync_timeout_ms, now->fanout.cycle_timeout_ms);
+        complain_of_two(self, "udpa.timing.sync_timeout_ms", now->timing.sync_timeout_ms,
+                        "is not below", "udpa.timing.cycle_timeout_ms",
+                        now->fanout.cycle_timeout_ms);
         now->timing.sync_timeout_ms = before->timing.sync_timeout_ms;
         now->fanout.cycle_timeout_ms = before->fanout.cycle_timeout_ms;
     }
@@ -288,7 +304,7 @@ udpai_switches_read(udpai_switches *switches,
                     udpai_switches_complain_fn complain,
                     void *userdata)
 {
-    const reading self = {switches, complain, userdata};
+    const reading self = {switches, snapshot, complain, userdata};
     const udpai_switches before = *switches;
     size_t n = 0;
     const udpai_runtime_entry **sorted =

@@ -27,8 +27,8 @@ typedef struct udpai_switches {
 /* As the plan says. */
 void udpai_switches_init(udpai_switches *switches, const udpai_plan *plan);
 
-/* A value that is not heeded, or a key that nobody knows, and why: one line. */
-typedef void (*udpai_switches_complain_fn)(void *userdata, const char *line);
+/* A value that is ignored, or a key that no setting has, and why: one line, which names the key. */
+typedef void (*udpai_switches_complain_fn)(void *userdata, udpai_str key, const char *line);
 
 /* Puts what the runtime says in the place of what is there. What it says wrongly is complained of,
  * and stays as it is. UDPA_ERR_NOMEM: nothing was put. */

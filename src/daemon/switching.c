@@ -129,8 +129,9 @@ struct complaining {
 };
 
 static void
-complain(void *userdata, const char *line)
+complain(void *userdata, udpai_str key, const char *line)
 {
+    (void)key;
     struct complaining *complaining = userdata;
     char *copy = complaining->now.n < COMPLAINTS_MAX ? udpai_strdup(line) : NULL;
     if (!copy || !udpai_vector_push(&complaining->now, copy))

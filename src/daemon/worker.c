@@ -191,9 +191,10 @@ read_certificates(worker *self)
 
 /* The node has told of what is wrong in it. */
 static void
-on_complaint(void *userdata, const char *line)
+on_complaint(void *userdata, udpai_str key, const char *line)
 {
     (void)userdata;
+    (void)key;
     (void)line;
 }
 

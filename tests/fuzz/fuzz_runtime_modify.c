@@ -56,7 +56,7 @@ check(const udpai_runtime *runtime)
         copy(&again, entry);
     }
     FUZZ_CHECK(udpai_runtime_layer_eq(admin_of(&again), admin_of(runtime)));
-    udpai_runtime_page(runtime, &page);
+    udpai_runtime_page(runtime, NULL, &page);
     FUZZ_CHECK(!udpai_strbuf_failed(&page));
     udpai_strbuf_done(&page);
     udpai_runtime_done(&again);

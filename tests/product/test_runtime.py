@@ -189,15 +189,16 @@ def test_log_level(test, node):
     node.set(**{'udpa.log.level': ''})
     check('that of the file counts again', break_layer(srv, node) == 1)
     node.set(**{'udpa.log.level': 'loud'})
-    wait_for('a warning', lambda: "udpa.log.level: 'loud' is not heeded" in node.process.text())
+    wait_for('a warning', lambda: "udpa.log.level: 'loud' is ignored" in node.process.text())
     node.set(**{'udpa.log.level': ''})
 
 
 def test_nothing_configured(test):
     node = Node(test, 'plain', {})
     check('without a configuration there is an administrator',
-          node.runtime() == {'layers': ['admin'], 'errors': {}, 'entries': {}, 'configured': [
-              {'name': 'admin', 'kind': 'admin_layer', 'in_use': True, 'keys': 0}]},
+          node.runtime() == {
+              'layers': ['admin'], 'errors': {}, 'entries': {}, 'ignored': {}, 'configured': [
+                  {'name': 'admin', 'kind': 'admin_layer', 'in_use': True, 'keys': 0}]},
           node.runtime())
     node.set(x='1')
     check('who can set', node.value('x') == '1')

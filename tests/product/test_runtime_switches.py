@@ -73,10 +73,10 @@ def test_dry_run(test):
     check('rules that are read meanwhile are in a dry run, too', peer.apply('local/a')[0] == 0)
     peer.set(udpa__acl__dry_run='perhaps')
     check('what is neither true nor false is told', peer.count(
-        "udpa.acl.dry_run: 'perhaps' is not heeded") == 1)
+        "udpa.acl.dry_run: 'perhaps' is ignored") == 1)
     wait_for('the rules to hold', lambda: not peer.has('local/a'))
     peer.set(x='1')
-    check('once', peer.count("udpa.acl.dry_run: 'perhaps' is not heeded") == 1)
+    check('once', peer.count("udpa.acl.dry_run: 'perhaps' is ignored") == 1)
     status, said = peer.apply('local/a')
     check('and the rules refuse again', status == 1 and 'others' in said, said)
     strict = Peer(test, 'strict', {'acl': {'rules': rules, 'dry_run': True}})
@@ -156,7 +156,7 @@ def test_limits(test):
     peer.set(udpa__limits__max_resources='4')
     check('with a higher limit there is', peer.apply('local/d')[0] == 0)
     peer.set(udpa__limits__max_resources='0')
-    check('what is no limit is told', "'0' is not heeded, it is not a number from 1" in peer.text())
+    check('what is no limit is told', "'0' is ignored: not a number from 1" in peer.text())
     status, said = peer.apply('local/e')
     check('and what was there stays', status == 1 and peer.has('local/d'), said)
     peer.set(udpa__limits__max_resources='', udpa__limits__max_bytes_per_publisher='1')
@@ -258,10 +258,10 @@ def test_mistakes(test):
     peer = Peer(test, 'mistakes', {})
     peer.set(udpa__limits__max_stream='1')
     check('a key that nobody knows is told',
-          "udpa.limits.max_stream is nothing that a node goes by; did you mean "
+          "udpa.limits.max_stream is ignored: no setting of a node has this key; did you mean "
           "'udpa.limits.max_streams'?" in peer.text(), peer.text())
     peer.set(udpa__timing__sync_timeout_ms='20000')
-    check('what does not go together is told', 'neither is heeded' in peer.text(), peer.text())
+    check('what does not go together is told', 'is not below udpa.timing.cycle_timeout_ms' in peer.text(), peer.text())
     check('the node ends as it should', test.interrupt(peer.node.process) == 0, peer.text())
 
 

@@ -37,7 +37,7 @@ def cells(text):
 def test_looking(test):
     srv = test.work / 'srv'
     write(srv / 'v1/base/health_check/min_interval', '10\n')
-    write(srv / 'v1/base/udpa/text', 'a & b=c\n')
+    write(srv / 'v1/base/some/text', 'a & b=c\n')
     swap(srv, 'v1')
     node = Node(test, 'layers', layered(srv))
     ctl = Ctl(test, node.port)
@@ -48,8 +48,8 @@ def test_looking(test):
           len(shown) == 5, shown)
     check('or of some', cells(ctl('get', 'only.static')) == [['KEY', 'VALUE'],
                                                              ['only.static', 'true']])
-    check('get has JSON', json.loads(ctl('get', 'udpa.text', 'only.static', '-o', 'json')) ==
-          {'udpa.text': 'a & b=c', 'only.static': 'true'})
+    check('get has JSON', json.loads(ctl('get', 'some.text', 'only.static', '-o', 'json')) ==
+          {'some.text': 'a & b=c', 'only.static': 'true'})
     check('of all, too', len(json.loads(ctl('get', '-o', 'json'))) == 4)
     said = ctl('get', 'only.static', 'nowhere', status=REFUSED)
     check('a key that is not there is told', "there is no 'nowhere'" in said, said)
@@ -79,16 +79,16 @@ def test_looking(test):
 
 
 def test_changing(node, ctl):
-    said = ctl('set', 'udpa.text=x=y z&+ä', 'new=1')
-    check('set tells what was set', said == 'udpa.text set\nnew set\n', said)
-    check('and it was', node.value('udpa.text') == 'x=y z&+ä' and node.value('new') == '1')
+    said = ctl('set', 'some.text=x=y z&+ä', 'new=1')
+    check('set tells what was set', said == 'some.text set\nnew set\n', said)
+    check('and it was', node.value('some.text') == 'x=y z&+ä' and node.value('new') == '1')
     said = ctl('set', 'new=2', 'bad.numerator=1', status=REFUSED)
     check('a change is all or nothing', '400' in said and 'reserved' in said and
           node.value('new') == '1', said)
-    said = ctl('unset', 'udpa.text', 'new')
+    said = ctl('unset', 'some.text', 'new')
     check('unset tells what counts then', said ==
-          "udpa.text unset: 'a & b=c' of layer 'disk' counts\nnew unset\n", said)
-    check('and it does', node.value('udpa.text') == 'a & b=c' and node.value('new') is None)
+          "some.text unset: 'a & b=c' of layer 'disk' counts\nnew unset\n", said)
+    check('and it does', node.value('some.text') == 'a & b=c' and node.value('new') is None)
     ctl('unset', 'never.set')
     for arguments in (('set',), ('set', 'x'), ('set', 'x='), ('set', '=1'), ('unset',),
                       ('unset', 'x=1'), ('layers', 'x'), ('list',), ()):
@@ -96,6 +96,23 @@ def test_changing(node, ctl):
         check('a mistake says how to write it', 'udpactl runtime unset KEY' in said or
               "udpactl runtime get" in said, said)
     check('other formats are refused', '-o yaml' in ctl('get', '-o', 'yaml', status=MISTAKE))
+
+
+def test_what_has_no_effect(node, ctl):
+    """A misspelt key and a value that may not be are set, as in Envoy, and do nothing."""
+    for change, words in (
+            ('udpa.log.level=loud', "'loud' is ignored: not one of debug, info, warning, error"),
+            ('udpa.log.levl=debug', "did you mean 'udpa.log.level'?"),
+            ('udpa.limits.max_streams=0', 'not a number from 1 to 4294967295'),
+            ('udpa.timing.backoff_base_ms=86400000', 'is above udpa.timing.backoff_max_ms')):
+        said = ctl('set', 'fine=1', change, status=REFUSED)
+        check(f'{change}: no effect', 'has no effect' in said and words in said, said)
+        key = change.split('=')[0]
+        check('the page has the reason', key in node.runtime()['ignored'], node.runtime())
+        check('and unset removes it', ctl('unset', key, 'fine') == f'{key} unset\nfine unset\n')
+    check('nothing is ignored then', node.runtime()['ignored'] == {})
+    check('what may be has an effect', ctl('set', 'udpa.log.level=info') == 'udpa.log.level set\n')
+    ctl('unset', 'udpa.log.level')
 
 
 def test_what_does_not_count(test):
@@ -171,6 +188,7 @@ def test_environment(test, node):
 def body(test):
     node, ctl = test_looking(test)
     test_changing(node, ctl)
+    test_what_has_no_effect(node, ctl)
     test_environment(test, node)
     test_what_does_not_count(test)
     test_rules(test)

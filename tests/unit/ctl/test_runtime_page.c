@@ -66,6 +66,23 @@ layers_are_listed(void **state)
     udpai_ctl_runtime_done(&runtime);
 }
 
+static void
+what_has_no_effect_has_a_reason(void **state)
+{
+    (void)state;
+    udpai_ctl_runtime runtime;
+    assert_ok(udpai_ctl_runtime_read(
+        &runtime, UDPAI_STR("{\"layers\": [], \"entries\": {}, \"ignored\": {\"a\": \"why\"}}"),
+        NULL));
+    assert_str(udpai_ctl_runtime_ignored(&runtime, UDPAI_STR("a")), "why");
+    assert_str(udpai_ctl_runtime_ignored(&runtime, UDPAI_STR("b")), "");
+    udpai_ctl_runtime_done(&runtime);
+    assert_ok(udpai_ctl_runtime_read(
+        &runtime, UDPAI_STR("{\"layers\": [], \"entries\": {}, \"ignored\": [1]}"), NULL));
+    assert_str(udpai_ctl_runtime_ignored(&runtime, UDPAI_STR("a")), "");
+    udpai_ctl_runtime_done(&runtime);
+}
+
 /* Which says nothing of what is not in use. */
 static void
 the_page_of_an_envoy_is_read(void **state)
@@ -148,6 +165,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_listed),
         cmocka_unit_test(layers_are_listed),
+        cmocka_unit_test(what_has_no_effect_has_a_reason),
         cmocka_unit_test(the_page_of_an_envoy_is_read),
         cmocka_unit_test(what_is_no_page_is_refused),
         cmocka_unit_test(without_memory_it_says_so),
