@@ -278,11 +278,24 @@ udpai_stream_refuse_stall(udpai_stream *stream, uint64_t size, unsigned seconds)
                                   size, seconds));
 }
 
+/* This gRPC ends the call for it, too, but may hand over the message before. */
+static void
+refuse_compressed(udpai_stream *stream)
+{
+    end_with(stream, udpa_error_new(UDPA_ERR_UNIMPLEMENTED, NULL,
+                                    "a message is compressed, and nothing is decompressed here: "
+                                    "send it as it is (grpc-encoding: identity)"));
+}
+
 static void
 deliver(udpai_stream *stream, grpc_byte_buffer *buffer)
 {
     if (stream->is_finishing || stream->is_broken || !stream->handler)
         return;
+    if (buffer->data.raw.compression != GRPC_COMPRESS_NONE) {
+        refuse_compressed(stream);
+        return;
+    }
     size_t size = grpc_byte_buffer_length(buffer);
     if (size > stream->max_message_bytes) {
         udpai_stream_refuse_size(stream, size);
