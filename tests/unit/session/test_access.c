@@ -191,6 +191,24 @@ a_node_id_that_is_not_in_the_certificate_ends_the_stream(void **state)
     peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C !}");
 }
 
+/* The id is checked whenever it is another, not in the beginning alone. */
+static void
+a_later_node_id_that_is_not_in_the_certificate_ends_the_stream(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
+    assert_ok(udpai_identity_new(&identity, &(udpai_identity_parts){
+                                                .common_name = UDPAI_STR("shop-1"),
+                                                .authenticated = true,
+                                            }));
+    const udpai_stream_info info = {.identity = identity};
+    open_as("shop-1", &info);
+    peer_subscribe(&peer, "C", "", "shop/a");
+    peer_expect(&peer, "publish{C C:shop/a=1 ?} publish{C !}");
+    peer_send_node(&peer, "shop-2");
+    peer_expect_end(&peer, UDPA_ERR_DENIED, "'shop-2', is none of the names in your certificate");
+}
+
 static void
 give_rules(const udpai_acl_options *options)
 {
@@ -393,6 +411,7 @@ main(void)
         CASE(those_above_are_told_that_it_is_withheld, begin_withholding),
         CASE(others_are_shown_all, begin_withholding),
         CASE(a_node_id_that_is_not_in_the_certificate_ends_the_stream, begin_bound),
+        CASE(a_later_node_id_that_is_not_in_the_certificate_ends_the_stream, begin_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -387,6 +387,21 @@ rules_that_change_hold_at_once(void **state)
     peer_expect(&peer, "publish{V V:" LOGS "=5.1'edge x'}");
 }
 
+/* What is said anew of the peer is weighed anew. */
+static void
+who_becomes_another_has_the_events_of_that_one(void **state)
+{
+    (void)state;
+    peer_subscribe(&peer, "V", "", LOGS);
+    log_many(1);
+    peer_expect(&peer, "publish{V !} publish{V V:" LOGS "=5.1'edge x'}");
+    peer_send_node(&peer, "somebody else");
+    log_many(1);
+    peer_expect(&peer, "");
+    peer_send_node(&peer, "peer"); /* from the first that is kept, as in the beginning */
+    peer_expect(&peer, "publish{V V:" LOGS "=5.1'edge x'} publish{V V:" LOGS "=5.2'edge x'}");
+}
+
 /* ---- without memory ---- */
 
 /* What a stream does of which one step finds no more memory than for so many allocations. */
@@ -453,6 +468,7 @@ main(void)
         test(questions_without_number_are_answered_early),
         test_with_rules(rules_hold_for_each_topic),
         test_with_rules(rules_that_change_hold_at_once),
+        test_with_rules(who_becomes_another_has_the_events_of_that_one),
         test(without_memory_the_stream_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
