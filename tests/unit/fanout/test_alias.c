@@ -120,6 +120,22 @@ test_patterns(void **state)
     fanout_close(&one);
 }
 
+/* The '*' stands for at least one byte, and for the rest of one segment. */
+static void
+test_patterns_that_end_in_a_star(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/p=1^*");
+    ask(bed, "w /com.acme/ x/y");
+    assert_all(&one, "CDS[p=1] CDS[- -x/y]");
+    fanout_change(bed, "+CDS/q=1^x/*");
+    assert_all(&one, "CDS[q=1]");
+    fanout_change(bed, "-CDS/p -CDS/q");
+    assert_all(&one, "CDS[-w -x/y]");
+    fanout_close(&one);
+}
+
 static void
 test_patterns_deeper_in_the_name(void **state)
 {
@@ -262,6 +278,7 @@ main(void)
         fanout_test(test_its_own_name_comes_first),
         fanout_test(test_of_several_the_lowest_name),
         fanout_test(test_patterns),
+        fanout_test(test_patterns_that_end_in_a_star),
         fanout_test(test_patterns_deeper_in_the_name),
         fanout_test(test_one_resource_by_two_names),
         fanout_test(test_a_hidden_one_is_passed_over),

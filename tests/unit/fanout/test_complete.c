@@ -28,6 +28,33 @@ test_it_comes_behind_all_there_is(void **state)
     fanout_close(&one);
 }
 
+/* The next to be sent is "complete" when this change comes; @p rest is what there is then. */
+static void
+check_change_before_complete(fanout_bed *bed, const char *change, const char *rest)
+{
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_wildcard(&one, "RDS", "com.acme");
+    (void)fanout_all(&one);
+    fanout_change(bed, "-CDS/a");
+    assert_next(&one, "CDS[-a]"); /* of all types it is the last to have removals */
+    fanout_change(bed, change);
+    await(&one, "CDS", "com.acme");
+    assert_all(&one, rest);
+    fanout_close(&one);
+}
+
+static void
+test_it_comes_behind_all_that_is_held_back(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    check_change_before_complete(bed, "+CDS/c=1", "CDS[c=1] CDS!com.acme");
+    check_change_before_complete(bed, "+RDS/r=1 -CDS/b", "RDS[r=1] CDS[-b] CDS!com.acme");
+    check_change_before_complete(bed, "-CDS/b +RDS/r=2", "RDS[r=2] CDS[-b] CDS!com.acme");
+}
+
 static void
 test_it_comes_though_there_is_nothing(void **state)
 {
@@ -286,6 +313,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         fanout_test(test_it_comes_behind_all_there_is),
+        fanout_test(test_it_comes_behind_all_that_is_held_back),
         fanout_test(test_it_comes_though_there_is_nothing),
         fanout_test(test_each_is_answered_in_order),
         fanout_test(test_it_waits_until_its_scope_is_settled),

@@ -60,6 +60,30 @@ each_publish_waits_for_its_own_receipt(void **state)
     expect("C", "com.acme/b", "1 of 1");
 }
 
+/* Beyond the bound a delivery is forgotten, and not taken for acknowledged. */
+static void
+what_is_forgotten_unanswered_stays_unanswered(void **state)
+{
+    (void)state;
+    char change[64], expected[64];
+    peer_subscribe(&peer, "C", "", "''");
+    peer_expect(&peer, "publish{C !}");
+    for (int i = 0; i < UDPAI_IN_FLIGHT_MAX + 3; i++) {
+        snprintf(change, sizeof(change), "+C:com.acme/n%d=1", i);
+        snprintf(expected, sizeof(expected), "publish{C C:com.acme/n%d=1 ?}", i);
+        session_change(&hub, change);
+        peer_expect(&peer, expected);
+        fake_hub_drop_reports(&hub);
+    }
+    UDPAI_LIST_FOREACH (node, &udpai_udpa_of(peer.stream.session)->in_flight)
+        assert_true(UDPAI_LIST_ENTRY(node, udpai_in_flight, node)->nonce > 3);
+    expect("C", "com.acme/n0", "0 of 1; udpa#1 unanswered");
+    expect("C", "com.acme/n2", "0 of 1; udpa#1 unanswered");
+    peer_receipt(&peer, ""); /* of the last: it has what was sent before */
+    expect("C", "com.acme/n0", "1 of 1");
+    expect("C", "com.acme/n3", "0 of 1; udpa#1 unanswered");
+}
+
 static void
 a_removal_has_its_receipt(void **state)
 {
@@ -200,6 +224,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_receipt_speaks_of_each_resource, begin, end),
         cmocka_unit_test_setup_teardown(each_publish_waits_for_its_own_receipt, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_forgotten_unanswered_stays_unanswered, begin, end),
         cmocka_unit_test_setup_teardown(a_removal_has_its_receipt, begin, end),
         cmocka_unit_test_setup_teardown(nodes_acknowledge_nothing, begin, end),
         cmocka_unit_test_setup_teardown(who_asks_does_not_count, begin, end),

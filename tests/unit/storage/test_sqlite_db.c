@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is opened, and what is refused with a sentence that helps. */
+#include "storage/sqlite_db.h"
 #include "tests/unit/storage/sql_test.h"
 
 static void
@@ -30,6 +31,21 @@ commits_are_flushed_to_the_disk(void **state)
     /* The journal is the file's own; how it is flushed is each connection's. */
     assert_int_equal(run_sql(fixture, "SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
     assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 3);
+}
+
+/* What holds for a connection alone cannot be seen from another. */
+static void
+a_commit_waits_for_the_disk(void **state)
+{
+    struct fixture *fixture = *state;
+    udpai_sqlite_db db;
+    int64_t number = -1;
+    assert_ok(udpai_sqlite_db_open(&db, &fixture->options, NULL));
+    assert_ok(udpai_sqlite_db_number(&db, "PRAGMA synchronous", &number, NULL));
+    assert_int_equal(number, 2); /* FULL */
+    assert_ok(udpai_sqlite_db_number(&db, "PRAGMA journal_size_limit", &number, NULL));
+    assert_int_equal(number, 64 << 20);
+    udpai_sqlite_db_close(&db);
 }
 
 static void
@@ -151,6 +167,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         WITH_STORE(files_are_for_their_owner),
         WITH_STORE(commits_are_flushed_to_the_disk),
+        WITH_STORE(a_commit_waits_for_the_disk),
         WITH_STORE(a_file_that_is_no_database_is_refused),
         WITH_STORE(a_newer_schema_is_refused),
         WITH_STORE(an_older_schema_is_brought_up),

@@ -332,9 +332,39 @@ heads_are_limited(void **state)
 }
 
 static void
+put_body(udpai_strbuf *text, size_t size, bool in_chunks)
+{
+    udpai_strbuf_puts(text, "POST /a HTTP/1.1\r\n" HOST);
+    if (in_chunks)
+        udpai_strbuf_printf(text, "transfer-encoding: chunked\r\n\r\n%zx\r\n%0*d\r\n0\r\n\r\n",
+                            size, (int)size, 0);
+    else
+        udpai_strbuf_printf(text, "content-length: %zu\r\n\r\n%0*d", size, (int)size, 0);
+}
+
+static void
+check_body_of(size_t size, bool is_good)
+{
+    for (size_t i = 0; i < 2 * UDPAI_ARRAY_LEN(steps); i++) {
+        udpai_strbuf text = {0};
+        http_bed bed;
+        put_body(&text, size, i % 2);
+        http_bed_open(&bed, false, MAX_BODY);
+        http_bed_send(&bed, text.data, text.len, steps[i / 2]);
+        assert_int_equal(count(&bed, is_good ? " 200 " : " 413 "), 1);
+        if (is_good) /* the path, a space, and the body */
+            assert_int_equal(count(&bed, "content-length: 103\r\n\r\n/a 000"), 1);
+        http_bed_close(&bed);
+        udpai_strbuf_done(&text);
+    }
+}
+
+static void
 bodies_are_limited(void **state)
 {
     (void)state;
+    check_body_of(MAX_BODY, true);
+    check_body_of(MAX_BODY + 1, false);
     CLOSES("POST /a HTTP/1.1\r\n" HOST "content-length: 101\r\n\r\nx", " 413 ", "max_body_bytes");
     CLOSES("POST /a HTTP/1.1\r\n" HOST "content-length: 99999999999999999999999\r\n\r\nx", " 413 ");
     CLOSES("POST /a HTTP/1.1\r\n" HOST "transfer-encoding: chunked\r\n\r\n65\r\nx", " 413 ");

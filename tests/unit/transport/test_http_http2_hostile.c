@@ -31,6 +31,11 @@ put_frame(udpai_strbuf *to, uint8_t type, uint8_t flags, uint32_t id, udpai_str 
 /* ":method: POST", ":scheme: http", ":path: /hold", ":authority: x" */
 #define HEAD "\x83\x86\x00\x05:path\x05/hold\x00\x0a:authority\x01x"
 
+/* The same of "/a", which is answered at once. */
+#define ANSWERED_HEAD                                                                              \
+    "\x83\x86\x00\x05:path\x02/"                                                                   \
+    "a\x00\x0a:authority\x01x"
+
 static void
 put_request(udpai_strbuf *to, uint32_t id)
 {
@@ -70,6 +75,64 @@ rapid_resets_are_cut_off(void **state)
     http_bed_open(&bed, true, MAX_BODY);
     check_cut(&bed, &text, true);
     assert_true(bed.n_requests <= UDPAI_HTTP_ABANDONED_MAX + 50);
+    http_bed_close(&bed);
+    udpai_strbuf_done(&text);
+}
+
+static uint32_t
+put_abandoned(udpai_strbuf *to, uint32_t id, unsigned n)
+{
+    for (; n > 0; n--, id += 2) {
+        put_request(to, id);
+        put_frame(to, NGHTTP2_RST_STREAM, 0, id, UDPAI_STR("\0\0\0\x8"));
+    }
+    return id;
+}
+
+static uint32_t
+put_answered(udpai_strbuf *to, uint32_t id, unsigned n)
+{
+    for (; n > 0; n--, id += 2)
+        put_frame(to, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM, id,
+                  UDPAI_STR(ANSWERED_HEAD));
+    return id;
+}
+
+/* One that is answered makes up for one that is abandoned, not for all before it. */
+static void
+answers_among_rapid_resets_change_little(void **state)
+{
+    (void)state;
+    udpai_strbuf text = {0};
+    static http_bed bed;
+    uint32_t id = 1;
+    put_begin(&text);
+    while (id < 2000)
+        id = put_answered(&text, put_abandoned(&text, id, 9), 1);
+    http_bed_open(&bed, true, MAX_BODY);
+    check_cut(&bed, &text, true);
+    assert_in_range(bed.n_requests, UDPAI_HTTP_ABANDONED_MAX, 2 * UDPAI_HTTP_ABANDONED_MAX);
+    http_bed_close(&bed);
+    udpai_strbuf_done(&text);
+}
+
+/* Nor is anything saved up for later. */
+static void
+who_abandons_less_than_are_answered_may_go_on(void **state)
+{
+    (void)state;
+    udpai_strbuf text = {0};
+    static http_bed bed;
+    put_begin(&text);
+    uint32_t id = put_answered(&text, 1, 10);
+    id = put_answered(&text, put_abandoned(&text, id, 60), 60);
+    id = put_answered(&text, put_abandoned(&text, id, 60), 100);
+    http_bed_open(&bed, true, MAX_BODY);
+    http_bed_send(&bed, text.data, text.len, 1000);
+    assert_false(udpai_http_engine_is_over(bed.engine) || udpai_http_engine_is_broken(bed.engine));
+    text.len = 0;
+    (void)put_abandoned(&text, id, UDPAI_HTTP_ABANDONED_MAX + 1);
+    check_cut(&bed, &text, true);
     http_bed_close(&bed);
     udpai_strbuf_done(&text);
 }
@@ -271,6 +334,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rapid_resets_are_cut_off),
+        cmocka_unit_test(answers_among_rapid_resets_change_little),
+        cmocka_unit_test(who_abandons_less_than_are_answered_may_go_on),
         cmocka_unit_test(streams_beyond_the_limit_are_cut_off),
         cmocka_unit_test(floods_are_cut_off),
         cmocka_unit_test(empty_pieces_of_a_body_are_cut_off),

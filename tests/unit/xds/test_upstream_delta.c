@@ -71,6 +71,36 @@ a_stream_goes_on_where_the_last_one_ended(void **state)
     upstream_expect(bed, "-com.acme/a ");
 }
 
+/* With the version of what was refused the server would be silent about it, though the loop side
+ * holds the same payload: here the one that was refused has an alias. */
+static void
+what_was_refused_comes_again_by_the_next_stream(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_all(bed, CLUSTER);
+    upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n1"),
+                                 upstream_resource("a", "17", upstream_cluster("a", 1))));
+    upstream_expect(bed, "+com.acme/a ");
+    const udpai_str with_alias =
+        W_JOIN(upstream_of_type(CLUSTER, "n2"),
+               W_MESSAGE(2, W_TEXT(3, "a"), W_TEXT(1, "18"), W_TEXT(4, "b"),
+                         wire_bytes(2, upstream_cluster("a", 1))));
+    upstream_respond(bed, with_alias);
+    upstream_judge(bed, "+com.acme/a ", udpa_error_new(UDPA_ERR_INVAL, NULL, "no"));
+    upstream_disconnect(bed);
+    upstream_connect(bed);
+    upstream_ask_holding(
+        bed, CLUSTER, "",
+        (udpai_held_version){UDPAI_STR("com.acme/a"),
+                             udpai_str_from(upstream_hash(upstream_cluster("a", 1)))});
+    upstream_expect_request(bed, CLUSTER, "");
+    assert_int_equal(bed->request.n_versions, 1);
+    assert_str(bed->request.versions[0].name, "a");
+    assert_str(bed->request.versions[0].version, "?");
+    upstream_respond(bed, with_alias);
+    upstream_expect(bed, "+com.acme/a ");
+}
+
 static void
 what_the_loop_side_does_not_hold_is_not_told_as_held(void **state)
 {
@@ -257,6 +287,7 @@ main(void)
         TEST(a_variant_is_taken_by_its_name),
         TEST(a_delta_name_is_answered_either_way),
         TEST(a_stream_goes_on_where_the_last_one_ended),
+        TEST(what_was_refused_comes_again_by_the_next_stream),
         TEST(what_the_loop_side_does_not_hold_is_not_told_as_held),
         TEST(what_is_held_without_the_servers_version_is_asked_about),
         TEST(what_is_unsubscribed_comes_anew),
