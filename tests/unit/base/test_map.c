@@ -295,8 +295,11 @@ order_is_the_same_for_the_same_calls(void **state)
         assert_true(udpai_map_add(&second, &items[i]));
     }
     void *item;
-    while ((item = udpai_map_next(&first, &at_first)))
+    size_t n = 0;
+    for (; (item = udpai_map_next(&first, &at_first)); n++)
         assert_ptr_equal(udpai_map_next(&second, &at_second), item);
+    assert_int_equal(n, N);
+    assert_null(udpai_map_next(&second, &at_second));
     udpai_map_done(&first);
     udpai_map_done(&second);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a public endpoint answers to those who ask it by CSDS: what it has of what it subscribes to.
  */
+#include "base/alloc.h"
 #include <stdio.h>
 
 #include "base/strbuf.h"
@@ -220,10 +221,12 @@ test_what_is_never_answered_is_freed(void **state)
     (void)state;
     test_pair pair;
     test_ear all = {.defers = true};
+    unsigned long before = udpai_alloc_live();
     begin(&pair);
     ear_open(&all, &pair, pair.client, NULL);
     publish(&pair, &all, "com.acme/a", "1");
     pair_end(&pair);
+    assert_int_equal(udpai_alloc_live(), before);
 }
 
 static void

@@ -346,6 +346,31 @@ what_an_alias_brings_stays(void **state)
     assert_orders(bed, "unsub a CDS com.acme:also");
 }
 
+/* The name is that of many: each of them ends by itself, if it does. */
+static void
+a_variant_stays_when_its_alias_leads_nowhere(void **state)
+{
+    fed_bed *bed = *state;
+    const udpai_str constraints = UDPAI_STR("\x0a\x03"
+                                            "\x0a\x01"
+                                            "k"); /* "k" is there, whatever its value */
+    start_complete(bed);
+    tell_nodes(bed, UDPAI_REPORT_INTEREST, "com.acme/also", true);
+    assert_orders(bed, "sub a CDS com.acme:also");
+    for (int is_variant = 0; is_variant < 2; is_variant++)
+        (void)fed_put(bed, bed->sessions[0],
+                      RESOURCE(is_variant ? "com.acme/v" : "com.acme/x", .type = TEST_CDS,
+                               .lazy = true, .value = "1", .version = "1",
+                               .aliases = {"com.acme/also"},
+                               .constraints = is_variant ? constraints : (udpai_str){0}),
+                      false);
+    (void)fed_publish(bed, 'a', "CDS", "-also");
+    assert_value(bed, "CDS", "x", "");
+    assert_value(bed, "CDS", "v", "1");
+    (void)fed_publish(bed, 'a', "CDS", "-v");
+    assert_value(bed, "CDS", "v", "");
+}
+
 static void
 start_two(fed_bed *bed)
 {
@@ -511,6 +536,7 @@ main(void)
         fed_test(a_name_that_led_to_what_has_gone_is_asked_for),
         fed_test(so_is_one_that_leads_there_no_more),
         fed_test(so_is_one_by_a_pattern),
+        fed_test(a_variant_stays_when_its_alias_leads_nowhere),
         fed_test(an_earlier_source_is_asked_for_what_a_later_one_brings),
         fed_test(nothing_is_said_before_all_sources_have_answered),
         fed_test(a_name_that_is_denied_stays_answered),

@@ -143,6 +143,25 @@ continue_goes_on_whatever_the_state(void **state)
     assert_value(bed, "CDS", "z", "of-b");
 }
 
+/* One that others only follow leaves nothing to be replaced: they need not be complete. */
+static void
+who_follows_one_that_continues_counts_at_once(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_CONTINUE, false}, {'b', ACME, UDPAI_STOP_ON_SUCCESS, false},
+                 {'c', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=of-a !com.acme");
+    fed_close(bed, 'a');
+    fed_advance(bed, 2000); /* b does not come */
+    fed_connect(bed, 'c');
+    (void)fed_publish(bed, 'c', "CDS", "x=of-c z=of-c");
+    assert_value(bed, "CDS", "z", "of-c");
+    assert_value(bed, "CDS", "x", "of-a");
+}
+
 /* ---- make before break ---- */
 
 static void
@@ -369,6 +388,7 @@ main(void)
         fed_test(one_that_does_not_say_all_in_time_does_not_count),
         fed_test(stop_on_failure_chains),
         fed_test(continue_goes_on_whatever_the_state),
+        fed_test(who_follows_one_that_continues_counts_at_once),
         fed_test(a_lost_one_counts_until_its_stand_in_is_complete),
         fed_test(one_that_returns_must_be_complete_and_stay),
         fed_test(what_was_lost_is_looked_at_by_type),

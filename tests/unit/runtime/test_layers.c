@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that come, fail and are mended, and what the administrator sets. */
+#include "base/alloc.h"
 #include "runtime/layers.h"
 
 #include "tests/harness/oom.h"
@@ -110,6 +111,42 @@ test_an_error_may_leave_a_layer_as_it_was(void **state)
     assert_int_equal(integer(&runtime, "a"), 3);
     assert_null(udpai_runtime_layer_error(&runtime, 1));
     assert_int_equal(runtime.statistics.load_success, 2);
+    udpai_runtime_done(&runtime);
+}
+
+/* With memory for so many allocations. */
+static udpa_err
+take_two(udpai_runtime *runtime, long memory)
+{
+    udpai_runtime_load loads[] = {loaded(0, "a", "7"), loaded(1, "b", "7")};
+    loads[1].error = udpa_error_new(UDPA_ERR_INVAL, NULL, "it makes no sense");
+    udpai_alloc_fail_after(memory);
+    udpa_err err = udpai_runtime_take_loads(runtime, loads, 2);
+    udpai_alloc_fail_after(-1);
+    return err;
+}
+
+static void
+test_without_memory_all_stays_as_it_was(void **state)
+{
+    (void)state;
+    udpai_runtime runtime;
+    begin(&runtime);
+    udpai_runtime_load loads[] = {loaded(0, "a", "1"), loaded(1, "b", "2")};
+    assert_ok(udpai_runtime_take_loads(&runtime, loads, 2));
+    long memory = 0;
+    for (; take_two(&runtime, memory) != UDPA_OK; memory++) {
+        assert_int_equal(integer(&runtime, "a"), 1);
+        assert_int_equal(integer(&runtime, "b"), 2);
+        assert_null(udpai_runtime_layer_error(&runtime, 1));
+        assert_ok(modify(&runtime, "c", "3", NULL)); /* it makes the snapshot of all layers anew */
+        assert_int_equal(integer(&runtime, "a"), 1);
+        assert_int_equal(integer(&runtime, "b"), 2);
+    }
+    assert_true(memory > 0);
+    assert_int_equal(integer(&runtime, "a"), 7);
+    assert_int_equal(integer(&runtime, "b"), 7);
+    assert_non_null(udpai_runtime_layer_error(&runtime, 1));
     udpai_runtime_done(&runtime);
 }
 
@@ -232,6 +269,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_error_leaves_a_layer_out),
         cmocka_unit_test(test_an_error_may_leave_a_layer_as_it_was),
+        cmocka_unit_test(test_without_memory_all_stays_as_it_was),
         cmocka_unit_test(test_administrator),
         cmocka_unit_test(test_without_an_administrator),
         cmocka_unit_test(test_nothing_configured),

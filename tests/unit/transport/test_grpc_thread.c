@@ -14,10 +14,13 @@ static void
 test_starts_and_stops(void **state)
 {
     (void)state;
+    unsigned long before = udpai_alloc_live();
     for (int i = 0; i < 5; i++) {
         test_bed bed;
         bed_start(&bed, NULL);
+        assert_true(udpai_alloc_live() > before);
         bed_stop(&bed);
+        assert_int_equal(udpai_alloc_live(), before);
     }
 }
 

@@ -540,6 +540,22 @@ all_parts_of_a_session_count_once(void **state)
     expect(world, "CDS", "local/a", "gone: 1 of 1");
 }
 
+/* Of its parts the one that is furthest from having it speaks. */
+static void
+what_was_not_sent_by_one_part_is_behind(void **state)
+{
+    xds_one *self = *state;
+    xds_world *world = &self->world;
+    xds_change(world, "+CDS/a=1#");
+    xds_subscribe(&self->client, "CDS", "*");
+    xds_expect(&self->client, "CDS[a]");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 unanswered");
+    xds_subscribe(&self->client, "CDS", SPELLED("") "a"); /* is not sent yet */
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 behind");
+    xds_expect(&self->client, "CDS[" SPELLED("") "a]");
+    expect(world, "CDS", "local/a", "0 of 1; xds-delta#1 unanswered");
+}
+
 static void
 what_one_part_refuses_is_refused(void **state)
 {
@@ -682,6 +698,7 @@ main(void)
         delta_test(what_is_refused_late_is_not_accepted_with_the_rest),
         delta_test(refreshes_take_nothing_back),
         delta_test(all_parts_of_a_session_count_once),
+        delta_test(what_was_not_sent_by_one_part_is_behind),
         delta_test(what_one_part_refuses_is_refused),
         delta_test(what_another_part_waits_for_is_nothing_to_it),
         delta_test(a_refusal_has_names_as_they_are_spelled),

@@ -174,6 +174,7 @@ every_name_comes_back_as_itself(void **state)
     static const char *const pieces[] = {"local", "com.acme", "com",      "/",    ".",
                                          "a",     "*",        "org.corp", "/team"};
     uint64_t random = 7;
+    unsigned n_from = 0, n_to = 0;
     for (int i = 0; i < 20000; i++) {
         char text[128] = "", room[UDPAI_NAME_MAX];
         size_t len = 0;
@@ -186,12 +187,16 @@ every_name_comes_back_as_itself(void **state)
         if (udpai_xds_name_from_client(&audience, udpai_str_from(text), room, &full)) {
             assert_true(udpai_xds_name_to_client(&audience, full, &back));
             assert_str(back, text);
+            n_from++;
         }
         if (udpai_xds_name_to_client(&audience, udpai_str_from(text), &back)) {
             assert_true(udpai_xds_name_from_client(&audience, back, room, &full));
             assert_str(full, text);
+            n_to++;
         }
     }
+    assert_in_range(n_from, 10000, 20000);
+    assert_in_range(n_to, 500, 20000);
 }
 
 static void
