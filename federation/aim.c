@@ -343,6 +343,18 @@ look_at_moved(const udpai_node *node)
     return err;
 }
 
+udpa_err
+udpai_aims_said(udpai_node *node, const udpa_resource *report)
+{
+    udpai_aims *aims = node->aims;
+    char room[UDPAI_NAMED_KEY_MAX];
+    aimed *self = aims->is_on ? udpai_map_get(&aims->reports, make_key(room, report)) : NULL;
+    if (!self || self->bound)
+        return UDPA_OK;
+    return put_below(aims, self, udpai_subject_of(node, report).name) ? look_again(node, self)
+                                                                      : UDPA_ERR_NOMEM;
+}
+
 /* ---- the change set ---- */
 
 static bool

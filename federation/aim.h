@@ -28,6 +28,9 @@ bool udpai_aims_have_news(const udpai_node *node);
  * before. */
 udpa_err udpai_aims_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set);
 
+/* The node has said this report itself, perhaps once more: if it speaks of something else now, it
+ * is for others, though the report is the same. UDPA_ERR_NOMEM: that is not known yet. */
+udpa_err udpai_aims_said(udpai_node *node, const udpa_resource *report);
 /* The report is shown to these members of its audience alone, as long as it is reported; the bytes
  * are taken. UDPA_ERR_NOMEM: nothing has changed. */
 udpa_err udpai_aims_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *members);

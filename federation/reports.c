@@ -63,7 +63,8 @@ udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **re
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     const udpai_taking taking = {.authority = udpai_bytes_view(node->authority)};
-    return udpai_intake_put(node, origin, resource, &taking, ret_error);
+    err = udpai_intake_put(node, origin, resource, &taking, ret_error);
+    return err == UDPA_OK ? udpai_fail_code(ret_error, udpai_aims_said(node, resource)) : err;
 }
 
 /* Not while what was taken of the store before has still to be told: the audience would be taken

@@ -233,6 +233,48 @@ who_reports_may_say_what_it_speaks_of(void **state)
     assert_reports(bed, "front/node>*");
 }
 
+static const char *spoken_of;
+
+static bool
+says_what_is_spoken_of(void *userdata,
+                       const udpa_resource *report,
+                       udpai_str *ret_type_url,
+                       udpai_str *ret_name)
+{
+    (void)userdata;
+    (void)report;
+    *ret_type_url = UDPAI_STR(TEST_CDS);
+    *ret_name = udpai_str_from(spoken_of);
+    return true;
+}
+
+/* In the same millisecond, with the same words: nothing but that is new. */
+static void
+what_speaks_of_something_else_now_is_for_others(void **state)
+{
+    fed_bed *bed = *state;
+    bed->speaks_of = says_what_is_spoken_of;
+    bed->config.is_endpoint = true;
+    start_both(bed);
+    fed_want(bed, "CDS", "*com.acme");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    (void)fed_publish(bed, 'b', "CDS", "y=1 !com.acme");
+    spoken_of = "com.acme/y";
+    report_as(bed, "test/Custom", "thing/node", "1");
+    assert_reports(bed, "thing/node>b");
+    spoken_of = "com.acme/x";
+    report_as(bed, "test/Custom", "thing/node", "1");
+    assert_reports(bed, "~thing/node>a");
+    report_as(bed, "test/Custom", "thing/node", "1");
+    assert_reports(bed, "");
+    (void)fed_publish(bed, 'b', "CDS", "x=1"); /* and it goes with that from now on */
+    (void)fed_publish(bed, 'a', "CDS", "-x");
+    assert_reports(bed, "~thing/node>b");
+    spoken_of = "com.acme/y";
+    report_as(bed, "test/Custom", "thing/node", "2");
+    assert_reports(bed, "thing/node>b");
+}
+
 static void
 a_name_with_sources_of_its_own(void **state)
 {
@@ -451,6 +493,7 @@ main(void)
         fed_test(who_cannot_ask_is_no_addressee),
         fed_test(one_source_is_told_all),
         fed_test(who_reports_may_say_what_it_speaks_of),
+        fed_test(what_speaks_of_something_else_now_is_for_others),
         fed_test(a_name_with_sources_of_its_own),
         fed_test(it_follows_a_fail_over_and_back),
         fed_test(the_same_by_another_is_another_deliverer),
