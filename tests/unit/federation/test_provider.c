@@ -162,6 +162,25 @@ who_follows_one_that_continues_counts_at_once(void **state)
     assert_value(bed, "CDS", "x", "of-a");
 }
 
+/* Nor does one that was lost and has said other names. */
+static void
+who_says_other_names_than_a_lost_one_counts_at_once(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false},
+                 {'b', "com.other", UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=of-a !com.acme");
+    fed_close(bed, 'a');
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", "com.other/z=of-b");
+    assert_value(bed, "CDS", "com.other/z", "of-b");
+    (void)fed_publish(bed, 'b', "CDS", "!com.other");
+    assert_value(bed, "CDS", "x", "of-a"); /* which nobody stands in for */
+}
+
 /* ---- make before break ---- */
 
 static void
@@ -389,6 +408,7 @@ main(void)
         fed_test(stop_on_failure_chains),
         fed_test(continue_goes_on_whatever_the_state),
         fed_test(who_follows_one_that_continues_counts_at_once),
+        fed_test(who_says_other_names_than_a_lost_one_counts_at_once),
         fed_test(a_lost_one_counts_until_its_stand_in_is_complete),
         fed_test(one_that_returns_must_be_complete_and_stay),
         fed_test(what_was_lost_is_looked_at_by_type),
