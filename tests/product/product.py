@@ -14,9 +14,14 @@ sys.path.insert(0, str(SOURCE / 'docs' / 'demo'))
 
 from stage import Failure, Process, wait_for  # noqa: E402
 
-__all__ = ['Failure', 'Process', 'SOURCE', 'Test', 'check', 'main', 'wait_for']
+__all__ = ['Failure', 'Process', 'SOURCE', 'Test', 'check', 'main', 'need_descriptors', 'wait_for']
 
 PATIENCE_S = 20
+SKIPPED = 77  # for Meson
+
+
+class Skipped(Exception):
+    """Something that the test needs is not there."""
 
 
 def check(what, condition, shown=''):
@@ -74,18 +79,29 @@ class Test:
             process.kill()
 
 
+def need_descriptors(test):
+    """Skips the test if a node of this build does not know the types of Envoy."""
+    if not (test.build / 'envoy-v3.descriptors').exists():
+        raise Skipped(f'{test.build} has no envoy-v3.descriptors '
+                      '(src/codec/make-envoy-descriptors)')
+
+
 def main(parser, body):
-    """Runs body(test); 1: it has failed, and its files are kept."""
+    """Runs body(test); 1: it has failed, and its files are kept; 77: it was skipped."""
     parser.add_argument('--build', type=pathlib.Path, default=SOURCE / 'build')
     arguments = parser.parse_args()
     work = pathlib.Path(tempfile.mkdtemp(prefix='udpa-product-'))
     test = Test(arguments, work)
+    status = 0
     try:
         body(test)
+    except Skipped as skipped:
+        print(f'skipped: {skipped}', flush=True)
+        status = SKIPPED
     except Failure as failure:
         print(f'failed: {failure}\nFiles and logs are in {work}.', flush=True)
         return 1
     finally:
         test.end()
     shutil.rmtree(work)
-    return 0
+    return status

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-from product import check, main, wait_for
+from product import check, main, need_descriptors, wait_for
 
 CLUSTER = 'envoy.config.cluster.v3.Cluster'
 ENDPOINTS = 'envoy.config.endpoint.v3.ClusterLoadAssignment'
@@ -83,6 +83,7 @@ class Edge:
 
 
 def body(test):
+    need_descriptors(test)
     files = {name: test.work / name for name in ('x-resources', 'y-resources')}
     x_files, y_files = files.values()
     for service in ('a', 'b'):
