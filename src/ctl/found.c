@@ -153,3 +153,10 @@ udpai_ctl_found_sorted(const udpai_ctl_found *found)
         qsort(sorted, n, sizeof(udpa_resource *), compare);
     return sorted;
 }
+
+bool
+udpai_ctl_has_id(const udpa_resource *resource, udpai_str id)
+{
+    udpai_str name_space, rest = name_of(resource);
+    return udpai_str_cut(&rest, '/', &name_space) && udpai_str_eq(rest, id);
+}

@@ -25,4 +25,7 @@ udpai_ctl_found_get(const udpai_ctl_found *found, udpai_str type_url, udpai_str 
  * udpai_free(); NULL without memory. */
 udpa_resource **udpai_ctl_found_sorted(const udpai_ctl_found *found);
 
+/* Is it the resource of this id, in whatever namespace: "com.acme/front" of "front"? */
+bool udpai_ctl_has_id(const udpa_resource *resource, udpai_str id);
+
 #endif

@@ -3,9 +3,11 @@
 
 #include <argp.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/strbuf.h"
+#include "ctl/help.h"
 #include "ctl/names.h"
 #include "model/name.h"
 
@@ -585,6 +587,19 @@ static const struct argp parser = {
     .help_filter = filter_help,
 };
 
+/* Of a verb, or of none of them: all in groups. Ends the program. */
+static void
+print_help(const char *verb)
+{
+    udpai_strbuf out = {0};
+    if (!verb || !udpai_ctl_help_put_verb(&out, verb))
+        udpai_ctl_help_put_verbs(&out);
+    if (!udpai_strbuf_failed(&out))
+        fputs(out.data, stdout);
+    udpai_strbuf_done(&out);
+    exit(UDPAI_CTL_GOOD);
+}
+
 void
 udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
 {
@@ -595,13 +610,16 @@ udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
         .node_id = "udpactl",
         .wait_ms = WAIT_S * 1000,
     };
+    const char *verb = udpai_ctl_help_wanted(argc, argv);
+    if (verb)
+        print_help(verb);
     argp_err_exit_status = UDPAI_CTL_MISTAKE;
     if (argp_parse(&parser, argc, argv, 0, NULL, options) != 0)
         exit(UDPAI_CTL_MISTAKE);
     if (strcmp(options->command, "help") == 0) {
+        verb = options->arguments.n ? options->arguments.items[0] : NULL;
         udpai_ctl_options_done(options);
-        argp_help(&parser, stdout, ARGP_HELP_STD_HELP, argv[0]);
-        exit(UDPAI_CTL_GOOD);
+        print_help(verb);
     }
 }
 

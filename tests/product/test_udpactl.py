@@ -143,6 +143,13 @@ def check_get(ctl):
     out = ctl('get', STRING, 'nobody', 'hello', '-o', 'name', status=1,
               err="there is no google.protobuf.StringValue 'local/nobody'")
     check('  what is there is shown all the same', out.endswith('local/hello\n'), out)
+    check('  of one in another namespace it is said where it is', ctl(
+        'get', STRING, 'b', status=1, err="there is the google.protobuf.StringValue "
+        "'com.acme/b': write its whole name, or its namespace (-n)") == '')
+    said = subprocess.run([str(part) for part in [*ctl.command, '-n', 'local', 'get', STRING, 'b']],
+                          capture_output=True, text=True, check=False).stderr
+    check('  but not if a namespace was given', 'there is no' in said and
+          'there is the' not in said, said)
     check('  an empty array', ctl('get', 'cluster', '-o', 'json', err='there is no cluster')
           == '[]\n')
     check('  the same without a table', ctl('get', 'cluster', err='there is no cluster') == '')
@@ -477,11 +484,21 @@ def check_tls(test):
 
 def check_help(test):
     ctl = Ctl(test, '127.0.0.1:1')
-    for word in ('help', '--help'):
-        out = ctl(word)
-        for part in ('apply -f FILE', '--namespace', 'cluster', 'Exit status'):
-            check(f'  {word} has {part}', part in out, out)
-        check('  in 80 columns', max(map(len, out.splitlines())) <= 80, out)
+    out = ctl('--help')
+    for part in ('apply -f FILE', '--namespace', 'cluster', 'Exit status'):
+        check(f'  --help has {part}', part in out, out)
+    check('  in 80 columns', max(map(len, out.splitlines())) <= 80, out)
+    out = ctl('help')
+    verbs = re.findall(r'^  (\w+) ', out, re.MULTILINE)
+    check('help is a page of verbs in groups', '\nLook:\n' in out and '\nChange:\n' in out and
+          {'apply', 'get', 'conform', 'xds'} < set(verbs), out)
+    for verb in verbs:
+        own = ctl(verb, '--help')
+        check(f'  {verb} --help is one screen', own.startswith(f'Usage: udpactl {verb}') and
+              len(own.splitlines()) <= 24 and ctl('help', verb) == own, own)
+        said = subprocess.run([str(part) for part in [*ctl.command, verb, '-o', 'none']],
+                              capture_output=True, text=True, check=False).stderr
+        check(f'  and {verb} is a verb', 'is no command' not in said, said)
     check('  a version', re.fullmatch(r'udpactl \d+\.\d+\.\d+\n', ctl('--version')))
 
 

@@ -89,6 +89,17 @@ fill(void *context)
 }
 
 static void
+test_ids(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = RESOURCE("com.acme/a/b");
+    assert_true(udpai_ctl_has_id(resource, UDPAI_STR("a/b")));
+    assert_false(udpai_ctl_has_id(resource, UDPAI_STR("b")));
+    assert_false(udpai_ctl_has_id(resource, UDPAI_STR("com.acme/a/b")));
+    assert_false(udpai_ctl_has_id(resource, UDPAI_STR("")));
+}
+
+static void
 test_without_memory(void **state)
 {
     (void)state;
@@ -100,9 +111,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_newest),
-        cmocka_unit_test(test_aliases),
-        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_the_newest),     cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_order),          cmocka_unit_test(test_ids),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests_name("ctl found", tests, NULL, NULL);

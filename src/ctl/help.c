@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/help.h"
+
+#include <string.h>
+
+#include "base/util.h"
+
+static const struct verb {
+    const char *name;
+    const char *group; /* NULL: that of the verb before */
+    const char *summary;
+    const char *usage; /* lines behind "udpactl " */
+    const char *text;
+} verbs[] = {
+    {"get", "Look", "show resources", "get [TYPE [NAME...]]",
+     "Show the resources of these names, of a type, or all.\n"
+     "\n"
+     "  -n, --namespace NAME   of names that have none (default local); without names:\n"
+     "                         this namespace alone (default all)\n"
+     "  -o, --output FORMAT    table, yaml, json, name, or path\n"
+     "  --all-origins          all contributions to a name, not only the effective one\n"
+     "  --all                  with authority, version and generation, for\n"
+     "                         apply --restore; with -o yaml\n"
+     "  --with-secrets         with --all and --ca: payloads of secrets, too\n"},
+    {"watch", NULL, "show changes as they come", "watch [TYPE [NAME...]]",
+     "Show what there is, then each change, until SIGINT.\n"
+     "\n"
+     "  -n, --namespace NAME   of names that have none (default local); without names:\n"
+     "                         this namespace alone (default all)\n"
+     "  -o, --output FORMAT    table, yaml, json, or name\n"},
+    {"status", NULL, "what the node has, from whom, and for whom", "status [sources|sessions]",
+     "Show the node with its sources and sessions, or more of one of these.\n"
+     "\n"
+     "  -o, --output FORMAT    table, yaml, json, or name\n"},
+    {"clients", NULL, "the clients of the node, and whether they have it all", "clients",
+     "Show each client, what it subscribes to, and whether it has acknowledged it.\n"
+     "\n"
+     "  --tree                 clients of all nodes below it, too\n"
+     "  -o, --output FORMAT    table, yaml, json, or name\n"},
+    {"events", NULL, "what clients have streamed to the node",
+     "events access-log|metrics|trace|tap|event",
+     "Print a line of JSON for each event that the node holds.\n"
+     "\n"
+     "  --follow               go on with those that come, until SIGINT\n"},
+    {"apply", "Change", "publish resources", "apply -f FILE",
+     "Publish the resources of a file or directory; - is standard input.\n"
+     "\n"
+     "  -f, --filename FILE    may be given again\n"
+     "  -n, --namespace NAME   of names that have none (default local)\n"
+     "  --node-id ID           publish as this node (default udpactl)\n"
+     "  --validate             publish nothing if 'validate' finds an error\n"
+     "  --wait                 then wait until all subscribers have acknowledged it\n"
+     "  --at-least N           with --wait: N must have acknowledged it\n"
+     "  --despite-refusals     with --wait: go on after a NACK\n"
+     "  --restore              the file is from get --all\n"},
+    {"delete", NULL, "remove what was applied",
+     "delete TYPE NAME...\ndelete -f FILE\ndelete --origin NODE [TYPE]",
+     "Remove what was applied with the same --node-id; with --origin what a node has\n"
+     "read that will not return.\n"
+     "\n"
+     "  -f, --filename FILE    the names of this file; may be given again\n"
+     "  -n, --namespace NAME   of names that have none (default local)\n"
+     "  --node-id ID           what was published as this node (default udpactl)\n"
+     "  --wait                 then wait until all subscribers have acknowledged it\n"
+     "  --dry-run              with --origin: only show what would go\n"
+     "  --http HOST:PORT       with --origin: where the node serves HTTP\n"},
+    {"wait", NULL, "until all who subscribe have it", "wait TYPE NAME...\nwait -f FILE",
+     "Wait until all who subscribe have acknowledged these resources.\n"
+     "\n"
+     "  -f, --filename FILE    the names and versions of this file\n"
+     "  -n, --namespace NAME   of names that have none (default local)\n"
+     "  --gone                 until they have acknowledged that it was removed\n"
+     "  --resource-version V   for this version of the one resource\n"
+     "  --at-least N           so many must have acknowledged it (default 0)\n"
+     "  --despite-refusals     go on after a NACK\n"
+     "  --timeout SECONDS      at most so long (default 60)\n"
+     "  -o, --output FORMAT    table or json\n"},
+    {"runtime", NULL, "values that change while a node runs",
+     "runtime get [KEY...]\nruntime layers\nruntime set KEY=VALUE...\nruntime unset KEY...",
+     "Show the effective values, or what each layer has; set values in the layer of\n"
+     "the administrator, or remove what was set there.\n"
+     "\n"
+     "  --http HOST:PORT       where the node serves HTTP (default 127.0.0.1:18080)\n"
+     "  -o, --output FORMAT    table or json\n"},
+    {"sources", NULL, "accept what a source does not name any more", "sources accept NAME...",
+     "Withdraw what such a source or directory does not name any more, and the node\n"
+     "holds because it is so much (max_withdrawal).\n"
+     "\n"
+     "  --as-source            at the source itself; NAME is its node id\n"
+     "  --http HOST:PORT       where the node serves HTTP (default 127.0.0.1:18080)\n"},
+    {"validate", "Check", "resources against their types; asks no node", "validate FILE...",
+     "Check the resources of files or directories; - is standard input.\n"
+     "\n"
+     "  -f, --filename FILE    the same as FILE\n"
+     "  -n, --namespace NAME   of names that have none (default local)\n"
+     "  --descriptors FILE     descriptor set of the types\n"},
+    {"auth", NULL, "what the node's rules say of a peer",
+     "auth can-i PEER publish|subscribe|admin TYPE NAME [AUTHORITY]",
+     "Ask whether this peer may, and which rule allows it. Exit status 1: it may not.\n"
+     "\n"
+     "  -n, --namespace NAME   of a name that has none (default local)\n"},
+    {"sign", NULL, "sign resources; asks no node", "sign -f FILE --key FILE --key-id ID",
+     "Print the resources of a file, signed.\n"
+     "\n"
+     "  --key FILE             the private key (PEM)\n"
+     "  --key-id ID            what trusted keys call it\n"
+     "  --authority NAME       who signs (default: what the file says)\n"
+     "  --validity TIME        such as 90s, 30m, 24h (default) or 7d\n"
+     "  --generation NUMBER    grows with each change (default: the time)\n"
+     "  -n, --namespace NAME   of names that have none (default local)\n"
+     "  -o, --output FORMAT    yaml or json\n"},
+    {"verify", NULL, "whether resources are signed, and by whom",
+     "verify TYPE [NAME...]\nverify -f FILE",
+     "Check the signatures of what the node has, or of files.\n"
+     "\n"
+     "  -f, --filename FILE    may be given again\n"
+     "  -n, --namespace NAME   of names that have none (default local)\n"
+     "  --trusted AUTHORITY/KEYID=FILE\n"
+     "                         a public key or certificate (PEM); may be given again\n"},
+    {"conform", "Test and measure", "test a server of xDS", "conform",
+     "Run scripted conversations with any server of xDS v3.\n"
+     "\n"
+     "  --list                 print the cases, run none\n"
+     "  --run REGEX            only these cases, such as '^delta/'\n"
+     "  --apply-to HOST:PORT   change what it serves by publishing to this node\n"
+     "  --change COMMAND       have this program change what it serves\n"
+     "  --resource TYPE=NAME   without these two: it has this; may be given again\n"
+     "  --rest-server HOST:PORT  where it speaks REST\n"
+     "  --prefix TEXT          of names that are made up (default conform)\n"
+     "  --authority NAME       of names xdstp://NAME/ that are made up\n"
+     "  --quiet-ms MS          how long nothing must come where nothing may (200)\n"
+     "  --strict               what a server should do, it must\n"
+     "  -o, --output FORMAT    table, tap, junit, or json\n"},
+    {"bench", NULL, "measure a server of xDS or UDPA under load", "bench",
+     "Open streams, wait until all have what there is, then time changes.\n"
+     "\n"
+     "  --protocol NAME        delta (default), sotw, or udpa\n"
+     "  --streams N, --connections N, --resources N, --size BYTES, --names N,\n"
+     "  --type TYPE, -n NAME, --namespaces N, --namespaces-each N, --plain-names\n"
+     "                         what is asked for, and how often\n"
+     "  --publish, --publish-to HOST:PORT, --control HOST:PORT, --batch N\n"
+     "                         who publishes and changes the resources\n"
+     "  --changes N, --rate N, --depth N, --seconds SECONDS\n"
+     "                         how many changes, and how fast\n"
+     "  --slow N, --slow-rate BYTES, --reconnect, --idle\n"
+     "                         slow readers; all come back; connections alone\n"
+     "  --pid PID[,PID...]     measure CPU and memory of these processes\n"
+     "  -o, --output FORMAT    table or json\n"},
+    {"xds", NULL, "get and watch of any server of xDS", "xds get|watch TYPE [NAME...]",
+     "Be a client of a server of xDS v3, and show what it serves.\n"
+     "\n"
+     "  --state-of-the-world   not the delta protocol\n"
+     "  --rest                 REST and JSON, not gRPC\n"
+     "  -n, --namespace NAME   the names lie here (default local)\n"
+     "  -o, --output FORMAT    table, yaml, json, or name\n"},
+};
+
+static const struct verb *
+find(const char *name)
+{
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(verbs); i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    return NULL;
+}
+
+const char *
+udpai_ctl_help_verb(size_t index)
+{
+    return index < UDPAI_ARRAY_LEN(verbs) ? verbs[index].name : NULL;
+}
+
+void
+udpai_ctl_help_put_verbs(udpai_strbuf *out)
+{
+    udpai_strbuf_puts(out, "udpactl looks at a node of UDPA, and publishes to it.\n");
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(verbs); i++) {
+        if (verbs[i].group)
+            udpai_strbuf_printf(out, "\n%s:\n", verbs[i].group);
+        udpai_strbuf_printf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    }
+    udpai_strbuf_puts(out, "\n'udpactl VERB --help' describes one verb, 'udpactl --help' lists all "
+                           "options,\nshort names of types and exit statuses; see udpactl(1).\n");
+}
+
+/* "Usage: udpactl delete TYPE NAME...", and a line for each other form. */
+static void
+put_usage(udpai_strbuf *out, const char *usage)
+{
+    const char *head = "Usage: ";
+    for (const char *end; (end = strchr(usage, '\n')); usage = end + 1) {
+        udpai_strbuf_printf(out, "%sudpactl %.*s\n", head, (int)(end - usage), usage);
+        head = "       ";
+    }
+    udpai_strbuf_printf(out, "%sudpactl %s\n", head, usage);
+}
+
+bool
+udpai_ctl_help_put_verb(udpai_strbuf *out, const char *name)
+{
+    const struct verb *verb = find(name);
+    if (!verb)
+        return false;
+    put_usage(out, verb->usage);
+    udpai_strbuf_printf(out, "\n%s", verb->text);
+    udpai_strbuf_puts(out, "\n--server HOST:PORT, --ca, --cert, --key, --server-name and --timeout "
+                           "are of the\nconnection: 'udpactl --help', udpactl(1).\n");
+    return true;
+}
+
+const char *
+udpai_ctl_help_wanted(int argc, char *const *argv)
+{
+    const struct verb *verb = NULL;
+    bool is_asked = false;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (!verb)
+            verb = find(argv[i]);
+        is_asked |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0;
+    }
+    return is_asked && verb ? verb->name : NULL;
+}
