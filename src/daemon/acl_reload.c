@@ -14,8 +14,8 @@ put_into_use(const udpai_reload_target *target,
     UDPA_AUTO(udpai_acl_unref) udpai_acl *acl = NULL;
     if (!from)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
-                          "the file has no section 'acl' any more: to have no rules takes a "
-                          "restart");
+                          "%s has no section 'acl' any more: to have no rules takes a restart",
+                          target->config_file);
     udpa_err err = udpai_plan_acl_again(target->plan, from, &acl);
     if (err == UDPA_OK)
         err = udpai_switching_set_acl(target->switching, acl);

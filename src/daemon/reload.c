@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "daemon/acl_reload.h"
 #include "daemon/bootstrap_check.h"
 #include "daemon/plan_delivery.h"
@@ -130,11 +131,40 @@ add_users(udpai_reload *self)
 
 /* ---- reading again ---- */
 
+/* Of what was found the first mistake, and how many there are. */
+typedef struct first_mistake {
+    const udpa_error *error;
+    size_t n;
+} first_mistake;
+
 static void
-tell(const udpa_error *error, bool is_warning, void *userdata)
+on_finding(const udpa_error *error, bool is_warning, void *userdata)
 {
-    (void)userdata;
-    udpai_log(is_warning ? UDPA_LOG_WARNING : UDPA_LOG_ERROR, LOG, "%s", udpa_error_message(error));
+    first_mistake *self = userdata;
+    if (is_warning) {
+        udpai_log(UDPA_LOG_WARNING, LOG, "%s", udpa_error_message(error));
+        return;
+    }
+    if (self->n++ == 0)
+        self->error = error;
+}
+
+/* One error says where, and of others how many there are. @p error: what there is besides. */
+static udpa_err
+sum_up(const udpai_reload_env *env, udpai_findings *findings, udpa_err err, udpa_error **ret_error)
+{
+    first_mistake first = {0};
+    char more[80] = "";
+    udpai_findings_tell(findings, on_finding, &first);
+    if (err == UDPA_OK && (first.n || findings->has_failed))
+        err = first.n ? UDPA_ERR_INVAL : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK || *ret_error)
+        return err;
+    if (!first.error)
+        return udpai_fail(ret_error, err, "%s: %s", env->config_file, udpa_err_text(err));
+    if (first.n > 1)
+        snprintf(more, sizeof(more), " (and %zu more: udpad --check lists them)", first.n - 1);
+    return udpai_fail(ret_error, err, "%s%s", udpa_error_message(first.error), more);
 }
 
 static udpa_err
@@ -145,34 +175,56 @@ read_bootstrap(const udpai_reload_env *env, udpai_bootstrap *bootstrap, udpa_err
         udpai_bootstrap_read(bootstrap, env->schema, env->config_file, &findings, ret_error);
     if (err == UDPA_OK)
         udpai_bootstrap_check(bootstrap->message, &findings);
-    udpai_findings_tell(&findings, tell, NULL);
-    if (err == UDPA_OK && (findings.n_mistakes || findings.has_failed))
-        err = udpai_fail(ret_error, UDPA_ERR_INVAL, "there are mistakes in %s", env->config_file);
+    err = sum_up(env, &findings, err, ret_error);
     udpai_findings_done(&findings);
     return err;
 }
 
+/* What is wrong with the file, until it is mended: in the log once, and in the status. */
+typedef struct complaints {
+    char *texts[2];
+    size_t n;
+} complaints;
+
 static bool
-is_taken(udpa_err err, const char *what, const udpa_error *error)
+is_taken(complaints *self, udpa_err err, const char *what, const udpa_error *error)
 {
-    if (err != UDPA_OK)
-        udpai_log(UDPA_LOG_ERROR, LOG, "%s stay as they were: %s", what, udpa_error_message(error));
-    return err == UDPA_OK;
+    udpai_strbuf text = {0};
+    if (err == UDPA_OK)
+        return true;
+    udpai_strbuf_printf(&text, "%s stay as they were: %s", what,
+                        error ? udpa_error_message(error) : udpa_err_text(err));
+    char *complaint = udpai_strbuf_take(&text);
+    udpai_log(UDPA_LOG_ERROR, LOG, "%s", complaint ? complaint : "out of memory");
+    if (complaint)
+        self->texts[self->n++] = complaint;
+    return false;
+}
+
+static void
+put_into_status(udpai_reload *self, complaints *all)
+{
+    udpai_problems_set(self->env.problems, UDPAI_FOUND_IN_BOOTSTRAP,
+                       (const char *const *)all->texts, all->n);
+    while (all->n)
+        udpai_free(all->texts[--all->n]);
 }
 
 static bool
-take_rules(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message)
+take_rules(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message, complaints *all)
 {
     const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file,
                                         self->env.switching};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = udpai_acl_reload(&target, message->acl, &self->acl, &error);
-    return is_taken(err, "the rules", error);
+    return is_taken(all, err, "the rules", error);
 }
 
 /* What was refused for its signature is told again. */
 static bool
-take_signatures(const udpai_reload *self, const Udpa__Config__V1__Bootstrap *message)
+take_signatures(const udpai_reload *self,
+                const Udpa__Config__V1__Bootstrap *message,
+                complaints *all)
 {
     const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file,
                                         self->env.switching};
@@ -181,7 +233,7 @@ take_signatures(const udpai_reload *self, const Udpa__Config__V1__Bootstrap *mes
     udpa_err err = udpai_signatures_reload(&target, message, &has_changed, &error);
     if (has_changed)
         udpai_directories_tell_again(self->env.directories);
-    return is_taken(err, "the keys of signatures", error);
+    return is_taken(all, err, "the keys of signatures", error);
 }
 
 static bool
@@ -189,14 +241,17 @@ reload_bootstrap(udpai_reload *self)
 {
     udpai_bootstrap bootstrap = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    complaints all = {0};
+    const char *what = self->env.plan->bootstrap.message->signatures
+                           ? "the rules and the keys of signatures"
+                           : "the rules";
     udpa_err err = read_bootstrap(&self->env, &bootstrap, &error);
-    bool is_read = is_taken(err, "the rules", error);
-    if (!is_read && self->env.plan->bootstrap.message->signatures)
-        (void)is_taken(err, "the keys of signatures", error);
+    bool is_read = is_taken(&all, err, what, error);
     if (is_read) {
-        is_read = take_rules(self, bootstrap.message);
-        is_read = take_signatures(self, bootstrap.message) && is_read;
+        is_read = take_rules(self, bootstrap.message, &all);
+        is_read = take_signatures(self, bootstrap.message, &all) && is_read;
     }
+    put_into_status(self, &all);
     udpai_bootstrap_done(&bootstrap);
     return is_read;
 }

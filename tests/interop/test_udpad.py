@@ -165,7 +165,39 @@ def renew_certificates(test):
           'takes a restart' in node.wait_for_log('takes a restart', after=line))
 
 
+def tell_broken_bootstrap(test):
+    """While a node runs: one error, with its place, in the log and in the status until it is mended."""
+    bootstrap = test.work / 'rules.yaml'
+    good = ('sockets: [{address: "127.0.0.1:0"}]\n'
+            'acl: {rules: [{name: all, identities: ["*"], actions: [SUBSCRIBE], namespaces: [local]}],\n'
+            '      dry_run: true}\n')
+    bootstrap.write_text(good, encoding='utf-8')
+    node = Node(test, 'ruled', bootstrap=bootstrap, port=None)
+
+    def problems():
+        done = subprocess.run([test.build / 'udpactl', '--server', node.address, 'status'],
+                              capture_output=True, text=True, timeout=20, check=True)
+        return done.stdout.partition('PROBLEMS\n')[2].split('\n\n')[0]
+
+    def errors():
+        return [line for line in node.text().splitlines() if ' error ' in line]
+    for broken, words in (('acl: {rules: [', 'rules.yaml:'),
+                          (good + 'nodes: {id: x}\nsinc: 1\n', 'rules.yaml:4:'),
+                          (good.partition('acl')[0], "rules.yaml has no section 'acl'")):
+        before = len(errors())
+        bootstrap.write_text(broken, encoding='utf-8')
+        wait_for(f'the mistake in the status: {words}', lambda words=words: words in problems())
+        said = problems()
+        check(f'one problem: {said.strip()}', len(said.strip().splitlines()) == 1
+              and 'the rules stay as they were' in said and 'success' not in said)
+        told = errors()[before:]
+        check(f'one line in the log: {told}', len(told) == 1 and said.strip() in told[0])
+        bootstrap.write_text(good, encoding='utf-8')
+        wait_for('no problem once it is mended', lambda: not problems())
+
+
 def body(test):
+    tell_broken_bootstrap(test)
     node = survive_kills(test)
     tell_mistakes(test, node)
     refuse_other_key(test)
