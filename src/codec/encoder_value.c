@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single values: what of the document's spellings is let through, and in which form libprotobuf
  * gets it. Whether a value fits its type is libprotobuf's to say; how to say it is decided here. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "codec/encoder_internal.h"
@@ -122,6 +123,27 @@ put_float(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *no
     return UDPA_OK;
 }
 
+#define ENUM_TEXT 400 /* what does not fit is left out */
+
+/* " (RED, GREEN)" */
+static const char *
+enum_values(const udpai_field *field, char text[ENUM_TEXT])
+{
+    static const char more[] = ", …)";
+    size_t n = udpai_enum_n_values(field->enumeration), at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        const char *name = udpai_enum_value_name(field->enumeration, i);
+        if (at + strlen(name) + sizeof(more) + 2 > ENUM_TEXT) {
+            snprintf(text + at, ENUM_TEXT - at, "%s", i ? more : "");
+            return text;
+        }
+        at += (size_t)snprintf(text + at, ENUM_TEXT - at, "%s%s", i ? ", " : " (", name);
+    }
+    snprintf(text + at, ENUM_TEXT - at, "%s", n ? ")" : "");
+    return text;
+}
+
 static udpa_err
 fail_enum(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
@@ -130,8 +152,10 @@ fail_enum(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *no
     for (size_t i = 0; i < udpai_enum_n_values(field->enumeration); i++)
         udpai_suggest_offer(&suggestion, udpai_enum_value_name(field->enumeration, i));
     const udpai_place place = udpai_encoder_place(encoder, node);
+    char values[ENUM_TEXT];
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place,
-                         "'%s' is no value of enum %s%s", UDPAI_QUOTE(node->text), field->kind_name,
+                         "'%s' is no value of enum %s%s%s", UDPAI_QUOTE(node->text),
+                         field->kind_name, enum_values(field, values),
                          udpai_suggestion_text(&suggestion, hint));
 }
 
@@ -182,11 +206,39 @@ udpai_put_scalar(udpai_encoder *encoder, const udpai_field *field, const udpai_t
                          "this field is a group, which is not supported");
 }
 
+#define SECONDS_TEXT 40
+#define UNIT_DIGITS 9 /* so that no unit makes them too many */
+
+/* Whole numbers of other units: "5m" is "300s" in proto3 JSON, which knows seconds alone. */
+static bool
+in_seconds(udpai_str text, char seconds[SECONDS_TEXT])
+{
+    static const struct {
+        const char *name;
+        uint64_t ms;
+    } units[] = {{"ms", 1}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+
+    uint64_t number = 0;
+    size_t at = 0;
+    for (; at < text.len && text.data[at] >= '0' && text.data[at] <= '9'; at++)
+        if (at < UNIT_DIGITS)
+            number = number * 10 + (uint64_t)(text.data[at] - '0');
+    udpai_str unit = {text.data + at, text.len - at};
+    for (size_t i = 0; at && at <= UNIT_DIGITS && i < UDPAI_ARRAY_LEN(units); i++) {
+        uint64_t ms = number * units[i].ms;
+        if (!udpai_str_eq(unit, udpai_str_from(units[i].name)))
+            continue;
+        snprintf(seconds, SECONDS_TEXT, "%" PRIu64 ".%03" PRIu64 "s", ms / 1000, ms % 1000);
+        return true;
+    }
+    return false;
+}
+
 udpa_err
 udpai_put_known(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
 {
     static const char *const wanted[] = {
-        [UDPAI_DURATION] = "a duration: write seconds with an 's' behind, such as 1.5s",
+        [UDPAI_DURATION] = "a duration: write a number and its unit, such as 1.5s, 500ms, 5m or 2h",
         [UDPAI_TIMESTAMP] = "a time: write it as 2024-01-31T12:00:00Z",
         [UDPAI_FIELD_MASK] = "a field mask: write field paths with commas between",
     };
@@ -195,7 +247,9 @@ udpai_put_known(udpai_encoder *encoder, const udpai_type *type, const udpai_tree
         return udpai_encoder_fail_kind(encoder, node, wanted[known]);
     if (is_wanted(encoder))
         return fail_value(encoder, node, wanted[known]);
-    udpai_json_put_string(&encoder->unit->json, node->text);
+    char seconds[SECONDS_TEXT];
+    bool has_unit = known == UDPAI_DURATION && in_seconds(node->text, seconds);
+    udpai_json_put_string(&encoder->unit->json, has_unit ? udpai_str_from(seconds) : node->text);
     return UDPA_OK;
 }
 

@@ -76,6 +76,50 @@ convert(udpai_bootstrap *bootstrap,
     return bytes ? unpack(bootstrap, bytes, ret_error) : err;
 }
 
+/* What an Envoy's bootstrap has, and this one has not; NULL: nothing of it. */
+static const char *
+envoy_field(const udpai_tree *root)
+{
+    static const struct {
+        const char *outer, *inner, *path;
+    } fields[] = {
+        {"admin", NULL, "admin"},
+        {"dynamic_resources", NULL, "dynamic_resources"},
+        {"dynamicResources", NULL, "dynamic_resources"},
+        {"layered_runtime", NULL, "layered_runtime"},
+        {"layeredRuntime", NULL, "layered_runtime"},
+        {"static_resources", "clusters", "static_resources.clusters"},
+        {"staticResources", "clusters", "static_resources.clusters"},
+        {"static_resources", "listeners", "static_resources.listeners"},
+        {"staticResources", "listeners", "static_resources.listeners"},
+    };
+
+    for (size_t i = 0; root->kind == UDPAI_TREE_MAP && i < UDPAI_ARRAY_LEN(fields); i++) {
+        const udpai_entry *outer = udpai_tree_find(root, udpai_str_from(fields[i].outer));
+        bool is_map = outer && outer->value->kind == UDPAI_TREE_MAP;
+        if (outer && (!fields[i].inner ||
+                      (is_map && udpai_tree_find(outer->value, udpai_str_from(fields[i].inner)))))
+            return fields[i].path;
+    }
+    return NULL;
+}
+
+static udpa_err
+read_root(udpai_bootstrap *bootstrap,
+          const udpai_schema *schema,
+          const udpai_source *source,
+          udpai_findings *findings,
+          udpa_error **ret_error)
+{
+    const char *path = envoy_field(findings->documents->roots.items[0]);
+    if (!path)
+        return convert(bootstrap, schema, source, findings, ret_error);
+    udpai_findings_mistake(findings, path,
+                           "this is the bootstrap of an Envoy, not of udpad: give udpad a file of "
+                           "its own, see udpad.conf(5)");
+    return UDPA_ERR_INVAL;
+}
+
 static udpa_err
 read_document(udpai_bootstrap *bootstrap,
               const udpai_schema *schema,
@@ -93,7 +137,7 @@ read_document(udpai_bootstrap *bootstrap,
     if (n == 0)
         return udpai_bootstrap_empty(bootstrap, ret_error);
     if (n == 1)
-        return convert(bootstrap, schema, source, findings, ret_error);
+        return read_root(bootstrap, schema, source, findings, ret_error);
     udpai_findings_mistake(findings, "", "%zu documents, where one is expected", n);
     return UDPA_ERR_INVAL;
 }

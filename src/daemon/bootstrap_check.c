@@ -20,6 +20,7 @@
 #include "daemon/signatures_check.h"
 #include "daemon/sinks_check.h"
 #include "daemon/sockets_check.h"
+#include "daemon/source_names.h"
 #include "daemon/timing.h"
 #include "daemon/tree_check.h"
 #include "daemon/words.h"
@@ -216,34 +217,26 @@ check_static(struct check *check)
     }
 }
 
-static bool
-is_static_source(const struct check *check, const char *name)
-{
-    const Udpa__Config__V1__StaticResources *all = check->message->static_resources;
-    for (size_t i = 0; all && i < all->n_config_sources; i++)
-        if (strcmp(all->config_sources[i]->name, name) == 0)
-            return true;
-    return false;
-}
-
 /* With dynamic_sources one may come later. */
 static void
 check_is_there(struct check *check, const char *path, const char *name)
 {
-    char room[PATH_MAX_LEN];
+    char room[PATH_MAX_LEN], hint[UDPAI_SUGGESTION_TEXT];
     udpai_path_field(room, path, "resource_name");
-    if (is_static_source(check, name) ||
+    if (udpai_static_source_is_there(check->message->static_resources, name) ||
         udpai_findings_is_unread(check->findings, "static_resources"))
         return;
     if (check->message->dynamic_sources)
-        udpai_findings_warn(check->findings, room,
-                            "there is no ConfigSource '%s' in static_resources.config_sources: "
-                            "until a resource brings it, nothing comes from it",
-                            name);
+        udpai_findings_warn(
+            check->findings, room,
+            "there is no ConfigSource '%s' in static_resources.config_sources: "
+            "until a resource brings it, nothing comes from it%s",
+            name, udpai_static_source_suggest(check->message->static_resources, name, hint));
     else
-        udpai_findings_mistake(check->findings, room,
-                               "there is no ConfigSource '%s' in static_resources.config_sources",
-                               name);
+        udpai_findings_mistake(
+            check->findings, room,
+            "there is no ConfigSource '%s' in static_resources.config_sources%s", name,
+            udpai_static_source_suggest(check->message->static_resources, name, hint));
 }
 
 static void

@@ -51,8 +51,8 @@ any_nests(void **state)
                         "    numbers: [1, 2, x]\n",
                         "x.yaml:5:21: any.any.numbers[2]: 'x' is not a valid int32");
     assert_yaml_refused("any: {'@type': x/google.protobuf.Duration, value: 1}",
-                        "x.yaml:1:51: any.value: '1' is not a duration: write seconds with an 's' "
-                        "behind, such as 1.5s");
+                        "x.yaml:1:51: any.value: '1' is not a duration: write a number and its "
+                        "unit, such as 1.5s, 500ms, 5m or 2h");
     assert_yaml_refused("any: {'@type': x/google.protobuf.UInt32Value, value: -1}",
                         "x.yaml:1:54: any.value: '-1' is not a valid uint32");
 }

@@ -53,10 +53,10 @@ json_is_strict_about_kinds(void **state)
     assert_json_refused("{\"bytesValue\": 1}", "x.json:1:16: bytes_value: this is a number, but "
                                                "must be a string, in quotes");
     assert_json_refused("{\"duration\": 1}",
-                        "x.json:1:14: duration: this is a number, but must be a duration: write "
-                        "seconds with an 's' behind, such as 1.5s");
-    assert_json_refused("{\"color\": true}",
-                        "x.json:1:11: color: 'true' is no value of enum codec.test.Color");
+                        "x.json:1:14: duration: this is a number, but must be a duration: write a "
+                        "number and its unit, such as 1.5s, 500ms, 5m or 2h");
+    assert_json_refused("{\"color\": true}", "x.json:1:11: color: 'true' is no value of enum "
+                                             "codec.test.Color (COLOR_UNSPECIFIED, RED, GREEN)");
     assert_json_is("{\"byNumber\":{\"1\":\"a\"}}", "{\"byNumber\":{\"1\":\"a\"}}");
 }
 
@@ -124,12 +124,13 @@ bools_and_enums(void **state)
                         "x.yaml:1:13: bool_value: this is a string, but must be true or false");
     assert_yaml_is("colors: [RED, 2, 'GREEN', 99, -1]",
                    "{\"colors\":[\"RED\",\"GREEN\",\"GREEN\",99,-1]}");
-    assert_yaml_refused("color: red", "x.yaml:1:8: color: 'red' is no value of enum "
-                                      "codec.test.Color; did you mean 'RED'?");
+    assert_yaml_refused("color: red",
+                        "x.yaml:1:8: color: 'red' is no value of enum "
+                        "codec.test.Color (COLOR_UNSPECIFIED, RED, GREEN); did you mean 'RED'?");
     assert_yaml_refused("color: 2147483648", "x.yaml:1:8: color: '2147483648' is no value of enum "
-                                             "codec.test.Color");
-    assert_yaml_refused("color: '1'",
-                        "x.yaml:1:8: color: '1' is no value of enum codec.test.Color");
+                                             "codec.test.Color (COLOR_UNSPECIFIED, RED, GREEN)");
+    assert_yaml_refused("color: '1'", "x.yaml:1:8: color: '1' is no value of enum codec.test.Color "
+                                      "(COLOR_UNSPECIFIED, RED, GREEN)");
 }
 
 static void
@@ -148,6 +149,35 @@ bytes_take_both_alphabets(void **state)
 }
 
 static void
+assert_no_duration(const char *text)
+{
+    char yaml[64], wanted[200];
+    snprintf(yaml, sizeof(yaml), "duration: %s", text);
+    snprintf(wanted, sizeof(wanted),
+             "x.yaml:1:11: duration: '%s' is not a duration: write a number and its unit, such as "
+             "1.5s, 500ms, 5m or 2h",
+             text);
+    assert_yaml_refused(yaml, wanted);
+}
+
+static void
+durations_have_units(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "m",           "5",   "1.5m",  "-5m", "5M",
+        "5min",        "5 m", "1h30m", "ms",  "12345678901234567890m",
+        "99999999999h"};
+    assert_yaml_is("duration: 5m", "{\"duration\":\"300s\"}");
+    assert_yaml_is("duration: 2h", "{\"duration\":\"7200s\"}");
+    assert_yaml_is("duration: 7d", "{\"duration\":\"604800s\"}");
+    assert_yaml_is("duration: 1500ms", "{\"duration\":\"1.500s\"}");
+    assert_yaml_is("duration: 20ms", "{\"duration\":\"0.020s\"}");
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(wrong); i++)
+        assert_no_duration(wrong[i]);
+}
+
+static void
 well_known_types(void **state)
 {
     (void)state;
@@ -156,8 +186,8 @@ well_known_types(void **state)
     assert_yaml_is("duration: 0.000000001s", "{\"duration\":\"0.000000001s\"}");
     assert_yaml_is("duration: {seconds: 3, nanos: 5000000}", "{\"duration\":\"3.005s\"}");
     assert_yaml_refused("duration: 315576000001s",
-                        "x.yaml:1:11: duration: '315576000001s' is not a duration: write seconds "
-                        "with an 's' behind, such as 1.5s");
+                        "x.yaml:1:11: duration: '315576000001s' is not a duration: write a "
+                        "number and its unit, such as 1.5s, 500ms, 5m or 2h");
     assert_yaml_is("timestamp: 2024-02-29T23:59:59.123456789+01:00",
                    "{\"timestamp\":\"2024-02-29T22:59:59.123456789Z\"}");
     assert_yaml_is("timestamp: {seconds: 1}", "{\"timestamp\":\"1970-01-01T00:00:01Z\"}");
@@ -204,11 +234,17 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings_keep_their_spelling),    cmocka_unit_test(null_leaves_a_field_out),
-        cmocka_unit_test(json_is_strict_about_kinds),     cmocka_unit_test(integers_are_exact),
-        cmocka_unit_test(floats_know_what_is_not_finite), cmocka_unit_test(bools_and_enums),
-        cmocka_unit_test(bytes_take_both_alphabets),      cmocka_unit_test(well_known_types),
-        cmocka_unit_test(values_follow_the_document),     cmocka_unit_test(characters_survive),
+        cmocka_unit_test(strings_keep_their_spelling),
+        cmocka_unit_test(null_leaves_a_field_out),
+        cmocka_unit_test(json_is_strict_about_kinds),
+        cmocka_unit_test(integers_are_exact),
+        cmocka_unit_test(floats_know_what_is_not_finite),
+        cmocka_unit_test(bools_and_enums),
+        cmocka_unit_test(bytes_take_both_alphabets),
+        cmocka_unit_test(durations_have_units),
+        cmocka_unit_test(well_known_types),
+        cmocka_unit_test(values_follow_the_document),
+        cmocka_unit_test(characters_survive),
     };
     return cmocka_run_group_tests(tests, setup_schema, teardown_schema);
 }

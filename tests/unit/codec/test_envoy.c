@@ -171,9 +171,12 @@ mistakes_are_placed(void **state)
         "route: {cluster:", "route: {clutser:",
         "edge.yaml:47:15: resources[0].virtual_hosts[0].routes[0].route: unknown field "
         "'clutser'; did you mean 'cluster'?");
-    assert_edge_fails("LEAST_REQUEST", "LEAST_REQUESTS",
-                      "edge.yaml:5:12: lb_policy: 'LEAST_REQUESTS' is no value of enum "
-                      "envoy.config.cluster.v3.Cluster.LbPolicy; did you mean 'LEAST_REQUEST'?");
+    assert_edge_fails(
+        "LEAST_REQUEST", "LEAST_REQUESTS",
+        "edge.yaml:5:12: lb_policy: 'LEAST_REQUESTS' is no value of enum "
+        "envoy.config.cluster.v3.Cluster.LbPolicy (ROUND_ROBIN, LEAST_REQUEST, RING_HASH, "
+        "RANDOM, MAGLEV, CLUSTER_PROVIDED, LOAD_BALANCING_POLICY_CONFIG); did you "
+        "mean 'LEAST_REQUEST'?");
     assert_edge_fails(
         "load_balancing_weight: 2", "load_balancing_weight: -2",
         "edge.yaml:19:28: endpoints[0].lb_endpoints[0].load_balancing_weight: '-2' is "
