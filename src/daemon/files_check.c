@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "daemon/plan.h"
 #include "daemon/signatures_check.h"
 #include "daemon/sinks_check.h"
@@ -197,6 +198,20 @@ check_directory(const struct named *named, const char *directory)
         closedir(found);
 }
 
+/* Permissions do not tell all: a file system may refuse (/proc, a quota, no room). So a directory
+ * is made there, and removed at once. */
+static int
+errno_of_making_in(const char *directory)
+{
+    udpai_strbuf path = {0};
+    udpai_strbuf_printf(&path, "%s/.udpad-check-XXXXXX", directory);
+    int number = udpai_strbuf_failed(&path) ? ENOMEM : mkdtemp(path.data) ? 0 : errno;
+    if (number == 0)
+        rmdir(path.data);
+    udpai_strbuf_done(&path);
+    return number;
+}
+
 /* Of one that will be made. */
 static int
 errno_of_parent(const char *directory)
@@ -208,7 +223,7 @@ errno_of_parent(const char *directory)
     char *slash = copy ? strrchr(copy, '/') : NULL;
     if (slash)
         slash[slash == copy] = '\0';
-    return faccessat(AT_FDCWD, slash ? copy : ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+    return errno_of_making_in(!slash ? "." : copy);
 }
 
 static void
@@ -219,7 +234,9 @@ check_state(const struct named *named, const char *directory)
     if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode)) {
         tell(named, directory, "%s: is no directory", directory);
     } else if (faccessat(AT_FDCWD, directory, R_OK | W_OK | X_OK, AT_EACCESS) == 0) {
-        return;
+        number = errno_of_making_in(directory);
+        if (number != 0)
+            tell(named, directory, "%s: cannot be written to: %s", directory, strerror(number));
     } else if (errno != ENOENT) {
         tell(named, directory, "%s: cannot be written to: %s", directory, strerror(errno));
     } else if ((number = errno_of_parent(directory)) != 0) {

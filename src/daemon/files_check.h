@@ -7,7 +7,8 @@
 #include "daemon/options.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
-/* Nothing is made, locked or kept open. What the command line puts aside is not looked at.
+/* Nothing is locked or kept open, and nothing is left: in the state directory, or where it would be
+ * made, an empty directory is made and removed. What the command line puts aside is not looked at.
  * Descriptor sets are descriptors.h's. */
 void udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
                        const udpai_options *options,

@@ -3,6 +3,7 @@
 #include "daemon/files_check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "tests/unit/daemon/bootstrap_test.h"
@@ -120,6 +121,42 @@ a_file_is_no_directory(void **state)
               "test.yaml:2:20: store.directory: /dev/null: is no directory\n");
 }
 
+/* Where permissions promise what the file system does not do, if root asks. */
+static void
+the_state_directory_is_tried(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } wrong[] = {
+        {"store: {directory: /proc/self}\n", "/proc/self: cannot be written to: "},
+        {"store: {directory: /proc/udpa-state}\n",
+         "/proc/udpa-state: is not there, and cannot be made: "},
+    };
+
+    bootstrap_test *test = *state;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(wrong); i++) {
+        check(test, wrong[i].text, &(udpai_options){0});
+        bootstrap_test_tell(test);
+        assert_non_null(test->mistakes.data);
+        assert_non_null(strstr(test->mistakes.data, wrong[i].words));
+        assert_ok(bootstrap_test_teardown(state));
+        assert_ok(bootstrap_test_setup(state));
+        test = *state;
+    }
+}
+
+static void
+the_try_leaves_nothing(void **state)
+{
+    bootstrap_test *test = *state;
+    char directory[] = "/tmp/udpa-state-XXXXXX", text[64];
+    assert_non_null(mkdtemp(directory));
+    snprintf(text, sizeof(text), "store: {directory: %s}\n", directory);
+    check(test, text, &(udpai_options){0});
+    bootstrap_test_assert_mistakes(test, "");
+    assert_int_equal(rmdir(directory), 0); /* it is empty */
+}
+
 static void
 data_in_memory_need_no_directory(void **state)
 {
@@ -140,6 +177,8 @@ main(void)
         CASE(what_the_command_line_puts_aside_is_not_looked_at),
         CASE(what_is_relative_says_to_what),
         CASE(a_file_is_no_directory),
+        CASE(the_state_directory_is_tried),
+        CASE(the_try_leaves_nothing),
         CASE(data_in_memory_need_no_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
