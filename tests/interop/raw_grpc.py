@@ -34,6 +34,8 @@ class Call(Client):
                   'content-type': 'application/grpc', 'te': 'trailers'}
         self.socket.sendall(frame(HEADERS, END_HEADERS, self.STREAM,
                                   b''.join(header(*field) for field in fields.items())))
+        while self.read()[0] != SETTINGS: # how much may be sent at once
+            pass
 
     def take_settings(self, payload):
         for name, value in struct.iter_unpack('>HI', payload):

@@ -114,7 +114,7 @@ def body(test):
         interop.check('the log says why', 'too much is sent to this node at once' in node.text())
         waiting = stack.enter_context(Sender(Call(node.address, PATH), go))
         interop.wait_for('those who have stopped are ended, since somebody waits', lambda: any(
-            'nothing of a message has come' in str(one.ended) for one in idle))
+            'nothing of a message has come' in str(one.ended) for one in idle), 6 * STALLED_S)
         interop.check('and who waits is not', not waiting.ended)
         took = come_with_much(node.address)
         interop.check(f'who comes then with much to say is answered after {took:.1f} s',
