@@ -55,6 +55,14 @@ must_be_there(sim_member *member, int key)
     return ref_is_certain(sim_tell_model(scenario, true), member->index, key);
 }
 
+/* In the very moment in which it is wanted again: by a node on demand, or by a mirror of what comes
+ * by its name alone. Then it comes again as soon as its source can be reached. */
+static bool
+may_be_given_back(const sim_scenario *scenario, int key)
+{
+    return scenario->has_on_demand || sim_key_is_lazy(key);
+}
+
 static void
 forget_generations(sim_copy *copy)
 {
@@ -69,7 +77,7 @@ sim_check_removal(sim_member *member, int key)
     sim_copy *copy = &member->copies[key];
     if (!sim_endpoint_wants(member, key))
         return; /* the end of what it asked for before */
-    if (!scenario->has_on_demand && must_be_there(member, key))
+    if (!may_be_given_back(scenario, key) && must_be_there(member, key))
         sim_fail(member, "a resource that nobody removed was removed", key);
     if (scenario->n_fail_overs) /* one that stands in may lag, and its word is all that counts */
         forget_generations(copy);
@@ -78,8 +86,7 @@ sim_check_removal(sim_member *member, int key)
     copy->gone_since_us = scenario->world.now_us;
 }
 
-/* A node on demand may give something back in the very moment in which it is wanted again; then it
- * comes again as soon as its source can be reached. */
+/* What may be given back is there again soon. */
 void
 sim_check_gone(sim_scenario *scenario)
 {
