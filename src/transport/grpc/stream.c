@@ -274,7 +274,7 @@ udpai_stream_refuse_stall(udpai_stream *stream, uint64_t size, unsigned seconds)
 {
     refuse(stream, udpa_error_new(UDPA_ERR_LIMIT, NULL,
                                   "after %" PRIu64 " bytes nothing of a message has come for %u "
-                                  "seconds, while others wait for room: try again",
+                                  "seconds, while there is no room for others: try again",
                                   size, seconds));
 }
 

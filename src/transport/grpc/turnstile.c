@@ -25,7 +25,7 @@
 #define TRIED_MAX 4                      /* that may begin to say much */
 #define TRIED_MS 400                     /* so long that is expected */
 #define HEADERS_BYTES 1024               /* beyond that, it is not headers alone that have come */
-#define SILENT_MS 10000                  /* so long a message may stop, if others wait */
+#define SILENT_MS 10000                  /* so long a message may stop, if room is wanted */
 #define OVER_MAX 2                       /* times what may be reserved may be in memory */
 #define SLACK ((uint64_t)1 << 20)        /* beyond the largest message, before its end is seen */
 
@@ -271,9 +271,12 @@ is_too_much(const udpai_stream *stream, const udpai_arrived *arrived)
 static void
 look_at_silent(udpai_stream *stream)
 {
+    const udpai_admission *admission = &stream->thread->admission;
+    bool is_wanted = admission->reserved > admission->max_reserved ||
+                     !udpai_list_empty(&stream->thread->turnstile.waiting);
     if (stream->turn.unread < SLACK)
         (void)release(stream);
-    else if (!udpai_list_empty(&stream->thread->turnstile.waiting))
+    else if (is_wanted)
         udpai_stream_refuse_stall(stream, stream->turn.unread, SILENT_MS / 1000);
 }
 
