@@ -465,6 +465,21 @@ nothing_is_said_before_all_sources_have_answered(void **state)
     assert_true(fed_name_settled(bed, "CDS", "x"));
 }
 
+/* Whoever waits has not heard of it yet. */
+static void
+a_no_is_kept_until_all_sources_have_answered(void **state)
+{
+    fed_bed *bed = *state;
+    start_two(bed);
+    tell_nodes(bed, UDPAI_REPORT_INTEREST, "com.acme/x", true);
+    assert_orders(bed, "sub a CDS com.acme:x, sub b CDS com.acme:x");
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    fed_advance(bed, 300000);
+    assert_orders(bed, "");
+    (void)fed_publish(bed, 'b', "CDS", "!com.acme");
+    assert_true(fed_name_settled(bed, "CDS", "x"));
+}
+
 /* Who is asked on demand does not forget; those above him might. */
 static void
 a_no_on_demand_is_asked_for_again(void **state)
@@ -540,6 +555,7 @@ main(void)
         fed_test(an_earlier_source_is_asked_for_what_a_later_one_brings),
         fed_test(nothing_is_said_before_all_sources_have_answered),
         fed_test(a_name_that_is_denied_stays_answered),
+        fed_test(a_no_is_kept_until_all_sources_have_answered),
         fed_test(a_no_on_demand_is_asked_for_again),
         fed_test(without_memory_nothing_is_said_of_a_name),
     };
