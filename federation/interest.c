@@ -287,14 +287,11 @@ visit_wildcards(const udpai_node *node,
                 udpai_interest_visit_fn visit,
                 void *userdata)
 {
-    char wildcard[UDPA_NAME_MAX + 1] = "*";
+    char room[UDPA_NAME_MAX + 1];
     size_t at = 0;
     udpai_str prefix;
-    while (udpai_name_next_prefix(name, &at, &prefix)) {
-        if (prefix.len)
-            memcpy(wildcard + 1, prefix.data, prefix.len);
-        visit_text(node, type_url, (udpai_str){wildcard, prefix.len + 1}, visit, userdata);
-    }
+    while (udpai_name_next_prefix(name, &at, &prefix))
+        visit_text(node, type_url, udpai_wildcard_text(room, prefix), visit, userdata);
 }
 
 void

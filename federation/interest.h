@@ -3,7 +3,19 @@
 #ifndef UDPAI_INTEREST_H
 #define UDPAI_INTEREST_H
 
+#include <string.h>
+
 #include "federation/node_internal.h"
+
+/* The text of a wildcard: '*' and the prefix, which is a name's or none. */
+static inline udpai_str
+udpai_wildcard_text(char room[UDPA_NAME_MAX + 1], udpai_str prefix)
+{
+    room[0] = '*';
+    if (prefix.len)
+        memcpy(room + 1, prefix.data, prefix.len);
+    return (udpai_str){room, prefix.len + 1};
+}
 
 /* What somebody here wants: subscribers of the stream side count once, those in the process each.
  */

@@ -412,10 +412,9 @@ change_interest(udpai_node *node, const udpai_local_subscription *subscription, 
     if (subscription->reach == UDPAI_REACH_NOBODY)
         return;
     if (subscription->names.n == 0) {
-        char room[UDPA_NAME_MAX + 1] = "*";
-        udpai_str prefix = udpai_bytes_view(subscription->prefix);
-        memcpy(room + 1, prefix.data, prefix.len);
-        change(node, type, (udpai_str){room, prefix.len + 1}, wanted);
+        char room[UDPA_NAME_MAX + 1];
+        change(node, type, udpai_wildcard_text(room, udpai_bytes_view(subscription->prefix)),
+               wanted);
     }
     for (size_t i = 0; i < subscription->names.n; i++)
         change(node, type, udpai_bytes_view(subscription->names.items[i]), wanted);

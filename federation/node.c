@@ -341,13 +341,12 @@ static void
 take_interest(udpai_node *node, const udpai_report *report)
 {
     const udpai_subscription_message *wish = report->subscription;
-    char room[UDPA_NAME_MAX + 1] = "*";
+    char room[UDPA_NAME_MAX + 1];
     udpai_str text = wish->names[0];
     if (text.len == 0) {
         if (wish->name_space.len > UDPA_NAME_MAX)
             return;
-        memcpy(room + 1, wish->name_space.data, wish->name_space.len);
-        text = (udpai_str){room, wish->name_space.len + 1};
+        text = udpai_wildcard_text(room, wish->name_space);
     }
     if (report->kind == UDPAI_REPORT_PASSED_ON && !udpai_type_is_client(wish->type_url))
         (void)udpai_interest_look_up(node, wish->type_url, text);

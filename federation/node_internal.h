@@ -90,6 +90,9 @@ struct udpai_source {
 
 /* ---- peers: UDPA sessions ---- */
 
+/* What a peer could not serve, or has refused, it is asked for again after so long. */
+#define UDPAI_ASK_AGAIN_MS 30000
+
 struct udpai_peer {
     uint64_t session;
     udpai_identity *identity;

@@ -12,7 +12,6 @@
 
 /* Each is asked from every client, and what is asked is kept for those that come. */
 #define WISHES_MAX 1000
-#define REFUSED_MS 30000
 /* Nobody wants it, or nobody whom it would reach. */
 #define FAR UDPAI_HOPS_MAX
 
@@ -339,17 +338,14 @@ asked_by_name(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpa
 bool
 udpai_reports_asks(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str name)
 {
-    char wildcard[UDPA_NAME_MAX + 1] = "*";
+    char room[UDPA_NAME_MAX + 1];
     size_t at = 0;
     udpai_str prefix;
     if (!peer->has_reports || name.len > UDPA_NAME_MAX)
         return false;
     bool is_asked = asked_by_name(node, peer, type_url, name);
-    while (!is_asked && udpai_name_next_prefix(name, &at, &prefix)) {
-        if (prefix.len)
-            memcpy(wildcard + 1, prefix.data, prefix.len);
-        is_asked = asked_by_name(node, peer, type_url, (udpai_str){wildcard, prefix.len + 1});
-    }
+    while (!is_asked && udpai_name_next_prefix(name, &at, &prefix))
+        is_asked = asked_by_name(node, peer, type_url, udpai_wildcard_text(room, prefix));
     return is_asked;
 }
 
@@ -439,7 +435,8 @@ note_refused(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai
     if (!wish || has_refused(wish, peer) || !udpai_vector_push(&wish->refused, peer->session))
         return;
     if (!udpai_timer_is_set(&node->refused_reports))
-        udpai_timer_set(node->wheel, &node->refused_reports, udpai_node_now(node) + REFUSED_MS);
+        udpai_timer_set(node->wheel, &node->refused_reports,
+                        udpai_node_now(node) + UDPAI_ASK_AGAIN_MS);
 }
 
 void
@@ -447,17 +444,15 @@ udpai_reports_refused(udpai_node *node,
                       const udpai_peer *peer,
                       const udpai_subscription_message *error)
 {
-    char wildcard[UDPA_NAME_MAX + 1] = "*";
-    const udpai_str everything = {"", 0}, prefix = error->name_space;
+    char room[UDPA_NAME_MAX + 1];
+    const udpai_str everything = {"", 0};
     const udpai_str *names = error->n_names ? error->names : &everything;
     size_t n_names = error->n_names ? error->n_names : 1;
-    if (prefix.len > UDPA_NAME_MAX)
+    if (error->name_space.len > UDPA_NAME_MAX)
         return;
-    if (prefix.len)
-        memcpy(wildcard + 1, prefix.data, prefix.len);
     for (size_t i = 0; i < n_names; i++)
         note_refused(node, peer, error->type_url,
-                     names[i].len ? names[i] : (udpai_str){wildcard, prefix.len + 1});
+                     names[i].len ? names[i] : udpai_wildcard_text(room, error->name_space));
 }
 
 /* ---- what nodes pass on ---- */

@@ -6,9 +6,6 @@
 #include "base/alloc.h"
 #include "model/name.h"
 
-/* What a source could not serve it is asked for again after so long. */
-#define AGAIN_MS 30000
-
 /* ---- asking ---- */
 
 static void
@@ -212,7 +209,7 @@ ask_later(udpai_scope *scope)
 {
     const udpai_node *node = scope->source->node;
     if (!udpai_timer_is_set(&scope->again))
-        udpai_timer_set(node->wheel, &scope->again, udpai_node_now(node) + AGAIN_MS);
+        udpai_timer_set(node->wheel, &scope->again, udpai_node_now(node) + UDPAI_ASK_AGAIN_MS);
     udpai_source_touch(scope->source);
 }
 

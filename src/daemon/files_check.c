@@ -223,7 +223,7 @@ errno_of_parent(const char *directory)
     char *slash = copy ? strrchr(copy, '/') : NULL;
     if (slash)
         slash[slash == copy] = '\0';
-    return errno_of_making_in(!slash ? "." : copy);
+    return errno_of_making_in(slash ? copy : ".");
 }
 
 static void

@@ -16,7 +16,7 @@
 #define LOOKS_MS 2000 /* so long all idle streams are looked at */
 #define MUCH_BYTES ((uint64_t)1 << 20)
 
-/* Another field would be cheaper to read, but for the file itself. */
+/* 0: nobody knows. */
 static uint64_t
 resident_bytes(const udpai_surge *surge)
 {
