@@ -2,6 +2,7 @@
 #include "daemon/certificates.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -95,6 +96,7 @@ udpai_certificates_done(udpai_certificates *certificates)
 {
     for (size_t i = 0; i < certificates->users.n; i++)
         udpai_trust_store_unref(certificates->users.items[i].trust);
+    udpai_certificates_tell_again(certificates);
     udpai_vector_done(&certificates->users);
 }
 
@@ -120,15 +122,23 @@ udpai_certificates_watch(const udpai_certificates *certificates,
     return err;
 }
 
+#define STAY "%s %s: the certificates stay as they were: %s"
+
+static bool
+is_told(const udpai_certificate_user *user, const udpa_error *error)
+{
+    return user->refused &&
+           strcmp(udpa_error_message(user->refused), udpa_error_message(error)) == 0;
+}
+
 static void
 tell(const udpai_certificate_user *user, const udpa_error *error)
 {
-    if (error)
-        udpai_log(UDPA_LOG_ERROR, LOG, "%s %s: the certificates stay as they were: %s", user->kind,
-                  user->name, udpa_error_message(error));
-    else if (user->is_read)
+    if (!error && user->is_read)
         udpai_log(UDPA_LOG_INFO, LOG, "%s %s: certificates were read again", user->kind,
                   user->name);
+    if (error && !is_told(user, error))
+        udpai_log(UDPA_LOG_ERROR, LOG, STAY, user->kind, user->name, udpa_error_message(error));
 }
 
 bool
@@ -142,6 +152,8 @@ udpai_certificates_reload(udpai_certificates *certificates, size_t index)
     if (err == UDPA_OK)
         err = user->replace(user->userdata, user->index, &files, &error);
     tell(user, error);
+    udpa_error_unref(user->refused);
+    user->refused = UDPAI_TAKE(error);
     if (err == UDPA_OK) {
         user->is_read = true;
         user->not_after_s = files.not_after_s;
@@ -150,6 +162,13 @@ udpai_certificates_reload(udpai_certificates *certificates, size_t index)
     }
     udpai_tls_files_done(&files);
     return err == UDPA_OK;
+}
+
+void
+udpai_certificates_tell_again(udpai_certificates *certificates)
+{
+    for (size_t i = 0; i < certificates->users.n; i++)
+        udpa_error_unref(UDPAI_TAKE(certificates->users.items[i].refused));
 }
 
 /* ---- their ends ---- */
@@ -192,6 +211,16 @@ find_late_list(const udpai_certificate_user *user, int64_t now, text_list *texts
     add_text(texts, &text);
 }
 
+static void
+add_refused(const udpai_certificate_user *user, text_list *texts)
+{
+    udpai_strbuf text = {0};
+    if (!user->refused)
+        return;
+    udpai_strbuf_printf(&text, STAY, user->kind, user->name, udpa_error_message(user->refused));
+    add_text(texts, &text);
+}
+
 void
 udpai_certificates_look(udpai_certificates *certificates, int64_t now)
 {
@@ -200,15 +229,18 @@ udpai_certificates_look(udpai_certificates *certificates, int64_t now)
         find_end(&certificates->users.items[i], now, &texts);
         find_late_list(&certificates->users.items[i], now, &texts);
     }
+    size_t n_ends = texts.n; /* the others were logged when they were met */
+    for (size_t i = 0; i < certificates->users.n; i++)
+        add_refused(&certificates->users.items[i], &texts);
     udpai_problems_set(certificates->problems, UDPAI_FOUND_IN_CERTIFICATES,
                        (const char *const *)texts.items, texts.n);
     bool is_time = now - certificates->warned_s >= AGAIN_S || now < certificates->warned_s;
     for (size_t i = 0; i < texts.n; i++) {
-        if (is_time)
+        if (is_time && i < n_ends)
             udpai_log(UDPA_LOG_WARNING, LOG, "%s", texts.items[i]);
         udpai_free(texts.items[i]);
     }
-    if (is_time && texts.n)
+    if (is_time && n_ends)
         certificates->warned_s = now;
     udpai_vector_done(&texts);
 }

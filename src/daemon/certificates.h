@@ -45,6 +45,7 @@ typedef struct udpai_certificate_user {
     bool is_read;
     int64_t not_after_s;
     udpai_trust_store *trust; /* NULL: none */
+    udpa_error *refused;      /* why what lies in the files is not in use; NULL: it is */
 } udpai_certificate_user;
 
 typedef struct udpai_certificates {
@@ -62,10 +63,14 @@ void udpai_certificates_done(udpai_certificates *certificates);
 udpa_err udpai_certificates_watch(const udpai_certificates *certificates,
                                   udpai_file_set *set,
                                   size_t first_group);
-/* Reads those of a user again, puts them into use, and logs what came of it (if it is not the first
- * time). False: those in use stay. Else whoever is connected is to be looked at again. */
+/* Reads those of a user again, puts them into use, and logs what came of it: no success of the
+ * first time, and no error that was logged before and still holds. False: those in use stay. Else
+ * whoever is connected is to be looked at again. */
 bool udpai_certificates_reload(udpai_certificates *certificates, size_t index);
-/* Says in the log, once a day, and in the status, which end soon. To be called every hour or so. */
+/* Errors that still hold are logged once more when they are met again: somebody asks. */
+void udpai_certificates_tell_again(udpai_certificates *certificates);
+/* Says in the log, once a day, and in the status, which end soon; and in the status what cannot be
+ * read. To be called every hour or so, and after reloads. */
 void udpai_certificates_look(udpai_certificates *certificates, int64_t now_s);
 
 #endif

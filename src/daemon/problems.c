@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/problems.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 
 static void
@@ -29,6 +31,15 @@ udpai_problems_set(udpai_problems *problems,
             (void)udpai_vector_push(&all, problems->texts[f].items[i]);
     udpai_endpoint_set_problems(problems->endpoint, all.items, all.n);
     udpai_vector_done(&all);
+}
+
+bool
+udpai_problems_has(const udpai_problems *problems, udpai_problem_finder finder, const char *text)
+{
+    for (size_t i = 0; i < problems->texts[finder].n; i++)
+        if (strcmp(problems->texts[finder].items[i], text) == 0)
+            return true;
+    return false;
 }
 
 void

@@ -25,6 +25,9 @@ void udpai_problems_set(udpai_problems *problems,
                         udpai_problem_finder finder,
                         const char *const *texts,
                         size_t n);
+/* The finder said just this, and has not taken it back. */
+bool
+udpai_problems_has(const udpai_problems *problems, udpai_problem_finder finder, const char *text);
 void udpai_problems_done(udpai_problems *problems);
 
 #endif

@@ -180,8 +180,9 @@ read_bootstrap(const udpai_reload_env *env, udpai_bootstrap *bootstrap, udpa_err
     return err;
 }
 
-/* What is wrong with the file, until it is mended: in the log once, and in the status. */
+/* What is wrong with the file, until it is fixed: in the log once, and in the status. */
 typedef struct complaints {
+    const udpai_problems *before; /* what was wrong when it was read the last time */
     char *texts[2];
     size_t n;
 } complaints;
@@ -195,7 +196,8 @@ is_taken(complaints *self, udpa_err err, const char *what, const udpa_error *err
     udpai_strbuf_printf(&text, "%s stay as they were: %s", what,
                         error ? udpa_error_message(error) : udpa_err_text(err));
     char *complaint = udpai_strbuf_take(&text);
-    udpai_log(UDPA_LOG_ERROR, LOG, "%s", complaint ? complaint : "out of memory");
+    if (!complaint || !udpai_problems_has(self->before, UDPAI_FOUND_IN_BOOTSTRAP, complaint))
+        udpai_log(UDPA_LOG_ERROR, LOG, "%s", complaint ? complaint : "out of memory");
     if (complaint)
         self->texts[self->n++] = complaint;
     return false;
@@ -241,7 +243,7 @@ reload_bootstrap(udpai_reload *self)
 {
     udpai_bootstrap bootstrap = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    complaints all = {0};
+    complaints all = {.before = self->env.problems};
     const char *what = self->env.plan->bootstrap.message->signatures
                            ? "the rules and the keys of signatures"
                            : "the rules";
@@ -256,13 +258,19 @@ reload_bootstrap(udpai_reload *self)
     return is_read;
 }
 
+static void
+look(udpai_reload *self)
+{
+    udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
+}
+
 /* Who is connected is looked at again, and the status. */
 static void
 put_into_force(udpai_reload *self)
 {
     udpai_stream_thread_verify(udpai_endpoint_streams(self->env.endpoint));
     udpai_workers_read_certificates(self->env.workers);
-    udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
+    look(self);
 }
 
 static bool
@@ -274,6 +282,8 @@ on_changed(void *userdata, size_t group)
     bool is_read = udpai_certificates_reload(&self->certificates, group - FIRST_GROUP);
     if (is_read)
         put_into_force(self);
+    else
+        look(self);
     return is_read;
 }
 
@@ -287,6 +297,14 @@ reload_certificates(udpai_reload *self)
     return n_read;
 }
 
+/* Somebody asks: what is wrong is said once more. */
+static void
+tell_again(udpai_reload *self)
+{
+    udpai_problems_set(self->env.problems, UDPAI_FOUND_IN_BOOTSTRAP, NULL, 0);
+    udpai_certificates_tell_again(&self->certificates);
+}
+
 void
 udpai_reload_all(udpai_reload *self)
 {
@@ -294,6 +312,7 @@ udpai_reload_all(udpai_reload *self)
                                "takes a restart";
     size_t n = self->certificates.users.n;
     udpai_file_set_forget(self->files);
+    tell_again(self);
     if (self->env.config_file)
         (void)reload_bootstrap(self);
     size_t n_read = reload_certificates(self);
@@ -312,8 +331,7 @@ udpai_reload_all(udpai_reload *self)
 static void
 on_hour(uv_timer_t *timer)
 {
-    udpai_reload *self = timer->data;
-    udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
+    look(timer->data);
 }
 
 /* They are read again with the bootstrap file. */

@@ -28,11 +28,17 @@ typedef struct set_directory {
     char *path;
 } set_directory;
 
+/* What is of no use is told again when it is time to look, not whenever somebody writes beside it:
+ * that may be the log that it is complained in. */
+typedef struct set_group {
+    bool has_changed, is_refused;
+} set_group;
+
 struct udpai_file_set {
     udpai_file_set_options options;
     UDPAI_VECTOR(set_file) files;
     UDPAI_VECTOR(set_directory *) directories;
-    UDPAI_VECTOR(bool) is_due; /* by group */
+    UDPAI_VECTOR(set_group) groups;
     uv_timer_t quiet, poll;
     uint64_t since_ms; /* of the first change that nobody was told of; 0: none */
     size_t n_open;
@@ -63,17 +69,20 @@ mark_changed(udpai_file_set *set)
         set_file *file = &set->files.items[i];
         look now = look_at(file->path);
         if (memcmp(&now, &file->last, sizeof(now)) != 0)
-            set->is_due.items[file->group] = true;
+            set->groups.items[file->group].has_changed = true;
         file->last = now;
     }
 }
 
 static void
-tell(udpai_file_set *set)
+tell(udpai_file_set *set, bool is_time)
 {
-    for (size_t group = 0; group < set->is_due.n; group++)
-        if (set->is_due.items[group])
-            set->is_due.items[group] = !set->options.changed(set->options.userdata, group);
+    for (size_t i = 0; i < set->groups.n; i++) {
+        set_group *group = &set->groups.items[i];
+        if (group->has_changed || (is_time && group->is_refused))
+            group->is_refused = !set->options.changed(set->options.userdata, i);
+        group->has_changed = false;
+    }
 }
 
 /* ---- time ---- */
@@ -114,24 +123,24 @@ watch_again(udpai_file_set *set)
 }
 
 static void
-run(udpai_file_set *set)
+run(udpai_file_set *set, bool is_time)
 {
     set->since_ms = 0;
     watch_again(set); /* first: what changes after it was looked at is told of */
     mark_changed(set);
-    tell(set);
+    tell(set, is_time);
 }
 
 static void
 on_quiet(uv_timer_t *timer)
 {
-    run(UDPAI_CONTAINER_OF(timer, udpai_file_set, quiet));
+    run(UDPAI_CONTAINER_OF(timer, udpai_file_set, quiet), false);
 }
 
 static void
 on_poll(uv_timer_t *timer)
 {
-    run(UDPAI_CONTAINER_OF(timer, udpai_file_set, poll));
+    run(UDPAI_CONTAINER_OF(timer, udpai_file_set, poll), true);
 }
 
 /* ---- its life ---- */
@@ -209,8 +218,8 @@ udpai_file_set_add(udpai_file_set *set, const char *path, size_t group)
 {
     if (!path || !*path)
         return UDPA_OK;
-    while (set->is_due.n <= group)
-        if (!udpai_vector_push(&set->is_due, false))
+    while (set->groups.n <= group)
+        if (!udpai_vector_push(&set->groups, (set_group){0}))
             return UDPA_ERR_NOMEM;
     set_file file = {.path = udpai_strdup(path), .group = group};
     if (!file.path || !udpai_vector_push(&set->files, file)) {
@@ -243,7 +252,7 @@ free_set(udpai_file_set *set)
         udpai_free(set->files.items[i].path);
     udpai_vector_done(&set->files);
     udpai_vector_done(&set->directories);
-    udpai_vector_done(&set->is_due);
+    udpai_vector_done(&set->groups);
     udpai_free(set);
 }
 

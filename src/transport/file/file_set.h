@@ -23,8 +23,8 @@ typedef struct udpai_file_set udpai_file_set;
 
 typedef struct udpai_file_set_options {
     uv_loop_t *loop;
-    /* Something has changed in the group. False: what there is is of no use, so it is to be told
-     * again when everything is looked at the next time, changed or not. */
+    /* Something has changed in the group. False: what there is is of no use, so it is told again
+     * after look_ms, changed or not: a certificate may not be valid yet. */
     bool (*changed)(void *userdata, size_t group);
     void *userdata;
     /* 0: as above. */

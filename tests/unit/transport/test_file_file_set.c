@@ -204,6 +204,24 @@ what_is_of_no_use_is_told_again(void **state)
     assert_int_equal(world->n_told[1], 1);
 }
 
+/* A log that lies in the same directory would tell of its own complaints for ever. */
+static void
+what_is_written_beside_it_is_no_reason_to_tell_again(void **state)
+{
+    struct world *world = *state;
+    start(world, 0);
+    world->n_refused = 1;
+    put(world, "a.crt", "1");
+    wait_told(world);
+    put(world, "a.log", "of no use");
+    put(world, "b.crt", "1");
+    wait_told(world);
+    assert_int_equal(world->n_told[0], 1);
+    put(world, "a.crt", "22");
+    wait_told(world);
+    assert_int_equal(world->n_told[0], 2);
+}
+
 /* What lies behind a link is changed in its own directory, which nobody watches. */
 static void
 what_is_not_watched_is_found_by_looking(void **state)
@@ -264,6 +282,7 @@ main(void)
         CASE(a_link_on_the_way_is_seen),
         CASE(what_comes_and_goes_is_seen),
         CASE(what_is_of_no_use_is_told_again),
+        CASE(what_is_written_beside_it_is_no_reason_to_tell_again),
         CASE(what_is_not_watched_is_found_by_looking),
         CASE(what_was_just_read_is_not_told),
         CASE(lack_of_memory_leaves_nothing),
