@@ -20,7 +20,7 @@ announce(udpai_node *node)
     udpai_order *order = udpai_order_new(UDPAI_ORDER_EPOCH);
     if (!order)
         return;
-    order->epoch = udpa_bytes_ref(node->epoch.name);
+    order->announced = udpa_bytes_ref(node->epoch.name);
     order->is_wanted = node->epoch.is_whole;
     udpai_node_order(node, order);
 }

@@ -133,9 +133,11 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
     if (!peer)
         return;
     udpai_peer_ids_remove(node, peer);
+    udpai_twins_review(node, peer->info);
     udpai_node_info_unref(peer->info);
     peer->info = UDPAI_TAKE(report->info);
     udpai_peer_ids_add(node, peer);
+    udpai_twins_review(node, peer->info);
     peer->is_extended = report->is_extended;
     peer->is_node = udpai_node_info_has_feature(peer->info, UDPAI_FEATURE_NODE);
     if (udpai_twins_refuse(node, peer))
@@ -234,6 +236,7 @@ static void
 free_peer(udpai_node *node, udpai_peer *peer)
 {
     udpai_peer_ids_remove(node, peer);
+    udpai_twins_review(node, peer->info);
     udpai_origin_unref(node->store, peer->origin);
     udpai_identity_unref(peer->identity);
     udpa_bytes_unref(peer->address);

@@ -4,72 +4,152 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/percent.h"
 #include "federation/held.h"
+#include "model/twin_words.h"
 
 /* Others with this node's id; of more, nothing is told. */
 #define TWINS_MAX 8
 /* Who was sent away comes again before long. */
 #define REFUSED_MS 60000
 
+/* What is met is looked for so often, and what is said told no more often than that. */
+#define LOOK_MS 60000
+#define PAUSE_MS 1000
+
+typedef struct twin {
+    udpa_bytes *instance;
+    bool is_met;   /* on the way of a resource */
+    bool is_heard; /* of a peer that has been told of it */
+} twin;
+
 struct udpai_twins {
-    UDPAI_VECTOR(udpa_bytes *) instances; /* that were met on the way of a resource */
-    udpa_error *refused;                  /* the last one that was sent away … */
-    uint64_t refused_ms;                  /* … and when */
-    udpai_log_limit log;
+    udpai_node *node;
+    UDPAI_VECTOR(twin) all;
+    udpa_error *refused; /* the last one that was sent away … */
+    uint64_t refused_ms; /* … and when */
+    udpai_log_limit log, heard_log;
+    udpai_timer later;
+    uint64_t looked_ms, may_ms;
+    udpa_bytes *told; /* to sources; NULL: nothing */
 };
+
+static void on_later(udpai_timer *timer);
 
 udpa_err
 udpai_twins_new(udpai_node *node)
 {
     node->twins = udpai_alloc(sizeof(*node->twins));
-    return node->twins ? UDPA_OK : UDPA_ERR_NOMEM;
+    if (!node->twins)
+        return UDPA_ERR_NOMEM;
+    node->twins->node = node;
+    udpai_timer_init(&node->twins->later, on_later);
+    return UDPA_OK;
 }
 
 void
 udpai_twins_free(udpai_node *node)
 {
-    udpai_twins *twins = node->twins;
+    udpai_twins *twins = UDPAI_TAKE(node->twins);
     if (!twins)
         return;
-    for (size_t i = 0; i < twins->instances.n; i++)
-        udpa_bytes_unref(twins->instances.items[i]);
-    udpai_vector_done(&twins->instances);
+    udpai_timer_cancel(&twins->later);
+    for (size_t i = 0; i < twins->all.n; i++)
+        udpa_bytes_unref(twins->all.items[i].instance);
+    udpai_vector_done(&twins->all);
     udpa_error_unref(twins->refused);
+    udpa_bytes_unref(twins->told);
     udpai_free(twins);
+}
+
+/* ---- others with this id ---- */
+
+/* NULL without memory. */
+static udpa_error *
+describe_twin(const udpai_node *node, const twin *one)
+{
+    udpai_str id = udpai_bytes_view(node->id), instance = udpai_bytes_view(one->instance);
+    if (one->is_met)
+        return udpa_error_new(
+            UDPA_ERR_PRECONDITION, NULL,
+            "what comes here has passed another node with this node's id '%.*s', of instance "
+            "%.*s: give one of them another node.id (or it was this node, before it lost its "
+            "state)",
+            UDPAI_SHOWN(id), UDPAI_SHOWN(instance));
+    return udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
+                          "what goes from here comes to another node with this node's id '%.*s', "
+                          "of instance %.*s, as a "
+                          "node below has told: give one of them another node.id",
+                          UDPAI_SHOWN(id), UDPAI_SHOWN(instance));
+}
+
+static twin *
+find_twin(udpai_twins *twins, udpai_str instance)
+{
+    for (size_t i = 0; i < twins->all.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(twins->all.items[i].instance), instance))
+            return &twins->all.items[i];
+    return NULL;
+}
+
+/* NULL: there are too many, or there is no memory. */
+static twin *
+add_twin(udpai_twins *twins, udpai_str instance)
+{
+    twin one = {0};
+    if (twins->all.n == TWINS_MAX ||
+        udpa_bytes_new(&one.instance, instance.data, instance.len) != UDPA_OK)
+        return NULL;
+    if (udpai_vector_push(&twins->all, one))
+        return &twins->all.items[twins->all.n - 1];
+    udpa_bytes_unref(one.instance);
+    return NULL;
+}
+
+static void
+tell_of(const udpai_node *node, const twin *one)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = describe_twin(node, one);
+    if (error)
+        udpai_log(UDPA_LOG_WARNING, "federation", "%s", udpa_error_message(error));
+}
+
+/* Of what is neither met nor heard of any more nothing is told. */
+static void
+forget_gone(udpai_twins *twins)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < twins->all.n; i++) {
+        const twin one = twins->all.items[i];
+        if (one.is_met || one.is_heard)
+            twins->all.items[n++] = one;
+        else
+            udpa_bytes_unref(one.instance);
+    }
+    twins->all.n = n;
 }
 
 /* ---- on the way of resources ---- */
 
-/* NULL without memory. */
-static udpa_error *
-describe_twin(const udpai_node *node, udpai_str instance)
+/* Sources are told behind what is being done now. */
+static void
+look_soon(udpai_twins *twins)
 {
-    udpai_str id = udpai_bytes_view(node->id);
-    return udpa_error_new(
-        UDPA_ERR_PRECONDITION, NULL,
-        "what comes here has passed another node with this node's id '%.*s', of instance %.*s: "
-        "give one of them another node.id (or it was this node, before it lost its state)",
-        UDPAI_SHOWN(id), UDPAI_SHOWN(instance));
+    udpai_timer_set(twins->node->wheel, &twins->later, twins->may_ms);
 }
 
 static void
 note_twin(udpai_node *node, udpai_str instance)
 {
     udpai_twins *twins = node->twins;
-    udpa_bytes *noted = NULL;
-    for (size_t i = 0; i < twins->instances.n; i++)
-        if (udpai_str_eq(udpai_bytes_view(twins->instances.items[i]), instance))
-            return;
-    if (twins->instances.n == TWINS_MAX ||
-        udpa_bytes_new(&noted, instance.data, instance.len) != UDPA_OK)
+    twin *one = find_twin(twins, instance);
+    bool is_new = !one;
+    if ((one && one->is_met) || (is_new && !(one = add_twin(twins, instance))))
         return;
-    if (!udpai_vector_push(&twins->instances, noted)) {
-        udpa_bytes_unref(noted);
-        return;
-    }
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = describe_twin(node, instance);
-    if (error)
-        udpai_log(UDPA_LOG_WARNING, "federation", "%s", udpa_error_message(error));
+    one->is_met = true;
+    if (is_new)
+        tell_of(node, one);
+    look_soon(twins);
 }
 
 bool
@@ -84,6 +164,164 @@ udpai_twins_is_loop(udpai_node *node, const udpa_resource *resource)
             note_twin(node, hop.instance);
     }
     return false;
+}
+
+struct search {
+    udpai_str instance;
+    bool found;
+};
+
+static bool
+look_for(void *userdata, const udpai_contribution *contribution)
+{
+    struct search *search = userdata;
+    const udpa_resource *resource = contribution->resource;
+    for (size_t i = 0; i < udpa_resource_n_hops(resource) && !search->found; i++)
+        search->found = udpai_str_eq(udpai_resource_hop(resource, i).instance, search->instance);
+    return !search->found;
+}
+
+static void
+look_for_met(udpai_twins *twins)
+{
+    for (size_t i = 0; i < twins->all.n; i++) {
+        twin *one = &twins->all.items[i];
+        struct search search = {udpai_bytes_view(one->instance), false};
+        if (!one->is_met)
+            continue;
+        udpai_store_visit_all(twins->node->store, look_for, &search);
+        one->is_met = search.found;
+    }
+}
+
+/* ---- what nodes tell each other ---- */
+
+/* As words have it, with percent signs. */
+typedef struct own_texts {
+    udpai_strbuf words; /* those that this node has met */
+    udpai_strbuf id, instance;
+} own_texts;
+
+static void
+write_own(const udpai_twins *twins, own_texts *own)
+{
+    const udpai_node *node = twins->node;
+    udpai_str id = udpai_bytes_view(node->id), instance = udpai_bytes_view(node->instance);
+    *own = (own_texts){0};
+    udpai_percent_encode_segment(&own->id, id);
+    udpai_percent_encode_segment(&own->instance, instance);
+    for (size_t i = 0; i < twins->all.n; i++)
+        if (twins->all.items[i].is_met)
+            udpai_twin_words_put_own(&own->words, id,
+                                     udpai_bytes_view(twins->all.items[i].instance), instance);
+}
+
+static void
+free_own(own_texts *own)
+{
+    udpai_strbuf_done(&own->words);
+    udpai_strbuf_done(&own->id);
+    udpai_strbuf_done(&own->instance);
+}
+
+/* A peer has told of one that has this node's id. */
+static void
+hear_of(udpai_twins *twins, udpai_str encoded)
+{
+    char room[UDPAI_AUTHORITY_MAX], *at = room; /* no field is longer */
+    udpai_str instance;
+    unsigned n_suppressed;
+    if (!udpai_percent_decode(encoded, &at, &instance))
+        return;
+    twin *one = find_twin(twins, instance);
+    bool is_new = !one;
+    if (is_new && !(one = add_twin(twins, instance)))
+        return;
+    one->is_heard = true;
+    if (is_new && udpai_log_allow(&twins->heard_log, udpai_node_now(twins->node), &n_suppressed))
+        tell_of(twins->node, one);
+}
+
+/* What is about this node ends here, and what it has said itself. */
+static void
+take_word(udpai_twins *twins, const own_texts *own, udpai_twin_word *word, udpai_twin_words *words)
+{
+    udpai_str instance = udpai_strbuf_view(&own->instance);
+    if (udpai_str_eq(word->by, instance))
+        return;
+    if (udpai_str_eq(word->node_id, udpai_strbuf_view(&own->id)))
+        hear_of(twins, word->by);
+    if (!udpai_str_eq(word->met, instance) && ++word->distance <= UDPAI_TWIN_DISTANCE_MAX)
+        udpai_twin_words_add(words, word);
+}
+
+static void
+listen(udpai_twins *twins, const own_texts *own, udpai_twin_words *words)
+{
+    size_t at = 0;
+    const udpai_peer *peer;
+    while ((peer = udpai_map_next(&twins->node->peers, &at))) {
+        udpai_twin_word word;
+        if (!peer->is_node || !peer->is_extended || !peer->info || peer->is_replaced)
+            continue;
+        udpai_str said = udpai_node_info_said(peer->info, UDPAI_NODE_KEY_TWINS);
+        while (udpai_twin_words_next(&said, &word))
+            take_word(twins, own, &word, words);
+    }
+}
+
+/* Without memory it is not told. */
+static void
+tell_sources(udpai_twins *twins, const udpai_twin_words *words)
+{
+    udpai_strbuf text = {0};
+    udpai_twin_words_put(words, &text);
+    udpai_str view = udpai_strbuf_view(&text);
+    bool is_told = !udpai_strbuf_failed(&text) &&
+                   udpai_str_eq(view, twins->told ? udpai_bytes_view(twins->told) : (udpai_str){0});
+    udpai_order *order = is_told ? NULL : udpai_order_new(UDPAI_ORDER_TWINS);
+    udpa_bytes *told = order && view.len ? udpai_bytes_of(&text) : NULL;
+    if (order) {
+        udpa_bytes_unref(twins->told);
+        twins->told = told;
+        order->announced = told ? udpa_bytes_ref(told) : NULL;
+        udpai_node_order(twins->node, order);
+    }
+    udpai_strbuf_done(&text);
+}
+
+static void
+on_later(udpai_timer *timer)
+{
+    udpai_twins *twins = UDPAI_CONTAINER_OF(timer, udpai_twins, later);
+    uint64_t now = udpai_node_now(twins->node);
+    own_texts own;
+    udpai_twin_words words = {0};
+    udpai_twin_word word;
+    twins->may_ms = now + PAUSE_MS;
+    if (now >= twins->looked_ms + LOOK_MS) {
+        look_for_met(twins);
+        twins->looked_ms = now;
+    }
+    for (size_t i = 0; i < twins->all.n; i++)
+        twins->all.items[i].is_heard = false;
+    write_own(twins, &own);
+    udpai_str met = udpai_strbuf_view(&own.words);
+    while (udpai_twin_words_next(&met, &word))
+        udpai_twin_words_add(&words, &word);
+    listen(twins, &own, &words);
+    forget_gone(twins);
+    tell_sources(twins, &words);
+    free_own(&own);
+    if (twins->all.n)
+        udpai_timer_set(twins->node->wheel, &twins->later, now + LOOK_MS);
+}
+
+void
+udpai_twins_review(udpai_node *node, const udpai_node_info *info)
+{
+    if (info && udpai_node_info_said(info, UDPAI_NODE_KEY_TWINS).len)
+        look_soon(node->twins);
 }
 
 /* ---- peers ---- */
@@ -167,39 +405,6 @@ udpai_twins_refuse(udpai_node *node, udpai_peer *peer)
 
 /* ---- status ---- */
 
-struct search {
-    udpai_str instance;
-    bool found;
-};
-
-static bool
-look_for(void *userdata, const udpai_contribution *contribution)
-{
-    struct search *search = userdata;
-    const udpa_resource *resource = contribution->resource;
-    for (size_t i = 0; i < udpa_resource_n_hops(resource) && !search->found; i++)
-        search->found = udpai_str_eq(udpai_resource_hop(resource, i).instance, search->instance);
-    return !search->found;
-}
-
-/* Of what is not met any more nothing is told. */
-static void
-forget_gone(udpai_node *node)
-{
-    udpai_twins *twins = node->twins;
-    size_t n = 0;
-    for (size_t i = 0; i < twins->instances.n; i++) {
-        udpa_bytes *instance = twins->instances.items[i];
-        struct search search = {udpai_bytes_view(instance), false};
-        udpai_store_visit_all(node->store, look_for, &search);
-        if (search.found)
-            twins->instances.items[n++] = instance;
-        else
-            udpa_bytes_unref(instance);
-    }
-    twins->instances.n = n;
-}
-
 /* Peers of one id that are not one instance; each pair once. */
 static void
 visit_pairs(const udpai_peer *peer, udpai_problem_fn visit, void *userdata)
@@ -228,10 +433,11 @@ udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userda
     udpai_twins *twins = node->twins;
     size_t at = 0;
     const udpai_peer *peer;
-    forget_gone(node);
-    for (size_t i = 0; i < twins->instances.n; i++) {
+    look_for_met(twins);
+    forget_gone(twins);
+    for (size_t i = 0; i < twins->all.n; i++) {
         UDPA_AUTO(udpa_error_unref)
-        udpa_error *error = describe_twin(node, udpai_bytes_view(twins->instances.items[i]));
+        udpa_error *error = describe_twin(node, &twins->all.items[i]);
         if (error)
             visit(userdata, udpa_error_message(error));
     }

@@ -138,6 +138,7 @@ udpai_crew_order(udpai_crew *crew, udpai_order *order)
     case UDPAI_ORDER_CENSUS:
     case UDPAI_ORDER_EPOCH:
     case UDPAI_ORDER_COMMIT:
+    case UDPAI_ORDER_TWINS:
         break;
     default:
         give_one(crew, order);

@@ -192,9 +192,15 @@ udpai_hub_client_log(udpai_hub *hub)
 }
 
 udpa_bytes *
-udpai_hub_introduce(const udpai_hub *hub)
+udpai_hub_introduce(const udpai_hub *hub, bool is_source)
 {
-    return udpai_introduction_compose(&hub->introduction, hub->options.info);
+    return udpai_introduction_compose(&hub->introduction, hub->options.info, is_source);
+}
+
+bool
+udpai_hub_has_twins(const udpai_hub *hub)
+{
+    return hub->introduction.twins != NULL;
 }
 
 uint64_t
@@ -394,6 +400,7 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
     case UDPAI_ORDER_FORGET:
     case UDPAI_ORDER_EPOCH:
     case UDPAI_ORDER_COMMIT:
+    case UDPAI_ORDER_TWINS:
         pass_on_to_all(hub, order);
         break;
     case UDPAI_ORDER_STATUS:

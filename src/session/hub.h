@@ -209,9 +209,11 @@ udpai_fanout *udpai_hub_fanout(udpai_hub *hub);
 udpai_wheel *udpai_hub_wheel(udpai_hub *hub);
 udpai_decoder *udpai_hub_decoder(udpai_hub *hub);
 int64_t udpai_hub_wall_us(const udpai_hub *hub); /* now */
-/* The message by which a stream says who this node is, and what its store is now; NULL without
- * memory. */
-udpa_bytes *udpai_hub_introduce(const udpai_hub *hub);
+/* The message by which a stream says who this node is, what its store is now, and to a source which
+ * nodes have one id; NULL without memory. */
+udpa_bytes *udpai_hub_introduce(const udpai_hub *hub, bool is_source);
+/* Is a source told more than others? */
+bool udpai_hub_has_twins(const udpai_hub *hub);
 /* How far its store has come; 0: not known, or there is none. */
 uint64_t udpai_hub_commit(const udpai_hub *hub);
 const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);

@@ -10,6 +10,14 @@ void
 udpai_introduction_done(udpai_introduction *introduction)
 {
     introduction->epoch = udpa_bytes_unref(introduction->epoch);
+    introduction->twins = udpa_bytes_unref(introduction->twins);
+}
+
+static void
+take_over(udpa_bytes **field, udpa_bytes *announced)
+{
+    udpa_bytes_unref(*field);
+    *field = announced ? udpa_bytes_ref(announced) : NULL;
 }
 
 void
@@ -17,28 +25,34 @@ udpai_introduction_note(udpai_introduction *introduction, const udpai_order *ord
 {
     if (order->commit > introduction->commit)
         introduction->commit = order->commit;
+    if (order->kind == UDPAI_ORDER_TWINS)
+        take_over(&introduction->twins, order->announced);
     if (order->kind != UDPAI_ORDER_EPOCH)
         return;
-    udpa_bytes_unref(introduction->epoch);
-    introduction->epoch = udpa_bytes_ref(order->epoch);
+    take_over(&introduction->epoch, order->announced);
     introduction->is_whole = order->is_wanted;
 }
 
 udpa_bytes *
-udpai_introduction_compose(const udpai_introduction *introduction, const udpai_node_info *info)
+udpai_introduction_compose(const udpai_introduction *introduction,
+                           const udpai_node_info *info,
+                           bool is_source)
 {
     char commit[24];
+    udpai_node_said said[4];
+    size_t n = 0;
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *saying = NULL;
-    if (!introduction->epoch)
-        return udpai_node_compose(info);
     int len = snprintf(commit, sizeof(commit), "%" PRIu64, introduction->commit);
-    const udpai_node_said said[] = {
-        {UDPAI_NODE_KEY_EPOCH, udpai_bytes_view(introduction->epoch)},
-        {UDPAI_NODE_KEY_COMMIT, {commit, (size_t)len}},
-        {UDPAI_NODE_KEY_WHOLE, UDPAI_STR("true")},
-    };
-    size_t n_said = UDPAI_ARRAY_LEN(said) - !introduction->is_whole;
-    return udpai_node_info_saying(&saying, info, said, n_said) == UDPA_OK
-               ? udpai_node_compose(saying)
-               : NULL;
+    if (introduction->epoch) {
+        said[n++] = (udpai_node_said){UDPAI_NODE_KEY_EPOCH, udpai_bytes_view(introduction->epoch)};
+        said[n++] = (udpai_node_said){UDPAI_NODE_KEY_COMMIT, {commit, (size_t)len}};
+        if (introduction->is_whole)
+            said[n++] = (udpai_node_said){UDPAI_NODE_KEY_WHOLE, UDPAI_STR("true")};
+    }
+    if (introduction->twins && is_source)
+        said[n++] = (udpai_node_said){UDPAI_NODE_KEY_TWINS, udpai_bytes_view(introduction->twins)};
+    if (n == 0)
+        return udpai_node_compose(info);
+    return udpai_node_info_saying(&saying, info, said, n) == UDPA_OK ? udpai_node_compose(saying)
+                                                                     : NULL;
 }

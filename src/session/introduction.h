@@ -10,14 +10,16 @@
 typedef struct udpai_introduction {
     udpa_bytes *epoch; /* NULL: none */
     uint64_t commit;
-    bool is_whole; /* what it had as the epoch began is all that was meant to be */
+    bool is_whole;     /* what it had as the epoch began is all that was meant to be */
+    udpa_bytes *twins; /* nodes that have one id, for sources; NULL: none */
 } udpai_introduction;
 
 void udpai_introduction_done(udpai_introduction *introduction);
 /* Notes what an order, of any kind, says of it. */
 void udpai_introduction_note(udpai_introduction *introduction, const udpai_order *order);
-/* The message; NULL without memory. */
+/* The message, for a source or for anybody else; NULL without memory. */
 udpa_bytes *udpai_introduction_compose(const udpai_introduction *introduction,
-                                       const udpai_node_info *info);
+                                       const udpai_node_info *info,
+                                       bool is_source);
 
 #endif

@@ -126,7 +126,7 @@ udpai_order_free(udpai_order *order)
     udpa_error_unref(order->error);
     udpai_acl_unref(order->acl);
     udpa_bytes_unref(order->events);
-    udpa_bytes_unref(order->epoch);
+    udpa_bytes_unref(order->announced);
     udpai_free(order->subscription);
     udpai_publication_free(order->publication);
     for (size_t i = 0; i < order->answers.n; i++)

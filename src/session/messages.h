@@ -51,6 +51,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_EVENTS_WANTED,    /* a worker is to have them all, or need not any more */
     UDPAI_ORDER_EPOCH,            /* what this node's store is: streams announce it */
     UDPAI_ORDER_COMMIT,           /* it has come further: streams announce that, too */
+    UDPAI_ORDER_TWINS,            /* nodes that have one id: streams to sources announce them */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -70,11 +71,11 @@ typedef struct udpai_order {
     udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
-    udpai_acl *acl;     /* ACL: a reference */
-    udpa_bytes *events; /* EVENTS: see events/batch.h; `session` is the worker, the ticket the
-                         * kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
-    udpa_bytes *epoch;  /* EPOCH */
-    uint64_t commit;    /* the number of the last one that was done by then */
+    udpai_acl *acl;        /* ACL: a reference */
+    udpa_bytes *events;    /* EVENTS: see events/batch.h; `session` is the worker, the ticket the
+                            * kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
+    udpa_bytes *announced; /* EPOCH; TWINS: see model/twin_words.h, NULL: there are none now */
+    uint64_t commit;       /* the number of the last one that was done by then */
     /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
      * with all that is told, 0: nothing is any more. */
     uint64_t ticket;

@@ -22,7 +22,7 @@ enum {
     HAS_ERROR = 1 << 9,
     HAS_STATUSES = 1 << 10,
     HAS_EVENTS = 1 << 11,
-    HAS_EPOCH = 1 << 12,
+    HAS_ANNOUNCED = 1 << 12,
     HAS_ALL = (1 << 13) - 1,
 };
 
@@ -48,8 +48,9 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_EVENTS] = {true, HAS_EVENTS, 0},
     [UDPAI_ORDER_EVENTS_TAKEN] = {true, 0, 0},
     [UDPAI_ORDER_EVENTS_WANTED] = {true, 0, 0},
-    [UDPAI_ORDER_EPOCH] = {true, HAS_EPOCH, 0},
+    [UDPAI_ORDER_EPOCH] = {true, HAS_ANNOUNCED, 0},
     [UDPAI_ORDER_COMMIT] = {true, 0, 0},
+    [UDPAI_ORDER_TWINS] = {true, 0, HAS_ANNOUNCED},
 };
 
 static const shape report_shapes[UDPAI_REPORT_KINDS] = {
@@ -137,7 +138,7 @@ order_has(const udpai_order *order)
     return (order->changes ? HAS_CHANGES : 0) | (order->settled ? HAS_SETTLED : 0) |
            (order->acl ? HAS_ACL : 0) | (order->subscription ? HAS_SUBSCRIPTION : 0) |
            (order->publication ? HAS_PUBLICATION : 0) | (order->error ? HAS_ERROR : 0) |
-           (order->events ? HAS_EVENTS : 0) | (order->epoch ? HAS_EPOCH : 0);
+           (order->events ? HAS_EVENTS : 0) | (order->announced ? HAS_ANNOUNCED : 0);
 }
 
 static void
@@ -160,8 +161,8 @@ put_order(udpai_proto_writer *writer, const udpai_order *order)
         udpai_transfer_put_error(writer, order->error);
     if (order->events)
         udpai_proto_put_bare_bytes(writer, udpai_bytes_view(order->events));
-    if (order->epoch)
-        udpai_proto_put_bare_bytes(writer, udpai_bytes_view(order->epoch));
+    if (order->announced)
+        udpai_proto_put_bare_bytes(writer, udpai_bytes_view(order->announced));
     udpai_proto_put_bare_number(writer, order->commit);
 }
 
@@ -337,8 +338,8 @@ take_order_parts(udpai_transfer_reader *reader, unsigned has, udpai_order *order
         order->error = udpai_transfer_take_error(reader);
     if (has & HAS_EVENTS)
         order->events = udpai_transfer_take_own_bytes(reader);
-    if (has & HAS_EPOCH)
-        order->epoch = udpai_transfer_take_own_bytes(reader);
+    if (has & HAS_ANNOUNCED)
+        order->announced = udpai_transfer_take_own_bytes(reader);
     order->commit = udpai_transfer_take_number(reader, UINT64_MAX);
 }
 

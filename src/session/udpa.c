@@ -114,6 +114,12 @@ udpai_udpa_answer(udpai_udpa *udpa, udpa_bytes *message)
 
 /* ---- beginning and end ---- */
 
+static udpa_err
+introduce(udpai_udpa *udpa)
+{
+    return udpai_udpa_send(udpa, udpai_hub_introduce(udpa->session.hub, udpa->is_source));
+}
+
 udpa_err
 udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
 {
@@ -143,7 +149,7 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     if (err == UDPA_OK)
         err = udpai_session_report_opened(&udpa->session);
     if (err == UDPA_OK)
-        err = udpai_udpa_send(udpa, udpai_hub_introduce(hub));
+        err = introduce(udpa);
     if (err != UDPA_OK)
         udpai_session_finish(&udpa->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
     return UDPA_OK;
@@ -295,6 +301,8 @@ attach(udpai_udpa *udpa, const udpai_order *order)
     session->info.link = order->link;
     if (udpai_subscriber_set_link(&udpa->subscriber, order->is_source ? order->link : 0) != UDPA_OK)
         udpai_session_finish(session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+    if (udpa->is_source && udpa->is_extended && udpai_hub_has_twins(session->hub))
+        (void)introduce(udpa);
 }
 
 /* Other rules hold. Whoever may not have a copy with secrets any more gets nothing. */
@@ -339,7 +347,11 @@ udpa_order(udpai_session *session, udpai_order *order)
         break;
     case UDPAI_ORDER_EPOCH: /* what was said before it was known */
         if (udpa->is_extended)
-            (void)udpai_udpa_send(udpa, udpai_hub_introduce(session->hub));
+            (void)introduce(udpa);
+        break;
+    case UDPAI_ORDER_TWINS:
+        if (udpa->is_extended && udpa->is_source)
+            (void)introduce(udpa);
         break;
     case UDPAI_ORDER_COMMIT:
         udpa->owes_commit = udpa->is_extended && udpa->subscriber.subscriptions.n;

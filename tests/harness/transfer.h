@@ -282,7 +282,7 @@ same_order(const udpai_order *a, const udpai_order *b)
            same_changes(a->changes, b->changes) && same_settled(a->settled, b->settled) &&
            same_error(a->error, b->error) && same_subscription(a->subscription, b->subscription) &&
            same_publication(a->publication, b->publication) && same_acl(a->acl, b->acl) &&
-           same_bytes(a->events, b->events) && same_bytes(a->epoch, b->epoch) &&
+           same_bytes(a->events, b->events) && same_bytes(a->announced, b->announced) &&
            a->commit == b->commit;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes with one id, and one between them: what passes the first arrives at the second, and both
-that meet it are told; a copy of a state directory is another instance; and of two live processes of
+"""Two nodes with one id, and two between them: what passes the first arrives at the second, both are
+told of each other, and so is one that has both as peers; a copy of a state directory is another instance; and of two live processes of
 one instance the later is refused. With and without workers in the middle."""
 import argparse
 import json
@@ -52,10 +52,11 @@ def until(what, look):
 def one_below_the_other(test, workers):
     folder = test.work / f'files-{workers}'
     publish(folder, 1)
-    _, first = start(test, f'first-{workers}', 'twin', static_resources={
+    upmost, first = start(test, f'first-{workers}', 'twin', static_resources={
         'directories': [{'path': str(folder)}]})
-    _, middle = start(test, f'middle-{workers}', 'middle', first,
-                      **({'workers': workers} if workers else {}))
+    more = {'workers': workers} if workers else {}
+    _, upper = start(test, f'upper-{workers}', 'upper', first, **more)
+    _, middle = start(test, f'middle-{workers}', 'middle', upper, **more)
     second, address = start(test, f'second-{workers}', 'twin', middle)
     until('what passed the first comes to the second', lambda: arrives(test, address, 1))
     publish(folder, 2)
@@ -63,8 +64,25 @@ def one_below_the_other(test, workers):
     second.wait_for_log("passed another node with this node's id 'twin'")
     check('the second is told of the first in its status',
           "another node with this node's id 'twin'" in ctl(test, address, 'status'))
-    until('the one between them is told of both',
-          lambda: "two nodes have the id 'twin'" in ctl(test, middle, 'status'))
+    line = upmost.wait_for_log("comes to another node with this node's id 'twin'")
+    check(f'the first is told of the second, by those between them: {line}',
+          instance_of(test, f'second-{workers}') in line)
+    check('so is its status',
+          "comes to another node with this node's id 'twin'" in ctl(test, first, 'status'))
+    _, third = start(test, f'third-{workers}', 'third', first)
+    check('nobody else is', 'twin' not in ctl(test, third, 'status').partition('PROBLEMS')[2])
+    test.interrupt(second)
+    until('nothing of it is told when it has gone', lambda: not ctl(test, first, 'status').partition(
+        'PROBLEMS')[2].strip())
+
+
+def peers_of_one(test):
+    """A node that has both as peers tells of it, too."""
+    _, above = start(test, 'above', 'above')
+    start(test, 'one', 'pair', above)
+    start(test, 'two', 'pair', above)
+    until('who has both as peers is told of both',
+          lambda: "two nodes have the id 'pair'" in ctl(test, above, 'status'))
 
 
 def instance_of(test, name):
@@ -102,6 +120,7 @@ def refused(test):
 def body(test):
     one_below_the_other(test, 0)
     one_below_the_other(test, 2)
+    peers_of_one(test)
     a_copy(test)
     refused(test)
 

@@ -206,5 +206,6 @@ sim_check_quiet(sim_scenario *scenario)
         for (int key = 0; key < N_KEYS && member->is_endpoint; key++)
             compare_key(member, key);
     }
+    sim_check_twins(scenario);
     check_memory(scenario);
 }

@@ -270,4 +270,9 @@ ref_model *sim_tell_rules_of_all_times(sim_scenario *scenario);
 void sim_describe_to_model(sim_scenario *scenario);
 void sim_check_quiet(sim_scenario *scenario);
 
+/* ---- twins.c ---- */
+
+/* In the quiet: who has what passed another node of its id knows it, and so does that one. */
+void sim_check_twins(sim_scenario *scenario);
+
 #endif

@@ -72,6 +72,7 @@ extern const udpai_node_timing sim_timing;
     X(DEATHS, "members that never come back")                                                      \
     X(TWINS, "twins")                                                                              \
     X(TWINS_PASSED, "resources that have passed both twins")                                       \
+    X(TWINS_TOLD, "twins that are told of each other")                                             \
     X(TANGLES, "tangles")                                                                          \
     X(CHAINS, "chains")                                                                            \
     X(TREES, "trees")                                                                              \

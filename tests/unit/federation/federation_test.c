@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/federation/federation_test.h"
+#include "tests/unit/federation/notes.h"
 #include "tests/unit/federation/peer_info.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -10,157 +10,10 @@
 #include "model/links.h"
 
 static const char *
-url_of(const char *type)
-{
-    static const char *const known[][2] = {
-        {"CDS", TEST_CDS}, {"EDS", TEST_EDS}, {"LDS", TEST_LDS}, {"RDS", TEST_RDS}};
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(known); i++)
-        if (strcmp(known[i][0], type) == 0)
-            return known[i][1];
-    return type;
-}
-
-static const char *
-type_of(udpai_str url)
-{
-    static char room[600];
-    static const char *const known[] = {"CDS", "EDS", "LDS", "RDS"};
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(known); i++)
-        if (udpai_str_eq(url, udpai_str_from(url_of(known[i]))))
-            return known[i];
-    snprintf(room, sizeof(room), "%.*s", (int)url.len, url.data);
-    return room;
-}
-
-static const char *
 full_name(const char *name, char room[300])
 {
     snprintf(room, 300, "%s%s", strchr(name, '/') ? "" : "com.acme/", name);
     return room;
-}
-
-/* ---- what the node orders ---- */
-
-static char
-source_of(const fed_bed *bed, const udpai_order *order)
-{
-    for (int i = 0; i < FED_LINKS; i++)
-        if ((order->link && bed->links[i] == order->link) ||
-            (order->session && bed->sessions[i] == order->session))
-            return (char)('a' + i);
-    return '?';
-}
-
-/* Appends to one of the bed's texts, behind a comma. */
-static void UDPA_PRINTF(3, 4)
-    note(char text[FED_TEXT], const char *between, const char *format, ...)
-{
-    size_t len = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    int n = snprintf(text + len, FED_TEXT - len, "%s", len ? between : "");
-    n += vsnprintf(text + len + n, FED_TEXT - len - (size_t)n, format, arguments);
-    va_end(arguments);
-    assert_true(n >= 0 && len + (size_t)n < FED_TEXT);
-}
-
-static void
-note_subscription(fed_bed *bed, const char *what, const udpai_order *order)
-{
-    const udpai_subscription_message *message = order->subscription;
-    size_t n_held = message->n_digests + message->n_versions;
-    note(bed->orders, ", ", "%s %c %s %.*s:", what, source_of(bed, order),
-         type_of(message->type_url), (int)message->name_space.len, message->name_space.data);
-    if (message->n_names > 9)
-        note(bed->orders, "", "%zu names", message->n_names);
-    for (size_t i = 0; i < message->n_names && message->n_names <= 9; i++) {
-        udpai_str name = message->names[i];
-        udpai_str short_name = UDPAI_STR("com.acme/");
-        if (udpai_str_starts(name, short_name))
-            name = (udpai_str){name.data + short_name.len, name.len - short_name.len};
-        note(bed->orders, i ? " " : "", "%.*s", name.len ? (int)name.len : 1,
-             name.len ? name.data : "*");
-    }
-    if (n_held)
-        note(bed->orders, "", "+%zu", n_held);
-}
-
-static void
-note_judged(fed_bed *bed, const udpai_publication *publication)
-{
-    for (size_t i = 0; i < publication->entries.n; i++)
-        if (publication->entries.items[i].error)
-            note(bed->judged, ", ", "%s", udpa_error_message(publication->entries.items[i].error));
-    for (size_t i = 0; i < publication->removals.n; i++)
-        if (publication->removals.items[i].error)
-            note(bed->judged, ", ", "-%s",
-                 udpa_error_message(publication->removals.items[i].error));
-}
-
-static void
-note_links(fed_bed *bed, const udpa_bytes *links)
-{
-    note(bed->reports, "", "%s", links ? ">" : ">*");
-    for (int i = 0; links && i < FED_LINKS; i++)
-        if (udpai_links_have(links, bed->links[i]))
-            note(bed->reports, "", "%c", 'a' + i);
-}
-
-static void
-note_report(fed_bed *bed, const udpai_change *change)
-{
-    static const char *const marks[] = {"", "~", "-"};
-    udpai_str name = udpai_resource_name(change->resource), acme = UDPAI_STR("com.acme/");
-    size_t skip = udpai_str_starts(name, acme) ? acme.len : 0;
-    name = (udpai_str){name.data + skip, name.len - skip};
-    note(bed->reports, " ", "%s%.*s", marks[change->kind], (int)name.len, name.data);
-    if (change->kind != UDPAI_CHANGE_REMOVE)
-        note_links(bed, change->shown_to);
-}
-
-static void
-note_reports(fed_bed *bed, const udpai_change_set *changes)
-{
-    for (size_t i = 0; i < udpai_change_set_size(changes); i++) {
-        const udpai_change *change = udpai_change_set_at(changes, i);
-        if (udpai_type_is_client(udpai_resource_type_url(change->resource)) ||
-            bed->config.is_endpoint)
-            note_report(bed, change);
-        else
-            assert_null(change->shown_to);
-    }
-}
-
-static void
-on_order(void *userdata, udpai_order *order)
-{
-    fed_bed *bed = userdata;
-    switch (order->kind) {
-    case UDPAI_ORDER_DIAL:
-    case UDPAI_ORDER_HANG_UP:
-        note(bed->orders, ", ", "%s %c", order->kind == UDPAI_ORDER_DIAL ? "dial" : "hangup",
-             source_of(bed, order));
-        break;
-    case UDPAI_ORDER_SUBSCRIBE:
-    case UDPAI_ORDER_UNSUBSCRIBE:
-        note_subscription(bed, order->kind == UDPAI_ORDER_SUBSCRIBE ? "sub" : "unsub", order);
-        break;
-    case UDPAI_ORDER_JUDGED:
-        bed->n_judged++;
-        note_judged(bed, order->publication);
-        break;
-    case UDPAI_ORDER_CHANGES:
-        note_reports(bed, order->changes);
-        break;
-    case UDPAI_ORDER_SETTLED:
-        bed->answer = UDPAI_TAKE(order->answer);
-        break;
-    default: /* what the stream side is told is looked at in the store; but not what has gone */
-        if (order->publication && order->publication->removals.n && !order->ticket)
-            note(bed->orders, ", ", "tell %c", source_of(bed, order));
-        break;
-    }
-    udpai_order_free(order);
 }
 
 static int64_t
@@ -251,7 +104,7 @@ fed_teardown(void **state)
 void
 fed_type(fed_bed *bed, const char *type)
 {
-    bed->types[bed->provider.n_types++] = udpai_str_from(url_of(type));
+    bed->types[bed->provider.n_types++] = udpai_str_from(fed_url(type));
 }
 
 void
@@ -272,7 +125,7 @@ udpa_err
 fed_make(fed_bed *bed, udpa_error **ret_error)
 {
     const udpai_node_env env = {
-        .order = on_order,
+        .order = fed_note_order,
         .commit = on_commit,
         .wall_us = wall_us,
         .random = chance,
@@ -458,18 +311,18 @@ add_word(udpai_publication *publication, const char *type, char *word)
         publication->state_of_the_world = word[0] == '*';
         if (strcmp(word, "**") == 0)
             return;
-        assert_ok(udpai_publication_set(&publication->type_url, udpai_str_from(url_of(type))));
+        assert_ok(udpai_publication_set(&publication->type_url, udpai_str_from(fed_url(type))));
         assert_ok(udpai_publication_set(&publication->name_space, udpai_str_from(word + 1)));
     } else if (word[0] == '-') {
         if (!publication->type_url.len)
-            assert_ok(udpai_publication_set(&publication->type_url, udpai_str_from(url_of(type))));
+            assert_ok(udpai_publication_set(&publication->type_url, udpai_str_from(fed_url(type))));
         assert_ok(udpai_publication_remove(publication, udpai_str_from(full_name(word + 1, name))));
     } else {
         assert_non_null(value);
         *value++ = '\0';
         const char *full = full_name(word + is_refresh, name);
         UDPA_AUTO(udpa_resource_unref)
-        udpa_resource *resource = RESOURCE(full, .type = url_of(type), .version = value,
+        udpa_resource *resource = RESOURCE(full, .type = fed_url(type), .version = value,
                                            .value = is_refresh ? "" : value, .ttl_ms = is_refresh);
         assert_ok(udpai_publication_add(publication, resource, is_refresh));
     }
@@ -523,7 +376,7 @@ void
 fed_refuse(fed_bed *bed, char source, const char *type, const char *name_space, const char *name)
 {
     udpai_subscription_message message = {
-        .type_url = udpai_str_from(url_of(type)),
+        .type_url = udpai_str_from(fed_url(type)),
         .name_space = udpai_str_from(name_space),
         .status_code = 8,
         .status_text = UDPAI_STR("too many"),
@@ -535,7 +388,7 @@ void
 fed_deny(fed_bed *bed, char source, const char *type, const char *name_space, const char *name)
 {
     udpai_subscription_message message = {
-        .type_url = udpai_str_from(url_of(type)),
+        .type_url = udpai_str_from(fed_url(type)),
         .name_space = udpai_str_from(name_space),
         .status_code = 7,
         .status_text = UDPAI_STR("not for you"),
@@ -550,7 +403,7 @@ tell_interest(fed_bed *bed, const char *type, const char *text, bool wanted)
     bool is_wildcard = text[0] == '*';
     udpai_str name = udpai_str_from(is_wildcard ? "" : full_name(text, room));
     const udpai_subscription_message message = {
-        .type_url = udpai_str_from(url_of(type)),
+        .type_url = udpai_str_from(fed_url(type)),
         .name_space = udpai_str_from(is_wildcard ? text + 1 : ""),
         .names = &name,
         .n_names = 1,
@@ -592,7 +445,7 @@ reach(void *target, udpai_str name_space, const udpai_node_info *client)
 {
     fed_bed *bed = target;
     udpai_str id = client ? udpai_node_info_parts(client)->id : UDPAI_STR("nobody");
-    note(bed->orders, ", ", "reach %.*s as %.*s", UDPAI_SHOWN(name_space), UDPAI_SHOWN(id));
+    fed_note(bed->orders, ", ", "reach %.*s as %.*s", UDPAI_SHOWN(name_space), UDPAI_SHOWN(id));
     return bed;
 }
 
@@ -675,7 +528,7 @@ fed_value(fed_bed *bed, const char *type, const char *name)
     char room[300];
     value[0] = '\0';
     flush((fed_bed *)(uintptr_t)bed);
-    udpai_store_visit_name(udpai_node_store(bed->node), udpai_str_from(url_of(type)),
+    udpai_store_visit_name(udpai_node_store(bed->node), udpai_str_from(fed_url(type)),
                            udpai_str_from(full_name(name, room)), take_effective, value);
     return value;
 }
@@ -684,7 +537,7 @@ bool
 fed_settled(const fed_bed *bed, const char *type, const char *prefix)
 {
     flush((fed_bed *)(uintptr_t)bed);
-    return udpai_settled_query(udpai_node_settled(bed->node), udpai_str_from(url_of(type)),
+    return udpai_settled_query(udpai_node_settled(bed->node), udpai_str_from(fed_url(type)),
                                udpai_str_from(prefix), UDPAI_STR("")) == UDPAI_SETTLED;
 }
 
@@ -692,7 +545,7 @@ bool
 fed_name_settled(const fed_bed *bed, const char *type, const char *name)
 {
     char room[300];
-    udpai_str full = udpai_str_from(full_name(name, room)), url = udpai_str_from(url_of(type));
+    udpai_str full = udpai_str_from(full_name(name, room)), url = udpai_str_from(fed_url(type));
     flush((fed_bed *)(uintptr_t)bed);
     const udpai_settled *settled = udpai_node_settled(bed->node);
     return udpai_settled_query_name(settled, url, full, UDPAI_STR("")) == UDPAI_SETTLED;

@@ -85,6 +85,7 @@ typedef struct fed_peer {
     const char *instance, *run; /* what it says of those; NULL: nothing */
     const char *epoch, *commit; /* of its store; NULL: it says none */
     bool is_whole;              /* and what that does not have has gone */
+    const char *twins;          /* nodes with one id that it has heard of; NULL: none */
 } fed_peer;
 
 /* The stream that the node has dialled is open, and its peer has said who it is. */

@@ -23,7 +23,7 @@ on_order(void *userdata, udpai_order *order)
     size_t at = strlen(bed->said);
     if (order->kind == UDPAI_ORDER_EPOCH)
         snprintf(bed->said + at, sizeof(bed->said) - at, "%s%.*s:%llu%s", at ? " " : "",
-                 UDPAI_SHOWN(udpai_bytes_view(order->epoch)), (unsigned long long)order->commit,
+                 UDPAI_SHOWN(udpai_bytes_view(order->announced)), (unsigned long long)order->commit,
                  order->is_wanted ? " whole" : "");
     if (order->kind == UDPAI_ORDER_COMMIT)
         snprintf(bed->said + at, sizeof(bed->said) - at, "%s%llu", at ? " " : "",

@@ -129,6 +129,107 @@ a_twin_far_away_is_told_while_it_is_met(void **state)
     assert_string_equal(problems_of(bed), "");
 }
 
+/* ---- told upwards ---- */
+
+/* One below has met what passed this node. Only what it says counts, and while it is here. */
+static void
+who_is_met_below_is_told(void **state)
+{
+    fed_bed *bed = *state;
+    start_as(bed, ONE);
+    uint64_t session = fed_arrive(
+        bed, &(fed_peer){.id = "mid", .name = "mid", .twins = "node " ONE " " TWO " 1\n"});
+    assert_string_equal(fed_orders(bed), ""); /* nobody else need know */
+    fed_advance(bed, 1);
+    assert_non_null(
+        strstr(problems_of(bed), "another node with this node's id 'node', of instance " TWO));
+    assert_null(strchr(strchr(problems, '\n') + 1, '\n'));
+    fed_leave(bed, session, false);
+    fed_advance(bed, 1000);
+    assert_string_equal(problems_of(bed), "");
+}
+
+static void
+what_is_said_of_others_is_passed_on(void **state)
+{
+    fed_bed *bed = *state;
+    start_as(bed, ONE);
+    static const fed_peer low = {.id = "low", .name = "low", .twins = "x%20y 1 2 0\nfar 1 2 16\n"};
+    static const fed_peer other = {.id = "mid", .name = "mid", .twins = "x%20y 1 2 4\nb 1 2 3\n"};
+    uint64_t session = fed_arrive(bed, &low);
+    fed_advance(bed, 1);
+    assert_orders(bed, "twins, x%20y 1 2 1");
+    uint64_t second = fed_arrive(bed, &other);
+    fed_advance(bed, 998);
+    assert_orders(bed, ""); /* at most once a second */
+    fed_advance(bed, 1);
+    assert_orders(bed, "twins, b 1 2 4, x%20y 1 2 1");
+    fed_leave(bed, session, false);
+    fed_advance(bed, 1000);
+    assert_orders(bed, "twins, b 1 2 4, x%20y 1 2 5");
+    fed_leave(bed, second, false);
+    fed_advance(bed, 1000);
+    assert_orders(bed, "twins");
+    assert_string_equal(problems_of(bed), "");
+}
+
+/* The lower one of both. */
+static void
+who_is_met_is_told_to_sources(void **state)
+{
+    fed_bed *bed = *state;
+    start_as(bed, ONE);
+    uint64_t session = fed_arrive(bed, &other_node);
+    (void)fed_put(bed, session, come_by("node", TWO), false);
+    fed_advance(bed, 1);
+    assert_orders(bed, "twins, node " TWO " " ONE " 0");
+    (void)fed_publish_at(bed, session, "CDS", "-x");
+    fed_advance(bed, 59000);
+    assert_orders(bed, "");
+    fed_advance(bed, 2000);
+    assert_orders(bed, "twins");
+}
+
+/* What comes round to who has said it is nobody's news; nor does it make a twin of him. */
+static void
+ones_own_word_is_not_passed_on(void **state)
+{
+    fed_bed *bed = *state;
+    start_as(bed, ONE);
+    (void)fed_arrive(bed,
+                     &(fed_peer){.id = "mid", .name = "mid", .twins = "node " TWO " " ONE " 3\n"});
+    fed_advance(bed, 1);
+    assert_orders(bed, "");
+    assert_string_equal(problems_of(bed), "");
+}
+
+/* Of three the one between hears of the lowest, and lets the highest hear of it. */
+static void
+a_third_is_told_and_passes_it_on(void **state)
+{
+    fed_bed *bed = *state;
+    start_as(bed, ONE);
+    (void)fed_arrive(bed, &(fed_peer){.id = "mid", .name = "mid", .twins = "node 3 " TWO " 0\n"});
+    fed_advance(bed, 1);
+    assert_orders(bed, "twins, node 3 " TWO " 1");
+    assert_non_null(strstr(problems_of(bed), TWO));
+}
+
+/* Clients, and peers that know nothing of this, have nothing to say of nodes. */
+static void
+others_have_no_say(void **state)
+{
+    fed_bed *bed = *state;
+    start_as(bed, ONE);
+    (void)fed_arrive(bed, &(fed_peer){.id = "mid",
+                                      .name = "mid",
+                                      .is_plain = true,
+                                      .twins = "node " ONE " " TWO " 0\nx 1 2 0\n"});
+    fed_advance(bed, 1);
+    assert_orders(bed, "");
+    assert_string_equal(problems_of(bed), "");
+}
+
 static void
 twins_among_peers_are_told(void **state)
 {
@@ -221,6 +322,12 @@ main(void)
         fed_test(without_an_instance_the_id_says_it),
         fed_test(what_passes_is_stamped),
         fed_test(a_twin_far_away_is_told_while_it_is_met),
+        fed_test(who_is_met_below_is_told),
+        fed_test(what_is_said_of_others_is_passed_on),
+        fed_test(who_is_met_is_told_to_sources),
+        fed_test(ones_own_word_is_not_passed_on),
+        fed_test(a_third_is_told_and_passes_it_on),
+        fed_test(others_have_no_say),
         fed_test(twins_among_peers_are_told),
         fed_test(the_later_of_one_instance_is_refused),
         fed_test(others_are_not),
