@@ -150,6 +150,8 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     udpai_str key = udpai_bytes_view(op->origin);
     if (udpai_store_is_said_key(key))
         return udpai_store_end(node->store, op->resource, NULL);
+    if (udpai_store_is_seen_key(key))
+        return udpai_store_recall(node->store, op->resource);
     const udpai_expected *expected = expected_of_origin(node, key);
     bool of_source = udpai_str_starts(key, UDPAI_STR("source:"));
     bool of_files = udpai_str_starts(key, UDPAI_STR("path:"));

@@ -21,6 +21,17 @@ udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource)
            udpai_store_comparable(floor->seen, resource);
 }
 
+static bool
+keeps_out(const udpai_floor *floor)
+{
+    size_t at = 0;
+    const udpai_stored *stored;
+    while ((stored = udpai_store_next(floor->entry, &at)))
+        if (udpai_floor_outlives(floor, stored->resource))
+            return true;
+    return false;
+}
+
 /* Was it said, and is there anything that would come back without it? */
 static bool
 is_needed(const udpai_floor *floor)
@@ -52,6 +63,7 @@ on_expiry(udpai_timer *timer)
         return;
     }
     udpai_store_unkeep_said(store, floor);
+    udpai_store_unkeep_seen(store, floor);
     udpai_store_forget(store, floor);
     udpai_store_mark_dirty(store, entry);
 }
@@ -93,6 +105,7 @@ bound_floors(udpai_store *store, udpai_floors *floors)
             udpai_list_append(&floors->list, &oldest->in_store);
         } else {
             udpai_store_unkeep_said(store, oldest);
+            udpai_store_unkeep_seen(store, oldest);
             forget_oldest(store, floors);
         }
     }
@@ -190,6 +203,40 @@ get_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gon
     return floor ? floor : make_floor(store, entry, gone);
 }
 
+/* What was left alone need not be kept: something older may then count, and nobody is told that it
+ * has gone. Of what was said more is kept. */
+static void
+keep_if_needed(udpai_store *store, udpai_floor *floor)
+{
+    if (!floor->is_said && !floor->is_left && keeps_out(floor))
+        udpai_store_keep_seen(store, floor);
+}
+
+void
+udpai_store_note_kept_out(udpai_store *store, const udpai_stored *stored)
+{
+    for (size_t i = 0; i < udpai_store_n_floors(stored->entry); i++) {
+        udpai_floor *floor = stored->entry->more->floors.items[i];
+        if (!floor->is_kept && udpai_floor_outlives(floor, stored->resource))
+            keep_if_needed(store, floor);
+    }
+}
+
+udpa_err
+udpai_store_recall(udpai_store *store, udpa_resource *seen)
+{
+    udpai_store_entry *entry = udpai_store_make_entry(store, seen);
+    if (!entry)
+        return UDPA_ERR_NOMEM;
+    udpai_floor *floor = get_floor(store, entry, seen);
+    if (floor) {
+        remember(store, floor, seen);
+        floor->is_kept = true;
+    }
+    udpai_store_mark_dirty(store, entry);
+    return floor || store->options.remember_max == 0 ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 /* Without memory nothing is remembered: an old generation may then show for a while, which the next
  * word of its source corrects. */
 void
@@ -203,6 +250,7 @@ udpai_store_remember(udpai_store *store,
         return;
     remember(store, floor, gone);
     floor->is_left = is_left && !floor->is_said;
+    keep_if_needed(store, floor);
     bound_floors(store, floors_of(store, floor->seen));
 }
 
@@ -216,6 +264,7 @@ udpai_store_remember_said(udpai_store *store,
     if (!floor ||
         (floor->is_said && udpa_resource_generation(floor->seen) >= udpa_resource_generation(said)))
         return floor;
+    udpai_store_unkeep_seen(store, floor);
     udpa_resource_ref(said);
     udpa_resource_unref(floor->seen);
     floor->seen = said;

@@ -5,8 +5,9 @@
 #include "store/store_internal.h"
 
 #include "base/strbuf.h"
+#include "model/said.h"
 
-static const char said_key[] = "said:";
+static const char said_key[] = "said:", seen_key[] = "seen:";
 
 bool
 udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource)
@@ -87,16 +88,22 @@ udpai_store_is_said_key(udpai_str origin_key)
     return udpai_str_starts(origin_key, udpai_str_from(said_key));
 }
 
+bool
+udpai_store_is_seen_key(udpai_str origin_key)
+{
+    return udpai_str_starts(origin_key, udpai_str_from(seen_key));
+}
+
 /* One for each set of generations that compare, so that of a name there may be several. */
 static udpa_bytes *
-key_of(const udpa_resource *said)
+key_of(const char *kind, const udpa_resource *seen)
 {
     udpai_hop hop = {0};
-    if (udpa_resource_n_hops(said))
-        hop = udpai_resource_hop(said, 0);
-    udpai_str authority = udpai_resource_authority(said);
+    if (udpa_resource_n_hops(seen))
+        hop = udpai_resource_hop(seen, 0);
+    udpai_str authority = udpai_resource_authority(seen);
     udpai_strbuf key = {0};
-    udpai_strbuf_printf(&key, "%s%d:%zu:%zu:", said_key, udpai_resource_signature(said) != NULL,
+    udpai_strbuf_printf(&key, "%s%d:%zu:%zu:", kind, udpai_resource_signature(seen) != NULL,
                         authority.len, hop.node_id.len);
     udpai_strbuf_str(&key, authority);
     udpai_strbuf_str(&key, hop.node_id);
@@ -105,17 +112,15 @@ key_of(const udpa_resource *said)
 }
 
 static bool
-is_kept(const udpai_store *store, const udpai_floor *floor)
+may_be_kept(const udpai_store *store, const udpai_floor *floor)
 {
-    return floor->is_said && store->keeps_said && !store->loading && !floor->entry->type->is_client;
+    return store->keeps_said && !store->loading && !floor->entry->type->is_client;
 }
 
-void
-udpai_store_keep_said(udpai_store *store, const udpai_floor *floor)
+static void
+keep(udpai_store *store, const udpai_floor *floor, const char *kind, udpa_resource *seen)
 {
-    if (!is_kept(store, floor))
-        return;
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(floor->seen);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = seen ? key_of(kind, seen) : NULL;
     if (!key) {
         store->durable_incomplete = true;
         return;
@@ -123,19 +128,17 @@ udpai_store_keep_said(udpai_store *store, const udpai_floor *floor)
     udpai_store_add_durable(store, &(udpai_durable_op){
                                        .kind = UDPAI_DURABLE_PUT,
                                        .origin = key,
-                                       .resource = floor->seen,
+                                       .resource = seen,
                                        .deadline_ms = floor->expiry.due_ms,
                                    });
 }
 
 /* Without memory it stays until it ends. */
-void
-udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor)
+static void
+unkeep(udpai_store *store, const udpai_floor *floor, const char *kind)
 {
-    if (!is_kept(store, floor))
-        return;
     udpai_str text = udpai_resource_name(floor->seen);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(floor->seen), *name = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(kind, floor->seen), *name = NULL;
     if (key && udpa_bytes_new(&name, text.data, text.len) == UDPA_OK)
         udpai_store_add_durable(store, &(udpai_durable_op){
                                            .kind = UDPAI_DURABLE_DELETE,
@@ -143,4 +146,37 @@ udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor)
                                            .type = floor->entry->type->url,
                                            .name = name,
                                        });
+}
+
+void
+udpai_store_keep_said(udpai_store *store, const udpai_floor *floor)
+{
+    if (floor->is_said && may_be_kept(store, floor))
+        keep(store, floor, said_key, floor->seen);
+}
+
+void
+udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor)
+{
+    if (floor->is_said && may_be_kept(store, floor))
+        unkeep(store, floor, said_key);
+}
+
+void
+udpai_store_keep_seen(udpai_store *store, udpai_floor *floor)
+{
+    if (!may_be_kept(store, floor))
+        return;
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *seen = udpai_said_of(floor->seen, floor->generation);
+    keep(store, floor, seen_key, seen);
+    floor->is_kept = true;
+}
+
+void
+udpai_store_unkeep_seen(udpai_store *store, udpai_floor *floor)
+{
+    if (floor->is_kept && may_be_kept(store, floor))
+        unkeep(store, floor, seen_key);
+    floor->is_kept = false;
 }

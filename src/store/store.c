@@ -433,6 +433,7 @@ udpai_store_put(udpai_store *store,
     settle_told(store, entry);
     set_deadline(store, stored, deadline_ms);
     keep(store, stored);
+    udpai_store_note_kept_out(store, stored);
     udpai_store_mark_dirty(store, entry);
     return UDPA_OK;
 }

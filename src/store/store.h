@@ -188,6 +188,12 @@ udpa_err udpai_store_end(udpai_store *store, udpa_resource *said, udpa_bytes *fr
  * contributions of origins of which this is true. */
 void udpai_store_set_keeps_said(udpai_store *store, bool keeps);
 bool udpai_store_is_said_key(udpai_str origin_key);
+/* What nobody has said, and was newer than something that is here, and has made place for another
+ * authority's word, is kept with them: it must not count after a restart, either. It comes back as
+ * the contribution, without a payload, of an origin of which this is true; and is remembered again.
+ */
+bool udpai_store_is_seen_key(udpai_str origin_key);
+udpa_err udpai_store_recall(udpai_store *store, udpa_resource *seen);
 /* The generation up to which the resource's authority has said that the name is gone, where it
  * compares with the resource's own; 0: it has not. */
 uint64_t udpai_store_said_generation(const udpai_store *store, const udpa_resource *resource);

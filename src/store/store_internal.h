@@ -43,6 +43,7 @@ typedef struct udpai_floor {
     bool is_said;
     bool is_news; /* it was not told yet */
     bool is_left; /* the source that had it has it no more, and that is all that is known */
+    bool is_kept; /* by the durable engine, though nobody has said it */
     udpa_bytes *from_node; /* of who said it; NULL: of no node */
 } udpai_floor;
 
@@ -256,6 +257,8 @@ void udpai_store_remember(udpai_store *store,
                           udpai_store_entry *entry,
                           udpa_resource *gone,
                           bool is_left);
+/* An origin's resource is kept out by what was seen: so it is after a restart, too. */
+void udpai_store_note_kept_out(udpai_store *store, const udpai_stored *stored);
 void udpai_store_forget_all(udpai_store *store);
 void udpai_store_forget(udpai_store *store, udpai_floor *floor);
 /* Remembers what was said; NULL: nothing is remembered, or there is no memory. */
@@ -274,6 +277,9 @@ udpai_floor *udpai_store_said(const udpai_store_entry *entry, const udpai_stored
 /* The durable engine is to keep, or forget, it. */
 void udpai_store_keep_said(udpai_store *store, const udpai_floor *floor);
 void udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor);
+/* The same of one that nobody has said: from when on it keeps out something that is here. */
+void udpai_store_keep_seen(udpai_store *store, udpai_floor *floor);
+void udpai_store_unkeep_seen(udpai_store *store, udpai_floor *floor);
 
 /* store.c */
 void udpai_store_add_durable(udpai_store *store, const udpai_durable_op *op);

@@ -268,6 +268,26 @@ it_outlives_a_restart(void **state)
     assert_int_equal(highest(bed), 8);
 }
 
+/* A relay that is dead has an older word of one authority; the other one had the newer, and has
+ * another authority's now. */
+static void
+what_was_kept_out_is_so_after_a_restart(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    bring(bed, 'a', "acme", "acme", 1);
+    bring(bed, 'b', "acme", "acme", 2);
+    assert_value(bed, "CDS", "x", "acme");
+    fed_close(bed, 'a');
+    bring(bed, 'b', "other", "other", 1);
+    assert_value(bed, "CDS", "x", "other");
+    fed_restart(bed);
+    assert_value(bed, "CDS", "x", "other");
+    fed_connect(bed, 'a');
+    bring(bed, 'a', "acme", "acme", 3);
+    assert_value(bed, "CDS", "x", "acme");
+}
+
 int
 main(void)
 {
@@ -283,6 +303,7 @@ main(void)
         fed_test(a_publisher_ends_what_it_has_published),
         fed_test(what_is_below_is_refused_in_words),
         fed_test(it_outlives_a_restart),
+        fed_test(what_was_kept_out_is_so_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,65 @@ test_it_is_kept(void **state)
     assert_durable(bed, "D:said:0:1:2:xn1x/a");
 }
 
+/* ---- what was seen, and nobody has said ---- */
+
+/* The older word of another origin is kept out once the newer has made place for another
+ * authority's; after a restart, too. */
+static void
+test_what_keeps_something_out_is_kept(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *dead = store_bed_origin(bed, "dead", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin *alive = store_bed_origin(bed, "alive", UDPAI_ORIGIN_SOURCE, 1);
+    udpai_store_set_keeps_said(bed->store, true);
+    PUT(bed, dead, "a", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
+    PUT(bed, alive, "a", .value = "2", .authority = "x", .generation = 2, HOPS("x"));
+    PUT(bed, alive, "b", .value = "2", .authority = "x", .generation = 2, HOPS("x"));
+    assert_changes(bed, "+a=2 +b=2");
+    PUT(bed, alive, "a", .value = "y", .authority = "y", .generation = 1, HOPS("y"));
+    PUT(bed, alive, "b", .value = "y", .authority = "y", .generation = 1, HOPS("y"));
+    assert_changes(bed, "+a=y +b=y");
+    assert_durable(bed, "P:seen:0:1:2:xn1x/a=@11000"); /* of b nothing older is here */
+    assert_true(udpai_store_is_seen_key(UDPAI_STR("seen:0:1:2:xn1x")));
+    assert_false(udpai_store_is_said_key(UDPAI_STR("seen:0:1:2:xn1x")));
+    PUT(bed, dead, "b", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
+    assert_durable(bed, "P:seen:0:1:2:xn1x/b=@11000"); /* now there is */
+    end(bed, 3, "x", "x", NULL);                       /* of a that is said, which says more */
+    assert_durable(bed, "D:seen:0:1:2:xn1x/a P:said:0:1:2:xn1x/a=@11000");
+    store_bed_at(bed, 20000);
+    assert_durable(bed, "D:seen:0:1:2:xn1x/b D:said:0:1:2:xn1x/a");
+    assert_effective(bed, "b", "1");
+}
+
+static void
+test_what_was_left_is_not_kept(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *dead = store_bed_origin(bed, "dead", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin *alive = store_bed_origin(bed, "alive", UDPAI_ORIGIN_SOURCE, 1);
+    udpai_store_set_keeps_said(bed->store, true);
+    PUT(bed, dead, "a", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
+    PUT(bed, alive, "a", .value = "2", .authority = "x", .generation = 2, HOPS("x"));
+    assert_changes(bed, "+a=2");
+    udpai_store_leave(bed->store, alive, UDPAI_STR(TEST_TYPE), UDPAI_STR("com.acme/a"));
+    assert_changes(bed, "");
+    assert_durable(bed, "");
+}
+
+static void
+test_it_is_recalled(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *dead = store_bed_origin(bed, "dead", UDPAI_ORIGIN_SOURCE, 0);
+    PUT(bed, dead, "a", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *seen = RESOURCE("com.acme/a", .authority = "x", .generation = 2, HOPS("x"));
+    assert_ok(udpai_store_recall(bed->store, seen));
+    assert_changes(bed, "");
+    PUT(bed, dead, "a", .value = "2", .authority = "x", .generation = 2, HOPS("x"));
+    assert_changes(bed, "+a=2");
+}
+
 int
 main(void)
 {
@@ -153,6 +212,9 @@ main(void)
         store_test(test_what_does_not_compare_stays),
         store_test(test_it_is_certain),
         store_test(test_it_is_kept),
+        store_test(test_what_keeps_something_out_is_kept),
+        store_test(test_what_was_left_is_not_kept),
+        store_test(test_it_is_recalled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
