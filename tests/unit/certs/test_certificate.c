@@ -335,6 +335,30 @@ lack_of_memory_leaves_nothing(void **state)
     EVP_PKEY_free(key);
 }
 
+/* What is presented is found again by it: so every certificate counts, and their order. */
+static void
+a_digest_is_of_the_whole_chain(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {{"edge", "one"}, {"edge", "two"}, {"one", "edge"}};
+    uint8_t digests[3][UDPAI_CHAIN_DIGEST_SIZE], again[UDPAI_CHAIN_DIGEST_SIZE];
+    EVP_PKEY *key = make_key();
+    for (size_t i = 0; i < 3; i++) {
+        udpai_strbuf pem = {0};
+        make_plain(&pem, key, names[i][0]);
+        make_plain(&pem, key, names[i][1]);
+        udpai_chain *chain = chain_of(&pem, "edge.crt");
+        assert_ok(udpai_chain_digest(chain, digests[i]));
+        assert_ok(udpai_chain_digest(chain, again));
+        assert_memory_equal(digests[i], again, sizeof(again));
+        for (size_t k = 0; k < i; k++)
+            assert_memory_not_equal(digests[i], digests[k], sizeof(again));
+        udpai_chain_unref(chain);
+        udpai_strbuf_done(&pem);
+    }
+    EVP_PKEY_free(key);
+}
+
 int
 main(void)
 {
@@ -352,6 +376,7 @@ main(void)
         cmocka_unit_test(each_day_is_the_right_one),
         cmocka_unit_test(a_bundle_needs_one_valid_authority),
         cmocka_unit_test(lack_of_memory_leaves_nothing),
+        cmocka_unit_test(a_digest_is_of_the_whole_chain),
     };
     return cmocka_run_group_tests_name("certs certificate", tests, NULL, NULL);
 }

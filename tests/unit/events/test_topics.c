@@ -92,6 +92,15 @@ an_event_is_written_with_its_message_at_the_end(void **state)
     udpa__event__v1__event__free_unpacked(read, NULL);
 }
 
+static void
+what_is_no_number_is_no_loss(void **state)
+{
+    (void)state;
+    assert_int_equal(udpai_event_n_lost(UDPAI_STR("\x08\x03")), 3);
+    assert_int_equal(udpai_event_n_lost(UDPAI_STR("\x08\x03\x0d\x07\x00\x00\x00")), 3);
+    assert_int_equal(udpai_event_n_lost(UDPAI_STR("\x08\x03\x10\x07")), 3); /* of another field */
+}
+
 int
 main(void)
 {
@@ -99,6 +108,7 @@ main(void)
         cmocka_unit_test(a_topic_is_named_after_its_node),
         cmocka_unit_test(a_version_is_read_as_it_was_written),
         cmocka_unit_test(what_is_no_version_is_not_read),
+        cmocka_unit_test(what_is_no_number_is_no_loss),
         cmocka_unit_test(an_event_is_written_with_its_message_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,9 +259,15 @@ who_has_come_by_another_certificate_keeps_his_word(void **state)
     start(bed, false);
     uint64_t first = fed_arrive(bed, &peer);
     assert_string_equal(fed_publish_at(bed, first, "CDS", "x=1"), "");
-    (void)fed_arrive(bed, &peer);
+    uint64_t second = fed_arrive(bed, &peer);
     fed_leave(bed, first, true);
     assert_value(bed, "CDS", "x", "1");
+    assert_string_equal(fed_publish_at(bed, second, "CDS", "x=2"), "");
+    /* Another node of his, and somebody else with that id, are not him. */
+    (void)fed_arrive(bed, &(fed_peer){.id = "m", .name = "alice"});
+    (void)fed_arrive(bed, &(fed_peer){.id = "n", .name = "bob"});
+    fed_leave(bed, second, true);
+    assert_value(bed, "CDS", "x", "");
 }
 
 /* To say where a resource comes from, one must be allowed to publish it. */

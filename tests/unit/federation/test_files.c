@@ -180,6 +180,32 @@ what_a_source_or_publisher_gave_ends(void **state)
     assert_value(bed, "CDS", "x", "");
 }
 
+static void
+other_aliases_are_another_resource(void **state)
+{
+    static const char *const aliases[][2] = {
+        {"com.acme/a"}, {"com.acme/a", "com.acme/b"}, {"com.acme/a", "com.acme/c"}, {"com.acme/c"}};
+    fed_bed *bed = *state;
+    bed->root = "/files";
+    fed_start(bed);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(aliases); i++) {
+        UDPA_AUTO(udpa_resource_unref)
+        udpa_resource *resource = RESOURCE("com.acme/x", .type = TEST_CDS, .version = "1",
+                                           .value = "1", .aliases = {aliases[i][0], aliases[i][1]});
+        const udpai_directory directory = {
+            .root = UDPAI_STR("/files"), .resources = &resource, .n_resources = 1};
+        assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
+        udpai_node_flush(bed->node);
+        udpai_store *store = udpai_node_store(bed->node);
+        udpai_contribution found;
+        assert_true(udpai_store_get(store, udpai_store_find_origin(store, UDPAI_STR("path:/files")),
+                                    UDPAI_STR(TEST_CDS), UDPAI_STR("com.acme/x"), &found));
+        assert_int_equal(udpa_resource_n_aliases(found.resource), aliases[i][1] ? 2 : 1);
+        for (size_t k = 0; k < udpa_resource_n_aliases(found.resource); k++)
+            assert_str(udpai_resource_alias(found.resource, k), aliases[i][k]);
+    }
+}
+
 int
 main(void)
 {
@@ -190,6 +216,7 @@ main(void)
         fed_test(a_directory_of_a_source_is_kept_alive_too),
         fed_test(a_file_is_there_after_a_long_stop),
         fed_test(what_a_source_or_publisher_gave_ends),
+        fed_test(other_aliases_are_another_resource),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

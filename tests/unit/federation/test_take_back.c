@@ -450,6 +450,26 @@ without_memory_it_comes_with_the_next_stream(void **state)
     done(&memory);
 }
 
+/* What had a ttl lives as long again: its publisher renews it. */
+static void
+what_comes_back_with_a_ttl_lives(void **state)
+{
+    fed_bed *bed = *state;
+    past memory = begin(bed);
+    restore(bed, &memory);
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(memory.y, &room);
+    parts.ttl_ms = 30000;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *leased = NULL;
+    assert_ok(udpai_resource_make(&leased, &parts));
+    assert_string_equal(offer(bed, leased), "");
+    fed_advance(bed, 29000);
+    assert_value(bed, "EDS", "y", "2");
+    fed_advance(bed, 2000);
+    assert_value(bed, "EDS", "y", "");
+    done(&memory);
+}
+
 int
 main(void)
 {
@@ -466,6 +486,7 @@ main(void)
         fed_test(restored_on_purpose_it_counts),
         fed_test(what_differs_is_told),
         fed_test(without_memory_it_comes_with_the_next_stream),
+        fed_test(what_comes_back_with_a_ttl_lives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Two nodes with one id: what passed the other one is no loop, and everybody is told. */
 #include <stdio.h>
 
+#include "base/log.h"
 #include "federation/problems.h"
 #include "tests/unit/federation/federation_test.h"
 
@@ -147,6 +148,34 @@ who_is_met_below_is_told(void **state)
     fed_leave(bed, session, false);
     fed_advance(bed, 1000);
     assert_string_equal(problems_of(bed), "");
+}
+
+static int n_warnings;
+
+static void
+count_warnings(udpa_log_level level, const char *component, const char *message, void *userdata)
+{
+    (void)level;
+    (void)component;
+    (void)userdata;
+    n_warnings += strstr(message, "another node with this node's id") != NULL;
+}
+
+static void
+it_is_logged_once(void **state)
+{
+    fed_bed *bed = *state;
+    start_as(bed, ONE);
+    n_warnings = 0;
+    udpa_log_set_sink(UDPA_LOG_WARNING, count_warnings, NULL);
+    (void)fed_arrive(bed,
+                     &(fed_peer){.id = "mid", .name = "mid", .twins = "node " ONE " " TWO " 1\n"});
+    fed_advance(bed, 10 * 60000);
+    uint64_t session = fed_arrive(bed, &other_node);
+    (void)fed_put(bed, session, come_by("node", TWO), false); /* that is known */
+    fed_advance(bed, 10 * 60000);
+    udpa_log_set_sink(UDPA_LOG_SILENT, NULL, NULL);
+    assert_int_equal(n_warnings, 1);
 }
 
 static void
@@ -323,6 +352,7 @@ main(void)
         fed_test(what_passes_is_stamped),
         fed_test(a_twin_far_away_is_told_while_it_is_met),
         fed_test(who_is_met_below_is_told),
+        fed_test(it_is_logged_once),
         fed_test(what_is_said_of_others_is_passed_on),
         fed_test(who_is_met_is_told_to_sources),
         fed_test(ones_own_word_is_not_passed_on),

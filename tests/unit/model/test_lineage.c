@@ -53,6 +53,7 @@ its_parts_are_found(void **state)
     assert_str(udpai_lineage_last(UDPAI_STR("e")), "");
     assert_str(udpai_lineage_last(UDPAI_STR("e a@0 b")), "a");
     assert_str(udpai_lineage_last(UDPAI_STR("")), "");
+    assert_str(udpai_lineage_last(UDPAI_STR("e@1")), ""); /* that is the epoch, whatever it is */
 }
 
 int

@@ -284,7 +284,8 @@ usual_any_is_kept_as_its_value(void **state)
 {
     (void)state;
     static const char usual[] = "\x0a\x03t/T\x12\x02vv", other[] = "\x12\x02vv\x0a\x03t/T",
-                      longer[] = "\x0a\x83\x00t/T\x12\x02vv", next[] = "\x0a\x03t/T\x12\x02vw";
+                      longer[] = "\x0a\x83\x00t/T\x12\x02vv", next[] = "\x0a\x03t/T\x12\x02vw",
+                      more[] = "\x0a\x03t/T\x12\x02vv\x18\x05";
     const udpai_str raw = UDPAI_STR(usual);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR("t/T"));
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *wrong = udpai_bytes_cstring(UDPAI_STR("t/U"));
@@ -304,6 +305,9 @@ usual_any_is_kept_as_its_value(void **state)
     assert_false(udpai_resource_same_payload(bare, odd));
     assert_false(udpai_resource_same_payload(overlong, bare));
     assert_false(udpai_resource_same_payload(bare, changed));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *with_more = make_of_any(UDPAI_STR(more), NULL);
+    assert_false(udpai_resource_same_payload(bare, with_more));
+    assert_false(udpai_resource_same_payload(with_more, bare));
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(bare, &room);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *again = make(&parts);

@@ -183,6 +183,25 @@ what_is_malformed_says_nothing(void **state)
     assert_false(udpai_waits_are_closed(&waits));
 }
 
+/* b says it twice, over equally many nodes: c waits for a, and for d, who has not said anything. */
+static void
+of_what_came_equally_far_all_counts(void **state)
+{
+    (void)state;
+    static const uint8_t said[] = {
+        0x6a, 8, 0x0a, 1, 'b', 0x12, 1, 'c', 0x18, 60, /* b for c … */
+        0x6a, 6, 0x0a, 1, 'c', 0x12, 1, 'a',           /* c for a … */
+        0x6a, 6, 0x0a, 1, 'c', 0x12, 1, 'd',           /* … and c for d */
+    };
+    for (size_t left_out = 0; left_out <= 8; left_out += 8) {
+        udpai_waits waits;
+        udpai_waits_begin(&waits, UDPAI_STR("a"));
+        udpai_waits_for(&waits, UDPAI_STR("b"),
+                        (udpai_str){(const char *)said, sizeof(said) - left_out});
+        assert_int_equal(udpai_waits_are_closed(&waits), left_out != 0);
+    }
+}
+
 int
 main(void)
 {
@@ -195,6 +214,7 @@ main(void)
         cmocka_unit_test(what_has_passed_too_many_is_nothing),
         cmocka_unit_test(who_has_said_nothing_is_waited_for),
         cmocka_unit_test(what_is_malformed_says_nothing),
+        cmocka_unit_test(of_what_came_equally_far_all_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

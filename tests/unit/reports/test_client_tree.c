@@ -259,6 +259,21 @@ without_memory_nothing_leaks(void **state)
     oom_torture(judge_once, NULL);
 }
 
+/* A peer may say anything of who is below it. */
+static void
+who_is_below_has_a_name(void **state)
+{
+    (void)state;
+    udpai_client_tree tree;
+    udpai_client_tree_init(&tree);
+    assert_ok(add_node(&tree, "top=0/0:a"));
+    expect(&tree, false, "top whole; a missing");
+    assert_ok(add_value(&tree, "udpa.clients/top/top",
+                        UDPAI_STR("\xa2\x01\x05\x1a\x00\x1a\x01"
+                                  "a")));
+    expect(&tree, false, "top whole; a missing");
+}
+
 int
 main(void)
 {
@@ -272,6 +287,7 @@ main(void)
         cmocka_unit_test(nonsense_is_passed_over),
         cmocka_unit_test(more_nodes_than_are_looked_at),
         cmocka_unit_test(without_memory_nothing_leaks),
+        cmocka_unit_test(who_is_below_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

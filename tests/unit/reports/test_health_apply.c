@@ -78,6 +78,17 @@ a_status_is_replaced_in_its_place(void **state)
     expect(W_MESSAGE(2, W_MESSAGE(2, W_VARINT(2, 2), health_endpoint(1, "bad:1"), EXTRA)));
 }
 
+/* A locality's endpoints are messages. */
+static void
+what_only_looks_like_an_endpoint_stays(void **state)
+{
+    (void)state;
+    judge();
+    udpai_str number = W_VARINT(2, 7);
+    apply(W_MESSAGE(2, number, W_MESSAGE(2, health_endpoint(1, "bad:1")), number));
+    expect(W_MESSAGE(2, number, W_MESSAGE(2, health_endpoint(1, "bad:1"), W_VARINT(2, 2)), number));
+}
+
 static void
 nothing_is_made_better_than_it_is_configured(void **state)
 {
@@ -207,6 +218,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(only_the_status_of_judged_endpoints_changes, teardown),
         cmocka_unit_test_teardown(a_status_is_replaced_in_its_place, teardown),
+        cmocka_unit_test_teardown(what_only_looks_like_an_endpoint_stays, teardown),
         cmocka_unit_test_teardown(nothing_is_made_better_than_it_is_configured, teardown),
         cmocka_unit_test_teardown(what_nobody_judges_is_not_made_anew, teardown),
         cmocka_unit_test_teardown(what_stays_stays_byte_for_byte, teardown),

@@ -210,6 +210,22 @@ checkers_are_read(void **state)
     wire_free_all();
 }
 
+/* Nodes of all versions must draw the same, or they would all be asked, and nobody. */
+static void
+the_draw_never_changes(void **state)
+{
+    (void)state;
+    uint64_t all = 0;
+    n_checkers = 8;
+    for (size_t i = 0; i < n_checkers; i++)
+        set_checker(i, i, nowhere, 7);
+    for (uint64_t hash = 1; hash <= 16; hash++) {
+        const udpai_health_subject subject = {hash * UINT64_C(0x0123456789abcdef), nowhere, 1};
+        all = all * 31 + draw(&subject, 3);
+    }
+    assert_true(all == UINT64_C(0xb2f78a4fad99dcdc));
+}
+
 int
 main(void)
 {
@@ -219,6 +235,7 @@ main(void)
         cmocka_unit_test(shares_are_even),
         cmocka_unit_test(the_order_does_not_count),
         cmocka_unit_test(checkers_are_read),
+        cmocka_unit_test(the_draw_never_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

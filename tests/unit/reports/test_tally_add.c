@@ -284,6 +284,23 @@ survives_lack_of_memory(void **state)
     udpai_tally_free(both[1]);
 }
 
+static void
+time_has_an_end(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *sum = tally_new(1);
+    UDPA_AUTO(udpai_tally_free) udpai_tally *report = tally_new(1);
+    report->elapsed_ns = UDPAI_TALLY_ELAPSED_MAX_NS - 5;
+    udpai_tally_add_report(sum, report);
+    assert_true(sum->elapsed_ns == UDPAI_TALLY_ELAPSED_MAX_NS - 5);
+    report->elapsed_ns = 10;
+    for (int i = 0; i < 3; i++) {
+        udpai_tally_add_report(sum, report);
+        assert_true(sum->elapsed_ns == UDPAI_TALLY_ELAPSED_MAX_NS);
+        assert_true(sum->covered_ns == UDPAI_TALLY_ELAPSED_MAX_NS);
+    }
+}
+
 int
 main(void)
 {
@@ -297,6 +314,7 @@ main(void)
         cmocka_unit_test(difference_of_what_shrinks_is_refused),
         cmocka_unit_test(reports_there_and_back),
         cmocka_unit_test(survives_lack_of_memory),
+        cmocka_unit_test(time_has_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

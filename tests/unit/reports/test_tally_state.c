@@ -183,6 +183,31 @@ survives_lack_of_memory(void **state)
     udpa_bytes_unref(record);
 }
 
+/* A file may have been put in the place of another. */
+static void
+what_is_of_another_sum_is_refused(void **state)
+{
+    (void)state;
+    const udpai_tally_sum_options others[] = {
+        {.cluster = UDPAI_STR("com.acme/b"), .node_id = UDPAI_STR("here"), .epoch = 7},
+        {.cluster = UDPAI_STR("com.acme/a"), .node_id = UDPAI_STR("here"), .epoch = 8},
+    };
+    udpai_arena arena;
+    udpai_arena_init(&arena);
+    udpai_tally_split *split = new_split();
+    take(split, UDPAI_TALLY_OF_CLIENT, 5, 10);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *record = record_of(split, 10, true);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(others); i++) {
+        udpai_tally_split *other = NULL;
+        assert_ok(udpai_tally_split_new(&other, &others[i]));
+        assert_int_equal(udpai_tally_state_take(other, &arena, udpai_bytes_view(record), NULL),
+                         UDPA_ERR_MALFORMED);
+        udpai_tally_split_free(other);
+    }
+    udpai_tally_split_free(split);
+    udpai_arena_done(&arena);
+}
+
 int
 main(void)
 {
@@ -191,6 +216,7 @@ main(void)
         cmocka_unit_test(what_begins_anew_with_its_node_is_not_kept),
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(survives_lack_of_memory),
+        cmocka_unit_test(what_is_of_another_sum_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

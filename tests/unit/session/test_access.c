@@ -2,7 +2,9 @@
 /* What a peer may ask for, and is shown, as the ACL says. */
 #include "one_peer.h"
 
+#include "base/alloc.h"
 #include "model/acl.h"
+#include "session/access_question.h"
 
 #define T(text)                                                                                    \
     {                                                                                              \
@@ -27,6 +29,30 @@ static const udpai_acl_rule rules[] = {
      .prefixes = public,
      .n_prefixes = 1},
 };
+
+/* As a name, of which a slash, a star, blanks and other alphabets would be no part. */
+static void
+a_question_is_a_name(void **state)
+{
+    (void)state;
+    static const char name[] =
+        UDPAI_ACCESS_PREFIX "publish/envoy.config.cluster.v3.Cluster/"
+                            "spiffe:%2F%2Fa%2Fb%20%2A%25%C3%A4/acme~/com.acme/x";
+    static udpai_access_question question, read;
+    char *composed = NULL;
+    question.action = UDPAI_ACL_PUBLISH;
+    question.type_name = UDPAI_STR("envoy.config.cluster.v3.Cluster");
+    question.peer = UDPAI_STR("spiffe://a/b *%\xc3\xa4");
+    question.authority = UDPAI_STR("acme~");
+    question.name = UDPAI_STR("com.acme/x");
+    assert_ok(udpai_access_question_compose(&question, &composed));
+    assert_string_equal(composed, name);
+    assert_true(udpai_access_question_parse(udpai_str_from(composed), &read));
+    assert_true(udpai_str_eq(read.peer, question.peer));
+    assert_str(read.authority, "acme~");
+    assert_str(read.name, "com.acme/x");
+    udpai_free(composed);
+}
 
 static void
 begin_with(const udpai_acl_options *options)
@@ -395,6 +421,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_question_is_a_name),
         CASE(no_copy_of_secrets_is_sent_in_the_clear, begin_alone_with_clusters),
         CASE(who_may_not_administer_copies_no_secrets, begin_trusting),
         CASE(a_wildcard_holds_what_may_be_seen, begin_trusting),

@@ -296,11 +296,14 @@ settled_waits_for_changes(void **state)
         order_with_memory(order, 0);
         assert_ptr_equal(fanout->settled, before);
     }
+    udpai_report_free(session_take(&hub, UDPAI_REPORT_SETTLED)); /* of the earlier */
+    order_with_memory(ORDER("com.acme/b"), 0);
+    session_expect_no(&hub, UDPAI_REPORT_SETTLED); /* changes do not */
     fake_hub_advance(&hub, 60000);
-    assert_int_equal(n_resources(), 1);
+    assert_int_equal(n_resources(), 2);
     assert_ptr_not_equal(fanout->settled, before);
-    for (int i = 0; i < 2; i++) /* each is answered, or the loop side tells no more */
-        udpai_report_free(session_take(&hub, UDPAI_REPORT_SETTLED));
+    /* Each is answered, or the loop side tells no more. */
+    udpai_report_free(session_take(&hub, UDPAI_REPORT_SETTLED));
     session_expect_no(&hub, UDPAI_REPORT_SETTLED);
 }
 
@@ -448,7 +451,7 @@ static void
 interest_is_reported_while_somebody_has_it(void **state)
 {
     (void)state;
-    test_peer a, b;
+    test_peer a, b, node;
     peer_open(&a, &hub, PEER_ENDPOINT);
     peer_open(&b, &hub, PEER_ENDPOINT);
     peer_subscribe(&a, "C", "com.acme", "com.acme/x");
@@ -466,6 +469,22 @@ interest_is_reported_while_somebody_has_it(void **state)
     report = session_take(&hub, UDPAI_REPORT_INTEREST);
     assert_false(report->wanted);
     udpai_report_free(report);
+    peer_open(&node, &hub, PEER_NODE);
+    peer_subscribe(&node, "C", "", "com.acme/x"); /* a node's are counted by themselves */
+    report = session_take(&hub, UDPAI_REPORT_INTEREST);
+    assert_true(report->wanted && report->subscription->distance == 1);
+    udpai_report_free(report);
+    peer_subscribe(&a, "C", "", "com.acme/x");
+    report = session_take(&hub, UDPAI_REPORT_INTEREST);
+    assert_true(report->wanted && report->subscription->distance == 0);
+    udpai_report_free(report);
+    for (int i = 0; i < 2; i++) {
+        fake_stream_close(i ? &node.stream : &a.stream);
+        report = session_take(&hub, UDPAI_REPORT_INTEREST);
+        assert_true(!report->wanted && report->subscription->distance == (unsigned)i);
+        udpai_report_free(report);
+    }
+    peer_open(&a, &hub, PEER_ENDPOINT);
     peer_subscribe(&a, "E", "com.acme", "''");
     report = session_take(&hub, UDPAI_REPORT_INTEREST);
     assert_true(report->wanted);

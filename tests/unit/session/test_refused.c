@@ -103,6 +103,26 @@ what_was_refused_is_found_by_its_place(void **state)
     udpai_refusals_done(&refusals);
 }
 
+/* What was refused of this name before, wherever it stands. */
+static void
+what_was_accepted_since_is_forgotten(void **state)
+{
+    (void)state;
+    udpai_refusals refusals = {0};
+    bool is_certain;
+    refuse(&refusals, "com.acme/a", "1", 5);
+    refuse(&refusals, "com.acme/b", "1", 6);
+    refuse(&refusals, "com.acme/a", "2", 7);
+    refuse(&refusals, "com.acme/a", "4", 9);
+    udpai_refusals_accept(&refusals, UDPAI_STR("com.acme/a"), 8);
+    assert_false(is_found(&refusals, "com.acme/a", 5, &is_certain));
+    assert_false(is_found(&refusals, "com.acme/a", 7, &is_certain));
+    assert_true(is_found(&refusals, "com.acme/b", 6, &is_certain));
+    assert_true(is_found(&refusals, "com.acme/a", 9, &is_certain)); /* that is newer */
+    assert_int_equal(refusals.last.n, 2);
+    udpai_refusals_done(&refusals);
+}
+
 static void
 of_too_many_it_is_known_where_they_lie(void **state)
 {
@@ -164,6 +184,7 @@ a_name_is_found_in_a_text(void **state)
         if (udpai_refusal_names(udpai_str_from(cases[i].text), udpai_str_from(cases[i].name)) !=
             cases[i].is_named)
             fail_msg("'%s' in '%s'", cases[i].name, cases[i].text);
+    assert_true(udpai_refusal_spells((udpai_str){"webs", 3}, UDPAI_STR("web"))); /* ends before s */
 }
 
 int
@@ -174,6 +195,7 @@ main(void)
         cmocka_unit_test(names_may_be_empty),
         cmocka_unit_test(without_memory_it_is_not_kept),
         cmocka_unit_test(what_was_refused_is_found_by_its_place),
+        cmocka_unit_test(what_was_accepted_since_is_forgotten),
         cmocka_unit_test(of_too_many_it_is_known_where_they_lie),
         cmocka_unit_test(a_name_is_found_in_a_text),
     };
