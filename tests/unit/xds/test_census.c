@@ -140,6 +140,7 @@ all_are_told_of_once_then_those_that_change(void **state)
     assert_string_equal(pass(self, UDPAI_CENSUS_INTERVAL_MS), "2=other:1/0/0+0");
     xds_client_close(&self->one);
     assert_string_equal(pass(self, UDPAI_CENSUS_INTERVAL_MS), "-1");
+    assert_string_equal(pass(self, 3 * UDPAI_CENSUS_INTERVAL_MS), "");
     order(self, 8); /* somebody else wants to know */
     assert_string_equal(pass(self, 10), "2=other:1/0/0+0");
     assert_true(self->was_whole);

@@ -241,6 +241,43 @@ too_much_metadata_is_not_looked_into(void **state)
     wire_free_all();
 }
 
+static size_t
+cost(size_t id_len, size_t metadata_len)
+{
+    static char text[UDPAI_NODE_MATCHER_METADATA_MAX + 100];
+    memset(text, 'x', sizeof(text));
+    const udpai_node_parts parts = {.id = {text, id_len}, .metadata = {text, metadata_len}};
+    const ProtobufCMessageDescriptor *type = &envoy__type__matcher__v3__node_matcher__descriptor;
+    udpai_str matcher = W_JOIN(ID(W_TEXT(CONTAINS, "a")), AT("k", W_VARINT(PRESENT, 1)));
+    udpai_arena arena;
+    udpai_node_matchers matchers = {0};
+    udpai_node_info *node = NULL;
+    udpai_arena_init(&arena);
+    assert_ok(udpai_node_info_new(&node, &parts));
+    node_matcher *item = (node_matcher *)protobuf_c_message_unpack(
+        type, &arena.allocator, matcher.len, (const uint8_t *)matcher.data);
+    assert_non_null(item);
+    assert_ok(udpai_node_matchers_init(&matchers, &item, 1, &regexes, NULL));
+    size_t found = udpai_node_matchers_cost(&matchers, node);
+    udpai_node_matchers_done(&matchers);
+    udpai_node_info_unref(node);
+    udpai_arena_done(&arena);
+    wire_free_all();
+    return found;
+}
+
+/* It grows with what is looked into; what is not looked into costs nothing. */
+static void
+what_it_costs_is_known_before(void **state)
+{
+    (void)state;
+    size_t of_id = cost(10, 0);
+    assert_true(of_id > 0 && cost(20, 0) == 2 * of_id);
+    assert_true(cost(10, 100) > of_id && cost(10, 200) - of_id == 2 * (cost(10, 100) - of_id));
+    assert_true(cost(10, UDPAI_NODE_MATCHER_METADATA_MAX) > of_id);
+    assert_int_equal(cost(10, UDPAI_NODE_MATCHER_METADATA_MAX + 1), of_id);
+}
+
 /* ---- what is refused ---- */
 
 static udpai_str
@@ -324,6 +361,7 @@ main(void)
         cmocka_unit_test(all_of_one_matcher_must_fit),
         cmocka_unit_test(a_text_is_found_wherever_it_stands_in_a_long_one),
         cmocka_unit_test(too_much_metadata_is_not_looked_into),
+        cmocka_unit_test(what_it_costs_is_known_before),
         cmocka_unit_test(what_says_nothing_is_refused),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(nobody_fits_who_has_not_said_who_he_is),

@@ -74,6 +74,29 @@ all_of_it_is_read(void **state)
 }
 
 static void
+hosts_are_named_in_any_letters(void **state)
+{
+    static const char *const hosts[] = {"aZ09.Az-_", "fe80::1:9", "ZZ", "zz",
+                                        "AA",        "aa",        "00", "99"};
+    (void)state;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(hosts); i++) {
+        udpai_arena arena;
+        udpai_orca_collection collection;
+        udpa_resource *resource = NULL;
+        assert_ok(make(backend(hosts[i], 1), &resource));
+        udpai_arena_init(&arena);
+        assert_ok(udpai_orca_collection_read(&arena, resource, &collection, NULL));
+        assert_str(collection.backends[0].address, hosts[i]);
+        udpai_arena_done(&arena);
+        udpa_resource_unref(resource);
+    }
+    expect_refused(backend("a@b", 1), UDPA_ERR_INVAL, "the address");
+    expect_refused(backend("a`b", 1), UDPA_ERR_INVAL, "the address");
+    expect_refused(backend("a{b", 1), UDPA_ERR_INVAL, "the address");
+    expect_refused(backend("a/b", 1), UDPA_ERR_INVAL, "the address");
+}
+
+static void
 little_is_enough(void **state)
 {
     udpai_arena arena;
@@ -154,6 +177,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(all_of_it_is_read, clean),
+        cmocka_unit_test_teardown(hosts_are_named_in_any_letters, clean),
         cmocka_unit_test_teardown(little_is_enough, clean),
         cmocka_unit_test_teardown(what_may_not_be_is_refused, clean),
         cmocka_unit_test_teardown(without_memory_nothing_is_left, clean),

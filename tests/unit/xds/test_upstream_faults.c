@@ -7,6 +7,7 @@
 
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
+#include "xds/upstream_internal.h"
 
 /* ---- what is answered ---- */
 
@@ -90,14 +91,13 @@ a_refusal_is_valid_text(void **state)
 
 /* ---- what is told ---- */
 
-/* A version is as long as the server likes; what is not told is sent again. */
-static void
-versions_without_end_are_not_told(void **state)
+/* The version that the next stream tells. */
+static const char *
+told_of(upstream_bed *bed, size_t len)
 {
-    upstream_bed *bed = *state;
-    char version[5001];
-    memset(version, 'v', sizeof(version) - 1);
-    version[sizeof(version) - 1] = '\0';
+    static char version[5001];
+    memset(version, 'v', len);
+    version[len] = '\0';
     upstream_ask_name(bed, ENDPOINTS, "com.acme/a");
     upstream_respond(bed, W_JOIN(upstream_of_type(ENDPOINTS, "n1"),
                                  upstream_resource("a", version, upstream_endpoints("a", 1))));
@@ -109,7 +109,28 @@ versions_without_end_are_not_told(void **state)
         (udpai_held_version){UDPAI_STR("com.acme/a"),
                              udpai_str_from(upstream_hash(upstream_endpoints("a", 1)))});
     upstream_expect_request(bed, ENDPOINTS, "a");
+    return udpai_str_eq(bed->request.versions[0].version, udpai_str_from(version)) ? "it" : "?";
+}
+
+/* A version is as long as the server likes; what is not told is sent again. */
+static void
+versions_without_end_are_not_told(void **state)
+{
+    upstream_bed *bed = *state;
+    assert_string_equal(told_of(bed, 5000), "?");
     assert_str(bed->request.versions[0].version, "?");
+}
+
+static void
+versions_are_told_up_to_a_length(void **state)
+{
+    assert_string_equal(told_of(*state, UDPAI_UPSTREAM_VERSION_MAX), "it");
+}
+
+static void
+and_no_further(void **state)
+{
+    assert_string_equal(told_of(*state, UDPAI_UPSTREAM_VERSION_MAX + 1), "?");
 }
 
 /* ---- what is taken for gone ---- */
@@ -330,6 +351,36 @@ what_has_expired_is_let_go(void **state)
     assert_str(bed->request.unsubscribed[0], "a");
 }
 
+/* Though nobody has asked for it but those that follow it. */
+static void
+what_is_renewed_has_not_expired(void **state)
+{
+    upstream_bed *bed = *state;
+    upstream_ask_all(bed, ENDPOINTS);
+    upstream_expect_request(bed, CLUSTER, "");
+    upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n1"),
+                                 W_MESSAGE(2, W_TEXT(3, "a"), W_TEXT(1, "1"),
+                                           wire_bytes(2, upstream_cluster("a", 1)),
+                                           W_MESSAGE(6, W_VARINT(1, 5)))));
+    upstream_expect(bed, "nothing");
+    do
+        assert_true(upstream_next_request(bed));
+    while (!udpai_str_eq(bed->request.type_url, UDPAI_STR(ENDPOINTS)));
+    upstream_respond(bed, W_JOIN(upstream_of_type(ENDPOINTS, "n1"),
+                                 upstream_resource("a", "1", upstream_endpoints("a", 1))));
+    upstream_expect(bed, "+com.acme/a ");
+    fake_hub_advance(&bed->hub, 4000);
+    upstream_respond(
+        bed, W_JOIN(upstream_of_type(CLUSTER, "n2"),
+                    W_MESSAGE(2, W_TEXT(3, "a"), W_TEXT(1, "1"), W_MESSAGE(6, W_VARINT(1, 9)))));
+    fake_hub_advance(&bed->hub, 8000);
+    upstream_expect(bed, "complete");
+    upstream_expect(bed, "nothing");
+    upstream_expect(bed, "");
+    fake_hub_advance(&bed->hub, 2000);
+    upstream_expect(bed, "-com.acme/a ");
+}
+
 static void
 a_heartbeat_renews_what_came_by_an_alias(void **state)
 {
@@ -420,12 +471,15 @@ main(void)
         TEST(answers_keep_the_order_of_responses),
         TEST(a_refusal_is_valid_text),
         TEST(versions_without_end_are_not_told),
+        TEST(versions_are_told_up_to_a_length),
+        TEST(and_no_further),
         TEST_SOTW(what_is_refused_is_not_gone),
         TEST_SOTW(a_state_says_nothing_of_what_was_asked_for_meanwhile),
         TEST_SOTW(nor_of_a_wildcard_that_came_later),
         TEST(who_asks_late_learns_what_has_gone),
         TEST(a_wildcard_is_no_name),
         TEST(what_has_expired_is_let_go),
+        TEST(what_is_renewed_has_not_expired),
         TEST(the_end_says_why),
         TEST(patterns_are_not_compared_without_end),
         TEST(a_heartbeat_renews_what_came_by_an_alias),
