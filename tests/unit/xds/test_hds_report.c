@@ -172,6 +172,34 @@ describe(hds_fixture *self)
     return status;
 }
 
+static int n_told;
+
+static void
+count_told(udpa_log_level level, const char *component, const char *message, void *userdata)
+{
+    (void)level;
+    (void)component;
+    (void)userdata;
+    n_told += strstr(message, "1 endpoints that it was not asked to check, such as x port 2 of "
+                              "cluster 'a'") != NULL;
+}
+
+static void
+what_was_not_asked_is_logged(void **state)
+{
+    hds_fixture *self = *state;
+    hds_say_hello(self, "checker");
+    hds_publish(self, "local/default", hds_cluster_of("a", 8, "x:1"));
+    hds_expect_sent(self, hds_cluster_of("a", 8, "x:1"));
+    n_told = 0;
+    udpa_log_set_sink(UDPA_LOG_WARNING, count_told, NULL);
+    say(self, "a", "x:1", 1);
+    assert_int_equal(n_told, 0);
+    say(self, "a", "x:2", 1);
+    udpa_log_set_sink(UDPA_LOG_SILENT, NULL, NULL);
+    assert_int_equal(n_told, 1);
+}
+
 static void
 what_was_not_asked_is_ignored_and_counted(void **state)
 {
@@ -346,6 +374,7 @@ main(void)
                                         hds_teardown),
         cmocka_unit_test_setup_teardown(what_was_not_asked_is_ignored_and_counted, hds_setup,
                                         hds_teardown),
+        cmocka_unit_test_setup_teardown(what_was_not_asked_is_logged, hds_setup, hds_teardown),
         cmocka_unit_test_setup_teardown(a_malformed_answer_ends_the_stream, hds_setup,
                                         hds_teardown),
         cmocka_unit_test_setup_teardown(what_is_not_checked_any_more_is_withdrawn, hds_setup,
