@@ -7,6 +7,7 @@
 #include "daemon/acl_reload.h"
 #include "daemon/bootstrap_check.h"
 #include "daemon/plan_delivery.h"
+#include "daemon/restart_needed.h"
 #include "daemon/signatures_reload.h"
 #include "loop/clock.h"
 #include "transport/http/asker.h"
@@ -183,7 +184,7 @@ read_bootstrap(const udpai_reload_env *env, udpai_bootstrap *bootstrap, udpa_err
 /* What is wrong with the file, until it is fixed: in the log once, and in the status. */
 typedef struct complaints {
     const udpai_problems *before; /* what was wrong when it was read the last time */
-    char *texts[2];
+    char *texts[3];
     size_t n;
 } complaints;
 
@@ -201,6 +202,29 @@ is_taken(complaints *self, udpa_err err, const char *what, const udpa_error *err
     if (complaint)
         self->texts[self->n++] = complaint;
     return false;
+}
+
+/* What was changed, and this process cannot take over: said when it is read, and in the status
+ * until there is a restart, or it is as it was. */
+static void
+note_restart(complaints *self,
+             const char *file,
+             const Udpa__Config__V1__Bootstrap *started_with,
+             const Udpa__Config__V1__Bootstrap *read)
+{
+    udpai_strbuf text = {0};
+    char *names = udpai_restart_needed_for(started_with, read);
+    if (!names)
+        return;
+    udpai_strbuf_printf(&text, "%s has changed, and it takes a restart until this counts: %s", file,
+                        names);
+    udpai_free(names);
+    char *complaint = udpai_strbuf_take(&text);
+    if (!complaint)
+        return;
+    if (!udpai_problems_has(self->before, UDPAI_FOUND_IN_BOOTSTRAP, complaint))
+        udpai_log(UDPA_LOG_WARNING, LOG, "%s", complaint);
+    self->texts[self->n++] = complaint;
 }
 
 static void
@@ -252,6 +276,8 @@ reload_bootstrap(udpai_reload *self)
     if (is_read) {
         is_read = take_rules(self, bootstrap.message, &all);
         is_read = take_signatures(self, bootstrap.message, &all) && is_read;
+        note_restart(&all, self->env.config_file, self->env.plan->bootstrap.message,
+                     bootstrap.message);
     }
     put_into_status(self, &all);
     udpai_bootstrap_done(&bootstrap);

@@ -214,8 +214,27 @@ def tell_broken_bootstrap(test):
         wait_for('no problem once it is fixed', lambda: not problems())
 
 
+def tell_what_takes_a_restart(test):
+    """What was changed and is not taken over is named, until it is as it was."""
+    bootstrap = test.work / 'changed.yaml'
+    good = ('sockets: [{address: "127.0.0.1:0"}]\n'
+            'acl: {rules: [{name: all, identities: ["*"], actions: [SUBSCRIBE], namespaces: [local]}],\n'
+            '      dry_run: true}\n')
+    bootstrap.write_text(good, encoding='utf-8')
+    node = Node(test, 'changing', bootstrap=bootstrap, port=None)
+    replace(bootstrap, good.replace('local', 'other') + 'limits: {max_resources: 7}\nlog: {level: ERROR}\n')
+    said = wait_for('what takes a restart', lambda: problems_of(test, node))
+    check(f'it is named: {said.strip()}', len(said.strip().splitlines()) == 1 and
+          'changed.yaml has changed, and it takes a restart until this counts: limits, log' in said)
+    check('and logged', said.strip() in node.wait_for_log('it takes a restart'))
+    check('the rules were taken over', node.wait_for_log('rules'))
+    replace(bootstrap, good)
+    wait_for('nothing is to be told', lambda: not problems_of(test, node))
+
+
 def body(test):
     tell_broken_bootstrap(test)
+    tell_what_takes_a_restart(test)
     node = survive_kills(test)
     tell_mistakes(test, node)
     refuse_other_key(test)
