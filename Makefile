@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A doorway: every target is a script or a call of meson. The build itself is meson's.
 
-.PHONY: build run demo test lint sim fuzz bench bench-check soak full clean
+.PHONY: build run demo test lint sim fuzz bench bench-check soak mutants full clean
 
 build: # build/udpad, build/udpactl and libudpa, for use
 	.ci/build
@@ -35,6 +35,9 @@ bench-check: build # the same, and fails if one is 1.5 times worse than it must 
 soak: build # figures over hours: memory must stay flat; and the simulation with a million seeds
 	tests/bench/soak
 	tests/sim/run --seeds 1-1000000
+
+mutants: # do the unit tests see 300 mistakes? A quarter of an hour
+	tests/mutants/run
 
 full: # before a release: all compilers and sanitizers, long simulation, long fuzzing
 	.ci/full
