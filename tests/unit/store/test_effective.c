@@ -54,6 +54,28 @@ test_the_name_of_the_authority_decides_in_the_end(void **state)
     assert_effective(bed, "a", "adam");
 }
 
+/* What another node took in for this one while it was away counts in the place of an older word of
+ * its own, and in nobody else's. */
+static void
+test_what_was_adopted_counts_beside_an_own_word(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *adopted = store_bed_origin(bed, "adopted", UDPAI_ORIGIN_ADOPTED, 0);
+    udpai_origin *publisher = store_bed_origin(bed, "publisher", UDPAI_ORIGIN_PUBLISHER, 0);
+    udpai_origin *source = store_bed_origin(bed, "source", UDPAI_ORIGIN_SOURCE, 0);
+    PUT(bed, adopted, "a", .value = "2", .authority = "x", .generation = 2);
+    assert_effective(bed, "a", "");
+    PUT(bed, source, "a", .value = "1", .authority = "x", .generation = 1);
+    assert_effective(bed, "a", "1"); /* that is not the node's own */
+    store_bed_withdraw(bed, source, "com.acme/a");
+    PUT(bed, publisher, "a", .value = "other", .authority = "y", .generation = 1);
+    assert_effective(bed, "a", "other");
+    PUT(bed, publisher, "a", .value = "1", .authority = "x", .generation = 1);
+    assert_effective(bed, "a", "2");
+    store_bed_withdraw(bed, publisher, "com.acme/a");
+    assert_effective(bed, "a", "");
+}
+
 /* The newest word of an authority may come by a way that ranks low. */
 static void
 test_an_authority_stands_where_its_best_origin_stands(void **state)
@@ -329,6 +351,7 @@ main(void)
         store_test(test_class_decides_between_authorities),
         store_test(test_order_decides_within_a_class),
         store_test(test_the_name_of_the_authority_decides_in_the_end),
+        store_test(test_what_was_adopted_counts_beside_an_own_word),
         store_test(test_an_authority_stands_where_its_best_origin_stands),
         store_test(test_the_highest_generation_wins_whatever_the_way),
         store_test(test_of_equals_fewer_hops_then_order_then_name),
