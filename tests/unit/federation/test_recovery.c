@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #define ACME "com.acme"
+#define REMEMBERED_MS ((uint64_t)2 * 3600 * 1000)
 #define LATER_US ((int64_t)60 * 1000000)
 
 static const fed_peer registrar = {.id = "registrar", .is_plain = true};
@@ -337,7 +338,9 @@ what_was_taken_over_is_let_go(void **state)
     (void)learn(bed, TEST_EDS, "registrar", "3", 1000);
     assert_value(bed, "EDS", "x", "3");
     (void)fed_publish(bed, 'a', "EDS", "-x");
-    assert_value(bed, "EDS", "x", ""); /* no ghost of what was said here */
+    assert_value(bed, "EDS", "x", ""); /* no ghost of what was said here, */
+    fed_advance(bed, REMEMBERED_MS);    /* nor when nobody remembers that it was older */
+    assert_value(bed, "EDS", "x", "");
 }
 
 /* The primary may have had the same word already, in an older generation. */
@@ -355,6 +358,8 @@ what_was_taken_over_may_come_as_a_refresh(void **state)
         "");
     assert_value(bed, "EDS", "x", "1");
     (void)fed_publish(bed, 'a', "EDS", "-x");
+    assert_value(bed, "EDS", "x", "");
+    fed_advance(bed, REMEMBERED_MS);
     assert_value(bed, "EDS", "x", "");
 }
 
