@@ -55,3 +55,26 @@ udpai_json_number_overflows(const char *number)
 {
     return isinf(strtod(number, NULL));
 }
+
+/* Behind the quote that ends it. */
+static size_t
+skip_string(udpai_str json, size_t at)
+{
+    for (; at < json.len && json.data[at] != '"'; at++)
+        at += json.data[at] == '\\';
+    return at + 1;
+}
+
+bool
+udpai_json_exceeds(udpai_str json, size_t n_values)
+{
+    size_t n = 1;
+    for (size_t at = 0; at < json.len && n <= n_values;) {
+        char c = json.data[at++];
+        if (c == '"')
+            at = skip_string(json, at);
+        else
+            n += c == ',' || c == ':' || c == '[' || c == '{';
+    }
+    return n > n_values;
+}

@@ -47,6 +47,7 @@ static void
 leave_visit(udpai_http_exchange *self)
 {
     udpai_http_page_leave(self);
+    udpai_http_body_leave(self);
     if (!self->visit)
         return;
     self->visit->exchange = NULL;
@@ -167,23 +168,48 @@ udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error
     return err == UDPA_OK || err == UDPA_ERR_NOMEM ? err : UDPA_ERR_UNAUTHENTICATED;
 }
 
-static udpa_err
-ask(udpai_http_exchange *self, udpai_str body, udpa_error **ret_error)
+void
+udpai_http_exchange_read(udpai_http_exchange *self,
+                         udpa_err err,
+                         udpa_bytes *message,
+                         const udpa_error *error)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *failure = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *asked = message ? udpa_bytes_ref(message) : NULL;
+    if (err == UDPA_ERR_NOT_FOUND || err == UDPA_ERR_LIMIT)
+        err = UDPA_ERR_INVAL; /* of what the client wrote */
+    if (err == UDPA_OK) {
+        udpai_http_question_note(self, &asked);
+        err = send_visit(self, asked, &failure);
+    }
+    if (err != UDPA_OK)
+        udpai_http_exchange_fail(self, udpai_http_status_of(err), failure ? failure : error);
+}
+
+/* Answers, or has somebody answer. */
+static void
+read_body(udpai_http_exchange *self, udpai_str body)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = udpai_http_to_binary(self->http, self->route, body, &message, &error);
+    udpai_http_exchange_read(self, err, message, error);
+}
+
+static udpa_err
+ask(udpai_http_exchange *self, udpai_strbuf *body, udpa_error **ret_error)
+{
+    udpai_str text = udpai_strbuf_view(body);
     if (self->http->is_stopping)
         return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, "this node is shutting down");
     udpa_err err = udpai_http_know_client(self->connection, ret_error);
     if (err == UDPA_OK && self->page)
-        return udpai_http_page_ask(self, body, ret_error);
+        return udpai_http_page_ask(self, text, ret_error);
+    if (err == UDPA_OK && udpai_http_body_is_long(text))
+        return udpai_http_bodies_read(self, body, ret_error);
     if (err == UDPA_OK)
-        err = udpai_http_to_binary(self->http, self->route, body, &message, ret_error);
-    if (err == UDPA_ERR_NOT_FOUND || err == UDPA_ERR_LIMIT)
-        err = UDPA_ERR_INVAL; /* of what the client wrote */
-    if (err != UDPA_OK)
-        return err;
-    udpai_http_question_note(self, &message);
-    return send_visit(self, message, ret_error);
+        read_body(self, text);
+    return err;
 }
 
 static void
@@ -198,7 +224,7 @@ on_complete(void *request, udpai_strbuf *body)
                                            "a body must be application/json, by its content-type, "
                                            "and come as it is: a browser sends anything else for "
                                            "any page")
-                              : ask(self, udpai_strbuf_view(body), &error);
+                              : ask(self, body, &error);
     udpai_strbuf_done(body);
     if (err != UDPA_OK)
         udpai_http_exchange_fail(self, is_refused ? 415 : udpai_http_status_of(err), error);

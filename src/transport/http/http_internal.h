@@ -103,6 +103,7 @@ void udpai_http_connections_run(udpai_http *http);
 /* ---- exchange.c: a request and its answer ---- */
 
 typedef struct udpai_http_visit udpai_http_visit;
+typedef struct udpai_http_body udpai_http_body;
 
 typedef enum udpai_http_stage {
     UDPAI_HTTP_READING,
@@ -124,6 +125,7 @@ typedef struct udpai_http_exchange {
     uint64_t patience_ms;
     udpai_http_visit *visit;               /* what is asked; NULL: nothing */
     struct udpai_http_page_visit *reading; /* the same, of a page */
+    udpai_http_body *body;                 /* that is being read; NULL: none */
     /* See refused.c. */
     bool is_question;
     udpai_content_hash question;
@@ -142,6 +144,42 @@ udpai_http_exchange_fail(udpai_http_exchange *exchange, unsigned status, const u
 void udpai_http_exchange_reply(udpai_http_exchange *exchange, unsigned status, udpa_bytes *text);
 /* Who the connection's client is, by his certificate, is known from now on. */
 udpa_err udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error);
+
+/* How its body was read. */
+void udpai_http_exchange_read(udpai_http_exchange *exchange,
+                              udpa_err err,
+                              udpa_bytes *message,
+                              const udpa_error *error);
+
+/* ---- bodies.c: bodies that take long to read ---- */
+
+/* What is longer is read on a thread of its own. */
+#define UDPAI_HTTP_SHORT_BODY_BYTES ((size_t)16384)
+/* More in one body are refused before any is read. */
+#define UDPAI_HTTP_BODY_VALUES_MAX ((size_t)250000)
+
+typedef struct udpai_http_bodies {
+    size_t n; /* under way, and waiting; the HTTP thread's */
+    pthread_t thread;
+    bool is_started, has_mutex;
+    pthread_mutex_t mutex;
+    pthread_cond_t has_more;
+    /* under the mutex */
+    udpai_list waiting;
+    bool is_over;
+} udpai_http_bodies;
+
+udpa_err udpai_http_bodies_init(udpai_http_bodies *bodies);
+bool udpai_http_body_is_long(udpai_str body);
+/* Takes the text, and has it read; udpai_http_exchange_read() is told. */
+udpa_err
+udpai_http_bodies_read(udpai_http_exchange *exchange, udpai_strbuf *text, udpa_error **ret_error);
+/* Nobody waits for the exchange's. */
+void udpai_http_body_leave(udpai_http_exchange *exchange);
+/* What was not begun is not read any more. */
+void udpai_http_bodies_drop(udpai_http *http);
+/* None is under way. */
+void udpai_http_bodies_done(udpai_http *http);
 
 /* ---- page.c ---- */
 
@@ -233,6 +271,7 @@ struct udpai_http {
     udpai_list connections, exchanges;
     udpai_list due; /* connections */
     size_t n_connections, n_visits;
+    udpai_http_bodies bodies;
     bool is_stopping, is_done;
     udpai_timer stop_timer;
     char room[UDPAI_HTTP_READ_BYTES]; /* what was just read */

@@ -62,6 +62,10 @@ udpai_http_to_binary(const udpai_http *http,
         .max_size = http->limits.max_body_bytes,
         .skips_unknown = true, /* a client may be newer than our descriptors */
     };
+    if (udpai_json_exceeds(json, UDPAI_HTTP_BODY_VALUES_MAX))
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "the body has more than %zu values, which is the limit of this node",
+                          UDPAI_HTTP_BODY_VALUES_MAX);
     return udpai_convert_to_binary(http->schema, udpai_str_from(route->request_type), &source,
                                    ret_bytes, ret_error);
 }

@@ -90,7 +90,7 @@ udpai_http_replace_tls(udpai_http *http,
 void
 udpai_http_check_end(udpai_http *http)
 {
-    if (!http->is_stopping || http->n_connections || http->n_visits)
+    if (!http->is_stopping || http->n_connections || http->n_visits || http->bodies.n)
         return;
     http->is_done = true;
     uv_stop(&http->loop);
@@ -125,6 +125,7 @@ run_stop(udpai_http *http, udpai_http_message *message)
         udpai_http_listener_stop(&http->listeners[i]);
     UDPAI_LIST_FOREACH (at, &http->connections)
         udpai_http_connection_shut_down(UDPAI_LIST_ENTRY(at, udpai_http_connection, node));
+    udpai_http_bodies_drop(http);
     answer_all(http);
     udpai_http_set_timer(http, &http->stop_timer, udpai_monotonic_ms() + UDPAI_HTTP_STOP_S * 1000);
     udpai_http_check_end(http);
@@ -259,6 +260,8 @@ udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_er
     udpa_err err = udpai_inbox_init(&http->inbox, wake, http);
     http->has_inbox = err == UDPA_OK;
     if (err == UDPA_OK)
+        err = udpai_http_bodies_init(&http->bodies);
+    if (err == UDPA_OK)
         err = open_listeners(http, options, ret_error);
     if (err == UDPA_OK)
         err = make_loop(http, ret_error);
@@ -300,6 +303,7 @@ udpai_http_free(udpai_http *http)
         pthread_join(http->pthread, NULL);
         drop_messages(http);
     }
+    udpai_http_bodies_done(http);
     if (http->has_inbox)
         udpai_inbox_done(&http->inbox);
     close_loop(http);

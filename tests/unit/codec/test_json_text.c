@@ -59,6 +59,27 @@ overflow(void **state)
     assert_false(udpai_json_number_overflows("18446744073709551616"));
 }
 
+static void
+values_are_counted_before_they_are_read(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *json;
+        size_t n;
+    } cases[] = {
+        {"", 1},     {"1", 1},           {"[1,2,3]", 4},     {"{\"a\":1,\"b\":2}", 5},
+        {"[[[[", 5}, {"\"[{,:\"", 1},    {"\"\\\"[\"", 1},   {"\"\\\\\",[", 3},
+        {"\"[,", 1}, {"[\"a,b\",1]", 3}, {"{\"a:\":[]}", 4}, {"\"\\", 1},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
+        udpai_str json = udpai_str_from(cases[i].json);
+        if (udpai_json_exceeds(json, cases[i].n) || !udpai_json_exceeds(json, cases[i].n - 1))
+            fail_msg("'%s' has not %zu", cases[i].json, cases[i].n);
+    }
+}
+
 int
 main(void)
 {
@@ -66,6 +87,7 @@ main(void)
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(base64),
         cmocka_unit_test(overflow),
+        cmocka_unit_test(values_are_counted_before_they_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a source does not name any more is believed, or held until it names it again or somebody
  * accepts that it has gone. */
-#include "base/log.h"
 #include "federation/accept.h"
 #include "federation/problems.h"
 #include "tests/unit/federation/peer_info.h"
@@ -665,34 +664,6 @@ a_source_that_is_not_there_cannot_be_accepted(void **state)
     assert_int_equal(accept(bed, "b"), 0);
 }
 
-static int n_reasons;
-
-static void
-count_reasons(udpa_log_level level, const char *component, const char *message, void *userdata)
-{
-    (void)level;
-    (void)component;
-    (void)userdata;
-    n_reasons += strstr(message, "source a does not name 12 of") != NULL &&
-                 strstr(message, "more is missing at once than max_withdrawal allows") != NULL;
-}
-
-static void
-it_is_logged_why_something_is_held(void **state)
-{
-    fed_bed *bed = *state;
-    start(bed);
-    fed_connect(bed, 'a');
-    (void)fed_publish(bed, 'a', "CDS", words("", 1, 12, true));
-    come_back(bed, NULL, NULL);
-    n_reasons = 0;
-    udpa_log_set_sink(UDPA_LOG_WARNING, count_reasons, NULL);
-    (void)fed_publish(bed, 'a', "CDS", words("-", 1, 12, true));
-    udpa_log_set_sink(UDPA_LOG_SILENT, NULL, NULL);
-    assert_int_equal(n_there(bed, 12), 12);
-    assert_int_equal(n_reasons, 1);
-}
-
 int
 main(void)
 {
@@ -722,7 +693,6 @@ main(void)
         fed_test(a_directory_that_loses_too_much_keeps_it),
         fed_test(what_is_held_is_shown),
         fed_test(a_source_that_is_not_there_cannot_be_accepted),
-        fed_test(it_is_logged_why_something_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

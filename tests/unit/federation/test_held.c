@@ -182,6 +182,34 @@ what_a_directory_holds_is_told_in_the_end(void **state)
     assert_string_equal(text, whole);
 }
 
+static int n_reasons;
+
+static void
+count_reasons(udpa_log_level level, const char *component, const char *message, void *userdata)
+{
+    (void)level;
+    (void)component;
+    (void)userdata;
+    n_reasons += strstr(message, "source a does not name 12 of") != NULL &&
+                 strstr(message, "more is missing at once than max_withdrawal allows") != NULL;
+}
+
+static void
+it_is_logged_why_something_is_held(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "a=1 b=1 c=1 d=1 e=1 f=1 g=1 h=1 i=1 j=1 k=1 l=1 !com.acme");
+    come_back(bed, &(fed_peer){0});
+    n_reasons = 0;
+    udpa_log_set_sink(UDPA_LOG_WARNING, count_reasons, NULL);
+    (void)fed_publish(bed, 'a', "CDS", "-a -b -c -d -e -f -g -h -i -j -k -l !com.acme");
+    udpa_log_set_sink(UDPA_LOG_SILENT, NULL, NULL);
+    assert_value(bed, "CDS", "l", "1");
+    assert_int_equal(n_reasons, 1);
+}
+
 int
 main(void)
 {
@@ -189,6 +217,7 @@ main(void)
         fed_test(what_is_accepted_at_the_source_goes_in_the_end),
         fed_test(who_asks_again_waits_for_a_moment),
         fed_test(what_a_directory_holds_is_told_in_the_end),
+        fed_test(it_is_logged_why_something_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

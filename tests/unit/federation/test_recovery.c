@@ -339,7 +339,7 @@ what_was_taken_over_is_let_go(void **state)
     assert_value(bed, "EDS", "x", "3");
     (void)fed_publish(bed, 'a', "EDS", "-x");
     assert_value(bed, "EDS", "x", ""); /* no ghost of what was said here, */
-    fed_advance(bed, REMEMBERED_MS);    /* nor when nobody remembers that it was older */
+    fed_advance(bed, REMEMBERED_MS);   /* nor when nobody remembers that it was older */
     assert_value(bed, "EDS", "x", "");
 }
 

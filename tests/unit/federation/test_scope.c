@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "federation/interest.h"
 
 #define ACME "com.acme"
 #define NAMES 20000
@@ -662,29 +661,6 @@ there_are_so_many_types(void **state)
     assert_orders(bed, "unsub a t/7 com.acme:*, sub a CDS com.acme:*"); /* there is its place */
 }
 
-static void
-count_visits(void *userdata, udpai_str text)
-{
-    assert_str(text, "*com.acme");
-    ++*(int *)userdata;
-}
-
-/* A name space may be as long as a name, and no longer. */
-static void
-a_place_has_a_length(void **state)
-{
-    fed_bed *bed = *state;
-    static char place[UDPA_NAME_MAX + 2] = "com.acme/";
-    int n = 0;
-    start_on_demand(bed);
-    fed_want(bed, "EDS", "*com.acme");
-    memset(place + 9, 'x', sizeof(place) - 10);
-    for (size_t len = UDPA_NAME_MAX - 1; len <= UDPA_NAME_MAX + 1; len++)
-        udpai_interests_visit_place(bed->node, UDPAI_STR(TEST_EDS), (udpai_str){place, len},
-                                    count_visits, &n);
-    assert_int_equal(n, 2);
-}
-
 int
 main(void)
 {
@@ -718,7 +694,6 @@ main(void)
         fed_test(what_a_type_asked_before_it_was_given_up_is_answered_by_itself),
         fed_test(a_type_that_nobody_wants_any_more_is_given_up),
         fed_test(there_are_so_many_types),
-        fed_test(a_place_has_a_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
