@@ -352,6 +352,29 @@ a_publication_is_held_against_the_rules(void **state)
     }
 }
 
+/* Whom a change is shown to is a list in order. */
+static void
+links_are_held_against_the_rules(void **state)
+{
+    (void)state;
+    static const char bytes[][16] = {"\1\0\0\0\0\0\0\0\2", "\2\0\0\0\0\0\0\0\1", "\1"};
+    static const size_t sizes[] = {16, 16, 1};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(sizes); i++) {
+        UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = transfer_make_resource(3);
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *links = NULL;
+        assert_ok(udpa_bytes_new(&links, bytes[i], sizes[i]));
+        udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
+        order->changes = udpai_change_set_new();
+        assert_ok(udpai_change_set_add(order->changes,
+                                       &(udpai_change){.resource = resource, .shown_to = links}));
+        udpai_strbuf text = {0};
+        assert_ok(udpai_order_encode(order, &text));
+        assert_int_equal(is_refused(true, text.data, text.len), i > 0);
+        udpai_strbuf_done(&text);
+        udpai_order_free(order);
+    }
+}
+
 static void
 answers_stand_beside_questions(void **state)
 {
@@ -476,6 +499,7 @@ main(void)
         cmocka_unit_test(nonsense_does_no_harm),
         cmocka_unit_test(numbers_are_held_against_what_is_there),
         cmocka_unit_test(a_publication_is_held_against_the_rules),
+        cmocka_unit_test(links_are_held_against_the_rules),
         cmocka_unit_test(answers_stand_beside_questions),
         cmocka_unit_test(an_error_of_a_subscription_is_cut),
         cmocka_unit_test(groups_stand_in_order),
