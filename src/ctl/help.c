@@ -91,6 +91,8 @@ static const struct verb {
     {"validate", "Check", "resources against their types; asks no node", "validate FILE...",
      "Check the resources of files or directories; - is standard input.\n"
      "\n"
+     "  --references           is what they name among them? Do patterns compile?\n"
+     "  --known TYPE[/NAME]    clients have this from elsewhere; may be given again\n"
      "  -f, --filename FILE    the same as FILE\n"
      "  -n, --namespace NAME   of names that have none (default local)\n"
      "  --descriptors FILE     descriptor set of the types\n"},

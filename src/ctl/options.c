@@ -326,6 +326,7 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
     check_format(given, state);
     udpai_conform_options_check(&given->conform, given->command, state);
     udpai_ctl_sign_options_check(&given->sign, given->command, state);
+    udpai_ctl_validate_options_check(&given->validate, given->command, state);
     udpai_bench_options_check(&given->bench, given->command, state);
 }
 
@@ -487,6 +488,7 @@ parse_more(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = &given->conform;
         state->child_inputs[1] = &given->sign;
         state->child_inputs[2] = &given->bench;
+        state->child_inputs[3] = &given->validate;
         return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
@@ -575,6 +577,7 @@ static const struct argp_child children[] = {
     {&udpai_conform_parser, 0, "Of conform:", 3},
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
     {&udpai_bench_parser, 0, "Of bench:", 3},
+    {&udpai_ctl_validate_parser, 0, "Of validate:", 3},
     {0},
 };
 
@@ -630,6 +633,7 @@ udpai_ctl_options_done(udpai_ctl_options *options)
     udpai_vector_done(&options->files);
     udpai_vector_done(&options->conform.resources);
     udpai_vector_done(&options->sign.trusted);
+    udpai_vector_done(&options->validate.known);
 }
 
 const char *

@@ -8,6 +8,7 @@
 #include "ctl/bench_options.h"
 #include "ctl/conform_options.h"
 #include "ctl/sign_options.h"
+#include "ctl/validate_options.h"
 
 /* What the program's exit says. */
 typedef enum udpai_ctl_exit {
@@ -62,6 +63,7 @@ typedef struct udpai_ctl_options {
     UDPAI_VECTOR(const char *) files;
     udpai_conform_options conform;
     udpai_ctl_sign_options sign;
+    udpai_ctl_validate_options validate;
     udpai_bench_options bench;
 } udpai_ctl_options;
 

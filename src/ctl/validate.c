@@ -7,19 +7,14 @@
 #include "codec/validate.h"
 #include "ctl/commands.h"
 #include "ctl/names.h"
+#include "ctl/references.h"
 #include "loop/clock.h"
 #include "model/resource.h"
 
-/* Of one resource. */
-struct told {
-    const char *place;
-    const udpa_resource *resource;
-};
-
-static void
-tell(void *userdata, const char *path, const char *reason)
+void
+udpai_ctl_print_finding(void *userdata, const char *path, const char *reason)
 {
-    const struct told *of = userdata;
+    const udpai_ctl_finding *of = userdata;
     udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(of->resource));
     fprintf(stderr, "%s: %.*s '%s': %s%s%s\n", of->place, (int)kind.len, kind.data,
             udpa_resource_name(of->resource), path, *path ? ": " : "", reason);
@@ -42,11 +37,12 @@ udpai_ctl_validate_input(const udpai_ctl_input *input)
     }
     for (size_t i = 0; i < input->resources.n; i++) {
         const udpa_resource *resource = input->resources.items[i];
-        struct told of = {input->places.items[i], resource};
+        udpai_ctl_finding of = {input->places.items[i], resource};
         udpa_err err = udpai_validate(validator, udpai_resource_value_type(resource),
-                                      udpai_resource_value(resource), &validation, tell, &of);
+                                      udpai_resource_value(resource), &validation,
+                                      udpai_ctl_print_finding, &of);
         if (err != UDPA_OK && err != UDPA_ERR_INVAL)
-            tell(&of, "", udpa_err_text(err));
+            udpai_ctl_print_finding(&of, "", udpa_err_text(err));
         if (err != UDPA_OK)
             result = UDPAI_CTL_MISTAKE;
     }
@@ -85,6 +81,8 @@ udpai_ctl_validate(udpai_ctl *ctl)
     udpai_ctl_exit result = read_all(&input, options);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_validate_input(&input);
+    if (result == UDPAI_CTL_GOOD && options->validate.references)
+        result = udpai_ctl_references(&input, options);
     if (result == UDPAI_CTL_GOOD)
         printf("%zu resource%s, no mistakes found\n", input.resources.n,
                input.resources.n == 1 ? "" : "s");

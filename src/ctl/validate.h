@@ -5,6 +5,15 @@
 
 #include "ctl/input.h"
 
+/* One resource, and where it was read: "file:line". */
+typedef struct udpai_ctl_finding {
+    const char *place;
+    const udpa_resource *resource;
+} udpai_ctl_finding;
+
+/* A udpai_violation_fn whose userdata is a udpai_ctl_finding: a line on standard error. */
+void udpai_ctl_print_finding(void *userdata, const char *path, const char *reason);
+
 /* Tells every mistake with its place; UDPAI_CTL_MISTAKE if there is one. */
 udpai_ctl_exit udpai_ctl_validate_input(const udpai_ctl_input *input);
 

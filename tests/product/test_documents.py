@@ -42,6 +42,15 @@ resource:
   type: STRICT_DNS
   connect_timeout: 1s
 """
+ROUTE = """"@type": type.googleapis.com/envoy.config.route.v3.RouteConfiguration
+name: shop
+virtual_hosts:
+- name: all
+  domains: ["*"]
+  routes:
+  - match: {prefix: /}
+    route: {weighted_clusters: {clusters: [{name: backend, weight: 60}, {name: bakend, weight: 40}]}}
+"""
 # What the pages' pieces of C stand in.
 C_PROLOGUE = """
 #include <stdio.h>
@@ -97,8 +106,8 @@ def run(command, work, timeout=30, env=None):
     """(exit status, all output); status 0 if it had to be ended."""
     try:
         done = subprocess.run([str(part) for part in command], cwd=work, capture_output=True,
-                              text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL,
-                              env=env)
+                              text=True, timeout=timeout, check=False, env=env,
+                              input=RESOURCE.format(name='stdin'))
     except subprocess.TimeoutExpired:
         return 0, ''
     return done.returncode, done.stdout + done.stderr
@@ -218,7 +227,7 @@ def commands(example):
     """Calls of our programs in an example, without prompt, comment and redirection."""
     if not example.info.startswith(('sh', 'console', 'indented')):
         return
-    for line in example.text.split('\n'):
+    for line in re.split(r'\n| \| ', example.text):
         match = re.match(r'(?:\$ )?(?:sudo -u udpa )?(?:build/)?((?:udpactl|udpad)\s.*)', line)
         if match:
             yield shlex.split(match[1].split(' > ')[0], comments=True)
@@ -323,12 +332,27 @@ def test_refusal(test, reader):
           f'{status}: {output}')
 
 
+def test_references(test, reader):
+    """The page on validation shows a name that leads nowhere as it is shown."""
+    shown = next(example for example in examples(SOURCE / 'docs' / 'guide' / 'validation.md')
+                 if '--references --known' in example.text)
+    directory = reader.work / 'references'
+    (directory / 'resources').mkdir(parents=True)
+    (directory / 'resources' / 'routes.yaml').write_text(ROUTE, encoding='utf-8')
+    (directory / 'resources' / 'clusters.yaml').write_text(
+        '"@type": x/envoy.config.cluster.v3.Cluster\nname: backend\nconnect_timeout: 1s\n')
+    status, output = run([test.build / 'udpactl', *next(commands(shown))[1:]], directory)
+    check('a name that leads nowhere is as printed', status == 2 and
+          output.replace('//', '/') == shown.text.split('\n', 1)[1], f'{status}: {output}')
+
+
 def test_all(test):
     need_descriptors(test)
     reader, shell = Reader(test), Shell(test)
     test_self(reader, shell)
     test_banner(test)
     test_refusal(test, reader)
+    test_references(test, reader)
     problems, n, n_commands = [], 0, 0
     for page in PAGES:
         for example in examples(page):
