@@ -10,6 +10,8 @@ struct udpai_runtime_layer {
     atomic_uint refs;
     udpai_map entries;
     size_t size; /* bytes of all keys and values */
+    size_t n_ignored;
+    char *ignored; /* the least key of them, whatever the order; NULL: there is none */
     size_t name_len;
     char name[];
 };
@@ -64,6 +66,7 @@ udpai_runtime_layer_unref(udpai_runtime_layer *layer)
     while ((entry = udpai_map_next(&layer->entries, &at)))
         udpai_free(entry);
     udpai_map_done(&layer->entries);
+    udpai_free(layer->ignored);
     udpai_free(layer);
     return NULL;
 }
@@ -85,7 +88,7 @@ udpai_runtime_layer_eq(const udpai_runtime_layer *a, const udpai_runtime_layer *
 {
     size_t at = 0;
     const udpai_runtime_entry *entry;
-    if (a == b || !a || !b || a->entries.n != b->entries.n)
+    if (a == b || !a || !b || a->entries.n != b->entries.n || a->n_ignored != b->n_ignored)
         return a == b;
     while ((entry = udpai_map_next(&a->entries, &at))) {
         const udpai_runtime_entry *other = udpai_map_get(&b->entries, entry_key(entry));
@@ -198,6 +201,47 @@ udpai_runtime_layer_put(udpai_runtime_layer *layer,
     return UDPA_OK;
 }
 
+/* Takes the key, which is allocated, or NULL. */
+static void
+keep_least(udpai_runtime_layer *layer, char *key)
+{
+    char *other = layer->ignored;
+    bool is_less = key && (!other || strcmp(key, other) < 0);
+    layer->ignored = is_less ? key : other;
+    udpai_free(is_less ? other : key);
+}
+
+static udpa_err
+ignore(udpai_runtime_layer *layer, udpai_str key, udpa_error **ret_error)
+{
+    udpa_err err = check_key(key, ret_error);
+    if (err)
+        return err;
+    char *copy = udpai_strndup(key.data, key.len);
+    if (!copy)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    keep_least(layer, copy);
+    layer->n_ignored++;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_runtime_layer_put_found(udpai_runtime_layer *layer,
+                              udpai_str key,
+                              const udpai_runtime_value *value,
+                              udpa_error **ret_error)
+{
+    return udpai_utf8_valid(value->text) ? udpai_runtime_layer_put(layer, key, value, ret_error)
+                                         : ignore(layer, key, ret_error);
+}
+
+size_t
+udpai_runtime_layer_n_ignored(const udpai_runtime_layer *layer, udpai_str *ret_key)
+{
+    *ret_key = udpai_str_from(layer->ignored);
+    return layer->n_ignored;
+}
+
 udpa_err
 udpai_runtime_layer_merge(udpai_runtime_layer *layer,
                           udpai_runtime_layer *from,
@@ -214,8 +258,11 @@ udpai_runtime_layer_merge(udpai_runtime_layer *layer,
     while ((entry = udpai_map_next(&from->entries, &at)))
         (void)udpai_map_add(&layer->entries, entry);
     layer->size += from->size;
+    layer->n_ignored += from->n_ignored;
+    keep_least(layer, from->ignored);
+    from->ignored = NULL;
     udpai_map_done(&from->entries);
-    from->size = 0;
+    from->size = from->n_ignored = 0;
     return UDPA_OK;
 }
 

@@ -41,7 +41,7 @@ udpai_str udpai_runtime_layer_name(const udpai_runtime_layer *layer);
 /* From keys to udpai_runtime_entry. */
 const udpai_map *udpai_runtime_layer_entries(const udpai_runtime_layer *layer);
 
-/* Do they have the same keys with the same texts? */
+/* Do they have the same keys with the same texts, and were as many values left out? */
 bool udpai_runtime_layer_eq(const udpai_runtime_layer *a, const udpai_runtime_layer *b);
 
 /* Puts a value, in the place of another of this key. UDPA_ERR_INVAL: the key may not be: empty, too
@@ -51,6 +51,14 @@ udpa_err udpai_runtime_layer_put(udpai_runtime_layer *layer,
                                  udpai_str key,
                                  const udpai_runtime_value *value,
                                  udpa_error **ret_error);
+/* Like it, of a value as it was found in a file or a struct: if its text is no UTF-8, or has a zero
+ * byte, it alone is left out, as in Envoy, and counted; the key must be good all the same. */
+udpa_err udpai_runtime_layer_put_found(udpai_runtime_layer *layer,
+                                       udpai_str key,
+                                       const udpai_runtime_value *value,
+                                       udpa_error **ret_error);
+/* How many values were left out so; if there are any, *ret_key is their least key. */
+size_t udpai_runtime_layer_n_ignored(const udpai_runtime_layer *layer, udpai_str *ret_key);
 /* A serialised google.protobuf.Struct: dots in its keys are edges, as its structs are. */
 udpa_err udpai_runtime_layer_put_struct(udpai_runtime_layer *layer,
                                         udpai_str message,

@@ -178,6 +178,22 @@ log_change(const slot *now, const udpa_error *before)
         udpai_log(UDPA_LOG_INFO, COMPONENT, "layer %s is mended", now->name);
 }
 
+/* Only if it was not so before, too. */
+static void
+log_ignored(const slot *now, const udpai_runtime_layer *before)
+{
+    udpai_str key, old_key;
+    size_t n = now->layer ? udpai_runtime_layer_n_ignored(now->layer, &key) : 0;
+    if (n == 0 || (before && udpai_runtime_layer_n_ignored(before, &old_key) == n &&
+                   udpai_str_eq(key, old_key)))
+        return;
+    udpai_log(
+        UDPA_LOG_WARNING, COMPONENT,
+        "layer %s: the value of %.*s is ignored: it is not UTF-8, or has a zero byte; %zu such "
+        "value%s in all, the rest of the layer is effective",
+        now->name, UDPAI_SHOWN(key), n, n == 1 ? "" : "s");
+}
+
 udpa_err
 udpai_runtime_take_loads(udpai_runtime *runtime, udpai_runtime_load *loads, size_t n)
 {
@@ -185,10 +201,12 @@ udpai_runtime_take_loads(udpai_runtime *runtime, udpai_runtime_load *loads, size
         exchange(runtime, &loads[i]);
     udpa_err err = commit(runtime);
     for (size_t i = 0; i < n; i++) {
-        if (err)
+        if (err) {
             exchange(runtime, &loads[i]);
-        else
+        } else {
             log_change(&runtime->slots[loads[i].index], loads[i].error);
+            log_ignored(&runtime->slots[loads[i].index], loads[i].layer);
+        }
         udpai_runtime_layer_unref(loads[i].layer);
         udpa_error_unref(loads[i].error);
         loads[i] = (udpai_runtime_load){0};

@@ -163,7 +163,8 @@ enter(walk *self, udpai_str bytes, udpa_error **ret_error)
 static udpa_err
 put_scalar(walk *self, const udpai_runtime_value *value, udpa_error **ret_error)
 {
-    return udpai_runtime_layer_put(self->layer, udpai_strbuf_view(&self->key), value, ret_error);
+    return udpai_runtime_layer_put_found(self->layer, udpai_strbuf_view(&self->key), value,
+                                         ret_error);
 }
 
 static udpa_err

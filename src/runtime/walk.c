@@ -121,7 +121,7 @@ take_file(walk *self, int file, off_t size, udpa_error **ret_error)
                           self->path.data, UDPAI_SHOWN(key));
     udpai_runtime_value value =
         udpai_runtime_value_read(udpai_runtime_file_value(self->contents, len));
-    err = udpai_runtime_layer_put(self->asked->layer, key, &value, &cause);
+    err = udpai_runtime_layer_put_found(self->asked->layer, key, &value, &cause);
     return err ? udpai_fail_because(ret_error, err, cause, "%s", self->path.data) : UDPA_OK;
 }
 

@@ -150,15 +150,32 @@ test_what_is_no_value(void **state)
     tree_write("bad\xff", "5");
     expect_refused(UDPA_ERR_INVAL, "UTF-8");
     assert_ok(unlink(tree_path("bad\xff")));
-    tree_write("bad", "\xff");
-    expect_refused(UDPA_ERR_INVAL, "/bad");
-    tree_write_bytes("bad", "a\0b", 3);
-    expect_refused(UDPA_ERR_INVAL, "UTF-8");
-    assert_ok(unlink(tree_path("bad")));
     tree_make("a");
     tree_write("a/b", "1");
     tree_write("a.b", "2");
     expect_refused(UDPA_ERR_INVAL, "a.b for the second time");
+}
+
+static void
+test_a_value_that_is_no_text_is_left_out_alone(void **state)
+{
+    (void)state;
+    udpai_str key;
+    tree_write("good", "1");
+    tree_write("bad", "\xff");
+    tree_write_bytes("zero", "a\0b", 3);
+    udpai_runtime_layer *layer = read_root(NULL);
+    assert_int_equal(udpai_runtime_layer_entries(layer)->n, 1);
+    assert_string_equal(value_at(layer, "good")->text.data, "1");
+    assert_int_equal(udpai_runtime_layer_n_ignored(layer, &key), 2);
+    assert_true(udpai_str_eq(key, UDPAI_STR("bad")));
+    tree_write("bad", "2");
+    udpai_runtime_layer *after = read_root(NULL);
+    assert_false(udpai_runtime_layer_eq(layer, after));
+    assert_int_equal(udpai_runtime_layer_n_ignored(after, &key), 1);
+    assert_true(udpai_str_eq(key, UDPAI_STR("zero")));
+    udpai_runtime_layer_unref(layer);
+    udpai_runtime_layer_unref(after);
 }
 
 static void
@@ -207,6 +224,7 @@ main(void)
         TREE_TEST(test_many_ways),
         TREE_TEST(test_deep),
         TREE_TEST(test_what_is_no_value),
+        TREE_TEST(test_a_value_that_is_no_text_is_left_out_alone),
         TREE_TEST(test_large),
         TREE_TEST(test_without_memory),
     };

@@ -127,6 +127,21 @@ test_second_time(void **state)
     expect_refused(UDPA_ERR_ABORTED, "d1/broken");
 }
 
+/* What is neither a file nor a directory makes the whole layer wrong. */
+static void
+spoil(const char *name)
+{
+    assert_ok(unlink(tree_path(name)));
+    assert_ok(mkfifo(tree_path(name), 0600));
+}
+
+static void
+mend(const char *name)
+{
+    assert_ok(unlink(tree_path(name)));
+    tree_write(name, "1");
+}
+
 static void
 expect_same_error(void)
 {
@@ -155,11 +170,11 @@ test_one_error_of_many(void **state)
         char one[32], other[32];
         snprintf(one, sizeof(one), "d%u/v%u", i % DIRECTORIES, i);
         snprintf(other, sizeof(other), "d%u/v%u", (i + 5) % DIRECTORIES, i + 1);
-        tree_write(one, "\xff");
-        tree_write(other, "\xff");
+        spoil(one);
+        spoil(other);
         expect_same_error();
-        tree_write(one, "1");
-        tree_write(other, "1");
+        mend(one);
+        mend(other);
     }
 }
 
@@ -172,11 +187,33 @@ test_any_file_can_be_wrong(void **state)
     for (unsigned i = 0; i < FILES; i += 9) {
         char name[32];
         snprintf(name, sizeof(name), "d%u/v%u", i % DIRECTORIES, i);
-        tree_write(name, "\xff");
+        spoil(name);
         expect_refused(UDPA_ERR_INVAL, name);
-        tree_write(name, "1");
+        mend(name);
     }
     udpai_runtime_layer_unref(read_root(NULL));
+}
+
+/* Whatever the order in which they are found. */
+static void
+test_values_left_out_are_counted_in_all_parts(void **state)
+{
+    (void)state;
+    make_files();
+    for (unsigned i = 0; i < FILES; i += 9) {
+        char name[32];
+        snprintf(name, sizeof(name), "d%u/v%u", i % DIRECTORIES, i);
+        tree_write(name, "\xff");
+    }
+    for (int i = 0; i < 8; i++) {
+        udpai_str key;
+        has_no_threads = i % 4 == 3;
+        udpai_runtime_layer *layer = read_root(NULL);
+        has_no_threads = false;
+        assert_int_equal(udpai_runtime_layer_n_ignored(layer, &key), (FILES + 8) / 9);
+        assert_true(udpai_str_eq(key, UDPAI_STR("d0.v0")));
+        udpai_runtime_layer_unref(layer);
+    }
 }
 
 static udpa_err
@@ -206,9 +243,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TREE_TEST(test_all_is_there),         TREE_TEST(test_directories_are_listed),
-        TREE_TEST(test_without_threads),      TREE_TEST(test_second_time),
-        TREE_TEST(test_one_error_of_many),    TREE_TEST(test_any_file_can_be_wrong),
+        TREE_TEST(test_all_is_there),
+        TREE_TEST(test_directories_are_listed),
+        TREE_TEST(test_without_threads),
+        TREE_TEST(test_second_time),
+        TREE_TEST(test_one_error_of_many),
+        TREE_TEST(test_any_file_can_be_wrong),
+        TREE_TEST(test_values_left_out_are_counted_in_all_parts),
         TREE_TEST(test_large_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

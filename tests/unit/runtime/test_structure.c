@@ -81,12 +81,30 @@ test_what_is_no_value(void **state)
         number(&many, "numerator", 3);
     bytes(&message, "share", 5, udpai_strbuf_view(&many));
     expect_refused(&message, "reserved");
-    bytes(&message, "text", 3, UDPAI_STR("\xff"));
-    expect_refused(&message, "UTF-8");
     udpai_strbuf_puts(&message, "\x0a\x7f");
     expect_refused(&message, "no google.protobuf.Struct");
     udpai_strbuf_done(&many);
     udpai_strbuf_done(&inner);
+}
+
+static void
+test_a_value_that_is_no_text_is_left_out_alone(void **state)
+{
+    (void)state;
+    udpai_strbuf message = {0};
+    udpai_runtime_layer *layer = udpai_runtime_layer_new(UDPAI_STR("one"));
+    udpai_str key;
+    bytes(&message, "text", 3, UDPAI_STR("\xff"));
+    bytes(&message, "zero", 3, UDPAI_STR("a\0b"));
+    bytes(&message, "good", 3, UDPAI_STR("x"));
+    assert_ok(udpai_runtime_layer_put_struct(layer, udpai_strbuf_view(&message), NULL));
+    assert_int_equal(udpai_runtime_layer_entries(layer)->n, 1);
+    assert_string_equal(value_at(layer, "good")->text.data, "x");
+    assert_int_equal(udpai_runtime_layer_n_ignored(layer, &key), 2);
+    assert_true(udpai_str_eq(key, UDPAI_STR("text")));
+    udpai_runtime_layer_unref(layer);
+    bytes(&message, "bad\xff", 3, UDPAI_STR("\xff"));
+    expect_refused(&message, "UTF-8");
 }
 
 static void
@@ -156,6 +174,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edges_and_scalars),
         cmocka_unit_test(test_what_is_no_value),
+        cmocka_unit_test(test_a_value_that_is_no_text_is_left_out_alone),
         cmocka_unit_test(test_deep),
         cmocka_unit_test(test_without_memory),
         cmocka_unit_test(test_any_bytes),
