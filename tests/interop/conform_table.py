@@ -43,6 +43,13 @@ UDPAD = '''
   misses, also of those that the client knows of. The text expects an error once, and forbids nothing;
   a state is the same for all who ask for it, and so is shared by them.
 
+What is done on purpose, though a reader of the text may expect otherwise: **a SotW request with a stale nonce is
+answered if its list of names differs from the one before**. The text says that a server should wait for the
+answer to the last response, which brings the names again. A client that never sends it would wait for ever;
+and nothing is sent twice, because a request that differs in nothing is answered by nothing, whatever its
+nonce (`sotw/stale-nonce-is-not-answered` passes). In delta the text itself lets subscriptions count whatever the
+nonce is. The reasons are in [xds.md](design/xds.md), "Where it departs from the protocol's text".
+
 Found by this suite, and repaired: what an alias had led to ended under the alias alone
 (`delta/…/alias-removal-is-told`), so a client kept what it had got under its own name. The text was right.
 '''
