@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "ctl/load_hint.h"
 #include "ctl/names.h"
 #include "udpa/status/v1/status.pb-c.h"
 
@@ -461,4 +462,5 @@ udpai_ctl_put_sessions(udpai_strbuf *out, udpa_resource *const *resources, size_
         visit_sessions(&table, resources, n, tables[i].visit, now_us);
         finish(out, &table, tables[i].title);
     }
+    udpai_ctl_put_load_hint(out, resources, n);
 }
