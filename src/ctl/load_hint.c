@@ -5,6 +5,7 @@
 
 #include "udpa/status/v1/status.pb-c.h"
 
+#define LOAD_TYPES "/udpa.load.v1."
 #define SESSION_STATUS "/udpa.status.v1.SessionStatus"
 
 /* A stream of LRS that was asked for no cluster. */
@@ -16,31 +17,46 @@ is_unasked(const Udpa__Status__V1__SessionStatus *session)
            load->n_clusters == 0;
 }
 
+/* Somebody below subscribes to load, or a server above is told of it: then a client that is asked
+ * for nothing has no cluster that is meant. */
 static bool
-is_unasked_session(const udpa_resource *resource)
+is_taker(const Udpa__Status__V1__SessionStatus *session)
+{
+    for (size_t i = 0; i < session->n_subscriptions; i++) {
+        const char *slash = strrchr(session->subscriptions[i]->type_url, '/');
+        if (slash && strncmp(slash, LOAD_TYPES, strlen(LOAD_TYPES)) == 0)
+            return true;
+    }
+    return strcmp(session->protocol, "lrs-upstream") == 0;
+}
+
+/* NULL: it is something else. */
+static Udpa__Status__V1__SessionStatus *
+session_of(const udpa_resource *resource)
 {
     size_t size;
     const char *slash = strrchr(udpa_resource_type_url(resource), '/');
-    if (!slash || strcmp(slash, SESSION_STATUS) != 0)
-        return false;
     const void *payload = udpa_resource_payload(resource, &size);
-    Udpa__Status__V1__SessionStatus *session =
-        udpa__status__v1__session_status__unpack(NULL, size, payload);
-    bool result = session && is_unasked(session);
-    udpa__status__v1__session_status__free_unpacked(session, NULL);
-    return result;
+    return slash && strcmp(slash, SESSION_STATUS) == 0
+               ? udpa__status__v1__session_status__unpack(NULL, size, payload)
+               : NULL;
 }
 
 void
 udpai_ctl_put_load_hint(udpai_strbuf *out, udpa_resource *const *resources, size_t n)
 {
     size_t n_unasked = 0;
-    for (size_t i = 0; i < n; i++)
-        n_unasked += is_unasked_session(resources[i]);
-    if (n_unasked)
+    bool is_taken = false;
+    for (size_t i = 0; i < n; i++) {
+        Udpa__Status__V1__SessionStatus *session = session_of(resources[i]);
+        n_unasked += session && is_unasked(session);
+        is_taken = is_taken || (session && is_taker(session));
+        udpa__status__v1__session_status__free_unpacked(session, NULL);
+    }
+    if (n_unasked && !is_taken)
         udpai_strbuf_printf(out,
                             "\nHINT\n%zu client%s (protocol lrs) offer%s load, and nobody "
-                            "subscribes to it, so none is asked for: subscribe to "
+                            "subscribes to it here, so none is asked for: subscribe to "
                             "udpa.load.v1.ClusterLoad, or remove load_stats_config from the "
                             "client%s\n",
                             n_unasked, n_unasked == 1 ? "" : "s", n_unasked == 1 ? "s" : "",

@@ -12,6 +12,8 @@ session_of(const char *protocol, bool all, size_t n_clusters)
     char *clusters[] = {(char *)(uintptr_t) "a"};
     Udpa__Status__V1__LoadReportingStatus load = UDPA__STATUS__V1__LOAD_REPORTING_STATUS__INIT;
     Udpa__Status__V1__SessionStatus session = UDPA__STATUS__V1__SESSION_STATUS__INIT;
+    Udpa__Status__V1__SubscriptionStatus subscription = UDPA__STATUS__V1__SUBSCRIPTION_STATUS__INIT,
+                                         *subscriptions[] = {&subscription};
     udpa_resource_spec spec = UDPA_RESOURCE_SPEC_INIT;
     udpa_resource *resource = NULL;
     load.all_clusters = all;
@@ -19,6 +21,9 @@ session_of(const char *protocol, bool all, size_t n_clusters)
     load.n_clusters = n_clusters;
     session.protocol = (char *)(uintptr_t)protocol;
     session.load_reporting = strncmp(protocol, "lrs", 3) == 0 ? &load : NULL;
+    subscription.type_url = (char *)(uintptr_t) "type.googleapis.com/udpa.load.v1.ClusterLoad";
+    session.subscriptions = subscriptions;
+    session.n_subscriptions = strcmp(protocol, "udpa") == 0;
     spec.name = "udpa.node/n/x";
     spec.type_url = "type.googleapis.com/udpa.status.v1.SessionStatus";
     spec.payload = room;
@@ -46,15 +51,17 @@ test_load_that_nobody_takes(void **state)
 {
     (void)state;
     udpa_resource *one[] = {session_of("lrs", false, 0), session_of("lrs", false, 1)};
-    expect(one, 2,
-           "\nHINT\n1 client (protocol lrs) offers load, and nobody subscribes to it, so none is "
-           "asked for: subscribe to udpa.load.v1.ClusterLoad, or remove load_stats_config from the "
-           "client\n");
+    expect(
+        one, 2,
+        "\nHINT\n1 client (protocol lrs) offers load, and nobody subscribes to it here, so none is "
+        "asked for: subscribe to udpa.load.v1.ClusterLoad, or remove load_stats_config from the "
+        "client\n");
     udpa_resource *two[] = {session_of("lrs", false, 0), session_of("lrs", false, 0)};
-    expect(two, 2,
-           "\nHINT\n2 clients (protocol lrs) offer load, and nobody subscribes to it, so none is "
-           "asked for: subscribe to udpa.load.v1.ClusterLoad, or remove load_stats_config from the "
-           "clients\n");
+    expect(
+        two, 2,
+        "\nHINT\n2 clients (protocol lrs) offer load, and nobody subscribes to it here, so none is "
+        "asked for: subscribe to udpa.load.v1.ClusterLoad, or remove load_stats_config from the "
+        "clients\n");
 }
 
 static void
@@ -62,9 +69,12 @@ test_load_that_somebody_takes(void **state)
 {
     (void)state;
     udpa_resource *taken[] = {session_of("lrs", true, 0), session_of("lrs", false, 1),
-                              session_of("xds-delta", false, 0),
-                              session_of("lrs-upstream", false, 0), RESOURCE("com.acme/x", "1")};
+                              session_of("xds-delta", false, 0), RESOURCE("com.acme/x", "1")};
     expect(taken, UDPAI_ARRAY_LEN(taken), "");
+    udpa_resource *above[] = {session_of("lrs", false, 0), session_of("lrs-upstream", false, 0)};
+    expect(above, 2, "");
+    udpa_resource *below[] = {session_of("lrs", false, 0), session_of("udpa", false, 0)};
+    expect(below, 2, "");
 }
 
 static void
