@@ -182,7 +182,7 @@ log_change(const slot *now, const udpa_error *before)
 static void
 log_ignored(const slot *now, const udpai_runtime_layer *before)
 {
-    udpai_str key, old_key;
+    udpai_str key = {0}, old_key = {0};
     size_t n = now->layer ? udpai_runtime_layer_n_ignored(now->layer, &key) : 0;
     if (n == 0 || (before && udpai_runtime_layer_n_ignored(before, &old_key) == n &&
                    udpai_str_eq(key, old_key)))
