@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Envoy that an udpad configures, and the resources it is given."""
 import json
+import socket
 import time
 import urllib.request
 
@@ -79,6 +80,11 @@ def names_in(value):
         yield from (value[key] for key in ('name', 'cluster_name') if key in value)
 
 
+def listens(port):
+    with socket.socket() as one:
+        return one.connect_ex(('127.0.0.1', port)) == 0
+
+
 class Envoy(Process):
     def __init__(self, test, binary, port, name='envoy', config=None):
         """config: a bootstrap() with something more than clusters on ADS, or YAML."""
@@ -112,9 +118,11 @@ class Envoy(Process):
         return {name: int(value) for name, value in (line.rsplit(': ', 1) for line in lines)}
 
     def listener_ports(self):
+        """Of those that can be connected to: a listener is told of before its workers listen."""
         found = json.loads(self.admin('/listeners?format=json'))
-        return {status['name']: status['local_address']['socket_address']['port_value']
-                for status in found.get('listener_statuses', [])}
+        ports = {status['name']: status['local_address']['socket_address']['port_value']
+                 for status in found.get('listener_statuses', [])}
+        return {name: port for name, port in ports.items() if listens(port)}
 
     def clusters(self):
         """Names of the clusters it uses that the node gave it."""
