@@ -63,6 +63,11 @@ def is_free(port):
     return True
 
 
+def listens(port):
+    with socket.socket() as one:
+        return one.connect_ex(('127.0.0.1', port)) == 0
+
+
 def free_ports(count):
     """Ports that nobody listens on now, all different; of those that the kernel gives to nobody who
     dials, since who dials while a server starts would have them."""
@@ -162,11 +167,12 @@ class Envoy(Process):
             return None
 
     def listener_port(self, listener='ingress'):
+        """None until it can be connected to: a listener is told of before its workers listen."""
         text = self.admin('/listeners?format=json')
         statuses = json.loads(text).get('listener_statuses', []) if text else []
         ports = [status['local_address']['socket_address']['port_value'] for status in statuses
                  if status['name'] == listener]
-        return ports[0] if ports else None
+        return ports[0] if ports and listens(ports[0]) else None
 
     def hosts(self, cluster='backend'):
         """Addresses of the endpoints of a cluster."""

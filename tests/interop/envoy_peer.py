@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Envoy that an udpad configures, and the resources it is given."""
 import json
-import socket
 import time
 import urllib.request
 
@@ -10,6 +9,7 @@ from envoy.config.endpoint.v3 import endpoint_pb2
 from google.protobuf import json_format
 
 from interop import Process, wait_for
+from stage import listens
 
 API_TYPES = {'delta': 'DELTA_GRPC', 'sotw': 'GRPC'}
 ADS = {'ads': {}, 'resource_api_version': 'V3'}
@@ -78,11 +78,6 @@ def names_in(value):
             yield from names_in(inner)
     if isinstance(value, dict):
         yield from (value[key] for key in ('name', 'cluster_name') if key in value)
-
-
-def listens(port):
-    with socket.socket() as one:
-        return one.connect_ex(('127.0.0.1', port)) == 0
 
 
 class Envoy(Process):

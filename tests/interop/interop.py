@@ -75,12 +75,17 @@ def go_or_skip():
 
 
 def go_program_or_skip(folder, out, package='.'):
-    """Builds a program of the Go module of this folder."""
+    """Builds a program of the Go module of this folder; once more if that fails, for what is fetched
+    for it may come the second time."""
     go = go_or_skip()
     with alone('go-program'):
-        built = subprocess.run([go, 'build', '-p', '1', '-o', out, package], cwd=folder, text=True,
-                               capture_output=True, check=False,
-                               env={**os.environ, 'GOTOOLCHAIN': 'local', 'GOFLAGS': '-mod=readonly'})
+        for _ in range(2):
+            built = subprocess.run([go, 'build', '-p', '1', '-o', out, package], cwd=folder, text=True,
+                                   capture_output=True, check=False,
+                                   env={**os.environ, 'GOTOOLCHAIN': 'local',
+                                        'GOFLAGS': '-mod=readonly'})
+            if built.returncode == 0:
+                break
     if built.returncode != 0:
         skip(f'{folder.relative_to(SOURCE)} cannot be built: {built.stderr.strip()[-600:]}')
     return out

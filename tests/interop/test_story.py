@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-from interop import SOURCE, Failure, check, envoy_or_skip, go_or_skip, run
+from interop import SOURCE, Failure, check, envoy_or_skip, go_program_or_skip, run
 
 LAST = {
     'failover': 'was told of changes alone, and of no removal',
@@ -36,7 +36,8 @@ def check_sums(told):
 def body(test):
     envoy = envoy_or_skip()
     if test.variant == 'migration':
-        go_or_skip()
+        go_program_or_skip(SOURCE / 'docs' / 'examples' / 'migration' / 'legacy',
+                           test.build / 'legacy-control-plane') # so that the story finds it built
     done = subprocess.run([sys.executable, SOURCE / 'docs' / 'examples' / test.variant / 'run',
                            '--build', test.build, '--envoy', envoy],
                           text=True, capture_output=True, check=False, timeout=220)
