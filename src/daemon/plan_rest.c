@@ -78,6 +78,7 @@ udpai_plan_rest(udpai_plan *plan, const udpai_options *options)
     const Udpa__Config__V1__Http *http = plan->bootstrap.message->http;
     if (http) {
         plan->http_limits.max_connections = http->max_connections;
+        plan->http_limits.max_connections_per_client = http->max_connections_per_client;
         plan->http_limits.max_body_bytes = http->max_body_bytes;
     }
     if (http && http->hold) {

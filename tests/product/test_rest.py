@@ -391,7 +391,8 @@ def test_rapid_reset(test, rest, version):
 def test_connections(test):
     """At the limit, others are not let in, until one leaves."""
     bootstrap = test.work / 'few.yaml'
-    bootstrap.write_text('http: {sockets: [{address: "127.0.0.1:0"}], max_connections: 3}\n')
+    bootstrap.write_text('http: {sockets: [{address: "127.0.0.1:0"}], max_connections: 3, '
+                         'max_connections_per_client: 3}\n')
     rest = Rest(test, 'few', '-c', bootstrap)
     streams = [socket.create_connection(('127.0.0.1', rest.ports[0])) for _ in range(3)]
     wait_for('the fourth to be refused', lambda: rest.raw(head('content-length: 2')) == b'' and
@@ -400,6 +401,54 @@ def test_connections(test):
         stream.close()
     wait_for('place for another one', lambda: accepts(rest))
     check('a limit on connections', True)
+    check('SIGINT ends it', test.interrupt(rest.process) == 0)
+
+
+def connect_from(host, port):
+    return socket.create_connection(('127.0.0.1', port), PATIENCE_S, source_address=(host, 0))
+
+
+def is_answered(stream):
+    """What is no JSON is answered at once, to who may ask."""
+    try:
+        stream.sendall(head('content-length: 1') + b'{')
+        return stream.recv(12) == b'HTTP/1.1 400'
+    except ConnectionError:
+        return False
+
+
+def test_connections_of_one(test):
+    """A client that takes all it can get keeps nobody else out: by its address, and by its certificate,
+    wherever it comes from. Who has shown one counts no more as one of its address."""
+    (certificate, key, ca), (edge, edge_key, _) = issue(test, 'node'), issue(test, 'edge')
+    bootstrap = test.work / 'one.yaml'
+    bootstrap.write_text(
+        'http:\n  max_connections: 40\n  sockets:\n  - address: 127.0.0.1:0\n'
+        '  - address: 127.0.0.1:0\n'
+        f'    tls: {{certificate_file: {certificate}, private_key_file: {key}, client_ca_file: {ca}}}\n')
+    rest = Rest(test, 'one', '-c', bootstrap)
+    greedy = [connect_from('127.0.0.2', rest.ports[0]) for _ in range(60)]
+    answered = [is_answered(stream) for stream in greedy]
+    check('one address has half of all connections', answered == [True] * 20 + [False] * 40, answered)
+    rest.process.wait_for_log('a connection was refused: address 127.0.0.2 has 20 connections open')
+    check('and another one is served', rest.is_well())
+    context = ssl.create_default_context(cafile=ca)
+    context.load_cert_chain(edge, edge_key)
+    known = [context.wrap_socket(connect_from(f'127.0.0.{3 + i % 3}', rest.ports[1]),
+                                 server_hostname='localhost') for i in range(19)]
+    check('a certificate has so many, too', all(is_answered(stream) for stream in known))
+    for stream in greedy:
+        stream.close()
+    wait_for('their places', lambda: accepts(rest))
+    more = [context.wrap_socket(connect_from('127.0.0.9', rest.ports[1]),
+                                server_hostname='localhost') for i in range(2)]
+    check('wherever it comes from', is_answered(more[0]))
+    more[1].sendall(head('content-length: 2') + b'{}')
+    refused = read_all(more[1])
+    check('but no more', b'429' in refused.split(b'\r\n')[0] and
+          b"identity 'edge' has 20 connections open" in refused, refused)
+    for stream in known + more:
+        stream.close()
     check('SIGINT ends it', test.interrupt(rest.process) == 0)
 
 
@@ -606,6 +655,7 @@ def body(test):
     test_broken_resource(test, rest)
     test_same_answers(test)
     test_connections(test)
+    test_connections_of_one(test)
     test_change_behind_the_end(test)
     test_tls(test)
     test_end(test, rest, rest.post(RESOURCES, {'type_url': STRING})[1]['version'])

@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "base/wheel.h"
 #include "loop/inbox.h"
-#include "transport/grpc/admission.h"
+#include "transport/admission.h"
 #include "transport/grpc/connection.h"
 #include "transport/grpc/stand_in.h"
 #include "transport/grpc/stream_thread.h"

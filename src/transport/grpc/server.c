@@ -71,10 +71,11 @@ admit(udpai_stream *stream, const udpai_identity *identity, udpa_error **ret_err
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *address = udpai_call_address(stream->call);
     if (!address)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpai_str name = udpai_peer_counts_as(identity, udpai_bytes_view(address));
+    const udpai_client client = {.identity = identity, .address = udpai_bytes_view(address)};
     udpai_connection_enter(stream, udpai_bytes_view(address));
     udpai_surge_expect(stream->thread);
-    return udpai_admission_enter(&stream->thread->admission, name, &stream->admitted, ret_error);
+    return udpai_admission_enter_client(&stream->thread->admission, &client, &stream->admitted,
+                                        ret_error);
 }
 
 static udpai_trust *

@@ -38,6 +38,9 @@ wall_us(void *userdata)
     return udpai_wall_us();
 }
 
+static const udpai_admission_words streams = {"streams", "limits.max_streams",
+                                              "limits.max_streams_per_identity"};
+
 /* ---- what others say to it ---- */
 
 static void
@@ -266,7 +269,7 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_list_init(&thread->due_polled);
     udpai_credentials_init(&thread->credentials);
     udpai_connections_init(&thread->connections);
-    udpai_admission_init(&thread->admission, thread->limits.max_streams,
+    udpai_admission_init(&thread->admission, &streams, thread->limits.max_streams,
                          thread->limits.max_streams_per_identity);
     thread->admission.max_reserved = thread->limits.max_unfinished_bytes;
     udpai_turnstile_init(thread);

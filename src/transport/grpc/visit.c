@@ -174,12 +174,14 @@ open_session(udpai_visit *visit, udpa_error **ret_error)
         .is_secure = visit->is_secure,
         .context = visit->method.context,
     };
-    udpai_str name = udpai_peer_counts_as(visit->identity, udpai_bytes_view(visit->address));
+    const udpai_client client = {.identity = visit->identity,
+                                 .address = udpai_bytes_view(visit->address)};
     const udpai_presented presented = {visit->trust, visit->chain, false};
     visit->bearer.lose = on_lost;
     udpa_err err = udpai_bearer_enter(thread, &visit->bearer, &presented, ret_error);
     if (err == UDPA_OK)
-        err = udpai_admission_enter(&thread->admission, name, &visit->admitted, ret_error);
+        err = udpai_admission_enter_client(&thread->admission, &client, &visit->admitted,
+                                           ret_error);
     if (err == UDPA_OK)
         err = visit->method.open(&visit->session, thread->hub, &info);
     return udpai_fail_code(ret_error, err);

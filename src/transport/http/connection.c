@@ -63,7 +63,7 @@ close_connection(udpai_http_connection *self)
     udpai_list_remove(&self->node);
     udpai_list_remove(&self->due);
     udpai_timer_cancel(&self->timer);
-    http->n_connections--;
+    udpai_admission_leave(&http->admission, self->admitted);
     self->engine = udpai_http_engine_free(self->engine);
     self->tls = udpai_http_tls_free(self->tls);
     udpai_strbuf_done(&self->out);
@@ -360,21 +360,26 @@ on_poll(uv_poll_t *handle, int status, int events)
 /* ---- the begin ---- */
 
 void
-udpai_http_connection_begin(udpai_http_listener *listener, int fd, udpa_bytes *address)
+udpai_http_connection_begin(udpai_http_listener *listener,
+                            int fd,
+                            udpa_bytes *address,
+                            udpai_admitted *admitted)
 {
     udpai_http *http = listener->http;
-    udpai_http_connection *self = address ? udpai_alloc(sizeof(*self)) : NULL;
+    udpai_http_connection *self = udpai_alloc(sizeof(*self));
     udpai_http_tls *tls = self && listener->current ? udpai_http_tls_new(listener->current) : NULL;
     if (!self || (listener->current && !tls) || uv_poll_init(&http->loop, &self->poll, fd) != 0) {
         udpai_http_tls_free(tls);
         udpai_free(self);
         udpa_bytes_unref(address);
+        udpai_admission_leave(&http->admission, admitted);
         close(fd);
         return;
     }
     self->listener = listener;
     self->fd = fd;
     self->address = address;
+    self->admitted = admitted;
     self->tls = tls;
     self->head_since_ms = self->heard_ms = udpai_monotonic_ms();
     self->moved_ms = self->emptied_ms = self->heard_ms;
@@ -382,6 +387,5 @@ udpai_http_connection_begin(udpai_http_listener *listener, int fd, udpa_bytes *a
     udpai_list_init(&self->node);
     udpai_list_init(&self->due);
     udpai_list_append(&http->connections, &self->node);
-    http->n_connections++;
     udpai_http_connection_touch(self);
 }

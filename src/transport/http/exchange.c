@@ -153,6 +153,25 @@ send_visit(udpai_http_exchange *self, udpa_bytes *message, udpa_error **ret_erro
     return UDPA_OK;
 }
 
+/* Until now it has counted as one of its address. Who has too many may have no more requests, either. */
+static udpa_err
+count_by_identity(udpai_http_connection *connection, udpa_error **ret_error)
+{
+    udpai_http *http = connection->listener->http;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    const udpai_client client = {.identity = connection->identity,
+                                 .address = udpai_bytes_view(connection->address)};
+    udpa_err err =
+        udpai_admission_rename(&http->admission, &client, &connection->admitted, &error);
+    if (err == UDPA_OK)
+        return err;
+    udpai_http_tell_refused(http, error);
+    udpai_http_connection_shut_down(connection);
+    if (ret_error)
+        *ret_error = udpa_error_ref(error);
+    return err;
+}
+
 udpa_err
 udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error)
 {
@@ -164,8 +183,12 @@ udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error
         err = udpai_ssl_chain(ssl, "the client's certificate", &connection->chain, ret_error);
     if (err == UDPA_OK && connection->chain)
         err = udpai_chain_identity(connection->chain, &connection->identity, ret_error);
+    if (err != UDPA_OK)
+        return err == UDPA_ERR_NOMEM ? err : UDPA_ERR_UNAUTHENTICATED;
+    if (connection->identity)
+        err = count_by_identity(connection, ret_error);
     connection->is_known = err == UDPA_OK;
-    return err == UDPA_OK || err == UDPA_ERR_NOMEM ? err : UDPA_ERR_UNAUTHENTICATED;
+    return err;
 }
 
 void

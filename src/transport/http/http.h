@@ -55,6 +55,7 @@ void udpai_http_page_answer(udpai_http_reading *reading,
 typedef struct udpai_http_limits {
     uint64_t hold_ms; /* how long a request is held while nothing changes, unless it says less */
     size_t max_connections;
+    size_t max_connections_per_client; /* half of all; see admission.h for what a client is */
     size_t max_body_bytes;
 } udpai_http_limits;
 

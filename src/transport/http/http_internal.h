@@ -14,6 +14,7 @@
 #include "loop/inbox.h"
 #include "loop/loop_wheel.h"
 #include "model/digest.h"
+#include "transport/admission.h"
 #include "transport/http/engine.h"
 #include "transport/http/http.h"
 #include "transport/http/tls.h"
@@ -52,6 +53,9 @@ typedef struct udpai_http_listener {
     udpai_timer rest; /* while the system has no more descriptors */
 } udpai_http_listener;
 
+/* Tells the operator that a connection was one too many; any other error is none of his. */
+void udpai_http_tell_refused(udpai_http *http, const udpa_error *error);
+
 /* Binds and listens; any thread. */
 udpa_err udpai_http_listener_open(udpai_http_listener *listener,
                                   const char *address,
@@ -69,6 +73,7 @@ typedef struct udpai_http_connection {
     uv_poll_t poll;
     int watched; /* events of libuv */
     udpa_bytes *address;
+    udpai_admitted *admitted;
     udpai_chain *chain;        /* once it was looked for; NULL: none was shown */
     udpai_identity *identity;  /* the same */
     bool is_known;             /* it was */
@@ -90,8 +95,11 @@ typedef struct udpai_http_connection {
     bool is_closed;                /* libuv has yet to let go of it */
 } udpai_http_connection;
 
-/* Takes the descriptor and the address, whatever comes. */
-void udpai_http_connection_begin(udpai_http_listener *listener, int fd, udpa_bytes *address);
+/* Takes the descriptor, the address and the place, whatever comes. */
+void udpai_http_connection_begin(udpai_http_listener *listener,
+                                 int fd,
+                                 udpa_bytes *address,
+                                 udpai_admitted *admitted);
 /* There may be something to do; it is done before the loop waits again. */
 void udpai_http_connection_touch(udpai_http_connection *connection);
 /* Ends it at once, but not within this call. */
@@ -142,7 +150,8 @@ void
 udpai_http_exchange_fail(udpai_http_exchange *exchange, unsigned status, const udpa_error *error);
 
 void udpai_http_exchange_reply(udpai_http_exchange *exchange, unsigned status, udpa_bytes *text);
-/* Who the connection's client is, by his certificate, is known from now on. */
+/* Who the connection's client is, by his certificate, is known from now on, and the connection counts
+ * as its. UDPA_ERR_LIMIT: it has too many. */
 udpa_err udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error);
 
 /* How its body was read. */
@@ -270,7 +279,9 @@ struct udpai_http {
 
     udpai_list connections, exchanges;
     udpai_list due; /* connections */
-    size_t n_connections, n_visits;
+    udpai_admission admission; /* of connections */
+    udpai_log_limit refusals;  /* of warnings about connections beyond a limit */
+    size_t n_visits;
     udpai_http_bodies bodies;
     bool is_stopping, is_done;
     udpai_timer stop_timer;

@@ -59,6 +59,28 @@ address_of(const struct sockaddr_storage *address, socklen_t len)
     return n > 0 && udpa_bytes_new(&bytes, text, (size_t)n) == UDPA_OK ? bytes : NULL;
 }
 
+void
+udpai_http_tell_refused(udpai_http *http, const udpa_error *error)
+{
+    unsigned n_suppressed;
+    if (udpa_error_code(error) == UDPA_ERR_LIMIT &&
+        udpai_log_allow(&http->refusals, udpai_monotonic_ms(), &n_suppressed))
+        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_HTTP,
+                  "a connection was refused: %s (%u more such warnings left out)",
+                  udpa_error_message(error), n_suppressed);
+}
+
+static bool
+admit(udpai_http *http, udpa_bytes *address, udpai_admitted **ret_admitted)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    const udpai_client client = {.address = udpai_bytes_view(address)};
+    if (udpai_admission_enter_client(&http->admission, &client, ret_admitted, &error) == UDPA_OK)
+        return true;
+    udpai_http_tell_refused(http, error);
+    return false;
+}
+
 /* What is waiting would have the loop turn without end while it cannot be accepted. */
 static void
 rest(udpai_http_listener *self)
@@ -79,13 +101,15 @@ accept_one(udpai_http_listener *self)
         rest(self);
     if (fd < 0)
         return errno == ECONNABORTED || errno == EINTR;
-    const udpai_http *http = self->http;
-    if (http->is_stopping || http->n_connections >= http->limits.max_connections) {
+    udpai_admitted *admitted = NULL;
+    udpa_bytes *text = self->http->is_stopping ? NULL : address_of(&address, len);
+    if (!text || !admit(self->http, text, &admitted)) {
+        udpa_bytes_unref(text);
         close(fd);
         return true;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    udpai_http_connection_begin(self, fd, address_of(&address, len));
+    udpai_http_connection_begin(self, fd, text, admitted);
     return true;
 }
 

@@ -7,6 +7,9 @@
 #include "loop/thread.h"
 #include "transport/http/http_internal.h"
 
+static const udpai_admission_words connections = {"connections", "http.max_connections",
+                                                  "http.max_connections_per_client"};
+
 /* ---- messages ---- */
 
 static void
@@ -90,7 +93,7 @@ udpai_http_replace_tls(udpai_http *http,
 void
 udpai_http_check_end(udpai_http *http)
 {
-    if (!http->is_stopping || http->n_connections || http->n_visits || http->bodies.n)
+    if (!http->is_stopping || http->admission.n || http->n_visits || http->bodies.n)
         return;
     http->is_done = true;
     uv_stop(&http->loop);
@@ -242,7 +245,10 @@ udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_er
     http->limits = options->limits;
     DEFAULT_TO(http->limits.hold_ms, UDPAI_HTTP_HOLD_MS);
     DEFAULT_TO(http->limits.max_connections, UDPAI_HTTP_MAX_CONNECTIONS);
+    DEFAULT_TO(http->limits.max_connections_per_client, (http->limits.max_connections + 1) / 2);
     DEFAULT_TO(http->limits.max_body_bytes, UDPAI_HTTP_MAX_BODY_BYTES);
+    udpai_admission_init(&http->admission, &connections, http->limits.max_connections,
+                         http->limits.max_connections_per_client);
     http->routes = options->routes;
     http->n_routes = options->n_routes;
     http->pages = options->pages;
@@ -315,6 +321,7 @@ udpai_http_free(udpai_http *http)
     }
     udpai_strbuf_done(&http->plain);
     udpai_http_made_done(http);
+    udpai_admission_done(&http->admission);
     udpai_schema_unref(http->schema);
     udpai_free(http->listeners);
     udpai_free(http);

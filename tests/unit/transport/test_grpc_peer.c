@@ -240,7 +240,7 @@ test_limit_of_an_identity(void **state)
     raw_expect(&first, "echo");
     raw_begin(&same, &second, BED_PATH);
     assert_int_equal(raw_status(&second), GRPC_STATUS_RESOURCE_EXHAUSTED);
-    assert_non_null(strstr(second.text, "'client' has 1 streams open here"));
+    assert_non_null(strstr(second.text, "identity 'client' has 1 streams open here"));
     raw_begin(&other, &third, BED_PATH);
     assert_true(raw_say(&third, "echo"));
     raw_expect(&third, "echo");
