@@ -30,15 +30,16 @@ has_control_characters(udpai_str text)
     return false;
 }
 
-/* The last one of the subject, which is the most specific; NULL: none. */
+/* NULL: none. Of two, some readers take the first, and some the last. */
 static const ASN1_STRING *
-last_common_name(X509 *x509)
+find_common_name(X509 *x509, bool *ret_is_one_of_more)
 {
     const X509_NAME *subject = X509_get_subject_name(x509);
-    int last = -1, at = -1;
-    while ((at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0)
-        last = at;
-    return last < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, last));
+    int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (at < 0)
+        return NULL;
+    *ret_is_one_of_more = X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0;
+    return X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
 }
 
 /* @p ret_text is released with OPENSSL_free(). */
@@ -48,9 +49,12 @@ read_common_name(const udpai_chain *chain,
                  udpai_str *ret_name,
                  udpa_error **ret_error)
 {
-    const ASN1_STRING *found = last_common_name(chain->certificates[0].x509);
+    bool is_one_of_more = false;
+    const ASN1_STRING *found = find_common_name(chain->certificates[0].x509, &is_one_of_more);
     if (!found)
         return UDPA_OK;
+    if (is_one_of_more)
+        return fail_name(chain, "it has more than one common name", ret_error);
     unsigned char *text = NULL;
     int len = ASN1_STRING_to_UTF8(&text, found);
     if (len < 0)

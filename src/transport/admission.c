@@ -35,7 +35,8 @@ host_of(udpai_str address)
     return address;
 }
 
-/* False: it is none, or stands for one of IPv4, whose text is in @p room then, or stays as it is. */
+/* False: it is none, or stands for one of IPv4, whose text is in @p room then, or stays as it is.
+ */
 static bool
 mask_network(udpai_str host, char room[static INET6_ADDRSTRLEN])
 {
@@ -171,10 +172,10 @@ udpai_admission_enter_client(udpai_admission *admission,
 {
     udpai_strbuf name = {0};
     udpai_client_put_name(&name, client);
-    udpa_err err = udpai_strbuf_failed(&name)
-                       ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
-                       : udpai_admission_enter(admission, udpai_strbuf_view(&name), ret_admitted,
-                                               ret_error);
+    udpa_err err =
+        udpai_strbuf_failed(&name)
+            ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
+            : udpai_admission_enter(admission, udpai_strbuf_view(&name), ret_admitted, ret_error);
     udpai_strbuf_done(&name);
     return err;
 }

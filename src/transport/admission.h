@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many streams, or connections, others open, and how much they may be sending at a time: in all,
- * and of each client, so that one that takes all it can get takes nothing from the others. Pure; no
- * transport in it. Belongs to the thread that uses it. */
+/* How many streams, or connections, others open, and how much they may be sending at a time: in
+ * all, and of each client, so that one that takes all it can get takes nothing from the others.
+ * Pure; no transport in it. Belongs to the thread that uses it. */
 #ifndef UDPAI_ADMISSION_H
 #define UDPAI_ADMISSION_H
 
@@ -18,8 +18,8 @@ typedef struct udpai_client {
     uint32_t uid;
 } udpai_client;
 
-/* What it is counted as: by its certificate's name, else by its user, else by its address; all of an
- * IPv6 network of 64 bits is one. The three never meet: who is called as an address is, is none.
+/* What it is counted as: by its certificate's name, else by its user, else by its address; all of
+ * an IPv6 network of 64 bits is one. The three never meet: who is called as an address is, is none.
  * Readable; see udpai_strbuf_failed(). */
 void udpai_client_put_name(udpai_strbuf *name, const udpai_client *client);
 
@@ -61,8 +61,8 @@ udpa_err udpai_admission_enter_client(udpai_admission *admission,
                                       const udpai_client *client,
                                       udpai_admitted **ret_admitted,
                                       udpa_error **ret_error);
-/* More has become known of who it is: it counts as this client from now on. In an error it stays what it
- * was. */
+/* More has become known of who it is: it counts as this client from now on. In an error it stays
+ * what it was. */
 udpa_err udpai_admission_rename(udpai_admission *admission,
                                 const udpai_client *client,
                                 udpai_admitted **admitted,

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "loop/read_write.h"
 
 typedef udpa_err (*parse_fn)(udpai_key **ret_key, udpai_pem pem, udpa_error **ret_error);
@@ -51,20 +50,34 @@ read_and_parse(
     return err;
 }
 
+/* A group may be how the key is shared with us; everybody is too many. */
+udpa_err
+udpai_key_file_check_mode(const char *path, mode_t mode, udpa_error **ret_error)
+{
+    if (!(mode & S_IRWXO))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                      "%s: every user of this machine can use this private key (mode %04o): run "
+                      "'chmod o= %s', in a volume of Kubernetes set defaultMode: 0440, and replace "
+                      "the key if others may have read it",
+                      path, (unsigned)(mode & 07777), path);
+}
+
 udpa_err
 udpai_key_file_read_private(udpai_key **ret_key, const char *path, udpa_error **ret_error)
 {
     struct stat info;
+    UDPA_AUTO(udpai_key_unref) udpai_key *key = NULL;
     int fd = open_file(path, &info, ret_error);
     if (fd < 0)
         return UDPA_ERR_IO;
     udpa_err err =
-        read_and_parse(fd, path, (size_t)info.st_size, udpai_key_new_private, ret_key, ret_error);
+        read_and_parse(fd, path, (size_t)info.st_size, udpai_key_new_private, &key, ret_error);
     close(fd);
-    if (err == UDPA_OK && (info.st_mode & S_IROTH))
-        udpai_log(UDPA_LOG_WARNING, "signatures",
-                  "%s: every user of this machine can read this private key: run 'chmod o= %s'",
-                  path, path);
+    if (err == UDPA_OK)
+        err = udpai_key_file_check_mode(path, info.st_mode, ret_error);
+    if (err == UDPA_OK)
+        *ret_key = UDPAI_TAKE(key);
     return err;
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "certs/certificate.h"
 #include "loop/read_write.h"
+#include "transport/key_file.h"
 
 #define LOG "tls"
 
@@ -108,12 +109,9 @@ read_files(udpai_tls_files *files, const udpai_tls_paths *paths, udpa_error **re
         err = read_file(paths->certificate, UDPAI_PEM_MAX, &files->certificate, &mode, ret_error);
     if (err == UDPA_OK && given(paths->private_key))
         err = read_file(paths->private_key, UDPAI_PEM_MAX, &files->private_key, &mode, ret_error);
-    /* A group may be how the key is shared with us; everybody is too many. */
-    if (err == UDPA_OK && files->private_key && (mode & S_IROTH))
-        udpai_log(UDPA_LOG_WARNING, LOG,
-                  "%s: every user of this machine can read this private key: run 'chmod o= %s'",
-                  paths->private_key, paths->private_key);
-    return err;
+    return err == UDPA_OK && files->private_key
+               ? udpai_key_file_check_mode(paths->private_key, mode, ret_error)
+               : err;
 }
 
 /* ---- checking ---- */

@@ -37,8 +37,9 @@ subjectKeyIdentifier = hash
 
 
 def replace(path, text):
-    """As those do who know that it is being read: beside it, then renamed."""
+    """As those do who know that it is being read: beside it, then renamed. A key is nobody else's."""
     beside = path.with_name(path.name + '.new')
+    beside.touch(mode=0o600 if 'PRIVATE KEY' in text else 0o644)
     beside.write_text(text, encoding='utf-8')
     os.replace(beside, path)
 

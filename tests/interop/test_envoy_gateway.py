@@ -119,6 +119,7 @@ class Gateway:
         subprocess.run([self.program, 'certgen', '--local', '--config-home', test.work / 'config'],
                        check=True, capture_output=True)
         self.certificates = test.work / 'config' / 'certs' / 'envoy'
+        (self.certificates / 'tls.key').chmod(0o600) # certgen leaves it to everybody
 
     def say(self, path, port):
         made = self.test.work / 'resources.yaml'

@@ -127,8 +127,8 @@ def server(test):
     for version in ('1', '2'):
         (world.files / version).mkdir()
         certificate, key = world.ca.issue('node', file=f'node-{version}')
-        (world.files / version / 'node.crt').write_text(certificate.read_text())
-        (world.files / version / 'node.key').write_text(key.read_text())
+        replace(world.files / version / 'node.crt', certificate.read_text())
+        replace(world.files / version / 'node.key', key.read_text())
     for file in ('node.crt', 'node.key'):
         (world.files / file).unlink()
         (world.files / file).symlink_to(f'..data/{file}')

@@ -153,7 +153,8 @@ send_visit(udpai_http_exchange *self, udpa_bytes *message, udpa_error **ret_erro
     return UDPA_OK;
 }
 
-/* Until now it has counted as one of its address. Who has too many may have no more requests, either. */
+/* Until now it has counted as one of its address. Who has too many may have no more requests,
+ * either. */
 static udpa_err
 count_by_identity(udpai_http_connection *connection, udpa_error **ret_error)
 {
@@ -161,8 +162,7 @@ count_by_identity(udpai_http_connection *connection, udpa_error **ret_error)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     const udpai_client client = {.identity = connection->identity,
                                  .address = udpai_bytes_view(connection->address)};
-    udpa_err err =
-        udpai_admission_rename(&http->admission, &client, &connection->admitted, &error);
+    udpa_err err = udpai_admission_rename(&http->admission, &client, &connection->admitted, &error);
     if (err == UDPA_OK)
         return err;
     udpai_http_tell_refused(http, error);

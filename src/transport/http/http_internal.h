@@ -150,8 +150,8 @@ void
 udpai_http_exchange_fail(udpai_http_exchange *exchange, unsigned status, const udpa_error *error);
 
 void udpai_http_exchange_reply(udpai_http_exchange *exchange, unsigned status, udpa_bytes *text);
-/* Who the connection's client is, by his certificate, is known from now on, and the connection counts
- * as its. UDPA_ERR_LIMIT: it has too many. */
+/* Who the connection's client is, by his certificate, is known from now on, and the connection
+ * counts as its. UDPA_ERR_LIMIT: it has too many. */
 udpa_err udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error);
 
 /* How its body was read. */
@@ -278,7 +278,7 @@ struct udpai_http {
     udpai_http_message stop_message;
 
     udpai_list connections, exchanges;
-    udpai_list due; /* connections */
+    udpai_list due;            /* connections */
     udpai_admission admission; /* of connections */
     udpai_log_limit refusals;  /* of warnings about connections beyond a limit */
     size_t n_visits;

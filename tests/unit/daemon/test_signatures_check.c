@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/plan.h"
@@ -147,6 +148,8 @@ write_files(key_files *files)
     file = fopen(files->other, "w");
     assert_int_equal(PEM_write_PrivateKey(file, other, NULL, NULL, 0, NULL, NULL), 1);
     fclose(file);
+    assert_int_equal(chmod(files->private_key, 0600), 0);
+    assert_int_equal(chmod(files->other, 0600), 0);
     EVP_PKEY_free(key);
     EVP_PKEY_free(other);
 }

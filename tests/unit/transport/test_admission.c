@@ -37,12 +37,14 @@ test_limits(void **state)
     udpai_admission_init(&admission, &streams, 4, 2);
     udpai_admitted *a1 = enter(&admission, "a"), *a2 = enter(&admission, "a");
     assert_ptr_equal(a1, a2);
-    expect_limit(&admission, "a", "a has 2 streams open here, which is the limit for one peer (limits.one)");
+    expect_limit(&admission, "a",
+                 "a has 2 streams open here, which is the limit for one peer (limits.one)");
     udpai_admitted *b = enter(&admission, "b"), *c = enter(&admission, "");
     expect_limit(&admission, "d", "serves 4 streams, which is its limit (limits.all)");
     expect_limit(&admission, "a", "serves 4 streams, which is its limit (limits.all)");
     udpai_admission_leave(&admission, b);
-    expect_limit(&admission, "a", "a has 2 streams open here, which is the limit for one peer (limits.one)");
+    expect_limit(&admission, "a",
+                 "a has 2 streams open here, which is the limit for one peer (limits.one)");
     b = enter(&admission, "d");
     udpai_admission_leave(&admission, a1);
     a1 = enter(&admission, "a");

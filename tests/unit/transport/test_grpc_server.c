@@ -262,7 +262,7 @@ test_limit_on_streams_of_a_peer(void **state)
         raw_connect(&clients[i], bed.port, NULL, NULL);
         begin_and_talk(&clients[i], &calls[i]);
     }
-    expect_limit(&clients[1], "'127.0.0.1' has 2 streams");
+    expect_limit(&clients[1], "address 127.0.0.1 has 2 streams");
     raw_end(&calls[0]);
     bed_wait_streams(&bed, 1, TAGS_OF_LISTENER + 1);
     begin_and_talk(&clients[0], &calls[0]);

@@ -213,13 +213,21 @@ time_is_checked(void **state)
 }
 
 static void
-a_key_for_everybody_is_warned_of(void **state)
+a_key_for_everybody_is_refused(void **state)
 {
     struct fixture *fixture = *state;
-    assert_int_equal(chmod(fixture->private_key, 0644), 0);
-    udpai_tls_files files = read_good(fixture);
-    udpai_tls_files_done(&files);
-    assert_int_equal(fixture->n_warnings, 1);
+    static const mode_t refused[] = {0644, 0604, 0602, 0601}, good[] = {0600, 0400, 0640, 0440};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(refused); i++) {
+        assert_int_equal(chmod(fixture->private_key, refused[i]), 0);
+        assert_refused(fixture, UDPA_ERR_DENIED, fixture->private_key,
+                       "every user of this machine can use");
+    }
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(good); i++) {
+        assert_int_equal(chmod(fixture->private_key, good[i]), 0);
+        udpai_tls_files files = read_good(fixture);
+        udpai_tls_files_done(&files);
+    }
+    assert_int_equal(fixture->n_warnings, 0);
 }
 
 /* A server can do with such a certificate; who wants to know its name, cannot. */
@@ -324,7 +332,7 @@ main(void)
         WITH_FILES(files_that_cannot_be_read_are_named),
         WITH_FILES(contents_are_checked),
         WITH_FILES(time_is_checked),
-        WITH_FILES(a_key_for_everybody_is_warned_of),
+        WITH_FILES(a_key_for_everybody_is_refused),
         WITH_FILES(an_unclear_name_of_ours_is_warned_of),
         WITH_FILES(a_list_is_taken_with_its_authorities),
         WITH_FILES(lists_that_do_not_fit_are_refused),
