@@ -3,11 +3,26 @@
 #include "daemon/plan_internal.h"
 #include "session/udpa_poll.h"
 #include "xds/csds.h"
+#include "xds/left_out.h"
 #include "xds/xds.h"
 
 #define DISCOVERY "envoy.service.discovery.v3."
 #define STATUS "envoy.service.status.v3."
 #define HEALTH "envoy.service.health.v3."
+
+static const udpai_http_listing discovery_listing = {
+    .resources = UDPAI_XDS_RESPONSE_RESOURCES,
+    .errors = UDPAI_XDS_RESPONSE_ERRORS,
+    .resource_type = "google.protobuf.Any",
+    .put_error = udpai_xds_put_left_out,
+};
+
+static const udpai_http_listing fetch_listing = {
+    .resources = UDPAI_UDPA_POLL_RESOURCES,
+    .errors = UDPAI_UDPA_POLL_ERRORS,
+    .resource_type = "udpa.service.discovery.v1.Resource",
+    .put_error = udpai_udpa_poll_put_error,
+};
 
 static void
 plan_routes(udpai_plan *plan)
@@ -20,6 +35,7 @@ plan_routes(udpai_plan *plan)
             .request_type = DISCOVERY "DiscoveryRequest",
             .response_type = DISCOVERY "DiscoveryResponse",
             .version_field = 1,
+            .listing = &discovery_listing,
         };
     }
     plan->http_routes[UDPAI_XDS_POLLS] = (udpai_http_route){
@@ -28,6 +44,7 @@ plan_routes(udpai_plan *plan)
         .request_type = "udpa.service.discovery.v1.FetchRequest",
         .response_type = "udpa.service.discovery.v1.FetchResponse",
         .version_field = 4,
+        .listing = &fetch_listing,
     };
     plan->http_routes[UDPAI_XDS_POLLS + 1] = (udpai_http_route){
         .path = UDPAI_CSDS_REST,

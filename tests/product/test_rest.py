@@ -559,13 +559,43 @@ def test_broken_resource(test, rest):
     wrapped = field(1, WRAPPER.encode()) + field(2, field(3, b'broken') + field(2, broken))
     path = test.work / 'resources' / 'broken.pb'
     path.write_bytes(field(2, wrapped))
-    ask = {'type_url': STRING, 'resource_names': ['local/broken']}
-    wait_for('the broken one', lambda: rest.post(RESOURCES, ask)[0] != 200)
+    ask = {'type_url': STRING}
+    wait_for('the broken one', lambda: 'errors' in rest.post(RESOURCES, ask)[1])
     status, answer, _ = rest.post(RESOURCES, ask)
-    check('a broken resource is no mistake of who asks: 500', status == 500 and
-          'StringValue' in answer['message'], f'{status} {answer}')
+    error = answer['errors'][0]
+    check('a broken resource is left out, and named', status == 200 and len(answer['errors']) == 1 and
+          error['name'] == 'local/broken' and 'StringValue' in error['errorDetail']['message'] and
+          error['errorDetail']['code'] == 13, answer)
+    check('all others are there', 'local/hello' in values(answer) and
+          'local/broken' not in values(answer), answer)
+    rest.process.wait_for_log('cannot be answered in full')
     path.unlink()
-    wait_for('its end', lambda: rest.post(RESOURCES, ask)[0] == 200)
+    wait_for('its end', lambda: 'errors' not in rest.post(RESOURCES, ask)[1])
+
+
+def test_broken_cluster(test):
+    """By xDS, too: one whose name can be read, and one that has none."""
+    message = field(1, b'Cluster') + field(2, field(1, b'name') + b'\x18\x01\x20\x01\x28\x09')
+    clusters = field(1, b'cluster.proto') + field(2, b'envoy.config.cluster.v3') + field(4, message)
+    descriptors = test.work / 'clusters.descriptors'
+    descriptors.write_bytes(field(1, clusters + field(12, b'proto3')))
+    folder = test.work / 'broken'
+    folder.mkdir()
+    for name, content in (('good', field(1, b'good')), ('bad', field(1, b'bad') + b'\xff'),
+                          ('worse', b'\xff\xff')):
+        cluster = field(1, CLUSTER.encode()) + field(2, content)
+        wrapped = field(1, WRAPPER.encode()) + field(2, field(3, name.encode()) + field(2, cluster))
+        (folder / f'{name}.pb').write_bytes(field(2, wrapped))
+    rest = Rest(test, 'broken', '--descriptors', descriptors, '--http', '127.0.0.1:0', '--resources',
+                folder)
+    wait_for('the clusters', lambda: rest.post(CLUSTERS, NODE)[0] == 200)
+    status, answer, _ = rest.post(CLUSTERS, NODE)
+    told = [error['resourceName'].get('name', '') for error in answer['resourceErrors']]
+    check('clusters, too', sorted(told) == ['', 'bad'] and
+          all('Cluster' in error['errorDetail']['message'] for error in answer['resourceErrors']),
+          answer)
+    check('with the others', [cluster['name'] for cluster in answer['resources']] == ['good'], answer)
+    check('SIGINT ends it', test.interrupt(rest.process) == 0)
 
 
 # ---- configuration, and the end ----
@@ -653,6 +683,7 @@ def body(test):
     version = rest.post(RESOURCES, {'type_url': STRING})[1]['version']
     test_rapid_reset(test, rest, version)
     test_broken_resource(test, rest)
+    test_broken_cluster(test)
     test_same_answers(test)
     test_connections(test)
     test_connections_of_one(test)

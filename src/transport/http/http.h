@@ -8,11 +8,21 @@
 #ifndef UDPAI_HTTP_H
 #define UDPAI_HTTP_H
 
+#include "base/proto.h"
 #include "codec/schema.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/tls_files.h"
 
 typedef struct udpai_http udpai_http;
+
+/* An answer that lists resources, and can say of one that it is left out. Static. */
+typedef struct udpai_http_listing {
+    uint32_t resources; /* field numbers of the answer */
+    uint32_t errors;
+    const char *resource_type; /* of the elements of resources */
+    /* Puts the contents of an element of errors. */
+    void (*put_error)(udpai_proto_writer *writer, udpai_str resource, udpai_str reason);
+} udpai_http_listing;
 
 /* What is served at a path, by POST. All texts static. */
 typedef struct udpai_http_route {
@@ -21,6 +31,7 @@ typedef struct udpai_http_route {
     const char *request_type;  /* full names of the messages whose JSON goes in and out */
     const char *response_type; /* whose field 1 is a version, if the request has one, too: */
     uint32_t version_field;    /* of the request: that its client has; 0: there is none */
+    const udpai_http_listing *listing; /* NULL: it is one thing */
 } udpai_http_route;
 
 /* A page: what is read by GET, or done by POST, and is no discovery service. Its path static. */

@@ -222,6 +222,15 @@ udpa_bytes *udpai_http_error_json(const udpa_error *error);
 unsigned udpai_http_status_of(udpa_err err);
 void udpai_http_made_done(udpai_http *http);
 
+/* ---- leave_out.c ---- */
+
+/* An answer that cannot be put into JSON, without those of its resources that cannot, and with an
+ * error for each. False: that is not what is wrong, or there is no memory. */
+bool udpai_http_leave_out(udpai_http *http,
+                          const udpai_http_route *route,
+                          udpai_str answer,
+                          udpai_strbuf *out);
+
 /* ---- refused.c ---- */
 
 /* Who was answered what; a question is of one client, and of one version that he has. */

@@ -79,13 +79,41 @@ join(const udpai_visit *visit, udpai_strbuf *bytes)
 
 /* A type or field without descriptors is the operator's to mend, so he is told, too. */
 static void
-warn(udpai_http *http, const udpai_http_route *route, const udpa_error *error)
+warn(udpai_http *http, const udpai_http_route *route, const char *how, const udpa_error *error)
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&http->failures, udpai_monotonic_ms(), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_HTTP,
-                  "%s cannot be answered: %s (%u more such warnings left out)", route->path,
-                  udpa_error_message(error), n_suppressed);
+                  "%s cannot be answered%s%s: %s (%u more such warnings left out)", route->path,
+                  *how ? " " : "", how, udpa_error_message(error), n_suppressed);
+}
+
+static udpa_err
+convert(udpai_http *http,
+        const udpai_http_route *route,
+        udpai_str bytes,
+        udpa_bytes **ret_json,
+        udpa_error **ret_error)
+{
+    UDPAI_AUTO_FREE char *text = NULL;
+    udpa_err err = udpai_convert_to_complete_json(
+        http->schema, udpai_str_from(route->response_type), bytes, &text, ret_error);
+    return err == UDPA_OK ? udpai_fail_code(ret_error, udpa_bytes_new(ret_json, text, strlen(text)))
+                          : err;
+}
+
+/* Of what can be put into JSON. */
+static bool
+make_without(udpai_http *http,
+             const udpai_http_route *route,
+             udpai_str bytes,
+             udpa_bytes **ret_json)
+{
+    udpai_strbuf rest = {0};
+    bool is_made = udpai_http_leave_out(http, route, bytes, &rest) &&
+                   convert(http, route, udpai_strbuf_view(&rest), ret_json, NULL) == UDPA_OK;
+    udpai_strbuf_done(&rest);
+    return is_made;
 }
 
 static udpa_err
@@ -95,17 +123,22 @@ make(udpai_http *http,
      udpa_bytes **ret_json,
      udpa_error **ret_error)
 {
-    UDPAI_AUTO_FREE char *text = NULL;
     udpa_error *error = NULL;
-    udpa_err err = udpai_convert_to_complete_json(
-        http->schema, udpai_str_from(route->response_type), bytes, &text, &error);
-    if (err == UDPA_OK)
-        return udpai_fail_code(ret_error, udpa_bytes_new(ret_json, text, strlen(text)));
-    warn(http, route, error);
+    udpa_err err = convert(http, route, bytes, ret_json, &error);
+    if (err == UDPA_OK || err == UDPA_ERR_NOMEM) {
+        udpa_error_unref(error);
+        return udpai_fail_code(ret_error, err);
+    }
+    if (make_without(http, route, bytes, ret_json)) {
+        warn(http, route, "in full", error);
+        udpa_error_unref(error);
+        return UDPA_OK;
+    }
+    warn(http, route, "", error);
     bool is_unknown = err == UDPA_ERR_NOT_FOUND;
     if (is_unknown)
         err = UDPA_ERR_UNIMPLEMENTED;
-    else if (err != UDPA_ERR_NOMEM)
+    else
         err = UDPA_ERR_INTERNAL; /* whatever it is, who asks has done nothing wrong */
     return udpai_fail_because(ret_error, err, error, "what there is cannot be put into JSON%s",
                               is_unknown ? ", for which a node needs the descriptors of every type "
