@@ -24,7 +24,8 @@ enum {
     WORKER,
     INSTANCE,
     RUN,
-    RESTORED
+    RESTORED,
+    FORCE,
 };
 
 static const struct argp_option options[] = {
@@ -40,6 +41,8 @@ static const struct argp_option options[] = {
      "What is kept there comes from a backup, and is meant: nothing newer is recovered, until the "
      "next start",
      0},
+    {"force", FORCE, NULL, 0,
+     "Start although what was kept there seems to be lost, and go on with what there is", 0},
     {"descriptors", DESCRIPTORS, "FILE", 0,
      "Descriptor set of the types in resource files (default envoy-v3.descriptors beside the "
      "program)",
@@ -91,6 +94,9 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case RESTORED:
         given->is_restored = true;
+        return 0;
+    case FORCE:
+        given->is_forced = true;
         return 0;
     case DESCRIPTORS:
         given->descriptors = argument;

@@ -443,6 +443,7 @@ plan_store(udpai_plan *plan, const udpai_options *options)
     plan->state_directory =
         first_of(options->state, store ? store->directory : NULL, UDPAI_DEFAULT_STATE);
     plan->is_restored = options->is_restored;
+    plan->is_forced = options->is_forced;
     if (!store)
         return;
     plan->key_file = *store->key_file ? store->key_file : NULL;

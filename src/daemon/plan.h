@@ -110,6 +110,7 @@ typedef struct udpai_plan {
     size_t n_client_types;
     udpai_plan_delivery *delivery; /* NULL: no resource becomes a source */
     const char *state_directory;   /* NULL: nothing is kept */
+    bool is_forced;                /* what was kept may be lost */
     bool is_restored;              /* what is kept comes from a backup, and is meant */
     const char *key_file;          /* NULL: secrets are not kept */
     const char *const *secret_types;

@@ -11,6 +11,7 @@ typedef enum udpai_problem_finder {
     UDPAI_FOUND_WRITING,
     UDPAI_FOUND_IN_CERTIFICATES,
     UDPAI_FOUND_IN_BOOTSTRAP, /* when it was read again */
+    UDPAI_FOUND_IN_STORE,
     UDPAI_PROBLEM_FINDERS,
 } udpai_problem_finder;
 

@@ -20,6 +20,7 @@
 #include "daemon/workers.h"
 #include "daemon/writers.h"
 #include "loop/clock.h"
+#include "storage/sqlite.h"
 
 typedef struct server {
     const udpai_plan *plan;
@@ -309,6 +310,15 @@ keep(server *self, const char *file, udpa_err (*open)(server *self, const char *
     return err;
 }
 
+static void
+tell_loss(server *self, const udpa_error *loss)
+{
+    const char *text = udpa_error_message(loss);
+    self->problems.endpoint = self->endpoint;
+    if (loss)
+        udpai_problems_set(&self->problems, UDPAI_FOUND_IN_STORE, &text, 1);
+}
+
 static udpa_err
 restore(server *self, udpa_error **ret_error)
 {
@@ -316,6 +326,8 @@ restore(server *self, udpa_error **ret_error)
     udpa_err err = udpai_daemon_storage_open(&engine, self->plan, ret_error);
     if (err == UDPA_OK && engine)
         err = udpai_endpoint_attach(self->endpoint, engine, ret_error);
+    if (err == UDPA_OK && engine)
+        tell_loss(self, udpai_sqlite_loss(engine));
     if (err == UDPA_OK && engine)
         err = udpai_fail_code(ret_error, keep(self, "load-sums", keep_sums));
     if (err == UDPA_OK && engine)
@@ -326,7 +338,6 @@ restore(server *self, udpa_error **ret_error)
 static udpa_err
 open_files(server *self, udpa_error **ret_error)
 {
-    self->problems.endpoint = self->endpoint;
     const udpai_directories_env directories = {
         .loop = &self->loop,
         .endpoint = self->endpoint,

@@ -29,6 +29,7 @@ udpai_daemon_storage_open(udpai_durable_engine **ret_engine,
         .secret_key = plan->key_file ? key : NULL,
         .secret_types = plan->secret_types,
         .n_secret_types = plan->n_secret_types,
+        .takes_loss = plan->is_forced,
     };
     udpa_err err = udpai_sqlite_open(ret_engine, &options, ret_error);
     OPENSSL_cleanse(key, sizeof(key));

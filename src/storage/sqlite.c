@@ -343,6 +343,12 @@ udpai_sqlite_open(udpai_durable_engine **ret_engine,
     return UDPA_OK;
 }
 
+const udpa_error *
+udpai_sqlite_loss(udpai_durable_engine *base)
+{
+    return engine_of(base)->db.loss;
+}
+
 udpai_sqlite_stats
 udpai_sqlite_stats_of(udpai_durable_engine *base)
 {

@@ -36,6 +36,7 @@ typedef struct udpai_sqlite_options {
     size_t n_secret_types;
     size_t max_ops_per_commit; /* of batches joined in one transaction; 0: the default above. A
                                   single batch may be larger */
+    bool takes_loss;           /* a database that seems lost is begun anew, instead of an error */
     unsigned busy_ms; /* how long to wait for another program that writes; 0: the default above */
     udpai_durable_done_fn done;
     void *userdata;
@@ -54,7 +55,8 @@ typedef struct udpai_sqlite_stats {
 /* Opens or makes the database and begins the writer thread.
  *
  * UDPA_ERR_PRECONDITION: another process has the directory, or the database is of a newer version
- * or not ours. UDPA_ERR_IO: it cannot be opened, or is damaged. The error says what to do.
+ * or not ours, or what it kept is lost. UDPA_ERR_IO: it cannot be opened, or is damaged. The error
+ * says what to do.
  *
  * Of the engine's functions, load() is called before the first commit(), from the thread that
  * opened it; commit() from one thread at a time; close() after the last commit(). `done` is called
@@ -64,6 +66,9 @@ typedef struct udpai_sqlite_stats {
 udpa_err udpai_sqlite_open(udpai_durable_engine **ret_engine,
                            const udpai_sqlite_options *options,
                            udpa_error **ret_error);
+
+/* What was lost when it was opened, with takes_loss; NULL: nothing. Valid as long as the engine. */
+const udpa_error *udpai_sqlite_loss(udpai_durable_engine *engine);
 
 /* Any thread. */
 udpai_sqlite_stats udpai_sqlite_stats_of(udpai_durable_engine *engine);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "model/lineage.h"
@@ -340,10 +341,10 @@ static const char note_opening[] =
     " (SELECT max(serial) FROM opening) - " TEXT_OF(UDPAI_LINEAGE_OPENINGS) ";";
 
 static udpa_err
-open_database(udpai_sqlite_db *db, unsigned busy_ms, udpa_error **ret_error)
+open_database(udpai_sqlite_db *db, const udpai_sqlite_options *options, udpa_error **ret_error)
 {
     const char *missing = NULL;
-    udpa_err err = open_file(db, busy_ms, ret_error);
+    udpa_err err = open_file(db, options->busy_ms, ret_error);
     if (err == UDPA_OK)
         err = find_schema(db, &missing, ret_error);
     if (err == UDPA_OK)
@@ -356,11 +357,28 @@ open_database(udpai_sqlite_db *db, unsigned busy_ms, udpa_error **ret_error)
         err = prepare_all(db, ret_error);
     if (err == UDPA_OK)
         err = udpai_sqlite_db_exec(db, note_opening, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_sqlite_note_made(db, ret_error);
     int64_t number = 0;
     if (err == UDPA_OK)
         err = udpai_sqlite_db_number(db, "SELECT number FROM epoch", &number, ret_error);
     db->n_before = (uint64_t)number;
     return err;
+}
+
+static udpa_err
+look_for_loss(udpai_sqlite_db *db, bool takes_loss, udpa_error **ret_error)
+{
+    db->loss = udpai_sqlite_find_loss(db);
+    if (!db->loss)
+        return UDPA_OK;
+    if (takes_loss) {
+        udpai_log(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG, "%s", udpa_error_message(db->loss));
+        return UDPA_OK;
+    }
+    if (ret_error)
+        *ret_error = udpa_error_ref(db->loss);
+    return UDPA_ERR_PRECONDITION;
 }
 
 udpa_err
@@ -376,7 +394,9 @@ udpai_sqlite_db_open(udpai_sqlite_db *db,
     if (err == UDPA_OK)
         err = udpai_sqlite_lock(db->directory, &db->lock_fd, ret_error);
     if (err == UDPA_OK)
-        err = open_database(db, options->busy_ms, ret_error);
+        err = look_for_loss(db, options->takes_loss, ret_error);
+    if (err == UDPA_OK)
+        err = open_database(db, options, ret_error);
     if (err != UDPA_OK)
         udpai_sqlite_db_close(db);
     return err;
@@ -396,6 +416,7 @@ udpai_sqlite_db_close(udpai_sqlite_db *db)
     for (size_t i = 0; i < db->secret_messages.n; i++)
         udpai_free(db->secret_messages.items[i]);
     udpai_vector_done(&db->secret_messages);
+    udpa_error_unref(db->loss);
     udpai_free(db->directory);
     udpai_free(db->path);
 }

@@ -41,6 +41,7 @@ typedef struct udpai_sqlite_db {
     udpai_sealer sealer;
     UDPAI_VECTOR(char *) secret_messages; /* names of message types */
     uint64_t n_before;                    /* commits, by all processes before this one */
+    udpa_error *loss;                     /* what was seen to be lost; NULL: nothing */
 } udpai_sqlite_db;
 
 /* A failed open leaves nothing to close. */
@@ -74,6 +75,12 @@ bool udpai_sqlite_db_is_secret(const udpai_sqlite_db *db, udpai_str type_url);
 
 /* In sqlite_lock.c: makes the directory and takes its lock. */
 udpa_err udpai_sqlite_lock(const char *directory, int *ret_fd, udpa_error **ret_error);
+
+/* In sqlite_loss.c: before it is opened, what says that something which was kept is not there;
+ * NULL: nothing does. */
+udpa_error *udpai_sqlite_find_loss(const udpai_sqlite_db *db);
+/* From now on an empty database is a loss. */
+udpa_err udpai_sqlite_note_made(const udpai_sqlite_db *db, udpa_error **ret_error);
 
 /* In sqlite_scrub.c: whatever became secret since it was written is encrypted, or deleted if there
  * is no key, and its plain text wiped from the files. */

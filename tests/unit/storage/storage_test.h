@@ -297,6 +297,20 @@ path_in(const struct fixture *fixture, const char *file, char path[128])
     return path;
 }
 
+static inline void
+copy_file(const struct fixture *fixture, const char *from, const char *to)
+{
+    char from_path[128], to_path[128];
+    uint8_t bytes[4096];
+    size_t n;
+    FILE *in = fopen(path_in(fixture, from, from_path), "rb");
+    FILE *out = fopen(path_in(fixture, to, to_path), "wb");
+    assert_true(in && out);
+    while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0)
+        assert_int_equal(fwrite(bytes, 1, n, out), n);
+    assert_int_equal(fclose(in) | fclose(out), 0);
+}
+
 /* A file's bytes; to be released with udpai_strbuf_done(). */
 static inline udpai_strbuf
 read_whole(const char *path)

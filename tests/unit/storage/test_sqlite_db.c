@@ -160,6 +160,109 @@ a_missing_directory_is_made(void **state)
     assert_int_equal(info.st_mode & 0777, 0700);
 }
 
+/* ---- losses ---- */
+
+static void
+write_bytes(struct fixture *fixture, const char *file, const void *bytes, size_t size)
+{
+    char path[128];
+    FILE *out = fopen(path_in(fixture, file, path), "wbe");
+    assert_non_null(out);
+    assert_int_equal(fwrite(bytes, 1, size, out), size);
+    fclose(out);
+}
+
+static void
+expect_loss(struct fixture *fixture, const char *words)
+{
+    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, words);
+    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "udpad once with --force");
+    fixture->options.takes_loss = true;
+    open_engine(fixture);
+    const udpa_error *loss = udpai_sqlite_loss(fixture->engine);
+    assert_non_null(loss);
+    assert_non_null(strstr(udpa_error_message(loss), words));
+    close_engine(fixture);
+    fixture->options.takes_loss = false;
+    open_engine(fixture);
+    assert_null(udpai_sqlite_loss(fixture->engine));
+    assert_int_equal(run_sql(fixture, "SELECT count(*) FROM contribution"), 0);
+    commit_put(fixture, TYPE_CLUSTER, "com.acme/b", "payload");
+    assert_last_report(fixture, UDPA_OK);
+    close_engine(fixture);
+}
+
+static void
+a_database_that_has_become_empty_is_a_loss(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[128];
+    open_engine(fixture);
+    commit_put(fixture, TYPE_CLUSTER, "com.acme/a", "payload");
+    assert_last_report(fixture, UDPA_OK);
+    close_engine(fixture);
+    write_bytes(fixture, "udpa.db", "", 0);
+    expect_loss(fixture, "udpa.db is empty, although");
+    assert_int_equal(remove(path_in(fixture, "udpa.db", path)), 0);
+    expect_loss(fixture, "udpa.db is empty, although");
+}
+
+/* A store of before the mark has it from its first start on. */
+static void
+a_database_without_its_mark_gets_one(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[128];
+    open_engine(fixture);
+    close_engine(fixture);
+    assert_int_equal(remove(path_in(fixture, "udpa.db-made", path)), 0);
+    write_bytes(fixture, "udpa.db", "", 0);
+    open_engine(fixture);
+    close_engine(fixture);
+    assert_int_equal(access(path_in(fixture, "udpa.db-made", path), F_OK), 0);
+}
+
+/* SQLite passes over all that is in it. */
+static void
+a_log_of_zeros_is_a_loss(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint8_t zeros[8192];
+    open_engine(fixture);
+    close_engine(fixture);
+    write_bytes(fixture, "udpa.db-wal", zeros, sizeof(zeros));
+    expect_loss(fixture, "udpa.db-wal has 8192 bytes, and none of them can be read");
+    static const uint8_t header_alone[32];
+    write_bytes(fixture, "udpa.db-wal", header_alone, sizeof(header_alone));
+    open_engine(fixture);
+    assert_null(udpai_sqlite_loss(fixture->engine));
+}
+
+/* As a process leaves them that is killed: that is no loss. */
+static void
+what_a_killed_process_leaves_is_whole(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[128];
+    static const char *const files[] = {"udpa.db", "udpa.db-wal", "udpa.db-made"};
+    open_engine(fixture);
+    commit_put(fixture, TYPE_CLUSTER, "com.acme/a", "payload");
+    assert_last_report(fixture, UDPA_OK);
+    assert_int_equal(mkdir(path_in(fixture, "killed", path), 0700), 0);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(files); i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "killed/%s", files[i]);
+        copy_file(fixture, files[i], name);
+    }
+    close_engine(fixture);
+    fixture->options.directory = path_in(fixture, "killed", path);
+    open_engine(fixture);
+    assert_null(udpai_sqlite_loss(fixture->engine));
+    struct loaded loaded = load_all(fixture);
+    assert_non_null(find_loaded(&loaded, UDPAI_DURABLE_PUT, "com.acme/a"));
+    loaded_done(&loaded);
+}
+
 int
 main(void)
 {
@@ -175,6 +278,10 @@ main(void)
         WITH_STORE(a_damaged_page_is_reported_when_it_is_read),
         WITH_STORE(a_directory_that_cannot_be_made_is_reported),
         WITH_STORE(a_missing_directory_is_made),
+        WITH_STORE(a_database_that_has_become_empty_is_a_loss),
+        WITH_STORE(a_database_without_its_mark_gets_one),
+        WITH_STORE(a_log_of_zeros_is_a_loss),
+        WITH_STORE(what_a_killed_process_leaves_is_whole),
     };
     return cmocka_run_group_tests_name("storage sqlite_db", tests, NULL, NULL);
 }
