@@ -210,6 +210,18 @@ have_all(const udpai_ctl_awaited *awaited, uint64_t at_least)
            status->n_acknowledged >= at_least && count_gone(awaited) == 0;
 }
 
+bool
+udpai_ctl_awaited_lacks_subscribers(const udpai_ctl_awaited_list *list)
+{
+    for (size_t i = 0; i < list->items.n; i++) {
+        const udpai_ctl_awaited *awaited = &list->items.items[i];
+        if (awaited->status && udpai_ctl_awaited_is_there(awaited) &&
+            awaited->status->n_subscribed == 0)
+            return true;
+    }
+    return false;
+}
+
 udpai_ctl_progress
 udpai_ctl_awaited_progress(const udpai_ctl_awaited_list *list, size_t index)
 {

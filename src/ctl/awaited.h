@@ -63,6 +63,9 @@ udpai_ctl_progress udpai_ctl_awaited_overall(const udpai_ctl_awaited_list *list)
 /* Is it in the state that is waited for? */
 bool udpai_ctl_awaited_is_there(const udpai_ctl_awaited *awaited);
 
+/* Is there one that is as it should be, and nobody subscribes to it? */
+bool udpai_ctl_awaited_lacks_subscribers(const udpai_ctl_awaited_list *list);
+
 /* By what a peer is known again; "": by nothing. */
 const char *udpai_ctl_awaited_peer(const Udpa__Status__V1__SessionAcknowledgement *session);
 

@@ -6,6 +6,7 @@
 #include "ctl/commands.h"
 #include "ctl/input.h"
 #include "ctl/names.h"
+#include "ctl/origins.h"
 #include "ctl/publish.h"
 #include "ctl/wait.h"
 
@@ -42,70 +43,137 @@ find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
 
 /* ---- deleting ---- */
 
+/* What there is, and who contributes to it. */
+typedef struct view {
+    udpai_ctl_found resources, origins;
+} view;
+
 static udpai_ctl_exit
-look(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found)
+look(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, view *seen)
 {
-    udpai_ctl_found_begin(found);
+    udpai_ctl_found_begin(&seen->resources);
+    udpai_ctl_found_begin(&seen->origins);
     udpai_ctl_exit result = udpai_ctl_connect(ctl);
-    return result == UDPAI_CTL_GOOD ? udpai_ctl_collect(ctl, wishes, found) : result;
+    return result == UDPAI_CTL_GOOD ? udpai_ctl_collect(ctl, wishes, &seen->resources) : result;
 }
 
-static bool
-tell(const udpai_ctl *ctl, const udpa_resource *deleted, const udpa_resource *left)
+static void
+view_done(view *seen)
 {
+    udpai_ctl_found_done(&seen->resources);
+    udpai_ctl_found_done(&seen->origins);
+}
+
+/* Who may not know them deletes all the same, and is told less. */
+static udpai_ctl_exit
+find_origins(udpai_ctl *ctl, view *seen)
+{
+    static const udpai_ctl_wishes none;
+    if (udpai_ctl_found_size(&seen->resources) == 0)
+        return UDPAI_CTL_GOOD;
+    ctl->may_be_denied = true;
+    udpai_ctl_exit result = udpai_ctl_find_origins(ctl, &none, &seen->resources, &seen->origins);
+    ctl->may_be_denied = false;
+    return result;
+}
+
+/* Something else had the name, too. */
+static bool
+tell_left(const udpai_ctl *ctl,
+          const udpa_resource *deleted,
+          const udpa_resource *left,
+          const view *before,
+          const view *after)
+{
+    const char *node_id = ctl->options->node_id;
     udpai_str kind = udpai_ctl_type_short(udpai_str_from(udpa_resource_type_url(deleted)));
-    if (!left) {
-        printf("%.*s %s deleted\n", (int)kind.len, kind.data, udpa_resource_name(deleted));
-        return true;
-    }
-    udpai_ctl_complain("%.*s %s is still there: '%s' answers for it, and udpactl takes back only "
-                       "what was applied as node id '%s' (--node-id)",
-                       (int)kind.len, kind.data, udpa_resource_name(deleted),
-                       udpa_resource_authority(left), ctl->options->node_id);
-    return false;
+    udpai_ctl_contributions was = udpai_ctl_contributions_of(&before->origins, deleted, node_id);
+    udpai_ctl_contributions is = udpai_ctl_contributions_of(&after->origins, left, node_id);
+    bool is_deleted = was.has_own && !is.has_own;
+    if (is_deleted)
+        printf(
+            "%.*s %s: what node id '%s' had published is deleted; %s (authority '%s') provides it "
+            "still\n",
+            UDPAI_SHOWN(kind), udpa_resource_name(deleted), node_id,
+            is.effective ? is.effective : "somebody else", udpa_resource_authority(left));
+    else if (!is.effective)
+        udpai_ctl_complain(
+            "%.*s %s is still there, as '%s' states it: what node id '%s' had published is "
+            "deleted, if there was any; who may ADMIN is told more",
+            UDPAI_SHOWN(kind), udpa_resource_name(deleted), udpa_resource_authority(left), node_id);
+    else
+        udpai_ctl_complain("%.*s %s is still there: it comes from %s (authority '%s'), and udpactl "
+                           "takes back only what was applied as node id '%s' (--node-id)",
+                           UDPAI_SHOWN(kind), udpa_resource_name(deleted), is.effective,
+                           udpa_resource_authority(left), node_id);
+    udpai_ctl_contributions_done(&was);
+    udpai_ctl_contributions_done(&is);
+    return is_deleted;
 }
 
 static udpai_ctl_exit
-tell_all(const udpai_ctl *ctl, const udpai_ctl_found *before, const udpai_ctl_found *after)
+tell_all(const udpai_ctl *ctl, const view *before, const view *after)
 {
-    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(before);
+    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(&before->resources);
     udpai_ctl_exit result = sorted ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED;
-    for (size_t i = 0; sorted && i < udpai_ctl_found_size(before); i++) {
-        const udpa_resource *left =
-            udpai_ctl_found_get(after, udpai_str_from(udpa_resource_type_url(sorted[i])),
-                                udpai_str_from(udpa_resource_name(sorted[i])));
-        if (!tell(ctl, sorted[i], left))
+    for (size_t i = 0; sorted && i < udpai_ctl_found_size(&before->resources); i++) {
+        udpai_str type_url = udpai_str_from(udpa_resource_type_url(sorted[i]));
+        udpai_str kind = udpai_ctl_type_short(type_url);
+        const udpa_resource *left = udpai_ctl_found_get(
+            &after->resources, type_url, udpai_str_from(udpa_resource_name(sorted[i])));
+        if (!left)
+            printf("%.*s %s deleted\n", UDPAI_SHOWN(kind), udpa_resource_name(sorted[i]));
+        else if (!tell_left(ctl, sorted[i], left, before, after))
             result = UDPAI_CTL_REFUSED;
     }
     return result;
 }
 
+/* What is provided still never goes from its clients. */
+static void
+forget_left(view *before, const view *after)
+{
+    UDPAI_AUTO_FREE udpa_resource **left = udpai_ctl_found_sorted(&after->resources);
+    for (size_t i = 0; left && i < udpai_ctl_found_size(&after->resources); i++)
+        (void)udpai_ctl_found_drop(&before->resources, left[i]);
+}
+
 /* A new connection is asked, because this one is told of the removal some time. */
 static udpai_ctl_exit
-look_again(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, const udpai_ctl_found *before)
+look_again(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, view *before)
 {
-    udpai_ctl_found after;
+    view after;
     udpai_ctl_exit result = look(ctl, wishes, &after);
     if (result == UDPAI_CTL_GOOD)
+        result = find_origins(ctl, &after);
+    if (result == UDPAI_CTL_GOOD)
         result = tell_all(ctl, before, &after);
-    udpai_ctl_found_done(&after);
+    forget_left(before, &after);
+    view_done(&after);
     return result;
 }
 
 static udpai_ctl_exit
 delete_wishes(udpai_ctl *ctl, udpai_ctl_wishes *wishes)
 {
-    udpai_ctl_found before;
+    view before;
     udpai_ctl_exit result = look(ctl, wishes, &before);
-    udpai_ctl_wishes_decide(wishes, &before);
-    bool any_missing = result == UDPAI_CTL_GOOD && udpai_ctl_tell_missing(ctl, wishes, &before);
+    bool any = udpai_ctl_found_size(&before.resources) > 0;
+    udpai_ctl_wishes_decide(wishes, &before.resources);
+    bool any_missing =
+        result == UDPAI_CTL_GOOD && udpai_ctl_tell_missing(ctl, wishes, &before.resources);
+    if (result == UDPAI_CTL_GOOD)
+        result = find_origins(ctl, &before);
+    if (result == UDPAI_CTL_GOOD && any) /* what was denied is no error of what follows */
+        result = udpai_ctl_connect(ctl);
     for (size_t i = 0; i < wishes->n && result == UDPAI_CTL_GOOD; i++)
         result = udpai_ctl_withdraw(ctl, &wishes->items[i]);
-    if (result == UDPAI_CTL_GOOD && udpai_ctl_found_size(&before))
+    if (result == UDPAI_CTL_GOOD && any)
         result = look_again(ctl, wishes, &before);
-    if (result == UDPAI_CTL_GOOD && ctl->options->is_waiting && udpai_ctl_found_size(&before))
-        result = udpai_ctl_wait_for_deleted(ctl, &before);
-    udpai_ctl_found_done(&before);
+    if (result == UDPAI_CTL_GOOD && ctl->options->is_waiting &&
+        udpai_ctl_found_size(&before.resources))
+        result = udpai_ctl_wait_for_deleted(ctl, &before.resources);
+    view_done(&before);
     return result == UDPAI_CTL_GOOD && any_missing ? UDPAI_CTL_REFUSED : result;
 }
 

@@ -135,22 +135,32 @@ show(const udpai_ctl *ctl, const udpai_ctl_found *answers)
 }
 
 udpai_ctl_exit
-udpai_ctl_show_origins(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, const udpai_ctl_found *found)
+udpai_ctl_find_origins(udpai_ctl *ctl,
+                       const udpai_ctl_wishes *wishes,
+                       const udpai_ctl_found *found,
+                       udpai_ctl_found *answers)
 {
     question_list list = {0};
     udpai_ctl_choose_token(list.token);
-    udpai_ctl_found answers;
-    udpai_ctl_found_begin(&answers);
     udpai_ctl_exit result = UDPAI_CTL_REFUSED;
     if (add_found(&list, found) != UDPA_OK || add_wished(&list, wishes, found) != UDPA_OK)
         udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else
-        result = ask(ctl, &list, &answers);
-    if (result == UDPAI_CTL_GOOD)
-        result = show(ctl, &answers);
-    udpai_ctl_found_done(&answers);
+        result = ask(ctl, &list, answers);
     for (size_t i = 0; i < list.questions.n; i++)
         udpai_free(list.questions.items[i]);
     udpai_vector_done(&list.questions);
+    return result;
+}
+
+udpai_ctl_exit
+udpai_ctl_show_origins(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, const udpai_ctl_found *found)
+{
+    udpai_ctl_found answers;
+    udpai_ctl_found_begin(&answers);
+    udpai_ctl_exit result = udpai_ctl_find_origins(ctl, wishes, found, &answers);
+    if (result == UDPAI_CTL_GOOD)
+        result = show(ctl, &answers);
+    udpai_ctl_found_done(&answers);
     return result;
 }

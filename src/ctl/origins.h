@@ -6,6 +6,12 @@
 #include "base/strbuf.h"
 #include "ctl/collect.h"
 
+/* Asks the node about the names that were found, and those that were wished for by name; an answer
+ * for each, of the type udpa.status.v1.OriginsStatus. */
+udpai_ctl_exit udpai_ctl_find_origins(udpai_ctl *ctl,
+                                      const udpai_ctl_wishes *wishes,
+                                      const udpai_ctl_found *found,
+                                      udpai_ctl_found *answers);
 /* Asks the node about the names that were found, and those that were wished for by name, and shows
  * what it says. */
 udpai_ctl_exit udpai_ctl_show_origins(udpai_ctl *ctl,
@@ -16,6 +22,17 @@ udpai_ctl_exit udpai_ctl_show_origins(udpai_ctl *ctl,
 
 /* A table of answers, which are of the type udpa.status.v1.OriginsStatus. */
 void udpai_ctl_put_origins(udpai_strbuf *out, udpa_resource *const *answers, size_t n);
+
+/* What the answers say of a resource. */
+typedef struct udpai_ctl_contributions {
+    bool has_own;    /* a publisher with this node id has a contribution … */
+    char *effective; /* … and this is where what is served comes from; NULL: nobody knows */
+} udpai_ctl_contributions;
+
+udpai_ctl_contributions udpai_ctl_contributions_of(const udpai_ctl_found *answers,
+                                                   const udpa_resource *resource,
+                                                   const char *node_id);
+void udpai_ctl_contributions_done(udpai_ctl_contributions *contributions);
 /* Does somebody say something? */
 bool udpai_ctl_has_origins(const udpa_resource *answer);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
 #include "ctl/names.h"
 #include "ctl/origins.h"
 #include "ctl/table.h"
 #include "model/resource.h"
+#include "model/type_url.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 typedef Udpa__Status__V1__OriginsStatus origins_message;
@@ -55,6 +57,57 @@ udpai_ctl_has_origins(const udpa_resource *answer)
     bool has_some = origins && origins->n_contributions;
     udpa__status__v1__origins_status__free_unpacked(origins, NULL);
     return has_some;
+}
+
+/* ---- of one resource ---- */
+
+/* "publisher:IDENTITY/NODE ID" */
+static bool
+is_of_publisher(const char *origin, const char *node_id)
+{
+    udpai_str text = udpai_str_from(origin), id = udpai_str_from(node_id);
+    return udpai_str_starts(text, UDPAI_STR("publisher:")) && text.len > id.len &&
+           text.data[text.len - id.len - 1] == '/' &&
+           memcmp(text.data + text.len - id.len, id.data, id.len) == 0;
+}
+
+static bool
+is_about(const origins_message *origins, const udpa_resource *resource)
+{
+    return udpai_str_eq(udpai_type_url_name(udpai_str_from(origins->type_url)),
+                        udpai_type_url_name(udpai_resource_type_url(resource))) &&
+           udpai_str_eq(udpai_str_from(origins->name), udpai_resource_name(resource));
+}
+
+static void
+note(udpai_ctl_contributions *contributions, const contribution_message *said, const char *node_id)
+{
+    contributions->has_own |= is_of_publisher(said->origin, node_id);
+    if (said->effective && !contributions->effective)
+        contributions->effective = udpai_strdup(said->origin);
+}
+
+udpai_ctl_contributions
+udpai_ctl_contributions_of(const udpai_ctl_found *answers,
+                           const udpa_resource *resource,
+                           const char *node_id)
+{
+    udpai_ctl_contributions contributions = {0};
+    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(answers);
+    for (size_t i = 0; sorted && i < udpai_ctl_found_size(answers); i++) {
+        origins_message *origins = unpack(sorted[i]);
+        for (size_t k = 0; origins && is_about(origins, resource) && k < origins->n_contributions;
+             k++)
+            note(&contributions, origins->contributions[k], node_id);
+        udpa__status__v1__origins_status__free_unpacked(origins, NULL);
+    }
+    return contributions;
+}
+
+void
+udpai_ctl_contributions_done(udpai_ctl_contributions *contributions)
+{
+    udpai_free(contributions->effective);
 }
 
 void

@@ -18,6 +18,7 @@
 typedef struct waiting {
     udpai_ctl *ctl;
     udpai_ctl_awaited_list list;
+    bool needs_subscribers; /* to be good */
 } waiting;
 
 static void
@@ -127,6 +128,18 @@ mark_gone(waiting *self)
 
 /* ---- waiting ---- */
 
+/* Whoever applies and waits wants to know that it has come to somebody. */
+static void
+end_acknowledged(waiting *self)
+{
+    bool in_vain = self->needs_subscribers && udpai_ctl_awaited_lacks_subscribers(&self->list);
+    if (in_vain)
+        udpai_ctl_complain("what nobody subscribes to has come to nobody: is its name, or its "
+                           "namespace, the one that the clients ask for ('udpactl clients')? With "
+                           "--at-least=0 this is good");
+    udpai_ctl_finish(self->ctl, in_vain ? UDPAI_CTL_TIMED_OUT : UDPAI_CTL_GOOD);
+}
+
 /* Waiting goes on if it may. */
 static void
 look(waiting *self)
@@ -134,7 +147,7 @@ look(waiting *self)
     bool despite_refusals = self->ctl->options->despite_refusals;
     switch (udpai_ctl_awaited_overall(&self->list)) {
     case UDPAI_CTL_ACKNOWLEDGED:
-        udpai_ctl_finish(self->ctl, UDPAI_CTL_GOOD);
+        end_acknowledged(self);
         break;
     case UDPAI_CTL_REPLACED:
         udpai_ctl_finish(self->ctl, UDPAI_CTL_SUPERSEDED);
@@ -260,6 +273,7 @@ udpai_ctl_wait_for_applied(udpai_ctl *ctl, udpa_resource *const *resources, size
     waiting self;
     begin(&self, ctl);
     udpai_ctl_exit result = add_resources(&self, resources, n_resources, true);
+    self.needs_subscribers = !ctl->options->at_least_text;
     for (size_t i = 0; i < self.list.items.n; i++)
         self.list.items.items[i].was_there = true;
     if (result == UDPAI_CTL_GOOD)

@@ -68,7 +68,7 @@ class Client:
 
 def check_nobody(test, ctl):
     first = write_cluster(test, 'first.json', 'web')
-    out = ctl('apply', '--wait', '-f', first)
+    out = ctl('apply', '--wait', '-f', first, status=TIMED_OUT)
     check('nobody subscribes, and that is told', 'nobody subscribes to it' in out)
     out = ctl('wait', '--timeout', '1', '--at-least', '1', 'cluster', 'web', status=TIMED_OUT)
     check('somebody may be demanded', 'nobody subscribes to it' in out)

@@ -230,7 +230,8 @@ def check_delete(test, ctl):
     out = ctl('delete', '-f', test.work / 'files', status=1, err="'local/a'")
     check('  what the files name', out.count(' deleted\n') == 2, out)
     ctl('--node-id', 'other', 'apply', '-f', '-', stdin=greeting('theirs', 'x'))
-    ctl('delete', STRING, 'theirs', status=1, err="is still there: 'other' answers for it")
+    ctl('delete', STRING, 'theirs', status=1, 
+        err="is still there: it comes from publisher:/other (authority 'other')")
     out = ctl('--node-id', 'other', 'delete', STRING, 'theirs')
     check('  by who applied it', 'theirs deleted' in out, out)
 
@@ -276,8 +277,10 @@ def check_wait(test):
     ctl = Ctl(test, address)
     path = test.work / 'waited.yaml'
     path.write_text(greeting('waited', '1') + '---\n' + greeting('com.acme/waited', '1'))
-    out = ctl('apply', '--wait', '-f', path)
+    out = ctl('apply', '--wait', '-f', path, status=4, err='has come to nobody')
     check('  nobody subscribes', out.count('nobody subscribes to it') == 2, out)
+    ctl('apply', '--wait', '--at-least', '0', '-f', path)
+    ctl('wait', '-f', path)
     watch = test.start('watch-waited', [*ctl.command, 'watch', STRING])
     watch.wait_for_log('StringValue local/waited')
     watch.wait_for_log('StringValue com.acme/waited')
@@ -354,7 +357,9 @@ def check_origins(test, address):
     check('all origins of a name, the best first', re.search(
         r'publisher:/other +other +\S+ +\d+ +counts +-\n.*source:core +udpactl +\S+ +\d+ +shadowed '
         r'+node\n', out), out)
-    ctl('--node-id', 'other', 'delete', STRING, 'origin', status=1, err='is still there')
+    out = ctl('--node-id', 'other', 'delete', STRING, 'origin')
+    check('what was published is deleted, and what is behind it is told', "what node id 'other' had "
+          "published is deleted; source:core (authority 'udpactl') provides it still" in out, out)
     out = ctl('get', STRING, '--all-origins')
     check('what goes reveals the next', re.search(r'source:core .* counts +node\n', out) and
           'publisher' not in out, out)
